@@ -13,7 +13,8 @@
 struct pp_analyze_file {
 	char *path;
 	struct pp_trace_glance glance;
-	int32_t rank; /* of its first rank */
+	int32_t rank;    /* of its first rank */
+	uint32_t window; /* of those that the files are of; each is a session */
 	/* Result: bytes of a block, to be freed; NULL: not read, and why. */
 	void *block;
 	size_t size;

@@ -177,6 +177,30 @@ static int analyze(struct pp_several *s, struct pp_inputs *in, struct pp_analyze
 	return s->world.rank ? PP_EXIT_OK : write_session(in, o, &notes);
 }
 
+/* A session of each window. */
+static int analyze_windows(struct pp_several *s, struct pp_inputs *in, struct pp_analyze_options *o, size_t processes)
+{
+	int windows = pp_several_code_all(s, (int)pp_inputs_windows(in)), failed = 0, partial = 0;
+
+	for (int w = 0; w < windows; w++) {
+		struct pp_inputs one = *in;
+		int code;
+
+		one.file = calloc(in->files + 1, sizeof(*one.file));
+		one.files = 0;
+		for (size_t i = 0; one.file && i < in->files; i++)
+			if (in->file[i].window == (uint32_t)w)
+				one.file[one.files++] = in->file[i];
+		code = analyze(s, &one, o, processes);
+		failed += code == PP_EXIT_FAILED;
+		partial += code == PP_EXIT_PARTIAL;
+		for (size_t i = 0; i < one.files; i++)
+			free(one.file[i].block); /* the rest is still that of `in` */
+		free(one.file);
+	}
+	return failed == windows ? PP_EXIT_FAILED : failed || partial ? PP_EXIT_PARTIAL : PP_EXIT_OK;
+}
+
 /* Rank 0 finds what there is to do. 0, or an exit code after one line. */
 static int prepare(char *const *word, size_t words, const struct pp_options *options, struct pp_inputs *in, char *logdir,
                    size_t size)
@@ -228,7 +252,7 @@ static int analyze_all(struct pp_several *s, char *const *word, size_t words, co
 		o.steps_last = windows.last[windows.count - 1];
 	}
 	if (!code)
-		code = pp_several_code_all(s, analyze(s, &in, &o, processes_of(s, options)));
+		code = pp_several_code_all(s, analyze_windows(s, &in, &o, processes_of(s, options)));
 	pp_inputs_release(&in);
 	return code;
 }

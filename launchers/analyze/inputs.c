@@ -202,6 +202,28 @@ int pp_inputs_find(char *const *word, size_t words, struct pp_inputs *ret_inputs
 	return 0;
 }
 
+size_t pp_inputs_windows(struct pp_inputs *in)
+{
+	uint32_t most = 0;
+
+	for (size_t i = 0; i < in->files; i++)
+		in->file[i].window = 0;
+	for (size_t i = 0; i < in->files; i++)
+		if (in->file[i].glance.rank < 0)
+			return 1;
+	for (size_t i = 0; i < in->files; i++) {
+		struct pp_analyze_file *file = &in->file[i];
+
+		for (size_t k = i; k-- > 0;)
+			if (in->file[k].glance.rank == file->glance.rank) {
+				file->window = in->file[k].window + 1;
+				break;
+			}
+		most = file->window > most ? file->window : most;
+	}
+	return (size_t)most + 1;
+}
+
 void pp_inputs_release(struct pp_inputs *in)
 {
 	for (size_t i = 0; i < in->files; i++) {

@@ -170,6 +170,19 @@ def made_for_viewers(place, full):
         check(f["trace_file/events"][()].tolist() == [2] and f["trace_file/damaged"][()].tolist() == [0], f["trace_file/events"][()])
 
 
+def repeated(place, full):
+    """A schedule that repeats leaves a file of each rank for each window: a session of each, with its own steps."""
+    for r in range(2):
+        for w in range(3):
+            put(place, f"again/rank{r}.{w}00.pt.trace.json", kineto(r, begin=10 + 20 * w))
+    for prefix in ((), place.mpirun(2, [])):
+        logs = place.new_logs()
+        got = analyze(place, logs, os.path.join(place.scratch, "again"), prefix=prefix)
+        for w in range(3):
+            check(f"steps {10 + 20 * w}..{13 + 20 * w} of 2 ranks on 2 hosts, from 2 files" in got.err, got.transcript())
+        check(len(os.listdir(os.path.join(logs, "podprof"))) == 3, jobs.tree(logs))
+
+
 def own_files(place, full):
     """XSpace of podprof: the same ranks, waits and last ranks as the live session, and its clock error, twice, between two of them."""
     for how in ("rank", "host"):
@@ -220,7 +233,7 @@ def ended(place, full):
     check(wait_until(lambda: subprocess.run(["pgrep", "-g", str(p.pid)], capture_output=True).returncode == 1, 10), "processes are left")
 
 
-CASES = {f.__name__: f for f in (whole, same_bytes, damaged, asked_wrongly, made_for_viewers, own_files, own_rules, ended)}
+CASES = {f.__name__: f for f in (whole, same_bytes, damaged, asked_wrongly, made_for_viewers, repeated, own_files, own_rules, ended)}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))
