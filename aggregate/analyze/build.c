@@ -34,7 +34,7 @@ static void fill_clock(struct pp_row_worker *w, const struct pp_rank *rank, cons
 		w->drift_ppb = in->host_clock->host_drift_ppb;
 	}
 	if (rank->trace.clock_bound_ns >= 0 && rank->trace.file[0] && in->capture->epoch_realtime_ns) {
-		/* Of a file of podprof: job time. Its error is against rank 0's clock, so that of two ranks may be twice as large. */
+		/* Of a file of podprof: job time. Its error is against rank 0's clock: that of two ranks may be twice as large. */
 		snprintf(w->clock, sizeof(w->clock), "job time of %" PRId64, in->capture->epoch_realtime_ns);
 		if (__builtin_mul_overflow(rank->trace.clock_bound_ns, 2, &w->own_bound_ns))
 			w->own_bound_ns = PP_BOUND_UNKNOWN;

@@ -18,7 +18,7 @@ struct pp_inputs {
 
 /* -ENOENT, -EACCES: a word is no file and no directory, or has no trace, with the sentence. Released by pp_inputs_release(). */
 int pp_inputs_find(char *const *word, size_t words, struct pp_inputs *ret_inputs, struct pp_err *err);
-/* A profiler with a schedule writes a file of each rank for each window. Sets `window` of the files, from 0, in the order of a rank's
- * files; returns how many there are. 1: the files do not all have ranks, or each rank has one. */
+/* A profiler with a schedule writes a file of each rank for each window. Sets `window` of the files, from 0, in the order of a
+ * rank's files; returns how many there are. 1: the files do not all have ranks, or each rank has one. */
 size_t pp_inputs_windows(struct pp_inputs *in);
 void pp_inputs_release(struct pp_inputs *in);
