@@ -646,6 +646,8 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 		pp_err_wrap(err, rc, "no session will be written");
 		goto unlock;
 	}
+	if (pp_settings_rules(spool, err))
+		pp_keeper_log("%s", err->text);
 	fit_memory(&k.settings);
 	set_options(&k);
 	pp_wall_watch_init(&k.wall);

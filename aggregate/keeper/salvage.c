@@ -104,6 +104,9 @@ int pp_salvage(char *const *spool, size_t spools, const struct pp_session_option
 	rc = lock_all(spool, spools, lock, err);
 	if (rc)
 		goto free_locks;
+	rc = pp_settings_rules(*spool, err);
+	if (rc)
+		goto unlock;
 	pp_settings_read(*spool, &settings, NULL); /* the caller names the log directory; the rings hold the rest too */
 	if (!o.job || !*o.job)
 		o.job = settings.job;
@@ -131,6 +134,7 @@ int pp_salvage(char *const *spool, size_t spools, const struct pp_session_option
 			mark(spool[i], session);
 	}
 	pp_spool_view_release(&view);
+unlock:
 	for (size_t i = 0; i < spools; i++)
 		close(lock[i]);
 free_locks:

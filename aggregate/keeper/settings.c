@@ -1,13 +1,16 @@
 /* <spool>/options: NAME=value lines that `podprof run` wrote. Called by keeper.c and salvage.c. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/spool.h"
 #include "core/base/opt.h"
 #include "core/base/proc.h"
+#include "core/step/category.h"
 
 enum { FILE_BYTES = 64 * 1024 };
 
@@ -85,6 +88,15 @@ int pp_settings_read(const char *spool, struct pp_settings *ret_settings, struct
 	finish_windows(&s);
 	*ret_settings = s;
 	return n < 0 ? pp_err_set(err, (int)n, "cannot read '%s': %s", path, strerror((int)-n)) : 0;
+}
+
+int pp_settings_rules(const char *spool, struct pp_err *err)
+{
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%s/" PP_SPOOL_RULES, spool) >= (int)sizeof(path) || access(path, F_OK))
+		return 0;
+	return pp_category_rules_load(path, err);
 }
 
 int pp_settings_always(const struct pp_settings *s)

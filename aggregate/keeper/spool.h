@@ -11,10 +11,13 @@
 
 /* A file of the spool: podprof run made the log directory, which the keeper removes again where nothing was written into it. */
 #define PP_SPOOL_MADE_LOGDIR "made-logdir"
+#define PP_SPOOL_RULES "rules" /* the file of --rules */
 
 /* Missing lines give defaults; a malformed line is skipped and logged. -errno where the file cannot be read: then all is
  * default, also the log directory, which a keeper must not take for the job's. */
 int pp_settings_read(const char *spool, struct pp_settings *ret_settings, struct pp_err *err);
+/* The spool's rules for names of ranges, where it has some, hold in this process from now on. podprof run has checked them. */
+int pp_settings_rules(const char *spool, struct pp_err *err);
 
 /* Bytes of the window buffer for spans; the other half is for the segments of time made from them at the close. */
 static inline size_t pp_settings_span_bytes(const struct pp_settings *s)

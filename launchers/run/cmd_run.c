@@ -20,6 +20,7 @@
 #include "core/base/step_windows.h"
 #include "core/base/why.h"
 #include "core/ring/ring_file.h"
+#include "core/step/category.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
 #include "launchers/run/env_plan.h"
@@ -423,6 +424,24 @@ static void release(struct run *run)
 	run->library = run->mpi_library = run->shim = NULL;
 }
 
+/* A file that cannot be used is refused before anything starts. Ranks may start elsewhere: its path becomes absolute. -1: go on. */
+static int check_rules(struct pp_options *options)
+{
+	struct pp_err err = {""};
+	char *path;
+
+	if (!*options->value[PP_OPT_ID_RULES])
+		return -1;
+	if (pp_category_rules_load(options->value[PP_OPT_ID_RULES], &err)) {
+		pp_say("%s. Nothing was started.", err.text);
+		return PP_EXIT_USAGE;
+	}
+	path = realpath(options->value[PP_OPT_ID_RULES], NULL);
+	if (path)
+		options->value[PP_OPT_ID_RULES] = path; /* until exec */
+	return -1;
+}
+
 int pp_cmd_run(int argc, char **argv)
 {
 	struct run run = {.plan.count = 0};
@@ -452,6 +471,8 @@ int pp_cmd_run(int argc, char **argv)
 		rc = check_lookback(&run.options);
 	if (rc < 0)
 		rc = check_step_rule(&run.options);
+	if (rc < 0)
+		rc = check_rules(&run.options);
 	if (rc >= 0)
 		return rc;
 	rc = look_for(argv[first], file);

@@ -25,7 +25,7 @@
 
 #define AT ".at-" /* in the root of spools: a link to a spool elsewhere */
 
-enum { NAPS = 200, LEFT_NAPS = 20, TRIES = 3 };
+enum { NAPS = 200, LEFT_NAPS = 20, TRIES = 3, RULES_MOST = 1 << 20 };
 
 static const double ROOM_BYTES = 2 << 20;
 
@@ -371,6 +371,33 @@ static void announce(const char *spool)
 	}
 }
 
+/* The keeper reads the rules here: the user's file may change while the job runs. */
+static int copy_rules(const char *spool, const char *from, struct pp_err *err)
+{
+	char part[PP_SPOOL_PATH + 32], path[PP_SPOOL_PATH + 32], *text = malloc(RULES_MOST);
+	FILE *f = text ? fopen(from, "re") : NULL;
+	size_t length = f ? fread(text, 1, RULES_MOST, f) : 0;
+	int rc = !text ? -ENOMEM : !f ? -errno : ferror(f) ? -EIO : length == RULES_MOST ? -EFBIG : 0;
+
+	if (f)
+		fclose(f);
+	snprintf(part, sizeof(part), "%s/.rules-XXXXXX", spool);
+	snprintf(path, sizeof(path), "%s/" PP_SPOOL_RULES, spool);
+	if (rc) {
+		pp_err_set(err, rc, "cannot read the rules '%s': %s", from, pp_why(-rc));
+		goto free_text;
+	}
+	rc = write_part(part, text, length);
+	if (!rc && link(part, path) && errno != EEXIST)
+		rc = -errno;
+	unlink(part);
+	if (rc)
+		pp_err_set(err, rc, "cannot write '%s': %s", path, pp_why(-rc));
+free_text:
+	free(text);
+	return rc;
+}
+
 int pp_spool_write_options(const char *spool, const struct pp_job *job, const struct pp_options *options, const char *logdir,
                            char *const *command, struct pp_err *err)
 {
@@ -383,6 +410,11 @@ int pp_spool_write_options(const char *spool, const struct pp_job *job, const st
 	snprintf(path, sizeof(path), "%s/options", spool);
 	if (!access(path, F_OK))
 		return 0;
+	if (*options->value[PP_OPT_ID_RULES]) {
+		rc = copy_rules(spool, options->value[PP_OPT_ID_RULES], err);
+		if (rc)
+			return rc;
+	}
 	text = options_text(job, options, logdir, command, &length);
 	if (!text)
 		return pp_err_set(err, -ENOMEM, "no memory for the options of the job");
@@ -490,9 +522,10 @@ static int count_rings(const char *spool)
 /* Names of podprof's files: core/ring/ring_file.h, and files that keepers of several hosts exchange. */
 static int is_own_name(const char *name)
 {
-	static const char *const begin[] = {"run-",     "rank-",    "share-",  "gather-", ".options-",         ".control-",
-	                                    ".run-",    ".rank-",   "options", "control", "keeper.",           "socket",
-	                                    "followed", "salvaged", "said",    "meeting", PP_SPOOL_MADE_LOGDIR};
+	static const char *const begin[] = {"run-",      "rank-",        "share-",   "gather-",           ".options-",
+	                                    ".control-", ".run-",        ".rank-",   "options",           "control",
+	                                    "keeper.",   "socket",       "followed", "salvaged",          "said",
+	                                    "meeting",   PP_SPOOL_RULES, ".rules-",  PP_SPOOL_MADE_LOGDIR};
 
 	for (size_t i = 0; i < sizeof(begin) / sizeof(begin[0]); i++)
 		if (!strncmp(name, begin[i], strlen(begin[i])))

@@ -215,6 +215,17 @@ def own_rules(place, full):
             check(got == ns, f"{words}: Input of a step is {got} ns")
     got = analyze(place, place.new_logs(), where, "--rules", bad, code=64)
     check(f"{bad}" in got.err and "2" in got.err.replace(bad, ""), got.transcript())
+    # a live job: the rules as they were when it began, and a bad file starts nothing
+    started = os.path.join(place.scratch, "started")
+    put(place, "live.txt", "compute = Output\n")
+    for words, is_output in (((), False), (("--rules", "live.txt"), True)):
+        logs = place.new_logs()
+        got = run(place.mpirun(2, place.under(logs, [place.program("mpi_ends"), "normal"], *words)), cwd=place.scratch)
+        check(got.code == 0, got.transcript())
+        with h5(session_of(logs)) as f:
+            check((f["breakdown/exclusive_ns"][()][:, :, 6].sum() > 0) == is_output, (words, f["breakdown/exclusive_ns"][()][:, :, 6]))
+    got = run(place.under(place.new_logs(), ["touch", started], "--rules", bad))
+    check(got.code == 64 and bad in got.err and "line 2" in got.err and not os.path.exists(started), got.transcript())
 
 
 def ended(place, full):
