@@ -29,18 +29,7 @@ const char *pp_op_check(const void *row)
 {
 	const struct pp_row_op *op = row;
 
-	if (op->side < 0 || op->side > PP_SIDE_DEVICE)
-		return "a side";
 	return op->category < 1 || op->category > PP_CATEGORIES ? "a category" : NULL;
-}
-
-const char *pp_kernel_check(const void *row)
-{
-	const struct pp_row_kernel *k = row;
-
-	if (k->activity < 0 || k->activity > PP_DEVICE_SET)
-		return "an activity";
-	return k->precision < 0 || k->precision > PP_PRECISION_16 ? "a precision" : NULL;
 }
 
 static const char *type_text(uint32_t id, int source, const struct pp_intern *names, size_t *ret_length)
@@ -75,13 +64,6 @@ const char *pp_input_category_name(int category)
 	                                   [PP_INPUT_OTHER] = "other input"};
 
 	return category > 0 && category <= PP_INPUT_CATEGORIES ? name[category] : "";
-}
-
-const char *pp_input_op_check(const void *row)
-{
-	const struct pp_row_input_op *op = row;
-
-	return op->category < 1 || op->category > PP_INPUT_CATEGORIES ? "a stage of input" : NULL;
 }
 
 const char *pp_allocator_action_name(int action)

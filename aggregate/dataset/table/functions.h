@@ -12,9 +12,7 @@ const char *pp_cell_check(const void *row);
 const char *pp_op_check(const void *row);
 const char *pp_op_type_text(const void *row, const struct pp_intern *names, size_t *ret_length);
 const char *pp_op_stat_type_text(const void *row, const struct pp_intern *names, size_t *ret_length);
-const char *pp_kernel_check(const void *row);
 const char *pp_input_category_name(int category);
-const char *pp_input_op_check(const void *row);
 /* Of /memory_timeline and /memory_peak. */
 const char *pp_allocator_action_name(int action);
 const char *pp_memory_kind_name(int kind);

@@ -194,6 +194,29 @@ int pp_column_is_good(const struct pp_column *c, size_t n, const int64_t *value)
 	return !bad;
 }
 
+const char *pp_table_fault(const struct pp_table *t)
+{
+	const struct pp_table_desc *d = t->desc;
+	int64_t v = 0;
+
+	for (size_t r = 0; r < t->rows && d->check; r++) {
+		const char *wrong = d->check((const char *)t->row + r * d->row_size);
+
+		if (wrong)
+			return wrong;
+	}
+	for (size_t i = 0; i < d->columns && d->made == PP_MADE_HOST; i++) {
+		const struct pp_column *c = &d->column[i];
+
+		for (size_t r = 0; r < t->rows && c->word && c->size; r++) {
+			pp_column_load(c, t, r, 1, 0, &v);
+			if (v < 0 || v > INT32_MAX || !*c->word((int)v))
+				return c->name;
+		}
+	}
+	return NULL;
+}
+
 int pp_column_store(const struct pp_column *c, struct pp_table *t, size_t first, size_t n, size_t k, const int64_t *from)
 {
 	const size_t stride = t->desc->row_size;

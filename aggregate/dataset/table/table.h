@@ -98,6 +98,8 @@ void pp_column_load(const struct pp_column *c, const struct pp_table *t, size_t 
 int pp_column_store(const struct pp_column *c, struct pp_table *t, size_t first, size_t n, size_t k, const int64_t *from);
 /* Are the values in the range of their type, beyond what its bits hold? */
 int pp_column_is_good(const struct pp_column *c, size_t n, const int64_t *value);
+/* What is wrong in a row from elsewhere, NULL: nothing. Of a host's table every number with a name has one: tools count by it. */
+const char *pp_table_fault(const struct pp_table *t);
 /* Place of a row's value in memory: of CHARS the text. */
 static inline void *pp_column_at(const struct pp_column *c, const struct pp_table *t, size_t row)
 {

@@ -141,16 +141,13 @@ static void do_column(struct pp_block_io *io, struct texts *x, struct pp_table *
 static void do_rows(struct pp_block_io *io, struct texts *x, struct pp_table *t)
 {
 	const struct pp_table_desc *d = t->desc;
+	const char *wrong;
 
 	for (size_t i = 0; i < d->columns; i++)
 		for (size_t k = 0; d->column[i].rule < PP_RULE_LATE && k < pp_column_values(&d->column[i]); k++)
 			do_column(io, x, t, &d->column[i], k);
-	for (size_t i = 0; io->reads && d->check && i < t->rows && !io->fault; i++) {
-		const char *wrong = d->check((const char *)t->row + i * d->row_size);
-
-		if (wrong)
-			pp_block_fault(io, -EBADMSG, wrong);
-	}
+	if (io->reads && !io->fault && (wrong = pp_table_fault(t)))
+		pp_block_fault(io, -EBADMSG, wrong);
 }
 
 static void do_table(struct pp_block_io *io, struct texts *x, struct pp_table *t)

@@ -262,6 +262,7 @@ int pp_pod_file_table(struct pp_pod_file *pod, const struct pp_table_desc *desc,
                       struct pp_table *ret_table, uint64_t *ret_missing, struct pp_err *err)
 {
 	struct pp_table t = {.desc = desc};
+	const char *wrong;
 	uint64_t missing = 0;
 	const int is_grid = pp_table_is_grid(desc) && desc->keys && pp_pod_file_has(pod, desc->group, desc->column[0].name) &&
 	                    pp_pod_file_has(pod, desc->group, desc->column[1].name);
@@ -275,12 +276,8 @@ int pp_pod_file_table(struct pp_pod_file *pod, const struct pp_table_desc *desc,
 		drop_empty(&t);
 	if (!rc && pp_table_is_grid(desc) && !desc->keys)
 		rc = read_axes(pod, &t, err);
-	for (size_t r = 0; r < t.rows && !rc && desc->check; r++) {
-		const char *wrong = desc->check((const char *)t.row + r * desc->row_size);
-
-		if (wrong)
-			rc = damaged(pod, desc->group, "", wrong, err);
-	}
+	if (!rc && (wrong = pp_table_fault(&t)))
+		rc = damaged(pod, desc->group, "", wrong, err);
 	if (rc) {
 		pp_table_release(&t);
 		return rc;

@@ -163,6 +163,13 @@ TEST(no_block)
 	bytes[12]--;
 	repair_head(bytes, (size_t)1 << 50, size - 40);
 	CHECK(refused(bytes, size, -EBADMSG, "does not fit its contents"));
+	/* Tools count by numbers with a name. */
+	free(bytes);
+	CHECK(d.op_idles > 0);
+	d.op_idle[0].side = PP_SIDE_DEVICE + 1;
+	CHECK_INT(pp_block_write(&d, &made, &size, NULL), 0);
+	bytes = made;
+	CHECK(refused(bytes, size, -EBADMSG, "side"));
 	/* What no capture has is not sent. */
 	d.cell[0].present = 1;
 	d.cell[0].begin_ns = INT64_MAX;
