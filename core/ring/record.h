@@ -31,6 +31,8 @@ enum pp_source_id { /* the writer of the record */
 	            PP_SOURCE_SHIM,
 	            PP_SOURCE_XSPACE, /* files of other profilers: aggregate/read/trace.h */
 	            PP_SOURCE_KINETO,
+	            PP_SOURCE_CUPTI,
+	            PP_SOURCE_NCCL,
 };
 
 enum {
@@ -165,6 +167,129 @@ struct pp_record_thread {
 	uint64_t reserved;
 };
 
+enum pp_device_activity {
+	PP_DEVICE_KERNEL,     /* computation */
+	PP_DEVICE_COLLECTIVE, /* a kernel of a communication library: the reader decides by its name */
+	PP_DEVICE_HOST_TO_DEVICE,
+	PP_DEVICE_DEVICE_TO_HOST,
+	PP_DEVICE_DEVICE_TO_DEVICE, /* also between devices */
+	PP_DEVICE_SET,              /* of memory */
+};
+
+/* DEVICE: record.tick is the begin. Numbers of names and launches hold within a chunk of the ring: a reader may not have the
+ * chunks before. */
+struct pp_record_device {
+	pp_tick end;
+	uint64_t bytes;       /* moved or set */
+	uint32_t correlation; /* of the DEVICE_CALL that launched it, in this process; 0: unknown */
+	uint32_t stream, context;
+	uint32_t graph;    /* CUDA graph that it is a node of; 0: none */
+	uint32_t name;     /* number of a DEVICE_NAME of this chunk; 0: none */
+	uint32_t launch;   /* number of a DEVICE_LAUNCH of this chunk; 0: none */
+	uint32_t peer;     /* copies between devices: the other device + 1; else 0 */
+	uint16_t device;   /* number of the driver in this process */
+	uint8_t activity;  /* enum pp_device_activity; never COLLECTIVE */
+	uint8_t is_replay; /* no device ran it: a stand-in of CUPTI gave it */
+};
+
+enum pp_device_call {                        /* what a call is for */
+	              PP_DEVICE_CALL_LAUNCH, /* of kernels and graphs */
+	              PP_DEVICE_CALL_COPY,   /* and sets of memory */
+	              PP_DEVICE_CALL_MEMORY, /* allocates or frees */
+	              PP_DEVICE_CALL_SYNC,   /* may wait for the device */
+	              PP_DEVICE_CALL_COMPILE,
+	              PP_DEVICE_CALL_OVERHEAD, /* of CUPTI itself: no call of the application */
+	              PP_DEVICE_CALL_OTHER,
+	              PP_DEVICE_CALLS
+};
+
+struct pp_record_device_call { /* DEVICE_CALL: record.tick is the begin */
+	pp_tick end;
+	uint32_t correlation;     /* as in the DEVICE records that it caused; 0: none */
+	uint32_t tid;             /* of the thread that called, by the kernel; 0: unknown */
+	uint32_t name;            /* number of a DEVICE_NAME of this chunk: cudaLaunchKernel */
+	int32_t result;           /* 0: success */
+	uint32_t stream, context; /* SYNC: what it waited for, where one; else 0 */
+	uint16_t device;
+	uint8_t call; /* enum pp_device_call */
+	uint8_t is_replay;
+	uint32_t reserved[3];
+};
+
+struct pp_record_device_name { /* DEVICE_NAME */
+	uint32_t number;       /* from 1 in each chunk */
+	uint32_t reserved[3];
+	char text[PP_TEXT_INLINE];
+};
+
+struct pp_record_device_launch {                /* DEVICE_LAUNCH */
+	uint32_t number;                        /* from 1 in each chunk */
+	uint32_t registers;                     /* of a thread */
+	uint32_t static_shared, dynamic_shared; /* bytes of a block */
+	uint32_t block[3], grid[3];
+	uint32_t reserved[2];
+};
+
+struct pp_device_limits {         /* of a device, as the driver gives them; 0: unknown */
+	uint64_t memory;          /* bytes */
+	uint64_t bandwidth;       /* of its memory, bytes per second */
+	uint32_t capability;      /* major << 16 | minor */
+	uint32_t multiprocessors; /* the rest is of one multiprocessor */
+	uint32_t warps, blocks, registers, shared;
+	uint32_t warp_threads;
+	uint32_t block_registers, block_shared; /* most of a block */
+	uint32_t clock_khz;
+	char uuid[16];
+};
+
+struct pp_record_device_info { /* DEVICE_INFO: text is a struct pp_device_limits, then the name without an end */
+	uint16_t device;
+	uint16_t is_replay;
+	uint32_t is_slice; /* of MIG */
+	uint64_t reserved;
+	char text[PP_TEXT_INLINE];
+};
+
+enum pp_device_memory_kind { PP_DEVICE_MEMORY_DEVICE, PP_DEVICE_MEMORY_MANAGED, PP_DEVICE_MEMORY_PINNED, PP_DEVICE_MEMORY_OTHER };
+
+struct pp_record_device_memory { /* DEVICE_MEMORY */
+	uint64_t address, bytes;
+	uint64_t pool;      /* address of the pool it is from; 0: none */
+	uint64_t pool_used; /* bytes of the pool in use after it; 0: unknown */
+	uint32_t correlation;
+	uint32_t stream;
+	uint16_t device;
+	uint8_t kind; /* enum pp_device_memory_kind */
+	uint8_t is_free;
+	uint32_t is_replay;
+};
+
+struct pp_record_device_lost { /* DEVICE_LOST: since the last one */
+	uint64_t dropped, untimed;
+	uint64_t unknown; /* records of a kind or version that podprof does not know: counted, not shown */
+	uint64_t reserved[3];
+};
+
+struct pp_record_nccl { /* NCCL: record.tick is the begin of the call on this thread */
+	pp_tick end;
+	uint64_t comm;           /* as in the COMM record */
+	uint64_t sent, received; /* bytes of this rank */
+	uint32_t sequence;       /* n-th operation that all ranks of comm call, from 0; of send and receive 0 */
+	int32_t peer;            /* rank in comm of root or peer; -1: none */
+	uint32_t operation;      /* number in this process, from 1: of its NCCL_DONE */
+	uint16_t call;           /* row of core/source/nccl_call.def */
+	uint8_t channels;
+	uint8_t how; /* algorithm << 4 | protocol, of core/source/nccl_how.def; 0: unknown */
+};
+
+struct pp_record_nccl_done { /* NCCL_DONE: record.tick is when it was complete */
+	pp_tick begin;       /* when it began on the device */
+	uint32_t operation;  /* as in its NCCL record */
+	uint32_t channels;   /* that reported */
+	uint64_t bound_ns;   /* largest error of begin against the host's clock; UINT64_MAX: unknown */
+	uint64_t reserved[3];
+};
+
 struct pp_record {
 	pp_tick tick;
 	uint16_t kind;   /* enum pp_record_kind */
@@ -181,6 +306,15 @@ struct pp_record {
 		struct pp_record_process process;
 		struct pp_record_annotation annotation;
 		struct pp_record_thread thread;
+		struct pp_record_device device;
+		struct pp_record_device_call device_call;
+		struct pp_record_device_name device_name;
+		struct pp_record_device_launch device_launch;
+		struct pp_record_device_info device_info;
+		struct pp_record_device_memory device_memory;
+		struct pp_record_device_lost device_lost;
+		struct pp_record_nccl nccl;
+		struct pp_record_nccl_done nccl_done;
 		char text[PP_RECORD_CONT_TEXT];
 	};
 };

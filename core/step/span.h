@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/ring/record.h"
+
 enum pp_span_kind {
 	PP_SPAN_RANGE,   /* push/pop: nested on its thread */
 	PP_SPAN_ASYNC,   /* start/end: may overlap anything */
@@ -52,15 +54,6 @@ struct pp_span_mpi {       /* MPI, REQUEST */
 	uint32_t request;  /* this rank's request number; 0 none */
 	uint16_t call;     /* row of mpi/pmpi_call.def */
 	uint16_t flags;    /* of the call's record, enum pp_mpi_flags */
-};
-
-enum pp_device_activity {
-	PP_DEVICE_KERNEL,     /* computation */
-	PP_DEVICE_COLLECTIVE, /* a kernel of a communication library */
-	PP_DEVICE_HOST_TO_DEVICE,
-	PP_DEVICE_DEVICE_TO_HOST,
-	PP_DEVICE_DEVICE_TO_DEVICE, /* also between devices */
-	PP_DEVICE_SET,              /* of memory */
 };
 
 enum pp_precision { PP_PRECISION_UNKNOWN, PP_PRECISION_32, PP_PRECISION_16 };

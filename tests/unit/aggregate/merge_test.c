@@ -321,7 +321,7 @@ TEST(hostile_shares)
 		pp_dataset_release(&bad);
 		pp_intern_free(names);
 	}
-	CHECK(merged > n_rounds / 10 && merged < n_rounds);
+	CHECK(merged > n_rounds / 20 && merged < n_rounds);
 }
 
 int main(void)
