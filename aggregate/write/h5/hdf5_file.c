@@ -3,15 +3,21 @@
 #include "aggregate/write/h5/hdf5_file.h"
 
 #include <errno.h>
-#include <hdf5_hl.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/grow.h"
 #include "core/base/why.h"
 #include "core/ring/utf8.h"
 
-enum { SMALL_BYTES = 64 * 1024, CHUNK_ROWS = 65536, TRANSFER_BYTES = 32 * 1024 };
+enum { SMALL_BYTES = 64 * 1024, CHUNK_ROWS = 65536, TRANSFER_BYTES = 4 * 1024, COMPACT_LINKS = 256 };
+
+struct pp_h5_user { /* an element of REFERENCE_LIST */
+	hobj_ref_t set;
+	int dimension;
+};
 
 static herr_t keep_deepest(unsigned n, const H5E_error2_t *e, void *text)
 {
@@ -36,20 +42,38 @@ static void fail(struct pp_h5 *h, const char *what)
 	H5Eclear2(H5E_DEFAULT);
 }
 
+/* Links lie in the group's header: an index of them costs more than all of its columns. */
 static hid_t group_plist(hid_t class)
 {
 	hid_t p = H5Pcreate(class);
 
 	H5Pset_link_creation_order(p, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
 	H5Pset_attr_creation_order(p, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
+	H5Pset_link_phase_change(p, COMPACT_LINKS, COMPACT_LINKS / 2);
+	H5Pset_obj_track_times(p, 0);
 	return p;
+}
+
+static void make_lists(struct pp_h5 *h)
+{
+	h->transfer = H5Pcreate(H5P_DATASET_XFER);
+	H5Pset_buffer(h->transfer, TRANSFER_BYTES, NULL, NULL);
+	h->column = H5Pcreate(H5P_DATASET_CREATE);
+	H5Pset_attr_creation_order(h->column, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
+	H5Pset_obj_track_times(h->column, 0);
+	h->in_group = group_plist(H5P_GROUP_CREATE);
+	h->scalar = H5Screate(H5S_SCALAR);
+	h->scales = H5Tvlen_create(H5T_STD_REF_OBJ);
+	h->users = H5Tcreate(H5T_COMPOUND, sizeof(struct pp_h5_user));
+	H5Tinsert(h->users, "dataset", offsetof(struct pp_h5_user, set), H5T_STD_REF_OBJ);
+	H5Tinsert(h->users, "dimension", offsetof(struct pp_h5_user, dimension), H5T_NATIVE_INT);
 }
 
 int pp_h5_create(struct pp_h5 *h, const char *path, struct pp_err *err)
 {
 	hid_t create, access;
 
-	*h = (struct pp_h5){.file = -1, .group = -1, .transfer = -1, .err = err};
+	*h = (struct pp_h5){.file = -1, .group = -1, .err = err};
 	if (H5open() < 0)
 		return pp_err_set(err, -EIO, "HDF5 does not start");
 	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
@@ -64,8 +88,7 @@ int pp_h5_create(struct pp_h5 *h, const char *path, struct pp_err *err)
 		fail(h, "cannot create the file");
 		return h->code;
 	}
-	h->transfer = H5Pcreate(H5P_DATASET_XFER);
-	H5Pset_buffer(h->transfer, TRANSFER_BYTES, NULL, NULL);
+	make_lists(h);
 	return 0;
 }
 
@@ -75,24 +98,36 @@ int pp_h5_close(struct pp_h5 *h)
 	if (h->file >= 0 && H5Fclose(h->file) < 0)
 		fail(h, "cannot complete the file");
 	h->file = -1;
-	if (h->transfer >= 0)
+	if (h->scalar > 0) {
 		H5Pclose(h->transfer);
-	h->transfer = -1;
+		H5Pclose(h->column);
+		H5Pclose(h->in_group);
+		H5Sclose(h->scalar);
+		H5Tclose(h->scales);
+		H5Tclose(h->users);
+	}
+	h->scalar = 0;
 	return h->code;
 }
 
-static void attribute(struct pp_h5 *h, hid_t at, const char *name, hid_t type, const void *value)
+static void attribute(struct pp_h5 *h, hid_t at, const char *name, hid_t type, hid_t space, const void *value)
 {
-	hid_t space = H5Screate(H5S_SCALAR), a = -1;
+	hid_t a;
 
 	if (h->code)
-		goto close_space;
+		return;
 	a = H5Acreate2(at, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
 	if (a < 0 || H5Awrite(a, type, value) < 0)
 		fail(h, name);
 	if (a >= 0)
 		H5Aclose(a);
-close_space:
+}
+
+static void attribute_list(struct pp_h5 *h, hid_t at, const char *name, hid_t type, hsize_t n, const void *value)
+{
+	hid_t space = H5Screate_simple(1, &n, NULL);
+
+	attribute(h, at, name, type, space, value);
 	H5Sclose(space);
 }
 
@@ -130,7 +165,7 @@ static void attribute_text(struct pp_h5 *h, hid_t at, const char *name, const ch
 		return;
 	}
 	type = text_type(strlen(good));
-	attribute(h, at, name, type, good);
+	attribute(h, at, name, type, h->scalar, good);
 	H5Tclose(type);
 	free(good);
 }
@@ -149,26 +184,22 @@ void pp_h5_attribute_text(struct pp_h5 *h, const char *name, const char *text)
 void pp_h5_attribute_int(struct pp_h5 *h, const char *name, int64_t value)
 {
 	if (!h->code)
-		attribute(h, here(h), name, H5T_NATIVE_INT64, &value);
+		attribute(h, here(h), name, H5T_NATIVE_INT64, h->scalar, &value);
 }
 
 void pp_h5_attribute_double(struct pp_h5 *h, const char *name, double value)
 {
 	if (!h->code)
-		attribute(h, here(h), name, H5T_NATIVE_DOUBLE, &value);
+		attribute(h, here(h), name, H5T_NATIVE_DOUBLE, h->scalar, &value);
 }
 
 void pp_h5_group_begin(struct pp_h5 *h, const char *name)
 {
-	hid_t create;
-
 	h->dims = 0;
 	h->group_name = name;
 	if (h->code)
 		return;
-	create = group_plist(H5P_GROUP_CREATE);
-	h->group = H5Gcreate2(h->file, name, H5P_DEFAULT, create, H5P_DEFAULT);
-	H5Pclose(create);
+	h->group = H5Gcreate2(h->file, name, H5P_DEFAULT, h->in_group, H5P_DEFAULT);
 	if (h->group < 0)
 		fail(h, name);
 }
@@ -186,32 +217,51 @@ void pp_h5_dim(struct pp_h5 *h, const char *name, size_t size)
 {
 	if (find_dim(h, name, strlen(name)) < h->dims)
 		return;
-	h->dim[h->dims].name = name;
-	h->dim[h->dims].size = size;
-	h->dim[h->dims].scale = 0;
-	h->dims++;
+	h->dim[h->dims++] = (struct pp_h5_dim){.name = name, .size = size};
+}
+
+/* What H5DSset_scale() writes: texts that end with 0. */
+static void make_scale(struct pp_h5 *h, struct pp_h5_dim *dim, hid_t set, const char *name)
+{
+	static const char class[] = "DIMENSION_SCALE";
+	hid_t type = H5Tcopy(H5T_C_S1);
+
+	H5Tset_size(type, sizeof(class));
+	attribute(h, set, "CLASS", type, h->scalar, class);
+	H5Tset_size(type, strlen(name) + 1);
+	attribute(h, set, "NAME", type, h->scalar, name);
+	H5Tclose(type);
+	dim->scale = set;
+	if (!h->code && H5Rcreate(&dim->ref, set, ".", H5R_OBJECT, -1) < 0)
+		fail(h, dim->name);
 }
 
 /* netCDF knows a dimension without a coordinate by a scale of this name. */
-static void bare_scale(struct pp_h5 *h, size_t i)
+static void bare_scale(struct pp_h5 *h, struct pp_h5_dim *dim)
 {
-	hid_t space = H5Screate_simple(1, &h->dim[i].size, NULL), d;
+	hid_t space = H5Screate_simple(1, &dim->size, NULL), d;
 	char name[80];
 
-	snprintf(name, sizeof(name), "This is a netCDF dimension but not a netCDF variable.%10llu",
-	         (unsigned long long)h->dim[i].size);
-	d = H5Dcreate2(h->group, h->dim[i].name, H5T_IEEE_F32BE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-	if (d < 0 || H5DSset_scale(d, name) < 0)
-		fail(h, h->dim[i].name);
-	h->dim[i].scale = d;
+	snprintf(name, sizeof(name), "This is a netCDF dimension but not a netCDF variable.%10llu", (unsigned long long)dim->size);
+	d = H5Dcreate2(h->group, dim->name, H5T_IEEE_F32BE, space, H5P_DEFAULT, h->column, H5P_DEFAULT);
+	if (d < 0)
+		fail(h, dim->name);
+	else
+		make_scale(h, dim, d, name);
 	H5Sclose(space);
 }
 
 void pp_h5_group_end(struct pp_h5 *h)
 {
-	for (size_t i = 0; i < h->dims; i++)
-		if (h->dim[i].scale > 0)
-			H5Dclose(h->dim[i].scale);
+	for (size_t i = 0; i < h->dims; i++) {
+		struct pp_h5_dim *dim = &h->dim[i];
+
+		if (dim->users)
+			attribute_list(h, dim->scale, "REFERENCE_LIST", h->users, dim->users, dim->user);
+		free(dim->user);
+		if (dim->scale > 0)
+			H5Dclose(dim->scale);
+	}
 	if (h->group >= 0)
 		H5Gclose(h->group);
 	h->group = -1;
@@ -237,43 +287,61 @@ static hid_t number_type(enum pp_h5_type t)
 }
 
 /* Small columns lie in one piece; large ones in chunks with checksums. No compression: the rank may be waiting for the file.
- * A column of texts holds references alone, and netCDF refuses a checksum of those. */
-static hid_t column_plist(int rank, const hsize_t *size, hid_t type)
+ * A column of texts holds references alone, and netCDF refuses a checksum of those. -1: small; else to be closed. */
+static hid_t large_plist(const struct pp_h5 *h, int rank, const hsize_t *size, hid_t type)
 {
-	hid_t p = H5Pcreate(H5P_DATASET_CREATE);
-	hsize_t chunk[PP_H5_MOST_DIMS], rows = 1, row_bytes = H5Tget_size(type);
+	hsize_t chunk[PP_H5_MOST_DIMS], rows = rank ? size[0] : 1, row_bytes = H5Tget_size(type), most;
+	hid_t p;
 
-	H5Pset_attr_creation_order(p, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
 	for (int i = 0; i < rank; i++)
 		chunk[i] = size[i];
 	for (int i = 1; i < rank; i++)
 		/* may warn use-of-uninitialized-value: dims_of() sets as many as rank */
 		row_bytes *= size[i];
-	rows = rank ? size[0] : 1;
-	if (rank && rows * row_bytes > SMALL_BYTES && H5Tget_class(type) != H5T_STRING) {
-		hsize_t most = (hsize_t)CHUNK_ROWS * 8 / row_bytes;
-
-		chunk[0] = most < 1 ? 1 : most < rows ? most : rows;
-		H5Pset_chunk(p, rank, chunk);
-		H5Pset_fletcher32(p);
-	}
+	if (!rank || rows * row_bytes <= SMALL_BYTES || H5Tget_class(type) == H5T_STRING)
+		return -1;
+	most = (hsize_t)CHUNK_ROWS * 8 / row_bytes;
+	chunk[0] = most < 1 ? 1 : most < rows ? most : rows;
+	p = H5Pcopy(h->column);
+	H5Pset_chunk(p, rank, chunk);
+	H5Pset_fletcher32(p);
 	return p;
 }
 
+static int add_user(struct pp_h5_dim *dim, hobj_ref_t set, int dimension)
+{
+	struct pp_h5_user *more = pp_grow(dim->user, dim->users, &dim->users_room, sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	dim->user = more;
+	dim->user[dim->users++] = (struct pp_h5_user){.set = set, .dimension = dimension};
+	return 0;
+}
+
+/* What H5DSattach_scale() writes, but each list once: it would read and write the scale's list for each column. */
 static void attach(struct pp_h5 *h, hid_t d, const struct pp_h5_row *row, const size_t *dim, int rank)
 {
+	hvl_t list[PP_H5_MOST_DIMS] = {{0}};
+	hobj_ref_t own;
+
 	if (rank == 1 && !strcmp(row->variable, h->dim[dim[0]].name)) {
-		if (H5DSset_scale(d, row->variable) < 0)
-			fail(h, row->variable);
-		h->dim[dim[0]].scale = d;
+		make_scale(h, &h->dim[dim[0]], d, row->variable);
 		return;
 	}
+	if (rank && H5Rcreate(&own, d, ".", H5R_OBJECT, -1) < 0)
+		fail(h, row->variable);
 	for (int i = 0; i < rank && !h->code; i++) {
-		if (h->dim[dim[i]].scale <= 0)
-			bare_scale(h, dim[i]);
-		if (!h->code && H5DSattach_scale(d, h->dim[dim[i]].scale, (unsigned)i) < 0)
-			fail(h, row->variable);
+		struct pp_h5_dim *to = &h->dim[dim[i]];
+
+		if (to->scale <= 0)
+			bare_scale(h, to);
+		list[i] = (hvl_t){1, &to->ref};
+		if (!h->code && add_user(to, own, i))
+			h->code = pp_err_set(h->err, -ENOMEM, "no memory for column '%s'", row->variable);
 	}
+	if (rank)
+		attribute_list(h, d, "DIMENSION_LIST", h->scales, (hsize_t)rank, list);
 }
 
 /* Dimensions of a row: indexes into h->dim. -1: one of them is empty, or this group does not have it. */
@@ -300,18 +368,12 @@ static void attribute_words(struct pp_h5 *h, hid_t d, const char *words)
 {
 	int8_t value[INT8_MAX];
 	hsize_t n = 1;
-	hid_t space, a;
 
 	for (const char *p = words; *p; p++)
 		n += *p == ' ';
 	for (hsize_t i = 0; i < n; i++)
 		value[i] = (int8_t)i;
-	space = H5Screate_simple(1, &n, NULL);
-	a = H5Acreate2(d, "flag_values", H5T_NATIVE_INT8, space, H5P_DEFAULT, H5P_DEFAULT);
-	if (a < 0 || H5Awrite(a, H5T_NATIVE_INT8, value) < 0)
-		fail(h, "flag_values");
-	H5Aclose(a);
-	H5Sclose(space);
+	attribute_list(h, d, "flag_values", H5T_NATIVE_INT8, n, value);
 	if (!h->code)
 		attribute_text(h, d, "flag_meanings", words);
 }
@@ -320,7 +382,7 @@ static void put(struct pp_h5 *h, const struct pp_h5_row *row, hid_t text, const 
 {
 	size_t dim[PP_H5_MOST_DIMS];
 	hsize_t size[PP_H5_MOST_DIMS];
-	hid_t space, create, type, d;
+	hid_t space, large, type, d;
 	int rank;
 
 	if (h->code)
@@ -329,10 +391,10 @@ static void put(struct pp_h5 *h, const struct pp_h5_row *row, hid_t text, const 
 	if (rank < 0 || (rank == 1 && h->dim[dim[0]].scale > 0 && !strcmp(row->variable, h->dim[dim[0]].name)))
 		return;
 	type = row->type == PP_H5_STR ? text : number_type(row->type);
-	space = rank ? H5Screate_simple(rank, size, NULL) : H5Screate(H5S_SCALAR);
-	create = column_plist(rank, size, type);
+	space = rank ? H5Screate_simple(rank, size, NULL) : h->scalar;
+	large = large_plist(h, rank, size, type);
 	errno = 0;
-	d = H5Dcreate2(h->group, row->variable, type, space, H5P_DEFAULT, create, H5P_DEFAULT);
+	d = H5Dcreate2(h->group, row->variable, type, space, H5P_DEFAULT, large < 0 ? h->column : large, H5P_DEFAULT);
 	if (d < 0 || H5Dwrite(d, type, H5S_ALL, H5S_ALL, h->transfer, data) < 0)
 		fail(h, row->variable);
 	if (!h->code && row->unit[0])
@@ -345,8 +407,10 @@ static void put(struct pp_h5 *h, const struct pp_h5_row *row, hid_t text, const 
 		attach(h, d, row, dim, rank);
 	if (d >= 0 && (!rank || h->dim[dim[0]].scale != d))
 		H5Dclose(d);
-	H5Pclose(create);
-	H5Sclose(space);
+	if (large >= 0)
+		H5Pclose(large);
+	if (rank)
+		H5Sclose(space);
 }
 
 void pp_h5_put_row(struct pp_h5 *h, const struct pp_h5_row *row, const void *data)

@@ -9,15 +9,24 @@
 
 enum { PP_H5_DIMS = 8 };
 
+struct pp_h5_user;
+
+struct pp_h5_dim {
+	const char *name;
+	hsize_t size;
+	hid_t scale; /* 0 until its dataset stands */
+	hobj_ref_t ref;
+	struct pp_h5_user *user; /* columns of this dimension */
+	size_t users, users_room;
+};
+
 struct pp_h5 {
 	hid_t file, group;
-	hid_t transfer; /* with a small buffer: HDF5's of 1 MiB is cleared for each column of texts */
+	hid_t transfer;              /* with a small buffer: HDF5's of 1 MiB is cleared for each column of texts */
+	hid_t column, in_group;      /* properties */
+	hid_t scalar, scales, users; /* of attributes; 0: not yet made */
 	const char *group_name;
-	struct {
-		const char *name;
-		hsize_t size;
-		hid_t scale; /* 0 until its dataset stands */
-	} dim[PP_H5_DIMS];
+	struct pp_h5_dim dim[PP_H5_DIMS];
 	size_t dims;
 	int code; /* first error */
 	struct pp_err *err;
