@@ -30,7 +30,7 @@ static long unpack(const unsigned char *packed, size_t n, char *to, size_t size)
 	return (long)(size - z.avail_out);
 }
 
-/* Bytes at the begin of the file, unpacked; -errno. */
+/* Bytes at the begin of the file, unpacked; -errno. -ESPIPE: a pipe, a socket, a device. */
 static long first_bytes(const char *path, char *to, size_t size, struct pp_trace_glance *g)
 {
 	unsigned char *packed;
@@ -39,9 +39,9 @@ static long first_bytes(const char *path, char *to, size_t size, struct pp_trace
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0)
-		return -errno;
+		return errno == ENXIO ? -ESPIPE : -errno; /* a socket */
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		int why = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+		int why = S_ISDIR(st.st_mode) ? EISDIR : ESPIPE;
 
 		close(fd);
 		return -why;
@@ -86,7 +86,9 @@ int pp_trace_glance(const char *path, struct pp_trace_glance *ret_glance, struct
 	int rc = 0;
 
 	host_of_name(path, g.host, sizeof(g.host));
-	if (n < 0)
+	if (n == -ESPIPE)
+		rc = pp_err_set(err, -EINVAL, "cannot read '%s': it is no regular file. Copy its bytes to a file first", path);
+	else if (n < 0)
 		rc = pp_err_set(err, (int)n, "cannot read '%s': %s", path, pp_why((int)-n));
 	else if (n == 0)
 		rc = pp_err_set(err, -EINVAL, "cannot read '%s': %s", path, g.is_gzip ? "nothing can be unpacked" : "it is empty");
@@ -98,8 +100,7 @@ int pp_trace_glance(const char *path, struct pp_trace_glance *ret_glance, struct
 		rc = pp_err_set(err, -EINVAL, "cannot read '%s': it is neither XSpace (.xplane.pb) nor a Kineto trace (.json)",
 		                path);
 	free(bytes);
-	if (!rc)
-		*ret_glance = g;
+	*ret_glance = rc ? (struct pp_trace_glance){.rank = -1, .world = -1, .bytes = g.bytes} : g;
 	return rc;
 }
 

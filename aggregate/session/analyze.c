@@ -23,18 +23,26 @@ static int compare_rank(const void *a, const void *b)
 void pp_analyze_number(struct pp_analyze_file *file, size_t files, int *ret_own)
 {
 	int32_t *rank = calloc(files + 1, sizeof(*rank));
+	int32_t unused = 0; /* lowest number that no file has */
 	int own = rank != NULL;
 
 	for (size_t i = 0; i < files && rank; i++) {
 		rank[i] = file[i].glance.rank;
-		own &= rank[i] >= 0 || file[i].glance.is_podprof; /* that one's ranks have their numbers inside */
+		/* podprof's ranks have their numbers inside; a file that cannot be read says nothing */
+		own &= rank[i] >= 0 || file[i].glance.is_podprof || file[i].why[0];
 	}
 	if (rank)
 		qsort(rank, files, sizeof(*rank), compare_rank);
 	for (size_t i = 1; i < files && rank; i++)
 		own &= rank[i] != rank[i - 1] || rank[i] < 0;
-	for (size_t i = 0; i < files; i++)
+	for (size_t i = 0; i < files; i++) {
 		file[i].rank = own && file[i].glance.rank >= 0 ? file[i].glance.rank : (int32_t)i;
+		if (!own || !file[i].why[0])
+			continue;
+		while (bsearch(&unused, rank, files, sizeof(*rank), compare_rank))
+			unused++;
+		file[i].rank = unused++;
+	}
 	free(rank);
 	*ret_own = own;
 }

@@ -18,7 +18,7 @@ struct pp_analyze_file {
 	/* Result: bytes of a block, to be freed; NULL: not read, and why. */
 	void *block;
 	size_t size;
-	char why[512];
+	char why[sizeof(((struct pp_err *)0)->text)];
 };
 
 struct pp_analyze_options {
@@ -27,7 +27,8 @@ struct pp_analyze_options {
 	int64_t steps_first, steps_last; /* last <= first: all */
 };
 
-/* Ranks' numbers: those of the files where all have different ones, else their order. *ret_own: they are the files' own. */
+/* Ranks' numbers: those of the files where all that can be read have different ones, and the lowest others for the rest; else their
+ * order. *ret_own: they are the files' own. */
 void pp_analyze_number(struct pp_analyze_file *file, size_t files, int *ret_own);
 /* Reads one file and makes its block. Never fails: `why` says what did. `progress` may be NULL. */
 void pp_analyze_read(struct pp_analyze_file *file, const struct pp_analyze_options *o,

@@ -24,11 +24,16 @@ struct parts { /* parts[files] is of the files that were not read */
 	size_t unread;
 };
 
+/* `why` less the path, which has no room there: the file has its name in the line for the user. */
 static int add_missing(struct pp_dataset *d, const struct pp_analyze_file *file)
 {
+	const char *path = strstr(file->why, file->path), *reason = path ? strstr(path + strlen(file->path), "': ") : NULL;
 	char status[sizeof(d->worker->status)];
 
-	snprintf(status, sizeof(status), PP_STATUS_MISSING "%.80s", file->why);
+	if (reason)
+		snprintf(status, sizeof(status), PP_STATUS_MISSING "cannot read its file: %.60s", reason + 3);
+	else
+		snprintf(status, sizeof(status), PP_STATUS_MISSING "%.80s", file->why);
 	return pp_dataset_add_missing(d, file->rank, file->glance.host, status);
 }
 

@@ -17,7 +17,7 @@
 #include "launchers/options/options.h"
 #include "launchers/run/spool.h"
 
-enum { WARNINGS = 6, WARNING_BYTES = 256 };
+enum { WARNINGS = 7, WARNING_BYTES = 256 };
 
 const struct pp_options_verb pp_verb_analyze = {
         .name = "podprof analyze",
@@ -61,10 +61,10 @@ static int refuse(const struct pp_inputs *in)
 
 	if (in->session_count < 2)
 		return 0;
-	pp_say("the files are of %zu sessions, and one is analysed at a time: give its directory, for "
+	pp_say("the files are of %zu sessions%s, and one is analysed at a time: give its directory, for "
 	       "example 'podprof analyze %s'.",
-	       in->session_count,
-	       pp_shell_word(in->sessions[in->session_count < 3 ? in->session_count - 1 : 2], word, sizeof(word)));
+	       in->session_count, in->session_count == 3 ? " or more" : "",
+	       pp_shell_word(in->sessions[in->session_count - 1], word, sizeof(word)));
 	return PP_EXIT_USAGE;
 }
 
@@ -85,9 +85,11 @@ static void note_inputs(const struct pp_inputs *in, int own_ranks, struct notes 
 	size_t twice = 0, foreign = 0;
 
 	for (size_t i = 0; i < in->files; i++) {
+		if (in->file[i].why[0])
+			continue;
 		foreign += !in->file[i].glance.is_podprof;
 		for (size_t k = 0; k < i; k++)
-			if (!strcmp(in->file[i].glance.host, in->file[k].glance.host)) {
+			if (!in->file[k].why[0] && !strcmp(in->file[i].glance.host, in->file[k].glance.host)) {
 				twice++;
 				break;
 			}
@@ -98,6 +100,9 @@ static void note_inputs(const struct pp_inputs *in, int own_ranks, struct notes 
 	if (!own_ranks && in->files > 1)
 		snprintf(add_note(notes), WARNING_BYTES,
 		         "the files do not give their ranks: ranks are numbered in the order of the files' names");
+	if (in->unread)
+		snprintf(add_note(notes), WARNING_BYTES, "%zu director%s could not be read: traces in %s are missing", in->unread,
+		         in->unread == 1 ? "y" : "ies", in->unread == 1 ? "it" : "them");
 	if (in->repeated)
 		snprintf(add_note(notes), WARNING_BYTES, "%zu file%s given twice, and read once", in->repeated,
 		         in->repeated == 1 ? " was" : "s were");
@@ -113,6 +118,8 @@ static void note_inputs(const struct pp_inputs *in, int own_ranks, struct notes 
 
 static int is_whole(const struct pp_inputs *in)
 {
+	if (in->unread)
+		return 0;
 	for (size_t i = 0; i < in->files; i++)
 		if (in->file[i].why[0])
 			return 0;

@@ -11,8 +11,7 @@
 
 #include "core/base/grow.h"
 #include "core/base/why.h"
-
-enum { DEPTH_MOST = 32 };
+#include "launchers/cmd.h"
 
 struct found {
 	struct pp_inputs *in;
@@ -53,12 +52,11 @@ static void note_session(struct pp_inputs *in, const char *path)
 	if (!end || end - path >= (long)sizeof(one))
 		return;
 	snprintf(one, sizeof(one), "%.*s", (int)(end - path), path);
-	for (size_t i = 0; i < in->session_count && i < 3; i++)
+	for (size_t i = 0; i < in->session_count; i++)
 		if (!strcmp(in->sessions[i], one))
 			return;
-	if (in->session_count < 3)
-		snprintf(in->sessions[in->session_count], sizeof(one), "%s", one);
-	in->session_count++;
+	if (in->session_count < sizeof(in->sessions) / sizeof(in->sessions[0]))
+		snprintf(in->sessions[in->session_count++], sizeof(one), "%s", one);
 }
 
 /* `named`: by the user, so that a file of another kind is a fault and not one of `others`. */
@@ -104,22 +102,32 @@ static int compare_name(const FTSENT **a, const FTSENT **b)
 	return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
+/* Links to files are followed, those to directories are not. A link that leads nowhere is a file that cannot be read. */
+static int is_file(const FTSENT *e)
+{
+	struct stat st;
+
+	return e->fts_info == FTS_F || (e->fts_info == FTS_SL && (stat(e->fts_accpath, &st) || S_ISREG(st.st_mode)));
+}
+
 static int walk(struct found *f, const char *directory, struct pp_err *err)
 {
 	char *const roots[] = {(char *)directory, NULL};
-	FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, compare_name);
+	FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, compare_name);
 	size_t before = f->in->files;
 	FTSENT *e;
 	int rc = 0;
 
 	while (tree && !rc && (e = fts_read(tree))) {
-		struct stat st;
-
-		if (e->fts_info == FTS_D && e->fts_level > 0 && (e->fts_name[0] == '.' || e->fts_level > DEPTH_MOST))
+		if (e->fts_info == FTS_D && e->fts_level > 0 && e->fts_name[0] == '.')
 			fts_set(tree, e, FTS_SKIP);
-		if (e->fts_info == FTS_DNR && !e->fts_level)
+		if (e->fts_info == FTS_DNR && !e->fts_level) {
 			rc = pp_err_set(err, -e->fts_errno, "cannot read '%s': %s", directory, pp_why(e->fts_errno));
-		if (e->fts_info != FTS_F && !(e->fts_info == FTS_SL && !stat(e->fts_accpath, &st) && S_ISREG(st.st_mode)))
+		} else if (e->fts_info == FTS_DNR || e->fts_info == FTS_ERR || e->fts_info == FTS_NS) {
+			pp_say("cannot read '%s': %s. What is in it is not analysed.", e->fts_path, pp_why(e->fts_errno));
+			f->in->unread++;
+		}
+		if (!is_file(e))
 			continue;
 		if (may_be_trace(e->fts_name))
 			rc = add(f, e->fts_path, 0, err);
@@ -209,12 +217,12 @@ size_t pp_inputs_windows(struct pp_inputs *in)
 	for (size_t i = 0; i < in->files; i++)
 		in->file[i].window = 0;
 	for (size_t i = 0; i < in->files; i++)
-		if (in->file[i].glance.rank < 0)
+		if (in->file[i].glance.rank < 0 && !in->file[i].why[0])
 			return 1;
 	for (size_t i = 0; i < in->files; i++) {
 		struct pp_analyze_file *file = &in->file[i];
 
-		for (size_t k = i; k-- > 0;)
+		for (size_t k = i; !file->why[0] && k-- > 0;)
 			if (in->file[k].glance.rank == file->glance.rank) {
 				file->window = in->file[k].window + 1;
 				break;

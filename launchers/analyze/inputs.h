@@ -13,7 +13,8 @@ struct pp_inputs {
 	size_t repeated;       /* given twice */
 	size_t copies;         /* traces of a viewer, made of an XSpace file beside them */
 	char sessions[3][256]; /* directories plugins/profile/SESSION in which files lie */
-	size_t session_count;
+	size_t session_count;  /* 3: three or more */
+	size_t unread;         /* directories that cannot be read, of which a line was printed */
 };
 
 /* -ENOENT, -EACCES: a word is no file and no directory, or has no trace, with the sentence. Released by pp_inputs_release(). */

@@ -140,6 +140,25 @@ static void take(struct workers *w, struct process *p)
 	p->got = 0;
 }
 
+/* Why a process died that read this file. */
+static void explain(struct pp_analyze_file *file, int status)
+{
+	int by_signal = WIFSIGNALED(status), number = by_signal ? WTERMSIG(status) : WEXITSTATUS(status);
+
+	if (by_signal && number == SIGKILL)
+		snprintf(file->why, sizeof(file->why),
+		         "cannot read '%s': its process was killed. Perhaps memory ran out; read it with fewer files at a time",
+		         file->path);
+	else if (by_signal && number == SIGBUS) /* of a mapped file */
+		snprintf(file->why, sizeof(file->why),
+		         "cannot read '%s': it became shorter while it was read, or its disk failed. Analyse it again when nobody "
+		         "writes it",
+		         file->path);
+	else
+		snprintf(file->why, sizeof(file->why), "cannot read '%s': podprof failed on it (%s %d). Please report it",
+		         file->path, by_signal ? "signal" : "exit code", number);
+}
+
 /* The process has died: what it read is lost, and the next one goes on. */
 static void bury(struct workers *w, size_t index)
 {
@@ -156,15 +175,7 @@ static void bury(struct workers *w, size_t index)
 	if (place == NONE || place >= (int64_t)w->count)
 		return;
 	w->done++;
-	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-		snprintf(w->file[w->order[place]].why, sizeof(p->head.why),
-		         "cannot read '%s': its process was killed. Perhaps memory ran out; read it with fewer files at a time",
-		         w->file[w->order[place]].path);
-	else
-		snprintf(w->file[w->order[place]].why, sizeof(p->head.why),
-		         "cannot read '%s': podprof failed on it (%s %d). Please report it", w->file[w->order[place]].path,
-		         WIFSIGNALED(status) ? "signal" : "exit code",
-		         WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	explain(&w->file[w->order[place]], status);
 	if (atomic_load(&w->shared->next) < w->count)
 		(void)start(w, index);
 }

@@ -32,7 +32,7 @@ def kineto(rank, steps=4, events=1, begin=10):
                      "args": {"correlation": 50 + s, "External id": 1 + s}})
         rows.append({"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": t + 500, "dur": 200 + 100 * (rank == 1),
                      "args": {"device": 0, "stream": 7, "correlation": 50 + s, "External id": 1 + s, "grid": [2, 1, 1], "block": [64, 1, 1]}})
-    return json.dumps({"schemaVersion": 1, "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 2},
+    return json.dumps({"schemaVersion": 1, "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 8},
                        "baseTimeNanoseconds": BASE, "traceEvents": rows})
 
 
@@ -118,9 +118,12 @@ def damaged(place, full):
     check(f"'{empty}': it is empty" in got.err, got.transcript())
     check(f"'{foreign}': it is neither XSpace" in got.err, got.transcript())
     check("rank1.pt.trace.json' is damaged at byte" in got.err, got.transcript())
+    check("of 3 ranks on 3 hosts, from 3 files" in got.err and len(os.listdir(os.path.join(logs, "podprof"))) == 1, got.transcript())
     with h5(session_of(logs)) as f:
         status = [text(s) for s in f["worker/status"][()]]
-        check([s.split(":")[0] for s in status].count("missing") == 2 and [s.split(":")[0] for s in status].count("partial") == 1, status)
+        check([s.split(":")[0] for s in status] == ["delivered", "partial", "delivered", "missing", "missing"], status)
+        check(status[3].endswith("cannot read its file: it is empty"), status)
+        check(not any("do not give their ranks" in text(w) or "of a host" in text(w) for w in f["quality/warning"][()]), f["quality/warning"][()])
     for words, said in (((empty,), "it is empty"), ((foreign,), "neither XSpace"), (("/nonexistent",), "No such file"),
                         ((os.path.join(place.scratch, "nothing"),), "has no trace")):
         os.makedirs(os.path.join(place.scratch, "nothing"), exist_ok=True)
@@ -134,10 +137,12 @@ def asked_wrongly(place, full):
     """No file, an unknown option, two sessions at once, one file twice, a log directory that cannot be made."""
     check(run([place.podprof(), "analyze"]).code == 64, "no file")
     check(run([place.podprof(), "analyze", "x", "--stepz", "1:2"]).code == 64, "an unknown option")
-    for s in ("a", "b"):
-        put(place, f"tb/plugins/profile/{s}/host.json", kineto(0))
-    got = run([place.podprof(), "analyze", os.path.join(place.scratch, "tb"), "-o", place.new_logs()])
-    check(got.code == 64 and "2 sessions" in got.err and "tb/plugins/profile/b" in got.err, got.transcript())
+    for found, said, last in (("ab", "2 sessions, and", "b"), ("cde", "3 sessions or more, and", "c")):
+        for s in found:
+            put(place, f"tb/plugins/profile/{s}/host.json", kineto(0))
+            put(place, f"tb/plugins/profile/{s}/other.json", kineto(1))
+        got = run([place.podprof(), "analyze", os.path.join(place.scratch, "tb"), "-o", place.new_logs()])
+        check(got.code == 64 and said in got.err and f"tb/plugins/profile/{last}" in got.err, got.transcript())
     where, logs = folder(place, "twice", ranks=1), place.new_logs()
     got = analyze(place, logs, where, os.path.join(where, "rank0.pt.trace.json"))
     check("of 1 rank on 1 host, from 1 file" in got.err, got.transcript())
@@ -147,6 +152,43 @@ def asked_wrongly(place, full):
     check(f"podprof report '{logs} x'" in got.err, got.transcript())
     got = run([place.podprof(), "analyze", where, "-o", os.path.join(where, "rank0.pt.trace.json")])
     check(got.code == 1 and "Nothing was analysed" in got.err, got.transcript())
+
+
+def odd_places(place, full):
+    """Pipes, links to directories and to nothing, a directory that cannot be read: a sentence each, and no wait."""
+    where, logs = folder(place, "odd", ranks=1), place.new_logs()
+    pipe, link, nowhere = (os.path.join(place.scratch, n) for n in ("pipe.json", "latest", "odd/gone.xplane.pb"))
+    os.mkfifo(pipe)
+    os.symlink(where, link)
+    os.symlink("/nonexistent", nowhere)
+    got = analyze(place, logs, link, pipe, code=2)
+    check("of 1 rank on 1 host, from 1 file" in got.err and f"'{pipe}': it is no regular file" in got.err, got.transcript())
+    check("latest/gone.xplane.pb': no such file" in got.err, got.transcript())
+    os.unlink(nowhere)
+    put(place, "odd/closed/rank1.json", kineto(1))
+    os.chmod(os.path.join(where, "closed"), 0)
+    try:
+        if os.access(os.path.join(where, "closed"), os.R_OK):
+            return  # root reads everything
+        got = analyze(place, place.new_logs(), where, code=2)
+        check("odd/closed': permission denied" in got.err and "from 1 file" in got.err, got.transcript())
+    finally:
+        os.chmod(os.path.join(where, "closed"), 0o700)
+
+
+def shrinks(place, full):
+    """A file that becomes shorter while it is read is one file that was not read."""
+    where = os.path.join(place.scratch, "shrinks")
+    subprocess.run([sys.executable, "-B", os.path.join(HERE, "make_xspace.py"), where, "--hosts", "1", "--gpus", "1", "--steps", "3000"], check=True,
+                   stdout=subprocess.DEVNULL)
+    path, good = os.path.join(where, os.listdir(where)[0]), put(place, "shrinks.json", kineto(0))
+    logs = place.new_logs()
+    p = subprocess.Popen([place.podprof(), "analyze", path, good, "-o", logs, "--processes", "1"], stderr=subprocess.PIPE, text=True)
+    wait_until(lambda: subprocess.run(["pgrep", "-P", str(p.pid)], capture_output=True).returncode == 0, 10)
+    os.truncate(path, 5000)
+    err = p.communicate()[1]
+    if p.returncode:  # it was not faster
+        check(p.returncode == 2 and "from 1 file" in err and "became shorter" in err or "is damaged at byte" in err, err)
 
 
 def made_for_viewers(place, full):
@@ -244,7 +286,7 @@ def ended(place, full):
     check(wait_until(lambda: subprocess.run(["pgrep", "-g", str(p.pid)], capture_output=True).returncode == 1, 10), "processes are left")
 
 
-CASES = {f.__name__: f for f in (whole, same_bytes, damaged, asked_wrongly, made_for_viewers, repeated, own_files, own_rules, ended)}
+CASES = {f.__name__: f for f in (whole, same_bytes, damaged, asked_wrongly, odd_places, shrinks, made_for_viewers, repeated, own_files, own_rules, ended)}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))
