@@ -9,10 +9,9 @@
 #include "core/base/huge.h"
 #include "core/ring/record.h"
 
-enum { RELEASE_EACH = 4 << 20, LINE_EVENTS = 4, DERIVED_LINES = 390, FIRST_SPANS = 16 };
+enum { RELEASE_EACH = 4 << 20, LINE_EVENTS = 4, TAG_EVENT = 0x22, DERIVED_LINES = 390, FIRST_SPANS = 16 };
 
 #define DERIVED_FIRST 0xdeadbeefu
-#define LAST_TIME (INT64_MAX / 2)
 
 int64_t pp_xline_number(const uint8_t *text, size_t length)
 {
@@ -54,155 +53,15 @@ struct pp_span *pp_xline_span(struct pp_xread *x, struct pp_xline *l, int64_t be
 	return s;
 }
 
-/* The operator in "name:Type#shape=(half[4,8])#". */
-static uint32_t annotation_of(struct pp_xread *x, const struct pp_xvalue *v)
+/* An event of less than 128 bytes, as most are. 0: the next field is another one. */
+static inline int next_event(struct pp_wire *w, struct pp_field *f)
 {
-	const uint8_t *end;
-	uint32_t op;
+	const uint8_t *at = w->at;
 
-	if (!v->is_text || !v->length)
+	if (w->end - at < 2 || at[0] != TAG_EVENT || at[1] > 127 || at[1] > w->end - at - 2)
 		return 0;
-	if (v->meta && v->meta->op)
-		return v->meta->op;
-	end = memchr(v->text, '#', v->length);
-	op = pp_intern_put(x->names, (const char *)v->text, end ? (size_t)(end - v->text) : v->length);
-	if (v->meta)
-		v->meta->op = op;
-	return op;
-}
-
-static void take_value(struct pp_xread *x, enum pp_xs_kind kind, const struct pp_xvalue *v, struct pp_xevent_read *e)
-{
-	e->has |= PP_XS_BIT(kind);
-	e->number[kind] = v->number;
-	switch (kind) {
-	case PP_XS_STEP_NAME:
-		e->step_name = *v;
-		break;
-	case PP_XS_OP:
-		e->op = pp_xvalue_text(x, v);
-		break;
-	case PP_XS_ANNOTATION:
-		e->annotation = annotation_of(x, v);
-		break;
-	case PP_XS_KERNEL_DETAILS:
-		e->details = *v;
-		break;
-	case PP_XS_OCCUPANCY:
-		e->occupancy = v->real;
-		break;
-	case PP_XS_COPY_DETAILS:
-		e->number[kind] = v->is_text ? pp_xdevice_bytes((const char *)v->text, v->length) : 0;
-		break;
-	case PP_XS_SHAPE:
-		e->precision =
-		        v->is_text && v->length ? pp_xdevice_precision((const char *)v->text, v->length) : PP_PRECISION_UNKNOWN;
-		break;
-	default:
-		break;
-	}
-}
-
-static int take_operator(const struct pp_xmeta *m, struct pp_xevent_read *e)
-{
-	if (!m || !m->name)
-		return 0;
-	e->has |= PP_XS_BIT(PP_XS_OP);
-	e->op = m->name;
-	return 1;
-}
-
-/* A stat as most are written: an id below 128, then an integer or a reference that ends it. 0: it is another one. */
-static inline int take_usual(struct pp_xread *x, struct pp_xplane *p, const struct pp_field *f, struct pp_xevent_read *e)
-{
-	struct pp_wire w = {f->data + 3, f->data + f->size};
-	enum pp_xs_kind kind;
-	uint64_t value;
-
-	if (f->size < 4 || f->data[0] != 0x08 || f->data[1] > 127)
-		return 0;
-	kind = (enum pp_xs_kind)p->kind_of[f->data[1]];
-	if (kind == PP_XS_KINDS) {
-		const struct pp_xmeta *m = pp_xplane_stat(x, p, f->data[1]);
-
-		kind = m ? (enum pp_xs_kind)m->kind : PP_XS_NONE;
-		p->kind_of[f->data[1]] = (uint8_t)kind;
-	}
-	if (kind == PP_XS_NONE)
-		return 1;
-	if ((f->data[2] != 0x18 && f->data[2] != 0x20 && f->data[2] != 0x38) || kind == PP_XS_OCCUPANCY ||
-	    pp_wire_varint(&w, &value) != PP_WIRE_FIELD || w.at != w.end)
-		return 0;
-	if (f->data[2] == 0x38) /* a text by its number; operators repeat */
-		return kind == PP_XS_OP && take_operator(pp_xplane_stat(x, p, value), e);
-	e->has |= PP_XS_BIT(kind);
-	e->number[kind] = value;
-	if (PP_XS_BIT(kind) & (PP_XS_BIT(PP_XS_STEP_NAME) | PP_XS_BIT(PP_XS_OP) | PP_XS_BIT(PP_XS_ANNOTATION) |
-	                       PP_XS_BIT(PP_XS_KERNEL_DETAILS) | PP_XS_BIT(PP_XS_COPY_DETAILS) | PP_XS_BIT(PP_XS_SHAPE)))
-		e->has &= ~PP_XS_BIT(kind); /* a number where a text should be */
-	return 1;
-}
-
-static void take_stat(struct pp_xread *x, struct pp_xplane *p, const struct pp_field *f, struct pp_xevent_read *e)
-{
-	enum pp_xs_kind kind;
-	struct pp_xvalue v;
-
-	if (take_usual(x, p, f, e))
-		return;
-	kind = pp_xvalue_read(x, p, f, &v);
-	if (kind)
-		take_value(x, kind, &v, e);
-}
-
-/* Nanoseconds of `ps`, rounded down; of a file of podprof, which shortens events by single ps, to the nearest. */
-static int64_t ns_of(const struct pp_xread *x, int64_t ps)
-{
-	int64_t ns = ps / 1000, rest = ps % 1000;
-
-	if (rest < 0) {
-		ns--;
-		rest += 1000;
-	}
-	return ns + (x->glance->is_podprof && rest >= 500);
-}
-
-int pp_xline_event(struct pp_xread *x, struct pp_xplane *p, const struct pp_xline *l, const struct pp_field *event,
-                   struct pp_xevent_read *e, int64_t *ret_begin, int64_t *ret_end)
-{
-	struct pp_wire w = pp_wire_of(event);
-	enum pp_wire_result r;
-	struct pp_field f;
-	int64_t end_ps;
-
-	e->has = e->metadata = 0;
-	e->offset_ps = e->duration_ps = 0;
-	e->is_total = 0;
-	while ((r = pp_wire_next(&w, &f)) == PP_WIRE_FIELD) {
-		if (f.type == PP_WIRE_BYTES) {
-			if (f.number == 4)
-				take_stat(x, p, &f, e);
-		} else if (f.number == 1) {
-			e->metadata = f.value;
-		} else if (f.number == 2) {
-			e->offset_ps = (int64_t)f.value;
-			e->is_total = 0;
-		} else if (f.number == 3) {
-			e->duration_ps = (int64_t)f.value;
-		} else if (f.number == 5) {
-			e->is_total = 1;
-		}
-	}
-	if (r != PP_WIRE_END) {
-		pp_xspace_check(x, r, event->data, "an event");
-		return 0;
-	}
-	if (e->is_total || e->duration_ps < 0 || __builtin_add_overflow(e->offset_ps, e->duration_ps, &end_ps) ||
-	    __builtin_add_overflow(l->timestamp_ns, ns_of(x, e->offset_ps), ret_begin) ||
-	    __builtin_add_overflow(l->timestamp_ns, ns_of(x, end_ps), ret_end) || *ret_begin < 0 || *ret_end > LAST_TIME) {
-		x->rank.trace.untimed++;
-		return 0;
-	}
+	*f = (struct pp_field){.number = LINE_EVENTS, .type = PP_WIRE_BYTES, .data = at + 2, .size = at[1]};
+	w->at = at + 2 + at[1];
 	return 1;
 }
 
@@ -213,7 +72,7 @@ void pp_xline_events(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l
 	const uint8_t *released = w.at;
 	struct pp_field f;
 
-	while (pp_wire_next(&w, &f) == PP_WIRE_FIELD && !x->no_memory) {
+	while ((next_event(&w, &f) || pp_wire_next(&w, &f) == PP_WIRE_FIELD) && !x->no_memory) {
 		if (!pp_field_is(&f, LINE_EVENTS, PP_WIRE_BYTES))
 			continue;
 		take(x, p, l, &f);
@@ -257,7 +116,7 @@ static void read_head(struct pp_xread *x, struct pp_xline *l)
 	l->name[l->length] = '\0';
 }
 
-static void link_event(struct pp_xread *x, struct pp_xline *l, const struct pp_xevent_read *e, int is_consumer, int64_t begin,
+static void link_event(struct pp_xread *x, struct pp_xline *l, const struct pp_xevent *e, int is_consumer, int64_t begin,
                        int64_t end)
 {
 	struct pp_xlinked *more = pp_grow(x->linked, x->linkeds, &x->linkeds_room, sizeof(*more));
@@ -297,7 +156,7 @@ static int take_region(struct pp_xread *x, struct pp_xline *l, const struct pp_x
 }
 
 /* What may be a step; steps.c decides. Its number, group, level and class are kept where a step's pattern would be. */
-static int is_candidate(const struct pp_xevent_read *e, const struct pp_xmeta *m)
+static int is_candidate(const struct pp_xevent *e, const struct pp_xmeta *m)
 {
 	if (pp_xevent_has(e, PP_XS_ROOT) && (int64_t)e->number[PP_XS_ROOT] > 0)
 		return 1;
@@ -307,7 +166,7 @@ static int is_candidate(const struct pp_xevent_read *e, const struct pp_xmeta *m
 	       (m->kind == PP_XEVENT_MARKER && m->length >= 12 && !memcmp(m->text, "TraceContext", 12));
 }
 
-static void make_candidate(struct pp_span *s, const struct pp_xevent_read *e, const struct pp_xmeta *m)
+static void make_candidate(struct pp_span *s, const struct pp_xevent *e, const struct pp_xmeta *m)
 {
 	int64_t number = -1;
 
@@ -315,8 +174,8 @@ static void make_candidate(struct pp_span *s, const struct pp_xevent_read *e, co
 		number = (int64_t)e->number[PP_XS_STEP_NUM];
 	else if (pp_xevent_has(e, PP_XS_ITER_NUM))
 		number = (int64_t)e->number[PP_XS_ITER_NUM];
-	else if (pp_xevent_has(e, PP_XS_STEP_NAME) && e->step_name.is_text)
-		number = pp_xline_number(e->step_name.text, e->step_name.length);
+	else if (pp_xevent_has(e, PP_XS_STEP_NAME))
+		number = pp_xline_number(e->text[PP_XS_STEP_NAME].text, e->text[PP_XS_STEP_NAME].length);
 	s->kind = PP_SPAN_STEP;
 	s->step.number = number;
 	s->step.known_from = pp_xevent_has(e, PP_XS_GROUP_ID) ? (int64_t)e->number[PP_XS_GROUP_ID] : -1;
@@ -328,12 +187,12 @@ static void take_host(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *
 {
 	static const struct pp_xmeta none = {.kind = PP_XEVENT_PLAIN};
 	const struct pp_xmeta *m;
-	struct pp_xevent_read e;
+	struct pp_xevent e;
 	int64_t begin, end;
 	struct pp_span *s;
 
 	x->rank.trace.events++;
-	if (!pp_xline_event(x, p, l, event, &e, &begin, &end))
+	if (!pp_xevent_read(x, p, l, event, &e, &begin, &end))
 		return;
 	m = pp_xplane_event(x, p, e.metadata);
 	if (!m)
@@ -372,15 +231,15 @@ static void take_host(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *
 	}
 }
 
-static uint32_t launch_of(struct pp_xread *x, const struct pp_xevent_read *e)
+static uint32_t launch_of(struct pp_xread *x, const struct pp_xevent *e)
 {
-	const struct pp_xvalue *d = &e->details;
+	const struct pp_xtext *d = &e->text[PP_XS_KERNEL_DETAILS];
 	uint32_t launch;
 
-	if (!d->is_text || !d->length)
-		return 0;
 	if (d->meta && d->meta->launch)
 		return d->meta->launch;
+	if (!d->length)
+		return 0;
 	launch = pp_xdevice_launch(x, (const char *)d->text, d->length, pp_xevent_has(e, PP_XS_OCCUPANCY) ? e->occupancy : -1);
 	/* The text alone decides where it has the occupancy, or no event has one. */
 	if (d->meta && (!pp_xevent_has(e, PP_XS_OCCUPANCY) || memmem(d->text, d->length, "occ_pct:", 8)))
@@ -388,16 +247,66 @@ static uint32_t launch_of(struct pp_xread *x, const struct pp_xevent_read *e)
 	return launch;
 }
 
+/* The operator in "name:Type#shape=(half[4,8])#". */
+static uint32_t annotation_of(struct pp_xread *x, const struct pp_xtext *t)
+{
+	const uint8_t *end;
+	uint32_t op;
+
+	if (t->meta && t->meta->op)
+		return t->meta->op;
+	if (!t->length)
+		return 0;
+	end = memchr(t->text, '#', t->length);
+	op = pp_intern_put(x->names, (const char *)t->text, end ? (size_t)(end - t->text) : t->length);
+	if (t->meta)
+		t->meta->op = op;
+	return op;
+}
+
+static uint32_t op_of(struct pp_xread *x, const struct pp_xevent *e, const struct pp_xmeta *m)
+{
+	uint32_t op = pp_xevent_has(e, PP_XS_OP) ? pp_xtext_intern(x, &e->text[PP_XS_OP]) : 0;
+
+	if (op)
+		return op;
+	return pp_xevent_has(e, PP_XS_ANNOTATION) ? annotation_of(x, &e->text[PP_XS_ANNOTATION]) : m->op;
+}
+
+static uint64_t bytes_of(const struct pp_xtext *t)
+{
+	if (t->meta && t->meta->bytes >= 0)
+		return (uint64_t)t->meta->bytes;
+	if (!t->meta)
+		return pp_xdevice_bytes((const char *)t->text, t->length);
+	t->meta->bytes = (int64_t)pp_xdevice_bytes((const char *)t->text, t->length);
+	return (uint64_t)t->meta->bytes;
+}
+
+/* By its shape, else by its name. */
+static uint8_t precision_of(const struct pp_xevent *e, const struct pp_xmeta *m)
+{
+	const struct pp_xtext *t = &e->text[PP_XS_SHAPE];
+
+	if (!pp_xevent_has(e, PP_XS_SHAPE) || !t->length)
+		return m->precision;
+	if (!t->meta)
+		return (uint8_t)pp_xdevice_precision((const char *)t->text, t->length);
+	if (t->meta->precision == PP_PRECISION_UNKNOWN)
+		t->meta->precision = (uint8_t)pp_xdevice_precision((const char *)t->text, t->length);
+	return t->meta->precision;
+}
+
 static void take_device(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event)
 {
 	static const struct pp_xmeta none = {.kind = PP_XEVENT_PLAIN};
 	const struct pp_xmeta *m;
-	struct pp_xevent_read e;
+	struct pp_xevent e;
 	struct pp_span *s;
 	int64_t begin, end;
 
 	x->rank.trace.events++;
-	if (!pp_xline_event(x, p, l, event, &e, &begin, &end))
+	if (!pp_xevent_read(x, p, l, event, &e, &begin, &end))
 		return;
 	m = pp_xplane_event(x, p, e.metadata);
 	if (!m)
@@ -411,14 +320,12 @@ static void take_device(struct pp_xread *x, struct pp_xplane *p, struct pp_xline
 	s->device.activity = m->activity;
 	s->device.step = pp_xevent_has(&e, PP_XS_GROUP_ID) ? (int64_t)e.number[PP_XS_GROUP_ID] : -1;
 	s->device.correlation = pp_xevent_has(&e, PP_XS_CORRELATION) ? e.number[PP_XS_CORRELATION] : 0;
-	s->device.bytes = pp_xevent_has(&e, PP_XS_COPY_DETAILS) ? e.number[PP_XS_COPY_DETAILS] : 0;
-	s->device.op = pp_xevent_has(&e, PP_XS_OP) ? e.op : 0;
-	if (!s->device.op)
-		s->device.op = pp_xevent_has(&e, PP_XS_ANNOTATION) ? e.annotation : m->op;
+	s->device.bytes = pp_xevent_has(&e, PP_XS_COPY_DETAILS) ? bytes_of(&e.text[PP_XS_COPY_DETAILS]) : 0;
+	s->device.op = op_of(x, &e, m);
 	if (pp_xevent_has(&e, PP_XS_KERNEL_DETAILS))
 		s->device.launch = launch_of(x, &e);
 	if (m->activity == PP_DEVICE_KERNEL)
-		s->device.precision = pp_xevent_has(&e, PP_XS_SHAPE) && e.precision ? (uint8_t)e.precision : m->precision;
+		s->device.precision = precision_of(&e, m);
 }
 
 /* An event of a device's line "Steps". */
@@ -426,14 +333,14 @@ static void take_step(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *
 {
 	struct pp_xmark mark = {.group = -1, .number = -1}, *more;
 	const struct pp_xmeta *m;
-	struct pp_xevent_read e;
+	struct pp_xevent e;
 
 	x->rank.trace.events++;
-	if (!pp_xline_event(x, p, l, event, &e, &mark.begin, &mark.end))
+	if (!pp_xevent_read(x, p, l, event, &e, &mark.begin, &mark.end))
 		return;
 	m = pp_xplane_event(x, p, e.metadata);
-	if (pp_xevent_has(&e, PP_XS_STEP_NAME) && e.step_name.is_text)
-		mark.number = pp_xline_number(e.step_name.text, e.step_name.length);
+	if (pp_xevent_has(&e, PP_XS_STEP_NAME))
+		mark.number = pp_xline_number(e.text[PP_XS_STEP_NAME].text, e.text[PP_XS_STEP_NAME].length);
 	if (mark.number < 0 && m)
 		mark.number = pp_xline_number(m->text, m->length);
 	if (pp_xevent_has(&e, PP_XS_GROUP_ID))
@@ -453,13 +360,13 @@ static void take_step(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *
 static void take_counter(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event)
 {
 	struct pp_wire w = pp_wire_of(event);
-	struct pp_xevent_read e;
+	struct pp_xevent e;
 	const struct pp_xmeta *m;
 	int64_t begin, end;
 	struct pp_field f;
 
 	x->rank.trace.events++;
-	if (!pp_xline_event(x, p, l, event, &e, &begin, &end) || !(m = pp_xplane_event(x, p, e.metadata)))
+	if (!pp_xevent_read(x, p, l, event, &e, &begin, &end) || !(m = pp_xplane_event(x, p, e.metadata)))
 		return;
 	while (pp_wire_next(&w, &f) == PP_WIRE_FIELD) {
 		struct pp_wire stat = pp_wire_of(&f);

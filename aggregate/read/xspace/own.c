@@ -118,14 +118,14 @@ static int is_step_name(const struct pp_xmeta *m)
 static void take_thread(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event)
 {
 	const struct pp_xmeta *m;
-	struct pp_xevent_read e;
+	struct pp_xevent e;
 	struct pp_span *s;
 	struct own o;
 	int64_t begin, end;
 	uint16_t call;
 
 	x->rank.trace.events++;
-	if (!pp_xline_event(x, p, l, event, &e, &begin, &end) || !(m = pp_xplane_event(x, p, e.metadata)) ||
+	if (!pp_xevent_read(x, p, l, event, &e, &begin, &end) || !(m = pp_xplane_event(x, p, e.metadata)) ||
 	    !(s = pp_xline_span(x, l, begin, end)))
 		return;
 	read_own(x, p, event, &o);
@@ -163,10 +163,10 @@ static void take_breakdown(struct pp_xread *x, struct pp_xplane *p, struct pp_xl
 {
 	struct pp_xmark mark = {.group = -1}, *more;
 	const struct pp_xmeta *m;
-	struct pp_xevent_read e;
+	struct pp_xevent e;
 	const uint8_t *rest;
 
-	if (!pp_xline_event(x, p, l, event, &e, &mark.begin, &mark.end))
+	if (!pp_xevent_read(x, p, l, event, &e, &mark.begin, &mark.end))
 		return;
 	m = pp_xplane_event(x, p, e.metadata);
 	if (!m || pp_xevent_has(&e, PP_XS_CATEGORY) || !is_step_name(m)) {
@@ -190,7 +190,7 @@ static void take_counter(struct pp_xread *x, struct pp_xplane *p, struct pp_xlin
 {
 	struct pp_xmemory *more;
 	const struct pp_xmeta *m;
-	struct pp_xevent_read e;
+	struct pp_xevent e;
 	int64_t begin, end;
 	const uint8_t *rest;
 	struct pp_span *s;
@@ -198,7 +198,7 @@ static void take_counter(struct pp_xread *x, struct pp_xplane *p, struct pp_xlin
 	int32_t rank;
 
 	x->rank.trace.events++;
-	if (!pp_xline_event(x, p, l, event, &e, &begin, &end) || !(m = pp_xplane_event(x, p, e.metadata)))
+	if (!pp_xevent_read(x, p, l, event, &e, &begin, &end) || !(m = pp_xplane_event(x, p, e.metadata)))
 		return;
 	rank = rank_of(m->text, m->length, &rest);
 	read_own(x, p, event, &o);

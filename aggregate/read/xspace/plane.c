@@ -227,6 +227,7 @@ static void ready(struct pp_xread *x, struct pp_xplane *p, struct pp_xmeta *m, i
 	int stats = 0;
 
 	m->is_ready = 1;
+	m->bytes = -1;
 	while ((r = pp_wire_next(&w, &f)) == PP_WIRE_FIELD) {
 		if (pp_field_is(&f, 2, PP_WIRE_BYTES)) {
 			m->text = f.data;
@@ -256,7 +257,7 @@ static void ready(struct pp_xread *x, struct pp_xplane *p, struct pp_xmeta *m, i
 		read_event_stats(x, p, m);
 }
 
-struct pp_xmeta *pp_xplane_event(struct pp_xread *x, struct pp_xplane *p, uint64_t id)
+struct pp_xmeta *pp_xplane_find_event(struct pp_xread *x, struct pp_xplane *p, uint64_t id)
 {
 	struct pp_xmeta *m = find(&p->events, id);
 
@@ -265,7 +266,7 @@ struct pp_xmeta *pp_xplane_event(struct pp_xread *x, struct pp_xplane *p, uint64
 	return m;
 }
 
-struct pp_xmeta *pp_xplane_stat(struct pp_xread *x, struct pp_xplane *p, uint64_t id)
+struct pp_xmeta *pp_xplane_find_stat(struct pp_xread *x, struct pp_xplane *p, uint64_t id)
 {
 	struct pp_xmeta *m = find(&p->stats, id);
 

@@ -1,5 +1,6 @@
 /* What the files of aggregate/read/xspace share: the file that is read, its planes, metadata by id, and lines.
- * Flow: xspace.c finds planes -> plane.c their lines and metadata -> line.c spans -> link.c, steps.c what ties them together. */
+ * Flow: xspace.c finds planes -> plane.c their lines and metadata -> line.c spans, from events that event.c reads -> link.c, steps.c
+ * what ties them together. */
 #pragma once
 
 #include "aggregate/read/trace_options.h"
@@ -10,8 +11,16 @@
 /* Stats that mean something here; all others are passed over. */
 enum pp_xs_kind {
 	PP_XS_NONE,
-	PP_XS_GROUP_ID,
+	/* texts of events */
 	PP_XS_STEP_NAME,
+	PP_XS_OP,
+	PP_XS_ANNOTATION,
+	PP_XS_KERNEL_DETAILS,
+	PP_XS_COPY_DETAILS,
+	PP_XS_SHAPE,
+	PP_XS_OCCUPANCY,
+	/* numbers of events, but for an allocator's */
+	PP_XS_GROUP_ID,
 	PP_XS_STEP_NUM,
 	PP_XS_ITER_NUM,
 	PP_XS_ROOT,
@@ -21,12 +30,6 @@ enum pp_xs_kind {
 	PP_XS_CONSUMER_TYPE,
 	PP_XS_CONSUMER,
 	PP_XS_CORRELATION,
-	PP_XS_OP,
-	PP_XS_ANNOTATION,
-	PP_XS_KERNEL_DETAILS,
-	PP_XS_OCCUPANCY,
-	PP_XS_COPY_DETAILS,
-	PP_XS_SHAPE,
 	PP_XS_BYTES_ACCESSED,
 	PP_XS_ALLOCATOR,
 	PP_XS_ALLOCATOR_NUMBER,
@@ -66,6 +69,8 @@ enum pp_xs_kind {
 	PP_XS_PSS,
 	PP_XS_CHILDREN_RSS,
 	PP_XS_KINDS,
+	PP_XS_TEXTS = PP_XS_SHAPE + 1,
+	PP_XS_NUMBERS = PP_XS_GROUP_ID,
 };
 _Static_assert(PP_XS_KINDS <= 64, "an event has one bit for each kind of stat");
 
@@ -83,7 +88,8 @@ struct pp_xmeta { /* metadata of an event or a stat, looked at when an event fir
 	uint8_t is_ready;  /* what is above `data` is set */
 	uint8_t kind;      /* of a stat: enum pp_xs_kind; of an event: enum pp_xevent_class */
 	uint8_t activity;  /* of an event on a device */
-	uint8_t precision; /* of an event by its name, of a text as a shape */
+	uint8_t precision; /* of an event by its name; of a text as a shape, PP_PRECISION_UNKNOWN until it was read as one */
+	int64_t bytes;     /* of a text as memcpy_details; -1 until it was read as one */
 };
 
 enum pp_xevent_class {
@@ -177,8 +183,30 @@ void pp_xspace_check(struct pp_xread *x, enum pp_wire_result r, const uint8_t *a
 void pp_xplane_open(struct pp_xread *x, struct pp_xplane *p, const struct pp_field *plane);
 void pp_xplane_close(struct pp_xplane *p);
 /* NULL: the plane has no such metadata. */
-struct pp_xmeta *pp_xplane_event(struct pp_xread *x, struct pp_xplane *p, uint64_t id);
-struct pp_xmeta *pp_xplane_stat(struct pp_xread *x, struct pp_xplane *p, uint64_t id);
+struct pp_xmeta *pp_xplane_find_event(struct pp_xread *x, struct pp_xplane *p, uint64_t id);
+struct pp_xmeta *pp_xplane_find_stat(struct pp_xread *x, struct pp_xplane *p, uint64_t id);
+
+/* The metadata with this small id that was looked at before; NULL: look for it. */
+static inline struct pp_xmeta *pp_xtable_at(const struct pp_xtable *t, uint64_t id)
+{
+	struct pp_xmeta *m = id < t->places && t->place[id] ? &t->meta[t->place[id] - 1] : NULL;
+
+	return m && m->is_ready ? m : NULL;
+}
+
+static inline struct pp_xmeta *pp_xplane_event(struct pp_xread *x, struct pp_xplane *p, uint64_t id)
+{
+	struct pp_xmeta *m = pp_xtable_at(&p->events, id);
+
+	return m ? m : pp_xplane_find_event(x, p, id);
+}
+
+static inline struct pp_xmeta *pp_xplane_stat(struct pp_xread *x, struct pp_xplane *p, uint64_t id)
+{
+	struct pp_xmeta *m = pp_xtable_at(&p->stats, id);
+
+	return m ? m : pp_xplane_find_stat(x, p, id);
+}
 
 /* ---- value.c */
 struct pp_xvalue { /* of a stat */
@@ -202,27 +230,7 @@ uint64_t pp_xdevice_bytes(const char *text, size_t length);
 uint32_t pp_xdevice_launch(struct pp_xread *x, const char *details, size_t length, double occupancy);
 void pp_xdevice_add(struct pp_xread *x, struct pp_xplane *p);
 
-/* ---- line.c: the thread of a line that was read joins the others */
-struct pp_xline;
-void pp_xline_finish(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l);
-
-struct pp_xevent_read { /* an event as it lies in the file */
-	uint64_t has;   /* PP_XS_BIT() of the stats that it has; what is of another one has no value */
-	uint64_t metadata;
-	int64_t offset_ps, duration_ps;
-	int is_total;                 /* num_occurrences: a sum without a time */
-	uint64_t number[PP_XS_KINDS]; /* by kind of stat; of COPY_DETAILS the bytes */
-	double occupancy;
-	uint32_t op, annotation;     /* pp_intern ids */
-	enum pp_precision precision; /* by its shape */
-	struct pp_xvalue step_name, details;
-};
-
-static inline int pp_xevent_has(const struct pp_xevent_read *e, enum pp_xs_kind kind)
-{
-	return (e->has & PP_XS_BIT(kind)) != 0;
-}
-
+/* ---- line.c */
 struct pp_xline { /* a line that is read */
 	struct pp_xslice all;
 	int64_t id, timestamp_ns;
@@ -237,16 +245,43 @@ struct pp_xline { /* a line that is read */
 };
 
 void pp_xline_read(struct pp_xread *x, struct pp_xplane *p, const struct pp_xslice *slice);
+/* The thread of a line that was read joins the others. */
+void pp_xline_finish(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l);
 /* Calls `take` for each event of the line that can be read. */
 void pp_xline_events(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l,
                      void (*take)(struct pp_xread *, struct pp_xplane *, struct pp_xline *, const struct pp_field *));
-/* Reads an event; 0: it has no time, which is counted. */
-int pp_xline_event(struct pp_xread *x, struct pp_xplane *p, const struct pp_xline *l, const struct pp_field *event,
-                   struct pp_xevent_read *e, int64_t *ret_begin, int64_t *ret_end);
 /* A new span of the line's thread, with everything but its times 0; NULL: no memory, which is noted. */
 struct pp_span *pp_xline_span(struct pp_xread *x, struct pp_xline *l, int64_t begin, int64_t end);
 /* The number that a text ends in; -1: none. */
 int64_t pp_xline_number(const uint8_t *text, size_t length);
+
+/* ---- event.c */
+struct pp_xtext {
+	const uint8_t *text;
+	size_t length;
+	struct pp_xmeta *meta; /* of a reference */
+};
+
+struct pp_xevent {    /* an event as it lies in the file */
+	uint64_t has; /* PP_XS_BIT() of the stats that it has; what is of another one has no value */
+	uint64_t metadata;
+	int64_t offset_ps, duration_ps;
+	int is_total;                      /* num_occurrences: a sum without a time */
+	uint64_t number[PP_XS_KINDS];      /* by kind of stat */
+	struct pp_xtext text[PP_XS_TEXTS]; /* by kind of stat */
+	double occupancy;
+};
+
+static inline int pp_xevent_has(const struct pp_xevent *e, enum pp_xs_kind kind)
+{
+	return (e->has & PP_XS_BIT(kind)) != 0;
+}
+
+/* Reads an event of the line; 0: it has no time, which is counted. */
+int pp_xevent_read(struct pp_xread *x, struct pp_xplane *p, const struct pp_xline *l, const struct pp_field *field,
+                   struct pp_xevent *e, int64_t *ret_begin, int64_t *ret_end);
+/* pp_intern id; 0: it is empty. */
+uint32_t pp_xtext_intern(struct pp_xread *x, const struct pp_xtext *t);
 
 /* ---- memory.c: an event of a framework's allocator */
 void pp_xmemory_take(struct pp_xread *x, struct pp_xplane *p, const struct pp_field *event, int64_t time, int is_free);

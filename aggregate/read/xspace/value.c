@@ -69,6 +69,8 @@ enum pp_xs_kind pp_xvalue_read(struct pp_xread *x, struct pp_xplane *p, const st
 		if (pp_field_is(&f, STAT_ID, PP_WIRE_VARINT)) {
 			const struct pp_xmeta *m = pp_xplane_stat(x, p, f.value);
 
+			if (f.value < sizeof(p->kind_of))
+				p->kind_of[f.value] = m ? m->kind : PP_XS_NONE;
 			if (!m || !m->kind)
 				return PP_XS_NONE;
 			kind = (enum pp_xs_kind)m->kind;
@@ -83,13 +85,18 @@ enum pp_xs_kind pp_xvalue_read(struct pp_xread *x, struct pp_xplane *p, const st
 	return kind;
 }
 
+uint32_t pp_xtext_intern(struct pp_xread *x, const struct pp_xtext *t)
+{
+	if (!t->length)
+		return 0;
+	if (!t->meta)
+		return pp_intern_put(x->names, (const char *)t->text, t->length);
+	if (!t->meta->name)
+		t->meta->name = pp_intern_put(x->names, (const char *)t->text, t->length);
+	return t->meta->name;
+}
+
 uint32_t pp_xvalue_text(struct pp_xread *x, const struct pp_xvalue *v)
 {
-	if (!v->is_text || !v->length)
-		return 0;
-	if (!v->meta)
-		return pp_intern_put(x->names, (const char *)v->text, v->length);
-	if (!v->meta->name)
-		v->meta->name = pp_intern_put(x->names, (const char *)v->text, v->length);
-	return v->meta->name;
+	return v->is_text ? pp_xtext_intern(x, &(struct pp_xtext){v->text, v->length, v->meta}) : 0;
 }
