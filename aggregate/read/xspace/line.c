@@ -9,7 +9,7 @@
 #include "core/base/huge.h"
 #include "core/ring/record.h"
 
-enum { RELEASE_EACH = 4 << 20, LINE_EVENTS = 4, TAG_EVENT = 0x22, DERIVED_LINES = 390, FIRST_SPANS = 16 };
+enum { RELEASE_EACH = 4 << 20, LINE_EVENTS = 4, TAG_EVENT = 0x22, DERIVED_LINES = 390, FIRST_SPANS = 256 };
 
 #define DERIVED_FIRST 0xdeadbeefu
 
@@ -25,22 +25,39 @@ int64_t pp_xline_number(const uint8_t *text, size_t length)
 	return digits ? number : -1;
 }
 
+/* As many spans as the line will have, if its other events are as long as those before. */
+static size_t likely_spans(const struct pp_xline *l)
+{
+	double part = (double)(l->at - l->all.data + 1) / (double)l->all.size;
+	double spans = 1.05 * (double)l->thread.spans / part;
+
+	return spans < 1e15 ? (size_t)spans + FIRST_SPANS : 0;
+}
+
+static int grow(struct pp_xline *l)
+{
+	struct pp_thread *t = &l->thread;
+	size_t room = t->spans ? likely_spans(l) : FIRST_SPANS, least = t->spans + t->spans / 8 + FIRST_SPANS;
+	struct pp_span *more = room > least ? realloc(t->span, room * sizeof(*more)) : NULL;
+
+	if (!more)
+		more = realloc(t->span, (room = least) * sizeof(*more));
+	if (!more)
+		return -1;
+	pp_huge_advise(more, room * sizeof(*more));
+	t->span = more;
+	l->room = room;
+	return 0;
+}
+
 struct pp_span *pp_xline_span(struct pp_xread *x, struct pp_xline *l, int64_t begin, int64_t end)
 {
 	struct pp_thread *t = &l->thread;
 	struct pp_span *s;
 
-	if (t->spans == l->room) {
-		size_t room = l->room ? 2 * l->room : l->events < FIRST_SPANS ? FIRST_SPANS : l->events;
-		struct pp_span *more = realloc(t->span, room * sizeof(*more));
-
-		if (!more) {
-			x->no_memory = 1;
-			return NULL;
-		}
-		pp_huge_advise(more, room * sizeof(*more));
-		t->span = more;
-		l->room = room;
+	if (t->spans == l->room && grow(l)) {
+		x->no_memory = 1;
+		return NULL;
 	}
 	s = &t->span[t->spans++];
 	*s = (struct pp_span){.begin = begin, .end = end, .source = PP_SOURCE_XSPACE};
@@ -65,55 +82,93 @@ static inline int next_event(struct pp_wire *w, struct pp_field *f)
 	return 1;
 }
 
+enum line_kind { LINE_DERIVED, LINE_STEPS, LINE_HOST, LINE_STREAM, LINE_COUNTERS };
+
+/* Viewers add lines to a device's streams, made from their events: by number, in old files by name. */
+static enum line_kind kind_of(const struct pp_xplane *p, const struct pp_xline *l)
+{
+	static const char *const derived[] = {
+	        "TensorFlow Ops", "TensorFlow Name Scope", "Framework Ops", "Framework Name Scope", "XLA Modules",     "XLA Ops",
+	        "Async XLA Ops",  "Launch Stats",          "Source code",   "Source Code",          "Host Offload Ops"};
+	uint32_t number = (uint32_t)(uint64_t)l->id - DERIVED_FIRST;
+
+	if (p->kind != PP_XPLANE_HOST && (!number || !strcmp(l->name, "Steps")))
+		return LINE_STEPS;
+	if (p->kind == PP_XPLANE_TPU)
+		return strcmp(l->name, "XLA Ops") ? LINE_DERIVED : LINE_STREAM;
+	if (number < DERIVED_LINES)
+		return LINE_DERIVED;
+	if (p->kind == PP_XPLANE_HOST)
+		return !strcmp(l->name, "_counters_") || !strncmp(l->name, "counters_", 9) ? LINE_COUNTERS : LINE_HOST;
+	for (size_t i = 0; i < sizeof(derived) / sizeof(derived[0]); i++)
+		if (!strcmp(l->name, derived[i]))
+			return LINE_DERIVED;
+	return LINE_STREAM;
+}
+
+/* What a field says of the line, but its events. */
+static void take_head(struct pp_xline *l, const struct pp_field *f)
+{
+	if (pp_field_is(f, 1, PP_WIRE_VARINT)) {
+		l->id = (int64_t)f->value;
+	} else if (pp_field_is(f, 3, PP_WIRE_VARINT)) {
+		l->timestamp_ns = (int64_t)f->value;
+	} else if (f->type == PP_WIRE_BYTES && f->size && (f->number == 11 || (f->number == 2 && !l->length))) {
+		l->text = f->data; /* a display name is shown instead of the name */
+		l->length = f->size < sizeof(l->name) ? f->size : sizeof(l->name) - 1;
+		memcpy(l->name, l->text, l->length);
+		l->name[l->length] = '\0';
+	}
+}
+
+/* What stands before the events. Where bytes that were read are gone: what stands behind them too. */
+static void read_head(const struct pp_xread *x, struct pp_xline *l)
+{
+	struct pp_wire w = {l->all.data, l->all.data + l->all.size};
+	struct pp_field f;
+
+	l->is_whole = x->source.is_unpacked;
+	while (pp_wire_next(&w, &f) == PP_WIRE_FIELD && (l->is_whole || f.number != LINE_EVENTS))
+		take_head(l, &f);
+}
+
+/* What stands behind events that were read. Most writers have the display name there, which seldom says how to read the line. */
+static void take_late(const struct pp_xread *x, const struct pp_xplane *p, struct pp_xline *l, const struct pp_field *f)
+{
+	const struct pp_xline before = *l;
+
+	take_head(l, f);
+	if (l->id != before.id || l->timestamp_ns != before.timestamp_ns)
+		l->is_late = 1;
+	if (x->glance->is_podprof ? l->text != before.text : kind_of(p, l) != before.kind)
+		l->is_late = 1;
+}
+
 void pp_xline_events(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l,
                      void (*take)(struct pp_xread *, struct pp_xplane *, struct pp_xline *, const struct pp_field *))
 {
 	struct pp_wire w = {l->all.data, l->all.data + l->all.size};
 	const uint8_t *released = w.at;
+	enum pp_wire_result r = PP_WIRE_END;
+	int in_head = 1;
 	struct pp_field f;
 
-	while ((next_event(&w, &f) || pp_wire_next(&w, &f) == PP_WIRE_FIELD) && !x->no_memory) {
-		if (!pp_field_is(&f, LINE_EVENTS, PP_WIRE_BYTES))
-			continue;
-		take(x, p, l, &f);
+	while (!x->no_memory && (next_event(&w, &f) || (r = pp_wire_next(&w, &f)) == PP_WIRE_FIELD)) {
+		if (pp_field_is(&f, LINE_EVENTS, PP_WIRE_BYTES)) {
+			in_head = 0;
+			take(x, p, l, &f);
+		} else if (!in_head && !l->is_whole) {
+			take_late(x, p, l, &f);
+		}
+		l->at = w.at;
 		if ((size_t)(w.at - released) > RELEASE_EACH) {
 			pp_xsource_release(&x->source, released, w.at);
 			released = w.at;
 			pp_xspace_progress(x, w.at);
 		}
 	}
+	pp_xspace_check(x, r, l->at, "a line");
 	pp_xsource_release(&x->source, released, w.at);
-}
-
-/* Counts the events and finds what may stand behind them. */
-static void read_head(struct pp_xread *x, struct pp_xline *l)
-{
-	struct pp_wire w = {l->all.data, l->all.data + l->all.size};
-	const uint8_t *at = w.at, *released = w.at;
-	enum pp_wire_result r;
-	struct pp_field f;
-
-	while ((r = pp_wire_next(&w, &f)) == PP_WIRE_FIELD) {
-		at = w.at;
-		if (f.number == LINE_EVENTS)
-			l->events += f.type == PP_WIRE_BYTES;
-		else if (pp_field_is(&f, 1, PP_WIRE_VARINT))
-			l->id = (int64_t)f.value;
-		else if (pp_field_is(&f, 3, PP_WIRE_VARINT))
-			l->timestamp_ns = (int64_t)f.value;
-		else if (f.type == PP_WIRE_BYTES && f.size && (f.number == 11 || (f.number == 2 && !l->length))) {
-			l->text = f.data; /* a display name is shown instead of the name */
-			l->length = f.size < sizeof(l->name) ? f.size : sizeof(l->name) - 1;
-		}
-		if (!x->source.is_unpacked && (size_t)(w.at - released) > RELEASE_EACH) {
-			pp_xsource_release(&x->source, released, w.at);
-			released = w.at;
-		}
-	}
-	pp_xspace_check(x, r, at, "a line");
-	if (l->length)
-		memcpy(l->name, l->text, l->length);
-	l->name[l->length] = '\0';
 }
 
 static void link_event(struct pp_xread *x, struct pp_xline *l, const struct pp_xevent *e, int is_consumer, int64_t begin,
@@ -398,30 +453,6 @@ static void take_counter(struct pp_xread *x, struct pp_xplane *p, struct pp_xlin
 	}
 }
 
-enum line_kind { LINE_DERIVED, LINE_STEPS, LINE_HOST, LINE_STREAM, LINE_COUNTERS };
-
-/* Viewers add lines to a device's streams, made from their events: by number, in old files by name. */
-static enum line_kind kind_of(const struct pp_xplane *p, const struct pp_xline *l)
-{
-	static const char *const derived[] = {
-	        "TensorFlow Ops", "TensorFlow Name Scope", "Framework Ops", "Framework Name Scope", "XLA Modules",     "XLA Ops",
-	        "Async XLA Ops",  "Launch Stats",          "Source code",   "Source Code",          "Host Offload Ops"};
-	uint32_t number = (uint32_t)(uint64_t)l->id - DERIVED_FIRST;
-
-	if (p->kind != PP_XPLANE_HOST && (!number || !strcmp(l->name, "Steps")))
-		return LINE_STEPS;
-	if (p->kind == PP_XPLANE_TPU)
-		return strcmp(l->name, "XLA Ops") ? LINE_DERIVED : LINE_STREAM;
-	if (number < DERIVED_LINES)
-		return LINE_DERIVED;
-	if (p->kind == PP_XPLANE_HOST)
-		return !strcmp(l->name, "_counters_") || !strncmp(l->name, "counters_", 9) ? LINE_COUNTERS : LINE_HOST;
-	for (size_t i = 0; i < sizeof(derived) / sizeof(derived[0]); i++)
-		if (!strcmp(l->name, derived[i]))
-			return LINE_DERIVED;
-	return LINE_STREAM;
-}
-
 void pp_xline_finish(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l)
 {
 	struct pp_thread *t = &l->thread, *more;
@@ -449,25 +480,64 @@ void pp_xline_finish(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l
 	x->rank.thread[x->rank.threads++] = *t;
 }
 
-void pp_xline_read(struct pp_xread *x, struct pp_xplane *p, const struct pp_xslice *slice)
+static void take_derived(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event)
 {
-	struct pp_xline l = {.all = *slice};
-	enum line_kind kind;
+	x->rank.trace.derived++;
+	(void)p;
+	(void)l;
+	(void)event;
+}
 
-	read_head(x, &l);
-	if (x->glance->is_podprof) {
-		pp_xown_line(x, p, &l);
-		return;
-	}
-	kind = kind_of(p, &l);
-	if (kind == LINE_DERIVED) {
-		x->rank.trace.derived += l.events;
-		return;
-	}
-	pp_xline_events(x, p, &l,
-	                kind == LINE_STEPS      ? take_step
+static void read_line(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l)
+{
+	const enum line_kind kind = l->kind = kind_of(p, l);
+
+	pp_xline_events(x, p, l,
+	                kind == LINE_DERIVED    ? take_derived
+	                : kind == LINE_STEPS    ? take_step
 	                : kind == LINE_HOST     ? take_host
 	                : kind == LINE_COUNTERS ? take_counter
 	                                        : take_device);
-	pp_xline_finish(x, p, &l);
+	if (!l->is_late)
+		pp_xline_finish(x, p, l);
+}
+
+/* Metadata that were looked at for this line will be looked at again, so that damage in them is counted again. */
+static void forget(struct pp_xread *x, struct pp_xtable *t)
+{
+	for (size_t i = 0; i < t->metas; i++)
+		if (t->meta[i].line == x->lines)
+			t->meta[i].is_ready = 0;
+}
+
+/* As if the line was not read. */
+static void undo(struct pp_xread *x, const struct pp_xread *before, struct pp_xplane *p, struct pp_xline *l)
+{
+	x->rank.trace = before->rank.trace;
+	x->rank.allocations = before->rank.allocations;
+	x->marks = before->marks;
+	x->linkeds = before->linkeds;
+	x->memories = before->memories;
+	forget(x, &p->events);
+	forget(x, &p->stats);
+	l->at = l->all.data;
+	l->thread.spans = l->region = l->region_link = 0;
+	l->thread.kinds = 0;
+	l->is_unsorted = l->is_late = 0;
+}
+
+void pp_xline_read(struct pp_xread *x, struct pp_xplane *p, const struct pp_xslice *slice)
+{
+	const struct pp_xread before = *x;
+	struct pp_xline l = {.all = *slice, .at = slice->data};
+
+	x->lines++;
+	read_head(x, &l);
+	for (;;) {
+		(x->glance->is_podprof ? pp_xown_line : read_line)(x, p, &l);
+		if (!l.is_late)
+			return;
+		undo(x, &before, p, &l);
+		l.is_whole = 1;
+	}
 }

@@ -246,6 +246,8 @@ void pp_xown_line(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l)
 
 		pp_xline_events(x, p, l, is_loose ? take_loose : take_thread);
 	}
+	if (l->is_late)
+		return;
 	if (rank < 0)
 		rank = x->options->rank;
 	l->text = rest;

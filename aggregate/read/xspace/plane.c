@@ -227,6 +227,7 @@ static void ready(struct pp_xread *x, struct pp_xplane *p, struct pp_xmeta *m, i
 	int stats = 0;
 
 	m->is_ready = 1;
+	m->line = x->lines;
 	m->bytes = -1;
 	while ((r = pp_wire_next(&w, &f)) == PP_WIRE_FIELD) {
 		if (pp_field_is(&f, 2, PP_WIRE_BYTES)) {

@@ -1,5 +1,5 @@
 /* What the files of aggregate/read/xspace share: the file that is read, its planes, metadata by id, and lines.
- * Flow: xspace.c finds planes -> plane.c their lines and metadata -> line.c spans, from events that event.c reads -> link.c, steps.c
+ * Flow: xspace.c finds planes -> plane.c their lines and metadata -> line.c spans, of events that event.c reads -> link.c, steps.c
  * what ties them together. */
 #pragma once
 
@@ -85,6 +85,7 @@ struct pp_xmeta { /* metadata of an event or a stat, looked at when an event fir
 	uint32_t name;     /* pp_intern id of it */
 	uint32_t op;       /* of an event: operator that its stats name */
 	uint32_t launch;   /* of a text: index + 1 into pp_rank.launch, once it was read as kernel_details */
+	uint32_t line;     /* pp_xread.lines when it was looked at */
 	uint8_t is_ready;  /* what is above `data` is set */
 	uint8_t kind;      /* of a stat: enum pp_xs_kind; of an event: enum pp_xevent_class */
 	uint8_t activity;  /* of an event on a device */
@@ -165,6 +166,7 @@ struct pp_xread { /* a file that is read */
 	size_t marks, marks_room;
 	struct pp_xlinked *linked;
 	size_t linkeds, linkeds_room;
+	uint32_t lines;  /* that were read */
 	int has_gpu;     /* a plane of one */
 	int keeps_links; /* steps of this plane must be found through producers and consumers */
 	int is_cut;      /* the bytes end inside a message; that is noted */
@@ -237,7 +239,10 @@ struct pp_xline { /* a line that is read */
 	char name[128];
 	const uint8_t *text; /* its name */
 	size_t length;
-	uint64_t events;
+	const uint8_t *at; /* events before it are read */
+	int is_whole;      /* what stands behind the events is known too */
+	int is_late;       /* it was not, and says something else: the line must be read again */
+	unsigned kind;     /* enum line_kind of line.c */
 	struct pp_thread thread;
 	int is_unsorted;
 	size_t room;

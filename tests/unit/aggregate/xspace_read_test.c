@@ -168,6 +168,72 @@ TEST(order_and_unknown)
 	CHECK_STR(name_of(&c, t->span[3].name), "(unnamed)");
 }
 
+/* What stands behind the events says that they are steps: they are read again, and what is damaged counts once. */
+TEST(head_behind_the_events)
+{
+	const struct pp_rank *r;
+
+	file.n = line.n = 0;
+	begin_plane(&plane, "/device:GPU:0");
+	add_event(1, 100, 50);
+	add_event(2, 200, 50);
+	put_bytes(&line, 4, "\x08", 1);
+	put_text(&line, 2, "Steps");
+	put_int(&line, 3, 1000);
+	put_message(&plane, 3, &line);
+	put_name(&plane, 4, 1, "7");
+	put_bytes(&plane, 4, "\x08\x02\x12\x03\x12\x05x", 7);
+	put_message(&file, 1, &plane);
+	r = read_file();
+	CHECK_INT(r->trace.events, 3);
+	CHECK_INT(r->trace.damaged, 2);
+	CHECK_INT(r->thread[0].spans, 1);
+	CHECK_INT(step_of(r, 0)->begin, 1100);
+}
+
+/* Numbers of all lengths and types; the event reads as well where the file ends behind it as where it does not. */
+TEST(events_of_any_form)
+{
+	static const struct {
+		int step; /* -2: damaged */
+		size_t size;
+		uint8_t bytes[16];
+	} form[] = {
+	        {-1, 9, {8, 1, 0x10, 0xa0, 0x8d, 6, 0x18, 0xe8, 7}},                             /* at 100 ns for 1 ns */
+	        {-1, 13, {0x88, 0, 1, 0x10, 0xa0, 0x8d, 0x86, 0x80, 0x80, 0x80, 0x80, 0x80, 0}}, /* more bytes than needed */
+	        {-1, 6, {0x10, 0xa0, 0x8d, 6, 8, 1}},                                            /* another order */
+	        {7, 12, {8, 1, 0x10, 0xa0, 0x8d, 6, 0x22, 4, 8, 1, 0x20, 7}},                    /* a group */
+	        {0, 12, {8, 1, 0x10, 0xa0, 0x8d, 6, 0x22, 4, 8, 1, 0x10, 7}},                    /* of no known type */
+	        {7, 13, {8, 1, 0x10, 0xa0, 0x8d, 6, 0x22, 5, 8, 1, 0x20, 0x87, 0}},              /* again more bytes */
+	        {7, 12, {8, 1, 0x10, 0xa0, 0x8d, 6, 0x22, 4, 0x20, 7, 8, 1}},                    /* value first */
+	        {0, 15, {8, 1, 0x10, 0xa0, 0x8d, 6, 0x22, 2, 8, 1, 0x22, 0, 0x22, 1, 8}},        /* none, empty, damaged */
+	        {-2, 12, {8, 1, 0x10, 0xa0, 0x8d, 6, 0x22, 5, 8, 1, 0x20, 7}},                   /* longer than the event */
+	        {-2, 14, {8, 1, 0x10, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1}},     /* no number */
+	};
+
+	for (size_t i = 0; i < sizeof(form) / sizeof(form[0]); i++)
+		for (int padded = 0; padded < 2; padded++) {
+			const struct pp_rank *r;
+
+			begin_plane(&plane, "/device:GPU:0");
+			begin_line(&line, 1, "Stream #1");
+			put_bytes(&line, 4, form[i].bytes, form[i].size);
+			add_event(1, 200000, 5);
+			put_message(&plane, 3, &line);
+			put_name(&plane, 4, 1, "x");
+			put_stat_names(&plane, 1);
+			file.n = 0;
+			put_message(&file, 1, &plane);
+			if (padded)
+				put_bytes(&file, 99, line.b, 1000);
+			r = read_file();
+			CHECK_INT(r->thread[0].spans, form[i].step == -2 ? 1 : 2);
+			CHECK_INT(r->trace.damaged, form[i].step == -2);
+			CHECK_INT(r->thread[0].span[0].begin, form[i].step == -2 ? 200000 : 100);
+			CHECK_INT(r->thread[0].span[0].device.step, form[i].step == -2 ? -1 : form[i].step);
+		}
+}
+
 TEST(times_that_are_none)
 {
 	const struct pp_rank *r;
@@ -712,6 +778,8 @@ int main(void)
 {
 	ranges();
 	order_and_unknown();
+	head_behind_the_events();
+	events_of_any_form();
 	times_that_are_none();
 	unix_times();
 	steps_of_groups();
