@@ -77,6 +77,31 @@ CONVOLVES = """
         optimizer.step()
     print(loss.item().hex())
 """
+# Stands in for a device: two, of which the second has memory from step 3 on; the program runs out of memory in step 5.
+OWN_DEVICES = """
+    seen = {"steps": 0, "observer": None, "peak": 0}
+
+    def stats(device):
+        n, had = seen["steps"], 100 if device == 0 else 7
+        if device and n < 3:
+            return {"allocated_bytes": {"all": {"current": 0, "peak": 0}}}
+        now = had * (50 if n == 6 else n)
+        seen["peak"] = max(seen["peak"], 5000 if n >= 6 else 100 * n)
+        return {"allocated_bytes": {"all": {"current": now, "peak": seen["peak"]}}, "active_bytes": {"all": {"current": now + 1, "peak": 0}},
+                "reserved_bytes": {"all": {"current": 8192, "peak": 9000}}, "num_alloc_retries": n // 4, "num_ooms": n // 5}
+
+    def attach(observer):
+        seen["observer"] = observer
+
+    torch.cuda.is_initialized, torch.cuda.device_count, torch.cuda.memory_stats_as_nested_dict = lambda: True, lambda: 2, stats
+    torch._C._cuda_attach_out_of_memory_observer = attach
+    for x in DataLoader(Numbers(), 4):
+        loss = step(x)
+        seen["steps"] += 1
+        if seen["steps"] == 5 and seen["observer"]:
+            seen["observer"](0, 1 << 30, 80 << 30, 3 << 20)
+    print(loss)
+"""
 BUSY = """
     class Slow(Numbers):
         def __getitem__(self, i):
@@ -315,6 +340,25 @@ def convolves(place, full):
     check(not found or found == {"convolution": 24, "convolution (create)": 24}, found)
 
 
+def memory(place, full):
+    """What torch's allocator of devices held at the end of each step, and when there was not enough; a stand-in for the devices."""
+    _, session = both(place, "memory", OWN_DEVICES)
+    with e2e.h5(session) as f:
+        t = {name: f["torch_memory/" + name][()].tolist() for name in f["torch_memory"]}
+        warnings = [e2e.text(w) for w in f["quality/warning"][()]]
+    rows = {(d, s): i for i, (d, s) in enumerate(zip(t["device"], t["step"]))}
+    first = [i for (d, _), i in sorted(rows.items()) if d == 0]
+    check(len(first) >= 10 and set(t["worker"]) == {0}, rows)
+    for (device, step_), i in rows.items():
+        steps = step_ + 1  # of the program, when step_ had ended
+        used = (100 if device == 0 else 7) * (50 if steps == 6 else steps)
+        check(t["allocated_bytes"][i] == used and t["active_bytes"][i] == used + 1 and t["reserved_bytes"][i] == 8192, (device, step_, t))
+        if device == 0 and (0, step_ - 1) in rows:
+            check(t["retries"][i] == (steps % 4 == 0) and t["out_of_memory"][i] == (steps % 5 == 0), (step_, t))
+            check(t["peak_rose"][i] == (steps <= 6), (step_, t["peak_rose"]))
+    check(any("cuda:0 is out of memory: PyTorch asked for 1024.0 MiB more" in w for w in warnings), warnings)
+
+
 def iterators(place, full):
     """A loader's iterator may be any object. What makes process groups is one function, by whatever name it is called."""
     got, _ = both(place, "iterators", OWN_ITERATOR)
@@ -332,7 +376,7 @@ def compiles(place, full):
 
 
 CASES = {"loop": loop, "busy": busy, "workers": workers, "profilers": profilers, "ends": ends, "infers": infers,
-         "infers_alone": infers_alone, "convolves": convolves, "iterators": iterators, "compiles": compiles}
+         "infers_alone": infers_alone, "convolves": convolves, "iterators": iterators, "memory": memory, "compiles": compiles}
 
 
 def main():

@@ -12,6 +12,7 @@ from . import _library, _torch_phases
 from ._library import INPUT, OTHER, RECORDING
 from ._torch_collectives import Collectives
 from ._torch_input import Input
+from ._torch_memory import Memory
 from ._torch_operators import Operators
 from ._torch_phases import Phases
 from ._torch_rendezvous import Rendezvous
@@ -28,6 +29,7 @@ class Adapter:
         self.phases = Phases(api)
         self.collectives = Collectives(torch, shim)
         self.input = Input(torch, api)
+        self.memory = Memory(torch, api, shim)
         self.steps = Steps(shim, self.leave, self.follow, self.operators.move)
         self.rendezvous = None
         self.is_dead = self.is_forked = False
@@ -82,6 +84,7 @@ class Adapter:
         """Before a mark, while recording: annotates the window that may close."""
         self.phases.forward_ends()
         self.input.edge()
+        self.memory.edge(number)
         if number is None or self.shim.is_edge(number) or self.collectives.is_due():
             self.collect()
 

@@ -1,4 +1,4 @@
-"""Counters at step edges: how busy the DataLoader's worker processes were, and what CUDA's allocator holds. A forked worker
+"""A counter at step edges: how busy the DataLoader's worker processes were. A forked worker
 notes begin and end of each fetch in a page shared with its parent; others are not measured. Called by _torch.py."""
 import functools
 import importlib
@@ -94,10 +94,6 @@ class Input:
                 share = (busy - self.seen) / max((now - self.when) * self.workers[1], 1)
                 self.api.counter(b"dataloader workers busy", min(max(share, 0.0), 1.0))
             self.seen, self.when = busy, now
-        cuda = self.torch.cuda
-        if cuda.is_initialized():
-            self.api.counter(b"cuda memory allocated", float(cuda.memory_allocated()))
-            self.api.counter(b"cuda memory reserved", float(cuda.memory_reserved()))
 
     def begin(self):
         """Recording has gone on: earlier time does not count."""

@@ -189,6 +189,21 @@ static inline void sample_allocator(struct sample *s, size_t r)
 		                               .fragmentation = -1};
 }
 
+/* What PyTorch's allocator of device 1 says when step 3 has ended. */
+static inline void sample_torch_memory(struct sample *s, size_t r)
+{
+	static const char *const name[] = {"allocated",     "active",  "reserved",      "allocated peak",
+	                                   "reserved peak", "retries", "out of memory", "next step"};
+	static const double value[] = {1 << 20, 2 << 20, 4 << 20, 3 << 20, 5 << 20, 0, 0, 4};
+	char text[48];
+
+	for (int i = 0; i < 8; i++) {
+		snprintf(text, sizeof(text), "cuda:1 memory %s", name[i]);
+		add_span(&s->capture, r, 2, PP_SPAN_COUNTER, text, 1000 + 4 * SAMPLE_STEP_NS + i, 1000 + 4 * SAMPLE_STEP_NS + i)
+		        ->value = value[i];
+	}
+}
+
 static inline void sample_window(struct pp_dataset *d)
 {
 	struct pp_window_rank late = {.rank = 1,
@@ -231,6 +246,7 @@ static inline void sample_make(struct sample *s, size_t ranks, const char *logdi
 		sample_allocator(s, r);
 		for (int64_t k = 0; k < SAMPLE_STEPS; k++)
 			sample_step(s, r, k, long_name);
+		sample_torch_memory(s, r);
 		rank->thread[1].name = pp_intern_put(s->capture.names, "loader", 6);
 	}
 	CHECK_INT(pp_steps_find(&s->capture, 1, 7, &s->steps, &err), 0);
