@@ -76,7 +76,7 @@ static int make_block(const struct pp_capture *c, const struct pp_analyze_option
 
 	if (rc)
 		return rc;
-	rc = pp_attr_ranks(c, &steps, &attr, err);
+	rc = pp_attr_ranks(c, &steps, PP_ATTR_KEEP_COMMUNICATION, &attr, err);
 	if (!rc) {
 		in.attr = attr;
 		rc = pp_dataset_build(&in, &dataset, err);

@@ -343,7 +343,7 @@ int pp_session_write(struct pp_capture *capture, const struct pp_clock_map *cloc
 		return rc;
 	if (!options->gather || !options->gather->map) /* else the leader's map brings its epoch */
 		take_epoch(capture, &steps, clock, options->wall);
-	rc = pp_attr_ranks(capture, &steps, &attr, err);
+	rc = pp_attr_ranks(capture, &steps, PP_ATTR_KEEP_ALL, &attr, err);
 	if (rc)
 		goto release_steps;
 	rc = build_and_write(capture, &steps, clock, options, attr, &m, err);

@@ -25,6 +25,7 @@ struct sweep {
 	struct pp_flats one, two;
 	int64_t *default_ns; /* by intern id */
 	size_t room;         /* of attr->segment */
+	enum pp_attr_keep which;
 	struct pp_attr *attr;
 };
 
@@ -104,23 +105,38 @@ static int merge_threads(struct sweep *s, size_t lists)
 	return 0;
 }
 
+static int make_room(struct sweep *s, size_t segments)
+{
+	struct pp_attr *attr = s->attr;
+	size_t room = s->room ? s->room : 1024;
+	struct pp_attr_segment *more;
+
+	if (s->room - attr->segments >= segments)
+		return 0;
+	while (room - attr->segments < segments)
+		room *= 2;
+	more = realloc(attr->segment, room * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	attr->segment = more;
+	s->room = room;
+	pp_huge_advise(more, room * sizeof(*more));
+	return 0;
+}
+
+/* Segments are 32 bytes a range, and memory is the most of their price. */
+static int is_kept(const struct sweep *s, const struct window *w, const struct pp_flat *f)
+{
+	return s->which == PP_ATTR_KEEP_ALL || (w->step < s->attr->steps && (f->category == PP_CATEGORY_HOST_COMMUNICATION ||
+	                                                                     f->category == PP_CATEGORY_DEVICE_COLLECTIVE));
+}
+
 static int keep(struct sweep *s, const struct window *w)
 {
 	struct pp_attr *attr = s->attr;
 
-	if (s->room - attr->segments < s->one.flats) {
-		size_t room = s->room ? s->room : 1024;
-		struct pp_attr_segment *more;
-
-		while (room - attr->segments < s->one.flats)
-			room *= 2;
-		more = realloc(attr->segment, room * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		attr->segment = more;
-		s->room = room;
-		pp_huge_advise(more, room * sizeof(*more));
-	}
+	if (make_room(s, s->one.flats) < 0)
+		return -ENOMEM;
 	for (size_t i = 0; i < s->one.flats; i++) {
 		const struct pp_flat *f = &s->one.flat[i];
 		struct pp_attr_segment *last = attr->segments ? &attr->segment[attr->segments - 1] : NULL;
@@ -130,6 +146,8 @@ static int keep(struct sweep *s, const struct window *w)
 			if (f->by_default)
 				s->default_ns[s->rank->thread[f->thread].span[f->span].name] += f->end - f->begin;
 		}
+		if (!is_kept(s, w, f))
+			continue;
 		if (last && last->end == f->begin && last->span == f->span && last->thread == f->thread && last->step == w->step) {
 			last->end = f->end;
 			continue;
@@ -234,11 +252,11 @@ static void finish_steps(struct sweep *s)
 		s->attr->crossed += s->cursor[t].crossed;
 }
 
-int pp_attr_rank(const struct pp_rank *rank, size_t rank_index, const struct pp_steps *steps, size_t ranks,
-                 const struct pp_intern *names, struct pp_attr *ret_attr, struct pp_err *err)
+static int attribute(const struct pp_rank *rank, size_t rank_index, const struct pp_steps *steps, size_t ranks,
+                     const struct pp_intern *names, enum pp_attr_keep which, struct pp_attr *ret_attr, struct pp_err *err)
 {
 	struct pp_attr attr = {0};
-	struct sweep s = {.rank = rank, .attr = &attr};
+	struct sweep s = {.rank = rank, .which = which, .attr = &attr};
 	int rc = init(&s, rank_index, steps, ranks, names);
 
 	for (size_t i = 0; i < s.windows && rc == 0; i++)
@@ -256,14 +274,21 @@ int pp_attr_rank(const struct pp_rank *rank, size_t rank_index, const struct pp_
 	return 0;
 }
 
-int pp_attr_ranks(const struct pp_capture *c, const struct pp_steps *steps, struct pp_attr **ret_attr, struct pp_err *err)
+int pp_attr_rank(const struct pp_rank *rank, size_t rank_index, const struct pp_steps *steps, size_t ranks,
+                 const struct pp_intern *names, struct pp_attr *ret_attr, struct pp_err *err)
+{
+	return attribute(rank, rank_index, steps, ranks, names, PP_ATTR_KEEP_ALL, ret_attr, err);
+}
+
+int pp_attr_ranks(const struct pp_capture *c, const struct pp_steps *steps, enum pp_attr_keep which, struct pp_attr **ret_attr,
+                  struct pp_err *err)
 {
 	struct pp_attr *attr = calloc(c->ranks + 1, sizeof(*attr));
 
 	if (!attr)
 		return pp_err_set(err, -ENOMEM, "no memory for the steps of %zu ranks", c->ranks);
 	for (size_t i = 0; i < c->ranks; i++) {
-		int rc = pp_attr_rank(&c->rank[i], i, steps, c->ranks, c->names, &attr[i], err);
+		int rc = attribute(&c->rank[i], i, steps, c->ranks, c->names, which, &attr[i], err);
 
 		if (rc) {
 			while (i-- > 0)

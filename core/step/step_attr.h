@@ -23,6 +23,8 @@ struct pp_attr_segment {       /* time won by one span: a rank's segments never 
 	uint32_t category;     /* enum pp_category of the winner */
 };
 
+enum pp_attr_keep { PP_ATTR_KEEP_ALL, PP_ATTR_KEEP_COMMUNICATION }; /* which segments */
+
 struct pp_attr_default { /* time won by the default rule */
 	uint32_t name;
 	int64_t ns;
@@ -31,8 +33,8 @@ struct pp_attr_default { /* time won by the default rule */
 struct pp_attr {
 	struct pp_attr_step *step; /* [steps] */
 	size_t steps;
-	struct pp_attr_segment *segment; /* every winner, ordered by begin: XSpace's breakdown line shows them, waiting and transfer
-	                                  * are cut from those of categories 3 and 10 */
+	struct pp_attr_segment *segment; /* winners, ordered by begin: XSpace's breakdown line shows all, waiting and transfer are
+	                                  * cut from those of communication, in steps */
 	size_t segments;
 	struct pp_attr_default *by_default; /* ordered by ns, descending */
 	size_t defaults;
@@ -44,5 +46,6 @@ int pp_attr_rank(const struct pp_rank *rank, size_t rank_index, const struct pp_
                  const struct pp_intern *names, struct pp_attr *ret_attr, struct pp_err *err);
 void pp_attr_release(struct pp_attr *a);
 /* All ranks of a capture; an array of [ranks]. */
-int pp_attr_ranks(const struct pp_capture *c, const struct pp_steps *steps, struct pp_attr **ret_attr, struct pp_err *err);
+int pp_attr_ranks(const struct pp_capture *c, const struct pp_steps *steps, enum pp_attr_keep which, struct pp_attr **ret_attr,
+                  struct pp_err *err);
 void pp_attr_free(struct pp_attr *attr, size_t ranks);

@@ -344,6 +344,35 @@ TEST(crossing_without_end)
 	free_capture(&c);
 }
 
+/* Steps and names are the same where only communication's segments are kept. */
+TEST(communication_alone)
+{
+	struct pp_capture c = make_capture(1);
+	struct pp_attr a, *kept;
+	struct pp_steps s;
+	struct pp_err err;
+	size_t n = 0;
+
+	add_step(&c, 0, 0, 1000, 2000);
+	add_range(&c, 0, 0, "forward", 900, 1500);
+	add_mpi(&c, 0, "MPI_Allreduce", 0, 1300, 1400);
+	add_range(&c, 0, 0, "wobble", 1320, 1330);      /* cuts the call in two */
+	add_mpi(&c, 0, "MPI_Allreduce", 0, 2100, 2200); /* in no step */
+	a = sweep(&c, 0, 0, 0, &s);
+	CHECK_INT(pp_attr_ranks(&c, &s, PP_ATTR_KEEP_COMMUNICATION, &kept, &err), 0);
+	CHECK(!memcmp(kept->step, a.step, sizeof(*a.step)));
+	CHECK_INT(kept->defaults, 1);
+	CHECK_INT(kept->segments, 2);
+	for (size_t i = 0; i < a.segments; i++)
+		if (a.segment[i].step < a.steps && a.segment[i].category == PP_CATEGORY_HOST_COMMUNICATION)
+			CHECK(n < kept->segments && !memcmp(&kept->segment[n++], &a.segment[i], sizeof(a.segment[i])));
+	CHECK_INT(n, 2);
+	pp_attr_free(kept, c.ranks);
+	pp_attr_release(&a);
+	pp_steps_release(&s);
+	free_capture(&c);
+}
+
 int main(void)
 {
 	innermost_wins();
@@ -357,5 +386,6 @@ int main(void)
 	a_step_that_is_a_name();
 	deep_nesting();
 	crossing_without_end();
+	communication_alone();
 	return test_end();
 }
