@@ -8,10 +8,18 @@
 #include "core/ring/intern.h"
 #include "core/step/attr_flat.h"
 
+struct place { /* in a thread of the side */
+	const struct pp_thread *thread;
+	uint32_t index;
+	size_t at;    /* next span */
+	int64_t next; /* its next work in this step begins no earlier */
+};
+
 struct idle { /* one rank */
 	const struct pp_rank *rank;
 	struct pp_name_cache *cache;
-	size_t *at;    /* [threads] next span */
+	struct place *place; /* [places] */
+	size_t places;
 	int64_t until; /* no later time is known to be busy */
 };
 
@@ -34,16 +42,14 @@ static int is_work(struct idle *s, const struct pp_span *span, uint32_t thread, 
 }
 
 /* Extends `until` over what begins before it on this thread. Returns when the thread's next work begins, at most step->end. */
-static int64_t extend(struct idle *s, uint32_t t, const struct pp_step_cell *step)
+static int64_t extend(struct idle *s, struct place *p, const struct pp_step_cell *step)
 {
-	const struct pp_thread *thread = &s->rank->thread[t];
-
-	for (; s->at[t] < thread->spans; s->at[t]++) {
-		const struct pp_span *span = &thread->span[s->at[t]];
+	for (; p->at < p->thread->spans; p->at++) {
+		const struct pp_span *span = &p->thread->span[p->at];
 
 		if (span->begin >= step->end)
 			break;
-		if (span->end <= s->until || !is_work(s, span, t, step))
+		if (span->end <= s->until || !is_work(s, span, p->index, step))
 			continue;
 		if (span->begin > s->until)
 			return span->begin;
@@ -53,25 +59,25 @@ static int64_t extend(struct idle *s, uint32_t t, const struct pp_step_cell *ste
 }
 
 /* Time of the step in which nothing of that side runs. */
-static int64_t idle_of(struct idle *s, const struct pp_step_cell *step, int on_device)
+static int64_t idle_of(struct idle *s, const struct pp_step_cell *step)
 {
 	int64_t idle = 0;
 
 	if (s->until < step->begin)
 		s->until = step->begin;
+	for (size_t i = 0; i < s->places; i++)
+		s->place[i].next = INT64_MIN;
 	while (s->until < step->end) {
-		const int64_t before = s->until;
 		int64_t next = step->end;
 
-		for (uint32_t t = 0; t < s->rank->threads; t++) {
-			int64_t begin;
+		for (size_t i = 0; i < s->places; i++) {
+			struct place *p = &s->place[i];
 
-			if ((s->rank->thread[t].device != 0) != on_device)
-				continue;
-			begin = extend(s, t, step);
-			next = begin < next ? begin : next;
+			if (p->next <= s->until)
+				p->next = extend(s, p, step);
+			next = p->next < next ? p->next : next;
 		}
-		if (s->until > before)
+		if (next <= s->until)
 			continue;
 		idle += next - s->until;
 		s->until = next;
@@ -104,12 +110,16 @@ static struct pp_step_cell *steps_of(const struct pp_join *j, size_t r, size_t *
 	return step;
 }
 
-static int has_side(const struct pp_rank *rank, int on_device)
+static int find_places(struct idle *s, int on_device)
 {
-	for (size_t t = 0; t < rank->threads; t++)
-		if ((rank->thread[t].device != 0) == on_device)
-			return 1;
-	return !on_device;
+	s->until = INT64_MIN;
+	s->places = 0;
+	if (!s->place)
+		s->place = malloc((s->rank->threads + 1) * sizeof(*s->place));
+	for (uint32_t t = 0; s->place && t < s->rank->threads; t++)
+		if ((s->rank->thread[t].device != 0) == on_device)
+			s->place[s->places++] = (struct place){.thread = &s->rank->thread[t], .index = t};
+	return s->place ? 0 : -ENOMEM;
 }
 
 static int add_rank(struct pp_join *j, size_t r, struct pp_name_cache *cache, uint32_t name, struct pp_table *out)
@@ -122,22 +132,21 @@ static int add_rank(struct pp_join *j, size_t r, struct pp_name_cache *cache, ui
 	for (int side = PP_SIDE_HOST; side <= PP_SIDE_DEVICE && steps && rc == 0; side++) {
 		struct pp_row_op_idle *row;
 
-		if (!has_side(s.rank, side == PP_SIDE_DEVICE))
+		rc = find_places(&s, side == PP_SIDE_DEVICE);
+		if (rc || (side == PP_SIDE_DEVICE && !s.places))
 			continue;
-		s.until = INT64_MIN;
-		s.at = calloc(s.rank->threads + 1, sizeof(*s.at));
-		row = s.at ? pp_table_add(out) : NULL;
+		row = pp_table_add(out);
 		if (row) {
 			*row = (struct pp_row_op_idle){.worker = s.rank->rank, .side = (int8_t)side, .name = name};
 			for (size_t i = 0; i < steps; i++) {
-				row->idle_ns += idle_of(&s, &step[i], side == PP_SIDE_DEVICE);
+				row->idle_ns += idle_of(&s, &step[i]);
 				row->step_ns += step[i].end - step[i].begin;
 			}
 		} else {
 			rc = -ENOMEM;
 		}
-		free(s.at);
 	}
+	free(s.place);
 	free(step);
 	return rc;
 }

@@ -11,6 +11,14 @@ struct window { /* a step of this rank */
 	int64_t begin, end;
 };
 
+enum { SEEN = 1024 };
+
+struct seen { /* a kernel of this rank that was counted */
+	uint32_t name, op, launch;
+	uint8_t activity, precision;
+	size_t row; /* index + 1; 0: none */
+};
+
 struct kernels { /* of one rank after the other */
 	struct pp_table out;
 	struct pp_row_kernel_left_out left_out;
@@ -20,6 +28,7 @@ struct kernels { /* of one rank after the other */
 	size_t first;
 	struct window *window;
 	size_t windows;
+	struct seen seen[SEEN]; /* by hash_seen(): the same few kernels come again and again */
 };
 
 static struct pp_row_kernel *row_at(const struct kernels *k, size_t i)
@@ -129,9 +138,37 @@ static struct pp_row_kernel describe(const struct kernels *k, const struct pp_ra
 	return row;
 }
 
+static size_t hash_seen(const struct pp_span *span)
+{
+	uint64_t hash = (uint64_t)span->device.launch << 32 | (span->name ^ span->device.op);
+
+	return hash * 0x9e3779b97f4a7c15u >> 54; /* below SEEN */
+}
+
+/* The span's row, made if new; NULL: no memory. */
+static struct pp_row_kernel *find(struct kernels *k, const struct pp_rank *rank, const struct pp_span *span)
+{
+	struct seen *seen = &k->seen[hash_seen(span)];
+	const struct pp_span_device *device = &span->device;
+	struct pp_row_kernel one, *row;
+
+	if (seen->row && seen->name == span->name && seen->op == device->op && seen->launch == device->launch &&
+	    seen->activity == device->activity && seen->precision == device->precision)
+		return row_at(k, seen->row - 1);
+	one = describe(k, rank, span);
+	row = row_of(k, &one);
+	if (!row)
+		return NULL;
+	if (one.occupancy_percent > row->occupancy_percent)
+		row->occupancy_percent = one.occupancy_percent;
+	*seen = (struct seen){span->name,       device->op,        device->launch,
+	                      device->activity, device->precision, (size_t)(row - row_at(k, 0)) + 1};
+	return row;
+}
+
 static int count(struct kernels *k, const struct pp_rank *rank, const struct pp_span *span)
 {
-	struct pp_row_kernel one = describe(k, rank, span), *row = row_of(k, &one);
+	struct pp_row_kernel *row = find(k, rank, span);
 	int64_t ns = span->end > span->begin ? span->end - span->begin : 0;
 
 	if (!row)
@@ -143,8 +180,6 @@ static int count(struct kernels *k, const struct pp_rank *rank, const struct pp_
 	if (ns > row->max_ns)
 		row->max_ns = ns;
 	row->bytes += span->device.bytes;
-	if (one.occupancy_percent > row->occupancy_percent)
-		row->occupancy_percent = one.occupancy_percent;
 	return 0;
 }
 
@@ -230,6 +265,7 @@ static int count_rank(struct kernels *k, const struct pp_join *j, size_t r)
 	int rc = list_windows(k, j->in->steps, r, j->in->capture->ranks);
 
 	k->first = k->out.rows;
+	memset(k->seen, 0, sizeof(k->seen));
 	if (k->slot)
 		memset(k->slot, 0, k->slots * sizeof(*k->slot));
 	for (size_t t = 0; t < rank->threads && rc == 0; t++)

@@ -55,24 +55,26 @@ static int compare_window(const void *a, const void *b)
 /* This rank's row; NO_ROW: no memory. */
 static uint32_t row_of(struct ops *o, const struct pp_span *span, uint8_t category)
 {
-	const int on_device = span->kind == PP_SPAN_DEVICE;
-	uint32_t name = on_device && span->device.op ? span->device.op : span->name;
-	struct pp_row_op one = {.name = name < o->cache.count ? name : 0,
-	                        .worker = o->worker,
-	                        .category = (int8_t)category,
-	                        .source = (int8_t)span->source,
-	                        .side = (int8_t)(on_device ? PP_SIDE_DEVICE : PP_SIDE_HOST),
-	                        .steps = (uint32_t)o->windows};
-	uint32_t first = o->row_of[one.name], *next;
+	const int on_device = span->kind == PP_SPAN_DEVICE, side = on_device ? PP_SIDE_DEVICE : PP_SIDE_HOST;
+	const uint32_t given = on_device && span->device.op ? span->device.op : span->name;
+	const uint32_t name = given < o->cache.count ? given : 0, first = o->row_of[name];
 	struct pp_row_op *row;
+	uint32_t *next;
 
-	for (uint32_t i = first; i > o->first; i = o->next[i - 1])
-		if (pp_op_is_same(op_at(o, i - 1), &one))
+	for (uint32_t i = first; i > o->first; i = o->next[i - 1]) {
+		row = op_at(o, i - 1);
+		if (row->category == (int8_t)category && row->source == (int8_t)span->source && row->side == side)
 			return i - 1;
+	}
 	row = o->out.rows + 1 < NO_ROW ? pp_table_add(&o->out) : NULL;
 	if (!row)
 		return NO_ROW;
-	*row = one;
+	*row = (struct pp_row_op){.name = name,
+	                          .worker = o->worker,
+	                          .category = (int8_t)category,
+	                          .source = (int8_t)span->source,
+	                          .side = (int8_t)side,
+	                          .steps = (uint32_t)o->windows};
 	if (o->room < o->out.room) {
 		next = realloc(o->next, o->out.room * sizeof(*next));
 		if (!next)
@@ -81,7 +83,7 @@ static uint32_t row_of(struct ops *o, const struct pp_span *span, uint8_t catego
 		o->room = o->out.room;
 	}
 	o->next[o->out.rows - 1] = first;
-	o->row_of[one.name] = (uint32_t)o->out.rows;
+	o->row_of[name] = (uint32_t)o->out.rows;
 	return (uint32_t)o->out.rows - 1;
 }
 
