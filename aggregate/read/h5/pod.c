@@ -24,6 +24,12 @@ struct scale { /* a dimension's dataset */
 	char name[PP_POD_FILE_NAME];
 };
 
+struct group { /* whose names were asked for */
+	char *path;
+	char **name; /* in the order of the file */
+	size_t names, room;
+};
+
 struct seen { /* a column that was looked at */
 	char *path;
 	hid_t set; /* open */
@@ -35,12 +41,13 @@ struct pp_pod_file {
 	hid_t file;
 	struct seen *seen; /* in the order of first looks: the page comes back to each column some times */
 	size_t seens, seens_room, next;
-	hid_t transfer; /* of texts: HDF5's buffer of its own is cleared for each column */
+	hid_t transfer; /* HDF5's buffer of its own, 1 MiB, is cleared for each column */
+	struct group *group;
+	size_t groups, groups_room;
 	struct scale *scale;
 	size_t scales, scales_room;
 	size_t bytes;
 	char *path;
-	char name[PP_POD_FILE_NAME];
 	char *text; /* last attribute */
 	struct pp_intern *names;
 };
@@ -107,9 +114,11 @@ int pp_pod_file_open(const char *path, struct pp_pod_file **ret_pod, struct pp_e
 		free(pod);
 		return pp_err_set(err, -ENOMEM, "no memory to read '%s'", path);
 	}
-	pod->file = pod->transfer = -1;
+	pod->file = -1;
 	H5open();
 	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+	pod->transfer = H5Pcreate(H5P_DATASET_XFER);
+	H5Pset_buffer(pod->transfer, TRANSFER_BYTES, NULL, NULL);
 	code = open_file(pod, err);
 	if (!code)
 		code = check_format(pod, err);
@@ -130,8 +139,14 @@ void pp_pod_file_close(struct pp_pod_file *pod)
 		free(pod->seen[i].path);
 	}
 	free(pod->seen);
-	if (pod->transfer >= 0)
-		H5Pclose(pod->transfer);
+	for (size_t g = 0; g < pod->groups; g++) {
+		for (size_t i = 0; i < pod->group[g].names; i++)
+			free(pod->group[g].name[i]);
+		free(pod->group[g].name);
+		free(pod->group[g].path);
+	}
+	free(pod->group);
+	H5Pclose(pod->transfer);
 	if (pod->file >= 0)
 		H5Fclose(pod->file);
 	pp_intern_free(pod->names);
@@ -209,18 +224,56 @@ double pp_pod_file_attribute_real(struct pp_pod_file *pod, const char *name, dou
 	return attribute_number(pod->file, name, H5T_NATIVE_DOUBLE, &value) ? fallback : value;
 }
 
-/* Files of other writers may not track the order of creation: then by name. */
-const char *pp_pod_file_name(struct pp_pod_file *pod, const char *group, size_t i)
+static herr_t add_name(hid_t in, const char *name, const H5L_info_t *info, void *group)
+{
+	struct group *g = group;
+	char **more = pp_grow(g->name, g->names, &g->room, sizeof(*more));
+
+	(void)in;
+	(void)info;
+	if (!more)
+		return -1;
+	g->name = more;
+	if (strlen(name) >= PP_POD_FILE_NAME)
+		return 1;
+	g->name[g->names] = strdup(name);
+	if (!g->name[g->names])
+		return -1;
+	g->names++;
+	return 0;
+}
+
+/* Files of other writers may not track the order of creation: then by name. NULL: no memory. */
+static const struct group *group_of(struct pp_pod_file *pod, const char *name)
 {
 	char path[PP_POD_FILE_NAME + 2];
-	ssize_t n;
+	struct group *g;
+	hsize_t at = 0;
 
-	snprintf(path, sizeof(path), "/%s", group ? group : "");
-	n = H5Lget_name_by_idx(pod->file, path, H5_INDEX_CRT_ORDER, H5_ITER_INC, i, pod->name, sizeof(pod->name), H5P_DEFAULT);
-	if (n < 0)
-		n = H5Lget_name_by_idx(pod->file, path, H5_INDEX_NAME, H5_ITER_INC, i, pod->name, sizeof(pod->name), H5P_DEFAULT);
+	snprintf(path, sizeof(path), "/%s", name ? name : "");
+	for (size_t i = 0; i < pod->groups; i++)
+		if (!strcmp(pod->group[i].path, path))
+			return &pod->group[i];
+	g = pp_grow(pod->group, pod->groups, &pod->groups_room, sizeof(*g));
+	if (!g)
+		return NULL;
+	pod->group = g;
+	g += pod->groups;
+	*g = (struct group){.path = strdup(path)};
+	if (!g->path)
+		return NULL;
+	pod->groups++;
+	if (H5Literate_by_name(pod->file, path, H5_INDEX_CRT_ORDER, H5_ITER_INC, &at, add_name, g, H5P_DEFAULT) < 0 && !g->names)
+		H5Literate_by_name(pod->file, path, H5_INDEX_NAME, H5_ITER_INC, &at, add_name, g, H5P_DEFAULT);
 	H5Eclear2(H5E_DEFAULT);
-	return n > 0 && n < (ssize_t)sizeof(pod->name) ? pod->name : NULL;
+	return g;
+}
+
+const char *pp_pod_file_name(struct pp_pod_file *pod, const char *group, size_t i)
+{
+	const struct group *g = group_of(pod, group);
+
+	return g && i < g->names ? g->name[i] : NULL;
 }
 
 static int path_of(char path[2 * PP_POD_FILE_NAME + 2], const char *group, const char *variable)
@@ -230,10 +283,12 @@ static int path_of(char path[2 * PP_POD_FILE_NAME + 2], const char *group, const
 
 int pp_pod_file_has(struct pp_pod_file *pod, const char *group, const char *variable)
 {
-	char path[2 * PP_POD_FILE_NAME + 2];
+	const struct group *g = group_of(pod, group);
 
-	return !path_of(path, group, variable) && H5Lexists(pod->file, group, H5P_DEFAULT) > 0 &&
-	       H5Lexists(pod->file, path, H5P_DEFAULT) > 0;
+	for (size_t i = 0; g && i < g->names; i++)
+		if (!strcmp(g->name[i], variable))
+			return 1;
+	return 0;
 }
 
 /* The name by which it was made a scale; the search for its path would look through the whole file. "": it is none. */
@@ -341,13 +396,13 @@ static const char *describe(struct pp_pod_file *pod, hid_t set, const char *vari
 }
 
 /* Numbers are converted to 64 bits. */
-static herr_t read_numbers(hid_t set, struct pp_pod_file_column *c)
+static herr_t read_numbers(const struct pp_pod_file *pod, hid_t set, struct pp_pod_file_column *c)
 {
 	hid_t type = c->kind == PP_POD_FILE_INT    ? H5T_NATIVE_INT64
 	             : c->kind == PP_POD_FILE_UINT ? H5T_NATIVE_UINT64
 	                                           : H5T_NATIVE_DOUBLE;
 
-	return H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, c->data.any);
+	return H5Dread(set, type, H5S_ALL, H5S_ALL, pod->transfer, c->data.any);
 }
 
 /* Format 1: texts of one length, padded. */
@@ -387,10 +442,6 @@ static void free_text(void *text, void *left)
 
 static herr_t read_variable(struct pp_pod_file *pod, hid_t set, hid_t type, size_t left, struct pp_pod_file_column *c)
 {
-	if (pod->transfer < 0) {
-		pod->transfer = H5Pcreate(H5P_DATASET_XFER);
-		H5Pset_buffer(pod->transfer, TRANSFER_BYTES, NULL, NULL);
-	}
 	H5Tset_size(type, H5T_VARIABLE);
 	H5Pset_vlen_mem_manager(pod->transfer, take_text, &left, free_text, &left);
 	return H5Dread(set, type, H5S_ALL, H5S_ALL, pod->transfer, c->data.text);
@@ -466,7 +517,7 @@ static int read_or_look(struct pp_pod_file *pod, const char *group, const char *
 		c.data.any = calloc(c.n + 1, sizeof(int64_t));
 		if (!c.data.any)
 			code = pp_err_set(err, -ENOMEM, "no memory for /%s/%s of '%s'", group, variable, pod->path);
-		else if (c.n && (c.kind == PP_POD_FILE_TEXT ? read_texts(pod, s->set, &c) : read_numbers(s->set, &c)) < 0)
+		else if (c.n && (c.kind == PP_POD_FILE_TEXT ? read_texts(pod, s->set, &c) : read_numbers(pod, s->set, &c)) < 0)
 			code = damaged(pod, group, variable, "cannot be read", err);
 	}
 	H5Eclear2(H5E_DEFAULT);

@@ -44,7 +44,7 @@ const char *pp_pod_file_attribute(struct pp_pod_file *pod, const char *name);
 int64_t pp_pod_file_attribute_int(struct pp_pod_file *pod, const char *name, int64_t fallback);
 double pp_pod_file_attribute_real(struct pp_pod_file *pod, const char *name, double fallback);
 
-/* Names in the order of the file; NULL past the last. `group` NULL: the groups themselves. Valid until the next call. */
+/* Names in the order of the file; NULL past the last. `group` NULL: the groups themselves. Valid as long as the file is open. */
 const char *pp_pod_file_name(struct pp_pod_file *pod, const char *group, size_t i);
 int pp_pod_file_has(struct pp_pod_file *pod, const char *group, const char *variable);
 
