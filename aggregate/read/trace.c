@@ -14,7 +14,7 @@
 #include "aggregate/read/xspace/xspace.h"
 #include "core/base/why.h"
 
-enum { GLANCE = 65536 };
+enum { GLANCE = 65536, GLANCE_LARGE = 1 << 22 };
 
 /* Unpacks what can be unpacked of a damaged begin, too. */
 /* NOLINTNEXTLINE(readability-non-const-parameter): zlib writes to it */
@@ -78,28 +78,56 @@ static void host_of_name(const char *path, char *host, size_t size)
 	snprintf(host, size, "%.*s", (int)length, name);
 }
 
-int pp_trace_glance(const char *path, struct pp_trace_glance *ret_glance, struct pp_err *err)
+/* Text of 16-bit or 32-bit characters. */
+static int is_wide_text(const char *bytes, size_t n)
 {
-	struct pp_trace_glance g = {.rank = -1, .world = -1};
-	char *bytes = malloc(GLANCE);
-	long n = bytes ? first_bytes(path, bytes, GLANCE, &g) : -ENOMEM;
+	static const char *const begins[] = {"\xff\xfe", "\xfe\xff", "{\0", "[\0", "\0{", "\0["};
+
+	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
+		if (n >= 2 && !memcmp(bytes, begins[i], 2))
+			return 1;
+	return 0;
+}
+
+/* Looks at the file's first `size` bytes. *ret_more: more of them may tell what it is. */
+static int look(const char *path, size_t size, struct pp_trace_glance *g, int *ret_more, struct pp_err *err)
+{
+	char *bytes = malloc(size);
+	long n = bytes ? first_bytes(path, bytes, size, g) : -ENOMEM;
 	int rc = 0;
 
-	host_of_name(path, g.host, sizeof(g.host));
+	*ret_more = 0;
 	if (n == -ESPIPE)
 		rc = pp_err_set(err, -EINVAL, "cannot read '%s': it is no regular file. Copy its bytes to a file first", path);
 	else if (n < 0)
 		rc = pp_err_set(err, (int)n, "cannot read '%s': %s", path, pp_why((int)-n));
 	else if (n == 0)
-		rc = pp_err_set(err, -EINVAL, "cannot read '%s': %s", path, g.is_gzip ? "nothing can be unpacked" : "it is empty");
-	else if (pp_kineto_glance(bytes, (size_t)n, &g))
-		g.format = PP_TRACE_KINETO;
-	else if (pp_xspace_glance(bytes, (size_t)n, &g))
-		g.format = PP_TRACE_XSPACE;
+		rc = pp_err_set(err, -EINVAL, "cannot read '%s': %s", path, g->is_gzip ? "nothing can be unpacked" : "it is empty");
+	else if (pp_kineto_glance(bytes, (size_t)n, g))
+		g->format = PP_TRACE_KINETO;
+	else if (pp_xspace_glance(bytes, (size_t)n, g))
+		g->format = PP_TRACE_XSPACE;
+	else if (is_wide_text(bytes, (size_t)n))
+		rc = pp_err_set(err, -EINVAL, "cannot read '%s': it is UTF-16 or UTF-32. Convert it to UTF-8, for example by iconv",
+		                path);
 	else
 		rc = pp_err_set(err, -EINVAL, "cannot read '%s': it is neither XSpace (.xplane.pb) nor a Kineto trace (.json)",
 		                path);
+	if (rc && n > 0)
+		*ret_more = (size_t)n == size && (bytes[0] == '{' || bytes[0] == '[');
 	free(bytes);
+	return rc;
+}
+
+int pp_trace_glance(const char *path, struct pp_trace_glance *ret_glance, struct pp_err *err)
+{
+	struct pp_trace_glance g = {.rank = -1, .world = -1};
+	int more, rc;
+
+	host_of_name(path, g.host, sizeof(g.host));
+	rc = look(path, GLANCE, &g, &more, err);
+	if (rc && more) /* other keys come first */
+		rc = look(path, GLANCE_LARGE, &g, &more, err);
 	*ret_glance = rc ? (struct pp_trace_glance){.rank = -1, .world = -1, .bytes = g.bytes} : g;
 	return rc;
 }

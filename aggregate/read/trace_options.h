@@ -8,6 +8,8 @@
 
 enum pp_trace_format { PP_TRACE_UNKNOWN, PP_TRACE_XSPACE, PP_TRACE_KINETO };
 
+enum { PP_TRACE_RANKS_MOST = 1 << 20 }; /* larger numbers of ranks are damaged */
+
 struct pp_trace_glance { /* what the first bytes and the name of a file tell */
 	enum pp_trace_format format;
 	int is_gzip;

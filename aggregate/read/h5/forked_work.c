@@ -56,7 +56,7 @@ static void limit_reader(long mib)
 	struct rlimit cpu_limit = {.rlim_cur = cpu, .rlim_max = cpu + 1}, none = {0};
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	struct sigaction start = {.sa_handler = SIG_DFL}, ignore = {.sa_handler = SIG_IGN};
-	sigset_t none_blocked;
+	sigset_t limits;
 
 	if (null >= 0) { /* hides what libc and libraries print when they fail: the caller prints its own error */
 		dup2(null, STDOUT_FILENO);
@@ -68,8 +68,10 @@ static void limit_reader(long mib)
 	sigaction(SIGXCPU, &start, NULL);
 	sigaction(SIGALRM, &start, NULL);
 	sigaction(SIGXFSZ, &ignore, NULL); /* a write past the limit fails with its error */
-	sigemptyset(&none_blocked);
-	sigprocmask(SIG_SETMASK, &none_blocked, NULL);
+	sigemptyset(&limits);              /* others stay blocked where the caller waits for this child */
+	sigaddset(&limits, SIGXCPU);
+	sigaddset(&limits, SIGALRM);
+	sigprocmask(SIG_UNBLOCK, &limits, NULL);
 	alarm((unsigned)(WALL_S + WALL_S_PER_MIB * mib));
 }
 

@@ -44,7 +44,7 @@ static int32_t number(struct head in, const char *key)
 
 	while (n < value.length && value.text[n] >= '0' && value.text[n] <= '9')
 		n++;
-	if (!n || n == value.length || pp_kineto_integer(value.text, n, &number) || number > INT32_MAX)
+	if (!n || n == value.length || pp_kineto_integer(value.text, n, &number) || number > PP_TRACE_RANKS_MOST)
 		return -1;
 	return (int32_t)number;
 }

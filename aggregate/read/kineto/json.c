@@ -9,7 +9,7 @@
 
 #include "aggregate/read/kineto/number.h"
 
-enum { DEPTH_MOST = 4096, PLACES = 8 };
+enum { DEPTH_MOST = 4096, PLACES = 8, TOKEN_MOST = 1 << 22 };
 
 enum search {
 	SEARCH_NOTHING,
@@ -31,6 +31,8 @@ struct kineto_json {
 	size_t index;    /* in it */
 	int is_replay;   /* a new yajl is brought to this place: calls have been handled */
 	int no_memory;
+	int called;      /* yajl has called since this was 0 */
+	uint64_t silent; /* bytes since it did: yajl keeps them, and reads them again with each part */
 	enum search search;
 	char before, last;     /* the last two characters that are no blanks, of the part before */
 	uint8_t place[PLACES]; /* enum kineto_place by depth */
@@ -59,6 +61,7 @@ static int begin(struct kineto_json *j, int is_map)
 {
 	enum kineto_place place = KINETO_SKIP;
 
+	j->called = 1;
 	if (j->is_replay)
 		return 1;
 	if (j->depth + 1 == DEPTH_MOST)
@@ -106,6 +109,7 @@ static int on_end(void *context)
 	enum kineto_place place = place_of(j);
 	int rc = 0;
 
+	j->called = 1;
 	if (j->is_replay)
 		return 1;
 	j->depth--;
@@ -128,6 +132,7 @@ static int on_key(void *context, const unsigned char *text, size_t length)
 	struct kineto_json *j = context;
 	enum kineto_place place = place_of(j);
 
+	j->called = 1;
 	if (j->is_replay)
 		return 1;
 	j->has_key = 1;
@@ -142,7 +147,7 @@ static int set_rank(struct kineto_json *j, const struct kineto_value *v)
 {
 	int64_t number;
 
-	if (!v->text || pp_kineto_integer(v->text, v->length, &number) || number < 0 || number > INT32_MAX)
+	if (!v->text || pp_kineto_integer(v->text, v->length, &number) || number < 0 || number > PP_TRACE_RANKS_MOST)
 		return 1;
 	if (j->key == DISTRIBUTED_RANK)
 		j->s->rank = (int32_t)number;
@@ -177,6 +182,7 @@ static int value(struct kineto_json *j, const char *text, size_t length, int is_
 	enum kineto_place place = place_of(j);
 	int bad = 0;
 
+	j->called = 1;
 	if (j->is_replay)
 		return 1;
 	if (place == KINETO_ARG_LIST)
@@ -317,6 +323,19 @@ static size_t repair(struct kineto_json *j, const char *text, size_t length, siz
 	return at;
 }
 
+/* A text or number without an end does not fill memory. */
+static void limit_token(struct kineto_json *j, size_t length)
+{
+	j->silent = j->called ? 0 : j->silent + length;
+	j->called = 0;
+	if (j->silent <= TOKEN_MOST)
+		return;
+	pp_kineto_damage(j->s, j->offset, "more than 4 MiB without a value");
+	j->search = j->list_depth ? SEARCH_EVENT : SEARCH_LIST;
+	j->silent = 0;
+	j->before = j->last = 0;
+}
+
 /* Searches from there; returns from where yajl goes on. */
 static size_t search(struct kineto_json *j, const char *text, size_t length, size_t from)
 {
@@ -361,6 +380,7 @@ int pp_kineto_json_feed(struct kineto_json *j, const char *text, size_t length)
 		if (j->search != SEARCH_NOTHING) {
 			from = search(j, text, length, from);
 		} else if (yajl_parse(j->yajl, (const unsigned char *)text + from, length - from) == yajl_status_ok) {
+			limit_token(j, length - from);
 			from = length;
 		} else if (!j->no_memory) {
 			size_t done = yajl_get_bytes_consumed(j->yajl);

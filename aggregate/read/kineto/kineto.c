@@ -17,8 +17,10 @@ enum { PART = 1 << 18, PROGRESS_EVERY = 1 << 22 };
 
 struct input {
 	int fd;
-	gzFile gz; /* NULL: not packed */
-	uint64_t read;
+	z_stream *z; /* NULL: not packed */
+	unsigned char *packed;
+	int in_member;           /* behind the begin of a gzip member, before its end */
+	uint64_t read, unpacked; /* bytes */
 };
 
 static int open_input(const char *path, int is_gzip, struct input *ret_input)
@@ -28,12 +30,14 @@ static int open_input(const char *path, int is_gzip, struct input *ret_input)
 	if (in.fd < 0)
 		return -errno;
 	if (is_gzip) {
-		in.gz = gzdopen(in.fd, "rb");
-		if (!in.gz) {
+		in.packed = malloc(PART);
+		in.z = calloc(1, sizeof(*in.z));
+		if (!in.packed || !in.z || inflateInit2(in.z, 15 + 16) != Z_OK) {
+			free(in.packed);
+			free(in.z);
 			close(in.fd);
 			return -ENOMEM;
 		}
-		gzbuffer(in.gz, PART);
 	}
 	*ret_input = in;
 	return 0;
@@ -41,34 +45,80 @@ static int open_input(const char *path, int is_gzip, struct input *ret_input)
 
 static void close_input(struct input *in)
 {
-	if (in->gz)
-		gzclose(in->gz);
-	else
-		close(in->fd);
+	if (in->z)
+		inflateEnd(in->z);
+	free(in->z);
+	free(in->packed);
+	close(in->fd);
 }
 
-/* Bytes read, unpacked; 0: the end; -errno. -EBADMSG: the packed bytes are damaged or cut off. */
-static long read_part(struct input *in, char *to, size_t size)
+static long read_file(struct input *in, void *to, size_t size)
 {
 	long n;
 
-	if (in->gz) {
-		n = gzread(in->gz, to, (unsigned)size);
-		in->read = (uint64_t)(gzoffset(in->gz) > 0 ? gzoffset(in->gz) : 0);
-		if (n <= 0) {
-			int code;
-
-			gzerror(in->gz, &code);
-			return code == Z_ERRNO ? -errno : code != Z_OK && code != Z_STREAM_END ? -EBADMSG : n;
-		}
-		return n;
-	}
 	do
 		n = read(in->fd, to, size);
 	while (n < 0 && errno == EINTR);
 	if (n > 0)
 		in->read += (uint64_t)n;
 	return n < 0 ? -errno : n;
+}
+
+/* More packed bytes behind those that are left. What read_file() returns. */
+static long read_packed(struct input *in)
+{
+	long n;
+
+	memmove(in->packed, in->z->next_in, in->z->avail_in);
+	n = read_file(in, in->packed + in->z->avail_in, PART - in->z->avail_in);
+	in->z->next_in = in->packed;
+	in->z->avail_in += n > 0 ? (uInt)n : 0;
+	return n;
+}
+
+/* 1: another member begins there, as gzip files may follow each other. Anything else behind the end is filling. */
+static int begins_member(struct input *in)
+{
+	while (in->z->avail_in < 2)
+		if (read_packed(in) <= 0)
+			return 0;
+	return in->z->next_in[0] == 0x1f && in->z->next_in[1] == 0x8b;
+}
+
+/* What read_part() returns. An error comes after all bytes before it. */
+static long unpack(struct input *in, char *to, size_t size)
+{
+	in->z->next_out = (Bytef *)to;
+	in->z->avail_out = (uInt)size;
+	while (in->z->avail_out == size) {
+		int code;
+
+		if (!in->in_member && !begins_member(in))
+			return 0;
+		if (!in->in_member)
+			inflateReset(in->z);
+		in->in_member = 1;
+		if (!in->z->avail_in) {
+			long n = read_packed(in);
+
+			if (n <= 0)
+				return n < 0 ? n : -EBADMSG;
+		}
+		code = inflate(in->z, Z_NO_FLUSH);
+		in->in_member = code != Z_STREAM_END;
+		if (code != Z_OK && code != Z_STREAM_END && in->z->avail_out == size)
+			return code == Z_MEM_ERROR ? -ENOMEM : -EBADMSG;
+	}
+	return (long)(size - in->z->avail_out);
+}
+
+/* Bytes read, unpacked; 0: the end; -errno. -EBADMSG: the packed bytes are damaged or cut off. */
+static long read_part(struct input *in, char *to, size_t size)
+{
+	long n = in->z ? unpack(in, to, size) : read_file(in, to, size);
+
+	in->unpacked += n > 0 ? (uint64_t)n : 0;
+	return n;
 }
 
 /* Where a part may end: behind a comma, so that no number or word is cut in two; else at its end. */
@@ -151,7 +201,7 @@ int pp_kineto_read(const char *path, const struct pp_trace_glance *glance, const
 	if (rc == 0)
 		pp_kineto_json_end(json);
 	if (rc == 0 && why)
-		pp_kineto_damage(&s, in.read, why == EBADMSG ? "the packed file is cut off or damaged" : pp_why(why));
+		pp_kineto_damage(&s, in.unpacked, why == EBADMSG ? "the packed file is cut off or damaged" : pp_why(why));
 	if (rc == 0)
 		rc = pp_kineto_finish(&s, glance, options->rank, path, &capture);
 	if (rc == 0 && capture.rank->annotations)

@@ -20,9 +20,9 @@ static int32_t rank_of(const uint8_t *text, size_t length, const uint8_t **ret_r
 
 	if (length < 6 || memcmp(text, "rank ", 5))
 		return -1;
-	while (p < end && *p >= '0' && *p <= '9' && rank < INT32_MAX)
+	while (p < end && *p >= '0' && *p <= '9' && rank < PP_TRACE_RANKS_MOST)
 		rank = 10 * rank + (*p++ - '0');
-	if (p == text + 5 || rank >= INT32_MAX)
+	if (p == text + 5 || rank >= PP_TRACE_RANKS_MOST)
 		return -1;
 	*ret_rest = p < end && *p == ' ' ? p + 1 : p;
 	return (int32_t)rank;
@@ -240,7 +240,7 @@ void pp_xown_line(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l)
 	}
 	if (!strcmp(l->name, "_counters_")) {
 		pp_xline_events(x, p, l, take_counter);
-		rank = (int32_t)l->id;
+		rank = l->id < PP_TRACE_RANKS_MOST ? (int32_t)l->id : -1;
 	} else {
 		int is_loose = (length >= 8 && !memcmp(rest, "requests", 8)) || (length >= 5 && !memcmp(rest, "async", 5));
 

@@ -375,6 +375,31 @@ TEST(packed_and_cut)
 	pp_capture_release(&c);
 }
 
+/* All events before a damage of the packing are read. Filling behind the end is no damage. */
+TEST(packed_and_damaged)
+{
+	static const struct {
+		const char *put;
+		int from_end, damaged;
+	} cases[] = {{"no", -6, 1}, {"\x1f\x8bno gzip", 0, 1}, {"no gzip", 0, 0}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct pp_capture c = {0};
+		int fd;
+
+		kit_write(whole, sizeof(whole) - 1, 1);
+		fd = open(kit_path, O_RDWR);
+		CHECK(lseek(fd, cases[i].from_end, SEEK_END) > 0);
+		CHECK(write(fd, cases[i].put, strlen(cases[i].put)) == (ssize_t)strlen(cases[i].put));
+		close(fd);
+		CHECK_INT(kit_read_file(&c), 0);
+		CHECK_INT(c.rank->trace.events, 13);
+		CHECK_INT(c.rank->trace.damaged, cases[i].damaged);
+		CHECK_INT(c.rank->trace.damaged_at, cases[i].damaged ? (int64_t)sizeof(whole) - 1 : 0);
+		pp_capture_release(&c);
+	}
+}
+
 /* Each cut gives what was before it, and says that it is cut. */
 TEST(every_cut)
 {
@@ -482,10 +507,31 @@ TEST(addresses_are_left_out)
 	}
 }
 
+/* A text without an end costs neither memory nor the events behind it. */
+TEST(long_text)
+{
+	static const char before[] =
+	        "{\"traceEvents\":[{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1,\"name\":\"a\"},{\"name\":\"";
+	static const char behind[] = "\"},{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":5,\"dur\":1,\"name\":\"b\"}]}";
+	size_t most = 5 << 20, length = sizeof(before) - 1 + most + sizeof(behind) - 1;
+	char *text = malloc(length);
+	struct pp_capture c = {0};
+
+	memset(text, 'x', length);
+	memcpy(text, before, sizeof(before) - 1);
+	memcpy(text + length - sizeof(behind) + 1, behind, sizeof(behind) - 1);
+	CHECK_INT(kit_read_bytes(text, length, &c), 0);
+	CHECK_INT(c.rank->trace.events, 2);
+	CHECK_STR(c.rank->trace.damage, "more than 4 MiB without a value");
+	pp_capture_release(&c);
+	free(text);
+}
+
 TEST(nothing_to_read)
 {
 	struct pp_capture c;
 	struct pp_trace_glance g;
+	char *late;
 
 	CHECK_INT(kit_read_bytes("{\"traceEvents\":[]}", 18, &c), -EINVAL);
 	CHECK(strstr(kit_err.text, "no event") != NULL);
@@ -500,6 +546,19 @@ TEST(nothing_to_read)
 	kit_write("{\"distributedInfo\": {\"pg\": [{\"a\": {}}], \"rank\": 5, \"world_size\": 4}}", 69, 0);
 	CHECK_INT(pp_trace_glance(kit_path, &g, &kit_err), 0);
 	CHECK_INT(g.rank, -1); /* 5 of 4 */
+	kit_write("{\"distributedInfo\": {\"rank\": 2000000000, \"world_size\": 2000000001}}", 68, 0);
+	CHECK_INT(pp_trace_glance(kit_path, &g, &kit_err), 0);
+	CHECK_INT(g.rank, -1);
+	CHECK_INT(kit_read_bytes("{\0\"\0t\0", 6, &c), -EINVAL);
+	CHECK(strstr(kit_err.text, "UTF-16") != NULL);
+	late = malloc(200000);
+	memset(late, ' ', 200000);
+	memcpy(late, "{\"a\":1,", 7);
+	memcpy(late + 199900, "\"traceEvents\":[]}", 18);
+	kit_write(late, 200000, 0);
+	CHECK_INT(pp_trace_glance(kit_path, &g, &kit_err), 0);
+	CHECK_INT(g.format, PP_TRACE_KINETO);
+	free(late);
 }
 
 int main(void)
@@ -519,6 +578,8 @@ int main(void)
 	metadata_that_is_no_json();
 	bad_utf8_is_kept_readable();
 	packed_and_cut();
+	packed_and_damaged();
+	long_text();
 	every_cut();
 	changed_bytes();
 	deep_and_many();
