@@ -1,6 +1,8 @@
 /* podprof: the command line. In: argv. Out: one verb's exit code. cmd_*.c have the verbs. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "launchers/cmd.h"
 #include "launchers/options/help.h"
@@ -86,11 +88,24 @@ static int help_of(char *word)
 	return verb && verb->what ? verb->run(2, words) : unknown(word);
 }
 
+/* A file that is opened must not take the number of a closed stdin, stdout or stderr. An application has them closed again. */
+static void open_standard(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd > STDERR_FILENO)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : NULL;
 	const struct pp_verb *verb;
 
+	open_standard();
 	pp_file_limit_ignore();
 	if (!word)
 		return first_words();

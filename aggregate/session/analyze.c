@@ -12,6 +12,7 @@
 #include "aggregate/read/ring/rings.h"
 #include "core/base/compare.h"
 #include "core/ring/intern.h"
+#include "core/ring/utf8.h"
 
 static int compare_rank(const void *a, const void *b)
 {
@@ -45,6 +46,23 @@ void pp_analyze_number(struct pp_analyze_file *file, size_t files, int *ret_own)
 	}
 	free(rank);
 	*ret_own = own;
+}
+
+/* The path as given; the end of one that is too long. */
+static void name_file(struct pp_trace_metadata *t, const char *path)
+{
+	size_t size = sizeof(t->file), length = pp_utf8_repair(NULL, path, strlen(path)), skip = 0;
+	char *good = malloc(length + 1);
+
+	if (!good)
+		return;
+	pp_utf8_repair(good, path, strlen(path));
+	if (length >= size)
+		skip = length - (size - sizeof("..."));
+	while (skip && skip < length && (good[skip] & 0xc0) == 0x80)
+		skip++;
+	snprintf(t->file, size, "%s%s", skip ? "..." : "", good + skip);
+	free(good);
 }
 
 /* What users must know of a damaged file stands in the status of its ranks. */
@@ -99,8 +117,10 @@ void pp_analyze_read(struct pp_analyze_file *file, const struct pp_analyze_optio
 	int rc = pp_trace_read(file->path, &file->glance, &how, &capture, &err);
 
 	if (!rc) {
-		for (size_t i = 0; i < capture.ranks; i++)
+		for (size_t i = 0; i < capture.ranks; i++) {
+			name_file(&capture.rank[i].trace, file->path);
 			set_status(&capture.rank[i]);
+		}
 		rc = make_block(&capture, o, file, &err);
 		if (rc)
 			pp_err_wrap(&err, rc, "cannot analyse '%s'", file->path);

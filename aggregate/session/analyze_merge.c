@@ -225,7 +225,7 @@ static void say(const struct pp_analyze_file *file, size_t files, const struct p
 }
 
 static int write_session(const struct pp_analyze_file *file, size_t files, struct pp_dataset *d, const struct parts *p,
-                         const struct pp_analyze_options *o, char *text, size_t size, struct pp_err *err)
+                         const struct pp_analyze_options *o, int *ret_damaged, char *text, size_t size, struct pp_err *err)
 {
 	struct pp_message message = {.session = ""};
 	char wanted[128], name[160], directory[PP_SESSION_PATH];
@@ -248,6 +248,7 @@ static int write_session(const struct pp_analyze_file *file, size_t files, struc
 		rc = pp_session_page(directory, &page);
 		pp_message_file(&message, "report.html", rc, page.text);
 	}
+	*ret_damaged += message.failure[0] != 0;
 	say(file, files, d, p, &message, &out, text, size);
 	return 0;
 }
@@ -286,7 +287,7 @@ int pp_analyze_write(struct pp_analyze_file *file, size_t files, const struct pp
 		pp_files_tools(&d);
 		for (size_t i = 0; i < d.trace_files; i++)
 			*ret_damaged += d.trace_file[i].damage != 0;
-		rc = write_session(file, files, &d, &p, o, text, size, err);
+		rc = write_session(file, files, &d, &p, o, ret_damaged, text, size, err);
 		pp_dataset_release(&d);
 	}
 	for (size_t i = 0; p.part && i <= p.parts; i++)

@@ -176,6 +176,17 @@ def odd_places(place, full):
         os.chmod(os.path.join(where, "closed"), 0o700)
 
 
+def no_room(place, full):
+    """A disk without room for all files of the session, and closed stdin, stdout and stderr: no part of a file, and exit code 2 where one lacks."""
+    where, logs = folder(place, "room"), place.new_logs()
+    got = run(["bash", "-c", f"ulimit -f 64; exec '{place.podprof()}' analyze '{where}' -o '{logs}'"])
+    check(got.code == 2 and "it has summary.txt, but not pod.h5" in got.err, got.transcript())
+    check([f for _, _, files in os.walk(logs) for f in files] == ["summary.txt"], jobs.tree(logs))
+    logs = place.new_logs()
+    got = run(["bash", "-c", f"exec '{place.podprof()}' analyze '{where}' -o '{logs}' <&- >&- 2>&-"])
+    check(got.code == 0 and os.path.getsize(os.path.join(session_of(logs), "report.html")) > 10000, f"{got.transcript()}{jobs.tree(logs)}")
+
+
 def shrinks(place, full):
     """A file that becomes shorter while it is read is one file that was not read."""
     where = os.path.join(place.scratch, "shrinks")
@@ -271,10 +282,19 @@ def own_rules(place, full):
 
 
 def ended(place, full):
-    """SIGINT while files are read: nothing is left in the log directory, and no process."""
-    where, logs = folder(place, "long", ranks=2, steps=400, events=200), place.new_logs()
+    """SIGINT while files are read: nothing is left in the log directory, and no process. While the session is written: it is whole."""
+    where = folder(place, "long", ranks=2, steps=400, events=200)
+    for seen in (None, "summary.txt", "pod.h5"):
+        ended_at(place, where, seen)
+
+
+def ended_at(place, where, seen):
+    logs = place.new_logs()
     p = subprocess.Popen([place.podprof(), "analyze", where, "-o", logs, "--processes", "2"], stderr=subprocess.PIPE, text=True, start_new_session=True)
-    time.sleep(0.05)
+    if seen:
+        wait_until(lambda: any(seen in files for _, _, files in os.walk(logs)), 20)
+    else:
+        time.sleep(0.05)
     os.killpg(p.pid, signal.SIGINT)
     err = p.communicate()[1]
     left = os.path.join(logs, "podprof")
@@ -283,10 +303,10 @@ def ended(place, full):
         return
     # It was faster: then the session is whole.
     check(all(os.path.exists(os.path.join(left, s, "report.html")) for s in sessions), f"{jobs.tree(logs)}\n{err}")
-    check(wait_until(lambda: subprocess.run(["pgrep", "-g", str(p.pid)], capture_output=True).returncode == 1, 10), "processes are left")
+    check(wait_until(lambda: subprocess.run(["pgrep", "-r", "RSD", "-g", str(p.pid)], capture_output=True).returncode == 1, 10), "processes are left")
 
 
-CASES = {f.__name__: f for f in (whole, same_bytes, damaged, asked_wrongly, odd_places, shrinks, made_for_viewers, repeated, own_files, own_rules, ended)}
+CASES = {f.__name__: f for f in (whole, same_bytes, damaged, asked_wrongly, odd_places, no_room, shrinks, made_for_viewers, repeated, own_files, own_rules, ended)}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))
