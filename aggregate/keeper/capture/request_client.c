@@ -311,6 +311,14 @@ static void serve(struct pp_requests *r, const struct pp_pod_client_line *line)
 	pp_client_leave(&one);
 }
 
+static int has_passed_on(const struct pp_requests *r)
+{
+	for (int i = 0; i < PP_REQUEST_SLOTS; i++)
+		if (r->client[i].state == PP_CLIENT_PASSED_ON)
+			return 1;
+	return 0;
+}
+
 int pp_requests_pod(struct pp_requests *r)
 {
 	int follows = pp_pod_role(r->pod) == PP_POD_FOLLOWER;
@@ -326,17 +334,17 @@ int pp_requests_pod(struct pp_requests *r)
 			if (waited[i] && r->client[i].state != PP_CLIENT_PASSED_ON)
 				pp_pod_forget(r->pod, waited[i]);
 	}
+	while (pp_pod_next_line(r->pod, &line))
+		if (follows || has_passed_on(r)) /* the leader's last lines and its end may come at once */
+			relay(r, &line);
+		else
+			serve(r, &line);
 	for (int i = 0; i < PP_REQUEST_SLOTS && !follows; i++)
 		if (r->client[i].state == PP_CLIENT_PASSED_ON) {
 			pp_client_say(&r->client[i], "failed\nlost the connection to the keeper of rank 0's host: %s",
 			              pp_pod_why(r->pod));
 			pp_client_leave(&r->client[i]);
 		}
-	while (pp_pod_next_line(r->pod, &line))
-		if (follows)
-			relay(r, &line);
-		else
-			serve(r, &line);
 	return follows;
 }
 
