@@ -1,0 +1,258 @@
+/* The source of devices: CUDA by CUPTI. One thread of podprof, made when the application's CUDA comes up, switches CUPTI on in
+ * windows and reads its buffers. Processes without CUDA have neither thread nor library.
+ *
+ * The driver calls InitializeInjection() of the library in CUDA_INJECTION64_PATH inside cuInit(). CUPTI is first called later, when
+ * the thread has seen a device: some releases of CUPTI crash where there is none. */
+#include "core/source/cupti/cupti.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/base/env.h"
+#include "core/base/libc.h"
+#include "core/base/now.h"
+#include "core/base/opt.h"
+#include "core/collector_calls.h"
+#include "core/source/cupti/cupti_library.h"
+#include "core/source/cupti/cupti_others.h"
+#include "core/source/cupti/cupti_session.h"
+#include "core/source/source.h"
+
+enum { STACK_BYTES = 1 << 20, POLL_MS = 20, CUDA_MS = 1000, END_MS = 60000 };
+
+enum state { PARKED, WORKS, OFF }; /* OFF: not in this process any more */
+
+static _Atomic uint32_t cuda_seen;   /* the driver has called us, or was loaded before */
+static _Atomic uint32_t is_rank;     /* start() was called */
+static _Atomic uint32_t has_thread;  /* it was made */
+static _Atomic uint32_t is_over;     /* the thread must end */
+static _Atomic uint32_t wanted;      /* window(): recording is on */
+static _Atomic uint32_t state;       /* enum state */
+static _Atomic uint32_t bell;        /* changes when the thread must look */
+static _Atomic uint32_t asked, done; /* flushes */
+static _Atomic int64_t deadline;     /* of the newest flush */
+static _Atomic uint32_t remarks;     /* said where there is no thread */
+
+/* No lock: a window may open in a signal handler. */
+static void wake(_Atomic uint32_t *word)
+{
+	atomic_fetch_add(word, 1);
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+static void wait_for(_Atomic uint32_t *word, uint32_t had, int64_t ms)
+{
+	struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, had, ms < 0 ? NULL : &t, NULL, 0);
+}
+
+int pp_cupti_is_on(void)
+{
+	return atomic_load(&state) == WORKS;
+}
+
+static const char *option(void)
+{
+	const char *value = pp_env(pp_opt_table[PP_OPT_ID_CUPTI].env);
+
+	return value ? value : "";
+}
+
+/* What the thread is to do now; how long it may sleep then, -1: until the bell. */
+static int64_t work(int *is_failed)
+{
+	uint32_t on = atomic_load(&wanted) && atomic_load(&pp_wiped.recording) && !atomic_load(&is_over);
+	uint32_t flush = atomic_load(&asked);
+
+	if (!on)
+		*is_failed = 0; /* the next window tries again */
+	if (atomic_load(&state) == PARKED && on && !*is_failed && flush == atomic_load(&done)) {
+		if (!pp_cupti_cuda_is_up())
+			return POLL_MS;
+		atomic_store(&state, WORKS);
+		*is_failed = pp_cupti_attach(option()) != 0;
+		if (*is_failed)
+			atomic_store(&state, PARKED);
+		return 0;
+	}
+	if (atomic_load(&state) == WORKS && (!on || flush != atomic_load(&done))) {
+		pp_cupti_detach(on ? atomic_load(&deadline) : pp_now_ms());
+		atomic_store(&state, PARKED);
+		*is_failed = on; /* until recording has been off */
+	}
+	if (flush != atomic_load(&done)) {
+		atomic_store(&done, flush);
+		syscall(SYS_futex, &done, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+		return 0;
+	}
+	if (atomic_load(&state) != WORKS)
+		return -1;
+	if (pp_cupti_poll()) {
+		atomic_store(&state, PARKED);
+		*is_failed = 1;
+	}
+	return POLL_MS;
+}
+
+static void *run(void *arg)
+{
+	int is_failed = 0;
+
+	prctl(PR_SET_NAME, "podprof-cupti", 0, 0, 0);
+	pp_cupti_others_not(pthread_self());
+	while (!atomic_load(&is_over)) {
+		uint32_t had = atomic_load(&bell);
+		int64_t ms = work(&is_failed);
+
+		if (ms)
+			wait_for(&bell, had, ms);
+	}
+	work(&is_failed); /* switches CUPTI off */
+	atomic_store(&state, OFF);
+	wake(&done);
+	return arg;
+}
+
+static void make_thread(void)
+{
+	uint32_t none = 0;
+	pthread_attr_t how;
+	sigset_t all, had;
+	pthread_t thread;
+	int saved = errno;
+
+	if (!strcmp(option(), "off") || atomic_load(&state) == OFF || !atomic_compare_exchange_strong(&has_thread, &none, 1))
+		return;
+	pthread_attr_init(&how);
+	pthread_attr_setstacksize(&how, STACK_BYTES);
+	pthread_attr_setdetachstate(&how, PTHREAD_CREATE_DETACHED);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &had);
+	if (pthread_create(&thread, &how, run, NULL))
+		atomic_store(&has_thread, 0);
+	pthread_sigmask(SIG_SETMASK, &had, NULL);
+	pthread_attr_destroy(&how);
+	errno = saved;
+}
+
+/* CUDA does not work in a child of a process that uses it, and CUPTI would hang. A child of one that did not may use it. */
+static void child(void)
+{
+	if (atomic_load(&cuda_seen) || atomic_load(&has_thread))
+		atomic_store(&state, OFF);
+	atomic_store(&is_rank, 0);
+	atomic_store(&has_thread, 0);
+	atomic_store(&wanted, 0);
+	atomic_store(&asked, 0);
+	atomic_store(&done, 0);
+}
+
+static void start(void)
+{
+	static atomic_flag once = ATOMIC_FLAG_INIT;
+	struct pp_cuda_driver cuda;
+
+	if (!atomic_flag_test_and_set(&once))
+		pp_at_fork(child);
+	atomic_store(&is_rank, 1);
+	if (atomic_load(&cuda_seen) || !pp_cuda_find(0, &cuda)) {
+		atomic_store(&cuda_seen, 1);
+		make_thread();
+	}
+}
+
+__attribute__((visibility("default"))) int InitializeInjection(void);
+
+/* Inside cuInit(): nothing of CUDA may be called here. 1: go on. */
+int InitializeInjection(void)
+{
+	if (!pp_env("PODPROF_SPOOL"))
+		return 1;
+	atomic_store(&cuda_seen, 1);
+	if (atomic_load(&is_rank))
+		make_thread();
+	return 1;
+}
+
+static void window(int on)
+{
+	atomic_store(&wanted, on != 0);
+	if (atomic_load(&has_thread))
+		wake(&bell);
+}
+
+/* Why a process that seems to use CUDA has no thread. */
+static void remark_no_cuda(void)
+{
+	const char *injection = pp_env("CUDA_INJECTION64_PATH");
+	char text[160];
+
+	if (!strcmp(option(), "off") || atomic_load(&state) == OFF || !atomic_load(&pp_wiped.recording) ||
+	    atomic_exchange(&remarks, 1))
+		return;
+	if (injection && *injection && !strstr(injection, "libpodprof.so") && !atomic_load(&cuda_seen)) {
+		snprintf(text, sizeof(text), "CUPTI: devices are not recorded: CUDA_INJECTION64_PATH is set to '%.50s'. Unset it",
+		         injection);
+		pp_cupti_remark(text);
+	} else if (pp_cuda_has_only_runtime()) {
+		pp_cupti_remark(
+		        "CUDA: the program has loaded CUDA's runtime, but no driver (libcuda.so.1). Install the NVIDIA driver");
+	}
+}
+
+static void flush(int64_t deadline_ms)
+{
+	uint32_t mine, at;
+	int saved = errno;
+	int64_t left;
+
+	if (!atomic_load(&has_thread)) {
+		remark_no_cuda();
+		errno = saved;
+		return;
+	}
+	if (atomic_load(&state) != WORKS)
+		return;
+	atomic_store(&deadline, deadline_ms);
+	mine = atomic_fetch_add(&asked, 1) + 1;
+	wake(&bell);
+	while ((at = atomic_load(&done)) < mine && atomic_load(&state) != OFF) {
+		left = deadline_ms - pp_now_ms();
+		if (left <= 0) {
+			pp_cupti_remark("CUPTI: not all records of devices were read before recording ended: some are missing");
+			break;
+		}
+		wait_for(&done, at, left);
+	}
+	errno = saved;
+}
+
+static void stop(int64_t deadline_ms)
+{
+	int64_t left;
+	int saved = errno;
+
+	if (!atomic_load(&has_thread))
+		return;
+	atomic_store(&is_over, 1);
+	wake(&bell);
+	while (atomic_load(&state) != OFF && (left = deadline_ms - pp_now_ms()) > 0)
+		wait_for(&done, atomic_load(&done), left < POLL_MS ? left : POLL_MS);
+	errno = saved;
+}
+
+extern const struct pp_source_ops pp_source_cupti;
+
+const struct pp_source_ops pp_source_cupti = {.name = "cupti", .start = start, .window = window, .flush = flush, .stop = stop};

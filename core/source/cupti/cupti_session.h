@@ -1,0 +1,17 @@
+/* One use of CUPTI: from its first call in a window to the last one. In: CUPTI, once the application's CUDA is up. Out: records of
+ * this thread's ring. Called by podprof's own thread only (cupti.c). */
+#pragma once
+
+#include <stdint.h>
+
+/* 1: CUDA is up, with a device. Calls nothing of CUPTI. */
+int pp_cupti_cuda_is_up(void);
+/* Begins to record; 0, or the reason was given as a remark and nothing is on. `asked`: --cupti. */
+int pp_cupti_attach(const char *asked);
+/* Reads what CUPTI has filled, and every second what it has not. 0, or -EBUSY: another user has taken CUPTI over, said as a
+ * remark; CUPTI is his from here on. */
+int pp_cupti_poll(void);
+/* Ends recording: what is complete by then is written, `deadline_ms` at the latest. */
+void pp_cupti_detach(int64_t deadline_ms);
+/* A sentence for /quality; on any thread. */
+void pp_cupti_remark(const char *text);

@@ -1,0 +1,341 @@
+/* The source of devices against stand-ins of CUDA and CUPTI: a program runs with the collector, then its ring is read back. Each
+ * fault leaves the program unharmed and is counted or said. No device runs here. */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/base/now.h"
+#include "core/ring/drain.h"
+#include "core/source/cupti/cupti_abi.h"
+#include "tests/test.h"
+
+enum { NAMES = 1024, REMARKS = 8 };
+
+struct seen {
+	uint64_t records, device[PP_DEVICE_SET + 1], call[PP_DEVICE_CALLS], names, launches, infos, memory, lost_rows;
+	uint64_t dropped, untimed, unknown, ring_full, not_replay, bad_number, bad_time, streams[64], without_call, synced;
+	uint32_t children;
+	uint8_t name_there[NAMES], launch_there[NAMES];
+	pp_tick step_begin, step_end;
+	char remark[REMARKS][256];
+	int remarks;
+};
+
+static const char *library, *directory, *fixture;
+static struct seen seen;
+
+static void text_of(const struct pp_record *r, const char *first, char *ret, size_t size)
+{
+	size_t n = r->length < PP_TEXT_INLINE ? r->length : PP_TEXT_INLINE, used = n < size - 1 ? n : size - 1;
+
+	memcpy(ret, first, used);
+	for (uint32_t m = 1; m <= r->more; m++)
+		for (uint32_t k = 0; k < r[m].length && used < size - 1; k++)
+			ret[used++] = r[m].text[k];
+	ret[used] = '\0';
+}
+
+static void on_device(const struct pp_record *r)
+{
+	const struct pp_record_device *d = &r->device;
+
+	if (d->activity <= PP_DEVICE_SET)
+		seen.device[d->activity]++;
+	seen.not_replay += !d->is_replay;
+	seen.bad_time += d->end < r->tick || r->tick < seen.step_begin;
+	seen.streams[d->stream % 64] |= UINT64_C(1) << d->device;
+	if (d->activity == PP_DEVICE_KERNEL)
+		seen.bad_number +=
+		        d->name >= NAMES || !seen.name_there[d->name] || d->launch >= NAMES || !seen.launch_there[d->launch];
+}
+
+static void on_one(const struct pp_record *r)
+{
+	switch (r->kind) {
+	case PP_RECORD_STEP_BEGIN:
+		if (!seen.step_begin)
+			seen.step_begin = r->tick;
+		seen.children += r->step.number >= 1000;
+		break;
+	case PP_RECORD_DEVICE:
+		on_device(r);
+		break;
+	case PP_RECORD_DEVICE_CALL:
+		if (r->device_call.call < PP_DEVICE_CALLS)
+			seen.call[r->device_call.call]++;
+		seen.bad_number += r->device_call.name >= NAMES || !seen.name_there[r->device_call.name];
+		seen.without_call += !r->device_call.tid;
+		seen.synced += r->device_call.call == PP_DEVICE_CALL_SYNC && r->device_call.stream == 7;
+		break;
+	case PP_RECORD_DEVICE_NAME:
+		seen.names++;
+		if (r->device_name.number < NAMES)
+			seen.name_there[r->device_name.number]++;
+		break;
+	case PP_RECORD_DEVICE_LAUNCH:
+		seen.launches++;
+		if (r->device_launch.number < NAMES)
+			seen.launch_there[r->device_launch.number]++;
+		break;
+	case PP_RECORD_DEVICE_INFO:
+		seen.infos++;
+		break;
+	case PP_RECORD_DEVICE_MEMORY:
+		seen.memory++;
+		break;
+	case PP_RECORD_DEVICE_LOST:
+		seen.lost_rows++;
+		seen.dropped += r->device_lost.dropped;
+		seen.untimed += r->device_lost.untimed;
+		seen.unknown += r->device_lost.unknown;
+		break;
+	case PP_RECORD_REMARK:
+		if (seen.remarks < REMARKS)
+			text_of(r, r->range.text, seen.remark[seen.remarks++], sizeof(seen.remark[0]));
+		break;
+	}
+}
+
+static void on_records(void *context, uint32_t slot, const struct pp_record *r, uint32_t count)
+{
+	(void)context;
+	(void)slot;
+	for (uint32_t i = 0; i < count; i += 1 + r[i].more) {
+		/* Numbers begin again at 1 with each chunk. */
+		if ((r[i].kind == PP_RECORD_DEVICE_NAME && r[i].device_name.number == 1))
+			memset(seen.name_there, 0, sizeof(seen.name_there));
+		if (r[i].kind == PP_RECORD_DEVICE_LAUNCH && r[i].device_launch.number == 1)
+			memset(seen.launch_there, 0, sizeof(seen.launch_there));
+		seen.records++;
+		on_one(&r[i]);
+	}
+}
+
+static struct pp_drain *drain;
+
+static void open_ring(const char *spool)
+{
+	char path[512] = "";
+	struct dirent *e;
+	DIR *dir = opendir(spool);
+	struct pp_err err = {""};
+
+	while (dir && (e = readdir(dir)))
+		if (strstr(e->d_name, ".ring"))
+			snprintf(path, sizeof(path), "%s/%s", spool, e->d_name);
+	if (dir)
+		closedir(dir);
+	if (*path)
+		pp_drain_open(path, 0, &drain, &err);
+}
+
+/* Runs gpu_host and reads its ring as the keeper does, meanwhile too. `more`: "NAME=value ...". Returns its status. */
+static int job(const char *program, const char *arguments, const char *more)
+{
+	static const struct pp_drain_sink sink = {.records = on_records};
+	char spool[] = "/tmp/podprof-gpu-XXXXXX", command[2048];
+	const struct pp_ring_header *h;
+	int status = -1;
+	pid_t child;
+
+	memset(&seen, 0, sizeof(seen));
+	drain = NULL;
+	if (!mkdtemp(spool))
+		return -1;
+	snprintf(command, sizeof(command),
+	         "exec env PODPROF_SPOOL=%s PODPROF_WAIT=0 LD_PRELOAD=%s CUDA_INJECTION64_PATH=%s LD_LIBRARY_PATH=%s "
+	         "REPLAY_FIXTURE=%s "
+	         "PODPROF_STEPS=2:5 %s timeout -s KILL 100 %s/%s %s",
+	         spool, library, library, directory, fixture, more, directory, program, arguments);
+	child = fork();
+	if (!child) {
+		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+		_exit(127);
+	}
+	while (!waitpid(child, &status, WNOHANG)) {
+		if (!drain)
+			open_ring(spool);
+		else
+			pp_drain_run(drain, &sink);
+		pp_nap_ms(5);
+	}
+	if (!drain)
+		open_ring(spool);
+	CHECK(drain != NULL);
+	if (drain) {
+		pp_drain_run(drain, &sink);
+		pp_drain_run(drain, &sink);
+		h = pp_drain_header(drain);
+		for (uint32_t i = 0; i < pp_ring_thread_used(h); i++)
+			seen.ring_full += h->thread[i].lost[PP_LOSS_RING_FULL];
+		pp_drain_close(drain);
+	}
+	snprintf(command, sizeof(command), "rm -rf '%s'", spool);
+	CHECK_INT(system(command), 0); /* NOLINT(cert-env33-c): a test's own directory */
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int has_remark(const char *text)
+{
+	for (int i = 0; i < seen.remarks; i++)
+		if (strstr(seen.remark[i], text))
+			return 1;
+	fprintf(stderr, "no remark '%s' among %d; first: '%s'\n", text, seen.remarks, seen.remark[0]);
+	return 0;
+}
+
+static uint64_t all(void)
+{
+	uint64_t n = 0;
+
+	for (int i = 0; i <= PP_DEVICE_SET; i++)
+		n += seen.device[i];
+	return n;
+}
+
+/* Steps 1 to 5 are recorded: the window 2:5 and an edge step on each side. A step has 6 kernels, 3 copies, one set, one copy
+ * between devices, two of memory. The first one may come before CUPTI is on. */
+TEST(plain)
+{
+	for (int i = 0; i < 3; i++) {
+		static const char *const versions[] = {"REPLAY_VERSION=28", "REPLAY_VERSION=130001", "REPLAY_VERSION=130500"};
+
+		CHECK_INT(job("gpu_host", "8 1 1 pause", versions[i]), 0);
+		CHECK(seen.device[PP_DEVICE_KERNEL] >= 24 && seen.device[PP_DEVICE_KERNEL] <= 30);
+		CHECK(seen.device[PP_DEVICE_HOST_TO_DEVICE] >= 8 && seen.device[PP_DEVICE_DEVICE_TO_HOST] >= 4);
+		CHECK(seen.device[PP_DEVICE_DEVICE_TO_DEVICE] >= 4 && seen.device[PP_DEVICE_SET] >= 4);
+		CHECK(seen.call[PP_DEVICE_CALL_LAUNCH] >= 24 && seen.call[PP_DEVICE_CALL_COPY] >= 20);
+		CHECK(seen.call[PP_DEVICE_CALL_SYNC] >= 4 && seen.synced == seen.call[PP_DEVICE_CALL_SYNC]);
+		CHECK_INT(seen.infos, 2);
+		CHECK(seen.memory >= 8);
+		CHECK(seen.streams[7] == 3 && seen.streams[20] == 3);
+		CHECK_INT(seen.not_replay + seen.bad_number + seen.bad_time + seen.without_call, 0);
+		CHECK_INT(seen.unknown + seen.untimed + seen.dropped + seen.ring_full, 0);
+		CHECK(has_remark("a stand-in replays records of devices: no device ran"));
+		CHECK_INT(seen.remarks, 1);
+	}
+	CHECK_INT(job("gpu_host", "8 1 4 pause", ""), 0);
+	CHECK(seen.device[PP_DEVICE_KERNEL] >= 96 && !seen.bad_number);
+	CHECK_INT(job("gpu_host", "8 1 1 late,pause", ""), 0);
+	CHECK(seen.device[PP_DEVICE_KERNEL] >= 12 && !seen.bad_number);
+}
+
+TEST(no_device)
+{
+	CHECK_INT(job("gpu_host", "8 1 1 none", "REPLAY_DEVICES=0"), 0);
+	CHECK_INT(all() + (uint64_t)seen.remarks, 0);
+	CHECK_INT(job("gpu_host", "8 1 1 pause", "PODPROF_CUPTI=off"), 0);
+	CHECK_INT(all() + (uint64_t)seen.remarks, 0);
+	CHECK_INT(job("gpu_host", "8 1 1 pause", "PODPROF_CUPTI=/nowhere/libcupti.so"), 0);
+	CHECK(!all() && has_remark("--cupti '/nowhere/libcupti.so' cannot be loaded"));
+	CHECK_INT(job("gpu_host", "8 1 1 late,pause", "CUDA_INJECTION64_PATH=/other/tool.so"), 0);
+	CHECK(!all() && has_remark("CUDA_INJECTION64_PATH is set to '/other/tool.so'. Unset it"));
+	CHECK_INT(job("gpu_host", "8 1 1 pause", "REPLAY_VERSION=17"), 0);
+	CHECK(!all() && has_remark("older than CUDA 12"));
+}
+
+TEST(faults)
+{
+	CHECK_INT(job("gpu_host", "8 1 1 pause", "REPLAY_FAULT=truncated"), 0);
+	CHECK(seen.unknown >= 1 && all() >= 20);
+	CHECK_INT(job("gpu_host", "8 1 1 pause", "REPLAY_FAULT=unknown"), 0);
+	CHECK(seen.unknown >= 40 && all() >= 40 && !seen.untimed);
+	CHECK_INT(job("gpu_host", "8 1 1 pause", "REPLAY_FAULT=zero"), 0);
+	CHECK(seen.untimed >= 80 && !all());
+	CHECK_INT(job("gpu_host", "8 1 1 pause", "REPLAY_FAULT=inverted"), 0);
+	CHECK(seen.untimed >= 80 && !all());
+	CHECK_INT(job("gpu_host", "8 1 1 pause", "REPLAY_FAULT=reused"), 0);
+	CHECK(all() >= 40 && !seen.untimed);
+	CHECK_INT(job("gpu_host", "8 1 1 pause", "REPLAY_FAULT=kept"), 0);
+	CHECK_INT(all(), 0);
+	CHECK_INT(job("gpu_host", "8 1 1 pause", "REPLAY_FAULT=jump"), 0);
+	CHECK(has_remark("the wall clock was set"));
+	CHECK_INT(job("gpu_host", "8 1 1 pause", "REPLAY_FAULT=backward"), 0);
+	CHECK(has_remark("the wall clock was set"));
+	CHECK_INT(job("gpu_host", "8 1 1 pause", "REPLAY_DROPPED=7"), 0);
+	CHECK(seen.dropped >= 7);
+	CHECK_INT(job("gpu_host", "8 1 1 pause", "REPLAY_SLOW=cuptiActivityFlushAll=400"), 0);
+	CHECK(has_remark("not all records of devices were read before recording ended"));
+	CHECK_INT(job("gpu_host", "8 1 1 fork,pause", ""), 0);
+	CHECK(all() >= 40 && !seen.children);
+}
+
+TEST(other_users)
+{
+	CHECK_INT(job("gpu_host", "8 1 1 pause", "REPLAY_OWNER=Nsight"), 0);
+	CHECK(!all() && has_remark("another profiler uses it: Nsight. Run without that profiler"));
+	CHECK_INT(job("gpu_host", "8 1 1 pause", "'REPLAY_FAIL=cuptiSubscribe_v2=35'"), 0);
+	CHECK(!all() && has_remark("not enough privileges. As root: NVreg_RestrictProfilingToAdminUsers=0"));
+	CHECK_INT(job("gpu_host", "8 1 1 pause", "'REPLAY_FAIL=kind10=43'"), 0);
+	CHECK(!all() && has_remark("MIG slice"));
+	CHECK_INT(job("gpu_host_linked", "8 1 1 steal,pause", ""), 0);
+	CHECK(all() >= 10 && all() < 40 && has_remark("another profiler of the program took it over"));
+}
+
+/* Each function of CUPTI fails, by every result. */
+TEST(every_error)
+{
+	static const char *const functions[] = {"cuptiGetVersion",
+	                                        "cuptiGetTimestamp",
+	                                        "cuptiSubscribe_v2",
+	                                        "cuptiUnsubscribe",
+	                                        "cuptiSetThreadIdType",
+	                                        "cuptiActivityRegisterCallbacks",
+	                                        "cuptiActivityEnable",
+	                                        "cuptiActivityDisable",
+	                                        "cuptiActivityEnableAndDump",
+	                                        "cuptiActivityEnableRuntimeApi",
+	                                        "cuptiActivityEnableDriverApi",
+	                                        "cuptiActivityEnableAllSyncRecords",
+	                                        "cuptiActivityFlushAll",
+	                                        "cuptiActivityGetNextRecord",
+	                                        "cuptiActivityGetNumDroppedRecords"};
+	const char *is_long = getenv("PODPROF_LONG");
+	int step = is_long && *is_long ? 1 : 13;
+	char more[128];
+
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+		for (int result = 1; result <= 47; result += step) {
+			snprintf(more, sizeof(more), "'REPLAY_FAIL=%s=%d'", functions[i], result == 47 ? PP_CUPTI_UNKNOWN : result);
+			CHECK_INT(job("gpu_host", "7 1 1 pause", more), 0);
+			for (int k = 0; k < seen.remarks; k++)
+				CHECK(strlen(seen.remark[k]) < 160);
+			CHECK_INT(seen.bad_number, 0);
+		}
+}
+
+/* A million kernels in a window with a ring of 1 MiB: what does not fit is counted. */
+TEST(many)
+{
+	uint64_t want;
+
+	CHECK_INT(job("gpu_host", "6 4000 1", "PODPROF_RING_SIZE=1M"), 0);
+	want = seen.device[PP_DEVICE_KERNEL] + seen.ring_full + seen.dropped;
+	CHECK(seen.device[PP_DEVICE_KERNEL] > 1000 && want > 24000);
+	CHECK_INT(seen.bad_number + seen.bad_time, 0);
+	fprintf(stderr, "many: %llu kernels, %llu lost in the ring, %llu dropped\n",
+	        (unsigned long long)seen.device[PP_DEVICE_KERNEL], (unsigned long long)seen.ring_full,
+	        (unsigned long long)seen.dropped);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} parts[] = {{"plain", plain}, {"no_device", no_device},    {"faults", faults}, {"other_users", other_users},
+             {"many", many},   {"every_error", every_error}};
+
+int main(int argc, char **argv)
+{
+	if (argc < 5)
+		return 1;
+	library = argv[1];
+	directory = argv[2];
+	fixture = argv[3];
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (!strcmp(argv[4], parts[i].name))
+			parts[i].run();
+	return test_end();
+}

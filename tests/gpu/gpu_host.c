@@ -1,0 +1,139 @@
+/* A training program on the stand-in of CUDA: STEPS steps; in each, THREADS threads run all rows of the fixture TIMES times inside
+ * ranges. Then what the words ask for: "fork" forks a child that goes on and ends; "steal" registers other buffer callbacks with
+ * CUPTI in step 3, as PyTorch's profiler does; "late" initialises CUDA in step 2; "pause" waits 20 ms in each step. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/podprof.h"
+#include "tests/gpu/replay.h"
+
+static replay_run run_row;
+static const struct replay_fixture *fixture;
+static int times;
+
+/* Linked with a libcupti, as libtorch is; here found at run time, by the same search. */
+extern int cuptiActivityRegisterCallbacks(void (*request)(uint8_t **, size_t *, size_t *),
+                                          void (*complete)(void *, uint32_t, uint8_t *, size_t, size_t)) __attribute__((weak));
+extern int cuptiActivityEnable(int kind) __attribute__((weak));
+extern int cuptiActivityDisable(int kind) __attribute__((weak));
+
+static uint8_t theirs[1 << 16];
+static int their_buffers;
+
+static void their_request(uint8_t **buffer, size_t *size, size_t *most)
+{
+	*buffer = theirs;
+	*size = sizeof(theirs);
+	*most = 0;
+}
+
+static void their_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+{
+	(void)context;
+	(void)stream;
+	(void)size;
+	their_buffers += buffer == theirs && valid;
+}
+
+static void rows(void)
+{
+	for (int t = 0; t < times; t++)
+		for (int i = 0; i < fixture->rows; i++) {
+			podprof_range_push(fixture->row[i].kind == REPLAY_KERNEL ? "layer" : "input");
+			run_row(i);
+			podprof_range_pop();
+		}
+}
+
+static void *thread(void *arg)
+{
+	rows();
+	return arg;
+}
+
+static int up(void)
+{
+	void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
+	int (*init)(unsigned) = NULL;
+	const struct replay_fixture *(*of)(void) = NULL;
+
+	if (!cuda)
+		return -1;
+	*(void **)&init = dlsym(cuda, "cuInit");
+	*(void **)&run_row = dlsym(cuda, "replay_row_run");
+	*(void **)&of = dlsym(cuda, "replay_rows");
+	if (!init || !run_row || !of || init(0))
+		return -1;
+	fixture = of();
+	return 0;
+}
+
+static void in_a_child(void)
+{
+	pid_t pid = fork();
+	int status = 0;
+
+	if (!pid) {
+		podprof_step_begin(1000);
+		podprof_step_end();
+		exit(0);
+	}
+	waitpid(pid, &status, 0);
+	if (status)
+		exit(3);
+}
+
+static void steal(int begin)
+{
+	if (begin && (!cuptiActivityRegisterCallbacks || cuptiActivityRegisterCallbacks(their_request, their_complete)))
+		exit(4);
+	if (begin)
+		cuptiActivityEnable(10);
+	else
+		cuptiActivityDisable(10);
+}
+
+static int number(int argc, char **argv, int at, int fallback)
+{
+	return argc > at ? (int)strtol(argv[at], NULL, 10) : fallback;
+}
+
+int main(int argc, char **argv)
+{
+	int steps = number(argc, argv, 1, 6), threads = number(argc, argv, 3, 1);
+	const char *words = argc > 4 ? argv[4] : "";
+	struct timespec nap = {.tv_nsec = 20000000};
+	pthread_t t[16];
+
+	times = number(argc, argv, 2, 1);
+	if (!strstr(words, "late") && up() && !strstr(words, "none"))
+		return 2;
+	for (int step = 0; step < steps; step++) {
+		podprof_step_begin(step);
+		if (strstr(words, "late") && step == 2 && up())
+			return 2;
+		if (strstr(words, "steal") && step == 3)
+			steal(1);
+		if (strstr(words, "pause"))
+			nanosleep(&nap, NULL);
+		if (fixture) {
+			for (int i = 1; i < threads; i++)
+				pthread_create(&t[i], NULL, thread, NULL);
+			rows();
+			for (int i = 1; i < threads; i++)
+				pthread_join(t[i], NULL);
+		}
+		if (strstr(words, "fork") && step == 3)
+			in_a_child();
+		podprof_step_end();
+	}
+	if (strstr(words, "steal"))
+		steal(0);
+	return 0;
+}

@@ -1,0 +1,42 @@
+/* Stand-ins of NVIDIA's driver and of CUPTI for tests: no device runs. Both libraries and gpu_host use it.
+ *
+ * A fixture is a text file. Its first line is "podprof replay of CUPTI: CONSTRUCTED" or "... RECORDED on DEVICE". Rows:
+ *   device ID MEMORY BANDWIDTH_KB CAPABILITY MULTIPROCESSORS NAME
+ *   kernel DEVICE STREAM DELAY_NS NS REGISTERS STATIC DYNAMIC GRIDxGRIDxGRID BLOCKxBLOCKxBLOCK NAME
+ *   copy htod|dtoh|dtod DEVICE STREAM DELAY_NS NS BYTES
+ *   peer DEVICE STREAM DELAY_NS NS BYTES OTHER
+ *   set DEVICE STREAM DELAY_NS NS BYTES
+ *   alloc|free DEVICE BYTES ADDRESS
+ *   sync DEVICE STREAM NS
+ * The host program calls each row; the record begins DELAY_NS after the call, so that times belong to the run. */
+#pragma once
+
+#include <stdint.h>
+
+enum replay_kind { REPLAY_DEVICE, REPLAY_KERNEL, REPLAY_COPY, REPLAY_PEER, REPLAY_SET, REPLAY_ALLOC, REPLAY_FREE, REPLAY_SYNC };
+
+enum { REPLAY_ROWS = 1024, REPLAY_NAME = 200 };
+
+struct replay_row {
+	enum replay_kind kind;
+	unsigned device, stream, other;
+	unsigned long long delay, ns, bytes, address, bandwidth;
+	unsigned capability, multiprocessors, registers, shared, dynamic, grid[3], block[3];
+	int copy; /* CUPTI's kind */
+	char name[REPLAY_NAME];
+};
+
+struct replay_fixture {
+	struct replay_row row[REPLAY_ROWS];
+	int rows;
+	char head[128];
+};
+
+/* The file in REPLAY_FIXTURE; 0, or -1 with a line on stderr. */
+int replay_read(const char *path, struct replay_fixture *f);
+
+/* What the driver's stand-in calls for each row that the program "runs"; set by the stand-in of CUPTI while it records. */
+typedef void (*replay_hook)(const struct replay_row *row, uint64_t start, uint64_t end);
+
+/* In the driver's stand-in. */
+typedef void (*replay_run)(int row);

@@ -1,0 +1,84 @@
+/* Reads a fixture. Called by both stand-ins and gpu_host. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/gpu/replay.h"
+
+static int read_kernel(const char *text, struct replay_row *r)
+{
+	return sscanf(text, "kernel %u %u %llu %llu %u %u %u %ux%ux%u %ux%ux%u %199[^\n]", &r->device, &r->stream, &r->delay,
+	              &r->ns, &r->registers, &r->shared, &r->dynamic, &r->grid[0], &r->grid[1], &r->grid[2], &r->block[0],
+	              &r->block[1], &r->block[2], r->name) == 14;
+}
+
+static int read_copy(const char *text, struct replay_row *r)
+{
+	char way[8];
+
+	if (sscanf(text, "copy %7s %u %u %llu %llu %llu", way, &r->device, &r->stream, &r->delay, &r->ns, &r->bytes) != 6)
+		return 0;
+	r->copy = !strcmp(way, "htod") ? 1 : !strcmp(way, "dtoh") ? 2 : 8;
+	return 1;
+}
+
+static int read_row(const char *text, struct replay_row *r)
+{
+	static const struct {
+		const char *word;
+		enum replay_kind kind;
+	} kinds[] = {{"device ", REPLAY_DEVICE}, {"kernel ", REPLAY_KERNEL}, {"copy ", REPLAY_COPY}, {"peer ", REPLAY_PEER},
+	             {"set ", REPLAY_SET},       {"alloc ", REPLAY_ALLOC},   {"free ", REPLAY_FREE}, {"sync ", REPLAY_SYNC}};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (strncmp(text, kinds[i].word, strlen(kinds[i].word)) != 0)
+			continue;
+		r->kind = kinds[i].kind;
+		switch (r->kind) {
+		case REPLAY_DEVICE:
+			return sscanf(text, "device %u %llu %llu %u %u %199[^\n]", &r->device, &r->bytes, &r->bandwidth,
+			              &r->capability, &r->multiprocessors, r->name) == 6;
+		case REPLAY_KERNEL:
+			return read_kernel(text, r);
+		case REPLAY_COPY:
+			return read_copy(text, r);
+		case REPLAY_PEER:
+			return sscanf(text, "peer %u %u %llu %llu %llu %u", &r->device, &r->stream, &r->delay, &r->ns, &r->bytes,
+			              &r->other) == 6;
+		case REPLAY_SET:
+			return sscanf(text, "set %u %u %llu %llu %llu", &r->device, &r->stream, &r->delay, &r->ns, &r->bytes) == 5;
+		case REPLAY_SYNC:
+			return sscanf(text, "sync %u %u %llu", &r->device, &r->stream, &r->ns) == 3;
+		default:
+			return sscanf(strchr(text, ' '), "%u %llu %llx", &r->device, &r->bytes, &r->address) == 3;
+		}
+	}
+	return 0;
+}
+
+int replay_read(const char *path, struct replay_fixture *f)
+{
+	static const char head[] = "podprof replay of CUPTI: ";
+	char line[512];
+	FILE *file = path ? fopen(path, "re") : NULL;
+
+	memset(f, 0, sizeof(*f));
+	if (!file || !fgets(f->head, sizeof(f->head), file) || strncmp(f->head, head, strlen(head)) != 0 ||
+	    (strncmp(f->head + strlen(head), "CONSTRUCTED", 11) != 0 && strncmp(f->head + strlen(head), "RECORDED on ", 12) != 0)) {
+		fprintf(stderr, "replay: '%s' is no fixture. Set REPLAY_FIXTURE.\n", path ? path : "");
+		if (file)
+			fclose(file);
+		return -1;
+	}
+	while (fgets(line, sizeof(line), file)) {
+		if (*line == '#' || *line == '\n')
+			continue;
+		if (f->rows == REPLAY_ROWS || !read_row(line, &f->row[f->rows])) {
+			fprintf(stderr, "replay: '%s': bad row: %s", path, line);
+			fclose(file);
+			return -1;
+		}
+		f->rows++;
+	}
+	fclose(file);
+	return 0;
+}
