@@ -52,6 +52,7 @@ static int is_foreign(const char *variable)
 	                                     "SLURM_",
 	                                     "LD_PRELOAD=",
 	                                     "NVTX_INJECTION64_PATH=",
+	                                     "CUDA_INJECTION64_PATH=",
 	                                     "INTEL_LIBITTNOTIFY64=",
 	                                     "RANK=",
 	                                     "LOCAL_",

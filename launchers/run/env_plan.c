@@ -80,21 +80,26 @@ static char *python_path(const struct pp_env_plan_input *in)
 	return text;
 }
 
-/* Adds the variables by which NVTX, ITT and Python load podprof; a tool that the user had in one is loaded after us. */
+/* Adds the variables by which NVTX, ITT, CUDA and Python load podprof; a tool that the user had for NVTX or ITT is loaded after
+ * us. */
 static int add_injections(const struct pp_env_plan_input *in, struct pp_env_plan *plan, struct pp_err *err)
 {
 	static const char *const pair[][2] = {{"NVTX_INJECTION64_PATH", "PODPROF_NVTX_CHAIN"},
 	                                      {"INTEL_LIBITTNOTIFY64", "PODPROF_ITT_CHAIN"}};
+	const char *had;
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < sizeof(pair) / sizeof(pair[0]); i++) {
-		const char *had = in->get(pair[i][0]);
-
+		had = in->get(pair[i][0]);
 		if (had && *had && strcmp(had, in->library) != 0)
 			rc = pp_env_plan_add(plan, pair[i][1], strdup(had), err);
 		if (!rc)
 			rc = pp_env_plan_add(plan, pair[i][0], strdup(in->library), err);
 	}
+	/* The driver calls one library only, and a tool that the user has there uses CUPTI, which has one user. */
+	had = in->get("CUDA_INJECTION64_PATH");
+	if (!rc && (!had || !*had || strstr(had, "/libpodprof.so")))
+		rc = pp_env_plan_add(plan, "CUDA_INJECTION64_PATH", strdup(in->library), err);
 	if (!rc && in->shim)
 		rc = pp_env_plan_add(plan, "PYTHONPATH", python_path(in), err);
 	return rc;

@@ -63,7 +63,7 @@ class Result:
 
 def clean_environment(extra=None):
     env = {k: v for k, v in os.environ.items() if not k.startswith(("PODPROF_", "OMPI_", "PMIX_", "PMI_", "SLURM_"))}
-    for name in ("LD_PRELOAD", "NVTX_INJECTION64_PATH", "INTEL_LIBITTNOTIFY64", "RANK", "LOCAL_RANK", "WORLD_SIZE"):
+    for name in ("LD_PRELOAD", "NVTX_INJECTION64_PATH", "INTEL_LIBITTNOTIFY64", "CUDA_INJECTION64_PATH", "RANK", "LOCAL_RANK", "WORLD_SIZE"):
         env.pop(name, None)
     env.update(MPI_ENV)
     env.update({k: str(v) for k, v in (extra or {}).items()})

@@ -10,7 +10,7 @@
 
 #include "tests/test.h"
 
-static const char *preload, *nvtx, *itt, *python;
+static const char *preload, *nvtx, *itt, *python, *cuda;
 
 static const char *get(const char *name)
 {
@@ -20,6 +20,8 @@ static const char *get(const char *name)
 		return itt;
 	if (!strcmp(name, "PYTHONPATH"))
 		return python;
+	if (!strcmp(name, "CUDA_INJECTION64_PATH"))
+		return cuda;
 	return strcmp(name, "NVTX_INJECTION64_PATH") ? NULL : nvtx;
 }
 
@@ -60,6 +62,7 @@ TEST(nothing_of_the_users_is_lost)
 	CHECK_STR(value_of(&plan, "LD_PRELOAD"), "/p/lib/libpodprof.so:/p/lib/libpodprof-mpi.so:/user/lib.so");
 	CHECK_STR(value_of(&plan, "NVTX_INJECTION64_PATH"), "/p/lib/libpodprof.so");
 	CHECK_STR(value_of(&plan, "PODPROF_NVTX_CHAIN"), "/user/nvtx.so");
+	CHECK_STR(value_of(&plan, "CUDA_INJECTION64_PATH"), "/p/lib/libpodprof.so");
 	CHECK_STR(value_of(&plan, "PODPROF_SPOOL"), "/dev/shm/s");
 	CHECK_STR(value_of(&plan, "PODPROF_STEPS"), "1:2");
 	CHECK(!value_of(&plan, "PODPROF_WAIT"));
@@ -83,6 +86,15 @@ TEST(an_inner_run_adds_nothing_twice)
 	CHECK(!value_of(&plan, "PODPROF_NVTX_CHAIN"));
 	pp_env_plan_release(&plan);
 	preload = nvtx = NULL;
+	cuda = "/user/cuda.so"; /* stays: the driver takes one */
+	CHECK_INT(pp_env_plan_make(&in, &plan, &err), 0);
+	CHECK(!value_of(&plan, "CUDA_INJECTION64_PATH"));
+	pp_env_plan_release(&plan);
+	cuda = "/older/libpodprof.so";
+	CHECK_INT(pp_env_plan_make(&in, &plan, &err), 0);
+	CHECK_STR(value_of(&plan, "CUDA_INJECTION64_PATH"), "/p/lib/libpodprof.so");
+	pp_env_plan_release(&plan);
+	cuda = NULL;
 	CHECK_INT(pp_env_plan_make(&in, &plan, &err), 0);
 	CHECK_STR(value_of(&plan, "LD_PRELOAD"), "/p/lib/libpodprof.so");
 	pp_env_plan_release(&plan);
