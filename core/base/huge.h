@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 enum { PP_HUGE_FROM = 4 << 20 }; /* smaller arrays gain nothing */
@@ -15,4 +16,20 @@ static inline void pp_huge_advise(void *p, size_t bytes)
 
 	if (p && bytes >= PP_HUGE_FROM && end > begin)
 		madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+}
+
+/* As malloc(); what is not small begins where a huge page may, and ends where one does if it would fill half of it. */
+static inline void *pp_huge_malloc(size_t bytes)
+{
+	const size_t page = 2 << 20;
+	void *p;
+
+	if (bytes < page)
+		return malloc(bytes);
+	if (bytes % page > page / 2)
+		bytes += page - bytes % page;
+	if (posix_memalign(&p, page, bytes))
+		return NULL;
+	madvise(p, bytes, MADV_HUGEPAGE);
+	return p;
 }

@@ -90,7 +90,7 @@ static inline int take_usual_stat(struct pp_xread *x, struct pp_xplane *p, enum 
 	n = number_at(at + 1);
 	if (n.end != end)
 		return 0;
-	if (kind >= PP_XS_NUMBERS && (*at == TAG_INT || *at == TAG_UINT)) {
+	if (kind >= PP_XS_NUMBERS && kind < PP_XS_KINDS && (*at == TAG_INT || *at == TAG_UINT)) {
 		e->has |= PP_XS_BIT(kind);
 		e->number[kind] = n.value;
 		return 1;

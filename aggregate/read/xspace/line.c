@@ -38,13 +38,15 @@ static int grow(struct pp_xline *l)
 {
 	struct pp_thread *t = &l->thread;
 	size_t room = t->spans ? likely_spans(l) : FIRST_SPANS, least = t->spans + t->spans / 8 + FIRST_SPANS;
-	struct pp_span *more = room > least ? realloc(t->span, room * sizeof(*more)) : NULL;
+	struct pp_span *more = room > least ? pp_huge_malloc(room * sizeof(*more)) : NULL;
 
 	if (!more)
-		more = realloc(t->span, (room = least) * sizeof(*more));
+		more = pp_huge_malloc((room = least) * sizeof(*more));
 	if (!more)
 		return -1;
-	pp_huge_advise(more, room * sizeof(*more));
+	if (t->spans)
+		memcpy(more, t->span, t->spans * sizeof(*more));
+	free(t->span);
 	t->span = more;
 	l->room = room;
 	return 0;
@@ -271,7 +273,10 @@ static void take_host(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *
 			s->range.id = e.number[PP_XS_CORRELATION];
 	}
 	l->thread.kinds |= PP_SPAN_BIT(s->kind);
+	if (x->has_device)
+		pp_xlink_see(x, l, l->thread.spans - 1);
 	if (m->kind == PP_XEVENT_REGION_BEGIN) {
+		l->has_region = 1;
 		l->region = l->thread.spans;
 		l->region_link = 0;
 	}
@@ -381,6 +386,8 @@ static void take_device(struct pp_xread *x, struct pp_xplane *p, struct pp_xline
 		s->device.launch = launch_of(x, &e);
 	if (m->activity == PP_DEVICE_KERNEL)
 		s->device.precision = precision_of(&e, m);
+	if (x->launches.is_indexed)
+		pp_xlink_tie(x, s);
 }
 
 /* An event of a device's line "Steps". */
@@ -464,6 +471,8 @@ void pp_xline_finish(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l
 	}
 	if (l->is_unsorted && pp_order_spans(t->span, t->spans))
 		x->no_memory = 1;
+	if (x->has_device && p->kind == PP_XPLANE_HOST && (l->is_unsorted || l->has_region))
+		pp_xlink_see_all(x, l);
 	fit = t->spans < l->room ? realloc(t->span, t->spans * sizeof(*fit)) : NULL;
 	if (fit)
 		t->span = fit;
@@ -518,20 +527,23 @@ static void undo(struct pp_xread *x, const struct pp_xread *before, struct pp_xp
 	x->marks = before->marks;
 	x->linkeds = before->linkeds;
 	x->memories = before->memories;
+	x->launches.count = l->launches;
+	x->launches.opens = 0;
 	forget(x, &p->events);
 	forget(x, &p->stats);
 	l->at = l->all.data;
 	l->thread.spans = l->region = l->region_link = 0;
 	l->thread.kinds = 0;
-	l->is_unsorted = l->is_late = 0;
+	l->is_unsorted = l->is_late = l->has_region = 0;
 }
 
 void pp_xline_read(struct pp_xread *x, struct pp_xplane *p, const struct pp_xslice *slice)
 {
 	const struct pp_xread before = *x;
-	struct pp_xline l = {.all = *slice, .at = slice->data};
+	struct pp_xline l = {.all = *slice, .at = slice->data, .launches = x->launches.count};
 
 	x->lines++;
+	x->launches.opens = 0;
 	read_head(x, &l);
 	for (;;) {
 		(x->glance->is_podprof ? pp_xown_line : read_line)(x, p, &l);

@@ -5,14 +5,9 @@
 
 #include "aggregate/read/xspace/private.h"
 #include "core/base/grow.h"
+#include "core/base/huge.h"
 
 enum { ROUNDS = 16, PRODUCERS = 64, NEAR = 8 };
-
-struct launch {
-	uint64_t correlation;
-	uint32_t thread, span;
-	uint32_t op; /* pp_intern id of the range around it; 0: none */
-};
 
 struct zone { /* events of the thread in [begin, end) are of a root */
 	int64_t begin, end;
@@ -21,18 +16,13 @@ struct zone { /* events of the thread in [begin, end) are of a root */
 };
 
 struct links {
-	struct launch *launch;
-	size_t launches, launches_room, at;
-	uint32_t *place; /* [places] index + 1 by correlation - first; NULL: launches are in order of it */
-	uint64_t first;
-	size_t places;
 	struct zone *zone;
 	size_t zones, zones_room, ordered; /* those in order; later ones are not looked at yet */
 };
 
 static int by_correlation(const void *a, const void *b)
 {
-	const struct launch *l = a, *m = b;
+	const struct pp_xlaunch *l = a, *m = b;
 
 	return l->correlation < m->correlation ? -1 : l->correlation > m->correlation;
 }
@@ -63,106 +53,132 @@ static int by_pair(const void *a, const void *b)
 	return l->begin < m->begin ? -1 : l->begin > m->begin;
 }
 
-/* Launches of a thread, each with the innermost range around it. */
-static int find_launches(struct pp_xread *x, uint32_t thread, struct links *k, uint32_t **open, size_t *room)
+/* Room for as many more as the line has room for spans. */
+static int make_room(struct pp_xlaunches *k, const struct pp_xline *l)
 {
-	const struct pp_thread *t = &x->rank.thread[thread];
-	size_t opens = 0;
+	size_t room = k->count + k->count / 8 + l->room;
+	struct pp_xlaunch *more = pp_huge_malloc(room * sizeof(*more));
 
-	for (size_t i = 0; i < t->spans; i++) {
-		const struct pp_span *s = &t->span[i];
-		uint32_t *more;
-
-		if (s->kind != PP_SPAN_RANGE && s->kind != PP_SPAN_MARK)
-			continue;
-		while (opens && t->span[(*open)[opens - 1]].end <= s->begin)
-			opens--;
-		if (s->range.id) {
-			struct launch *l = pp_grow(k->launch, k->launches, &k->launches_room, sizeof(*l));
-
-			if (!l)
-				return -1;
-			k->launch = l;
-			l[k->launches++] = (struct launch){.correlation = s->range.id,
-			                                   .thread = thread,
-			                                   .span = (uint32_t)i,
-			                                   .op = opens ? t->span[(*open)[opens - 1]].name : 0};
-		}
-		if (s->range.id) /* a launch is no operator */
-			continue;
-		more = pp_grow(*open, opens, room, sizeof(*more));
-		if (!more)
-			return -1;
-		*open = more;
-		more[opens++] = (uint32_t)i;
-	}
+	if (!more)
+		return -1;
+	if (k->count)
+		memcpy(more, k->list, k->count * sizeof(*more));
+	free(k->list);
+	k->list = more;
+	k->room = room;
 	return 0;
 }
 
-/* Profilers count launches: a table by their number is small. Else they are sorted. */
-static void index_launches(struct links *k)
+static void add_launch(struct pp_xread *x, const struct pp_xline *l, const struct pp_xlaunch *launch)
 {
+	struct pp_xlaunches *k = &x->launches;
+
+	if (k->count == k->room && make_room(k, l)) {
+		x->no_memory = 1;
+		return;
+	}
+	k->list[k->count++] = *launch;
+}
+
+void pp_xlink_see(struct pp_xread *x, const struct pp_xline *l, size_t span)
+{
+	const struct pp_span *s = &l->thread.span[span];
+	struct pp_xlaunches *k = &x->launches;
+	struct pp_xopen *more;
+
+	if ((s->kind != PP_SPAN_RANGE && s->kind != PP_SPAN_MARK) || span > UINT32_MAX)
+		return;
+	while (k->opens && k->open[k->opens - 1].end <= s->begin)
+		k->opens--;
+	if (s->range.id) { /* a launch is no operator */
+		add_launch(x, l,
+		           &(struct pp_xlaunch){.correlation = s->range.id,
+		                                .thread = (uint32_t)x->rank.threads,
+		                                .span = (uint32_t)span,
+		                                .op = k->opens ? k->open[k->opens - 1].name : 0});
+		return;
+	}
+	more = pp_grow(k->open, k->opens, &k->opens_room, sizeof(*more));
+	if (!more) {
+		x->no_memory = 1;
+		return;
+	}
+	k->open = more;
+	more[k->opens++] = (struct pp_xopen){s->end, s->name};
+}
+
+void pp_xlink_see_all(struct pp_xread *x, const struct pp_xline *l)
+{
+	x->launches.count = l->launches;
+	x->launches.opens = 0;
+	for (size_t i = 0; i < l->thread.spans; i++)
+		pp_xlink_see(x, l, i);
+}
+
+/* Profilers count launches: a table by their number is small. Else they are sorted. */
+void pp_xlink_index(struct pp_xread *x)
+{
+	struct pp_xlaunches *k = &x->launches;
 	uint64_t last = 0;
 
+	k->is_indexed = 1;
+	k->found_from = x->rank.threads;
 	k->first = UINT64_MAX;
-	for (size_t i = 0; i < k->launches; i++) {
-		k->first = k->launch[i].correlation < k->first ? k->launch[i].correlation : k->first;
-		last = k->launch[i].correlation > last ? k->launch[i].correlation : last;
+	for (size_t i = 0; i < k->count; i++) {
+		k->first = k->list[i].correlation < k->first ? k->list[i].correlation : k->first;
+		last = k->list[i].correlation > last ? k->list[i].correlation : last;
 	}
-	if (last - k->first < 4 * (uint64_t)k->launches && k->launches < UINT32_MAX) {
+	if (k->count && last - k->first < 4 * (uint64_t)k->count && k->count < UINT32_MAX) {
 		k->places = (size_t)(last - k->first) + 1;
 		k->place = calloc(k->places, sizeof(*k->place));
 	}
-	for (size_t i = 0; k->place && i < k->launches; i++)
-		k->place[k->launch[i].correlation - k->first] = (uint32_t)i + 1;
-	if (!k->place)
-		qsort(k->launch, k->launches, sizeof(*k->launch), by_correlation);
-}
-
-static int find_all_launches(struct pp_xread *x, struct links *k)
-{
-	uint32_t *open = NULL;
-	size_t room = 0;
-	int rc = 0;
-
-	for (size_t t = 0; t < x->rank.threads && !rc; t++)
-		if (!x->rank.thread[t].device && x->rank.thread[t].spans < UINT32_MAX)
-			rc = find_launches(x, (uint32_t)t, k, &open, &room);
-	free(open);
-	if (!rc && k->launches)
-		index_launches(k);
-	return rc;
+	for (size_t i = 0; k->place && i < k->count; i++)
+		k->place[k->list[i].correlation - k->first] = (uint32_t)i + 1;
+	if (!k->place && k->count)
+		qsort(k->list, k->count, sizeof(*k->list), by_correlation);
 }
 
 /* A stream runs in the order of its launches: the next is near the last one found. */
-static const struct launch *launch_of(struct links *k, uint64_t correlation)
+static const struct pp_xlaunch *launch_of(struct pp_xlaunches *k, uint64_t correlation)
 {
-	size_t low = 0, high = k->launches;
+	size_t low = 0, high = k->count;
 
 	if (!correlation)
 		return NULL;
 	if (k->place) {
 		uint64_t at = correlation - k->first; /* of a smaller number far outside */
 
-		return at < k->places && k->place[at] ? &k->launch[k->place[at] - 1] : NULL;
+		return at < k->places && k->place[at] ? &k->list[k->place[at] - 1] : NULL;
 	}
-	for (size_t i = k->at; i < k->launches && i < k->at + NEAR; i++)
-		if (k->launch[i].correlation == correlation) {
+	for (size_t i = k->at; i < k->count && i < k->at + NEAR; i++)
+		if (k->list[i].correlation == correlation) {
 			k->at = i;
-			return &k->launch[i];
+			return &k->list[i];
 		}
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (k->launch[middle].correlation < correlation)
+		if (k->list[middle].correlation < correlation)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (low == k->launches || k->launch[low].correlation != correlation)
+	if (low == k->count || k->list[low].correlation != correlation)
 		return NULL;
 	k->at = low;
-	return &k->launch[low];
+	return &k->list[low];
+}
+
+const struct pp_xlaunch *pp_xlink_tie(struct pp_xread *x, struct pp_span *s)
+{
+	const struct pp_xlaunch *l = launch_of(&x->launches, s->device.correlation);
+
+	if (!l)
+		return NULL;
+	s->device.host_thread = l->thread + 1;
+	if (!s->device.op)
+		s->device.op = l->op;
+	return l;
 }
 
 static int add_zone(struct links *k, uint32_t thread, int64_t begin, int64_t end, uint32_t root)
@@ -272,26 +288,20 @@ static int follow_links(struct pp_xread *x, struct links *k)
 }
 
 /* What launched each event of a stream; its root becomes its step for now. */
-static void tie_stream(struct pp_xread *x, struct pp_thread *t, struct links *k, int by_root)
+static void tie_stream(struct pp_xread *x, struct pp_thread *t, const struct links *k, int by_root)
 {
 	for (size_t i = 0; i < t->spans; i++) {
 		struct pp_span *s = &t->span[i];
-		const struct launch *l;
+		const struct pp_xlaunch *l;
 		const struct pp_span *host;
 
 		if (s->kind != PP_SPAN_DEVICE)
 			continue;
-		l = launch_of(k, s->device.correlation);
-		if (by_root)
-			s->device.step = -1;
-		if (!l)
+		l = pp_xlink_tie(x, s);
+		if (!by_root)
 			continue;
-		s->device.host_thread = l->thread + 1;
-		if (!s->device.op)
-			s->device.op = l->op;
-		host = &x->rank.thread[l->thread].span[l->span];
-		if (by_root)
-			s->device.step = root_of(k, l->thread, host->begin, host->end);
+		host = l ? &x->rank.thread[l->thread].span[l->span] : NULL;
+		s->device.step = host ? root_of(k, l->thread, host->begin, host->end) : -1;
 	}
 }
 
@@ -381,25 +391,24 @@ void pp_xlink_all(struct pp_xread *x, const struct pp_xroot *root, size_t roots)
 {
 	struct links k = {0};
 	size_t devices = 0;
-	int rc;
+	int rc = 0;
 
 	for (size_t t = 0; t < x->rank.threads; t++)
 		devices += x->rank.thread[t].device != 0;
-	rc = devices ? find_all_launches(x, &k) : 0;
+	if (!x->launches.is_indexed)
+		pp_xlink_index(x);
 	for (size_t i = 0; i < roots && devices && !rc; i++)
 		rc = add_zone(&k, root[i].thread, root[i].begin, root[i].end, (uint32_t)i);
 	if (!rc && devices && roots) {
 		order_zones(&k);
 		rc = follow_links(x, &k);
 	}
-	for (size_t t = 0; t < x->rank.threads && k.launches && !rc; t++)
-		if (x->rank.thread[t].device)
+	for (size_t t = 0; t < x->rank.threads && x->launches.count && !rc; t++)
+		if (x->rank.thread[t].device && (roots || t < x->launches.found_from))
 			tie_stream(x, &x->rank.thread[t], &k, roots > 0);
-	if (!rc && roots && k.launches)
+	if (!rc && roots && x->launches.count)
 		rc = mark_devices(x, root);
 	if (rc)
 		x->no_memory = 1;
-	free(k.launch);
-	free(k.place);
 	free(k.zone);
 }

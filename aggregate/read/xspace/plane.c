@@ -276,7 +276,7 @@ struct pp_xmeta *pp_xplane_find_stat(struct pp_xread *x, struct pp_xplane *p, ui
 	return m;
 }
 
-static void take_name(struct pp_xplane *p, const struct pp_field *f)
+enum pp_xplane_kind pp_xplane_kind(const char *name)
 {
 	static const struct {
 		const char *begin;
@@ -287,14 +287,20 @@ static void take_name(struct pp_xplane *p, const struct pp_field *f)
 	        {"/device:TPU:", PP_XPLANE_TPU, 0},        {"Task Environment", PP_XPLANE_ENVIRONMENT, 1},
 	        {"/host:metadata", PP_XPLANE_METADATA, 1},
 	};
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
+		if (row[i].whole ? !strcmp(name, row[i].begin) : begins(name, strlen(name), row[i].begin))
+			return row[i].kind;
+	return PP_XPLANE_OTHER;
+}
+
+static void take_name(struct pp_xplane *p, const struct pp_field *f)
+{
 	size_t length = f->size < sizeof(p->name) ? f->size : sizeof(p->name) - 1;
 
 	memcpy(p->name, f->data, length);
 	p->name[length] = '\0';
-	p->kind = PP_XPLANE_OTHER;
-	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
-		if (row[i].whole ? !strcmp(p->name, row[i].begin) : begins(p->name, length, row[i].begin))
-			p->kind = row[i].kind;
+	p->kind = pp_xplane_kind(p->name);
 	if (p->kind == PP_XPLANE_GPU || p->kind == PP_XPLANE_TPU)
 		p->device = (uint32_t)(strtoul(p->name + strlen("/device:GPU:"), NULL, 10) & 0xffffff);
 }

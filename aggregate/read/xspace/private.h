@@ -143,6 +143,29 @@ struct pp_xlinked { /* one end of a producer-consumer pair: what runs in [begin,
 	int is_consumer;
 };
 
+struct pp_xlaunch { /* a call on the host that started something on a device */
+	uint64_t correlation;
+	uint32_t thread, span;
+	uint32_t op; /* pp_intern id of the range around it; 0: none */
+};
+
+struct pp_xopen { /* a range around what is read */
+	int64_t end;
+	uint32_t name;
+};
+
+struct pp_xlaunches {
+	struct pp_xlaunch *list;
+	size_t count, room, at;
+	struct pp_xopen *open;
+	size_t opens, opens_room;
+	int is_indexed;    /* all are there, and found by launch_of() */
+	size_t found_from; /* threads from this on found their launches when they were read */
+	uint32_t *place;   /* [places] index + 1 by correlation - first; NULL: launches are in order of it */
+	uint64_t first;
+	size_t places;
+};
+
 struct pp_xmemory {
 	struct pp_memory memory;
 	int32_t rank;
@@ -166,8 +189,12 @@ struct pp_xread { /* a file that is read */
 	size_t marks, marks_room;
 	struct pp_xlinked *linked;
 	size_t linkeds, linkeds_room;
+	struct pp_xlaunches launches;
 	uint32_t lines;  /* that were read */
-	int has_gpu;     /* a plane of one */
+	size_t hosts;    /* planes of hosts that are not read yet */
+	int has_unnamed; /* a plane that may be of any kind */
+	int has_device;  /* a plane of one, or one that may be */
+	int has_gpu;
 	int keeps_links; /* steps of this plane must be found through producers and consumers */
 	int is_cut;      /* the bytes end inside a message; that is noted */
 	int no_memory;
@@ -184,6 +211,7 @@ void pp_xspace_check(struct pp_xread *x, enum pp_wire_result r, const uint8_t *a
 /* ---- plane.c */
 void pp_xplane_open(struct pp_xread *x, struct pp_xplane *p, const struct pp_field *plane);
 void pp_xplane_close(struct pp_xplane *p);
+enum pp_xplane_kind pp_xplane_kind(const char *name);
 /* NULL: the plane has no such metadata. */
 struct pp_xmeta *pp_xplane_find_event(struct pp_xread *x, struct pp_xplane *p, uint64_t id);
 struct pp_xmeta *pp_xplane_find_stat(struct pp_xread *x, struct pp_xplane *p, uint64_t id);
@@ -246,6 +274,8 @@ struct pp_xline { /* a line that is read */
 	struct pp_thread thread;
 	int is_unsorted;
 	size_t room;
+	size_t launches; /* of the lines before */
+	int has_region;
 	size_t region, region_link; /* index + 1 of the span and of the link of a thread pool's region that is open */
 };
 
@@ -296,14 +326,23 @@ void pp_xown_line(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l);
 /* Makes the capture's one rank into those of the lines. */
 void pp_xown_split(struct pp_xread *x, struct pp_capture *c);
 
-/* ---- link.c: after all planes */
+/* ---- link.c */
+/* The next span of a host's line, in order of time: is it a launch, and in which range? */
+void pp_xlink_see(struct pp_xread *x, const struct pp_xline *l, size_t span);
+/* The same for all of a line again, which was not in order. */
+void pp_xlink_see_all(struct pp_xread *x, const struct pp_xline *l);
+/* All lines of hosts are read. */
+void pp_xlink_index(struct pp_xread *x);
+/* Gives a span of a device the thread and the operator that launched it. */
+const struct pp_xlaunch *pp_xlink_tie(struct pp_xread *x, struct pp_span *s);
+
 struct pp_xroot { /* an event that is a step of the host, or holds one */
 	int64_t begin, end, number;
 	uint32_t thread, span;
 };
 
-/* Gives device spans the thread and the operator that launched them. `root` [roots], where there are some: marks of the steps by
- * what they launched on each device go to x->mark, with the root's index as group. */
+/* After all planes: finds the launches of device spans that have not found theirs. `root` [roots], where there are some: marks of
+ * the steps by what they launched on each device go to x->mark, with the root's index as group. */
 void pp_xlink_all(struct pp_xread *x, const struct pp_xroot *root, size_t roots);
 
 /* ---- steps.c: after all planes; calls pp_xlink_all() */

@@ -126,20 +126,30 @@ static void read_plane(struct pp_xread *x, const struct pp_field *f)
 	else
 		for (size_t i = 0; i < p.lines && !x->no_memory; i++)
 			pp_xline_read(x, &p, &p.line[i]);
+	if (p.kind == PP_XPLANE_HOST && x->hosts && !--x->hosts && !x->has_unnamed)
+		pp_xlink_index(x);
 	pp_xplane_close(&p);
 }
 
-/* Is there a GPU's plane? Names come first in a plane. */
-static int has_gpu(const struct pp_field *plane)
+/* Which planes there are, by their names, which come first in a plane. */
+static void survey(struct pp_xread *x, const struct pp_field *plane)
 {
-	static const char gpu[] = "/device:GPU:";
 	struct pp_wire w = pp_wire_of(plane);
+	enum pp_xplane_kind kind = PP_XPLANE_OTHER;
+	int is_named = 0;
+	char name[16] = "";
 	struct pp_field f;
 
-	while (pp_wire_next(&w, &f) == PP_WIRE_FIELD && f.number < 3)
-		if (pp_field_is(&f, 2, PP_WIRE_BYTES))
-			return f.size >= sizeof(gpu) - 1 && !memcmp(f.data, gpu, sizeof(gpu) - 1);
-	return 0;
+	while (!is_named && pp_wire_next(&w, &f) == PP_WIRE_FIELD && f.number < 3)
+		is_named = pp_field_is(&f, 2, PP_WIRE_BYTES);
+	if (is_named) {
+		memcpy(name, f.data, f.size < sizeof(name) ? f.size : sizeof(name) - 1);
+		kind = pp_xplane_kind(name);
+	}
+	x->has_unnamed |= !is_named;
+	x->hosts += kind == PP_XPLANE_HOST;
+	x->has_gpu |= kind == PP_XPLANE_GPU;
+	x->has_device |= kind == PP_XPLANE_GPU || kind == PP_XPLANE_TPU || !is_named;
 }
 
 static void read_space(struct pp_xread *x)
@@ -149,8 +159,9 @@ static void read_space(struct pp_xread *x)
 	const uint8_t *at = w.at;
 	struct pp_field f;
 
-	while (pp_wire_next(&first, &f) == PP_WIRE_FIELD)
-		x->has_gpu |= pp_field_is(&f, SPACE_PLANES, PP_WIRE_BYTES) && has_gpu(&f);
+	while ((r = pp_wire_next(&first, &f)) == PP_WIRE_FIELD || r == PP_WIRE_CUT)
+		if (pp_field_is(&f, SPACE_PLANES, PP_WIRE_BYTES))
+			survey(x, &f);
 	while ((r = pp_wire_next(&w, &f)) != PP_WIRE_END) {
 		if (r == PP_WIRE_CUT) {
 			pp_xspace_damage(x, w.end, "the file ends in the middle of a plane");
@@ -321,6 +332,9 @@ static void release(struct pp_xread *x)
 	free(x->launch_place);
 	free(x->mark);
 	free(x->linked);
+	free(x->launches.list);
+	free(x->launches.open);
+	free(x->launches.place);
 	free(x->thread_rank);
 	free(x->memory);
 }
