@@ -156,6 +156,7 @@ static size_t find_peak(struct call *call, size_t calls, int *ret_is_counted)
 
 		if (a->allocated >= 0) {
 			heap = a->allocated;
+			*ret_is_counted |= a->is_counted != 0;
 		} else {
 			heap = a->is_free ? (heap > bytes ? heap - bytes : 0) : add_sizes(heap, bytes);
 			*ret_is_counted = 1;

@@ -130,6 +130,8 @@ void pp_clock_map_rank(const struct pp_clock_map *m, struct pp_rank *rank)
 		map_in_place(m, &rank->usage[i].time);
 	for (size_t i = 0; i < rank->memories; i++)
 		map_in_place(m, &rank->memory[i].time);
+	for (size_t i = 0; i < rank->allocations; i++)
+		map_in_place(m, &rank->allocation[i].time);
 	map_in_place(m, &rank->open_tick);
 	map_in_place(m, &rank->recorded_from);
 	if (rank->recorded_to != INT64_MIN)

@@ -103,6 +103,8 @@ void pp_pieces_map_rank(const struct pp_pieces *p, struct pp_rank *rank)
 		pp_pieces_map_run(p, &rank->usage->time, rank->usages, sizeof(*rank->usage));
 	if (rank->memories)
 		pp_pieces_map_run(p, &rank->memory->time, rank->memories, sizeof(*rank->memory));
+	if (rank->allocations)
+		pp_pieces_map_run(p, &rank->allocation->time, rank->allocations, sizeof(*rank->allocation));
 	pp_pieces_map_run(p, &rank->open_tick, 1, 0);
 	pp_pieces_map_run(p, &rank->recorded_from, 1, 0);
 	if (rank->recorded_to != INT64_MIN)

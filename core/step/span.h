@@ -150,6 +150,7 @@ struct pp_launch {                                         /* how kernels were l
 	uint32_t registers, static_shared, dynamic_shared; /* of a thread; bytes of a block */
 	uint32_t block[3], grid[3];
 	float occupancy; /* percent; -1: unknown */
+	uint32_t device; /* number + 1, where its limits decide the occupancy; 0: unknown */
 };
 
 struct pp_device { /* a device whose streams the rank has */
@@ -157,6 +158,8 @@ struct pp_device { /* a device whose streams the rank has */
 	char kind[8];    /* GPU, TPU */
 	char name[56];   /* model; "": unknown */
 	uint64_t memory; /* bytes; 0: unknown */
+	struct pp_device_limits limits;
+	int is_slice; /* of a device, by MIG */
 };
 
 struct pp_allocation {                /* a call of a framework's allocator */
@@ -170,6 +173,7 @@ struct pp_allocation {                /* a call of a framework's allocator */
 	int64_t requested, bytes; /* of this call; of a free those of its allocation, where known */
 	int64_t allocated, reserved, available,
 	        peak;         /* of the allocator after it; reserved: stack; peak: since its start; -1: unknown */
+	int is_counted;       /* `allocated` and `peak` are of the calls that were recorded: earlier ones are unknown */
 	double fragmentation; /* 1 - largest free part / all that is free; -1: unknown */
 };
 
@@ -235,6 +239,7 @@ struct pp_rank { /* one rank's capture; owns what it points to */
 	size_t devices;
 	struct pp_allocation *allocation; /* in order of time */
 	size_t allocations;
+	int device_replay; /* a stand-in of the device's library gave its records: no device ran */
 	struct pp_trace_metadata trace;
 	uint64_t library_domains;                /* bit i: ranges of domain i are a library's (core/step/library_domain.h) */
 	char step_rule[64];                      /* rule of the shim that marked the steps; "": the program did */

@@ -42,6 +42,7 @@ void pp_rings_drop_between(struct pp_rings *r, size_t index, int64_t from, int64
 		if (p->annotation[i].time < from || p->annotation[i].time > to)
 			p->annotation[kept++] = p->annotation[i];
 	p->annotations = kept;
+	pp_device_drop_between(p, from, to);
 	pp_ring_losses(ring, ring->lost_before);
 	/* The remaining spans are records of later windows. */
 	ring->records_before = spans < p->records ? p->records - spans : 0;
@@ -120,6 +121,11 @@ int pp_rank_cut(struct pp_rank *rank, int64_t from, int64_t to)
 		if (rank->memory[i].time >= from && rank->memory[i].time <= to)
 			rank->memory[kept++] = rank->memory[i];
 	rank->memories = kept;
+	kept = 0;
+	for (size_t i = 0; i < rank->allocations; i++)
+		if (rank->allocation[i].time >= from && rank->allocation[i].time <= to)
+			rank->allocation[kept++] = rank->allocation[i];
+	rank->allocations = kept;
 	if (rank->recorded_from < from)
 		rank->recorded_from = from;
 	if (rank->recorded_to > to)

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "aggregate/read/ring/device_link.h"
 #include "aggregate/read/ring/order.h"
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/ring/rings_private.h"
@@ -78,10 +79,10 @@ static int take_spans(struct pp_store *store, struct pp_track *track, struct pp_
 	return pp_order_spans(t->span, t->spans) ? -ENOMEM : 0;
 }
 
-/* Threads that have ended and lost all spans by eviction are left out. */
+/* Threads that have ended and lost all spans by eviction are left out, and those that only write for devices. */
 static int is_shown(const struct pp_track *l)
 {
-	return !l->over || l->blocks.spans;
+	return l->blocks.spans || !(l->over || l->device || l->writes_devices);
 }
 
 static int take_tracks(struct pp_read_shared *shared, struct pp_pair *p, struct pp_rank *rank)
@@ -112,6 +113,7 @@ static int take_tracks(struct pp_read_shared *shared, struct pp_pair *p, struct 
 		if (rc)
 			return rc;
 		t->tid = l->tid;
+		t->device = l->device;
 		t->is_main = l->is_main;
 		t->name = pp_intern_put(shared->names, l->name, strnlen(l->name, sizeof(l->name)));
 		t->first = l->first <= l->last ? l->first : 0;
@@ -273,6 +275,7 @@ static int take_ring(struct pp_rings *r, struct pp_ring *ring, struct pp_capture
 	int first, rc;
 	int32_t number, size;
 	struct pp_rank *rank;
+	size_t threads;
 
 	pp_drain_rank(ring->drain, &number, &size);
 	rank = rank_of(c, number, &first);
@@ -290,7 +293,10 @@ static int take_ring(struct pp_rings *r, struct pp_ring *ring, struct pp_capture
 	if (rank->size > c->ranks_asked)
 		c->ranks_asked = rank->size;
 	snprintf(rank->status, sizeof(rank->status), "delivered");
+	threads = rank->threads;
 	rc = take_tracks(&r->shared, &ring->pair, rank);
+	if (!rc)
+		rc = pp_device_take(&ring->pair, rank, threads);
 	if (!rc)
 		rc = take_usage(&ring->pair, rank);
 	if (!rc)
@@ -353,6 +359,8 @@ int pp_rings_finish(struct pp_rings *r, struct pp_capture *ret_capture, struct p
 	for (size_t i = 0; i < r->rings && !rc; i++)
 		if (!pp_rings_is_excluded(r, i))
 			rc = take_ring(r, r->ring[i], &c);
+	for (size_t i = 0; i < c.ranks && !rc; i++)
+		rc = pp_device_link(&c.rank[i]);
 	if (!rc)
 		rc = set_domains(r, &c);
 	if (rc) {

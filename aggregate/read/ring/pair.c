@@ -271,7 +271,7 @@ static int is_bad(const struct pp_record *r)
 	case PP_RECORD_ANNOTATION:
 		return pp_annotation_is_bad(&r->annotation);
 	default:
-		return r->kind >= PP_RECORD_KINDS || r->kind == PP_RECORD_TEXT;
+		return r->kind >= PP_RECORD_KINDS || r->kind == PP_RECORD_TEXT || (pp_is_device(r) && pp_device_is_bad(r));
 	}
 }
 
@@ -391,6 +391,12 @@ void pp_pair_records(void *context, uint32_t slot, const struct pp_record *recor
 		if (r.length)
 			length = whole_text(p, &r, r.range.text, record + i + 1, r.more, &text);
 		i += r.more;
+		if (pp_is_device(&r)) {
+			pp_pair_device(p, slot, &r, text, length);
+			if (track)
+				track->writes_devices = 1;
+			continue;
+		}
 		if (r.kind == PP_RECORD_THREAD_END) {
 			pp_pair_succeeded(p, slot, &r.thread);
 			track = NULL;

@@ -22,8 +22,10 @@ struct pp_stack { /* open pushes of one thread and domain */
 struct pp_track { /* one thread of a ring, for its lifetime */
 	struct pp_track *next;
 	struct pp_pair *pair;
-	uint32_t slot, tid;
+	uint32_t slot, tid; /* PP_NO_SLOT: a stream of a device, or a thread known by its calls of the device only */
 	int is_main;
+	uint32_t device, context; /* number + 1 of the stream's device; 0: a thread */
+	int writes_devices;       /* the thread writes what the device's library delivered */
 	char name[32];
 	int64_t first, last; /* ticks, first > last: none yet */
 	struct pp_blocks blocks;
@@ -37,6 +39,8 @@ struct pp_track { /* one thread of a ring, for its lifetime */
 	uint16_t payload_type; /* enum pp_payload_type; NONE: no payload is waiting */
 	struct pp_stack stack[PP_RING_DOMAINS];
 };
+
+#define PP_NO_SLOT UINT32_MAX
 
 struct pp_read_shared { /* what all rings of one pp_rings use */
 	struct pp_store store;
@@ -53,6 +57,7 @@ struct pp_pair { /* one ring */
 	struct pp_track *track[PP_RING_THREADS]; /* of the slot's thread now */
 	struct pp_open_table ranges, requests;
 	struct pp_comm_table comms;
+	struct pp_devices *devices; /* NULL: no record of one */
 	struct pp_usage *usage;
 	size_t usages, usages_room;
 	struct pp_annotation *annotation;
@@ -79,6 +84,8 @@ void pp_pair_records(void *context, uint32_t slot, const struct pp_record *recor
 void pp_pair_ended(void *context, uint32_t slot);
 /* The same, found in the records: the slot already names the next thread. */
 void pp_pair_succeeded(struct pp_pair *p, uint32_t slot, const struct pp_record_thread *was);
+/* Track without a slot; NULL: no memory. */
+struct pp_track *pp_track_make(struct pp_pair *p, uint32_t tid);
 /* Track of the slot's thread from now on; NULL: no memory. */
 struct pp_track *pp_track_new(struct pp_pair *p, uint32_t slot);
 void pp_stack_close(struct pp_stack *s, int64_t end);
@@ -120,6 +127,22 @@ void pp_pair_remark(struct pp_pair *p, const char *text, size_t length);
 void pp_remark_add(char (*remark)[PP_REMARK_TEXT], uint32_t *remarks, const char *text);
 /* Length of a range's name without PyTorch's suffix: ", seq = 3, sizes = [[2]]". */
 size_t pp_name_plain(const char *text, size_t length);
+
+/* DEVICE to DEVICE_LOST, device.c. is_bad: no collector writes such a one. */
+static inline int pp_is_device(const struct pp_record *r)
+{
+	return r->kind >= PP_RECORD_DEVICE && r->kind <= PP_RECORD_DEVICE_LOST;
+}
+int pp_device_is_bad(const struct pp_record *r);
+void pp_pair_device(struct pp_pair *p, uint32_t slot, const struct pp_record *r, const char *text, size_t length);
+/* A thread of that tid began: the track that stood for it until now; NULL: none did. */
+struct pp_track *pp_device_adopt(struct pp_pair *p, uint32_t tid);
+/* Tracks were freed. */
+void pp_device_forget(struct pp_pair *p);
+void pp_device_drop_between(struct pp_pair *p, int64_t from, int64_t to);
+/* Gives devices, launches and allocations to the rank; its threads from `first_thread` on are this ring's. -ENOMEM. */
+int pp_device_take(struct pp_pair *p, struct pp_rank *rank, size_t first_thread);
+void pp_device_release(struct pp_pair *p);
 
 /* Frees tracks of ended threads without a span. */
 void pp_pair_forget(struct pp_pair *p);

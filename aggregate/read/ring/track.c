@@ -54,26 +54,39 @@ void pp_track_moved(struct pp_track *track, const struct pp_span *old, struct pp
 		track->step = moved;
 }
 
-struct pp_track *pp_track_new(struct pp_pair *p, uint32_t slot)
+struct pp_track *pp_track_make(struct pp_pair *p, uint32_t tid)
 {
-	const struct pp_thread_slot *s = &p->header->thread[slot];
 	struct pp_track *track = calloc(1, sizeof(*track));
 
 	if (!track)
 		return NULL;
 	track->pair = p;
+	track->slot = PP_NO_SLOT;
+	track->tid = tid;
+	track->first = INT64_MAX;
+	track->last = INT64_MIN;
+	p->shared->store.bytes += sizeof(*track);
+	track->next = p->tracks;
+	p->tracks = track;
+	return track;
+}
+
+struct pp_track *pp_track_new(struct pp_pair *p, uint32_t slot)
+{
+	const struct pp_thread_slot *s = &p->header->thread[slot];
+	struct pp_track *track = p->devices ? pp_device_adopt(p, s->tid) : NULL;
+
+	if (!track)
+		track = pp_track_make(p, s->tid);
+	if (!track)
+		return NULL;
 	track->slot = slot;
-	track->tid = s->tid;
 	track->is_main = s->is_main != 0;
 	memcpy(track->name, s->name, sizeof(track->name));
 	track->name[sizeof(track->name) - 1] = '\0';
-	track->first = INT64_MAX;
-	track->last = INT64_MIN;
 	for (int i = 0; i < PP_RING_LOSSES; i++)
 		track->lost_seen += pp_slot_lost(s, i);
-	p->shared->store.bytes += sizeof(*track);
-	track->next = p->tracks;
-	p->tracks = p->track[slot] = track;
+	p->track[slot] = track;
 	return track;
 }
 
@@ -110,6 +123,7 @@ void pp_pair_forget(struct pp_pair *p)
 			at = &track->next;
 		}
 	}
+	pp_device_forget(p);
 }
 
 void pp_pair_release(struct pp_pair *p)
@@ -126,6 +140,7 @@ void pp_pair_release(struct pp_pair *p)
 	free(p->comms.place);
 	free(p->usage);
 	free(p->annotation);
+	pp_device_release(p);
 	pp_open_release(&p->ranges);
 	pp_open_release(&p->requests);
 }
@@ -250,7 +265,7 @@ void pp_pair_close(struct pp_pair *p)
 {
 	for (struct pp_track *track = p->tracks; track; track = track->next) {
 		see_last(p, track);
-		if (p->track[track->slot] == track)
+		if (track->slot != PP_NO_SLOT && p->track[track->slot] == track)
 			refresh_name(track);
 		pp_track_close(track, 0);
 		close_table(track, &p->ranges);

@@ -76,6 +76,28 @@ static void throw_record(struct maker *m, pp_tick tick)
 	maker_put(m, dice(2), &r, text, r.kind == PP_RECORD_PAYLOAD ? dice(sizeof(text)) : length);
 }
 
+/* What devices ran and did, with numbers that are wrong here and there. */
+static void throw_device(struct maker *m, pp_tick tick)
+{
+	struct pp_record r = {.tick = tick, .kind = (uint16_t)(PP_RECORD_DEVICE + dice(7))};
+	uint32_t *word = (uint32_t *)r.text, length = 0;
+	char text[300];
+
+	for (size_t i = 0; i < PP_RECORD_CONT_TEXT / 4; i++)
+		word[i] = dice(9) ? dice(4) : dice(UINT32_MAX);
+	for (size_t i = 0; i < sizeof(text); i++)
+		text[i] = (char)(dice(9) ? dice(4) : dice(256));
+	if (r.kind == PP_RECORD_DEVICE || r.kind == PP_RECORD_DEVICE_CALL)
+		r.device.end = r.device_call.end = tick + dice(1000);
+	if (r.kind == PP_RECORD_DEVICE)
+		r.device.activity = (uint8_t)dice(7);
+	if (r.kind == PP_RECORD_DEVICE_CALL)
+		r.device_call.tid = 10 + dice(3);
+	if (r.kind == PP_RECORD_DEVICE_NAME || r.kind == PP_RECORD_DEVICE_INFO)
+		length = dice(sizeof(text));
+	maker_put(m, dice(2), &r, text, length);
+}
+
 /* What PyTorch and its shim write, in no order, with values that are wrong here and there. */
 static void throw_framework(struct maker *m, pp_tick tick)
 {
@@ -204,6 +226,10 @@ TEST(fuzz)
 			int kind = 1 + (int)dice(13);
 			char name[200];
 
+			if (round % 3 && dice(3)) {
+				throw_device(&m, 2000 + 10 * (pp_tick)i);
+				continue;
+			}
 			if (round % 4 > 1 && dice(8)) {
 				throw_framework(&m, 2000 + 10 * (pp_tick)i);
 				continue;

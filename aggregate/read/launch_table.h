@@ -1,0 +1,19 @@
+/* How a rank's kernels were launched, each combination once. In: launches from readers. Out: pp_rank.launch. Internal to
+ * aggregate/read. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/step/span.h"
+
+struct pp_launch_table {
+	struct pp_launch *launch; /* [launches] */
+	size_t launches, room;
+	uint32_t *place; /* [places] index + 1 by hash */
+	size_t places;
+};
+
+/* Index + 1 of an equal launch, which is added if it is new; 0: no memory. */
+uint32_t pp_launch_put(struct pp_launch_table *t, const struct pp_launch *launch);
+void pp_launch_release(struct pp_launch_table *t);

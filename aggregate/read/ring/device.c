@@ -1,0 +1,564 @@
+/* Records of devices: streams become tracks, calls become ranges of the threads that made them, names and launches are found by
+ * their numbers. Called by pair.c; finish.c takes what is no span. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/read/launch_table.h"
+#include "aggregate/read/ring/pair.h"
+#include "core/base/grow.h"
+#include "core/ring/utf8.h"
+#include "core/step/category.h"
+#include "core/step/kernel_name.h"
+
+enum {
+	DEVICES_MOST = 1024,
+	TRACKS_MOST = 4096, /* streams, and as many threads that are known by their calls only */
+	STREAM_PLACES = 2 * TRACKS_MOST,
+	CALLER_PLACES = 256,
+	WRITERS_MOST = 64,
+	LAUNCHES_MOST = 1 << 18,
+	ALLOCATIONS_MOST = 1 << 18
+};
+
+struct name {
+	uint32_t id;
+	uint8_t precision, is_collective;
+};
+
+struct shape {
+	struct pp_launch launch;
+	uint32_t device, index; /* number + 1, and what pp_launch_put() gave for it; 0: not yet */
+};
+
+struct writer { /* a slot, and what its records have numbers for: the writer begins again in each chunk */
+	struct writer *next;
+	uint32_t slot, names, shapes;
+	struct name name[PP_CHUNK_RECORDS];
+	struct shape shape[PP_CHUNK_RECORDS];
+};
+
+struct pp_devices {
+	struct writer *writer;
+	size_t writers;
+	struct pp_track *stream[STREAM_PLACES]; /* by device, context and stream */
+	size_t streams;
+	struct pp_track *caller[CALLER_PLACES]; /* found last, by tid */
+	size_t callers;                         /* made here */
+	struct pp_launch_table launches;
+	struct pp_device *device;
+	size_t devices, devices_room;
+	struct pp_allocation *allocation;
+	size_t allocations, allocations_room;
+	uint32_t copy_name[PP_DEVICE_SET + 2]; /* pp_intern ids by activity; 0: not yet */
+	uint64_t unknown;
+	int is_replay;
+};
+
+static int is_bad_interval(const struct pp_record *r, pp_tick end)
+{
+	return !r->tick || end < r->tick || end > PP_TICK_MOST;
+}
+
+int pp_device_is_bad(const struct pp_record *r)
+{
+	switch (r->kind) {
+	case PP_RECORD_DEVICE:
+		return is_bad_interval(r, r->device.end) || r->device.device >= DEVICES_MOST ||
+		       r->device.activity > PP_DEVICE_SET || r->device.activity == PP_DEVICE_COLLECTIVE;
+	case PP_RECORD_DEVICE_CALL:
+		return is_bad_interval(r, r->device_call.end) || r->device_call.call >= PP_DEVICE_CALLS;
+	case PP_RECORD_DEVICE_NAME:
+		return !r->length || !r->device_name.number || r->device_name.number > PP_CHUNK_RECORDS;
+	case PP_RECORD_DEVICE_LAUNCH:
+		return !r->device_launch.number || r->device_launch.number > PP_CHUNK_RECORDS;
+	case PP_RECORD_DEVICE_INFO:
+		return r->length < sizeof(struct pp_device_limits) || r->device_info.device >= DEVICES_MOST;
+	case PP_RECORD_DEVICE_MEMORY:
+		return !r->tick || r->device_memory.device >= DEVICES_MOST || r->device_memory.kind > PP_DEVICE_MEMORY_OTHER ||
+		       r->device_memory.is_free > 1 || r->device_memory.bytes > PP_TICK_MOST;
+	default:
+		return 0;
+	}
+}
+
+/* NULL: no memory, or too many slots write such records. */
+static struct writer *writer_of(struct pp_devices *d, uint32_t slot)
+{
+	struct writer *w = d->writer;
+
+	while (w && w->slot != slot)
+		w = w->next;
+	if (w || d->writers == WRITERS_MOST)
+		return w;
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return NULL;
+	w->slot = slot;
+	w->next = d->writer;
+	d->writer = w;
+	d->writers++;
+	return w;
+}
+
+static uint32_t intern(struct pp_pair *p, const char *text, size_t length)
+{
+	uint32_t id = pp_intern_put(p->shared->names, text, length);
+
+	if (!id && length)
+		p->lost[PP_LOSS_NAME_CUT]++;
+	return id;
+}
+
+/* The numbers of a chunk count from 1 without a gap. 0, or -1. */
+static int take_name(struct pp_pair *p, struct writer *w, const struct pp_record *r, const char *text, size_t length)
+{
+	uint32_t number = r->device_name.number;
+	const char *name;
+	struct name *n;
+
+	if (number != 1 && number != w->names + 1)
+		return -1;
+	w->names = number;
+	n = &w->name[number - 1];
+	n->id = intern(p, text, length);
+	name = pp_intern_text(p->shared->names, n->id, NULL);
+	n->precision = (uint8_t)pp_kernel_precision(name);
+	n->is_collective = (uint8_t)pp_kernel_is_collective(name);
+	return 0;
+}
+
+static int take_shape(struct writer *w, const struct pp_record *r)
+{
+	const struct pp_record_device_launch *l = &r->device_launch;
+	struct shape *s;
+
+	if (l->number != 1 && l->number != w->shapes + 1)
+		return -1;
+	w->shapes = l->number;
+	s = &w->shape[l->number - 1];
+	*s = (struct shape){.launch = {.registers = l->registers,
+	                               .static_shared = l->static_shared,
+	                               .dynamic_shared = l->dynamic_shared,
+	                               .occupancy = -1}};
+	memcpy(s->launch.block, l->block, sizeof(s->launch.block));
+	memcpy(s->launch.grid, l->grid, sizeof(s->launch.grid));
+	return 0;
+}
+
+/* Index + 1 of the launch on that device; 0: there are too many. */
+static uint32_t launch_on(struct pp_devices *d, struct shape *s, uint32_t device)
+{
+	if (s->device == device)
+		return s->index;
+	if (d->launches.launches >= LAUNCHES_MOST)
+		return 0;
+	s->device = s->launch.device = device;
+	s->index = pp_launch_put(&d->launches, &s->launch);
+	return s->index;
+}
+
+static struct pp_track *new_track(struct pp_pair *p, uint32_t tid, size_t *made)
+{
+	struct pp_track *track = *made < TRACKS_MOST ? pp_track_make(p, tid) : NULL;
+
+	if (track)
+		++*made;
+	else
+		p->lost[PP_LOSS_NO_THREAD]++;
+	return track;
+}
+
+static struct pp_track *new_stream(struct pp_pair *p, uint32_t device, uint32_t context, uint32_t stream)
+{
+	struct pp_track *track = new_track(p, stream, &p->devices->streams);
+	int is_other = 0;
+
+	if (!track)
+		return NULL;
+	track->device = device + 1;
+	track->context = context;
+	for (const struct pp_track *t = track->next; t; t = t->next)
+		is_other |= t->device == track->device && t->context != context;
+	snprintf(track->name, sizeof(track->name), is_other ? "stream %u context %u" : "stream %u", stream, context);
+	return track;
+}
+
+static struct pp_track *stream_of(struct pp_pair *p, uint32_t device, uint32_t context, uint32_t stream)
+{
+	const uint64_t key = ((uint64_t)context << 32 | stream) ^ (uint64_t)device << 48;
+	size_t at = (size_t)(key * 0x9e3779b97f4a7c15u >> 40) % STREAM_PLACES;
+	struct pp_track **place = p->devices->stream;
+
+	while (place[at] && (place[at]->device != device + 1 || place[at]->context != context || place[at]->tid != stream))
+		at = (at + 1) % STREAM_PLACES;
+	if (!place[at])
+		place[at] = new_stream(p, device, context, stream);
+	return place[at];
+}
+
+static void see(struct pp_track *track, int64_t begin, int64_t end)
+{
+	track->first = begin < track->first ? begin : track->first;
+	track->last = end > track->last ? end : track->last;
+}
+
+/* Thread of that tid at that time. Numbers are used again: the newest thread that had begun, else the newest. */
+static struct pp_track *caller_of(struct pp_pair *p, uint32_t tid, int64_t begin)
+{
+	struct pp_track **place = &p->devices->caller[tid % CALLER_PLACES], *any = NULL;
+
+	if (*place && (*place)->tid == tid && (*place)->first <= begin)
+		return *place;
+	for (struct pp_track *t = p->tracks; t; t = t->next) {
+		if (t->device || t->tid != tid)
+			continue;
+		if (t->first <= begin)
+			return *place = t;
+		any = any ? any : t;
+	}
+	if (!any) {
+		any = new_track(p, tid, &p->devices->callers);
+		if (any)
+			any->is_main = tid && tid == (uint32_t)p->header->pid;
+	}
+	if (any)
+		*place = any;
+	return any;
+}
+
+static uint32_t name_of_activity(struct pp_pair *p, int activity, int is_peer)
+{
+	static const char *const text[] = {
+	        [PP_DEVICE_KERNEL] = "kernel",
+	        [PP_DEVICE_COLLECTIVE] = "kernel",
+	        [PP_DEVICE_HOST_TO_DEVICE] = "MemcpyHToD",
+	        [PP_DEVICE_DEVICE_TO_HOST] = "MemcpyDToH",
+	        [PP_DEVICE_DEVICE_TO_DEVICE] = "MemcpyDToD",
+	        [PP_DEVICE_SET] = "Memset",
+	        [PP_DEVICE_SET + 1] = "MemcpyDToD (P2P)",
+	};
+	int which = is_peer && activity == PP_DEVICE_DEVICE_TO_DEVICE ? PP_DEVICE_SET + 1 : activity;
+	uint32_t *id = &p->devices->copy_name[which];
+
+	if (!*id)
+		*id = intern(p, text[which], strlen(text[which]));
+	return *id;
+}
+
+static int take_activity(struct pp_pair *p, struct writer *w, const struct pp_record *r)
+{
+	const struct pp_record_device *d = &r->device;
+	const struct name *name = d->name ? &w->name[d->name - 1] : NULL;
+	struct pp_track *track;
+	struct pp_span *span;
+
+	if (d->name > w->names || d->launch > w->shapes)
+		return -1;
+	track = stream_of(p, d->device, d->context, d->stream);
+	if (!track)
+		return 0;
+	span = pp_track_add(track, PP_SPAN_DEVICE, (int64_t)r->tick, 0);
+	if (!span)
+		return 0;
+	see(track, (int64_t)r->tick, (int64_t)d->end);
+	pp_track_end_span(span, (int64_t)d->end, 0);
+	span->source = PP_SOURCE_CUPTI;
+	span->name = name && name->id ? name->id : name_of_activity(p, d->activity, d->peer != 0);
+	span->device =
+	        (struct pp_span_device){.correlation = d->correlation,
+	                                .bytes = d->bytes,
+	                                .step = -1,
+	                                .launch = d->launch ? launch_on(p->devices, &w->shape[d->launch - 1], track->device) : 0,
+	                                .activity = d->activity};
+	if (d->activity == PP_DEVICE_KERNEL && name) {
+		span->device.activity = name->is_collective ? PP_DEVICE_COLLECTIVE : PP_DEVICE_KERNEL;
+		span->device.precision = name->precision;
+	}
+	return 0;
+}
+
+/* Time in which nothing else runs. A copy's is known by its direction, which device_link.c finds. */
+static uint8_t category_of(int call)
+{
+	static const uint8_t category[PP_DEVICE_CALLS] = {
+	        [PP_DEVICE_CALL_LAUNCH] = PP_CATEGORY_KERNEL_LAUNCH, [PP_DEVICE_CALL_COPY] = PP_CATEGORY_KERNEL_LAUNCH,
+	        [PP_DEVICE_CALL_MEMORY] = PP_CATEGORY_HOST_COMPUTE,  [PP_DEVICE_CALL_SYNC] = PP_CATEGORY_OTHER,
+	        [PP_DEVICE_CALL_COMPILE] = PP_CATEGORY_COMPILATION,  [PP_DEVICE_CALL_OVERHEAD] = PP_CATEGORY_OTHER,
+	        [PP_DEVICE_CALL_OTHER] = PP_CATEGORY_HOST_COMPUTE,
+	};
+
+	return category[call];
+}
+
+static int take_call(struct pp_pair *p, struct writer *w, const struct pp_record *r)
+{
+	const struct pp_record_device_call *c = &r->device_call;
+	struct pp_track *track;
+	struct pp_span *span;
+
+	if (c->name > w->names)
+		return -1;
+	track = caller_of(p, c->tid, (int64_t)r->tick);
+	span = track ? pp_track_add(track, PP_SPAN_RANGE, (int64_t)r->tick, c->name ? w->name[c->name - 1].id : 0) : NULL;
+	if (!span)
+		return 0;
+	see(track, (int64_t)r->tick, (int64_t)c->end);
+	pp_track_end_span(span, (int64_t)c->end, c->result ? PP_SPAN_FAILED : 0);
+	span->source = PP_SOURCE_CUPTI;
+	span->category = category_of(c->call);
+	span->range.id = c->correlation;
+	span->range.payload = c->call; /* for device_link.c: no payload */
+	if (c->result) {
+		span->range.payload_type = PP_PAYLOAD_INT32;
+		span->range.payload = (uint32_t)c->result;
+	}
+	return 0;
+}
+
+static void take_info(struct pp_pair *p, const struct pp_record *r, const char *text, size_t length)
+{
+	struct pp_devices *d = p->devices;
+	struct pp_device one = {.number = r->device_info.device, .kind = "GPU", .is_slice = r->device_info.is_slice != 0}, *more;
+	char good[3 * sizeof(one.name)] = "";
+	size_t at = 0, name;
+
+	memcpy(&one.limits, text, sizeof(one.limits));
+	one.memory = one.limits.memory;
+	name = strnlen(text + sizeof(one.limits), length - sizeof(one.limits));
+	pp_utf8_repair(good, text + sizeof(one.limits), name < sizeof(one.name) ? name : sizeof(one.name) - 1);
+	snprintf(one.name, sizeof(one.name), "%.*s", pp_utf8_fit(good, (int)sizeof(one.name) - 1), good);
+	while (at < d->devices && d->device[at].number != one.number)
+		at++;
+	if (at == d->devices) {
+		more = pp_grow(d->device, d->devices, &d->devices_room, sizeof(*more));
+		if (!more)
+			return;
+		d->device = more;
+		d->devices++;
+	}
+	d->device[at] = one;
+}
+
+static uint32_t allocator_of(struct pp_pair *p, const struct pp_record_device_memory *m)
+{
+	static const char *const behind[] = {
+	        [PP_DEVICE_MEMORY_DEVICE] = "",
+	        [PP_DEVICE_MEMORY_MANAGED] = "_managed",
+	        [PP_DEVICE_MEMORY_PINNED] = "",
+	        [PP_DEVICE_MEMORY_OTHER] = "_other",
+	};
+	char text[32] = "CPU_pinned";
+
+	if (m->kind != PP_DEVICE_MEMORY_PINNED)
+		snprintf(text, sizeof(text), "GPU_%u%s", m->device, behind[m->kind]);
+	return intern(p, text, strlen(text));
+}
+
+static void take_memory(struct pp_pair *p, const struct pp_record *r)
+{
+	const struct pp_record_device_memory *m = &r->device_memory;
+	struct pp_devices *d = p->devices;
+	struct pp_allocation *more;
+
+	if (d->allocations == ALLOCATIONS_MOST) {
+		d->allocations /= 2;
+		memmove(d->allocation, d->allocation + d->allocations, d->allocations * sizeof(*d->allocation));
+		p->lost[PP_LOSS_EVICTED] += d->allocations;
+	}
+	more = pp_grow(d->allocation, d->allocations, &d->allocations_room, sizeof(*more));
+	if (!more) {
+		p->lost[PP_LOSS_EVICTED]++;
+		return;
+	}
+	d->allocation = more;
+	d->allocation[d->allocations++] = (struct pp_allocation){
+	        .time = (int64_t)r->tick,
+	        .allocator = allocator_of(p, m),
+	        .op = m->correlation, /* until device_link.c finds its call */
+	        .is_free = m->is_free,
+	        .step = -1,
+	        .address = m->address,
+	        .requested = m->bytes ? (int64_t)m->bytes : -1,
+	        .bytes = m->bytes ? (int64_t)m->bytes : -1,
+	        .allocated = -1,
+	        .reserved = -1,
+	        .available = -1,
+	        .peak = -1,
+	        .fragmentation = -1,
+	};
+}
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static void take_lost(struct pp_pair *p, const struct pp_record_device_lost *l)
+{
+	p->lost[PP_LOSS_DEVICE_DROPPED] = add(p->lost[PP_LOSS_DEVICE_DROPPED], l->dropped);
+	p->lost[PP_LOSS_DEVICE_UNTIMED] = add(p->lost[PP_LOSS_DEVICE_UNTIMED], l->untimed);
+	p->devices->unknown = add(p->devices->unknown, l->unknown);
+}
+
+static int is_replay(const struct pp_record *r)
+{
+	switch (r->kind) {
+	case PP_RECORD_DEVICE:
+		return r->device.is_replay;
+	case PP_RECORD_DEVICE_CALL:
+		return r->device_call.is_replay;
+	case PP_RECORD_DEVICE_INFO:
+		return r->device_info.is_replay;
+	case PP_RECORD_DEVICE_MEMORY:
+		return r->device_memory.is_replay != 0;
+	default:
+		return 0;
+	}
+}
+
+void pp_pair_device(struct pp_pair *p, uint32_t slot, const struct pp_record *r, const char *text, size_t length)
+{
+	struct writer *w;
+	int rc = 0;
+
+	if (!p->devices)
+		p->devices = calloc(1, sizeof(*p->devices));
+	w = p->devices ? writer_of(p->devices, slot) : NULL;
+	if (!w) {
+		p->lost[PP_LOSS_NO_THREAD]++;
+		return;
+	}
+	p->devices->is_replay |= is_replay(r);
+	switch (r->kind) {
+	case PP_RECORD_DEVICE:
+		rc = take_activity(p, w, r);
+		break;
+	case PP_RECORD_DEVICE_CALL:
+		rc = take_call(p, w, r);
+		break;
+	case PP_RECORD_DEVICE_NAME:
+		rc = take_name(p, w, r, text, length);
+		break;
+	case PP_RECORD_DEVICE_LAUNCH:
+		rc = take_shape(w, r);
+		break;
+	case PP_RECORD_DEVICE_INFO:
+		if (length < sizeof(struct pp_device_limits)) /* the record says more than follows */
+			rc = -1;
+		else
+			take_info(p, r, text, length);
+		break;
+	case PP_RECORD_DEVICE_MEMORY:
+		take_memory(p, r);
+		break;
+	default:
+		take_lost(p, &r->device_lost);
+	}
+	p->lost[PP_LOSS_BAD_RECORD] += rc != 0;
+}
+
+struct pp_track *pp_device_adopt(struct pp_pair *p, uint32_t tid)
+{
+	struct pp_track *t = p->tracks;
+
+	if (!p->devices->callers)
+		return NULL;
+	while (t && (t->device || t->slot != PP_NO_SLOT || t->tid != tid))
+		t = t->next;
+	return t;
+}
+
+void pp_device_forget(struct pp_pair *p)
+{
+	if (p->devices)
+		memset(p->devices->caller, 0, sizeof(p->devices->caller));
+}
+
+void pp_device_drop_between(struct pp_pair *p, int64_t from, int64_t to)
+{
+	struct pp_devices *d = p->devices;
+	size_t kept = 0;
+
+	for (size_t i = 0; d && i < d->allocations; i++)
+		if (d->allocation[i].time < from || d->allocation[i].time > to)
+			d->allocation[kept++] = d->allocation[i];
+	if (d) {
+		d->allocations = kept;
+		d->unknown = 0;
+	}
+}
+
+/* Behind the rows of another ring of the rank; 0, or -ENOMEM. */
+static int append(void *rows_of, size_t *rows, const void *more, size_t n, size_t size)
+{
+	char *list, *grown;
+
+	if (!n)
+		return 0;
+	memcpy(&list, rows_of, sizeof(list));
+	grown = realloc(list, (*rows + n) * size);
+	if (!grown)
+		return -ENOMEM;
+	memcpy(grown + *rows * size, more, n * size);
+	memcpy(rows_of, &grown, sizeof(grown));
+	*rows += n;
+	return 0;
+}
+
+static void remark(const struct pp_devices *d, struct pp_rank *rank)
+{
+	char text[PP_REMARK_TEXT];
+
+	if (d->is_replay)
+		pp_remark_add(rank->remark, &rank->remarks, "device records are a replay of recorded data: no device ran");
+	if (!d->unknown)
+		return;
+	snprintf(text, sizeof(text),
+	         "%" PRIu64 " records of CUPTI have a kind or version that podprof does not know: they are not shown", d->unknown);
+	pp_remark_add(rank->remark, &rank->remarks, text);
+}
+
+int pp_device_take(struct pp_pair *p, struct pp_rank *rank, size_t first_thread)
+{
+	struct pp_devices *d = p->devices;
+	uint32_t before = (uint32_t)rank->launches;
+	int rc;
+
+	if (!d)
+		return 0;
+	rank->device_replay |= d->is_replay;
+	remark(d, rank);
+	rc = append(&rank->launch, &rank->launches, d->launches.launch, d->launches.launches, sizeof(*rank->launch));
+	if (!rc)
+		rc = append(&rank->device, &rank->devices, d->device, d->devices, sizeof(*rank->device));
+	if (!rc)
+		rc = append(&rank->allocation, &rank->allocations, d->allocation, d->allocations, sizeof(*rank->allocation));
+	/* Spans of this ring have launches by its own table. */
+	for (size_t t = first_thread; !rc && before && t < rank->threads; t++)
+		for (size_t i = 0; rank->thread[t].device && i < rank->thread[t].spans; i++)
+			if (rank->thread[t].span[i].device.launch)
+				rank->thread[t].span[i].device.launch += before;
+	return rc;
+}
+
+void pp_device_release(struct pp_pair *p)
+{
+	struct pp_devices *d = p->devices;
+
+	while (d && d->writer) {
+		struct writer *next = d->writer->next;
+
+		free(d->writer);
+		d->writer = next;
+	}
+	if (d) {
+		pp_launch_release(&d->launches);
+		free(d->device);
+		free(d->allocation);
+	}
+	free(d);
+	p->devices = NULL;
+}

@@ -1,0 +1,12 @@
+/* What a rank's devices ran, linked to the calls that launched it. In: a rank of all its rings, threads sorted. Internal to
+ * aggregate/read. */
+#pragma once
+
+#include "core/step/span.h"
+
+/* Puts streams behind threads; gives spans of devices the thread and the range that launched them, launches their occupancy,
+ * calls of copies their category, allocations their range and what was in use. 0, or -ENOMEM. */
+int pp_device_link(struct pp_rank *rank);
+
+/* Puts allocations in order of time, and counts what is in use after each. -ENOMEM. */
+int pp_device_count_memory(struct pp_rank *rank);

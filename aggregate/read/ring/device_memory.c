@@ -1,0 +1,109 @@
+/* Counts memory of devices by the calls that allocate and free it; see device_link.h. Called by device_link.c. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "aggregate/read/ring/device_link.h"
+
+static int compare_time(const void *a, const void *b)
+{
+	const struct pp_allocation *x = *(struct pp_allocation *const *)a, *y = *(struct pp_allocation *const *)b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+/* Both are in the order of time by now. */
+static int compare_address(const void *a, const void *b)
+{
+	const struct pp_allocation *x = *(struct pp_allocation *const *)a, *y = *(struct pp_allocation *const *)b;
+
+	if (x->allocator != y->allocator)
+		return x->allocator < y->allocator ? -1 : 1;
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+static int compare_allocator(const void *a, const void *b)
+{
+	const struct pp_allocation *x = *(struct pp_allocation *const *)a, *y = *(struct pp_allocation *const *)b;
+
+	if (x->allocator != y->allocator)
+		return x->allocator < y->allocator ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+/* Leaves in `allocated` what each call changes. A free without its allocation changes nothing: that was not counted. An address
+ * that is allocated twice was freed between. */
+static void match(struct pp_allocation **by, size_t n)
+{
+	struct pp_allocation *open = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		struct pp_allocation *a = by[i];
+		int64_t before;
+
+		if (open && (open->allocator != a->allocator || open->address != a->address))
+			open = NULL;
+		before = open && open->bytes > 0 ? open->bytes : 0;
+		if (a->is_free) {
+			a->bytes = open ? open->bytes : a->bytes;
+			a->requested = open ? open->requested : a->requested;
+			a->op = a->op || !open ? a->op : open->op;
+			a->allocated = -before;
+			open = NULL;
+		} else {
+			a->allocated = (a->bytes > 0 ? a->bytes : 0) - before;
+			open = a;
+		}
+	}
+}
+
+static void sum(struct pp_allocation **by, size_t n)
+{
+	int64_t heap = 0, peak = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct pp_allocation *a = by[i];
+
+		if (!i || by[i - 1]->allocator != a->allocator)
+			heap = peak = 0;
+		if (__builtin_add_overflow(heap, a->allocated, &heap))
+			heap = INT64_MAX;
+		heap = heap < 0 ? 0 : heap;
+		peak = heap > peak ? heap : peak;
+		a->allocated = heap;
+		a->peak = peak;
+		a->reserved = 0;
+		a->is_counted = 1;
+	}
+}
+
+int pp_device_count_memory(struct pp_rank *rank)
+{
+	size_t n = rank->allocations;
+	struct pp_allocation **by = calloc(n + 1, sizeof(*by)); /* NOLINT(bugprone-sizeof-expression): pointers */
+	struct pp_allocation *sorted = calloc(n + 1, sizeof(*sorted));
+
+	if (!by || !sorted) {
+		free(by);
+		free(sorted);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < n; i++)
+		by[i] = &rank->allocation[i];
+	qsort(by, n, sizeof(*by), compare_time); /* NOLINT(bugprone-sizeof-expression): pointers */
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = *by[i];
+	free(rank->allocation);
+	rank->allocation = sorted;
+	for (size_t i = 0; i < n; i++)
+		by[i] = &sorted[i];
+	qsort(by, n, sizeof(*by), compare_address); /* NOLINT(bugprone-sizeof-expression): pointers */
+	match(by, n);
+	qsort(by, n, sizeof(*by), compare_allocator); /* NOLINT(bugprone-sizeof-expression): pointers */
+	sum(by, n);
+	free(by);
+	return 0;
+}
