@@ -45,6 +45,8 @@ static void count_span(struct channels *c, const struct pp_span *span, const str
 			count(c->from, c->world, span->mpi.peer, span->mpi.received, time_ns);
 			return;
 		}
+		if (span->mpi.call >= PP_NCCL_FIRST && !span->mpi.request) /* its end on the device is not known */
+			count(c->from, c->world, span->mpi.peer, span->mpi.received, 0);
 		if (done) {
 			int32_t peer = done->span->mpi.peer >= 0 ? done->span->mpi.peer : span->mpi.peer;
 			uint64_t bytes = done->span->mpi.received ? done->span->mpi.received : span->mpi.received;

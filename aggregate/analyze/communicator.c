@@ -7,8 +7,21 @@
 #include "aggregate/analyze/join.h"
 #include "aggregate/dataset/order.h"
 
-static int copy_members(struct pp_row_communicator *to, const struct pp_comm *from)
+/* Each rank of such a communicator brings its own place; -1 for the others until they come. */
+static int put_own(struct pp_row_communicator *to, const struct pp_comm *from, int32_t rank)
 {
+	to->member = malloc(from->size * sizeof(*to->member));
+	if (!to->member)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < from->size; i++)
+		to->member[i] = i == (uint32_t)from->own ? rank : -1;
+	return 0;
+}
+
+static int copy_members(struct pp_row_communicator *to, const struct pp_comm *from, int32_t rank)
+{
+	if (from->kind == PP_COMM_RANK)
+		return put_own(to, from, rank);
 	if (to->member || !from->member || !from->size)
 		return 0;
 	to->member = malloc(from->size * sizeof(*to->member));
@@ -34,9 +47,11 @@ int pp_join_communicators(struct pp_join *j)
 			const struct pp_comm *comm = &capture->rank[r].comm[c];
 			struct pp_row_communicator *to = &d->communicator[d->communicators++];
 
-			*to = (struct pp_row_communicator){
-			        .id = comm->id, .name = comm->name, .size = comm->size, .kind = comm->kind};
-			if (copy_members(to, comm) < 0)
+			*to = (struct pp_row_communicator){.id = comm->id,
+			                                   .name = comm->name,
+			                                   .size = comm->size,
+			                                   .kind = comm->kind == PP_COMM_RANK ? PP_COMM_MEMBERS : comm->kind};
+			if (copy_members(to, comm, capture->rank[r].rank) < 0)
 				return -ENOMEM;
 		}
 	}

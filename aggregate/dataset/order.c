@@ -43,6 +43,14 @@ static const char *role_of(const struct pp_row_communicator *c, int32_t world)
 	return c->size == 1 ? "self" : "part";
 }
 
+/* Members of NCCL's communicators come from each member itself: -1 where it has not come. */
+static void fill_members(struct pp_row_communicator *to, const struct pp_row_communicator *from)
+{
+	for (uint32_t i = 0; to->member && from->member && i < to->size && i < from->size; i++)
+		if (to->member[i] < 0)
+			to->member[i] = from->member[i];
+}
+
 void pp_communicators_fold(struct pp_dataset *d)
 {
 	size_t kept = 0;
@@ -58,6 +66,7 @@ void pp_communicators_fold(struct pp_dataset *d)
 			continue;
 		}
 		last->name = better_name(d, last->name, one->name);
+		fill_members(last, one);
 		if (one->kind > last->kind)
 			last->kind = one->kind;
 		free(one->member);

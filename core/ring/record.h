@@ -107,6 +107,7 @@ enum pp_comm_text {                  /* what the text of a COMM record is */
 	            PP_COMM_FILE,    /* name of the file that the communicator stands for */
 	            PP_COMM_WINDOW,  /* name of the RMA window that the communicator stands for, often none */
 	            PP_COMM_UNKNOWN, /* its name, often none: no call that made it was seen, so it matches no other rank's */
+	            PP_COMM_RANK,    /* this rank in it, int32_t: the other members are known to themselves only */
 };
 
 struct pp_record_comm { /* COMM: a communicator; MPI windows and files have one of their own */
@@ -270,23 +271,42 @@ struct pp_record_device_lost { /* DEVICE_LOST: since the last one */
 	uint64_t reserved[3];
 };
 
-struct pp_record_nccl { /* NCCL: record.tick is the begin of the call on this thread */
+struct pp_record_nccl { /* NCCL: record.tick is the begin of the call on this thread; `end` lies as in MPI */
 	pp_tick end;
 	uint64_t comm;           /* as in the COMM record */
 	uint64_t sent, received; /* bytes of this rank */
-	uint32_t sequence;       /* n-th operation that all ranks of comm call, from 0; of send and receive 0 */
-	int32_t peer;            /* rank in comm of root or peer; -1: none */
-	uint32_t operation;      /* number in this process, from 1: of its NCCL_DONE */
+	int32_t peer;            /* rank in comm of the root; -1: none, or in NCCL_TASK */
+	uint32_t operation;      /* number in this process, from 1: of its NCCL_TASK and NCCL_DONE */
 	uint16_t call;           /* row of core/source/nccl_call.def */
-	uint8_t channels;
-	uint8_t how; /* algorithm << 4 | protocol, of core/source/nccl_how.def; 0: unknown */
+	uint8_t flags;           /* enum pp_nccl_flags */
+	uint8_t reserved;
+	uint32_t reserved2;
 };
 
-struct pp_record_nccl_done { /* NCCL_DONE: record.tick is when it was complete */
-	pp_tick begin;       /* when it began on the device */
-	uint32_t operation;  /* as in its NCCL record */
-	uint32_t channels;   /* that reported */
-	uint64_t bound_ns;   /* largest error of begin against the host's clock; UINT64_MAX: unknown */
+enum pp_nccl_flags {
+	PP_NCCL_IS_ROOT = 1,
+	PP_NCCL_CAPTURED = 2, /* into a CUDA graph: nothing moves before the graph runs */
+	PP_NCCL_REPLAYED = 4, /* a CUDA graph ran it */
+	PP_NCCL_NUMBERED = 8, /* NCCL_TASK: `sequence` holds */
+};
+
+/* NCCL_TASK: record.tick is when NCCL had queued the operation on the device, on whichever thread. Without one: NCCL does not
+ * report how the operation was run. */
+struct pp_record_nccl_task {
+	pp_tick launch, launched; /* begin and end of the call that launched its kernel, on this thread; 0: unknown */
+	uint32_t operation;
+	uint32_t sequence; /* equal on all ranks of comm for one operation, and for no other one */
+	int32_t peer;      /* rank in comm of the other rank, of send and receive; else -1 */
+	uint8_t channels, warps;
+	uint8_t how; /* algorithm << 4 | protocol, core/source/nccl_how.def; 0: unknown */
+	uint8_t flags;
+	uint64_t reserved[2];
+};
+
+struct pp_record_nccl_done {               /* NCCL_DONE: record.tick is when NCCL had seen it complete on the device */
+	uint64_t device_begin, device_end; /* ns, the device's own clock; 0: unknown */
+	uint32_t operation;
+	uint32_t channels; /* that were complete */
 	uint64_t reserved[3];
 };
 
@@ -314,6 +334,7 @@ struct pp_record {
 		struct pp_record_device_memory device_memory;
 		struct pp_record_device_lost device_lost;
 		struct pp_record_nccl nccl;
+		struct pp_record_nccl_task nccl_task;
 		struct pp_record_nccl_done nccl_done;
 		char text[PP_RECORD_CONT_TEXT];
 	};

@@ -9,22 +9,31 @@ static const struct pp_mpi_call calls[] = {
 #undef PP_MPI
 };
 
-/* torch.distributed's, behind PP_C10D_FIRST. */
-static const struct c10d_call {
+/* torch.distributed's and NCCL's, behind PP_C10D_FIRST and PP_NCCL_FIRST. */
+static const struct library_call {
 	struct pp_mpi_call call;
 	const char *backend; /* name of its work: "all_reduce"; "": that of another row */
 	unsigned char equal_bytes, joins_data, bus;
-} c10d[] = {
+} c10d[] =
+        {
 #define PP_C10D(symbol, name, backend, class, nonblocking, family, equal, joins, bus)                                              \
 	{{name, class, nonblocking, family}, backend, equal, joins, bus},
 #include "core/source/c10d_call.def"
 #undef PP_C10D
+},
+  nccl[] = {
+#define PP_NCCL(symbol, name, function, class, family, equal, joins, bus) {{name, class, 1, family}, function, equal, joins, bus},
+#include "core/source/nccl_call.def"
+#undef PP_NCCL
 };
 
-enum { C10D_CALLS = sizeof(c10d) / sizeof(c10d[0]) };
+enum { C10D_CALLS = sizeof(c10d) / sizeof(c10d[0]), NCCL_CALLS = sizeof(nccl) / sizeof(nccl[0]) };
+_Static_assert(PP_C10D_FIRST + C10D_CALLS <= PP_NCCL_FIRST && PP_NCCL_FIRST + NCCL_CALLS <= PP_CALL_NUMBERS, "no overlap");
 
-static const struct c10d_call *c10d_of(unsigned call)
+static const struct library_call *library_of(unsigned call)
 {
+	if (call >= PP_NCCL_FIRST)
+		return call - PP_NCCL_FIRST < NCCL_CALLS ? &nccl[call - PP_NCCL_FIRST] : NULL;
 	return call >= PP_C10D_FIRST && call - PP_C10D_FIRST < C10D_CALLS ? &c10d[call - PP_C10D_FIRST] : NULL;
 }
 
@@ -93,14 +102,14 @@ unsigned pp_mpi_call_count(void)
 
 const struct pp_mpi_call *pp_mpi_call_info(unsigned call)
 {
-	const struct c10d_call *c = c10d_of(call);
+	const struct library_call *c = library_of(call);
 
 	return c ? &c->call : call < pp_mpi_call_count() ? &calls[call] : &unknown;
 }
 
 int pp_mpi_call_is_known(unsigned call)
 {
-	return call < pp_mpi_call_count() || c10d_of(call);
+	return call < pp_mpi_call_count() || library_of(call);
 }
 
 unsigned pp_c10d_call_of(const char *name, size_t length)
@@ -122,6 +131,14 @@ unsigned pp_c10d_call_of_backend(const char *name, size_t length)
 		if (*c10d[i].backend && strlen(c10d[i].backend) == length && !memcmp(c10d[i].backend, colon + 1, length))
 			return PP_C10D_FIRST + i;
 	return 0;
+}
+
+unsigned pp_nccl_call_of(const char *function)
+{
+	for (unsigned i = 1; i < NCCL_CALLS; i++)
+		if (nccl[i].backend[0] == function[0] && !strcmp(nccl[i].backend, function))
+			return PP_NCCL_FIRST + i;
+	return PP_NCCL_FIRST;
 }
 
 int pp_mpi_class_joins(enum pp_mpi_class class)
@@ -155,20 +172,20 @@ int pp_mpi_call_is_collective(unsigned call)
 
 int pp_mpi_call_has_equal_bytes(unsigned call)
 {
-	return c10d_of(call) ? c10d_of(call)->equal_bytes : call < ROWS && equal_bytes[call];
+	return library_of(call) ? library_of(call)->equal_bytes : call < ROWS && equal_bytes[call];
 }
 
 int pp_mpi_call_only_moves_data(unsigned call)
 {
-	return !c10d_of(call) && pp_mpi_call_is_collective(call) && call != ROW_Barrier && call != ROW_Ibarrier;
+	return !library_of(call) && pp_mpi_call_is_collective(call) && call != ROW_Barrier && call != ROW_Ibarrier;
 }
 
 int pp_mpi_call_joins_data(unsigned call)
 {
 	enum pp_mpi_class class = pp_mpi_call_info(call)->class;
 
-	if (c10d_of(call))
-		return c10d_of(call)->joins_data;
+	if (library_of(call))
+		return library_of(call)->joins_data;
 	return (class == PP_MPI_ALL || class == PP_MPI_TO_ROOT || class == PP_MPI_PREFIX || class == PP_MPI_NEAR) &&
 	       pp_mpi_call_is_collective(call) && call != ROW_Barrier && call != ROW_Ibarrier;
 }
@@ -177,7 +194,7 @@ double pp_mpi_call_bus_factor(unsigned call, int32_t ranks)
 {
 	double n = ranks;
 
-	switch (c10d_of(call) ? c10d_of(call)->bus : call < ROWS ? bus[call] : PP_BUS_WHOLE) {
+	switch (library_of(call) ? library_of(call)->bus : call < ROWS ? bus[call] : PP_BUS_WHOLE) {
 	case PP_BUS_ALLREDUCE:
 		return 2 * (n - 1) / n;
 	case PP_BUS_OTHERS:

@@ -38,7 +38,11 @@ enum pp_bus {
 	PP_BUS_ALLREDUCE, /* these twice: a reduce_scatter and an allgather */
 };
 
-enum { PP_C10D_FIRST = 512 }; /* call numbers from here on are rows of core/source/c10d_call.def */
+enum {
+	PP_C10D_FIRST = 512, /* call numbers from here on are rows of core/source/c10d_call.def */
+	PP_NCCL_FIRST = 640, /* of core/source/nccl_call.def */
+	PP_CALL_NUMBERS = 768,
+};
 
 struct pp_mpi_call {
 	const char *name; /* "MPI_Allreduce" */
@@ -55,6 +59,8 @@ int pp_mpi_call_is_known(unsigned call);
  * part after the colon. 0: none (that number is MPI_Init, which has no range). */
 unsigned pp_c10d_call_of(const char *name, size_t length);
 unsigned pp_c10d_call_of_backend(const char *name, size_t length);
+/* Call number of an operation as NCCL's profiler names it: "AllReduce"; PP_NCCL_FIRST for others. */
+unsigned pp_nccl_call_of(const char *function);
 /* Is a call of this class joined with the other ranks' calls, by communicator and sequence number? */
 int pp_mpi_class_joins(enum pp_mpi_class class);
 /* A class that is about a file. */

@@ -92,7 +92,8 @@ struct pp_comm { /* a communicator as one rank knows it */
 	uint32_t name; /* pp_intern id; 0: none */
 	uint32_t size;
 	int32_t *member; /* world ranks [size]; NULL where unknown */
-	uint32_t kind;   /* enum pp_comm_text: FILE, WINDOW, UNKNOWN, else a communicator */
+	uint32_t kind;   /* enum pp_comm_text: FILE, WINDOW, UNKNOWN, RANK, else a communicator */
+	int32_t own;     /* RANK: this rank in it; the others are known to themselves only */
 };
 
 struct pp_usage {       /* a PROCESS record: counts since the process began, at the edge of a step */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "launchers/run/rendezvous.h"
@@ -105,6 +106,19 @@ static int add_injections(const struct pp_env_plan_input *in, struct pp_env_plan
 	return rc;
 }
 
+/* NCCL loads podprof as its profiler plug-in, which then loads the user's. The user may have switched off plug-ins. */
+static int add_nccl(const struct pp_env_plan_input *in, struct pp_env_plan *plan, struct pp_err *err)
+{
+	const char *had = in->get("NCCL_PROFILER_PLUGIN");
+	int rc = 0;
+
+	if (had && !strcasecmp(had, "none"))
+		return 0;
+	if (had && *had && strcmp(had, in->library) != 0)
+		rc = pp_env_plan_add(plan, "PODPROF_NCCL_CHAIN", strdup(had), err);
+	return rc ? rc : pp_env_plan_add(plan, "NCCL_PROFILER_PLUGIN", strdup(in->library), err);
+}
+
 /* Adds what a rank on a host without the spool needs so that podprof makes it (core/coord/arrive.c). */
 static int add_arrival(const struct pp_env_plan_input *in, struct pp_env_plan *plan, struct pp_err *err)
 {
@@ -134,6 +148,8 @@ int pp_env_plan_make(const struct pp_env_plan_input *in, struct pp_env_plan *ret
 		rc = pp_env_plan_add(ret_plan, "LD_PRELOAD", preload(in), err);
 	if (!rc)
 		rc = add_injections(in, ret_plan, err);
+	if (!rc)
+		rc = add_nccl(in, ret_plan, err);
 	if (!rc && in->program)
 		rc = add_arrival(in, ret_plan, err);
 	for (int i = 0; !rc && i < PP_OPTS; i++) {

@@ -7,7 +7,7 @@
 #include "core/base/err.h"
 #include "launchers/options/options.h"
 
-enum { PP_ENV_PLAN_MAX = 14 + PP_OPTS };
+enum { PP_ENV_PLAN_MAX = 16 + PP_OPTS };
 
 struct pp_env_plan {
 	struct {

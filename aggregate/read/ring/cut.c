@@ -43,6 +43,7 @@ void pp_rings_drop_between(struct pp_rings *r, size_t index, int64_t from, int64
 			p->annotation[kept++] = p->annotation[i];
 	p->annotations = kept;
 	pp_device_drop_between(p, from, to);
+	pp_nccl_drop(&p->nccl, from, to);
 	pp_ring_losses(ring, ring->lost_before);
 	/* The remaining spans are records of later windows. */
 	ring->records_before = spans < p->records ? p->records - spans : 0;

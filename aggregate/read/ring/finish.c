@@ -301,7 +301,9 @@ static int take_ring(struct pp_rings *r, struct pp_ring *ring, struct pp_capture
 		rc = take_usage(&ring->pair, rank);
 	if (!rc)
 		rc = take_annotations(&ring->pair, rank);
-	return rc ? rc : take_comms(&ring->pair, rank);
+	if (!rc)
+		rc = take_comms(&ring->pair, rank);
+	return rc ? rc : pp_nccl_finish(&ring->pair, rank, threads);
 }
 
 /* Processor counters: equal boot ids; RAW: equal time namespaces too. */
@@ -363,6 +365,8 @@ int pp_rings_finish(struct pp_rings *r, struct pp_capture *ret_capture, struct p
 		rc = pp_device_link(&c.rank[i]);
 	if (!rc)
 		rc = set_domains(r, &c);
+	if (!rc)
+		rc = pp_nccl_peers(&c);
 	if (rc) {
 		pp_capture_release(&c);
 		return pp_err_set(err, rc, "cannot read the spans of the window: no memory. Give a smaller --window-buffer");

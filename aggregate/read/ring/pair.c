@@ -270,6 +270,9 @@ static int is_bad(const struct pp_record *r)
 		return r->mpi.end < r->tick || r->mpi.end > PP_TICK_MOST;
 	case PP_RECORD_ANNOTATION:
 		return pp_annotation_is_bad(&r->annotation);
+	case PP_RECORD_NCCL:
+	case PP_RECORD_NCCL_TASK:
+		return pp_nccl_is_bad(r);
 	default:
 		return r->kind >= PP_RECORD_KINDS || r->kind == PP_RECORD_TEXT || (pp_is_device(r) && pp_device_is_bad(r));
 	}
@@ -361,6 +364,11 @@ static void one(struct pp_track *track, const struct pp_record *r, const char *t
 	case PP_RECORD_ANNOTATION:
 		pp_pair_annotation(p, r);
 		break;
+	case PP_RECORD_NCCL:
+	case PP_RECORD_NCCL_TASK:
+	case PP_RECORD_NCCL_DONE:
+		pp_track_nccl(track, r);
+		break;
 	case PP_RECORD_REMARK:
 		pp_pair_remark(p, text, length);
 		break;
@@ -410,7 +418,7 @@ void pp_pair_records(void *context, uint32_t slot, const struct pp_record *recor
 		}
 		if (r.kind == PP_RECORD_GAP)
 			gap(track);
-		last = r.kind == PP_RECORD_MPI ? (int64_t)r.mpi.end : (int64_t)r.tick;
+		last = r.kind == PP_RECORD_MPI || r.kind == PP_RECORD_NCCL ? (int64_t)r.mpi.end : (int64_t)r.tick;
 		if ((int64_t)r.tick < track->first)
 			track->first = (int64_t)r.tick;
 		if (last > track->last)

@@ -50,6 +50,29 @@ struct pp_read_shared { /* what all rings of one pp_rings use */
 	char *text; /* buffer for the longest text of a chunk */
 };
 
+struct pp_nccl_part { /* a TASK or a DONE */
+	int64_t time;
+	int64_t launch, launched; /* 0: unknown */
+	uint32_t operation, sequence;
+	int32_t peer;
+	uint32_t tid; /* of the thread that wrote it */
+	uint8_t is_done, flags, channels, how;
+};
+
+struct pp_nccl_range { /* payload of an NVTX range of NCCL */
+	int64_t begin;
+	uint64_t comm, bytes;
+	int32_t peer; /* or root; -1: none */
+	uint32_t tid;
+	uint16_t call;
+};
+
+struct pp_nccl_parts {
+	struct pp_nccl_part *part;
+	struct pp_nccl_range *range;
+	size_t parts, parts_room, ranges, ranges_room;
+};
+
 struct pp_pair { /* one ring */
 	struct pp_read_shared *shared;
 	const struct pp_ring_header *header;
@@ -62,6 +85,7 @@ struct pp_pair { /* one ring */
 	size_t usages, usages_room;
 	struct pp_annotation *annotation;
 	size_t annotations, annotations_room;
+	struct pp_nccl_parts nccl;
 	char remark[PP_REMARKS][PP_REMARK_TEXT];
 	uint32_t remarks; /* remarks kept, and others for which there was no room */
 	uint64_t records;
@@ -146,3 +170,17 @@ void pp_device_release(struct pp_pair *p);
 
 /* Frees tracks of ended threads without a span. */
 void pp_pair_forget(struct pp_pair *p);
+
+/* nccl.c: operations of NCCL and RCCL. Their parts come from different threads, so they are put together at the end. is_bad: no
+ * collector writes such a record. */
+int pp_nccl_is_bad(const struct pp_record *r);
+void pp_track_nccl(struct pp_track *track, const struct pp_record *r);
+/* A payload of a range in the domain "NCCL". */
+void pp_nccl_payload(struct pp_track *track, const struct pp_record *r, const char *bytes, size_t length);
+/* Drops what is of [from, to]. */
+void pp_nccl_drop(struct pp_nccl_parts *n, int64_t from, int64_t to);
+void pp_nccl_release(struct pp_nccl_parts *n);
+/* Completes the spans of the threads from `first` on, which are those of this ring, and adds requests. -ENOMEM. */
+int pp_nccl_finish(struct pp_pair *p, struct pp_rank *rank, size_t first);
+/* Gives peers their world ranks, where the members of their communicators are known on this host. -ENOMEM. */
+int pp_nccl_peers(struct pp_capture *c);

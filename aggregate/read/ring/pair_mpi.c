@@ -6,6 +6,8 @@
 #include "core/source/mpi_call.h"
 #include "core/step/category.h"
 
+enum { COMM_MOST = 1 << 20 }; /* ranks: larger is damage */
+
 static uint32_t name_of_call(struct pp_read_shared *shared, unsigned call)
 {
 	const char *name;
@@ -118,12 +120,31 @@ void pp_track_request(struct pp_track *track, const struct pp_record *r)
 	pp_open_remove(t, open);
 }
 
+/* A communicator of which each rank knows its own place. */
+static void own_rank(struct pp_comm *c, const struct pp_record *r, const char *text, size_t length)
+{
+	int32_t own;
+
+	if (length != sizeof(own))
+		return;
+	memcpy(&own, text, sizeof(own));
+	if (own < 0 || (uint32_t)own >= r->comm.size || r->comm.size > COMM_MOST)
+		return;
+	c->kind = PP_COMM_RANK;
+	c->own = own;
+	c->size = r->comm.size;
+}
+
 void pp_track_comm(struct pp_track *track, const struct pp_record *r, const char *text, size_t length)
 {
 	struct pp_comm *c = pp_comm_table_put(&track->pair->comms, r->comm.comm);
 
 	if (!c) {
 		track->pair->lost[PP_LOSS_EVICTED]++; /* no memory */
+		return;
+	}
+	if (r->comm.is_name == PP_COMM_RANK) {
+		own_rank(c, r, text, length);
 		return;
 	}
 	if (r->comm.is_name == PP_COMM_FILE || r->comm.is_name == PP_COMM_WINDOW || r->comm.is_name == PP_COMM_UNKNOWN)

@@ -332,6 +332,8 @@ void pp_payload_add(struct pp_track *track, const struct pp_record *r, const cha
 	if (track->payload_tick != r->tick)
 		track->payload_type = PP_PAYLOAD_NONE;
 	track->payload_tick = r->tick;
+	if (r->payload.type == PP_PAYLOAD_EXT && r->payload.schema >= FIRST_STATIC)
+		pp_nccl_payload(track, r, bytes, length);
 	if (r->payload.type == PP_PAYLOAD_EXT)
 		bits = intern(p, text, pp_payload_text(p->header, &r->payload, bytes, length, text));
 	else if (length <= sizeof(bits) && r->payload.type < PP_PAYLOAD_EXT)

@@ -141,6 +141,7 @@ void pp_pair_release(struct pp_pair *p)
 	free(p->usage);
 	free(p->annotation);
 	pp_device_release(p);
+	pp_nccl_release(&p->nccl);
 	pp_open_release(&p->ranges);
 	pp_open_release(&p->requests);
 }

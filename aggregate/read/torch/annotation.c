@@ -14,7 +14,8 @@ enum { MOST = 1 << 18 }; /* far more than a useful window has */
 
 int pp_annotation_is_bad(const struct pp_record_annotation *t)
 {
-	return t->call < PP_C10D_FIRST || !pp_mpi_call_is_known(t->call) || t->sent > BYTES_MOST || t->received > BYTES_MOST;
+	return t->call < PP_C10D_FIRST || t->call >= PP_NCCL_FIRST || !pp_mpi_call_is_known(t->call) || t->sent > BYTES_MOST ||
+	       t->received > BYTES_MOST;
 }
 
 static int make_room(struct pp_pair *p)

@@ -118,6 +118,8 @@ static int look_at_thread(struct c10d *c, uint32_t t)
 		enum c10d_what what = what_is(c, span);
 		struct c10d_call *call = c->calls > first ? &c->call[c->calls - 1] : NULL;
 
+		if (span->kind == PP_SPAN_MPI && span->mpi.call >= PP_NCCL_FIRST && call && span->begin <= call->span->end)
+			call->is_nccl = call->enqueued = 1;
 		if (what == C10D_NOTHING || what == C10D_AROUND)
 			continue;
 		if (what == C10D_WORK && call && c10d_is_peer_to_peer(call->operation) && span->begin <= call->span->end)
@@ -231,6 +233,8 @@ static int make_call(struct c10d *c, struct c10d_call *call, uint32_t request)
 	struct c10d_extra *extra;
 	uint32_t number = c10d_name_of(c, s)->call;
 
+	if (call->is_nccl)
+		return 0;
 	s->kind = PP_SPAN_MPI;
 	s->category = 0;
 	s->flags &= PP_SPAN_CUT_END;

@@ -39,6 +39,7 @@ struct c10d_call {
 	uint32_t next;         /* of its queue, index + 1 */
 	uint16_t operation;    /* c10d_operation() of its call */
 	uint8_t enqueued;      /* its end is on a device */
+	uint8_t is_nccl;       /* calls of NCCL inside have records of their own: it stays a range */
 	struct pp_span *inner; /* send, recv: the backend's range, on the same thread; NULL */
 };
 

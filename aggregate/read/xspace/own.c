@@ -38,8 +38,9 @@ static uint16_t call_of(const struct pp_xmeta *m, int has_comm)
 				return (uint16_t)i;
 		return NO_CALL;
 	}
-	for (unsigned i = PP_C10D_FIRST; has_comm && pp_mpi_call_is_known(i); i++)
-		if (strlen(pp_mpi_call_info(i)->name) == m->length && !memcmp(pp_mpi_call_info(i)->name, m->text, m->length))
+	for (unsigned i = PP_C10D_FIRST; has_comm && i < PP_CALL_NUMBERS; i++)
+		if (pp_mpi_call_is_known(i) && strlen(pp_mpi_call_info(i)->name) == m->length &&
+		    !memcmp(pp_mpi_call_info(i)->name, m->text, m->length))
 			return (uint16_t)i;
 	return NO_CALL;
 }

@@ -1,0 +1,516 @@
+/* Puts the parts of operations of NCCL and RCCL together. In: NCCL, NCCL_TASK and NCCL_DONE records, and payloads of NCCL's NVTX
+ * ranges. Out: spans of kinds MPI and REQUEST. Called by pair.c, payload.c, cut.c and finish.c. */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/read/ring/order.h"
+#include "aggregate/read/ring/pair.h"
+#include "aggregate/read/ring/rings.h"
+#include "core/base/grow.h"
+#include "core/base/hash.h"
+#include "core/source/mpi_call.h"
+
+enum { PARTS_MOST = 1 << 18, FIRST_SCHEMA = 1 << 24, REQUEST_BIT = 1 << 30, INDEX_BITS = 20, STEPS_MOST = 4096 };
+
+enum row {
+	ROW_BEFORE = PP_NCCL_FIRST - 1,
+#define PP_NCCL(symbol, ...) ROW_##symbol,
+#include "core/source/nccl_call.def"
+#undef PP_NCCL
+};
+
+int pp_nccl_is_bad(const struct pp_record *r)
+{
+	switch (r->kind) {
+	case PP_RECORD_NCCL:
+		return r->nccl.end < r->tick || r->nccl.end > PP_TICK_MOST || r->nccl.call < PP_NCCL_FIRST ||
+		       !pp_mpi_call_is_known(r->nccl.call) || !r->nccl.operation || r->nccl.operation >= REQUEST_BIT;
+	case PP_RECORD_NCCL_TASK:
+		return r->nccl_task.launched > PP_TICK_MOST || r->nccl_task.launch > PP_TICK_MOST;
+	default:
+		return 0;
+	}
+}
+
+static void add_part(struct pp_track *track, const struct pp_nccl_part *part)
+{
+	struct pp_nccl_parts *n = &track->pair->nccl;
+	struct pp_nccl_part *more;
+
+	if (n->parts >= PARTS_MOST) { /* the older half */
+		n->parts = PARTS_MOST / 2;
+		memmove(n->part, n->part + PARTS_MOST / 2, n->parts * sizeof(*n->part));
+		track->pair->lost[PP_LOSS_EVICTED] += PARTS_MOST / 2;
+	}
+	more = pp_grow(n->part, n->parts, &n->parts_room, sizeof(*more));
+	if (!more) {
+		track->pair->lost[PP_LOSS_EVICTED]++;
+		return;
+	}
+	n->part = more;
+	n->part[n->parts] = *part;
+	n->part[n->parts++].tid = track->tid;
+}
+
+static void add_call(struct pp_track *track, const struct pp_record *r)
+{
+	const struct pp_record_nccl *x = &r->nccl;
+	const char *name = pp_mpi_call_info(x->call)->name;
+	struct pp_span *s =
+	        pp_track_add(track, PP_SPAN_MPI, (int64_t)r->tick, pp_intern_put(track->pair->shared->names, name, strlen(name)));
+
+	if (!s)
+		return;
+	s->end = (int64_t)x->end;
+	s->source = PP_SOURCE_NCCL;
+	s->flags = x->flags & PP_NCCL_IS_ROOT ? PP_SPAN_IS_ROOT : 0;
+	s->mpi = (struct pp_span_mpi){.comm = x->comm,
+	                              .sent = x->sent,
+	                              .received = x->received,
+	                              .sequence = x->flags,
+	                              .peer = x->peer < -1 ? -1 : x->peer,
+	                              .request = x->operation | REQUEST_BIT,
+	                              .call = x->call,
+	                              .flags = PP_MPI_PEER_IN_COMM};
+}
+
+void pp_track_nccl(struct pp_track *track, const struct pp_record *r)
+{
+	struct pp_nccl_part part = {.time = (int64_t)r->tick};
+
+	if (r->kind == PP_RECORD_NCCL) {
+		add_call(track, r);
+		return;
+	}
+	if (r->kind == PP_RECORD_NCCL_DONE) {
+		part.operation = r->nccl_done.operation;
+		part.is_done = 1;
+	} else {
+		part.launch = (int64_t)r->nccl_task.launch;
+		part.launched = (int64_t)r->nccl_task.launched;
+		part.operation = r->nccl_task.operation;
+		part.sequence = r->nccl_task.sequence;
+		part.peer = r->nccl_task.peer;
+		part.flags = r->nccl_task.flags;
+		part.channels = r->nccl_task.channels;
+		part.how = r->nccl_task.how;
+	}
+	add_part(track, &part);
+}
+
+/* Calls by NCCL's static schema; 0: no operation. */
+static uint16_t call_of_schema(uint64_t schema)
+{
+	static const uint16_t row[] = {
+	        [4] = ROW_ALLGATHER, [5] = ROW_ALLREDUCE, [6] = ROW_BROADCAST, [7] = ROW_REDUCE_SCATTER, [8] = ROW_REDUCE,
+	        [9] = ROW_SEND,      [10] = ROW_RECV,     [16] = ROW_ALLTOALL, [17] = ROW_GATHER,        [18] = ROW_SCATTER};
+
+	return schema >= FIRST_SCHEMA && schema - FIRST_SCHEMA < sizeof(row) / sizeof(row[0]) ? row[schema - FIRST_SCHEMA] : 0;
+}
+
+static int has_peer(unsigned call)
+{
+	return call == ROW_BROADCAST || call == ROW_REDUCE || call == ROW_SEND || call == ROW_RECV || call == ROW_GATHER ||
+	       call == ROW_SCATTER;
+}
+
+static uint64_t comm_of(uint64_t hash)
+{
+	return pp_hash(pp_hash(PP_HASH_BEGIN, "nccl", 4), &hash, sizeof(hash)) | 1;
+}
+
+/* Before 2.25 NCCL's payload has no communicator and begins with the bytes; it is shorter then. */
+void pp_nccl_payload(struct pp_track *track, const struct pp_record *r, const char *bytes, size_t length)
+{
+	struct pp_nccl_parts *n = &track->pair->nccl;
+	uint16_t call = call_of_schema(r->payload.schema);
+	size_t whole = call == ROW_ALLGATHER || call == ROW_ALLTOALL ? 16 : 24;
+	struct pp_nccl_range range = {.begin = (int64_t)r->tick, .peer = -1, .tid = track->tid, .call = call}, *more;
+	uint64_t hash = 0;
+
+	if (!call || length < 8)
+		return;
+	if (length >= whole) {
+		memcpy(&hash, bytes, 8);
+		memcpy(&range.bytes, bytes + 8, 8);
+		if (has_peer(call))
+			memcpy(&range.peer, bytes + 16, 4);
+		range.comm = hash ? comm_of(hash) : 0;
+	} else {
+		memcpy(&range.bytes, bytes, 8);
+	}
+	if (n->ranges >= PARTS_MOST) {
+		n->ranges = PARTS_MOST / 2;
+		memmove(n->range, n->range + PARTS_MOST / 2, n->ranges * sizeof(*n->range));
+	}
+	more = pp_grow(n->range, n->ranges, &n->ranges_room, sizeof(*more));
+	if (!more)
+		return;
+	n->range = more;
+	n->range[n->ranges++] = range;
+}
+
+void pp_nccl_drop(struct pp_nccl_parts *n, int64_t from, int64_t to)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n->parts; i++)
+		if (n->part[i].time < from || n->part[i].time > to)
+			n->part[kept++] = n->part[i];
+	n->parts = kept;
+	kept = 0;
+	for (size_t i = 0; i < n->ranges; i++)
+		if (n->range[i].begin < from || n->range[i].begin > to)
+			n->range[kept++] = n->range[i];
+	n->ranges = kept;
+}
+
+void pp_nccl_release(struct pp_nccl_parts *n)
+{
+	free(n->part);
+	free(n->range);
+	*n = (struct pp_nccl_parts){0};
+}
+
+/* ---- at the end ---- */
+
+struct finish {
+	struct pp_pair *pair;
+	struct pp_rank *rank;
+	struct pp_span *extra; /* requests of one thread */
+	size_t extras, extras_room;
+	uint64_t unnumbered;
+};
+
+/* By operation, its task first, the last completion last. */
+static int compare_part(const void *a, const void *b)
+{
+	const struct pp_nccl_part *x = a, *y = b;
+
+	if (x->operation != y->operation)
+		return x->operation < y->operation ? -1 : 1;
+	if (x->is_done != y->is_done)
+		return x->is_done < y->is_done ? -1 : 1;
+	return (x->time > y->time) - (x->time < y->time);
+}
+
+static int compare_range(const void *a, const void *b)
+{
+	const struct pp_nccl_range *x = a, *y = b;
+
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* Index of the first part of an operation. */
+static size_t first_part(const struct pp_nccl_parts *n, uint32_t operation)
+{
+	size_t low = 0, high = n->parts;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (n->part[middle].operation < operation)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int add_request(struct finish *f, const struct pp_span *call, int64_t done)
+{
+	struct pp_span *more = pp_grow(f->extra, f->extras, &f->extras_room, sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	f->extra = more;
+	more += f->extras++;
+	*more = *call;
+	more->kind = PP_SPAN_REQUEST;
+	more->end = done > call->begin ? done : call->begin;
+	return 0;
+}
+
+/* Without a number that all ranks have, the operation matches none of theirs. */
+static int finish_call(struct finish *f, struct pp_span *s)
+{
+	const struct pp_nccl_parts *n = &f->pair->nccl;
+	const uint32_t operation = s->mpi.request & ~(uint32_t)REQUEST_BIT, flags = s->mpi.sequence;
+	const struct pp_nccl_part *task = NULL, *done = NULL;
+
+	for (size_t i = first_part(n, operation); i < n->parts && n->part[i].operation == operation; i++)
+		*(n->part[i].is_done ? &done : &task) = &n->part[i];
+	s->mpi.sequence = 0;
+	s->mpi.request = done ? s->mpi.request : 0;
+	if (flags & PP_NCCL_CAPTURED)
+		s->mpi.sent = s->mpi.received = 0;
+	if (task && task->peer >= 0)
+		s->mpi.peer = task->peer;
+	if (task && (task->flags & PP_NCCL_NUMBERED) && !(flags & (PP_NCCL_CAPTURED | PP_NCCL_REPLAYED)))
+		s->mpi.sequence = task->sequence;
+	else if (pp_mpi_class_joins(pp_mpi_call_info(s->mpi.call)->class)) {
+		s->mpi.comm = 0;
+		f->unnumbered++;
+	}
+	return done ? add_request(f, s, done->time) : 0;
+}
+
+static const struct pp_nccl_range *find_range(const struct pp_nccl_parts *n, uint32_t tid, int64_t begin)
+{
+	struct pp_nccl_range key = {.tid = tid, .begin = begin};
+
+	return n->ranges ? bsearch(&key, n->range, n->ranges, sizeof(key), compare_range) : NULL;
+}
+
+static const struct pp_comm *find_comm(const struct pp_rank *rank, uint64_t id)
+{
+	for (size_t i = 0; id && i < rank->comms; i++)
+		if (rank->comm[i].id == id)
+			return &rank->comm[i];
+	return NULL;
+}
+
+/* The plug-in reports nothing of such a communicator: NCCL is older, or has no kernel to run. */
+static void finish_range(struct finish *f, struct pp_span *s, const struct pp_nccl_range *x)
+{
+	const struct pp_comm *comm = find_comm(f->rank, x->comm);
+
+	if (comm && comm->kind == PP_COMM_RANK)
+		return;
+	s->kind = PP_SPAN_MPI;
+	s->category = 0;
+	s->flags &= PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END;
+	s->mpi = (struct pp_span_mpi){.comm = x->comm,
+	                              .sent = x->call == ROW_RECV ? 0 : x->bytes,
+	                              .received = x->call == ROW_SEND ? 0 : x->bytes,
+	                              .sequence = UINT32_MAX,
+	                              .peer = x->peer >= 0 ? x->peer : -1,
+	                              .call = x->call,
+	                              .flags = PP_MPI_PEER_IN_COMM};
+}
+
+static int place_extras(struct finish *f, struct pp_thread *t)
+{
+	struct pp_span *all = malloc((t->spans + f->extras) * sizeof(*all));
+	size_t n = t->spans;
+
+	if (!all)
+		return -ENOMEM;
+	memcpy(all, t->span, n * sizeof(*all));
+	memcpy(all + n, f->extra, f->extras * sizeof(*all));
+	pp_thread_release(t);
+	t->span = all;
+	t->spans = n + f->extras;
+	f->extras = 0;
+	t->kinds |= PP_SPAN_BIT(PP_SPAN_REQUEST);
+	return pp_order_spans(all, t->spans) ? -ENOMEM : 0;
+}
+
+static int finish_thread(struct finish *f, struct pp_thread *t)
+{
+	const struct pp_nccl_parts *n = &f->pair->nccl;
+	int rc = 0;
+
+	for (size_t i = 0; i < t->spans && rc == 0; i++) {
+		struct pp_span *s = &t->span[i];
+		const struct pp_nccl_range *range;
+
+		if (s->kind == PP_SPAN_MPI && s->source == PP_SOURCE_NCCL)
+			rc = finish_call(f, s);
+		if (s->kind != PP_SPAN_RANGE || !n->ranges || s->source != PP_SOURCE_NVTX)
+			continue;
+		range = find_range(n, t->tid, s->begin);
+		if (!range || strncmp(f->pair->header->domain[s->range.domain].text, "NCCL", 5) != 0)
+			continue;
+		finish_range(f, s, range);
+		t->kinds |= PP_SPAN_BIT(PP_SPAN_MPI);
+	}
+	return rc || !f->extras ? rc : place_extras(f, t);
+}
+
+struct place { /* an operation of a range: it gets its place in its step as its number */
+	struct pp_span *span;
+	int64_t step;
+};
+
+static int compare_place(const void *a, const void *b)
+{
+	const struct pp_span *x = ((const struct place *)a)->span, *y = ((const struct place *)b)->span;
+
+	if (x->mpi.comm != y->mpi.comm)
+		return x->mpi.comm < y->mpi.comm ? -1 : 1;
+	return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+static int64_t step_at(const struct pp_rank *rank, int64_t time)
+{
+	for (size_t t = 0; t < rank->threads; t++) {
+		const struct pp_thread *thread = &rank->thread[t];
+
+		for (size_t i = 0; pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_STEP)) && i < thread->spans; i++)
+			if (thread->span[i].kind == PP_SPAN_STEP && thread->span[i].begin <= time && thread->span[i].end > time)
+				return thread->span[i].step.number;
+	}
+	return -1;
+}
+
+static void number_places(struct finish *f, struct place *place, size_t places)
+{
+	uint32_t index = 0;
+
+	qsort(place, places, sizeof(*place), compare_place);
+	for (size_t i = 0; i < places; i++) {
+		struct pp_span *s = place[i].span;
+
+		place[i].step = step_at(f->rank, s->begin);
+		if (i == 0 || place[i - 1].span->mpi.comm != s->mpi.comm || place[i - 1].step != place[i].step)
+			index = 0;
+		s->mpi.sequence = (uint32_t)(place[i].step % STEPS_MOST) << INDEX_BITS | index;
+		if (place[i].step < 0 || index >> INDEX_BITS) {
+			s->mpi.sequence = 0;
+			f->unnumbered += s->mpi.comm != 0;
+			s->mpi.comm = 0;
+		}
+		index++;
+	}
+}
+
+/* Ranges have no number of NCCL's: all ranks call a communicator's operations of a step in one order. */
+static int number_ranges(struct finish *f, size_t first)
+{
+	struct place *place = NULL;
+	size_t places = 0, room = 0;
+
+	for (size_t t = first; t < f->rank->threads; t++) {
+		for (size_t i = 0; i < f->rank->thread[t].spans; i++) {
+			struct pp_span *s = &f->rank->thread[t].span[i];
+			struct place *more;
+
+			if (s->kind != PP_SPAN_MPI || s->source != PP_SOURCE_NVTX || s->mpi.sequence != UINT32_MAX)
+				continue;
+			s->mpi.sequence = 0;
+			if (!s->mpi.comm || !pp_mpi_class_joins(pp_mpi_call_info(s->mpi.call)->class))
+				continue;
+			more = pp_grow(place, places, &room, sizeof(*more));
+			if (!more) {
+				free(place);
+				return -ENOMEM;
+			}
+			place = more;
+			place[places++].span = s;
+		}
+	}
+	number_places(f, place, places);
+	free(place);
+	return 0;
+}
+
+int pp_nccl_finish(struct pp_pair *p, struct pp_rank *rank, size_t first)
+{
+	struct finish f = {.pair = p, .rank = rank};
+	char text[PP_REMARK_TEXT];
+	int rc = 0, any = p->nccl.parts || p->nccl.ranges;
+
+	for (size_t t = first; !any && t < rank->threads; t++)
+		for (size_t i = 0;
+		     !any && pp_thread_may_have(&rank->thread[t], PP_SPAN_BIT(PP_SPAN_MPI)) && i < rank->thread[t].spans; i++)
+			any = rank->thread[t].span[i].kind == PP_SPAN_MPI && rank->thread[t].span[i].source == PP_SOURCE_NCCL;
+	if (!any)
+		return 0;
+	if (p->nccl.parts)
+		qsort(p->nccl.part, p->nccl.parts, sizeof(*p->nccl.part), compare_part);
+	if (p->nccl.ranges)
+		qsort(p->nccl.range, p->nccl.ranges, sizeof(*p->nccl.range), compare_range);
+	for (size_t t = first; t < rank->threads && rc == 0; t++)
+		rc = finish_thread(&f, &rank->thread[t]);
+	free(f.extra);
+	if (rc == 0 && p->nccl.ranges)
+		rc = number_ranges(&f, first);
+	if (f.unnumbered) {
+		snprintf(text, sizeof(text),
+		         "%" PRIu64 " collectives of NCCL have no number that all ranks share: they are in no row of /collective",
+		         f.unnumbered);
+		pp_remark_add(rank->remark, &rank->remarks, text);
+	}
+	return rc;
+}
+
+/* ---- peers ---- */
+
+struct member { /* of a communicator: what a rank of this host said of itself */
+	uint64_t comm;
+	int32_t own, world;
+};
+
+static int compare_member(const void *a, const void *b)
+{
+	const struct member *x = a, *y = b;
+
+	if (x->comm != y->comm)
+		return x->comm < y->comm ? -1 : 1;
+	return (x->own > y->own) - (x->own < y->own);
+}
+
+/* Ranks of a communicator as large as the job have their world ranks, where all that are known here have them. */
+static int is_world(const struct member *member, size_t members, uint64_t comm)
+{
+	for (size_t i = 0; i < members; i++)
+		if (member[i].comm == comm && member[i].own != member[i].world)
+			return 0;
+	return 1;
+}
+
+static void set_peer(const struct pp_capture *c, const struct pp_rank *rank, const struct member *member, size_t members,
+                     uint64_t comm, struct pp_span *s)
+{
+	struct member key = {.comm = comm, .own = s->mpi.peer};
+	const struct member *found = members ? bsearch(&key, member, members, sizeof(key), compare_member) : NULL;
+	const struct pp_comm *own = find_comm(rank, comm);
+
+	if (found)
+		s->mpi.peer = found->world;
+	else if (!own || own->size != (uint32_t)c->ranks_asked || !is_world(member, members, comm)) {
+		s->flags |= PP_SPAN_PEER_IN_COMM;
+		return;
+	}
+	s->mpi.flags &= (uint16_t)~PP_MPI_PEER_IN_COMM;
+}
+
+int pp_nccl_peers(struct pp_capture *c)
+{
+	struct member *member;
+	size_t members = 0, room = 1;
+
+	for (size_t r = 0; r < c->ranks; r++)
+		room += c->rank[r].comms;
+	member = calloc(room, sizeof(*member));
+	if (!member)
+		return -ENOMEM;
+	for (size_t r = 0; r < c->ranks; r++)
+		for (size_t i = 0; i < c->rank[r].comms; i++)
+			if (c->rank[r].comm[i].kind == PP_COMM_RANK)
+				member[members++] = (struct member){c->rank[r].comm[i].id, c->rank[r].comm[i].own, c->rank[r].rank};
+	if (members)
+		qsort(member, members, sizeof(*member), compare_member);
+	for (size_t r = 0; r < c->ranks; r++) {
+		for (size_t t = 0; t < c->rank[r].threads; t++) {
+			struct pp_thread *thread = &c->rank[r].thread[t];
+
+			for (size_t i = 0; pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_MPI)) && i < thread->spans; i++) {
+				struct pp_span *s = &thread->span[i];
+
+				if ((s->kind == PP_SPAN_MPI || s->kind == PP_SPAN_REQUEST) && s->mpi.peer >= 0 &&
+				    s->mpi.call >= PP_NCCL_FIRST)
+					set_peer(c, &c->rank[r], member, members, s->mpi.comm, s);
+			}
+		}
+	}
+	free(member);
+	return 0;
+}

@@ -1,0 +1,191 @@
+/* Communicators and masks of NCCL; see nccl_comm.h. Called by nccl_plugin.c and nccl_event.c. */
+#include "core/source/nccl/nccl_comm.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/env.h"
+#include "core/base/hash.h"
+#include "core/source/emit.h"
+
+struct mask { /* one per loaded libnccl */
+	_Atomic(int *) at;
+	_Atomic uint32_t users; /* communicators */
+	_Atomic int theirs;     /* what it held before we asked for more: of a chained plug-in */
+	_Atomic int stored;     /* what we stored last; 0: nothing of ours is in it */
+};
+
+static struct pp_nccl_comm comms[PP_NCCL_COMMS];
+static struct mask masks[PP_NCCL_MASKS];
+static _Atomic uint32_t next_comm;
+static int has_channels;
+static _Atomic uint32_t storing; /* threads that may store through a mask's address now */
+
+uint64_t pp_nccl_comm_id(uint64_t hash)
+{
+	return pp_hash(pp_hash(PP_HASH_BEGIN, "nccl", 4), &hash, sizeof(hash)) | 1;
+}
+
+/* CUPTI times NCCL's kernels at no cost for NCCL; without it only NCCL's own stamps do, which slow down each collective. */
+static int wants_channels(void)
+{
+	const char *value = pp_env("PODPROF_NCCL_TIMES");
+
+	return value && !strcmp(value, "yes");
+}
+
+static int wanted_types(void)
+{
+	return PP_NCCL_COLL | PP_NCCL_P2P | PP_NCCL_KERNEL_LAUNCH | (has_channels ? PP_NCCL_KERNEL_CHANNEL : 0);
+}
+
+void pp_nccl_masks_start(void)
+{
+	has_channels = wants_channels();
+}
+
+int pp_nccl_has_channels(void)
+{
+	return has_channels;
+}
+
+/* A chained plug-in may have stored another value meanwhile: that one is its own request. */
+static void set_mask(struct mask *m, int on)
+{
+	int *at, stored, now;
+
+	atomic_fetch_add(&storing, 1);
+	at = atomic_load(&m->at);
+	if (at) {
+		now = __atomic_load_n(at, __ATOMIC_RELAXED);
+		stored = atomic_load(&m->stored);
+		if (!stored || now != stored)
+			atomic_store(&m->theirs, now);
+		now = atomic_load(&m->theirs);
+		stored = on ? now | wanted_types() : now;
+		atomic_store(&m->stored, on ? stored : 0);
+		__atomic_store_n(at, stored, __ATOMIC_RELAXED);
+	}
+	atomic_fetch_sub(&storing, 1);
+}
+
+void pp_nccl_masks_set(int on)
+{
+	for (int i = 0; i < PP_NCCL_MASKS; i++)
+		if (atomic_load(&masks[i].at))
+			set_mask(&masks[i], on);
+}
+
+/* A window may open or close meanwhile on another thread. */
+static void set_as_recording(struct mask *m)
+{
+	for (uint32_t on = ~atomic_load(&pp_wiped.recording), now; (now = atomic_load(&pp_wiped.recording)) != on; on = now)
+		set_mask(m, now != 0);
+}
+
+static uint32_t add_mask(int *at)
+{
+	for (uint32_t i = 0; i < PP_NCCL_MASKS; i++) {
+		int *had = NULL;
+
+		if (atomic_compare_exchange_strong(&masks[i].at, &had, at) || had == at) {
+			atomic_fetch_add(&masks[i].users, 1);
+			set_as_recording(&masks[i]);
+			return i + 1;
+		}
+	}
+	return 0;
+}
+
+/* NCCL's library may be unloaded once its last communicator is gone: then nothing may be stored there. */
+static void drop_mask(struct mask *m)
+{
+	int *at;
+
+	if (atomic_fetch_sub(&m->users, 1) != 1)
+		return;
+	set_mask(m, 0);
+	at = atomic_exchange(&m->at, NULL);
+	while (atomic_load(&storing)) /* a few instructions on another thread */
+		;
+	if (!atomic_load(&m->users)) /* else a communicator came meanwhile, which found the mask in the list */
+		return;
+	atomic_store(&m->at, at);
+	set_as_recording(m);
+}
+
+int pp_nccl_mask_theirs(const struct pp_nccl_comm *c)
+{
+	return c->mask ? atomic_load_explicit(&masks[c->mask - 1].theirs, memory_order_relaxed) : 0;
+}
+
+struct pp_nccl_comm *pp_nccl_comm_new(uint32_t version, int *mask)
+{
+	for (uint32_t i = 0; i < PP_NCCL_COMMS; i++) {
+		/* Not the one that was freed last: an event of it may still come. */
+		struct pp_nccl_comm *c = &comms[atomic_fetch_add(&next_comm, 1) % PP_NCCL_COMMS];
+		uint32_t is_free = 0;
+
+		if (!atomic_compare_exchange_strong(&c->state, &is_free, 1))
+			continue;
+		atomic_store(&c->reported, 0);
+		c->id = 0;
+		c->rank = -1;
+		c->ranks = 0;
+		c->version = version;
+		c->launch = c->launched = 0;
+		c->plugin = NULL;
+		c->next = NULL;
+		c->length = 0;
+		c->mask = mask ? add_mask(mask) : 0;
+		return c;
+	}
+	return NULL;
+}
+
+void pp_nccl_comm_describe(struct pp_nccl_comm *c, uint64_t hash, const char *name, int ranks, int rank)
+{
+	size_t length = name ? strnlen(name, sizeof(c->name)) : 0;
+
+	c->rank = rank;
+	c->ranks = ranks;
+	if (length) {
+		memcpy(c->name, name, length);
+		c->length = (uint32_t)length;
+	} else {
+		int n = snprintf(c->name, sizeof(c->name), "NCCL %016llx", (unsigned long long)hash);
+
+		c->length = n > 0 ? (uint32_t)n : 0;
+	}
+	c->id = pp_nccl_comm_id(hash);
+}
+
+void pp_nccl_comm_free(struct pp_nccl_comm *c)
+{
+	if (c->mask)
+		drop_mask(&masks[c->mask - 1]);
+	c->mask = 0;
+	atomic_store(&c->state, 0);
+}
+
+static void put(const struct pp_nccl_comm *c, enum pp_comm_text what, const void *text, uint32_t length)
+{
+	struct pp_record r = {.tick = pp_tick_now(), .kind = PP_RECORD_COMM, .length = length};
+	uint32_t n = length < PP_TEXT_INLINE ? length : PP_TEXT_INLINE;
+
+	r.comm.comm = c->id;
+	r.comm.size = c->ranks > 0 ? (uint32_t)c->ranks : c->rank >= 0 ? (uint32_t)c->rank + 1 : 0;
+	r.comm.is_name = what;
+	memcpy(r.comm.text, text, n);
+	pp_ring_put(&r, (const char *)text + n, length - n);
+}
+
+void pp_nccl_comm_report(struct pp_nccl_comm *c)
+{
+	uint32_t on = atomic_load_explicit(&pp_wiped.recording, memory_order_relaxed);
+
+	if (atomic_load_explicit(&c->reported, memory_order_relaxed) == on || !on || atomic_exchange(&c->reported, on) == on)
+		return;
+	put(c, PP_COMM_RANK, &c->rank, sizeof(c->rank));
+	put(c, PP_COMM_NAME, c->name, c->length);
+}

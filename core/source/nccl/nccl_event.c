@@ -1,0 +1,536 @@
+/* From NCCL's events to records; see nccl_event.h. Called by nccl_plugin.c.
+ *
+ * A handle that NCCL gets is no pointer: it is a tag, the generation and the number of a slot. NCCL stops events twice, stops those
+ * of a window long gone, and hands their handles out as parents; such a handle finds no slot and does nothing. Slots are taken in a
+ * circle, so one is used again after SLOTS later events. */
+#include "core/source/nccl/nccl_event.h"
+
+#include <string.h>
+
+#include "core/source/emit.h"
+#include "core/source/mpi_call.h"
+#include "core/source/nccl/nccl_chain.h"
+
+enum { SLOTS = 1 << 14, CAPTURED_BIT = 47, CHANNEL_BIT = 46, GENERATION_BITS = 30 };
+#define TAG UINT64_C(0x5050)
+#define IS_CAPTURED (UINT64_C(1) << CAPTURED_BIT)
+#define IS_CHANNEL (UINT64_C(1) << CHANNEL_BIT) /* a channel of the operation in the slot */
+
+enum slot_state { OPEN, HELD /* its group's end is its own */, DONE };
+
+struct slot {
+	_Atomic uint64_t handle; /* 0: none */
+	struct pp_nccl_comm *comm;
+	const struct pp_nccl_plugin *next;
+	void *next_handle; /* of the chained plug-in's event; NULL: it has none */
+	pp_tick begin;
+	uint64_t sent, received;
+	uint64_t of; /* operation: its group; group: the operation that it was made for */
+	uint32_t type, operation;
+	int32_t peer;
+	uint16_t call;
+	uint8_t flags, channels;
+	uint8_t is_implicit;       /* group that NCCL made for one call */
+	uint8_t is_stopped;        /* the chained plug-in was called */
+	_Atomic uint32_t state;    /* enum slot_state */
+	_Atomic uint32_t reported; /* channels */
+	_Atomic uint64_t device_begin, device_end;
+} __attribute__((aligned(64)));
+
+static struct slot slots[SLOTS];
+static _Atomic uint64_t slots_taken;
+static _Atomic uint32_t operations;
+static pid_t own_pid;
+
+void pp_nccl_event_start(pid_t pid)
+{
+	own_pid = pid;
+	pp_nccl_masks_start();
+}
+
+static struct slot *find(uint64_t handle)
+{
+	struct slot *s = &slots[handle % SLOTS];
+
+	if (handle >> 48 != TAG)
+		return NULL;
+	handle &= ~IS_CHANNEL;
+	return atomic_load_explicit(&s->handle, memory_order_acquire) == handle ? s : NULL;
+}
+
+static struct slot *take(const struct pp_nccl_seen *e, struct pp_nccl_comm *c, uint64_t *ret_handle)
+{
+	uint64_t n = atomic_fetch_add_explicit(&slots_taken, 1, memory_order_relaxed), had;
+	struct slot *s = &slots[n % SLOTS];
+
+	had = atomic_exchange_explicit(&s->handle, 0, memory_order_acquire);
+	if (had && s->channels && atomic_load_explicit(&s->reported, memory_order_relaxed) < s->channels)
+		pp_ring_lose(PP_LOSS_DEVICE_UNTIMED);
+	if (had && atomic_load_explicit(&s->state, memory_order_relaxed) == HELD)
+		pp_ring_lose(PP_LOSS_UNBALANCED);
+	*ret_handle = TAG << 48 | (e->is_captured ? IS_CAPTURED : 0) | (n / SLOTS + 1) % (UINT64_C(1) << GENERATION_BITS) << 14 |
+	              n % SLOTS;
+	s->comm = c;
+	s->next = NULL;
+	s->next_handle = NULL;
+	s->type = e->type;
+	s->operation = 0;
+	s->of = 0;
+	s->flags = s->channels = s->is_implicit = s->is_stopped = 0;
+	atomic_store_explicit(&s->state, OPEN, memory_order_relaxed);
+	atomic_store_explicit(&s->reported, 0, memory_order_relaxed);
+	return s;
+}
+
+/* ---- what NCCL says ---- */
+
+/* Bytes of an element: "ncclFloat16"; the name that NCCL does not know is that of ncclUint8. */
+static uint64_t element_bytes(const char *name)
+{
+	for (; name && *name; name++)
+		switch (*name) {
+		case '8':
+			return 1;
+		case '1':
+			return 2;
+		case '3':
+			return 4;
+		case '6':
+			return 8;
+		default:
+			break;
+		}
+	return 1;
+}
+
+static uint8_t how_of(const char *algorithm, const char *protocol)
+{
+	uint8_t how = 0;
+
+#define PP_NCCL_ALGORITHM(value, name)                                                                                             \
+	if (algorithm && !strcmp(algorithm, name))                                                                                 \
+		how |= (value) << 4;
+#define PP_NCCL_PROTOCOL(value, name)                                                                                              \
+	if (protocol && !strcmp(protocol, name))                                                                                   \
+		how |= (value);
+#include "core/source/nccl_how.def"
+#undef PP_NCCL_ALGORITHM
+#undef PP_NCCL_PROTOCOL
+	return how;
+}
+
+enum nccl_row {
+	NCCL_BEFORE = PP_NCCL_FIRST - 1,
+#define PP_NCCL(symbol, ...) NCCL_##symbol,
+#include "core/source/nccl_call.def"
+#undef PP_NCCL
+};
+
+/* What the operation moves for this rank. NCCL's count is of one rank's part. */
+static void fill_operation(struct slot *s, const struct pp_nccl_comm *c, const struct pp_nccl_seen *e)
+{
+	uint64_t part = e->count * element_bytes(e->datatype), all = part * (c->ranks > 0 ? (uint32_t)c->ranks : 1);
+	int is_rooted = 0, is_root = e->peer == c->rank;
+
+	s->sent = s->received = part;
+	s->call = (uint16_t)pp_nccl_call_of(e->function ? e->function : "");
+	switch (s->call) {
+	case NCCL_ALLGATHER:
+		s->received = all;
+		break;
+	case NCCL_REDUCE_SCATTER:
+		s->sent = all;
+		break;
+	case NCCL_ALLTOALL:
+		s->sent = s->received = all;
+		break;
+	case NCCL_SEND:
+		s->received = 0;
+		break;
+	case NCCL_RECV:
+		s->sent = 0;
+		break;
+	case NCCL_BROADCAST:
+	case NCCL_SCATTER:
+		is_rooted = 1;
+		s->sent = !is_root ? 0 : s->call == NCCL_SCATTER ? all : part;
+		s->received = is_root ? 0 : part;
+		break;
+	case NCCL_REDUCE:
+	case NCCL_GATHER:
+		is_rooted = 1;
+		s->received = !is_root ? 0 : s->call == NCCL_GATHER ? all : part;
+		break;
+	default:
+		break;
+	}
+	s->peer = is_rooted ? e->peer : -1;
+	s->flags = is_rooted && is_root ? PP_NCCL_IS_ROOT : 0;
+	s->operation = (atomic_fetch_add_explicit(&operations, 1, memory_order_relaxed) & 0x3fffffff) + 1;
+}
+
+/* The rank's number of an operation in its communicator: NCCL counts each kind by itself, also outside windows. */
+static uint32_t sequence_of(const struct slot *s, const struct pp_nccl_seen *e)
+{
+	return (uint32_t)(e->sequence << 4 | ((s->call - PP_NCCL_FIRST) & 15));
+}
+
+/* ---- records ---- */
+
+static void emit(struct pp_record *r)
+{
+	struct pp_thread_ring *t = pp_thread_self;
+	struct pp_record *to = pp_ring_take_late(&t->cursor, &pp_wiped.recording);
+
+	if (!to) {
+		pp_ring_put(r, NULL, 0);
+		return;
+	}
+	*to = *r;
+	pp_ring_commit(&t->cursor);
+}
+
+static void emit_call(const struct slot *s, pp_tick begin, pp_tick end)
+{
+	struct pp_record r = {.tick = begin, .kind = PP_RECORD_NCCL};
+
+	r.nccl = (struct pp_record_nccl){.end = end,
+	                                 .comm = s->comm->id,
+	                                 .sent = s->sent,
+	                                 .received = s->received,
+	                                 .peer = s->peer,
+	                                 .operation = s->operation,
+	                                 .call = s->call,
+	                                 .flags = s->flags};
+	emit(&r);
+}
+
+static void emit_task(const struct slot *s, const struct pp_nccl_comm *c, const struct pp_nccl_seen *e, int is_numbered)
+{
+	struct pp_record r = {.tick = pp_tick_now(), .kind = PP_RECORD_NCCL_TASK};
+
+	r.nccl_task = (struct pp_record_nccl_task){.launch = c->launch,
+	                                           .launched = c->launched,
+	                                           .operation = s->operation,
+	                                           .sequence = is_numbered ? sequence_of(s, e) : 0,
+	                                           .peer = e->type == PP_NCCL_P2P ? e->peer : -1,
+	                                           .channels = e->channels,
+	                                           .warps = e->warps,
+	                                           .how = how_of(e->algorithm, e->protocol),
+	                                           .flags = is_numbered ? PP_NCCL_NUMBERED : 0};
+	emit(&r);
+}
+
+static void emit_done(const struct slot *s, uint32_t channels)
+{
+	struct pp_record r = {.tick = pp_tick_now(), .kind = PP_RECORD_NCCL_DONE};
+	uint64_t begin = atomic_load_explicit(&s->device_begin, memory_order_relaxed);
+
+	r.nccl_done = (struct pp_record_nccl_done){.device_begin = begin == UINT64_MAX ? 0 : begin,
+	                                           .device_end = atomic_load_explicit(&s->device_end, memory_order_relaxed),
+	                                           .operation = s->operation,
+	                                           .channels = channels};
+	emit(&r);
+}
+
+/* ---- events ---- */
+
+/* The call of a collective or of a send: its record is written when it ends, or with the group that NCCL made for it alone. */
+static uint64_t start_call(struct pp_nccl_comm *c, const struct pp_nccl_seen *e)
+{
+	uint64_t handle;
+	struct slot *s = take(e, c, &handle), *group = find((uint64_t)(uintptr_t)e->parent);
+
+	s->begin = pp_tick_now();
+	fill_operation(s, c, e);
+	if (e->is_captured)
+		s->flags |= PP_NCCL_CAPTURED;
+	if (group && group->type == PP_NCCL_GROUP_API && group->comm) {
+		s->of = atomic_load_explicit(&group->handle, memory_order_relaxed);
+		if (group->is_implicit) {
+			group->of = handle;
+			s->begin = group->begin;
+			atomic_store_explicit(&s->state, HELD, memory_order_relaxed);
+		}
+	}
+	atomic_store_explicit(&s->handle, handle, memory_order_release);
+	return handle;
+}
+
+/* Is the group open in which this call was made? Then the work belongs to the call, not to a later run of the graph. */
+static int is_first(const struct slot *call)
+{
+	const struct slot *group = find(call->of);
+
+	return group && atomic_load_explicit(&group->state, memory_order_relaxed) == OPEN;
+}
+
+/* The work of a call, on the thread that launches it. Without a call (older NCCL, a CUDA graph that runs) it is the call too. */
+static uint64_t start_work(struct pp_nccl_comm *c, const struct pp_nccl_seen *e)
+{
+	const uint64_t parent = (uint64_t)(uintptr_t)e->parent;
+	int is_graph = parent >> 48 == TAG && (parent & IS_CAPTURED);
+	const struct slot *call = find(parent);
+	uint64_t handle;
+	struct slot *s;
+
+	if (call && (call->type & (PP_NCCL_COLL_API | PP_NCCL_P2P_API)) == 0)
+		call = NULL;
+	if (call && is_graph && is_first(call))
+		return 0; /* captured, not run */
+	s = take(e, c, &handle);
+	s->begin = pp_tick_now();
+	fill_operation(s, c, e);
+	if (call && !is_graph) {
+		s->operation = call->operation;
+		atomic_store_explicit(&s->state, DONE, memory_order_relaxed);
+	}
+	if (is_graph)
+		s->flags |= PP_NCCL_REPLAYED;
+	if (pp_nccl_has_channels())
+		s->channels = e->channels;
+	atomic_store_explicit(&s->device_begin, UINT64_MAX, memory_order_relaxed);
+	atomic_store_explicit(&s->device_end, 0, memory_order_relaxed);
+	emit_task(s, c, e, e->type == PP_NCCL_COLL && !is_graph);
+	atomic_store_explicit(&s->handle, handle, memory_order_release);
+	return handle;
+}
+
+static uint64_t start_other(struct pp_nccl_comm *c, const struct pp_nccl_seen *e)
+{
+	uint64_t handle;
+	struct slot *s = take(e, c, &handle);
+
+	s->begin = pp_tick_now();
+	s->is_implicit = e->type == PP_NCCL_GROUP_API && e->depth == 1;
+	if (e->type == PP_NCCL_KERNEL_LAUNCH) {
+		c->launch = s->begin;
+		c->launched = 0;
+	}
+	atomic_store_explicit(&s->handle, handle, memory_order_release);
+	return handle;
+}
+
+static void least(_Atomic uint64_t *to, uint64_t value)
+{
+	uint64_t had = atomic_load_explicit(to, memory_order_relaxed);
+
+	while (value < had && !atomic_compare_exchange_weak_explicit(to, &had, value, memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
+static void most(_Atomic uint64_t *to, uint64_t value)
+{
+	uint64_t had = atomic_load_explicit(to, memory_order_relaxed);
+
+	while (value > had && !atomic_compare_exchange_weak_explicit(to, &had, value, memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
+/* A channel of an operation begins on the device: its handle is the operation's, with a bit. */
+static uint64_t start_channel(const struct pp_nccl_seen *e)
+{
+	uint64_t parent = (uint64_t)(uintptr_t)e->parent;
+	struct slot *s = find(parent);
+
+	if (!s || !s->channels || (s->type & (PP_NCCL_COLL | PP_NCCL_P2P)) == 0)
+		return 0;
+	if (e->timer)
+		least(&s->device_begin, e->timer);
+	return parent | IS_CHANNEL;
+}
+
+static void stop_channel(struct slot *s, uint32_t version)
+{
+	uint32_t reported = atomic_fetch_add_explicit(&s->reported, 1, memory_order_acq_rel) + 1;
+
+	/* Version 3 says how many channels there may be: each end is reported, the last one counts. */
+	if (reported == s->channels || (version < 4 && reported < s->channels))
+		emit_done(s, reported);
+}
+
+static uint64_t start_ours(struct pp_nccl_comm *c, const struct pp_nccl_seen *e)
+{
+	switch (e->type) {
+	case PP_NCCL_COLL_API:
+	case PP_NCCL_P2P_API:
+		pp_nccl_comm_report(c);
+		return start_call(c, e);
+	case PP_NCCL_COLL:
+	case PP_NCCL_P2P:
+		pp_nccl_comm_report(c);
+		return start_work(c, e);
+	case PP_NCCL_GROUP_API:
+	case PP_NCCL_KERNEL_LAUNCH:
+		return start_other(c, e);
+	case PP_NCCL_KERNEL_CHANNEL:
+		return start_channel(e);
+	default:
+		return 0;
+	}
+}
+
+static void stop_ours(struct slot *s)
+{
+	struct slot *call;
+
+	switch (s->type) {
+	case PP_NCCL_COLL_API:
+	case PP_NCCL_P2P_API:
+	case PP_NCCL_COLL:
+	case PP_NCCL_P2P:
+		if (atomic_load_explicit(&s->state, memory_order_relaxed) != OPEN)
+			return;
+		atomic_store_explicit(&s->state, DONE, memory_order_relaxed);
+		emit_call(s, s->begin, pp_tick_now());
+		return;
+	case PP_NCCL_GROUP_API:
+		if (atomic_exchange_explicit(&s->state, DONE, memory_order_relaxed) == DONE)
+			return;
+		call = find(s->of);
+		if (!call || atomic_exchange_explicit(&call->state, DONE, memory_order_relaxed) != HELD)
+			return;
+		emit_call(call, s->begin, pp_tick_now());
+		return;
+	case PP_NCCL_KERNEL_LAUNCH:
+		s->comm->launched = pp_tick_now();
+		return;
+	default:
+		return;
+	}
+}
+
+/* ---- the chained plug-in ---- */
+
+/* Which requests make NCCL report an event: it reports the parents of a wanted one too. */
+static int is_theirs(const struct pp_nccl_comm *c, uint32_t type)
+{
+	enum {
+		CHANNELS = PP_NCCL_PROXY_OP | PP_NCCL_PROXY_STEP | PP_NCCL_KERNEL_CHANNEL | PP_NCCL_NET_PLUGIN,
+		CE = PP_NCCL_CE_COLL | PP_NCCL_CE_SYNC | PP_NCCL_CE_BATCH,
+	};
+	int theirs = pp_nccl_mask_theirs(c);
+
+	switch (type) {
+	case PP_NCCL_GROUP_API:
+		return theirs != 0;
+	case PP_NCCL_COLL_API:
+		return theirs & (PP_NCCL_COLL_API | PP_NCCL_COLL | CHANNELS | CE);
+	case PP_NCCL_P2P_API:
+		return theirs & (PP_NCCL_P2P_API | PP_NCCL_P2P | CHANNELS);
+	case PP_NCCL_COLL:
+		return theirs & (PP_NCCL_COLL | CHANNELS);
+	case PP_NCCL_P2P:
+		return theirs & (PP_NCCL_P2P | CHANNELS);
+	case PP_NCCL_GROUP:
+		return theirs & (PP_NCCL_GROUP | PP_NCCL_COLL | PP_NCCL_P2P | CHANNELS);
+	case PP_NCCL_KERNEL_LAUNCH:
+	case PP_NCCL_KERNEL_CHANNEL:
+		return theirs & (int)type;
+	default:
+		return 1; /* podprof asks for no others */
+	}
+}
+
+static void *their_handle(void *handle)
+{
+	struct slot *s = find((uint64_t)(uintptr_t)handle);
+
+	if ((uint64_t)(uintptr_t)handle >> 48 != TAG)
+		return handle;
+	return s ? s->next_handle : NULL;
+}
+
+static void *start_theirs(const struct pp_nccl_comm *c, const struct pp_nccl_seen *e)
+{
+	void *handle = NULL, *ours[2] = {NULL, NULL};
+	int is_foreign = e->type == PP_NCCL_PROXY_OP && e->pid != own_pid;
+
+	for (int i = 0; i < 2 && !is_foreign; i++)
+		if (e->handles[i]) {
+			ours[i] = *e->handles[i];
+			*e->handles[i] = their_handle(ours[i]);
+		}
+	if (c->plugin->start(c->next, &handle, e->event))
+		handle = NULL;
+	for (int i = 0; i < 2 && !is_foreign; i++)
+		if (e->handles[i])
+			*e->handles[i] = ours[i];
+	return handle;
+}
+
+void pp_nccl_start(struct pp_nccl_comm *c, void **ret_handle, const struct pp_nccl_seen *e)
+{
+	int on = atomic_load_explicit(&pp_wiped.recording, memory_order_acquire) != 0;
+	void *theirs = c->plugin && (!on || is_theirs(c, e->type)) ? start_theirs(c, e) : NULL;
+	uint64_t handle;
+	struct slot *s;
+
+	if (!on) {
+		*ret_handle = theirs;
+		return;
+	}
+	handle = start_ours(c, e);
+	if (theirs && (!handle || e->type == PP_NCCL_KERNEL_CHANNEL)) {
+		s = take(e, c, &handle);
+		s->of = e->type == PP_NCCL_KERNEL_CHANNEL ? (uint64_t)(uintptr_t)e->parent : 0;
+		atomic_store_explicit(&s->handle, handle, memory_order_release);
+	}
+	s = theirs ? find(handle) : NULL;
+	if (s) {
+		s->next = c->plugin;
+		s->next_handle = theirs;
+	}
+	*ret_handle = (void *)(uintptr_t)handle; /* NOLINT(performance-no-int-to-ptr): a number, see the head of this file */
+}
+
+void pp_nccl_stop(uint32_t version, void *handle)
+{
+	const uint64_t number = (uint64_t)(uintptr_t)handle;
+	const struct pp_nccl_next *next;
+	struct slot *s, *of;
+
+	if (number >> 48 != TAG) {
+		next = handle ? pp_nccl_chain(version) : NULL;
+		if (next && next->plugin)
+			next->plugin->stop(handle);
+		return;
+	}
+	s = find(number);
+	if (!s)
+		return;
+	if (number & IS_CHANNEL) {
+		stop_channel(s, version);
+		return;
+	}
+	if (s->type == PP_NCCL_KERNEL_CHANNEL && (of = find(s->of)))
+		stop_channel(of, version);
+	stop_ours(s);
+	if (!s->next || !s->next_handle || s->is_stopped)
+		return;
+	s->is_stopped = 1;
+	s->next->stop(s->next_handle);
+}
+
+void pp_nccl_state(uint32_t version, void *handle, int state, void *arguments)
+{
+	const uint64_t number = (uint64_t)(uintptr_t)handle;
+	const union pp_nccl_state *values = arguments;
+	const struct pp_nccl_next *next;
+	struct slot *s, *of;
+
+	if (number >> 48 != TAG) {
+		next = handle ? pp_nccl_chain(version) : NULL;
+		if (next && next->plugin)
+			next->plugin->state(handle, state, arguments);
+		return;
+	}
+	s = find(number);
+	if (!s)
+		return;
+	of = number & IS_CHANNEL ? s : s->type == PP_NCCL_KERNEL_CHANNEL ? find(s->of) : NULL;
+	if (of && of->channels && state == PP_NCCL_KERNEL_CHANNEL_STOP && values && version > 3 && values->kernel_channel.timer)
+		most(&of->device_end, values->kernel_channel.timer);
+	if (!(number & IS_CHANNEL) && s->next && s->next_handle && !s->is_stopped)
+		s->next->state(s->next_handle, state, arguments);
+}

@@ -1,0 +1,336 @@
+/* The NCCL plug-in, called as NCCL calls it: the program runs itself with podprof, plays sequences of callbacks of versions 4 to 7,
+ * and reads its own ring as the keeper does. No library of NCCL, and no device. */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "aggregate/read/ring/rings.h"
+#include "core/ring/intern.h"
+#include "core/source/nccl/nccl_abi.h"
+#include "tests/test.h"
+
+/* Offsets of the debug information of NCCL 2.32.3, which has all versions. */
+#define AT(type, member, offset) _Static_assert(offsetof(struct type, member) == (offset), #member)
+AT(pp_nccl_event, type, 0);
+AT(pp_nccl_event, parent, 8);
+AT(pp_nccl_event, rank, 16);
+AT(pp_nccl_event, group_api.depth, 28);
+AT(pp_nccl_event, coll_api.function, 24);
+AT(pp_nccl_event, coll_api.count, 32);
+AT(pp_nccl_event, coll_api.datatype, 40);
+AT(pp_nccl_event, coll_api.root, 48);
+AT(pp_nccl_event, coll_api.is_captured, 64);
+AT(pp_nccl_event, p2p_api.function, 24);
+AT(pp_nccl_event, p2p_api.count, 32);
+AT(pp_nccl_event, p2p_api.datatype, 40);
+AT(pp_nccl_event, p2p_api.is_captured, 56);
+AT(pp_nccl_event, coll.sequence, 24);
+AT(pp_nccl_event, coll.function, 32);
+AT(pp_nccl_event, coll.count, 56);
+AT(pp_nccl_event, coll.root, 64);
+AT(pp_nccl_event, coll.datatype, 72);
+AT(pp_nccl_event, coll.channels, 80);
+AT(pp_nccl_event, coll.algorithm, 88);
+AT(pp_nccl_event, coll.protocol, 96);
+AT(pp_nccl_event, coll.group, 104);
+AT(pp_nccl_event, p2p.function, 24);
+AT(pp_nccl_event, p2p.datatype, 40);
+AT(pp_nccl_event, p2p.count, 48);
+AT(pp_nccl_event, p2p.peer, 56);
+AT(pp_nccl_event, p2p.channels, 60);
+AT(pp_nccl_event, p2p.group, 64);
+AT(pp_nccl_event, proxy_op.pid, 24);
+AT(pp_nccl_event, kernel_channel.timer, 32);
+AT(pp_nccl_event_v4, coll.sequence, 24);
+AT(pp_nccl_event_v4, coll.count, 56);
+AT(pp_nccl_event_v4, coll.root, 64);
+AT(pp_nccl_event_v4, coll.datatype, 72);
+AT(pp_nccl_event_v4, coll.channels, 80);
+AT(pp_nccl_event_v4, coll.algorithm, 88);
+AT(pp_nccl_event_v4, p2p.datatype, 40);
+AT(pp_nccl_event_v4, p2p.count, 48);
+AT(pp_nccl_event_v4, p2p.peer, 56);
+AT(pp_nccl_event_v4, p2p.channels, 60);
+AT(pp_nccl_event_v4, kernel_channel.timer, 32);
+AT(pp_nccl_event_v3, coll.comm, 32);
+AT(pp_nccl_event_v3, coll.sequence, 40);
+AT(pp_nccl_event_v3, coll.function, 48);
+AT(pp_nccl_event_v3, coll.count, 72);
+AT(pp_nccl_event_v3, coll.root, 80);
+AT(pp_nccl_event_v3, coll.datatype, 88);
+AT(pp_nccl_event_v3, coll.channels, 96);
+AT(pp_nccl_event_v3, coll.algorithm, 104);
+AT(pp_nccl_event_v3, coll.protocol, 112);
+AT(pp_nccl_event_v3, p2p.count, 64);
+AT(pp_nccl_event_v3, p2p.peer, 72);
+
+enum { RANKS = 4, ROOT = 1, PEER = 3, COUNT = 1000, HASH = 77 };
+
+static void *library; /* podprof */
+static int own = 2;   /* rank in all communicators */
+
+static const struct pp_nccl_plugin *plugin(int version)
+{
+	char name[32];
+	const struct pp_nccl_plugin *p;
+
+	snprintf(name, sizeof(name), "ncclProfiler_v%d", version);
+	p = dlsym(library, name);
+	CHECK(p != NULL);
+	return p;
+}
+
+static void *comm_new(const struct pp_nccl_plugin *p, int version, int *mask)
+{
+	void *context = NULL;
+
+	if (version >= 5)
+		CHECK_INT(((pp_nccl_init_v5)p->init)(&context, HASH + (unsigned)version, mask, NULL, 1, RANKS, own, NULL), 0);
+	else
+		CHECK_INT(((pp_nccl_init_v4)p->init)(&context, mask, "pipeline", HASH + (unsigned)version, 1, RANKS, own, NULL), 0);
+	CHECK(context != NULL);
+	return context;
+}
+
+static void *begin(const struct pp_nccl_plugin *p, void *context, struct pp_nccl_event *e)
+{
+	void *handle = NULL;
+
+	CHECK_INT(p->start(context, &handle, e), 0);
+	return handle;
+}
+
+/* A collective as a blocking communicator of 2.28 runs it; returns the handle of its call, which NCCL may stop again later. */
+static void *collective(const struct pp_nccl_plugin *p, void *context, const char *function, const char *type, uint64_t number,
+                        int root)
+{
+	struct pp_nccl_event group = {.type = PP_NCCL_GROUP_API, .group_api = {.depth = 1}},
+	                     call = {.type = PP_NCCL_COLL_API,
+	                             .coll_api = {.function = function, .count = COUNT, .datatype = type, .root = root}},
+	                     launch = {.type = PP_NCCL_KERNEL_LAUNCH}, plan = {.type = PP_NCCL_GROUP},
+	                     coll = {.type = PP_NCCL_COLL,
+	                             .rank = own,
+	                             .coll = {.function = function,
+	                                      .count = COUNT,
+	                                      .datatype = type,
+	                                      .root = root,
+	                                      .sequence = number,
+	                                      .channels = 2,
+	                                      .algorithm = "RING",
+	                                      .protocol = "SIMPLE"}};
+	void *h_group = begin(p, context, &group), *h_call, *h_launch, *h_plan, *h_coll;
+
+	p->state(h_group, 23, NULL);
+	call.parent = h_group;
+	h_call = begin(p, context, &call);
+	p->stop(h_call);
+	p->state(h_group, 24, NULL);
+	h_launch = begin(p, context, &launch);
+	p->stop(h_launch);
+	h_plan = begin(p, context, &plan);
+	coll.parent = h_call;
+	coll.coll.group = h_plan;
+	h_coll = begin(p, context, &coll);
+	p->stop(h_coll);
+	p->stop(h_plan);
+	p->stop(h_group);
+	return h_call;
+}
+
+static void send_in_group(const struct pp_nccl_plugin *p, void *context)
+{
+	struct pp_nccl_event
+	        group = {.type = PP_NCCL_GROUP_API, .group_api = {.depth = 2}},
+	        call = {.type = PP_NCCL_P2P_API, .p2p_api = {.function = "Send", .count = COUNT, .datatype = "ncclInt8"}},
+	        task = {.type = PP_NCCL_P2P,
+	                .rank = own,
+	                .p2p = {.function = "Send", .count = COUNT, .datatype = "ncclInt8", .peer = PEER, .channels = 1}};
+	void *h_group = begin(p, context, &group), *h_call, *h_task;
+
+	call.parent = h_group;
+	h_call = begin(p, context, &call);
+	p->stop(h_call);
+	task.parent = h_call;
+	h_task = begin(p, context, &task);
+	p->stop(h_group); /* before its children */
+	p->stop(h_task);
+}
+
+/* What NCCL does wrong, or does not do, must be harmless. */
+static void oddities(const struct pp_nccl_plugin *p, void *context, void *stale)
+{
+	struct pp_nccl_event proxy = {.type = PP_NCCL_PROXY_OP, .parent = (void *)0x10, .proxy_op = {.pid = 1}},
+	                     unknown = {.type = UINT64_C(1) << 40}, open = {.type = PP_NCCL_GROUP_API, .group_api = {.depth = 1}},
+	                     coll = {.type = PP_NCCL_COLL, .parent = stale, .coll = {.channels = 1}};
+
+	p->stop(stale);
+	p->stop(stale);
+	p->stop(NULL);
+	p->state(NULL, 8, NULL);
+	p->state(stale, PP_NCCL_KERNEL_CHANNEL_STOP, NULL);
+	CHECK(begin(p, context, &proxy) == NULL);
+	CHECK(begin(p, context, &unknown) == NULL);
+	begin(p, context, &open);          /* never stopped: the group failed */
+	p->stop(begin(p, context, &coll)); /* without texts */
+	CHECK_INT(p->start(NULL, &context, &open), 0);
+	CHECK_INT(p->start(context, NULL, &open), 0);
+}
+
+static void *other_comm(void *arg)
+{
+	const struct pp_nccl_plugin *p = plugin(6);
+	int mask = 0;
+	void *context = comm_new(p, 6, &mask);
+
+	for (uint64_t i = 0; i < 1000; i++)
+		collective(p, context, "AllReduce", "ncclFloat16", i, -1);
+	p->finalize(context);
+	return arg;
+}
+
+static void use_nccl(void)
+{
+	const struct pp_nccl_plugin *five = plugin(5), *four = plugin(4);
+	struct pp_nccl_event_v4 e = {
+	        .type = PP_NCCL_COLL,
+	        .rank = own,
+	        .coll = {.function = "Reduce", .count = COUNT, .datatype = "ncclFloat64", .root = own, .sequence = 5}};
+	void *context, *stale, *handle = NULL;
+	int mask = 0, mask4 = 0;
+	pthread_t t;
+
+	CHECK(plugin(7)->init && plugin(3)->init);
+	context = comm_new(five, 5, &mask);
+	CHECK_INT(mask, PP_NCCL_COLL | PP_NCCL_P2P | PP_NCCL_KERNEL_LAUNCH);
+	pthread_create(&t, NULL, other_comm, NULL);
+	stale = collective(five, context, "AllReduce", "ncclFloat32", 0, -1);
+	collective(five, context, "AllReduce", "ncclInt64", 1, -1);
+	collective(five, context, "Broadcast", "ncclInt8", 0, ROOT);
+	send_in_group(five, context);
+	oddities(five, context, stale);
+	pthread_join(t, NULL);
+	five->finalize(context);
+	CHECK_INT(mask, 0); /* NCCL may unload its library now */
+	five->stop(stale);
+
+	context = comm_new(four, 4, &mask4);
+	CHECK_INT(four->start(context, &handle, &e), 0);
+	four->stop(handle);
+	four->finalize(context);
+}
+
+struct sums {
+	int all_reduce, other_comm, broadcast, send, reduce, rest;
+	uint32_t sequence[2];
+};
+
+static void look_at(const struct pp_capture *c, const struct pp_span *s, struct sums *n)
+{
+	const char *name = pp_intern_text(c->names, s->name, NULL);
+
+	if (s->kind != PP_SPAN_MPI)
+		return;
+	CHECK_INT(s->source, PP_SOURCE_NCCL);
+	if (!strcmp(name, "ncclAllReduce") && s->mpi.sent == COUNT * 2) {
+		n->other_comm++;
+	} else if (!strcmp(name, "ncclAllReduce")) {
+		CHECK_INT(s->mpi.sent, n->all_reduce ? COUNT * 8 : COUNT * 4);
+		CHECK_INT(s->mpi.received, s->mpi.sent);
+		CHECK(s->mpi.comm != 0);
+		n->sequence[n->all_reduce++ & 1] = s->mpi.sequence;
+	} else if (!strcmp(name, "ncclBroadcast")) {
+		CHECK_INT(s->mpi.sent, 0);
+		CHECK_INT(s->mpi.received, COUNT);
+		CHECK_INT(s->mpi.peer, ROOT);
+		n->broadcast++;
+	} else if (!strcmp(name, "ncclSend")) {
+		CHECK_INT(s->mpi.sent, COUNT);
+		CHECK_INT(s->mpi.peer, PEER);
+		n->send++;
+	} else if (!strcmp(name, "ncclReduce")) {
+		CHECK_INT(s->mpi.received, COUNT * 8);
+		CHECK(s->flags & PP_SPAN_IS_ROOT);
+		n->reduce++;
+	} else {
+		n->rest++;
+	}
+}
+
+static void read_ring(const char *spool)
+{
+	struct pp_rings *r = pp_rings_new(64 << 20);
+	struct pp_capture c;
+	struct sums n = {0};
+	int named = 0;
+	char path[512] = "";
+	struct dirent *e;
+	DIR *dir = opendir(spool);
+	struct pp_err err = {""};
+
+	while (dir && (e = readdir(dir)))
+		if (strstr(e->d_name, ".ring"))
+			snprintf(path, sizeof(path), "%s/%s", spool, e->d_name);
+	closedir(dir);
+	pp_rings_private(r);
+	CHECK_INT(pp_rings_open(r, path, &err), 0);
+	pp_rings_drain_all(r);
+	CHECK_INT(pp_rings_finish(r, &c, &err), 0);
+	CHECK_STR(err.text, "");
+	CHECK_INT(c.ranks, 1);
+	CHECK_INT(c.rank[0].comms, 3);
+	for (size_t i = 0; i < c.rank[0].comms; i++) {
+		CHECK_INT(c.rank[0].comm[i].size, RANKS);
+		CHECK_INT(c.rank[0].comm[i].own, own);
+		named += !strcmp(pp_intern_text(c.names, c.rank[0].comm[i].name, NULL), "pipeline");
+	}
+	CHECK_INT(named, 1);
+	for (size_t t = 0; t < c.rank[0].threads; t++)
+		for (size_t i = 0; i < c.rank[0].thread[t].spans; i++)
+			look_at(&c, &c.rank[0].thread[t].span[i], &n);
+	CHECK_INT(n.all_reduce, 2);
+	CHECK(n.sequence[0] != n.sequence[1]);
+	CHECK_INT(n.other_comm, 1000);
+	CHECK_INT(n.broadcast, 1);
+	CHECK_INT(n.send, 1);
+	CHECK_INT(n.reduce, 1);
+	CHECK_INT(n.rest, 0);
+	CHECK_INT(c.rank[0].lost[PP_LOSS_BAD_RECORD], 0);
+	pp_capture_release(&c);
+	pp_rings_free(r);
+	unlink(path);
+}
+
+int main(int argc, char **argv)
+{
+	char spool[] = "/tmp/podprof-nccl-XXXXXX", path[512];
+
+	if (argc > 1 && strcmp(argv[1], "run") != 0) {
+		if (!mkdtemp(spool))
+			return 1;
+		setenv("PODPROF_SPOOL", spool, 1);
+		setenv("PODPROF_WAIT", "0", 1);
+		setenv("LD_PRELOAD", argv[1], 1);
+		execl("/proc/self/exe", argv[0], "run", argv[1], (char *)NULL);
+		return 1;
+	}
+	if (argc < 3)
+		return 1;
+	if (getenv("OMPI_COMM_WORLD_RANK")) /* by hand: one of four ranks of a job under podprof run */
+		own = (int)strtol(getenv("OMPI_COMM_WORLD_RANK"), NULL, 10);
+	library = dlopen(argv[2], RTLD_NOW | RTLD_LOCAL);
+	if (!library)
+		return 1;
+	use_nccl();
+	dlclose(library);
+	if (getenv("OMPI_COMM_WORLD_RANK"))
+		return test_end();
+	read_ring(getenv("PODPROF_SPOOL"));
+	snprintf(path, sizeof(path), "%s/rank-0.claim", getenv("PODPROF_SPOOL"));
+	unlink(path);
+	rmdir(getenv("PODPROF_SPOOL"));
+	return test_end();
+}
