@@ -208,10 +208,10 @@ static void see(struct pp_track *track, int64_t begin, int64_t end)
 /* Thread of that tid at that time. Numbers are used again: the newest thread that had begun, else the newest. */
 static struct pp_track *caller_of(struct pp_pair *p, uint32_t tid, int64_t begin)
 {
-	struct pp_track **place = &p->devices->caller[tid % CALLER_PLACES], *any = NULL;
+	struct pp_track **place = &p->devices->caller[tid % CALLER_PLACES], *known = *place, *any = NULL;
 
-	if (*place && (*place)->tid == tid && (*place)->first <= begin)
-		return *place;
+	if (known && known->tid == tid && known->first <= begin)
+		return known;
 	for (struct pp_track *t = p->tracks; t; t = t->next) {
 		if (t->device || t->tid != tid)
 			continue;
@@ -503,8 +503,9 @@ static int append(void *rows_of, size_t *rows, const void *more, size_t n, size_
 	if (!grown)
 		return -ENOMEM;
 	memcpy(grown + *rows * size, more, n * size);
-	memcpy(rows_of, &grown, sizeof(grown));
+	memcpy(rows_of, &grown, sizeof(grown)); /* its owner's now */
 	*rows += n;
+	/* cppcheck-suppress memleak ; the list is the rank's */
 	return 0;
 }
 

@@ -55,10 +55,27 @@ static int take_functions(void *library, struct pp_cupti_api *ret_api, const cha
 	return 0;
 }
 
+static int is_named(struct dl_phdr_info *info, size_t size, void *data)
+{
+	const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL, *name = slash ? slash + 1 : info->dlpi_name;
+
+	(void)size;
+	return name && !strncmp(name, data, strlen(data));
+}
+
+/* dlopen() with RTLD_NOLOAD would look for the file, which the program may have forbidden itself. */
+static int is_loaded(const char *soname)
+{
+	return dl_iterate_phdr(is_named, (void *)soname);
+}
+
 int pp_cuda_find(int load, struct pp_cuda_driver *ret_driver)
 {
-	void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL | (load ? 0 : RTLD_NOLOAD));
+	void *library;
 
+	if (!load && !is_loaded("libcuda.so"))
+		return -ENOENT;
+	library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL | (load ? 0 : RTLD_NOLOAD));
 	if (!library)
 		return -ENOENT;
 	*(void **)&ret_driver->init = dlsym(library, "cuInit");
@@ -68,18 +85,9 @@ int pp_cuda_find(int load, struct pp_cuda_driver *ret_driver)
 	return ret_driver->init && ret_driver->device_count && ret_driver->version ? 0 : -ENOENT;
 }
 
-static int is_loaded(const char *soname)
-{
-	void *library = dlopen(soname, RTLD_LAZY | RTLD_NOLOAD);
-
-	if (library)
-		dlclose(library);
-	return library != NULL;
-}
-
 int pp_cuda_has_only_runtime(void)
 {
-	return (is_loaded("libcudart.so.13") || is_loaded("libcudart.so.12")) && !is_loaded("libcuda.so.1");
+	return (is_loaded("libcudart.so.13") || is_loaded("libcudart.so.12")) && !is_loaded("libcuda.so");
 }
 
 static void *open_in(const char *directory, int length, const char *below, const char *soname)
@@ -146,7 +154,8 @@ static void *open_any(int cuda)
 	void *library = NULL;
 
 	for (int i = 0; !library && i < 2; i++)
-		library = dlopen(sonames[i], RTLD_LAZY | RTLD_NOLOAD);
+		if (is_loaded(sonames[i]))
+			library = dlopen(sonames[i], RTLD_LAZY | RTLD_NOLOAD);
 	if (library)
 		return library;
 	dl_iterate_phdr(note_place, &places);
