@@ -47,12 +47,12 @@ static struct counter parse(const char *name)
 	device = strtoul(name + sizeof(first) - 1, &end, 10);
 	if (end == name + sizeof(first) - 1 || device >= DEVICES || strncmp(end, second, sizeof(second) - 1) != 0)
 		return c;
-	for (uint8_t i = 0; i < WHATS; i++) {
+	for (int i = 0; i < WHATS; i++) {
 		if (strcmp(end + sizeof(second) - 1, words[i]) != 0)
 			continue;
 		c.is_ours = 1;
 		c.device = (uint8_t)device;
-		c.what = i;
+		c.what = (uint8_t)i;
 	}
 	return c;
 }
@@ -122,7 +122,7 @@ static int add(struct work *w, int32_t worker, int64_t step, uint32_t device, co
 	                                    .reserved_bytes = v[RESERVED],
 	                                    .allocated_peak_bytes = v[ALLOCATED_PEAK],
 	                                    .reserved_peak_bytes = v[RESERVED_PEAK],
-	                                    .peak_rose = since(b, ALLOCATED_PEAK, v[ALLOCATED_PEAK]) > 0,
+	                                    .peak_rose = (int8_t)(since(b, ALLOCATED_PEAK, v[ALLOCATED_PEAK]) > 0),
 	                                    .retries = since(b, RETRIES, v[RETRIES]),
 	                                    .out_of_memory = since(b, OUT_OF_MEMORY, v[OUT_OF_MEMORY])};
 	remember(w, device, v);
@@ -154,7 +154,7 @@ static int look_at_thread(struct work *w, size_t rank, const struct pp_thread *t
 		else /* at the end of a step that is not shown */
 			remember(w, c->device, value[c->device]);
 	}
-	return rc;
+	return rc; /* NOLINT(clang-analyzer-unix.Malloc): the rows are in w->out */
 }
 
 int pp_join_torch_memory(struct pp_join *j)

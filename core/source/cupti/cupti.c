@@ -90,7 +90,7 @@ static int64_t work(int *is_failed)
 	if (atomic_load(&state) == WORKS && (!on || flush != atomic_load(&done))) {
 		pp_cupti_detach(on ? atomic_load(&deadline) : pp_now_ms());
 		atomic_store(&state, PARKED);
-		*is_failed = on; /* until recording has been off */
+		*is_failed = on != 0; /* until recording has been off */
 	}
 	if (flush != atomic_load(&done)) {
 		atomic_store(&done, flush);

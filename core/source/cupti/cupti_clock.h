@@ -25,5 +25,5 @@ struct pp_cupti_clock {
 void pp_cupti_clock_reset(struct pp_cupti_clock *c);
 /* Ticks and raw must be above those of the last pair; a pair that is not is left out. */
 void pp_cupti_clock_add(struct pp_cupti_clock *c, const struct pp_cupti_pair *pair);
-/* 1, or 0: fewer than two pairs, or a time farther than 10 s from all of them, which is no time of a record. */
-int pp_cupti_clock_map(struct pp_cupti_clock *c, uint64_t ns, pp_tick *ret_tick);
+/* time: ns of CUPTI. 1, or 0: fewer than two pairs, or a time farther than 10 s from all of them, which is no time of a record. */
+int pp_cupti_clock_map(struct pp_cupti_clock *c, uint64_t time, pp_tick *ret_tick);
