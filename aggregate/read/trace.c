@@ -114,8 +114,8 @@ static int look(const char *path, size_t size, struct pp_trace_glance *g, int *r
 		rc = pp_err_set(err, -EINVAL, "cannot read '%s': it is neither XSpace (.xplane.pb) nor a Kineto trace (.json)",
 		                path);
 	if (rc && n > 0)
-		*ret_more = (size_t)n == size &&
-		            memchr("{[", bytes[0], 2) != NULL; /* NOLINT(clang-analyzer-core.CallAndMessage): n > 0 */
+		/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): n bytes were read */
+		*ret_more = (size_t)n == size && (bytes[0] == '{' || bytes[0] == '[');
 	free(bytes);
 	return rc;
 }

@@ -326,7 +326,7 @@ static int finish_thread(struct finish *f, struct pp_thread *t)
 		if (s->kind != PP_SPAN_RANGE || !n->ranges || s->source != PP_SOURCE_NVTX)
 			continue;
 		range = find_range(n, t->tid, s->begin);
-		if (!range || strncmp(f->pair->header->domain[s->range.domain].text, "NCCL", 5) != 0)
+		if (!range || memcmp(f->pair->header->domain[s->range.domain].text, "NCCL", sizeof("NCCL")) != 0)
 			continue;
 		finish_range(f, s, range);
 		t->kinds |= PP_SPAN_BIT(PP_SPAN_MPI);
@@ -364,7 +364,8 @@ static void number_places(struct finish *f, struct place *place, size_t places)
 {
 	uint32_t index = 0;
 
-	qsort(place, places, sizeof(*place), compare_place);
+	if (places)
+		qsort(place, places, sizeof(*place), compare_place);
 	for (size_t i = 0; i < places; i++) {
 		struct pp_span *s = place[i].span;
 

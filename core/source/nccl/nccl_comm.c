@@ -83,6 +83,7 @@ static void set_as_recording(struct mask *m)
 		set_mask(m, now != 0);
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): it is kept, and stored through */
 static uint32_t add_mask(int *at)
 {
 	for (uint32_t i = 0; i < PP_NCCL_MASKS; i++) {
