@@ -327,7 +327,8 @@ static void write_dense(char *path)
 	fclose(f);
 }
 
-/* A million kernels in a window with a ring of 1 MiB, read as the keeper does, and not read at all: what does not fit is counted. */
+/* A million kernels in a window with a ring of 1 MiB, read as the keeper does, and not read at all: what does not fit
+ * is counted. */
 TEST(many)
 {
 	enum { TIMES = 400, KERNELS = 512 * TIMES * 5 };

@@ -1,6 +1,6 @@
 /* CUPTI's binary interface, versions 12.0 to 13.x, as far as podprof uses it: results, kinds, and the beginning of each record.
- * Newer versions only append to a record, so an offset below holds in all of them. tests/gpu/cupti_layout.py checks the offsets
- * against NVIDIA's headers. Used by the source and by podprof doctor. */
+ * Newer versions only append to a record, so an offset below holds in all of them: they are those of NVIDIA's headers of CUDA
+ * 12.9, 13.0 and 13.5. Used by the source. */
 #pragma once
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Finds libcupti, and names its functions. Called by cupti_session.c and podprof doctor. */
+/* Finds libcupti, and names its functions. Called by cupti.c and cupti_session.c. */
 #include "core/source/cupti/cupti_library.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 /* Finds libcupti and the driver without linking them. In: libraries that the program has loaded, --cupti. Out: functions.
- * Nothing of CUPTI is called here: some releases crash where no device is (pp_cupti_open_version() may, once CUDA is up). */
+ * Nothing of CUPTI is called here: some releases crash where no device is. */
 #pragma once
 
 #include "core/base/err.h"

@@ -1,4 +1,4 @@
-/* Sentences for errors of CUPTI. Called by cupti_session.c and by podprof doctor. */
+/* Sentences for errors of CUPTI. Called by cupti_session.c. */
 #include "core/source/cupti/cupti_why.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* What an error of CUPTI means and what to do, in one sentence that fits a remark. Pure. Used by the source and by podprof
- * doctor. */
+/* What an error of CUPTI means and what to do, in one sentence that fits a remark. Pure. Used by
+ * cupti_session.c. */
 #pragma once
 
 /* A word for the cause, "not enough privileges"; for unknown codes "error N". Static text, or `buffer` of >= 16 bytes. */
