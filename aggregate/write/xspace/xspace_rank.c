@@ -561,7 +561,8 @@ int pp_xfile_rank(struct pp_xfile *f, size_t rank_index, int grouped, struct pp_
 	if (!code)
 		write_breakdown(f, rank_index, p, steps, grouped);
 	for (uint32_t t = 0; t < r->threads && !code; t++)
-		code = write_thread(f, r, t, p, steps);
+		if (!r->thread[t].device) /* there are no planes of devices yet; aggregate/read/ring/device.c says so */
+			code = write_thread(f, r, t, p, steps);
 	for (size_t i = 0; i < sizeof(loose) / sizeof(loose[0]) && !code; i++)
 		code = write_loose(f, r, loose[i], p, steps);
 	write_memory(f, r);
