@@ -17,7 +17,7 @@
 #include "launchers/options/options.h"
 #include "launchers/run/spool.h"
 
-enum { WARNINGS = 7, WARNING_BYTES = 256 };
+enum { WARNINGS = 8, WARNING_BYTES = 256 };
 
 const struct pp_options_verb pp_verb_analyze = {
         .name = "podprof analyze",
@@ -25,7 +25,7 @@ const struct pp_options_verb pp_verb_analyze = {
         .doc = "Make a session from traces that other profilers wrote: XSpace (.xplane.pb) of TensorFlow, JAX and xprof, and "
                "Kineto JSON of PyTorch, plain or .gz. All files become one session, each file one rank.\v"
                "A directory is searched for such files. Exit code: 0, all was read; 2, a session was written, but a file is "
-               "damaged or unreadable, or a file of the session is missing; 1, no session was written.",
+               "damaged or unreadable, a path has no trace, or a file of the session is missing; 1, no session was written.",
         .groups = PP_OPT_ANALYZE,
 };
 
@@ -103,6 +103,9 @@ static void note_inputs(const struct pp_inputs *in, int own_ranks, struct notes 
 	if (in->unread)
 		snprintf(add_note(notes), WARNING_BYTES, "%zu director%s could not be read: traces in %s are missing", in->unread,
 		         in->unread == 1 ? "y" : "ies", in->unread == 1 ? "it" : "them");
+	if (in->bad_words)
+		snprintf(add_note(notes), WARNING_BYTES, "%zu of the paths given %s not analysed: %s", in->bad_words,
+		         in->bad_words == 1 ? "was" : "were", in->bad_word);
 	if (in->repeated)
 		snprintf(add_note(notes), WARNING_BYTES, "%zu file%s given twice, and read once", in->repeated,
 		         in->repeated == 1 ? " was" : "s were");
@@ -118,7 +121,7 @@ static void note_inputs(const struct pp_inputs *in, int own_ranks, struct notes 
 
 static int is_whole(const struct pp_inputs *in)
 {
-	if (in->unread)
+	if (in->unread || in->bad_words)
 		return 0;
 	for (size_t i = 0; i < in->files; i++)
 		if (in->file[i].why[0])

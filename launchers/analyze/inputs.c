@@ -186,21 +186,39 @@ static void leave_out_copies(struct pp_inputs *in)
 	in->files = kept;
 }
 
+static int find(struct found *f, const char *word, struct pp_err *err)
+{
+	struct stat st;
+
+	if (stat(word, &st))
+		return pp_err_set(err, -errno, "cannot read '%s': %s", word, pp_why(errno));
+	return S_ISDIR(st.st_mode) ? walk(f, word, err) : add(f, word, 1, err);
+}
+
+/* Words that give no file stand in the way only where no other word gives one. */
 int pp_inputs_find(char *const *word, size_t words, struct pp_inputs *ret_inputs, struct pp_err *err)
 {
 	struct pp_inputs in = {.file = NULL};
 	struct found f = {.in = &in};
-	int rc = 0;
+	int rc = 0, bad = 0;
 
-	for (size_t i = 0; i < words && !rc; i++) {
-		struct stat st;
+	for (size_t i = 0; i < words && rc != -ENOMEM; i++) {
+		struct pp_err one = {""};
 
-		if (stat(word[i], &st))
-			rc = pp_err_set(err, -errno, "cannot read '%s': %s", word[i], pp_why(errno));
+		rc = find(&f, word[i], &one);
+		if (!rc)
+			continue;
+		if (in.bad_words++) /* the first one waits: it may be all that there is to say */
+			pp_say("%s.", one.text);
 		else
-			rc = S_ISDIR(st.st_mode) ? walk(&f, word[i], err) : add(&f, word[i], 1, err);
+			pp_err_set(err, bad = rc, "%s", one.text);
 	}
 	free(f.seen);
+	rc = rc == -ENOMEM || !in.files ? bad : 0;
+	if (!rc && bad) {
+		pp_say("%s.", err->text);
+		snprintf(in.bad_word, sizeof(in.bad_word), "%.180s", err->text);
+	}
 	if (rc) {
 		pp_inputs_release(&in);
 		return rc;

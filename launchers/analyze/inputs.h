@@ -14,10 +14,12 @@ struct pp_inputs {
 	size_t copies;         /* traces of a viewer, made of an XSpace file beside them */
 	char sessions[3][256]; /* directories plugins/profile/SESSION in which files lie */
 	size_t session_count;  /* 3: three or more */
-	size_t unread;         /* directories that cannot be read, of which a line was printed */
+	size_t unread;         /* directories in the given ones that cannot be read, of which a line was printed */
+	size_t bad_words;   /* words that are no file and no directory, or directories without a trace; a line each was printed */
+	char bad_word[200]; /* why the first of them is one */
 };
 
-/* -ENOENT, -EACCES: a word is no file and no directory, or has no trace, with the sentence. Released by pp_inputs_release(). */
+/* -ENOENT, -EACCES: no word is a file or a directory with a trace, with the sentence. Released by pp_inputs_release(). */
 int pp_inputs_find(char *const *word, size_t words, struct pp_inputs *ret_inputs, struct pp_err *err);
 /* A profiler with a schedule writes a file of each rank for each window. Sets `window` of the files, from 0, in the order of a
  * rank's files; returns how many there are. 1: the files do not all have ranks, or each rank has one. */

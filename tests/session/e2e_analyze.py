@@ -53,7 +53,7 @@ def folder(place, name, ranks=2, **how):
 
 def analyze(place, logs, *words, prefix=(), code=0):
     got = run([*prefix, place.podprof(), "analyze", *words, "-o", logs])
-    check(got.code == code, f"exit code {got.code}, not {code}\n{got.transcript()}")
+    check(code is None or got.code == code, f"exit code {got.code}, not {code}\n{got.transcript()}")
     check(not got.out, got.transcript())
     return got
 
@@ -131,6 +131,25 @@ def damaged(place, full):
         got = analyze(place, logs, *words, code=1)
         check(said.lower() in got.err.lower() and len(got.err.strip().split("\n")) == 1, got.transcript())
         check(not os.path.exists(logs) or not os.listdir(logs), jobs.tree(logs))
+
+
+def bad_paths(place, full):
+    """Paths that do not exist or have no trace stop nobody: each is named, the rest is analysed, also where several ranks read it."""
+    where, nothing, gone = folder(place, "good"), os.path.join(place.scratch, "hollow"), os.path.join(place.scratch, "gone")
+    os.makedirs(nothing, exist_ok=True)
+    for prefix in ((), place.mpirun(2, [])):
+        logs = place.new_logs()
+        got = analyze(place, logs, nothing, where, gone, prefix=prefix, code=None if prefix else 2)
+        check(got.code != 0, got.transcript())
+        check(f"'{nothing}' has no trace" in got.err and f"cannot read '{gone}': no such file" in got.err, got.transcript())
+        check("of 2 ranks on 2 hosts, from 2 files" in got.err, got.transcript())
+        with h5(session_of(logs)) as f:
+            said = [text(w) for w in f["quality/warning"][()] if "of the paths given" in text(w)]
+            check(said == [f"2 of the paths given were not analysed: '{nothing}' has no trace: no .xplane.pb and no Kineto .json, plain or .gz"],
+                  said)
+            check([text(s) for s in f["worker/status"][()]] == ["delivered"] * 2, f["worker/status"][()])
+    got = run([place.podprof(), "analyze", nothing, gone, "-o", place.new_logs()])
+    check(got.code == 1 and "Nothing was analysed" in got.err and nothing in got.err and gone in got.err, got.transcript())
 
 
 def asked_wrongly(place, full):
@@ -306,7 +325,7 @@ def ended_at(place, where, seen):
     check(wait_until(lambda: subprocess.run(["pgrep", "-r", "RSD", "-g", str(p.pid)], capture_output=True).returncode == 1, 10), "processes are left")
 
 
-CASES = {f.__name__: f for f in (whole, same_bytes, damaged, asked_wrongly, odd_places, no_room, shrinks, made_for_viewers, repeated, own_files, own_rules, ended)}
+CASES = {f.__name__: f for f in (whole, same_bytes, damaged, bad_paths, asked_wrongly, odd_places, no_room, shrinks, made_for_viewers, repeated, own_files, own_rules, ended)}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))
