@@ -104,7 +104,7 @@ static void note_inputs(const struct pp_inputs *in, int own_ranks, struct notes 
 		snprintf(add_note(notes), WARNING_BYTES, "%zu director%s could not be read: traces in %s are missing", in->unread,
 		         in->unread == 1 ? "y" : "ies", in->unread == 1 ? "it" : "them");
 	if (in->bad_words)
-		snprintf(add_note(notes), WARNING_BYTES, "%zu of the paths given %s not analysed: %s", in->bad_words,
+		snprintf(add_note(notes), WARNING_BYTES, "%zu of the paths given %s not analysed: %.180s", in->bad_words,
 		         in->bad_words == 1 ? "was" : "were", in->bad_word);
 	if (in->repeated)
 		snprintf(add_note(notes), WARNING_BYTES, "%zu file%s given twice, and read once", in->repeated,
