@@ -505,7 +505,7 @@ static int close_window(struct pp_keeper *k)
 		pp_keeper_log("done: %s", message);
 	}
 	pp_control_set(k->control, rc ? PP_KEEPER_FAILED : PP_KEEPER_DONE, message);
-	if (!rc && later[0] && pp_session_page(later, &err)) /* `podprof report` tries again and says why */
+	if (!rc && later[0] && pp_session_page(later, NULL, &err)) /* `podprof report` tries again and says why */
 		pp_keeper_log("no report.html: %s", err.text);
 	while (!pp_forked_writer_reaped(&writer)) /* it writes the report */
 		tend(k);

@@ -14,6 +14,7 @@
 #include "aggregate/read/h5/forked_work.h"
 #include "aggregate/report/embed.h"
 #include "aggregate/report/page.h"
+#include "aggregate/write/h5/hdf5.h"
 #include "aggregate/write/writer.h"
 #include "core/base/why.h"
 
@@ -103,40 +104,42 @@ char *pp_report_logdir(const char *pod_path)
 	return NULL;
 }
 
-static int make(const char *pod_path, FILE *to, struct pp_err *err)
+/* The page of `pod`, which is closed. */
+static int make(struct pp_pod_file *pod, FILE *to, struct pp_err *err)
 {
 	struct pp_page *p = calloc(1, sizeof(*p));
 	/* The page's groups are read one by one. */
 	const uint64_t tables = UINT64_C(1) << PP_TABLE_window | UINT64_C(1) << PP_TABLE_clock_sample |
 	                        UINT64_C(1) << PP_TABLE_clock_stretch | UINT64_C(1) << PP_TABLE_clock_wall |
 	                        UINT64_C(1) << PP_TABLE_clock_change;
+	const char *path = pp_pod_file_path(pod);
 	int code;
 
-	if (!p)
-		return pp_err_set(err, -ENOMEM, "no memory for the report of '%s'", pod_path);
+	if (!p) {
+		code = pp_err_set(err, -ENOMEM, "no memory for the report of '%s'", path);
+		goto close_pod;
+	}
 	p->to = to;
 	p->err = err;
-	code = pp_pod_file_open(pod_path, &p->pod, err);
-	if (code)
-		goto free_page;
+	p->pod = pod;
 	code = pp_pod_file_dataset(p->pod, tables, &p->d, err);
 	if (code)
-		goto close_pod;
+		goto free_page;
 	code = pp_sums_of(&p->d, &p->sum);
 	if (code) {
-		pp_err_set(err, code, "no memory for the report of '%s'", pod_path);
+		pp_err_set(err, code, "no memory for the report of '%s'", path);
 	} else {
-		p->logdir = pp_report_logdir(pod_path);
+		p->logdir = pp_report_logdir(path);
 		put_page(p);
 		code = p->code;
 		free(p->logdir);
 		pp_sums_release(&p->sum);
 	}
 	pp_dataset_release(&p->d);
-close_pod:
-	pp_pod_file_close(p->pod);
 free_page:
 	free(p);
+close_pod:
+	pp_pod_file_close(pod);
 	return code;
 }
 
@@ -151,6 +154,7 @@ static int make_part(void *context, struct pp_err *err)
 	const struct part *part = context;
 	int copy = dup(part->fd), lost, code;
 	FILE *to = copy < 0 ? NULL : fdopen(copy, "w");
+	struct pp_pod_file *pod;
 
 	if (!to) {
 		code = -errno;
@@ -158,7 +162,9 @@ static int make_part(void *context, struct pp_err *err)
 			close(copy);
 		return pp_err_set(err, code, "%s", pp_why(-code));
 	}
-	code = make(part->pod_path, to, err);
+	code = pp_pod_file_open(part->pod_path, &pod, err);
+	if (!code)
+		code = make(pod, to, err);
 	lost = ferror(to);
 	if ((fclose(to) || lost) && !code) {
 		code = errno ? -errno : -EIO;
@@ -242,14 +248,68 @@ static int open_directory(const char *path)
 
 /* Two writers would share one .part: they lock its directory (HDF5 locks the dataset itself). Without locks the page is written
  * too. */
-int pp_report_write(const char *pod_path, const char *html_path, struct pp_err *err)
+static int lock_directory(const char *html_path)
 {
-	int lock = open_directory(html_path), code;
+	int lock = open_directory(html_path);
 
 	if (lock >= 0)
 		(void)flock(lock, LOCK_EX);
-	code = write_part(pod_path, html_path, err);
+	return lock;
+}
+
+int pp_report_write(const char *pod_path, const char *html_path, struct pp_err *err)
+{
+	int lock = lock_directory(html_path), code = write_part(pod_path, html_path, err);
+
 	if (lock >= 0)
 		close(lock);
+	return code;
+}
+
+static int write_page(struct pp_pod_file *pod, const char *html_path, struct pp_err *err)
+{
+	int fd = pp_output_create(html_path, err), copy = fd < 0 ? -1 : dup(fd), code = 0, lost;
+	FILE *to = copy < 0 ? NULL : fdopen(copy, "w");
+
+	if (fd < 0) {
+		pp_pod_file_close(pod);
+		return fd;
+	}
+	if (!to) {
+		code = pp_err_set(err, -errno, "cannot write '%s': %s", html_path, pp_why(errno));
+		if (copy >= 0)
+			close(copy);
+		pp_pod_file_close(pod);
+	} else {
+		code = make(pod, to, err);
+		lost = ferror(to);
+		if ((fclose(to) || lost) && !code)
+			code = pp_err_set(err, errno ? -errno : -EIO, "cannot write '%s': %s", html_path,
+			                  pp_why(errno ? errno : EIO));
+	}
+	if (!code)
+		return pp_output_commit(fd, html_path, err);
+	pp_output_abandon(fd, html_path);
+	return code;
+}
+
+int pp_report_write_of(const struct pp_dataset *d, const char *pod_path, const char *html_path, struct pp_err *err)
+{
+	char *logdir = pp_report_logdir(pod_path);
+	struct pp_pod_memory *memory;
+	struct pp_pod_file *pod;
+	int lock, code = pp_hdf5_in_memory(d, logdir ? logdir : "", &memory, err);
+
+	free(logdir);
+	if (code)
+		return code;
+	code = pp_pod_file_over(memory, pod_path, &pod, err);
+	if (!code) {
+		lock = lock_directory(html_path);
+		code = write_page(pod, html_path, err);
+		if (lock >= 0)
+			close(lock);
+	}
+	pp_pod_memory_free(memory);
 	return code;
 }

@@ -99,11 +99,11 @@ int pp_files_write(const struct pp_output *out, unsigned which, struct pp_messag
 	return written ? 0 : pp_err_set(err, first, "%s", message->failure);
 }
 
-int pp_session_page(const char *directory, struct pp_err *err)
+int pp_session_page(const char *directory, const struct pp_dataset *d, struct pp_err *err)
 {
 	char pod[PP_SESSION_PATH + 16], html[PP_SESSION_PATH + 16];
 
 	snprintf(pod, sizeof(pod), "%s/pod.h5", directory);
 	snprintf(html, sizeof(html), "%s/report.html", directory);
-	return pp_report_write(pod, html, err);
+	return d && pp_report_is_quick(pod) ? pp_report_write_of(d, pod, html, err) : pp_report_write(pod, html, err);
 }

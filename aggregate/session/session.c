@@ -76,7 +76,7 @@ static void write_page(const struct pp_output *out, const struct pp_session_opti
 		snprintf(o->ret_later, PP_SESSION_PATH, "%s", directory);
 		return;
 	}
-	rc = pp_session_page(directory, &err);
+	rc = pp_session_page(directory, out->dataset, &err);
 	pp_message_file(message, "report.html", rc, err.text);
 }
 

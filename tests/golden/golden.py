@@ -137,7 +137,9 @@ def salvaged(podprof, name):
         unpack(name, os.path.join(scratch, "spool"))
         got = jobs.run([podprof, "salvage", "spool", "-o", "logs", "--session", name], cwd=scratch)
         jobs.check(got.code == 0, f"{got.transcript()}\nIf the rings have another form now: golden.py --record {name}")
-        return tables(os.path.join(scratch, "logs", "podprof", name, "pod.h5"))
+        logs = os.path.join(scratch, "logs")
+        jobs.check_page(podprof, logs, os.path.join(logs, "podprof", name))
+        return tables(os.path.join(logs, "podprof", name, "pod.h5"))
 
 
 def compare(podprof, name, update):

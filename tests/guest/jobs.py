@@ -209,6 +209,19 @@ def session_of(logs, limit=60.0):
     return found[0]
 
 
+def check_page(podprof, logs, session):
+    """The page that was made from memory is the one that `podprof report` makes from pod.h5, byte for byte."""
+    with open(os.path.join(session, "report.html"), "rb") as f:
+        page = f.read()
+    os.utime(os.path.join(session, "pod.h5"))  # newer than its page
+    got = run([podprof, "report", logs])
+    check(got.code == 0, got.transcript())
+    with open(os.path.join(session, "report.html"), "rb") as f:
+        again = f.read()
+    at = next((i for i, (a, b) in enumerate(zip(page, again)) if a != b), min(len(page), len(again)))
+    check(page == again, f"from memory: {page[at - 80:at + 80]}\nfrom pod.h5: {again[at - 80:at + 80]}")
+
+
 def tree(logs):
     return [os.path.relpath(os.path.join(d, f), logs) for d, _, files in os.walk(logs) for f in files]
 

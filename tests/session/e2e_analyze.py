@@ -91,6 +91,7 @@ def whole(place, full):
     check(again.code == 0 and "xprof" not in again.out, again.transcript())
     check(os.path.getsize(os.path.join(session, "report.html")) > 10000, jobs.tree(logs))
     check(not os.path.exists(os.path.join(logs, "plugins")), jobs.tree(logs))
+    jobs.check_page(place.podprof(), logs, session)
 
 
 def same_bytes(place, full):

@@ -46,7 +46,7 @@ static void write_page(void *context)
 	struct work *work = context;
 	struct pp_err err = {""};
 
-	if (work->later[0] && pp_session_page(work->later, &err))
+	if (work->later[0] && pp_session_page(work->later, NULL, &err))
 		pp_keeper_log("no report.html: %s", err.text);
 }
 

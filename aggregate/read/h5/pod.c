@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "aggregate/dataset/hdf5_layout.h"
+#include "aggregate/read/h5/pod_memory.h"
 #include "core/base/grow.h"
 #include "core/base/why.h"
 
@@ -38,6 +39,7 @@ struct seen { /* a column that was looked at */
 };
 
 struct pp_pod_file {
+	const struct pp_pod_memory *memory; /* NULL: there is a file */
 	hid_t file;
 	struct seen *seen; /* in the order of first looks: the page comes back to each column some times */
 	size_t seens, seens_room, next;
@@ -103,18 +105,39 @@ static int check_format(struct pp_pod_file *pod, struct pp_err *err)
 	return 0;
 }
 
-int pp_pod_file_open(const char *path, struct pp_pod_file **ret_pod, struct pp_err *err)
+static struct pp_pod_file *new_file(const char *path, struct pp_err *err)
 {
 	struct pp_pod_file *pod = calloc(1, sizeof(*pod));
-	int code;
 
 	if (pod)
 		pod->path = strdup(path);
 	if (!pod || !pod->path) {
 		free(pod);
-		return pp_err_set(err, -ENOMEM, "no memory to read '%s'", path);
+		pp_err_set(err, -ENOMEM, "no memory to read '%s'", path);
+		return NULL;
 	}
 	pod->file = -1;
+	return pod;
+}
+
+int pp_pod_file_over(const struct pp_pod_memory *memory, const char *path, struct pp_pod_file **ret_pod, struct pp_err *err)
+{
+	struct pp_pod_file *pod = new_file(path, err);
+
+	if (!pod)
+		return -ENOMEM;
+	pod->memory = memory;
+	*ret_pod = pod;
+	return 0;
+}
+
+int pp_pod_file_open(const char *path, struct pp_pod_file **ret_pod, struct pp_err *err)
+{
+	struct pp_pod_file *pod = new_file(path, err);
+	int code;
+
+	if (!pod)
+		return -ENOMEM;
 	H5open();
 	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 	pod->transfer = H5Pcreate(H5P_DATASET_XFER);
@@ -146,7 +169,8 @@ void pp_pod_file_close(struct pp_pod_file *pod)
 		free(pod->group[g].path);
 	}
 	free(pod->group);
-	H5Pclose(pod->transfer);
+	if (!pod->memory)
+		H5Pclose(pod->transfer);
 	if (pod->file >= 0)
 		H5Fclose(pod->file);
 	pp_intern_free(pod->names);
@@ -205,22 +229,30 @@ static int attribute_number(hid_t at, const char *name, hid_t type, void *value)
 
 const char *pp_pod_file_attribute(struct pp_pod_file *pod, const char *name)
 {
+	const char *text = pod->memory ? pp_pod_memory_get_text(pod->memory, name) : NULL;
+
 	free(pod->text);
-	pod->text = attribute_text(pod->file, name);
+	pod->text = text ? strdup(text) : pod->memory ? NULL : attribute_text(pod->file, name);
 	return pod->text ? pod->text : "";
 }
 
 int64_t pp_pod_file_attribute_int(struct pp_pod_file *pod, const char *name, int64_t fallback)
 {
+	const int64_t *known = pod->memory ? pp_pod_memory_get_int(pod->memory, name) : NULL;
 	int64_t value;
 
+	if (pod->memory)
+		return known ? *known : fallback;
 	return attribute_number(pod->file, name, H5T_NATIVE_INT64, &value) ? fallback : value;
 }
 
 double pp_pod_file_attribute_real(struct pp_pod_file *pod, const char *name, double fallback)
 {
+	const double *known = pod->memory ? pp_pod_memory_get_real(pod->memory, name) : NULL;
 	double value;
 
+	if (pod->memory)
+		return known ? *known : fallback;
 	return attribute_number(pod->file, name, H5T_NATIVE_DOUBLE, &value) ? fallback : value;
 }
 
@@ -271,7 +303,10 @@ static const struct group *group_of(struct pp_pod_file *pod, const char *name)
 
 const char *pp_pod_file_name(struct pp_pod_file *pod, const char *group, size_t i)
 {
-	const struct group *g = group_of(pod, group);
+	const struct group *g = pod->memory ? NULL : group_of(pod, group);
+
+	if (pod->memory)
+		return pp_pod_memory_name(pod->memory, group, i);
 
 	return g && i < g->names ? g->name[i] : NULL;
 }
@@ -283,7 +318,10 @@ static int path_of(char path[2 * PP_POD_FILE_NAME + 2], const char *group, const
 
 int pp_pod_file_has(struct pp_pod_file *pod, const char *group, const char *variable)
 {
-	const struct group *g = group_of(pod, group);
+	const struct group *g = pod->memory ? NULL : group_of(pod, group);
+
+	if (pod->memory)
+		return pp_pod_memory_get(pod->memory, group, variable) != NULL;
 
 	for (size_t i = 0; g && i < g->names; i++)
 		if (!strcmp(g->name[i], variable))
@@ -528,28 +566,44 @@ static int read_or_look(struct pp_pod_file *pod, const char *group, const char *
 	return code;
 }
 
+static int copy_texts(struct pp_pod_file_column *to, const struct pp_pod_file_column *from)
+{
+	for (size_t i = 0; i < from->n; i++) {
+		to->data.text[i] = strdup(from->data.text[i]);
+		if (!to->data.text[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int copy_or_look(struct pp_pod_file *pod, const char *group, const char *variable, int values,
+                        struct pp_pod_file_column *ret, struct pp_err *err)
+{
+	const struct pp_pod_file_column *from = pp_pod_memory_get(pod->memory, group, variable);
+	struct pp_pod_file_column c;
+
+	if (!from)
+		return damaged(pod, group, variable, "cannot be opened", err);
+	c = *from;
+	c.data.any = values ? calloc(c.n + 1, sizeof(int64_t)) : NULL;
+	if (values && c.data.any && c.kind != PP_POD_FILE_TEXT)
+		memcpy(c.data.any, from->data.any, c.n * sizeof(int64_t));
+	if (values && (!c.data.any || (c.kind == PP_POD_FILE_TEXT && copy_texts(&c, from)))) {
+		pp_pod_file_release(&c);
+		return pp_err_set(err, -ENOMEM, "no memory for /%s/%s of '%s'", group, variable, pod->path);
+	}
+	*ret = c;
+	return 0;
+}
+
 int pp_pod_file_look(struct pp_pod_file *pod, const char *group, const char *variable, struct pp_pod_file_column *ret,
                      struct pp_err *err)
 {
-	return read_or_look(pod, group, variable, 0, ret, err);
+	return (pod->memory ? copy_or_look : read_or_look)(pod, group, variable, 0, ret, err);
 }
 
 int pp_pod_file_read(struct pp_pod_file *pod, const char *group, const char *variable, struct pp_pod_file_column *ret,
                      struct pp_err *err)
 {
-	return read_or_look(pod, group, variable, 1, ret, err);
-}
-
-void pp_pod_file_release(struct pp_pod_file_column *c)
-{
-	for (size_t i = 0; c->kind == PP_POD_FILE_TEXT && c->data.text && i < c->n; i++)
-		free(c->data.text[i]);
-	free(c->data.any);
-	c->data.any = NULL;
-	c->n = 0;
-}
-
-const char *pp_pod_file_text(const struct pp_pod_file_column *c, size_t i)
-{
-	return c->kind == PP_POD_FILE_TEXT && i < c->n && c->data.text[i] ? c->data.text[i] : "";
+	return (pod->memory ? copy_or_look : read_or_look)(pod, group, variable, 1, ret, err);
 }

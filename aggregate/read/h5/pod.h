@@ -6,29 +6,11 @@
 #include <stdint.h>
 
 #include "aggregate/dataset/dataset.h"
+#include "aggregate/read/h5/pod_column.h"
 #include "core/base/err.h"
 
-enum { PP_POD_FILE_NAME = 64, PP_POD_FILE_DIMS = 3 };
-
-enum pp_pod_file_kind { PP_POD_FILE_INT, PP_POD_FILE_UINT, PP_POD_FILE_REAL, PP_POD_FILE_TEXT };
-
-struct pp_pod_file_column {
-	char name[PP_POD_FILE_NAME], unit[PP_POD_FILE_NAME], what[160];
-	enum pp_pod_file_kind kind; /* integers of any width are read as 64 bit, text of fixed length without its fill */
-	size_t dims, extent[PP_POD_FILE_DIMS];
-	char dim[PP_POD_FILE_DIMS][PP_POD_FILE_NAME];
-	size_t n; /* values; 1 of a scalar */
-	union {
-		int64_t *i;
-		uint64_t *u;
-		double *real;
-		char **text; /* each of its own */
-		void *any;
-	} data;
-	size_t width; /* bytes of a value once read */
-};
-
 struct pp_pod_file;
+struct pp_pod_memory;
 
 /* A text attribute of / of any file, damaged ones too: HDF5 opens it in a child, see forked_work.h. "" where there is none. */
 int pp_pod_file_glance(const char *path, const char *attribute, char *ret_text, size_t size, struct pp_err *err);
@@ -36,6 +18,8 @@ int pp_pod_file_glance(const char *path, const char *attribute, char *ret_text, 
 /* HDF5 can crash or hang in these on a damaged file: call them by pp_forked_read() only. -ENOENT..: cannot be
  * opened; -EINVAL: foreign, cut or of a newer podprof. */
 int pp_pod_file_open(const char *path, struct pp_pod_file **ret_pod, struct pp_err *err);
+/* The same over what a file would hold: no call of HDF5, no child is needed. `path` is for messages. The memory is borrowed. */
+int pp_pod_file_over(const struct pp_pod_memory *memory, const char *path, struct pp_pod_file **ret_pod, struct pp_err *err);
 void pp_pod_file_close(struct pp_pod_file *pod);
 const char *pp_pod_file_path(const struct pp_pod_file *pod);
 
@@ -53,8 +37,6 @@ int pp_pod_file_look(struct pp_pod_file *pod, const char *group, const char *var
                      struct pp_err *err);
 int pp_pod_file_read(struct pp_pod_file *pod, const char *group, const char *variable, struct pp_pod_file_column *ret_column,
                      struct pp_err *err);
-void pp_pod_file_release(struct pp_pod_file_column *column);
-const char *pp_pod_file_text(const struct pp_pod_file_column *column, size_t i); /* "" where it is no text */
 
 /* Interned texts of the dataset; released with the file. NULL: no memory. */
 struct pp_intern *pp_pod_file_names(struct pp_pod_file *pod);

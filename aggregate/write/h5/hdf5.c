@@ -1,4 +1,6 @@
-/* pod.h5: the pod dataset. Attributes here, tables in table_write.c. Called through writer_list. */
+/* pod.h5: the pod dataset. Attributes here, tables in table_write.c. Called through writer_list, and for the page. */
+#include "aggregate/write/h5/hdf5.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +38,17 @@ static void write_attributes(struct pp_h5 *h, const struct pp_dataset *d, const 
 		pp_h5_attribute_text(h, "previous", previous);
 }
 
+static void write_all(struct pp_h5 *h, const struct pp_dataset *d, const char *logdir)
+{
+	struct pp_dataset view = *d; /* which nobody changes */
+	struct pp_table table[PP_TABLES + 1];
+
+	write_attributes(h, d, logdir);
+	pp_dataset_tables(d, table);
+	table[PP_TABLES] = pp_dataset_record(&view);
+	pp_h5_write_groups(h, table, PP_TABLES + 1, d);
+}
+
 struct file {
 	const struct pp_dataset *dataset;
 	const char *part, *logdir;
@@ -45,18 +58,32 @@ struct file {
 static int write_file(void *context, struct pp_err *err)
 {
 	const struct pp_dataset *d = ((struct file *)context)->dataset;
-	struct pp_dataset view = *d; /* which nobody changes */
-	struct pp_table table[PP_TABLES + 1];
 	struct pp_h5 h;
 	int code = pp_h5_create(&h, ((struct file *)context)->part, err);
 
 	if (code)
 		return code;
-	write_attributes(&h, d, ((struct file *)context)->logdir);
-	pp_dataset_tables(d, table);
-	table[PP_TABLES] = pp_dataset_record(&view);
-	pp_h5_write_groups(&h, table, PP_TABLES + 1, d);
+	write_all(&h, d, ((struct file *)context)->logdir);
 	return pp_h5_close(&h);
+}
+
+int pp_hdf5_in_memory(const struct pp_dataset *d, const char *logdir, struct pp_pod_memory **ret_memory, struct pp_err *err)
+{
+	struct pp_pod_memory *memory = pp_pod_memory_new();
+	struct pp_h5 h;
+	int code;
+
+	if (!memory)
+		return pp_err_set(err, -ENOMEM, "no memory for the tables of the session");
+	pp_h5_create_in(&h, memory, err);
+	write_all(&h, d, logdir);
+	code = pp_h5_close(&h);
+	if (code) {
+		pp_pod_memory_free(memory);
+		return code;
+	}
+	*ret_memory = memory;
+	return 0;
 }
 
 /* HDF5 opens the .part by name; the descriptor beside it is for commit and abandon. */

@@ -92,6 +92,18 @@ int pp_h5_create(struct pp_h5 *h, const char *path, struct pp_err *err)
 	return 0;
 }
 
+void pp_h5_create_in(struct pp_h5 *h, struct pp_pod_memory *memory, struct pp_err *err)
+{
+	*h = (struct pp_h5){.memory = memory, .file = -1, .group = -1, .err = err};
+}
+
+/* -ENOMEM of the memory, as the first error. */
+static void note(struct pp_h5 *h, int code, const char *what)
+{
+	if (code && !h->code)
+		h->code = pp_err_set(h->err, code, "no memory for '%s'", what);
+}
+
 int pp_h5_close(struct pp_h5 *h)
 {
 	errno = 0;
@@ -177,27 +189,43 @@ static hid_t here(const struct pp_h5 *h)
 
 void pp_h5_attribute_text(struct pp_h5 *h, const char *name, const char *text)
 {
-	if (!h->code)
+	char *good = h->memory ? utf8_of(text) : NULL;
+
+	if (h->memory)
+		note(h, good ? pp_pod_memory_text(h->memory, name, good) : -ENOMEM, name);
+	else if (!h->code)
 		attribute_text(h, here(h), name, text);
+	free(good);
 }
 
 void pp_h5_attribute_int(struct pp_h5 *h, const char *name, int64_t value)
 {
-	if (!h->code)
+	if (h->memory)
+		note(h, pp_pod_memory_int(h->memory, name, value), name);
+	else if (!h->code)
 		attribute(h, here(h), name, H5T_NATIVE_INT64, h->scalar, &value);
 }
 
 void pp_h5_attribute_double(struct pp_h5 *h, const char *name, double value)
 {
-	if (!h->code)
+	if (h->memory)
+		note(h, pp_pod_memory_real(h->memory, name, value), name);
+	else if (!h->code)
 		attribute(h, here(h), name, H5T_NATIVE_DOUBLE, h->scalar, &value);
+}
+
+int pp_h5_has_group(const struct pp_h5 *h, const char *name)
+{
+	return h->memory ? pp_pod_memory_has_group(h->memory, name) : H5Lexists(h->file, name, H5P_DEFAULT) > 0;
 }
 
 void pp_h5_group_begin(struct pp_h5 *h, const char *name)
 {
 	h->dims = 0;
 	h->group_name = name;
-	if (h->code)
+	if (h->memory)
+		note(h, pp_pod_memory_group(h->memory, name), name);
+	if (h->code || h->memory)
 		return;
 	h->group = H5Gcreate2(h->file, name, H5P_DEFAULT, h->in_group, H5P_DEFAULT);
 	if (h->group < 0)
@@ -259,7 +287,7 @@ void pp_h5_group_end(struct pp_h5 *h)
 		if (dim->users)
 			attribute_list(h, dim->scale, "REFERENCE_LIST", h->users, dim->users, dim->user);
 		free(dim->user);
-		if (dim->scale > 0)
+		if (dim->scale > 0 && !h->memory)
 			H5Dclose(dim->scale);
 	}
 	if (h->group >= 0)
@@ -378,17 +406,22 @@ static void attribute_words(struct pp_h5 *h, hid_t d, const char *words)
 		attribute_text(h, d, "flag_meanings", words);
 }
 
+/* As dims_of(); -1 also for a coordinate that stands already. */
+static int new_dims_of(const struct pp_h5 *h, const struct pp_h5_row *row, size_t *dim, hsize_t *size)
+{
+	int rank = h->code ? -1 : dims_of(h, row, dim, size);
+
+	return rank == 1 && h->dim[dim[0]].scale > 0 && !strcmp(row->variable, h->dim[dim[0]].name) ? -1 : rank;
+}
+
 static void put(struct pp_h5 *h, const struct pp_h5_row *row, hid_t text, const void *data)
 {
 	size_t dim[PP_H5_MOST_DIMS];
 	hsize_t size[PP_H5_MOST_DIMS];
 	hid_t space, large, type, d;
-	int rank;
+	int rank = new_dims_of(h, row, dim, size);
 
-	if (h->code)
-		return;
-	rank = dims_of(h, row, dim, size);
-	if (rank < 0 || (rank == 1 && h->dim[dim[0]].scale > 0 && !strcmp(row->variable, h->dim[dim[0]].name)))
+	if (rank < 0)
 		return;
 	type = row->type == PP_H5_STR ? text : number_type(row->type);
 	space = rank ? H5Screate_simple(rank, size, NULL) : h->scalar;
@@ -415,15 +448,33 @@ static void put(struct pp_h5 *h, const struct pp_h5_row *row, hid_t text, const 
 
 void pp_h5_put_row(struct pp_h5 *h, const struct pp_h5_row *row, const void *data)
 {
-	put(h, row, H5I_INVALID_HID, data);
+	size_t dim[PP_H5_MOST_DIMS], n = 1;
+	hsize_t size[PP_H5_MOST_DIMS];
+	int rank = h->memory ? new_dims_of(h, row, dim, size) : -1;
+
+	for (int i = 0; i < rank; i++)
+		n *= size[i];
+	if (rank >= 0)
+		pp_h5_keep(h, row, dim, size, rank, pp_h5_widen(row->type, n, data));
+	if (!h->memory)
+		put(h, row, H5I_INVALID_HID, data);
+}
+
+static void free_texts(char **text, size_t n)
+{
+	for (size_t i = 0; text && i < n; i++)
+		free(text[i]);
+	free(text);
 }
 
 void pp_h5_put_row_texts(struct pp_h5 *h, const struct pp_h5_row *row, size_t n, const char *(*get)(const void *context, size_t i),
                          const void *context)
 {
+	size_t dim[PP_H5_MOST_DIMS];
+	hsize_t size[PP_H5_MOST_DIMS];
 	char **text;
-	hid_t type;
 	size_t i;
+	int rank;
 
 	if (h->code || !n)
 		return;
@@ -433,14 +484,19 @@ void pp_h5_put_row_texts(struct pp_h5 *h, const struct pp_h5_row *row, size_t n,
 		if (!text[i])
 			break;
 	}
-	if (text && i == n) {
-		type = text_type(H5T_VARIABLE);
+	if (!text || i < n) {
+		h->code = pp_err_set(h->err, -ENOMEM, "no memory for column '%s'", row->variable);
+	} else if (h->memory) {
+		rank = new_dims_of(h, row, dim, size);
+		if (rank >= 0) {
+			pp_h5_keep(h, row, dim, size, rank, text);
+			return;
+		}
+	} else {
+		hid_t type = text_type(H5T_VARIABLE);
+
 		put(h, row, type, text);
 		H5Tclose(type);
-	} else {
-		h->code = pp_err_set(h->err, -ENOMEM, "no memory for column '%s'", row->variable);
 	}
-	for (i = 0; text && i < n; i++)
-		free(text[i]);
-	free(text);
+	free_texts(text, n);
 }

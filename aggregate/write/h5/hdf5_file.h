@@ -5,6 +5,7 @@
 #include <hdf5.h>
 
 #include "aggregate/dataset/hdf5_layout.h"
+#include "aggregate/read/h5/pod_memory.h"
 #include "core/base/err.h"
 
 enum { PP_H5_DIMS = 8 };
@@ -14,13 +15,14 @@ struct pp_h5_user;
 struct pp_h5_dim {
 	const char *name;
 	hsize_t size;
-	hid_t scale; /* 0 until its dataset stands */
+	hid_t scale; /* 0 until its dataset stands; in memory 1 */
 	hobj_ref_t ref;
 	struct pp_h5_user *user; /* columns of this dimension */
 	size_t users, users_room;
 };
 
 struct pp_h5 {
+	struct pp_pod_memory *memory; /* NULL: into a file */
 	hid_t file, group;
 	hid_t transfer;              /* with a small buffer: HDF5's of 1 MiB is cleared for each column of texts */
 	hid_t column, in_group;      /* properties */
@@ -33,6 +35,8 @@ struct pp_h5 {
 };
 
 int pp_h5_create(struct pp_h5 *h, const char *path, struct pp_err *err);
+/* Puts everything into `memory` instead, without a call of HDF5: what pod.h has of it is what it would have of the file. */
+void pp_h5_create_in(struct pp_h5 *h, struct pp_pod_memory *memory, struct pp_err *err);
 /* Closes; the first error of all calls since pp_h5_create(). */
 int pp_h5_close(struct pp_h5 *h);
 
@@ -44,9 +48,14 @@ void pp_h5_previous(const char *logdir, const char *job, char *ret_session, size
 
 /* Declare dimensions first, then columns: those named like a dimension before the others that have it. Either may be repeated:
  * tables of one group share them. */
+int pp_h5_has_group(const struct pp_h5 *h, const char *name);
 void pp_h5_group_begin(struct pp_h5 *h, const char *name);
 void pp_h5_dim(struct pp_h5 *h, const char *name, size_t size);
 void pp_h5_group_end(struct pp_h5 *h);
+/* hdf5_memory.c: the column of a row in memory. dim, size: its dimensions. Takes `values`, from malloc(), as it takes each text. */
+void pp_h5_keep(struct pp_h5 *h, const struct pp_h5_row *row, const size_t *dim, const hsize_t *size, int rank, void *values);
+/* `n` numbers of a type with 64 bits each. NULL: no memory. */
+void *pp_h5_widen(enum pp_h5_type type, size_t n, const void *data);
 /* `data` is the array of the row's type, in C order. A table without rows is left out. */
 void pp_h5_put_row(struct pp_h5 *h, const struct pp_h5_row *row, const void *data);
 /* Texts of a column: get(context, i) for i in 0..n-1. */

@@ -258,7 +258,7 @@ void pp_h5_write_groups(struct pp_h5 *h, const struct pp_table *table, size_t ta
 
 	for (size_t i = 0; i < tables; i++)
 		for (size_t k = 0; (group = pp_table_group(table[i].desc, k, &absent)) && !h->code; k++) {
-			if (!group[0] || !pp_tables_have(table, tables, group) || H5Lexists(h->file, group, H5P_DEFAULT) > 0)
+			if (!group[0] || !pp_tables_have(table, tables, group) || pp_h5_has_group(h, group))
 				continue;
 			pp_h5_group_begin(h, group);
 			pp_h5_put_tables(h, table, tables, d);

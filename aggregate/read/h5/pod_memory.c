@@ -1,0 +1,181 @@
+/* Attributes, groups and columns of a pod.h5 in memory; see pod_memory.h. Called by pod.c and aggregate/write/h5. */
+#include "aggregate/read/h5/pod_memory.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/grow.h"
+
+struct attribute {
+	char name[PP_POD_FILE_NAME];
+	char *text; /* NULL: a number */
+	int is_real;
+	int64_t number;
+	double real;
+};
+
+struct columns {
+	char name[PP_POD_FILE_NAME];
+	struct pp_pod_file_column *column;
+	size_t columns, room;
+};
+
+struct pp_pod_memory {
+	struct attribute *attribute;
+	size_t attributes, attributes_room;
+	struct columns *group;
+	size_t groups, groups_room;
+};
+
+struct pp_pod_memory *pp_pod_memory_new(void)
+{
+	return calloc(1, sizeof(struct pp_pod_memory));
+}
+
+void pp_pod_memory_free(struct pp_pod_memory *m)
+{
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->attributes; i++)
+		free(m->attribute[i].text);
+	for (size_t g = 0; g < m->groups; g++) {
+		for (size_t i = 0; i < m->group[g].columns; i++)
+			pp_pod_file_release(&m->group[g].column[i]);
+		free(m->group[g].column);
+	}
+	free(m->group);
+	free(m->attribute);
+	free(m);
+}
+
+static struct attribute *add_attribute(struct pp_pod_memory *m, const char *name)
+{
+	struct attribute *more = pp_grow(m->attribute, m->attributes, &m->attributes_room, sizeof(*more));
+
+	if (!more)
+		return NULL;
+	m->attribute = more;
+	more += m->attributes++;
+	*more = (struct attribute){.text = NULL};
+	snprintf(more->name, sizeof(more->name), "%s", name);
+	return more;
+}
+
+int pp_pod_memory_text(struct pp_pod_memory *m, const char *name, const char *text)
+{
+	struct attribute *a = add_attribute(m, name);
+
+	if (a)
+		a->text = strdup(text);
+	return a && a->text ? 0 : -ENOMEM;
+}
+
+int pp_pod_memory_int(struct pp_pod_memory *m, const char *name, int64_t value)
+{
+	struct attribute *a = add_attribute(m, name);
+
+	if (a)
+		a->number = value;
+	return a ? 0 : -ENOMEM;
+}
+
+int pp_pod_memory_real(struct pp_pod_memory *m, const char *name, double value)
+{
+	struct attribute *a = add_attribute(m, name);
+
+	if (a) {
+		a->is_real = 1;
+		a->real = value;
+	}
+	return a ? 0 : -ENOMEM;
+}
+
+int pp_pod_memory_group(struct pp_pod_memory *m, const char *name)
+{
+	struct columns *more = pp_grow(m->group, m->groups, &m->groups_room, sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	m->group = more;
+	more += m->groups++;
+	*more = (struct columns){.column = NULL};
+	snprintf(more->name, sizeof(more->name), "%s", name);
+	return 0;
+}
+
+int pp_pod_memory_column(struct pp_pod_memory *m, const struct pp_pod_file_column *column)
+{
+	struct columns *g = &m->group[m->groups - 1];
+	struct pp_pod_file_column *more = pp_grow(g->column, g->columns, &g->room, sizeof(*more)), lost = *column;
+
+	if (!more) {
+		pp_pod_file_release(&lost);
+		return -ENOMEM;
+	}
+	g->column = more;
+	g->column[g->columns++] = *column;
+	return 0;
+}
+
+static const struct columns *find_group(const struct pp_pod_memory *m, const char *name)
+{
+	for (size_t g = 0; g < m->groups; g++)
+		if (!strcmp(m->group[g].name, name))
+			return &m->group[g];
+	return NULL;
+}
+
+int pp_pod_memory_has_group(const struct pp_pod_memory *m, const char *name)
+{
+	return find_group(m, name) != NULL;
+}
+
+static const struct attribute *find_attribute(const struct pp_pod_memory *m, const char *name)
+{
+	for (size_t i = 0; i < m->attributes; i++)
+		if (!strcmp(m->attribute[i].name, name))
+			return &m->attribute[i];
+	return NULL;
+}
+
+const char *pp_pod_memory_get_text(const struct pp_pod_memory *m, const char *name)
+{
+	const struct attribute *a = find_attribute(m, name);
+
+	return a ? a->text : NULL;
+}
+
+const int64_t *pp_pod_memory_get_int(const struct pp_pod_memory *m, const char *name)
+{
+	const struct attribute *a = find_attribute(m, name);
+
+	return a && !a->text && !a->is_real ? &a->number : NULL;
+}
+
+const double *pp_pod_memory_get_real(const struct pp_pod_memory *m, const char *name)
+{
+	const struct attribute *a = find_attribute(m, name);
+
+	return a && a->is_real ? &a->real : NULL;
+}
+
+const char *pp_pod_memory_name(const struct pp_pod_memory *m, const char *group, size_t i)
+{
+	const struct columns *g = group ? find_group(m, group) : NULL;
+
+	if (!group)
+		return i < m->groups ? m->group[i].name : NULL;
+	return g && i < g->columns ? g->column[i].name : NULL;
+}
+
+const struct pp_pod_file_column *pp_pod_memory_get(const struct pp_pod_memory *m, const char *group, const char *variable)
+{
+	const struct columns *g = find_group(m, group);
+
+	for (size_t i = 0; g && i < g->columns; i++)
+		if (!strcmp(g->column[i].name, variable))
+			return &g->column[i];
+	return NULL;
+}

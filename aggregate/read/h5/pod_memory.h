@@ -1,0 +1,27 @@
+/* What a pod.h5 holds, in memory: its page can be made without reading the file back. In: attributes, groups, columns, in the order
+ * of the file. Out: the calls of pod.h, by pp_pod_file_over(). One thread. Filled by aggregate/write/h5. */
+#pragma once
+
+#include "aggregate/read/h5/pod_column.h"
+
+struct pp_pod_memory;
+
+struct pp_pod_memory *pp_pod_memory_new(void); /* NULL: no memory */
+void pp_pod_memory_free(struct pp_pod_memory *memory);
+
+/* Attributes of /. Each call here returns 0 or -ENOMEM. */
+int pp_pod_memory_text(struct pp_pod_memory *memory, const char *name, const char *text);
+int pp_pod_memory_int(struct pp_pod_memory *memory, const char *name, int64_t value);
+int pp_pod_memory_real(struct pp_pod_memory *memory, const char *name, double value);
+int pp_pod_memory_group(struct pp_pod_memory *memory, const char *name);
+/* Into the last group. The column's values are the memory's from now on, also on failure. */
+int pp_pod_memory_column(struct pp_pod_memory *memory, const struct pp_pod_file_column *column);
+int pp_pod_memory_has_group(const struct pp_pod_memory *memory, const char *name);
+
+/* NULL: there is none of this name and kind. */
+const char *pp_pod_memory_get_text(const struct pp_pod_memory *memory, const char *name);
+const int64_t *pp_pod_memory_get_int(const struct pp_pod_memory *memory, const char *name);
+const double *pp_pod_memory_get_real(const struct pp_pod_memory *memory, const char *name);
+/* The i-th name of a group, NULL past the last; `group` NULL: the groups. */
+const char *pp_pod_memory_name(const struct pp_pod_memory *memory, const char *group, size_t i);
+const struct pp_pod_file_column *pp_pod_memory_get(const struct pp_pod_memory *memory, const char *group, const char *variable);
