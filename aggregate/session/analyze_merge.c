@@ -210,8 +210,9 @@ static void say(const struct pp_analyze_file *file, size_t files, const struct p
 		if (!file[i].block && ++named)
 			n += (size_t)snprintf(text + n, size - n, "\n%s", file[i].why);
 	if (p->unread > named && n < size)
-		n += (size_t)snprintf(text + n, size - n, "\n%zu more files were not read: their ranks are listed as missing",
-		                      p->unread - named);
+		n += (size_t)snprintf(text + n, size - n, "\n%zu more file%s not read: %s listed as missing", p->unread - named,
+		                      p->unread - named == 1 ? " was" : "s were",
+		                      p->unread - named == 1 ? "its rank is" : "their ranks are");
 	for (size_t i = 0; i < d->trace_files && n < size; i++) {
 		const struct pp_row_trace_file *t = &d->trace_file[i];
 		const char *damage = pp_intern_text(d->names, t->damage, NULL);
