@@ -40,3 +40,8 @@ typedef void (*replay_hook)(const struct replay_row *row, uint64_t start, uint64
 
 /* In the driver's stand-in. */
 typedef void (*replay_run)(int row);
+
+/* The number behind FUNCTION= in that variable; 0: none. */
+int replay_asked(const char *variable, const char *function);
+/* Each function of the stand-ins begins so: REPLAY_SLOW, REPLAY_CRASH; returns the result of REPLAY_FAIL, 0: it may go on. */
+int replay_enters(const char *function);

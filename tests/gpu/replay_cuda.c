@@ -2,12 +2,13 @@
  * the fixture: it takes the time of the call, and tells the stand-in of CUPTI. No device runs. */
 #include <dlfcn.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "tests/gpu/replay.h"
 
-enum { NOT_INITIALIZED = 3, NO_DEVICE = 100 };
+enum { NOT_INITIALIZED = 3, NO_DEVICE = 100, INVALID_DEVICE = 101 };
 
 static struct replay_fixture fixture;
 static _Atomic int is_up;
@@ -23,6 +24,7 @@ static int from_environment(const char *name, int fallback)
 int cuInit(unsigned flags);
 int cuDeviceGetCount(int *ret_count);
 int cuDriverGetVersion(int *ret_version);
+int cuDeviceGetName(char *ret_name, int size, int device);
 void replay_row_run(int row);
 const struct replay_fixture *replay_rows(void);
 
@@ -31,9 +33,13 @@ int cuInit(unsigned flags)
 	const char *path = getenv("CUDA_INJECTION64_PATH");
 	int (*inject)(void) = NULL;
 	void *library;
+	int rc;
 
 	if (flags)
 		return 1;
+	rc = replay_enters("cuInit");
+	if (rc)
+		return rc;
 	if (from_environment("REPLAY_DEVICES", 1) == 0)
 		return NO_DEVICE;
 	if (atomic_load(&is_up))
@@ -65,6 +71,16 @@ int cuDriverGetVersion(int *ret_version)
 {
 	*ret_version = from_environment("REPLAY_DRIVER", 13000);
 	return 0;
+}
+
+int cuDeviceGetName(char *ret_name, int size, int device)
+{
+	for (int i = 0; i < fixture.rows; i++)
+		if (fixture.row[i].kind == REPLAY_DEVICE && fixture.row[i].device == (unsigned)device) {
+			snprintf(ret_name, (size_t)size, "%s", fixture.row[i].name);
+			return 0;
+		}
+	return INVALID_DEVICE;
 }
 
 const struct replay_fixture *replay_rows(void)

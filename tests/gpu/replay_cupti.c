@@ -3,6 +3,7 @@
  *   REPLAY_VERSION  28 (12.9), 130001 (default), 130500: sizes of records
  *   REPLAY_FAIL     FUNCTION=RESULT;...   these functions fail
  *   REPLAY_SLOW     FUNCTION=MS;...       these take long
+ *   REPLAY_CRASH    FUNCTION=1;...       these crash
  *   REPLAY_FAULT    truncated, unknown, zero, inverted, reused, backward, jump, kept: damaged records, a clock that is set, buffers
  *                   that never come back
  *   REPLAY_DROPPED  records that CUPTI says it dropped
@@ -40,27 +41,6 @@ static size_t size, used;
 static uint64_t last_end; /* of the records in the buffer */
 static uint32_t correlation;
 static int subscribed;
-
-static int asked(const char *variable, const char *function)
-{
-	const char *at = getenv(variable);
-	size_t length = strlen(function);
-
-	for (; at && (at = strstr(at, function)); at += length)
-		if (at[length] == '=')
-			return (int)strtol(at + length + 1, NULL, 10);
-	return 0;
-}
-
-static int enters(const char *function)
-{
-	int ms = asked("REPLAY_SLOW", function);
-	struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
-
-	if (ms)
-		nanosleep(&t, NULL);
-	return asked("REPLAY_FAIL", function);
-}
 
 static int has_fault(const char *name)
 {
@@ -332,18 +312,18 @@ static void hook(replay_hook function)
 API(cuptiGetVersion, uint32_t *ret_version)
 {
 	*ret_version = version();
-	return enters("cuptiGetVersion");
+	return replay_enters("cuptiGetVersion");
 }
 
 API(cuptiGetTimestamp, uint64_t *ret_ns)
 {
 	*ret_ns = now_ns();
-	return enters("cuptiGetTimestamp");
+	return replay_enters("cuptiGetTimestamp");
 }
 
 API(cuptiSubscribe, void **ret_handle, pp_cupti_callback callback, void *data)
 {
-	int rc = enters("cuptiSubscribe");
+	int rc = replay_enters("cuptiSubscribe");
 
 	(void)callback;
 	(void)data;
@@ -356,7 +336,7 @@ API(cuptiSubscribe, void **ret_handle, pp_cupti_callback callback, void *data)
 
 API(cuptiSubscribe_v2, void **ret_handle, pp_cupti_callback callback, void *data, struct pp_cupti_subscriber *params)
 {
-	int rc = enters("cuptiSubscribe_v2");
+	int rc = replay_enters("cuptiSubscribe_v2");
 
 	if (!rc)
 		rc = cuptiSubscribe(ret_handle, callback, data);
@@ -370,18 +350,18 @@ API(cuptiSubscribe_v2, void **ret_handle, pp_cupti_callback callback, void *data
 API(cuptiUnsubscribe, void *handle)
 {
 	subscribed = 0;
-	return handle == &subscribed ? enters("cuptiUnsubscribe") : INVALID;
+	return handle == &subscribed ? replay_enters("cuptiUnsubscribe") : INVALID;
 }
 
 API(cuptiSetThreadIdType, int type)
 {
 	(void)type;
-	return enters("cuptiSetThreadIdType");
+	return replay_enters("cuptiSetThreadIdType");
 }
 
 API(cuptiActivityRegisterCallbacks, pp_cupti_request new_request, pp_cupti_complete new_complete)
 {
-	int rc = enters("cuptiActivityRegisterCallbacks");
+	int rc = replay_enters("cuptiActivityRegisterCallbacks");
 
 	if (rc)
 		return rc;
@@ -396,13 +376,13 @@ API(cuptiActivityRegisterCallbacks, pp_cupti_request new_request, pp_cupti_compl
 
 API(cuptiActivityEnable, int kind)
 {
-	int rc = enters("cuptiActivityEnable");
+	int rc = replay_enters("cuptiActivityEnable");
 	char one[40];
 
 	if (rc)
 		return rc;
 	snprintf(one, sizeof(one), "kind%d", kind);
-	rc = asked("REPLAY_FAIL", one);
+	rc = replay_asked("REPLAY_FAIL", one);
 	if (!rc)
 		kinds |= UINT64_C(1) << kind;
 	return rc;
@@ -411,14 +391,14 @@ API(cuptiActivityEnable, int kind)
 API(cuptiActivityDisable, int kind)
 {
 	kinds &= ~(UINT64_C(1) << kind);
-	return enters("cuptiActivityDisable");
+	return replay_enters("cuptiActivityDisable");
 }
 
 API(cuptiActivityEnableAndDump, int kind)
 {
 	void *cuda = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
 	const struct replay_fixture *(*rows)(void) = NULL;
-	int rc = enters("cuptiActivityEnableAndDump");
+	int rc = replay_enters("cuptiActivityEnableAndDump");
 
 	if (cuda)
 		*(void **)&rows = dlsym(cuda, "replay_rows");
@@ -451,7 +431,7 @@ API(cuptiActivityEnableAndDump, int kind)
 
 API(cuptiActivityEnableRuntimeApi, uint32_t number, uint8_t on)
 {
-	int rc = enters("cuptiActivityEnableRuntimeApi");
+	int rc = replay_enters("cuptiActivityEnableRuntimeApi");
 
 	if (!rc && number < CALLS)
 		on_call[1][number] = on;
@@ -460,7 +440,7 @@ API(cuptiActivityEnableRuntimeApi, uint32_t number, uint8_t on)
 
 API(cuptiActivityEnableDriverApi, uint32_t number, uint8_t on)
 {
-	int rc = enters("cuptiActivityEnableDriverApi");
+	int rc = replay_enters("cuptiActivityEnableDriverApi");
 
 	if (!rc && number < CALLS)
 		on_call[0][number] = on;
@@ -470,12 +450,12 @@ API(cuptiActivityEnableDriverApi, uint32_t number, uint8_t on)
 API(cuptiActivityEnableAllSyncRecords, uint8_t on)
 {
 	(void)on;
-	return enters("cuptiActivityEnableAllSyncRecords");
+	return replay_enters("cuptiActivityEnableAllSyncRecords");
 }
 
 API(cuptiActivityFlushAll, uint32_t flag)
 {
-	int rc = enters("cuptiActivityFlushAll");
+	int rc = replay_enters("cuptiActivityFlushAll");
 
 	if (rc)
 		return rc;
@@ -487,7 +467,7 @@ API(cuptiActivityFlushAll, uint32_t flag)
 
 API(cuptiActivityGetNextRecord, uint8_t *data, size_t valid, void **at)
 {
-	int rc = enters("cuptiActivityGetNextRecord");
+	int rc = replay_enters("cuptiActivityGetNextRecord");
 	uint8_t *next = *at ? (uint8_t *)*at + size_of(*(uint32_t *)*at) : data;
 
 	if (rc)
@@ -505,5 +485,5 @@ API(cuptiActivityGetNumDroppedRecords, void *context, uint32_t stream, size_t *r
 	(void)context;
 	(void)stream;
 	*ret_count = text ? strtoul(text, NULL, 10) : 0;
-	return enters("cuptiActivityGetNumDroppedRecords");
+	return replay_enters("cuptiActivityGetNumDroppedRecords");
 }

@@ -1,6 +1,9 @@
 /* Reads a fixture. Called by both stand-ins and gpu_host. */
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tests/gpu/replay.h"
 
@@ -81,4 +84,27 @@ int replay_read(const char *path, struct replay_fixture *f)
 	}
 	fclose(file);
 	return 0;
+}
+
+int replay_asked(const char *variable, const char *function)
+{
+	const char *at = getenv(variable);
+	size_t length = strlen(function);
+
+	for (; at && (at = strstr(at, function)); at += length)
+		if (at[length] == '=')
+			return (int)strtol(at + length + 1, NULL, 10);
+	return 0;
+}
+
+int replay_enters(const char *function)
+{
+	int ms = replay_asked("REPLAY_SLOW", function);
+	struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+	if (ms)
+		nanosleep(&t, NULL);
+	if (replay_asked("REPLAY_CRASH", function))
+		raise(SIGSEGV);
+	return replay_asked("REPLAY_FAIL", function);
 }
