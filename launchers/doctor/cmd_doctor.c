@@ -174,6 +174,7 @@ int pp_cmd_doctor(int argc, char **argv)
 	pp_options_environment(&options, PP_OPT_RUN, warn_environment);
 	pp_doctor_self();
 	pp_doctor_tools();
+	pp_doctor_gpu(&options);
 	pp_doctor_node(&options);
 	pp_doctor_hosts(&options);
 	list_spools();

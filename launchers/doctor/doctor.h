@@ -19,6 +19,8 @@ int pp_doctor_line(const char *command, char *ret_line, size_t size);
 void pp_doctor_node(const struct pp_options *options);
 /* doctor_hosts.c: transports between ranks and hosts of a job, and what prevents better ones. */
 void pp_doctor_hosts(const struct pp_options *options);
+/* doctor_gpu.c: NVIDIA's driver, CUPTI and NCCL. */
+void pp_doctor_gpu(const struct pp_options *options);
 /* doctor_tools.c: MPI, Python modules, HDF5, report, xprof. */
 void pp_doctor_tools(void);
 /* doctor_probe.c: podprof's own files, then a job of one process, recorded by a keeper and read back. */
