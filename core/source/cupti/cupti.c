@@ -42,6 +42,7 @@ static _Atomic uint32_t state;       /* enum state */
 static _Atomic uint32_t bell;        /* changes when the thread must look */
 static _Atomic uint32_t asked, done; /* flushes */
 static _Atomic int64_t deadline;     /* of the newest flush */
+static _Atomic uint32_t flushed;     /* the recording that it ends */
 static _Atomic uint32_t remarks;     /* said where there is no thread */
 
 /* No lock: a window may open in a signal handler. */
@@ -70,27 +71,27 @@ static const char *option(void)
 	return value ? value : "";
 }
 
-/* What the thread is to do now; how long it may sleep then, -1: until the bell. */
-static int64_t work(int *is_failed)
+/* What the thread is to do now; how long it may sleep then, -1: until the bell. *failed: the recording in which CUPTI does not come
+ * on again, by its number; the next one may have begun before the thread has seen the end of this one. */
+static int64_t work(uint32_t *failed)
 {
-	uint32_t on = atomic_load(&wanted) && atomic_load(&pp_wiped.recording) && !atomic_load(&is_over);
+	uint32_t on = atomic_load(&wanted) && !atomic_load(&is_over) ? atomic_load(&pp_wiped.recording) : 0;
 	uint32_t flush = atomic_load(&asked);
 
-	if (!on)
-		*is_failed = 0; /* the next window tries again */
-	if (atomic_load(&state) == PARKED && on && !*is_failed && flush == atomic_load(&done)) {
+	if (atomic_load(&state) == PARKED && on && on != *failed && flush == atomic_load(&done)) {
 		if (!pp_cupti_cuda_is_up())
 			return POLL_MS;
 		atomic_store(&state, WORKS);
-		*is_failed = pp_cupti_attach(option()) != 0;
-		if (*is_failed)
+		if (pp_cupti_attach(option())) {
+			*failed = on;
 			atomic_store(&state, PARKED);
+		}
 		return 0;
 	}
 	if (atomic_load(&state) == WORKS && (!on || flush != atomic_load(&done))) {
 		pp_cupti_detach(on ? atomic_load(&deadline) : pp_now_ms());
 		atomic_store(&state, PARKED);
-		*is_failed = on != 0; /* until recording has been off */
+		*failed = atomic_load(&flushed);
 	}
 	if (flush != atomic_load(&done)) {
 		atomic_store(&done, flush);
@@ -101,25 +102,25 @@ static int64_t work(int *is_failed)
 		return -1;
 	if (pp_cupti_poll()) {
 		atomic_store(&state, PARKED);
-		*is_failed = 1;
+		*failed = on;
 	}
 	return POLL_MS;
 }
 
 static void *run(void *arg)
 {
-	int is_failed = 0;
+	uint32_t failed = 0;
 
 	prctl(PR_SET_NAME, "podprof-cupti", 0, 0, 0);
 	pp_cupti_others_not(pthread_self());
 	while (!atomic_load(&is_over)) {
 		uint32_t had = atomic_load(&bell);
-		int64_t ms = work(&is_failed);
+		int64_t ms = work(&failed);
 
 		if (ms)
 			wait_for(&bell, had, ms);
 	}
-	work(&is_failed); /* switches CUPTI off */
+	work(&failed); /* switches CUPTI off */
 	atomic_store(&state, OFF);
 	wake(&done);
 	return arg;
@@ -226,6 +227,7 @@ static void flush(int64_t deadline_ms)
 	if (atomic_load(&state) != WORKS)
 		return;
 	atomic_store(&deadline, deadline_ms);
+	atomic_store(&flushed, atomic_load(&pp_wiped.recording));
 	mine = atomic_fetch_add(&asked, 1) + 1;
 	wake(&bell);
 	while ((at = atomic_load(&done)) < mine && atomic_load(&state) != OFF) {

@@ -352,11 +352,11 @@ void pp_cupti_decode(struct pp_cupti_decode *d, uint8_t *buffer, size_t valid)
 		}
 		before = at;
 		d->records++;
+		memcpy(&kind, at, sizeof(kind));
 		if (!atomic_load_explicit(&pp_wiped.recording, memory_order_relaxed)) {
-			d->late++;
+			d->late += kind != PP_CUPTI_DEVICE; /* which comes again with each window */
 			continue;
 		}
-		memcpy(&kind, at, sizeof(kind));
 		need = needs(kind);
 		if (!need || (size_t)(end - at) < need)
 			d->unknown++;
