@@ -18,7 +18,8 @@ static const struct {
 } init_row[] = {
         {NO_DEVICE, "the NVIDIA driver is installed, but there is no GPU",
          "nvidia-smi -L. A job or container must request a GPU (docker run --gpus all); unset an empty CUDA_VISIBLE_DEVICES"},
-        {34, "libcuda.so.1 is the stub of the CUDA toolkit, not the driver", "remove the directory 'stubs' from LD_LIBRARY_PATH"},
+        {34, "libcuda.so.1 is the CUDA toolkit's file for linking, not the driver",
+         "remove the directory 'stubs' from LD_LIBRARY_PATH"},
         {802, "the driver waits for the fabric of the GPUs", "sudo systemctl start nvidia-fabricmanager"},
         {803, "libcuda.so.1 and the driver in the kernel are of different versions", "sudo reboot"},
         {804, "this GPU cannot use a libcuda.so.1 that is newer than its driver",
@@ -72,15 +73,12 @@ static int is_restricted(void)
 
 static void judge_refusal(const struct pp_gpu_seen *seen)
 {
-	char buffer[16], fix[256];
+	static const char allow[] = "echo 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' | "
+	                            "sudo tee /etc/modprobe.d/nvidia-profiling.conf && sudo update-initramfs -u && sudo reboot; "
+	                            "in a container: docker run --cap-add=SYS_ADMIN";
+	const char *fix = seen->cupti == PP_CUPTI_PRIVILEGES ? allow : pp_cupti_fix(seen->cupti);
+	char buffer[16];
 
-	if (seen->cupti == PP_CUPTI_PRIVILEGES)
-		snprintf(
-		        fix, sizeof(fix),
-		        "echo 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' | sudo tee /etc/modprobe.d/nvidia-profiling.conf "
-		        "&& sudo update-initramfs -u && sudo reboot; in a container: docker run --cap-add=SYS_ADMIN");
-	else
-		snprintf(fix, sizeof(fix), "%s", pp_cupti_fix(seen->cupti));
 	if (seen->cupti == PP_CUPTI_SUBSCRIBERS && *seen->owner)
 		pp_doctor_row("CUPTI", PP_DOCTOR_LIMITED, fix, "another profiler uses it: %s", seen->owner);
 	else

@@ -66,7 +66,7 @@ def drivers(place, full):
     for env, texts in ((
             {"REPLAY_DEVICES": "0"}, ("there is no GPU", "docker run --gpus all", "CUDA_VISIBLE_DEVICES")), (
             {"REPLAY_FAIL": "cuInit=100"}, ("there is no GPU",)), (
-            {"REPLAY_FAIL": "cuInit=34"}, ("stub", "LD_LIBRARY_PATH")), (
+            {"REPLAY_FAIL": "cuInit=34"}, ("file for linking", "LD_LIBRARY_PATH")), (
             {"REPLAY_FAIL": "cuInit=802"}, ("fabric", "nvidia-fabricmanager")), (
             {"REPLAY_FAIL": "cuInit=803"}, ("different versions", "reboot")), (
             {"REPLAY_FAIL": "cuInit=804"}, ("compat",)), (
