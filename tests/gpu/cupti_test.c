@@ -1,6 +1,8 @@
 /* The source of devices against stand-ins of CUDA and CUPTI: a program runs with the collector, then its ring is read back. Each
  * fault leaves the program unharmed and is counted or said. No device runs here. */
 #include <dirent.h>
+#include <dlfcn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +12,10 @@
 #include "core/base/now.h"
 #include "core/ring/drain.h"
 #include "core/source/cupti/cupti_abi.h"
+#include "tests/gpu/replay.h"
 #include "tests/test.h"
 
-enum { NAMES = 1024, REMARKS = 8 };
+enum { NAMES = 1024, REMARKS = 8, RESULTS = 48 /* above all of CUPTI's but the last, 999 */ };
 
 struct seen {
 	uint64_t records, device[PP_DEVICE_SET + 1], call[PP_DEVICE_CALLS], names, launches, infos, memory, lost_rows;
@@ -24,7 +27,25 @@ struct seen {
 	int remarks;
 };
 
-static const char *library, *directory, *fixture;
+/* Of CUPTI, those that podprof calls */
+static const char *const functions[] = {"cuptiGetVersion",
+                                        "cuptiGetTimestamp",
+                                        "cuptiSubscribe_v2",
+                                        "cuptiUnsubscribe",
+                                        "cuptiSetThreadIdType",
+                                        "cuptiActivityRegisterCallbacks",
+                                        "cuptiActivityEnable",
+                                        "cuptiActivityDisable",
+                                        "cuptiActivityEnableAndDump",
+                                        "cuptiActivityEnableRuntimeApi",
+                                        "cuptiActivityEnableDriverApi",
+                                        "cuptiActivityEnableAllSyncRecords",
+                                        "cuptiActivityFlushAll",
+                                        "cuptiActivityGetNextRecord",
+                                        "cuptiActivityGetNumDroppedRecords"};
+enum { FUNCTIONS = sizeof(functions) / sizeof(functions[0]) };
+
+static const char *library, *directory, *fixture, *wheels, *wheels_before;
 static struct seen seen;
 
 static void text_of(const struct pp_record *r, const char *first, char *ret, size_t size)
@@ -198,36 +219,59 @@ static uint64_t all(void)
 	return n;
 }
 
-/* Steps 1 to 5 are recorded: the window 2:5 and an edge step on each side. A step has 6 kernels, 3 copies, one set, one copy
+/* Steps 1 to 5 are recorded: the window 2:5 and an edge step on each side; and what comes before step 0, when CUPTI may come on
+ * too, and say once more what it says at first. A step has 6 kernels, 3 copies, one set, one copy
  * between devices, two of memory. The first one may come before CUPTI is on. */
+static void plain_by(const char *more)
+{
+	CHECK_INT(job("gpu_host", "8 1 1 pause", more), 0);
+	CHECK(seen.device[PP_DEVICE_KERNEL] >= 24 && seen.device[PP_DEVICE_KERNEL] <= 30);
+	CHECK(seen.device[PP_DEVICE_HOST_TO_DEVICE] >= 8 && seen.device[PP_DEVICE_DEVICE_TO_HOST] >= 4);
+	CHECK(seen.device[PP_DEVICE_DEVICE_TO_DEVICE] >= 4 && seen.device[PP_DEVICE_SET] >= 4);
+	CHECK(seen.call[PP_DEVICE_CALL_LAUNCH] >= 24 && seen.call[PP_DEVICE_CALL_COPY] >= 20);
+	CHECK(seen.call[PP_DEVICE_CALL_SYNC] >= 4 && seen.synced == seen.call[PP_DEVICE_CALL_SYNC]);
+	CHECK(seen.infos == 2 || seen.infos == 4);
+	CHECK(seen.memory >= 8);
+	CHECK(seen.streams[7] == 3 && seen.streams[20] == 3);
+	CHECK_INT(seen.not_replay + seen.bad_number + seen.bad_time + seen.without_call, 0);
+	CHECK_INT(seen.unknown + seen.dropped, 0);
+	CHECK(seen.untimed + seen.ring_full <= 6); /* of the edge step, on a busy machine: it still runs, or is not read */
+	CHECK(has_remark("a stand-in replays records of devices: no device ran"));
+	CHECK_INT((uint64_t)seen.remarks * 2, seen.infos);
+}
+
 TEST(plain)
 {
-	for (int i = 0; i < 3; i++) {
-		static const char *const versions[] = {"REPLAY_VERSION=28", "REPLAY_VERSION=130001", "REPLAY_VERSION=130500"};
-
-		CHECK_INT(job("gpu_host", "8 1 1 pause", versions[i]), 0);
-		CHECK(seen.device[PP_DEVICE_KERNEL] >= 24 && seen.device[PP_DEVICE_KERNEL] <= 30);
-		CHECK(seen.device[PP_DEVICE_HOST_TO_DEVICE] >= 8 && seen.device[PP_DEVICE_DEVICE_TO_HOST] >= 4);
-		CHECK(seen.device[PP_DEVICE_DEVICE_TO_DEVICE] >= 4 && seen.device[PP_DEVICE_SET] >= 4);
-		CHECK(seen.call[PP_DEVICE_CALL_LAUNCH] >= 24 && seen.call[PP_DEVICE_CALL_COPY] >= 20);
-		CHECK(seen.call[PP_DEVICE_CALL_SYNC] >= 4 && seen.synced == seen.call[PP_DEVICE_CALL_SYNC]);
-		CHECK_INT(seen.infos, 2);
-		CHECK(seen.memory >= 8);
-		CHECK(seen.streams[7] == 3 && seen.streams[20] == 3);
-		CHECK_INT(seen.not_replay + seen.bad_number + seen.bad_time + seen.without_call, 0);
-		CHECK_INT(seen.unknown + seen.dropped, 0);
-		CHECK(seen.untimed + seen.ring_full <= 6); /* of the edge step, on a busy machine: it still runs, or is not read */
-		CHECK(has_remark("a stand-in replays records of devices: no device ran"));
-		CHECK_INT(seen.remarks, 1);
-	}
+	plain_by("REPLAY_VERSION=28");
+	plain_by("REPLAY_VERSION=130001");
+	plain_by("REPLAY_VERSION=130500");
 	CHECK_INT(job("gpu_host", "8 1 4 pause", ""), 0);
 	CHECK(seen.device[PP_DEVICE_KERNEL] >= 96 && !seen.bad_number);
 	CHECK_INT(job("gpu_host", "8 1 1 late,pause", ""), 0);
 	CHECK(seen.device[PP_DEVICE_KERNEL] >= 12 && !seen.bad_number);
+	/* CUPTI comes on before the first step, and so slowly that recording is off and on again, or off when it names the devices:
+	 * the window has all, and the devices are not lost. */
+	for (int i = 0; i < 2; i++) {
+		CHECK_INT(job("gpu_host", "60 1 1 early,pause",
+		              i ? "PODPROF_STEPS=20:50 REPLAY_SLOW=cuptiActivityEnableAndDump=200"
+		                : "PODPROF_STEPS=2:50 REPLAY_SLOW=cuptiActivityEnableAndDump=300"),
+		          0);
+		CHECK_INT(seen.dropped, 0);
+		CHECK(seen.infos >= 2 && seen.device[PP_DEVICE_KERNEL] >= 12);
+	}
 }
 
 TEST(no_device)
 {
+	char crash[1024] = "REPLAY_DEVICES=0 'REPLAY_CRASH=";
+
+	/* Nothing of CUPTI is called where there is no device: some releases crash then. */
+	for (int i = 0; i < FUNCTIONS; i++)
+		snprintf(crash + strlen(crash), sizeof(crash) - strlen(crash), "%s=1%s", functions[i],
+		         i + 1 < FUNCTIONS ? ";" : "'");
+	CHECK_INT(job("gpu_host", "8 1 1 none,pause", crash), 0);
+	CHECK_INT(all() + (uint64_t)seen.remarks, 0);
+	CHECK_INT(job("gpu_host", "8 1 1 none,pause", strstr(crash, "'")), 128 + SIGSEGV); /* they do crash */
 	CHECK_INT(job("gpu_host", "8 1 1 none", "REPLAY_DEVICES=0"), 0);
 	CHECK_INT(all() + (uint64_t)seen.remarks, 0);
 	CHECK_INT(job("gpu_host", "8 1 1 pause", "PODPROF_CUPTI=off"), 0);
@@ -281,31 +325,19 @@ TEST(other_users)
 /* Each function of CUPTI fails, by every result. */
 TEST(every_error)
 {
-	static const char *const functions[] = {"cuptiGetVersion",
-	                                        "cuptiGetTimestamp",
-	                                        "cuptiSubscribe_v2",
-	                                        "cuptiUnsubscribe",
-	                                        "cuptiSetThreadIdType",
-	                                        "cuptiActivityRegisterCallbacks",
-	                                        "cuptiActivityEnable",
-	                                        "cuptiActivityDisable",
-	                                        "cuptiActivityEnableAndDump",
-	                                        "cuptiActivityEnableRuntimeApi",
-	                                        "cuptiActivityEnableDriverApi",
-	                                        "cuptiActivityEnableAllSyncRecords",
-	                                        "cuptiActivityFlushAll",
-	                                        "cuptiActivityGetNextRecord",
-	                                        "cuptiActivityGetNumDroppedRecords"};
 	const char *is_long = getenv("PODPROF_LONG");
-	int step = is_long && *is_long ? 1 : 13;
+	static const int common[] = {PP_CUPTI_NOT_INITIALIZED, PP_CUPTI_PRIVILEGES, PP_CUPTI_SUBSCRIBERS, PP_CUPTI_UNKNOWN};
 	char more[128];
 
-	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
-		for (int result = 1; result <= 47; result += step) {
-			snprintf(more, sizeof(more), "'REPLAY_FAIL=%s=%d'", functions[i], result == 47 ? PP_CUPTI_UNKNOWN : result);
+	for (int i = 0; i < FUNCTIONS; i++)
+		for (int k = 0; k < (is_long && *is_long ? RESULTS : 4); k++) {
+			int result = is_long && *is_long ? k + 1 : common[k];
+
+			snprintf(more, sizeof(more), "'REPLAY_FAIL=%s=%d'", functions[i],
+			         result == RESULTS ? PP_CUPTI_UNKNOWN : result);
 			CHECK_INT(job("gpu_host", "7 1 1 pause", more), 0);
-			for (int k = 0; k < seen.remarks; k++)
-				CHECK(strlen(seen.remark[k]) < 160);
+			for (int m = 0; m < seen.remarks; m++)
+				CHECK(strlen(seen.remark[m]) < 160);
 			CHECK_INT(seen.bad_number, 0);
 		}
 }
@@ -358,11 +390,104 @@ TEST(many)
 	unlink(path);
 }
 
+/* The size of the kind's record by NVIDIA's iterator: the distance of two of them. 0: it knows no such kind. */
+static size_t real_size(int (*next)(uint8_t *, size_t, void **), uint32_t kind)
+{
+	static uint64_t buffer[1024];
+	uint8_t *at = (uint8_t *)buffer;
+	void *record = NULL;
+
+	for (size_t i = 0; i < sizeof(buffer) / sizeof(buffer[0]); i++)
+		memcpy(&buffer[i], &kind, sizeof(kind)); /* a record may begin anywhere */
+	if (next(at, sizeof(buffer), &record) || record != at || next(at, sizeof(buffer), &record))
+		return 0;
+	return (size_t)((uint8_t *)record - at);
+}
+
+static void sizes_are(const char *path, uint32_t version)
+{
+	static const struct {
+		uint32_t kind;
+		size_t view; /* podprof's struct of it */
+	} kinds[] = {{PP_CUPTI_MEMCPY, sizeof(struct pp_cupti_memcpy)}, {PP_CUPTI_MEMCPY2, sizeof(struct pp_cupti_memcpy2)},
+	             {PP_CUPTI_MEMSET, sizeof(struct pp_cupti_memset)}, {PP_CUPTI_DRIVER, sizeof(struct pp_cupti_call)},
+	             {PP_CUPTI_RUNTIME, sizeof(struct pp_cupti_call)},  {PP_CUPTI_DEVICE, sizeof(struct pp_cupti_device)},
+	             {PP_CUPTI_KERNEL, sizeof(struct pp_cupti_kernel)}, {PP_CUPTI_OVERHEAD, sizeof(struct pp_cupti_overhead)},
+	             {PP_CUPTI_SYNC, sizeof(struct pp_cupti_sync)},     {PP_CUPTI_MEMORY2, sizeof(struct pp_cupti_memory)},
+	             {PP_CUPTI_JIT, sizeof(struct pp_cupti_jit)},       {REPLAY_UNKNOWN, 0}};
+	void *cupti = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+	int (*next)(uint8_t *, size_t, void **) = NULL;
+
+	if (cupti)
+		*(void **)&next = dlsym(cupti, "cuptiActivityGetNextRecord");
+	CHECK(next != NULL);
+	for (size_t i = 0; next && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		size_t real = real_size(next, kinds[i].kind);
+
+		CHECK_INT(real, replay_size(kinds[i].kind, version));
+		CHECK(real >= kinds[i].view);
+	}
+}
+
+/* Its iterator walks the stand-in's buffers: podprof reads the same records as with the stand-in's own. */
+static void walked_by(const char *path, uint32_t version)
+{
+	char more[1200];
+
+	sizes_are(path, version);
+	snprintf(more, sizeof(more), "REPLAY_VERSION=%u REPLAY_NEXT=%s", version, path);
+	plain_by(more);
+	snprintf(more, sizeof(more), "REPLAY_VERSION=%u REPLAY_NEXT=%s REPLAY_FAULT=unknown", version, path);
+	CHECK_INT(job("gpu_host", "8 1 1 pause", more), 0);
+	CHECK(seen.unknown >= 40 && all() >= 40 && !seen.untimed);
+	snprintf(more, sizeof(more), "REPLAY_VERSION=%u REPLAY_NEXT=%s REPLAY_FAULT=truncated", version, path);
+	CHECK_INT(job("gpu_host", "8 1 1 pause", more), 0);
+	CHECK(all() >= 20);
+}
+
+/* The library itself without a device, where it may crash: the program is linked with it, or podprof is told to take it. */
+static void harmless(const char *path)
+{
+	char more[2200];
+
+	snprintf(more, sizeof(more), "LD_LIBRARY_PATH=%.*s PODPROF_CUPTI=%s", (int)(strrchr(path, '/') - path), path, path);
+	CHECK_INT(job("gpu_host", "8 1 1 none,pause", more), 0);
+	CHECK_INT(all() + (uint64_t)seen.remarks, 0);
+	if (strstr(path, "libcupti.so.13")) { /* the one of gpu_host_linked */
+		CHECK_INT(job("gpu_host_linked", "8 1 1 none,pause", more), 0);
+		CHECK_INT(all() + (uint64_t)seen.remarks, 0);
+	}
+	/* with a driver that has no device, then one that has nothing of what CUPTI needs */
+	snprintf(more, sizeof(more), "REPLAY_DEVICES=0 PODPROF_CUPTI=%s", path);
+	CHECK_INT(job("gpu_host", "8 1 1 none,pause", more), 0);
+	CHECK_INT(all() + (uint64_t)seen.remarks, 0);
+	snprintf(more, sizeof(more), "PODPROF_CUPTI=%s", path);
+	CHECK_INT(job("gpu_host", "8 1 1 pause", more), 0);
+	CHECK(!all() && has_remark("devices are not recorded: the driver"));
+}
+
+/* NVIDIA's own libraries. From CUDA 13.3 on their iterators do not work without a driver. */
+TEST(real)
+{
+	char twelve[512], before[512], newest[512];
+
+	snprintf(twelve, sizeof(twelve), "%s/cuda_cupti/lib/libcupti.so.12", wheels);
+	snprintf(newest, sizeof(newest), "%s/cu13/lib/libcupti.so.13", wheels);
+	snprintf(before, sizeof(before), "%s/cu13/lib/libcupti.so.13", wheels_before);
+	if (access(twelve, R_OK) || access(before, R_OK) || access(newest, R_OK))
+		exit(77);
+	walked_by(twelve, 28);
+	walked_by(before, 130101);
+	harmless(twelve);
+	harmless(before);
+	harmless(newest);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
-} parts[] = {{"plain", plain}, {"no_device", no_device},    {"faults", faults}, {"other_users", other_users},
-             {"many", many},   {"every_error", every_error}};
+} parts[] = {{"plain", plain}, {"no_device", no_device},     {"faults", faults}, {"other_users", other_users},
+             {"many", many},   {"every_error", every_error}, {"real", real}};
 
 int main(int argc, char **argv)
 {
@@ -371,6 +496,8 @@ int main(int argc, char **argv)
 	library = argv[1];
 	directory = argv[2];
 	fixture = argv[3];
+	wheels = argc > 6 ? argv[5] : "";
+	wheels_before = argc > 6 ? argv[6] : "";
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (!strcmp(argv[4], parts[i].name))
 			parts[i].run();

@@ -1,6 +1,7 @@
 /* A training program on the stand-in of CUDA: STEPS steps; in each, THREADS threads run all rows of the fixture TIMES times inside
  * ranges. Then what the words ask for: "fork" forks a child that goes on and ends; "steal" registers other buffer callbacks with
- * CUPTI in step 3, as PyTorch's profiler does; "late" initialises CUDA in step 2; "pause" waits 20 ms in each step. */
+ * CUPTI in step 3, as PyTorch's profiler does; "late" initialises CUDA in step 2; "pause" waits 20 ms in each step; "early" opens
+ * a range and waits before the first step. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -114,6 +115,11 @@ int main(int argc, char **argv)
 	times = number(argc, argv, 2, 1);
 	if (!strstr(words, "late") && up() && !strstr(words, "none"))
 		return 2;
+	if (strstr(words, "early")) {
+		podprof_range_push("set up");
+		nanosleep(&nap, NULL);
+		podprof_range_pop();
+	}
 	for (int step = 0; step < steps; step++) {
 		podprof_step_begin(step);
 		if (strstr(words, "late") && step == 2 && up())

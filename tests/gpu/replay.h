@@ -11,6 +11,7 @@
  * The host program calls each row; the record begins DELAY_NS after the call, so that times belong to the run. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum replay_kind { REPLAY_DEVICE, REPLAY_KERNEL, REPLAY_COPY, REPLAY_PEER, REPLAY_SET, REPLAY_ALLOC, REPLAY_FREE, REPLAY_SYNC };
@@ -45,3 +46,7 @@ typedef void (*replay_run)(int row);
 int replay_asked(const char *variable, const char *function);
 /* Each function of the stand-ins begins so: REPLAY_SLOW, REPLAY_CRASH; returns the result of REPLAY_FAIL, 0: it may go on. */
 int replay_enters(const char *function);
+enum { REPLAY_UNKNOWN = 40 }; /* NVLINK, a kind that podprof does not know */
+
+/* Bytes of a record of CUPTI's kind; 0: the stand-in has none. */
+size_t replay_size(uint32_t kind, uint32_t version);

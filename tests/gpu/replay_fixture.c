@@ -1,10 +1,12 @@
 /* Reads a fixture. Called by both stand-ins and gpu_host. */
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "core/source/cupti/cupti_abi.h"
 #include "tests/gpu/replay.h"
 
 static int read_kernel(const char *text, struct replay_row *r)
@@ -101,10 +103,48 @@ int replay_enters(const char *function)
 {
 	int ms = replay_asked("REPLAY_SLOW", function);
 	struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+	sigset_t crash;
 
 	if (ms)
 		nanosleep(&t, NULL);
-	if (replay_asked("REPLAY_CRASH", function))
+	if (replay_asked("REPLAY_CRASH", function)) {
+		sigemptyset(&crash);
+		sigaddset(&crash, SIGSEGV);
+		pthread_sigmask(SIG_UNBLOCK, &crash, NULL); /* podprof's thread blocks all */
 		raise(SIGSEGV);
+	}
 	return replay_asked("REPLAY_FAIL", function);
+}
+
+/* unit.gpu.cupti_real holds it to NVIDIA's cuptiActivityGetNextRecord(). */
+size_t replay_size(uint32_t kind, uint32_t version)
+{
+	int new = version >= 130500, old = version < 130000;
+
+	switch (kind) {
+	case PP_CUPTI_KERNEL:
+		return new ? 248 : old ? 208 : version >= 130100 ? 224 : 216;
+	case PP_CUPTI_MEMCPY:
+		return new ? 112 : 96;
+	case PP_CUPTI_MEMCPY2:
+		return 96;
+	case PP_CUPTI_MEMSET:
+		return new ? 104 : 88;
+	case PP_CUPTI_DRIVER:
+	case PP_CUPTI_RUNTIME:
+		return 40;
+	case PP_CUPTI_DEVICE:
+		return new ? 192 : 184;
+	case PP_CUPTI_SYNC:
+	case PP_CUPTI_OVERHEAD:
+		return 56;
+	case PP_CUPTI_MEMORY2:
+		return 128;
+	case PP_CUPTI_JIT:
+		return 72;
+	case REPLAY_UNKNOWN:
+		return new ? 88 : 136;
+	default:
+		return 0;
+	}
 }
