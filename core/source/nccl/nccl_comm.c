@@ -169,6 +169,16 @@ void pp_nccl_comm_free(struct pp_nccl_comm *c)
 	atomic_store(&c->state, 0);
 }
 
+uint32_t pp_nccl_comm_number(const struct pp_nccl_comm *c)
+{
+	return (uint32_t)(c - comms);
+}
+
+struct pp_nccl_comm *pp_nccl_comm_at(uint32_t number)
+{
+	return &comms[number % PP_NCCL_COMMS];
+}
+
 static void put(const struct pp_nccl_comm *c, enum pp_comm_text what, const void *text, uint32_t length)
 {
 	struct pp_record r = {.tick = pp_tick_now(), .kind = PP_RECORD_COMM, .length = length};
@@ -187,6 +197,7 @@ void pp_nccl_comm_report(struct pp_nccl_comm *c)
 
 	if (atomic_load_explicit(&c->reported, memory_order_relaxed) == on || !on || atomic_exchange(&c->reported, on) == on)
 		return;
+	c->launch = c->launched = 0; /* of a window before */
 	put(c, PP_COMM_RANK, &c->rank, sizeof(c->rank));
 	put(c, PP_COMM_NAME, c->name, c->length);
 }

@@ -30,6 +30,9 @@ struct pp_nccl_comm *pp_nccl_comm_new(uint32_t version, int *mask);
 /* hash: equal on all of its ranks. name may be NULL. */
 void pp_nccl_comm_describe(struct pp_nccl_comm *c, uint64_t hash, const char *name, int ranks, int rank);
 void pp_nccl_comm_free(struct pp_nccl_comm *c);
+/* Its place among PP_NCCL_COMMS, and back; of another number too, some communicator. */
+uint32_t pp_nccl_comm_number(const struct pp_nccl_comm *c);
+struct pp_nccl_comm *pp_nccl_comm_at(uint32_t number);
 /* The id that the ranks' records have for NCCL's hash. */
 uint64_t pp_nccl_comm_id(uint64_t hash);
 /* Writes its COMM records, once while recording is on. */

@@ -2,19 +2,21 @@
  *
  * A handle that NCCL gets is no pointer: it is a tag, the generation and the number of a slot. NCCL stops events twice, stops those
  * of a window long gone, and hands their handles out as parents; such a handle finds no slot and does nothing. Slots are taken in a
- * circle, so one is used again after SLOTS later events. */
+ * circle, by each thread BLOCK at a time, so one is used again after at least SLOTS / 2 later events. */
 #include "core/source/nccl/nccl_event.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "core/source/emit.h"
 #include "core/source/mpi_call.h"
 #include "core/source/nccl/nccl_chain.h"
 
-enum { SLOTS = 1 << 14, CAPTURED_BIT = 47, CHANNEL_BIT = 46, GENERATION_BITS = 30 };
+enum { SLOTS = 1 << 14, BLOCK = 16, CAPTURED_BIT = 47, CHANNEL_BIT = 46, LAUNCH_BIT = 45, GENERATION_BITS = 30 };
 #define TAG UINT64_C(0x5050)
 #define IS_CAPTURED (UINT64_C(1) << CAPTURED_BIT)
 #define IS_CHANNEL (UINT64_C(1) << CHANNEL_BIT) /* a channel of the operation in the slot */
+#define IS_LAUNCH (UINT64_C(1) << LAUNCH_BIT)   /* a launch has no slot: the rest is its communicator, see launch_handle() */
 
 enum slot_state { OPEN, HELD /* its group's end is its own */, DONE };
 
@@ -38,8 +40,8 @@ struct slot {
 } __attribute__((aligned(64)));
 
 static struct slot slots[SLOTS];
-static _Atomic uint64_t slots_taken;
-static _Atomic uint32_t operations;
+static _Atomic uint64_t slots_taken; /* a multiple of BLOCK */
+static _Thread_local uint64_t next_number __attribute__((tls_model("initial-exec")));
 static pid_t own_pid;
 
 void pp_nccl_event_start(pid_t pid)
@@ -58,12 +60,25 @@ static struct slot *find(uint64_t handle)
 	return atomic_load_explicit(&s->handle, memory_order_acquire) == handle ? s : NULL;
 }
 
+/* Of this thread's block. One that it began long ago may be in use again by another thread. */
+static uint64_t take_number(void)
+{
+	uint64_t n = next_number;
+
+	if (n % BLOCK == 0 || atomic_load_explicit(&slots_taken, memory_order_relaxed) - n > SLOTS / 2)
+		n = atomic_fetch_add_explicit(&slots_taken, BLOCK, memory_order_relaxed);
+	next_number = n + 1;
+	return n;
+}
+
 static struct slot *take(const struct pp_nccl_seen *e, struct pp_nccl_comm *c, uint64_t *ret_handle)
 {
-	uint64_t n = atomic_fetch_add_explicit(&slots_taken, 1, memory_order_relaxed), had;
+	uint64_t n = take_number(), had;
 	struct slot *s = &slots[n % SLOTS];
 
-	had = atomic_exchange_explicit(&s->handle, 0, memory_order_acquire);
+	had = atomic_load_explicit(&s->handle, memory_order_relaxed);
+	atomic_store_explicit(&s->handle, 0, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release); /* before the stores that follow */
 	if (had && s->channels && atomic_load_explicit(&s->reported, memory_order_relaxed) < s->channels)
 		pp_ring_lose(PP_LOSS_DEVICE_UNTIMED);
 	if (had && atomic_load_explicit(&s->state, memory_order_relaxed) == HELD)
@@ -74,7 +89,7 @@ static struct slot *take(const struct pp_nccl_seen *e, struct pp_nccl_comm *c, u
 	s->next = NULL;
 	s->next_handle = NULL;
 	s->type = e->type;
-	s->operation = 0;
+	s->operation = ((uint32_t)n & 0x3fffffff) + 1;
 	s->of = 0;
 	s->flags = s->channels = s->is_implicit = s->is_stopped = 0;
 	atomic_store_explicit(&s->state, OPEN, memory_order_relaxed);
@@ -108,10 +123,10 @@ static uint8_t how_of(const char *algorithm, const char *protocol)
 	uint8_t how = 0;
 
 #define PP_NCCL_ALGORITHM(value, name)                                                                                             \
-	if (algorithm && !strcmp(algorithm, name))                                                                                 \
+	if (algorithm && *algorithm == *(name) && !strcmp(algorithm, name))                                                        \
 		how |= (value) << 4;
 #define PP_NCCL_PROTOCOL(value, name)                                                                                              \
-	if (protocol && !strcmp(protocol, name))                                                                                   \
+	if (protocol && *protocol == *(name) && !strcmp(protocol, name))                                                           \
 		how |= (value);
 #include "core/source/nccl_how.def"
 #undef PP_NCCL_ALGORITHM
@@ -166,7 +181,6 @@ static void fill_operation(struct slot *s, const struct pp_nccl_comm *c, const s
 	}
 	s->peer = is_rooted ? e->peer : -1;
 	s->flags = is_rooted && is_root ? PP_NCCL_IS_ROOT : 0;
-	s->operation = (atomic_fetch_add_explicit(&operations, 1, memory_order_relaxed) & 0x3fffffff) + 1;
 }
 
 /* The rank's number of an operation in its communicator: NCCL counts each kind by itself, also outside windows. */
@@ -177,60 +191,68 @@ static uint32_t sequence_of(const struct slot *s, const struct pp_nccl_seen *e)
 
 /* ---- records ---- */
 
-static void emit(struct pp_record *r)
+/* Filled where it stands in the ring; `own` where the short way is closed. */
+static struct pp_record *begin_record(struct pp_record *own, pp_tick tick, enum pp_record_kind kind)
 {
-	struct pp_thread_ring *t = pp_thread_self;
-	struct pp_record *to = pp_ring_take_late(&t->cursor, &pp_wiped.recording);
+	struct pp_record *r = pp_ring_take_late(&pp_thread_self->cursor, &pp_wiped.recording);
 
-	if (!to) {
-		pp_ring_put(r, NULL, 0);
-		return;
-	}
-	*to = *r;
-	pp_ring_commit(&t->cursor);
+	if (!r)
+		r = own;
+	memset(r, 0, sizeof(*r));
+	r->tick = tick;
+	r->kind = (uint16_t)kind;
+	return r;
+}
+
+static void end_record(const struct pp_record *r, const struct pp_record *own)
+{
+	if (r == own)
+		pp_ring_put(own, NULL, 0);
+	else
+		pp_ring_commit(&pp_thread_self->cursor);
 }
 
 static void emit_call(const struct slot *s, pp_tick begin, pp_tick end)
 {
-	struct pp_record r = {.tick = begin, .kind = PP_RECORD_NCCL};
+	struct pp_record own, *r = begin_record(&own, begin, PP_RECORD_NCCL);
 
-	r.nccl = (struct pp_record_nccl){.end = end,
-	                                 .comm = s->comm->id,
-	                                 .sent = s->sent,
-	                                 .received = s->received,
-	                                 .peer = s->peer,
-	                                 .operation = s->operation,
-	                                 .call = s->call,
-	                                 .flags = s->flags};
-	emit(&r);
+	r->nccl.end = end;
+	r->nccl.comm = s->comm->id;
+	r->nccl.sent = s->sent;
+	r->nccl.received = s->received;
+	r->nccl.peer = s->peer;
+	r->nccl.operation = s->operation;
+	r->nccl.call = s->call;
+	r->nccl.flags = s->flags;
+	end_record(r, &own);
 }
 
 static void emit_task(const struct slot *s, const struct pp_nccl_comm *c, const struct pp_nccl_seen *e, int is_numbered)
 {
-	struct pp_record r = {.tick = pp_tick_now(), .kind = PP_RECORD_NCCL_TASK};
+	struct pp_record own, *r = begin_record(&own, s->begin, PP_RECORD_NCCL_TASK);
 
-	r.nccl_task = (struct pp_record_nccl_task){.launch = c->launch,
-	                                           .launched = c->launched,
-	                                           .operation = s->operation,
-	                                           .sequence = is_numbered ? sequence_of(s, e) : 0,
-	                                           .peer = e->type == PP_NCCL_P2P ? e->peer : -1,
-	                                           .channels = e->channels,
-	                                           .warps = e->warps,
-	                                           .how = how_of(e->algorithm, e->protocol),
-	                                           .flags = is_numbered ? PP_NCCL_NUMBERED : 0};
-	emit(&r);
+	r->nccl_task.launch = c->launch;
+	r->nccl_task.launched = c->launched;
+	r->nccl_task.operation = s->operation;
+	r->nccl_task.sequence = is_numbered ? sequence_of(s, e) : 0;
+	r->nccl_task.peer = e->type == PP_NCCL_P2P ? e->peer : -1;
+	r->nccl_task.channels = e->channels;
+	r->nccl_task.warps = e->warps;
+	r->nccl_task.how = how_of(e->algorithm, e->protocol);
+	r->nccl_task.flags = is_numbered ? PP_NCCL_NUMBERED : 0;
+	end_record(r, &own);
 }
 
 static void emit_done(const struct slot *s, uint32_t channels)
 {
-	struct pp_record r = {.tick = pp_tick_now(), .kind = PP_RECORD_NCCL_DONE};
+	struct pp_record own, *r = begin_record(&own, pp_tick_now(), PP_RECORD_NCCL_DONE);
 	uint64_t begin = atomic_load_explicit(&s->device_begin, memory_order_relaxed);
 
-	r.nccl_done = (struct pp_record_nccl_done){.device_begin = begin == UINT64_MAX ? 0 : begin,
-	                                           .device_end = atomic_load_explicit(&s->device_end, memory_order_relaxed),
-	                                           .operation = s->operation,
-	                                           .channels = channels};
-	emit(&r);
+	r->nccl_done.device_begin = begin == UINT64_MAX ? 0 : begin;
+	r->nccl_done.device_end = atomic_load_explicit(&s->device_end, memory_order_relaxed);
+	r->nccl_done.operation = s->operation;
+	r->nccl_done.channels = channels;
+	end_record(r, &own);
 }
 
 /* ---- events ---- */
@@ -241,7 +263,6 @@ static uint64_t start_call(struct pp_nccl_comm *c, const struct pp_nccl_seen *e)
 	uint64_t handle;
 	struct slot *s = take(e, c, &handle), *group = find((uint64_t)(uintptr_t)e->parent);
 
-	s->begin = pp_tick_now();
 	fill_operation(s, c, e);
 	if (e->is_captured)
 		s->flags |= PP_NCCL_CAPTURED;
@@ -249,10 +270,11 @@ static uint64_t start_call(struct pp_nccl_comm *c, const struct pp_nccl_seen *e)
 		s->of = atomic_load_explicit(&group->handle, memory_order_relaxed);
 		if (group->is_implicit) {
 			group->of = handle;
-			s->begin = group->begin;
 			atomic_store_explicit(&s->state, HELD, memory_order_relaxed);
 		}
 	}
+	if (atomic_load_explicit(&s->state, memory_order_relaxed) != HELD)
+		s->begin = pp_tick_now();
 	atomic_store_explicit(&s->handle, handle, memory_order_release);
 	return handle;
 }
@@ -279,11 +301,14 @@ static uint64_t start_work(struct pp_nccl_comm *c, const struct pp_nccl_seen *e)
 	if (call && is_graph && is_first(call))
 		return 0; /* captured, not run */
 	s = take(e, c, &handle);
-	s->begin = pp_tick_now();
-	fill_operation(s, c, e);
+	/* The launch of its plan has just ended; a graph's is that of when it was captured. */
+	s->begin = call && !is_graph && c->launched ? c->launched : pp_tick_now();
 	if (call && !is_graph) {
 		s->operation = call->operation;
+		s->call = call->call;
 		atomic_store_explicit(&s->state, DONE, memory_order_relaxed);
+	} else {
+		fill_operation(s, c, e);
 	}
 	if (is_graph)
 		s->flags |= PP_NCCL_REPLAYED;
@@ -296,38 +321,41 @@ static uint64_t start_work(struct pp_nccl_comm *c, const struct pp_nccl_seen *e)
 	return handle;
 }
 
-static uint64_t start_other(struct pp_nccl_comm *c, const struct pp_nccl_seen *e)
+static uint64_t start_group(struct pp_nccl_comm *c, const struct pp_nccl_seen *e)
 {
 	uint64_t handle;
 	struct slot *s = take(e, c, &handle);
 
 	s->begin = pp_tick_now();
-	s->is_implicit = e->type == PP_NCCL_GROUP_API && e->depth == 1;
-	if (e->type == PP_NCCL_KERNEL_LAUNCH) {
-		c->launch = s->begin;
-		c->launched = 0;
-	}
+	s->is_implicit = e->is_single;
 	atomic_store_explicit(&s->handle, handle, memory_order_release);
 	return handle;
 }
 
-static void least(_Atomic uint64_t *to, uint64_t value)
-{
-	uint64_t had = atomic_load_explicit(to, memory_order_relaxed);
+_Static_assert(PP_NCCL_COMMS <= 1 << 10, "a handle has 10 bits for the number of a communicator");
 
-	while (value < had && !atomic_compare_exchange_weak_explicit(to, &had, value, memory_order_relaxed, memory_order_relaxed))
-		;
+static uint64_t launch_handle(const struct pp_nccl_comm *c)
+{
+	return TAG << 48 | IS_LAUNCH | (c->id & UINT32_MAX) << 10 | pp_nccl_comm_number(c);
 }
 
-static void most(_Atomic uint64_t *to, uint64_t value)
+static uint64_t start_launch(struct pp_nccl_comm *c)
 {
-	uint64_t had = atomic_load_explicit(to, memory_order_relaxed);
-
-	while (value > had && !atomic_compare_exchange_weak_explicit(to, &had, value, memory_order_relaxed, memory_order_relaxed))
-		;
+	c->launch = pp_tick_now();
+	c->launched = 0;
+	return launch_handle(c);
 }
 
-/* A channel of an operation begins on the device: its handle is the operation's, with a bit. */
+static void stop_launch(uint64_t handle)
+{
+	struct pp_nccl_comm *c = pp_nccl_comm_at((uint32_t)handle);
+
+	if (handle == launch_handle(c)) /* else it is of a communicator that is gone */
+		c->launched = pp_tick_now();
+}
+
+/* A channel of an operation begins on the device: its handle is the operation's, with a bit. NCCL's thread of the communicator
+ * reports all channels of an operation; no other thread writes these values. */
 static uint64_t start_channel(const struct pp_nccl_seen *e)
 {
 	uint64_t parent = (uint64_t)(uintptr_t)e->parent;
@@ -335,15 +363,16 @@ static uint64_t start_channel(const struct pp_nccl_seen *e)
 
 	if (!s || !s->channels || (s->type & (PP_NCCL_COLL | PP_NCCL_P2P)) == 0)
 		return 0;
-	if (e->timer)
-		least(&s->device_begin, e->timer);
+	if (e->timer && e->timer < atomic_load_explicit(&s->device_begin, memory_order_relaxed))
+		atomic_store_explicit(&s->device_begin, e->timer, memory_order_relaxed);
 	return parent | IS_CHANNEL;
 }
 
 static void stop_channel(struct slot *s, uint32_t version)
 {
-	uint32_t reported = atomic_fetch_add_explicit(&s->reported, 1, memory_order_acq_rel) + 1;
+	uint32_t reported = atomic_load_explicit(&s->reported, memory_order_relaxed) + 1;
 
+	atomic_store_explicit(&s->reported, reported, memory_order_relaxed);
 	/* Version 3 says how many channels there may be: each end is reported, the last one counts. */
 	if (reported == s->channels || (version < 4 && reported < s->channels))
 		emit_done(s, reported);
@@ -361,8 +390,9 @@ static uint64_t start_ours(struct pp_nccl_comm *c, const struct pp_nccl_seen *e)
 		pp_nccl_comm_report(c);
 		return start_work(c, e);
 	case PP_NCCL_GROUP_API:
+		return start_group(c, e);
 	case PP_NCCL_KERNEL_LAUNCH:
-		return start_other(c, e);
+		return start_launch(c);
 	case PP_NCCL_KERNEL_CHANNEL:
 		return start_channel(e);
 	default:
@@ -384,12 +414,14 @@ static void stop_ours(struct slot *s)
 		atomic_store_explicit(&s->state, DONE, memory_order_relaxed);
 		emit_call(s, s->begin, pp_tick_now());
 		return;
-	case PP_NCCL_GROUP_API:
-		if (atomic_exchange_explicit(&s->state, DONE, memory_order_relaxed) == DONE)
+	case PP_NCCL_GROUP_API: /* by the thread that began it: NCCL keeps the handle in a variable of the thread */
+		if (atomic_load_explicit(&s->state, memory_order_relaxed) == DONE)
 			return;
+		atomic_store_explicit(&s->state, DONE, memory_order_relaxed);
 		call = find(s->of);
-		if (!call || atomic_exchange_explicit(&call->state, DONE, memory_order_relaxed) != HELD)
+		if (!call || atomic_load_explicit(&call->state, memory_order_relaxed) != HELD)
 			return;
+		atomic_store_explicit(&call->state, DONE, memory_order_relaxed);
 		emit_call(call, s->begin, pp_tick_now());
 		return;
 	case PP_NCCL_KERNEL_LAUNCH:
@@ -444,7 +476,7 @@ static void *their_handle(void *handle)
 static void *start_theirs(const struct pp_nccl_comm *c, const struct pp_nccl_seen *e)
 {
 	void *handle = NULL, *ours[2] = {NULL, NULL};
-	int is_foreign = e->type == PP_NCCL_PROXY_OP && e->pid != own_pid;
+	int is_foreign = e->type == PP_NCCL_PROXY_OP && e->pid != own_pid, saved = errno;
 
 	for (int i = 0; i < 2 && !is_foreign; i++)
 		if (e->handles[i]) {
@@ -456,7 +488,35 @@ static void *start_theirs(const struct pp_nccl_comm *c, const struct pp_nccl_see
 	for (int i = 0; i < 2 && !is_foreign; i++)
 		if (e->handles[i])
 			*e->handles[i] = ours[i];
+	errno = saved;
 	return handle;
+}
+
+/* `plugin` may be NULL. */
+static void stop_theirs(const struct pp_nccl_plugin *plugin, void *handle)
+{
+	int saved = errno;
+
+	if (plugin && handle)
+		plugin->stop(handle);
+	errno = saved;
+}
+
+static void state_theirs(const struct pp_nccl_plugin *plugin, void *handle, int state, void *arguments)
+{
+	int saved = errno;
+
+	if (plugin && handle)
+		plugin->state(handle, state, arguments);
+	errno = saved;
+}
+
+/* Of the version's chained plug-in, for its handles that are not ours. */
+static const struct pp_nccl_plugin *chained(uint32_t version)
+{
+	const struct pp_nccl_next *next = pp_nccl_chain(version);
+
+	return next ? next->plugin : NULL;
 }
 
 void pp_nccl_start(struct pp_nccl_comm *c, void **ret_handle, const struct pp_nccl_seen *e)
@@ -471,7 +531,7 @@ void pp_nccl_start(struct pp_nccl_comm *c, void **ret_handle, const struct pp_nc
 		return;
 	}
 	handle = start_ours(c, e);
-	if (theirs && (!handle || e->type == PP_NCCL_KERNEL_CHANNEL)) {
+	if (theirs && (!handle || e->type == PP_NCCL_KERNEL_CHANNEL || e->type == PP_NCCL_KERNEL_LAUNCH)) {
 		s = take(e, c, &handle);
 		s->of = e->type == PP_NCCL_KERNEL_CHANNEL ? (uint64_t)(uintptr_t)e->parent : 0;
 		atomic_store_explicit(&s->handle, handle, memory_order_release);
@@ -487,13 +547,15 @@ void pp_nccl_start(struct pp_nccl_comm *c, void **ret_handle, const struct pp_nc
 void pp_nccl_stop(uint32_t version, void *handle)
 {
 	const uint64_t number = (uint64_t)(uintptr_t)handle;
-	const struct pp_nccl_next *next;
 	struct slot *s, *of;
 
 	if (number >> 48 != TAG) {
-		next = handle ? pp_nccl_chain(version) : NULL;
-		if (next && next->plugin)
-			next->plugin->stop(handle);
+		if (handle)
+			stop_theirs(chained(version), handle);
+		return;
+	}
+	if (number & IS_LAUNCH) {
+		stop_launch(number);
 		return;
 	}
 	s = find(number);
@@ -506,31 +568,30 @@ void pp_nccl_stop(uint32_t version, void *handle)
 	if (s->type == PP_NCCL_KERNEL_CHANNEL && (of = find(s->of)))
 		stop_channel(of, version);
 	stop_ours(s);
-	if (!s->next || !s->next_handle || s->is_stopped)
+	if (!s->next || s->is_stopped)
 		return;
 	s->is_stopped = 1;
-	s->next->stop(s->next_handle);
+	stop_theirs(s->next, s->next_handle);
 }
 
 void pp_nccl_state(uint32_t version, void *handle, int state, void *arguments)
 {
 	const uint64_t number = (uint64_t)(uintptr_t)handle;
 	const union pp_nccl_state *values = arguments;
-	const struct pp_nccl_next *next;
 	struct slot *s, *of;
 
 	if (number >> 48 != TAG) {
-		next = handle ? pp_nccl_chain(version) : NULL;
-		if (next && next->plugin)
-			next->plugin->state(handle, state, arguments);
+		if (handle)
+			state_theirs(chained(version), handle, state, arguments);
 		return;
 	}
 	s = find(number);
 	if (!s)
 		return;
 	of = number & IS_CHANNEL ? s : s->type == PP_NCCL_KERNEL_CHANNEL ? find(s->of) : NULL;
-	if (of && of->channels && state == PP_NCCL_KERNEL_CHANNEL_STOP && values && version > 3 && values->kernel_channel.timer)
-		most(&of->device_end, values->kernel_channel.timer);
-	if (!(number & IS_CHANNEL) && s->next && s->next_handle && !s->is_stopped)
-		s->next->state(s->next_handle, state, arguments);
+	if (of && of->channels && state == PP_NCCL_KERNEL_CHANNEL_STOP && values && version > 3 &&
+	    values->kernel_channel.timer > atomic_load_explicit(&of->device_end, memory_order_relaxed))
+		atomic_store_explicit(&of->device_end, values->kernel_channel.timer, memory_order_relaxed);
+	if (!(number & IS_CHANNEL) && s->next && !s->is_stopped)
+		state_theirs(s->next, s->next_handle, state, arguments);
 }

@@ -4,14 +4,18 @@
 
 #include "core/source/nccl/nccl_comm.h"
 
-struct pp_nccl_seen { /* an event of any version */
+struct pp_nccl_seen { /* an event of any version; 96 bytes, which compilers clear without a loop */
 	uint32_t type;
+	int peer; /* or root */
 	void *parent;
-	int rank, peer; /* peer: or root */
 	const char *function, *datatype, *algorithm, *protocol;
-	uint64_t count, sequence, timer;
+	uint64_t count;
+	union {
+		uint64_t sequence;
+		uint64_t timer; /* of a channel */
+	};
 	uint8_t channels, warps, is_captured;
-	int depth;
+	uint8_t is_single; /* group: of one call that is in no group of the application */
 	pid_t pid;
 	/* for the chained plug-in: the struct as NCCL has it, and where it has handles of ours */
 	void *event;

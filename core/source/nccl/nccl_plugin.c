@@ -108,19 +108,15 @@ static int finalize(void *context)
 	return 0;
 }
 
-/* Begins an event: without a communicator there is none. */
+/* Begins an event: without a communicator there is none. Keeps errno, as stop and state do: what changes it there, rings and the
+ * chained plug-in, puts it back. */
 static int start(void *context, void **handle, const struct pp_nccl_seen *e)
 {
-	int saved;
-
 	if (!handle)
 		return 0;
 	*handle = NULL;
-	if (!context)
-		return 0;
-	saved = errno;
-	pp_nccl_start(context, handle, e);
-	errno = saved;
+	if (context)
+		pp_nccl_start(context, handle, e);
 	return 0;
 }
 
@@ -134,12 +130,12 @@ static int start(void *context, void **handle, const struct pp_nccl_seen *e)
 static int start_v5(void *context, void **handle, void *event)
 {
 	struct pp_nccl_event *x = event;
-	struct pp_nccl_seen e = {.type = (uint32_t)x->type, .parent = x->parent, .rank = x->rank, .peer = -1, .event = event};
+	struct pp_nccl_seen e = {.type = (uint32_t)x->type, .parent = x->parent, .peer = -1, .event = event};
 
 	e.handles[0] = &x->parent;
 	switch (x->type) {
 	case PP_NCCL_GROUP_API:
-		e.depth = x->group_api.depth;
+		e.is_single = x->group_api.depth == 1;
 		break;
 	case PP_NCCL_COLL_API:
 		READ_CALL(x->coll_api);
@@ -172,7 +168,7 @@ static int start_v5(void *context, void **handle, void *event)
 static int start_v4(void *context, void **handle, void *event)
 {
 	struct pp_nccl_event_v4 *x = event;
-	struct pp_nccl_seen e = {.type = x->type, .parent = x->parent, .rank = x->rank, .peer = -1, .event = event};
+	struct pp_nccl_seen e = {.type = x->type, .parent = x->parent, .peer = -1, .event = event};
 
 	e.handles[0] = &x->parent;
 	switch (x->type) {
@@ -196,21 +192,28 @@ static int start_v4(void *context, void **handle, void *event)
 }
 
 /* Version 3 names the communicator with each operation. */
+static void describe_v3(struct pp_nccl_comm *c, uint64_t hash, const char *name, int rank)
+{
+	int saved = errno;
+
+	if (c && !c->id)
+		pp_nccl_comm_describe(c, hash, name, 0, rank);
+	errno = saved;
+}
+
 static int start_v3(void *context, void **handle, void *event)
 {
 	struct pp_nccl_event_v3 *x = event;
-	struct pp_nccl_seen e = {.type = x->type, .parent = x->parent, .rank = x->rank, .peer = -1, .event = event};
+	struct pp_nccl_seen e = {.type = x->type, .parent = x->parent, .peer = -1, .event = event};
 	struct pp_nccl_comm *c = context;
 
 	e.handles[0] = &x->parent;
 	if (x->type == PP_NCCL_COLL) {
 		READ_COLL(x->coll);
-		if (c && !c->id)
-			pp_nccl_comm_describe(c, x->coll.comm, x->coll.name, 0, x->rank);
+		describe_v3(c, x->coll.comm, x->coll.name, x->rank);
 	} else if (x->type == PP_NCCL_P2P) {
 		READ_P2P(x->p2p);
-		if (c && !c->id)
-			pp_nccl_comm_describe(c, x->p2p.comm, x->p2p.name, 0, x->rank);
+		describe_v3(c, x->p2p.comm, x->p2p.name, x->rank);
 	} else if (x->type == PP_NCCL_PROXY_OP) {
 		e.pid = x->proxy_op.pid;
 	}
@@ -221,18 +224,12 @@ static int start_v3(void *context, void **handle, void *event)
 #define PLUGIN(version, starts)                                                                                                    \
 	static int stop_v##version(void *handle)                                                                                   \
 	{                                                                                                                          \
-		int saved = errno;                                                                                                 \
-                                                                                                                                   \
 		pp_nccl_stop(version, handle);                                                                                     \
-		errno = saved;                                                                                                     \
 		return 0;                                                                                                          \
 	}                                                                                                                          \
 	static int state_v##version(void *handle, int state, void *arguments)                                                      \
 	{                                                                                                                          \
-		int saved = errno;                                                                                                 \
-                                                                                                                                   \
 		pp_nccl_state(version, handle, state, arguments);                                                                  \
-		errno = saved;                                                                                                     \
 		return 0;                                                                                                          \
 	}                                                                                                                          \
 	extern const struct pp_nccl_plugin ncclProfiler_v##version;                                                                \

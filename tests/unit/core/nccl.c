@@ -2,6 +2,7 @@
  * and reads its own ring as the keeper does. No library of NCCL, and no device. */
 #include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -206,12 +207,14 @@ static void use_nccl(void)
 	CHECK(plugin(7)->init && plugin(3)->init);
 	context = comm_new(five, 5, &mask);
 	CHECK_INT(mask, PP_NCCL_COLL | PP_NCCL_P2P | PP_NCCL_KERNEL_LAUNCH);
+	errno = ENOTTY; /* the application's */
 	pthread_create(&t, NULL, other_comm, NULL);
 	stale = collective(five, context, "AllReduce", "ncclFloat32", 0, -1);
 	collective(five, context, "AllReduce", "ncclInt64", 1, -1);
 	collective(five, context, "Broadcast", "ncclInt8", 0, ROOT);
 	send_in_group(five, context);
 	oddities(five, context, stale);
+	CHECK_INT(errno, ENOTTY);
 	pthread_join(t, NULL);
 	five->finalize(context);
 	CHECK_INT(mask, 0); /* NCCL may unload its library now */
