@@ -380,8 +380,8 @@ TEST(many)
 		CHECK_INT(seen.bad_number + seen.bad_time, 0);
 		/* CUPTI comes on in the first of five steps, and the flush at the end has a deadline. */
 		CHECK(sum + (uint64_t)2 * KERNELS / 4 >= 2 * KERNELS || has_remark("not all records of devices were read"));
-		CHECK(seen.device[PP_DEVICE_KERNEL] > 100);
-		CHECK(!is_unread || seen.ring_full);
+		/* A ring that nobody reads may be full before podprof's thread has its first buffer. */
+		CHECK(is_unread ? seen.ring_full > 0 : seen.device[PP_DEVICE_KERNEL] > 100);
 		for (int i = 0; !is_unread && i < 64; i++)
 			CHECK_INT(seen.streams[i], 0xff);
 	}
