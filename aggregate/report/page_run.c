@@ -255,7 +255,7 @@ void pp_page_workers(struct pp_page *p)
 
 enum step_value { COUNT = -10, LEAST, LOWER, MIDDLE, UPPER, MOST, WORST, LATEST, LATEST_KEPT, STEP_WAIT, STEP_SUM };
 
-/* A quartile of step_ns over the workers that have the step: the nearest value, not interpolated. */
+/* A quartile of step_ns over the workers that have the step: one of these values, the upper one as far from the end as the lower. */
 static int64_t quantile(const struct pp_dataset *d, const struct pp_row_cell *row, int quarter)
 {
 	int64_t *value = malloc((d->workers + 1) * sizeof(*value)), found = 0;
@@ -266,7 +266,7 @@ static int64_t quantile(const struct pp_dataset *d, const struct pp_row_cell *ro
 			value[n++] = row[w].step_ns;
 	if (n) {
 		qsort(value, n, sizeof(*value), pp_compare_int64);
-		found = value[(n - 1) * (size_t)quarter / 4];
+		found = value[quarter == 3 ? n - 1 - (n - 1) / 4 : (n - 1) * (size_t)quarter / 4];
 	}
 	free(value);
 	return found;

@@ -9,7 +9,7 @@
 
 enum { FAR_FROM_MEDIAN = 2 };
 
-/* Median and half IQR: single slow steps do not move them. */
+/* Median and half IQR: single slow steps do not move them. The quartiles are as far from both ends. */
 static void median_of(int64_t *v, size_t n, int64_t *ret_median, int64_t *ret_spread)
 {
 	*ret_median = *ret_spread = 0;
@@ -17,7 +17,7 @@ static void median_of(int64_t *v, size_t n, int64_t *ret_median, int64_t *ret_sp
 		return;
 	qsort(v, n, sizeof(*v), pp_compare_int64);
 	*ret_median = n % 2 ? v[n / 2] : v[n / 2 - 1] / 2 + v[n / 2] / 2;
-	*ret_spread = (v[(n - 1) * 3 / 4] - v[(n - 1) / 4]) / 2;
+	*ret_spread = (v[n - 1 - (n - 1) / 4] - v[(n - 1) / 4]) / 2;
 }
 
 /* Number of waits of other ranks for this one: steps x ranks of its clock besides it. */

@@ -241,11 +241,12 @@ void pp_text_clock(const struct pp_dataset *d, FILE *to)
 	if (d->trace_files && domains > 1) {
 		fputs("  Clock:      each file has a clock of its own, and none was compared with another\n", to);
 	} else if (domains <= 1 || !d->host_clocks) {
-		fprintf(to, "  Clock:      %s, clock error <= %s",
+		fprintf(to, "  Clock:      %s",
 		        domains > 1      ? "not compared; among ranks of one clock"
 		        : d->workers > 1 ? "all ranks share one clock"
-		                         : "one rank, one clock",
-		        pp_text_time(a, d->pair_bound_ns));
+		                         : "one rank, one clock");
+		if (d->pair_bound_ns) /* 0: a file of another profiler, which does not say */
+			fprintf(to, ", clock error <= %s", pp_text_time(a, d->pair_bound_ns));
 		if (d->host_clocks == 1 && d->host_clock[0].claim.known)
 			say_claims(d, ". ", to);
 		else

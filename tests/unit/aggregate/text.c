@@ -73,6 +73,23 @@ TEST(forty_lines)
 	sample_free(&s);
 }
 
+/* The spread of few steps is that of all of them. */
+TEST(spread_of_few_steps)
+{
+	struct sample s;
+	struct pp_sums sums;
+
+	sample_make(&s, SAMPLE_RANKS, "unused");
+	s.dataset.steps = 2;
+	for (size_t i = 0; i < 2 * s.dataset.workers; i++)
+		s.dataset.cell[i].step_ns = i < s.dataset.workers ? 100 : 300;
+	CHECK_INT(pp_sums_of(&s.dataset, &sums), 0);
+	CHECK_INT(sums.median_ns, 200);
+	CHECK_INT(sums.spread_ns, 100);
+	pp_sums_release(&sums);
+	sample_free(&s);
+}
+
 /* The mean of all steps beside their median: the one step between them is named, and only such a one. */
 TEST(longest_step)
 {
@@ -393,6 +410,7 @@ int main(int argc, char **argv)
 	setenv("TZ", "UTC", 1);
 	units();
 	forty_lines();
+	spread_of_few_steps();
 	longest_step();
 	steps_with_holes();
 	communication_that_is_not_split();

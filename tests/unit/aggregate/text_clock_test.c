@@ -89,6 +89,8 @@ TEST(one_host_is_one_quiet_line)
 	m.d.host_clocks = 0;
 	m.worker[0].host_clock = 0;
 	check_said(&m, "  Clock:      one rank, one clock, clock error <= 40 ns\n");
+	m.worker[0].own_bound_ns = 0; /* of a file of another profiler */
+	check_said(&m, "  Clock:      one rank, one clock\n");
 	make(&m, 3); /* containers of one kernel */
 	for (size_t i = 0; i < 3; i++) {
 		snprintf(m.clock[i].own, sizeof(m.clock[i].own), "boot");
