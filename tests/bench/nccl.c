@@ -1,6 +1,7 @@
-/* What a profiler plug-in of NCCL costs the host per collective, called as NCCL 2.28 calls it: podprof's in libpodprof.so, recording
- * and idle, and NCCL's own Inspector in the same run where get-peers has built it (first argument; the second is a stand-in of CUDA
- * for it). No library of NCCL and no device: the times of channels are made up. Skipped (77) unless PODPROF_BENCH=1. */
+/* What a profiler plug-in of NCCL costs the host per collective, called as NCCL 2.28 calls it: podprof's in libpodprof.so,
+ * recording and idle, and NCCL's own Inspector in the same run where get-peers has built it (first argument; the second is a
+ * stand-in of CUDA for it). No library of NCCL and no device: the times of channels are made up. Skipped (77) unless
+ * PODPROF_BENCH=1. */
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <string.h>
@@ -325,8 +326,8 @@ int main(int argc, char **argv)
 		return 77;
 	pp_tick_init();
 	if (argc < 3)
-		printf("skipped: NCCL's Inspector in this run: it was not found at build time: tests/bench/peers/get-peers DIR builds it, "
-		       "then cmake -DPODPROF_PEERS=DIR\n");
+		printf("skipped: NCCL's Inspector in this run: it was not found at build time: tests/bench/peers/get-peers DIR "
+		       "builds it, then cmake -DPODPROF_PEERS=DIR\n");
 	else if (!inspector(argv[1], argv[2], result))
 		peer = result;
 	for (int i = 0; i < 2; i++) {
