@@ -255,7 +255,7 @@ void pp_page_workers(struct pp_page *p)
 
 enum step_value { COUNT = -10, LEAST, LOWER, MIDDLE, UPPER, MOST, WORST, LATEST, LATEST_KEPT, STEP_WAIT, STEP_SUM };
 
-/* A quartile of step_ns over the workers that have the step: one of these values, the upper one as far from the end as the lower. */
+/* A quartile of step_ns over the workers that have the step: one of these values, the upper as far from its end as the lower. */
 static int64_t quantile(const struct pp_dataset *d, const struct pp_row_cell *row, int quarter)
 {
 	int64_t *value = malloc((d->workers + 1) * sizeof(*value)), found = 0;

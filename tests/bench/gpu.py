@@ -101,6 +101,8 @@ class Bench:
 
     def run(self, words):
         clean = {k: v for k, v in os.environ.items() if not k.startswith("PODPROF_")}
+        if self.args.device == "cpu":
+            clean["OMP_NUM_THREADS"] = "1"
         job = subprocess.run(words, cwd=self.where, env=clean, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=180)
         if job.returncode not in (0, 77):
             sys.exit("gpu.py: %s failed with %d: %s%s" % (" ".join(words), job.returncode, job.stdout[-2000:], job.stderr[-2000:]))
