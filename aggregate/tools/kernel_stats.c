@@ -39,7 +39,7 @@ static struct pp_row_kernel_stat describe(const struct pp_row_kernel *k, const s
 	                                   .grid_y = k->grid_y,
 	                                   .grid_z = k->grid_z,
 	                                   .tensor_core_eligible = (int8_t)pp_tensor_core_eligible(op, op_length),
-	                                   .tensor_core_used = (int8_t)pp_tensor_core_used(name, length),
+	                                   .tensor_core_used = (int8_t)pp_kernel_tensor_core(name, length),
 	                                   .op = k->op,
 	                                   .min_ns = k->min_ns,
 	                                   .occupancy_percent = -1,

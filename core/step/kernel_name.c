@@ -2,48 +2,79 @@
 #include "core/step/kernel_name.h"
 
 #include <string.h>
-#include <strings.h>
 
-enum property { PRECISION, TENSOR_CORE, COLLECTIVE };
+enum property { PRECISION, TENSOR_CORE, ACTIVITY };
+enum { LOOKED_AT = 4096 };
 
 enum { PRECISION_16 = PP_PRECISION_16, PRECISION_32 = PP_PRECISION_32 };
-enum { TENSOR_CORE_NO = PP_TENSOR_CORE_NO, TENSOR_CORE_YES = PP_TENSOR_CORE_YES, COLLECTIVE_YES = 1 };
+enum { TENSOR_CORE_NO = PP_TENSOR_CORE_NO, TENSOR_CORE_YES = PP_TENSOR_CORE_YES };
+enum {
+	ACTIVITY_COLLECTIVE = PP_DEVICE_COLLECTIVE,
+	ACTIVITY_HOST_TO_DEVICE = PP_DEVICE_HOST_TO_DEVICE,
+	ACTIVITY_DEVICE_TO_HOST = PP_DEVICE_DEVICE_TO_HOST,
+	ACTIVITY_DEVICE_TO_DEVICE = PP_DEVICE_DEVICE_TO_DEVICE,
+	ACTIVITY_SET = PP_DEVICE_SET,
+};
 
 static const struct word {
 	const char *text;
 	enum property property;
-	int value;
+	int value, is_begin;
 } words[] = {
-#define PP_KERNEL_WORD(property, value, text) {text, property, property##_##value},
+#define PP_KERNEL_WORD(property, value, text) {text, property, property##_##value, 0},
+#define PP_KERNEL_BEGIN(property, value, text) {text, property, property##_##value, 1},
 #include "core/step/kernel_rules.def"
 #undef PP_KERNEL_WORD
+#undef PP_KERNEL_BEGIN
 };
 
-/* 0: no word says it. */
-static int find(enum property property, const char *name)
+static char lower(char c)
 {
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		const struct word *w = &words[i];
+	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
 
-		if (w->property != property)
-			continue;
-		if (property == COLLECTIVE ? !strncasecmp(name, w->text, strlen(w->text)) : strcasestr(name, w->text) != NULL)
-			return w->value;
+static int is_at(const char *text, const char *word)
+{
+	while (*word && (*word == '?' || lower(*text) == lower(*word))) {
+		text++;
+		word++;
 	}
+	return !*word;
+}
+
+static int is_in(const struct word *w, const char *name, size_t length)
+{
+	size_t n = strlen(w->text);
+
+	length = length < LOOKED_AT ? length : LOOKED_AT;
+	if (length < n)
+		return 0;
+	for (size_t i = 0; i <= (w->is_begin ? 0 : length - n); i++)
+		if (is_at(name + i, w->text))
+			return 1;
 	return 0;
 }
 
-enum pp_precision pp_kernel_precision(const char *name)
+/* 0: no row says it. */
+static int find(enum property property, const char *name, size_t length)
 {
-	return (enum pp_precision)find(PRECISION, name);
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (words[i].property == property && is_in(&words[i], name, length))
+			return words[i].value;
+	return 0;
 }
 
-enum pp_tensor_core pp_kernel_tensor_core(const char *name)
+enum pp_precision pp_kernel_precision(const char *name, size_t length)
 {
-	return (enum pp_tensor_core)find(TENSOR_CORE, name);
+	return (enum pp_precision)find(PRECISION, name, length);
 }
 
-int pp_kernel_is_collective(const char *name)
+enum pp_tensor_core pp_kernel_tensor_core(const char *name, size_t length)
 {
-	return find(COLLECTIVE, name);
+	return (enum pp_tensor_core)find(TENSOR_CORE, name, length);
+}
+
+enum pp_device_activity pp_kernel_activity(const char *name, size_t length)
+{
+	return (enum pp_device_activity)find(ACTIVITY, name, length);
 }

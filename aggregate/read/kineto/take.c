@@ -10,6 +10,7 @@
 #include "core/ring/record.h"
 #include "core/ring/utf8.h"
 #include "core/step/category.h"
+#include "core/step/kernel_name.h"
 
 enum { TRACKS_MOST = 16384, LABELS_MOST = 65536, DEVICES_MOST = 65536 };
 
@@ -138,28 +139,17 @@ static void fill_host(struct kineto_store *s, struct kineto_track *t, struct pp_
 		span->category = PP_CATEGORY_OTHER;
 }
 
-static int has(const char *text, const char *part)
+/* The file says which are kernels, copies and sets; the name which kernels are a communication library's, and where a copy goes. */
+static uint8_t activity_of(const struct kineto_event *e, const char *name, size_t length)
 {
-	return strstr(text, part) != NULL;
-}
-
-static uint8_t activity_of(const struct kineto_event *e, const char *name)
-{
-	static const char *const library[] = {"nccl", "rccl", "msccl", "ncclDev"};
+	enum pp_device_activity by_name = pp_kernel_activity(name, length);
 
 	if (e->category == KINETO_SET)
 		return PP_DEVICE_SET;
-	if (e->category == KINETO_COPY) {
-		if (has(name, "HtoD") || has(name, "HostToDevice"))
-			return PP_DEVICE_HOST_TO_DEVICE;
-		if (has(name, "DtoH") || has(name, "DeviceToHost"))
-			return PP_DEVICE_DEVICE_TO_HOST;
-		return PP_DEVICE_DEVICE_TO_DEVICE;
-	}
-	for (size_t i = 0; i < sizeof(library) / sizeof(library[0]); i++)
-		if (!strncmp(name, library[i], strlen(library[i])))
-			return PP_DEVICE_COLLECTIVE;
-	return PP_DEVICE_KERNEL;
+	if (e->category == KINETO_COPY)
+		return by_name == PP_DEVICE_HOST_TO_DEVICE || by_name == PP_DEVICE_DEVICE_TO_HOST ? by_name
+		                                                                                  : PP_DEVICE_DEVICE_TO_DEVICE;
+	return by_name == PP_DEVICE_COLLECTIVE ? PP_DEVICE_COLLECTIVE : PP_DEVICE_KERNEL;
 }
 
 static uint32_t small(int64_t value)
@@ -217,6 +207,9 @@ static uint32_t launch_of(struct kineto_store *s, const struct kineto_event *e)
 
 static int fill_device(struct kineto_store *s, struct pp_span *span, const struct kineto_event *e)
 {
+	size_t length;
+	const char *name = pp_intern_text(s->names, e->name, &length);
+
 	span->name = e->name;
 	span->kind = PP_SPAN_DEVICE;
 	span->device = (struct pp_span_device){
@@ -224,8 +217,10 @@ static int fill_device(struct kineto_store *s, struct pp_span *span, const struc
 	        .bytes = e->fields & KINETO_BYTES && e->bytes > 0 ? (uint64_t)e->bytes : 0,
 	        .step = e->external,
 	        .host_thread = (e->fields & KINETO_EXTERNAL) != 0,
-	        .activity = activity_of(e, pp_intern_text(s->names, e->name, NULL)),
+	        .activity = activity_of(e, name, length),
 	};
+	if (span->device.activity == PP_DEVICE_KERNEL)
+		span->device.precision = (uint8_t)pp_kernel_precision(name, length);
 	if (e->category == KINETO_KERNEL && e->fields & (KINETO_SHAPE | KINETO_OCCUPANCY)) {
 		span->device.launch = launch_of(s, e);
 		return span->device.launch ? 0 : -ENOMEM;

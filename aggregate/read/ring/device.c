@@ -20,7 +20,8 @@ enum {
 	CALLER_PLACES = 256,
 	WRITERS_MOST = 64,
 	LAUNCHES_MOST = 1 << 18,
-	ALLOCATIONS_MOST = 1 << 18
+	ALLOCATIONS_MOST = 1 << 18,
+	KNOWN_NAMES = 1024
 };
 
 struct name {
@@ -52,6 +53,7 @@ struct pp_devices {
 	size_t devices, devices_room;
 	struct pp_allocation *allocation;
 	size_t allocations, allocations_room;
+	struct name known[KNOWN_NAMES];        /* found last, by id */
 	uint32_t copy_name[PP_DEVICE_SET + 2]; /* pp_intern ids by activity; 0: not yet */
 	uint64_t unknown;
 	int is_replay;
@@ -112,21 +114,35 @@ static uint32_t intern(struct pp_pair *p, const char *text, size_t length)
 	return id;
 }
 
+/* Every chunk has its names again. */
+static const struct name *look_at_name(struct pp_pair *p, uint32_t id)
+{
+	struct name *known = &p->devices->known[id % KNOWN_NAMES];
+	size_t length;
+	const char *text;
+
+	if (known->id == id)
+		return known;
+	text = pp_intern_text(p->shared->names, id, &length);
+	*known = (struct name){.id = id,
+	                       .precision = (uint8_t)pp_kernel_precision(text, length),
+	                       .is_collective = pp_kernel_activity(text, length) == PP_DEVICE_COLLECTIVE};
+	return known;
+}
+
 /* The numbers of a chunk count from 1 without a gap. 0, or -1. */
 static int take_name(struct pp_pair *p, struct writer *w, const struct pp_record *r, const char *text, size_t length)
 {
 	uint32_t number = r->device_name.number;
-	const char *name;
+	uint32_t id;
 	struct name *n;
 
 	if (number != 1 && number != w->names + 1)
 		return -1;
 	w->names = number;
 	n = &w->name[number - 1];
-	n->id = intern(p, text, length);
-	name = pp_intern_text(p->shared->names, n->id, NULL);
-	n->precision = (uint8_t)pp_kernel_precision(name);
-	n->is_collective = (uint8_t)pp_kernel_is_collective(name);
+	id = intern(p, text, length);
+	*n = *look_at_name(p, id);
 	return 0;
 }
 

@@ -1,58 +1,13 @@
-/* What the texts of device planes and their events say: activity, precision, copied bytes, how a kernel was launched, the device
- * itself. Called by plane.c, line.c and xspace.c. */
+/* What the texts of device planes and their events say: copied bytes, how a kernel was launched, the device itself. Called by
+ * plane.c, line.c and xspace.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "aggregate/read/xspace/private.h"
 #include "core/base/grow.h"
 #include "core/base/hash.h"
 #include "core/ring/utf8.h"
-
-/* Names of xprof's rules, of CUPTI's tracer in TensorFlow (which xprof takes for kernels), and of XLA's collectives on TPUs. */
-int pp_xdevice_activity(const char *name, size_t length)
-{
-	static const struct {
-		const char *begin;
-		int activity;
-	} row[] = {
-	        {"MemcpyHToD", PP_DEVICE_HOST_TO_DEVICE},
-	        {"MemcpyH2D", PP_DEVICE_HOST_TO_DEVICE},
-	        {"MemcpyH2A", PP_DEVICE_HOST_TO_DEVICE},
-	        {"MemcpyDToH", PP_DEVICE_DEVICE_TO_HOST},
-	        {"MemcpyD2H", PP_DEVICE_DEVICE_TO_HOST},
-	        {"MemcpyA2H", PP_DEVICE_DEVICE_TO_HOST},
-	        {"Memcpy", PP_DEVICE_DEVICE_TO_DEVICE},
-	        {"Memset", PP_DEVICE_SET},
-	        {"nccl", PP_DEVICE_COLLECTIVE},
-	        {"rccl", PP_DEVICE_COLLECTIVE},
-	        {"all-reduce", PP_DEVICE_COLLECTIVE},
-	        {"all-gather", PP_DEVICE_COLLECTIVE},
-	        {"all-to-all", PP_DEVICE_COLLECTIVE},
-	        {"reduce-scatter", PP_DEVICE_COLLECTIVE},
-	        {"collective-permute", PP_DEVICE_COLLECTIVE},
-	        {"collective-broadcast", PP_DEVICE_COLLECTIVE},
-	};
-
-	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
-		if (length >= strlen(row[i].begin) && !strncasecmp(name, row[i].begin, strlen(row[i].begin)))
-			return row[i].activity;
-	return PP_DEVICE_KERNEL;
-}
-
-static int contains(const char *text, size_t length, const char *what)
-{
-	return length && memmem(text, length, what, strlen(what)) != NULL;
-}
-
-enum pp_precision pp_xdevice_precision(const char *text, size_t length)
-{
-	return contains(text, length, "half") || contains(text, length, "fp16") || contains(text, length, "bf16") ||
-	                       contains(text, length, "bfloat16")
-	               ? PP_PRECISION_16
-	               : PP_PRECISION_32;
-}
 
 /* A number behind `key` at the begin of the text or behind a blank or a new line; `most` in ret_number. Returns how many. */
 static int numbers(const char *text, size_t length, const char *key, int most, double *ret_number)

@@ -8,6 +8,7 @@
 #include "core/base/grow.h"
 #include "core/base/huge.h"
 #include "core/ring/record.h"
+#include "core/step/kernel_name.h"
 
 enum { RELEASE_EACH = 4 << 20, LINE_EVENTS = 4, TAG_EVENT = 0x22, DERIVED_LINES = 390, FIRST_SPANS = 256 };
 
@@ -343,6 +344,12 @@ static uint64_t bytes_of(const struct pp_xtext *t)
 	return (uint64_t)t->meta->bytes;
 }
 
+/* A shape lists types: without one of 16 bits it is 32-bit, as in xprof. */
+static uint8_t precision_of_shape(const struct pp_xtext *t)
+{
+	return pp_kernel_precision((const char *)t->text, t->length) == PP_PRECISION_16 ? PP_PRECISION_16 : PP_PRECISION_32;
+}
+
 /* By its shape, else by its name. */
 static uint8_t precision_of(const struct pp_xevent *e, const struct pp_xmeta *m)
 {
@@ -351,9 +358,9 @@ static uint8_t precision_of(const struct pp_xevent *e, const struct pp_xmeta *m)
 	if (!pp_xevent_has(e, PP_XS_SHAPE) || !t->length)
 		return m->precision;
 	if (!t->meta)
-		return (uint8_t)pp_xdevice_precision((const char *)t->text, t->length);
+		return precision_of_shape(t);
 	if (t->meta->precision == PP_PRECISION_UNKNOWN)
-		t->meta->precision = (uint8_t)pp_xdevice_precision((const char *)t->text, t->length);
+		t->meta->precision = precision_of_shape(t);
 	return t->meta->precision;
 }
 

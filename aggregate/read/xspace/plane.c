@@ -4,6 +4,7 @@
 
 #include "aggregate/read/xspace/private.h"
 #include "core/base/grow.h"
+#include "core/step/kernel_name.h"
 
 enum { LONGEST_NAME = 65536, SPARE_PLACES = 1024 };
 
@@ -252,8 +253,10 @@ static void ready(struct pp_xread *x, struct pp_xplane *p, struct pp_xmeta *m, i
 		return;
 	m->name = m->length ? pp_intern_put(x->names, (const char *)m->text, m->length) : 0;
 	m->kind = (uint8_t)class_of((const char *)m->text, m->length);
-	m->activity = (uint8_t)pp_xdevice_activity((const char *)m->text, m->length);
-	m->precision = (uint8_t)pp_xdevice_precision((const char *)m->text, m->length);
+	if (p->kind == PP_XPLANE_GPU || p->kind == PP_XPLANE_TPU) {
+		m->activity = (uint8_t)pp_kernel_activity((const char *)m->text, m->length);
+		m->precision = (uint8_t)pp_kernel_precision((const char *)m->text, m->length);
+	}
 	if (stats)
 		read_event_stats(x, p, m);
 }

@@ -253,8 +253,6 @@ enum pp_xs_kind pp_xvalue_read(struct pp_xread *x, struct pp_xplane *p, const st
 uint32_t pp_xvalue_text(struct pp_xread *x, const struct pp_xvalue *v);
 
 /* ---- device.c */
-int pp_xdevice_activity(const char *name, size_t length);
-enum pp_precision pp_xdevice_precision(const char *text, size_t length);
 uint64_t pp_xdevice_bytes(const char *text, size_t length);
 /* Index + 1 into the rank's launches; 0: none. */
 uint32_t pp_xdevice_launch(struct pp_xread *x, const char *details, size_t length, double occupancy);

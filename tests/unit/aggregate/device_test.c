@@ -4,7 +4,6 @@
 #include "aggregate/read/occupancy.h"
 #include "aggregate/read/ring/cut.h"
 #include "core/step/category.h"
-#include "core/step/kernel_name.h"
 #include "tests/unit/aggregate/device_kit.h"
 #include "tests/unit/aggregate/rings_kit.h"
 
@@ -404,60 +403,6 @@ TEST(occupancy)
 	CHECK_INT((int)pp_occupancy(&l, &unknown), -1);
 }
 
-TEST(kernel_names)
-{
-	static const struct {
-		const char *name;
-		int precision, tensor_core, is_collective;
-	} row[] = {
-	        {"volta_fp16_s884gemm_fp16_128x64_ldg8_f2f_nn", 16, 2, 0},
-	        {"volta_sgemm_128x64_tn", 32, 1, 0},
-	        {"turing_fp16_s1688gemm_fp16_64x64_sliced1x2_ldg8_f2f_tn", 16, 2, 0},
-	        {"ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_stages_32x5_tn", 16, 2, 0},
-	        {"ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x4_tn", 16, 2, 0},
-	        {"ampere_sgemm_32x128_tn", 32, 1, 0},
-	        {"cutlass_80_tensorop_s1688gemm_128x64_16x6_tn_align4", 32, 2, 0},
-	        {"void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_64x64_64x6_tn_align8>(T1::Params)", 16, 2, 0},
-	        {"void cutlass::Kernel2<cutlass_80_simt_sgemm_128x64_8x5_nt_align1>(T1::Params)", 32, 1, 0},
-	        {"sm80_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize128x128x16_stage4_warpsize2x2x1_tensor16x8x8", 32, 2, 0},
-	        {"sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nchw_tilesize128x128x16_stage4", 32, 2, 0},
-	        {"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize64x128x64_warpgroupsize1x1x1_bias_f16_execute", 16, 2, 0},
-	        {"sm90_xmma_gemm_e4m3bf16_e4m3f32_f32_tn_n_tilesize128x128x128_cgasize2x1x1_algo2_execute", 16, 2, 0},
-	        {"void cutlass::device_kernel<at::cuda::detail::enable_3x_kernel_for_sm9x<cutlass::gemm::kernel::GemmUniversal<"
-	         "cute::tuple<int>, cutlass::gemm::collective::CollectiveMma<cutlass::gemm::MainloopSm90TmaGmmaWarpSpecialized<7>, "
-	         "cute::C<128>, cutlass::bfloat16_t>>>",
-	         16, 2, 0},
-	        {"nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_NTT", 16, 2, 0},
-	        {"nvjet_tst_192x192_64x4_2x1_v_bz_coopB_TNN", 16, 2, 0},
-	        {"nvjet_sm100_qqtst_128x256_128x6_2x1_2cta_v_bz_TNT", 16, 2, 0},
-	        {"cutlass3x_sm100_tensorop_s256x128x16gemm_f16_f16_f32_f16_f16", 16, 2, 0},
-	        {"cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_3_64x128x128", 16, 2, 0},
-	        {"void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4, cutlass::bfloat16_t>>", 16, 2, 0},
-	        {"fmha_cutlassF_f16_aligned_64x64_rf_sm80(PyTorchMemEffAttention::AttentionKernel<cutlass::half_t>::Params)", 16, 2,
-	         0},
-	        {"void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<c10::Half>, std::array<char*, 1>>", 16,
-	         1, 0},
-	        {"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>>",
-	         32, 1, 0},
-	        {"void at::native::(anonymous namespace)::cunn_SoftMaxForward<4, float, float, float>", 32, 1, 0},
-	        {"triton_poi_fused_add_relu_0", 0, 1, 0},
-	        {"triton_tem_fused_mm_3", 0, 0, 0},
-	        {"my_kernel(int)", 0, 0, 0},
-	        {"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", 16, 0, 1},
-	        {"ncclKernel_AllReduce_RING_LL_Sum_float(ncclWork*)", 32, 0, 1},
-	        {"rcclGenericKernel", 0, 0, 1},
-	        {"", 0, 0, 0},
-	};
-
-	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-		int precision = pp_kernel_precision(row[i].name);
-
-		CHECK_INT(precision == PP_PRECISION_16 ? 16 : precision == PP_PRECISION_32 ? 32 : 0, row[i].precision);
-		CHECK_INT(pp_kernel_tensor_core(row[i].name), row[i].tensor_core);
-		CHECK_INT(pp_kernel_is_collective(row[i].name), row[i].is_collective);
-	}
-}
-
 int main(void)
 {
 	if (rings_kit_begin())
@@ -471,6 +416,5 @@ int main(void)
 	windows();
 	evicted();
 	occupancy();
-	kernel_names();
 	return rings_kit_end();
 }

@@ -173,6 +173,7 @@ TEST(device_events)
 	CHECK_INT(k->begin, 30000);
 	CHECK_INT(k->end, 70123);
 	CHECK_INT(k->device.activity, PP_DEVICE_KERNEL);
+	CHECK_INT(k->device.precision, PP_PRECISION_32);
 	CHECK_STR(kit_text(&c, k->device.op), "aten::mm");
 	CHECK_INT(k->device.correlation, 77);
 	CHECK(k->device.host_thread && c.rank->thread[k->device.host_thread - 1].tid == 41);
@@ -182,6 +183,7 @@ TEST(device_events)
 	CHECK(l->registers == 32 && l->static_shared == 4096 && l->grid[0] == 80 && l->grid[1] == 2 && l->grid[2] == 1);
 	CHECK(l->block[0] == 256 && l->block[2] == 1 && l->occupancy == 62.5F);
 	CHECK_INT(kit_span(&c, 0, 20, 0)->device.activity, PP_DEVICE_COLLECTIVE);
+	CHECK_INT(kit_span(&c, 0, 20, 0)->device.precision, PP_PRECISION_UNKNOWN); /* it computes nothing of the model */
 	CHECK_INT(kit_span(&c, 0, 7, 1)->device.activity, PP_DEVICE_HOST_TO_DEVICE);
 	CHECK_INT(kit_span(&c, 0, 7, 1)->device.bytes, 1024);
 	CHECK_INT(kit_span(&c, 0, 7, 2)->device.activity, PP_DEVICE_DEVICE_TO_HOST);

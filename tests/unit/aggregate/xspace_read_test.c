@@ -543,7 +543,7 @@ TEST(device_events)
 	CHECK_INT(one_device_event("MemcpyH2D", COPY, "oversize:112")->device.bytes, 0);
 	CHECK_INT(one_device_event("k", SHAPE, "(half[4])")->device.precision, PP_PRECISION_16);
 	CHECK_INT(one_device_event("k_half", SHAPE, "(float[4])")->device.precision, PP_PRECISION_32);
-	CHECK_INT(one_device_event("k_bf16", 0, NULL)->device.precision, PP_PRECISION_16);
+	CHECK_INT(one_device_event("k", 0, NULL)->device.precision, PP_PRECISION_UNKNOWN);
 	s = one_device_event("k", OP, "a/b:C");
 	CHECK_STR(name_of(&c, s->device.op), "a/b:C");
 	s = one_device_event("k", DETAILS, "regs:38 shm:16\ndynamic_shared:99 grid:160,2,1 block:1024,1,1 occ_pct:12.5");
