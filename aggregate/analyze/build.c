@@ -213,6 +213,9 @@ static void join_release(struct pp_join *j)
 		free(j->call[r]);
 	}
 	free(j->call);
+	for (size_t r = 0; j->run && r < j->in->capture->ranks; r++)
+		pp_operation_runs_release(&j->run[r]);
+	free(j->run);
 	free(j->unclassified);
 	free(j->member);
 	free(j->open);
@@ -223,9 +226,10 @@ static void join_release(struct pp_join *j)
 int pp_dataset_build(const struct pp_dataset_input *in, struct pp_dataset *ret_dataset, struct pp_err *err)
 {
 	static int (*const parts[])(struct pp_join *) = {
-	        pp_join_communicators, pp_join_collectives, pp_join_channels, pp_join_files,       pp_join_ops,
-	        pp_join_idle,          pp_join_kernels,     pp_join_input,    pp_join_input_ops,   pp_join_memory_profile,
-	        pp_join_process,       pp_join_late,        pp_join_quality,  pp_join_trace_files, pp_join_torch_memory,
+	        pp_join_operations, pp_join_communicators, pp_join_collectives,    pp_join_channels,
+	        pp_join_files,      pp_join_ops,           pp_join_idle,           pp_join_kernels,
+	        pp_join_input,      pp_join_input_ops,     pp_join_memory_profile, pp_join_process,
+	        pp_join_late,       pp_join_quality,       pp_join_trace_files,    pp_join_torch_memory,
 	};
 	struct pp_dataset d = {0};
 	struct pp_join j;

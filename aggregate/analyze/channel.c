@@ -6,6 +6,7 @@
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
 #include "aggregate/analyze/request.h"
+#include "core/base/wrap.h"
 #include "core/source/mpi_call.h"
 
 struct channels {
@@ -14,16 +15,41 @@ struct channels {
 	struct pp_row_channel *from, *to; /* [world]: of one rank, by the peer */
 	struct pp_row_channel *away;      /* [world]: to ranks on other hosts, which may have recorded it too */
 	size_t world;
-	uint8_t *recorded; /* [world]: this rank has records of its own */
+	uint8_t *recorded;                    /* [world]: this rank has records of its own */
+	const struct pp_operation_runs *runs; /* of one rank */
 };
 
-static void count(struct pp_row_channel *by_peer, size_t world, int32_t peer, uint64_t bytes, int64_t time_ns)
+static struct pp_row_channel *count(struct pp_row_channel *by_peer, size_t world, int32_t peer, uint64_t bytes, int64_t time_ns)
 {
 	if (peer < 0 || (size_t)peer >= world)
-		return;
+		return NULL;
 	by_peer[peer].bytes += bytes;
 	by_peer[peer].count++;
 	by_peer[peer].time_ns += time_ns;
+	return &by_peer[peer];
+}
+
+/* How NCCL ran the message on the device. */
+static void count_run(struct pp_row_channel *row, const struct pp_operation_run *run)
+{
+	if (!row || !run)
+		return;
+	row->device_ns = pp_wrap_plus(row->device_ns, run->device_ns);
+	row->device_count += run->device_ns > 0;
+	row->nccl_channels = run->channels > row->nccl_channels ? run->channels : row->nccl_channels;
+}
+
+/* Its end on the device is not always known. */
+static void count_nccl(struct channels *c, const struct pp_span *span, int is_receive, const struct pp_done *done)
+{
+	const struct pp_operation_run *run = pp_operation_runs_find(c->runs, span->mpi.request);
+
+	if (is_receive)
+		count_run(count(c->from, c->world, span->mpi.peer, span->mpi.received, done ? done->span->end - span->begin : 0),
+		          run);
+	else if (span->mpi.peer >= 0 && (size_t)span->mpi.peer < c->world && !c->recorded[span->mpi.peer])
+		count_run(count(c->partial ? c->away : c->to, c->world, span->mpi.peer, span->mpi.sent, span->end - span->begin),
+		          run);
 }
 
 /* Counts an operation of this rank. The receiver's record of a Sendrecv does not name the sender, so the sender's counts. */
@@ -39,14 +65,16 @@ static void count_span(struct channels *c, const struct pp_span *span, const str
 	done = info->nonblocking ? pp_requests_find(requests, span->mpi.request) : NULL;
 	if (done && (done->span->flags & PP_SPAN_FAILED)) /* or cancelled */
 		return;
+	if (span->mpi.call >= PP_NCCL_FIRST && (info->class == PP_MPI_RECV || info->class == PP_MPI_SEND)) {
+		count_nccl(c, span, info->class == PP_MPI_RECV, done);
+		return;
+	}
 	switch (info->class == PP_MPI_START ? (span->flags & PP_SPAN_RECEIVES ? PP_MPI_RECV : PP_MPI_SEND) : info->class) {
 	case PP_MPI_RECV:
 		if (!info->nonblocking) {
 			count(c->from, c->world, span->mpi.peer, span->mpi.received, time_ns);
 			return;
 		}
-		if (span->mpi.call >= PP_NCCL_FIRST && !span->mpi.request) /* its end on the device is not known */
-			count(c->from, c->world, span->mpi.peer, span->mpi.received, 0);
 		if (done) {
 			int32_t peer = done->span->mpi.peer >= 0 ? done->span->mpi.peer : span->mpi.peer;
 			uint64_t bytes = done->span->mpi.received ? done->span->mpi.received : span->mpi.received;
@@ -94,13 +122,14 @@ static int put(struct channels *c, int32_t source, int32_t destination, const st
 	return 0;
 }
 
-static int count_rank(struct channels *c, const struct pp_rank *rank)
+static int count_rank(struct channels *c, const struct pp_rank *rank, const struct pp_operation_runs *runs)
 {
 	struct pp_requests requests;
 	int rc = pp_requests_init(&requests, rank);
 
 	if (rc < 0)
 		return rc;
+	c->runs = runs;
 	for (size_t p = 0; p < c->world; p++)
 		c->from[p] = c->to[p] = c->away[p] = (struct pp_row_channel){0};
 	for (size_t t = 0; t < rank->threads; t++) {
@@ -142,7 +171,7 @@ int pp_join_channels(struct pp_join *j)
 			if (j->in->capture->rank[r].thread[t].spans)
 				c.recorded[j->in->capture->rank[r].rank] = 1;
 	for (size_t r = 0; r < j->in->capture->ranks && rc == 0; r++)
-		rc = count_rank(&c, &j->in->capture->rank[r]);
+		rc = count_rank(&c, &j->in->capture->rank[r], &j->run[r]);
 	d->channel = c.out.row;
 	d->channels = c.out.rows;
 out:

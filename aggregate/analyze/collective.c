@@ -6,6 +6,7 @@
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
 #include "aggregate/analyze/request.h"
+#include "aggregate/dataset/table/table.h"
 #include "core/source/mpi_call.h"
 
 static int compare_member(const void *a, const void *b)
@@ -115,6 +116,30 @@ static uint32_t side_of(const struct pp_span *span)
 	return span->mpi.flags & PP_MPI_SIDE_FIRST ? 1 : span->mpi.flags & PP_MPI_SIDE_SECOND ? 2 : 0;
 }
 
+/* What other hosts take for a duration. */
+static int64_t at_most(int64_t ns)
+{
+	return ns < PP_TABLE_TIME_MAX ? ns : PP_TABLE_TIME_MAX;
+}
+
+/* Algorithm and protocol are equal on all ranks. */
+static void add_run(const struct pp_join *j, const struct pp_member *m, const struct pp_span *span, struct pp_row_collective *c)
+{
+	const struct pp_operation_run *run = pp_operation_runs_find(&j->run[j->rank_of[m->worker]], span->mpi.request);
+	int64_t share = run && run->shares ? run->shares : 1;
+
+	if (!run)
+		return;
+	c->device_ns = at_most(c->device_ns + run->device_ns / share);
+	c->exposed_ns = at_most(c->exposed_ns + run->exposed_ns / share);
+	c->device_ranks += run->device_ns > 0;
+	c->exposed_ranks += run->shares > 0;
+	c->shared_ranks += run->shares > 1;
+	c->algorithm = run->how >> 4 > c->algorithm ? (int8_t)(run->how >> 4) : c->algorithm;
+	c->protocol = (run->how & 15) > c->protocol ? (int8_t)(run->how & 15) : c->protocol;
+	c->channels = run->channels > c->channels ? run->channels : c->channels;
+}
+
 /* Rows have the numbers of their members. */
 static int fill_collective(struct pp_join *j, struct pp_waiting *w, struct pp_member *m, size_t n, struct pp_row_collective *ret_c)
 {
@@ -135,6 +160,7 @@ static int fill_collective(struct pp_join *j, struct pp_waiting *w, struct pp_me
 		if (span->mpi.received > c.bytes)
 			c.bytes = span->mpi.received;
 		m[i].is_open = (uint8_t)is_open(j, m, n);
+		add_run(j, &m[i], span, &c);
 		d->arrival[d->arrivals++] =
 		        (struct pp_row_arrival){.worker = d->worker[m[i].worker].rank,
 		                                .arrival_ns = m[i].arrival,

@@ -2,6 +2,7 @@
  * of pp_dataset. */
 #pragma once
 
+#include "aggregate/analyze/operation.h"
 #include "aggregate/analyze/waiting.h"
 #include "aggregate/dataset/dataset.h"
 
@@ -39,13 +40,16 @@ struct pp_join {
 	int32_t *rank_of;         /* [workers] index into capture->rank, -1: the rank delivered nothing */
 	struct pp_member *member; /* by communicator, sequence, worker */
 	size_t members;
-	struct pp_call **open; /* [opens] */
+	struct pp_operation_runs *run; /* [capture->ranks] */
+	struct pp_call **open;         /* [opens] */
 	size_t opens;
 	uint32_t names;
 	uint64_t *unclassified; /* [names] calls that only the default rule matches, by op.c for quality.c */
 	struct pp_call ***call; /* [capture->ranks][threads][spans]; NULL where the thread has no collective */
 };
 
+/* How operations of NCCL ran on devices, for /collective and /channel. */
+int pp_join_operations(struct pp_join *j);
 /* /collective, and until when every collective's call and every Wait for one waited. */
 int pp_join_collectives(struct pp_join *j);
 /* /channel */

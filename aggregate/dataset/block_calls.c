@@ -10,6 +10,24 @@
 
 enum { LINK_NONE, LINK_NEW, LINK_BACK }; /* of a row to segments: none, the next ones, those of an earlier row and how far back */
 
+/* How they ran on devices. */
+static void do_runs(struct pp_block_io *io, struct pp_row_collective *c, size_t n)
+{
+	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].device_ns);
+	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].exposed_ns);
+	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].device_ranks);
+	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].exposed_ranks);
+	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].shared_ranks);
+	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].algorithm);
+	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].protocol);
+	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].channels);
+	for (size_t i = 0; i < n; i++)
+		if (c[i].device_ns < 0 || c[i].device_ns > PP_BLOCK_TIME_MAX || c[i].exposed_ns < 0 ||
+		    c[i].exposed_ns > PP_BLOCK_TIME_MAX || c[i].device_ranks < 0 || c[i].exposed_ranks < 0 ||
+		    c[i].shared_ranks < 0 || c[i].algorithm < 0 || c[i].protocol < 0 || c[i].channels < 0)
+			pp_block_fault(io, -EBADMSG, "how a call ran on devices");
+}
+
 /* Writing uses the row as it is; reading assembles it. */
 static void do_collectives(struct pp_block_io *io, struct pp_dataset *d)
 {
@@ -17,7 +35,7 @@ static void do_collectives(struct pp_block_io *io, struct pp_dataset *d)
 	size_t n;
 	uint64_t rows = 0;
 
-	d->collective = pp_block_array(io, d->collective, &d->collectives, sizeof(*d->collective), 5);
+	d->collective = pp_block_array(io, d->collective, &d->collectives, sizeof(*d->collective), 13);
 	c = d->collective;
 	n = d->collectives;
 	for (size_t i = 0; i < n; i++) {
@@ -40,6 +58,7 @@ static void do_collectives(struct pp_block_io *io, struct pp_dataset *d)
 	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].operation);
 	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].bytes);
 	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].row_count);
+	do_runs(io, c, n);
 	for (size_t i = 0; i < n; i++) {
 		if (io->reads)
 			c[i].row_first = rows;

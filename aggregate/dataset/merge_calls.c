@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/dataset/block_io.h"
 #include "aggregate/dataset/merge_part.h"
 #include "core/base/wrap.h"
 
@@ -71,6 +72,25 @@ static uint32_t take_exposed(struct calls *calls, size_t part, uint32_t exposed)
 	return first;
 }
 
+/* Values of hosts are at most `most`, and so is their sum in any order. */
+static int64_t add_up(int64_t a, int64_t b, int64_t most)
+{
+	return a < most - b ? a + b : most;
+}
+
+/* Of the same operation on other ranks. */
+static void add_run(struct pp_row_collective *to, const struct pp_row_collective *c)
+{
+	to->device_ns = add_up(to->device_ns, c->device_ns, PP_BLOCK_TIME_MAX);
+	to->exposed_ns = add_up(to->exposed_ns, c->exposed_ns, PP_BLOCK_TIME_MAX);
+	to->device_ranks = (int32_t)add_up(to->device_ranks, c->device_ranks, INT32_MAX);
+	to->exposed_ranks = (int32_t)add_up(to->exposed_ranks, c->exposed_ranks, INT32_MAX);
+	to->shared_ranks = (int32_t)add_up(to->shared_ranks, c->shared_ranks, INT32_MAX);
+	to->algorithm = c->algorithm > to->algorithm ? c->algorithm : to->algorithm; /* equal, but in damaged files */
+	to->protocol = c->protocol > to->protocol ? c->protocol : to->protocol;
+	to->channels = c->channels > to->channels ? c->channels : to->channels;
+}
+
 static void pick_rows(struct calls *calls, const struct piece *piece, uint16_t call)
 {
 	struct pp_merge *m = calls->m;
@@ -94,6 +114,7 @@ static void pick_rows(struct calls *calls, const struct piece *piece, uint16_t c
 static void join_pieces(struct calls *calls, const struct piece *piece, size_t n, struct pp_row_collective *c)
 {
 	struct pp_dataset *d = calls->m->d;
+	size_t before;
 	int in_order = 1;
 
 	*c = (struct pp_row_collective){
@@ -103,7 +124,10 @@ static void join_pieces(struct calls *calls, const struct piece *piece, size_t n
 	for (size_t i = 0; i < n; i++) {
 		if (piece[i].c->bytes > c->bytes)
 			c->bytes = piece[i].c->bytes;
+		before = calls->picks;
 		pick_rows(calls, &piece[i], c->operation);
+		if (calls->picks > before)
+			add_run(c, piece[i].c);
 	}
 	for (size_t i = 1; i < calls->picks && in_order; i++)
 		in_order = compare_pick(&calls->pick[i - 1], &calls->pick[i]) <= 0;

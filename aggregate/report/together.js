@@ -32,6 +32,8 @@ const Together = {
       {name: 'wait', unit: 'ns', what: 'sum over ranks, mean of an operation', get: i => mean('wait_ns', i)},
       {name: 'transfer', unit: 'ns', minor: true, what: 'sum over ranks, mean of an operation', get: i => mean('transfer_ns', i)},
     ];
+    if (of('device_ranks') && Array.from(of('device_ranks')).some(x => x))
+      columns.push(...Together.onDevices(of));
     return el('div', {style: {marginTop: '22px'}}, new Table({
       id: 'all-reduce',
       title: 'Collectives by operation',
@@ -41,6 +43,27 @@ const Together = {
       first: 12,
       sort: '-7'
     }).element);
+  },
+  /* Columns of operations that ran on devices, where there is one. */
+  onDevices(of) {
+    const mean = (key, ranks, i) => of(ranks)[i] ? of(key)[i] / of(ranks)[i] : null;
+    const how = i => [of('algorithm')[i], of('protocol')[i]].filter(x => x).join(' ');
+    return [
+      {
+        name: 'on device',
+        unit: 'ns',
+        what: 'its kernel, mean of an operation and rank',
+        get: i => mean('device_ns', 'device_ranks', i)
+      },
+      {
+        name: 'exposed',
+        unit: 'ns',
+        what: 'part of it that no other work of the devices hid; empty where the kernels were not recorded',
+        get: i => mean('exposed_ns', 'exposed_ranks', i)
+      },
+      {name: 'algorithm', text: true, get: how},
+      {name: 'channels', minor: true, what: 'of NCCL, the most', get: i => of('channels')[i] || null},
+    ];
   },
   channels() {
     const t = Pod.table('channel');

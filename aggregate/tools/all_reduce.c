@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "aggregate/dataset/table/functions.h"
 #include "aggregate/tools/tools.h"
 #include "core/base/wrap.h"
 
@@ -17,9 +18,26 @@ static int compare(const void *a, const void *b)
 	return (x->sequence > y->sequence) - (x->sequence < y->sequence);
 }
 
+/* Of operations that ran on devices. */
+static void add_run(struct pp_row_all_reduce *row, const struct pp_row_collective *c)
+{
+	row->device_ns = pp_wrap_plus(row->device_ns, c->device_ns);
+	row->exposed_ns = pp_wrap_plus(row->exposed_ns, c->exposed_ns);
+	row->device_ranks += (uint64_t)c->device_ranks;
+	row->exposed_ranks += (uint64_t)c->exposed_ranks;
+	row->channels = c->channels > row->channels ? c->channels : row->channels;
+	if (row->occurrences == 1) {
+		row->algorithm = c->algorithm;
+		row->protocol = c->protocol;
+	}
+	row->algorithm = row->algorithm == c->algorithm ? c->algorithm : PP_NCCL_SEVERAL;
+	row->protocol = row->protocol == c->protocol ? c->protocol : PP_NCCL_SEVERAL;
+}
+
 static void add(struct pp_row_all_reduce *row, const struct pp_row_collective *c)
 {
 	row->occurrences++;
+	add_run(row, c);
 	row->bytes += c->bytes;
 	row->ranks = c->ranks > row->ranks ? c->ranks : row->ranks;
 	row->wait_ns = pp_wrap_plus(row->wait_ns, c->wait_ns);

@@ -145,6 +145,14 @@ static inline int pp_thread_may_have(const struct pp_thread *thread, uint32_t ki
 	return !thread->kinds || (thread->kinds & kinds);
 }
 
+struct pp_operation {         /* how an operation of NCCL or RCCL ran on the device */
+	uint32_t request;     /* of its span; of operations with equal ones the first counts */
+	uint32_t correlation; /* of its kernel, which ends when its REQUEST does; 0: none was found */
+	int64_t device_ns;    /* as the library timed it; 0: it did not */
+	uint8_t channels;     /* 0: unknown */
+	uint8_t how;          /* algorithm << 4 | protocol, core/source/nccl_how.def; 0: unknown */
+};
+
 enum { PP_REMARKS = 4, PP_REMARK_TEXT = 160 };
 
 struct pp_launch {                                         /* how kernels were launched: each combination once a rank; 0: unknown */
@@ -240,6 +248,8 @@ struct pp_rank { /* one rank's capture; owns what it points to */
 	size_t devices;
 	struct pp_allocation *allocation; /* in order of time */
 	size_t allocations;
+	struct pp_operation *operation; /* by request */
+	size_t operations;
 	int device_replay; /* a stand-in of the device's library gave its records: no device ran */
 	struct pp_trace_metadata trace;
 	uint64_t library_domains;                /* bit i: ranges of domain i are a library's (core/step/library_domain.h) */

@@ -126,6 +126,32 @@ const char *pp_operation_name(int call)
 	return call >= 0 && pp_mpi_call_is_known((unsigned)call) ? pp_mpi_call_info((unsigned)call)->name : "";
 }
 
+const char *pp_nccl_algorithm_name(int algorithm)
+{
+	static const char *const name[] = {
+#define PP_NCCL_ALGORITHM(value, name) [value] = (name),
+#define PP_NCCL_PROTOCOL(value, name)
+#include "core/source/nccl_how.def"
+#undef PP_NCCL_ALGORITHM
+#undef PP_NCCL_PROTOCOL
+	        [PP_NCCL_SEVERAL] = "several"};
+
+	return algorithm > 0 && (size_t)algorithm < sizeof(name) / sizeof(name[0]) && name[algorithm] ? name[algorithm] : "";
+}
+
+const char *pp_nccl_protocol_name(int protocol)
+{
+	static const char *const name[] = {
+#define PP_NCCL_ALGORITHM(value, name)
+#define PP_NCCL_PROTOCOL(value, name) [value] = (name),
+#include "core/source/nccl_how.def"
+#undef PP_NCCL_ALGORITHM
+#undef PP_NCCL_PROTOCOL
+	        [PP_NCCL_SEVERAL] = "several"};
+
+	return protocol > 0 && (size_t)protocol < sizeof(name) / sizeof(name[0]) && name[protocol] ? name[protocol] : "";
+}
+
 const char *pp_category_label(int place)
 {
 	return pp_category_name(place + 1);

@@ -23,6 +23,10 @@ const char *pp_side_name(int side);
 const char *pp_activity_name(int activity);
 const char *pp_precision_name(int precision);
 const char *pp_operation_name(int call);
+/* Of core/source/nccl_how.def; "" for 0. */
+enum { PP_NCCL_SEVERAL = 16 };
+const char *pp_nccl_algorithm_name(int algorithm);
+const char *pp_nccl_protocol_name(int protocol);
 /* Of index 0 1 2 ..: category 1 2 3 .., enum pp_loss. */
 const char *pp_category_label(int place);
 const char *pp_loss_label(int place);

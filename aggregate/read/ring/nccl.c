@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/read/ring/nccl_kernel.h"
 #include "aggregate/read/ring/order.h"
 #include "aggregate/read/ring/pair.h"
 #include "aggregate/read/ring/rings.h"
@@ -14,7 +15,16 @@
 #include "core/base/hash.h"
 #include "core/source/mpi_call.h"
 
-enum { PARTS_MOST = 1 << 18, FIRST_SCHEMA = 1 << 24, REQUEST_BIT = 1 << 30, INDEX_BITS = 20, STEPS_MOST = 4096 };
+enum {
+	PARTS_MOST = 1 << 18,
+	FIRST_SCHEMA = 1 << 24,
+	REQUEST_BIT = 1 << 30,
+	INDEX_BITS = 20,
+	STEPS_MOST = 4096,
+	PENDING_MOST = 1024
+};
+
+#define RANGE_REQUEST (UINT32_C(1) << 31 | REQUEST_BIT) /* and a number: of an operation that only its range tells */
 
 enum row {
 	ROW_BEFORE = PP_NCCL_FIRST - 1,
@@ -78,6 +88,14 @@ static void add_call(struct pp_track *track, const struct pp_record *r)
 	                              .flags = PP_MPI_PEER_IN_COMM};
 }
 
+/* By the device's own clock; 0: unknown. */
+static int64_t duration(const struct pp_record_nccl_done *done)
+{
+	uint64_t ns = done->device_end - done->device_begin;
+
+	return done->device_begin && done->device_end > done->device_begin && ns < PP_TICK_MOST ? (int64_t)ns : 0;
+}
+
 void pp_track_nccl(struct pp_track *track, const struct pp_record *r)
 {
 	struct pp_nccl_part part = {.time = (int64_t)r->tick};
@@ -89,6 +107,7 @@ void pp_track_nccl(struct pp_track *track, const struct pp_record *r)
 	if (r->kind == PP_RECORD_NCCL_DONE) {
 		part.operation = r->nccl_done.operation;
 		part.is_done = 1;
+		part.device_ns = duration(&r->nccl_done);
 	} else {
 		part.launch = (int64_t)r->nccl_task.launch;
 		part.launched = (int64_t)r->nccl_task.launched;
@@ -181,8 +200,9 @@ void pp_nccl_release(struct pp_nccl_parts *n)
 struct finish {
 	struct pp_pair *pair;
 	struct pp_rank *rank;
+	struct pp_nccl_kernels kernels;
 	struct pp_span *extra; /* requests of one thread */
-	size_t extras, extras_room;
+	size_t extras, extras_room, operations_room;
 	uint64_t unnumbered;
 };
 
@@ -205,6 +225,13 @@ static int compare_range(const void *a, const void *b)
 	if (x->tid != y->tid)
 		return x->tid < y->tid ? -1 : 1;
 	return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+static int compare_operation(const void *a, const void *b)
+{
+	const struct pp_operation *x = a, *y = b;
+
+	return (x->request > y->request) - (x->request < y->request);
 }
 
 /* Index of the first part of an operation. */
@@ -237,19 +264,39 @@ static int add_request(struct finish *f, const struct pp_span *call, int64_t don
 	return 0;
 }
 
-/* Without a number that all ranks have, the operation matches none of theirs. */
+/* How the operation ran on the device, by its request. */
+static int add_operation(struct finish *f, uint32_t request, const struct pp_nccl_part *task, const struct pp_nccl_part *done,
+                         const struct pp_nccl_kernel *kernel)
+{
+	struct pp_rank *rank = f->rank;
+	struct pp_operation *more = pp_grow(rank->operation, rank->operations, &f->operations_room, sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	rank->operation = more;
+	rank->operation[rank->operations++] = (struct pp_operation){.request = request,
+	                                                            .correlation = kernel ? kernel->correlation : 0,
+	                                                            .device_ns = done ? done->device_ns : 0,
+	                                                            .channels = task ? task->channels : 0,
+	                                                            .how = task ? task->how : 0};
+	return 0;
+}
+
+/* Without a number that all ranks have, the operation matches none of theirs. Its end is its kernel's, else when NCCL saw it. */
 static int finish_call(struct finish *f, struct pp_span *s)
 {
 	const struct pp_nccl_parts *n = &f->pair->nccl;
 	const uint32_t operation = s->mpi.request & ~(uint32_t)REQUEST_BIT, flags = s->mpi.sequence;
 	const struct pp_nccl_part *task = NULL, *done = NULL;
+	const struct pp_nccl_kernel *kernel = NULL;
 
 	for (size_t i = first_part(n, operation); i < n->parts && n->part[i].operation == operation; i++)
 		*(n->part[i].is_done ? &done : &task) = &n->part[i];
 	s->mpi.sequence = 0;
-	s->mpi.request = done ? s->mpi.request : 0;
-	if (flags & PP_NCCL_CAPTURED)
-		s->mpi.sent = s->mpi.received = 0;
+	if (flags & PP_NCCL_CAPTURED) /* nothing runs */
+		s->mpi.sent = s->mpi.received = s->mpi.request = 0;
+	if (task && !(flags & (PP_NCCL_CAPTURED | PP_NCCL_REPLAYED)))
+		kernel = pp_nccl_kernel_before(&f->kernels, task->tid, task->time, task->launch, task->launched);
 	if (task && task->peer >= 0)
 		s->mpi.peer = task->peer;
 	if (task && (task->flags & PP_NCCL_NUMBERED) && !(flags & (PP_NCCL_CAPTURED | PP_NCCL_REPLAYED)))
@@ -258,7 +305,9 @@ static int finish_call(struct finish *f, struct pp_span *s)
 		s->mpi.comm = 0;
 		f->unnumbered++;
 	}
-	return done ? add_request(f, s, done->time) : 0;
+	if (s->mpi.request && add_operation(f, s->mpi.request, task, done, kernel))
+		return -ENOMEM;
+	return s->mpi.request && (kernel || done) ? add_request(f, s, kernel ? kernel->end : done->time) : 0;
 }
 
 static const struct pp_nccl_range *find_range(const struct pp_nccl_parts *n, uint32_t tid, int64_t begin)
@@ -293,6 +342,68 @@ static void finish_range(struct finish *f, struct pp_span *s, const struct pp_nc
 	                              .peer = x->peer >= 0 ? x->peer : -1,
 	                              .call = x->call,
 	                              .flags = PP_MPI_PEER_IN_COMM};
+}
+
+struct group { /* operations of an NVTX group that its end launches */
+	struct pp_span *pending[PENDING_MOST];
+	size_t pendings, depth;
+};
+
+static int join_range(struct finish *f, struct pp_span *s, const struct pp_nccl_kernel *kernel)
+{
+	if (add_operation(f, s->mpi.request, NULL, NULL, kernel))
+		return -ENOMEM;
+	return kernel ? add_request(f, s, kernel->end) : 0;
+}
+
+/* One kernel runs all operations of the group, or each has its own; of other numbers it is not known which runs which. */
+static int end_group(struct finish *f, struct group *g, const struct pp_thread *t, const struct pp_span *s)
+{
+	size_t kernels = 0;
+	int rc = 0;
+
+	while (pp_nccl_kernel_within(&f->kernels, t->tid, s->begin, s->end, kernels))
+		kernels++;
+	g->depth -= g->depth > 0;
+	if (!kernels && g->depth)
+		return 0;
+	for (size_t i = 0; i < g->pendings && !rc; i++) {
+		size_t n = kernels == 1 ? 0 : kernels == g->pendings ? i : kernels;
+
+		rc = join_range(f, g->pending[i], pp_nccl_kernel_within(&f->kernels, t->tid, s->begin, s->end, n));
+	}
+	g->pendings = 0;
+	return rc;
+}
+
+/* Ranges are around the launch, but in a group: there the group's end is. */
+static int join_ranges(struct finish *f, struct pp_thread *t)
+{
+	struct group *g = calloc(1, sizeof(*g));
+	int rc = g ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < t->spans && !rc; i++) {
+		struct pp_span *s = &t->span[i];
+		const char *name = s->source == PP_SOURCE_NVTX ? pp_intern_text(f->pair->shared->names, s->name, NULL) : "";
+		const struct pp_nccl_kernel *kernel;
+
+		if (s->kind == PP_SPAN_RANGE && !strcmp(name, "ncclGroupStart"))
+			g->depth++;
+		if (s->kind == PP_SPAN_RANGE && !strcmp(name, "ncclGroupEnd"))
+			rc = end_group(f, g, t, s);
+		if (s->kind != PP_SPAN_MPI || s->source != PP_SOURCE_NVTX || s->mpi.request)
+			continue;
+		s->mpi.request = RANGE_REQUEST | (uint32_t)(f->rank->operations + g->pendings + 1);
+		kernel = pp_nccl_kernel_within(&f->kernels, t->tid, s->begin, s->end, 0);
+		if (!kernel && g->depth && g->pendings < PENDING_MOST)
+			g->pending[g->pendings++] = s;
+		else
+			rc = join_range(f, s, kernel);
+	}
+	for (size_t i = 0; g && i < g->pendings && !rc; i++) /* the group's end is not in the window */
+		rc = join_range(f, g->pending[i], NULL);
+	free(g);
+	return rc;
 }
 
 static int place_extras(struct finish *f, struct pp_thread *t)
@@ -331,6 +442,8 @@ static int finish_thread(struct finish *f, struct pp_thread *t)
 		finish_range(f, s, range);
 		t->kinds |= PP_SPAN_BIT(PP_SPAN_MPI);
 	}
+	if (!rc && n->ranges && !t->device)
+		rc = join_ranges(f, t);
 	return rc || !f->extras ? rc : place_extras(f, t);
 }
 
@@ -428,9 +541,14 @@ int pp_nccl_finish(struct pp_pair *p, struct pp_rank *rank, size_t first)
 		qsort(p->nccl.part, p->nccl.parts, sizeof(*p->nccl.part), compare_part);
 	if (p->nccl.ranges)
 		qsort(p->nccl.range, p->nccl.ranges, sizeof(*p->nccl.range), compare_range);
+	f.operations_room = rank->operations;
+	rc = pp_nccl_kernels_init(&f.kernels, rank, first);
 	for (size_t t = first; t < rank->threads && rc == 0; t++)
 		rc = finish_thread(&f, &rank->thread[t]);
+	pp_nccl_kernels_release(&f.kernels);
 	free(f.extra);
+	if (rank->operations)
+		qsort(rank->operation, rank->operations, sizeof(*rank->operation), compare_operation);
 	if (rc == 0 && p->nccl.ranges)
 		rc = number_ranges(&f, first);
 	if (f.unnumbered) {

@@ -52,7 +52,7 @@ struct pp_read_shared { /* what all rings of one pp_rings use */
 
 struct pp_nccl_part { /* a TASK or a DONE */
 	int64_t time;
-	int64_t launch, launched; /* 0: unknown */
+	int64_t launch, launched, device_ns; /* 0: unknown */
 	uint32_t operation, sequence;
 	int32_t peer;
 	uint32_t tid; /* of the thread that wrote it */

@@ -36,7 +36,16 @@ int main(int argc, char **argv)
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
 
-	c[3].bound_ns = INT64_MAX; /* clocks are not joined */
+	c[3].bound_ns = INT64_MAX;          /* clocks are not joined */
+	for (int i = 0; i < ROWS; i += 2) { /* on devices, of one algorithm and several protocols */
+		c[i].device_ns = 100 + i;
+		c[i].exposed_ns = i;
+		c[i].device_ranks = 2;
+		c[i].exposed_ranks = i > 0;
+		c[i].algorithm = 2;
+		c[i].protocol = (int8_t)(1 + i / 2);
+		c[i].channels = 10 - i;
+	}
 	pp_dataset_tables(&d, table);
 	CHECK_INT(pp_tool_all_reduce(&d, table, &err), 0);
 	pp_table_csv(&table[PP_TABLE_all_reduce], d.names, f);

@@ -121,6 +121,16 @@ static inline void kit_collectives(struct pp_dataset *d, size_t n)
 		*c = (struct pp_row_collective){
 		        .communicator = comm, .sequence = sequence, .operation = (uint16_t)kit_random(pp_mpi_call_count())};
 		c->bytes = kit_random(0);
+		if (kit_random(2)) {
+			c->device_ns = (int64_t)(kit_random(0) >> 9);
+			c->exposed_ns = (int64_t)(kit_random(0) >> 9);
+			c->device_ranks = (int32_t)kit_random(1000);
+			c->exposed_ranks = (int32_t)kit_random(1000);
+			c->shared_ranks = (int32_t)kit_random(1000);
+			c->algorithm = (int8_t)kit_random(16);
+			c->protocol = (int8_t)kit_random(16);
+			c->channels = (int32_t)kit_random(256);
+		}
 		c->row_first = d->arrivals;
 		for (size_t w = skip; w < d->workers; w++) {
 			struct pp_row_arrival *row = &d->arrival[d->arrivals++];

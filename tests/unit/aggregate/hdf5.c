@@ -169,7 +169,8 @@ static void check_printed(const char *path)
 	CHECK_STR(err.text, "unknown tool: 'none'. Choose one of: overview, input_pipeline, op_stats, kernel_stats, "
 	                    "memory_profile, pod_viewer");
 	fclose(f);
-	CHECK(!strncmp(text, "source,destination,bytes,time_ns,count\n0,1,100,3,2\n{", 52));
+	CHECK(!strncmp(text, "source,destination,bytes,time_ns,count,device_ns,device_count,nccl_channels\n0,1,100,3,2,0,0,0\n{",
+	               95));
 	CHECK(strstr(text, "{\"table\":\"quality\",\"rows\":1,") && strstr(text, "\"data\":[88]}"));
 	free(text);
 }

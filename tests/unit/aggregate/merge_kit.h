@@ -133,6 +133,9 @@ static inline void compare_collectives(const struct pp_dataset *a, const struct 
 		CHECK_INT(y->transfer_ns, x->transfer_ns);
 		CHECK(x->algbw == y->algbw && x->busbw == y->busbw && x->bound_ns == y->bound_ns);
 		CHECK_INT(y->row_count, x->row_count);
+		CHECK(x->device_ns == y->device_ns && x->device_ranks == y->device_ranks && x->exposed_ns == y->exposed_ns &&
+		      x->exposed_ranks == y->exposed_ranks && x->shared_ranks == y->shared_ranks);
+		CHECK(x->algorithm == y->algorithm && x->protocol == y->protocol && x->channels == y->channels);
 		EQUAL(x->row_count, &a->arrival[x->row_first], &b->arrival[y->row_first]);
 	}
 	CHECK_INT(b->violations, a->violations);

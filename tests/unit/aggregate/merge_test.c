@@ -13,7 +13,8 @@ enum { RANKS = 4, HALF = 2, STEPS = 12 };
 static int32_t everybody[RANKS] = {0, 1, 2, 3};
 static int32_t low[HALF] = {0, 1}, high[HALF] = {2, 3};
 
-static void add_call(struct pp_capture *c, size_t r, const char *name, uint64_t comm, uint32_t sequence, int64_t at, int64_t end)
+static struct pp_span *add_call(struct pp_capture *c, size_t r, const char *name, uint64_t comm, uint32_t sequence, int64_t at,
+                                int64_t end)
 {
 	struct pp_span *span = add_mpi(c, r, name, sequence, at, end);
 
@@ -25,6 +26,7 @@ static void add_call(struct pp_capture *c, size_t r, const char *name, uint64_t 
 		span->mpi.flags |= r % 2 ? PP_MPI_SIDE_FIRST : PP_MPI_SIDE_SECOND;
 	if (!strcmp(name, "MPI_Bcast") && r % HALF == 0 && (comm != 77 || r == 0))
 		span->flags |= PP_SPAN_IS_ROOT;
+	return span;
 }
 
 /* A training job: in each step a range, a collective of all and one of the host's ranks, a message to the next rank. */
@@ -39,6 +41,7 @@ static struct pp_capture capture_of_all(void)
 		c.rank[r].records = 100;
 		c.rank[r].comms = 2;
 		c.rank[r].comm = calloc(2, sizeof(*c.rank[r].comm));
+		c.rank[r].operation = calloc(STEPS, sizeof(*c.rank[r].operation));
 		c.rank[r].comm[0] = (struct pp_comm){.id = 77, .size = RANKS, .member = everybody};
 		c.rank[r].comm[1] = (struct pp_comm){.id = r < HALF ? 78 : 79, .size = HALF, .member = r < HALF ? low : high};
 	}
@@ -50,7 +53,12 @@ static struct pp_capture capture_of_all(void)
 			add_step(&c, r, s, at, at + 100000);
 			add_range(&c, r, 0, r % 2 ? "forward" : "backward", at + 10, at + 20000);
 			add_call(&c, r, call[s % 5], r < HALF ? 78 : 79, (uint32_t)s, at + 20000 + late, at + 45000);
-			add_call(&c, r, call[(s + 1) % 5], 77, (uint32_t)s, at + 50000 + hosts, at + 80000);
+			span = add_call(&c, r, call[(s + 1) % 5], 77, (uint32_t)s, at + 50000 + hosts, at + 80000);
+			span->mpi.request = (uint32_t)s + 1;
+			c.rank[r].operation[c.rank[r].operations++] = (struct pp_operation){.request = (uint32_t)s + 1,
+			                                                                    .device_ns = (int64_t)kit_random(1000),
+			                                                                    .channels = (uint8_t)kit_random(9),
+			                                                                    .how = 0x23};
 			span = add_mpi(&c, r, r % 2 ? "MPI_Recv" : "MPI_Send", 0, at + 85000, at + 90000);
 			span->mpi.comm = 0;
 			span->mpi.peer = (int32_t)(s % 2 ? r ^ 1 : r % 2 ? (r + RANKS - 1) % RANKS : (r + 1) % RANKS);

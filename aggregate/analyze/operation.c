@@ -1,0 +1,282 @@
+/* Finds the kernels of NCCL's operations, and what of their time nothing hid; see operation.h. Called by build.c. */
+#include "aggregate/analyze/operation.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "aggregate/analyze/build.h"
+#include "aggregate/analyze/join.h"
+#include "aggregate/analyze/request.h"
+#include "aggregate/dataset/table/table.h"
+
+struct kernel { /* of a library of collectives */
+	int64_t begin, end;
+	uint32_t correlation;
+	uint32_t operations;
+};
+
+struct cover { /* when devices of the rank did what comes before collectives; disjoint, in order */
+	int64_t begin, end;
+	int64_t before; /* length of those before it */
+};
+
+struct work {
+	const struct pp_rank *rank;
+	struct pp_operation_runs *out;
+	struct kernel *kernel;
+	struct cover *cover;
+	struct kernel **run_kernel; /* [runs]; NULL: none */
+	size_t kernels, covers;
+	int has_streams;
+};
+
+static int compare_kernel(const void *a, const void *b)
+{
+	const struct kernel *x = a, *y = b;
+
+	if (x->correlation != y->correlation)
+		return x->correlation < y->correlation ? -1 : 1;
+	return (x->end > y->end) - (x->end < y->end);
+}
+
+static int compare_cover(const void *a, const void *b)
+{
+	const struct cover *x = a, *y = b;
+
+	return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+static int compare_run(const void *a, const void *b)
+{
+	const struct pp_operation_run *x = a, *y = b;
+
+	return (x->request > y->request) - (x->request < y->request);
+}
+
+/* As core/step/attr_flat.c has it: kernels and sets, copies to the host, copies between devices. */
+static int comes_before(int activity)
+{
+	return activity == PP_DEVICE_KERNEL || activity == PP_DEVICE_SET || activity == PP_DEVICE_DEVICE_TO_HOST ||
+	       activity == PP_DEVICE_DEVICE_TO_DEVICE;
+}
+
+static void look_at_stream(struct work *w, const struct pp_thread *t)
+{
+	for (size_t i = 0; i < t->spans; i++) {
+		const struct pp_span *s = &t->span[i];
+
+		if (s->kind != PP_SPAN_DEVICE || s->end <= s->begin)
+			continue;
+		if (comes_before(s->device.activity)) {
+			if (w->cover)
+				w->cover[w->covers] = (struct cover){s->begin, s->end, 0};
+			w->covers++;
+		} else if (s->device.activity == PP_DEVICE_COLLECTIVE && !(s->flags & (PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END))) {
+			if (w->kernel)
+				w->kernel[w->kernels] = (struct kernel){s->begin, s->end, (uint32_t)s->device.correlation, 0};
+			w->kernels++;
+		}
+	}
+}
+
+static int look_at_streams(struct work *w)
+{
+	const struct pp_rank *rank = w->rank;
+
+	for (int filling = 0; filling < 2; filling++) {
+		if (filling) {
+			w->kernel = calloc(w->kernels + 1, sizeof(*w->kernel));
+			w->cover = calloc(w->covers + 1, sizeof(*w->cover));
+			if (!w->kernel || !w->cover)
+				return -ENOMEM;
+			w->kernels = w->covers = 0;
+		}
+		for (size_t t = 0; t < rank->threads; t++) {
+			w->has_streams |= rank->thread[t].device != 0;
+			if (rank->thread[t].device)
+				look_at_stream(w, &rank->thread[t]);
+		}
+	}
+	qsort(w->kernel, w->kernels, sizeof(*w->kernel), compare_kernel);
+	return 0;
+}
+
+static void join_covers(struct work *w)
+{
+	size_t kept = 0;
+
+	qsort(w->cover, w->covers, sizeof(*w->cover), compare_cover);
+	for (size_t i = 0; i < w->covers; i++) {
+		struct cover *last = kept ? &w->cover[kept - 1] : NULL;
+
+		if (last && w->cover[i].begin <= last->end) {
+			last->end = w->cover[i].end > last->end ? w->cover[i].end : last->end;
+			continue;
+		}
+		w->cover[kept] = w->cover[i];
+		w->cover[kept++].before = last ? last->before + last->end - last->begin : 0;
+	}
+	w->covers = kept;
+}
+
+/* Covered time before `time`. */
+static int64_t covered_until(const struct work *w, int64_t time)
+{
+	size_t low = 0, high = w->covers;
+	const struct cover *c;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (w->cover[middle].begin < time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return 0;
+	c = &w->cover[low - 1];
+	return c->before + (time < c->end ? time : c->end) - c->begin;
+}
+
+static void add_run(struct work *w, const struct pp_operation *o, struct kernel *k)
+{
+	struct pp_operation_run run = {.request = o->request, .device_ns = o->device_ns, .channels = o->channels, .how = o->how};
+
+	if (k) {
+		k->operations++;
+		run.device_ns = k->end - k->begin;
+		run.exposed_ns = run.device_ns - (covered_until(w, k->end) - covered_until(w, k->begin));
+	}
+	if (run.device_ns > PP_TABLE_TIME_MAX) /* damage */
+		run.device_ns = run.exposed_ns = 0;
+	w->run_kernel[w->out->runs] = k;
+	w->out->run[w->out->runs++] = run;
+}
+
+static struct kernel *find_kernel(const struct work *w, uint32_t correlation, int64_t end)
+{
+	struct kernel key = {.correlation = correlation, .end = end};
+
+	return correlation && w->kernels ? bsearch(&key, w->kernel, w->kernels, sizeof(key), compare_kernel) : NULL;
+}
+
+static const struct pp_operation *find_operation(const struct pp_rank *rank, uint32_t request)
+{
+	size_t low = 0, high = rank->operations;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (rank->operation[middle].request < request)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < rank->operations && rank->operation[low].request == request ? &rank->operation[low] : NULL;
+}
+
+/* A kernel ends when the operation's REQUEST does. */
+static int list_runs(struct work *w)
+{
+	const struct pp_rank *rank = w->rank;
+	struct pp_requests requests;
+
+	w->run_kernel = calloc(rank->operations + 1, sizeof(*w->run_kernel)); /* NOLINT(bugprone-sizeof-expression): pointers */
+	w->out->run = calloc(rank->operations + 1, sizeof(*w->out->run));
+	if (!w->run_kernel || !w->out->run || pp_requests_init(&requests, rank))
+		return -ENOMEM;
+	for (size_t t = 0; t < rank->threads; t++) {
+		const struct pp_thread *thread = &rank->thread[t];
+
+		for (size_t i = 0; pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_MPI)) && i < thread->spans; i++) {
+			const struct pp_span *s = &thread->span[i];
+			const struct pp_operation *o =
+			        s->kind == PP_SPAN_MPI && s->mpi.request ? find_operation(rank, s->mpi.request) : NULL;
+			const struct pp_done *done = o ? pp_requests_find(&requests, s->mpi.request) : NULL;
+
+			if (o && w->out->runs < rank->operations)
+				add_run(w, o, done ? find_kernel(w, o->correlation, done->span->end) : NULL);
+		}
+	}
+	pp_requests_release(&requests);
+	return 0;
+}
+
+static void finish_runs(struct work *w)
+{
+	struct pp_operation_runs *o = w->out;
+
+	for (size_t i = 0; i < o->runs; i++)
+		o->run[i].shares = w->run_kernel[i] ? w->run_kernel[i]->operations : 0;
+	for (size_t i = 0; i < o->runs && w->has_streams; i++)
+		o->without_kernel += !w->run_kernel[i];
+	for (size_t i = 0; i < w->kernels; i++)
+		o->without_operation += !w->kernel[i].operations;
+	if (o->runs)
+		qsort(o->run, o->runs, sizeof(*o->run), compare_run);
+}
+
+int pp_operation_runs_init(struct pp_operation_runs *o, const struct pp_rank *rank)
+{
+	struct work w = {.rank = rank, .out = o};
+	int rc;
+
+	*o = (struct pp_operation_runs){0};
+	if (!rank->operations)
+		return 0;
+	rc = look_at_streams(&w);
+	if (!rc) {
+		join_covers(&w);
+		rc = list_runs(&w);
+	}
+	if (!rc)
+		finish_runs(&w);
+	free(w.kernel);
+	free(w.cover);
+	free(w.run_kernel);
+	return rc;
+}
+
+void pp_operation_runs_release(struct pp_operation_runs *o)
+{
+	free(o->run);
+	*o = (struct pp_operation_runs){0};
+}
+
+const struct pp_operation_run *pp_operation_runs_find(const struct pp_operation_runs *o, uint32_t request)
+{
+	struct pp_operation_run key = {.request = request};
+
+	return request && o->runs ? bsearch(&key, o->run, o->runs, sizeof(key), compare_run) : NULL;
+}
+
+int pp_join_operations(struct pp_join *j)
+{
+	const struct pp_capture *capture = j->in->capture;
+	uint64_t without_kernel = 0, without_operation = 0;
+
+	j->run = calloc(capture->ranks + 1, sizeof(*j->run));
+	if (!j->run)
+		return -ENOMEM;
+	for (size_t r = 0; r < capture->ranks; r++) {
+		if (pp_operation_runs_init(&j->run[r], &capture->rank[r]))
+			return -ENOMEM;
+		without_kernel += j->run[r].without_kernel;
+		without_operation += j->run[r].without_operation;
+	}
+	if (without_kernel)
+		pp_dataset_warn(j->d,
+		                "the kernels of %" PRIu64
+		                " operations of NCCL are not in the recording: their time on the device is "
+		                "not known, or only as NCCL timed it",
+		                without_kernel);
+	if (without_operation)
+		pp_dataset_warn(j->d,
+		                "%" PRIu64
+		                " kernels of NCCL belong to no recorded operation, for example those of CUDA graphs: they "
+		                "are in /kernel only",
+		                without_operation);
+	return 0;
+}

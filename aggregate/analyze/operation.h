@@ -1,0 +1,26 @@
+/* How operations of NCCL and RCCL ran on a rank's devices. In: a rank, its spans in job time. Out: used by collective.c and channel.c,
+ * through pp_join. Internal to aggregate/analyze. */
+#pragma once
+
+#include "core/step/span.h"
+
+struct pp_operation_run { /* of a call */
+	uint32_t request;
+	uint32_t shares;    /* operations that its kernel ran, this one included; 0: no kernel was recorded */
+	int64_t device_ns;  /* a year at most; of its kernel, else as the library timed it; 0: unknown */
+	int64_t exposed_ns; /* with a kernel: part of it in which no device of the rank did what comes before collectives */
+	uint8_t channels, how;
+};
+
+struct pp_operation_runs {
+	struct pp_operation_run *run; /* by request */
+	size_t runs;
+	uint64_t without_kernel;    /* operations whose kernel was not recorded, on a rank that recorded devices */
+	uint64_t without_operation; /* kernels of a library of collectives that belong to no operation */
+};
+
+/* -ENOMEM. */
+int pp_operation_runs_init(struct pp_operation_runs *o, const struct pp_rank *rank);
+void pp_operation_runs_release(struct pp_operation_runs *o);
+/* NULL: nothing is known of it. */
+const struct pp_operation_run *pp_operation_runs_find(const struct pp_operation_runs *o, uint32_t request);

@@ -1,0 +1,169 @@
+/* Finds kernels of NCCL and RCCL by the calls that launched them; see nccl_kernel.h. */
+#include "aggregate/read/ring/nccl_kernel.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { NESTED_MOST = 8 }; /* calls that may be one launch: one of the runtime has one of the driver inside */
+
+static int compare_launch(const void *a, const void *b)
+{
+	const struct pp_nccl_launch *x = a, *y = b;
+
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	if (x->begin != y->begin)
+		return x->begin < y->begin ? -1 : 1;
+	return (x->end < y->end) - (x->end > y->end);
+}
+
+static int compare_kernel(const void *a, const void *b)
+{
+	const struct pp_nccl_kernel *x = a, *y = b;
+
+	if (x->correlation != y->correlation)
+		return x->correlation < y->correlation ? -1 : 1;
+	return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+static int is_launch(const struct pp_span *s)
+{
+	return s->kind == PP_SPAN_RANGE && s->source == PP_SOURCE_CUPTI && s->range.id && !s->range.payload_type &&
+	       s->range.payload == PP_DEVICE_CALL_LAUNCH;
+}
+
+static int is_kernel(const struct pp_span *s)
+{
+	return s->kind == PP_SPAN_DEVICE && s->device.activity == PP_DEVICE_COLLECTIVE && s->device.correlation;
+}
+
+static void look_at_thread(struct pp_nccl_kernels *k, const struct pp_thread *t)
+{
+	for (size_t i = 0; i < t->spans; i++) {
+		const struct pp_span *s = &t->span[i];
+
+		if (t->device && is_kernel(s)) {
+			if (k->kernel)
+				k->kernel[k->kernels] = (struct pp_nccl_kernel){s->begin, s->end, (uint32_t)s->device.correlation};
+			k->kernels++;
+		} else if (!t->device && is_launch(s)) {
+			if (k->launch)
+				k->launch[k->launches] = (struct pp_nccl_launch){s->begin, s->end, t->tid, (uint32_t)s->range.id};
+			k->launches++;
+		}
+	}
+}
+
+int pp_nccl_kernels_init(struct pp_nccl_kernels *k, const struct pp_rank *rank, size_t first)
+{
+	*k = (struct pp_nccl_kernels){0};
+	for (size_t t = first; t < rank->threads; t++)
+		look_at_thread(k, &rank->thread[t]);
+	if (!k->kernels)
+		return 0;
+	k->kernel = calloc(k->kernels, sizeof(*k->kernel));
+	k->launch = calloc(k->launches + 1, sizeof(*k->launch));
+	if (!k->kernel || !k->launch) {
+		pp_nccl_kernels_release(k);
+		return -ENOMEM;
+	}
+	k->kernels = k->launches = 0;
+	for (size_t t = first; t < rank->threads; t++)
+		look_at_thread(k, &rank->thread[t]);
+	qsort(k->kernel, k->kernels, sizeof(*k->kernel), compare_kernel);
+	if (k->launches)
+		qsort(k->launch, k->launches, sizeof(*k->launch), compare_launch);
+	return 0;
+}
+
+void pp_nccl_kernels_release(struct pp_nccl_kernels *k)
+{
+	free(k->launch);
+	free(k->kernel);
+	*k = (struct pp_nccl_kernels){0};
+}
+
+/* Numbers are used again: the first that began after the call did. Clocks have errors. */
+static const struct pp_nccl_kernel *kernel_of(const struct pp_nccl_kernels *k, const struct pp_nccl_launch *l)
+{
+	size_t low = 0, high = k->kernels;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct pp_nccl_kernel *one = &k->kernel[middle];
+
+		if (one->correlation < l->correlation || (one->correlation == l->correlation && one->end <= l->begin))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < k->kernels && k->kernel[low].correlation == l->correlation ? &k->kernel[low] : NULL;
+}
+
+/* How many launches of the thread began at or before `time`, behind those of lower threads. */
+static size_t launches_until(const struct pp_nccl_kernels *k, uint32_t tid, int64_t time)
+{
+	size_t low = 0, high = k->kernel ? k->launches : 0;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct pp_nccl_launch *l = &k->launch[middle];
+
+		if (l->tid < tid || (l->tid == tid && l->begin <= time))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int is_in(const struct pp_nccl_launch *l, int64_t begin, int64_t end)
+{
+	int64_t middle = l->begin + (l->end - l->begin) / 2;
+
+	return middle >= begin && middle <= end;
+}
+
+const struct pp_nccl_kernel *pp_nccl_kernel_before(const struct pp_nccl_kernels *k, uint32_t tid, int64_t time, int64_t launch,
+                                                   int64_t launched)
+{
+	size_t last = launches_until(k, tid, time);
+
+	for (size_t n = 0; n < NESTED_MOST && n < last; n++) {
+		const struct pp_nccl_launch *l = &k->launch[last - 1 - n];
+		const struct pp_nccl_kernel *found;
+
+		if (l->tid != tid || l->end < k->launch[last - 1].begin ||
+		    (launch && !is_in(l, launch, launched ? launched : time)))
+			return NULL;
+		found = kernel_of(k, l);
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+const struct pp_nccl_kernel *pp_nccl_kernel_within(const struct pp_nccl_kernels *k, uint32_t tid, int64_t begin, int64_t end,
+                                                   size_t n)
+{
+	const struct pp_nccl_kernel *before = NULL;
+	size_t first = launches_until(k, tid, begin);
+
+	for (size_t i = first - (first > 0); k->kernel && i < k->launches;
+	     i++) { /* one may begin just before, by the clock's error */
+		const struct pp_nccl_launch *l = &k->launch[i];
+		const struct pp_nccl_kernel *found;
+
+		if (i >= first && (l->tid != tid || l->begin > end))
+			return NULL;
+		if (l->tid != tid)
+			continue;
+		found = is_in(l, begin, end) ? kernel_of(k, l) : NULL;
+		if (found == before) /* a call of the runtime, and the driver's inside */
+			continue;
+		before = found ? found : before;
+		if (found && !n--)
+			return found;
+	}
+	return NULL;
+}
