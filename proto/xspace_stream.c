@@ -9,7 +9,7 @@
 
 #include "proto/varint.h"
 
-enum { LENGTH_BYTES = 5 };
+enum { LENGTH_BYTES = 5, LONGEST_STAT = 32 };
 
 int pp_xstream_init(struct pp_xstream *s, int fd, uint64_t room, struct pp_err *err)
 {
@@ -122,7 +122,7 @@ void pp_xstream_stat(struct pp_xstream *s, uint32_t field, const struct pp_xstat
 {
 	uint64_t begun = pp_xstream_begin(s, field);
 
-	pp_xstream_varint(s, 1, stat->id);
+	pp_xstream_varint(s, PP_XSTAT_METADATA, stat->id);
 	if (stat->kind == PP_XSTAT_DOUBLE) {
 		uint8_t *p = room(s, PP_VARINT_MAX);
 
@@ -144,6 +144,25 @@ int pp_xstream_event(struct pp_xstream *s, const struct pp_xevent *e)
 		return 0;
 	}
 	take(s, pp_xevent_put(p, e));
+	s->events++;
+	return 1;
+}
+
+int pp_xstream_long_event(struct pp_xstream *s, const struct pp_xevent *e, const struct pp_xstat *stat, size_t stats)
+{
+	uint64_t begun;
+
+	if (s->base + s->used + PP_XEVENT_BYTES + stats * LONGEST_STAT > s->limit) {
+		s->skipped++;
+		return 0;
+	}
+	begun = pp_xstream_begin(s, PP_XLINE_EVENTS);
+	pp_xstream_varint(s, PP_XEVENT_METADATA, e->metadata);
+	pp_xstream_varint(s, PP_XEVENT_OFFSET, (uint64_t)e->offset_ps);
+	pp_xstream_varint(s, PP_XEVENT_DURATION, (uint64_t)e->duration_ps);
+	for (size_t i = 0; i < stats; i++)
+		pp_xstream_stat(s, PP_XEVENT_STAT, &stat[i]);
+	pp_xstream_end(s, begun);
 	s->events++;
 	return 1;
 }

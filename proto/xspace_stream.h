@@ -37,3 +37,5 @@ void pp_xstream_text(struct pp_xstream *s, uint32_t field, const char *text, siz
 void pp_xstream_stat(struct pp_xstream *s, uint32_t field, const struct pp_xstat *stat);
 /* One event of the open XLine. 1 written, 0 left out: too near to 2^31 bytes. */
 int pp_xstream_event(struct pp_xstream *s, const struct pp_xevent *e);
+/* The same with more stats than a pp_xevent has room for: `e` has none, `stat` [stats] has them. */
+int pp_xstream_long_event(struct pp_xstream *s, const struct pp_xevent *e, const struct pp_xstat *stat, size_t stats);

@@ -1,7 +1,7 @@
 """What xprof makes of a session: overview_page, trace_viewer, trace_viewer@ and pod_viewer are filled and carry our step labels,
 pod_viewer's and overview_page's rows equal pod.h5 after the fold of docs/formats.md, framework_op_stats equals /op of pod.h5, and
-memory_profile answers. check_xprof.py PROFILE_DIR POD_H5 [RANK], with a Python that has xprof and h5py. RANK: whose steps the overview
-must show. Exit 77: no xprof. Run by e2e_xprof and tests/unit/aggregate."""
+memory_profile answers. Of a job with devices, check_device.py checks the rest. check_xprof.py PROFILE_DIR POD_H5 [RANK], with a Python
+that has xprof and h5py. RANK: whose steps the overview must show. Exit 77: no xprof. Run by e2e_xprof, e2e_gpu and tests/unit/aggregate."""
 import glob
 import json
 import os
@@ -10,11 +10,16 @@ import subprocess
 import sys
 import tempfile
 
+import check_device
+
 TOOLS_OF_ALL = ("pod_viewer", "overview_page", "input_pipeline_analyzer", "trace_viewer@", "framework_op_stats")
 TOOLS_OF_ONE = ("trace_viewer", "memory_profile")
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "xprof_tools.py")
-FOLD = {"All others": 9, "Input": 6}  # on hosts without a device everything else is xprof's Host compute
-HOST_COMPUTE = 4
+# by name: {category of pod.h5: xprof's id}, and everything else
+HOST_FOLD = ({"All others": 9, "Input": 6}, 4)
+DEVICE_FOLD = ({"Device compute": 1, "Device to device": 2, "Device collective communication": 3, "Input": 6, "Output": 7}, 9)
+COLUMNS = {1: "deviceComputeTimeMs", 2: "deviceToDeviceTimeMs", 3: "deviceCollectivesTimeMs", 4: "hostComputeTimeMs", 5: "kernelLaunchTimeMs",
+           6: "infeedTimeMs", 7: "outfeedTimeMs", 8: "compileTimeMs", 9: "otherTimeMs"}
 TOLERANCE_US = 1.0
 
 
@@ -31,6 +36,7 @@ def expected(pod):
         names, numbers = text(b["category"][:]), b["step"][:]
         exclusive, present, step_ns = b["exclusive_ns"][:], b["present"][:], b["step_ns"][:]
         ranks, hosts = [int(r) for r in b["worker"][:]], text(f["worker/host"][:])
+        fold, rest = DEVICE_FOLD if f["worker/devices"][:].any() else HOST_FOLD
     rows = {}
     for w, rank in enumerate(ranks):
         rows[rank] = []
@@ -39,15 +45,15 @@ def expected(pod):
                 continue
             us = dict.fromkeys(range(1, 10), 0.0)
             for c, name in enumerate(names):
-                us[FOLD.get(name, HOST_COMPUTE)] += exclusive[s, w, c] / 1000
+                us[fold.get(name, rest)] += exclusive[s, w, c] / 1000
             rows[rank].append((int(number), us, step_ns[s, w] / 1000))
     return rows, dict(zip(ranks, hosts))
 
 
-def run_tools(profile):
+def run_tools(profile, more):
     with tempfile.TemporaryDirectory() as dump:
         words = [sys.executable, "-B", PROGRAM, profile, "--json", "--dump", dump]
-        for tool in TOOLS_OF_ALL + TOOLS_OF_ONE:
+        for tool in (*TOOLS_OF_ALL, *TOOLS_OF_ONE, *more):
             words += ["--tool", tool]
         got = subprocess.run(words, capture_output=True, text=True, timeout=140)
         if got.returncode == 2:
@@ -74,19 +80,21 @@ def check_rows(name, got, want):
 
 
 def check_overview(tool, want, steps_of):
-    """Its steps have their own numbers and name the rank that they are of; the times are that rank's."""
-    rows = [(re.fullmatch(r"step (-?\d+)(?: of rank (\d+))?", str(r["stepnum"])), r) for r in tool["key"]["step_rows"]]
+    """Its steps have their own numbers and name the rank that they are of, which xprof leaves out with devices; the times are that rank's."""
+    rows = [(re.fullmatch(r"(?:step )?(-?\d+)(?: of rank (\d+))?", str(r["stepnum"])), r) for r in tool["key"]["step_rows"]]
+    said = [re.search(r"xprof shows the steps of rank (\d+)", m or "") for m in tool["key"]["messages"]]
     if not rows or not all(m for m, _ in rows):
         return [f"overview_page: steps {[r['stepnum'] for _, r in rows]}"]
-    ranks = {int(m[2]) if m[2] else min(want) for m, _ in rows}
+    ranks = {int(m[1]) for m in said if m} or {int(m[2]) if m[2] else min(want) for m, _ in rows}
+    if len(ranks) > 1 and steps_of is None:
+        return []  # several files with devices: the message of each has its rank, and xprof takes any for the times
     if len(ranks) != 1 or (steps_of is not None and ranks != {steps_of}):
         return [f"overview_page: steps of ranks {ranks}, not {steps_of}"]
     of = {number: (us, total) for number, us, total in want[ranks.pop()]}
     errors = []
     for m, r in rows:
         us, total = of.get(int(m[1]), ({}, 0))
-        got = {HOST_COMPUTE: r["hostComputeTimeMs"], FOLD["Input"]: r["infeedTimeMs"], FOLD["All others"]: r["otherTimeMs"]}
-        off = max([abs(ms * 1000 - us.get(c, -1e9)) for c, ms in got.items()] + [abs(r["stepTimeMs"] * 1000 - total)])
+        off = max([abs(r[name] * 1000 - us.get(c, -1e9)) for c, name in COLUMNS.items()] + [abs(r["stepTimeMs"] * 1000 - total)])
         if off > TOLERANCE_US and len(want) == 1:  # of several hosts xprof takes the longest one's step time
             errors.append(f"overview_page: {m[0]} differs from pod.h5 by {off} us")
     return errors
@@ -101,9 +109,9 @@ def operators(pod, ranks):
         if "op" not in f:
             return rows
         op = f["op"]
-        name = text(op["name"][:])
+        name, side = text(op["name"][:]), text(op["side"][:])
         for i, of in enumerate(op["row_op"][:]):
-            if int(op["worker"][i]) not in ranks:
+            if int(op["worker"][i]) not in ranks or side[of] != "Host":
                 continue
             row = rows.setdefault(re.sub(":+", ".", name[of]), [0, 0.0, 0.0])
             for at, column in enumerate(("calls", "total_ns", "self_ns")):
@@ -116,7 +124,7 @@ def check_operators(table, want):
     got = {}
     for r in table["rows"]:
         row = dict(zip(ids, [c["v"] for c in r["c"]]))
-        if row["host_or_device"] == "Host" and row["operation"] != "IDLE":
+        if row["host_or_device"] == "Host" and row["operation"] != "IDLE" and row["type"] != "allocation":
             name = row["operation"][len("range/"):] if row["operation"].startswith("range/") else row["operation"]
             got[name] = [row["occurrences"], row["total_time"], row["total_self_time"]]
     errors = [f"framework_op_stats has no '{n}'" for n in sorted(set(want) - set(got))]
@@ -142,7 +150,8 @@ def main():
     profile, pod = sys.argv[1:3]
     steps_of = int(sys.argv[3]) if len(sys.argv) > 3 else None
     want, hosts = expected(pod)
-    tools, texts = run_tools(profile)
+    devices = check_device.has_devices(pod)
+    tools, texts = run_tools(profile, ["kernel_stats"] if devices else [])
     of_all = {t["tool"]: t for t in tools if t["tool"] in TOOLS_OF_ALL}
     trace = next(t for n, t in texts.items() if n.startswith("trace_viewer_stream."))
     json.loads(trace, parse_constant=lambda word: sys.exit(f"trace_viewer@: {word} is no JSON"))
@@ -166,6 +175,7 @@ def main():
     files = glob.glob(os.path.join(profile, "*.xplane.pb"))
     if compared != len(files):
         errors.append(f"pod_viewer shows {compared} hosts of {len(files)} files")
+    errors += check_device.check(pod, texts) if devices else []
     table = next(t for n, t in texts.items() if n.startswith("framework_op_stats."))
     errors += check_operators(json.loads(table)[1], operators(pod, ranks))
     errors += [f"trace_viewer@ has no 'step {n}'" for n in sorted(labels) if not re.search(rf'"step {n}( of rank \d+)?"', trace)]

@@ -531,13 +531,6 @@ static void remark(const struct pp_devices *d, struct pp_rank *rank)
 
 	if (d->is_replay)
 		pp_remark_add(rank->remark, &rank->remarks, "device records are a replay of recorded data: no device ran");
-	for (size_t t = 0; t < rank->threads; t++) {
-		if (!rank->thread[t].device)
-			continue;
-		pp_remark_add(rank->remark, &rank->remarks,
-		              "the trace (XSpace) has no planes of devices yet: see pod.h5 and report.html");
-		break;
-	}
 	if (!d->unknown)
 		return;
 	snprintf(text, sizeof(text),

@@ -3,6 +3,9 @@
 
 #include "aggregate/read/trace_options.h"
 
+/* Begin of a warning in files that podprof writes: of the file in xprof, and so not passed on. */
+#define PP_XSPACE_STEPS_OF "xprof shows the steps of rank "
+
 /* Sets rank, world, is_podprof and host from the first bytes, unpacked, where they tell. Returns 1 where they are of this format.
  * */
 int pp_xspace_glance(const void *bytes, size_t size, struct pp_trace_glance *ret_glance);

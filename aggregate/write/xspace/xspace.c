@@ -10,10 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "aggregate/read/xspace/xspace.h"
 #include "aggregate/tools/verdict.h"
+#include "aggregate/write/xspace/xspace_device.h"
 #include "aggregate/write/xspace/xspace_rank.h"
 
-enum { PLANE_ID = 1000, NAME_ROOM = 64 << 20, STAT_ID = 1, STAT_TEXT = 5 };
+enum { PLANE_ID = 1000, NAME_ROOM = 64 << 20, MOST_DEVICE_ROOM = 512 << 20 };
 
 struct host { /* the ranks of one file */
 	char stem[96];
@@ -21,15 +23,6 @@ struct host { /* the ranks of one file */
 	size_t ranks;
 	size_t steps_of; /* index into capture->rank: its steps are the file's; SIZE_MAX: none has steps */
 };
-
-static void put_stat_text(struct pp_xfile *f, enum pp_xstat_id id, const char *text)
-{
-	uint64_t stat = pp_xstream_begin(&f->stream, PP_XPLANE_STATS);
-
-	pp_xstream_varint(&f->stream, STAT_ID, id);
-	pp_xstream_text(&f->stream, STAT_TEXT, text, strlen(text));
-	pp_xstream_end(&f->stream, stat);
-}
 
 static void describe_clock(const struct pp_dataset *d, const struct pp_row_worker *w, char *text, size_t size)
 {
@@ -63,7 +56,7 @@ static void write_clock(struct pp_xfile *f, const size_t *rank, size_t ranks)
 	if (!worst)
 		return;
 	describe_clock(d, worst, text, sizeof(text));
-	put_stat_text(f, PP_XSTAT_CLOCK, text);
+	pp_xplane_text(f, PP_XSTAT_CLOCK, text);
 	bound.i = worst->bound_ns;
 	if (worst->host_clock && worst->bound_ns != PP_BOUND_UNKNOWN)
 		pp_xstream_stat(&f->stream, PP_XPLANE_STATS, &bound);
@@ -128,24 +121,17 @@ static void remove_caches(const char *dir)
 	remove_matching(dir, pattern);
 }
 
-static void write_plane_head(struct pp_xstream *s, int64_t id, const char *name)
-{
-	pp_xstream_varint(s, PP_XPLANE_ID, (uint64_t)id);
-	pp_xstream_text(s, PP_XPLANE_NAME, name, strlen(name));
-}
-
 static int write_host_plane(struct pp_xfile *f, const struct host *h, struct pp_err *err)
 {
-	uint64_t plane = pp_xstream_begin(&f->stream, PP_XSPACE_PLANES);
-	int code = 0;
+	uint64_t plane;
+	int code = pp_xplane_begin(f, PLANE_ID, "/host:CPU", &plane, err);
 
-	write_plane_head(&f->stream, PLANE_ID, "/host:CPU");
 	for (size_t i = 0; i < h->ranks && !code; i++)
 		code = pp_xfile_rank(f, h->rank[i], h->rank[i] == h->steps_of, err);
+	if (code)
+		return code;
 	write_clock(f, h->rank, h->ranks);
-	pp_xnames_write(&f->names, &f->stream);
-	pp_xstream_end(&f->stream, plane);
-	return code;
+	return pp_xplane_end(f, plane, err);
 }
 
 static void write_named_stat(struct pp_xstream *s, uint32_t id, const char *name)
@@ -163,13 +149,15 @@ static void write_named_stat(struct pp_xstream *s, uint32_t id, const char *name
 /* Writes the wall clock of the job's epoch: lines count from 0. */
 static void write_environment_plane(struct pp_xfile *f)
 {
+	static const char name[] = "Task Environment";
 	const struct pp_dataset *d = f->out->dataset;
 	int64_t start = f->out->capture->epoch_realtime_ns;
 	struct pp_xstat begin = {.id = 2, .kind = PP_XSTAT_UINT, .u = (uint64_t)start};
 	struct pp_xstat end = {.id = 3, .kind = PP_XSTAT_UINT, .u = (uint64_t)(start + (d ? d->window_end_ns : 0))};
 	uint64_t plane = pp_xstream_begin(&f->stream, PP_XSPACE_PLANES);
 
-	write_plane_head(&f->stream, PLANE_ID + 1, "Task Environment");
+	pp_xstream_varint(&f->stream, PP_XPLANE_ID, PLANE_ID + 1);
+	pp_xstream_text(&f->stream, PP_XPLANE_NAME, name, strlen(name));
 	write_named_stat(&f->stream, 1, "group_id");
 	write_named_stat(&f->stream, 2, "profile_start_time");
 	write_named_stat(&f->stream, 3, "profile_stop_time");
@@ -207,12 +195,20 @@ static uint64_t before_epoch(const struct pp_rank *r)
 static void write_warnings(struct pp_xfile *f, const struct host *h)
 {
 	uint64_t lost = 0, before = 0;
+	int is_replay = 0;
 
-	for (size_t i = 0; i < h->ranks; i++)
+	for (size_t i = 0; i < h->ranks; i++) {
+		const struct pp_rank *r = &f->out->capture->rank[h->rank[i]];
+
 		for (size_t c = 0; c < PP_LOSSES; c++)
-			lost += f->out->capture->rank[h->rank[i]].lost[c];
-	for (size_t i = 0; i < h->ranks; i++)
-		before += before_epoch(&f->out->capture->rank[h->rank[i]]);
+			lost += r->lost[c];
+		before += before_epoch(r);
+		is_replay |= r->device_replay;
+	}
+	if (f->steps_of >= 0 && pp_xfile_device_count(f, h->rank, h->ranks))
+		warn(f, h, PP_XSPACE_STEPS_OF "%" PRId32, f->steps_of);
+	if (is_replay)
+		warn(f, h, "device records are a replay of recorded data: no device ran");
 	if (before)
 		warn(f, h, "%" PRIu64 " events began before rank 0's first event: the trace shows them from there", before);
 	if (lost)
@@ -231,6 +227,8 @@ static int write_messages(struct pp_xfile *f, const struct host *h, struct pp_er
 
 	pp_xstream_text(&f->stream, PP_XSPACE_HOSTNAMES, h->stem, strlen(h->stem));
 	code = write_host_plane(f, h, err);
+	if (!code)
+		code = pp_xfile_devices(f, h->rank, h->ranks, h->steps_of, err);
 	if (code)
 		return code;
 	write_environment_plane(f);
@@ -238,9 +236,16 @@ static int write_messages(struct pp_xfile *f, const struct host *h, struct pp_er
 	return pp_xstream_finish(&f->stream, err);
 }
 
-static uint64_t payload_bytes(const struct pp_xfile *f)
+/* Names follow the events of their plane: each may be written as a name, a label and once more per category. Planes of devices
+ * have few of them. */
+static uint64_t room_for_names(const struct pp_xfile *f, const struct host *h)
 {
-	return f->out->capture->payloads ? pp_intern_bytes(f->out->capture->payloads) : 0;
+	const struct pp_capture *c = f->out->capture;
+	uint64_t names = 6 * pp_intern_bytes(c->names), room = NAME_ROOM + names;
+	uint64_t devices = pp_xfile_device_count(f, h->rank, h->ranks) * names;
+
+	room += c->payloads ? pp_intern_bytes(c->payloads) : 0;
+	return room + (devices < MOST_DEVICE_ROOM ? devices : MOST_DEVICE_ROOM);
 }
 
 static int write_file(struct pp_xfile *f, const struct host *h, const char *dir, struct pp_err *err)
@@ -257,13 +262,9 @@ static int write_file(struct pp_xfile *f, const struct host *h, const char *dir,
 	}
 	f->line = 0;
 	f->unplaced = f->not_finite = 0;
-	/* Names follow the events: each may be written as a name, a label and once more per category. */
-	code = pp_xstream_init(&f->stream, fd, NAME_ROOM + 6 * pp_intern_bytes(f->out->capture->names) + payload_bytes(f), err);
-	if (!code)
-		code = pp_xnames_init(&f->names, f->out->capture->names, err);
-	f->names.payloads = f->out->capture->payloads;
-	f->names.steps_of =
-	        h->steps_of != SIZE_MAX && f->out->capture->ranks_asked > 1 ? f->out->capture->rank[h->steps_of].rank : -1;
+	f->names = (struct pp_xnames){0};
+	f->steps_of = h->steps_of != SIZE_MAX && f->out->capture->ranks_asked > 1 ? f->out->capture->rank[h->steps_of].rank : -1;
+	code = pp_xstream_init(&f->stream, fd, room_for_names(f, h), err);
 	if (!code)
 		code = write_messages(f, h, err);
 	pp_xnames_release(&f->names);

@@ -1,5 +1,5 @@
 /* Writes the metadata of an XSpace plane. xprof recognises events by their names alone: user names that equal its own are
- * escaped here. Called by xspace.c and xspace_rank.c. */
+ * escaped here. Called by the files of this folder. */
 #include "aggregate/write/xspace/xspace_names.h"
 
 #include <errno.h>
@@ -26,6 +26,7 @@ static const char *const stat_name[PP_XSTAT_FIXED] = {
         [PP_XSTAT_PEER] = "peer",
         [PP_XSTAT_REQUEST] = "request",
         [PP_XSTAT_CATEGORY] = "category",
+        [PP_XSTAT_EDGE] = "edge",
         [PP_XSTAT_VALUE] = "value",
         [PP_XSTAT_CUT] = "cut",
         [PP_XSTAT_FILE] = "file",
@@ -33,13 +34,40 @@ static const char *const stat_name[PP_XSTAT_FIXED] = {
         [PP_XSTAT_RSS] = "rss",
         [PP_XSTAT_PSS] = "pss",
         [PP_XSTAT_CHILDREN_RSS] = "children_rss",
+        [PP_XSTAT_CORRELATION] = "correlation_id",
+        [PP_XSTAT_FLOW] = "flow",
+        [PP_XSTAT_OP] = "tf_op",
+        [PP_XSTAT_SHAPE] = "shape",
+        [PP_XSTAT_KERNEL_DETAILS] = "kernel_details",
+        [PP_XSTAT_LAUNCH] = "launch",
+        [PP_XSTAT_COPY_DETAILS] = "memcpy_details",
+        [PP_XSTAT_SET_DETAILS] = "Memset_details",
+        [PP_XSTAT_ALLOCATOR] = "allocator_name",
+        [PP_XSTAT_ADDRESS] = "addr",
+        [PP_XSTAT_REQUESTED] = "requested_bytes",
+        [PP_XSTAT_ALLOCATION] = "allocation_bytes",
+        [PP_XSTAT_ALLOCATED] = "bytes_allocated",
+        [PP_XSTAT_RESERVED] = "bytes_reserved",
+        [PP_XSTAT_AVAILABLE] = "bytes_available",
+        [PP_XSTAT_FRAGMENTATION] = "fragmentation",
+        [PP_XSTAT_PEAK] = "peak_bytes_in_use",
+        [PP_XSTAT_IS_COUNTED] = "is_counted",
         [PP_XSTAT_CLOCK] = "clock",
         [PP_XSTAT_CLOCK_BOUND] = "clock_bound_ns",
+        [PP_XSTAT_VENDOR] = "device_vendor",
+        [PP_XSTAT_DEVICE_NAME] = "gpu_device_name",
+        [PP_XSTAT_CAPABILITY_MAJOR] = "compute_cap_major",
+        [PP_XSTAT_CAPABILITY_MINOR] = "compute_cap_minor",
+        [PP_XSTAT_MULTIPROCESSORS] = "core_count",
+        [PP_XSTAT_CLOCK_RATE] = "clock_rate",
+        [PP_XSTAT_BANDWIDTH] = "memory_bandwidth",
+        [PP_XSTAT_MEMORY_SIZE] = "memory_size",
+        [PP_XSTAT_NUMBER] = "number_in_process",
 };
 
-int pp_xnames_init(struct pp_xnames *x, const struct pp_intern *names, struct pp_err *err)
+int pp_xnames_init(struct pp_xnames *x, const struct pp_capture *capture, struct pp_err *err)
 {
-	*x = (struct pp_xnames){.names = names, .slots = FIRST_SLOTS};
+	*x = (struct pp_xnames){.names = capture->names, .payloads = capture->payloads, .slots = FIRST_SLOTS};
 	x->slot = calloc(x->slots, sizeof(*x->slot));
 	if (!x->slot)
 		return pp_err_set(err, -ENOMEM, "no memory for the names of an XSpace");
@@ -168,6 +196,12 @@ static void write_range(struct pp_xstream *s, const char *text, size_t length)
 	write_names(s, pp_xname_is_special(text) ? "range/" : "", text, length, blank, 1);
 }
 
+static void lower(char *type)
+{
+	for (char *c = type; *c; c++)
+		*c = (char)(*c == ' ' ? '_' : *c >= 'A' && *c <= 'Z' ? *c + 'a' - 'A' : *c);
+}
+
 /* "name:type", the form of xprof's operators: the category is the type, and in the name colons become one dot (aten.add). */
 static void write_operator(const struct pp_xnames *x, struct pp_xstream *s, uint64_t key)
 {
@@ -186,8 +220,7 @@ static void write_operator(const struct pp_xnames *x, struct pp_xstream *s, uint
 			name[n++] = '.';
 	name[n] = '\0';
 	snprintf(type, sizeof(type), ":%s", pp_category_name((int)(key >> 32)));
-	for (char *c = type; *c; c++)
-		*c = (char)(*c == ' ' ? '_' : *c >= 'A' && *c <= 'Z' ? *c + 'a' - 'A' : *c);
+	lower(type);
 	write_names(s, pp_xname_is_special(text) ? "range/" : "", name, n, type, 0);
 	pp_xstream_text(s, PP_XMETA_DISPLAY_NAME, text, length);
 	free(name);
@@ -206,6 +239,27 @@ static void write_breakdown(const struct pp_xnames *x, struct pp_xstream *s, con
 	else
 		snprintf(prefix, sizeof(prefix), "%s/", pp_category_name(category));
 	write_names(s, prefix, text, length, memchr(text, ':', length) ? " " : "", 1);
+}
+
+/* The same on a device's plane, where xprof knows other names, and takes one with a colon for none of them. */
+static void write_on_device(const struct pp_xnames *x, struct pp_xstream *s, const struct pp_xname_slot *n)
+{
+	static const char *const prefix[PP_CATEGORIES + 1] = {
+	        [PP_CATEGORY_DEVICE_COMPUTE] = "Device compute/",
+	        [PP_CATEGORY_DEVICE_TO_DEVICE] = "MemcpyDToD/",
+	        [PP_CATEGORY_DEVICE_COLLECTIVE] = "nccl/",
+	        [PP_CATEGORY_INPUT] = "MemcpyHToD/",
+	        [PP_CATEGORY_OUTPUT] = "MemcpyDToH/",
+	};
+	size_t length;
+	const char *text = text_of(x, n->key, &length);
+	char *name = malloc(length + 1);
+
+	for (size_t i = 0; name && i < length; i++)
+		name[i] = (char)(text[i] == ':' ? '.' : text[i]);
+	write_names(s, prefix[n->class - PP_XNAME_ON_DEVICE], name ? name : "", name ? length : 0, "", 0);
+	pp_xstream_text(s, PP_XMETA_DISPLAY_NAME, text, length);
+	free(name);
 }
 
 static void write_event(const struct pp_xnames *x, struct pp_xstream *s, const struct pp_xname_slot *n)
@@ -237,18 +291,30 @@ static void write_event(const struct pp_xnames *x, struct pp_xstream *s, const s
 		write_names(s, "", small, strlen(small), "", 1);
 		break;
 	case PP_XNAME_EMPTY_STEP:
-		text = "podprof: this step has no host compute";
+		text = n->key ? "podprof: this step has no device compute" : "podprof: this step has no host compute";
 		write_names(s, "", text, strlen(text), "", 1);
 		break;
 	case PP_XNAME_OPERATOR:
 		write_operator(x, s, n->key);
 		break;
+	case PP_XNAME_ALLOCATION:
+		text = n->key ? "MemoryDeallocation" : "MemoryAllocation";
+		write_names(s, "", text, strlen(text), "", 1);
+		break;
+	case PP_XNAME_DEVICE:
+		text = pp_intern_text(x->names, (uint32_t)n->key, &length);
+		write_names(s, "", text, length, "", 1);
+		break;
 	default:
-		write_breakdown(x, s, n);
+		if (n->class >= PP_XNAME_ON_DEVICE)
+			write_on_device(x, s, n);
+		else
+			write_breakdown(x, s, n);
 	}
 }
 
-static void write_stat(struct pp_xstream *s, uint32_t id, const char *name, size_t length)
+static void write_described(struct pp_xstream *s, uint32_t id, const char *name, size_t length, const char *description,
+                            size_t description_length)
 {
 	uint64_t entry = pp_xstream_begin(s, PP_XPLANE_STAT_METADATA), meta;
 
@@ -256,8 +322,15 @@ static void write_stat(struct pp_xstream *s, uint32_t id, const char *name, size
 	meta = pp_xstream_begin(s, 2);
 	pp_xstream_varint(s, PP_XMETA_ID, id);
 	pp_xstream_text(s, PP_XMETA_NAME, name, length);
+	if (description_length)
+		pp_xstream_text(s, PP_XMETA_DESCRIPTION, description, description_length);
 	pp_xstream_end(s, meta);
 	pp_xstream_end(s, entry);
+}
+
+static void write_stat(struct pp_xstream *s, uint32_t id, const char *name, size_t length)
+{
+	write_described(s, id, name, length, NULL, 0);
 }
 
 /* A file whose name equals a stat's gets a different one. */
@@ -277,6 +350,66 @@ static void write_file(const struct pp_xnames *x, struct pp_xstream *s, const st
 	write_stat(s, n->id, text, length);
 }
 
+/* A letter of what xprof takes for an operator's name; *at counts those so far. */
+static void put_letter(char *name, size_t *at, char c)
+{
+	const int begins = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.';
+
+	if (!begins && c != '_' && c != '/' && c != '>' && c != '-')
+		c = c == ':' ? '.' : '_';
+	name[*at] = *at || begins || c == '.' ? c : '.';
+	++*at;
+}
+
+/* "name:type" as xprof's operators are named, with the name itself as the description. What allocates is another operator: xprof
+ * adds its calls to those of the same name. */
+static void write_op(const struct pp_xnames *x, struct pp_xstream *s, const struct pp_xname_slot *n)
+{
+	static const char allocate[] = "allocate/";
+	const int allocates = n->class == PP_XNAMES_TEXT + PP_XTEXT_ALLOCATES;
+	size_t length, at = 0;
+	const char *text = pp_intern_text(x->names, (uint32_t)n->key, &length);
+	char type[40], *name = malloc(length + sizeof(allocate) + sizeof(type));
+
+	if (!name)
+		return;
+	snprintf(type, sizeof(type), ":%s", allocates ? "allocation" : pp_category_name((int)(n->key >> 32)));
+	lower(type);
+	for (const char *c = allocate; allocates && *c; c++)
+		put_letter(name, &at, *c);
+	for (size_t i = 0; i < length; i++)
+		if (text[i] != ':' || !i || text[i - 1] != ':') /* aten::add is aten.add */
+			put_letter(name, &at, text[i]);
+	memcpy(name + at, type, strlen(type) + 1);
+	write_described(s, n->id, name, strlen(name), text, length);
+	free(name);
+}
+
+static void write_launch(const struct pp_xnames *x, struct pp_xstream *s, const struct pp_xname_slot *n)
+{
+	static const struct pp_launch unknown = {.occupancy = -1};
+	const struct pp_launch *l = n->key && n->key <= x->rank->launches ? &x->rank->launch[n->key - 1] : &unknown;
+	char text[256];
+	int at = snprintf(text, sizeof(text), "regs:%u static_shared:%u dynamic_shared:%u grid:%u,%u,%u block:%u,%u,%u",
+	                  l->registers, l->static_shared, l->dynamic_shared, l->grid[0], l->grid[1], l->grid[2], l->block[0],
+	                  l->block[1], l->block[2]);
+
+	if (l->occupancy >= 0)
+		at += snprintf(text + at, sizeof(text) - (size_t)at, " occ_pct:%.9g", (double)l->occupancy);
+	write_stat(s, n->id, text, (size_t)at);
+}
+
+static void write_allocator(const struct pp_xnames *x, struct pp_xstream *s, const struct pp_xname_slot *n)
+{
+	const char *text = pp_intern_text(x->names, (uint32_t)n->key, NULL);
+	char *name;
+
+	if (asprintf(&name, "rank %" PRIu64 " %s", n->key >> 32, text) < 0)
+		return;
+	write_stat(s, n->id, name, strlen(name));
+	free(name);
+}
+
 static void write_text(const struct pp_xnames *x, struct pp_xstream *s, const struct pp_xname_slot *n)
 {
 	char small[NAME_BYTES];
@@ -293,6 +426,22 @@ static void write_text(const struct pp_xnames *x, struct pp_xstream *s, const st
 	case PP_XTEXT_FILE:
 		write_file(x, s, n);
 		return;
+	case PP_XTEXT_OP:
+	case PP_XTEXT_ALLOCATES:
+		write_op(x, s, n);
+		return;
+	case PP_XTEXT_LAUNCH:
+		write_launch(x, s, n);
+		return;
+	case PP_XTEXT_ALLOCATOR:
+		write_allocator(x, s, n);
+		return;
+	case PP_XTEXT_SHAPE:
+		text = n->key == PP_PRECISION_16 ? "(half)" : "(float)";
+		break;
+	case PP_XTEXT_SIZE:
+		snprintf(small, sizeof(small), "num_bytes:%" PRIu64, n->key);
+		break;
 	case PP_XTEXT_PAYLOAD:
 		text = pp_intern_text(x->payloads, (uint32_t)n->key, NULL);
 		break;

@@ -1,9 +1,10 @@
 /* Names of an XSpace plane: event and stat metadata, made on first use, written after the lines. In: intern ids, MPI calls,
- * steps, categories. Out: metadata ids. Owns its tables. Called by xspace.c and xspace_rank.c. */
+ * steps, categories. Out: metadata ids. Owns its tables. Called by the files of this folder. */
 #pragma once
 
 #include "core/base/err.h"
 #include "core/ring/intern.h"
+#include "core/step/span.h"
 #include "proto/xspace_stream.h"
 
 enum pp_xname_class {
@@ -11,15 +12,18 @@ enum pp_xname_class {
 	PP_XNAME_CALL,       /* key: MPI call number */
 	PP_XNAME_STEP,       /* key: step number */
 	PP_XNAME_COUNTER,    /* key: rank << 32 | intern id */
-	PP_XNAME_EMPTY_STEP, /* key: 0 */
+	PP_XNAME_EMPTY_STEP, /* key: 1 on a device's plane */
 	PP_XNAME_MEMORY,     /* key: rank */
 	PP_XNAME_OPERATOR,   /* a range or call that xprof counts as an operator; key: category << 32 | as for BREAKDOWN */
+	PP_XNAME_ALLOCATION, /* key: 1 of memory that is freed */
+	PP_XNAME_DEVICE,     /* what a device ran; key: intern id */
 	PP_XNAME_BREAKDOWN,  /* + category; key: intern id, or call with PP_XNAME_KEY_CALL */
+	PP_XNAME_ON_DEVICE = PP_XNAME_BREAKDOWN + 32, /* the same on a device's plane */
 };
 
 #define PP_XNAME_KEY_CALL (1ull << 31)
 
-/* Stats of events, the last two of planes; these numbers are their metadata ids. */
+/* Stats of events, the last ones of planes; these numbers are their metadata ids. */
 enum pp_xstat_id {
 	PP_XSTAT_GROUP_ID = 1,
 	PP_XSTAT_STEP_NAME,
@@ -31,6 +35,7 @@ enum pp_xstat_id {
 	PP_XSTAT_PEER,
 	PP_XSTAT_REQUEST,
 	PP_XSTAT_CATEGORY,
+	PP_XSTAT_EDGE,
 	PP_XSTAT_VALUE,
 	PP_XSTAT_CUT,
 	PP_XSTAT_FILE,
@@ -39,8 +44,35 @@ enum pp_xstat_id {
 	PP_XSTAT_RSS,
 	PP_XSTAT_PSS,
 	PP_XSTAT_CHILDREN_RSS,
+	PP_XSTAT_CORRELATION,
+	PP_XSTAT_FLOW,
+	PP_XSTAT_OP,
+	PP_XSTAT_SHAPE,
+	PP_XSTAT_KERNEL_DETAILS,
+	PP_XSTAT_LAUNCH, /* of what xprof must not count */
+	PP_XSTAT_COPY_DETAILS,
+	PP_XSTAT_SET_DETAILS,
+	PP_XSTAT_ALLOCATOR,
+	PP_XSTAT_ADDRESS,
+	PP_XSTAT_REQUESTED,
+	PP_XSTAT_ALLOCATION,
+	PP_XSTAT_ALLOCATED,
+	PP_XSTAT_RESERVED,
+	PP_XSTAT_AVAILABLE,
+	PP_XSTAT_FRAGMENTATION,
+	PP_XSTAT_PEAK,
+	PP_XSTAT_IS_COUNTED,
 	PP_XSTAT_CLOCK,
 	PP_XSTAT_CLOCK_BOUND,
+	PP_XSTAT_VENDOR,
+	PP_XSTAT_DEVICE_NAME,
+	PP_XSTAT_CAPABILITY_MAJOR,
+	PP_XSTAT_CAPABILITY_MINOR,
+	PP_XSTAT_MULTIPROCESSORS,
+	PP_XSTAT_CLOCK_RATE,
+	PP_XSTAT_BANDWIDTH,
+	PP_XSTAT_MEMORY_SIZE,
+	PP_XSTAT_NUMBER,
 	PP_XSTAT_FIXED, /* ids from here on: texts */
 };
 _Static_assert(PP_XSTAT_FIXED <= PP_XSTAT_ID_MOST + 1, "the encoder gives the id of an event's stat one byte");
@@ -55,6 +87,7 @@ enum { PP_XNAMES_RECENT = 128, PP_XNAMES_TEXT = 0x10000 };
 
 struct pp_xnames {
 	const struct pp_intern *names, *payloads; /* payloads NULL: no event has one */
+	const struct pp_rank *rank;               /* whose launches a device's plane shows */
 	struct pp_xname_slot *slot;               /* open hash of event names and texts */
 	size_t slots, used;
 	uint32_t events, texts; /* ids given so far */
@@ -63,7 +96,7 @@ struct pp_xnames {
 	struct pp_xname_slot recent[PP_XNAMES_RECENT]; /* events repeat few names: those are found without the hash */
 };
 
-int pp_xnames_init(struct pp_xnames *x, const struct pp_intern *names, struct pp_err *err);
+int pp_xnames_init(struct pp_xnames *x, const struct pp_capture *capture, struct pp_err *err);
 void pp_xnames_release(struct pp_xnames *x);
 /* The id of a name; adds a new one. */
 uint32_t pp_xnames_put(struct pp_xnames *x, uint32_t class, uint64_t key);
@@ -79,13 +112,19 @@ static inline uint32_t pp_xnames_event(struct pp_xnames *x, uint32_t class, uint
 
 /* Texts that stats refer to by ref_value. None may equal the name of a stat: xprof would take either. */
 enum pp_xtext_kind {
-	PP_XTEXT_COMM,     /* key: communicator id, shown in hex */
-	PP_XTEXT_CATEGORY, /* key: category id */
-	PP_XTEXT_STEP,     /* key: step number; with the rank of steps_of */
-	PP_XTEXT_CUT,      /* key: PP_SPAN_CUT_* flags */
-	PP_XTEXT_FILE,     /* key: intern id */
-	PP_XTEXT_NUMBER,   /* key: 0 nan, 1 inf, 2 -inf: a number that JSON does not have */
-	PP_XTEXT_PAYLOAD,  /* key: intern id in payloads; never the name of a stat, as it contains a sign or a digit */
+	PP_XTEXT_COMM,      /* key: communicator id, shown in hex */
+	PP_XTEXT_CATEGORY,  /* key: category id */
+	PP_XTEXT_STEP,      /* key: step number; with the rank of steps_of */
+	PP_XTEXT_CUT,       /* key: PP_SPAN_CUT_* flags */
+	PP_XTEXT_FILE,      /* key: intern id */
+	PP_XTEXT_NUMBER,    /* key: 0 nan, 1 inf, 2 -inf: a number that JSON does not have */
+	PP_XTEXT_PAYLOAD,   /* key: intern id in payloads; never the name of a stat, as it contains a sign or a digit */
+	PP_XTEXT_OP,        /* key: category << 32 | intern id; "name:type" */
+	PP_XTEXT_ALLOCATES, /* key: intern id; the same for what allocated memory */
+	PP_XTEXT_SHAPE,     /* key: enum pp_precision: what xprof takes for it */
+	PP_XTEXT_LAUNCH,    /* key: index + 1 of the rank's launch; 0: unknown */
+	PP_XTEXT_SIZE,      /* key: bytes */
+	PP_XTEXT_ALLOCATOR, /* key: rank << 32 | intern id */
 };
 static inline uint32_t pp_xnames_text(struct pp_xnames *x, enum pp_xtext_kind kind, uint64_t key)
 {

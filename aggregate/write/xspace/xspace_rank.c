@@ -8,128 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/write/xspace/xspace_device.h"
 #include "core/base/grow.h"
 #include "core/ring/utf8.h"
 #include "core/source/mpi_call.h"
 
 enum { MOST_LINES = 256, MOST_NAME = 100 };
-
-struct placed { /* a step in order of a rank's time: numbers may go back, lines may not */
-	int64_t begin, end;
-	const struct pp_xlabel *label;
-};
-
-/* XSpace has 64 bits of ps: 106 days since the job's epoch. Later times are clamped. */
-static int64_t ps_of(int64_t ns)
-{
-	const int64_t most = INT64_MAX / 1000 - 1;
-
-	return ns <= 0 ? 0 : (ns < most ? ns : most) * 1000;
-}
-
-/* Stats of an event, left out where it has no room. */
-static void stat_int(struct pp_xevent *e, uint8_t id, int64_t value)
-{
-	if (e->stats < PP_XEVENT_STATS)
-		e->stat[e->stats++] = (struct pp_xstat){.id = id, .kind = PP_XSTAT_INT, .i = value};
-}
-
-static void stat_uint(struct pp_xevent *e, uint8_t id, uint64_t value)
-{
-	if (e->stats < PP_XEVENT_STATS)
-		e->stat[e->stats++] = (struct pp_xstat){.id = id, .kind = PP_XSTAT_UINT, .u = value};
-}
-
-static void stat_text(struct pp_xfile *f, struct pp_xevent *e, uint8_t id, enum pp_xtext_kind kind, uint64_t key)
-{
-	if (e->stats < PP_XEVENT_STATS)
-		e->stat[e->stats++] = (struct pp_xstat){.id = id, .kind = PP_XSTAT_REF, .u = pp_xnames_text(&f->names, kind, key)};
-}
-
-static int name_compare(const void *a, const void *b)
-{
-	const struct pp_xlabel *x = a, *y = b;
-
-	return x->number < y->number ? -1 : x->number > y->number;
-}
-
-static int any_present(const struct pp_step_cell *cell, size_t ranks)
-{
-	for (size_t i = 0; cell && i < ranks; i++)
-		if (cell[i].present)
-			return 1;
-	return 0;
-}
-
-/* xprof keeps step numbers in 32 bits and takes equal ids for one step. */
-static void give_groups(struct pp_xfile *f)
-{
-	struct pp_xlabel *l = f->label;
-	int fit = 1;
-
-	for (size_t i = 0; i < f->labels; i++)
-		if (l[i].number < 0 || l[i].number >= INT64_C(1) << 32)
-			fit = 0;
-	if (fit && f->labels) {
-		struct pp_xlabel *sorted = malloc(f->labels * sizeof(*sorted));
-
-		if (sorted) {
-			memcpy(sorted, l, f->labels * sizeof(*sorted));
-			qsort(sorted, f->labels, sizeof(*sorted), name_compare);
-			for (size_t i = 1; i < f->labels; i++)
-				if (sorted[i].number == sorted[i - 1].number)
-					fit = 0;
-		} else {
-			fit = 0;
-		}
-		free(sorted);
-	}
-	for (size_t i = 0; i < f->labels; i++)
-		l[i].group = fit ? l[i].number : (int64_t)i;
-}
-
-int pp_xfile_labels(struct pp_xfile *f, struct pp_err *err)
-{
-	const struct pp_steps *s = f->out->steps;
-	size_t ranks = f->out->capture->ranks;
-
-	f->label = calloc(s->steps + 2, sizeof(*f->label));
-	if (!f->label)
-		return pp_err_set(err, -ENOMEM, "no memory for the steps of an XSpace");
-	if (any_present(s->before, ranks))
-		f->label[f->labels++] = (struct pp_xlabel){s->before_number, 0, PP_ATTR_EDGE_BEFORE, s->before};
-	for (size_t i = 0; i < s->steps; i++)
-		f->label[f->labels++] = (struct pp_xlabel){s->number[i], 0, (uint32_t)i, s->cell + i * ranks};
-	if (any_present(s->after, ranks))
-		f->label[f->labels++] = (struct pp_xlabel){s->after_number, 0, PP_ATTR_EDGE_AFTER, s->after};
-	give_groups(f);
-	return 0;
-}
-
-/* A line; end it with pp_xstream_end(). */
-static uint64_t begin_line(struct pp_xfile *f, const char *name)
-{
-	uint64_t begun = pp_xstream_begin(&f->stream, PP_XPLANE_LINES);
-
-	pp_xstream_varint(&f->stream, PP_XLINE_ID, (uint64_t)++f->line);
-	pp_xstream_text(&f->stream, PP_XLINE_NAME, name, strlen(name));
-	return begun;
-}
-
-static void stat_step(struct pp_xfile *f, struct pp_xevent *e, const struct pp_xlabel *l, int grouped, int is_marker)
-{
-	if (grouped)
-		stat_int(e, PP_XSTAT_GROUP_ID, l->group);
-	else
-		stat_int(e, PP_XSTAT_STEP, l->number);
-	if (grouped && is_marker)
-		stat_text(f, e, PP_XSTAT_STEP_NAME, PP_XTEXT_STEP, (uint64_t)l->number);
-}
-
-static uint64_t name_key(const struct pp_span *s)
-{
-	return s->kind == PP_SPAN_MPI || s->kind == PP_SPAN_REQUEST ? PP_XNAME_KEY_CALL | s->mpi.call : s->name;
-}
 
 /* Writes the segments of one step, and its marker. xprof drops a step without host compute: such a step gets 1 ps of it. */
 static size_t write_step(struct pp_xfile *f, size_t index, const struct pp_xlabel *l, size_t at, int grouped)
@@ -137,67 +21,43 @@ static size_t write_step(struct pp_xfile *f, size_t index, const struct pp_xlabe
 	const struct pp_rank *r = &f->out->capture->rank[index];
 	const struct pp_attr *a = &f->out->attr[index];
 	const struct pp_step_cell *c = &l->cell[index];
-	int64_t begin = ps_of(c->begin), from = begin;
+	int64_t begin = pp_xps(c->begin), from = begin;
 	struct pp_xevent e;
 	size_t end = at;
 	int compute = 0;
 
-	pp_xevent_init(&e, pp_xnames_event(&f->names, PP_XNAME_STEP, (uint64_t)l->number), begin, ps_of(c->end) - begin);
-	stat_step(f, &e, l, grouped, 1);
+	pp_xevent_init(&e, pp_xnames_event(&f->names, PP_XNAME_STEP, (uint64_t)l->number), begin, pp_xps(c->end) - begin);
+	pp_xstat_step(f, &e, l, grouped, 1);
 	pp_xstream_event(&f->stream, &e);
 	for (; end < a->segments && a->segment[end].begin < c->end; end++)
 		if (a->segment[end].step == l->segment && a->segment[end].end > a->segment[end].begin)
 			compute |= a->segment[end].category != PP_CATEGORY_INPUT && a->segment[end].category != PP_CATEGORY_OTHER;
 	if (grouped && !compute && c->end > c->begin) {
 		pp_xevent_init(&e, pp_xnames_event(&f->names, PP_XNAME_EMPTY_STEP, 0), begin, 1);
-		stat_step(f, &e, l, grouped, 0);
+		pp_xstat_step(f, &e, l, grouped, 0);
 		pp_xstream_event(&f->stream, &e);
 		from = begin + 1;
 	}
 	for (; at < end; at++) {
 		const struct pp_attr_segment *g = &a->segment[at];
-		int64_t b = ps_of(g->begin);
+		int64_t b = pp_xps(g->begin);
 
 		if (g->step != l->segment || g->end <= g->begin || g->category == PP_CATEGORY_OTHER)
 			continue;
 		if (b < from)
 			b = from;
-		pp_xevent_init(
-		        &e,
-		        pp_xnames_event(&f->names, PP_XNAME_BREAKDOWN + g->category, name_key(&r->thread[g->thread].span[g->span])),
-		        b, ps_of(g->end) - b);
-		stat_step(f, &e, l, grouped, 0);
-		stat_text(f, &e, PP_XSTAT_CATEGORY, PP_XTEXT_CATEGORY, g->category);
+		pp_xevent_init(&e,
+		               pp_xnames_event(&f->names, PP_XNAME_BREAKDOWN + g->category,
+		                               pp_xname_key(&r->thread[g->thread].span[g->span])),
+		               b, pp_xps(g->end) - b);
+		pp_xstat_step(f, &e, l, grouped, 0);
+		pp_xstat_text(f, &e, PP_XSTAT_CATEGORY, PP_XTEXT_CATEGORY, g->category);
 		pp_xstream_event(&f->stream, &e);
 	}
 	return end;
 }
 
-static int by_begin(const void *a, const void *b)
-{
-	const struct placed *x = a, *y = b;
-
-	return x->begin < y->begin ? -1 : x->begin > y->begin;
-}
-
-/* The steps of a rank in order of time (malloc'd; NULL: no memory). */
-static struct placed *place_steps(const struct pp_xfile *f, size_t index, size_t *ret_count)
-{
-	struct placed *p = malloc((f->labels + 1) * sizeof(*p));
-
-	*ret_count = 0;
-	for (size_t i = 0; p && i < f->labels; i++) {
-		const struct pp_step_cell *c = &f->label[i].cell[index];
-
-		if (c->present)
-			p[(*ret_count)++] = (struct placed){c->begin, c->end, &f->label[i]};
-	}
-	if (p)
-		qsort(p, *ret_count, sizeof(*p), by_begin);
-	return p;
-}
-
-static void write_breakdown(struct pp_xfile *f, size_t index, const struct placed *p, size_t steps, int grouped)
+static void write_breakdown(struct pp_xfile *f, size_t index, const struct pp_xplaced *p, size_t steps, int grouped)
 {
 	const struct pp_attr *a = &f->out->attr[index];
 	char name[64];
@@ -207,7 +67,7 @@ static void write_breakdown(struct pp_xfile *f, size_t index, const struct place
 	if (!steps)
 		return;
 	snprintf(name, sizeof(name), "rank %d breakdown", f->out->capture->rank[index].rank);
-	line = begin_line(f, name);
+	line = pp_xline_begin(f, 0, name);
 	for (size_t i = 0; i < steps; i++) {
 		while (at < a->segments && a->segment[at].end <= p[i].begin)
 			at++;
@@ -223,16 +83,16 @@ static void write_memory(struct pp_xfile *f, const struct pp_rank *r)
 
 	if (!r->memories)
 		return;
-	line = begin_line(f, "_counters_");
+	line = pp_xline_begin(f, 0, "_counters_");
 	for (size_t i = 0; i < r->memories; i++) {
 		const struct pp_memory *m = &r->memory[i];
 		struct pp_xevent e = {.metadata = pp_xnames_event(&f->names, PP_XNAME_MEMORY, (uint64_t)(uint32_t)r->rank),
-		                      .offset_ps = ps_of(m->time)};
+		                      .offset_ps = pp_xps(m->time)};
 
-		stat_uint(&e, PP_XSTAT_RSS, m->rss);
+		pp_xstat_uint(&e, PP_XSTAT_RSS, m->rss);
 		if (m->pss_present)
-			stat_uint(&e, PP_XSTAT_PSS, m->pss);
-		stat_uint(&e, PP_XSTAT_CHILDREN_RSS, m->children_rss);
+			pp_xstat_uint(&e, PP_XSTAT_PSS, m->pss);
+		pp_xstat_uint(&e, PP_XSTAT_CHILDREN_RSS, m->children_rss);
 		pp_xstream_event(&f->stream, &e);
 	}
 	pp_xstream_end(&f->stream, line);
@@ -255,25 +115,25 @@ static void stats_of_call(struct pp_xfile *f, struct pp_xevent *e, const struct 
 	enum pp_mpi_class class = pp_mpi_call_info(s->mpi.call)->class;
 
 	if (s->mpi.sent)
-		stat_uint(e, PP_XSTAT_BYTES, s->mpi.sent);
+		pp_xstat_uint(e, PP_XSTAT_BYTES, s->mpi.sent);
 	if (s->mpi.received)
-		stat_uint(e, PP_XSTAT_RECEIVED, s->mpi.received);
+		pp_xstat_uint(e, PP_XSTAT_RECEIVED, s->mpi.received);
 	if (s->mpi.comm && pp_mpi_class_is_file(class)) {
 		uint32_t file = file_of(f, s->mpi.comm);
 
 		if (file)
-			stat_text(f, e, PP_XSTAT_FILE, PP_XTEXT_FILE, file);
+			pp_xstat_text(f, e, PP_XSTAT_FILE, PP_XTEXT_FILE, file);
 	}
 	if (s->mpi.comm)
-		stat_text(f, e, PP_XSTAT_COMM, PP_XTEXT_COMM, s->mpi.comm);
+		pp_xstat_text(f, e, PP_XSTAT_COMM, PP_XTEXT_COMM, s->mpi.comm);
 	if (pp_mpi_class_joins(class))
-		stat_uint(e, PP_XSTAT_SEQUENCE, s->mpi.sequence);
+		pp_xstat_uint(e, PP_XSTAT_SEQUENCE, s->mpi.sequence);
 	if (s->flags & PP_SPAN_POLLS)
-		stat_uint(e, PP_XSTAT_POLLS, s->mpi.sequence);
+		pp_xstat_uint(e, PP_XSTAT_POLLS, s->mpi.sequence);
 	if (s->mpi.peer >= 0)
-		stat_int(e, PP_XSTAT_PEER, s->mpi.peer);
+		pp_xstat_int(e, PP_XSTAT_PEER, s->mpi.peer);
 	if (s->mpi.request)
-		stat_uint(e, PP_XSTAT_REQUEST, s->mpi.request);
+		pp_xstat_uint(e, PP_XSTAT_REQUEST, s->mpi.request);
 }
 
 static void stat_payload(struct pp_xfile *f, struct pp_xevent *e, const struct pp_span *s)
@@ -284,17 +144,17 @@ static void stat_payload(struct pp_xfile *f, struct pp_xevent *e, const struct p
 	switch (s->range.payload_type) {
 	case PP_PAYLOAD_UINT64:
 	case PP_PAYLOAD_UINT32:
-		stat_uint(e, PP_XSTAT_PAYLOAD, s->range.payload);
+		pp_xstat_uint(e, PP_XSTAT_PAYLOAD, s->range.payload);
 		return;
 	case PP_PAYLOAD_INT64:
-		stat_int(e, PP_XSTAT_PAYLOAD, (int64_t)s->range.payload);
+		pp_xstat_int(e, PP_XSTAT_PAYLOAD, (int64_t)s->range.payload);
 		return;
 	case PP_PAYLOAD_INT32:
-		stat_int(e, PP_XSTAT_PAYLOAD, (int32_t)(uint32_t)s->range.payload);
+		pp_xstat_int(e, PP_XSTAT_PAYLOAD, (int32_t)(uint32_t)s->range.payload);
 		return;
 	case PP_PAYLOAD_EXT:
 		if (f->names.payloads && s->range.payload)
-			stat_text(f, e, PP_XSTAT_PAYLOAD, PP_XTEXT_PAYLOAD, s->range.payload);
+			pp_xstat_text(f, e, PP_XSTAT_PAYLOAD, PP_XTEXT_PAYLOAD, s->range.payload);
 		return;
 	case PP_PAYLOAD_FLOAT:
 		memcpy(&small, &s->range.payload, sizeof(small));
@@ -307,14 +167,24 @@ static void stat_payload(struct pp_xfile *f, struct pp_xevent *e, const struct p
 		return;
 	}
 	if (!isfinite(stat.d))
-		stat_text(f, e, PP_XSTAT_PAYLOAD, PP_XTEXT_NUMBER, isnan(stat.d) ? 0 : stat.d > 0 ? 1 : 2);
+		pp_xstat_text(f, e, PP_XSTAT_PAYLOAD, PP_XTEXT_NUMBER, isnan(stat.d) ? 0 : stat.d > 0 ? 1 : 2);
 	else if (e->stats < PP_XEVENT_STATS)
 		e->stat[e->stats++] = stat;
 }
 
+/* An arrow begins where something was launched. */
+static void stats_of_device_call(const struct pp_xfile *f, struct pp_xevent *e, const struct pp_span *s)
+{
+	if (!s->range.id)
+		return;
+	pp_xstat_uint(e, PP_XSTAT_CORRELATION, s->range.id);
+	if (!s->range.payload_type && (s->range.payload == PP_DEVICE_CALL_LAUNCH || s->range.payload == PP_DEVICE_CALL_COPY))
+		pp_xstat_uint(e, PP_XSTAT_FLOW, pp_xflow(f->rank->rank, s->range.id, 1));
+}
+
 static void event_of(struct pp_xfile *f, const struct pp_span *s, int32_t rank, struct pp_xevent *e)
 {
-	int64_t begin = ps_of(s->begin), end = ps_of(s->end);
+	int64_t begin = pp_xps(s->begin), end = pp_xps(s->end);
 
 	pp_xevent_init(e, 0, begin, end > begin ? end - begin : 0);
 	switch (s->kind) {
@@ -336,34 +206,32 @@ static void event_of(struct pp_xfile *f, const struct pp_span *s, int32_t rank, 
 }
 
 /* Adds stats common to all kinds. `in`: the step that the span begins in, or NULL. */
-static void add_stats(struct pp_xfile *f, struct pp_xevent *e, const struct pp_span *s, const struct placed *in)
+static void add_stats(struct pp_xfile *f, struct pp_xevent *e, const struct pp_span *s, const struct pp_xplaced *in)
 {
 	if (s->kind == PP_SPAN_STEP || s->kind == PP_SPAN_COUNTER)
 		return;
 	if (in)
-		stat_int(e, PP_XSTAT_STEP, in->label->number);
+		pp_xstat_int(e, PP_XSTAT_STEP, in->label->number);
 	if (s->flags & (PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END))
-		stat_text(f, e, PP_XSTAT_CUT, PP_XTEXT_CUT, s->flags & (PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END));
-	if (s->kind == PP_SPAN_MPI || s->kind == PP_SPAN_REQUEST)
+		pp_xstat_text(f, e, PP_XSTAT_CUT, PP_XTEXT_CUT, s->flags & (PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END));
+	if (s->kind == PP_SPAN_MPI || s->kind == PP_SPAN_REQUEST) {
 		stats_of_call(f, e, s);
-	else if (s->range.payload_type)
+		return;
+	}
+	if (s->category && s->category <= PP_CATEGORIES)
+		pp_xstat_text(f, e, PP_XSTAT_CATEGORY, PP_XTEXT_CATEGORY, s->category);
+	if (s->kind == PP_SPAN_RANGE && s->source == PP_SOURCE_CUPTI)
+		stats_of_device_call(f, e, s);
+	if (s->range.payload_type)
 		stat_payload(f, e, s);
 }
 
-/* The step that a span begins in, or NULL; found by walking, as spans come in order of begin. */
-static const struct placed *step_at(const struct placed *p, size_t steps, size_t *at, int64_t begin)
-{
-	while (*at < steps && p[*at].end <= begin)
-		(*at)++;
-	return *at < steps && p[*at].begin <= begin ? &p[*at] : NULL;
-}
-
 /* Does /op of pod.h5 count it? Then it is an operator in xprof too. */
-static int is_operator(const struct pp_xfile *f, const struct pp_span *s, const struct placed *in, uint32_t thread)
+static int is_operator(const struct pp_xfile *f, const struct pp_span *s, const struct pp_xplaced *in, uint32_t thread)
 {
 	if ((s->kind != PP_SPAN_RANGE && s->kind != PP_SPAN_MPI) || (s->flags & (PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END)) || !in)
 		return 0;
-	if (in->label->segment == PP_ATTR_EDGE_BEFORE || in->label->segment == PP_ATTR_EDGE_AFTER)
+	if (pp_xlabel_is_edge(in->label))
 		return 0;
 	return s->kind != PP_SPAN_RANGE || s->category || s->begin != in->begin || s->end != in->end ||
 	       in->label->cell[f->rank_index].thread != thread; /* else it is the step itself */
@@ -410,7 +278,7 @@ static int nest(struct pp_xfile *f, struct pp_xevent *e, const struct pp_span *s
 	return 0;
 }
 
-static int write_nested(struct pp_xfile *f, const struct pp_span *s, const struct placed *in, uint32_t thread, size_t *depth)
+static int write_nested(struct pp_xfile *f, const struct pp_span *s, const struct pp_xplaced *in, uint32_t thread, size_t *depth)
 {
 	uint8_t outer, category = 0;
 	struct pp_xevent e;
@@ -422,14 +290,14 @@ static int write_nested(struct pp_xfile *f, const struct pp_span *s, const struc
 	if (s->kind == PP_SPAN_RANGE || s->kind == PP_SPAN_MPI)
 		category = pp_flat_inside(s, pp_flat_code(&f->categories, s), outer) & (PP_FLAT_BY_DEFAULT - 1);
 	if (is_operator(f, s, in, thread))
-		e.metadata = pp_xnames_event(&f->names, PP_XNAME_OPERATOR, (uint64_t)category << 32 | name_key(s));
+		e.metadata = pp_xnames_event(&f->names, PP_XNAME_OPERATOR, (uint64_t)category << 32 | pp_xname_key(s));
 	add_stats(f, &e, s, in);
 	code = nest(f, &e, s, !category || pp_flat_is_silent(s, category) ? outer : category, depth);
 	pp_xstream_event(&f->stream, &e);
 	return code;
 }
 
-static int write_thread(struct pp_xfile *f, const struct pp_rank *r, uint32_t index, const struct placed *p, size_t steps)
+static int write_thread(struct pp_xfile *f, const struct pp_rank *r, uint32_t index, const struct pp_xplaced *p, size_t steps)
 {
 	const struct pp_thread *t = &r->thread[index];
 	const char *thread = pp_intern_text(f->names.names, t->name, NULL);
@@ -448,10 +316,10 @@ static int write_thread(struct pp_xfile *f, const struct pp_rank *r, uint32_t in
 		snprintf(name, sizeof(name), "rank %d %.*s", r->rank, pp_utf8_fit(thread, MOST_NAME), thread);
 	else
 		snprintf(name, sizeof(name), "rank %d %u", r->rank, t->tid);
-	line = begin_line(f, name);
+	line = pp_xline_begin(f, 0, name);
 	for (; i < t->spans && !code; i++)
 		if (is_nested(&t->span[i]))
-			code = write_nested(f, &t->span[i], step_at(p, steps, &at, t->span[i].begin), index, &depth);
+			code = write_nested(f, &t->span[i], pp_xstep_at(p, steps, &at, t->span[i].begin), index, &depth);
 	pp_xstream_end(&f->stream, line);
 	return code;
 }
@@ -467,7 +335,7 @@ static int by_time(const void *a, const void *b)
 
 /* First fit, one line per pass: overlapping spans wait for the next line. */
 static void write_loose_lines(struct pp_xfile *f, const struct pp_rank *r, const char *what, const struct pp_span **l, size_t n,
-                              const struct placed *p, size_t steps)
+                              const struct pp_xplaced *p, size_t steps)
 {
 	for (int turn = 1; n; turn++) {
 		size_t rest = 0, at = 0;
@@ -483,7 +351,7 @@ static void write_loose_lines(struct pp_xfile *f, const struct pp_rank *r, const
 			snprintf(name, sizeof(name), "rank %d %s", r->rank, what);
 		else
 			snprintf(name, sizeof(name), "rank %d %s %d", r->rank, what, turn);
-		line = begin_line(f, name);
+		line = pp_xline_begin(f, 0, name);
 		for (size_t i = 0; i < n; i++) {
 			const struct pp_span *s = l[i];
 			struct pp_xevent e;
@@ -493,7 +361,7 @@ static void write_loose_lines(struct pp_xfile *f, const struct pp_rank *r, const
 				continue;
 			}
 			event_of(f, s, r->rank, &e);
-			add_stats(f, &e, s, step_at(p, steps, &at, s->begin));
+			add_stats(f, &e, s, pp_xstep_at(p, steps, &at, s->begin));
 			pp_xstream_event(&f->stream, &e);
 			free_from = s->end;
 		}
@@ -507,7 +375,7 @@ static size_t spans_to_ask(const struct pp_thread *thread, int kind)
 	return pp_thread_may_have(thread, PP_SPAN_BIT(kind)) ? thread->spans : 0;
 }
 
-static int write_loose(struct pp_xfile *f, const struct pp_rank *r, int kind, const struct placed *p, size_t steps)
+static int write_loose(struct pp_xfile *f, const struct pp_rank *r, int kind, const struct pp_xplaced *p, size_t steps)
 {
 	const struct pp_span **l;
 	size_t n = 0;
@@ -527,7 +395,7 @@ static int write_loose(struct pp_xfile *f, const struct pp_rank *r, int kind, co
 				l[n++] = &r->thread[t].span[i];
 	qsort(l, n, sizeof(struct pp_span *), by_time);
 	if (kind == PP_SPAN_COUNTER) { /* readers know counters by this line name alone; instants never overlap */
-		uint64_t line = begin_line(f, "_counters_");
+		uint64_t line = pp_xline_begin(f, 0, "_counters_");
 
 		for (size_t i = 0; i < n; i++) {
 			struct pp_xevent e;
@@ -552,7 +420,7 @@ int pp_xfile_rank(struct pp_xfile *f, size_t rank_index, int grouped, struct pp_
 	static const int loose[] = {PP_SPAN_ASYNC, PP_SPAN_REQUEST, PP_SPAN_COUNTER};
 	const struct pp_rank *r = &f->out->capture->rank[rank_index];
 	size_t steps;
-	struct placed *p = place_steps(f, rank_index, &steps);
+	struct pp_xplaced *p = pp_xplace_steps(f, rank_index, &steps);
 	int code = p ? 0 : -ENOMEM;
 
 	f->rank = r;
@@ -561,11 +429,13 @@ int pp_xfile_rank(struct pp_xfile *f, size_t rank_index, int grouped, struct pp_
 	if (!code)
 		write_breakdown(f, rank_index, p, steps, grouped);
 	for (uint32_t t = 0; t < r->threads && !code; t++)
-		if (!r->thread[t].device) /* there are no planes of devices yet; aggregate/read/ring/device.c says so */
+		if (!r->thread[t].device)
 			code = write_thread(f, r, t, p, steps);
 	for (size_t i = 0; i < sizeof(loose) / sizeof(loose[0]) && !code; i++)
 		code = write_loose(f, r, loose[i], p, steps);
 	write_memory(f, r);
+	if (!code)
+		pp_xfile_allocations(f, r, p, steps);
 	free(p);
 	if (code || f->names.no_memory)
 		return pp_err_set(err, -ENOMEM, "no memory for the lines of rank %d", r->rank);

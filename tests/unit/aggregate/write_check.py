@@ -37,7 +37,7 @@ def label(p, e):
 
 def check_operators(p, line):
     """xprof takes "name:type" for an operator: so are named what /op of pod.h5 counts, on the lines of threads, and nothing else."""
-    nested = line["name"].startswith("rank ") and not any(w in line["name"] for w in (" breakdown", " requests", " async"))
+    nested = line["name"].startswith("rank ") and not any(w in line["name"] for w in (" breakdown", " requests", " async", " allocators"))
     for e in line["events"]:
         name, step = p["events"][e["id"]]["name"], stats(p, e).get("step")
         is_op = re.search(r":[A-Za-z_][A-Za-z0-9_]*$", name) is not None
@@ -74,7 +74,7 @@ def check_plane(p):
             if not name.startswith(("IteratorGetNext/", "range/")):
                 assert not name.lower().startswith(("train", "test", "iteratorgetnext", "memcpy", "infeed")), name
             if "group_id" in got:
-                assert line["name"].endswith("breakdown")
+                assert line["name"].endswith(("breakdown", "allocators"))
                 assert (got["group_id"], name) == (got["group_id"], f"step {got['group_id']}") or "step_name" not in got
 
 
@@ -150,7 +150,13 @@ assert memory == [{"rss": 4000, "children_rss": 2000}, {"rss": 5000, "pss": 3000
 clock = {host["stats"][s[1]]["name"]: value(host, s) for s in host["values"]}
 assert clock == {"clock": b"job time: rank 0's clock", "clock_bound_ns": 2}, clock
 grouped = {x["name"] for x in host["lines"] if any("group_id" in stats(host, e) for e in x["events"])}
-assert grouped == {"rank 0 breakdown"}, grouped
+assert grouped == {"rank 0 breakdown"} | {f"rank {r} allocators" for r in range(8)}, grouped
+edges = [stats(host, e)["group_id"] for x in host["lines"] if x["name"] == "rank 0 breakdown" for e in x["events"] if "edge" in stats(host, e)]
+assert edges == [0, 7], edges
+calls = [stats(host, e) for x in host["lines"] if x["name"] == "rank 3 allocators" for e in x["events"]]
+assert [c["allocator_name"] for c in calls] == ["rank 3 cpu"] * 3 and [c["bytes_allocated"] for c in calls] == [64, 128, 64], calls
+assert {c["tf_op"] for c in calls} == {"allocate/aten.mm:allocation"} and {c["group_id"] for c in calls} == {2}, calls
+assert [m["description"] for m in host["stats"].values() if "description" in m] == ["aten::mm"], host["stats"]
 for r in range(9):
     one = check_file(f"{base}/rank/plugins/profile/sample/node{r // 8}-rank{r:04d}.xplane.pb")
     check_breakdown(one, r, list(range(8)))

@@ -42,7 +42,7 @@ def names(b):
         if f == 1:
             m["id"] = v
         else:
-            m[{2: "name", 4: "display"}[f]] = v.decode()
+            m[{2: "name", 3: "description", 4: "display"}[f]] = v.decode()
     assert m["id"] == dict(fields(b))[1] and m["id"] > 0, m
     return m
 
