@@ -364,7 +364,7 @@ static uint8_t precision_of(const struct pp_xevent *e, const struct pp_xmeta *m)
 	return t->meta->precision;
 }
 
-static void take_device(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event)
+void pp_xline_device(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event)
 {
 	static const struct pp_xmeta none = {.kind = PP_XEVENT_PLAIN};
 	const struct pp_xmeta *m;
@@ -513,7 +513,7 @@ static void read_line(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *
 	                : kind == LINE_STEPS    ? take_step
 	                : kind == LINE_HOST     ? take_host
 	                : kind == LINE_COUNTERS ? take_counter
-	                                        : take_device);
+	                                        : pp_xline_device);
 	if (!l->is_late)
 		pp_xline_finish(x, p, l);
 }

@@ -9,6 +9,8 @@
 #include "core/base/grow.h"
 #include "core/ring/record.h"
 #include "core/source/mpi_call.h"
+#include "core/step/category.h"
+#include "core/step/kernel_name.h"
 
 enum { NO_CALL = UINT16_MAX };
 
@@ -50,9 +52,20 @@ struct own {
 	uint64_t has, comm, sent, received, rss, pss, children_rss;
 	uint32_t sequence, polls, request;
 	int32_t peer;
-	uint8_t flags;
+	uint8_t flags, category;
 	double value;
 };
+
+/* 0: no category has this name. */
+static uint8_t category_of(const struct pp_xvalue *v)
+{
+	uint8_t id = PP_CATEGORIES;
+
+	while (id &&
+	       (!v->is_text || strlen(pp_category_name(id)) != v->length || memcmp(pp_category_name(id), v->text, v->length) != 0))
+		id--;
+	return id;
+}
 
 static void read_own(struct pp_xread *x, struct pp_xplane *p, const struct pp_field *event, struct own *o)
 {
@@ -87,6 +100,8 @@ static void read_own(struct pp_xread *x, struct pp_xplane *p, const struct pp_fi
 		else if (kind == PP_XS_CUT)
 			o->flags = (uint8_t)((strstr(text, "begin") ? PP_SPAN_CUT_BEGIN : 0) |
 			                     (strstr(text, "end") ? PP_SPAN_CUT_END : 0));
+		else if (kind == PP_XS_CATEGORY)
+			o->category = category_of(&v);
 		else if (kind == PP_XS_VALUE)
 			o->value = v.real;
 		else if (kind == PP_XS_RSS)
@@ -138,10 +153,64 @@ static void take_thread(struct pp_xread *x, struct pp_xplane *p, struct pp_xline
 		fill_call(s, &o, call);
 	} else {
 		s->kind = end > begin ? PP_SPAN_RANGE : PP_SPAN_MARK;
+		s->category = o.category;
 		if (is_step_name(m) && !(o.has & PP_XS_BIT(PP_XS_STEP)))
 			s->flags |= PP_XS_MAY_BE_STEP;
 	}
 	l->thread.kinds |= PP_SPAN_BIT(s->kind);
+}
+
+/* What xprof's names of events do not tell of a device's work is in its category, and in which details it has. */
+static void take_activity(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event)
+{
+	size_t before = l->thread.spans, length;
+	struct pp_span *s;
+	const char *name;
+	struct own o;
+
+	pp_xline_device(x, p, l, event);
+	if (l->thread.spans == before)
+		return;
+	s = &l->thread.span[before];
+	s->device.step = -1;
+	read_own(x, p, event, &o);
+	if (!(o.has & PP_XS_BIT(PP_XS_KERNEL_DETAILS)))
+		return;
+	name = pp_intern_text(x->names, s->name, &length);
+	s->device.activity = o.category == PP_CATEGORY_DEVICE_COLLECTIVE ? PP_DEVICE_COLLECTIVE : PP_DEVICE_KERNEL;
+	s->device.precision = (uint8_t)pp_kernel_precision(name, length);
+}
+
+/* A call of an allocator; a thread may have the name of their line. */
+static void take_allocation(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event)
+{
+	const struct pp_xmeta *m;
+	struct pp_allocation *a;
+	struct pp_xevent e;
+	int64_t begin, end;
+	struct own o;
+
+	read_own(x, p, event, &o);
+	m = pp_xevent_read(x, p, l, event, &e, &begin, &end) ? pp_xplane_event(x, p, e.metadata) : NULL;
+	if (!m || !pp_xevent_has(&e, PP_XS_ALLOCATOR)) {
+		take_thread(x, p, l, event);
+		return;
+	}
+	x->rank.trace.events++;
+	pp_xmemory_take(x, p, event, begin, m->kind == PP_XEVENT_FREE);
+	if (x->no_memory)
+		return;
+	a = &x->rank.allocation[x->rank.allocations - 1];
+	a->step = -1; /* found by its time, as in the live session */
+	a->is_counted = (o.has & PP_XS_BIT(PP_XS_IS_COUNTED)) != 0;
+}
+
+static void take_derived(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event)
+{
+	x->rank.trace.derived++;
+	(void)p;
+	(void)l;
+	(void)event;
 }
 
 /* Requests and async ranges, on lines of their own because they overlap. */
@@ -159,7 +228,7 @@ static void take_loose(struct pp_xread *x, struct pp_xplane *p, struct pp_xline 
 	l->thread.kinds |= PP_SPAN_BIT(s->kind);
 }
 
-/* Steps of a rank; segments are made from the other lines. */
+/* Steps of a rank, but those beside the window, which no table has; segments are made from the other lines. */
 static void take_breakdown(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event)
 {
 	struct pp_xmark mark = {.group = -1}, *more;
@@ -170,7 +239,7 @@ static void take_breakdown(struct pp_xread *x, struct pp_xplane *p, struct pp_xl
 	if (!pp_xevent_read(x, p, l, event, &e, &mark.begin, &mark.end))
 		return;
 	m = pp_xplane_event(x, p, e.metadata);
-	if (!m || pp_xevent_has(&e, PP_XS_CATEGORY) || !is_step_name(m)) {
+	if (!m || pp_xevent_has(&e, PP_XS_CATEGORY) || pp_xevent_has(&e, PP_XS_EDGE) || !is_step_name(m)) {
 		x->rank.trace.derived++;
 		return;
 	}
@@ -239,7 +308,15 @@ void pp_xown_line(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l)
 		pp_xline_events(x, p, l, take_breakdown);
 		return;
 	}
-	if (!strcmp(l->name, "_counters_")) {
+	if (p->kind == PP_XPLANE_GPU && !strcmp(l->name, "Steps")) {
+		pp_xline_events(x, p, l, take_derived);
+		return;
+	}
+	if (p->kind == PP_XPLANE_GPU) {
+		pp_xline_events(x, p, l, take_activity);
+	} else if (length == 10 && !memcmp(rest, "allocators", 10)) {
+		pp_xline_events(x, p, l, take_allocation);
+	} else if (!strcmp(l->name, "_counters_")) {
 		pp_xline_events(x, p, l, take_counter);
 		rank = l->id < PP_TRACE_RANKS_MOST ? (int32_t)l->id : -1;
 	} else {
@@ -318,6 +395,54 @@ static void give_thread(struct pp_xread *x, struct pp_capture *c, struct pp_thre
 		r->recorded_to = t->last;
 }
 
+/* Streams say whose a device is, and its rank gets the launches of all: they have their numbers. */
+static void give_devices(struct pp_xread *x, struct pp_rank *r, struct pp_rank *from)
+{
+	for (size_t t = 0; t < r->threads && !r->launch && from->launches; t++) {
+		if (!r->thread[t].device)
+			continue;
+		r->launch = malloc(from->launches * sizeof(*r->launch));
+		r->launches = r->launch ? from->launches : 0;
+		x->no_memory |= !r->launch;
+		if (r->launch)
+			memcpy(r->launch, from->launch, from->launches * sizeof(*r->launch));
+	}
+	for (size_t i = 0; i < from->devices; i++) {
+		struct pp_device *more;
+		size_t t = 0;
+
+		while (t < r->threads && r->thread[t].device != from->device[i].number + 1)
+			t++;
+		if (t == r->threads)
+			continue;
+		more = realloc(r->device, (r->devices + 1) * sizeof(*more));
+		if (!more) {
+			x->no_memory = 1;
+			return;
+		}
+		r->device = more;
+		r->device[r->devices++] = from->device[i];
+	}
+}
+
+/* The name of an allocator begins with its rank. */
+static void give_allocation(struct pp_xread *x, struct pp_capture *c, const struct pp_allocation *a)
+{
+	size_t length;
+	const uint8_t *text = (const uint8_t *)pp_intern_text(x->names, a->allocator, &length), *rest = text;
+	int32_t number = rank_of(text, length, &rest);
+	struct pp_rank *r = rank_in(x, c, number < 0 ? x->options->rank : number);
+	struct pp_allocation *more = r ? realloc(r->allocation, (r->allocations + 1) * sizeof(*more)) : NULL;
+
+	if (!more) {
+		x->no_memory = 1;
+		return;
+	}
+	r->allocation = more;
+	r->allocation[r->allocations] = *a;
+	r->allocation[r->allocations++].allocator = pp_intern_put(x->names, (const char *)rest, length - (size_t)(rest - text));
+}
+
 static void give_memory(struct pp_xread *x, struct pp_capture *c, const struct pp_xmemory *m)
 {
 	struct pp_rank *r = rank_in(x, c, m->rank);
@@ -359,8 +484,9 @@ static void give_steps(struct pp_xread *x, struct pp_rank *r)
 
 void pp_xown_split(struct pp_xread *x, struct pp_capture *c)
 {
-	struct pp_thread *thread = c->rank[0].thread;
-	size_t threads = c->rank[0].threads;
+	struct pp_rank all = c->rank[0];
+	struct pp_thread *thread = all.thread;
+	size_t threads = all.threads;
 
 	c->rank[0].thread = NULL;
 	c->rank[0].threads = 0;
@@ -371,8 +497,15 @@ void pp_xown_split(struct pp_xread *x, struct pp_capture *c)
 	for (size_t i = 0; i < x->memories; i++)
 		if (x->memory[i].rank >= 0)
 			give_memory(x, c, &x->memory[i]);
-	for (size_t i = 0; i < c->ranks; i++)
+	for (size_t i = 0; i < all.allocations; i++)
+		give_allocation(x, c, &all.allocation[i]);
+	for (size_t i = 0; i < c->ranks; i++) {
+		give_devices(x, &c->rank[i], &all);
 		give_steps(x, &c->rank[i]);
+	}
+	free(all.launch);
+	free(all.device);
+	free(all.allocation);
 	if (c->ranks) {
 		c->rank[0].trace = x->rank.trace;
 		c->rank[0].remarks = x->rank.remarks;

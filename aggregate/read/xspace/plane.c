@@ -159,6 +159,9 @@ static const struct {
         {"rss", PP_XS_RSS},
         {"pss", PP_XS_PSS},
         {"children_rss", PP_XS_CHILDREN_RSS},
+        {"is_counted", PP_XS_IS_COUNTED},
+        {"edge", PP_XS_EDGE},
+        {"launch", PP_XS_KERNEL_DETAILS},
 };
 
 static enum pp_xs_kind kind_of(const uint8_t *name, size_t length)
@@ -217,7 +220,8 @@ static void read_event_stats(struct pp_xread *x, struct pp_xplane *p, struct pp_
 	}
 }
 
-/* Names: an event has its name, and a label where a viewer shows another; podprof's prefix of names is for xprof only. */
+/* Names: an event has its name, and a label where a viewer shows another; podprof's prefix of names is for xprof only, and so are
+ * its names of operators, which have the name itself as a description. */
 static void ready(struct pp_xread *x, struct pp_xplane *p, struct pp_xmeta *m, int is_event)
 {
 	struct pp_wire w = {m->data, m->data + m->size};
@@ -234,7 +238,7 @@ static void ready(struct pp_xread *x, struct pp_xplane *p, struct pp_xmeta *m, i
 		if (pp_field_is(&f, 2, PP_WIRE_BYTES)) {
 			m->text = f.data;
 			m->length = f.size;
-		} else if (is_event && pp_field_is(&f, 4, PP_WIRE_BYTES)) {
+		} else if (pp_field_is(&f, is_event ? 4 : 3, PP_WIRE_BYTES)) {
 			label = f.data;
 			label_length = f.size;
 		}
@@ -243,7 +247,7 @@ static void ready(struct pp_xread *x, struct pp_xplane *p, struct pp_xmeta *m, i
 	pp_xspace_check(x, r, w.at, "metadata");
 	if (!is_event)
 		m->kind = (uint8_t)kind_of(m->text, m->length);
-	if (label_length && (x->glance->is_podprof || p->kind == PP_XPLANE_TPU || !m->length)) {
+	if (label_length && (x->glance->is_podprof || (is_event && (p->kind == PP_XPLANE_TPU || !m->length)))) {
 		m->text = label;
 		m->length = label_length;
 	}

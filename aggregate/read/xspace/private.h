@@ -68,6 +68,8 @@ enum pp_xs_kind {
 	PP_XS_RSS,
 	PP_XS_PSS,
 	PP_XS_CHILDREN_RSS,
+	PP_XS_IS_COUNTED,
+	PP_XS_EDGE,
 	PP_XS_KINDS,
 	PP_XS_TEXTS = PP_XS_SHAPE + 1,
 	PP_XS_NUMBERS = PP_XS_GROUP_ID,
@@ -285,6 +287,8 @@ void pp_xline_events(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l
                      void (*take)(struct pp_xread *, struct pp_xplane *, struct pp_xline *, const struct pp_field *));
 /* A new span of the line's thread, with everything but its times 0; NULL: no memory, which is noted. */
 struct pp_span *pp_xline_span(struct pp_xread *x, struct pp_xline *l, int64_t begin, int64_t end);
+/* Takes an event of a stream. */
+void pp_xline_device(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event);
 /* The number that a text ends in; -1: none. */
 int64_t pp_xline_number(const uint8_t *text, size_t length);
 

@@ -66,6 +66,8 @@ static void copy_remark(struct pp_xread *x, const struct pp_field *f)
 {
 	char good[3 * PP_REMARK_TEXT] = "";
 
+	if (x->glance->is_podprof && memmem(f->data, f->size, PP_XSPACE_STEPS_OF, strlen(PP_XSPACE_STEPS_OF)))
+		return;
 	pp_utf8_repair(good, (const char *)f->data, f->size < PP_REMARK_TEXT - 1 ? f->size : PP_REMARK_TEXT - 1);
 	good[pp_utf8_fit(good, PP_REMARK_TEXT - 1)] = '\0';
 	pp_remark_add(x->rank.remark, &x->rank.remarks, good);
