@@ -1,5 +1,5 @@
-"""What xprof makes of the devices of a session: kernel_stats equals /kernel of pod.h5, memory_profile equals /allocator, and trace_viewer@
-has a track for each stream and an arrow from each launch to what it launched. Used by check_xprof.py."""
+"""What xprof makes of the devices of a session: kernel_stats equals /kernel of pod.h5, framework_op_stats' devices /op, memory_profile
+/allocator, and trace_viewer@ has a track for each stream and an arrow from each launch to what it launched. Used by check_xprof.py."""
 import collections
 import json
 import re
@@ -62,6 +62,28 @@ def shown_kernels(table):
         row[3] = max(row[3], x["max_duration_us"])
         row[4] = max(row[4], x["occupancy_pct"])
     return rows
+
+
+def operators(pod):
+    """{name: us on devices} of /op, where an operator launched it: a kernel without one has its own name there and no row in xprof."""
+    import h5py
+
+    rows = collections.Counter()
+    with h5py.File(pod) as f:
+        o = f["op"]
+        names, side, alone = text(o["name"][:]), text(o["side"][:]), set(text(f["kernel/name"][:]))
+        for i, of in enumerate(o["row_op"][:]):
+            if side[of] == "Device" and names[of] not in alone:
+                rows[operator(names[of])] += o["total_ns"][i] / 1000
+    return rows
+
+
+def check_operators(want, table):
+    ids = [c["id"] for c in table["cols"]]
+    rows = [dict(zip(ids, [c["v"] for c in r["c"]])) for r in table["rows"]]
+    got = {r["operation"]: r["total_time"] for r in rows if r["host_or_device"] == "Device" and r["operation"] != "IDLE"}
+    return [f"framework_op_stats: '{n}' takes {got.get(n)} us on devices, /op {want.get(n)}" for n in sorted(set(want) | set(got))
+            if abs(got.get(n, -1) - want.get(n, -1)) > TOLERANCE_US * 1000]
 
 
 def check_kernels(want, got):
@@ -141,6 +163,8 @@ def check(pod, texts):
     trace = next(t for n, t in texts.items() if n.startswith("trace_viewer_stream."))
     want, got = allocators(pod), shown_allocators(profiles)
     errors = check_kernels(kernels(pod), shown_kernels(json.loads(table)))
+    ops = next(t for n, t in texts.items() if n.startswith("framework_op_stats."))
+    errors += check_operators(operators(pod), json.loads(ops)[1])
     if got[0] != want[0]:
         errors.append(f"memory_profile: {got[0]}, /allocator: {want[0]}")
     errors += [f"memory_profile: '{n}' at its peak {dict(got[1][n])}, /memory_peak {dict(want[1][n])}" for n in want[1] if got[1][n] != want[1][n]]

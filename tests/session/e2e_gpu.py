@@ -34,13 +34,15 @@ kernel 1 7 1000000 200000 32 0 0 1x1x1 1x1x1 over_the_end_of_the_step
 """
 
 
-def gpu(place, ranks=1, fixture=None, options=("--steps", "2:8")):
-    """A session of gpu_host; its log directory."""
+def gpu(place, ranks=1, fixture=None, options=("--steps", "2:8"), without=None):
+    """A session of gpu_host; its log directory. `without`: number of a rank that has no device."""
     folder = os.path.join(place.bin, "..", "tests", "gpu")
     if not os.path.exists(os.path.join(folder, "gpu_host")):
         raise jobs.Skipped("tests/gpu is not built")
-    logs = place.new_logs()
-    command = place.under(logs, [os.path.join(folder, "gpu_host"), "12", "1", "1", "pause"], *options)
+    logs, job = place.new_logs(), [os.path.join(folder, "gpu_host"), "12", "1", "1", "none,pause"]
+    if without is not None:
+        job = ["sh", "-c", f'test "$OMPI_COMM_WORLD_RANK" != {without} || export REPLAY_DEVICES=0; exec "$@"', "sh", *job]
+    command = place.under(logs, job, *options)
     got = run(place.mpirun(ranks, command) if ranks > 1 else command,
               env={"LD_LIBRARY_PATH": folder, "REPLAY_FIXTURE": fixture or os.path.join(HERE, "..", "gpu", "two_devices.replay")})
     good(got)
@@ -105,6 +107,22 @@ def ranks(place, full):
         check(planes == ([[0, 1, 2, 3]] if how == "host" else [[0, 1], [0, 1]]), planes)
 
 
+def mixed(place, full):
+    """A rank without a device beside one with two: xprof shows its steps on a plane of the other's, and all comes back from the file."""
+    python()
+    for without in (0, 1):
+        logs, back = gpu(place, 2, separate(place), without=without), place.new_logs()
+        profile, pod = place_of(logs)
+        with h5(session_of(logs)) as f:
+            check(f["worker/devices"][()].tolist() == [0 if r == without else 2 for r in range(2)], f["worker/devices"][()])
+        helper(place, "check_xprof.py", profile, pod, "0")
+        got = run([place.podprof(), "analyze", profile, "-o", back])
+        check(got.code == 0 and "steps 2..7 of 2 ranks" in got.err, got.transcript())
+        for name in TABLES:
+            a, b = table(place, name, logs), table(place, name, back)
+            check(a == b, f"rank {without} without a device: table {name}\n{a[:1500]}\nis, from the file:\n{b[:1500]}")
+
+
 def planes_of(path):
     """Numbers of the file's planes of devices."""
     import re
@@ -131,7 +149,7 @@ def again(place, full):
         said(back)
 
 
-CASES = {"shown": shown, "categories": categories, "ranks": ranks, "again": again}
+CASES = {"shown": shown, "categories": categories, "ranks": ranks, "mixed": mixed, "again": again}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))

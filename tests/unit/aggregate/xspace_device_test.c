@@ -40,9 +40,8 @@ static struct pp_span *run(struct session *s, size_t r, uint32_t stream, const c
 	return span;
 }
 
-/* Step k is [at, at + STEP): rank 0 computes, copies and reduces on devices 0 and 1; rank 1 on its device 0 only; rank 2 has
- * none. */
-static void one_step(struct session *s, size_t r, int64_t k)
+/* Step k is [at, at + STEP): ranks compute, copy and reduce, unless one has no device. */
+static void one_step(struct session *s, size_t r, int64_t k, int has_device)
 {
 	int64_t at = 1000 + k * STEP;
 	struct pp_span *span;
@@ -55,7 +54,7 @@ static void one_step(struct session *s, size_t r, int64_t k)
 	span->category = PP_CATEGORY_KERNEL_LAUNCH;
 	span->range.id = (uint64_t)(at + 500);
 	span->range.payload = PP_DEVICE_CALL_LAUNCH;
-	if (r == 2)
+	if (!has_device)
 		return;
 	if (k != 4) { /* a step without a computation */
 		span = run(s, r, 1, "half_gemm", PP_DEVICE_KERNEL, at + 500, at + 40500);
@@ -96,7 +95,8 @@ static void allocate(struct session *s, size_t r)
 		                                                               .fragmentation = -1};
 }
 
-static void make(struct session *s)
+/* Rank 0 has devices 0 and 1, the others their own device 0, and rank `without` none. */
+static void make(struct session *s, size_t without)
 {
 	struct pp_err err = {""};
 
@@ -114,8 +114,8 @@ static void make(struct session *s)
 		snprintf(rank->host, sizeof(rank->host), "node0");
 		rank->step_marks = 1;
 		for (int64_t k = 0; k < STEPS; k++)
-			one_step(s, r, k);
-		if (r == 2)
+			one_step(s, r, k, r != without);
+		if (r == without)
 			continue;
 		rank->launch = s->launch;
 		rank->launches = 2;
@@ -275,7 +275,7 @@ TEST(ranks_of_a_host)
 	struct pp_capture c;
 	char path[512];
 
-	make(&s);
+	make(&s, 2);
 	write_xspace(&s);
 	c = read_back("node0", path, sizeof(path));
 	CHECK(has_bytes(path, "/device:GPU:0 (replay)") && has_bytes(path, "/device:GPU:1 (replay)"));
@@ -299,6 +299,26 @@ TEST(ranks_of_a_host)
 	drop(&s);
 }
 
+/* Steps are the lowest rank's, which has no device: a plane of another rank shows them. */
+TEST(steps_of_a_rank_without)
+{
+	struct session s;
+	struct pp_capture c;
+	char path[512];
+
+	make(&s, 0);
+	write_xspace(&s);
+	c = read_back("node0", path, sizeof(path));
+	CHECK_INT(c.ranks, RANKS);
+	for (size_t r = 0; r < RANKS && r < c.ranks; r++)
+		same_rank(&s, r, &c, &c.rank[r]);
+	CHECK_INT(c.rank[0].devices, 0);
+	CHECK(has_bytes(path, "podprof: node0: xprof shows the steps of rank 0"));
+	CHECK(has_bytes(path, "podprof: this step has no device compute") && !has_bytes(path, "/device:GPU:2"));
+	pp_capture_release(&c);
+	drop(&s);
+}
+
 /* A file of each rank: numbers are those of its process. */
 TEST(a_file_of_each_rank)
 {
@@ -306,7 +326,7 @@ TEST(a_file_of_each_rank)
 	struct pp_capture c;
 	struct session s;
 
-	make(&s);
+	make(&s, 2);
 	s.out.xspace_per_rank = 1;
 	s.capture.rank[1].device_replay = 0;
 	write_xspace(&s);
@@ -334,6 +354,7 @@ int main(void)
 {
 	CHECK(mkdtemp(base) != NULL);
 	ranks_of_a_host();
+	steps_of_a_rank_without();
 	a_file_of_each_rank();
 	nftw(base, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	return test_end();

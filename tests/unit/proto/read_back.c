@@ -103,7 +103,10 @@ static size_t write_space(void)
 	for (int i = 0; i < EVENTS; i++) {
 		struct pp_xevent e = event_of(&want[i]);
 
-		pp_xstream_event(&s, &e);
+		if (i % 3)
+			pp_xstream_event(&s, &e);
+		else
+			pp_xstream_long_event(&s, &e, e.stat, e.stats);
 	}
 	pp_xstream_end(&s, line);
 	write_name(&s, PP_XPLANE_EVENT_METADATA, 3, "forward");
