@@ -165,6 +165,9 @@ def separate_directories(place, full):
         good(got)
         session = session_of(logs)
         check_pod(logs, session, hosts)
+        with h5(session) as f:
+            way = text(f.attrs["rendezvous"])
+        check(way == f"invited through MPI: {HOSTS - 1} other hosts", way)
         for name in hosts.names[1:]:
             left = run(hosts.on(name, ["find", logs, "-type", "f"])).out
             check(not left, f"copies are left on {name}: {left}")
