@@ -286,7 +286,9 @@ int pp_cmd_analyze(int argc, char **argv)
 		pp_say("%s. Nothing was analysed.", err.text);
 		return PP_EXIT_USAGE;
 	}
-	pp_several_begin_all(&several);
+	code = pp_several_begin_all(&several);
+	if (code)
+		return code;
 	code = several.idle ? PP_EXIT_OK : analyze_all(&several, argv + first, (size_t)(argc - first), &options);
 	pp_several_end_all(&several);
 	return code;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "launchers/cmd.h"
 #include "launchers/run/env_plan.h"
 #include "launchers/run/job.h"
 
@@ -51,7 +52,13 @@ static const struct pp_analysis_ops *load(char *why, size_t size)
 	return ops;
 }
 
-void pp_several_begin_all(struct pp_several *s)
+/* Started by srun, and by nothing that ranks find each other through: MPI_Init would end the process. */
+static int is_unjoined_step(void)
+{
+	return getenv("SLURM_PROCID") && !getenv("PMIX_RANK") && !getenv("PMI_RANK") && !getenv("OMPI_COMM_WORLD_RANK");
+}
+
+int pp_several_begin_all(struct pp_several *s)
 {
 	struct pp_job job;
 	char why[160] = "";
@@ -59,13 +66,20 @@ void pp_several_begin_all(struct pp_several *s)
 	*s = (struct pp_several){.world = {.rank = 0, .size = 1}, .local_size = 1};
 	pp_job_read(&job);
 	if (job.size < 2 || job.rank < 0)
-		return;
+		return 0;
+	if (is_unjoined_step()) {
+		if (!job.rank)
+			pp_say("srun started %d processes that cannot find each other, and each would write a session of its own: "
+			       "type 'srun --mpi=pmix -n %d podprof analyze ...', or leave out srun. Nothing was analysed.",
+			       job.size, job.size);
+		return PP_EXIT_USAGE;
+	}
 	s->local_size = job.local_size > 0 ? job.local_size : 1;
 	s->ops = load(why, sizeof(why));
 	if (s->ops && s->ops->begin_all(&s->world, why, sizeof(why)))
 		s->ops = NULL;
 	if (s->ops && s->world.size == job.size)
-		return;
+		return 0;
 	if (s->ops) {
 		snprintf(why, sizeof(why), "the launcher is of another MPI than '%.60s'", s->world.library);
 		s->ops->end_all();
@@ -74,6 +88,7 @@ void pp_several_begin_all(struct pp_several *s)
 	s->idle = job.rank > 0;
 	s->world = (struct pp_analysis_world){.rank = job.rank, .size = 1};
 	snprintf(s->note, sizeof(s->note), "rank 0 reads all files alone: %s", why);
+	return 0;
 }
 
 static void put(FILE *to, const void *bytes, size_t size)

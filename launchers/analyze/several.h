@@ -14,8 +14,8 @@ struct pp_several {
 	char note[200];                    /* why that is so; "" */
 };
 
-/* Where a launcher has started several ranks: joins them. */
-void pp_several_begin_all(struct pp_several *s);
+/* Where a launcher has started several ranks: joins them. 0, or an exit code after one line: they cannot join. */
+int pp_several_begin_all(struct pp_several *s);
 /* Rank 0's list on all ranks. -ENOMEM on all ranks or none. */
 int pp_several_inputs_all(const struct pp_several *s, struct pp_inputs *in, struct pp_err *err);
 /* Those that this rank reads: by size, dealt out in turns. */

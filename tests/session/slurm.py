@@ -1,0 +1,128 @@
+"""A Slurm of this machine alone, for tests: munged, slurmctld and a slurmd for each pretended node, none of them a service. Needs root.
+Used by e2e_slurm.py."""
+import os
+import shutil
+import socket
+import subprocess
+
+import jobs
+from jobs import Skipped
+
+CONF = """ClusterName=podprof
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={port}
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket={at}/munge.socket
+CredType=cred/munge
+StateSaveLocation={at}/state
+SlurmdSpoolDir={at}/spool-%n
+TmpFS={at}/tmp-%n
+SlurmctldPidFile={at}/slurmctld.pid
+SlurmdPidFile={at}/slurmd-%n.pid
+SlurmctldLogFile={at}/slurmctld.log
+SlurmdLogFile={at}/slurmd-%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SwitchType=switch/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SchedulerParameters=batch_sched_delay=0,sched_min_interval=0
+SlurmdParameters=config_overrides
+MpiDefault=none
+ReturnToService=2
+"""
+PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "sinfo")
+# Open MPI tells hosts apart by their names, and these nodes have one: memory that ranks of two nodes share would be mixed up.
+ENV = {"OMPI_MCA_btl": "tcp,self"}
+
+
+def free_ports(count):
+    """Numbers that no socket has now."""
+    sockets = [socket.socket() for _ in range(count)]
+    for s in sockets:
+        s.bind(("127.0.0.1", 0))
+    ports = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
+
+
+class Slurm:
+    """with Slurm(place, nodes, cores) as slurm: slurm.run(["srun", "-n", "2", ...]). Skips where the programs are absent or do not come up."""
+
+    def __init__(self, place, nodes, cores):
+        self.at, self.nodes, self.cores, self.daemons = os.path.join(place.scratch, "slurm"), nodes, cores, []
+        self.env = {**ENV, "SLURM_CONF": self.at + "/slurm.conf"}
+
+    def __enter__(self):
+        path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
+        self.found = {p: shutil.which(p, path=path) for p in PROGRAMS}
+        if os.geteuid():
+            raise Skipped("a Slurm of one's own needs root")
+        if None in self.found.values():
+            raise Skipped(f"without {', '.join(p for p in PROGRAMS if not self.found[p])} of Slurm and munge")
+        try:
+            self.up()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for daemon in reversed(self.daemons):
+            daemon.terminate()
+        for daemon in reversed(self.daemons):
+            try:
+                daemon.wait(5)
+            except subprocess.TimeoutExpired:
+                daemon.kill()
+                daemon.wait()
+
+    def daemon(self, *words):
+        with open(f"{self.at}/daemons.out", "a") as out:
+            self.daemons.append(subprocess.Popen([self.found[words[0]], *words[1:]], env=jobs.clean_environment(self.env), stdin=subprocess.DEVNULL,
+                                                 stdout=out, stderr=out))
+
+    def configure(self):
+        host, ports = socket.gethostname().split(".")[0], free_ports(1 + self.nodes)
+        os.makedirs(self.at + "/state")
+        for i in range(self.nodes):
+            os.makedirs(f"{self.at}/spool-n{i}")
+            os.makedirs(f"{self.at}/tmp-n{i}")
+        with open(self.at + "/munge.key", "wb", opener=lambda p, flags: os.open(p, flags, 0o600)) as f:
+            f.write(os.urandom(128))
+        with open(self.at + "/slurm.conf", "w") as f:
+            f.write(CONF.format(at=self.at, host=host, port=ports[0]))
+            for i in range(self.nodes):
+                f.write(f"NodeName=n{i} NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1 + i]} CPUs={self.cores} State=UNKNOWN\n")
+            f.write(f"PartitionName=p Nodes=n[0-{self.nodes - 1}] Default=YES State=UP\n")
+        with open(self.at + "/cgroup.conf", "w") as f:
+            f.write("CgroupAutomount=no\nCgroupPlugin=cgroup/v1\n")
+
+    def up(self):
+        self.configure()
+        self.daemon("munged", "--foreground", "--force", f"--key-file={self.at}/munge.key", f"--socket={self.at}/munge.socket",
+                    f"--pid-file={self.at}/munged.pid", f"--log-file={self.at}/munged.log", f"--seed-file={self.at}/munge.seed")
+        jobs.wait_until(lambda: os.path.exists(self.at + "/munge.socket"), 10)
+        self.daemon("slurmctld", "-D", "-i")
+        for i in range(self.nodes):
+            self.daemon("slurmd", "-D", "-N", f"n{i}")
+        if not jobs.wait_until(self.is_idle, 30, 0.1):
+            raise Skipped("no Slurm comes up here: " + self.last_line())
+
+    def is_idle(self):
+        if any(d.poll() is not None for d in self.daemons):
+            raise Skipped("no Slurm comes up here: " + self.last_line())
+        return self.run(["sinfo", "-h", "-t", "idle", "-o", "%D"]).out.strip() == str(self.nodes)
+
+    def last_line(self):
+        with open(f"{self.at}/daemons.out", errors="replace") as f:
+            lines = f.read().strip().splitlines()
+        return lines[-1] if lines else "it says nothing"
+
+    def run(self, command):
+        return jobs.run([self.found[command[0]], *command[1:]], self.env)
