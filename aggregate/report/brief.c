@@ -13,6 +13,7 @@
 #include "aggregate/read/h5/pod.h"
 #include "aggregate/report/json.h"
 #include "aggregate/report/report.h"
+#include "aggregate/tools/advice.h"
 #include "aggregate/tools/answer.h"
 #include "aggregate/tools/sums.h"
 #include "aggregate/write/text/text.h"
@@ -22,7 +23,7 @@
 
 enum { SCHEMA = 1, SECOND = 1000000000 };
 
-static const uint64_t tables = UINT64_C(1) << PP_TABLE_window;
+static const uint64_t tables = UINT64_C(1) << PP_TABLE_window | PP_ADVICE_TABLES;
 
 static const char *const kinds[] = {
         [PP_VERDICT_NONE] = "none",

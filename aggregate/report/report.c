@@ -14,6 +14,7 @@
 #include "aggregate/read/h5/forked_work.h"
 #include "aggregate/report/embed.h"
 #include "aggregate/report/page.h"
+#include "aggregate/tools/advice.h"
 #include "aggregate/write/h5/hdf5.h"
 #include "aggregate/write/writer.h"
 #include "core/base/why.h"
@@ -111,7 +112,7 @@ static int make(struct pp_pod_file *pod, FILE *to, struct pp_err *err)
 	/* The page's groups are read one by one. */
 	const uint64_t tables = UINT64_C(1) << PP_TABLE_window | UINT64_C(1) << PP_TABLE_clock_sample |
 	                        UINT64_C(1) << PP_TABLE_clock_stretch | UINT64_C(1) << PP_TABLE_clock_wall |
-	                        UINT64_C(1) << PP_TABLE_clock_change;
+	                        UINT64_C(1) << PP_TABLE_clock_change | PP_ADVICE_TABLES;
 	const char *path = pp_pod_file_path(pod);
 	int code;
 

@@ -9,6 +9,7 @@
 #include "aggregate/analyze/kept.h"
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/dataset/status.h"
+#include "aggregate/tools/advice.h"
 #include "aggregate/tools/sums.h"
 #include "core/base/units.h"
 
@@ -54,6 +55,8 @@ static const char *overview_of(const struct pp_dataset *d)
 static void after_rank(const struct pp_dataset *d, int32_t rank, int category, const char *logdir, const char *session, char *text,
                        size_t size)
 {
+	if (pp_advice_rank(d, rank, category, session, text, size))
+		return;
 	switch (category) {
 	case PP_CATEGORY_INPUT:
 		snprintf(text, size,
@@ -84,9 +87,11 @@ static void after_rank(const struct pp_dataset *d, int32_t rank, int category, c
 }
 
 /* No rank delays the others: what is worth shortening, or naming. */
-static void after_largest(const struct pp_dataset *d, int category, const char *logdir, const char *session, char *text,
-                          size_t size)
+static void after_largest(const struct pp_dataset *d, const struct pp_sums *s, int category, const char *logdir,
+                          const char *session, char *text, size_t size)
 {
+	if (pp_advice_largest(d, s, category, session, text, size))
+		return;
 	switch (category) {
 	case PP_CATEGORY_INPUT:
 		snprintf(text, size,
@@ -110,15 +115,15 @@ static void after_largest(const struct pp_dataset *d, int category, const char *
 	}
 }
 
-static void say_next(const struct pp_dataset *d, const struct pp_verdict_what *what, const char *logdir, const char *session,
-                     char *text, size_t size)
+static void say_next(const struct pp_dataset *d, const struct pp_sums *s, const struct pp_verdict_what *what, const char *logdir,
+                     const char *session, char *text, size_t size)
 {
 	switch (what->kind) {
 	case PP_VERDICT_RANK:
 		after_rank(d, what->rank, what->category, logdir, session, text, size);
 		break;
 	case PP_VERDICT_LARGEST:
-		after_largest(d, what->category, logdir, session, text, size);
+		after_largest(d, s, what->category, logdir, session, text, size);
 		break;
 	case PP_VERDICT_STARTUP:
 		snprintf(text, size, "record a longer run, or mark its steps (podprof_step_begin(), NVTX or podprof.step())");
@@ -444,7 +449,7 @@ void pp_answer_of(const struct pp_dataset *d, const struct pp_sums *s, const cha
 	qualify_steps(d, s, a);
 	say_straggler(d, s, a);
 	at = say_killed(d, a->next, sizeof(a->next));
-	say_next(d, &a->what, where, a->session, a->next + at, sizeof(a->next) - at);
+	say_next(d, s, &a->what, where, a->session, a->next + at, sizeof(a->next) - at);
 	a->command = command_in(a->next);
 	say_step(d, s, a);
 	say_overhead(d, a);

@@ -18,8 +18,8 @@ BASE = 1711964646000000000  # ns: the files' date
 STEP = 1000  # us
 
 
-def kineto(rank, steps=4, events=1, begin=10):
-    """Each step: `events` operators on the host, then a kernel of 200 us (rank 1: 300 us) that the last of them launched."""
+def kineto(rank, steps=4, events=1, begin=10, kernel=200):
+    """Each step: `events` operators on the host, then a kernel of 200 us (rank 1: 100 us more) that the last of them launched."""
     rows = [{"ph": "M", "name": "process_name", "pid": 100 + rank, "tid": 0, "ts": 0, "args": {"name": "python"}}]
     for s in range(steps):
         t = 5000 + s * STEP
@@ -30,7 +30,7 @@ def kineto(rank, steps=4, events=1, begin=10):
                          "dur": round(300 / events, 3), "args": {"External id": 1 + s}})
         rows.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 100 + rank, "tid": 1, "ts": t + 420, "dur": 5,
                      "args": {"correlation": 50 + s, "External id": 1 + s}})
-        rows.append({"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": t + 500, "dur": 200 + 100 * (rank == 1),
+        rows.append({"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": t + 500, "dur": kernel + 100 * (rank == 1),
                      "args": {"device": 0, "stream": 7, "correlation": 50 + s, "External id": 1 + s, "grid": [2, 1, 1], "block": [64, 1, 1]}})
     return json.dumps({"schemaVersion": 1, "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 8},
                        "baseTimeNanoseconds": BASE, "traceEvents": rows})
@@ -92,6 +92,18 @@ def whole(place, full):
     check(os.path.getsize(os.path.join(session, "report.html")) > 10000, jobs.tree(logs))
     check(not os.path.exists(os.path.join(logs, "plugins")), jobs.tree(logs))
     jobs.check_page(place.podprof(), logs, session)
+
+
+def advice(place, full):
+    """What to do next comes from tables, and is the same where the session is read again."""
+    logs = place.new_logs()
+    analyze(place, logs, folder(place, "device", ranks=1, kernel=480))
+    said = json.loads(run([place.podprof(), "report", "--json", logs]).out)["next"]
+    check(said.startswith('begin with kernel "gemm", 100 % of the kernels\' time: podprof report --table kernel_stat '), said)
+    summary = " ".join(read(session_of(logs), "summary.txt").replace("$ ", "").split())
+    check("Next: " + said in summary, f"{said}\n{summary}")
+    listed = run(said.split(": ")[-1].replace("podprof", place.podprof(), 1).split())
+    check(listed.code == 0 and "gemm" in listed.out, listed.transcript())
 
 
 def same_bytes(place, full):
@@ -326,7 +338,7 @@ def ended_at(place, where, seen):
     check(wait_until(lambda: subprocess.run(["pgrep", "-r", "RSD", "-g", str(p.pid)], capture_output=True).returncode == 1, 10), "processes are left")
 
 
-CASES = {f.__name__: f for f in (whole, same_bytes, damaged, bad_paths, asked_wrongly, odd_places, no_room, shrinks, made_for_viewers, repeated, own_files, own_rules, ended)}
+CASES = {f.__name__: f for f in (whole, advice, same_bytes, damaged, bad_paths, asked_wrongly, odd_places, no_room, shrinks, made_for_viewers, repeated, own_files, own_rules, ended)}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))
