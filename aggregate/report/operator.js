@@ -25,6 +25,10 @@ const Operators = {
       Operators.bars(), Operators.table(), Operators.left(), OpStats.section()
     ];
   },
+  /* No column where devices ran nothing: all rows would be the host's. */
+  hasDevices() {
+    return (Pod.operator.side || []).includes('Device');
+  },
   mean() {
     return Pod.sum.all_ns / Pod.sum.cells;
   },
@@ -38,7 +42,8 @@ const Operators = {
     const rows = Array.from({length: n},
         (unused, i) => el('tr', {},
             el('td', {class: 'name op', title: o.name[i]},
-                el('span', {class: 'swatch', style: {backgroundColor: Operators.colour(i)}}), o.name[i]),
+                el('span', {class: 'swatch', style: {backgroundColor: Operators.colour(i)}}), o.name[i],
+                Operators.hasDevices() && o.side[i] === 'Device' && ' on device'),
             el('td', {class: 'bar'},
                 el('div', {class: 'track'},
                     el('span', {style: {width: 100 * o.self_ns[i] / most + '%', backgroundColor: Operators.colour(i)}}))),
@@ -61,7 +66,8 @@ const Operators = {
     return v >= 99.95 || Number.isInteger(v) ? Format.count(Math.round(v)) : v.toFixed(v < 0.095 ? 3 : v < 9.95 ? 2 : 1);
   },
   table() {
-    const o = Pod.operator, ns = (name, key, what) => ({name, unit: 'ns', what, get: i => o[key][i]}), many = Pod.workers > 1;
+    const o = Pod.operator, ns = (name, key, what) => ({name, unit: 'ns', what, get: i => o[key][i]}), many = Pod.workers > 1,
+          devices = Operators.hasDevices();
     const swatch = i => el('span', {class: 'swatch', style: {backgroundColor: Operators.colour(i)}});
     const ofRanks = [
       {...ns('least', 'least_ns', 'self time per step on the rank with the least'), minor: true},
@@ -72,6 +78,7 @@ const Operators = {
     const columns = [
       {name: 'operator', text: true, class: 'wide', get: i => o.name[i]},
       {name: 'category', text: true, get: i => o.category[i], show: (i, v) => el('span', {}, swatch(i), ' ' + v)},
+      ...(devices ? [{name: 'on', text: true, what: 'what ran it: Host or Device', get: i => o.side[i]}] : []),
       {name: 'calls', what: 'per step, mean over ranks', get: i => o.calls[i], show: (i, v) => Operators.calls(v)},
       ns('self', 'self_ns', 'self time per step, mean over ranks'),
       column('of the step', '', 'self time, as a share of the mean step; the threads of a rank add up',
@@ -95,7 +102,7 @@ const Operators = {
       columns,
       rows: o.n,
       first: 20,
-      sort: '-3',
+      sort: devices ? '-4' : '-3',
       ...many ? {pick: i => o.worst[i] >= 0 && State.set({rank: o.worst[i]})} : {}
     }).element);
   },

@@ -5,7 +5,7 @@
 
 #include "aggregate/report/page.h"
 
-enum column { NAME, CATEGORY, SOURCE, ROW_OP, WORKER, CALLS, TOTAL, SELF, MOST_NS, STEPS, COLUMNS };
+enum column { NAME, CATEGORY, SOURCE, SIDE, ROW_OP, WORKER, CALLS, TOTAL, SELF, MOST_NS, STEPS, COLUMNS };
 enum { TEXTS = ROW_OP };
 
 struct op { /* over ranks, of each rank's mean per step */
@@ -26,12 +26,14 @@ struct ops {
 
 static int load(struct ops *o)
 {
-	static const char *const name[] = {"name",  "category", "source",  "row_op", "worker",
+	static const char *const name[] = {"name",  "category", "source",  "side",   "row_op", "worker",
 	                                   "calls", "total_ns", "self_ns", "max_ns", "steps"};
 
 	for (size_t i = 0; i < COLUMNS; i++) {
 		struct pp_pod_file_column *c = &o->column[i];
 
+		if (i == SIDE && !pp_pod_file_has(o->p->pod, "op", name[i])) /* of an older podprof */
+			continue;
 		if (!pp_pod_file_has(o->p->pod, "op", name[i]) || pp_pod_file_read(o->p->pod, "op", name[i], c, NULL))
 			return 0;
 		if ((c->kind == PP_POD_FILE_TEXT) != (i < TEXTS) || c->kind == PP_POD_FILE_REAL ||
@@ -159,6 +161,8 @@ void pp_page_ops(struct pp_page *p)
 	put_texts(&o, "name", NAME);
 	put_texts(&o, "category", CATEGORY);
 	put_texts(&o, "source", SOURCE);
+	if (o.column[SIDE].n)
+		put_texts(&o, "side", SIDE);
 	put_numbers(&o);
 	fputc('}', p->to);
 	free(o.op);

@@ -246,7 +246,7 @@ def operators(place, full):
     own = rng.integers(1000, 9_000_000, (n, 4))
     own[3, :] = (0, 0, 900_000_000, 0)  # on rank 2 alone
     own[n - 1, :] = 50_000_000
-    rows = [(op, rank) for op in range(n) for rank in range(4) if op != 3 or rank == 2]
+    rows, sides = [(op, rank) for op in range(n) for rank in range(4) if op != 3 or rank == 2], []
 
     def op(f, p):
         g = pods.Group(f, "op")
@@ -254,6 +254,8 @@ def operators(place, full):
         g.put("name", ["op"], names)
         g.put("category", ["op"], ["Host compute"] * (n - 1) + ["Input"])
         g.put("source", ["op"], ["ITT"] * n)
+        if sides:
+            g.put("side", ["op"], sides)
         g.put("row", ["row"], np.arange(len(rows)))
         g.put("row_op", ["row"], np.array([r[0] for r in rows]))
         g.put("worker", ["row"], np.array([r[1] for r in rows], np.int32))
@@ -292,6 +294,16 @@ def operators(place, full):
         check(b.js("document.documentElement.scrollWidth <= innerWidth"), "operators make the page wider than the screen")
         b.size(1400, 900)
         clean(b, "operators")
+        check("on" not in at, "a column of Host alone")
+        sides += ["Device" if i == 3 else "Host" for i in range(n)]
+        b.open(pod_page(place, pod))
+        at = heads(b, "operators")
+        check(column(b, "operators", at.index("on"))[:2] == ["Device", "Host"], "what ran an operator is not said")
+        same(column(b, "operators", at.index("self")), [mean[i] for i in by_self[:20]], "operators with devices, by self time")
+        check(b.js("document.querySelector('#operators-top tbody td').textContent") == "aten::op3 on device", "a bar does not say it")
+        b.js(write % "device")
+        check(column(b, "operators", 0) == ["aten::op3"], "the filter does not find a side")
+        clean(b, "operators of devices")
         b.open(pod_page(place, pods.Pod(workers=2, steps=2)))
         check("operators of PyTorch" in b.js("document.getElementById('op').textContent"), "an empty section does not say how to fill it")
         clean(b, "no operators")
