@@ -104,8 +104,8 @@ const Groups = {
         small.map(s => [el('dt', {title: s.what}, capital(s.what || plainName(s.name))),
                       el('dd', {}, Array.from(s.data, v => Format.by(s.unit, v)).join(', '))]));
   },
-  absent(group, title, how) {
-    return [el('h2', {}, title), emptyText(absentReason(group) || `This dataset has no /${group}.`, how)];
+  absent(group, title, how, ofFiles) {
+    return [el('h2', {}, title), emptyText(absentReason(group) || `This dataset has no /${group}.`, how, ofFiles)];
   },
   has(group) {
     return Pod.table_list.some(t => t.group === group) || Pod.small.some(s => s.group === group) ||

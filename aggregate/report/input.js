@@ -14,7 +14,8 @@ const Input = {
         title,
         emptyText(Pod.sum.cells ? 'No input was recorded in any step.' : 'No step is complete.',
             '\u2018podprof run\u2019 records PyTorch\u2019s DataLoader. In other programs, mark the wait for the next batch with ' +
-                'podprof_range_push_as(name, PODPROF_INPUT). It is then the category Input in every chart.')
+                'podprof_range_push_as(name, PODPROF_INPUT). It is then the category Input in every chart.',
+            'In files, names decide what is input. \u2018podprof analyze --rules FILE\u2019 adds names.')
       ];
     return [title, Input.lead(), Input.wait(), Input.byRank(), Input.stages(), Input.operations(), Input.left()];
   },

@@ -9,9 +9,10 @@ const Memory = {
     return !!Pod.table('allocator') || Groups.has('memory');
   },
   section() {
-    const how = '\u2018podprof doctor\u2019 shows which sources work on this host.';
+    const how = '\u2018podprof doctor\u2019 shows which sources work on this host.',
+          ofFiles = 'Traces have the calls of an allocator if their profiler recorded memory (PyTorch: profile_memory=True).';
     const process =
-        Groups.has('memory') ? Groups.generic('memory', 'Memory', MEANING.memory) : Groups.absent('memory', 'Memory', how);
+        Groups.has('memory') ? Groups.generic('memory', 'Memory', MEANING.memory) : Groups.absent('memory', 'Memory', how, ofFiles);
     if (!Pod.table('allocator'))
       return process;
     const list = Memory.list(),

@@ -409,6 +409,8 @@ function breakdownRows(parts, total) {
               el('td', {class: 'num'}, Format.time(p.ns)), el('td', {class: 'num'}, Format.share(p.ns, total))));
 }
 
-function emptyText(why, how) {
-  return el('div', {class: 'empty'}, el('p', {}, why), how && el('p', {}, how));
+/* Why a section is empty, and what helps: where podprof recorded the job, or where the session was made from files. */
+function emptyText(why, how, ofFiles) {
+  const cure = Pod.table('trace_file') ? ofFiles : how;
+  return el('div', {class: 'empty'}, el('p', {}, why), cure && el('p', {}, cure));
 }

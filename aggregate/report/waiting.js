@@ -9,7 +9,9 @@ const Waiting = {
         title,
         emptyText(absentReason('collective') || 'No collective operation was recorded.',
             'MPI collectives of Open MPI 4 and 5 are recorded without a change to the program. ' +
-                '\u2018podprof doctor\u2019 shows what works on this host.')
+                '\u2018podprof doctor\u2019 shows what works on this host.',
+            'Of files, those of podprof have the collectives of MPI, and traces of PyTorch those whose arguments were recorded ' +
+                '(record_param_comms). Clocks of files of other profilers are not joined: no rank is said to wait.')
       ];
     return [
       title,

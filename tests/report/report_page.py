@@ -209,6 +209,35 @@ def foreign_group(place, full):
         clean(b, "an unknown group")
 
 
+def of_files(place, full):
+    """A session made from files: an empty section says what is true of files, and nothing of how to record a job."""
+    pod = pods.Pod(workers=2, steps=3)
+
+    def recorded(f, p):
+        del f["collective"]
+
+    def files(f, p):
+        recorded(f, p)
+        g = pods.Group(f, "trace_file")
+        g.put("file", ["file"], np.arange(2))
+        g.put("worker", ["file"], np.arange(2, dtype=np.int32))
+        g.put("name", ["file"], ["a.json", "b.json"])
+
+    said = "[...document.querySelectorAll('section .empty')].map(e => e.textContent).join(' ')"
+    with browser() as b:
+        pod.extra = recorded
+        b.open(pod_page(place, pod))
+        live = b.js(said)
+        pod.extra = files
+        b.open(pod_page(place, pod))
+        text = b.js(said)
+        for word in ("Open MPI", "podprof run", "podprof doctor", "podprof.h"):
+            check(word in live and word not in text, f"{word}: {text}")
+        waits = b.js("document.querySelector('#waiting .empty').textContent")
+        check("record_param_comms" in waits and "not joined" in waits, waits)
+        clean(b, "a session of files")
+
+
 def not_measured(place, full):
     """What was not measured is no zero, ranks are named where rows are ranks, and what a mean hides beside a median is said."""
     pod = pods.Pod(workers=3, steps=6)
@@ -532,4 +561,4 @@ def tie(place, full):
 
 if __name__ == "__main__":
     sys.exit(jobs.main({"viewer": viewer, "pixels": pixels, "tables": tables, "hostile": hostile, "odd": odd, "without_chart": without_chart,
-                        "foreign_group": foreign_group, "not_measured": not_measured, "operators": operators, "kernels": kernels, "inputs": inputs, "clocks": clocks, "tools": tools, "tie": tie}, __doc__))
+                        "foreign_group": foreign_group, "not_measured": not_measured, "of_files": of_files, "operators": operators, "kernels": kernels, "inputs": inputs, "clocks": clocks, "tools": tools, "tie": tie}, __doc__))
