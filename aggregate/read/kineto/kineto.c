@@ -69,7 +69,8 @@ static long read_packed(struct input *in)
 {
 	long n;
 
-	memmove(in->packed, in->z->next_in, in->z->avail_in);
+	if (in->z->avail_in) /* else next_in may be NULL, which memmove() must not get */
+		memmove(in->packed, in->z->next_in, in->z->avail_in);
 	n = read_file(in, in->packed + in->z->avail_in, PART - in->z->avail_in);
 	in->z->next_in = in->packed;
 	in->z->avail_in += n > 0 ? (uInt)n : 0;
