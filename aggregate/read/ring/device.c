@@ -267,12 +267,13 @@ static uint32_t name_of_activity(struct pp_pair *p, int activity, int is_peer)
 static int take_activity(struct pp_pair *p, struct writer *w, const struct pp_record *r)
 {
 	const struct pp_record_device *d = &r->device;
-	const struct name *name = d->name ? &w->name[d->name - 1] : NULL;
+	const struct name *name;
 	struct pp_track *track;
 	struct pp_span *span;
 
 	if (d->name > w->names || d->launch > w->shapes)
 		return -1;
+	name = d->name ? &w->name[d->name - 1] : NULL;
 	track = stream_of(p, d->device, d->context, d->stream);
 	if (!track)
 		return 0;
