@@ -6,8 +6,9 @@ import sys
 
 from e2e import good, h5, read, text
 from e2e_xprof import helper, python
+from hosts import Hosts
 import jobs
-from jobs import check, run, session_of
+from jobs import check, finish, run, session_of, start
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TABLES = ("step", "cell", "kernel", "kernel_left_out", "kernel_stat", "precision", "allocator", "memory_timeline", "memory_peak", "op_left_out", "op_idle")
@@ -34,11 +35,16 @@ kernel 1 7 1000000 200000 32 0 0 1x1x1 1x1x1 over_the_end_of_the_step
 """
 
 
-def gpu(place, ranks=1, fixture=None, options=("--steps", "2:8"), without=None):
-    """A session of gpu_host; its log directory. `without`: number of a rank that has no device."""
+def folder_of(place):
     folder = os.path.join(place.bin, "..", "tests", "gpu")
     if not os.path.exists(os.path.join(folder, "gpu_host")):
         raise jobs.Skipped("tests/gpu is not built")
+    return folder
+
+
+def gpu(place, ranks=1, fixture=None, options=("--steps", "2:8"), without=None):
+    """A session of gpu_host; its log directory. `without`: number of a rank that has no device."""
+    folder = folder_of(place)
     logs, job = place.new_logs(), [os.path.join(folder, "gpu_host"), "12", "1", "1", "none,pause"]
     if without is not None:
         job = ["sh", "-c", f'test "$OMPI_COMM_WORLD_RANK" != {without} || export REPLAY_DEVICES=0; exec "$@"', "sh", *job]
@@ -123,6 +129,30 @@ def mixed(place, full):
             check(a == b, f"rank {without} without a device: table {name}\n{a[:1500]}\nis, from the file:\n{b[:1500]}")
 
 
+def hosts(place, full):
+    """A rank on each of two hosts, whose clocks are two hours apart: a file of each, in job time, and xprof's rows of each host."""
+    python()
+    folder, logs, back = folder_of(place), place.new_logs(), place.new_logs()
+    with Hosts(place, 2, shm="size=256m", ahead=(0, 7200)) as two:
+        began = []
+        for rank, name in enumerate(two.names):
+            env = {"RANK": rank, "WORLD_SIZE": 2, "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1, "TORCHELASTIC_RUN_ID": "gpu", "LD_LIBRARY_PATH": folder,
+                   "REPLAY_FIXTURE": separate(place)}
+            command = place.under(logs, [os.path.join(folder, "gpu_host"), "40", "1", "1", "pause"], "--steps", "10:20")
+            began.append(start(two.on(name, command), env))
+        for one in [finish(p) for p in began]:
+            check(one.code == 0, one.transcript())
+    profile, pod = place_of(logs)
+    with h5(session_of(logs)) as f:
+        check(f["worker/devices"][()].tolist() == [2, 2] and not f["clock/domain"][()].any(), f["worker/devices"][()])
+    helper(place, "check_xprof.py", profile, pod)
+    got = run([place.podprof(), "analyze", profile, "-o", back])
+    check(got.code == 0 and "steps 10..19 of 2 ranks on 2 hosts" in got.err, got.transcript())
+    for name in TABLES:
+        a, b = table(place, name, logs), table(place, name, back)
+        check(a == b, f"table {name}\n{a[:1500]}\nis, from the files:\n{b[:1500]}")
+
+
 def planes_of(path):
     """Numbers of the file's planes of devices."""
     import re
@@ -149,7 +179,7 @@ def again(place, full):
         said(back)
 
 
-CASES = {"shown": shown, "categories": categories, "ranks": ranks, "mixed": mixed, "again": again}
+CASES = {"shown": shown, "categories": categories, "ranks": ranks, "mixed": mixed, "hosts": hosts, "again": again}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))
