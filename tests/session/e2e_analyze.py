@@ -269,16 +269,19 @@ def repeated(place, full):
 
 
 def own_files(place, full):
-    """XSpace of podprof: the same ranks, waits and last ranks as the live session, and its clock error, twice, between two of them."""
+    """XSpace of podprof: the same ranks, steps of the window, times, waits and last ranks as the live session, and its clock error, twice,
+    between two of them."""
     for how in ("rank", "host"):
         logs, again = place.new_logs(), place.new_logs()
         got = run(place.mpirun(2, place.under(logs, [os.path.join(place.bin, "c_mpi_train"), "--quiet", "--steps", "8", "--slow-rank", "1", "--slow-us",
-                                                     "3000"], "--xspace", how)))
+                                                     "3000"], "--xspace", how, "--steps", "2:7")))
         check(got.code == 0, got.transcript())
         live = session_of(logs)
         got = analyze(place, again, os.path.join(logs, "plugins", "profile", os.path.basename(live)))
-        check("steps 0..7 of 2 ranks on 1 host" in got.err, got.transcript())
+        check("steps 2..6 of 2 ranks on 1 host" in got.err, got.transcript())
         with h5(live) as a, h5(session_of(again)) as b:
+            for name in ("exclusive_ns", "wait_ns", "transfer_ns", "step_ns"):
+                check((a["breakdown"][name][()] == b["breakdown"][name][()]).all(), (how, name, a["breakdown"][name][()], b["breakdown"][name][()]))
             for name in ("sequence", "bytes", "last_worker", "wait_ns", "transfer_ns"):
                 check(a["collective"][name][()].tolist() == b["collective"][name][()].tolist(), (how, name))
             check(b["collective/wait_ns"][()].sum() > 0, "nobody waited")
