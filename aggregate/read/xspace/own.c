@@ -314,6 +314,7 @@ void pp_xown_line(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l)
 	}
 	if (p->kind == PP_XPLANE_GPU) {
 		pp_xline_events(x, p, l, take_activity);
+		l->id = length > 7 && !memcmp(rest, "stream ", 7) ? (int64_t)strtoul(l->name + (rest - l->text) + 7, NULL, 10) : 0;
 	} else if (length == 10 && !memcmp(rest, "allocators", 10)) {
 		pp_xline_events(x, p, l, take_allocation);
 	} else if (!strcmp(l->name, "_counters_")) {
@@ -328,9 +329,9 @@ void pp_xown_line(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l)
 		return;
 	if (rank < 0)
 		rank = x->options->rank;
+	memmove(l->name, l->name + (rest - l->text), length + 1); /* a name may have bytes of 0 */
 	l->text = rest;
 	l->length = length;
-	memmove(l->name, l->name + strlen(l->name) - length, length + 1);
 	pp_xline_finish(x, p, l);
 	if (x->rank.threads == before)
 		return;

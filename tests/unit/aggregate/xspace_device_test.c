@@ -1,5 +1,6 @@
 /* Planes of devices in XSpace files, read back by podprof: each rank has its own streams, launches, devices and allocations again,
- * whichever number its planes had. docs/formats.md has the names and stats; e2e_gpu.py reads them with xprof. */
+ * whichever number its planes had. Without memory a file is not written, or not read, with a sentence. docs/formats.md has the
+ * names and stats; e2e_gpu.py reads them with xprof. */
 #include <ftw.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,7 +10,32 @@
 #include "aggregate/write/writer.h"
 #include "core/step/step_attr.h"
 #include "tests/test.h"
+#include "tests/unit/aggregate/xspace_kit.h"
 #include "tests/unit/capture.h"
+
+/* malloc(), calloc() and realloc() of our code (linked with --wrap): the n-th call fails. */
+static long calls, failing;
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+	return ++calls == failing ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return ++calls == failing ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t size)
+{
+	return ++calls == failing ? NULL : __real_realloc(p, size);
+}
 
 enum { RANKS = 3, STEPS = 6, STEP = 100000 };
 
@@ -144,13 +170,19 @@ static void drop(struct session *s)
 	free_capture(&s->capture);
 }
 
+static int try_xspace(const struct session *s, struct pp_err *err)
+{
+	for (size_t i = 0; pp_writer_list[i]; i++)
+		if (!strcmp(pp_writer_list[i]->name, "xspace"))
+			return pp_writer_list[i]->write(&s->out, err);
+	return -1;
+}
+
 static void write_xspace(const struct session *s)
 {
 	struct pp_err err = {""};
 
-	for (size_t i = 0; pp_writer_list[i]; i++)
-		if (!strcmp(pp_writer_list[i]->name, "xspace"))
-			CHECK_INT(pp_writer_list[i]->write(&s->out, &err), 0);
+	CHECK_INT(try_xspace(s, &err), 0);
 	CHECK_STR(err.text, "");
 }
 
@@ -208,6 +240,7 @@ static void same_streams(const struct pp_capture *c, const struct pp_rank *a, co
 			return;
 		CHECK_STR(text(d, b->thread[other].name), text(c, a->thread[t].name));
 		CHECK_INT(b->thread[other].spans, a->thread[t].spans);
+		CHECK_INT(b->thread[other].tid, a->thread[t].tid);
 		for (size_t i = 0; i < a->thread[t].spans && i < b->thread[other].spans; i++) {
 			const struct pp_span *x = &a->thread[t].span[i], *y = &b->thread[other].span[i];
 
@@ -344,6 +377,91 @@ TEST(a_file_of_each_rank)
 	drop(&s);
 }
 
+static void write_without_memory(const struct session *s, const char *path)
+{
+	for (failing = 1;; failing++) {
+		struct pp_err err = {""};
+		int rc;
+
+		unlink(path);
+		calls = 0;
+		rc = try_xspace(s, &err);
+		if (calls < failing)
+			break;
+		if (rc) {
+			CHECK(strstr(err.text, "memory") != NULL);
+			CHECK(access(path, F_OK) != 0);
+		} else {
+			CHECK(has_bytes(path, "/device:GPU:2 (replay)") && has_bytes(path, "Task Environment"));
+		}
+	}
+	CHECK(failing > 20);
+	failing = 0;
+}
+
+static void read_without_memory(const char *path)
+{
+	struct pp_trace_options options = {.rank = 0};
+	struct pp_trace_glance glance = {0};
+	struct pp_err err = {""};
+
+	CHECK_INT(pp_trace_glance(path, &glance, &err), 0);
+	for (failing = 1;; failing++) {
+		struct pp_capture c = {0};
+		int rc;
+
+		err.text[0] = '\0';
+		calls = 0;
+		rc = pp_trace_read(path, &glance, &options, &c, &err);
+		if (rc)
+			CHECK(strstr(err.text, "memory") != NULL);
+		else
+			pp_capture_release(&c);
+		if (calls < failing)
+			break;
+	}
+	CHECK(failing > 20);
+	failing = 0;
+}
+
+TEST(no_memory)
+{
+	struct session s;
+	char path[512];
+
+	make(&s, 2);
+	snprintf(path, sizeof(path), "%s/plugins/profile/s/node0.xplane.pb", base);
+	write_without_memory(&s, path);
+	write_xspace(&s);
+	read_without_memory(path);
+	drop(&s);
+}
+
+/* A file that says it is ours, with a line whose name has a byte of 0. */
+TEST(zero_in_a_name)
+{
+	static struct bytes space, plane, line, event;
+	static const char name[] = "rank 0 a\0bcd";
+	struct pp_capture c = {0};
+	struct pp_err err = {""};
+
+	put_text(&space, 4, "node0");
+	begin_plane(&plane, "/host:CPU");
+	put_int(&line, 1, 1);
+	put_bytes(&line, 2, name, sizeof(name) - 1);
+	begin_event(&event, 1, 1000, 10);
+	put_message(&line, 4, &event);
+	put_message(&plane, 3, &line);
+	put_name(&plane, 4, 1, "work");
+	put_message(&space, 1, &plane);
+	CHECK_INT(read_bytes(space.b, space.n, &c, &err), 0);
+	CHECK_INT(c.ranks, 1);
+	CHECK_INT(c.rank[0].threads, 1);
+	CHECK_STR(text(&c, c.rank[0].thread[0].name), "a\xef\xbf\xbd"
+	                                              "bcd");
+	pp_capture_release(&c);
+}
+
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
 	(void)st, (void)type, (void)ftw;
@@ -356,6 +474,8 @@ int main(void)
 	ranks_of_a_host();
 	steps_of_a_rank_without();
 	a_file_of_each_rank();
+	no_memory();
+	zero_in_a_name();
 	nftw(base, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	return test_end();
 }
