@@ -363,7 +363,7 @@ static void put_letter(char *name, size_t *at, char c)
 
 /* "name:type" as xprof's operators are named, with the name itself as the description. What allocates is another operator: xprof
  * adds its calls to those of the same name. */
-static void write_op(const struct pp_xnames *x, struct pp_xstream *s, const struct pp_xname_slot *n)
+static void write_op(struct pp_xnames *x, struct pp_xstream *s, const struct pp_xname_slot *n)
 {
 	static const char allocate[] = "allocate/";
 	const int allocates = n->class == PP_XNAMES_TEXT + PP_XTEXT_ALLOCATES;
@@ -371,8 +371,10 @@ static void write_op(const struct pp_xnames *x, struct pp_xstream *s, const stru
 	const char *text = pp_intern_text(x->names, (uint32_t)n->key, &length);
 	char type[40], *name = malloc(length + sizeof(allocate) + sizeof(type));
 
-	if (!name)
+	if (!name) {
+		x->no_memory = 1;
 		return;
+	}
 	snprintf(type, sizeof(type), ":%s", allocates ? "allocation" : pp_category_name((int)(n->key >> 32)));
 	lower(type);
 	for (const char *c = allocate; allocates && *c; c++)
@@ -399,18 +401,20 @@ static void write_launch(const struct pp_xnames *x, struct pp_xstream *s, const 
 	write_stat(s, n->id, text, (size_t)at);
 }
 
-static void write_allocator(const struct pp_xnames *x, struct pp_xstream *s, const struct pp_xname_slot *n)
+static void write_allocator(struct pp_xnames *x, struct pp_xstream *s, const struct pp_xname_slot *n)
 {
 	const char *text = pp_intern_text(x->names, (uint32_t)n->key, NULL);
 	char *name;
 
-	if (asprintf(&name, "rank %" PRIu64 " %s", n->key >> 32, text) < 0)
+	if (asprintf(&name, "rank %" PRIu64 " %s", n->key >> 32, text) < 0) {
+		x->no_memory = 1;
 		return;
+	}
 	write_stat(s, n->id, name, strlen(name));
 	free(name);
 }
 
-static void write_text(const struct pp_xnames *x, struct pp_xstream *s, const struct pp_xname_slot *n)
+static void write_text(struct pp_xnames *x, struct pp_xstream *s, const struct pp_xname_slot *n)
 {
 	char small[NAME_BYTES];
 	const char *text = small;
@@ -459,7 +463,7 @@ static void write_text(const struct pp_xnames *x, struct pp_xstream *s, const st
 	write_stat(s, n->id, text, strlen(text));
 }
 
-void pp_xnames_write(const struct pp_xnames *x, struct pp_xstream *s)
+void pp_xnames_write(struct pp_xnames *x, struct pp_xstream *s)
 {
 	for (uint32_t i = 1; i < PP_XSTAT_FIXED; i++)
 		write_stat(s, i, stat_name[i], strlen(stat_name[i]));

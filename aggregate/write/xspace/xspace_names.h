@@ -131,8 +131,8 @@ static inline uint32_t pp_xnames_text(struct pp_xnames *x, enum pp_xtext_kind ki
 	return pp_xnames_event(x, PP_XNAMES_TEXT + (uint32_t)kind, key);
 }
 
-/* Write all metadata into the open plane. */
-void pp_xnames_write(const struct pp_xnames *x, struct pp_xstream *s);
+/* Write all metadata into the open plane; without memory it sets x->no_memory. */
+void pp_xnames_write(struct pp_xnames *x, struct pp_xstream *s);
 
 /* Does xprof treat an event of this name as something other than host compute (step marker, input, copy, executor)? */
 int pp_xname_is_special(const char *name);
