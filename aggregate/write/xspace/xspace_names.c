@@ -356,8 +356,8 @@ static void put_letter(char *name, size_t *at, char c)
 	const int begins = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.';
 
 	if (!begins && c != '_' && c != '/' && c != '>' && c != '-')
-		c = c == ':' ? '.' : '_';
-	name[*at] = *at || begins || c == '.' ? c : '.';
+		c = (char)(c == ':' ? '.' : '_');
+	name[*at] = (char)(*at || begins || c == '.' ? c : '.');
 	++*at;
 }
 
