@@ -113,8 +113,24 @@ static void read_own(struct pp_xread *x, struct pp_xplane *p, const struct pp_fi
 	}
 }
 
+/* An event with many stats has no room for its category. */
+static uint8_t category_of_call(uint16_t call)
+{
+	switch (pp_mpi_call_info(call)->class) {
+	case PP_MPI_READ:
+	case PP_MPI_READ_ALL:
+		return PP_CATEGORY_INPUT;
+	case PP_MPI_WRITE:
+	case PP_MPI_WRITE_ALL:
+		return PP_CATEGORY_OUTPUT;
+	default:
+		return 0;
+	}
+}
+
 static void fill_call(struct pp_span *s, const struct own *o, uint16_t call)
 {
+	s->category = o->category ? o->category : category_of_call(call);
 	s->mpi.call = call;
 	s->mpi.comm = o->comm;
 	s->mpi.sent = o->sent;

@@ -124,7 +124,7 @@ static void stats_of_call(struct pp_xfile *f, struct pp_xevent *e, const struct 
 		if (file)
 			pp_xstat_text(f, e, PP_XSTAT_FILE, PP_XTEXT_FILE, file);
 	}
-	if (s->mpi.comm)
+	if (s->mpi.comm || s->mpi.call >= PP_C10D_FIRST) /* by it readers tell such a call from a range of its name */
 		pp_xstat_text(f, e, PP_XSTAT_COMM, PP_XTEXT_COMM, s->mpi.comm);
 	if (pp_mpi_class_joins(class))
 		pp_xstat_uint(e, PP_XSTAT_SEQUENCE, s->mpi.sequence);
@@ -134,6 +134,8 @@ static void stats_of_call(struct pp_xfile *f, struct pp_xevent *e, const struct 
 		pp_xstat_int(e, PP_XSTAT_PEER, s->mpi.peer);
 	if (s->mpi.request)
 		pp_xstat_uint(e, PP_XSTAT_REQUEST, s->mpi.request);
+	if (s->category && s->category <= PP_CATEGORIES)
+		pp_xstat_text(f, e, PP_XSTAT_CATEGORY, PP_XTEXT_CATEGORY, s->category);
 }
 
 static void stat_payload(struct pp_xfile *f, struct pp_xevent *e, const struct pp_span *s)

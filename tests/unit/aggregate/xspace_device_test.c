@@ -80,6 +80,12 @@ static void one_step(struct session *s, size_t r, int64_t k, int has_device)
 	span->category = PP_CATEGORY_KERNEL_LAUNCH;
 	span->range.id = (uint64_t)(at + 500);
 	span->range.payload = PP_DEVICE_CALL_LAUNCH;
+	add_mpi(&s->capture, r, "MPI_File_write_at", 0, at + 80000, at + 81000)->category = PP_CATEGORY_OUTPUT;
+	add_mpi(&s->capture, r, "MPI_File_sync", 0, at + 82000, at + 83000)->category = PP_CATEGORY_OUTPUT;
+	add_mpi(&s->capture, r, "MPI_File_read_at_all", 0, at + 84000, at + 85000)->category = PP_CATEGORY_INPUT;
+	span = add_mpi(&s->capture, r, "MPI_Barrier", 0, at + 86000, at + 87000);
+	span->mpi.call = PP_NCCL_FIRST + 1; /* without a number: it matches none of other ranks */
+	span->mpi.comm = 0;
 	if (!has_device)
 		return;
 	if (k != 4) { /* a step without a computation */
@@ -280,12 +286,40 @@ static void same_allocations(const struct pp_capture *c, const struct pp_rank *a
 	}
 }
 
+static const struct pp_span *next_call(const struct pp_rank *r, size_t *at)
+{
+	const struct pp_thread *t = &r->thread[0];
+
+	while (*at < t->spans && t->span[*at].kind != PP_SPAN_MPI)
+		++*at;
+	return *at < t->spans ? &t->span[(*at)++] : NULL;
+}
+
+static void same_calls(const struct pp_rank *a, const struct pp_rank *b)
+{
+	const struct pp_span *x, *y;
+	size_t at = 0, other = 0;
+
+	while ((x = next_call(a, &at))) {
+		y = next_call(b, &other);
+		CHECK(y != NULL);
+		if (!y)
+			return;
+		CHECK_INT(y->mpi.call, x->mpi.call);
+		CHECK_INT(y->mpi.comm, x->mpi.comm);
+		CHECK_INT(y->category, x->category);
+		CHECK(y->begin == x->begin && y->end == x->end);
+	}
+	CHECK(!next_call(b, &other));
+}
+
 static void same_rank(const struct session *s, size_t r, const struct pp_capture *d, const struct pp_rank *b)
 {
 	const struct pp_rank *a = &s->capture.rank[r];
 	int64_t ns[2] = {0};
 
 	CHECK_INT(b->rank, (int)r);
+	same_calls(a, b);
 	same_streams(&s->capture, a, d, b);
 	same_allocations(&s->capture, a, d, b);
 	for (size_t t = 0; t < b->threads; t++)
