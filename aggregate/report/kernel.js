@@ -102,6 +102,13 @@ const OpStats = {
           ns = (name, key, what) => ({name, unit: 'ns', what, get: of(key)});
     const share = (name, key, what) =>
         column(name, '', what, i => of(OpStats.withIdle() ? key : key + '_no_idle')(i) / 100, (i, v) => Format.share(v, 1));
+    /* only where a kernel says something of them */
+    const used = !Array.from(Pod.column(t, 'tensor_core_percent')).some(v => v >= 0) ? [] : [{
+      ...column('tensor cores', '', 'kernels that use them, of the time of its kernels of which this is known',
+          i => of('tensor_core_percent')(i) >= 0 ? of('tensor_core_percent')(i) / 100 : null,
+          (i, v) => v === null ? '\u2013' : Format.share(v, 1)),
+      minor: true
+    }];
     let table = null;
     State.on(() => table && (table.given = OpStats.rows())); /* before the table draws itself */
     table = new Table({
@@ -121,6 +128,7 @@ const OpStats = {
         share('device cumulative %', 'device_cumulative_percent', 'sum up to this row, in the order of place'),
         share('host self %', 'host_self_percent', 'of all self time on hosts'),
         share('host cumulative %', 'host_cumulative_percent', 'sum up to this row, in the order of place'),
+        ...used,
       ],
       rows: t.shown,
       first: 20,
@@ -198,11 +206,18 @@ const Kernels = {
           show: (i, v) => cut(v)
         },
         {name: 'registers', what: 'of a thread', get: known('registers')},
-        {name: 'shared static', unit: 'byte', minor: true, what: 'memory of a block', get: of('static_shared_bytes')},
+        {
+          name: 'shared static',
+          unit: 'byte',
+          minor: true,
+          what: 'memory of a block; in Kineto files with the dynamic one',
+          get: of('static_shared_bytes')
+        },
         {name: 'shared dynamic', unit: 'byte', minor: true, what: 'memory of a block', get: of('dynamic_shared_bytes')},
         {name: 'block', text: true, what: 'threads along x, y, z', get: xyz('block')},
         {name: 'grid', text: true, what: 'blocks along x, y, z', get: xyz('grid')},
-        column('occupancy', '', 'theoretical', i => of('occupancy_percent')(i) < 0 ? null : of('occupancy_percent')(i) / 100,
+        column('occupancy', '', 'theoretical; in Kineto files its estimate of the achieved one',
+            i => of('occupancy_percent')(i) < 0 ? null : of('occupancy_percent')(i) / 100,
             (i, v) => v === null ? '\u2013' : Format.share(v, 1)),
         {name: 'tensor core eligible', ...word('tensor_core_eligible'), what: 'by the name of the operator'},
         {name: 'tensor core used', ...word('tensor_core_used'), what: 'by the name of the kernel'},

@@ -4,6 +4,7 @@
 
 #include "aggregate/tools/tools.h"
 #include "core/base/wrap.h"
+#include "core/step/kernel_name.h"
 
 enum { SIDES = 2 };
 
@@ -94,6 +95,60 @@ static void finish(struct stats *s)
 	}
 }
 
+struct use { /* of tensor cores, by an operator's kernels */
+	uint32_t op;
+	int64_t used_ns, known_ns;
+};
+
+static int compare_use(const void *a, const void *b)
+{
+	const struct use *x = a, *y = b;
+
+	return (x->op > y->op) - (x->op < y->op);
+}
+
+/* One for each operator with kernels of which the use is known, in order. Returns how many; `use` has room for all kernels. */
+static size_t find_uses(const struct pp_dataset *in, struct use *use)
+{
+	size_t n = 0, kept = 0;
+
+	for (size_t i = 0; i < in->kernels && in->kernel; i++) {
+		const struct pp_row_kernel *k = &in->kernel[i];
+		size_t length;
+		const char *name = pp_intern_text(in->names, k->name, &length);
+		enum pp_tensor_core used = pp_kernel_tensor_core(name, length);
+
+		if (used != PP_TENSOR_CORE_UNKNOWN && k->activity == PP_DEVICE_KERNEL && k->total_ns > 0)
+			use[n++] = (struct use){k->op ? k->op : k->name, used == PP_TENSOR_CORE_YES ? k->total_ns : 0, k->total_ns};
+	}
+	qsort(use, n, sizeof(*use), compare_use);
+	for (size_t i = 0; i < n; i++) {
+		if (kept && use[kept - 1].op == use[i].op) {
+			use[kept - 1].used_ns = pp_wrap_plus(use[kept - 1].used_ns, use[i].used_ns);
+			use[kept - 1].known_ns = pp_wrap_plus(use[kept - 1].known_ns, use[i].known_ns);
+		} else {
+			use[kept++] = use[i];
+		}
+	}
+	return kept;
+}
+
+static int fill_tensor_cores(struct stats *s)
+{
+	struct use *use = calloc(s->d->kernels + 1, sizeof(*use));
+	size_t uses = use ? find_uses(s->d, use) : 0;
+
+	for (size_t i = 0; i < s->rows; i++) {
+		struct use key = {.op = s->row[i].name}, *found = NULL;
+
+		if (s->row[i].host_or_device == PP_SIDE_DEVICE && !s->row[i].is_idle)
+			found = bsearch(&key, use, uses, sizeof(*use), compare_use);
+		s->row[i].tensor_core_percent = found ? percent((double)found->used_ns, (double)found->known_ns) : -1;
+	}
+	free(use);
+	return use ? 0 : -ENOMEM;
+}
+
 int pp_tool_op_stats(const struct pp_dataset *in, struct pp_table *tables, struct pp_err *err)
 {
 	struct stats s = {.d = in, .row = calloc(in->ops + SIDES + 1, sizeof(*s.row))};
@@ -112,8 +167,10 @@ int pp_tool_op_stats(const struct pp_dataset *in, struct pp_table *tables, struc
 	if (!rc) {
 		qsort_r(s.row, s.rows, sizeof(*s.row), compare, (void *)in->names);
 		finish(&s);
-		rc = pp_table_room(out, s.rows);
+		rc = fill_tensor_cores(&s);
 	}
+	if (!rc)
+		rc = pp_table_room(out, s.rows);
 	for (size_t i = 0; i < s.rows && !rc; i++)
 		*(struct pp_row_op_stat *)pp_table_add(out) = s.row[i];
 	free(s.row);

@@ -37,13 +37,19 @@ int main(int argc, char **argv)
 	struct pp_row_op_idle none[] = {{.worker = 0, .side = 0, .name = idle, .idle_ns = 60, .step_ns = 500},
 	                                {.worker = 0, .side = 1, .name = idle, .idle_ns = 400, .step_ns = 500},
 	                                {.worker = 1, .side = 0, .name = idle, .idle_ns = 40, .step_ns = 500}};
-	struct pp_dataset d = {.names = names, .op = op, .ops = 6, .op_idle = none, .op_idles = 3};
+	struct pp_row_kernel kernel[] = {{.op = mm, .name = put(names, "volta_h884gemm"), .total_ns = 45},
+	                                 {.op = mm, .name = put(names, "volta_sgemm_128x64"), .total_ns = 15},
+	                                 {.op = mm, .name = put(names, "own_kernel"), .total_ns = 20},
+	                                 {.op = torch, .name = put(names, "own_kernel"), .total_ns = 20}};
+	struct pp_dataset d = {.names = names, .op = op, .ops = 6, .op_idle = none, .op_idles = 3, .kernel = kernel, .kernels = 4};
 	struct pp_table table[PP_TABLES];
 	struct pp_err err = {""};
 	char *text = NULL;
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
 
+	for (int i = 0; i < 4; i++)
+		kernel[i].activity = PP_DEVICE_KERNEL;
 	pp_dataset_tables(&d, table);
 	CHECK_INT(pp_tool_op_stats(&d, table, &err), 0);
 	pp_table_csv(&table[PP_TABLE_op_stat], names, f);
