@@ -199,10 +199,8 @@ static int set_key(kineto_key *to, const struct kineto_value *v, struct pp_inter
 		return 1;
 	if (!pp_kineto_integer(v->text, v->length, &number))
 		*to = (kineto_key)number << 1;
-	else if (v->is_string)
+	else /* also a number that is too large, as a hash of a thread may be: it tells threads apart as well */
 		*to = kineto_key_of_text(intern(names, v));
-	else
-		return 1;
 	return 0;
 }
 

@@ -92,6 +92,9 @@ static const char operators_text[] = "["
 static const char pairs_text[] = "[" HALF("B", "10") "," HALF("B", "11") "," HALF("E", "12") "," HALF("E", "20") ","
 	HALF("E", "30") "," HALF("B", "40");
 
+static const char hashes_text[] = "[" X("cpu_op", "a", "1", "18446744073709551615", "10", "20", "")
+	X("cpu_op", "b", "1", "18446744073709551614", "15", "20", "") "]";
+
 static const char base_text[] = "{'traceEvents':[" X("cpu_op", "a", "1", "1", "5.001", "1", "") LAST
 	"],'schemaVersion':1,'baseTimeNanoseconds':1700000000000000001}";
 
@@ -276,6 +279,18 @@ TEST(begin_and_end_pairs)
 	CHECK_INT(t->span[2].flags, PP_SPAN_CUT_END);
 	CHECK_INT(c.rank->trace.untimed, 1);
 	CHECK_INT(c.rank->trace.damaged, 0); /* Chrome's list needs no end */
+	pp_capture_release(&c);
+}
+
+/* Numbers of threads that no int64 holds */
+TEST(hashes_of_threads)
+{
+	struct pp_capture c = kit_read(hashes_text);
+
+	kit_check(&c);
+	CHECK_INT(c.rank->threads, 2);
+	CHECK_STR(kit_text(&c, c.rank->thread[0].name), "18446744073709551615");
+	CHECK_INT(c.rank->trace.damaged, 0);
 	pp_capture_release(&c);
 }
 
@@ -574,6 +589,7 @@ int main(void)
 	operators_of_kernels();
 	collectives();
 	begin_and_end_pairs();
+	hashes_of_threads();
 	times_of_the_file();
 	numbers_that_are_none();
 	goes_on_behind_damage();
