@@ -17,6 +17,8 @@ enum { SPACE_PLANES = 1, SPACE_ERRORS = 2, SPACE_WARNINGS = 3, SPACE_HOSTNAMES =
 /* Line times of three years and more are Unix times: writers should count from the start of the profile, and some do not. */
 #define UNIX_TIME INT64_C(100000000000000000)
 
+#define FAR_NS ((int64_t)1 << 54)
+
 /* In bytes of the file. Unpacking a file, which is done before, is the first half of it. */
 void pp_xspace_progress(const struct pp_xread *x, const uint8_t *at)
 {
@@ -184,6 +186,70 @@ static void read_space(struct pp_xread *x)
 	}
 }
 
+/* Half a year: a session is shorter. */
+static int is_far(int64_t time, int64_t middle)
+{
+	int64_t distance;
+
+	return __builtin_sub_overflow(time, middle, &distance) || distance > FAR_NS || distance < -FAR_NS;
+}
+
+/* Marks, allocations and links at times of lines that are left out. */
+static void drop_far_rest(struct pp_xread *x, int64_t middle)
+{
+	size_t marks = 0, allocations = 0, linkeds = 0;
+
+	for (size_t i = 0; i < x->marks; i++)
+		if (!is_far(x->mark[i].begin, middle))
+			x->mark[marks++] = x->mark[i];
+	for (size_t i = 0; i < x->rank.allocations; i++)
+		if (!is_far(x->rank.allocation[i].time, middle))
+			x->rank.allocation[allocations++] = x->rank.allocation[i];
+	for (size_t i = 0; i < x->linkeds; i++)
+		if (!is_far(x->linked[i].begin, middle))
+			x->linked[linkeds++] = x->linked[i];
+	x->rank.trace.untimed += x->marks - marks + x->rank.allocations - allocations;
+	x->marks = marks;
+	x->rank.allocations = allocations;
+	x->linkeds = linkeds;
+}
+
+/* A line without a timestamp among lines with dates cannot be placed: leaves out lines that are far from the one with most events.
+ * Their spans stay where they are, because launches point to them. */
+static void drop_far(struct pp_xread *x)
+{
+	const struct pp_thread *most = NULL;
+	char text[PP_REMARK_TEXT];
+	struct pp_rank *r = &x->rank;
+	size_t lines = 0;
+	int64_t middle;
+
+	for (size_t t = 0; t < r->threads; t++)
+		if (r->thread[t].spans && (!most || r->thread[t].spans > most->spans))
+			most = &r->thread[t];
+	if (!most)
+		return;
+	middle = most->first;
+	for (size_t i = 0; i < r->threads; i++) {
+		struct pp_thread *t = &r->thread[i];
+
+		if (!t->spans || !is_far(t->first, middle))
+			continue;
+		lines++;
+		r->trace.untimed += t->spans;
+		t->spans = 0;
+		t->kinds = 0;
+		t->first = t->last = middle;
+	}
+	drop_far_rest(x, middle);
+	if (!lines)
+		return;
+	snprintf(text, sizeof(text),
+	         "%zu line%s left out: %s times are half a year or more from those of the line with most events", lines,
+	         lines == 1 ? " was" : "s were", lines == 1 ? "its" : "their");
+	pp_remark_add(r->remark, &r->remarks, text);
+}
+
 static int by_time(const void *a, const void *b)
 {
 	const struct pp_allocation *m = *(const struct pp_allocation *const *)a, *n = *(const struct pp_allocation *const *)b;
@@ -347,6 +413,8 @@ static void read_all(struct pp_xread *x, struct pp_capture *c)
 	read_space(x);
 	if (x->source.damage[0])
 		pp_xspace_damage(x, x->source.bytes + x->source.size, x->source.damage);
+	if (!x->glance->is_podprof)
+		drop_far(x);
 	if (!x->no_memory && !x->glance->is_podprof)
 		pp_xsteps_find(x);
 	describe(x);
