@@ -160,7 +160,9 @@ TEST(input_by_copies)
 
 TEST(collectives)
 {
-	struct pp_row_all_reduce all = {.occurrences = 120, .bytes = UINT64_C(120) << 25, .transfer_ns = 5 * MS};
+	struct pp_row_all_reduce row_of[2] = {{.occurrences = 120, .bytes = UINT64_C(120) << 25, .transfer_ns = 5 * MS},
+	                                      {.occurrences = 1, .bytes = 1, .transfer_ns = 4 * MS}};
+	struct pp_row_all_reduce *all = row_of;
 	struct pp_row_kernel row;
 	struct job j;
 
@@ -169,14 +171,17 @@ TEST(collectives)
 	CHECK_STR(next_of(&j),
 	          "let collectives run beside compute: 12 kernels of collectives per step and rank. Which take longest: "
 	          "podprof report --table kernel_stat LOGDIR/podprof/s");
-	while (strcmp(pp_operation_name(all.operation), "MPI_Allreduce") != 0)
-		all.operation++;
-	j.d.all_reduce = &all;
-	j.d.all_reduces = 1;
+	while (strcmp(pp_operation_name(all->operation), "MPI_Allreduce") != 0)
+		all->operation++;
+	j.d.all_reduce = row_of;
+	j.d.all_reduces = 2;
 	CHECK_STR(next_of(&j),
 	          "let collectives run beside compute, or send less: 12.0 MPI_Allreduce per step, 32.0 MiB each, take most "
 	          "of the time of collectives: podprof report --table all_reduce LOGDIR/podprof/s");
-	all.bytes = 120 * 4096;
+	row_of[1].device_ns = 1; /* kernels tell better than calls what takes time */
+	CHECK(strstr(next_of(&j), ", 1 B each") != NULL);
+	row_of[0].device_ns = 2;
+	all->bytes = 120 * 4096;
 	CHECK_STR(next_of(&j),
 	          "join small collectives, for example in larger buckets: 12.0 MPI_Allreduce per step, 4.00 KiB each, take "
 	          "most of the time of collectives: podprof report --table all_reduce LOGDIR/podprof/s");
