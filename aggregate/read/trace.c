@@ -102,7 +102,8 @@ static int look(const char *path, size_t size, struct pp_trace_glance *g, int *r
 	else if (n < 0)
 		rc = pp_err_set(err, (int)n, "cannot read '%s': %s", path, pp_why((int)-n));
 	else if (n == 0)
-		rc = pp_err_set(err, -EINVAL, "cannot read '%s': %s", path, g->is_gzip ? "nothing can be unpacked" : "it is empty");
+		rc = g->is_gzip ? pp_err_set(err, -EBADMSG, "cannot read '%s': nothing can be unpacked", path)
+		                : pp_err_set(err, -EINVAL, "cannot read '%s': it is empty", path);
 	else if (pp_kineto_glance(bytes, (size_t)n, g))
 		g->format = PP_TRACE_KINETO;
 	else if (pp_xspace_glance(bytes, (size_t)n, g))

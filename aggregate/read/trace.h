@@ -6,7 +6,8 @@
 
 #include "aggregate/read/trace_options.h"
 
-/* Reads 64 KiB, at most 4 MiB. -EINVAL: neither format, with a sentence that names the file and says what it is instead. On
+/* Reads 64 KiB, at most 4 MiB. -EINVAL: neither format, with a sentence that names the file and says what it is instead;
+ * -EBADMSG: packed, and nothing can be unpacked. On
  * failure *ret_glance has neither rank nor host. */
 int pp_trace_glance(const char *path, struct pp_trace_glance *ret_glance, struct pp_err *err);
 /* What can be read of a damaged file is in the capture, and its pp_rank.trace says what is not, and where. Fails where nothing can

@@ -40,6 +40,17 @@ static int may_be_trace(const char *name)
 	return 0;
 }
 
+/* Only a profiler's trace has such a name. Other .json files are looked at, and left out if they are something else. */
+static int is_trace_by_name(const char *name)
+{
+	static const char *const end[] = {".xplane.pb", ".xplane.pb.gz", ".trace.json", ".trace.json.gz"};
+
+	for (size_t i = 0; i < sizeof(end) / sizeof(end[0]); i++)
+		if (ends_in(name, end[i]))
+			return 1;
+	return 0;
+}
+
 /* Remembers DIR of DIR/plugins/profile/SESSION/file: files of two sessions are no one session's hosts. */
 static void note_session(struct pp_inputs *in, const char *path)
 {
@@ -69,7 +80,7 @@ static int add(struct found *f, const char *path, int named, struct pp_err *err)
 	int rc = pp_trace_glance(path, &one.glance, &why);
 	void *file, *seen;
 
-	if (rc == -EINVAL && !named && !ends_in(path, ".xplane.pb") && !ends_in(path, ".xplane.pb.gz")) {
+	if (rc == -EINVAL && !named && !is_trace_by_name(path)) {
 		in->others++;
 		return 0;
 	}

@@ -165,6 +165,20 @@ def bad_paths(place, full):
     check(got.code == 1 and "Nothing was analysed" in got.err and nothing in got.err and gone in got.err, got.transcript())
 
 
+def bad_by_name(place, full):
+    """In a directory, a file that only its name or its begin shows to be a trace is missed aloud; other .json files are none of podprof's."""
+    where, logs = folder(place, "named", ranks=1), place.new_logs()
+    whole_bytes = gzip.compress(kineto(1).encode())
+    bad = {"rank1.pt.trace.json.gz": whole_bytes[:30], "rank2.pt.trace.json": b'{"sche', "rank3.json.gz": whole_bytes[:30]}
+    for name, data in {**bad, "empty.json": b"", "config.json": b'{"a": 1}', "stacktrace.json": b'{"a": 1}'}.items():
+        put(place, "named/" + name, data)
+    got = analyze(place, logs, where, code=2)
+    said = [line for line in got.podprof_lines() if "cannot read" in line]
+    check(len(said) == len(bad) and all(any(f"/{name}'" in line for line in said) for name in bad), got.transcript())
+    with h5(session_of(logs)) as f:
+        check([text(s).split(":")[0] for s in f["worker/status"][()]] == ["delivered"] + ["missing"] * len(bad), f["worker/status"][()])
+
+
 def asked_wrongly(place, full):
     """No file, an unknown option, two sessions at once, one file twice, a log directory that cannot be made."""
     check(run([place.podprof(), "analyze"]).code == 64, "no file")
@@ -341,7 +355,7 @@ def ended_at(place, where, seen):
     check(wait_until(lambda: subprocess.run(["pgrep", "-r", "RSD", "-g", str(p.pid)], capture_output=True).returncode == 1, 10), "processes are left")
 
 
-CASES = {f.__name__: f for f in (whole, advice, same_bytes, damaged, bad_paths, asked_wrongly, odd_places, no_room, shrinks, made_for_viewers, repeated, own_files, own_rules, ended)}
+CASES = {f.__name__: f for f in (whole, advice, same_bytes, damaged, bad_paths, bad_by_name, asked_wrongly, odd_places, no_room, shrinks, made_for_viewers, repeated, own_files, own_rules, ended)}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))
