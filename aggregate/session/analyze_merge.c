@@ -15,6 +15,7 @@
 #include "aggregate/write/text/text.h"
 #include "core/base/forked.h"
 #include "core/ring/intern.h"
+#include "core/step/step_mark.h"
 
 enum { FILES_NAMED = 3 };
 
@@ -117,6 +118,72 @@ static int share_a_step(const struct parts *p)
 			return 1;
 	}
 	return !first;
+}
+
+static int is_whole_recording(const struct pp_dataset *d)
+{
+	return !strcmp(d->step_rule, pp_step_rule_name(PP_STEP_RULE_WINDOW));
+}
+
+/* Its note that the recording is one step does not hold for the session. */
+static void drop_note(struct pp_dataset *d)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < d->warnings; i++)
+		if (!strstr(d->warning[i].warning, PP_STEPS_ONE))
+			d->warning[kept++] = d->warning[i];
+	d->warnings = kept;
+}
+
+/* What is left of a part without steps: its ranks, file, warnings and memory. */
+static void drop_steps(struct pp_dataset *d)
+{
+	const uint64_t kept = UINT64_C(1) << PP_TABLE_worker | UINT64_C(1) << PP_TABLE_host_clock |
+	                      UINT64_C(1) << PP_TABLE_warning | UINT64_C(1) << PP_TABLE_trace_file |
+	                      UINT64_C(1) << PP_TABLE_allocator | UINT64_C(1) << PP_TABLE_memory_timeline |
+	                      UINT64_C(1) << PP_TABLE_memory_peak;
+	struct pp_table table[PP_TABLES];
+
+	for (size_t i = 0; i < d->communicators; i++)
+		free(d->communicator[i].member);
+	pp_dataset_tables(d, table);
+	for (int id = 0; id < PP_TABLES; id++)
+		if (!(kept >> id & 1))
+			pp_table_release(&table[id]);
+	pp_dataset_take_tables(d, table);
+	free(d->exposed);
+	free(d->awaited);
+	d->exposed = NULL;
+	d->awaited = NULL;
+	d->exposeds = d->awaiteds = 0;
+	d->startup_ns = 0;
+	for (size_t w = 0; w < d->workers; w++)
+		if (!strcmp(d->worker[w].status, PP_STATUS_DELIVERED))
+			snprintf(d->worker[w].status, sizeof(d->worker[w].status),
+			         PP_STATUS_PARTIAL "its file marks no steps, and others do");
+}
+
+/* As in a live job, ranks that mark no step have none where others mark steps: the whole recording is no step beside these, and
+ * would hide them. Returns how many files that are. A part without steps says nothing of the rule. */
+static size_t leave_out_unmarked(struct parts *p)
+{
+	size_t marked = 0, left_out = 0;
+
+	for (size_t i = 0; i < p->parts; i++)
+		marked += p->part[i].steps && !is_whole_recording(&p->part[i]);
+	for (size_t i = 0; i < p->parts && marked; i++) {
+		struct pp_dataset *d = &p->part[i];
+
+		if (d->steps && !is_whole_recording(d))
+			continue;
+		left_out += d->steps > 0;
+		if (d->steps)
+			drop_steps(d);
+		drop_note(d);
+		d->step_rule[0] = '\0';
+	}
+	return left_out;
 }
 
 /* Gives the part's steps the numbers 0, 1, 2 ...; rows that name a step follow. */
@@ -264,11 +331,13 @@ int pp_analyze_write(struct pp_analyze_file *file, size_t files, const struct pp
 	int rc = names ? read_parts(file, files, names, &p, err)
 	               : pp_err_set(err, -ENOMEM, "cannot merge %zu files: no memory", files);
 	int renumbered = 0;
+	size_t left_out = 0;
 
 	if (!rc && !p.parts)
 		rc = pp_err_set(err, -ENODATA, "%s", file[0].why);
 	if (!rc) {
 		set_epochs(&p, &dates);
+		left_out = leave_out_unmarked(&p);
 		renumbered = !share_a_step(&p);
 		for (size_t i = 0; renumbered && i < p.parts; i++)
 			number_by_order(&p.part[i]);
@@ -277,6 +346,9 @@ int pp_analyze_write(struct pp_analyze_file *file, size_t files, const struct pp
 	if (!rc) {
 		if (dates)
 			pp_dataset_warn(&d, "%s", dates);
+		if (left_out)
+			pp_dataset_warn(&d, "%zu file%s no steps and others do: 'podprof analyze' of %s alone shows what it has",
+			                left_out, left_out == 1 ? " marks" : "s mark", left_out == 1 ? "it" : "each");
 		if (renumbered)
 			pp_dataset_warn(&d,
 			                "no step number is in all files: each file's steps are numbered from 0, in their order");

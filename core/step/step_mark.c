@@ -355,8 +355,8 @@ static int use_window(const struct pp_capture *capture, struct pp_marks *list, s
 {
 	int64_t horizon = horizon_of(capture);
 
-	add_note(s, horizon == INT64_MIN ? "the whole run is treated as one step, from each rank's first record to its last"
-	                                 : "the kept records are treated as one step, up to each rank's last record");
+	add_note(s, horizon == INT64_MIN ? "the whole run is " PP_STEPS_ONE ", from each rank's first record to its last"
+	                                 : "the kept records are " PP_STEPS_ONE ", up to each rank's last record");
 	s->rule = PP_STEP_RULE_WINDOW;
 	s->confidence = 0;
 	s->rule_name = 0;

@@ -9,6 +9,9 @@
 
 enum pp_step_rule { PP_STEP_RULE_PODPROF, PP_STEP_RULE_RANGE, PP_STEP_RULE_PERIOD, PP_STEP_RULE_WINDOW };
 
+/* Part of the note of WINDOW. */
+#define PP_STEPS_ONE "treated as one step"
+
 struct pp_step_cell {       /* one rank's step */
 	int64_t begin, end; /* job ns */
 	uint32_t thread;    /* index of the step thread in pp_rank.thread */

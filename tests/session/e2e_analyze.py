@@ -179,6 +179,24 @@ def bad_by_name(place, full):
         check([text(s).split(":")[0] for s in f["worker/status"][()]] == ["delivered"] + ["missing"] * len(bad), f["worker/status"][()])
 
 
+def unmarked(place, full):
+    """A file that marks no steps, as a cut one may, hides nobody's steps: it has none, says so, and has no rows of means per step."""
+    where, logs = folder(place, "unmarked", ranks=3), place.new_logs()
+    rows = json.loads(kineto(1))
+    rows["traceEvents"] = [e for e in rows["traceEvents"] if not e["name"].startswith("ProfilerStep")]
+    put(place, "unmarked/rank1.pt.trace.json.gz", json.dumps(rows), True)
+    got = analyze(place, logs, where)
+    check("steps 10..13 of 3 ranks on 3 hosts, from 3 files" in got.err, got.transcript())
+    with h5(session_of(logs)) as f:
+        check(f["breakdown/present"][()].tolist() == [[1, 0, 1]] * 4, f["breakdown/present"][()])
+        check(sorted(set(f["op/worker"][()].tolist())) == [0, 2], f["op/worker"][()])
+        check(text(f["worker/status"][1]) == "partial: its file marks no steps, and others do", f["worker/status"][()])
+        check(text(f.attrs["step_rule"]) == "kineto: ProfilerStep", text(f.attrs["step_rule"]))
+        said = [text(w) for w in f["quality/warning"][()]]
+        check(any("'podprof analyze' of it alone" in w for w in said) and not any("one step" in w for w in said), said)
+    analyze(place, place.new_logs(), os.path.join(where, "rank1.pt.trace.json.gz"))
+
+
 def asked_wrongly(place, full):
     """No file, an unknown option, two sessions at once, one file twice, a log directory that cannot be made."""
     check(run([place.podprof(), "analyze"]).code == 64, "no file")
@@ -355,7 +373,7 @@ def ended_at(place, where, seen):
     check(wait_until(lambda: subprocess.run(["pgrep", "-r", "RSD", "-g", str(p.pid)], capture_output=True).returncode == 1, 10), "processes are left")
 
 
-CASES = {f.__name__: f for f in (whole, advice, same_bytes, damaged, bad_paths, bad_by_name, asked_wrongly, odd_places, no_room, shrinks, made_for_viewers, repeated, own_files, own_rules, ended)}
+CASES = {f.__name__: f for f in (whole, advice, same_bytes, damaged, bad_paths, bad_by_name, unmarked, asked_wrongly, odd_places, no_room, shrinks, made_for_viewers, repeated, own_files, own_rules, ended)}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))
