@@ -141,7 +141,7 @@ static int fill_tensor_cores(struct stats *s)
 	for (size_t i = 0; i < s->rows; i++) {
 		struct use key = {.op = s->row[i].name}, *found = NULL;
 
-		if (s->row[i].host_or_device == PP_SIDE_DEVICE && !s->row[i].is_idle)
+		if (uses && s->row[i].host_or_device == PP_SIDE_DEVICE && !s->row[i].is_idle)
 			found = bsearch(&key, use, uses, sizeof(*use), compare_use);
 		s->row[i].tensor_core_percent = found ? percent((double)found->used_ns, (double)found->known_ns) : -1;
 	}
