@@ -21,6 +21,8 @@ def shared(place, full):
     check(got.code == 0, got.transcript())
     want = dump(session_of(alone))
     with Slurm(place, 2, 2) as slurm:
+        if not slurm.has_pmix():
+            raise jobs.Skipped("this Slurm has no plug-in for PMIx")
         got = slurm.run(["srun", "--mpi=pmix", "-N", "2", "-n", str(RANKS), *words, under_srun])
         check(got.code == 0 and len(got.podprof_lines()) == len(set(got.podprof_lines())), got.transcript())
         script = os.path.join(place.scratch, "script")

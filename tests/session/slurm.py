@@ -113,6 +113,13 @@ class Slurm:
             self.daemon("slurmd", "-D", "-N", f"n{i}")
         if not jobs.wait_until(self.is_idle, 30, 0.1):
             raise Skipped("no Slurm comes up here: " + self.last_line())
+        plain = self.run(["srun", "-n", "1", "true"])
+        if plain.code:
+            raise Skipped("srun does not run here: " + plain.transcript())
+
+    def has_pmix(self):
+        listed = self.run(["srun", "--mpi=list"])
+        return "pmix" in listed.out + listed.err
 
     def is_idle(self):
         if any(d.poll() is not None for d in self.daemons):
