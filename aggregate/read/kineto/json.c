@@ -15,6 +15,7 @@ enum search {
 	SEARCH_NOTHING,
 	SEARCH_LIST,  /* the key traceEvents */
 	SEARCH_EVENT, /* the begin of an object in a list */
+	SEARCH_OVER,  /* no more: what follows is another trace */
 };
 
 struct kineto_json {
@@ -306,6 +307,7 @@ static int expects_value(const struct kineto_json *j)
 static size_t repair(struct kineto_json *j, const char *text, size_t length, size_t at, uint64_t offset)
 {
 	size_t n = expects_value(j) ? no_number(text + at, length - at) : 0;
+	const int is_second = !j->depth && j->list_depth && j->place[1] == KINETO_TOP && text[at] == '{';
 	char closing = j->depth && is_list(j, j->depth) ? ']' : '}';
 
 	if (n) {
@@ -315,6 +317,10 @@ static size_t repair(struct kineto_json *j, const char *text, size_t length, siz
 	} else if (j->depth && text[at] == closing && char_before(j, text, at) == ',') { /* a comma too many is no loss */
 		if (restart(j, 1) == 0)
 			return at;
+	} else if (is_second) { /* of another time, perhaps with the same steps */
+		pp_kineto_damage(j->s, offset, "a second trace behind the first, which is not read");
+		j->search = SEARCH_OVER;
+		return at;
 	} else {
 		pp_kineto_damage(j->s, offset, j->depth + 1 == DEPTH_MOST ? "values in values, too deep" : "text that is not JSON");
 	}
@@ -342,6 +348,8 @@ static size_t search(struct kineto_json *j, const char *text, size_t length, siz
 	static const char list[] = "\"traceEvents\"";
 	const char *found;
 
+	if (j->search == SEARCH_OVER)
+		return length;
 	if (j->search == SEARCH_LIST) {
 		found = memmem(text + from, length - from, list, sizeof(list) - 1);
 		if (!found)

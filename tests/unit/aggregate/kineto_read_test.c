@@ -282,6 +282,26 @@ TEST(begin_and_end_pairs)
 	pp_capture_release(&c);
 }
 
+/* Two files in one: the first is read, the place of the second is said. */
+TEST(two_traces)
+{
+	const size_t one = sizeof(base_text) - 1;
+	char *text = malloc(2 * one + 2);
+	struct pp_capture c;
+
+	memcpy(text, base_text, one);
+	text[one] = '\n';
+	memcpy(text + one + 1, base_text, one + 1);
+	c = kit_read(text);
+	kit_check(&c);
+	CHECK_INT(c.rank->trace.events, 1);
+	CHECK_INT(c.rank->trace.damaged, 1);
+	CHECK_INT(c.rank->trace.damaged_at, one + 1);
+	CHECK_STR(c.rank->trace.damage, "a second trace behind the first, which is not read");
+	pp_capture_release(&c);
+	free(text);
+}
+
 /* Numbers of threads that no int64 holds */
 TEST(hashes_of_threads)
 {
@@ -590,6 +610,7 @@ int main(void)
 	collectives();
 	begin_and_end_pairs();
 	hashes_of_threads();
+	two_traces();
 	times_of_the_file();
 	numbers_that_are_none();
 	goes_on_behind_damage();
