@@ -42,6 +42,8 @@ static int32_t number(struct head in, const char *key)
 	size_t n = 0;
 	int64_t number;
 
+	if (value.length && *value.text == '"') /* a text with a number, as pp_kineto_integer() takes it in events */
+		value = (struct head){value.text + 1, value.length - 1};
 	while (n < value.length && value.text[n] >= '0' && value.text[n] <= '9')
 		n++;
 	if (!n || n == value.length || pp_kineto_integer(value.text, n, &number) || number > PP_TRACE_RANKS_MOST)

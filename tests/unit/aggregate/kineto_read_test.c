@@ -588,6 +588,10 @@ TEST(nothing_to_read)
 	CHECK_INT(g.rank, -1);
 	CHECK_INT(kit_read_bytes("{\0\"\0t\0", 6, &c), -EINVAL);
 	CHECK(strstr(kit_err.text, "UTF-16") != NULL);
+	kit_write("{\"distributedInfo\": {\"rank\": \"5\", \"world_size\": \"8\"}, \"traceEvents\": []}", 72, 0);
+	CHECK_INT(pp_trace_glance(kit_path, &g, &kit_err), 0);
+	CHECK_INT(g.rank, 5);
+	CHECK_INT(g.world, 8);
 	late = malloc(200000);
 	memset(late, ' ', 200000);
 	memcpy(late, "{\"a\":1,", 7);
