@@ -361,6 +361,7 @@ def kernels(place, full):
                 for kind in ("self", "cumulative"):
                     g.put(f"{side}_{kind}_percent{word}", ["rank"], np.array([float(o[at]) if o[0].lower() == side else 0 for o in ops]), "percent")
         g.put("is_idle", ["rank"], np.array([o[2] == "Idle" for o in ops], np.int8))
+        g.put("tensor_core_percent", ["rank"], np.array([40.0 if i == 0 else -1 for i in range(n)]), "percent")
         g, n = pods.Group(f, "kernel_stats"), len(kernel)
         g.put("rank", ["rank"], np.arange(1, n + 1, dtype=np.uint32))
         g.put("name", ["rank"], [k[0] for k in kernel])
@@ -402,6 +403,7 @@ def kernels(place, full):
         at, shown = heads(b, "opstats"), column(b, "opstats", 0)
         check("Idle" not in shown and shown[0] == "d/MatMul:MatMul" and len(shown) == len(ops) - 1, f"operators without Idle: {shown}")
         same(column(b, "opstats", at.index("device self %"))[:2], [0.75, 0.25], "device self, without Idle")
+        check(column(b, "opstats", at.index("tensor cores"))[:2] == ["0.4", ""], "what is known of tensor cores, and what is not")
         check(b.js(pie % "pie-device-name") == [600, 200], "the pie of the device has Idle")
         check(b.js("Pie.list.length") == 5, "four pies of operators and one of kernels")
         host = b.js(pie % "pie-host-name")
