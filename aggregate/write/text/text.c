@@ -59,26 +59,10 @@ static size_t sum_ops(const struct pp_dataset *d, struct sum *sum)
 	return n;
 }
 
-static int columns_of(const char *text, int bytes)
-{
-	int columns = 0;
-
-	for (int i = 0; i < bytes; i++)
-		columns += (text[i] & 0xC0) != 0x80;
-	return columns;
-}
-
-/* Pads by the width of the text, not by its bytes. Of a long name it shows both ends: only "_backward" may distinguish two. */
 static void put_name(const struct pp_dataset *d, uint32_t name, FILE *to)
 {
-	size_t length;
-	const char *text = pp_intern_text(d->names, name, &length), *rest;
-	int is_cut = length > NAME_COLUMNS, bytes = pp_utf8_fit(text, is_cut ? NAME_COLUMNS / 2 - 1 : NAME_COLUMNS);
-
-	for (rest = text + length - (is_cut ? NAME_COLUMNS / 2 - 1 : 0); is_cut && (*rest & 0xC0) == 0x80;)
-		rest++;
-	fprintf(to, "  %.*s%s%s%*s", bytes, text, is_cut ? ".." : "", rest,
-	        NAME_COLUMNS - columns_of(text, bytes) - 2 * is_cut - columns_of(rest, (int)strlen(rest)), "");
+	fputs("  ", to);
+	fprintf(to, "%*s", NAME_COLUMNS - pp_text_name(pp_intern_text(d->names, name, NULL), NAME_COLUMNS, to), "");
 }
 
 static void put_op(const struct pp_dataset *d, const struct pp_sums *t, const struct sum *s, double ranks, FILE *to)
@@ -189,12 +173,12 @@ static void write_kernels(const struct pp_dataset *d, FILE *to)
 	fputs(*between ? "\n" : "", to);
 	fprintf(to, "  Kernels:    %zu by name, operator and shape. Most time:", d->kernel_stats);
 	for (size_t i = 0; i < d->kernel_stats && i < MOST_KERNELS; i++) {
-		const char *name = pp_intern_text(d->names, d->kernel_stat[i].name, NULL);
 		const char *op = pp_intern_text(d->names, d->kernel_stat[i].op, NULL);
 
-		fprintf(to, "%s %.1f %% \"%.*s\"", i ? "," : "", d->kernel_stat[i].percent, pp_utf8_fit(name, 40), name);
-		if (*op)
-			fprintf(to, " of %.*s", pp_utf8_fit(op, 40), op);
+		fprintf(to, "%s %.1f %% \"", i ? "," : "", d->kernel_stat[i].percent);
+		pp_text_name(pp_intern_text(d->names, d->kernel_stat[i].name, NULL), PP_TEXT_NAME, to);
+		fputs(*op ? "\" of " : "\"", to);
+		pp_text_name(op, PP_TEXT_NAME, to);
 	}
 	fputc('\n', to);
 }

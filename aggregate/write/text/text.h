@@ -8,7 +8,7 @@
 #include "core/base/units.h"
 
 /* LINES, and additional lines where there are several clocks, and where there are operators. */
-enum { PP_TEXT_LINES = 50, PP_TEXT_CLOCK_LINES = 6, PP_TEXT_OP_LINES = 15 };
+enum { PP_TEXT_LINES = 50, PP_TEXT_CLOCK_LINES = 6, PP_TEXT_OP_LINES = 15, PP_TEXT_NAME = 40 };
 
 struct pp_answer;
 
@@ -23,6 +23,8 @@ int pp_text_print(FILE *in, FILE *out, int columns);
 void pp_text_program(const char *command, char *text, size_t size);
 /* "173..180, 182..199": numbers of the dataset's steps, without those that it lacks; with many parts only the number of steps. */
 void pp_text_steps(const struct pp_dataset *d, char *text, size_t size);
+/* Writes a name of at most `most` columns; returns its columns. Of a longer one both ends: only they may distinguish two. */
+int pp_text_name(const char *name, int most, FILE *to);
 /* Parts, in order: the slowest step, losses, memory, files, the window, breakdown, workers, clocks, quality. */
 void pp_text_lost(const struct pp_dataset *d, FILE *to);
 void pp_text_memory(const struct pp_dataset *d, FILE *to);

@@ -159,6 +159,27 @@ static void bar(FILE *to, double share)
 	fputc('|', to);
 }
 
+static int columns_of(const char *text, int bytes)
+{
+	int columns = 0;
+
+	for (int i = 0; i < bytes; i++)
+		columns += (text[i] & 0xC0) != 0x80;
+	return columns;
+}
+
+int pp_text_name(const char *name, int most, FILE *to)
+{
+	size_t length = strlen(name);
+	int is_cut = length > (size_t)most, bytes = pp_utf8_fit(name, is_cut ? most / 2 - 1 : most);
+	const char *rest = name + length - (is_cut ? most / 2 - 1 : 0);
+
+	while (is_cut && (*rest & 0xC0) == 0x80)
+		rest++;
+	fprintf(to, "%.*s%s%s", bytes, name, is_cut ? ".." : "", rest);
+	return columns_of(name, bytes) + 2 * is_cut + columns_of(rest, (int)strlen(rest));
+}
+
 /* Names the step that moves the means but not the median. */
 void pp_text_longest(const struct pp_dataset *d, const struct pp_sums *t, FILE *to)
 {
@@ -181,11 +202,12 @@ static void write_communication(const struct pp_sums *t, size_t steps, FILE *to)
 
 	if (all <= 0)
 		return;
-	fprintf(to, "  Exposed communication%s: collectives %s wait + %s transfer", steps > 1 ? " per step" : "",
-	        pp_text_time(a, t->wait_ns / t->cells), pp_text_time(b, t->transfer_ns / t->cells));
+	fprintf(to, "  Exposed communication%s: ", steps > 1 ? " per step" : "");
+	if (t->wait_ns || t->transfer_ns)
+		fprintf(to, "collectives %s wait + %s transfer%s", pp_text_time(a, t->wait_ns / t->cells),
+		        pp_text_time(b, t->transfer_ns / t->cells), rest * 100 > all ? "; other calls " : "\n");
 	if (rest * 100 > all)
-		fprintf(to, "; other calls %s (wait and transfer not separated)", pp_text_time(c, rest / t->cells));
-	fputc('\n', to);
+		fprintf(to, "%s (wait and transfer not separated)\n", pp_text_time(c, rest / t->cells));
 }
 
 void pp_text_breakdown(const struct pp_dataset *d, const struct pp_sums *t, FILE *to)
@@ -239,20 +261,9 @@ static int largest(const int64_t *ns)
 	return best;
 }
 
-/* Cuts the middle of a long name, since both ends may distinguish hosts. */
 static void put_host(const char *host, FILE *to)
 {
-	size_t length = strlen(host);
-	int head = pp_utf8_fit(host, HOST_COLUMNS / 2 - 1);
-	const char *rest = host + length - HOST_COLUMNS / 2 + 1;
-
-	if (length <= HOST_COLUMNS) {
-		fprintf(to, "%-*s", HOST_COLUMNS, host);
-		return;
-	}
-	while ((*rest & 0xC0) == 0x80)
-		rest++;
-	fprintf(to, "%.*s..%s", head, host, rest);
+	fprintf(to, "%*s", HOST_COLUMNS - pp_text_name(host, HOST_COLUMNS, to), "");
 }
 
 static void write_worker(const struct pp_dataset *d, const struct pp_sums *t, size_t w, FILE *to)
@@ -328,9 +339,9 @@ static void write_defaults(const struct pp_dataset *d, const struct pp_sums *t, 
 		fputs(" is", to);
 	fputs(" in ranges of unknown category, counted as Host compute:", to);
 	for (size_t i = 0; i < d->unclassifieds && i < MOST_NAMES; i++) {
-		const char *name = pp_intern_text(d->names, d->unclassified[i].unclassified, NULL);
-
-		fprintf(to, "%s \"%.*s\"", i ? "," : "", pp_utf8_fit(name, 40), name);
+		fputs(i ? ", \"" : " \"", to);
+		pp_text_name(pp_intern_text(d->names, d->unclassified[i].unclassified, NULL), PP_TEXT_NAME, to);
+		fputc('"', to);
 	}
 	if (d->unclassifieds > MOST_NAMES)
 		fprintf(to, " and %zu more", d->unclassifieds - MOST_NAMES);

@@ -73,6 +73,37 @@ TEST(forty_lines)
 	sample_free(&s);
 }
 
+/* Where nothing is split into wait and transfer, the line does not say that both are 0. */
+TEST(communication_not_split)
+{
+	struct sample s;
+	char *text;
+
+	sample_make(&s, SAMPLE_RANKS, "unused");
+	for (size_t i = 0; i < s.dataset.steps * s.dataset.workers; i++) {
+		s.dataset.cell[i].wait_ns = s.dataset.cell[i].transfer_ns = 0;
+		s.dataset.cell[i].exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION] = 5000;
+		s.dataset.cell[i].exclusive_ns[PP_CATEGORY_DEVICE_COLLECTIVE] = 0;
+	}
+	text = text_of(&s.dataset);
+	CHECK(strstr(text, "Exposed communication per step: 5.00 us (wait and transfer not separated)\n") != NULL);
+	free(text);
+	sample_free(&s);
+}
+
+TEST(long_names)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	CHECK_INT(pp_text_name("void kernel<float, with a long list of types>(forward)", 20, f), 20);
+	CHECK_INT(pp_text_name("\xc3\xa4\xc3\xa4", 20, f), 2);
+	fclose(f);
+	CHECK_STR(text, "void kern..(forward)\xc3\xa4\xc3\xa4");
+	free(text);
+}
+
 /* The spread of few steps is that of all of them. */
 TEST(spread_of_few_steps)
 {
@@ -410,6 +441,8 @@ int main(int argc, char **argv)
 	setenv("TZ", "UTC", 1);
 	units();
 	forty_lines();
+	communication_not_split();
+	long_names();
 	spread_of_few_steps();
 	longest_step();
 	steps_with_holes();
