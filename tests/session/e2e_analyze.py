@@ -300,6 +300,24 @@ def repeated(place, full):
         check(len(os.listdir(os.path.join(logs, "podprof"))) == 3, jobs.tree(logs))
 
 
+def repeated_alone(place, full):
+    """The same without ranks in the files: those of one worker's name are windows of one rank. A file less, and they are ranks."""
+    def nameless(begin):
+        return json.dumps({k: v for k, v in json.loads(kineto(0, begin=begin)).items() if k != "distributedInfo"})
+
+    for worker in ("vm_12", "vm_13"):
+        for w in range(2):
+            put(place, f"alone/{worker}.{w}00.pt.trace.json", nameless(10 + 20 * w))
+    logs = place.new_logs()
+    got = analyze(place, logs, os.path.join(place.scratch, "alone"))
+    for w in range(2):
+        check(f"steps {10 + 20 * w}..{13 + 20 * w} of 2 ranks" in got.err, got.transcript())
+    check(len(os.listdir(os.path.join(logs, "podprof"))) == 2, jobs.tree(logs))
+    os.unlink(os.path.join(place.scratch, "alone", "vm_13.100.pt.trace.json"))
+    got = analyze(place, place.new_logs(), os.path.join(place.scratch, "alone"))
+    check("of 3 ranks" in got.err, got.transcript())
+
+
 def own_files(place, full):
     """XSpace of podprof: the same ranks, steps of the window, times, waits and last ranks as the live session, and its clock error, twice,
     between two of them."""
@@ -373,7 +391,8 @@ def ended_at(place, where, seen):
     check(wait_until(lambda: subprocess.run(["pgrep", "-r", "RSD", "-g", str(p.pid)], capture_output=True).returncode == 1, 10), "processes are left")
 
 
-CASES = {f.__name__: f for f in (whole, advice, same_bytes, damaged, bad_paths, bad_by_name, unmarked, asked_wrongly, odd_places, no_room, shrinks, made_for_viewers, repeated, own_files, own_rules, ended)}
+CASES = {f.__name__: f for f in (whole, advice, same_bytes, damaged, bad_paths, bad_by_name, unmarked, asked_wrongly, odd_places, no_room, shrinks,
+                                 made_for_viewers, repeated, repeated_alone, own_files, own_rules, ended)}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))
