@@ -49,8 +49,10 @@ class Result:
         return [line for line in self.err.splitlines() if line.startswith("podprof:")]
 
     def other_err(self):
-        """Lines that are not podprof's, without what differs from run to run (pids, job ids, mpirun's notice of an abort)."""
-        lines = [line for line in ABORT_NOTICE.sub("", self.err).splitlines() if not line.startswith("podprof:")]
+        """Lines that are not podprof's, without what differs from run to run (pids, job ids, mpirun's notice of an abort, and of its own late
+        setpgid() of a launcher that has begun its program already)."""
+        lines = [line for line in ABORT_NOTICE.sub("", self.err).splitlines()
+                 if not line.startswith("podprof:") and "plm:rsh: Warning: setpgid(" not in line]
         return [re.sub(r"\d+", "N", line).rstrip() for line in lines]
 
     def sorted_out(self):
