@@ -452,9 +452,9 @@ void pp_dataset_quality(struct pp_dataset *d)
 		                d->mixed);
 	if (d->crossed)
 		pp_dataset_warn(d,
-		                "%" PRIu64 " ranges overlap another range of their thread without "
+		                "%" PRIu64 " range%s another range of the same thread without "
 		                "nesting: the time counts for the one that began last",
-		                d->crossed);
+		                d->crossed, d->crossed == 1 ? " overlaps" : "s overlap");
 	warn_default(d);
 	warn_absent(d);
 }

@@ -321,6 +321,17 @@ static int write_session(const struct pp_analyze_file *file, size_t files, struc
 	return 0;
 }
 
+static void warn_untimed(struct pp_dataset *d)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < d->trace_files; i++)
+		n += d->trace_file[i].untimed;
+	if (n)
+		pp_dataset_warn(d, "%" PRIu64 " event%s no valid time in the files, and %s left out", n, n == 1 ? " has" : "s have",
+		                n == 1 ? "is" : "are");
+}
+
 int pp_analyze_write(struct pp_analyze_file *file, size_t files, const struct pp_analyze_options *o, const char *const *warning,
                      int *ret_damaged, char *text, size_t size, struct pp_err *err)
 {
@@ -352,6 +363,7 @@ int pp_analyze_write(struct pp_analyze_file *file, size_t files, const struct pp
 		if (renumbered)
 			pp_dataset_warn(&d,
 			                "no step number is in all files: each file's steps are numbered from 0, in their order");
+		warn_untimed(&d);
 		for (size_t i = 0; warning && warning[i]; i++)
 			pp_dataset_warn(&d, "%s", warning[i]);
 		snprintf(d.job, sizeof(d.job), "%s", o->job);

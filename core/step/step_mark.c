@@ -327,8 +327,8 @@ static int choose_rule(const struct pp_capture *capture, struct pp_marks *list, 
 		s->confidence = (double)marking / (double)recording * (s->backwards ? 0.9 : 1.0);
 		note_unmarked(s, capture, list, recording);
 		if (s->backwards)
-			add_note(s, "step numbers went back %llu times: later steps continue from the highest number",
-			         (unsigned long long)s->backwards);
+			add_note(s, "step numbers went back %llu time%s: later steps continue from the highest number",
+			         (unsigned long long)s->backwards, s->backwards == 1 ? "" : "s");
 		return 0;
 	}
 	rc = marking ? 1 : choose_pattern(capture, list, first, last, s);

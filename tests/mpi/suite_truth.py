@@ -31,7 +31,7 @@ def quality(pod):
     if len(group["missing"]) if "missing" in group else 0:
         found.append(("missing", f"ranks {list(group['missing'][()])} are missing"))
     for line in text(group["warning"][()]) if "warning" in group else []:
-        if re.search("two calls of one rank|of different names|does not record|completion of|incomplete|overlap another", line):
+        if re.search("two calls of one rank|of different names|does not record|completion of|incomplete|overlaps? another", line):
             found.append(("warning", line))
     return found
 

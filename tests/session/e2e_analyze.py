@@ -119,6 +119,15 @@ def same_bytes(place, full):
         check(not differ, f"{name} and one process differ in {differ}")
 
 
+def untimed(place, full):
+    """An event without a valid time is left out, which the summary says."""
+    rows = [{"ph": "X", "cat": "cpu_op", "name": "op", "pid": 1, "tid": 1, "ts": 1000 + 20 * i, "dur": 10 - 15 * (i == 1)} for i in range(3)]
+    logs = place.new_logs()
+    analyze(place, logs, put(place, "untimed.json", json.dumps({"schemaVersion": 1, "traceEvents": rows})))
+    summary = read(session_of(logs), "summary.txt")
+    check("Records:    2, none lost" in summary and "1 event has no valid time in the files, and is left out" in summary, summary)
+
+
 def damaged(place, full):
     """A cut file gives what is before the cut; an empty, a foreign and a missing one do not spoil the others. Each has its sentence."""
     where = folder(place, "bad", ranks=3)
@@ -391,7 +400,7 @@ def ended_at(place, where, seen):
     check(wait_until(lambda: subprocess.run(["pgrep", "-r", "RSD", "-g", str(p.pid)], capture_output=True).returncode == 1, 10), "processes are left")
 
 
-CASES = {f.__name__: f for f in (whole, advice, same_bytes, damaged, bad_paths, bad_by_name, unmarked, asked_wrongly, odd_places, no_room, shrinks,
+CASES = {f.__name__: f for f in (whole, advice, same_bytes, untimed, damaged, bad_paths, bad_by_name, unmarked, asked_wrongly, odd_places, no_room, shrinks,
                                  made_for_viewers, repeated, repeated_alone, own_files, own_rules, ended)}
 
 if __name__ == "__main__":
