@@ -29,6 +29,11 @@ function fixed(v, digits) {
 }
 
 const Format = {
+  /* Of a long name both ends: only they may distinguish two. */
+  name(text, most) {
+    const head = Math.ceil((most - 1) / 2);
+    return text.length > most ? text.slice(0, head) + '\u2026' + text.slice(head + 1 - most) : text;
+  },
   /* 3 significant digits; the unit is chosen by what will be shown: 999.6 is 1.00 of the next. The rules of core/base/units.c. */
   scaled(value, units, least = 0.9995) {
     const size = Math.abs(value);

@@ -27,15 +27,14 @@ class Pie {
       this.chart.destroy();
     if (typeof Chart === 'undefined')
       return;
-    const parts = this.shown(), all = parts.reduce((a, p) => a + p.ns, 0),
-          short = n => n.length > 34 ? n.slice(0, 33) + '\u2026' : n;
+    const parts = this.shown(), all = parts.reduce((a, p) => a + p.ns, 0);
     const text = p => `${p.name || 'no type'}: ${Format.time(p.ns)}, ${Format.share(p.ns, all)}`;
     const canvas = el('canvas', {role: 'img', 'aria-label': this.title + ': ' + parts.map(text).join('; ')});
     this.box.replaceChildren(canvas);
     this.chart = new Chart(canvas, {
       type: 'pie',
       data: {
-        labels: parts.map(p => short(p.name || 'no type')),
+        labels: parts.map(p => Format.name(p.name || 'no type', 34)),
         datasets: [{
           data: parts.map(p => p.ns),
           borderColor: css('--ground'),
@@ -180,7 +179,7 @@ const Kernels = {
     ];
   },
   table(t) {
-    const cut = n => n.length > 100 ? el('span', {title: n}, n.slice(0, 99) + '\u2026') : n;
+    const cut = n => n.length > 100 ? el('span', {title: n}, Format.name(n, 100)) : n;
     const of = key => i => Pod.column(t, key)[i], known = key => i => of(key)(i) || null;
     const xyz = key => i => of(key + '_x')(i) ? ['x', 'y', 'z'].map(k => of(key + '_' + k)(i)).join(', ') : '\u2013';
     const word = key => ({text: true, get: i => ['unknown', 'no', 'yes'][of(key)(i)] || of(key)(i)});

@@ -308,6 +308,8 @@ def operators(place, full):
         bars = b.js("[...document.querySelectorAll('#operators-top tbody tr')].map(r => [r.children[0].textContent, r.querySelector('[data-v]').dataset.v])")
         check([r[0] for r in bars] == [names[i] for i in by_self[:10]], f"bars: {bars}")
         same([r[1] for r in bars], [mean[i] for i in by_self[:10]], "bars")
+        check(b.js("[Format.name('void kernel<float>(forward)', 20), Format.name('forward', 7)]") == ["void kerne\u2026(forward)", "forward"],
+              "a long name lacks an end")
         check(bars[0][0] == "aten::op3" and column(b, "operators", at.index("most on"))[0] == "2", "who has most of what one rank does alone")
         write = "(f => { f.value = %r; f.dispatchEvent(new Event('input')) })(document.querySelector('#t-operators').closest('.tablebox').querySelector('input'))"
         b.js(write % "op29")
