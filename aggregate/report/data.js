@@ -65,11 +65,12 @@ const Format = {
       return Math.abs(n) >= 1e6 || (n && Math.abs(n) < 1e-3) ? n.toExponential(2) : String(+n.toPrecision(4));
     return String(Math.abs(n)).replace(/\B(?=(\d{3})+$)/g, NB).replace(/^/, n < 0 ? '\u2212' : '');
   },
+  /* Above 100 where a part runs on several threads or devices at once. */
   share(part, whole) {
     if (!(whole > 0))
       return '\u2013';
     const p = 100 * part / whole;
-    return (p && p < 0.05 ? '<' + NB + '0.1' : p >= 99.95 ? '100' : p.toFixed(1)) + NB + '%';
+    return (p && p < 0.05 ? '<' + NB + '0.1' : p.toFixed(p >= 99.95 ? 0 : 1)) + NB + '%';
   },
   by(unit, value) {
     if (value === null || value === undefined || value === '')

@@ -310,6 +310,7 @@ def operators(place, full):
         same([r[1] for r in bars], [mean[i] for i in by_self[:10]], "bars")
         check(b.js("[Format.name('void kernel<float>(forward)', 20), Format.name('forward', 7)]") == ["void kerne\u2026(forward)", "forward"],
               "a long name lacks an end")
+        check(b.js("[508, 342.9, 100].map(part => Format.share(part, 343))") == ["148\u00a0%", "100\u00a0%", "29.2\u00a0%"], "a share is cut at 100 %")
         check(bars[0][0] == "aten::op3" and column(b, "operators", at.index("most on"))[0] == "2", "who has most of what one rank does alone")
         write = "(f => { f.value = %r; f.dispatchEvent(new Event('input')) })(document.querySelector('#t-operators').closest('.tablebox').querySelector('input'))"
         b.js(write % "op29")
