@@ -23,7 +23,8 @@ enum { MOST_PARTS = 4 /* of a window's steps */, MOST_OPS = 10, MOST_KERNELS = 3
 
 struct sum { /* an operator over all ranks: sums of each rank's mean per step */
 	uint32_t name;
-	int side; /* enum pp_side */
+	int side;     /* enum pp_side */
+	int category; /* enum pp_category; 0: no other operator has the name */
 	double self_ns, calls;
 	double most_ns;
 	int32_t most_worker;
@@ -48,7 +49,7 @@ static size_t sum_ops(const struct pp_dataset *d, struct sum *sum)
 		double ns = op->steps ? (double)op->self_ns / op->steps : 0;
 
 		if (!i || !pp_op_is_same(op, op - 1))
-			sum[n++] = (struct sum){.name = op->name, .side = op->side, .most_ns = -1};
+			sum[n++] = (struct sum){.name = op->name, .side = op->side, .category = op->category, .most_ns = -1};
 		sum[n - 1].self_ns += ns;
 		sum[n - 1].calls += op->steps ? (double)op->calls / op->steps : 0;
 		if (ns > sum[n - 1].most_ns) {
@@ -81,9 +82,20 @@ static void put_op(const struct pp_dataset *d, const struct pp_sums *t, const st
 	                         : "");
 	if (s->side == PP_SIDE_DEVICE)
 		fputs(" on device", to);
+	if (s->category)
+		fprintf(to, " (%s)", pp_category_name(s->category));
 	if (d->workers > 1)
 		fprintf(to, "\tmost on rank %d, %s", s->most_worker, pp_text_time(b, (int64_t)s->most_ns));
 	fputc('\n', to);
+}
+
+/* The category stays where it distinguishes two rows. */
+static void drop_category(struct sum *sum, size_t i, size_t n)
+{
+	for (size_t k = 0; k < n; k++)
+		if (k != i && sum[k].name == sum[i].name && sum[k].side == sum[i].side)
+			return;
+	sum[i].category = 0;
 }
 
 static int has_ranges(const struct pp_dataset *d)
@@ -112,8 +124,10 @@ static int write_ops(const struct pp_dataset *d, const struct pp_sums *t, const 
 	qsort(sum, n, sizeof(*sum), by_self);
 	fprintf(to, "\n  Top %s by self time (mean per step%s; %% of the step)\n", has_ranges(d) ? "operators" : "MPI calls",
 	        d->workers > 1 ? " and rank" : "");
-	for (size_t i = 0; i < n && i < MOST_OPS; i++)
+	for (size_t i = 0; i < n && i < MOST_OPS; i++) {
+		drop_category(sum, i, n);
 		put_op(d, t, &sum[i], ranks, to);
+	}
 	if (n > MOST_OPS)
 		fprintf(to, "  and %zu more: podprof report --table op %s\n", n - MOST_OPS, session);
 	if (cut)

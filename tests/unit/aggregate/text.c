@@ -91,6 +91,35 @@ TEST(communication_not_split)
 	sample_free(&s);
 }
 
+/* Two operators of one name: the category distinguishes them, and is in no other row. */
+TEST(one_name_of_two_categories)
+{
+	struct sample s;
+	struct pp_row_op own[2];
+	char *text;
+
+	sample_make(&s, SAMPLE_RANKS, "unused");
+	own[0] = s.dataset.op[0];
+	own[0].self_ns = 1000000;
+	own[0].side = PP_SIDE_DEVICE;
+	own[1] = own[0];
+	own[1].category = own[0].category % PP_CATEGORIES + 1;
+	for (size_t n = 1; n <= 2; n++) {
+		struct pp_row_op *had = s.dataset.op;
+		size_t ops = s.dataset.ops;
+
+		s.dataset.op = own;
+		s.dataset.ops = n;
+		text = text_of(&s.dataset);
+		s.dataset.op = had;
+		s.dataset.ops = ops;
+		CHECK(strstr(text, " on device") != NULL);
+		CHECK((strstr(text, " on device (") != NULL) == (n == 2));
+		free(text);
+	}
+	sample_free(&s);
+}
+
 TEST(long_names)
 {
 	char *text = NULL;
@@ -442,6 +471,7 @@ int main(int argc, char **argv)
 	units();
 	forty_lines();
 	communication_not_split();
+	one_name_of_two_categories();
 	long_names();
 	spread_of_few_steps();
 	longest_step();
