@@ -76,7 +76,7 @@ static struct slot *take(const struct pp_nccl_seen *e, struct pp_nccl_comm *c, u
 	uint64_t n = take_number(), had;
 	struct slot *s = &slots[n % SLOTS];
 
-	had = atomic_load_explicit(&s->handle, memory_order_relaxed);
+	had = atomic_load_explicit(&s->handle, memory_order_acquire);
 	atomic_store_explicit(&s->handle, 0, memory_order_relaxed);
 	atomic_thread_fence(memory_order_release); /* before the stores that follow */
 	if (had && s->channels && atomic_load_explicit(&s->reported, memory_order_relaxed) < s->channels)
