@@ -238,6 +238,12 @@ static int is_interpreter(const char *name, size_t length)
 	       (length == 2 && !strncmp(name, "sh", 2));
 }
 
+/* Its own options come before the script, with values that look like words. */
+static int is_launcher(const char *name, size_t length)
+{
+	return (length == 8 && !strncmp(name, "torchrun", 8)) || (length == 21 && !strncmp(name, "torch.distributed.run", 21));
+}
+
 /* Before a program's name in a shell's text. */
 static int is_prefix(const char *word, size_t length)
 {
@@ -246,6 +252,8 @@ static int is_prefix(const char *word, size_t length)
 
 void pp_text_program(const char *command, char *text, size_t size)
 {
+	int is_launched = 0;
+
 	snprintf(text, size, "job");
 	for (const char *p = command; *p;) {
 		size_t n = strcspn(p, " "), from = 0, end = n;
@@ -256,9 +264,12 @@ void pp_text_program(const char *command, char *text, size_t size)
 		from += from < n && strchr("'\"", p[from]);
 		while (end > from && strchr("'\";", p[end - 1]))
 			end--;
-		if (end > from && (p == command || (p[0] != '-' && !is_prefix(p, n)))) {
+		if (end > from && (p == command || (p[0] != '-' && !is_prefix(p, n))) &&
+		    (!is_launched || (end - from > 3 && !strncmp(p + end - 3, ".py", 3)))) {
 			snprintf(text, size, "%.*s", (int)(end - from), p + from);
-			if (!is_interpreter(p + from, end - from))
+			if (is_launcher(p + from, end - from))
+				is_launched = 1;
+			else if (is_launched || !is_interpreter(p + from, end - from))
 				break;
 		}
 		p += n + (p[n] == ' ');

@@ -19,7 +19,7 @@ int pp_text_write(const struct pp_dataset *d, const char *logdir, FILE *to);
  * read or write. */
 int pp_text_print(FILE *in, FILE *out, int columns);
 
-/* The job's name: that of the program, or of an interpreter's script; "job" of an empty command. */
+/* The job's name: that of the program, or of the script of an interpreter or of torchrun; "job" of an empty command. */
 void pp_text_program(const char *command, char *text, size_t size);
 /* "173..180, 182..199": numbers of the dataset's steps, without those that it lacks; with many parts only the number of steps. */
 void pp_text_steps(const struct pp_dataset *d, char *text, size_t size);

@@ -433,6 +433,9 @@ TEST(a_job_without_marks)
 TEST(script_names_the_job)
 {
 	static const char *const command[][2] = {{"/usr/bin/python3 -u dir/train.py --lr 1", "train.py  "},
+	                                         {"/opt/bin/torchrun --nproc_per_node 3 dir/ddp.py --lr 1", "ddp.py  "},
+	                                         {"python3 -m torch.distributed.run --nnodes 1 ddp.py a.py", "ddp.py  "},
+	                                         {"torchrun --nproc_per_node 2 -m package", "torchrun  "},
 	                                         {"./c_mpi_train --steps 3", "c_mpi_train  "},
 	                                         {"python", "python  "},
 	                                         {"sh -c exec OMP_NUM_THREADS=1 \"/opt/python3\" \"x/train.py\" -v", "train.py  "},
