@@ -14,7 +14,7 @@ enum pp_category {
 	PP_CATEGORIES = 10, /* ids are 1..PP_CATEGORIES */
 };
 
-enum { PP_NAME_RULES_VERSION = 5 }; /* of core/step/name_rules.def */
+enum { PP_NAME_RULES_VERSION = 6 }; /* of core/step/name_rules.def */
 
 /* Name of an id, "?" where there is none. Static storage. */
 const char *pp_category_name(int id);
