@@ -227,7 +227,7 @@ static void put_session(FILE *to, const char *path, const struct pp_dataset *d, 
 	put_int(to, "wait_ns", s->cells ? s->wait_ns / s->cells : INT64_MIN);
 	put_int(to, "transfer_ns", s->cells ? s->transfer_ns / s->cells : INT64_MIN);
 	put_categories(to, s->sum_ns, s->cells);
-	put_int(to, "clock_error_ns", d->pair_bound_ns);
+	put_int(to, "clock_error_ns", d->pair_bound_ns ? d->pair_bound_ns : INT64_MIN);
 	put_int(to, "keeper_cpu_ns", d->keeper_cpu_ns);
 	put_ranks(to, d, s);
 	fputs("}\n", to);

@@ -91,8 +91,8 @@ const Clocks = {
       return [
         title,
         el('p', {class: 'lead'},
-            `Clock error between two ranks of one clock \u2264${NB}${
-                Format.time(Pod.sum.bound_ns)}. This file has no data on the clocks of hosts.`),
+            Pod.sum.bound_ns > 0 && `Clock error between two ranks of one clock \u2264${NB}${Format.time(Pod.sum.bound_ns)}. `,
+            'This file has no data on the clocks of hosts.'),
         table && details('Details: every reading as a table', table)
       ];
     Clocks.box = el('div', {class: 'chartbox', id: 'clock-chart', style: {height: '220px'}});

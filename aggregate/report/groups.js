@@ -128,12 +128,13 @@ const Groups = {
                                                   : `All ${Format.count(Pod.run.ranks_asked)} ranks delivered data.`),
         plain(`Steps were found by the rule \u2018${Pod.run.step_rule || 'none'}\u2019, confidence ${
             Pod.run.step_confidence.toFixed(2)}.`),
-        Pod.workers > 1 ? plain(`Clock error between two ranks \u2264${NB}${Format.time(Pod.sum.bound_ns)}.`) : null,
+        Pod.workers > 1 && Pod.sum.bound_ns > 0
+            ? plain(`Clock error between two ranks \u2264${NB}${Format.time(Pod.sum.bound_ns)}.`)
+            : null,
         one('violations')
             ? bad(Format.count(one('violations')) +
                   ' collectives ended before their last arrival by more than the clock error: the real clock error is larger.')
             : null,
-        one('crossed') ? plain(`${Format.count(one('crossed'))} ranges of one thread overlap without nesting.`) : null,
         plain(typeset(`Overhead: ${ended(Pod.answer.overhead)}`)),
         warnings && Array.from(Pod.column(warnings, 'warning')).filter(isNews).map(w => bad(sentence(w))),
         Pod.left_out.map(plain)));

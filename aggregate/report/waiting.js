@@ -19,8 +19,9 @@ const Waiting = {
           'In a collective, a rank waits from its own arrival until the last rank arrives whose data it needs. ' +
               'The waiting is attributed to that last rank. ' +
               'Point-to-point calls are not split into waiting and transfer. ',
-          `Clock error between two ranks \u2264${NB}${Format.time(Pod.sum.bound_ns)}${
-              Clocks.count() > 1 ? ' (smaller within a host)' : ''}; smaller waits are shown as \u201ctie\u201d.`),
+          Pod.sum.bound_ns > 0 &&
+              `Clock error between two ranks \u2264${NB}${Format.time(Pod.sum.bound_ns)}${
+                  Clocks.count() > 1 ? ' (smaller within a host)' : ''}; smaller waits are shown as \u201ctie\u201d.`),
       Pod.sum.cells && Pod.workers > 1 ? Waiting.ranks() : null, Waiting.operations(operations)
     ];
   },

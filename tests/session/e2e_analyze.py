@@ -98,7 +98,9 @@ def advice(place, full):
     """What to do next comes from tables, and is the same where the session is read again."""
     logs = place.new_logs()
     analyze(place, logs, folder(place, "device", ranks=1, kernel=480))
-    said = json.loads(run([place.podprof(), "report", "--json", logs]).out)["next"]
+    brief = json.loads(run([place.podprof(), "report", "--json", logs]).out)
+    check(brief["clock_error_ns"] is None, f"a file of another profiler has a clock error: {brief['clock_error_ns']}")
+    said = brief["next"]
     check(said.startswith('begin with kernel "gemm", 100 % of the kernels\' time: podprof report --table kernel_stat '), said)
     summary = " ".join(read(session_of(logs), "summary.txt").replace("$ ", "").split())
     check("Next: " + said in summary, f"{said}\n{summary}")
