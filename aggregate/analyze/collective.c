@@ -1,6 +1,7 @@
 /* Joins every rank's calls of collectives by communicator and sequence number: arrivals, exits, waiting. Called by build.c. The
  * rule of waiting and the bandwidths: docs/steps.md. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "aggregate/analyze/build.h"
@@ -288,4 +289,33 @@ out:
 		pp_requests_release(&requests[r]);
 	free(requests);
 	return rc;
+}
+
+int pp_join_operations(struct pp_join *j)
+{
+	const struct pp_capture *capture = j->in->capture;
+	uint64_t without_kernel = 0, without_operation = 0;
+
+	j->run = calloc(capture->ranks + 1, sizeof(*j->run));
+	if (!j->run)
+		return -ENOMEM;
+	for (size_t r = 0; r < capture->ranks; r++) {
+		if (pp_operation_runs_init(&j->run[r], &capture->rank[r]))
+			return -ENOMEM;
+		without_kernel += j->run[r].without_kernel;
+		without_operation += j->run[r].without_operation;
+	}
+	if (without_kernel)
+		pp_dataset_warn(j->d,
+		                "the kernels of %" PRIu64
+		                " operations of NCCL are not in the recording: their time on the device is "
+		                "not known, or only as NCCL timed it",
+		                without_kernel);
+	if (without_operation)
+		pp_dataset_warn(j->d,
+		                "%" PRIu64
+		                " kernels of NCCL belong to no recorded operation, for example those of CUDA graphs: they "
+		                "are in /kernel only",
+		                without_operation);
+	return 0;
 }

@@ -1,12 +1,9 @@
-/* Finds the kernels of NCCL's operations, and what of their time nothing hid; see operation.h. Called by build.c. */
+/* Finds the kernels of NCCL's operations, and what of their time nothing hid; see operation.h. Called by collective.c. */
 #include "aggregate/analyze/operation.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
-#include "aggregate/analyze/build.h"
-#include "aggregate/analyze/join.h"
 #include "aggregate/analyze/request.h"
 #include "aggregate/dataset/table/table.h"
 
@@ -250,33 +247,4 @@ const struct pp_operation_run *pp_operation_runs_find(const struct pp_operation_
 	struct pp_operation_run key = {.request = request};
 
 	return request && o->runs ? bsearch(&key, o->run, o->runs, sizeof(key), compare_run) : NULL;
-}
-
-int pp_join_operations(struct pp_join *j)
-{
-	const struct pp_capture *capture = j->in->capture;
-	uint64_t without_kernel = 0, without_operation = 0;
-
-	j->run = calloc(capture->ranks + 1, sizeof(*j->run));
-	if (!j->run)
-		return -ENOMEM;
-	for (size_t r = 0; r < capture->ranks; r++) {
-		if (pp_operation_runs_init(&j->run[r], &capture->rank[r]))
-			return -ENOMEM;
-		without_kernel += j->run[r].without_kernel;
-		without_operation += j->run[r].without_operation;
-	}
-	if (without_kernel)
-		pp_dataset_warn(j->d,
-		                "the kernels of %" PRIu64
-		                " operations of NCCL are not in the recording: their time on the device is "
-		                "not known, or only as NCCL timed it",
-		                without_kernel);
-	if (without_operation)
-		pp_dataset_warn(j->d,
-		                "%" PRIu64
-		                " kernels of NCCL belong to no recorded operation, for example those of CUDA graphs: they "
-		                "are in /kernel only",
-		                without_operation);
-	return 0;
 }

@@ -1,5 +1,5 @@
-/* How operations of NCCL and RCCL ran on a rank's devices. In: a rank, its spans in job time. Out: used by collective.c and channel.c,
- * through pp_join. Internal to aggregate/analyze. */
+/* How operations of NCCL and RCCL ran on a rank's devices. In: a rank, its spans in job time. Out: used by collective.c and
+ * channel.c, through pp_join. Internal to aggregate/analyze. */
 #pragma once
 
 #include "core/step/span.h"

@@ -149,8 +149,8 @@ const struct pp_nccl_kernel *pp_nccl_kernel_within(const struct pp_nccl_kernels 
 	const struct pp_nccl_kernel *before = NULL;
 	size_t first = launches_until(k, tid, begin);
 
-	for (size_t i = first - (first > 0); k->kernel && i < k->launches;
-	     i++) { /* one may begin just before, by the clock's error */
+	/* One may begin just before, by the clock's error. */
+	for (size_t i = first - (first > 0); k->kernel && i < k->launches; i++) {
 		const struct pp_nccl_launch *l = &k->launch[i];
 		const struct pp_nccl_kernel *found;
 

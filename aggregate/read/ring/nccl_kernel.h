@@ -1,5 +1,5 @@
-/* Kernels of NCCL and RCCL that CUPTI recorded, by the calls that launched them. In: threads and streams of a ring, in ticks. Out: the
- * kernel of an operation. Internal to aggregate/read; called by nccl.c. */
+/* Kernels of NCCL and RCCL that CUPTI recorded, by the calls that launched them. In: threads and streams of a ring, in ticks.
+ * Out: the kernel of an operation. Internal to aggregate/read; called by nccl.c. */
 #pragma once
 
 #include <stddef.h>
