@@ -1,22 +1,12 @@
 /* Operations of NCCL and the kernels that CUPTI recorded of them: device time, what of it nothing hid, algorithm, channels, and
  * what could not be joined. From records in rings to /collective, /all_reduce and /channel. */
-#include "aggregate/analyze/build.h"
 #include "aggregate/dataset/table/functions.h"
-#include "aggregate/tools/tools.h"
-#include "tests/unit/aggregate/device_kit.h"
-#include "tests/unit/aggregate/rings_kit.h"
-#include "tests/unit/capture.h"
+#include "core/source/mpi_call.h"
+#include "tests/unit/aggregate/session_kit.h"
 
-enum { CUPTI = 1, MAIN = 10, COMM = 77, RING_LL128 = 2 << 4 | 2 };
+enum { COMM = 77, RING_LL128 = 2 << 4 | 2 };
 
 static const char reduce_name[] = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
-
-struct made {
-	struct pp_capture capture;
-	struct pp_steps steps;
-	struct pp_attr attr[2];
-	struct pp_dataset d;
-};
 
 static uint16_t nccl_call(const char *name)
 {
@@ -40,12 +30,7 @@ static void begin(struct maker *m, int rank)
 	device_name(m, CUPTI, 1, "cuLaunchKernelEx");
 	device_name(m, CUPTI, 2, reduce_name);
 	device_name(m, CUPTI, 3, "volta_sgemm_128x64_nn");
-	maker_step(m, 0, PP_RECORD_STEP_BEGIN, 1500, 3);
-}
-
-static void end(struct maker *m)
-{
-	maker_step(m, 0, PP_RECORD_STEP_END, 9000, 3);
+	maker_step(m, 0, PP_RECORD_STEP_BEGIN, STEP_BEGIN, STEP);
 }
 
 /* The call, from `at` on; its task follows its launch, which takes 20. */
@@ -86,59 +71,6 @@ static void ran(struct maker *m, uint32_t correlation, uint32_t name, pp_tick fr
 {
 	device_ran(m, CUPTI, from, to,
 	           (struct pp_record_device){.correlation = correlation, .stream = name == 2 ? 20 : 7, .name = name});
-}
-
-static void finish(struct maker *m, size_t ranks, struct made *made)
-{
-	struct pp_rings *r = pp_rings_new(64 << 20);
-	struct pp_table table[PP_TABLES];
-	struct pp_err err = {""};
-	struct pp_dataset_input in = {.capture = &made->capture,
-	                              .steps = &made->steps,
-	                              .attr = made->attr,
-	                              .session = "s",
-	                              .job = "j",
-	                              .command = "c",
-	                              .options = "o"};
-
-	memset(made, 0, sizeof(*made));
-	for (size_t i = 0; i < ranks; i++) {
-		end(&m[i]);
-		CHECK_INT(pp_rings_open(r, m[i].path, &err), 0);
-		while (pp_rings_drain(r, i, NULL))
-			;
-	}
-	CHECK_INT(pp_rings_finish(r, &made->capture, &err), 0);
-	pp_rings_free(r);
-	for (size_t i = 0; i < ranks; i++)
-		maker_close(&m[i]);
-	CHECK_INT(pp_steps_find(&made->capture, 0, 0, &made->steps, &err), 0);
-	for (size_t i = 0; i < ranks; i++)
-		CHECK_INT(pp_attr_rank(&made->capture.rank[i], i, &made->steps, ranks, made->capture.names, &made->attr[i], &err),
-		          0);
-	CHECK_INT(pp_dataset_build(&in, &made->d, &err), 0);
-	CHECK_STR(err.text, "");
-	pp_dataset_tables(&made->d, table);
-	CHECK_INT(pp_tool_all_reduce(&made->d, table, &err), 0);
-	made->d.all_reduce = table[PP_TABLE_all_reduce].row;
-	made->d.all_reduces = table[PP_TABLE_all_reduce].rows;
-}
-
-static void drop(struct made *made)
-{
-	pp_dataset_release(&made->d);
-	for (size_t i = 0; i < made->capture.ranks; i++)
-		pp_attr_release(&made->attr[i]);
-	pp_steps_release(&made->steps);
-	pp_capture_release(&made->capture);
-}
-
-static int warned(const struct pp_dataset *d, const char *text)
-{
-	for (size_t i = 0; i < d->warnings; i++)
-		if (strstr(d->warning[i].warning, text))
-			return 1;
-	return 0;
 }
 
 static const struct pp_row_collective *row(const struct pp_dataset *d, uint32_t sequence)
