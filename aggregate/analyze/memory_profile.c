@@ -367,7 +367,7 @@ static int add_allocator(struct profile *p, struct call *call, size_t calls)
 	for (size_t i = 0; i < calls; i++) {
 		row.deallocations += call[i].a->is_free != 0;
 		call[i].step = step_of(p, call[i].a);
-		if (call[i].a->peak >= 0)
+		if (call[i].a->peak >= 0 && !call[i].a->is_counted)   /* counted is since the recording began only */
 			row.peak_since_start_bytes = call[i].a->peak; /* the last one */
 	}
 	row.allocations = calls - row.deallocations;

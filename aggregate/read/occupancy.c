@@ -26,7 +26,8 @@ static uint64_t blocks_by_registers(const struct pp_launch *l, const struct pp_d
 
 	if (!of_warp)
 		return d->blocks;
-	if (d->block_registers && of_warp * warps > d->block_registers)
+	if (d->block_registers &&
+	    of_warp * round_up(warps, parts) > d->block_registers) /* the device checks as if all parts took some */
 		return 0;
 	return d->registers / parts / of_warp * parts / warps;
 }

@@ -1,4 +1,5 @@
-/* Memory: frameworks' allocators: peak, memory in use over time, what was allocated at the peak; then the memory of processes. */
+/* Memory: allocators of frameworks and devices: peak, memory in use over time, what was allocated at the peak; what PyTorch's
+ * caching allocator held; then the memory of processes. */
 'use strict';
 
 const Memory = {
@@ -6,15 +7,16 @@ const Memory = {
   tables: new Map(),
 
   has() {
-    return !!Pod.table('allocator') || Groups.has('memory');
+    return !!Pod.table('allocator') || !!Pod.table('torch_memory', 'row') || Groups.has('memory');
   },
   section() {
     const how = '\u2018podprof doctor\u2019 shows which sources work on this host.',
           ofFiles = 'Traces have the calls of an allocator if their profiler recorded memory (PyTorch: profile_memory=True).';
     const process =
         Groups.has('memory') ? Groups.generic('memory', 'Memory', MEANING.memory) : Groups.absent('memory', 'Memory', how, ofFiles);
+    const below = [Memory.torch(), Groups.has('memory') && [el('h3', {style: {marginTop: '28px'}}, 'Processes'), process.slice(1)]];
     if (!Pod.table('allocator'))
-      return process;
+      return below[0] ? [el('h2', {}, 'Memory'), ...below] : process;
     const list = Memory.list(),
           select = el('select', {id: 'allocator', onchange: () => State.set({allocator: select.value})},
               list.map(a => el('option', {value: a.key}, a.title)));
@@ -25,10 +27,56 @@ const Memory = {
     Memory.peak = el('div', {});
     return [
       el('h2', {}, 'Memory'),
-      el('p', {class: 'lead'}, 'Calls of the framework\u2019s allocators: memory in use, and what was allocated at the peak.'),
+      el('p', {class: 'lead'},
+          'Calls of allocators of frameworks and of devices (GPU_0: by CUPTI): memory in use, and what was allocated at the peak.'),
       el('div', {class: 'controls'}, el('label', {}, 'Allocator', select)), Memory.fields, Memory.box, Memory.legend(), Memory.note,
-      Memory.peak, Groups.has('memory') && [el('h3', {style: {marginTop: '28px'}}, 'Processes'), process.slice(1)]
+      Memory.peak, ...below
     ];
+  },
+  /* PyTorch's caching allocator by rank and device, beside what CUPTI counted there. */
+  torch() {
+    const t = Pod.table('torch_memory', 'row'), of = name => Pod.column(t, name), rows = new Map();
+    for (let i = 0; t && i < t.shown; i++) {
+      const key = `${of('worker')[i]}:${of('device')[i]}`, row = rows.get(key) || {at: i, steps: 0, retries: 0, out: 0};
+      row.at = of('step')[i] >= of('step')[row.at] ? i : row.at;
+      row.steps++;
+      row.retries += Number(of('retries')[i]);
+      row.out += Number(of('out_of_memory')[i]);
+      rows.set(key, row);
+    }
+    if (!rows.size)
+      return null;
+    const list = [...rows.values()], last = key => i => of(key)[list[i].at];
+    const cupti = i => {
+      const a = (Pod.table('allocator')
+              ? Memory.list()
+              : []).find(x => x.worker === last('worker')(i) && x.allocator === `GPU_${last('device')(i)}`);
+      return a ? a.peak_bytes : null;
+    };
+    const columns = [
+      {name: 'rank', get: last('worker')}, {name: 'device', get: last('device')},
+      {name: 'steps', what: 'on this page', get: i => list[i].steps},
+      {name: 'held, peak', unit: 'byte', what: 'by the allocator, in use or not, so far', get: last('reserved_peak_bytes')},
+      {name: 'held', unit: 'byte', what: 'at the end of the last step', get: last('reserved_bytes')},
+      {name: 'in use, peak', unit: 'byte', what: 'by tensors, so far', get: last('allocated_peak_bytes')},
+      {name: 'in use', unit: 'byte', what: 'by tensors at the end of the last step', get: last('allocated_bytes')}, {
+        name: 'CUPTI, peak',
+        unit: 'byte',
+        what: 'of the device\u2019s own calls that were recorded; earlier ones are not in it',
+        get: cupti
+      },
+      {name: 'retries', what: 'gave all unused memory back to try again, in these steps', get: i => list[i].retries},
+      {name: 'out of memory', what: 'in these steps', get: i => list[i].out}
+    ];
+    return el('div', {style: {marginTop: '28px'}}, new Table({
+      id: 'torch-memory',
+      title: 'PyTorch\u2019s caching allocator',
+      label: 'PyTorch\u2019s caching allocator',
+      columns,
+      rows: list.length,
+      first: 16,
+      sort: '-3'
+    }).element);
   },
   /* One per rank and allocator, the largest peak first. */
   list() {

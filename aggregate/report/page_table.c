@@ -212,9 +212,10 @@ static void put_dim(struct pp_page *p, const char *group, const char *dim, int *
 	free(t);
 }
 
-static int is_row_list(const char *dim)
+/* Parts of the rows of another table, millions of them. */
+static int is_row_list(const char *group, const char *dim)
 {
-	return !strcmp(dim, "row") || !strcmp(dim, "member"); /* parts of the rows of another table, millions of them */
+	return (!strcmp(dim, "row") && strcmp(group, "torch_memory") != 0) || !strcmp(dim, "member");
 }
 
 /* Every dimension that comes first in some column is a table. */
@@ -231,7 +232,7 @@ static void put_group(struct pp_page *p, const char *group, int *count)
 		char variable[PP_POD_FILE_NAME];
 
 		snprintf(variable, sizeof(variable), "%s", name);
-		if (pp_pod_file_look(p->pod, group, variable, &c, NULL) || c.dims != 1 || is_row_list(c.dim[0]))
+		if (pp_pod_file_look(p->pod, group, variable, &c, NULL) || c.dims != 1 || is_row_list(group, c.dim[0]))
 			continue;
 		for (k = 0; k < dims && strcmp(dim[k], c.dim[0]); k++)
 			;

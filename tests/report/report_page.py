@@ -531,9 +531,19 @@ def tools(place, full):
               op=["<b>MatMul", "", "aten::mm"], bytes=[512, 3072, 64], requested_bytes=[500, -1, 60], occurrences=[2, 1, 1], of_peak_step=[1, 0, 0],
               region=["temp", "", ""], type=["float", "", ""], shape=["[128]", "", ""])
 
+        g = pods.Group(f, "torch_memory")
+        g.put("row", ["row"], np.arange(3))
+        for variable, values in {"worker": [0, 0, 1], "device": [0, 0, 0], "step": [100, 101, 100], "allocated_bytes": [64, 32, 16],
+                                 "active_bytes": [64, 32, 16], "reserved_bytes": [256, 128, 64], "allocated_peak_bytes": [90, 96, 16],
+                                 "reserved_peak_bytes": [256, 512, 64], "peak_rose": [0, 1, 0], "retries": [1, 2, 0], "out_of_memory": [0, 1, 0]}.items():
+            g.put(variable, ["row"], np.array(values), "byte" if variable.endswith("bytes") else "")
+
     pod.extra = tables
     with browser() as b:
         b.open(pod_page(place, pod))
+        same(column(b, "torch-memory", heads(b, "torch-memory").index("held, peak")), [512, 64], "PyTorch's allocator")
+        same(column(b, "torch-memory", heads(b, "torch-memory").index("retries")), [3, 0], "retries of PyTorch's allocator")
+        check("torch_memory" not in b.js("document.getElementById('rail').textContent").lower(), "PyTorch's memory is shown twice")
         check("most is preprocessing: 75.0 %" in b.js("document.getElementById('input-lead').textContent").replace("\u00a0", " "), "the largest stage")
         same(b.js("[...document.querySelectorAll('#input-stages tbody tr')].map(r => r.children[2].dataset.v)"), [750, 250], "stages")
         check(column(b, "input-ops", 0) == ["Iterator::Map", "read"] and column(b, "input-ops", 4) == ["750", "250"], "operations over ranks")

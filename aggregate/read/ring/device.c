@@ -21,7 +21,8 @@ enum {
 	WRITERS_MOST = 64,
 	LAUNCHES_MOST = 1 << 18,
 	ALLOCATIONS_MOST = 1 << 18,
-	KNOWN_NAMES = 1024
+	KNOWN_NAMES = 1024,
+	POOLS_MOST = 64
 };
 
 struct name {
@@ -55,6 +56,8 @@ struct pp_devices {
 	size_t allocations, allocations_room;
 	struct name known[KNOWN_NAMES];        /* found last, by id */
 	uint32_t copy_name[PP_DEVICE_SET + 2]; /* pp_intern ids by activity; 0: not yet */
+	uint64_t pool[POOLS_MOST];             /* addresses of pools of memory, in the order of their first records */
+	size_t pools;
 	uint64_t unknown;
 	int is_replay;
 };
@@ -359,6 +362,19 @@ static void take_info(struct pp_pair *p, const struct pp_record *r, const char *
 	d->device[at] = one;
 }
 
+/* Number of a pool, from 0; POOLS_MOST: of all beyond. */
+static size_t number_of_pool(struct pp_devices *d, uint64_t pool)
+{
+	size_t at = 0;
+
+	while (at < d->pools && d->pool[at] != pool)
+		at++;
+	if (at == d->pools && at < POOLS_MOST)
+		d->pool[d->pools++] = pool;
+	return at;
+}
+
+/* A pool takes its memory from the device by itself: what it gives is not what the device's own calls give. */
 static uint32_t allocator_of(struct pp_pair *p, const struct pp_record_device_memory *m)
 {
 	static const char *const behind[] = {
@@ -369,7 +385,9 @@ static uint32_t allocator_of(struct pp_pair *p, const struct pp_record_device_me
 	};
 	char text[32] = "CPU_pinned";
 
-	if (m->kind != PP_DEVICE_MEMORY_PINNED)
+	if (m->pool)
+		snprintf(text, sizeof(text), "GPU_%u_pool_%zu", m->device, number_of_pool(p->devices, m->pool));
+	else if (m->kind != PP_DEVICE_MEMORY_PINNED)
 		snprintf(text, sizeof(text), "GPU_%u%s", m->device, behind[m->kind]);
 	return intern(p, text, strlen(text));
 }
@@ -400,7 +418,7 @@ static void take_memory(struct pp_pair *p, const struct pp_record *r)
 	        .address = m->address,
 	        .requested = m->bytes ? (int64_t)m->bytes : -1,
 	        .bytes = m->bytes ? (int64_t)m->bytes : -1,
-	        .allocated = -1,
+	        .allocated = m->pool && m->pool_used < PP_TICK_MOST ? (int64_t)m->pool_used : -1, /* as the pool reports it */
 	        .reserved = -1,
 	        .available = -1,
 	        .peak = -1,

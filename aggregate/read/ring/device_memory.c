@@ -34,7 +34,7 @@ static int compare_allocator(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Leaves in `allocated` what each call changes. A free without its allocation changes nothing: that was not counted. An address
+/* Leaves in `peak` what each call changes. A free without its allocation changes nothing: that was not counted. An address
  * that is allocated twice was freed between. */
 static void match(struct pp_allocation **by, size_t n)
 {
@@ -51,32 +51,46 @@ static void match(struct pp_allocation **by, size_t n)
 			a->bytes = open ? open->bytes : a->bytes;
 			a->requested = open ? open->requested : a->requested;
 			a->op = a->op || !open ? a->op : open->op;
-			a->allocated = -before;
+			a->peak = -before;
 			open = NULL;
 		} else {
-			a->allocated = (a->bytes > 0 ? a->bytes : 0) - before;
+			a->peak = (a->bytes > 0 ? a->bytes : 0) - before;
 			open = a;
 		}
 	}
 }
 
+/* A pool reports what is in use, if one of its calls does. */
+static int reports(struct pp_allocation *const *by, size_t n)
+{
+	for (size_t i = 0; i < n && by[i]->allocator == by[0]->allocator; i++)
+		if (by[i]->allocated > 0)
+			return 1;
+	return 0;
+}
+
 static void sum(struct pp_allocation **by, size_t n)
 {
 	int64_t heap = 0, peak = 0;
+	int is_reported = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		struct pp_allocation *a = by[i];
 
-		if (!i || by[i - 1]->allocator != a->allocator)
+		if (!i || by[i - 1]->allocator != a->allocator) {
 			heap = peak = 0;
-		if (__builtin_add_overflow(heap, a->allocated, &heap))
+			is_reported = reports(&by[i], n - i);
+		}
+		if (__builtin_add_overflow(heap, a->peak, &heap))
 			heap = INT64_MAX;
 		heap = heap < 0 ? 0 : heap;
+		if (is_reported)
+			heap = a->allocated > 0 ? a->allocated : 0;
 		peak = heap > peak ? heap : peak;
 		a->allocated = heap;
-		a->peak = peak;
+		a->peak = is_reported ? -1 : peak; /* of the recorded time only: not since the start */
 		a->reserved = 0;
-		a->is_counted = 1;
+		a->is_counted = !is_reported;
 	}
 }
 

@@ -229,6 +229,33 @@ static void write_allocator(const struct pp_dataset *d, FILE *to)
 		fprintf(to, ", in step %" PRId64, most->peak_step);
 	if (most->fragmentation >= 0)
 		fprintf(to, ", fragmentation %.0f %%", 100 * most->fragmentation);
+	fputs(most->is_counted ? ", counted from recorded calls only\n" : "\n", to);
+}
+
+/* One line: the device of which PyTorch's caching allocator held most. */
+static void write_torch(const struct pp_dataset *d, FILE *to)
+{
+	const struct pp_row_torch_memory *most = d->torch_memory;
+	uint64_t retries = 0, out_of_memory = 0;
+	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
+
+	for (size_t i = 0; i < d->torch_memories; i++) {
+		if (d->torch_memory[i].reserved_peak_bytes > most->reserved_peak_bytes)
+			most = &d->torch_memory[i];
+		retries += d->torch_memory[i].retries;
+		out_of_memory += d->torch_memory[i].out_of_memory;
+	}
+	if (!d->torch_memories)
+		return;
+	fprintf(to, "  PyTorch:    caching allocator held at most %s of cuda:%d", pp_text_bytes(a, most->reserved_peak_bytes),
+	        most->device);
+	if (d->workers > 1)
+		fprintf(to, " on rank %d", most->worker);
+	fprintf(to, ", tensors used at most %s", pp_text_bytes(b, most->allocated_peak_bytes));
+	if (retries)
+		fprintf(to, ", %" PRIu64 " retries", retries);
+	if (out_of_memory)
+		fprintf(to, ", out of memory %" PRIu64 " times", out_of_memory);
 	fputc('\n', to);
 }
 
@@ -378,6 +405,7 @@ int pp_text_write(const struct pp_dataset *d, const char *logdir, FILE *to)
 	pp_text_lost(d, to);
 	pp_text_memory(d, to);
 	write_allocator(d, to);
+	write_torch(d, to);
 	pp_text_files(d, to);
 	pp_text_window(d, to);
 	pp_text_breakdown(d, &t, to);

@@ -295,6 +295,44 @@ TEST(memory_in_use)
 	pp_capture_release(&c);
 }
 
+/* What a pool gives is in use of the pool, as it reports, whatever was allocated before the recording. */
+TEST(memory_of_pools)
+{
+	struct maker m;
+	struct pp_capture c;
+	const struct pp_allocation *a;
+
+	begin(&m, "pools.ring");
+	device_memory(&m, CUPTI, 2100, (struct pp_record_device_memory){.address = 16, .bytes = 100});
+	device_memory(&m, CUPTI, 2200,
+	              (struct pp_record_device_memory){.address = 32, .bytes = 50, .pool = 0x1000, .pool_used = 1050});
+	device_memory(&m, CUPTI, 2300, (struct pp_record_device_memory){.address = 64, .bytes = 8, .pool = 0x2000, .pool_used = 8});
+	device_memory(&m, CUPTI, 2400, (struct pp_record_device_memory){.address = 64, .pool = 0x2000, .is_free = 1});
+	device_memory(&m, CUPTI, 2500,
+	              (struct pp_record_device_memory){.address = 32, .pool = 0x1000, .pool_used = 1000, .is_free = 1});
+	device_memory(&m, CUPTI, 2600, (struct pp_record_device_memory){.address = 80, .bytes = 9, .pool = 0x3000});
+	for (uint64_t i = 0; i < 100; i++)
+		device_memory(&m, CUPTI, 3000 + i,
+		              (struct pp_record_device_memory){.address = 256 + i, .bytes = 1, .pool = 0x4000 + i});
+	c = finished(&m);
+	a = c.rank[0].allocation;
+	CHECK_STR(text(&c, a[0].allocator), "GPU_0");
+	CHECK_INT(a[0].allocated, 100);
+	CHECK_STR(text(&c, a[1].allocator), "GPU_0_pool_0");
+	CHECK_INT(a[1].allocated, 1050);
+	CHECK_INT(a[1].is_counted, 0);
+	CHECK_INT(a[1].peak, -1);
+	CHECK_INT(a[2].allocated, 8);
+	CHECK_INT(a[3].allocated, 0);
+	CHECK_INT(a[3].bytes, 8);
+	CHECK_INT(a[4].allocated, 1000);
+	CHECK_STR(text(&c, a[5].allocator), "GPU_0_pool_2"); /* it reports nothing */
+	CHECK_INT(a[5].allocated, 9);
+	CHECK_INT(a[5].is_counted, 1);
+	CHECK_STR(text(&c, a[105].allocator), "GPU_0_pool_64");
+	pp_capture_release(&c);
+}
+
 /* Records come late: what ended in a window that was dropped is in the next one's capture, and is cut there. */
 TEST(windows)
 {
@@ -361,6 +399,56 @@ TEST(evicted)
 	maker_close(&m);
 }
 
+/* Warps that one multiprocessor holds, by CUDA's rules: registers of a warp in units of 256, in four parts; shared memory of a
+ * block with 1 KiB of the system, in units of 128 bytes. */
+static void occupancy_of_devices(void)
+{
+	enum { KIB = 1024 };
+	static const struct {
+		uint32_t capability, warps, blocks, shared; /* of sm_80, 86, 90, 100, 120 */
+		uint32_t threads, registers, static_shared, dynamic_shared, want;
+	} row[] = {
+	        {0x80000, 64, 32, 164 * KIB, 256, 32, 0, 0, 64},
+	        {0x80000, 64, 32, 164 * KIB, 128, 64, 0, 0, 32},         /* 8 warps of 2048 registers in a part */
+	        {0x80000, 64, 32, 164 * KIB, 512, 40, 0, 0, 48},         /* 12 in a part: 3 blocks of 16 warps */
+	        {0x80000, 64, 32, 164 * KIB, 128, 32, 0, 32 * KIB, 16},  /* 4 blocks of 33 KiB */
+	        {0x80000, 64, 32, 164 * KIB, 256, 255, 0, 160 * KIB, 8}, /* a GEMM: one block */
+	        {0x80000, 64, 32, 164 * KIB, 32, 16, 0, 0, 32},          /* 32 blocks are the most */
+	        {0x80000, 64, 32, 164 * KIB, 1024, 64, 0, 0, 32},        /* all registers, one block */
+	        {0x80000, 64, 32, 164 * KIB, 96, 48, 1, 0, 39},          /* 10 warps in a part, 13 blocks of 3 */
+	        {0x80006, 48, 16, 100 * KIB, 256, 32, 0, 0, 48},
+	        {0x80006, 48, 16, 100 * KIB, 64, 32, 0, 0, 32},             /* 16 blocks */
+	        {0x80006, 48, 16, 100 * KIB, 128, 32, 48 * KIB, 0, 8},      /* 49 KiB twice */
+	        {0x90000, 64, 32, 228 * KIB, 384, 168, 0, 227 * KIB, 12},   /* a GEMM with a producer: all shared memory */
+	        {0x90000, 64, 32, 228 * KIB, 128, 32, 0, 32 * KIB, 24},     /* 6 blocks of 33 KiB */
+	        {0x90000, 64, 32, 228 * KIB, 128, 32, 0, 32 * KIB + 1, 24}, /* 33 KiB and 128 bytes: still 6 */
+	        {0x90000, 64, 32, 228 * KIB, 256, 64, 0, 56 * KIB, 32},     /* 57 KiB: 4 blocks, as many as by registers */
+	        {0x90000, 64, 32, 228 * KIB, 256, 64, 0, 56 * KIB + 1, 24}, /* 128 bytes more: 3 */
+	        {0xa0000, 64, 32, 228 * KIB, 192, 128, 0, 200 * KIB, 6},
+	        {0xa0000, 64, 32, 228 * KIB, 1024, 32, 0, 0, 64},
+	        {0xc0000, 48, 24, 100 * KIB, 1024, 32, 0, 0, 32}, /* one block of 32 warps in 48 */
+	};
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		const struct pp_device_limits limits = {.capability = row[i].capability,
+		                                        .warps = row[i].warps,
+		                                        .blocks = row[i].blocks,
+		                                        .registers = 65536,
+		                                        .shared = row[i].shared,
+		                                        .warp_threads = 32,
+		                                        .block_registers = 65536};
+		const struct pp_launch l = {.registers = row[i].registers,
+		                            .static_shared = row[i].static_shared,
+		                            .dynamic_shared = row[i].dynamic_shared,
+		                            .block = {row[i].threads, 1, 1}};
+		float got = pp_occupancy(&l, &limits), want = 100 * (float)row[i].want / (float)row[i].warps;
+
+		if (fabsf(got - want) > 0.01F)
+			fprintf(stderr, "row %zu: %.2f %%, not %.2f %%\n", i, (double)got, (double)want);
+		CHECK(fabsf(got - want) <= 0.01F);
+	}
+}
+
 TEST(occupancy)
 {
 	static const struct pp_device_limits a100 = {.capability = 8 << 16,
@@ -399,6 +487,7 @@ TEST(occupancy)
 	l.block[1] = 0;
 	CHECK_INT((int)pp_occupancy(&l, &a100), -1);
 	l.block[1] = 1;
+	occupancy_of_devices();
 	unknown.shared = 0;
 	CHECK_INT((int)pp_occupancy(&l, &unknown), -1);
 }
@@ -413,6 +502,7 @@ int main(void)
 	bad_records();
 	many_streams();
 	memory_in_use();
+	memory_of_pools();
 	windows();
 	evicted();
 	occupancy();

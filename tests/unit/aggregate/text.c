@@ -150,6 +150,38 @@ TEST(spread_of_few_steps)
 	sample_free(&s);
 }
 
+/* What CUPTI counted and what PyTorch's allocator held, beside each other. */
+TEST(memory_of_devices)
+{
+	struct sample s;
+	char *text;
+
+	sample_make(&s, SAMPLE_RANKS, "unused");
+	free(s.dataset.allocator);
+	free(s.dataset.torch_memory);
+	s.dataset.allocators = 1;
+	s.dataset.allocator = calloc(1, sizeof(*s.dataset.allocator));
+	*s.dataset.allocator =
+	        (struct pp_row_allocator){.worker = 3,
+	                                  .allocator = pp_intern_put((struct pp_intern *)s.dataset.names, "GPU_1", 5),
+	                                  .peak_bytes = 3 << 20,
+	                                  .peak_step = -1,
+	                                  .fragmentation = -1,
+	                                  .is_counted = 1};
+	s.dataset.torch_memories = 2;
+	s.dataset.torch_memory = calloc(2, sizeof(*s.dataset.torch_memory));
+	s.dataset.torch_memory[0] = (struct pp_row_torch_memory){.worker = 2, .reserved_peak_bytes = 1 << 20, .retries = 2};
+	s.dataset.torch_memory[1] = (struct pp_row_torch_memory){
+	        .worker = 3, .device = 1, .reserved_peak_bytes = 2 << 20, .allocated_peak_bytes = 1 << 20, .out_of_memory = 1};
+	text = text_of(&s.dataset);
+	CHECK(strstr(text,
+	             "  Allocators: largest peak 3.00 MiB, of GPU_1 on rank 3, counted from recorded calls only\n"
+	             "  PyTorch:    caching allocator held at most 2.00 MiB of cuda:1 on rank 3, tensors used at most 1.00 MiB, "
+	             "2 retries, out of memory 1 times\n") != NULL);
+	free(text);
+	sample_free(&s);
+}
+
 /* The mean of all steps beside their median: the one step between them is named, and only such a one. */
 TEST(longest_step)
 {
@@ -477,6 +509,7 @@ int main(int argc, char **argv)
 	one_name_of_two_categories();
 	long_names();
 	spread_of_few_steps();
+	memory_of_devices();
 	longest_step();
 	steps_with_holes();
 	communication_that_is_not_split();
