@@ -268,6 +268,8 @@ static int count_rank(struct kernels *k, const struct pp_join *j, size_t r)
 	memset(k->seen, 0, sizeof(k->seen));
 	if (k->slot)
 		memset(k->slot, 0, k->slots * sizeof(*k->slot));
+	k->left_out.unlaunched += rank->unlaunched;
+	k->left_out.unrun += rank->unrun;
 	for (size_t t = 0; t < rank->threads && rc == 0; t++)
 		rc = count_thread(k, rank, &rank->thread[t]);
 	if (rc == 0)

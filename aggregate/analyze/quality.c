@@ -384,6 +384,20 @@ static void warn_default(struct pp_dataset *d)
 	}
 }
 
+/* Of live jobs. */
+static void warn_devices(struct pp_dataset *d)
+{
+	const struct pp_row_kernel_left_out *k = d->kernel_left_outs ? d->kernel_left_out : NULL;
+
+	if (k && k->unlaunched)
+		pp_dataset_warn(d,
+		                "the calls that launched %" PRIu64
+		                " kernels, copies or sets are not in the recording: their operators are unknown",
+		                k->unlaunched);
+	if (k && k->unrun)
+		pp_dataset_warn(d, "no kernel was recorded of %" PRIu64 " calls that launch kernels", k->unrun);
+}
+
 static void warn_absent(struct pp_dataset *d)
 {
 	if (!d->kernels)
@@ -456,6 +470,7 @@ void pp_dataset_quality(struct pp_dataset *d)
 		                "nesting: the time counts for the one that began last",
 		                d->crossed, d->crossed == 1 ? " overlaps" : "s overlap");
 	warn_default(d);
+	warn_devices(d);
 	warn_absent(d);
 }
 

@@ -10,9 +10,10 @@
 #include "core/step/category.h"
 
 struct call { /* of the devices' library */
-	int64_t begin;
+	int64_t begin, end;
 	uint32_t correlation, thread, span;
-	uint32_t op; /* pp_intern id of the innermost range around it; 0: none */
+	uint32_t op;                  /* pp_intern id of the innermost range around it; 0: none */
+	uint8_t is_launch, is_linked; /* it launches a kernel or graph; something ran by it */
 };
 
 struct calls {
@@ -63,18 +64,21 @@ static int find_calls(struct calls *k, const struct pp_thread *thread, uint32_t 
 		if (!more)
 			return -ENOMEM;
 		k->call = more;
-		k->call[k->calls++] = (struct call){.begin = s->begin,
-		                                    .correlation = (uint32_t)s->range.id,
-		                                    .thread = number,
-		                                    .span = (uint32_t)i,
-		                                    .op = opens ? thread->span[k->open[opens - 1]].name : 0};
+		k->call[k->calls++] =
+		        (struct call){.begin = s->begin,
+		                      .end = s->end,
+		                      .correlation = (uint32_t)s->range.id,
+		                      .thread = number,
+		                      .span = (uint32_t)i,
+		                      .op = opens ? thread->span[k->open[opens - 1]].name : 0,
+		                      .is_launch = !s->range.payload_type && s->range.payload == PP_DEVICE_CALL_LAUNCH};
 	}
 	return 0;
 }
 
 /* Libraries use their numbers again: the last call that began before `begin`, else the first one if it began before `end`, as
  * clocks have errors; NULL: none. */
-static const struct call *find(const struct calls *k, uint32_t correlation, int64_t begin, int64_t end)
+static struct call *find(const struct calls *k, uint32_t correlation, int64_t begin, int64_t end)
 {
 	size_t low = 0, high = k->calls;
 
@@ -111,17 +115,49 @@ static void link_stream(struct pp_rank *rank, const struct calls *k, struct pp_t
 {
 	for (size_t i = 0; i < stream->spans; i++) {
 		struct pp_span *s = &stream->span[i];
-		const struct call *c;
+		struct call *c;
 
 		if (s->kind != PP_SPAN_DEVICE)
 			continue;
 		c = find(k, (uint32_t)s->device.correlation, s->begin, s->end);
+		rank->unlaunched += !c;
 		if (!c)
 			continue;
+		c->is_linked = 1;
 		s->device.host_thread = c->thread + 1;
 		s->device.op = c->op;
 		name_copy(&rank->thread[c->thread].span[c->span], s->device.activity);
 	}
+}
+
+static int compare_thread(const void *a, const void *b)
+{
+	const struct call *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* Counts launches of which nothing was recorded. A call of the runtime and the driver's inside are one. */
+static uint64_t count_unrun(struct calls *k)
+{
+	uint64_t unrun = 0;
+
+	if (k->calls)
+		qsort(k->call, k->calls, sizeof(*k->call), compare_thread);
+	for (size_t i = 0, n; i < k->calls; i += n) {
+		int is_launch = k->call[i].is_launch, is_linked = k->call[i].is_linked;
+		int64_t end = k->call[i].end;
+
+		for (n = 1; i + n < k->calls && k->call[i + n].thread == k->call[i].thread && k->call[i + n].begin < end; n++) {
+			is_launch |= k->call[i + n].is_launch;
+			is_linked |= k->call[i + n].is_linked;
+			end = k->call[i + n].end > end ? k->call[i + n].end : end;
+		}
+		unrun += is_launch && !is_linked;
+	}
+	return unrun;
 }
 
 struct place { /* of a track among the threads */
@@ -191,7 +227,7 @@ static void order_devices(struct pp_rank *rank)
 
 static int has_device(const struct pp_rank *rank)
 {
-	int has = rank->allocations > 0;
+	int has = rank->allocations || rank->devices;
 
 	for (size_t t = 0; t < rank->threads && !has; t++)
 		has = rank->thread[t].device != 0;
@@ -218,6 +254,7 @@ static int link_all(struct pp_rank *rank, struct calls *k)
 
 		a->op = c ? c->op : 0;
 	}
+	rank->unrun += count_unrun(k);
 	return 0;
 }
 

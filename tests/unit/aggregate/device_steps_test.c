@@ -166,6 +166,98 @@ TEST(edges)
 	drop(&made);
 }
 
+/* What ran without its call, and calls by which nothing ran, are counted and said. A call of the runtime around the driver's is one
+ * launch; copies between places of the host run nothing. */
+TEST(unlinked)
+{
+	struct maker m;
+	struct made made;
+
+	begin(&m);
+	device_info(&m, CUPTI, 0, "NVIDIA H100 80GB HBM3");
+	called(&m, PP_DEVICE_CALL_LAUNCH, NAME_LAUNCH, 1, 2000, 2100);
+	called(&m, PP_DEVICE_CALL_LAUNCH, NAME_LAUNCH, 2, 2010, 2090); /* inside */
+	device_ran(&m, CUPTI, 2200, 2300, (struct pp_record_device){.correlation = 2, .stream = 7, .name = NAME_KERNEL});
+	called(&m, PP_DEVICE_CALL_LAUNCH, NAME_LAUNCH, 3, 2400, 2410); /* its kernel is lost */
+	called(&m, PP_DEVICE_CALL_LAUNCH, NAME_LAUNCH, 4, 2500, 2510);
+	called(&m, PP_DEVICE_CALL_COPY, NAME_COPY, 5, 2600, 2610);
+	device_called(&m, CUPTI, 2700, 2710, /* it failed */
+	              (struct pp_record_device_call){.correlation = 6, .tid = MAIN, .name = NAME_LAUNCH, .result = 1});
+	device_ran(&m, CUPTI, 2800, 2900, (struct pp_record_device){.correlation = 77, .stream = 7, .name = NAME_KERNEL});
+	device_ran(&m, CUPTI, 2900, 2910, (struct pp_record_device){.stream = 7, .activity = PP_DEVICE_SET});
+	device_ran(&m, CUPTI, 1600, 1700, /* before its call: another one's, of the same number */
+	           (struct pp_record_device){.correlation = 4, .stream = 7, .name = NAME_KERNEL});
+	finish(&m, 1, &made);
+	CHECK_INT(made.d.kernel_left_out->unlaunched, 3);
+	CHECK_INT(made.d.kernel_left_out->unrun, 2);
+	CHECK(warned(&made.d, "the calls that launched 3 kernels, copies or sets are not in the recording"));
+	CHECK(warned(&made.d, "no kernel was recorded of 2 calls that launch kernels"));
+	check_whole(&made);
+	drop(&made);
+}
+
+/* All kernels are lost: the launches are there. */
+TEST(launches_only)
+{
+	struct maker m;
+	struct made made;
+
+	begin(&m);
+	device_info(&m, CUPTI, 0, "NVIDIA H100 80GB HBM3");
+	called(&m, PP_DEVICE_CALL_LAUNCH, NAME_LAUNCH, 1, 2000, 2100);
+	finish(&m, 1, &made);
+	CHECK_INT(made.d.kernel_left_out->unrun, 1);
+	CHECK_INT(ns(&made, PP_CATEGORY_KERNEL_LAUNCH), 100);
+	drop(&made);
+}
+
+/* What is in use at the peak, by the ranges that allocated it. */
+TEST(memory_at_the_peak)
+{
+	struct maker m;
+	struct made made;
+	const struct pp_row_memory_peak *p;
+
+	begin(&m);
+	maker_push(&m, 0, 2000, "model");
+	maker_push(&m, 0, 2100, "layer");
+	maker_pop(&m, 0, 2400);
+	maker_pop(&m, 0, 3000);
+	for (uint32_t i = 0; i < 4; i++) { /* two by layer, two by model, of which one is freed before the peak */
+		const pp_tick at = 2150 + 200 * (pp_tick)i;
+
+		called(&m, PP_DEVICE_CALL_MEMORY, NAME_LOAD, 10 + i, at, at + 10);
+		device_memory(&m, CUPTI, at + 5,
+		              (struct pp_record_device_memory){
+		                      .address = 1000 * (uint64_t)(i + 1), .bytes = i < 2 ? 64 : 512, .correlation = 10 + i});
+		if (i == 2)
+			device_memory(&m, CUPTI, at + 100, (struct pp_record_device_memory){.address = 3000, .is_free = 1});
+	}
+	device_memory(&m, CUPTI, 2900, (struct pp_record_device_memory){.address = 4000, .is_free = 1});
+	device_memory(&m, CUPTI, 2950, (struct pp_record_device_memory){.address = 9999, .is_free = 1}); /* allocated before */
+	finish(&m, 1, &made);
+	CHECK_INT(made.d.allocators, 1);
+	CHECK_INT(made.d.allocator[0].allocations, 4);
+	CHECK_INT(made.d.allocator[0].deallocations, 3);
+	CHECK_INT(made.d.allocator[0].unmatched, 1);
+	CHECK_INT(made.d.allocator[0].peak_bytes, 640);
+	CHECK_INT(made.d.allocator[0].peak_step, STEP);
+	CHECK_INT(made.d.allocator[0].peak_since_start_bytes, -1);
+	CHECK_INT(made.d.allocator[0].free_bytes, -1);
+	CHECK(made.d.allocator[0].fragmentation < 0);
+	CHECK_INT(made.d.allocator[0].is_counted, 1);
+	CHECK_INT(made.d.memory_timelines, 7);
+	CHECK_INT(made.d.memory_peaks, 2);
+	p = made.d.memory_peak;
+	CHECK_STR(pp_intern_text(made.d.names, p[0].op, NULL), "model");
+	CHECK_INT(p[0].bytes, 512);
+	CHECK_INT(p[0].occurrences, 1);
+	CHECK_STR(pp_intern_text(made.d.names, p[1].op, NULL), "layer");
+	CHECK_INT(p[1].bytes, 64);
+	CHECK_INT(p[1].occurrences, 2);
+	drop(&made);
+}
+
 int main(void)
 {
 	if (rings_kit_begin())
@@ -175,5 +267,8 @@ int main(void)
 	input_first();
 	calls_of_copies();
 	edges();
+	unlinked();
+	launches_only();
+	memory_at_the_peak();
 	return rings_kit_end();
 }

@@ -234,6 +234,70 @@ TEST(bad_records)
 	pp_capture_release(&c);
 }
 
+/* Kinds and values that no collector writes, times that cannot be: each is counted, what is good beside it is there. */
+TEST(unknown_and_impossible)
+{
+	static const struct pp_record bad[] = {
+	        {.tick = 100, .kind = PP_RECORD_KINDS},
+	        {.tick = 100, .kind = UINT16_MAX},
+	        {.tick = 0, .kind = PP_RECORD_DEVICE_CALL, .device_call = {.end = 100}},
+	        {.tick = 100, .kind = PP_RECORD_DEVICE_CALL, .device_call = {.end = UINT64_MAX}},
+	        {.tick = 0, .kind = PP_RECORD_DEVICE_MEMORY},
+	        {.tick = 100, .kind = PP_RECORD_NCCL, .nccl = {.end = 99, .call = 641, .operation = 1}},
+	        {.tick = 100, .kind = PP_RECORD_NCCL, .nccl = {.end = 200, .call = 641}},
+	        {.tick = 100, .kind = PP_RECORD_NCCL, .nccl = {.end = 200, .call = UINT16_MAX, .operation = 1}},
+	        {.tick = 100, .kind = PP_RECORD_NCCL_TASK, .nccl_task = {.launch = UINT64_MAX}},
+	};
+	struct maker m;
+	struct pp_capture c;
+
+	begin(&m, "unknown.ring");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		maker_put(&m, CUPTI, &bad[i], NULL, 0);
+		device_ran(&m, CUPTI, 1000 + i, 1010 + i, (struct pp_record_device){.stream = 7});
+	}
+	device_ran(&m, CUPTI, 2000, 2000, (struct pp_record_device){.stream = 8}); /* no time at all is possible */
+	c = finished(&m);
+	CHECK_INT(c.rank[0].lost[PP_LOSS_BAD_RECORD], sizeof(bad) / sizeof(bad[0]));
+	CHECK_INT(stream(&c, 0, 7)->spans, sizeof(bad) / sizeof(bad[0]));
+	CHECK_INT(stream(&c, 0, 8)->spans, 1);
+	pp_capture_release(&c);
+}
+
+/* The ring's file ends before its last chunks: what is before is there, and the loss is counted. */
+TEST(truncated)
+{
+	enum { EACH = PP_CHUNK_RECORDS - 1 }; /* and the chunk's names */
+	struct maker m;
+	struct pp_capture c = {0};
+	struct pp_rings *r;
+	const struct pp_thread *t;
+
+	begin(&m, "truncated.ring");
+	for (uint32_t chunk = 0; chunk < 4; chunk++) {
+		device_name(&m, CUPTI, 1, "kernel_of_all");
+		for (uint32_t i = 0; i < EACH; i++)
+			device_ran(&m, CUPTI, 1000 + (uint64_t)chunk * EACH + i, 1001 + (uint64_t)chunk * EACH + i,
+			           (struct pp_record_device){.stream = 7, .name = 1});
+	}
+	maker_push(&m, 0, 2000, "forward");
+	maker_pop(&m, 0, 2500);
+	CHECK_INT(m.header->chunk_used, 5);
+	CHECK_INT(truncate(m.path, PP_RING_HEADER_BYTES + 2 * (off_t)PP_CHUNK_BYTES), 0);
+	r = pp_rings_new(64 << 20);
+	CHECK_INT(pp_rings_open(r, m.path, NULL), 0);
+	while (pp_rings_drain(r, 0, NULL))
+		;
+	CHECK_INT(pp_rings_finish(r, &c, NULL), 0);
+	pp_rings_free(r);
+	t = stream(&c, 0, 7);
+	CHECK_INT(t->spans, 2 * EACH);
+	CHECK_STR(name_of(&c, &t->span[t->spans - 1]), "kernel_of_all");
+	CHECK_INT(c.rank[0].lost[PP_LOSS_RING_CUT], 2); /* one of each thread */
+	pp_capture_release(&c);
+	maker_close(&m);
+}
+
 /* 64 streams on 8 devices; more streams than any program has are counted. */
 TEST(many_streams)
 {
@@ -500,6 +564,8 @@ int main(void)
 	nearest_launch();
 	numbers_and_threads();
 	bad_records();
+	unknown_and_impossible();
+	truncated();
 	many_streams();
 	memory_in_use();
 	memory_of_pools();
