@@ -136,8 +136,10 @@ static void add_run(const struct pp_join *j, const struct pp_member *m, const st
 	c->device_ranks += run->device_ns > 0;
 	c->exposed_ranks += run->shares > 0;
 	c->shared_ranks += run->shares > 1;
-	c->algorithm = run->how >> 4 > c->algorithm ? (int8_t)(run->how >> 4) : c->algorithm;
-	c->protocol = (run->how & 15) > c->protocol ? (int8_t)(run->how & 15) : c->protocol;
+	if (run->how) {
+		c->algorithm = (int8_t)(run->how >> 4);
+		c->protocol = (int8_t)(run->how & 15);
+	}
 	c->channels = run->channels > c->channels ? run->channels : c->channels;
 }
 

@@ -86,8 +86,10 @@ static void add_run(struct pp_row_collective *to, const struct pp_row_collective
 	to->device_ranks = (int32_t)add_up(to->device_ranks, c->device_ranks, INT32_MAX);
 	to->exposed_ranks = (int32_t)add_up(to->exposed_ranks, c->exposed_ranks, INT32_MAX);
 	to->shared_ranks = (int32_t)add_up(to->shared_ranks, c->shared_ranks, INT32_MAX);
-	to->algorithm = c->algorithm > to->algorithm ? c->algorithm : to->algorithm; /* equal, but in damaged files */
-	to->protocol = c->protocol > to->protocol ? c->protocol : to->protocol;
+	if (c->algorithm > to->algorithm) /* equal, but in damaged files */
+		to->algorithm = c->algorithm;
+	if (c->protocol > to->protocol)
+		to->protocol = c->protocol;
 	to->channels = c->channels > to->channels ? c->channels : to->channels;
 }
 

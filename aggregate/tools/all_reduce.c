@@ -30,8 +30,10 @@ static void add_run(struct pp_row_all_reduce *row, const struct pp_row_collectiv
 		row->algorithm = c->algorithm;
 		row->protocol = c->protocol;
 	}
-	row->algorithm = row->algorithm == c->algorithm ? c->algorithm : PP_NCCL_SEVERAL;
-	row->protocol = row->protocol == c->protocol ? c->protocol : PP_NCCL_SEVERAL;
+	if (row->algorithm != c->algorithm)
+		row->algorithm = PP_NCCL_SEVERAL;
+	if (row->protocol != c->protocol)
+		row->protocol = PP_NCCL_SEVERAL;
 }
 
 static void add(struct pp_row_all_reduce *row, const struct pp_row_collective *c)

@@ -28,9 +28,9 @@ static const struct word {
 #undef PP_KERNEL_BEGIN
 };
 
-static char lower(char c)
+static int lower(char c)
 {
-	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+	return c >= 'A' && c <= 'Z' ? c | 0x20 : c;
 }
 
 static int is_at(const char *text, const char *word)

@@ -17,6 +17,15 @@ static int compare_launch(const void *a, const void *b)
 	return (x->end < y->end) - (x->end > y->end);
 }
 
+static int compare_number(const void *a, const void *b)
+{
+	const struct pp_nccl_launch *x = a, *y = b;
+
+	if (x->correlation != y->correlation)
+		return x->correlation < y->correlation ? -1 : 1;
+	return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
 static int compare_kernel(const void *a, const void *b)
 {
 	const struct pp_nccl_kernel *x = a, *y = b;
@@ -48,7 +57,8 @@ static void look_at_thread(struct pp_nccl_kernels *k, const struct pp_thread *t)
 			k->kernels++;
 		} else if (!t->device && is_launch(s)) {
 			if (k->launch)
-				k->launch[k->launches] = (struct pp_nccl_launch){s->begin, s->end, t->tid, (uint32_t)s->range.id};
+				k->launch[k->launches] =
+				        (struct pp_nccl_launch){s->begin, s->end, INT64_MAX, t->tid, (uint32_t)s->range.id};
 			k->launches++;
 		}
 	}
@@ -72,6 +82,11 @@ int pp_nccl_kernels_init(struct pp_nccl_kernels *k, const struct pp_rank *rank, 
 		look_at_thread(k, &rank->thread[t]);
 	qsort(k->kernel, k->kernels, sizeof(*k->kernel), compare_kernel);
 	if (k->launches)
+		qsort(k->launch, k->launches, sizeof(*k->launch), compare_number);
+	for (size_t i = 1; i < k->launches; i++)
+		if (k->launch[i].correlation == k->launch[i - 1].correlation)
+			k->launch[i - 1].until = k->launch[i].begin;
+	if (k->launches)
 		qsort(k->launch, k->launches, sizeof(*k->launch), compare_launch);
 	return 0;
 }
@@ -83,7 +98,7 @@ void pp_nccl_kernels_release(struct pp_nccl_kernels *k)
 	*k = (struct pp_nccl_kernels){0};
 }
 
-/* Numbers are used again: the first that began after the call did. Clocks have errors. */
+/* The first that ended after the call began, as clocks have errors, and that is of no later call. */
 static const struct pp_nccl_kernel *kernel_of(const struct pp_nccl_kernels *k, const struct pp_nccl_launch *l)
 {
 	size_t low = 0, high = k->kernels;
@@ -97,7 +112,9 @@ static const struct pp_nccl_kernel *kernel_of(const struct pp_nccl_kernels *k, c
 		else
 			high = middle;
 	}
-	return low < k->kernels && k->kernel[low].correlation == l->correlation ? &k->kernel[low] : NULL;
+	if (low == k->kernels || k->kernel[low].correlation != l->correlation || k->kernel[low].begin >= l->until)
+		return NULL;
+	return &k->kernel[low];
 }
 
 /* How many launches of the thread began at or before `time`, behind those of lower threads. */

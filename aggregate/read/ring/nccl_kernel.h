@@ -9,6 +9,7 @@
 
 struct pp_nccl_launch { /* a call that launches, of any kernel */
 	int64_t begin, end;
+	int64_t until; /* begin of the next one with its number: CUPTI uses them again; INT64_MAX: none */
 	uint32_t tid, correlation;
 };
 

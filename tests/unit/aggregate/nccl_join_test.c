@@ -187,6 +187,27 @@ TEST(without_launch)
 	drop(&made);
 }
 
+/* The kernel of the first operation is lost, and its number is used again: the other one's kernel is not its. */
+TEST(lost_and_used_again)
+{
+	struct maker m;
+	struct made made;
+
+	begin(&m, 0);
+	operation(&m, "ncclAllReduce", 1, 5, 2000, 64, -1);
+	launched(&m, 7, 2015);
+	operation(&m, "ncclAllReduce", 2, 6, 3000, 64, -1);
+	launched(&m, 7, 3015);
+	ran(&m, 7, 2, 3100, 3300);
+	finish(&m, 1, &made);
+	CHECK_INT(row(&made.d, 5)->device_ranks, 0);
+	CHECK_INT(row(&made.d, 6)->device_ns, 200);
+	CHECK_INT(row(&made.d, 6)->shared_ranks, 0);
+	CHECK(warned(&made.d, "the kernels of 1 operations of NCCL are not in the recording"));
+	CHECK_INT(made.d.kernel_left_out->unrun, 1);
+	drop(&made);
+}
+
 /* No CUPTI: the library's own times, and nothing of what hid them. */
 TEST(only_the_plugin)
 {
@@ -303,6 +324,7 @@ int main(void)
 	both_ranks();
 	shared_and_lost();
 	without_launch();
+	lost_and_used_again();
 	only_the_plugin();
 	messages();
 	ranges();
