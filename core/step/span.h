@@ -121,6 +121,7 @@ struct pp_annotation { /* an ANNOTATION record: a framework's description of one
 	int64_t done; /* when its device had completed it; 0: not known */
 	uint64_t comm, sent, received;
 	uint32_t sequence;
+	uint32_t correlation; /* of its only kernel, which ends at `done`; 0: not known, or several */
 	int32_t root;
 	uint16_t call;
 };

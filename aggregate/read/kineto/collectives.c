@@ -195,6 +195,7 @@ static int annotate(struct work *w, const struct kineto_collective *c)
 	                                                                     .sent = bytes_of(c->elements_in, type),
 	                                                                     .received = bytes_of(c->elements_out, type),
 	                                                                     .sequence = (uint32_t)sequence,
+	                                                                     .correlation = c->kernels == 1 ? c->correlation : 0,
 	                                                                     .root = -1,
 	                                                                     .call = (uint16_t)call};
 	return 0;

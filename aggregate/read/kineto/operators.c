@@ -157,7 +157,11 @@ static void end_collective(struct search *f, const struct launch *launch, int64_
 	if (!low)
 		return;
 	c = &f->s->collective[low - 1];
-	if (c->track == track && launch->begin <= c->end && end > c->done)
+	if (c->track != track || launch->begin > c->end)
+		return;
+	c->kernels++;
+	c->correlation = (uint32_t)launch->correlation;
+	if (end > c->done)
 		c->done = end;
 }
 

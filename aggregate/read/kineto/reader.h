@@ -35,6 +35,7 @@ struct kineto_collective { /* a collective as the host's event describes it */
 	uint32_t track;
 	int64_t begin, end;
 	int64_t done;                                            /* end of its last kernel; 0: none was found */
+	uint32_t kernels, correlation;                           /* how many, and of one of them */
 	uint32_t operation, group, group_ranks, type;            /* pp_intern ids */
 	int64_t elements_in, elements_out, group_size, sequence; /* sequence: -1 unknown */
 };

@@ -225,6 +225,19 @@ static void part_from_call(const struct c10d_call *call)
 	s->end = end;
 }
 
+/* Of a kernel that ran it. Requests come in order, and are higher than those before. */
+static int add_operation(struct c10d *c, uint32_t request, uint32_t correlation)
+{
+	struct pp_rank *rank = c->rank;
+	struct pp_operation *more = pp_grow(rank->operation, rank->operations, &c->operations_room, sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	rank->operation = more;
+	rank->operation[rank->operations++] = (struct pp_operation){.request = request, .correlation = correlation};
+	return 0;
+}
+
 /* Makes the range the call that begins the operation, and adds a request. */
 static int make_call(struct c10d *c, struct c10d_call *call, uint32_t request)
 {
@@ -266,7 +279,7 @@ static int make_call(struct c10d *c, struct c10d_call *call, uint32_t request)
 	extra->span.flags = (uint8_t)((s->flags & ~PP_SPAN_CUT_END) | (call->done == C10D_UNKNOWN ? PP_SPAN_CUT_END : 0));
 	if (call->done != C10D_UNKNOWN)
 		extra->span.end = call->done;
-	return 0;
+	return annotation && annotation->correlation ? add_operation(c, request, annotation->correlation) : 0;
 }
 
 /* Inserts the new spans of a thread among its others. */
@@ -340,7 +353,11 @@ int pp_c10d_convert(struct pp_capture *capture, struct pp_err *err)
 	struct c10d_name *name = read_names(capture->names, count, &any);
 
 	for (size_t r = 0; name && any && rc == 0 && r < capture->ranks; r++) {
-		struct c10d c = {.rank = &capture->rank[r], .name = name, .names = count, .texts = capture->names};
+		struct c10d c = {.rank = &capture->rank[r],
+		                 .name = name,
+		                 .names = count,
+		                 .texts = capture->names,
+		                 .operations_room = capture->rank[r].operations};
 
 		rc = convert_rank(&c);
 		free(c.call);

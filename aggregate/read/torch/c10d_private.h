@@ -65,7 +65,7 @@ struct c10d {
 	struct c10d_work *work; /* by begin */
 	size_t works, works_room;
 	struct c10d_extra *extra;
-	size_t extras, extras_room;
+	size_t extras, extras_room, operations_room;
 };
 
 static inline const struct c10d_name *c10d_name_of(const struct c10d *c, const struct pp_span *span)

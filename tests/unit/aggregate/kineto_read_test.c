@@ -259,6 +259,9 @@ TEST(collectives)
 	}
 	CHECK_INT(calls, 3);
 	CHECK_INT(requests, 3);
+	CHECK_INT(c.rank->operations, 3); /* the last one has no number that other ranks know */
+	for (size_t i = 0; i < c.rank->operations; i++)
+		CHECK_INT(c.rank->operation[i].correlation, i + 1);
 	CHECK_INT(c.rank->comms, 1);
 	CHECK(c.rank->comm->size == 2 && c.rank->comm->member && c.rank->comm->member[1] == 3);
 	CHECK_INT(c.rank->c10d.calls, 4);
