@@ -27,6 +27,8 @@ struct pp_nccl_comm {              /* NCCL's context of the plug-in; never freed
 
 /* NULL: there are too many, or podprof is not asked to record. */
 struct pp_nccl_comm *pp_nccl_comm_new(uint32_t version, int *mask);
+/* An event came of a communicator that got none: says so, once while recording is on. */
+void pp_nccl_comm_refused(void);
 /* hash: equal on all of its ranks. name may be NULL. */
 void pp_nccl_comm_describe(struct pp_nccl_comm *c, uint64_t hash, const char *name, int ranks, int rank);
 void pp_nccl_comm_free(struct pp_nccl_comm *c);

@@ -42,6 +42,7 @@ struct slot {
 static struct slot slots[SLOTS];
 static _Atomic uint64_t slots_taken; /* a multiple of BLOCK */
 static _Thread_local uint64_t next_number __attribute__((tls_model("initial-exec")));
+static _Atomic uint64_t untimed; /* operations whose slot was needed before all of their channels had ended */
 static pid_t own_pid;
 
 void pp_nccl_event_start(pid_t pid)
@@ -71,6 +72,12 @@ static uint64_t take_number(void)
 	return n;
 }
 
+/* Do channels of this operation have no end yet? */
+static int is_untimed(const struct slot *s)
+{
+	return atomic_load_explicit(&s->reported, memory_order_relaxed) < s->channels;
+}
+
 static struct slot *take(const struct pp_nccl_seen *e, struct pp_nccl_comm *c, uint64_t *ret_handle)
 {
 	uint64_t n = take_number(), had;
@@ -79,8 +86,8 @@ static struct slot *take(const struct pp_nccl_seen *e, struct pp_nccl_comm *c, u
 	had = atomic_load_explicit(&s->handle, memory_order_acquire);
 	atomic_store_explicit(&s->handle, 0, memory_order_relaxed);
 	atomic_thread_fence(memory_order_release); /* before the stores that follow */
-	if (had && s->channels && atomic_load_explicit(&s->reported, memory_order_relaxed) < s->channels)
-		pp_ring_lose(PP_LOSS_DEVICE_UNTIMED);
+	if (had && is_untimed(s))
+		atomic_fetch_add_explicit(&untimed, 1, memory_order_relaxed);
 	if (had && atomic_load_explicit(&s->state, memory_order_relaxed) == HELD)
 		pp_ring_lose(PP_LOSS_UNBALANCED);
 	*ret_handle = TAG << 48 | (e->is_captured ? IS_CAPTURED : 0) | (n / SLOTS + 1) % (UINT64_C(1) << GENERATION_BITS) << 14 |
@@ -594,4 +601,21 @@ void pp_nccl_state(uint32_t version, void *handle, int state, void *arguments)
 		atomic_store_explicit(&of->device_end, values->kernel_channel.timer, memory_order_relaxed);
 	if (!(number & IS_CHANNEL) && s->next && !s->is_stopped)
 		state_theirs(s->next, s->next_handle, state, arguments);
+}
+
+/* Rings count no losses of devices: a record has them. */
+void pp_nccl_event_flush(void)
+{
+	struct pp_record r = {.tick = pp_tick_now(), .kind = PP_RECORD_DEVICE_LOST};
+
+	if (!pp_nccl_has_channels() || !atomic_load(&pp_wiped.recording))
+		return;
+	r.device_lost.untimed = atomic_exchange(&untimed, 0);
+	for (int i = 0; i < SLOTS; i++)
+		if (atomic_load_explicit(&slots[i].handle, memory_order_acquire) && is_untimed(&slots[i])) {
+			atomic_store_explicit(&slots[i].reported, slots[i].channels, memory_order_relaxed);
+			r.device_lost.untimed++;
+		}
+	if (r.device_lost.untimed)
+		pp_ring_put(&r, NULL, 0);
 }

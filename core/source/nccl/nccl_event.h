@@ -28,3 +28,5 @@ void pp_nccl_start(struct pp_nccl_comm *c, void **ret_handle, const struct pp_nc
 /* By a caller of that version of the interface. */
 void pp_nccl_stop(uint32_t version, void *handle);
 void pp_nccl_state(uint32_t version, void *handle, int state, void *arguments);
+/* Before recording ends: counts the operations whose channels have not all ended. */
+void pp_nccl_event_flush(void);

@@ -117,6 +117,8 @@ static int start(void *context, void **handle, const struct pp_nccl_seen *e)
 	*handle = NULL;
 	if (context)
 		pp_nccl_start(context, handle, e);
+	else
+		pp_nccl_comm_refused();
 	return 0;
 }
 
@@ -263,6 +265,12 @@ PLUGIN(5, start_v5)
 PLUGIN(6, start_v5)
 PLUGIN(7, start_v5)
 
+static void flush(int64_t deadline_ms)
+{
+	(void)deadline_ms;
+	pp_nccl_event_flush();
+}
+
 extern const struct pp_source_ops pp_source_nccl;
 
-const struct pp_source_ops pp_source_nccl = {.name = "nccl", .window = pp_nccl_masks_set};
+const struct pp_source_ops pp_source_nccl = {.name = "nccl", .window = pp_nccl_masks_set, .flush = flush};
