@@ -1,0 +1,263 @@
+#!/usr/bin/python3
+"""podprof's NCCL plug-in and NVIDIA's libnccl, which has its debug information: our declarations against it, and its own code loads the
+plug-in and calls it. No device runs. Run by ctest gpu_nccl_real."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "guest"))
+import jobs
+from jobs import Skipped, check, run, session_of
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+WHEELS = os.environ.get("PODPROF_NVIDIA_WHEELS", "")
+LIBRARY = os.path.join(WHEELS, "nccl/lib/libnccl.so.2")
+
+FUNCTIONS = ["PluginInit", "PluginFinalize", "StartGroupApiEvent", "StopGroupApiEvent", "RecordGroupApiEventState", "StartCollApiEvent",
+             "StopCollApiEvent", "StartP2pApiEvent", "StopP2pApiEvent", "StartKernelLaunchEvent", "StopKernelLaunchEvent", "StartGroupEvent",
+             "StopGroupEvent", "StartTaskEvents", "StopTaskEvents", "StartKernelChEvent", "StopKernelChEvent"]
+MEMBERS = {
+    "ncclComm": "commHash nNodes nRanks rank config.commName profilerContext",
+    "ncclInfo": "coll count datatype root comm",
+    "ncclKernelPlan": "comm collTaskQueue.head p2pTaskQueue.head",
+    "ncclTaskColl": "next func count root datatype nWarps algorithm protocol eActivationMask groupApiEventHandle collApiEventHandle nChannels "
+                    "eventHandle",
+    "ncclProfilerWorkOp": "channelId eActivationMask taskEventHandle profilerContext",
+    "ncclTaskP2p": "next func count root datatype eActivationMask groupApiEventHandle p2pApiEventHandle nChannels",
+    "ncclProfilerApiState_t": "profilerGroupDepth eActivationMask groupApiEventHandle p2pApiEventHandle collApiEventHandle",
+}
+VALUES = ["ncclFuncAllReduce", "ncclFuncBroadcast", "ncclFuncSend", "ncclFuncRecv", "ncclFloat32", "ncclFloat64", "ncclInt8"]
+
+# our struct: NCCL's, and our members that are NCCL's by another name
+COLL = ("coll.sequence=coll.seqNumber coll.function=coll.func coll.send=coll.sendBuff coll.receive=coll.recvBuff coll.count coll.root coll.datatype "
+        "coll.channels=coll.nChannels coll.warps=coll.nWarps coll.algorithm=coll.algo coll.protocol=coll.proto ")
+P2P = "p2p.function=p2p.func p2p.buffer=p2p.buff p2p.datatype p2p.count p2p.peer "
+PROXY = "proxy_op.pid=proxyOp.pid kernel_channel.channel=kernelCh.channelId "
+NEW = (COLL + P2P + PROXY + "p2p.channels=p2p.nChannels kernel_channel.timer=kernelCh.pTimer coll.group=coll.parentGroup p2p.group=p2p.parentGroup "
+       "group_api.is_captured=groupApi.graphCaptured group_api.depth=groupApi.groupDepth coll_api.function=collApi.func coll_api.count=collApi.count "
+       "coll_api.datatype=collApi.datatype coll_api.root=collApi.root coll_api.stream=collApi.stream coll_api.is_captured=collApi.graphCaptured "
+       "p2p_api.function=p2pApi.func p2p_api.count=p2pApi.count p2p_api.datatype=p2pApi.datatype p2p_api.stream=p2pApi.stream "
+       "p2p_api.is_captured=p2pApi.graphCaptured kernel_launch.stream=kernelLaunch.stream ")
+HEAD = "type parent=parentObj rank "
+OURS = {
+    "ncclProfilerEventDescr_v3_t": ("pp_nccl_event_v3", HEAD + COLL.replace("coll.channels=coll.nChannels", "coll.channels=coll.nMaxChannels") + P2P +
+                                    PROXY + "coll.name coll.comm=coll.commHash p2p.name p2p.comm=p2p.commHash"),
+    "ncclProfilerEventDescr_v4_t": ("pp_nccl_event_v4", HEAD + COLL + P2P + PROXY + "p2p.channels=p2p.nChannels kernel_channel.timer=kernelCh.pTimer"),
+    "ncclProfilerEventDescr_v5_t": ("pp_nccl_event", HEAD + NEW),
+    "ncclProfilerEventDescr_v6_t": ("pp_nccl_event", HEAD + NEW),
+    "ncclProfilerEventDescr_v7_t": ("pp_nccl_event", HEAD + NEW + "coll_api.tag=collApi.userTag p2p_api.tag=p2pApi.userTag"),
+}
+STATES = {f"ncclProfilerEventStateArgs_v{v}_t": ("pp_nccl_state", "kernel_channel.timer=kernelCh.pTimer") for v in (4, 5, 6, 7)}
+PLUGINS = {f"ncclProfiler_v{v}_t": ("pp_nccl_plugin", "name init start=startEvent stop=stopEvent state=recordEventState finalize") for v in (3, 4, 5, 6, 7)}
+EVENTS = {"PP_NCCL_GROUP": "Group", "PP_NCCL_COLL": "Coll", "PP_NCCL_P2P": "P2p", "PP_NCCL_PROXY_OP": "ProxyOp", "PP_NCCL_PROXY_STEP": "ProxyStep",
+          "PP_NCCL_PROXY_CTRL": "ProxyCtrl", "PP_NCCL_KERNEL_CHANNEL": "KernelCh", "PP_NCCL_NET_PLUGIN": "NetPlugin", "PP_NCCL_GROUP_API": "GroupApi",
+          "PP_NCCL_COLL_API": "CollApi", "PP_NCCL_P2P_API": "P2pApi", "PP_NCCL_KERNEL_LAUNCH": "KernelLaunch", "PP_NCCL_CE_COLL": "CeColl",
+          "PP_NCCL_CE_SYNC": "CeSync", "PP_NCCL_CE_BATCH": "CeBatch", "PP_NCCL_KERNEL_PHASE": "KernelPhase"}
+
+# runs in gdb: offset and size of a member, which may be in an unnamed union or a bit-field
+GDB = """
+import gdb, json, re
+want = json.loads(%r)
+def field(t, path):
+    at = 0
+    for word in path.split('.'):
+        at, t, size = find(t.strip_typedefs(), word, at)
+    return [at, size]
+def find(t, word, at):
+    for f in t.fields():
+        if f.name == word:
+            return at + f.bitpos // 8, f.type, (f.bitsize // 8 if f.bitsize else f.type.sizeof)
+        if not f.name:
+            try:
+                return find(f.type.strip_typedefs(), word, at + f.bitpos // 8)
+            except KeyError:
+                pass
+    raise KeyError(word)
+def number(text):
+    return int(re.search(r'0x[0-9a-f]+', text).group(0), 16)
+got = {'member': {}, 'size': {}, 'function': {}, 'tls': {}, 'variable': {}, 'value': {}}
+for name, members in want['members'].items():
+    t = gdb.lookup_type(name)
+    got['size'][name] = t.sizeof
+    for m in members:
+        got['member'][name + '.' + m] = field(t, m)
+for f in want['functions']:
+    got['function'][f] = number(str(gdb.parse_and_eval('(void *)&' + f)))
+for v in want['tls']:
+    got['tls'][v] = number(gdb.execute('info address ' + v, to_string=True))
+for v in want['variables']:
+    got['variable'][v] = number(str(gdb.parse_and_eval('(void *)&' + v)))
+for v in want['values']:
+    got['value'][v] = int(gdb.parse_and_eval('(int)' + v))
+print('LAYOUT ' + json.dumps(got))
+"""
+
+
+def layout_of(place):
+    """Places in the library, by its debug information."""
+    path = os.path.join(place.scratch, "layout.json")
+    if not os.path.exists(LIBRARY):
+        raise Skipped("no libnccl of NVIDIA: it comes with pip")
+    if not shutil.which("gdb"):
+        raise Skipped("no gdb, which reads the library's debug information")
+    if os.path.exists(path):
+        with open(path, encoding="ascii") as f:
+            return path, json.load(f)
+    members = {name: text.split() for name, text in MEMBERS.items()}
+    for name, (_, text) in {**OURS, **STATES, **PLUGINS}.items():
+        members[name] = [word.split("=")[-1] for word in text.split()]
+    want = {"members": members, "functions": ["ncclProfiler" + f for f in FUNCTIONS], "tls": ["ncclGroupDepth", "ncclProfilerApiState"],
+            "variables": ["ncclProfilerEventMask"], "values": [*VALUES, *["ncclProfile" + e for e in EVENTS.values()], "ncclProfilerKernelChStop"]}
+    script = os.path.join(place.scratch, "layout.py")
+    with open(script, "w", encoding="ascii") as f:
+        f.write(GDB % json.dumps(want))
+    got = subprocess.run(["gdb", "-nx", "-batch", "-x", script, LIBRARY], capture_output=True, text=True, check=False)
+    found = [line[7:] for line in got.stdout.splitlines() if line.startswith("LAYOUT ")]
+    check(found, f"gdb: {got.stderr[-1000:]}")
+    layout = json.loads(found[0])
+    layout["value"].update({"NCCL_ALGO_RING": 1, "NCCL_PROTO_SIMPLE": 2})  # macros of NCCL's
+    with open(path, "w", encoding="ascii") as f:
+        json.dump(layout, f)
+    return path, layout
+
+
+def declarations(place, full):
+    """core/source/nccl/nccl_abi.h says what the library's debug information says."""
+    layout = layout_of(place)[1]
+    lines = ['#include "core/source/nccl/nccl_abi.h"']
+    for theirs, (ours, members) in {**OURS, **STATES, **PLUGINS}.items():
+        one = ("union " if ours == "pp_nccl_state" else "struct ") + ours
+        for word in members.split():
+            mine, its = (word + "=" + word).split("=")[:2]
+            offset, size = layout["member"][f"{theirs}.{its}"]
+            lines.append(f'_Static_assert(offsetof({one}, {mine}) == {offset}, "place of {mine} in {theirs}");')
+            lines.append(f'_Static_assert(sizeof((({one} *)0)->{mine}) == {size}, "size of {mine} in {theirs}");')
+    lines += [f'_Static_assert({ours} == {layout["value"]["ncclProfile" + its]}, "{ours}");' for ours, its in EVENTS.items()]
+    lines.append(f'_Static_assert(PP_NCCL_KERNEL_CHANNEL_STOP == {layout["value"]["ncclProfilerKernelChStop"]}, "state");')
+    with tempfile.NamedTemporaryFile("w", suffix=".c") as f:
+        f.write("\n".join(lines) + "\n")
+        f.flush()
+        got = run([os.environ.get("CC", "cc"), "-std=c11", "-D_GNU_SOURCE", "-fsyntax-only", "-I", os.path.join(HERE, "../.."), f.name])
+    check(got.code == 0, got.transcript())
+
+
+def table(place, logs, name):
+    """Rows of a table, each a dict by column."""
+    got = run([place.podprof(), "report", "--table", name, "--format", "json", session_of(logs)])
+    check(got.code == 0, got.transcript())
+    columns = json.loads(got.out)["columns"]
+    return [{c["name"]: c["data"][i] for c in columns} for i in range(len(columns[0]["data"]))]
+
+
+def summary(logs):
+    with open(os.path.join(session_of(logs), "summary.txt"), encoding="utf-8") as f:
+        return f.read()
+
+
+def driven(place, case, *options, ranks=1, env=None, bare=False):
+    """A case of nccl_driver.py under podprof, or without it: log directory, event masks, result."""
+    logs, path = place.new_logs(), layout_of(place)[0]
+    command = [jobs.PYTHON, "-B", os.path.join(HERE, "nccl_driver.py"), LIBRARY, path, case]
+    if ranks > 1:
+        command = place.mpirun(ranks, command)
+    env = {"PYTHONPATH": os.path.join(HERE, "../../launchers/python"), **(env or {})}
+    got = run(command if bare else place.under(logs, command, "--steps", "4:7", *options), env)
+    if got.code == 77:
+        raise Skipped("the library's thread-local variables are not found")
+    said = [json.loads(text) for text in re.findall(r'\{"version.*?\}', got.out)]
+    check(got.code == 0 and not got.timed_out and len(said) == ranks, got.transcript())
+    check(bare or all(one["is_loaded"] for one in said), got.transcript())
+    return logs, said[0]["masks"], got
+
+
+def calls(place, logs):
+    return {row["name"]: row["calls"] for row in table(place, logs, "op")}
+
+
+def plugin(place, full):
+    """The library's own code chooses the newest version, and calls it in windows only."""
+    logs, masks, got = driven(place, "plain", env={"NCCL_DEBUG": "INFO"})
+    check(got.out.count("Loaded podprof (v7)") == 2, got.out[:2000])  # again after it was unloaded
+    # before the first communicator, in 12 steps (recorded: one more on each side of the window), at the end
+    check(not any(masks[:4] + masks[9:]) and all(masks[4:9]), f"{masks}")
+    check(calls(place, logs) == {"ncclAllReduce": 6, "ncclBroadcast": 3, "ncclSend": 3, "ncclRecv": 3}, calls(place, logs))
+    rows = table(place, logs, "collective")
+    check([r["bytes"] for r in rows[:3]] == [4000, 4000, 1000] and len({(r["operation"], r["sequence"]) for r in rows}) == len(rows) == 15, rows)
+    comms = table(place, logs, "communicator")
+    check(len(comms) == 1 and comms[0]["name"] == "gradients" and comms[0]["size"] == 2, comms)
+    check("none lost" in summary(logs), summary(logs))
+
+
+def two_ranks(place, full):
+    """Ranks of one communicator: their operations are one collective, their messages a channel."""
+    if not shutil.which(jobs.MPIRUN):
+        raise Skipped("no mpirun")
+    logs = driven(place, "plain", ranks=2)[0]
+    rows = table(place, logs, "collective")
+    check(rows and all(r["ranks"] == 2 for r in rows), rows)
+    ways = table(place, logs, "channel")
+    check({(r["source"], r["destination"]): r["bytes"] for r in ways} == {(0, 1): 40000, (1, 0): 40000}, ways)
+
+
+def chained(place, full):
+    """A plug-in that the user has set sees all that it sees without podprof, in windows and outside; one that fails is left out."""
+    env = {"NCCL_PROFILER_PLUGIN": place.program("nccl_chained.so")}
+
+    def said(got):
+        return [line for line in got.out.splitlines() if line.startswith("chained: ")]
+    alone = said(driven(place, "plain", env=env, bare=True)[2])
+    logs, _, got = driven(place, "plain", env=env)
+    check(alone and "gradients rank 0 of 2" in alone[0] and " 0 wrong" in alone[0] and "36 collectives" in alone[0], alone)
+    check(said(got) == alone, f"{said(got)} instead of {alone}")
+    check(calls(place, logs)["ncclAllReduce"] == 6, calls(place, logs))
+    logs, _, got = driven(place, "plain", env={**env, "CHAINED_FAIL": 1})
+    check(not said(got) and calls(place, logs)["ncclAllReduce"] == 6, got.transcript())
+    got = driven(place, "plain", env={"NCCL_PROFILER_PLUGIN": "/nowhere/plugin.so"})[2]
+    check("cannot load the NCCL profiler plug-in '/nowhere/plugin.so'" in got.err, got.transcript())
+
+
+def pinned(place, full):
+    """NCCL closes its plug-in with the last communicator. podprof stays, also where NCCL alone has loaded it."""
+    library = os.path.join(place.bin, "../lib/libpodprof.so")
+    got = driven(place, "plain", env={"NCCL_PROFILER_PLUGIN": library, "NCCL_DEBUG": "INFO"}, bare=True)[2]
+    check("Loaded podprof (v7)" in got.out and '"is_loaded": true' in got.out, got.out)
+
+
+def faults(place, full):
+    """Communicators that abort, a library that is unloaded, children, more communicators than there is room for."""
+    logs = driven(place, "aborts")[0]
+    check(calls(place, logs)["ncclAllReduce"] == 3, calls(place, logs))
+    logs = driven(place, "unloads")[0]
+    check("ncclAllReduce" not in calls(place, logs) and "3 steps" in summary(logs), summary(logs))
+    logs = driven(place, "forks")[0]
+    check(calls(place, logs) == {"ncclAllReduce": 3}, calls(place, logs))
+    logs = driven(place, "many")[0]
+    check("more than 1024 communicators" in summary(logs), summary(logs))
+
+
+def channels(place, full):
+    """Times of the device by --nccl-times: operations whose channels do not all end count as lost, and their calls are there."""
+    logs, masks, _ = driven(place, "channels", "--nccl-times", "yes")
+    check(all(mask & 0x40 for mask in masks[4:9]) and not any(masks[9:]), f"{masks}")
+    check(calls(place, logs)["ncclAllReduce"] == 3 * 3 + 8000, calls(place, logs))
+    lost = re.search(r"Records: .*", summary(logs)).group(0).replace("\xa0", "").replace("\u202f", "")
+    check("8 005 lost" in lost and "gave them no begin or no end" in lost, lost)
+
+
+def nvtx(place, full):
+    """NCCL's own NVTX ranges, which older releases have instead of a plug-in."""
+    logs = driven(place, "nvtx", env={"NCCL_PROFILER_PLUGIN": "none"})[0]
+    rows = {row["name"]: row for row in table(place, logs, "op")}
+    check(set(rows) == {"ncclAllReduce", "ncclGroupStart", "ncclGroupEnd"} and {row["source"] for row in rows.values()} == {"NVTX"}, rows)
+    check(all(row["calls"] == 3 and row["category"] == "Host communication" for row in rows.values()), rows)
+
+
+CASES = {"declarations": declarations, "plugin": plugin, "two_ranks": two_ranks, "chained": chained, "pinned": pinned, "faults": faults,
+         "channels": channels, "nvtx": nvtx}
+
+if __name__ == "__main__":
+    sys.exit(jobs.main(CASES, __doc__))
