@@ -548,6 +548,9 @@ void pp_nccl_start(struct pp_nccl_comm *c, void **ret_handle, const struct pp_nc
 		s->next = c->plugin;
 		s->next_handle = theirs;
 	}
+	/* NCCL before version 5 reports no operation of a group without a handle; this one finds no slot. */
+	if (!handle && e->type == PP_NCCL_GROUP && c->version < 5)
+		handle = TAG << 48;
 	*ret_handle = (void *)(uintptr_t)handle; /* NOLINT(performance-no-int-to-ptr): a number, see the head of this file */
 }
 

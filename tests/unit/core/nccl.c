@@ -196,10 +196,11 @@ static void *other_comm(void *arg)
 static void use_nccl(void)
 {
 	const struct pp_nccl_plugin *five = plugin(5), *four = plugin(4);
-	struct pp_nccl_event_v4 e = {
-	        .type = PP_NCCL_COLL,
-	        .rank = own,
-	        .coll = {.function = "Reduce", .count = COUNT, .datatype = "ncclFloat64", .root = own, .sequence = 5}};
+	struct pp_nccl_event_v4
+	        e = {.type = PP_NCCL_COLL,
+	             .rank = own,
+	             .coll = {.function = "Reduce", .count = COUNT, .datatype = "ncclFloat64", .root = own, .sequence = 5}},
+	        group = {.type = PP_NCCL_GROUP, .rank = own};
 	void *context, *stale, *handle = NULL;
 	int mask = 0, mask4 = 0;
 	pthread_t t;
@@ -221,6 +222,10 @@ static void use_nccl(void)
 	five->stop(stale);
 
 	context = comm_new(four, 4, &mask4);
+	CHECK_INT(four->start(context, &handle, &group), 0);
+	CHECK(handle != NULL); /* else NCCL reports nothing of the group */
+	e.parent = handle;
+	four->stop(handle);
 	CHECK_INT(four->start(context, &handle, &e), 0);
 	four->stop(handle);
 	four->finalize(context);
