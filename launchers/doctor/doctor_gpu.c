@@ -175,7 +175,10 @@ static void judge_nccl(const struct pp_gpu_seen *seen)
 /* 0: the row of a probe that did not end well was printed. */
 static int ended(const char *thing, enum pp_gpu_end end, const struct pp_gpu_seen *seen)
 {
-	const char *repair = "nvidia-smi; if it works, report this with the version of the library";
+	static const char gpu[] = "nvidia-smi, and read its error",
+	                  cupti[] = "podprof run --cupti FILE, with a libcupti.so of another release, or --cupti off",
+	                  nccl[] = "use another release of NCCL, or unset LD_LIBRARY_PATH";
+	const char *repair = *thing == 'G' ? gpu : *thing == 'C' ? cupti : nccl;
 
 	if (end == PP_GPU_CRASHED)
 		pp_doctor_row(thing, PP_DOCTOR_LIMITED, repair, "%s crashed with signal %d: a job that uses it may crash too",

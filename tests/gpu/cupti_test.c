@@ -290,6 +290,8 @@ TEST(faults)
 	CHECK(seen.unknown >= 1 && all() >= 20);
 	CHECK_INT(job("gpu_host", "8 1 1 pause", "REPLAY_FAULT=unknown"), 0);
 	CHECK(seen.unknown >= 40 && all() >= 40 && !seen.untimed);
+	CHECK_INT(job("gpu_host", "8 1 1 pause", "REPLAY_VERSION=140000"), 0); /* longer records than podprof knows */
+	CHECK(all() >= 40 && !seen.unknown);
 	CHECK_INT(job("gpu_host", "8 1 1 pause", "REPLAY_FAULT=zero"), 0);
 	CHECK(seen.untimed >= 80 && !all());
 	CHECK_INT(job("gpu_host", "8 1 1 pause", "REPLAY_FAULT=inverted"), 0);

@@ -149,7 +149,7 @@ def crashes(place, full):
     expect(found, "NCCL", "limited", "ncclGetVersion crashed with signal 11")
     found = rows(place, {"REPLAY_CRASH": "cuptiGetVersion=1"})
     expect(found, "GPU", "ok", "2 devices")
-    expect(found, "CUPTI", "limited", "cuptiGetVersion crashed with signal 11")
+    expect(found, "CUPTI", "limited", "cuptiGetVersion crashed with signal 11", "or --cupti off")
     found = rows(place, {"REPLAY_SLOW": "cuptiActivityEnable=100000"})
     expect(found, "CUPTI", "limited", "cuptiActivityEnable did not return within 30 s")
 

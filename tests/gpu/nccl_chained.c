@@ -1,5 +1,5 @@
-/* A profiler plug-in of NCCL that a user has already, version 6: it counts its events and checks that handles, parents and contexts
- * are its own. At the end of each communicator it prints what it saw. CHAINED_FAIL=1: its init fails. For gpu_nccl_real. */
+/* A profiler plug-in of NCCL that a user has already, versions 5 and 6: it counts its events and checks that handles, parents and
+ * contexts are its own. At the end of each communicator it prints what it saw. CHAINED_FAIL=1: its init fails. For gpu_nccl_real. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +88,10 @@ static int finalize(void *context)
 	return 0;
 }
 
-extern const struct pp_nccl_plugin ncclProfiler_v6;
-__attribute__((visibility("default"))) const struct pp_nccl_plugin ncclProfiler_v6 = {
-        .name = "chained", .init = (void *)init, .start = start, .stop = stop, .state = state, .finalize = finalize};
+#define PLUGIN(version)                                                                                                            \
+	extern const struct pp_nccl_plugin ncclProfiler_v##version;                                                                \
+	__attribute__((visibility("default"))) const struct pp_nccl_plugin ncclProfiler_v##version = {                             \
+	        .name = "chained", .init = (void *)init, .start = start, .stop = stop, .state = state, .finalize = finalize}
+
+PLUGIN(5);
+PLUGIN(6);

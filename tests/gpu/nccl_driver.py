@@ -41,6 +41,9 @@ class Nccl:
             sys.exit("ncclGroupStart fails")
 
     def call(self, function, *arguments):
+        """Older versions have fewer of them."""
+        if function not in self.layout["function"]:
+            return
         kind = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p if isinstance(a, int) and a > 0xFFFF else ctypes.c_long for a in arguments])
         if kind(self.base + self.layout["function"][function])(*arguments):
             sys.exit(f"{function} fails")
@@ -60,9 +63,13 @@ class Nccl:
 
     def set(self, at, struct, **values):
         for member, value in values.items():
-            self.place(at, struct, member.replace("__", ".")).value = value
+            name = member.replace("__", ".")
+            if f"{struct}.{name}" in self.layout["member"]:
+                self.place(at, struct, name).value = value
 
     def state(self, member):
+        if "ncclProfilerApiState" not in self.layout["tls"]:  # before version 5: the mask of now, and no handles
+            return ctypes.c_uint64(self.mask() if member == "eActivationMask" else 0)
         return self.place(self.tls + self.layout["tls"]["ncclProfilerApiState"], "ncclProfilerApiState_t", member)
 
     def depth(self, value):
@@ -115,7 +122,7 @@ class Nccl:
         event = self.place(last["coll"], "ncclTaskColl", "eventHandle").value if "coll" in last else 0  # the profiler's thread gets it now
         self.call("ncclProfilerStopTaskEvents", plan)
         self.call("ncclProfilerStopGroupEvent", plan)
-        self.set(self.tls + self.layout["tls"]["ncclProfilerApiState"], "ncclProfilerApiState_t", profilerGroupDepth=0)
+        self.state("profilerGroupDepth").value = 0
         self.call("ncclProfilerStopGroupApiEvent")
         self.depth(0)
         return event

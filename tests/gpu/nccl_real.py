@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """podprof's NCCL plug-in and NVIDIA's libnccl, which has its debug information: our declarations against it, and its own code loads the
-plug-in and calls it. No device runs. Run by ctest gpu_nccl_real."""
+plug-in and calls it. No device runs. Run by ctest gpu_nccl_real; PODPROF_NVIDIA_WHEELS names the directory nvidia of the wheels, also of an
+older NCCL, which has fewer versions."""
 import json
 import os
 import re
@@ -81,18 +82,33 @@ def number(text):
     return int(re.search(r'0x[0-9a-f]+', text).group(0), 16)
 got = {'member': {}, 'size': {}, 'function': {}, 'tls': {}, 'variable': {}, 'value': {}}
 for name, members in want['members'].items():
-    t = gdb.lookup_type(name)
+    try:
+        t = gdb.lookup_type(name)
+    except gdb.error:  # of another version
+        continue
     got['size'][name] = t.sizeof
     for m in members:
-        got['member'][name + '.' + m] = field(t, m)
+        try:
+            got['member'][name + '.' + m] = field(t, m)
+        except KeyError:
+            continue
 for f in want['functions']:
-    got['function'][f] = number(str(gdb.parse_and_eval('(void *)&' + f)))
+    try:
+        got['function'][f] = number(str(gdb.parse_and_eval('(void *)&' + f)))
+    except gdb.error:
+        continue
 for v in want['tls']:
-    got['tls'][v] = number(gdb.execute('info address ' + v, to_string=True))
+    try:
+        got['tls'][v] = number(gdb.execute('info address ' + v, to_string=True))
+    except gdb.error:
+        continue
 for v in want['variables']:
     got['variable'][v] = number(str(gdb.parse_and_eval('(void *)&' + v)))
 for v in want['values']:
-    got['value'][v] = int(gdb.parse_and_eval('(int)' + v))
+    try:
+        got['value'][v] = int(gdb.parse_and_eval('(int)' + v))
+    except gdb.error:
+        continue
 print('LAYOUT ' + json.dumps(got))
 """
 
@@ -125,19 +141,29 @@ def layout_of(place):
     return path, layout
 
 
+def newest(layout):
+    """The newest version of the interface that the library has."""
+    return max(v for v in range(8) if f"ncclProfilerEventDescr_v{v}_t" in layout["size"] or not v)
+
+
 def declarations(place, full):
     """core/source/nccl/nccl_abi.h says what the library's debug information says."""
     layout = layout_of(place)[1]
     lines = ['#include "core/source/nccl/nccl_abi.h"']
     for theirs, (ours, members) in {**OURS, **STATES, **PLUGINS}.items():
+        if theirs not in layout["size"]:
+            continue
         one = ("union " if ours == "pp_nccl_state" else "struct ") + ours
         for word in members.split():
             mine, its = (word + "=" + word).split("=")[:2]
             offset, size = layout["member"][f"{theirs}.{its}"]
             lines.append(f'_Static_assert(offsetof({one}, {mine}) == {offset}, "place of {mine} in {theirs}");')
             lines.append(f'_Static_assert(sizeof((({one} *)0)->{mine}) == {size}, "size of {mine} in {theirs}");')
-    lines += [f'_Static_assert({ours} == {layout["value"]["ncclProfile" + its]}, "{ours}");' for ours, its in EVENTS.items()]
-    lines.append(f'_Static_assert(PP_NCCL_KERNEL_CHANNEL_STOP == {layout["value"]["ncclProfilerKernelChStop"]}, "state");')
+    check(newest(layout) >= 3, layout["size"])
+    lines += [f'_Static_assert({ours} == {layout["value"]["ncclProfile" + its]}, "{ours}");' for ours, its in EVENTS.items()
+              if "ncclProfile" + its in layout["value"]]
+    if "ncclProfilerKernelChStop" in layout["value"]:
+        lines.append(f'_Static_assert(PP_NCCL_KERNEL_CHANNEL_STOP == {layout["value"]["ncclProfilerKernelChStop"]}, "state");')
     with tempfile.NamedTemporaryFile("w", suffix=".c") as f:
         f.write("\n".join(lines) + "\n")
         f.flush()
@@ -181,14 +207,15 @@ def calls(place, logs):
 def plugin(place, full):
     """The library's own code chooses the newest version, and calls it in windows only."""
     logs, masks, got = driven(place, "plain", env={"NCCL_DEBUG": "INFO"})
-    check(got.out.count("Loaded podprof (v7)") == 2, got.out[:2000])  # again after it was unloaded
+    version = newest(layout_of(place)[1])
+    check(got.out.count(f"Loaded podprof (v{version})" if version > 4 else "loaded podprof") == 2, got.out[:2000])  # again after it was unloaded
     # before the first communicator, in 12 steps (recorded: one more on each side of the window), at the end
     check(not any(masks[:4] + masks[9:]) and all(masks[4:9]), f"{masks}")
     check(calls(place, logs) == {"ncclAllReduce": 6, "ncclBroadcast": 3, "ncclSend": 3, "ncclRecv": 3}, calls(place, logs))
     rows = table(place, logs, "collective")
     check([r["bytes"] for r in rows[:3]] == [4000, 4000, 1000] and len({(r["operation"], r["sequence"]) for r in rows}) == len(rows) == 15, rows)
     comms = table(place, logs, "communicator")
-    check(len(comms) == 1 and comms[0]["name"] == "gradients" and comms[0]["size"] == 2, comms)
+    check(len(comms) == 1 and (newest(layout_of(place)[1]) < 4 or comms[0]["name"] == "gradients" and comms[0]["size"] == 2), comms)
     check("none lost" in summary(logs), summary(logs))
 
 
@@ -205,6 +232,8 @@ def two_ranks(place, full):
 
 def chained(place, full):
     """A plug-in that the user has set sees all that it sees without podprof, in windows and outside; one that fails is left out."""
+    if newest(layout_of(place)[1]) < 5:
+        raise Skipped("the test's plug-in has the versions 5 and 6")
     env = {"NCCL_PROFILER_PLUGIN": place.program("nccl_chained.so")}
 
     def said(got):
@@ -224,7 +253,7 @@ def pinned(place, full):
     """NCCL closes its plug-in with the last communicator. podprof stays, also where NCCL alone has loaded it."""
     library = os.path.join(place.bin, "../lib/libpodprof.so")
     got = driven(place, "plain", env={"NCCL_PROFILER_PLUGIN": library, "NCCL_DEBUG": "INFO"}, bare=True)[2]
-    check("Loaded podprof (v7)" in got.out and '"is_loaded": true' in got.out, got.out)
+    check("oaded podprof" in got.out and '"is_loaded": true' in got.out, got.out)
 
 
 def faults(place, full):
@@ -241,6 +270,8 @@ def faults(place, full):
 
 def channels(place, full):
     """Times of the device by --nccl-times: operations whose channels do not all end count as lost, and their calls are there."""
+    if "ncclProfilerWorkOp" not in layout_of(place)[1]["size"]:
+        raise Skipped("this NCCL times channels in another way")
     logs, masks, _ = driven(place, "channels", "--nccl-times", "yes")
     check(all(mask & 0x40 for mask in masks[4:9]) and not any(masks[9:]), f"{masks}")
     check(calls(place, logs)["ncclAllReduce"] == 3 * 3 + 8000, calls(place, logs))

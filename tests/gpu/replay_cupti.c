@@ -1,6 +1,6 @@
 /* A stand-in of libcupti: the rows that gpu_host runs become records with the layouts of NVIDIA's CUPTI, in the caller's buffers.
  * No device runs; podprof knows it by the symbol podprof_replay_of_cupti and says so. By environment:
- *   REPLAY_VERSION  28 (12.9), 130001 (default), 130500: sizes of records
+ *   REPLAY_VERSION  28 (12.9), 130001 (default), 130500, 140000: sizes of records
  *   REPLAY_FAIL     FUNCTION=RESULT;...   these functions fail
  *   REPLAY_SLOW     FUNCTION=MS;...       these take long
  *   REPLAY_CRASH    FUNCTION=1;...       these crash
@@ -22,7 +22,7 @@
 #include "core/source/cupti/cupti_abi.h"
 #include "tests/gpu/replay.h"
 
-enum { OK = 0, INVALID = 1, LIMIT = 12, LONGEST = 256, CALLS = 1024 };
+enum { OK = 0, INVALID = 1, LIMIT = 12, LONGEST = 512, CALLS = 1024 };
 
 #define EXPORTED __attribute__((visibility("default")))
 #define API(name, ...)                                                                                                             \

@@ -117,7 +117,7 @@ int replay_enters(const char *function)
 }
 
 /* unit.gpu.cupti_real holds it to NVIDIA's cuptiActivityGetNextRecord(). */
-size_t replay_size(uint32_t kind, uint32_t version)
+static size_t known_size(uint32_t kind, uint32_t version)
 {
 	int new = version >= 130500, old = version < 130000;
 
@@ -147,4 +147,12 @@ size_t replay_size(uint32_t kind, uint32_t version)
 	default:
 		return 0;
 	}
+}
+
+/* Versions of later majors append to each record, as all have done. */
+size_t replay_size(uint32_t kind, uint32_t version)
+{
+	size_t known = known_size(kind, version);
+
+	return known && version >= 140000 ? known + 64 : known;
 }
