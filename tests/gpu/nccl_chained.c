@@ -1,5 +1,6 @@
-/* A profiler plug-in of NCCL that a user has already, versions 5 and 6: it counts its events and checks that handles, parents and
- * contexts are its own. At the end of each communicator it prints what it saw. CHAINED_FAIL=1: its init fails. For gpu_nccl_real. */
+/* A profiler plug-in of NCCL that a user has already, versions 5 and 6: it counts its events and checks that handles,
+ * parents and contexts are its own. At the end of each communicator it prints what it saw. CHAINED_FAIL=1: its init fails.
+ * For gpu_nccl_real. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

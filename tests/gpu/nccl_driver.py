@@ -87,8 +87,8 @@ class Nccl:
         self.call("ncclProfilerPluginInit", at)
         return at
 
-    def group(self, comm, calls, depth=1):
-        """ncclGroupStart to ncclGroupEnd; calls: kind, function, datatype, root or peer."""
+    def group(self, comm, calls, depth=1, is_captured=0):
+        """ncclGroupStart to ncclGroupEnd; calls: kind, function, datatype, root or peer. Of captured ones the plan is returned, to run later."""
         self.depth(depth)
         plan = self.new("ncclKernelPlan")
         self.set(plan, "ncclKernelPlan", comm=comm)
@@ -97,10 +97,10 @@ class Nccl:
             info = self.new("ncclInfo")
             self.set(info, "ncclInfo", coll=function, count=COUNT, datatype=datatype, root=root & 0xFFFFFFFF, comm=comm)
             if not number:
-                self.call("ncclProfilerStartGroupApiEvent", info, 0)
+                self.call("ncclProfilerStartGroupApiEvent", info, is_captured)
                 self.call("ncclProfilerRecordGroupApiEventState", 23)
             api, task = ("Coll", "ncclTaskColl") if kind == "coll" else ("P2p", "ncclTaskP2p")
-            self.call(f"ncclProfilerStart{api}ApiEvent", info, 0)
+            self.call(f"ncclProfilerStart{api}ApiEvent", info, is_captured)
             handle = self.state(f"{kind}ApiEventHandle").value
             self.call(f"ncclProfilerStop{api}ApiEvent")
             at = self.new(task)
@@ -117,15 +117,22 @@ class Nccl:
         self.call("ncclProfilerRecordGroupApiEventState", 24)
         self.call("ncclProfilerStartKernelLaunchEvent", plan, 0)
         self.call("ncclProfilerStopKernelLaunchEvent", plan)
-        self.call("ncclProfilerStartGroupEvent", plan)
-        self.call("ncclProfilerStartTaskEvents", plan)
-        event = self.place(last["coll"], "ncclTaskColl", "eventHandle").value if "coll" in last else 0  # the profiler's thread gets it now
-        self.call("ncclProfilerStopTaskEvents", plan)
-        self.call("ncclProfilerStopGroupEvent", plan)
+        event = 0
+        if not is_captured:
+            self.call("ncclProfilerStartGroupEvent", plan)
+            self.call("ncclProfilerStartTaskEvents", plan)
+            event = self.place(last["coll"], "ncclTaskColl", "eventHandle").value if "coll" in last else 0  # the profiler's thread gets it now
+            self.call("ncclProfilerStopTaskEvents", plan)
+            self.call("ncclProfilerStopGroupEvent", plan)
         self.state("profilerGroupDepth").value = 0
         self.call("ncclProfilerStopGroupApiEvent")
         self.depth(0)
-        return event
+        return plan if is_captured else event
+
+    def run(self, plan):
+        """What the host's node in a CUDA graph calls each time that the graph runs."""
+        for function in ("StartGroupEvent", "StartTaskEvents", "StopTaskEvents", "StopGroupEvent"):
+            self.call(f"ncclProfiler{function}", plan)
 
     def begin_only(self, comm, function, datatype):
         """A call in a group that fails: nothing of it is stopped."""
@@ -235,6 +242,19 @@ class Driver:
                 event = self.nccl.group(comm, [("coll", self.of["ncclFuncAllReduce"], self.of["ncclFloat32"], 0)])
                 self.nccl.channels(comm, event, stamps)
                 del self.nccl.kept[2:]  # all but the communicator and its name
+        self.steps(12, work)
+        self.nccl.call("ncclProfilerPluginFinalize", comm)
+
+    def graph(self):
+        """A CUDA graph is captured in the first recorded step, and runs in it and in all that follow, also when no window is open."""
+        comm = self.nccl.comm(self.rank, "graph")
+        plans = []
+
+        def work(step):
+            if step == 3:
+                plans.append(self.nccl.group(comm, [("coll", self.of["ncclFuncAllReduce"], self.of["ncclFloat32"], 0)], is_captured=1))
+            for plan in plans * 2:
+                self.nccl.run(plan)
         self.steps(12, work)
         self.nccl.call("ncclProfilerPluginFinalize", comm)
 

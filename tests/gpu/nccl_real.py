@@ -191,6 +191,9 @@ def driven(place, case, *options, ranks=1, env=None, bare=False):
     if ranks > 1:
         command = place.mpirun(ranks, command)
     env = {"PYTHONPATH": os.path.join(HERE, "../../launchers/python"), **(env or {})}
+    with open(os.path.join(place.bin, "../lib/libpodprof.so"), "rb") as f:
+        if bare and b"libasan.so" in f.read():
+            raise Skipped("a library with AddressSanitizer cannot be loaded by NCCL alone")
     got = run(command if bare else place.under(logs, command, "--steps", "4:7", *options), env)
     if got.code == 77:
         raise Skipped("the library's thread-local variables are not found")
@@ -279,6 +282,15 @@ def channels(place, full):
     check("8 005 lost" in lost and "gave them no begin or no end" in lost, lost)
 
 
+def graph(place, full):
+    """Each run of a CUDA graph is an operation without a call, and has no number; its capture is none."""
+    if newest(layout_of(place)[1]) < 5:
+        raise Skipped("this NCCL says nothing of captures")
+    logs = driven(place, "graph")[0]
+    check(calls(place, logs) == {"ncclAllReduce": 3 * 2} and not table(place, logs, "collective"), calls(place, logs))
+    check("11 collectives of NCCL have no number" in summary(logs) and "none lost" in summary(logs), summary(logs))  # 5 steps, and the capture
+
+
 def nvtx(place, full):
     """NCCL's own NVTX ranges, which older releases have instead of a plug-in."""
     logs = driven(place, "nvtx", env={"NCCL_PROFILER_PLUGIN": "none"})[0]
@@ -288,7 +300,7 @@ def nvtx(place, full):
 
 
 CASES = {"declarations": declarations, "plugin": plugin, "two_ranks": two_ranks, "chained": chained, "pinned": pinned, "faults": faults,
-         "channels": channels, "nvtx": nvtx}
+         "channels": channels, "graph": graph, "nvtx": nvtx}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))
