@@ -108,7 +108,7 @@ class Nccl:
                      eActivationMask=self.state("eActivationMask").value, groupApiEventHandle=self.state("groupApiEventHandle").value,
                      **{f"{kind}ApiEventHandle": handle or 0})
             if kind == "coll":  # RING, SIMPLE
-                self.set(at, task, nWarps=8, algorithm=self.layout["value"]["NCCL_ALGO_RING"], protocol=self.layout["value"]["NCCL_PROTO_SIMPLE"])
+                self.set(at, task, nMaxChannels=2, nWarps=8, algorithm=self.layout["value"]["NCCL_ALGO_RING"], protocol=self.layout["value"]["NCCL_PROTO_SIMPLE"])
             if kind in last:
                 self.set(last[kind], task, next=at)
             else:
@@ -147,12 +147,17 @@ class Nccl:
 
     def channels(self, comm, event, stamps):
         """What the profiler's thread calls when the device has begun and ended each channel; a time of 0 is one that is missing."""
+        values = {"eActivationMask": self.state("eActivationMask").value, "taskEventHandle": event,
+                  "profilerContext": self.place(comm, "ncclComm", "profilerContext").value}
         for number, (begin, end) in enumerate(stamps):
-            op = self.new("ncclProfilerWorkOp")
-            self.set(op, "ncclProfilerWorkOp", channelId=number, eActivationMask=self.state("eActivationMask").value, taskEventHandle=event,
-                     profilerContext=self.place(comm, "ncclComm", "profilerContext").value)
-            self.call("ncclProfilerStartKernelChEvent", op, begin)
-            self.call("ncclProfilerStopKernelChEvent", op, end)
+            if "ncclProfilerWorkOp" in self.layout["size"]:
+                op = (self.new("ncclProfilerWorkOp"),)
+                self.set(op[0], "ncclProfilerWorkOp", channelId=number, **values)
+            else:  # before NCCL 2.31 the thread that makes progress of proxies does it
+                op = (self.new("ncclProxyArgs"), 0)
+                self.set(op[0] + self.layout["member"]["ncclProxyArgs.subs"][0], "ncclProxySubArgs", channelId=number, **values)
+            self.call("ncclProfilerStartKernelChEvent", *op, begin)
+            self.call("ncclProfilerStopKernelChEvent", *op, end)
 
     def unload(self):
         libc = ctypes.CDLL(None)

@@ -25,9 +25,11 @@ MEMBERS = {
     "ncclComm": "commHash nNodes nRanks rank config.commName profilerContext",
     "ncclInfo": "coll count datatype root comm",
     "ncclKernelPlan": "comm collTaskQueue.head p2pTaskQueue.head",
-    "ncclTaskColl": "next func count root datatype nWarps algorithm protocol eActivationMask groupApiEventHandle collApiEventHandle nChannels "
+    "ncclTaskColl": "next func count root datatype nMaxChannels nWarps algorithm protocol eActivationMask groupApiEventHandle collApiEventHandle nChannels "
                     "eventHandle",
     "ncclProfilerWorkOp": "channelId eActivationMask taskEventHandle profilerContext",
+    "ncclProxyArgs": "subs",
+    "ncclProxySubArgs": "channelId eActivationMask taskEventHandle profilerContext",
     "ncclTaskP2p": "next func count root datatype eActivationMask groupApiEventHandle p2pApiEventHandle nChannels",
     "ncclProfilerApiState_t": "profilerGroupDepth eActivationMask groupApiEventHandle p2pApiEventHandle collApiEventHandle",
 }
@@ -273,13 +275,14 @@ def faults(place, full):
 
 def channels(place, full):
     """Times of the device by --nccl-times: operations whose channels do not all end count as lost, and their calls are there."""
-    if "ncclProfilerWorkOp" not in layout_of(place)[1]["size"]:
-        raise Skipped("this NCCL times channels in another way")
     logs, masks, _ = driven(place, "channels", "--nccl-times", "yes")
     check(all(mask & 0x40 for mask in masks[4:9]) and not any(masks[9:]), f"{masks}")
     check(calls(place, logs)["ncclAllReduce"] == 3 * 3 + 8000, calls(place, logs))
     lost = re.search(r"Records: .*", summary(logs)).group(0).replace("\xa0", "").replace("\u202f", "")
-    check("8 005 lost" in lost and "gave them no begin or no end" in lost, lost)
+    if newest(layout_of(place)[1]) < 4:  # which says how many channels there may be, so one is enough
+        check("none lost" in lost, lost)
+    else:
+        check("8 005 lost" in lost and "gave them no begin or no end" in lost, lost)
 
 
 def graph(place, full):

@@ -72,10 +72,12 @@ static uint64_t take_number(void)
 	return n;
 }
 
-/* Do channels of this operation have no end yet? */
+/* Do channels of this operation have no end yet? Version 3 says only how many there may be. */
 static int is_untimed(const struct slot *s)
 {
-	return atomic_load_explicit(&s->reported, memory_order_relaxed) < s->channels;
+	uint32_t reported = atomic_load_explicit(&s->reported, memory_order_relaxed);
+
+	return reported < s->channels && (!reported || s->comm->version > 3);
 }
 
 static struct slot *take(const struct pp_nccl_seen *e, struct pp_nccl_comm *c, uint64_t *ret_handle)
