@@ -1,4 +1,4 @@
-/* A profiler plug-in of NCCL that a user has already, versions 5 and 6: it counts its events and checks that handles,
+/* A profiler plug-in of NCCL that a user has already, versions 4 to 6: it counts its events and checks that handles,
  * parents and contexts are its own. At the end of each communicator it prints what it saw. CHAINED_FAIL=1: its init fails.
  * For gpu_nccl_real. */
 #include <stdio.h>
@@ -45,21 +45,36 @@ static int init(void **context, uint64_t comm, int *mask, const char *name, int 
 	return 0;
 }
 
-static int start(void *context, void **handle, void *event)
+static int init_v4(void **context, int *mask, const char *name, uint64_t comm, int nodes, int ranks, int rank, pp_nccl_log log)
 {
-	const struct context *c = context;
-	const struct pp_nccl_event *e = event;
+	return init(context, comm, mask, name, nodes, ranks, rank, log);
+}
+
+static int begin(const struct context *c, void **handle, uint64_t bits, const void *parent, const void *group)
+{
 	int type = 0;
 
-	while (type < TYPES - 1 && !(e->type >> type & 1))
+	while (type < TYPES - 1 && !(bits >> type & 1))
 		type++;
 	starts[type]++;
-	wrong += !c || c->mark != MARK || (e->parent && !is_own(e->parent));
-	if (e->type == PP_NCCL_COLL)
-		wrong += e->coll.group && !is_own(e->coll.group);
+	wrong += !c || c->mark != MARK || (parent && !is_own(parent)) || (group && !is_own(group));
 	*handle = &events[used++ % EVENTS];
 	*(struct event *)*handle = (struct event){.mark = MARK};
 	return 0;
+}
+
+static int start(void *context, void **handle, void *event)
+{
+	const struct pp_nccl_event *e = event;
+
+	return begin(context, handle, e->type, e->parent, e->type == PP_NCCL_COLL ? e->coll.group : NULL);
+}
+
+static int start_v4(void *context, void **handle, void *event)
+{
+	const struct pp_nccl_event_v4 *e = event;
+
+	return begin(context, handle, e->type, e->parent, NULL);
 }
 
 static int stop(void *handle)
@@ -89,10 +104,15 @@ static int finalize(void *context)
 	return 0;
 }
 
-#define PLUGIN(version)                                                                                                            \
+#define PLUGIN(version, of_init, of_start)                                                                                         \
 	extern const struct pp_nccl_plugin ncclProfiler_v##version;                                                                \
-	__attribute__((visibility("default"))) const struct pp_nccl_plugin ncclProfiler_v##version = {                             \
-	        .name = "chained", .init = (void *)init, .start = start, .stop = stop, .state = state, .finalize = finalize}
+	__attribute__((visibility("default"))) const struct pp_nccl_plugin ncclProfiler_v##version = {.name = "chained",           \
+	                                                                                              .init = (void *)(of_init),   \
+	                                                                                              .start = of_start,           \
+	                                                                                              .stop = stop,                \
+	                                                                                              .state = state,              \
+	                                                                                              .finalize = finalize}
 
-PLUGIN(5);
-PLUGIN(6);
+PLUGIN(4, init_v4, start_v4);
+PLUGIN(5, init, start);
+PLUGIN(6, init, start);
