@@ -96,15 +96,16 @@ def check_kernels(want, got):
 
 def allocators(pod):
     """{name in xprof: (calls, peak, since start, ps of the peak)}, and what was allocated at the peak in its step, where that is one of the
-    window: {name: {(op, bytes): occurrences}}."""
+    window: {name: {(op, bytes): occurrences}}. A peak since the start that is unknown (-1) is that of the window in xprof, which knows no other."""
     import h5py
 
     rows, alive = {}, {}
     with h5py.File(pod) as f:
         a = f["allocator"]
         for i, name in enumerate(text(a["allocator"][:])):
-            rows[f"rank {int(a['worker'][i])} {name}"] = (int(a["allocations"][i] + a["deallocations"][i]), int(a["peak_bytes"][i]),
-                                                         int(a["peak_since_start_bytes"][i]), int(a["peak_time_ns"][i]) * 1000)
+            peak, since_start = int(a["peak_bytes"][i]), int(a["peak_since_start_bytes"][i])
+            rows[f"rank {int(a['worker'][i])} {name}"] = (int(a["allocations"][i] + a["deallocations"][i]), peak,
+                                                         peak if since_start < 0 else since_start, int(a["peak_time_ns"][i]) * 1000)
             if a["peak_step"][i] >= 0:
                 alive[f"rank {int(a['worker'][i])} {name}"] = collections.Counter()
         p = f["memory_peak"]
