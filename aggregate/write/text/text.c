@@ -166,7 +166,7 @@ static void write_input(const struct pp_dataset *d, const struct pp_sums *t, FIL
 	fputc('\n', to);
 }
 
-/* Two lines, where a device recorded something: its precision, and the kernels with most time. */
+/* Where a device recorded something: its precision, and the kernels with most time, one in a line. */
 static void write_kernels(const struct pp_dataset *d, FILE *to)
 {
 	const char *between = "";
@@ -185,16 +185,16 @@ static void write_kernels(const struct pp_dataset *d, FILE *to)
 		between = ", ";
 	}
 	fputs(*between ? "\n" : "", to);
-	fprintf(to, "  Kernels:    %zu by name, operator and shape. Most time:", d->kernel_stats);
+	fprintf(to, "  Kernels:    %zu by name, operator and shape; %% of the time of all kernels:\n", d->kernel_stats);
 	for (size_t i = 0; i < d->kernel_stats && i < MOST_KERNELS; i++) {
 		const char *op = pp_intern_text(d->names, d->kernel_stat[i].op, NULL);
 
-		fprintf(to, "%s %.1f %% \"", i ? "," : "", d->kernel_stat[i].percent);
+		fprintf(to, "              %5.1f %%  ", d->kernel_stat[i].percent);
 		pp_text_name(pp_intern_text(d->names, d->kernel_stat[i].name, NULL), PP_TEXT_NAME, to);
-		fputs(*op ? "\" of " : "\"", to);
+		fputs(*op ? ", operator " : "", to);
 		pp_text_name(op, PP_TEXT_NAME, to);
+		fputc('\n', to);
 	}
-	fputc('\n', to);
 }
 
 /* One line, where steps wait for input: the stage of input that takes most time. */
