@@ -18,8 +18,9 @@ int pp_report_is_fresh(const char *pod_path, const char *html_path);
 int pp_report_is_quick(const char *pod_path);
 /* LOGDIR of LOGDIR/podprof/SESSION/pod.h5, absolute; NULL where the file lies elsewhere. Owned by the caller. */
 char *pp_report_logdir(const char *pod_path);
-/* Prints one table of the dataset as CSV or JSON. *ret_missing: a sentence, without its subject (the file), about the table or
- * columns that it lacks; "" where it has all. -EINVAL: no table has that name; the error lists the names. */
+/* Prints one table of the dataset, or all tables of a group of pod.h5 as pp_report_tool() does, as CSV or JSON. *ret_missing: a
+ * sentence, without its subject (the file), about the table or columns that it lacks; "" where it has all. -EINVAL: no table and no
+ * group has that name; the error lists the names of tables. */
 int pp_report_table(const char *pod_path, const char *table, int is_json, FILE *to, char *ret_missing, size_t size,
                     struct pp_err *err);
 /* The same for the tables of a tool (tool_tables.def). CSV of several tables: each with a line "# NAME" before it, and an empty

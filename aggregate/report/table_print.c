@@ -14,7 +14,8 @@
 enum { TABLES_MOST = 16 };
 
 struct work {
-	const char *pod_path, *tool; /* tool: NULL for one table */
+	const char *pod_path, *set; /* set: name of the tool, or of the group of pod.h5; NULL for one table */
+	int is_group;
 	const struct pp_table_desc *desc[TABLES_MOST];
 	size_t descs;
 	int is_json, fd, missing_fd;
@@ -42,6 +43,7 @@ static const struct pp_table_desc *find(const char *name)
 	return NULL;
 }
 
+/* By the table's name, else all tables of the group of pod.h5 with that name. */
 static int find_table(struct work *w, const char *name, struct pp_err *err)
 {
 	char known[900] = "";
@@ -49,6 +51,12 @@ static int find_table(struct work *w, const char *name, struct pp_err *err)
 
 	w->desc[0] = find(name);
 	w->descs = w->desc[0] != NULL;
+	for (int id = 0; id <= PP_TABLES && !w->desc[0]; id++)
+		w->is_group |= pp_table_is_in(desc_of(id), name);
+	for (int id = 0; id <= PP_TABLES && w->is_group && w->descs < TABLES_MOST; id++)
+		if (pp_table_is_in(desc_of(id), name))
+			w->desc[w->descs++] = desc_of(id);
+	w->set = w->descs > 1 ? name : NULL;
 	for (int id = 0; id <= PP_TABLES && at < sizeof(known); id++)
 		at += (size_t)snprintf(known + at, sizeof(known) - at, "%s%s", at ? ", " : "", desc_of(id)->name);
 	return w->descs ? 0 : pp_err_set(err, -EINVAL, "unknown table: '%s'. Choose one of: %s", name, known);
@@ -59,7 +67,7 @@ static int find_tool(struct work *w, const char *name, struct pp_err *err)
 	char known[256] = "";
 	size_t at = 0;
 
-	w->tool = name;
+	w->set = name;
 	for (size_t i = 0; i < sizeof(tool_table) / sizeof(tool_table[0]); i++) {
 		if ((!i || strcmp(tool_table[i - 1].tool, tool_table[i].tool)) && at < sizeof(known))
 			at += (size_t)snprintf(known + at, sizeof(known) - at, "%s%s", at ? ", " : "", tool_table[i].tool);
@@ -99,7 +107,7 @@ static void print_missing(const struct pp_table_desc *desc, uint64_t missing, FI
 
 static void print(const struct work *w, size_t i, const struct pp_table *t, const struct pp_intern *names, FILE *to)
 {
-	if (w->tool && w->is_json)
+	if (w->set && w->is_json)
 		fputs(i ? "," : "", to);
 	else if (w->descs > 1)
 		fprintf(to, "%s# %s\n", i ? "\n" : "", t->desc->name);
@@ -118,8 +126,8 @@ static int read_and_print(const struct work *w, struct pp_intern *names, FILE *t
 
 	if (rc)
 		return rc;
-	if (w->tool && w->is_json)
-		fprintf(to, "{\"tool\":\"%s\",\"tables\":[", w->tool);
+	if (w->set && w->is_json)
+		fprintf(to, "{\"%s\":\"%s\",\"tables\":[", w->is_group ? "group" : "tool", w->set);
 	for (size_t i = 0; i < w->descs && !rc; i++) {
 		rc = pp_pod_file_table(pod, w->desc[i], names, &table, &missing, err);
 		if (rc)
@@ -128,7 +136,7 @@ static int read_and_print(const struct work *w, struct pp_intern *names, FILE *t
 		print(w, i, &table, names, to);
 		pp_table_release(&table);
 	}
-	if (w->tool && w->is_json)
+	if (w->set && w->is_json)
 		fputs("]}\n", to);
 	pp_pod_file_close(pod);
 	return rc;

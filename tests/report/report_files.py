@@ -277,6 +277,11 @@ def tables(place, full):
     got = report(place, directory, "--table", "slowest", "--format", "json")
     found = {c["name"]: c["data"] for c in json.loads(got.out)["columns"]}
     check(got.code == 0 and not got.err and found == {"step": [4, 5], "worker": [1, 0], "over_ns": [70, 80]}, got.transcript())
+    got = report(place, directory, "--table", "breakdown", "--format", "json")  # a group of one table, and one of several
+    check(got.code == 0 and json.loads(got.out)["table"] == "cell", got.transcript())
+    got = report(place, directory, "--table", "clock", "--format", "json")
+    found = json.loads(got.out)
+    check(found["group"] == "clock" and "host_clock" in [t["table"] for t in found["tables"]], got.transcript())
     got = report(place, directory, "--table", "nope")
     check(got.code == 1 and not got.out and "unknown table: 'nope'. Choose one of: worker, step, " in got.err, got.transcript())
     got = report(place, directory, "--format", "json")
