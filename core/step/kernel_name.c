@@ -1,6 +1,7 @@
 /* Looks for the words of kernel_rules.def in a name; see kernel_name.h. Called once per name. */
 #include "core/step/kernel_name.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum property { PRECISION, TENSOR_CORE, ACTIVITY };
@@ -77,4 +78,37 @@ enum pp_tensor_core pp_kernel_tensor_core(const char *name, size_t length)
 enum pp_device_activity pp_kernel_activity(const char *name, size_t length)
 {
 	return (enum pp_device_activity)find(ACTIVITY, name, length);
+}
+
+/* Room for the id, and for as many more. */
+static int make_room(struct pp_kernel_cache *c, uint32_t id)
+{
+	uint32_t room = id < UINT32_MAX / 2 - 64 ? 2 * id + 64 : 0;
+	uint8_t *more = room ? realloc(c->known, room) : NULL;
+
+	if (!more)
+		return -1;
+	memset(more + c->room, 0, room - c->room);
+	c->known = more;
+	c->room = room;
+	return 0;
+}
+
+struct pp_kernel_kind pp_kernel_cached(struct pp_kernel_cache *c, uint32_t id, const char *name, size_t length)
+{
+	enum { KNOWN = 0x80, PRECISION_AT = 4, VALUE = 7 };
+	uint8_t code = id < c->room ? c->known[id] : 0;
+
+	if (!code) {
+		code = (uint8_t)(KNOWN | pp_kernel_precision(name, length) << PRECISION_AT | pp_kernel_activity(name, length));
+		if (id < c->room || !make_room(c, id))
+			c->known[id] = code;
+	}
+	return (struct pp_kernel_kind){.activity = code & VALUE, .precision = code >> PRECISION_AT & VALUE};
+}
+
+void pp_kernel_cache_release(struct pp_kernel_cache *c)
+{
+	free(c->known);
+	*c = (struct pp_kernel_cache){.known = NULL};
 }

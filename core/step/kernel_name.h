@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/step/span.h"
 
@@ -15,3 +16,17 @@ enum pp_precision pp_kernel_precision(const char *name, size_t length);
 enum pp_tensor_core pp_kernel_tensor_core(const char *name, size_t length);
 /* KERNEL where no row says more. */
 enum pp_device_activity pp_kernel_activity(const char *name, size_t length);
+
+struct pp_kernel_kind {
+	uint8_t activity, precision; /* enum pp_device_activity, enum pp_precision */
+};
+
+/* Answers by pp_intern id, for readers that see a name with each event. All 0: empty. One thread. */
+struct pp_kernel_cache {
+	uint8_t *known; /* 0: not yet */
+	uint32_t room;
+};
+
+/* Activity and precision of the name with this id; without memory it is looked up each time. */
+struct pp_kernel_kind pp_kernel_cached(struct pp_kernel_cache *cache, uint32_t id, const char *name, size_t length);
+void pp_kernel_cache_release(struct pp_kernel_cache *cache);

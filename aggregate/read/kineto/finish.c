@@ -388,6 +388,7 @@ void pp_kineto_release(struct kineto_store *s)
 	free(s->label);
 	free(s->launch);
 	free(s->launch_place);
+	pp_kernel_cache_release(&s->kernels);
 	free(s->device);
 	free(s->allocation);
 	free(s->collective);

@@ -3,6 +3,7 @@
 
 #include "aggregate/read/kineto/event.h"
 #include "aggregate/read/trace_options.h"
+#include "core/step/kernel_name.h"
 #include "core/step/span.h"
 
 enum kineto_top { TOP_EVENTS = 1, TOP_BASE, TOP_DISTRIBUTED, TOP_DEVICES, TOP_VERSION, TOP_SCHEMA };
@@ -54,6 +55,7 @@ struct kineto_store { /* all that was read */
 	size_t launches, launches_room;
 	uint32_t *launch_place; /* by hash: index + 1; [launch_places], a power of two */
 	size_t launch_places;
+	struct pp_kernel_cache kernels;
 	struct pp_device *device;
 	size_t devices, devices_room;
 	struct pp_allocation *allocation; /* op: track until finish.c has found the operator */

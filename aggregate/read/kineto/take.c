@@ -10,7 +10,6 @@
 #include "core/ring/record.h"
 #include "core/ring/utf8.h"
 #include "core/step/category.h"
-#include "core/step/kernel_name.h"
 
 enum { TRACKS_MOST = 16384, LABELS_MOST = 65536, DEVICES_MOST = 65536 };
 
@@ -140,10 +139,8 @@ static void fill_host(struct kineto_store *s, struct kineto_track *t, struct pp_
 }
 
 /* The file says which are kernels, copies and sets; the name which kernels are a communication library's, and where a copy goes. */
-static uint8_t activity_of(const struct kineto_event *e, const char *name, size_t length)
+static uint8_t activity_of(const struct kineto_event *e, uint8_t by_name)
 {
-	enum pp_device_activity by_name = pp_kernel_activity(name, length);
-
 	if (e->category == KINETO_SET)
 		return PP_DEVICE_SET;
 	if (e->category == KINETO_COPY)
@@ -209,6 +206,7 @@ static int fill_device(struct kineto_store *s, struct pp_span *span, const struc
 {
 	size_t length;
 	const char *name = pp_intern_text(s->names, e->name, &length);
+	const struct pp_kernel_kind kind = pp_kernel_cached(&s->kernels, e->name, name, length);
 
 	span->name = e->name;
 	span->kind = PP_SPAN_DEVICE;
@@ -217,10 +215,10 @@ static int fill_device(struct kineto_store *s, struct pp_span *span, const struc
 	        .bytes = e->fields & KINETO_BYTES && e->bytes > 0 ? (uint64_t)e->bytes : 0,
 	        .step = e->external,
 	        .host_thread = (e->fields & KINETO_EXTERNAL) != 0,
-	        .activity = activity_of(e, name, length),
+	        .activity = activity_of(e, kind.activity),
 	};
 	if (span->device.activity == PP_DEVICE_KERNEL)
-		span->device.precision = (uint8_t)pp_kernel_precision(name, length);
+		span->device.precision = kind.precision;
 	if (e->category == KINETO_KERNEL && e->fields & (KINETO_SHAPE | KINETO_OCCUPANCY)) {
 		span->device.launch = launch_of(s, e);
 		return span->device.launch ? 0 : -ENOMEM;

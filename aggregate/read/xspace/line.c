@@ -10,7 +10,7 @@
 #include "core/ring/record.h"
 #include "core/step/kernel_name.h"
 
-enum { RELEASE_EACH = 4 << 20, LINE_EVENTS = 4, TAG_EVENT = 0x22, DERIVED_LINES = 390, FIRST_SPANS = 256 };
+enum { RELEASE_EACH = 1 << 20, LINE_EVENTS = 4, TAG_EVENT = 0x22, DERIVED_LINES = 390, FIRST_SPANS = 256 };
 
 #define DERIVED_FIRST 0xdeadbeefu
 

@@ -10,7 +10,6 @@
 #include "core/ring/record.h"
 #include "core/source/mpi_call.h"
 #include "core/step/category.h"
-#include "core/step/kernel_name.h"
 
 enum { NO_CALL = UINT16_MAX };
 
@@ -194,7 +193,7 @@ static void take_activity(struct pp_xread *x, struct pp_xplane *p, struct pp_xli
 		return;
 	name = pp_intern_text(x->names, s->name, &length);
 	s->device.activity = o.category == PP_CATEGORY_DEVICE_COLLECTIVE ? PP_DEVICE_COLLECTIVE : PP_DEVICE_KERNEL;
-	s->device.precision = (uint8_t)pp_kernel_precision(name, length);
+	s->device.precision = pp_kernel_cached(&x->kernels, s->name, name, length).precision;
 }
 
 /* A call of an allocator; a thread may have the name of their line. */

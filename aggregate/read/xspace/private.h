@@ -7,6 +7,7 @@
 #include "aggregate/read/xspace/source.h"
 #include "aggregate/read/xspace/wire.h"
 #include "core/ring/intern.h"
+#include "core/step/kernel_name.h"
 
 /* Stats that mean something here; all others are passed over. */
 enum pp_xs_kind {
@@ -185,6 +186,7 @@ struct pp_xread { /* a file that is read */
 	struct pp_xmemory *memory;
 	size_t thread_ranks_room, memories, memories_room;
 	size_t threads_room, devices_room, allocations_room;
+	struct pp_kernel_cache kernels;
 	uint32_t *launch_place; /* hash of rank.launch: index + 1 */
 	size_t launch_places;
 	struct pp_xmark *mark;

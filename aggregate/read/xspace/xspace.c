@@ -398,6 +398,7 @@ static void release(struct pp_xread *x)
 {
 	pp_xsource_close(&x->source);
 	free(x->launch_place);
+	pp_kernel_cache_release(&x->kernels);
 	free(x->mark);
 	free(x->linked);
 	free(x->launches.list);

@@ -13,6 +13,7 @@ void *pp_h5_widen(enum pp_h5_type type, size_t n, const void *data)
 	for (size_t i = 0; wide && i < n; i++)
 		switch (type) {
 		case PP_H5_I8:
+			/* NOLINTNEXTLINE(bugprone-signed-char-misuse,cert-str34-c): a number, not a character */
 			wide[i] = ((const int8_t *)data)[i];
 			break;
 		case PP_H5_I32:
@@ -54,6 +55,7 @@ static void keep_bare_scale(struct pp_h5 *h, struct pp_h5_dim *dim)
 	c.data.real = calloc(dim->size + 1, sizeof(*c.data.real));
 	add(h, &c);
 	dim->scale = 1;
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the memory has it, also where add() failed */
 }
 
 void pp_h5_keep(struct pp_h5 *h, const struct pp_h5_row *row, const size_t *dim, const hsize_t *size, int rank, void *values)

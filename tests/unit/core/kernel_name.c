@@ -207,9 +207,32 @@ TEST(lengths)
 	free(name);
 }
 
+/* The answers by id are those by name; a second look does not read the name again. */
+TEST(looked_up_once)
+{
+	static const char *const name[] = {"ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "Memset (Device)",
+	                                   "sm90_xmma_gemm_f16f16_f16f32_f32_tn_n", ""};
+	struct pp_kernel_cache cache = {.known = NULL};
+
+	for (uint32_t id = 0; id < 4; id++)
+		for (uint32_t far = 0; far < 2; far++) {
+			const uint32_t i = id + 100000 * far;
+			const size_t length = strlen(name[id]);
+			struct pp_kernel_kind kind = pp_kernel_cached(&cache, i, name[id], length);
+
+			CHECK_INT(kind.activity, pp_kernel_activity(name[id], length));
+			CHECK_INT(kind.precision, pp_kernel_precision(name[id], length));
+			kind = pp_kernel_cached(&cache, i, "half", 4);
+			CHECK_INT(kind.activity, pp_kernel_activity(name[id], length));
+			CHECK_INT(kind.precision, pp_kernel_precision(name[id], length));
+		}
+	pp_kernel_cache_release(&cache);
+}
+
 int main(void)
 {
 	precision_and_tensor_cores();
+	looked_up_once();
 	activities();
 	lengths();
 	return test_end();
