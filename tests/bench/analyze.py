@@ -3,7 +3,7 @@
 
 Skipped (77) unless PODPROF_BENCH=1. --xprof, --hta: Pythons that have them; without, their rows are skipped.
 A limit that is missed fails the bench. CPU is user and system time of a fresh process and its children, memory their largest; the best
-of three, since a busy machine only adds.
+of three (of seven for podprof's short ones), since a busy machine only adds.
 """
 import argparse
 import glob
@@ -69,7 +69,7 @@ def xspace(args, where):
         subprocess.run([sys.executable, "-B", os.path.join(MAKE, "make_xspace.py"), session, "--hosts", "1", "--gpus", "1", "--steps", "12",
                         "--step-ns", str(2000 * events), "--events", str(events)], check=True, stdout=subprocess.DEVNULL)
         files = glob.glob(os.path.join(session, "*.xplane.pb"))
-        ours = measure([args.podprof, "analyze", session, "-o", os.path.join(where, "logs")], where)
+        ours = measure([args.podprof, "analyze", session, "-o", os.path.join(where, "logs")], where, 7)
         flat[events] = ours[0] / events * 1e9
         row(f"analyze, XSpace, {events} events: CPU an event", flat[events], "ns")
         row(f"analyze, XSpace, {events} events: memory", ours[2], "MiB")
