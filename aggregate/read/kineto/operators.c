@@ -241,7 +241,7 @@ static int look_at_all(struct search *f, const uint32_t *track)
 		while (at + n < s->allocations && s->allocation[at + n].op == track[t])
 			n++;
 		at += n;
-		rc = look_at_thread(f, t, s->allocation + first, n);
+		rc = look_at_thread(f, t, n ? s->allocation + first : NULL, n);
 	}
 	for (; at < s->allocations; at++)
 		s->allocation[at].op = 0;

@@ -13,12 +13,13 @@
 static int numbers(const char *text, size_t length, const char *key, int most, double *ret_number)
 {
 	const size_t n = strlen(key);
-	const char *p = text, *end = text + length;
+	const char *p = text, *end;
 	char number[64];
 	int found = 0;
 
-	if (!length)
+	if (!length) /* then there may be no text */
 		return 0;
+	end = text + length;
 	while ((p = memmem(p, (size_t)(end - p), key, n)) && p != text && p[-1] != ' ' && p[-1] != '\n')
 		p += n;
 	if (!p)
