@@ -69,7 +69,8 @@ def without_mpi(place, full):
         seen += sockets(process.pid) + sockets(keeper)
         kit.pause(0.02)
     check(not seen, f"sockets: {sorted(set(seen))}")
-    check(jobs.finish(asked).code == 0, "no capture")
+    answer = jobs.finish(asked)
+    check(answer.code == 0, answer.transcript())
     rest(process, 1000)
 
 
