@@ -14,7 +14,9 @@
 #include "tests/gpu/replay.h"
 #include "tests/test.h"
 
-enum { NAMES = 1024, REMARKS = 8, RESULTS = 48 /* above all of CUPTI's but the last, 999 */ };
+enum { NAMES = 1024, REMARKS = 8, RESULTS = 48 /* above all of CUPTI's but the last, 999 */, RUNS_MOST = 20, OTHERS_MOST = 64 };
+
+static const char UNREAD[] = "not all records of devices were read before recording ended";
 
 struct seen {
 	uint64_t records, device[PP_DEVICE_SET + 1], call[PP_DEVICE_CALLS], names, launches, infos, memory, lost_rows;
@@ -200,13 +202,31 @@ static int job(const char *program, const char *arguments, const char *more)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static int has_remark(const char *text)
+static int is_said(const char *text)
 {
 	for (int i = 0; i < seen.remarks; i++)
 		if (strstr(seen.remark[i], text))
 			return 1;
+	return 0;
+}
+
+static int has_remark(const char *text)
+{
+	if (is_said(text))
+		return 1;
 	fprintf(stderr, "no remark '%s' among %d; first: '%s'\n", text, seen.remarks, seen.remark[0]);
 	return 0;
+}
+
+/* On a busy machine podprof's thread may not read all before the deadline of a step, and says so: then the job runs again. */
+static int whole_job(const char *arguments, const char *more)
+{
+	int rc, runs = 0;
+
+	do
+		rc = job("gpu_host", arguments, more);
+	while (!rc && is_said(UNREAD) && ++runs < RUNS_MOST);
+	return rc;
 }
 
 static uint64_t all(void)
@@ -223,7 +243,7 @@ static uint64_t all(void)
  * between devices, two of memory. The first one may come before CUPTI is on. */
 static void plain_by(const char *more)
 {
-	CHECK_INT(job("gpu_host", "8 1 1 pause", more), 0);
+	CHECK_INT(whole_job("8 1 1 pause,ready", more), 0);
 	CHECK(seen.device[PP_DEVICE_KERNEL] >= 24 && seen.device[PP_DEVICE_KERNEL] <= 30);
 	CHECK(seen.device[PP_DEVICE_HOST_TO_DEVICE] >= 8 && seen.device[PP_DEVICE_DEVICE_TO_HOST] >= 4);
 	CHECK(seen.device[PP_DEVICE_DEVICE_TO_DEVICE] >= 4 && seen.device[PP_DEVICE_SET] >= 4);
@@ -244,9 +264,9 @@ TEST(plain)
 	plain_by("REPLAY_VERSION=28");
 	plain_by("REPLAY_VERSION=130001");
 	plain_by("REPLAY_VERSION=130500");
-	CHECK_INT(job("gpu_host", "8 1 4 pause", ""), 0);
+	CHECK_INT(whole_job("8 1 4 pause,ready", ""), 0);
 	CHECK(seen.device[PP_DEVICE_KERNEL] >= 96 && !seen.bad_number);
-	CHECK_INT(job("gpu_host", "8 1 1 late,pause", ""), 0);
+	CHECK_INT(whole_job("8 1 1 late,pause,ready", ""), 0);
 	CHECK(seen.device[PP_DEVICE_KERNEL] >= 12 && !seen.bad_number);
 	/* CUPTI comes on before the first step, and so slowly that recording is off and on again, or off when it names the devices:
 	 * the window has all, and the devices are not lost. */
@@ -285,29 +305,31 @@ TEST(no_device)
 
 TEST(faults)
 {
-	CHECK_INT(job("gpu_host", "8 1 1 pause", "REPLAY_FAULT=truncated"), 0);
+	CHECK_INT(whole_job("8 1 1 pause,ready", "REPLAY_FAULT=truncated"), 0);
 	CHECK(seen.unknown >= 1 && all() >= 20);
-	CHECK_INT(job("gpu_host", "8 1 1 pause", "REPLAY_FAULT=unknown"), 0);
+	CHECK_INT(whole_job("8 1 1 pause,ready", "REPLAY_FAULT=unknown"), 0);
 	CHECK(seen.unknown >= 40 && all() >= 40 && !seen.untimed);
-	CHECK_INT(job("gpu_host", "8 1 1 pause", "REPLAY_VERSION=140000"), 0); /* longer records than podprof knows */
+	CHECK_INT(whole_job("8 1 1 pause,ready", "REPLAY_VERSION=140000"), 0); /* longer records than podprof knows */
 	CHECK(all() >= 40 && !seen.unknown);
-	CHECK_INT(job("gpu_host", "8 1 1 pause", "REPLAY_FAULT=zero"), 0);
+	CHECK_INT(whole_job("8 1 1 pause,ready", "REPLAY_FAULT=zero"), 0);
 	CHECK(seen.untimed >= 80 && !all());
-	CHECK_INT(job("gpu_host", "8 1 1 pause", "REPLAY_FAULT=inverted"), 0);
+	CHECK_INT(whole_job("8 1 1 pause,ready", "REPLAY_FAULT=inverted"), 0);
 	CHECK(seen.untimed >= 80 && !all());
-	CHECK_INT(job("gpu_host", "8 1 1 pause", "REPLAY_FAULT=reused"), 0);
+	CHECK_INT(whole_job("8 1 1 pause,ready", "REPLAY_FAULT=reused"), 0);
 	CHECK(all() >= 40 && !seen.untimed);
-	CHECK_INT(job("gpu_host", "8 1 1 pause", "REPLAY_FAULT=kept"), 0);
+	CHECK_INT(whole_job("8 1 1 pause,ready", "REPLAY_FAULT=kept"), 0);
 	CHECK_INT(all(), 0);
-	CHECK_INT(job("gpu_host", "8 1 1 pause", "REPLAY_FAULT=jump"), 0);
+	CHECK_INT(whole_job("8 1 1 pause,ready", "REPLAY_FAULT=jump"), 0);
 	CHECK(has_remark("the wall clock was set"));
-	CHECK_INT(job("gpu_host", "8 1 1 pause", "REPLAY_FAULT=backward"), 0);
+	CHECK_INT(whole_job("8 1 1 pause,ready", "REPLAY_FAULT=backward"), 0);
 	CHECK(has_remark("the wall clock was set"));
-	CHECK_INT(job("gpu_host", "8 1 1 pause", "REPLAY_DROPPED=7"), 0);
+	CHECK_INT(whole_job("8 1 1 pause,ready", "REPLAY_DROPPED=7"), 0);
 	CHECK(seen.dropped >= 7);
-	CHECK_INT(job("gpu_host", "8 1 1 pause", "REPLAY_SLOW=cuptiActivityFlushAll=400"), 0);
-	CHECK(has_remark("not all records of devices were read before recording ended"));
-	CHECK_INT(job("gpu_host", "8 1 1 fork,pause", ""), 0);
+	CHECK_INT(job("gpu_host", "8 1 1 pause,ready", "REPLAY_SLOW=cuptiActivityFlushAll=400"), 0);
+	CHECK(has_remark(UNREAD));
+	CHECK_INT(whole_job("8 1 1 pause,ready", "REPLAY_SLOW=cuptiSubscribe_v2=90"), 0); /* as on a busy machine */
+	CHECK(all() >= 40);
+	CHECK_INT(whole_job("8 1 1 fork,pause,ready", ""), 0);
 	CHECK(all() >= 40 && !seen.children);
 }
 
@@ -319,7 +341,7 @@ TEST(other_users)
 	CHECK(!all() && has_remark("not enough privileges. As root: NVreg_RestrictProfilingToAdminUsers=0"));
 	CHECK_INT(job("gpu_host", "8 1 1 pause", "'REPLAY_FAIL=kind10=43'"), 0);
 	CHECK(!all() && has_remark("MIG slice"));
-	CHECK_INT(job("gpu_host_linked", "8 1 1 steal,pause", ""), 0);
+	CHECK_INT(job("gpu_host_linked", "8 1 1 steal,pause,ready", ""), 0);
 	CHECK(all() >= 10 && all() < 40 && has_remark("another profiler of the program took it over"));
 }
 
@@ -361,26 +383,52 @@ static void write_dense(char *path)
 	fclose(f);
 }
 
+/* What the stand-in wrote to that file; 0: two numbers. */
+static int read_count(const char *path, uint64_t *ret_made, uint64_t *ret_refused)
+{
+	unsigned long long made = 0, refused = 0;
+	FILE *f = fopen(path, "re");
+	int n = f ? fscanf(f, "%llu %llu", &made, &refused) : 0; /* NOLINT(cert-err34-c): checked by what it is compared to */
+
+	if (f)
+		fclose(f);
+	*ret_made = made;
+	*ret_refused = refused;
+	return n == 2 ? 0 : -1;
+}
+
+/* Each record that the stand-in made was read or is counted as lost, once. The ring's count has a few more: remarks, devices, and
+ * numbers of losses. A ring that nobody reads is full, and so may lack the remark that records were not read. */
+static void check_all_counted(const char *path)
+{
+	uint64_t read = all() + seen.memory, made, refused, sum;
+
+	for (int i = 0; i < PP_DEVICE_CALLS; i++)
+		read += seen.call[i];
+	sum = read + seen.ring_full + seen.dropped + seen.untimed + seen.unknown;
+	CHECK_INT(read_count(path, &made, &refused), 0);
+	fprintf(stderr, "many: %llu made, %llu of them refused; %llu read, %llu lost in the ring, %llu dropped, %llu untimed\n",
+	        (unsigned long long)made, (unsigned long long)refused, (unsigned long long)read, (unsigned long long)seen.ring_full,
+	        (unsigned long long)seen.dropped, (unsigned long long)seen.untimed);
+	CHECK(sum + refused <= made + OTHERS_MOST);
+	CHECK(sum + refused >= made || is_unread || has_remark(UNREAD));
+}
+
 /* A million kernels in a window with a ring of 1 MiB, read as the keeper does, and not read at all: what does not fit
  * is counted. */
 TEST(many)
 {
-	enum { TIMES = 400, KERNELS = 512 * TIMES * 5 };
-	char path[] = "/tmp/podprof-dense-XXXXXX";
+	char path[] = "/tmp/podprof-dense-XXXXXX", count[] = "/tmp/podprof-count-XXXXXX", more[128];
 	const char *had = fixture;
-	uint64_t sum;
 
 	write_dense(path);
 	fixture = path;
+	close(mkstemp(count));
+	snprintf(more, sizeof(more), "PODPROF_RING_SIZE=1M REPLAY_COUNT=%s", count);
 	for (is_unread = 0; is_unread < 2; is_unread++) {
-		CHECK_INT(job("gpu_host", "7 400 1", "PODPROF_RING_SIZE=1M"), 0);
-		sum = seen.device[PP_DEVICE_KERNEL] + seen.call[PP_DEVICE_CALL_LAUNCH] + seen.ring_full + seen.dropped;
-		fprintf(stderr, "many: %llu kernels, %llu calls, %llu lost in the ring, %llu dropped of %d\n",
-		        (unsigned long long)seen.device[PP_DEVICE_KERNEL], (unsigned long long)seen.call[PP_DEVICE_CALL_LAUNCH],
-		        (unsigned long long)seen.ring_full, (unsigned long long)seen.dropped, 2 * KERNELS);
+		CHECK_INT(job("gpu_host", "7 400 1 ready", more), 0);
+		check_all_counted(count);
 		CHECK_INT(seen.bad_number + seen.bad_time, 0);
-		/* CUPTI comes on in the first of five steps, and the flush at the end has a deadline. */
-		CHECK(sum + (uint64_t)2 * KERNELS / 4 >= 2 * KERNELS || has_remark("not all records of devices were read"));
 		/* A ring that nobody reads may be full before podprof's thread has its first buffer. */
 		CHECK(is_unread ? seen.ring_full > 0 : seen.device[PP_DEVICE_KERNEL] > 100);
 		for (int i = 0; !is_unread && i < 64; i++)
@@ -389,6 +437,7 @@ TEST(many)
 	is_unread = 0;
 	fixture = had;
 	unlink(path);
+	unlink(count);
 }
 
 /* The size of the kind's record by NVIDIA's iterator: the distance of two of them. 0: it knows no such kind. */
@@ -439,10 +488,10 @@ static void walked_by(const char *path, uint32_t version)
 	snprintf(more, sizeof(more), "REPLAY_VERSION=%u REPLAY_NEXT=%s", version, path);
 	plain_by(more);
 	snprintf(more, sizeof(more), "REPLAY_VERSION=%u REPLAY_NEXT=%s REPLAY_FAULT=unknown", version, path);
-	CHECK_INT(job("gpu_host", "8 1 1 pause", more), 0);
+	CHECK_INT(whole_job("8 1 1 pause,ready", more), 0);
 	CHECK(seen.unknown >= 40 && all() >= 40 && !seen.untimed);
 	snprintf(more, sizeof(more), "REPLAY_VERSION=%u REPLAY_NEXT=%s REPLAY_FAULT=truncated", version, path);
-	CHECK_INT(job("gpu_host", "8 1 1 pause", more), 0);
+	CHECK_INT(whole_job("8 1 1 pause,ready", more), 0);
 	CHECK(all() >= 20);
 }
 

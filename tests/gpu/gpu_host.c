@@ -1,9 +1,10 @@
 /* A training program on the stand-in of CUDA: STEPS steps; in each, THREADS threads run all rows of the fixture TIMES times inside
  * ranges. Then what the words ask for: "fork" forks a child that goes on and ends; "steal" registers other buffer callbacks with
  * CUPTI in step 3, as PyTorch's profiler does; "late" initialises CUDA in step 2; "pause" waits 20 ms in each step; "early" opens
- * a range and waits before the first step. */
+ * a range and waits before the first step; "ready" waits in the first recorded step until CUPTI is on. */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +15,12 @@
 #include "core/podprof.h"
 #include "tests/gpu/replay.h"
 
+enum { READY_MOST_MS = 20000 };
+
 static replay_run run_row;
 static const struct replay_fixture *fixture;
 static int times;
+static _Atomic int *cupti_is_on;
 
 /* Linked with a libcupti, as libtorch is; here found at run time, by the same search. */
 extern int cuptiActivityRegisterCallbacks(void (*request)(uint8_t **, size_t *, size_t *),
@@ -69,6 +73,7 @@ static int up(void)
 	*(void **)&init = dlsym(cuda, "cuInit");
 	*(void **)&run_row = dlsym(cuda, "replay_row_run");
 	*(void **)&of = dlsym(cuda, "replay_rows");
+	*(void **)&cupti_is_on = dlsym(cuda, "replay_cupti_is_on");
 	if (!init || !run_row || !of || init(0))
 		return -1;
 	fixture = of();
@@ -100,6 +105,15 @@ static void steal(int begin)
 		cuptiActivityDisable(10);
 }
 
+/* On a busy machine podprof's thread may come late: steps would pass without a record. */
+static void wait_until_ready(void)
+{
+	struct timespec nap = {.tv_nsec = 1000000};
+
+	for (int i = 0; i < READY_MOST_MS && cupti_is_on && !atomic_load(cupti_is_on); i++)
+		nanosleep(&nap, NULL);
+}
+
 static int number(int argc, char **argv, int at, int fallback)
 {
 	return argc > at ? (int)strtol(argv[at], NULL, 10) : fallback;
@@ -128,6 +142,8 @@ int main(int argc, char **argv)
 			steal(1);
 		if (strstr(words, "pause"))
 			nanosleep(&nap, NULL);
+		if (strstr(words, "ready") && step == (strstr(words, "late") ? 2 : 1))
+			wait_until_ready();
 		if (fixture) {
 			for (int i = 1; i < threads; i++)
 				pthread_create(&t[i], NULL, thread, NULL);

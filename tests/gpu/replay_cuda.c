@@ -13,6 +13,7 @@ enum { NOT_INITIALIZED = 3, NO_DEVICE = 100, INVALID_DEVICE = 101 };
 static struct replay_fixture fixture;
 static _Atomic int is_up;
 _Atomic(replay_hook) replay_hook_of_cupti;
+_Atomic int replay_cupti_is_on; /* records all kinds that rows make */
 
 static int from_environment(const char *name, int fallback)
 {

@@ -8,7 +8,8 @@
  *                   that never come back
  *   REPLAY_NEXT     NVIDIA's libcupti: its cuptiActivityGetNextRecord() walks the buffers
  *   REPLAY_DROPPED  records that CUPTI says it dropped
- *   REPLAY_OWNER    name of another subscriber */
+ *   REPLAY_OWNER    name of another subscriber
+ *   REPLAY_COUNT    file that gets two numbers at the end: activity records that were made, and of these, refused: no buffer */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -22,7 +23,14 @@
 #include "core/source/cupti/cupti_abi.h"
 #include "tests/gpu/replay.h"
 
-enum { OK = 0, INVALID = 1, LIMIT = 12, LONGEST = 512, CALLS = 1024 };
+enum {
+	OK = 0,
+	INVALID = 1,
+	LIMIT = 12,
+	LONGEST = 512,
+	CALLS = 1024,
+	LAST_CALL = 211 /* cudaLaunchKernel: of the calls that rows make, the last that podprof selects */
+};
 
 #define EXPORTED __attribute__((visibility("default")))
 #define API(name, ...)                                                                                                             \
@@ -42,6 +50,7 @@ static size_t size, used;
 static uint64_t last_end; /* of the records in the buffer */
 static uint32_t correlation;
 static int subscribed;
+static uint64_t made, refused; /* records of kinds other than DEVICE, which CUPTI gives with each window */
 
 static int has_fault(const char *name)
 {
@@ -99,6 +108,7 @@ static void *record(uint32_t kind)
 	size_t bytes = size_of(kind);
 	uint8_t *at;
 
+	made += kind != PP_CUPTI_DEVICE;
 	if (buffer && used + bytes > size)
 		give(1);
 	if (!buffer) {
@@ -106,8 +116,10 @@ static void *record(uint32_t kind)
 
 		used = 0;
 		request(&buffer, &size, &most);
-		if (!buffer || size < LONGEST)
+		if (!buffer || size < LONGEST) {
+			refused += kind != PP_CUPTI_DEVICE;
 			return NULL;
+		}
 	}
 	at = buffer + used;
 	used += bytes;
@@ -273,6 +285,18 @@ static void ran(const struct replay_row *row, uint64_t start, uint64_t end)
 	pthread_mutex_unlock(&lock);
 }
 
+/* At exit: podprof's thread has ended, or has given up. */
+__attribute__((destructor)) static void say_count(void)
+{
+	const char *path = getenv("REPLAY_COUNT");
+	FILE *f = path ? fopen(path, "we") : NULL;
+
+	if (f) {
+		fprintf(f, "%llu %llu\n", (unsigned long long)made, (unsigned long long)refused);
+		fclose(f);
+	}
+}
+
 static void hook(replay_hook function)
 {
 	void *cuda = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
@@ -280,6 +304,15 @@ static void hook(replay_hook function)
 
 	if (at)
 		atomic_store(at, function);
+}
+
+static void say_is_on(int on)
+{
+	void *cuda = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	_Atomic int *at = cuda ? dlsym(cuda, "replay_cupti_is_on") : NULL;
+
+	if (at)
+		atomic_store(at, on);
 }
 
 API(cuptiGetVersion, uint32_t *ret_version)
@@ -408,6 +441,8 @@ API(cuptiActivityEnableRuntimeApi, uint32_t number, uint8_t on)
 
 	if (!rc && number < CALLS)
 		on_call[1][number] = on;
+	if (!rc && number == LAST_CALL)
+		say_is_on(on);
 	return rc;
 }
 
