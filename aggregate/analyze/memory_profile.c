@@ -356,7 +356,25 @@ static int add_peaks(struct profile *p, struct call *call, size_t peak)
 	return rc;
 }
 
-static int add_allocator(struct profile *p, struct call *call, size_t calls)
+/* Allocators of devices are named GPU_0, GPU_0_bfc and so on. -1: no device, or unknown. */
+static int64_t bytes_of_device(const struct profile *p, const struct pp_rank *rank, uint32_t allocator)
+{
+	const char *name = pp_intern_text(p->names, allocator, NULL);
+	unsigned long number;
+	char *end;
+
+	if (strncmp(name, "GPU_", 4) != 0 || name[4] < '0' || name[4] > '9')
+		return -1;
+	number = strtoul(name + 4, &end, 10);
+	if (*end && *end != '_')
+		return -1;
+	for (size_t i = 0; i < rank->devices; i++)
+		if (rank->device[i].number == number && rank->device[i].memory)
+			return rank->device[i].memory < INT64_MAX ? (int64_t)rank->device[i].memory : -1;
+	return -1;
+}
+
+static int add_allocator(struct profile *p, const struct pp_rank *rank, struct call *call, size_t calls)
 {
 	uint64_t unmatched = match(call, calls, p->by);
 	struct pp_row_allocator row = {.worker = p->worker, .allocator = call->a->allocator, .unmatched = unmatched}, *to;
@@ -381,6 +399,7 @@ static int add_allocator(struct profile *p, struct call *call, size_t calls)
 	row.heap_bytes = call[peak].heap;
 	row.free_bytes = size_of(a->available);
 	row.capacity_bytes = a->available < 0 ? -1 : add_sizes(row.peak_bytes, a->available);
+	row.device_bytes = bytes_of_device(p, rank, row.allocator);
 	row.fragmentation = share_of(a->fragmentation);
 	if (!row.peak_since_start_bytes)
 		row.peak_since_start_bytes = -1;
@@ -411,7 +430,7 @@ static int profile_rank(struct profile *p, const struct pp_rank *rank)
 	for (size_t i = 0, n; i < p->calls && !rc; i += n) {
 		for (n = 1; i + n < p->calls && p->call[i + n].a->allocator == p->call[i].a->allocator; n++)
 			;
-		rc = add_allocator(p, &p->call[i], n);
+		rc = add_allocator(p, rank, &p->call[i], n);
 	}
 	return rc;
 }

@@ -105,6 +105,11 @@ const Memory = {
   bytes(b) {
     return b === null || b === undefined || b < 0 ? 'unknown' : Format.bytes(b);
   },
+  /* The device's total is for all its users: what this allocator can get is less. */
+  capacity(a) {
+    return a.capacity_bytes < 0 && a.device_bytes > 0 ? `${Memory.bytes(a.device_bytes)}, the device's total`
+                                                      : Memory.bytes(a.capacity_bytes);
+  },
   share(v) {
     return v < 0 ? 'unknown' : Format.share(v, 1);
   },
@@ -130,8 +135,7 @@ const Memory = {
         Format.count(a.deallocations) +
             (a.unmatched ? `, ${Format.count(a.unmatched)} of memory that was allocated before the recording` : '')
       ],
-      ['Capacity', Memory.bytes(a.capacity_bytes)],
-      ['Peak of the heap since the program started', Memory.bytes(a.peak_since_start_bytes)],
+      ['Capacity', Memory.capacity(a)], ['Peak of the heap since the program started', Memory.bytes(a.peak_since_start_bytes)],
       [
         'Peak in the recorded time',
         `${Memory.bytes(a.peak_bytes)} at ${Format.time(a.peak_time_ns)}${a.peak_step >= 0 ? `, step ${a.peak_step}` : ''}`

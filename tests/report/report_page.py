@@ -520,7 +520,7 @@ def tools(place, full):
               ranks=[2, 2], duration_ns=[800, 0], timed=[4, 0], wait_ns=[100, 0], transfer_ns=[700, 30], busbw=[5e6, 0.0])
         group("allocator", worker=[0, 1], allocator=["GPU_0_bfc", "cpu"], allocations=[3, 1], deallocations=[1, 0], unmatched=[0, 0],
               capacity_bytes=[8192, -1], peak_since_start_bytes=[6000, -1], peak_bytes=[5120, 64], peak_time_ns=[3000, 50], peak_step=[101, -1],
-              stack_bytes=[1024, 0], heap_bytes=[4096, 64], free_bytes=[3072, -1], fragmentation=[0.25, -1.0], is_counted=[0, 1],
+              stack_bytes=[1024, 0], heap_bytes=[4096, 64], free_bytes=[3072, -1], fragmentation=[0.25, -1.0], is_counted=[0, 1], device_bytes=[16384, 12288],
               timeline_left_out=[5, 0])
         group("memory_timeline", worker=[0, 0, 1], allocator=["GPU_0_bfc", "GPU_0_bfc", "cpu"], call=[0, 1, 0], time_ns=[1000, 3000, 50],
               action=["allocation", "deallocation", "allocation"], requested_bytes=[500, 500, 60], bytes=[512, -512, 64], op=["MatMul", "MatMul", ""],
@@ -550,12 +550,14 @@ def tools(place, full):
         same(column(b, "all-reduce", heads(b, "all-reduce").index("duration")), [200, None], "duration of collectives")
         check(b.js("document.getElementById('allocator').value") == "0:GPU_0_bfc", "the largest peak is not first")
         text = "document.getElementById('memory').textContent.replaceAll('\\u00a0', ' ')"
+        check("the device's total" not in b.js(text), "the capacity that the allocator reports is not shown")
         for word in ("5.00 KiB at 3.00 \u00b5s, step 101", "the other 5 calls", "25.0 %"):
             check(word in b.js(text), f"'{word}' is not in: {b.js(text)[:600]}")
         check(column(b, "memory-peak", 0) == ["(allocated before the recording)", "<b>MatMul"], f"at the peak: {column(b, 'memory-peak', 0)}")
         check(b.js("Memory.chart.data.datasets.map(d => d.data.map(p => p.y))") == [[1, 1], [4, 3.5], [3, 3.5], [25, 50]], "the curve")
         b.js("(() => { const s = document.getElementById('allocator'); s.value = '1:cpu'; s.dispatchEvent(new Event('change')); })()")
         check(column(b, "memory-peak", 0) == ["aten::mm"] and "sum of the recorded calls" in b.js(text), "the other allocator is not shown")
+        check("Capacity12.0 KiB, the device's total" in b.js(text), f"no total of the device in: {b.js(text)[:600]}")
         clean(b, "tools")
 
 

@@ -219,6 +219,7 @@ TEST(memory_at_the_peak)
 	const struct pp_row_memory_peak *p;
 
 	begin(&m);
+	device_info(&m, CUPTI, 0, "NVIDIA H100 80GB HBM3");
 	maker_push(&m, 0, 2000, "model");
 	maker_push(&m, 0, 2100, "layer");
 	maker_pop(&m, 0, 2400);
@@ -244,6 +245,8 @@ TEST(memory_at_the_peak)
 	CHECK_INT(made.d.allocator[0].peak_step, STEP);
 	CHECK_INT(made.d.allocator[0].peak_since_start_bytes, -1);
 	CHECK_INT(made.d.allocator[0].free_bytes, -1);
+	CHECK_INT(made.d.allocator[0].capacity_bytes, -1);
+	CHECK_INT(made.d.allocator[0].device_bytes, INT64_C(85) << 30);
 	CHECK(made.d.allocator[0].fragmentation < 0);
 	CHECK_INT(made.d.allocator[0].is_counted, 1);
 	CHECK_INT(made.d.memory_timelines, 7);
