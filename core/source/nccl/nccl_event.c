@@ -543,6 +543,7 @@ void pp_nccl_start(struct pp_nccl_comm *c, void **ret_handle, const struct pp_nc
 	if (theirs && (!handle || e->type == PP_NCCL_KERNEL_CHANNEL || e->type == PP_NCCL_KERNEL_LAUNCH)) {
 		s = take(e, c, &handle);
 		s->of = e->type == PP_NCCL_KERNEL_CHANNEL ? (uint64_t)(uintptr_t)e->parent : 0;
+		atomic_store_explicit(&s->state, DONE, memory_order_relaxed); /* no record of ours */
 		atomic_store_explicit(&s->handle, handle, memory_order_release);
 	}
 	s = theirs ? find(handle) : NULL;
