@@ -170,15 +170,15 @@ int pp_flat_is_silent(const struct pp_span *span, int category)
 	return span->kind == PP_SPAN_RANGE && !span->category && category == PP_CATEGORY_OTHER;
 }
 
-static uint8_t inherited(const struct pp_flat_cursor *c, const struct pp_span *span, uint8_t code)
+/* Index + 1 of the innermost open range that is not silent and lasts until `end`; 0: none. What it passes over is never looked at
+ * again once a range with this end is open, so that ranges that overlap without nesting take no longer. */
+static uint32_t around(const struct pp_flat_cursor *c, int64_t end)
 {
-	for (size_t i = may_inherit(span, code) ? c->opens : 0; i-- > 0;) {
-		const struct pp_open *o = &c->open[i];
+	uint32_t at = (uint32_t)c->opens;
 
-		if (o->end >= span->end && !o->is_silent) /* else it is not inside, or its parent does not count */
-			return pp_flat_inside(span, code, o->category);
-	}
-	return code;
+	while (at && (c->open[at - 1].is_silent || c->open[at - 1].end < end))
+		at = c->open[at - 1].around;
+	return at;
 }
 
 /* Overlapping ranges leave ended ones below open ones: remove the ended first, so that the search stays short. */
@@ -187,9 +187,13 @@ static int make_room(struct pp_flat_cursor *c, int64_t now)
 	size_t kept = 0, room = c->room ? 2 * c->room : 32;
 	struct pp_open *more;
 
-	for (size_t i = 0; i < c->opens; i++)
-		if (c->open[i].end > now)
-			c->open[kept++] = c->open[i];
+	for (size_t i = 0, opens = c->opens; i < opens; i++)
+		if (c->open[i].end > now) {
+			c->opens = kept;
+			c->open[kept] = c->open[i];
+			c->open[kept].around = around(c, c->open[kept].is_silent ? INT64_MIN : c->open[kept].end);
+			kept++;
+		}
 	c->opens = kept;
 	if (2 * kept < c->room)
 		return 0;
@@ -205,6 +209,7 @@ static int open_range(struct pp_flat_cursor *c, struct pp_name_cache *cache, uin
 {
 	const struct pp_span *span = &c->thread->span[index];
 	uint8_t code = pp_flat_code(cache, span);
+	uint32_t parent;
 	struct pp_open *o;
 
 	while (c->opens && c->open[c->opens - 1].end <= span->begin)
@@ -213,14 +218,18 @@ static int open_range(struct pp_flat_cursor *c, struct pp_name_cache *cache, uin
 		c->crossed++;
 	if (c->opens == c->room && make_room(c, span->begin) < 0)
 		return -ENOMEM;
-	code = inherited(c, span, code);
-	o = &c->open[c->opens++];
+	parent = around(c, span->end);
+	if (parent)
+		code = pp_flat_inside(span, code, c->open[parent - 1].category);
+	o = &c->open[c->opens];
 	o->begin = span->begin;
 	o->end = span->end;
 	o->span = index;
 	o->category = code & (PP_FLAT_BY_DEFAULT - 1);
 	o->by_default = (code & PP_FLAT_BY_DEFAULT) != 0;
 	o->is_silent = (uint8_t)pp_flat_is_silent(span, o->category);
+	o->around = o->is_silent ? around(c, INT64_MIN) : parent;
+	c->opens++;
 	o->may_be_step = c->is_step_thread && span->kind == PP_SPAN_RANGE && !span->category;
 	o->waits = (span->flags & PP_SPAN_WAITS_INPUT) || (c->opens > 1 && o[-1].waits && o[-1].end >= span->end);
 	o->weight = c->thread->device ? device_weight_of(o->category) : weight_of(o->category, c->is_step_thread);

@@ -23,6 +23,7 @@ struct pp_flats {
 struct pp_open { /* an open range of a thread's stack */
 	int64_t begin, end;
 	uint32_t span;
+	uint32_t around; /* index + 1 of the innermost one below that is not silent and, if this is not, covers its end; 0: none */
 	uint8_t category, by_default, may_be_step, weight;
 	uint8_t waits;     /* PP_SPAN_WAITS_INPUT, of it or of what is around it */
 	uint8_t is_silent; /* its name stands for no work: ranges around or beside it get the time */

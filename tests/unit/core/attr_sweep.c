@@ -345,6 +345,29 @@ TEST(crossing_without_end)
 }
 
 /* Steps and names are the same where only communication's segments are kept. */
+/* Ranges that are all open at once, each of which ends after the one before: as above. */
+TEST(open_at_once)
+{
+	enum { MANY = 800000 };
+	struct pp_capture c = make_capture(1);
+	struct pp_steps s;
+	struct pp_attr a;
+
+	free(c.rank[0].thread[0].span);
+	c.rank[0].thread[0].span = calloc(MANY + 3, sizeof(struct pp_span));
+	add_step(&c, 0, 0, 0, 4 * MANY + 10);
+	add_range(&c, 0, 0, "save", 1, 4 * MANY + 5);
+	add_range(&c, 0, 0, "profiler step", 2, 4 * MANY + 5); /* silent */
+	for (int64_t i = 0; i < MANY; i++)
+		add_range(&c, 0, 0, "compute", 3 + i, 2 * MANY + 2 * i + 3);
+	a = sweep(&c, 0, 0, 0, &s);
+	CHECK_INT(a.crossed, MANY - 1);
+	CHECK_INT(NS(OUTPUT), 4 * MANY + 4); /* all are inside of it */
+	pp_attr_release(&a);
+	pp_steps_release(&s);
+	free_capture(&c);
+}
+
 TEST(communication_alone)
 {
 	struct pp_capture c = make_capture(1);
@@ -386,6 +409,7 @@ int main(void)
 	a_step_that_is_a_name();
 	deep_nesting();
 	crossing_without_end();
+	open_at_once();
 	communication_alone();
 	return test_end();
 }
