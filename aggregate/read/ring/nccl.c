@@ -356,21 +356,24 @@ static int join_range(struct finish *f, struct pp_span *s, const struct pp_nccl_
 	return kernel ? add_request(f, s, kernel->end) : 0;
 }
 
-/* One kernel runs all operations of the group, or each has its own; of other numbers it is not known which runs which. */
+/* One kernel runs all operations of the group, or each has its own; of other numbers it is not known which runs which. A range of
+ * this name with many kernels is not read for each of them. */
 static int end_group(struct finish *f, struct group *g, const struct pp_thread *t, const struct pp_span *s)
 {
 	size_t kernels = 0;
 	int rc = 0;
 
-	while (pp_nccl_kernel_within(&f->kernels, t->tid, s->begin, s->end, kernels))
+	while (kernels <= g->pendings && pp_nccl_kernel_within(&f->kernels, t->tid, s->begin, s->end, kernels))
 		kernels++;
 	g->depth -= g->depth > 0;
 	if (!kernels && g->depth)
 		return 0;
 	for (size_t i = 0; i < g->pendings && !rc; i++) {
-		size_t n = kernels == 1 ? 0 : kernels == g->pendings ? i : kernels;
+		int is_known = kernels == 1 || kernels == g->pendings;
 
-		rc = join_range(f, g->pending[i], pp_nccl_kernel_within(&f->kernels, t->tid, s->begin, s->end, n));
+		rc = join_range(f, g->pending[i],
+		                is_known ? pp_nccl_kernel_within(&f->kernels, t->tid, s->begin, s->end, kernels == 1 ? 0 : i)
+		                         : NULL);
 	}
 	g->pendings = 0;
 	return rc;
@@ -461,28 +464,55 @@ static int compare_place(const void *a, const void *b)
 	return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-static int64_t step_at(const struct pp_rank *rank, int64_t time)
+struct mark { /* a step */
+	int64_t begin, end, number;
+};
+
+/* In the order of threads and begins; `mark` has room for all, or is NULL. Returns how many. */
+static size_t list_marks(const struct pp_rank *rank, struct mark *mark)
 {
+	size_t marks = 0;
+
 	for (size_t t = 0; t < rank->threads; t++) {
 		const struct pp_thread *thread = &rank->thread[t];
 
-		for (size_t i = 0; pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_STEP)) && i < thread->spans; i++)
-			if (thread->span[i].kind == PP_SPAN_STEP && thread->span[i].begin <= time && thread->span[i].end > time)
-				return thread->span[i].step.number;
+		for (size_t i = 0; pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_STEP)) && i < thread->spans; i++) {
+			const struct pp_span *s = &thread->span[i];
+
+			if (s->kind != PP_SPAN_STEP)
+				continue;
+			if (mark)
+				mark[marks] = (struct mark){s->begin, s->end, s->step.number};
+			marks++;
+		}
 	}
+	return marks;
+}
+
+static int64_t step_at(const struct mark *mark, size_t marks, int64_t time)
+{
+	for (size_t i = 0; i < marks; i++)
+		if (mark[i].begin <= time && mark[i].end > time)
+			return mark[i].number;
 	return -1;
 }
 
-static void number_places(struct finish *f, struct place *place, size_t places)
+/* Steps are few beside the spans of their threads: those are looked at once. */
+static int number_places(struct finish *f, struct place *place, size_t places)
 {
+	size_t marks = list_marks(f->rank, NULL);
+	struct mark *mark = malloc((marks + 1) * sizeof(*mark));
 	uint32_t index = 0;
 
+	if (!mark)
+		return -ENOMEM;
+	list_marks(f->rank, mark);
 	if (places)
 		qsort(place, places, sizeof(*place), compare_place);
 	for (size_t i = 0; i < places; i++) {
 		struct pp_span *s = place[i].span;
 
-		place[i].step = step_at(f->rank, s->begin);
+		place[i].step = step_at(mark, marks, s->begin);
 		if (i == 0 || place[i - 1].span->mpi.comm != s->mpi.comm || place[i - 1].step != place[i].step)
 			index = 0;
 		s->mpi.sequence = (uint32_t)(place[i].step % STEPS_MOST) << INDEX_BITS | index;
@@ -493,6 +523,8 @@ static void number_places(struct finish *f, struct place *place, size_t places)
 		}
 		index++;
 	}
+	free(mark);
+	return 0;
 }
 
 /* Ranges have no number of NCCL's: all ranks call a communicator's operations of a step in one order. */
@@ -500,6 +532,7 @@ static int number_ranges(struct finish *f, size_t first)
 {
 	struct place *place = NULL;
 	size_t places = 0, room = 0;
+	int rc;
 
 	for (size_t t = first; t < f->rank->threads; t++) {
 		for (size_t i = 0; i < f->rank->thread[t].spans; i++) {
@@ -520,9 +553,9 @@ static int number_ranges(struct finish *f, size_t first)
 			place[places++].span = s;
 		}
 	}
-	number_places(f, place, places);
+	rc = number_places(f, place, places);
 	free(place);
-	return 0;
+	return rc;
 }
 
 int pp_nccl_finish(struct pp_pair *p, struct pp_rank *rank, size_t first)

@@ -317,6 +317,33 @@ TEST(ranges)
 	drop(&made);
 }
 
+/* What has no place in a step gets no number. Three kernels of two operations: it is not known which runs which. */
+TEST(ranges_without_step)
+{
+	enum { ALL_REDUCE = (1 << 24) + 5 };
+	struct maker m;
+	struct made made;
+
+	begin(&m, 0);
+	snprintf(m.header->domain[1].text, sizeof(m.header->domain[1].text), "NCCL");
+	range(&m, "ncclAllReduce", ALL_REDUCE, 1200, 1250);
+	range(&m, "ncclGroupStart", 0, 3000, 3005);
+	range(&m, "ncclAllReduce", ALL_REDUCE, 3010, 3020);
+	range(&m, "ncclAllReduce", ALL_REDUCE, 3030, 3040);
+	range(&m, "ncclGroupEnd", 0, 3050, 3100);
+	for (uint32_t i = 0; i < 3; i++) {
+		launched(&m, 8 + i, 3060 + 10 * (pp_tick)i);
+		ran(&m, 8 + i, 2, 3100 + 100 * (pp_tick)i, 3150 + 100 * (pp_tick)i);
+	}
+	finish(&m, 1, &made);
+	CHECK_INT(made.d.collectives, 2);
+	for (size_t i = 0; i < made.d.collectives; i++)
+		CHECK_INT(made.d.collective[i].device_ranks, 0);
+	CHECK_INT(made.capture.rank[0].remarks, 1);
+	CHECK(strstr(made.capture.rank[0].remark[0], "1 collectives of NCCL have no number") != NULL);
+	drop(&made);
+}
+
 int main(void)
 {
 	if (rings_kit_begin())
@@ -328,5 +355,6 @@ int main(void)
 	only_the_plugin();
 	messages();
 	ranges();
+	ranges_without_step();
 	return rings_kit_end();
 }
