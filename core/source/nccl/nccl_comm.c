@@ -42,6 +42,7 @@ static int wanted_types(void)
 void pp_nccl_masks_start(void)
 {
 	has_channels = wants_channels();
+	atomic_store(&storing, 0); /* threads that stored when this process was forked are not in it */
 }
 
 int pp_nccl_has_channels(void)

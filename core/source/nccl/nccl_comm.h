@@ -40,7 +40,7 @@ uint64_t pp_nccl_comm_id(uint64_t hash);
 /* Writes its COMM records, once while recording is on. */
 void pp_nccl_comm_report(struct pp_nccl_comm *c);
 
-/* Once, before the first communicator. */
+/* Once, before the first communicator, and in forked children. */
 void pp_nccl_masks_start(void);
 /* Is NCCL asked for the times of channels on the device? */
 int pp_nccl_has_channels(void);

@@ -22,7 +22,7 @@ struct pp_nccl_seen { /* an event of any version; 96 bytes, which compilers clea
 	void **handles[2];
 };
 
-/* Once, before the first event: the process whose handles are ours. */
+/* Once, before the first event, and in forked children: the process whose handles are ours. */
 void pp_nccl_event_start(pid_t pid);
 void pp_nccl_start(struct pp_nccl_comm *c, void **ret_handle, const struct pp_nccl_seen *e);
 /* By a caller of that version of the interface. */

@@ -4,9 +4,11 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "aggregate/read/ring/rings.h"
@@ -261,6 +263,46 @@ static void *other_comm(void *arg)
 	return arg;
 }
 
+static atomic_int is_over;
+
+static void *comes_and_goes(void *arg)
+{
+	const struct pp_nccl_plugin *p = plugin(6);
+	int mask = 0;
+
+	while (!is_over)
+		p->finalize(comm_new(p, 6, &mask));
+	return arg;
+}
+
+/* A process is forked while another thread stores masks: that thread is not in the child, where a communicator ends too. */
+static void forked_meanwhile(void)
+{
+	enum { FORKS = 300 };
+	const struct pp_nccl_plugin *p = plugin(6);
+	int mask = 0, status = -1;
+	void *context = comm_new(p, 6, &mask);
+	pthread_t t;
+
+	pthread_create(&t, NULL, comes_and_goes, NULL);
+	for (int i = 0; i < FORKS; i++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			alarm(20); /* waits for nobody */
+			p->finalize(context);
+			_exit(mask);
+		}
+		CHECK(waitpid(pid, &status, 0) == pid);
+		CHECK_INT(status, 0);
+		if (status)
+			break;
+	}
+	is_over = 1;
+	pthread_join(t, NULL);
+	p->finalize(context);
+}
+
 static void use_nccl(void)
 {
 	const struct pp_nccl_plugin *five = plugin(5), *four = plugin(4);
@@ -298,6 +340,7 @@ static void use_nccl(void)
 	four->stop(handle);
 	four->finalize(context);
 	captured_for_chained();
+	forked_meanwhile();
 }
 
 struct sums {
