@@ -14,7 +14,7 @@
 #include "core/base/now.h"
 #include "core/source/cupti/cupti_library.h"
 
-enum { PAUSE_MS = 10 };
+enum { PAUSE_MS = 10, KILLED_MS = 2000 };
 
 struct pp_gpu_seen *pp_gpu_seen_new(void)
 {
@@ -187,6 +187,18 @@ static void child(void (*see)(const char *, struct pp_gpu_seen *), const char *a
 	_exit(0);
 }
 
+/* 0: it has not ended until then. */
+static int has_ended(pid_t pid, int64_t until, int *ret_status)
+{
+	while (waitpid(pid, ret_status, WNOHANG) != pid) {
+		if (pp_now_ms() >= until)
+			return 0;
+		pp_nap_ms(PAUSE_MS);
+	}
+	return 1;
+}
+
+/* A child that hangs in the kernel cannot be killed: it is left there. */
 static enum pp_gpu_end probe(void (*see)(const char *, struct pp_gpu_seen *), const char *asked, struct pp_gpu_seen *seen)
 {
 	int64_t until = pp_now_ms() + PP_GPU_SECONDS * 1000;
@@ -197,16 +209,13 @@ static enum pp_gpu_end probe(void (*see)(const char *, struct pp_gpu_seen *), co
 		child(see, asked, seen);
 	if (pid < 0)
 		return PP_GPU_NOT_TRIED;
-	while (pp_now_ms() < until) {
-		if (waitpid(pid, &status, WNOHANG) == pid) {
-			seen->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-			return seen->signal ? PP_GPU_CRASHED : WEXITSTATUS(status) ? PP_GPU_NOT_TRIED : PP_GPU_ENDED;
-		}
-		pp_nap_ms(PAUSE_MS);
+	if (has_ended(pid, until, &status)) {
+		seen->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+		return seen->signal ? PP_GPU_CRASHED : WEXITSTATUS(status) ? PP_GPU_NOT_TRIED : PP_GPU_ENDED;
 	}
 	if (kill(-pid, SIGKILL))
 		kill(pid, SIGKILL);
-	waitpid(pid, &status, 0);
+	has_ended(pid, pp_now_ms() + KILLED_MS, &status);
 	return PP_GPU_HUNG;
 }
 
