@@ -191,10 +191,11 @@ static int ended(const char *thing, enum pp_gpu_end end, const struct pp_gpu_see
 	return end == PP_GPU_ENDED;
 }
 
-/* Where pip puts NVIDIA's libraries, which the job's Python loads from there. */
+/* Where pip puts NVIDIA's libraries, which the job's Python loads from there. Python would import from this directory too. */
 static void find_packages(struct pp_gpu_seen *seen)
 {
-	const char *command = "timeout 20 python3 -c 'import nvidia; print(list(nvidia.__path__)[0])' 2>/dev/null";
+	const char *command = "timeout 20 python3 -c 'import sys; sys.path = [p for p in sys.path if p]; "
+	                      "import nvidia; print(list(nvidia.__path__)[0])' 2>/dev/null";
 
 	if (pp_doctor_line(command, seen->packages, sizeof(seen->packages)))
 		*seen->packages = '\0';

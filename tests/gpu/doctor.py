@@ -142,6 +142,17 @@ def nccl(place, full):
         expect(rows(place, libraries=()), "NCCL", "limited", "no libnccl.so.2", "fix: pip install nvidia-nccl-cu12")
 
 
+def in_a_directory(place, full):
+    """Python imports from the directory that doctor is called in, which need not be the user's: nothing there may run."""
+    here = os.path.join(place.scratch, "here")
+    os.makedirs(os.path.join(here, "nvidia"))
+    with open(os.path.join(here, "nvidia", "__init__.py"), "w", encoding="ascii") as module:
+        module.write("open('ran', 'w').close()\n")
+    got = run([place.podprof(), "doctor"], limit=120, cwd=here)
+    check(got.code == 0, got.transcript())
+    check(os.listdir(here) == ["nvidia"] and os.listdir(os.path.join(here, "nvidia")) == ["__init__.py"], os.listdir(here))
+
+
 def crashes(place, full):
     """What a library does in the probe does not reach doctor."""
     found = rows(place, {"REPLAY_CRASH": "cuInit=1;ncclGetVersion=1"})
@@ -154,7 +165,7 @@ def crashes(place, full):
     expect(found, "CUPTI", "limited", "cuptiActivityEnable did not return within 30 s")
 
 
-CASES = {"nothing": nothing, "drivers": drivers, "cupti": cupti, "no_cupti": no_cupti, "privileges": privileges, "nccl": nccl, "crashes": crashes}
+CASES = {"nothing": nothing, "drivers": drivers, "cupti": cupti, "no_cupti": no_cupti, "privileges": privileges, "nccl": nccl, "in_a_directory": in_a_directory, "crashes": crashes}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))
