@@ -128,6 +128,8 @@ const Memory = {
     Memory.alive(a);
   },
   describe(a) {
+    const t = Pod.table('memory_timeline'), first = Memory.rows(t, a)[0],
+          at = first === undefined ? '' : `, ${Format.time(a.peak_time_ns - Pod.column(t, 'time_ns')[first])} after its first call`;
     const rows = [
       ['Allocations', Format.count(a.allocations)],
       [
@@ -136,10 +138,7 @@ const Memory = {
             (a.unmatched ? `, ${Format.count(a.unmatched)} of memory that was allocated before the recording` : '')
       ],
       ['Capacity', Memory.capacity(a)], ['Peak of the heap since the program started', Memory.bytes(a.peak_since_start_bytes)],
-      [
-        'Peak in the recorded time',
-        `${Memory.bytes(a.peak_bytes)} at ${Format.time(a.peak_time_ns)}${a.peak_step >= 0 ? `, step ${a.peak_step}` : ''}`
-      ],
+      ['Peak in the recorded time', `${Memory.bytes(a.peak_bytes)}${at}${a.peak_step >= 0 ? `, step ${a.peak_step}` : ''}`],
       ['At that peak: stack', Memory.bytes(a.stack_bytes)], ['At that peak: heap', Memory.bytes(a.heap_bytes)],
       ['At that peak: free', Memory.bytes(a.free_bytes)], ['At that peak: fragmentation', Memory.share(a.fragmentation)]
     ];

@@ -551,7 +551,7 @@ def tools(place, full):
         check(b.js("document.getElementById('allocator').value") == "0:GPU_0_bfc", "the largest peak is not first")
         text = "document.getElementById('memory').textContent.replaceAll('\\u00a0', ' ')"
         check("the device's total" not in b.js(text), "the capacity that the allocator reports is not shown")
-        for word in ("5.00 KiB at 3.00 \u00b5s, step 101", "the other 5 calls", "25.0 %"):
+        for word in ("5.00 KiB, 2.00 \u00b5s after its first call, step 101", "the other 5 calls", "25.0 %"):
             check(word in b.js(text), f"'{word}' is not in: {b.js(text)[:600]}")
         check(column(b, "memory-peak", 0) == ["(allocated before the recording)", "<b>MatMul"], f"at the peak: {column(b, 'memory-peak', 0)}")
         check(b.js("Memory.chart.data.datasets.map(d => d.data.map(p => p.y))") == [[1, 1], [4, 3.5], [3, 3.5], [25, 50]], "the curve")
