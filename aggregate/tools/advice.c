@@ -77,9 +77,19 @@ static const struct pp_row_op_stat *device_op(const struct pp_dataset *d)
 	return NULL;
 }
 
+/* The kernel that computes longest: collectives are kernels too, but no device compute. NULL: none. */
+static const struct pp_row_kernel_stat *compute_kernel(const struct pp_dataset *d)
+{
+	for (size_t i = 0; i < d->kernel_stats; i++)
+		if (d->kernel_stat[i].activity == PP_DEVICE_KERNEL)
+			return &d->kernel_stat[i];
+	return NULL;
+}
+
 static int device_compute(const struct pp_dataset *d, const char *session, char *text, size_t size)
 {
 	const struct pp_row_op_stat *op = device_op(d);
+	const struct pp_row_kernel_stat *kernel = compute_kernel(d);
 	double idle = idle_tensor_cores(d), wide = percent_of(d, PP_PRECISION_32);
 	const char *name;
 
@@ -93,18 +103,18 @@ static int device_compute(const struct pp_dataset *d, const char *session, char 
 		         "try mixed precision: %.0f %% of device compute is in 32 bit. The kernels by time: podprof report --table "
 		         "kernel_stat %s",
 		         wide, session);
-	} else if (d->kernel_stats) {
-		name = pp_intern_text(d->names, d->kernel_stat[0].name, NULL);
+	} else if (kernel) {
+		name = pp_intern_text(d->names, kernel->name, NULL);
 		snprintf(text, size,
 		         "begin with kernel \"%.*s\", %.0f %% of the kernels' time: podprof report --table kernel_stat %s",
-		         pp_utf8_fit(name, NAME_BYTES), name, d->kernel_stat[0].percent, session);
+		         pp_utf8_fit(name, NAME_BYTES), name, kernel->percent, session);
 	} else if (op) {
 		name = pp_intern_text(d->names, op->name, NULL);
 		snprintf(text, size,
 		         "begin with operator \"%.*s\", %.0f %% of the devices' busy time: podprof report --table op_stat %s",
 		         pp_utf8_fit(name, NAME_BYTES), name, op->device_self_percent_no_idle, session);
 	}
-	return d->kernel_stats || op;
+	return kernel || op;
 }
 
 static int copies_on_devices(const struct pp_dataset *d, const struct pp_sums *s, const char *session, char *text, size_t size)

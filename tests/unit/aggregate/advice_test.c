@@ -69,7 +69,9 @@ TEST(device_compute)
 	struct job j;
 	struct pp_row_op_stat op[] = {{.host_or_device = PP_SIDE_DEVICE, .is_idle = 1},
 	                              {.host_or_device = PP_SIDE_DEVICE, .device_self_percent_no_idle = 44}};
-	struct pp_row_kernel_stat kernel[] = {{.percent = 41}, {.percent = 30}};
+	struct pp_row_kernel_stat kernel[] = {{.percent = 29, .activity = PP_DEVICE_COLLECTIVE},
+	                                      {.percent = 41, .activity = PP_DEVICE_KERNEL},
+	                                      {.percent = 30, .activity = PP_DEVICE_KERNEL}};
 	struct pp_row_precision precision[] = {{.precision = PP_PRECISION_32, .percent = 49}};
 
 	begin(&j, PP_CATEGORY_DEVICE_COMPUTE);
@@ -78,9 +80,10 @@ TEST(device_compute)
 	j.d.op_stats = 2;
 	CHECK_STR(next_of(&j), "begin with operator \"fusion.3\", 44 % of the devices' busy time: podprof report --table op_stat "
 	                       "LOGDIR/podprof/s");
-	kernel[0].name = kernel[1].name = name(&j, "sgemm_128x64");
+	kernel[0].name = name(&j, "ncclDevKernel_AllReduce"); /* takes time, but is no compute */
+	kernel[1].name = kernel[2].name = name(&j, "sgemm_128x64");
 	j.d.kernel_stat = kernel;
-	j.d.kernel_stats = 2;
+	j.d.kernel_stats = 3;
 	j.d.precision = precision;
 	j.d.precisions = 1;
 	CHECK_STR(next_of(&j), "begin with kernel \"sgemm_128x64\", 41 % of the kernels' time: podprof report --table kernel_stat "
@@ -89,9 +92,9 @@ TEST(device_compute)
 	CHECK_STR(next_of(&j),
 	          "try mixed precision: 69 % of device compute is in 32 bit. The kernels by time: podprof report --table "
 	          "kernel_stat LOGDIR/podprof/s");
-	kernel[1].tensor_core_eligible = PP_TENSOR_CORE_YES;
+	kernel[2].tensor_core_eligible = PP_TENSOR_CORE_YES;
 	CHECK(!strncmp(next_of(&j), "try mixed precision: 69 %", 25)); /* unknown is not unused */
-	kernel[1].tensor_core_used = PP_TENSOR_CORE_NO;
+	kernel[2].tensor_core_used = PP_TENSOR_CORE_NO;
 	CHECK_STR(next_of(&j),
 	          "try mixed precision: 30 % of the kernels' time is in kernels that do not use tensor cores, of operators "
 	          "that could: podprof report --table kernel_stat LOGDIR/podprof/s");
