@@ -242,9 +242,10 @@ void pp_text_clock(const struct pp_dataset *d, FILE *to)
 		fputs("  Clock:      each file has a clock of its own, and none was compared with another\n", to);
 	} else if (domains <= 1 || !d->host_clocks) {
 		fprintf(to, "  Clock:      %s",
-		        domains > 1      ? "not compared; among ranks of one clock"
-		        : d->workers > 1 ? "all ranks share one clock"
-		                         : "one rank, one clock");
+		        domains > 1               ? "not compared; among ranks of one clock"
+		        : d->workers < 2          ? "one rank, one clock"
+		        : d->ranks_delivered == 1 ? "only one rank delivered data: one clock"
+		                                  : "all ranks share one clock");
 		if (d->pair_bound_ns) /* 0: a file of another profiler, which does not say */
 			fprintf(to, ", clock error <= %s", pp_text_time(a, d->pair_bound_ns));
 		if (d->host_clocks == 1 && d->host_clock[0].claim.known)

@@ -97,6 +97,8 @@ TEST(one_host_is_one_quiet_line)
 		m.clock[i].host_bound_ns = 0;
 	}
 	check_said(&m, "  Clock:      all ranks share one clock, clock error <= 40 ns\n");
+	m.d.ranks_delivered = 1; /* of the others nothing is known */
+	check_said(&m, "  Clock:      only one rank delivered data: one clock, clock error <= 40 ns\n");
 }
 
 TEST(several_hosts)
