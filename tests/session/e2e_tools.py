@@ -69,6 +69,9 @@ def export(place, full):
         check(all(re.match(r"podprof: '.*pod.h5' has no table '\w+': .*\.$", line) for line in got.err.splitlines()), got.transcript())
         csv_of = tool(name)
         check(csv_of.code == 0 and csv_of.out.count("# ") in (0, len(json.loads(got.out)["tables"])), csv_of.transcript())
+    got = tool("pod_viewer").out
+    for part in ("\n# worker\n", "\n# communicator\n", "\n# member\n", "\n# warning\n", "MPI_COMM_WORLD"):  # topology and diagnostics
+        check(part in got, f"pod_viewer has no {part!r}: {got}")
     got = tool("none")
     check(got.code == 1 and not got.out and "unknown tool: 'none'. Choose one of: overview, " in got.err, got.transcript())
     for words in ([], ["--tool", "op_stats", logs, logs]):
