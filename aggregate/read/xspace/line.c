@@ -8,6 +8,7 @@
 #include "core/base/grow.h"
 #include "core/base/huge.h"
 #include "core/ring/record.h"
+#include "core/step/category.h"
 #include "core/step/kernel_name.h"
 
 enum { RELEASE_EACH = 1 << 20, LINE_EVENTS = 4, TAG_EVENT = 0x22, DERIVED_LINES = 390, FIRST_SPANS = 256 };
@@ -272,6 +273,9 @@ static void take_host(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *
 			s->flags |= PP_SPAN_WAITS_INPUT;
 		if (pp_xevent_has(&e, PP_XS_CORRELATION))
 			s->range.id = e.number[PP_XS_CORRELATION];
+		if (m->is_unknown && s->range.id &&
+		    pp_xevent_has(&e, PP_XS_KERNEL_DETAILS)) /* old TensorFlow names it like the kernel */
+			s->category = PP_CATEGORY_KERNEL_LAUNCH;
 	}
 	l->thread.kinds |= PP_SPAN_BIT(s->kind);
 	if (x->has_device)

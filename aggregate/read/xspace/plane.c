@@ -4,6 +4,7 @@
 
 #include "aggregate/read/xspace/private.h"
 #include "core/base/grow.h"
+#include "core/step/category.h"
 #include "core/step/kernel_name.h"
 
 enum { LONGEST_NAME = 65536, SPARE_PLACES = 1024 };
@@ -220,6 +221,14 @@ static void read_event_stats(struct pp_xread *x, struct pp_xplane *p, struct pp_
 	}
 }
 
+static uint8_t is_unknown(const struct pp_xmeta *m)
+{
+	int by_default;
+
+	pp_category_of_name((const char *)m->text, m->length, &by_default);
+	return by_default != 0;
+}
+
 /* Names: an event has its name, and a label where a viewer shows another; podprof's prefix of names is for xprof only, and so are
  * its names of operators, which have the name itself as a description. */
 static void ready(struct pp_xread *x, struct pp_xplane *p, struct pp_xmeta *m, int is_event)
@@ -261,6 +270,8 @@ static void ready(struct pp_xread *x, struct pp_xplane *p, struct pp_xmeta *m, i
 		m->activity = (uint8_t)pp_kernel_activity((const char *)m->text, m->length);
 		m->precision = (uint8_t)pp_kernel_precision((const char *)m->text, m->length);
 	}
+	if (p->kind == PP_XPLANE_HOST)
+		m->is_unknown = is_unknown(m);
 	if (stats)
 		read_event_stats(x, p, m);
 }

@@ -85,15 +85,16 @@ struct pp_xmeta { /* metadata of an event or a stat, looked at when an event fir
 	size_t size;
 	const uint8_t *text; /* its name as it lies in the file; the label of an event of podprof */
 	size_t length;
-	uint32_t name;     /* pp_intern id of it */
-	uint32_t op;       /* of an event: operator that its stats name */
-	uint32_t launch;   /* of a text: index + 1 into pp_rank.launch, once it was read as kernel_details */
-	uint32_t line;     /* pp_xread.lines when it was looked at */
-	uint8_t is_ready;  /* what is above `data` is set */
-	uint8_t kind;      /* of a stat: enum pp_xs_kind; of an event: enum pp_xevent_class */
-	uint8_t activity;  /* of an event on a device */
-	uint8_t precision; /* of an event by its name; of a text as a shape, PP_PRECISION_UNKNOWN until it was read as one */
-	int64_t bytes;     /* of a text as memcpy_details; -1 until it was read as one */
+	uint32_t name;      /* pp_intern id of it */
+	uint32_t op;        /* of an event: operator that its stats name */
+	uint32_t launch;    /* of a text: index + 1 into pp_rank.launch, once it was read as kernel_details */
+	uint32_t line;      /* pp_xread.lines when it was looked at */
+	uint8_t is_ready;   /* what is above `data` is set */
+	uint8_t kind;       /* of a stat: enum pp_xs_kind; of an event: enum pp_xevent_class */
+	uint8_t activity;   /* of an event on a device */
+	uint8_t precision;  /* of an event by its name; of a text as a shape, PP_PRECISION_UNKNOWN until it was read as one */
+	uint8_t is_unknown; /* of an event of a host: no rule knows its name */
+	int64_t bytes;      /* of a text as memcpy_details; -1 until it was read as one */
 };
 
 enum pp_xevent_class {

@@ -1,8 +1,9 @@
 /* XSpace files that are valid and odd: lines whose times cannot belong together. */
+#include "core/step/category.h"
 #include "tests/test.h"
 #include "tests/unit/aggregate/xspace_kit.h"
 
-enum { CORRELATION = 1, DATE = 1790000000 };
+enum { CORRELATION = 1, DETAILS = 2, DATE = 1790000000 };
 
 static struct bytes file, plane, line, event;
 static struct pp_capture c;
@@ -27,6 +28,7 @@ static void end_plane(void)
 	put_name(&plane, 4, 1, "x");
 	put_name(&plane, 4, 2, "cuLaunchKernel");
 	put_name(&plane, 5, CORRELATION, "correlation_id");
+	put_name(&plane, 5, DETAILS, "kernel_details");
 	put_message(&file, 1, &plane);
 }
 
@@ -102,8 +104,32 @@ TEST(a_date_among_lines_without)
 	CHECK_INT(r->recorded_to, 27);
 }
 
+/* TensorFlow of 2020 names a launch like its kernel: the details make it one. A name that a rule knows stays what it is. */
+TEST(a_launch_by_its_details)
+{
+	const struct pp_rank *r;
+
+	begin_plane(&plane, "/host:CPU");
+	begin("main", 0);
+	for (int64_t name = 1; name <= 2; name++) {
+		begin_event(&event, name, 10 * name, 5);
+		put_stat(&event, 4, CORRELATION, 6 + name);
+		put_stat_text(&event, 4, DETAILS, "regs:32");
+		put_message(&line, 4, &event);
+	}
+	add(1, 30, 9);
+	put_message(&plane, 3, &line);
+	end_plane();
+	r = read_file();
+	CHECK_INT(r->thread[0].spans, 3);
+	CHECK_INT(r->thread[0].span[0].category, PP_CATEGORY_KERNEL_LAUNCH);
+	CHECK_INT(r->thread[0].span[1].category, 0);
+	CHECK_INT(r->thread[0].span[2].category, 0);
+}
+
 int main(void)
 {
+	a_launch_by_its_details();
 	a_line_without_a_date();
 	a_date_among_lines_without();
 	pp_capture_release(&c);
