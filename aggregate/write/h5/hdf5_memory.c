@@ -54,8 +54,7 @@ static void keep_bare_scale(struct pp_h5 *h, struct pp_h5_dim *dim)
 	c.extent[0] = dim->size;
 	c.data.real = calloc(dim->size + 1, sizeof(*c.data.real));
 	add(h, &c);
-	dim->scale = 1;
-	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the memory has it, also where add() failed */
+	dim->scale = 1; /* NOLINT(clang-analyzer-unix.Malloc): the memory has the values, also where add() failed */
 }
 
 void pp_h5_keep(struct pp_h5 *h, const struct pp_h5_row *row, const size_t *dim, const hsize_t *size, int rank, void *values)
