@@ -165,6 +165,7 @@ struct pp_launch {                                         /* how kernels were l
 
 struct pp_device { /* a device whose streams the rank has */
 	uint32_t number;
+	uint32_t own;    /* while a file of podprof is read: the number in the rank's process, where the file's differs */
 	char kind[8];    /* GPU, TPU */
 	char name[56];   /* model; "": unknown */
 	uint64_t memory; /* bytes; 0: unknown */

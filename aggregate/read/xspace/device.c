@@ -137,7 +137,7 @@ static void copy_text(char *to, size_t size, const struct pp_xvalue *v)
 void pp_xdevice_add(struct pp_xread *x, struct pp_xplane *p)
 {
 	struct pp_wire w = {p->all.data, p->all.data + p->all.size};
-	struct pp_device d = {.number = p->device}, *more;
+	struct pp_device d = {.number = p->device, .own = p->device}, *more;
 	unsigned major = 0, minor = 0;
 	char vendor[24] = "";
 	struct pp_field f;
@@ -159,6 +159,8 @@ void pp_xdevice_add(struct pp_xread *x, struct pp_xplane *p)
 			minor = (unsigned)(v.number & 0xff);
 		else if (kind == PP_XS_MEMORY_SIZE)
 			d.memory = v.number;
+		else if (kind == PP_XS_OWN_NUMBER && v.number < UINT32_MAX)
+			d.own = (uint32_t)v.number;
 	}
 	if (!d.name[0] && major)
 		snprintf(d.name, sizeof(d.name), "%s%scompute capability %u.%u", vendor, vendor[0] ? " " : "", major, minor);

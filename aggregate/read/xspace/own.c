@@ -411,6 +411,19 @@ static void give_thread(struct pp_xread *x, struct pp_capture *c, struct pp_thre
 		r->recorded_to = t->last;
 }
 
+/* Ranks of a file may have devices of one number, which have others in the file: back to those of the rank's process. */
+static void number_devices(struct pp_rank *r)
+{
+	for (size_t t = 0; t < r->threads; t++)
+		for (size_t i = 0; r->thread[t].device && i < r->devices; i++)
+			if (r->thread[t].device == r->device[i].number + 1) {
+				r->thread[t].device = r->device[i].own + 1;
+				break;
+			}
+	for (size_t i = 0; i < r->devices; i++)
+		r->device[i].number = r->device[i].own;
+}
+
 /* Streams say whose a device is, and its rank gets the launches of all: they have their numbers. */
 static void give_devices(struct pp_xread *x, struct pp_rank *r, struct pp_rank *from)
 {
@@ -439,6 +452,7 @@ static void give_devices(struct pp_xread *x, struct pp_rank *r, struct pp_rank *
 		r->device = more;
 		r->device[r->devices++] = from->device[i];
 	}
+	number_devices(r);
 }
 
 /* The name of an allocator begins with its rank. */

@@ -143,6 +143,7 @@ static const struct {
         {"compute_cap_major", PP_XS_COMPUTE_MAJOR},
         {"compute_cap_minor", PP_XS_COMPUTE_MINOR},
         {"memory_size", PP_XS_MEMORY_SIZE},
+        {"number_in_process", PP_XS_OWN_NUMBER},
         {"jax_version", PP_XS_JAX_VERSION},
         {"clock", PP_XS_CLOCK},
         {"clock_bound_ns", PP_XS_CLOCK_BOUND},

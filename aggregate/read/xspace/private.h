@@ -51,6 +51,7 @@ enum pp_xs_kind {
 	PP_XS_COMPUTE_MAJOR,
 	PP_XS_COMPUTE_MINOR,
 	PP_XS_MEMORY_SIZE,
+	PP_XS_OWN_NUMBER,
 	PP_XS_JAX_VERSION,
 	/* of podprof */
 	PP_XS_CLOCK,
