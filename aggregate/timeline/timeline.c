@@ -1,0 +1,64 @@
+/* What every user of a timeline needs: names of tracks, sentences about what is missing, release. See timeline.h. */
+#include "aggregate/timeline/timeline.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void pp_timeline_track_name(const struct pp_timeline *t, const struct pp_timeline_track *track, char *name, size_t size)
+{
+	static const char *const of[] = {
+	        [PP_TIMELINE_STEPS] = "steps", [PP_TIMELINE_REQUESTS] = "requests", [PP_TIMELINE_ASYNC] = "async"};
+	const int32_t rank = t->rank[track->rank].rank;
+	const char *text = pp_intern_text(t->names, track->name, NULL);
+
+	if (track->of != PP_TIMELINE_THREAD && track->of != PP_TIMELINE_STREAM)
+		snprintf(name, size, "rank %" PRId32 " %s", rank, of[track->of]);
+	else if (track->device)
+		snprintf(name, size, "rank %" PRId32 " device %" PRIu32 " %s", rank, track->device - 1, *text ? text : "stream");
+	else if (track->is_main)
+		snprintf(name, size, "rank %" PRId32 " main", rank);
+	else if (*text)
+		snprintf(name, size, "rank %" PRId32 " %s", rank, text);
+	else
+		snprintf(name, size, "rank %" PRId32 " %" PRIu32, rank, track->tid);
+}
+
+void pp_timeline_left_text(const struct pp_timeline *t, char *text, size_t size)
+{
+	const struct {
+		uint64_t n;
+		const char *what;
+	} row[] = {
+	        {t->left.ranks, "ranks have no events here"},
+	        {t->left.by_steps, "events outside the steps of --steps are left out"},
+	        {t->left.by_time, "events before the time of --last are left out"},
+	        {t->left.by_categories, "events of other categories than --categories are left out"},
+	        {t->left.damaged, "events of the files are damaged and left out"},
+	        {t->left.untimed, "events of the files have no valid time and are left out"},
+	        {t->left.unmatched_collectives, "calls of collectives do not tell for whom they waited"},
+	        {t->left.unmatched_messages, "sends and receives have no arrow: their other end is not recorded, or not certain"},
+	        {t->left.unmatched_launches, "kernels and copies have no arrow: their launch is not recorded"},
+	};
+	size_t at = 0;
+
+	*text = '\0';
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]) && at < size; i++)
+		if (row[i].n)
+			at += (size_t)snprintf(text + at, size - at, "%s%" PRIu64 " %s", at ? "\n" : "", row[i].n, row[i].what);
+}
+
+void pp_timeline_release(struct pp_timeline *t)
+{
+	pp_intern_free(t->names);
+	free(t->rank);
+	free(t->track);
+	free(t->event);
+	free(t->detail);
+	free(t->flow);
+	free(t->counter);
+	free(t->sample);
+	free(t->step);
+	free(t->comm);
+	*t = (struct pp_timeline){.names = NULL};
+}
