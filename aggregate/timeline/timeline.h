@@ -3,6 +3,7 @@
  * not in it. One thread. A timeline owns its memory, the names too. All times are job ns: ns after the job's epoch. */
 #pragma once
 
+#include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,12 +13,12 @@
 #include "core/step/category.h"
 #include "core/step/span.h"
 
-enum pp_timeline_of {                       /* what a track shows */
-	              PP_TIMELINE_STEPS,    /* the steps of a rank, its edge steps too: the first track of each rank */
-	              PP_TIMELINE_THREAD,   /* nested events of a thread */
-	              PP_TIMELINE_STREAM,   /* of a stream of a device */
-	              PP_TIMELINE_REQUESTS, /* nonblocking operations, from their call until seen complete: `depth` is a lane */
-	              PP_TIMELINE_ASYNC,    /* ranges that overlap: `depth` is a lane */
+enum pp_timeline_of {                     /* what a track shows */
+	              PP_TIMELINE_STEPS,  /* the steps of a rank, its edge steps too: the first track of each rank */
+	              PP_TIMELINE_THREAD, /* nested events of a thread */
+	              PP_TIMELINE_STREAM, /* of a stream of a device */
+	              PP_TIMELINE_REQUESTS, /* nonblocking operations, from their call until seen complete: `depth` counts those at once */
+	              PP_TIMELINE_ASYNC, /* ranges that overlap: `depth` counts those at once */
 };
 
 struct pp_timeline_rank { /* ordered by rank; of ranks without events too, with the reason */
@@ -159,10 +160,17 @@ struct pp_timeline_options {              /* zeroed: everything */
 	uint32_t categories;              /* bit 1 << enum pp_category; 0: all. Steps and marks are always in */
 };
 
-/* Reads the timeline of a session: `pod` is its pod.h5. Live sessions: from the event files beside it, in
- * LOGDIR/plugins/profile/SESSION; analysed ones: from the files of other profilers that it was made of. A rank without a readable
- * file is in `rank` with the reason, and counted. Fails where no event file can be read: the error names the first and the fix. */
-int pp_timeline_load(const char *pod, const struct pp_timeline_options *options, struct pp_timeline *ret, struct pp_err *err);
+struct pp_pod_file; /* aggregate/read/h5/pod.h */
+
+/* Reads the timeline of a session from its pod.h5, and from its event files: of a live session those of
+ * LOGDIR/plugins/profile/SESSION, of an analysed one the files of other profilers that it was made of. A rank without a readable file
+ * is in `rank` with the reason, and counted. -ENODATA, -ENOENT: no event file can be read, the error names the first one or its
+ * directory, and the fix. Call it like all of pod.h by pp_forked_read() only; _of: over an open pod.h5. */
+int pp_timeline_load(const char *path, const struct pp_timeline_options *options, struct pp_timeline *ret, struct pp_err *err);
+int pp_timeline_load_of(struct pp_pod_file *pod, const struct pp_timeline_options *options, struct pp_timeline *ret,
+                        struct pp_err *err);
+/* The directory of a session's own event files, whether or not it exists. 0, or -ENOENT: `pod` is in no log directory. */
+int pp_timeline_directory(const char *pod, char directory[PATH_MAX]);
 /* The lines that users must see of what is not in it, one sentence each with its number; "" where nothing is missing. */
 void pp_timeline_left_text(const struct pp_timeline *t, char *text, size_t size);
 void pp_timeline_release(struct pp_timeline *t);

@@ -1,0 +1,171 @@
+/* Runs the rule of waiting over a session that was read back; see waits.h. */
+#include "aggregate/analyze/waits.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "aggregate/analyze/build.h"
+#include "aggregate/analyze/join.h"
+#include "aggregate/analyze/request.h"
+#include "core/source/mpi_call.h"
+
+struct finder {
+	struct pp_join j;
+	struct pp_dataset_input in;
+	struct pp_dataset d;              /* a view: only `collective` and `arrival` are its own */
+	struct pp_row_collective *ledger; /* of the session, by communicator and sequence */
+	struct pp_requests *requests;     /* [ranks] */
+	uint8_t *is_known;                /* [members] */
+	struct pp_waits *to;
+};
+
+static int compare_operation(const void *a, const void *b)
+{
+	const struct pp_row_collective *x = a, *y = b;
+
+	if (x->communicator != y->communicator)
+		return x->communicator < y->communicator ? -1 : 1;
+	return (x->sequence > y->sequence) - (x->sequence < y->sequence);
+}
+
+static int init(struct finder *f, const struct pp_capture *c, const struct pp_dataset *d)
+{
+	f->j.call = calloc(c->ranks + 1, sizeof(*f->j.call));
+	f->j.run = calloc(c->ranks + 1, sizeof(*f->j.run));
+	f->j.worker_of = calloc(c->ranks + 1, sizeof(*f->j.worker_of));
+	f->j.rank_of = calloc(d->workers + 1, sizeof(*f->j.rank_of));
+	f->ledger = malloc((d->collectives + 1) * sizeof(*f->ledger));
+	f->requests = calloc(c->ranks + 1, sizeof(*f->requests));
+	if (!f->j.call || !f->j.run || !f->j.worker_of || !f->j.rank_of || !f->ledger || !f->requests)
+		return -ENOMEM;
+	for (size_t w = 0; w < d->workers; w++)
+		f->j.rank_of[w] = -1;
+	for (size_t r = 0; r < c->ranks; r++) {
+		f->j.worker_of[r] = (uint32_t)pp_dataset_worker(d, c->rank[r].rank);
+		f->j.rank_of[f->j.worker_of[r]] = (int32_t)r;
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a thread */
+		f->j.call[r] = calloc(c->rank[r].threads + 1, sizeof(**f->j.call));
+		if (!f->j.call[r] || pp_requests_init(&f->requests[r], &c->rank[r]))
+			return -ENOMEM;
+	}
+	for (size_t i = 0; i < d->collectives; i++)
+		f->ledger[i] = d->collective[i];
+	qsort(f->ledger, d->collectives, sizeof(*f->ledger), compare_operation);
+	return 0;
+}
+
+static void release(struct finder *f, size_t ranks)
+{
+	for (size_t r = 0; r < ranks; r++) {
+		for (size_t t = 0; f->j.call && f->j.call[r] && t < f->in.capture->rank[r].threads; t++)
+			free(f->j.call[r][t]);
+		if (f->j.call)
+			free(f->j.call[r]);
+		if (f->requests)
+			pp_requests_release(&f->requests[r]);
+	}
+	free(f->j.call);
+	free(f->j.run);
+	free(f->j.worker_of);
+	free(f->j.rank_of);
+	free(f->j.member);
+	free(f->d.collective);
+	free(f->d.arrival);
+	free(f->ledger);
+	free(f->requests);
+	free(f->is_known);
+}
+
+/* Rows of an operation are its members, in their order. */
+static void check(struct finder *f, size_t ledgers)
+{
+	for (size_t i = 0; i < f->d.collectives; i++) {
+		const struct pp_row_collective *c = &f->d.collective[i];
+		const struct pp_row_collective *row = bsearch(c, f->ledger, ledgers, sizeof(*row), compare_operation);
+		int known = row && row->wait_ns == c->wait_ns && row->transfer_ns == c->transfer_ns;
+
+		for (uint32_t k = 0; k < c->row_count; k++)
+			f->is_known[c->row_first + k] = (uint8_t)known;
+	}
+}
+
+static struct pp_place place_of(const struct finder *f, const struct pp_member *m)
+{
+	return (struct pp_place){(uint32_t)f->j.rank_of[m->worker], m->thread, m->span};
+}
+
+/* The call of the awaited worker in the same operation: members of one are neighbours. */
+static struct pp_place last_of(const struct finder *f, size_t i)
+{
+	const struct pp_member *m = &f->j.member[i];
+	size_t at = i;
+
+	while (at && f->j.member[at - 1].comm == m->comm && f->j.member[at - 1].sequence == m->sequence)
+		at--;
+	for (; at < f->j.members && f->j.member[at].comm == m->comm && f->j.member[at].sequence == m->sequence; at++)
+		if ((int32_t)f->j.member[at].worker == m->waited.waits_for)
+			return place_of(f, &f->j.member[at]);
+	return (struct pp_place){.span = UINT32_MAX};
+}
+
+static void add_wait(struct finder *f, size_t i)
+{
+	const struct pp_member *m = &f->j.member[i];
+	struct pp_wait *w = &f->to->wait[f->to->waits];
+	const struct pp_done *done;
+
+	*w = (struct pp_wait){.call = place_of(f, m), .until_ns = m->waited.until, .bound_ns = m->waited.bound_ns, .last_rank = -1};
+	w->waiter = w->call;
+	w->last.span = UINT32_MAX;
+	if (pp_mpi_call_info(m->call)->nonblocking) {
+		done = pp_requests_find(&f->requests[w->call.rank], m->request);
+		w->waiter.span = UINT32_MAX;
+		if (done && done->wait_span != UINT32_MAX)
+			w->waiter = (struct pp_place){w->call.rank, done->wait_thread, done->wait_span};
+	}
+	if (m->waited.waits_for >= 0) {
+		w->last = last_of(f, i);
+		w->last_rank = f->d.worker[m->waited.waits_for].rank;
+	}
+	f->to->waits++;
+}
+
+int pp_waits_find(const struct pp_capture *capture, const struct pp_dataset *d, struct pp_waits *ret)
+{
+	struct finder f = {.d = *d, .to = ret};
+	int rc;
+
+	*ret = (struct pp_waits){.wait = NULL};
+	f.d.collective = NULL;
+	f.d.arrival = NULL;
+	f.d.collectives = f.d.arrivals = 0;
+	f.in.capture = capture;
+	f.j.in = &f.in;
+	f.j.d = &f.d;
+	rc = init(&f, capture, d);
+	if (!rc)
+		rc = pp_join_collectives(&f.j);
+	if (!rc) {
+		f.is_known = calloc(f.j.members + 1, 1);
+		ret->wait = calloc(f.j.members + 1, sizeof(*ret->wait));
+		rc = f.is_known && ret->wait ? 0 : -ENOMEM;
+	}
+	if (!rc)
+		check(&f, d->collectives);
+	for (size_t i = 0; i < f.j.members && !rc; i++) {
+		if (f.is_known[i] && !f.j.member[i].waited.is_unsplit)
+			add_wait(&f, i);
+		else
+			ret->unknown++;
+	}
+	release(&f, capture->ranks);
+	if (rc)
+		pp_waits_release(ret);
+	return rc;
+}
+
+void pp_waits_release(struct pp_waits *w)
+{
+	free(w->wait);
+	*w = (struct pp_waits){.wait = NULL};
+}

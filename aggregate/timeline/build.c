@@ -1,0 +1,442 @@
+/* Makes tracks and events of a capture's spans; see timeline_private.h. Called by load.c. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/timeline/timeline_private.h"
+#include "core/base/grow.h"
+#include "core/source/mpi_call.h"
+
+enum { NONE = UINT32_MAX, LANES_MOST = UINT16_MAX };
+
+struct open { /* a span around the next ones */
+	int64_t end;
+	uint32_t event;   /* NONE: it is left out */
+	uint32_t inside;  /* depth of what is in it */
+	uint8_t category; /* for what is in it; 0: none */
+};
+
+struct stack {
+	struct open *open;
+	size_t opens, room;
+};
+
+static int shown(const struct pp_timeline_maker *m, size_t r, const struct pp_span *s, int category)
+{
+	const struct pp_timeline_range *range = &m->range[r];
+	const uint32_t wanted = m->options->categories;
+
+	if (s->begin >= range->end || (s->end <= range->begin && s->begin < range->begin)) {
+		m->t->left.by_steps++;
+		return 0;
+	}
+	if (s->end < m->from_ns) {
+		m->t->left.by_time++;
+		return 0;
+	}
+	if (wanted && category && !(wanted >> category & 1)) {
+		m->t->left.by_categories++;
+		return 0;
+	}
+	return 1;
+}
+
+/* Step of the rank in which `time` lies: index + 1; 0: none. */
+static uint32_t step_at(const struct pp_timeline_maker *m, int64_t time)
+{
+	size_t low = 0, high = m->marks;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (m->mark[middle].begin <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && time < m->mark[low - 1].end ? m->mark[low - 1].step + 1 : 0;
+}
+
+static int is_call(const struct pp_span *s)
+{
+	return s->kind == PP_SPAN_MPI || s->kind == PP_SPAN_REQUEST;
+}
+
+/* NONE: no memory; 0 where there is nothing to tell. */
+static uint32_t detail_of(struct pp_timeline_maker *m, const struct pp_span *s)
+{
+	struct pp_timeline_detail *more, d = {.until_ns = s->begin, .peer = -1, .last = -1};
+
+	if (s->kind == PP_SPAN_DEVICE)
+		d.sent = s->device.bytes;
+	if (!is_call(s) && !d.sent)
+		return 0;
+	if (is_call(s)) {
+		d.comm = s->mpi.comm;
+		d.sent = s->mpi.sent;
+		d.received = s->mpi.received;
+		d.request = s->mpi.request;
+		d.peer = s->flags & PP_SPAN_PEER_IN_COMM ? -1 : s->mpi.peer;
+		if (pp_mpi_class_joins(pp_mpi_call_info(s->mpi.call)->class)) {
+			d.sequence = s->mpi.sequence;
+			d.has = PP_TIMELINE_HAS_SEQUENCE;
+		}
+	}
+	more = pp_grow(m->t->detail, m->t->details, &m->detail_room, sizeof(*more));
+	if (!more)
+		return NONE;
+	m->t->detail = more;
+	more[m->t->details++] = d;
+	return (uint32_t)m->t->details;
+}
+
+static const uint8_t kept_flags = PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END | PP_SPAN_FAILED | PP_SPAN_POLLS;
+
+static uint32_t add_event(struct pp_timeline_maker *m, const struct pp_span *s, uint32_t depth, int category)
+{
+	struct pp_timeline_event *more = pp_grow(m->t->event, m->t->events, &m->event_room, sizeof(*more));
+	struct pp_timeline_track *track = &m->t->track[m->t->tracks - 1];
+	uint32_t detail = detail_of(m, s);
+
+	if (!more || detail == NONE || m->t->events >= NONE)
+		return NONE;
+	m->t->event = more;
+	if (depth + 1 > track->depths)
+		track->depths = (uint16_t)(depth + 1 < LANES_MOST ? depth + 1 : LANES_MOST);
+	more[m->t->events] = (struct pp_timeline_event){
+	        .begin_ns = s->begin,
+	        .end_ns = s->end > s->begin ? s->end : s->begin,
+	        .self_ns = s->end > s->begin ? s->end - s->begin : 0,
+	        .name = s->name,
+	        .track = (uint32_t)m->t->tracks - 1,
+	        .step = step_at(m, s->begin),
+	        .detail = detail,
+	        .depth = (uint16_t)(depth < LANES_MOST ? depth : LANES_MOST - 1),
+	        .kind = s->kind,
+	        .category = (uint8_t)category,
+	        .flags = s->flags & kept_flags,
+	};
+	return (uint32_t)m->t->events++;
+}
+
+/* A track without events is taken back. */
+static int begin_track(struct pp_timeline_maker *m, uint32_t rank, enum pp_timeline_of of)
+{
+	struct pp_timeline_track *more = pp_grow(m->t->track, m->t->tracks, &m->track_room, sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	m->t->track = more;
+	more[m->t->tracks++] =
+	        (struct pp_timeline_track){.rank = rank, .of = (uint8_t)of, .depths = 1, .event = (uint32_t)m->t->events};
+	return 0;
+}
+
+static void end_track(struct pp_timeline_maker *m)
+{
+	struct pp_timeline_track *track = &m->t->track[m->t->tracks - 1];
+
+	track->events = (uint32_t)m->t->events - track->event;
+	if (track->events)
+		m->t->rank[track->rank].tracks++;
+	else
+		m->t->tracks--;
+}
+
+static int is_nested(const struct pp_span *s)
+{
+	return s->kind == PP_SPAN_RANGE || s->kind == PP_SPAN_MPI || s->kind == PP_SPAN_MARK;
+}
+
+/* Category of the innermost range that is whole around it. */
+static uint8_t around(const struct stack *k, const struct pp_span *s)
+{
+	for (size_t i = k->opens; i-- > 0;)
+		if (k->open[i].end >= s->end)
+			return k->open[i].category;
+	return 0;
+}
+
+static int push(struct stack *k, int64_t end, uint32_t event, uint32_t inside, uint8_t category)
+{
+	struct open *more = pp_grow(k->open, k->opens, &k->room, sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	k->open = more;
+	more[k->opens++] = (struct open){end, event, inside, category};
+	return 0;
+}
+
+/* Its time is not the own time of what is directly around it. */
+static void take_from(struct pp_timeline_maker *m, const struct stack *k, const struct pp_span *s)
+{
+	const struct open *top = k->opens ? &k->open[k->opens - 1] : NULL;
+	struct pp_timeline_event *e = top && top->event != NONE ? &m->t->event[top->event] : NULL;
+	int64_t end = top && s->end > top->end ? top->end : s->end;
+
+	if (e && end > s->begin)
+		e->self_ns = e->self_ns > end - s->begin ? e->self_ns - (end - s->begin) : 0;
+}
+
+static int add_nested(struct pp_timeline_maker *m, size_t r, uint32_t *event, const struct pp_span *s, struct stack *k)
+{
+	uint8_t outer, category = 0;
+	uint32_t depth;
+
+	while (k->opens && k->open[k->opens - 1].end <= s->begin)
+		k->opens--;
+	outer = around(k, s);
+	depth = k->opens ? k->open[k->opens - 1].inside : 0;
+	if (s->kind != PP_SPAN_MARK)
+		category = pp_flat_inside(s, pp_flat_code(&m->categories, s), outer) & (PP_FLAT_BY_DEFAULT - 1);
+	*event = NONE;
+	if (shown(m, r, s, category)) {
+		*event = add_event(m, s, depth, category);
+		if (*event == NONE)
+			return -ENOMEM;
+	}
+	take_from(m, k, s);
+	if (s->end <= s->begin)
+		return 0;
+	return push(k, s->end, *event, depth + (*event != NONE), !category || pp_flat_is_silent(s, category) ? outer : category);
+}
+
+static int add_thread(struct pp_timeline_maker *m, size_t r, size_t rank, size_t t)
+{
+	const struct pp_thread *thread = &m->capture.rank[r].thread[t];
+	struct pp_timeline_track *track;
+	struct stack stack = {NULL, 0, 0};
+	int rc = begin_track(m, (uint32_t)rank, PP_TIMELINE_THREAD);
+
+	if (rc)
+		return rc;
+	track = &m->t->track[m->t->tracks - 1];
+	track->name = thread->name;
+	track->tid = thread->tid;
+	track->is_main = thread->is_main != 0;
+	for (size_t i = 0; i < thread->spans && !rc; i++)
+		if (is_nested(&thread->span[i]))
+			rc = add_nested(m, r, &m->event[r][t][i], &thread->span[i], &stack);
+	end_track(m);
+	free(stack.open);
+	return rc;
+}
+
+struct loose {
+	const struct pp_span *span;
+	uint32_t *event;
+};
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct pp_span *x = ((const struct loose *)a)->span, *y = ((const struct loose *)b)->span;
+
+	if (x->begin != y->begin)
+		return x->begin < y->begin ? -1 : 1;
+	if (x->end != y->end)
+		return x->end > y->end ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+/* First fit: the lowest lane that is free. */
+static int add_lanes(struct pp_timeline_maker *m, size_t r, struct loose *list, size_t n)
+{
+	int64_t *lane = NULL;
+	size_t lanes = 0, room = 0;
+	int rc = 0;
+
+	qsort(list, n, sizeof(*list), by_begin);
+	for (size_t i = 0; i < n && !rc; i++) {
+		const struct pp_span *s = list[i].span;
+		int category = (s->kind == PP_SPAN_REQUEST ? PP_CATEGORY_HOST_COMMUNICATION : pp_flat_code(&m->categories, s)) &
+		               (PP_FLAT_BY_DEFAULT - 1);
+		size_t at = 0;
+		int64_t *more;
+
+		if (!shown(m, r, s, category))
+			continue;
+		while (at < lanes && lane[at] > s->begin && at < LANES_MOST - 1)
+			at++;
+		if (at == lanes) {
+			more = pp_grow(lane, lanes, &room, sizeof(*lane));
+			if (!more) {
+				rc = -ENOMEM;
+				break;
+			}
+			lane = more;
+			lanes++;
+		}
+		lane[at] = s->end > s->begin ? s->end : s->begin + 1;
+		*list[i].event = add_event(m, s, (uint32_t)at, category);
+		rc = *list[i].event == NONE ? -ENOMEM : 0;
+	}
+	free(lane);
+	return rc;
+}
+
+/* Spans of a kind, of one thread or stream, or of all. */
+static int add_loose(struct pp_timeline_maker *m, size_t r, size_t first, size_t threads, int kind)
+{
+	const struct pp_rank *rank = &m->capture.rank[r];
+	struct loose *list;
+	size_t n = 0;
+	int rc;
+
+	for (size_t t = first; t < first + threads; t++)
+		for (size_t i = 0; pp_thread_may_have(&rank->thread[t], PP_SPAN_BIT(kind)) && i < rank->thread[t].spans; i++)
+			n += rank->thread[t].span[i].kind == kind;
+	list = n ? malloc(n * sizeof(*list)) : NULL;
+	if (!list)
+		return n ? -ENOMEM : 0;
+	n = 0;
+	for (size_t t = first; t < first + threads; t++)
+		for (size_t i = 0; pp_thread_may_have(&rank->thread[t], PP_SPAN_BIT(kind)) && i < rank->thread[t].spans; i++)
+			if (rank->thread[t].span[i].kind == kind)
+				list[n++] = (struct loose){&rank->thread[t].span[i], &m->event[r][t][i]};
+	rc = add_lanes(m, r, list, n);
+	free(list);
+	return rc;
+}
+
+static uint32_t model_of(struct pp_timeline_maker *m, const struct pp_rank *r, uint32_t device)
+{
+	for (size_t i = 0; i < r->devices; i++)
+		if (r->device[i].number + 1 == device)
+			return r->device[i].name[0] ? pp_timeline_name(m, r->device[i].name) : 0;
+	return 0;
+}
+
+/* A stream has work of the device, and ranges where the file's profiler put some on it. */
+static int add_stream(struct pp_timeline_maker *m, size_t r, size_t rank, size_t t)
+{
+	const struct pp_rank *from = &m->capture.rank[r];
+	struct pp_timeline_track *track;
+	int rc = begin_track(m, (uint32_t)rank, PP_TIMELINE_STREAM);
+
+	if (rc)
+		return rc;
+	track = &m->t->track[m->t->tracks - 1];
+	track->name = from->thread[t].name;
+	track->tid = from->thread[t].tid;
+	track->device = from->thread[t].device;
+	track->device_name = model_of(m, from, from->thread[t].device);
+	rc = add_loose(m, r, t, 1, PP_SPAN_DEVICE);
+	end_track(m);
+	return rc;
+}
+
+static int by_mark(const void *a, const void *b)
+{
+	const struct pp_timeline_mark *x = a, *y = b;
+
+	return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* The steps of a rank by time: numbers may go back. */
+static void set_marks(struct pp_timeline_maker *m, size_t worker)
+{
+	m->marks = 0;
+	for (size_t s = 0; s < m->d->steps; s++) {
+		const struct pp_row_cell *cell = &m->d->cell[s * m->d->workers + worker];
+
+		if (cell->present && cell->end_ns > cell->begin_ns)
+			m->mark[m->marks++] = (struct pp_timeline_mark){cell->begin_ns, cell->end_ns, (uint32_t)s};
+	}
+	qsort(m->mark, m->marks, sizeof(*m->mark), by_mark);
+}
+
+static int in_steps(const struct pp_timeline_options *o, int64_t number)
+{
+	return o->steps_last <= o->steps_first || (number >= o->steps_first && number < o->steps_last);
+}
+
+static void set_range(struct pp_timeline_maker *m, size_t r)
+{
+	struct pp_timeline_range *range = &m->range[r];
+
+	*range = (struct pp_timeline_range){INT64_MIN, INT64_MAX};
+	if (m->options->steps_last <= m->options->steps_first)
+		return;
+	*range = (struct pp_timeline_range){INT64_MAX, INT64_MIN};
+	for (size_t i = 0; i < m->marks; i++) {
+		const struct pp_timeline_mark *mark = &m->mark[i];
+
+		if (!in_steps(m->options, m->d->step[mark->step].number))
+			continue;
+		range->begin = mark->begin < range->begin ? mark->begin : range->begin;
+		range->end = mark->end > range->end ? mark->end : range->end;
+	}
+}
+
+static int add_steps(struct pp_timeline_maker *m, size_t r, size_t rank)
+{
+	int rc = begin_track(m, (uint32_t)rank, PP_TIMELINE_STEPS);
+
+	for (size_t i = 0; i < m->marks && !rc; i++) {
+		const struct pp_timeline_mark *mark = &m->mark[i];
+		struct pp_span s = {.begin = mark->begin, .end = mark->end, .kind = PP_SPAN_STEP};
+		char text[40];
+
+		snprintf(text, sizeof(text), "step %" PRId64, m->d->step[mark->step].number);
+		s.name = pp_timeline_name(m, text);
+		if (shown(m, r, &s, 0) && add_event(m, &s, 0, 0) == NONE)
+			rc = -ENOMEM;
+	}
+	if (!rc)
+		end_track(m);
+	return rc;
+}
+
+static int add_rank(struct pp_timeline_maker *m, size_t r)
+{
+	const struct pp_rank *from = &m->capture.rank[r];
+	size_t rank = pp_timeline_rank_at(m->t, from->rank);
+	int rc;
+
+	m->t->rank[rank].track = (uint32_t)m->t->tracks;
+	set_marks(m, pp_dataset_worker(m->d, from->rank));
+	set_range(m, r);
+	rc = add_steps(m, r, rank);
+	for (int main = 1; main >= 0; main--)
+		for (size_t t = 0; t < from->threads && !rc; t++)
+			if (!from->thread[t].device && !from->thread[t].is_main == !main)
+				rc = add_thread(m, r, rank, t);
+	for (size_t t = 0; t < from->threads && !rc; t++)
+		if (from->thread[t].device)
+			rc = add_stream(m, r, rank, t);
+	for (int i = 0; i < 2 && !rc; i++) {
+		rc = begin_track(m, (uint32_t)rank, i ? PP_TIMELINE_ASYNC : PP_TIMELINE_REQUESTS);
+		if (!rc)
+			rc = add_loose(m, r, 0, from->threads, i ? PP_SPAN_ASYNC : PP_SPAN_REQUEST);
+		if (!rc)
+			end_track(m);
+	}
+	return rc;
+}
+
+/* No memory is no reason to stop: the cache only saves looking names up. */
+static void cache_names(struct pp_timeline_maker *m)
+{
+	uint32_t names = pp_intern_count(m->t->names);
+
+	m->categories = (struct pp_name_cache){.names = m->t->names, .code = calloc(names + 1, 1), .count = names};
+	if (!m->categories.code)
+		m->categories.count = 0;
+}
+
+int pp_timeline_tracks(struct pp_timeline_maker *m)
+{
+	int rc = 0;
+
+	cache_names(m);
+	m->mark = calloc(m->d->steps + 1, sizeof(*m->mark));
+	m->range = calloc(m->capture.ranks + 1, sizeof(*m->range));
+	if (!m->mark || !m->range)
+		return -ENOMEM;
+	for (size_t r = 0; r < m->capture.ranks && !rc; r++)
+		rc = add_rank(m, r);
+	return rc;
+}

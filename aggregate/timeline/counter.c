@@ -1,0 +1,196 @@
+/* Values over time: memory and CPU of processes, counters of programs, memory of devices' allocators. Called by load.c. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/timeline/timeline_private.h"
+#include "core/base/grow.h"
+
+static int begin_counter(struct pp_timeline_maker *m, size_t rank, uint32_t name, const char *unit)
+{
+	struct pp_timeline_counter *more = pp_grow(m->t->counter, m->t->counters, &m->counter_room, sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	m->t->counter = more;
+	more[m->t->counters] =
+	        (struct pp_timeline_counter){.rank = (uint32_t)rank, .name = name, .sample = (uint32_t)m->t->samples};
+	snprintf(more[m->t->counters++].unit, sizeof(more->unit), "%s", unit);
+	return 0;
+}
+
+/* Values beside the timeline's events, where options cut it, are none of it. */
+static int add_sample(struct pp_timeline_maker *m, int64_t time, double value)
+{
+	struct pp_timeline_sample *more;
+
+	if (!isfinite(value) || ((m->options->last_ns || m->options->steps_last > m->options->steps_first) &&
+	                         (time < m->t->begin_ns || time > m->t->end_ns)))
+		return 0;
+	more = pp_grow(m->t->sample, m->t->samples, &m->sample_room, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	m->t->sample = more;
+	more[m->t->samples++] = (struct pp_timeline_sample){time, value};
+	return 0;
+}
+
+/* One without samples is taken back. */
+static void end_counter(struct pp_timeline_maker *m, int begun)
+{
+	struct pp_timeline_counter *c = begun ? NULL : &m->t->counter[m->t->counters - 1];
+
+	if (!c)
+		return;
+	c->samples = (uint32_t)m->t->samples - c->sample;
+	if (c->samples)
+		m->t->rank[c->rank].counters++;
+	else
+		m->t->counters--;
+}
+
+enum what { RSS, PSS, CHILDREN, WHATS };
+
+static const struct {
+	const char *name, *unit;
+} memory_name[WHATS] = {{"RSS", "byte"}, {"PSS", "byte"}, {"RSS of children", "byte"}};
+
+static int add_memory(struct pp_timeline_maker *m, size_t rank, enum what what)
+{
+	const int32_t number = m->t->rank[rank].rank;
+	int rc = begin_counter(m, rank, pp_timeline_name(m, memory_name[what].name), memory_name[what].unit), begun = rc;
+	int any = 0;
+
+	for (size_t i = 0; i < m->d->memories && !any; i++)
+		any = m->d->memory[i].worker == number && m->d->memory[i].children_rss_bytes;
+	for (size_t i = 0; i < m->d->memories && !rc; i++) {
+		const struct pp_row_memory *s = &m->d->memory[i];
+		const uint64_t value = what == RSS ? s->rss_bytes : what == PSS ? s->pss_bytes : s->children_rss_bytes;
+
+		if (s->worker == number && (what != PSS || s->pss_present) && (what != CHILDREN || any))
+			rc = add_sample(m, s->time_ns, (double)value);
+	}
+	end_counter(m, begun);
+	return rc;
+}
+
+/* Cores busy from a sample to the next one: a value holds until the next. */
+static int add_cpu(struct pp_timeline_maker *m, size_t rank)
+{
+	const int32_t number = m->t->rank[rank].rank;
+	const struct pp_row_process_sample *last = NULL;
+	int rc = begin_counter(m, rank, pp_timeline_name(m, "CPU"), "core"), begun = rc;
+
+	for (size_t i = 0; i < m->d->process_samples && !rc; i++) {
+		const struct pp_row_process_sample *s = &m->d->process_sample[i];
+		uint64_t used;
+
+		if (s->sample_worker != number)
+			continue;
+		if (last && s->sample_time_ns > last->sample_time_ns) {
+			used = s->sample_cpu_user_ns + s->sample_cpu_system_ns - last->sample_cpu_user_ns -
+			       last->sample_cpu_system_ns;
+			if (used <= INT64_MAX)
+				rc = add_sample(m, last->sample_time_ns,
+				                (double)used / (double)(s->sample_time_ns - last->sample_time_ns));
+		}
+		last = s;
+	}
+	end_counter(m, begun);
+	return rc;
+}
+
+struct value {
+	uint32_t name;
+	int64_t time;
+	double value;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	const struct value *x = a, *y = b;
+
+	if (x->name != y->name)
+		return x->name < y->name ? -1 : 1;
+	return (x->time > y->time) - (x->time < y->time);
+}
+
+static int add_values(struct pp_timeline_maker *m, size_t rank, struct value *list, size_t n, const char *unit)
+{
+	int rc = 0;
+
+	qsort(list, n, sizeof(*list), by_name);
+	for (size_t i = 0; i < n && !rc;) {
+		const uint32_t name = list[i].name;
+		int begun = rc = begin_counter(m, rank, name, unit);
+
+		for (; i < n && list[i].name == name && !rc; i++)
+			rc = add_sample(m, list[i].time, list[i].value);
+		end_counter(m, begun);
+	}
+	return rc;
+}
+
+/* Counters of the program. */
+static int add_program(struct pp_timeline_maker *m, const struct pp_rank *r, size_t rank)
+{
+	struct value *list;
+	size_t n = 0;
+	int rc;
+
+	for (size_t t = 0; t < r->threads; t++)
+		for (size_t i = 0; pp_thread_may_have(&r->thread[t], PP_SPAN_BIT(PP_SPAN_COUNTER)) && i < r->thread[t].spans; i++)
+			n += r->thread[t].span[i].kind == PP_SPAN_COUNTER;
+	list = n ? malloc(n * sizeof(*list)) : NULL;
+	if (!list)
+		return n ? -ENOMEM : 0;
+	n = 0;
+	for (size_t t = 0; t < r->threads; t++)
+		for (size_t i = 0; pp_thread_may_have(&r->thread[t], PP_SPAN_BIT(PP_SPAN_COUNTER)) && i < r->thread[t].spans; i++)
+			if (r->thread[t].span[i].kind == PP_SPAN_COUNTER)
+				list[n++] = (struct value){r->thread[t].span[i].name, r->thread[t].span[i].begin,
+				                           r->thread[t].span[i].value};
+	rc = add_values(m, rank, list, n, "1");
+	free(list);
+	return rc;
+}
+
+/* Memory in use of each allocator, where it is known. */
+static int add_allocators(struct pp_timeline_maker *m, const struct pp_rank *r, size_t rank)
+{
+	struct value *list = r->allocations ? malloc(r->allocations * sizeof(*list)) : NULL;
+	size_t n = 0;
+	int rc;
+
+	if (!list)
+		return r->allocations ? -ENOMEM : 0;
+	for (size_t i = 0; i < r->allocations; i++)
+		if (r->allocation[i].allocated >= 0)
+			list[n++] = (struct value){r->allocation[i].allocator, r->allocation[i].time,
+			                           (double)r->allocation[i].allocated};
+	rc = add_values(m, rank, list, n, "byte");
+	free(list);
+	return rc;
+}
+
+int pp_timeline_counters(struct pp_timeline_maker *m)
+{
+	int rc = 0;
+
+	for (size_t r = 0; r < m->capture.ranks && !rc; r++) {
+		size_t rank = pp_timeline_rank_at(m->t, m->capture.rank[r].rank);
+
+		m->t->rank[rank].counter = (uint32_t)m->t->counters;
+		for (int what = 0; what < WHATS && !rc; what++)
+			rc = add_memory(m, rank, (enum what)what);
+		if (!rc)
+			rc = add_cpu(m, rank);
+		if (!rc)
+			rc = add_program(m, &m->capture.rank[r], rank);
+		if (!rc)
+			rc = add_allocators(m, &m->capture.rank[r], rank);
+	}
+	return rc;
+}

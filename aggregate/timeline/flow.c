@@ -1,0 +1,221 @@
+/* Arrows between events: who waited for whom, requests, launches; and the waiting of calls. See timeline_private.h. Called by
+ * load.c. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "aggregate/analyze/request.h"
+#include "aggregate/analyze/waiting.h"
+#include "aggregate/analyze/waits.h"
+#include "aggregate/timeline/timeline_private.h"
+#include "core/base/grow.h"
+#include "core/source/mpi_call.h"
+
+enum { NONE = UINT32_MAX };
+
+int pp_timeline_add_flow(struct pp_timeline_maker *m, uint32_t from, uint32_t to, enum pp_timeline_flow_kind kind)
+{
+	struct pp_timeline_flow *more;
+
+	if (from == NONE || to == NONE)
+		return 0;
+	more = pp_grow(m->t->flow, m->t->flows, &m->flow_room, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	m->t->flow = more;
+	more[m->t->flows++] = (struct pp_timeline_flow){from, to, kind};
+	return 0;
+}
+
+static uint32_t event_at(const struct pp_timeline_maker *m, const struct pp_place *p)
+{
+	return p->span == NONE ? NONE : m->event[p->rank][p->thread][p->span];
+}
+
+static struct pp_timeline_detail *detail_at(const struct pp_timeline_maker *m, const struct pp_place *p)
+{
+	uint32_t event = event_at(m, p);
+
+	return event == NONE || !m->t->event[event].detail ? NULL : &m->t->detail[m->t->event[event].detail - 1];
+}
+
+/* A Wait for several operations waits for the last of them. */
+static void note_wait(const struct pp_timeline_maker *m, const struct pp_wait *w)
+{
+	struct pp_timeline_detail *d = detail_at(m, &w->waiter), *call = detail_at(m, &w->call);
+	const struct pp_timeline_event *e = d ? &m->t->event[event_at(m, &w->waiter)] : NULL;
+
+	if (call)
+		call->has |= PP_TIMELINE_HAS_WAIT;
+	if (!d)
+		return;
+	d->has |= PP_TIMELINE_HAS_WAIT;
+	if (w->last_rank < 0 || w->until_ns <= e->begin_ns)
+		return;
+	if (d->last >= 0 && !pp_waiting_is_later(w->until_ns, w->last_rank, d->until_ns, d->last))
+		return;
+	d->until_ns = w->until_ns < e->end_ns ? w->until_ns : e->end_ns;
+	d->bound_ns = w->bound_ns;
+	d->last = w->last_rank;
+}
+
+static int add_waits(struct pp_timeline_maker *m)
+{
+	struct pp_waits waits;
+	int rc = pp_waits_find(&m->capture, m->d, &waits);
+
+	if (rc)
+		return rc;
+	m->t->left.unmatched_collectives += waits.unknown;
+	for (size_t i = 0; i < waits.waits; i++)
+		note_wait(m, &waits.wait[i]);
+	for (size_t i = 0; i < waits.waits && !rc; i++) {
+		const struct pp_wait *w = &waits.wait[i];
+		const struct pp_timeline_detail *d = detail_at(m, &w->waiter);
+
+		/* Of several operations that a Wait saw complete only the last kept it. */
+		if (d && d->last >= 0 && d->last == w->last_rank &&
+		    (d->until_ns == w->until_ns || d->until_ns == m->t->event[event_at(m, &w->waiter)].end_ns))
+			rc = pp_timeline_add_flow(m, event_at(m, &w->waiter), event_at(m, &w->last), PP_FLOW_COLLECTIVE);
+	}
+	pp_waits_release(&waits);
+	return rc;
+}
+
+static int add_requests(struct pp_timeline_maker *m, size_t r)
+{
+	const struct pp_rank *rank = &m->capture.rank[r];
+	struct pp_requests requests;
+	int rc = pp_requests_init(&requests, rank);
+
+	for (size_t t = 0; t < rank->threads; t++)
+		for (size_t i = 0;
+		     !rc && pp_thread_may_have(&rank->thread[t], PP_SPAN_BIT(PP_SPAN_MPI)) && i < rank->thread[t].spans; i++) {
+			const struct pp_span *s = &rank->thread[t].span[i];
+			const struct pp_done *done;
+
+			if (s->kind != PP_SPAN_MPI || !s->mpi.request || !pp_mpi_call_info(s->mpi.call)->nonblocking)
+				continue;
+			done = pp_requests_find(&requests, s->mpi.request);
+			if (done && done->wait_span != NONE)
+				rc = pp_timeline_add_flow(m, m->event[r][t][i], m->event[r][done->wait_thread][done->wait_span],
+				                          PP_FLOW_REQUEST);
+		}
+	pp_requests_release(&requests);
+	return rc;
+}
+
+struct launch {
+	uint64_t correlation;
+	int64_t begin;
+	uint32_t event;
+};
+
+static int by_correlation(const void *a, const void *b)
+{
+	const struct launch *x = a, *y = b;
+
+	if (x->correlation != y->correlation)
+		return x->correlation < y->correlation ? -1 : 1;
+	return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+static uint64_t launches(const struct pp_span *s)
+{
+	return s->kind == PP_SPAN_RANGE || s->kind == PP_SPAN_MARK ? s->range.id : 0;
+}
+
+static int list_launches(const struct pp_timeline_maker *m, size_t r, struct launch **ret, size_t *ret_n)
+{
+	const struct pp_rank *rank = &m->capture.rank[r];
+	struct launch *list = NULL;
+	size_t n = 0, room = 0;
+
+	for (size_t t = 0; t < rank->threads; t++)
+		for (size_t i = 0; !rank->thread[t].device && i < rank->thread[t].spans; i++) {
+			const struct pp_span *s = &rank->thread[t].span[i];
+			struct launch *more;
+
+			if (!launches(s))
+				continue;
+			more = pp_grow(list, n, &room, sizeof(*more));
+			if (!more) {
+				free(list);
+				return -ENOMEM;
+			}
+			list = more;
+			list[n++] = (struct launch){launches(s), s->begin, m->event[r][t][i]};
+		}
+	if (n)
+		qsort(list, n, sizeof(*list), by_correlation);
+	*ret = list;
+	*ret_n = n;
+	return 0;
+}
+
+/* Numbers may be used again: the last call before the work began. */
+static const struct launch *launch_of(const struct launch *list, size_t n, const struct pp_span *s)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct launch *l = &list[middle];
+
+		if (l->correlation < s->device.correlation || (l->correlation == s->device.correlation && l->begin <= s->begin))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && list[low - 1].correlation == s->device.correlation ? &list[low - 1] : NULL;
+}
+
+static int add_launches(struct pp_timeline_maker *m, size_t r)
+{
+	const struct pp_rank *rank = &m->capture.rank[r];
+	struct launch *list = NULL;
+	size_t n = 0;
+	int rc = list_launches(m, r, &list, &n);
+
+	for (size_t t = 0; t < rank->threads; t++)
+		for (size_t i = 0; !rc && rank->thread[t].device && i < rank->thread[t].spans; i++) {
+			const struct pp_span *s = &rank->thread[t].span[i];
+			const struct launch *l;
+
+			if (s->kind != PP_SPAN_DEVICE || m->event[r][t][i] == NONE)
+				continue;
+			l = s->device.correlation ? launch_of(list, n, s) : NULL;
+			if (l)
+				rc = pp_timeline_add_flow(m, l->event, m->event[r][t][i], PP_FLOW_LAUNCH);
+			else
+				m->t->left.unmatched_launches++;
+		}
+	free(list);
+	return rc;
+}
+
+static int by_ends(const void *a, const void *b)
+{
+	const struct pp_timeline_flow *x = a, *y = b;
+
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	if (x->to != y->to)
+		return x->to < y->to ? -1 : 1;
+	return (x->kind > y->kind) - (x->kind < y->kind);
+}
+
+int pp_timeline_flows(struct pp_timeline_maker *m)
+{
+	int rc = add_waits(m);
+
+	for (size_t r = 0; r < m->capture.ranks && !rc; r++) {
+		rc = add_requests(m, r);
+		if (!rc)
+			rc = add_launches(m, r);
+	}
+	if (!rc)
+		rc = pp_timeline_messages(m);
+	if (!rc && m->t->flows)
+		qsort(m->t->flow, m->t->flows, sizeof(*m->t->flow), by_ends);
+	return rc;
+}

@@ -1,0 +1,46 @@
+/* What the parts of a timeline's making share. In: a session read back. Out: a timeline. Internal to aggregate/timeline. */
+#pragma once
+
+#include "aggregate/dataset/dataset.h"
+#include "aggregate/timeline/timeline.h"
+#include "core/step/attr_flat.h"
+
+struct pp_timeline_range { /* of time in which a rank's events count */
+	int64_t begin, end;
+};
+
+struct pp_timeline_mark { /* a step of one rank */
+	int64_t begin, end;
+	uint32_t step; /* index */
+};
+
+struct pp_timeline_maker {
+	const struct pp_timeline_options *options;
+	struct pp_timeline *t;
+	struct pp_dataset *d;      /* of the session: its names are not the timeline's */
+	struct pp_capture capture; /* of all ranks with events, in job ns, with the timeline's names */
+	struct pp_name_cache categories;
+	size_t track_room, event_room, detail_room, flow_room, counter_room, sample_room;
+	int64_t from_ns;                 /* events before it are left out */
+	struct pp_timeline_range *range; /* [ranks of the capture] */
+	uint32_t ***event;               /* [ranks][threads][spans] event of a span; UINT32_MAX: it is not in the timeline */
+	struct pp_timeline_mark *mark;   /* steps of the rank at hand, by begin */
+	size_t marks;
+};
+
+/* load.c: reads the event files; ranks of the timeline are there, those of the options are in the capture. */
+int pp_timeline_files(struct pp_timeline_maker *m, const char *pod, struct pp_err *err);
+/* A capture of one file joins the others: its names become the timeline's, its ranks the capture's, later by shift_ns. It is empty
+ * then. */
+int pp_timeline_adopt(struct pp_timeline_maker *m, struct pp_capture *c, int64_t shift_ns);
+
+/* build.c, flow.c, flow_message.c, counter.c: 0 or -ENOMEM. */
+int pp_timeline_tracks(struct pp_timeline_maker *m);
+int pp_timeline_flows(struct pp_timeline_maker *m);
+int pp_timeline_messages(struct pp_timeline_maker *m);
+int pp_timeline_counters(struct pp_timeline_maker *m);
+int pp_timeline_add_flow(struct pp_timeline_maker *m, uint32_t from, uint32_t to, enum pp_timeline_flow_kind kind);
+
+/* The index of the timeline's rank of this number; SIZE_MAX: none. */
+size_t pp_timeline_rank_at(const struct pp_timeline *t, int32_t rank);
+uint32_t pp_timeline_name(struct pp_timeline_maker *m, const char *text);
