@@ -188,8 +188,9 @@ def main():
         trace = read(arguments.trace)
         if want:
             check_made(trace, want)
+        first = trace.date(min(row[1] for row in trace.slices)) if trace.slices else None
         print(json.dumps({'slices': len(trace.slices), 'flows': trace.flows(), 'samples': len(trace.values), 'ranks': len(trace.process),
-                          'attributes': trace.attributes}))
+                          'first_date_ns': first, 'attributes': trace.attributes}))
     except Fault as fault:
         print(f'{arguments.trace}: {fault}', file=sys.stderr)
         return 1
