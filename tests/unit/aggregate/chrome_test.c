@@ -39,7 +39,8 @@ TEST(rare)
 	HAS(text, "\"left out\":\"1 ranks have no events here\\u000a");
 	HAS(text, "\"session\":\"odd \\ufffd\"");
 	HAS(text,
-	    "{\"ph\":\"X\",\"name\":\"quote\\u0022 \\u005c \\u003ctab\xef\xbf\xbd\xef\xbf\xbd\\u003e\",\"cat\":\"Host compute\",\"pid\":1000000,"
+	    "{\"ph\":\"X\",\"name\":\"quote\\u0022 \\u005c \\u003ctab\xef\xbf\xbd\xef\xbf\xbd\\u003e\",\"cat\":\"Host compute\","
+	    "\"pid\":1000000,"
 	    "\"tid\":1,\"ts\":0.000,\"dur\":1.500,\"args\":{\"self time ns\":800}}");
 	HAS(text,
 	    "{\"ph\":\"i\",\"s\":\"t\",\"name\":\"saved\",\"cat\":\"marks\",\"pid\":1000000,\"tid\":1,\"ts\":1.500,\"args\":{}}");

@@ -1,5 +1,5 @@
-/* A small timeline by hand with what is rare: times before job time 0, a mark at the end of an event, events that overlap, a receive
- * that begins before its send, text that is no UTF-8, samples that are not finite. In: a writer. Out: its bytes in memory. */
+/* A small timeline by hand with what is rare: times before job time 0, a mark at the end of an event, events that overlap, a
+ * receive that begins before its send, text that is no UTF-8, samples that are not finite. Its bytes in a file, as text. */
 #pragma once
 
 #include <limits.h>

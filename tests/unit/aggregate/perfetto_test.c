@@ -220,7 +220,7 @@ TEST(refused)
 
 	kit_make(&t);
 	check_refused(&t, "/dev/full", -ENOSPC, "cannot write the export: no space left on device");
-	signal(SIGPIPE, SIG_IGN);
+	sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
 	CHECK_INT(pipe(ends), 0);
 	close(ends[0]);
 	CHECK_INT(pp_perfetto_write(&t, ends[1], &err), -EPIPE);
