@@ -248,11 +248,67 @@ static int check(const struct pp_timeline *t, struct pp_err *err)
 	return 0;
 }
 
+/* Do events of a track nest, or where they overlap, those of each depth follow each other? `row` has room for all events, and for
+ * all depths. */
+static int is_in_order(const struct pp_timeline *t, const struct pp_timeline_track *track, const struct pp_timeline_event **row)
+{
+	const struct pp_timeline_event *e = &t->event[track->event];
+	const uint32_t depths = pp_said_depths(track);
+	size_t open = 0;
+
+	for (uint32_t i = 0; i < depths; i++)
+		row[i] = NULL;
+	for (uint32_t i = 0; i < track->events; i++, e++) {
+		if (i && e->begin_ns < e[-1].begin_ns)
+			return 0;
+		if (pp_said_overlaps(track)) {
+			if (e->depth >= depths || (row[e->depth] && row[e->depth]->end_ns > e->begin_ns))
+				return 0;
+			row[e->depth] = e;
+			continue;
+		}
+		while (open && pp_said_is_over(row[open - 1], open, e))
+			open--;
+		if (open && e->end_ns > row[open - 1]->end_ns)
+			return 0;
+		row[open++] = e;
+	}
+	return 1;
+}
+
+static int check_order(const struct pp_timeline *t, struct pp_err *err)
+{
+	const struct pp_timeline_event **row;
+	size_t most = 1;
+	int code = 0;
+
+	for (size_t i = 0; i < t->tracks; i++) {
+		const size_t depths = pp_said_depths(&t->track[i]), n = t->track[i].events > depths ? t->track[i].events : depths;
+
+		most = n > most ? n : most;
+	}
+	row = calloc(most, sizeof(*row)); /* NOLINT(bugprone-sizeof-expression): an array of pointers */
+	if (!row)
+		return pp_err_set(err, -ENOMEM, "cannot export the timeline: no memory");
+	for (size_t i = 0; i < t->tracks && code == 0; i++)
+		if (!is_in_order(t, &t->track[i], row)) {
+			char name[256];
+
+			pp_timeline_track_name(t, &t->track[i], name, sizeof(name));
+			code = pp_err_set(err, -EINVAL, "cannot export the timeline: events of %s overlap; please report this",
+			                  name);
+		}
+	free(row);
+	return code;
+}
+
 int pp_said_init(struct pp_said *s, const struct pp_timeline *t, struct pp_err *err)
 {
 	int rc = check(t, err);
 
 	*s = (struct pp_said){.t = t, .date_ns = t->epoch_realtime_ns};
+	if (rc == 0)
+		rc = check_order(t, err);
 	if (rc < 0)
 		return rc;
 	s->flow_at = calloc(t->events + 1, sizeof(*s->flow_at));

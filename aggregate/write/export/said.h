@@ -49,6 +49,12 @@ size_t pp_said_labels(const struct pp_said *s, const struct pp_timeline_rank *r,
 uint32_t pp_said_depths(const struct pp_timeline_track *track);
 /* Its events overlap, but not those of one depth. */
 int pp_said_overlaps(const struct pp_timeline_track *track);
+/* Is the innermost of `open` events over when the next one begins? A mark at the very end of an event may still be in it. */
+static inline int pp_said_is_over(const struct pp_timeline_event *innermost, size_t open, const struct pp_timeline_event *next)
+{
+	return innermost->end_ns < next->begin_ns ||
+	       (innermost->end_ns == next->begin_ns && (next->end_ns > next->begin_ns || next->depth < open));
+}
 /* "steps", "marks", or the category; NULL: none. */
 const char *pp_said_category(const struct pp_timeline_event *e);
 /* Copies text with what is no valid UTF-8 replaced. */

@@ -21,8 +21,6 @@ struct writer {
 	struct pp_out out;
 	uint64_t *flow; /* ids of one event's flows */
 	const struct pp_timeline_event **open;
-	int64_t *depth_end;
-	int is_bad; /* events that should nest do not */
 };
 
 /* Calls `put`(to, room, ...) a second time where the room was not enough. */
@@ -223,13 +221,6 @@ static void write_begin(struct writer *w, uint64_t track, size_t index)
 	put(w, &p);
 }
 
-/* A mark at the very end of an event may still be in it. */
-static int is_over(const struct pp_timeline_event *open, size_t depth, const struct pp_timeline_event *next)
-{
-	return open->end_ns < next->begin_ns ||
-	       (open->end_ns == next->begin_ns && (next->end_ns > next->begin_ns || next->depth < depth));
-}
-
 /* Events that nest: what is open ends before the next one that begins behind it. */
 static void write_nested(struct writer *w, size_t index)
 {
@@ -240,10 +231,8 @@ static void write_nested(struct writer *w, size_t index)
 	for (size_t i = track->event; i < (size_t)track->event + track->events; i++) {
 		const struct pp_timeline_event *e = &w->t->event[i];
 
-		while (open && is_over(w->open[open - 1], open, e))
+		while (open && pp_said_is_over(w->open[open - 1], open, e))
 			write_end(w, uuid, w->open[--open]->end_ns);
-		if (open && e->end_ns > w->open[open - 1]->end_ns)
-			w->is_bad = 1;
 		write_begin(w, uuid, i);
 		if (e->end_ns > e->begin_ns)
 			w->open[open++] = e;
@@ -257,19 +246,12 @@ static void write_overlapping(struct writer *w, size_t index)
 {
 	const struct pp_timeline_track *track = &w->t->track[index];
 
-	for (uint32_t i = 0; i < pp_said_depths(track); i++)
-		w->depth_end[i] = INT64_MIN;
 	for (size_t i = track->event; i < (size_t)track->event + track->events; i++) {
 		const struct pp_timeline_event *e = &w->t->event[i];
 
-		if (e->depth >= pp_said_depths(track) || e->begin_ns < w->depth_end[e->depth]) {
-			w->is_bad = 1;
-			return;
-		}
 		write_begin(w, uuid_of_track(w, index, e->depth), i);
 		if (e->end_ns > e->begin_ns)
 			write_end(w, uuid_of_track(w, index, e->depth), e->end_ns);
-		w->depth_end[e->depth] = e->end_ns;
 	}
 }
 
@@ -284,50 +266,38 @@ static void write_counter(struct writer *w, size_t index)
 		                                   .value = w->t->sample[i].value});
 }
 
-static int write_events(struct writer *w, struct pp_err *err)
+static void write_events(struct writer *w)
 {
-	for (size_t i = 0; i < w->t->tracks && !w->out.failed; i++) {
+	for (size_t i = 0; i < w->t->tracks && !w->out.failed; i++)
 		if (pp_said_overlaps(&w->t->track[i]))
 			write_overlapping(w, i);
 		else
 			write_nested(w, i);
-		if (w->is_bad) {
-			char name[256];
-
-			pp_timeline_track_name(w->t, &w->t->track[i], name, sizeof(name));
-			return pp_err_set(err, -EINVAL, "cannot export the timeline: events of %s overlap; please report this",
-			                  name);
-		}
-	}
 	for (size_t i = 0; i < w->t->counters && !w->out.failed; i++)
 		write_counter(w, i);
-	return 0;
 }
 
-/* Room for what is open at once, for depths, and for flows of one event. */
+/* Room for what is open at once, and for the flows of one event. */
 static int make_room(struct writer *w)
 {
-	size_t depths = 1, flows = 1, events = 1;
+	size_t flows = 1, events = 1;
 
-	for (size_t i = 0; i < w->t->tracks; i++) {
-		depths = pp_said_depths(&w->t->track[i]) > depths ? pp_said_depths(&w->t->track[i]) : depths;
+	for (size_t i = 0; i < w->t->tracks; i++)
 		events = w->t->track[i].events > events ? w->t->track[i].events : events;
-	}
 	for (size_t i = 0; i < w->t->events; i++) {
 		const size_t n = w->said.flow_at[i + 1] - w->said.flow_at[i];
 
 		flows = n > flows ? n : flows;
 	}
-	w->depth_end = calloc(depths, sizeof(*w->depth_end));
 	w->flow = calloc(flows, sizeof(*w->flow));
 	w->open = calloc(events, sizeof(*w->open)); /* NOLINT(bugprone-sizeof-expression): an array of pointers */
-	return w->depth_end && w->flow && w->open ? 0 : -ENOMEM;
+	return w->flow && w->open ? 0 : -ENOMEM;
 }
 
 int pp_perfetto_write(const struct pp_timeline *t, int fd, struct pp_err *err)
 {
 	struct writer w = {.t = t};
-	int rc = pp_said_init(&w.said, t, err), bad;
+	int rc = pp_said_init(&w.said, t, err);
 
 	if (rc == 0 && make_room(&w) < 0)
 		rc = pp_err_set(err, -ENOMEM, "cannot export the timeline: no memory");
@@ -338,13 +308,11 @@ int pp_perfetto_write(const struct pp_timeline *t, int fd, struct pp_err *err)
 		write_all_names(&w);
 		for (size_t i = 0; i < t->ranks; i++)
 			write_rank(&w, i);
-		bad = write_events(&w, err);
-		rc = pp_out_finish(&w.out, bad < 0 ? NULL : err);
-		rc = bad < 0 ? bad : rc;
+		write_events(&w);
+		rc = pp_out_finish(&w.out, err);
 	}
 	free(w.open);
 	free(w.flow);
-	free(w.depth_end);
 	pp_said_release(&w.said);
 	return rc;
 }

@@ -81,6 +81,9 @@ TEST(refused)
 		CHECK_INT(pp_chrome_write(&t, fd, gzip, &err), -ENOSPC);
 		CHECK_STR(err.text, "cannot write the export: no space left on device");
 	}
+	t.event[6].begin_ns = 99; /* overlaps the one before it of the same depth; nothing is written */
+	CHECK_INT(pp_chrome_write(&t, -1, 0, &err), -EINVAL);
+	CHECK_STR(err.text, "cannot export the timeline: events of rank 0 async overlap; please report this");
 	close(fd);
 	pp_timeline_release(&t);
 }
