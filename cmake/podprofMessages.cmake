@@ -22,3 +22,12 @@ set_source_files_properties(${PROJECT_BINARY_DIR}/proto/podprof.pb-c.c PROPERTIE
 add_library(pp_message STATIC ${PROJECT_SOURCE_DIR}/proto/message.c ${PROJECT_BINARY_DIR}/proto/podprof.pb-c.c)
 target_include_directories(pp_message SYSTEM PRIVATE ${PODPROF_PROTOBUF_C_INCLUDE})
 target_link_libraries(pp_message PUBLIC pp_flags pp_core PRIVATE ${pp_protobuf_c} ZLIB::ZLIB)
+
+# pp_perfetto: the rare packets of Perfetto traces, generated from proto/perfetto.proto.
+add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/proto/perfetto.pb-c.c ${PROJECT_BINARY_DIR}/proto/perfetto.pb-c.h
+  COMMAND ${PODPROF_PROTOC_C} --c_out=${PROJECT_BINARY_DIR}/proto -I${PROJECT_SOURCE_DIR}/proto ${PROJECT_SOURCE_DIR}/proto/perfetto.proto
+  DEPENDS ${PROJECT_SOURCE_DIR}/proto/perfetto.proto VERBATIM)
+set_source_files_properties(${PROJECT_BINARY_DIR}/proto/perfetto.pb-c.c PROPERTIES COMPILE_OPTIONS -w)
+add_library(pp_perfetto STATIC ${PROJECT_SOURCE_DIR}/proto/perfetto_rare.c ${PROJECT_BINARY_DIR}/proto/perfetto.pb-c.c)
+target_include_directories(pp_perfetto SYSTEM PUBLIC ${PROJECT_BINARY_DIR}/proto ${PODPROF_PROTOBUF_C_INCLUDE})
+target_link_libraries(pp_perfetto PUBLIC pp_flags PRIVATE ${pp_protobuf_c})

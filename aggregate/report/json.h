@@ -1,4 +1,5 @@
-/* JSON for the page, streamed. Text is safe inside a <script>: it contains no '<', '>', '&'. Called by page_*.c only. */
+/* JSON for the page and exports, streamed. Text is safe inside a <script>: it contains no '<', '>', '&'. Called by page_*.c and by
+ * exports. */
 #pragma once
 
 #include <stdint.h>
