@@ -1,6 +1,8 @@
-/* What messages.py runs under podprof: message_program FILE. Each message has its own identity: its receiver knows whose it is.
- * A call that sends or posts a receive lies in a range of its own name; FILE.RANK says which receive got which send. 4 ranks. */
+/* What messages.py runs under podprof: message_program FILE [threads]. Each message has its own identity: its receiver knows whose it
+ * is. A call that sends or posts a receive lies in a range of its own name; FILE.RANK says which receive got which send. 4 ranks. */
 #include <mpi.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +11,8 @@
 
 enum { PIECES = 64 };
 
-static int me, ranks, sends, receives;
+static int me, ranks;
+static atomic_int sends, receives;
 static const char *part;
 static FILE *truth;
 static MPI_Comm separate; /* of messages that a receive of any source and tag must not get */
@@ -229,6 +232,55 @@ static void in_flight(int step)
 			receive(left, 11, separate);
 }
 
+enum { TIMES = 50 };
+
+/* Threads of ranks 0 and 2 send to the next rank with one tag, whose threads receive from that one or from any. */
+static void *at_once(void *number)
+{
+	const int thread = *(const int *)number;
+
+	for (int i = 0; i < TIMES; i++) {
+		if (me % 2 == 0)
+			send(me + 1, 12, MPI_COMM_WORLD, MPI_Send);
+		else
+			receive(thread && i % 5 == 0 ? MPI_ANY_SOURCE : me - 1, 12, MPI_COMM_WORLD);
+	}
+	return NULL;
+}
+
+/* Each thread has its own tag: nothing is at one time. */
+static void *own_tag(void *number)
+{
+	const int thread = *(const int *)number;
+
+	for (int i = 0; i < TIMES; i++) {
+		if (me % 2 == 0)
+			send(me + 1, 30 + thread, MPI_COMM_WORLD, MPI_Send);
+		else
+			receive(me - 1, 30 + thread, MPI_COMM_WORLD);
+	}
+	return NULL;
+}
+
+static void threads(void)
+{
+	static void *(*const run[])(void *) = {own_tag, at_once};
+	static const char *const names[] = {"own_tag", "at_once"};
+	int number[2] = {0, 1};
+	pthread_t t[2];
+
+	for (int step = 0; step < 4; step++) {
+		podprof_step_begin(step);
+		part = names[step % 2];
+		for (int i = 0; i < 2; i++)
+			pthread_create(&t[i], NULL, run[step % 2], &number[i]);
+		for (int i = 0; i < 2; i++)
+			pthread_join(t[i], NULL);
+		MPI_Barrier(MPI_COMM_WORLD);
+	}
+	podprof_step_end();
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -236,10 +288,11 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} parts[] = {{"ring", ring},   {"master", master}, {"crossing", crossing}, {"persistent", persistent},
 	             {"modes", modes}, {"probes", probes}, {"inter", inter},       {"wild", wild}};
-	const int steps = 6;
+	const int steps = argc > 2 ? 0 : 6;
+	int level;
 	char path[4096];
 
-	MPI_Init(&argc, &argv);
+	MPI_Init_thread(&argc, &argv, argc > 2 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
 	MPI_Comm_rank(MPI_COMM_WORLD, &me);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 	snprintf(path, sizeof path, "%s.%d", argv[1], me);
@@ -257,8 +310,11 @@ int main(int argc, char **argv)
 		part = "flight";
 		in_flight(step);
 	}
-	podprof_step_end();
-	for (int i = 0; i < 6; i++)
+	if (steps)
+		podprof_step_end();
+	else
+		threads();
+	for (int i = 0; steps && i < 6; i++)
 		receive((me + ranks - 1) % ranks, 11, separate);
 	MPI_Comm_free(&separate);
 	MPI_Finalize();
