@@ -55,13 +55,14 @@ void pp_message_post_wild(struct pp_comm *c, int source, int tag, struct pp_mess
 	struct pp_message_slot *s = pp_message_find(c->id, source, tag, PP_MESSAGE_WILD, 1);
 
 	*ret_wild = (struct pp_message_wild){.source = source, .tag = tag, .is_pending = 1};
-	ret_wild->is_torn = pp_request_shared && atomic_load_explicit(&c->posting, memory_order_relaxed);
 	if (s)
-		pp_message_add(&s->count);
+		atomic_fetch_add_explicit(&s->count, 1, memory_order_seq_cst);
 	else
 		pp_message_lose_all();
-	atomic_fetch_add_explicit(&c->wild, 1, memory_order_relaxed);
-	ret_wild->number = atomic_fetch_add_explicit(&c->wilds, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&c->wild, 1, memory_order_seq_cst);
+	ret_wild->number = atomic_fetch_add_explicit(&c->wilds, 1, memory_order_seq_cst);
+	/* after it can be seen: of two threads that post one at the same time, one sees the other */
+	ret_wild->is_torn = pp_request_shared && atomic_load_explicit(&c->posting, memory_order_seq_cst);
 	ret_wild->post = pp_message_add(&c->posts) + 1;
 }
 
@@ -102,42 +103,45 @@ void pp_message_drop_wild(struct pp_comm *c, struct pp_message_wild *wild)
 	is_first(c, wild);
 }
 
+static int is_broken(const struct pp_comm *c, const struct pp_message_slot *s)
+{
+	return c->is_unknown || atomic_load_explicit(&s->broken, memory_order_relaxed) ||
+	       atomic_load_explicit(&s->inside, memory_order_relaxed) ||
+	       atomic_load_explicit(&pp_message_lost, memory_order_relaxed);
+}
+
 void pp_message_end_wild(struct pp_comm *c, struct pp_message_wild *wild, int source, int tag,
                          struct pp_record_message_half *ret_half)
 {
-	struct pp_message_slot *s;
-	int certain;
-	uint32_t last;
+	struct pp_message_slot *s = source == MPI_PROC_NULL ? NULL : pp_message_find(c->id, source, tag, PP_MESSAGE_RECEIVE, 1);
+	int later = 0, first;
 
 	*ret_half = (struct pp_record_message_half){.peer = -1};
+	if (s) {
+		uint32_t last = atomic_load_explicit(&s->last, memory_order_relaxed);
+
+		ret_half->order = atomic_fetch_add_explicit(&s->count, 1, memory_order_seq_cst);
+		later = (int32_t)(wild->post - last) <= 0; /* one that was posted later has a lower number */
+		if (!later)
+			atomic_store_explicit(&s->last, wild->post, memory_order_relaxed);
+		later |= is_broken(c, s);
+	}
 	forget_wild(c, wild);
-	certain = is_first(c, wild);
+	first = is_first(c, wild) || !pp_message_wild_may_get(c, source, tag);
 	if (source == MPI_PROC_NULL)
 		return;
-	certain = certain || !pp_message_wild_may_get(c, source, tag);
 	ret_half->peer = pp_mpi_peer(c, source, &ret_half->flags);
 	ret_half->tag = tag;
 	ret_half->flags |= PP_MESSAGE_TAGGED;
-	s = pp_message_find(c->id, source, tag, PP_MESSAGE_RECEIVE, 1);
-	if (!s)
-		return;
-	ret_half->order = pp_message_add(&s->count);
-	last = atomic_load_explicit(&s->last, memory_order_relaxed);
-	if ((int32_t)(wild->post - last) > 0)
-		atomic_store_explicit(&s->last, wild->post, memory_order_relaxed);
-	else
-		certain = 0; /* one that was posted later has a lower number */
-	if (certain && !wild->is_torn && !c->is_unknown && !atomic_load_explicit(&s->broken, memory_order_relaxed) &&
-	    !atomic_load_explicit(&s->inside, memory_order_relaxed) &&
-	    !atomic_load_explicit(&pp_message_lost, memory_order_relaxed))
+	if (s && first && !later && !wild->is_torn)
 		ret_half->flags |= PP_MESSAGE_CERTAIN;
 }
 
 void pp_message_enter(struct pp_message *m, struct pp_comm *c, enum pp_message_way way)
 {
-	m->others = atomic_fetch_add_explicit(&m->slot->inside, 1, memory_order_acq_rel);
+	m->others = atomic_fetch_add_explicit(&m->slot->inside, 1, memory_order_seq_cst);
 	if (way == PP_MESSAGE_RECEIVE)
-		atomic_fetch_add_explicit(&c->posting, 1, memory_order_acq_rel);
+		atomic_fetch_add_explicit(&c->posting, 1, memory_order_seq_cst);
 	m->wilds = atomic_load_explicit(&c->wilds, memory_order_acquire);
 }
 
@@ -148,9 +152,9 @@ void pp_message_leave(struct pp_message *m, struct pp_comm *c, enum pp_message_w
 
 	if (way == PP_MESSAGE_RECEIVE) {
 		torn |= atomic_load_explicit(&c->wilds, memory_order_acquire) != m->wilds;
-		atomic_fetch_sub_explicit(&c->posting, 1, memory_order_acq_rel);
+		atomic_fetch_sub_explicit(&c->posting, 1, memory_order_seq_cst);
 	}
-	atomic_fetch_sub_explicit(&m->slot->inside, 1, memory_order_acq_rel);
+	atomic_fetch_sub_explicit(&m->slot->inside, 1, memory_order_seq_cst);
 	if (torn)
 		m->half.flags &= (uint16_t)~PP_MESSAGE_CERTAIN;
 }

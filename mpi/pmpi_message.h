@@ -79,16 +79,18 @@ static inline void pp_message_begin(struct pp_message *m, struct pp_comm *c, enu
 		return;
 	if (__builtin_expect(pp_request_shared, 0))
 		pp_message_enter(m, c, way);
+	if (!c->is_unknown && !atomic_load_explicit(&m->slot->broken, memory_order_relaxed) &&
+	    !atomic_load_explicit(&pp_message_lost, memory_order_relaxed))
+		m->half.flags |= PP_MESSAGE_CERTAIN;
+	/* before it is counted: a pending one is counted before it is no longer pending */
+	if (way == PP_MESSAGE_RECEIVE && atomic_load_explicit(&c->wild, memory_order_seq_cst) &&
+	    pp_message_wild_may_get(c, rank, tag))
+		m->half.flags &= (uint16_t)~PP_MESSAGE_CERTAIN;
 	m->half.order = pp_message_add(&m->slot->count);
-	m->half.flags |= PP_MESSAGE_CERTAIN;
-	if (c->is_unknown || atomic_load_explicit(&m->slot->broken, memory_order_relaxed) ||
-	    atomic_load_explicit(&pp_message_lost, memory_order_relaxed))
-		m->half.flags &= (uint16_t)~PP_MESSAGE_CERTAIN;
-	if (way == PP_MESSAGE_SEND)
-		return;
-	atomic_store_explicit(&m->slot->last, pp_message_add(&c->posts) + 1, memory_order_relaxed);
-	if (atomic_load_explicit(&c->wild, memory_order_relaxed) && pp_message_wild_may_get(c, rank, tag))
-		m->half.flags &= (uint16_t)~PP_MESSAGE_CERTAIN;
+	if (__builtin_expect(pp_request_shared, 0)) /* one that came in since, and has a lower number, is still inside or is over */
+		m->others |= atomic_load_explicit(&m->slot->inside, memory_order_seq_cst) != 1;
+	if (way == PP_MESSAGE_RECEIVE)
+		atomic_store_explicit(&m->slot->last, pp_message_add(&c->posts) + 1, memory_order_relaxed);
 }
 
 /* After the real call, of one whose key was known. */

@@ -11,10 +11,13 @@
 static const char *range_around(const struct pp_capture *c, const struct pp_message_end *at)
 {
 	const struct pp_rank *r = &c->rank[at->rank];
-	int64_t begin = r->thread[at->thread].span[at->span].begin, best = INT64_MIN;
+	const struct pp_span *end = &r->thread[at->thread].span[at->span];
+	int64_t begin = end->begin, best = INT64_MIN;
 	uint32_t name = 0;
 
-	for (size_t t = 0; t < r->threads; t++)
+	for (size_t t = 0; t < r->threads; t++) {
+		if (end->kind == PP_SPAN_MPI && t != at->thread) /* requests have lines of their own */
+			continue;
 		for (size_t i = 0; i < r->thread[t].spans; i++) {
 			const struct pp_span *s = &r->thread[t].span[i];
 
@@ -23,6 +26,7 @@ static const char *range_around(const struct pp_capture *c, const struct pp_mess
 			best = s->begin;
 			name = s->name;
 		}
+	}
 	return pp_intern_text(c->names, name, NULL);
 }
 

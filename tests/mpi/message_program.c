@@ -1,5 +1,5 @@
-/* What messages.py runs under podprof: message_program FILE [threads]. Each message has its own identity: its receiver knows whose it
- * is. A call that sends or posts a receive lies in a range of its own name; FILE.RANK says which receive got which send. 4 ranks. */
+/* What messages.py runs under podprof: message_program FILE [threads]. Each message has its own identity: its receiver knows whose
+ * it is. A call that sends or posts a receive lies in a range of its own name; FILE.RANK says which receive got which send. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdatomic.h>
