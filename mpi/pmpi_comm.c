@@ -258,6 +258,12 @@ static void publish(struct pp_comm *c, MPI_Comm handle, const struct pp_comm_bir
 	c->is_unknown = birth->by == PP_COMM_BY_NOBODY;
 	c->started = c->posted = -1;
 	atomic_store_explicit(&c->sequence, 0, memory_order_relaxed);
+	atomic_store_explicit(&c->posts, 0, memory_order_relaxed);
+	atomic_store_explicit(&c->wild, 0, memory_order_relaxed);
+	atomic_store_explicit(&c->wilds, 0, memory_order_relaxed);
+	atomic_store_explicit(&c->wild_ended, 0, memory_order_relaxed);
+	atomic_store_explicit(&c->wild_jumped, 0, memory_order_relaxed);
+	atomic_store_explicit(&c->posting, 0, memory_order_relaxed);
 	atomic_store_explicit(&c->announced, PP_COMM_SAID_NOTHING, memory_order_relaxed);
 	c->name[0] = 0;
 	pthread_mutex_lock(&lock);

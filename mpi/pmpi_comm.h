@@ -16,7 +16,10 @@ struct pp_comm { /* memory stays a pp_comm for ever: a late reader of a freed on
 	_Atomic(MPI_Comm) handle;
 	_Atomic(struct pp_comm *) next; /* of its bucket */
 	uint64_t id;
-	_Atomic uint32_t sequence;  /* collectives this rank has begun on it */
+	_Atomic uint32_t sequence; /* collectives this rank has begun on it */
+	/* receives, as mpi/pmpi_message.h counts them: posted so far; of any source or tag: pending, posted, ended so far, and not
+	 * in the order in which they were posted; inside the call that posts them */
+	_Atomic uint32_t posts, wild, wilds, wild_ended, wild_jumped, posting;
 	_Atomic uint32_t announced; /* bits of its COMM records that were put */
 	_Atomic uint32_t life;      /* changes when the memory gets another communicator */
 	int32_t rank, size;         /* of this process; of the own group */

@@ -19,9 +19,9 @@ static inline void pp_correlation_append(struct pp_mpi_thread *t, const struct p
 	pp_ring_commit(k);
 }
 
-/* Records that the operation completed. peer: its source, -1 unknown. */
-static inline void pp_correlation_put(const struct pp_mpi_scope *s, pp_tick now, uint32_t number, int32_t peer, uint64_t received,
-                                      uint16_t flags)
+/* Records that the operation completed. peer: its source, -1 unknown. half: of a receive of any source or tag, else NULL. */
+static inline void pp_correlation_put_message(const struct pp_mpi_scope *s, pp_tick now, uint32_t number, int32_t peer,
+                                              uint64_t received, uint16_t flags, const struct pp_record_message_half *half)
 {
 	struct pp_ring_cursor *k = s->thread->cursor;
 	struct pp_record own, *direct = pp_ring_take_late(k, pp_mpi_recording);
@@ -36,11 +36,20 @@ static inline void pp_correlation_put(const struct pp_mpi_scope *s, pp_tick now,
 	r->request.received = received;
 	r->request.call = s->call;
 	r->request.flags = flags;
+	r->request.message_flags = half ? half->flags : 0;
 	r->request.reserved = 0;
+	r->request.tag = half ? half->tag : 0;
+	r->request.order = half ? half->order : 0;
 	if (direct)
 		pp_ring_commit(k);
 	else
 		pp_mpi_put(r, NULL, 0);
+}
+
+static inline void pp_correlation_put(const struct pp_mpi_scope *s, pp_tick now, uint32_t number, int32_t peer, uint64_t received,
+                                      uint16_t flags)
+{
+	pp_correlation_put_message(s, now, number, peer, received, flags, NULL);
 }
 
 /* The table's entry for a request. */

@@ -2,6 +2,7 @@
  * Called by the application as MPI_X or PMPI_X. */
 #include "mpi/pmpi_poll.h"
 #include "mpi/pmpi_correlation.h"
+#include "mpi/pmpi_message.h"
 
 /* A message's handle is an object of its own while it lives, as a request's is: one table holds both. */
 static MPI_Request key(MPI_Message message)
@@ -10,7 +11,8 @@ static MPI_Request key(MPI_Message message)
 }
 
 /* Always remembered: it may be received while recording is on. */
-static void remember(struct pp_mpi_scope *scope, MPI_Message message, const MPI_Status *status)
+static void remember(struct pp_mpi_scope *scope, MPI_Message message, const MPI_Status *status,
+                     const struct pp_record_message_half *half)
 {
 	struct pp_request r;
 
@@ -18,6 +20,7 @@ static void remember(struct pp_mpi_scope *scope, MPI_Message message, const MPI_
 	if (status->MPI_SOURCE == MPI_PROC_NULL) /* all such messages share one handle */
 		return;
 	r = pp_correlation_request(scope, key(message), 1);
+	r.half = *half;
 	pp_request_add(&r);
 }
 
@@ -39,19 +42,45 @@ static void put_back(struct pp_request *known, const MPI_Message *message)
 		pp_request_add(known);
 }
 
+/* A probe takes its message as a receive does. */
+static void begin(const struct pp_mpi_scope *s, int source, int tag, struct pp_message_wild *ret_wild)
+{
+	ret_wild->is_pending = 0;
+	if (s->comm && source != MPI_PROC_NULL)
+		pp_message_post_wild(s->comm, source, tag, ret_wild);
+}
+
+static void finish(const struct pp_mpi_scope *s, int rc, int flag, const MPI_Status *status, struct pp_message_wild *wild,
+                   struct pp_record_message_half *ret_half)
+{
+	*ret_half = (struct pp_record_message_half){.peer = -1};
+	if (!wild->is_pending)
+		return;
+	if (rc != MPI_SUCCESS)
+		pp_message_lose_wild(s->comm, wild);
+	else if (flag)
+		pp_message_end_wild(s->comm, wild, status->MPI_SOURCE, status->MPI_TAG, ret_half);
+	else
+		pp_message_drop_wild(s->comm, wild);
+}
+
 PP_PUBLIC int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
 {
+	struct pp_record_message_half half;
+	struct pp_message_wild wild;
 	MPI_Status own;
 
 	PP_HEAD(Mprobe, (source, tag, comm, message, status))
 	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Mprobe, comm, source, 0);
 	if (status == MPI_STATUS_IGNORE)
 		status = &own;
+	begin(&scope, source, tag, &wild);
 	rc = real(source, tag, comm, message, status);
 	end = pp_mpi_end(&scope);
+	finish(&scope, rc, 1, status, &wild, &half);
 	if (rc == MPI_SUCCESS) {
 		pp_mpi_adopt(&scope, comm, source, 0);
-		remember(&scope, *message, status);
+		remember(&scope, *message, status, &half);
 	}
 	if (scope.recording)
 		pp_mpi_record(&scope, end, rc, 0, 0, 0);
@@ -61,18 +90,22 @@ PP_BOTH(Mprobe)
 
 PP_PUBLIC int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status)
 {
+	struct pp_record_message_half half;
+	struct pp_message_wild wild;
 	MPI_Status own;
 
 	PP_HEAD(Improbe, (source, tag, comm, flag, message, status))
 	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Improbe, comm, source, 0);
 	if (status == MPI_STATUS_IGNORE)
 		status = &own;
+	begin(&scope, source, tag, &wild);
 	rc = real(source, tag, comm, flag, message, status);
 	end = pp_mpi_end(&scope);
+	finish(&scope, rc, rc == MPI_SUCCESS && *flag, status, &wild, &half);
 	if (rc == MPI_SUCCESS) {
 		pp_mpi_adopt(&scope, comm, source, 0);
 		if (*flag)
-			remember(&scope, *message, status);
+			remember(&scope, *message, status, &half);
 	}
 	if (scope.recording && rc == MPI_SUCCESS && !*flag)
 		pp_poll(&scope, end);
@@ -96,6 +129,8 @@ PP_PUBLIC int MPI_Mrecv(void *buf, int count, MPI_Datatype type, MPI_Message *me
 	end = pp_mpi_end(&scope);
 	if (rc != MPI_SUCCESS)
 		put_back(&known, message);
+	if (scope.recording && rc == MPI_SUCCESS && known.handle)
+		pp_message_record(&scope, NULL, &known.half);
 	if (scope.recording)
 		pp_mpi_record(&scope, end, rc, 0, rc == MPI_SUCCESS ? status->_ucount : 0, 0);
 	PP_TAIL
@@ -113,6 +148,8 @@ PP_PUBLIC int MPI_Imrecv(void *buf, int count, MPI_Datatype type, MPI_Message *m
 	end = pp_mpi_end(&scope);
 	if (rc != MPI_SUCCESS)
 		put_back(&known, message);
+	if (scope.recording && rc == MPI_SUCCESS && known.handle)
+		pp_message_record(&scope, NULL, &known.half);
 	if (scope.recording)
 		pp_correlation_record(&scope, end, rc, 0, 0, request, 1, scope.peer);
 	PP_TAIL

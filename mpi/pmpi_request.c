@@ -186,6 +186,19 @@ void pp_request_start(MPI_Request handle, struct pp_request *ret_request)
 	leave(s);
 }
 
+void pp_request_set_wild(const struct pp_request *request, const struct pp_message_wild *wild)
+{
+	uint64_t h = hash(request->handle);
+	struct shard *s = shard_of(h);
+	struct pp_request *slot;
+
+	enter(s);
+	slot = probe(s, request->handle, home(h));
+	if (slot && slot->handle && slot->number == request->number)
+		slot->wild = *wild;
+	leave(s);
+}
+
 void pp_request_take(MPI_Request handle, struct pp_request *ret_request)
 {
 	uint64_t h = hash(handle);

@@ -9,7 +9,16 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "core/ring/record.h"
+
 struct pp_comm;
+
+struct pp_message_wild {     /* a receive of any source or tag, until it completes */
+	int32_t source, tag; /* as posted: rank in the communicator */
+	uint32_t post, number;
+	uint8_t is_pending, is_torn; /* torn: another thread posted one at the same time */
+	uint8_t is_unrecorded;       /* posted while nothing was recorded: its completion has no record */
+};
 
 struct pp_request {
 	MPI_Request handle;   /* NULL: free */
@@ -22,6 +31,9 @@ struct pp_request {
 	uint8_t persistent; /* stays in the table when it completes; every start gives it a number */
 	uint16_t flags;     /* how to read `peer`: PP_MPI_PEER_IN_COMM */
 	uint64_t sent;      /* persistent: bytes of each start */
+	int32_t rank, tag;  /* persistent: as the application gave them */
+	struct pp_message_wild wild;
+	struct pp_record_message_half half; /* MPI_Message: of the probe that took it */
 };
 
 /* 0 where the application calls MPI from one thread at a time (below MPI_THREAD_MULTIPLE): then the table needs no lock. Set
@@ -38,6 +50,8 @@ void pp_request_find(MPI_Request handle, struct pp_request *ret_request);
 void pp_request_remove(const struct pp_request *request);
 /* Starts a persistent one: its entry, with the number of the new start; number 0 where it is not in the table. */
 void pp_request_start(MPI_Request handle, struct pp_request *ret_request);
+/* A started one receives of any source or tag. */
+void pp_request_set_wild(const struct pp_request *request, const struct pp_message_wild *wild);
 /* It completed: removed, or, if persistent, waits for its next start. */
 void pp_request_end(const struct pp_request *request);
 /* Finds and ends it: for a call that returns only when it has completed. */

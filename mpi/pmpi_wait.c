@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "mpi/pmpi_correlation.h"
+#include "mpi/pmpi_message.h"
 #include "mpi/pmpi_poll.h"
 
 enum { ON_STACK = 64 };
@@ -10,7 +11,8 @@ struct look {                                      /* the table's entries of the
 	struct pp_request stack[ON_STACK], *known; /* known NULL: no entry */
 	MPI_Status own[ON_STACK], *own_heap;
 	int count;
-	int receives; /* a status will be needed */
+	int receives; /* a status will be needed, while recording */
+	int wild;     /* it will be needed in any case: a message's source or tag is not known yet */
 	int taken;    /* removed from the table already: the call returns when they have completed */
 };
 
@@ -49,6 +51,7 @@ static inline void look_begin(struct look *l, struct pp_mpi_scope *s, int count,
 	l->known = NULL;
 	l->own_heap = NULL;
 	l->receives = 0;
+	l->wild = 0;
 	l->taken = take;
 	l->count = count;
 	if (count <= 0 || !requests || !atomic_load_explicit(&pp_request_live, memory_order_relaxed))
@@ -64,6 +67,7 @@ static inline void look_begin(struct look *l, struct pp_mpi_scope *s, int count,
 		if (l->known[i].number) {
 			any = 1;
 			l->receives |= l->known[i].receives;
+			l->wild |= l->known[i].wild.is_pending;
 		}
 	}
 	if (any) {
@@ -78,7 +82,7 @@ static inline void look_begin(struct look *l, struct pp_mpi_scope *s, int count,
 /* Uses our own statuses where the application ignores them and a source is needed. */
 static MPI_Status *look_statuses(struct look *l, const struct pp_mpi_scope *s, MPI_Status *theirs)
 {
-	if (theirs != MPI_STATUSES_IGNORE || !s->recording || !l->known || !l->receives)
+	if (theirs != MPI_STATUSES_IGNORE || !l->known || !(l->wild || (s->recording && l->receives)))
 		return theirs;
 	if (l->count <= ON_STACK)
 		return l->own;
@@ -97,6 +101,7 @@ static void look_end(struct look *l)
 static void ended(struct look *l, struct pp_mpi_scope *s, pp_tick now, int i, const MPI_Status *status, int failed)
 {
 	struct pp_request *r;
+	struct pp_record_message_half half;
 	uint16_t flags = failed ? PP_MPI_FAILED : 0;
 	uint64_t received = 0;
 	int32_t peer;
@@ -106,7 +111,8 @@ static void ended(struct look *l, struct pp_mpi_scope *s, pp_tick now, int i, co
 	r = &l->known[i];
 	if (!l->taken)
 		pp_request_end(r);
-	if (!s->recording)
+	pp_message_completed(r, status, failed, &half);
+	if (!s->recording || r->wild.is_unrecorded)
 		return;
 	peer = r->peer == -2 ? -1 : r->peer;
 	flags |= r->flags;
@@ -125,7 +131,7 @@ static void ended(struct look *l, struct pp_mpi_scope *s, pp_tick now, int i, co
 			}
 		}
 	}
-	pp_correlation_put(s, now, r->number, peer, received, flags);
+	pp_correlation_put_message(s, now, r->number, peer, received, flags, &half);
 }
 
 /* The record of a call that completed one operation: on its communicator, with its peer. */
@@ -254,7 +260,7 @@ PP_BOTH(Testall)
 PP_PUBLIC int MPI_Waitany(int count, MPI_Request *requests, int *index, MPI_Status *status)
 {
 	PP_WAIT_HEAD(Waitany, (count, requests, index, status), count, requests)
-	if (status == MPI_STATUS_IGNORE && scope.recording && l.receives)
+	if (status == MPI_STATUS_IGNORE && l.known && (l.wild || (scope.recording && l.receives)))
 		status = l.own;
 	rc = real(count, requests, index, status);
 	end = pp_mpi_end(&scope);
@@ -271,7 +277,7 @@ PP_BOTH(Waitany)
 PP_PUBLIC int MPI_Testany(int count, MPI_Request *requests, int *index, int *flag, MPI_Status *status)
 {
 	PP_WAIT_HEAD(Testany, (count, requests, index, flag, status), count, requests)
-	if (status == MPI_STATUS_IGNORE && scope.recording && l.receives)
+	if (status == MPI_STATUS_IGNORE && l.known && (l.wild || (scope.recording && l.receives)))
 		status = l.own;
 	rc = real(count, requests, index, flag, status);
 	end = pp_mpi_end(&scope);
@@ -344,3 +350,16 @@ PP_PUBLIC int MPI_Request_free(MPI_Request *request)
 	PP_TAIL
 }
 PP_BOTH(Request_free)
+
+/* A receive that may take no message, though it has a number. */
+PP_PUBLIC int MPI_Cancel(MPI_Request *request)
+{
+	PP_HEAD(Cancel, (request))
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Cancel, NULL, PP_NO_PEER, 0);
+	pp_message_lose_all();
+	rc = real(request);
+	end = pp_mpi_end(&scope);
+	record(&scope, end, rc, 1);
+	PP_TAIL
+}
+PP_BOTH(Cancel)

@@ -90,6 +90,7 @@ enum pp_mpi_flags {
 	PP_MPI_FROM_NONE = 512,    /* receives from none of the others */
 	PP_MPI_SIDE_FIRST = 1024,  /* intercommunicator: this rank is in the group with the lower first world rank */
 	PP_MPI_SIDE_SECOND = 2048, /* in the other one */
+	PP_MPI_HAS_MESSAGE = 4096, /* of spans only: `sequence` is the index + 1 of its struct pp_span_message in the rank */
 };
 
 struct pp_record_request { /* REQUEST: record.tick is when completion was seen */
@@ -98,7 +99,29 @@ struct pp_record_request { /* REQUEST: record.tick is when completion was seen *
 	uint64_t received; /* actual bytes */
 	uint16_t call;     /* the Wait or Test call that saw it */
 	uint16_t flags;
-	uint32_t reserved;
+	uint16_t message_flags; /* enum pp_message_flags, of a receive whose tag and number were not known before */
+	uint16_t reserved;
+	int32_t tag;
+	uint32_t order;
+};
+
+enum pp_message_flags {
+	PP_MESSAGE_TAGGED = 1,  /* `peer` and `tag` hold */
+	PP_MESSAGE_CERTAIN = 4, /* `order` holds */
+	                        /* PP_MPI_PEER_IN_COMM too */
+};
+
+struct pp_record_message_half {
+	int32_t peer;   /* as in MPI; -1: unknown */
+	int32_t tag;    /* of the message, as MPI has it */
+	uint32_t order; /* n-th message of this communicator, sender, receiver and tag, from 0; counted while idle too */
+	uint16_t flags; /* enum pp_message_flags; 0: no message */
+	uint16_t reserved;
+};
+
+struct pp_record_message { /* MESSAGE: directly precedes the MPI record of the same thread and tick that it belongs to */
+	struct pp_record_message_half sent, received;
+	uint64_t reserved[2];
 };
 
 enum pp_comm_text {                  /* what the text of a COMM record is */
@@ -321,6 +344,7 @@ struct pp_record {
 		struct pp_record_step step;
 		struct pp_record_mpi mpi;
 		struct pp_record_request request;
+		struct pp_record_message message;
 		struct pp_record_comm comm;
 		struct pp_record_payload payload;
 		struct pp_record_process process;

@@ -49,7 +49,7 @@ struct pp_span_mpi {       /* MPI, REQUEST */
 	uint64_t comm;     /* communicator id; 0 none */
 	uint64_t sent;     /* bytes */
 	uint64_t received; /* bytes */
-	uint32_t sequence; /* of the collective on comm */
+	uint32_t sequence; /* of the collective on comm; polls: how many; PP_MPI_HAS_MESSAGE: pp_rank.message index + 1 */
 	int32_t peer;      /* world rank of peer or root; -1 none, -2 any */
 	uint32_t request;  /* this rank's request number; 0 none */
 	uint16_t call;     /* row of mpi/pmpi_call.def */
@@ -154,6 +154,11 @@ struct pp_operation {         /* how an operation of NCCL or RCCL ran on the dev
 	uint8_t how;          /* algorithm << 4 | protocol, core/source/nccl_how.def; 0: unknown */
 };
 
+struct pp_span_message { /* what a call, or its request, sent and received; flags 0: nothing, or not known */
+	int64_t time;    /* tick of its record, which is not mapped */
+	struct pp_record_message_half sent, received;
+};
+
 enum { PP_REMARKS = 4, PP_REMARK_TEXT = 160 };
 
 struct pp_launch {                                         /* how kernels were launched: each combination once a rank; 0: unknown */
@@ -252,6 +257,8 @@ struct pp_rank { /* one rank's capture; owns what it points to */
 	size_t allocations;
 	struct pp_operation *operation; /* by request */
 	size_t operations;
+	struct pp_span_message *message; /* of spans with PP_MPI_HAS_MESSAGE */
+	size_t messages;
 	uint64_t unlaunched; /* kernels, copies and sets of CUPTI whose launching call was not recorded */
 	uint64_t unrun;      /* launching calls of which nothing that ran was recorded */
 	int device_replay;   /* a stand-in of the device's library gave its records: no device ran */
@@ -268,6 +275,14 @@ struct pp_rank { /* one rank's capture; owns what it points to */
 	int counts_other;      /* its ticks are of another kind than the first ring's */
 	char clock[128];       /* identifies its domain on other hosts: boot id, kind of tick, and for RAW the time namespace */
 };
+
+/* NULL: no record has a tag or a number for it. */
+static inline const struct pp_span_message *pp_message_of(const struct pp_rank *rank, const struct pp_span *s)
+{
+	if ((s->kind != PP_SPAN_MPI && s->kind != PP_SPAN_REQUEST) || !(s->mpi.flags & PP_MPI_HAS_MESSAGE))
+		return NULL;
+	return s->mpi.sequence && s->mpi.sequence <= rank->messages ? &rank->message[s->mpi.sequence - 1] : NULL;
+}
 
 struct pp_intern; /* core/ring/intern.h */
 

@@ -25,6 +25,8 @@ struct functions {
 	FUNCTION(Fetch_and_op);
 	FUNCTION(Start);
 	FUNCTION(Wait);
+	FUNCTION(Send);
+	FUNCTION(Recv);
 };
 
 static MPI_Win win;
@@ -79,6 +81,16 @@ static void start_and_wait(const struct functions *f)
 	}
 }
 
+static void send_and_recv(const struct functions *f)
+{
+	int out = 1, in;
+
+	for (int i = 0; i < CALLS; i++) {
+		f->Send(&out, 1, MPI_INT, 0, 7, MPI_COMM_SELF);
+		f->Recv(&in, 1, MPI_INT, 0, 7, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+	}
+}
+
 static const struct bench_case {
 	const char *what;
 	void (*run)(const struct functions *f);
@@ -86,7 +98,7 @@ static const struct bench_case {
 } cases[] = {
         {"MPI_Allreduce on COMM_SELF", allreduce, 1},       {"MPI_Barrier on COMM_SELF", barrier, 1},
         {"MPI_Put, MPI_Win_flush, each", put_and_flush, 2}, {"MPI_Fetch_and_op", fetch_and_op, 1},
-        {"MPI_Start, MPI_Wait, each", start_and_wait, 2},
+        {"MPI_Start, MPI_Wait, each", start_and_wait, 2},   {"MPI_Send, MPI_Recv, each", send_and_recv, 2},
 };
 
 static double cost(const struct bench_case *c, const struct functions *f)
@@ -158,13 +170,15 @@ static int find_bare(struct functions *f)
 	FIND(Fetch_and_op);
 	FIND(Start);
 	FIND(Wait);
-	return f->Allreduce && f->Barrier && f->Put && f->Win_flush && f->Fetch_and_op && f->Start && f->Wait;
+	FIND(Send);
+	FIND(Recv);
+	return f->Allreduce && f->Barrier && f->Put && f->Win_flush && f->Fetch_and_op && f->Start && f->Wait && f->Send && f->Recv;
 }
 
 int main(int argc, char **argv)
 {
-	static const struct functions wrapped = {MPI_Allreduce,    MPI_Barrier, MPI_Put, MPI_Win_flush,
-	                                         MPI_Fetch_and_op, MPI_Start,   MPI_Wait};
+	static const struct functions wrapped = {MPI_Allreduce, MPI_Barrier, MPI_Put,  MPI_Win_flush, MPI_Fetch_and_op,
+	                                         MPI_Start,     MPI_Wait,    MPI_Send, MPI_Recv};
 	const struct pp_fake *fake = dlsym(RTLD_DEFAULT, "pp_fake");
 	const char *asked = getenv("PODPROF_BENCH");
 	struct functions bare;

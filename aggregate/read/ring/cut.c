@@ -42,6 +42,8 @@ void pp_rings_drop_between(struct pp_rings *r, size_t index, int64_t from, int64
 		if (p->annotation[i].time < from || p->annotation[i].time > to)
 			p->annotation[kept++] = p->annotation[i];
 	p->annotations = kept;
+	if (from == INT64_MIN)
+		pp_pair_message_drop(p, to);
 	pp_device_drop_between(p, from, to);
 	pp_nccl_drop(&p->nccl, from, to);
 	pp_ring_losses(ring, ring->lost_before);

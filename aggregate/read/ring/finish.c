@@ -298,6 +298,8 @@ static int take_ring(struct pp_rings *r, struct pp_ring *ring, struct pp_capture
 	if (!rc)
 		rc = pp_device_take(&ring->pair, rank, threads);
 	if (!rc)
+		rc = pp_pair_message_finish(&ring->pair, rank, threads);
+	if (!rc)
 		rc = take_usage(&ring->pair, rank);
 	if (!rc)
 		rc = take_annotations(&ring->pair, rank);
@@ -408,6 +410,7 @@ void pp_capture_release(struct pp_capture *c)
 		free(rank->operation);
 		free(rank->memory);
 		free(rank->annotation);
+		free(rank->message);
 	}
 	free(c->rank);
 	pp_intern_free(c->names);

@@ -349,6 +349,9 @@ static void one(struct pp_track *track, const struct pp_record *r, const char *t
 	case PP_RECORD_MPI:
 		pp_track_mpi(track, r);
 		break;
+	case PP_RECORD_MESSAGE:
+		pp_pair_message_add(track, r);
+		break;
 	case PP_RECORD_REQUEST:
 		pp_track_request(track, r);
 		break;

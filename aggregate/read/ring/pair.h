@@ -34,6 +34,9 @@ struct pp_track { /* one thread of a ring, for its lifetime */
 	uint64_t lost_seen;   /* of the slot, when the last gap was read */
 	int over;             /* its thread has ended */
 	int torn;             /* records were lost: a pop without a push may be no fault of the program */
+	pp_tick message_tick; /* tick of the call that the message belongs to */
+	struct pp_record_message message;
+	int has_message;
 	pp_tick payload_tick; /* tick of the record that the payload belongs to */
 	uint64_t payload;
 	uint16_t payload_type; /* enum pp_payload_type; NONE: no payload is waiting */
@@ -85,6 +88,9 @@ struct pp_pair { /* one ring */
 	size_t usages, usages_room;
 	struct pp_annotation *annotation;
 	size_t annotations, annotations_room;
+	struct pp_span_message *message;
+	size_t messages, messages_room;
+	uint32_t message_first; /* index + 1 of the first: those before it were dropped */
 	struct pp_nccl_parts nccl;
 	char remark[PP_REMARKS][PP_REMARK_TEXT];
 	uint32_t remarks; /* remarks kept, and others for which there was no room */
@@ -129,6 +135,16 @@ void pp_track_end_span(struct pp_span *s, int64_t end, uint8_t flags);
 void pp_track_mpi(struct pp_track *track, const struct pp_record *r);
 void pp_track_request(struct pp_track *track, const struct pp_record *r);
 void pp_track_comm(struct pp_track *track, const struct pp_record *r, const char *text, size_t length);
+
+/* message.c: a MESSAGE record, kept until the call of the same tick comes; and: gives it to the call's span. */
+void pp_pair_message_add(struct pp_track *track, const struct pp_record *r);
+void pp_pair_message_take(struct pp_track *track, const struct pp_record *r, struct pp_span *call, struct pp_span *request);
+/* A receive of any source or tag completed. */
+void pp_pair_message_complete(struct pp_pair *p, const struct pp_record *r, struct pp_span *request);
+/* Drops the first ones up to `to`. */
+void pp_pair_message_drop(struct pp_pair *p, int64_t to);
+/* Gives them to the rank, whose threads from `first` on are this ring's. -ENOMEM. */
+int pp_pair_message_finish(struct pp_pair *p, struct pp_rank *rank, size_t first);
 
 /* NVTX payloads as numbers or text. The header with their schemas may be hostile and change at any time. */
 enum { PP_PAYLOAD_TEXT = 1024 };

@@ -59,11 +59,11 @@ static void fill(struct pp_span *s, const struct pp_record *r)
 	                              .peer = r->mpi.peer,
 	                              .request = r->mpi.request,
 	                              .call = r->mpi.call,
-	                              .flags = r->mpi.flags};
+	                              .flags = r->mpi.flags & (uint16_t)~PP_MPI_HAS_MESSAGE};
 }
 
 /* Before the call's own span: it has the same begin and a later end, so the order by begin, end descending holds. */
-static void open_request(struct pp_track *track, const struct pp_record *r, uint32_t name)
+static struct pp_span *open_request(struct pp_track *track, const struct pp_record *r, uint32_t name)
 {
 	struct pp_open_table *t = &track->pair->requests;
 	struct pp_open *old = pp_open_find(t, r->mpi.request);
@@ -75,25 +75,25 @@ static void open_request(struct pp_track *track, const struct pp_record *r, uint
 	}
 	s = pp_track_add(track, PP_SPAN_REQUEST, (int64_t)r->tick, name);
 	if (!s)
-		return;
+		return NULL;
 	fill(s, r);
 	s->flags |= PP_SPAN_OPEN;
 	if (pp_open_put(t, r->mpi.request, s, track))
 		pp_track_end_span(s, (int64_t)r->mpi.end, PP_SPAN_CUT_END);
+	return s;
 }
 
 void pp_track_mpi(struct pp_track *track, const struct pp_record *r)
 {
 	uint32_t name = name_of_call(track->pair->shared, r->mpi.call);
-	struct pp_span *s;
+	struct pp_span *request = r->mpi.request ? open_request(track, r, name) : NULL;
+	struct pp_span *s = pp_track_add(track, PP_SPAN_MPI, (int64_t)r->tick, name);
 
-	if (r->mpi.request)
-		open_request(track, r, name);
-	s = pp_track_add(track, PP_SPAN_MPI, (int64_t)r->tick, name);
-	if (!s)
-		return;
-	fill(s, r);
-	s->end = (int64_t)r->mpi.end;
+	if (s) {
+		fill(s, r);
+		s->end = (int64_t)r->mpi.end;
+	}
+	pp_pair_message_take(track, r, s, request);
 }
 
 /* A cancelled request moved nothing; the end of a freed one is unknown. */
@@ -116,6 +116,7 @@ void pp_track_request(struct pp_track *track, const struct pp_record *r)
 		s->mpi.peer = r->request.peer;
 	if (r->request.received)
 		s->mpi.received = r->request.received;
+	pp_pair_message_complete(track->pair, r, s);
 	pp_track_end_span(s, (int64_t)r->tick, (uint8_t)(span_flags(r->request.flags) | end_flags(r->request.flags)));
 	pp_open_remove(t, open);
 }

@@ -140,6 +140,7 @@ void pp_pair_release(struct pp_pair *p)
 	free(p->comms.place);
 	free(p->usage);
 	free(p->annotation);
+	free(p->message);
 	pp_device_release(p);
 	pp_nccl_release(&p->nccl);
 	pp_open_release(&p->ranges);

@@ -53,6 +53,7 @@ struct own {
 	int32_t peer;
 	uint8_t flags, category;
 	double value;
+	struct pp_record_message_half out, in; /* messages that it sends and receives */
 };
 
 /* 0: no category has this name. */
@@ -66,12 +67,27 @@ static uint8_t category_of(const struct pp_xvalue *v)
 	return id;
 }
 
+static void read_message(enum pp_xs_kind kind, const struct pp_xvalue *v, struct own *o)
+{
+	struct pp_record_message_half *half = kind == PP_XS_TAG || kind == PP_XS_ORDER ? &o->out : &o->in;
+
+	if (kind == PP_XS_TAG || kind == PP_XS_SOURCE_TAG) {
+		half->tag = (int32_t)(v->number & INT32_MAX);
+		half->flags |= PP_MESSAGE_TAGGED;
+	} else if (kind == PP_XS_ORDER || kind == PP_XS_SOURCE_ORDER) {
+		half->order = (uint32_t)v->number;
+		half->flags |= PP_MESSAGE_CERTAIN;
+	} else if (kind == PP_XS_SOURCE) {
+		half->peer = (int32_t)(v->number & INT32_MAX);
+	}
+}
+
 static void read_own(struct pp_xread *x, struct pp_xplane *p, const struct pp_field *event, struct own *o)
 {
 	struct pp_wire w = pp_wire_of(event);
 	struct pp_field f;
 
-	*o = (struct own){.peer = -1};
+	*o = (struct own){.peer = -1, .in.peer = -1};
 	while (pp_wire_next(&w, &f) == PP_WIRE_FIELD) {
 		struct pp_xvalue v = {.is_text = 0};
 		enum pp_xs_kind kind = PP_XS_NONE;
@@ -109,6 +125,8 @@ static void read_own(struct pp_xread *x, struct pp_xplane *p, const struct pp_fi
 			o->pss = v.number;
 		else if (kind == PP_XS_CHILDREN_RSS)
 			o->children_rss = v.number;
+		else
+			read_message(kind, &v, o);
 	}
 }
 
@@ -141,6 +159,28 @@ static void fill_call(struct pp_span *s, const struct own *o, uint16_t call)
 		s->flags |= PP_SPAN_POLLS;
 }
 
+/* Kept by the file until its ranks are known: `sequence` is the index + 1 there, then in the rank. */
+static void put_message(struct pp_xread *x, struct pp_span *s, const struct own *o)
+{
+	struct pp_span_message m = {.sent = o->out, .received = o->in}, *more;
+
+	if (!((m.sent.flags | m.received.flags) & PP_MESSAGE_TAGGED) || (s->flags & PP_SPAN_POLLS) ||
+	    pp_mpi_class_joins(pp_mpi_call_info(s->mpi.call)->class))
+		return;
+	m.sent.peer = o->peer;
+	if (m.received.peer < 0)
+		m.received.peer = o->peer;
+	more = pp_grow(x->message, x->messages, &x->messages_room, sizeof(*more));
+	if (!more) {
+		x->no_memory = 1;
+		return;
+	}
+	x->message = more;
+	x->message[x->messages++] = m;
+	s->mpi.sequence = (uint32_t)x->messages;
+	s->mpi.flags = PP_MPI_HAS_MESSAGE;
+}
+
 static int is_step_name(const struct pp_xmeta *m)
 {
 	return m->length > 5 && !memcmp(m->text, "step ", 5) && pp_xline_number(m->text, m->length) >= 0;
@@ -166,6 +206,7 @@ static void take_thread(struct pp_xread *x, struct pp_xplane *p, struct pp_xline
 	if (call != NO_CALL) {
 		s->kind = PP_SPAN_MPI;
 		fill_call(s, &o, call);
+		put_message(x, s, &o);
 	} else {
 		s->kind = end > begin ? PP_SPAN_RANGE : PP_SPAN_MARK;
 		s->category = o.category;
@@ -383,6 +424,8 @@ static struct pp_rank *rank_in(struct pp_xread *x, struct pp_capture *c, int32_t
 	r->device = NULL;
 	r->allocation = NULL;
 	r->memory = NULL;
+	r->message = NULL;
+	r->messages = 0;
 	r->threads = r->launches = r->devices = r->allocations = r->memories = 0;
 	r->trace.events = r->trace.derived = r->trace.untimed = r->trace.damaged = 0; /* of the file: with its first rank */
 	r->records = r->remarks = 0;
@@ -486,6 +529,33 @@ static void give_memory(struct pp_xread *x, struct pp_capture *c, const struct p
 	r->memory[r->memories++] = m->memory;
 }
 
+static void give_messages(struct pp_xread *x, struct pp_rank *r)
+{
+	size_t n = 0;
+
+	for (int turn = 0; turn < 2; turn++) { /* count, then move */
+		for (size_t t = 0; t < r->threads; t++)
+			for (size_t i = 0; i < r->thread[t].spans; i++) {
+				struct pp_span *s = &r->thread[t].span[i];
+
+				if ((s->kind != PP_SPAN_MPI && s->kind != PP_SPAN_REQUEST) || !(s->mpi.flags & PP_MPI_HAS_MESSAGE))
+					continue;
+				n += !turn;
+				if (!turn)
+					continue;
+				r->message[r->messages++] = x->message[s->mpi.sequence - 1];
+				s->mpi.sequence = (uint32_t)r->messages;
+			}
+		if (turn || !n)
+			return;
+		r->message = malloc(n * sizeof(*r->message));
+		if (!r->message) {
+			x->no_memory = 1;
+			return;
+		}
+	}
+}
+
 /* The steps of a rank go to its main thread, which podprof writes first. */
 static void give_steps(struct pp_xread *x, struct pp_rank *r)
 {
@@ -531,6 +601,7 @@ void pp_xown_split(struct pp_xread *x, struct pp_capture *c)
 		give_allocation(x, c, &all.allocation[i]);
 	for (size_t i = 0; i < c->ranks; i++) {
 		give_devices(x, &c->rank[i], &all);
+		give_messages(x, &c->rank[i]);
 		give_steps(x, &c->rank[i]);
 	}
 	free(all.launch);

@@ -163,6 +163,11 @@ static const struct {
         {"children_rss", PP_XS_CHILDREN_RSS},
         {"is_counted", PP_XS_IS_COUNTED},
         {"edge", PP_XS_EDGE},
+        {"tag", PP_XS_TAG},
+        {"order", PP_XS_ORDER},
+        {"source", PP_XS_SOURCE},
+        {"source_tag", PP_XS_SOURCE_TAG},
+        {"source_order", PP_XS_SOURCE_ORDER},
         {"launch", PP_XS_KERNEL_DETAILS},
 };
 

@@ -72,6 +72,11 @@ enum pp_xs_kind {
 	PP_XS_CHILDREN_RSS,
 	PP_XS_IS_COUNTED,
 	PP_XS_EDGE,
+	PP_XS_TAG,
+	PP_XS_ORDER,
+	PP_XS_SOURCE,
+	PP_XS_SOURCE_TAG,
+	PP_XS_SOURCE_ORDER,
 	PP_XS_KINDS,
 	PP_XS_TEXTS = PP_XS_SHAPE + 1,
 	PP_XS_NUMBERS = PP_XS_GROUP_ID,
@@ -185,6 +190,8 @@ struct pp_xread { /* a file that is read */
 	struct pp_rank rank;
 	/* Of a file of podprof: whose line each thread is, whose steps (as group) are marked, memory of all ranks. */
 	int32_t *thread_rank;
+	struct pp_span_message *message;
+	size_t messages, messages_room;
 	struct pp_xmemory *memory;
 	size_t thread_ranks_room, memories, memories_room;
 	size_t threads_room, devices_room, allocations_room;

@@ -405,6 +405,7 @@ static void release(struct pp_xread *x)
 	free(x->launches.open);
 	free(x->launches.place);
 	free(x->thread_rank);
+	free(x->message);
 	free(x->memory);
 }
 

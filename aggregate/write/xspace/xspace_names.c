@@ -63,6 +63,11 @@ static const char *const stat_name[PP_XSTAT_FIXED] = {
         [PP_XSTAT_BANDWIDTH] = "memory_bandwidth",
         [PP_XSTAT_MEMORY_SIZE] = "memory_size",
         [PP_XSTAT_NUMBER] = "number_in_process",
+        [PP_XSTAT_TAG] = "tag",
+        [PP_XSTAT_ORDER] = "order",
+        [PP_XSTAT_SOURCE] = "source",
+        [PP_XSTAT_SOURCE_TAG] = "source_tag",
+        [PP_XSTAT_SOURCE_ORDER] = "source_order",
 };
 
 int pp_xnames_init(struct pp_xnames *x, const struct pp_capture *capture, struct pp_err *err)

@@ -73,6 +73,11 @@ enum pp_xstat_id {
 	PP_XSTAT_BANDWIDTH,
 	PP_XSTAT_MEMORY_SIZE,
 	PP_XSTAT_NUMBER,
+	PP_XSTAT_TAG, /* of the message that a call sends; then of the one that it receives */
+	PP_XSTAT_ORDER,
+	PP_XSTAT_SOURCE,
+	PP_XSTAT_SOURCE_TAG,
+	PP_XSTAT_SOURCE_ORDER,
 	PP_XSTAT_FIXED, /* ids from here on: texts */
 };
 _Static_assert(PP_XSTAT_FIXED <= PP_XSTAT_ID_MOST + 1, "the encoder gives the id of an event's stat one byte");

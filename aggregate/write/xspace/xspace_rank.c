@@ -228,6 +228,38 @@ static void add_stats(struct pp_xfile *f, struct pp_xevent *e, const struct pp_s
 		stat_payload(f, e, s);
 }
 
+enum { MESSAGE_STATS = 5 };
+
+static size_t stats_of_half(struct pp_xstat *stat, const struct pp_record_message_half *half, uint8_t tag, uint8_t order)
+{
+	if (!(half->flags & PP_MESSAGE_TAGGED))
+		return 0;
+	stat[0] = (struct pp_xstat){.id = tag, .kind = PP_XSTAT_INT, .i = half->tag};
+	if (!(half->flags & PP_MESSAGE_CERTAIN) || (half->flags & PP_MPI_PEER_IN_COMM))
+		return 1;
+	stat[1] = (struct pp_xstat){.id = order, .kind = PP_XSTAT_UINT, .u = half->order};
+	return 2;
+}
+
+/* Writes the event, with the tags and numbers of its messages. */
+static void write_event(struct pp_xfile *f, const struct pp_xevent *e, const struct pp_span *s)
+{
+	const struct pp_span_message *m = pp_message_of(f->rank, s);
+	struct pp_xstat stat[PP_XEVENT_STATS + MESSAGE_STATS];
+	size_t n = e->stats;
+
+	if (!m) {
+		pp_xstream_event(&f->stream, e);
+		return;
+	}
+	memcpy(stat, e->stat, n * sizeof(*stat));
+	n += stats_of_half(stat + n, &m->sent, PP_XSTAT_TAG, PP_XSTAT_ORDER);
+	if (m->sent.flags && m->received.flags && m->received.peer >= 0) /* else the call's peer is the source */
+		stat[n++] = (struct pp_xstat){.id = PP_XSTAT_SOURCE, .kind = PP_XSTAT_INT, .i = m->received.peer};
+	n += stats_of_half(stat + n, &m->received, PP_XSTAT_SOURCE_TAG, PP_XSTAT_SOURCE_ORDER);
+	pp_xstream_long_event(&f->stream, e, stat, n);
+}
+
 /* Does /op of pod.h5 count it? Then it is an operator in xprof too. */
 static int is_operator(const struct pp_xfile *f, const struct pp_span *s, const struct pp_xplaced *in, uint32_t thread)
 {
@@ -295,7 +327,7 @@ static int write_nested(struct pp_xfile *f, const struct pp_span *s, const struc
 		e.metadata = pp_xnames_event(&f->names, PP_XNAME_OPERATOR, (uint64_t)category << 32 | pp_xname_key(s));
 	add_stats(f, &e, s, in);
 	code = nest(f, &e, s, !category || pp_flat_is_silent(s, category) ? outer : category, depth);
-	pp_xstream_event(&f->stream, &e);
+	write_event(f, &e, s);
 	return code;
 }
 
@@ -364,7 +396,7 @@ static void write_loose_lines(struct pp_xfile *f, const struct pp_rank *r, const
 			}
 			event_of(f, s, r->rank, &e);
 			add_stats(f, &e, s, pp_xstep_at(p, steps, &at, s->begin));
-			pp_xstream_event(&f->stream, &e);
+			write_event(f, &e, s);
 			free_from = s->end;
 		}
 		pp_xstream_end(&f->stream, line);

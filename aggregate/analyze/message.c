@@ -1,0 +1,207 @@
+/* Matches sends with receives by communicator, sender, receiver, tag and number; see message.h. Called by aggregate/timeline. */
+#include "aggregate/analyze/message.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/dataset/host_clock.h"
+#include "core/source/mpi_call.h"
+
+struct end {
+	uint64_t comm;
+	int32_t sender, receiver, tag;
+	uint32_t order;
+	int32_t receives;
+	struct pp_message_end at;
+};
+
+struct ends {
+	struct end *end;
+	size_t ends, room;
+};
+
+/* A call that carries messages. A request has those of a receive, whose call has none of its own then. */
+static int carries(const struct pp_span *s)
+{
+	enum pp_mpi_class class;
+
+	if ((s->kind != PP_SPAN_MPI && s->kind != PP_SPAN_REQUEST) || s->mpi.call >= PP_C10D_FIRST || (s->flags & PP_SPAN_FAILED))
+		return 0;
+	class = pp_mpi_call_info(s->mpi.call)->class;
+	return class == PP_MPI_SEND || class == PP_MPI_RECV || class == PP_MPI_SENDRECV || class == PP_MPI_START;
+}
+
+/* Which halves a span has, where no record says it; bit 0: it sends, bit 1: it receives. MPI_PROC_NULL: none. */
+static unsigned halves_of(const struct pp_span *s, const struct pp_span_message *m)
+{
+	enum pp_mpi_class class = pp_mpi_call_info(s->mpi.call)->class;
+	int is_call = s->kind == PP_SPAN_MPI, receive_ends_here = !is_call || !s->mpi.request;
+	unsigned halves = 0;
+
+	if (m)
+		halves = (m->sent.flags ? 1u : 0) | (m->received.flags ? 2u : 0);
+	else if (s->mpi.peer != -1) {
+		if (class == PP_MPI_SENDRECV)
+			halves = s->flags & PP_SPAN_RECEIVES ? 2 : 3;
+		else
+			halves = class == PP_MPI_RECV || (class == PP_MPI_START && (s->flags & PP_SPAN_RECEIVES)) ? 2 : 1;
+	}
+	return halves & ((is_call ? 1u : 0) | (receive_ends_here ? 2u : 0));
+}
+
+static int is_certain(const struct pp_record_message_half *half)
+{
+	return (half->flags & PP_MESSAGE_TAGGED) && (half->flags & PP_MESSAGE_CERTAIN) && !(half->flags & PP_MPI_PEER_IN_COMM) &&
+	       half->peer >= 0;
+}
+
+static void take(struct ends *l, struct pp_messages *m, const struct pp_rank *r, const struct pp_span *s,
+                 const struct pp_message_end *at)
+{
+	const struct pp_span_message *message;
+	unsigned halves;
+
+	if (!carries(s))
+		return;
+	message = pp_message_of(r, s);
+	halves = halves_of(s, message);
+	for (int receives = 0; receives < 2; receives++) {
+		const struct pp_record_message_half *half = !message ? NULL : receives ? &message->received : &message->sent;
+
+		if (!(halves & (1u << receives)))
+			continue;
+		m->sends += !receives;
+		m->receives += (uint64_t)receives;
+		if (!half || !is_certain(half) || !s->mpi.comm || (receives && (s->flags & PP_SPAN_CUT_END))) {
+			m->uncertain++;
+			continue;
+		}
+		l->end[l->ends++] = (struct end){.comm = s->mpi.comm,
+		                                 .sender = receives ? half->peer : r->rank,
+		                                 .receiver = receives ? r->rank : half->peer,
+		                                 .tag = half->tag,
+		                                 .order = half->order,
+		                                 .receives = receives,
+		                                 .at = *at};
+	}
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct end *x = a, *y = b;
+
+	if (x->comm != y->comm)
+		return x->comm < y->comm ? -1 : 1;
+	if (x->sender != y->sender)
+		return x->sender < y->sender ? -1 : 1;
+	if (x->receiver != y->receiver)
+		return x->receiver < y->receiver ? -1 : 1;
+	if (x->tag != y->tag)
+		return x->tag < y->tag ? -1 : 1;
+	if (x->order != y->order)
+		return x->order < y->order ? -1 : 1;
+	return x->receives - y->receives;
+}
+
+static int same_message(const struct end *x, const struct end *y)
+{
+	return x->comm == y->comm && x->sender == y->sender && x->receiver == y->receiver && x->tag == y->tag &&
+	       x->order == y->order;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct pp_message_pair *x = a, *y = b;
+
+	if (x->from.rank != y->from.rank)
+		return x->from.rank < y->from.rank ? -1 : 1;
+	if (x->from.thread != y->from.thread)
+		return x->from.thread < y->from.thread ? -1 : 1;
+	return x->from.span < y->from.span ? -1 : x->from.span > y->from.span;
+}
+
+static const struct pp_span *span_of(const struct pp_capture *c, const struct pp_message_end *at)
+{
+	return &c->rank[at->rank].thread[at->thread].span[at->span];
+}
+
+/* A message cannot arrive before it was sent. */
+static int is_too_early(const struct pp_capture *c, const int64_t *bound_ns, const struct end *from, const struct end *to)
+{
+	const int64_t begin = span_of(c, &from->at)->begin, end = span_of(c, &to->at)->end;
+	const int64_t zero = 0, *a = bound_ns ? &bound_ns[from->at.rank] : &zero, *b = bound_ns ? &bound_ns[to->at.rank] : &zero;
+
+	if (from->at.rank == to->at.rank)
+		return end < begin;
+	if (*a == PP_BOUND_UNKNOWN || *b == PP_BOUND_UNKNOWN)
+		return 0;
+	return end < begin && begin - end > *a + *b;
+}
+
+/* `n` ends of one message: a send and its receive, or what remains of it. */
+static void join(const struct pp_capture *c, const int64_t *bound_ns, const struct end *e, size_t n, struct pp_messages *m)
+{
+	if (n == 1) {
+		m->unmatched++;
+	} else if (n != 2 || e[0].receives || !e[1].receives) {
+		m->twice += n;
+	} else if (is_too_early(c, bound_ns, &e[0], &e[1])) {
+		m->too_early++;
+	} else if (span_of(c, &e[1].at)->mpi.received != span_of(c, &e[0].at)->mpi.sent) {
+		m->other_size++;
+	} else {
+		m->pair[m->pairs++] = (struct pp_message_pair){e[0].at, e[1].at, e[0].tag, e[0].order};
+	}
+}
+
+static size_t most_ends(const struct pp_capture *c)
+{
+	size_t n = 0;
+
+	for (size_t r = 0; r < c->ranks; r++)
+		for (size_t t = 0; t < c->rank[r].threads; t++) {
+			const struct pp_thread *thread = &c->rank[r].thread[t];
+
+			for (size_t i = 0; i < thread->spans; i++)
+				n += carries(&thread->span[i]) ? 2 : 0;
+		}
+	return n;
+}
+
+int pp_messages_match(const struct pp_capture *c, const int64_t *bound_ns, struct pp_messages *ret, struct pp_err *err)
+{
+	struct ends l = {.end = NULL};
+	const size_t room = most_ends(c);
+
+	*ret = (struct pp_messages){.pair = NULL};
+	if (!room)
+		return 0;
+	l.end = malloc(room * sizeof(*l.end));
+	ret->pair = malloc((room / 2 + 1) * sizeof(*ret->pair));
+	if (!l.end || !ret->pair) {
+		free(l.end);
+		pp_messages_release(ret);
+		return pp_err_set(err, -ENOMEM, "matching %zu messages: not enough memory", room / 2);
+	}
+	for (size_t r = 0; r < c->ranks; r++)
+		for (size_t t = 0; t < c->rank[r].threads; t++)
+			for (size_t i = 0; i < c->rank[r].thread[t].spans; i++)
+				take(&l, ret, &c->rank[r], &c->rank[r].thread[t].span[i],
+				     &(struct pp_message_end){(uint32_t)r, (uint32_t)t, i});
+	qsort(l.end, l.ends, sizeof(*l.end), by_key);
+	for (size_t i = 0, n; i < l.ends; i += n) {
+		for (n = 1; i + n < l.ends && same_message(&l.end[i], &l.end[i + n]); n++)
+			continue;
+		join(c, bound_ns, &l.end[i], n, ret);
+	}
+	qsort(ret->pair, ret->pairs, sizeof(*ret->pair), by_place);
+	free(l.end);
+	return 0;
+}
+
+void pp_messages_release(struct pp_messages *m)
+{
+	free(m->pair);
+	*m = (struct pp_messages){.pair = NULL};
+}
