@@ -22,7 +22,7 @@ struct pp_waits {
 	uint64_t unknown; /* calls of collectives of which neither can be said */
 };
 
-/* `d` has the session's workers, cells, communicators and clocks, and its /collective, whose waiting ours must equal: of an operation
+/* `d` has the session's workers, cells, communicators and clocks, and its /collective. Our waiting must equal that: of an operation
  * whose waiting differs, or that is not in it, nothing is known, as event files do not hold all that a record does. `d` keeps its
  * tables. -ENOMEM. */
 int pp_waits_find(const struct pp_capture *capture, const struct pp_dataset *d, struct pp_waits *ret);

@@ -9,7 +9,7 @@
 #include "core/base/grow.h"
 #include "core/source/mpi_call.h"
 
-enum { NONE = UINT32_MAX, LANES_MOST = UINT16_MAX };
+enum { NONE = UINT32_MAX, DEPTHS_MOST = UINT16_MAX };
 
 struct open { /* a span around the next ones */
 	int64_t end;
@@ -104,7 +104,7 @@ static uint32_t add_event(struct pp_timeline_maker *m, const struct pp_span *s, 
 		return NONE;
 	m->t->event = more;
 	if (depth + 1 > track->depths)
-		track->depths = (uint16_t)(depth + 1 < LANES_MOST ? depth + 1 : LANES_MOST);
+		track->depths = (uint16_t)(depth + 1 < DEPTHS_MOST ? depth + 1 : DEPTHS_MOST);
 	more[m->t->events] = (struct pp_timeline_event){
 	        .begin_ns = s->begin,
 	        .end_ns = s->end > s->begin ? s->end : s->begin,
@@ -113,7 +113,7 @@ static uint32_t add_event(struct pp_timeline_maker *m, const struct pp_span *s, 
 	        .track = (uint32_t)m->t->tracks - 1,
 	        .step = step_at(m, s->begin),
 	        .detail = detail,
-	        .depth = (uint16_t)(depth < LANES_MOST ? depth : LANES_MOST - 1),
+	        .depth = (uint16_t)(depth < DEPTHS_MOST ? depth : DEPTHS_MOST - 1),
 	        .kind = s->kind,
 	        .category = (uint8_t)category,
 	        .flags = s->flags & kept_flags,
@@ -173,23 +173,27 @@ static int push(struct stack *k, int64_t end, uint32_t event, uint32_t inside, u
 /* Its time is not the own time of what is directly around it. */
 static void take_from(struct pp_timeline_maker *m, const struct stack *k, const struct pp_span *s)
 {
-	const struct open *top = k->opens ? &k->open[k->opens - 1] : NULL;
-	struct pp_timeline_event *e = top && top->event != NONE ? &m->t->event[top->event] : NULL;
-	int64_t end = top && s->end > top->end ? top->end : s->end;
+	const uint32_t event = k->opens ? k->open[k->opens - 1].event : NONE;
 
-	if (e && end > s->begin)
-		e->self_ns = e->self_ns > end - s->begin ? e->self_ns - (end - s->begin) : 0;
+	if (event != NONE)
+		m->t->event[event].self_ns -= s->end - s->begin;
 }
 
-static int add_nested(struct pp_timeline_maker *m, size_t r, uint32_t *event, const struct pp_span *s, struct stack *k)
+static int add_nested(struct pp_timeline_maker *m, size_t r, uint32_t *event, const struct pp_span *span, struct stack *k)
 {
 	uint8_t outer, category = 0;
+	struct pp_span own = *span;
+	const struct pp_span *s = &own;
 	uint32_t depth;
 
 	while (k->opens && k->open[k->opens - 1].end <= s->begin)
 		k->opens--;
 	outer = around(k, s);
 	depth = k->opens ? k->open[k->opens - 1].inside : 0;
+	if (k->opens && s->end > k->open[k->opens - 1].end) {
+		own.end = k->open[k->opens - 1].end;
+		m->t->left.crossed++;
+	}
 	if (s->kind != PP_SPAN_MARK)
 		category = pp_flat_inside(s, pp_flat_code(&m->categories, s), outer) & (PP_FLAT_BY_DEFAULT - 1);
 	*event = NONE;
@@ -241,11 +245,11 @@ static int by_begin(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* First fit: the lowest lane that is free. */
-static int add_lanes(struct pp_timeline_maker *m, size_t r, struct loose *list, size_t n)
+/* First fit: the lowest depth that is free. */
+static int add_fitting(struct pp_timeline_maker *m, size_t r, struct loose *list, size_t n)
 {
-	int64_t *lane = NULL;
-	size_t lanes = 0, room = 0;
+	int64_t *busy_until = NULL;
+	size_t depths = 0, room = 0;
 	int rc = 0;
 
 	qsort(list, n, sizeof(*list), by_begin);
@@ -258,22 +262,22 @@ static int add_lanes(struct pp_timeline_maker *m, size_t r, struct loose *list, 
 
 		if (!shown(m, r, s, category))
 			continue;
-		while (at < lanes && lane[at] > s->begin && at < LANES_MOST - 1)
+		while (at < depths && busy_until[at] > s->begin && at < DEPTHS_MOST - 1)
 			at++;
-		if (at == lanes) {
-			more = pp_grow(lane, lanes, &room, sizeof(*lane));
+		if (at == depths) {
+			more = pp_grow(busy_until, depths, &room, sizeof(*busy_until));
 			if (!more) {
 				rc = -ENOMEM;
 				break;
 			}
-			lane = more;
-			lanes++;
+			busy_until = more;
+			depths++;
 		}
-		lane[at] = s->end > s->begin ? s->end : s->begin + 1;
+		busy_until[at] = s->end > s->begin ? s->end : s->begin + 1;
 		*list[i].event = add_event(m, s, (uint32_t)at, category);
 		rc = *list[i].event == NONE ? -ENOMEM : 0;
 	}
-	free(lane);
+	free(busy_until);
 	return rc;
 }
 
@@ -296,7 +300,7 @@ static int add_loose(struct pp_timeline_maker *m, size_t r, size_t first, size_t
 		for (size_t i = 0; pp_thread_may_have(&rank->thread[t], PP_SPAN_BIT(kind)) && i < rank->thread[t].spans; i++)
 			if (rank->thread[t].span[i].kind == kind)
 				list[n++] = (struct loose){&rank->thread[t].span[i], &m->event[r][t][i]};
-	rc = add_lanes(m, r, list, n);
+	rc = add_fitting(m, r, list, n);
 	free(list);
 	return rc;
 }

@@ -36,6 +36,7 @@ void pp_timeline_left_text(const struct pp_timeline *t, char *text, size_t size)
 	        {t->left.by_categories, "events of other categories than --categories are left out"},
 	        {t->left.damaged, "events of the files are damaged and left out"},
 	        {t->left.untimed, "events of the files have no valid time and are left out"},
+	        {t->left.crossed, "ranges overlap another one of their thread without lying in it, and are cut at its end"},
 	        {t->left.unmatched_collectives, "calls of collectives do not tell for whom they waited"},
 	        {t->left.unmatched_messages, "sends and receives have no arrow: their other end is not recorded, or not certain"},
 	        {t->left.unmatched_launches, "kernels and copies have no arrow: their launch is not recorded"},

@@ -13,12 +13,12 @@
 #include "core/step/category.h"
 #include "core/step/span.h"
 
-enum pp_timeline_of {                     /* what a track shows */
-	              PP_TIMELINE_STEPS,  /* the steps of a rank, its edge steps too: the first track of each rank */
-	              PP_TIMELINE_THREAD, /* nested events of a thread */
-	              PP_TIMELINE_STREAM, /* of a stream of a device */
-	              PP_TIMELINE_REQUESTS, /* nonblocking operations, from their call until seen complete: `depth` counts those at once */
-	              PP_TIMELINE_ASYNC, /* ranges that overlap: `depth` counts those at once */
+enum pp_timeline_of {                       /* what a track shows */
+	              PP_TIMELINE_STEPS,    /* the steps of a rank, its edge steps too: the first track of each rank */
+	              PP_TIMELINE_THREAD,   /* nested events of a thread */
+	              PP_TIMELINE_STREAM,   /* of a stream of a device */
+	              PP_TIMELINE_REQUESTS, /* nonblocking operations, until seen complete: `depth` counts those at once */
+	              PP_TIMELINE_ASYNC,    /* ranges that overlap: `depth` counts those at once */
 };
 
 struct pp_timeline_rank { /* ordered by rank; of ranks without events too, with the reason */
@@ -119,9 +119,10 @@ struct pp_timeline_left {                          /* events that are not in it,
 	uint64_t by_steps, by_time, by_categories; /* options; those of other ranks are not read */
 	uint64_t damaged, untimed;                 /* of event files */
 	uint64_t ranks;                            /* without events, by options or without a readable file */
-	uint64_t unmatched_collectives;            /* calls for which nothing tells whom they wait for */
-	uint64_t unmatched_messages;               /* sends and receives whose other end is not recorded, or not certain */
-	uint64_t unmatched_launches;               /* work of devices without its call */
+	uint64_t crossed;               /* in it, but cut: ranges that overlap another one of their thread without lying in it */
+	uint64_t unmatched_collectives; /* calls for which nothing tells whom they wait for */
+	uint64_t unmatched_messages;    /* sends and receives whose other end is not recorded, or not certain */
+	uint64_t unmatched_launches;    /* work of devices without its call */
 };
 
 struct pp_timeline {
@@ -163,9 +164,9 @@ struct pp_timeline_options {              /* zeroed: everything */
 struct pp_pod_file; /* aggregate/read/h5/pod.h */
 
 /* Reads the timeline of a session from its pod.h5, and from its event files: of a live session those of
- * LOGDIR/plugins/profile/SESSION, of an analysed one the files of other profilers that it was made of. A rank without a readable file
- * is in `rank` with the reason, and counted. -ENODATA, -ENOENT: no event file can be read, the error names the first one or its
- * directory, and the fix. Call it like all of pod.h by pp_forked_read() only; _of: over an open pod.h5. */
+ * LOGDIR/plugins/profile/SESSION, of an analysed one the files of other profilers that it was made of. A rank without a readable
+ * file is in `rank` with the reason, and counted. -ENODATA, -ENOENT: no event file can be read, the error names the first one or
+ * its directory, and the fix. Call it like all of pod.h by pp_forked_read() only; _of: over an open pod.h5. */
 int pp_timeline_load(const char *path, const struct pp_timeline_options *options, struct pp_timeline *ret, struct pp_err *err);
 int pp_timeline_load_of(struct pp_pod_file *pod, const struct pp_timeline_options *options, struct pp_timeline *ret,
                         struct pp_err *err);

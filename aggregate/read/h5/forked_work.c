@@ -131,8 +131,14 @@ int pp_forked_work(int (*work)(void *context, struct pp_err *err), void *context
 
 int pp_forked_read(const char *path, int (*work)(void *context, struct pp_err *err), void *context, struct pp_err *err)
 {
+	return pp_forked_read_more(path, 0, work, context, err);
+}
+
+int pp_forked_read_more(const char *path, uint64_t bytes, int (*work)(void *context, struct pp_err *err), void *context,
+                        struct pp_err *err)
+{
 	struct stat st;
-	struct job job = {work, context, stat(path, &st) ? 0 : (long)(st.st_size >> 20), getpid()};
+	struct job job = {work, context, (long)(((stat(path, &st) ? 0 : (uint64_t)st.st_size) + bytes) >> 20), getpid()};
 	int status = 0, code = run(&job, &status, err);
 
 	if (code <= 0)

@@ -2,6 +2,8 @@
  * Called by hdf5.c, and by readers of pod.h5: report.c, pod_glance.c. */
 #pragma once
 
+#include <stdint.h>
+
 #include "core/base/err.h"
 
 /* work(context, err) in a forked child, on a copy of this process's memory: it returns only files and its error. 0, -errno of
@@ -12,3 +14,6 @@ int pp_forked_work(int (*work)(void *context, struct pp_err *err), void *context
  * the file's size. -EINVAL: it crashed, -ETIMEDOUT: it was killed, both with an error that names the file; -EAGAIN or -ENOMEM
  * where no child can be made: then nothing is read. */
 int pp_forked_read(const char *path, int (*work)(void *context, struct pp_err *err), void *context, struct pp_err *err);
+/* The same for work that reads so many bytes of other files too. */
+int pp_forked_read_more(const char *path, uint64_t bytes, int (*work)(void *context, struct pp_err *err), void *context,
+                        struct pp_err *err);

@@ -210,6 +210,8 @@ static void take_thread(struct pp_xread *x, struct pp_xplane *p, struct pp_xline
 	} else {
 		s->kind = end > begin ? PP_SPAN_RANGE : PP_SPAN_MARK;
 		s->category = o.category;
+		if (pp_xevent_has(&e, PP_XS_CORRELATION)) /* a call that made a device do something */
+			s->range.id = e.number[PP_XS_CORRELATION];
 		if (is_step_name(m) && !(o.has & PP_XS_BIT(PP_XS_STEP)))
 			s->flags |= PP_XS_MAY_BE_STEP;
 	}
@@ -529,6 +531,19 @@ static void give_memory(struct pp_xread *x, struct pp_capture *c, const struct p
 	r->memory[r->memories++] = m->memory;
 }
 
+/* A record says which rank is the root; a file only says who the root is. */
+static void mark_roots(struct pp_rank *r)
+{
+	for (size_t t = 0; t < r->threads; t++)
+		for (size_t i = 0; i < r->thread[t].spans; i++) {
+			struct pp_span *s = &r->thread[t].span[i];
+			enum pp_mpi_class class = s->kind == PP_SPAN_MPI ? pp_mpi_call_info(s->mpi.call)->class : PP_MPI_LOCAL;
+
+			if ((class == PP_MPI_FROM_ROOT || class == PP_MPI_TO_ROOT) && s->mpi.peer == r->rank)
+				s->flags |= PP_SPAN_IS_ROOT;
+		}
+}
+
 static void give_messages(struct pp_xread *x, struct pp_rank *r)
 {
 	size_t n = 0;
@@ -602,6 +617,7 @@ void pp_xown_split(struct pp_xread *x, struct pp_capture *c)
 	for (size_t i = 0; i < c->ranks; i++) {
 		give_devices(x, &c->rank[i], &all);
 		give_messages(x, &c->rank[i]);
+		mark_roots(&c->rank[i]);
 		give_steps(x, &c->rank[i]);
 	}
 	free(all.launch);

@@ -31,7 +31,7 @@ void pp_said_text(char *to, size_t size, const char *text)
 
 int pp_said_overlaps(const struct pp_timeline_track *track)
 {
-	return track->of == PP_TIMELINE_REQUESTS || track->of == PP_TIMELINE_ASYNC;
+	return track->of == PP_TIMELINE_REQUESTS || track->of == PP_TIMELINE_ASYNC || track->of == PP_TIMELINE_STREAM;
 }
 
 uint32_t pp_said_depths(const struct pp_timeline_track *track)
