@@ -1,13 +1,20 @@
-/* podprof export: prints the tables of one tool of a session as CSV or JSON. In: a log directory or a session's. Out: stdout. */
+/* podprof export: prints the tables of one tool of a session as CSV or JSON, or writes its timeline for other tools. In: a log
+ * directory or a session's. Out: stdout, or a file. */
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "aggregate/report/report.h"
+#include "aggregate/write/writer.h"
+#include "core/base/parse.h"
+#include "core/base/units.h"
 #include "core/base/why.h"
 #include "launchers/cmd.h"
+#include "launchers/export/export.h"
 #include "launchers/options/options.h"
 #include "launchers/report_list.h"
 
@@ -16,9 +23,12 @@ const struct pp_options_verb pp_verb_export = {
         .arguments = "[LOGDIR|SESSION]",
         .doc = "Print the tables of one tool of the newest session of LOGDIR (default podprof_logs), or of SESSION: its "
                "directory, a file in it, or its name. CSV of a tool with several tables has a line '# NAME' before each of them. "
-               "'podprof report --table' prints any single table.",
+               "'podprof report --table' prints any single table. --format perfetto, chrome or folded writes the timeline of all "
+               "ranks instead.",
         .groups = PP_OPT_EXPORT,
 };
+
+static const char *const trace_format[PP_EXPORT_FORMATS] = {"perfetto", "chrome", "folded"};
 
 /* The session that is meant. 0, or an exit code after one error line. */
 static int find_session(const char *given, char path[PATH_MAX])
@@ -45,9 +55,20 @@ static int find_session(const char *given, char path[PATH_MAX])
 	return length < PATH_MAX ? PP_EXIT_OK : PP_EXIT_FAILED;
 }
 
+static void say_lines(char *lines, const char *pod)
+{
+	char *line;
+
+	while ((line = strsep(&lines, "\n")))
+		if (*line && pod)
+			pp_say("'%s' %s.", pod, line);
+		else if (*line)
+			pp_say("%s.", line);
+}
+
 static int print(const char *directory, const char *tool, int is_json)
 {
-	char pod[PATH_MAX + 16], missing[2048] = "", *line, *rest = missing;
+	char pod[PATH_MAX + 16], missing[2048] = "";
 	struct pp_err err = {""};
 
 	snprintf(pod, sizeof(pod), "%s/pod.h5", directory);
@@ -55,9 +76,7 @@ static int print(const char *directory, const char *tool, int is_json)
 		pp_say("%s.", err.text);
 		return PP_EXIT_FAILED;
 	}
-	while ((line = strsep(&rest, "\n")))
-		if (*line)
-			pp_say("'%s' %s.", pod, line);
+	say_lines(missing, pod);
 	if (fflush(stdout) || ferror(stdout)) {
 		pp_say("cannot print the tables: %s. The file is '%s'.", pp_why(errno), pod);
 		return PP_EXIT_FAILED;
@@ -65,11 +84,139 @@ static int print(const char *directory, const char *tool, int is_json)
 	return PP_EXIT_OK;
 }
 
+static int is_given(const struct pp_options *options, enum pp_opt_id id)
+{
+	return options->source[id] == PP_FROM_COMMAND_LINE;
+}
+
+/* Variables of the environment are those of a job: what is in a trace is asked for by options only. */
+static int read_options(const struct pp_options *options, struct pp_export_options *o)
+{
+	struct pp_step_windows windows;
+	struct pp_err err = {""};
+
+	o->is_joined = is_given(options, PP_OPT_ID_ALL_RANKS);
+	if (is_given(options, PP_OPT_ID_CATEGORIES) &&
+	    pp_export_categories(options->value[PP_OPT_ID_CATEGORIES], &o->categories, &err)) {
+		pp_say("%s. Nothing was written.", err.text);
+		return PP_EXIT_USAGE;
+	}
+	if (is_given(options, PP_OPT_ID_STEPS) && !pp_step_windows_parse(options->value[PP_OPT_ID_STEPS], &windows, NULL)) {
+		if (windows.count > 1) {
+			pp_say("option --steps: '%s' are several windows, and a trace has one. Give --steps A:B.",
+			       options->value[PP_OPT_ID_STEPS]);
+			return PP_EXIT_USAGE;
+		}
+		o->steps_first = windows.first[0];
+		o->steps_last = windows.last[0];
+	}
+	if (is_given(options, PP_OPT_ID_RANKS))
+		(void)pp_rank_list_parse(options->value[PP_OPT_ID_RANKS], &o->ranks, NULL); /* checked with the options */
+	if (is_given(options, PP_OPT_ID_LAST))
+		(void)pp_parse_time(options->value[PP_OPT_ID_LAST], &o->last_ns, NULL);
+	return -1;
+}
+
+/* "wrote 12 345 slices and 678 arrows of 8 ranks to 'trace'. Open it at https://ui.perfetto.dev" */
+static void say_written(const struct pp_export_options *o, struct pp_export_said *said, const char *file)
+{
+	static const char *const open[PP_EXPORT_FORMATS] = {"Open it at https://ui.perfetto.dev",
+	                                                    "Open it at https://ui.perfetto.dev or in chrome://tracing",
+	                                                    "Open it at https://speedscope.app, or with flamegraph.pl"};
+	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT], c[PP_TEXT_UNIT], to[PATH_MAX + 8] = "";
+
+	say_lines(said->left, NULL);
+	if (file)
+		snprintf(to, sizeof(to), " to '%s'", file);
+	if (o->format == PP_EXPORT_FOLDED)
+		pp_say("wrote %s stacks of %s ranks%s: own time in ns. %s.", pp_text_count(a, said->stacks),
+		       pp_text_count(b, said->ranks), to, open[o->format]);
+	else
+		pp_say("wrote %s events and %s arrows of %s ranks%s. %s.", pp_text_count(a, said->events),
+		       pp_text_count(b, said->flows), pp_text_count(c, said->ranks), to, open[o->format]);
+}
+
+static int write_to(const char *directory, const struct pp_export_options *o, const char *file)
+{
+	struct pp_export_said said = {0};
+	struct pp_err err = {""};
+	int fd = file ? pp_output_create(file, &err) : STDOUT_FILENO, rc;
+
+	if (fd < 0) {
+		pp_say("%s.", err.text);
+		return PP_EXIT_FAILED;
+	}
+	rc = pp_export_write(directory, o, fd, &said, &err);
+	if (file && rc)
+		pp_output_abandon(fd, file);
+	else if (file)
+		rc = pp_output_commit(fd, file, &err);
+	if (rc) {
+		pp_say(rc == -ENOSPC || rc == -EPIPE || rc == -EFBIG || rc == -EDQUOT ? "cannot write the trace: %s." : "%s.",
+		       err.text);
+		return PP_EXIT_FAILED;
+	}
+	say_written(o, &said, file);
+	return PP_EXIT_OK;
+}
+
+static int ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), n = strlen(end);
+
+	return length > n && !strcmp(text + length - n, end);
+}
+
+static int write_trace(const char *given, const struct pp_options *options, enum pp_export_format format)
+{
+	const char *file = is_given(options, PP_OPT_ID_OUTPUT) ? options->value[PP_OPT_ID_OUTPUT] : NULL;
+	struct pp_export_options o = {.format = format, .is_plain = file && ends_with(file, ".json")};
+	char path[PATH_MAX];
+	int rc = read_options(options, &o);
+
+	if (rc >= 0)
+		return rc;
+	if (!file && format != PP_EXPORT_FOLDED && isatty(STDOUT_FILENO)) {
+		pp_say("a trace is no text for a terminal. Give a file: -o %s.",
+		       format == PP_EXPORT_PERFETTO ? "trace.perfetto-trace" : "trace.json.gz");
+		return PP_EXIT_USAGE;
+	}
+	sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL); /* one sentence instead */
+	sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
+	rc = find_session(given, path);
+	return rc ? rc : write_to(path, &o, file);
+}
+
+/* Options that do not belong together. -1, or the exit code. */
+static int check_options(const struct pp_options *options, int is_trace, enum pp_export_format format)
+{
+	static const enum pp_opt_id of_trace[] = {PP_OPT_ID_STEPS,      PP_OPT_ID_RANKS,     PP_OPT_ID_LAST,
+	                                          PP_OPT_ID_CATEGORIES, PP_OPT_ID_ALL_RANKS, PP_OPT_ID_OUTPUT};
+
+	for (size_t i = 0; !is_trace && i < sizeof(of_trace) / sizeof(of_trace[0]); i++)
+		if (is_given(options, of_trace[i])) {
+			pp_say("option --%s is for traces, and a table has all. Give --format perfetto, chrome or folded too.",
+			       pp_opt_table[of_trace[i]].name);
+			return PP_EXIT_USAGE;
+		}
+	if (is_trace && is_given(options, PP_OPT_ID_TOOL)) {
+		pp_say("a trace has all tools' events: remove --tool, or give --format csv or json for the tables of %s.",
+		       options->value[PP_OPT_ID_TOOL]);
+		return PP_EXIT_USAGE;
+	}
+	if (is_given(options, PP_OPT_ID_ALL_RANKS) && format != PP_EXPORT_FOLDED) {
+		pp_say("option --all-ranks is for --format folded: other traces have a process for each rank.");
+		return PP_EXIT_USAGE;
+	}
+	return -1;
+}
+
 int pp_cmd_export(int argc, char **argv)
 {
 	struct pp_options options;
+	const char *given, *form;
 	char path[PATH_MAX];
-	int first, rc = pp_options_parse(&pp_verb_export, argc, argv, &options, &first);
+	int first, format = 0, rc = pp_options_parse(&pp_verb_export, argc, argv, &options, &first);
 
 	if (rc >= 0)
 		return rc;
@@ -79,11 +226,20 @@ int pp_cmd_export(int argc, char **argv)
 		return PP_EXIT_USAGE;
 	}
 	pp_options_environment(&options, PP_OPT_EXPORT, NULL);
+	given = first < argc ? argv[first] : pp_opt_table[PP_OPT_ID_OUTPUT].fallback;
+	form = options.value[PP_OPT_ID_FORMAT];
+	while (format < PP_EXPORT_FORMATS && strcmp(form, trace_format[format]) != 0)
+		format++;
+	rc = check_options(&options, format < PP_EXPORT_FORMATS, (enum pp_export_format)format);
+	if (rc >= 0)
+		return rc;
+	if (format < PP_EXPORT_FORMATS)
+		return write_trace(given, &options, (enum pp_export_format)format);
 	if (!*options.value[PP_OPT_ID_TOOL]) {
 		pp_say("no tool: nothing to print. Type 'podprof export --tool op_stats LOGDIR'; 'podprof export --help' lists "
 		       "the tools.");
 		return PP_EXIT_USAGE;
 	}
-	rc = find_session(first < argc ? argv[first] : pp_opt_table[PP_OPT_ID_OUTPUT].fallback, path);
-	return rc ? rc : print(path, options.value[PP_OPT_ID_TOOL], !strcmp(options.value[PP_OPT_ID_FORMAT], "json"));
+	rc = find_session(given, path);
+	return rc ? rc : print(path, options.value[PP_OPT_ID_TOOL], !strcmp(form, "json"));
 }

@@ -294,9 +294,11 @@ static int show_session(const char *directory, const struct pp_options *options)
 /* Options that exclude each other. -1, or the exit code. */
 static int check_options(const struct pp_options *options)
 {
-	const char *table = options->value[PP_OPT_ID_TABLE];
+	const char *table = options->value[PP_OPT_ID_TABLE], *form = options->value[PP_OPT_ID_FORMAT];
 
-	if (options->source[PP_OPT_ID_FORMAT] != PP_FROM_DEFAULT && !*table)
+	if (strcmp(form, "csv") != 0 && strcmp(form, "json") != 0)
+		pp_say("--format %s is of no table. Type 'podprof export --format %s LOGDIR'.", form, form);
+	else if (options->source[PP_OPT_ID_FORMAT] != PP_FROM_DEFAULT && !*table)
 		pp_say("--format needs a table. Give --table NAME too, for example '--table slowest'.");
 	else if (*table && (is_on(options, PP_OPT_ID_LIST) || is_on(options, PP_OPT_ID_JSON)))
 		pp_say("--table cannot be combined with --list or --json. For a table as JSON, give --format json.");

@@ -1,0 +1,186 @@
+/* Sums the own time of stacks in a tree of frames; see folded.h. */
+#include "aggregate/write/folded/folded.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/grow.h"
+#include "core/base/why.h"
+
+enum { NONE = UINT32_MAX, WAITING = UINT32_MAX - 1, FIRST_SLOTS = 1024 };
+
+struct frame { /* of one stack, the frames below are its parents */
+	uint32_t parent, name;
+	const char *text; /* of the first frames, instead of a name */
+	uint64_t self_ns;
+};
+
+struct tree {
+	const struct pp_timeline *t;
+	struct frame *frame;
+	size_t frames, room;
+	uint32_t *slot; /* open hash of parent and name; index + 1 */
+	size_t slots;
+	uint32_t *stack; /* frame at each depth */
+	size_t stack_room;
+	FILE *to;
+	uint64_t stacks;
+};
+
+static uint32_t *find(const struct tree *k, uint32_t parent, uint32_t name)
+{
+	uint64_t h = ((uint64_t)parent << 32 | name) * 0x9e3779b97f4a7c15ull;
+	size_t i = (size_t)(h >> 20) & (k->slots - 1);
+
+	while (k->slot[i] && (k->frame[k->slot[i] - 1].parent != parent || k->frame[k->slot[i] - 1].name != name))
+		i = (i + 1) & (k->slots - 1);
+	return &k->slot[i];
+}
+
+static int grow_slots(struct tree *k)
+{
+	size_t slots = k->slots ? 2 * k->slots : FIRST_SLOTS;
+	uint32_t *more = calloc(slots, sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	free(k->slot);
+	k->slot = more;
+	k->slots = slots;
+	for (size_t i = 0; i < k->frames; i++)
+		*find(k, k->frame[i].parent, k->frame[i].name) = (uint32_t)i + 1;
+	return 0;
+}
+
+/* NONE: no memory. */
+static uint32_t frame_of(struct tree *k, uint32_t parent, uint32_t name, const char *text)
+{
+	struct frame *more;
+	uint32_t *slot;
+
+	if (2 * k->frames >= k->slots && grow_slots(k))
+		return NONE;
+	slot = find(k, parent, name);
+	if (*slot)
+		return *slot - 1;
+	more = pp_grow(k->frame, k->frames, &k->room, sizeof(*more));
+	if (!more || k->frames >= WAITING)
+		return NONE;
+	k->frame = more;
+	more[k->frames++] = (struct frame){parent, name, text, 0};
+	*slot = (uint32_t)k->frames;
+	return *slot - 1;
+}
+
+/* Own time that a call waited in: all of it lies in the call, which nothing is nested in. */
+static uint64_t waited(const struct pp_timeline *t, const struct pp_timeline_event *e)
+{
+	const struct pp_timeline_detail *d = e->detail ? &t->detail[e->detail - 1] : NULL;
+	int64_t ns = d && (d->has & PP_TIMELINE_HAS_WAIT) && d->last >= 0 ? d->until_ns - e->begin_ns : 0;
+
+	return (uint64_t)(ns > e->self_ns ? e->self_ns : ns > 0 ? ns : 0);
+}
+
+static int add_event(struct tree *k, const struct pp_timeline_event *e, uint32_t root, int is_flat)
+{
+	const size_t depth = is_flat ? 0 : e->depth;
+	uint64_t wait = waited(k->t, e);
+	uint32_t *more, frame, waiting;
+
+	if (depth >= k->stack_room) { /* depths grow by one */
+		more = pp_grow(k->stack, k->stack_room, &k->stack_room, sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		k->stack = more;
+	}
+	frame = frame_of(k, depth ? k->stack[depth - 1] : root, e->name, NULL);
+	if (frame == NONE)
+		return -ENOMEM;
+	k->stack[depth] = frame;
+	k->frame[frame].self_ns += (uint64_t)e->self_ns - wait;
+	if (!wait)
+		return 0;
+	waiting = frame_of(k, frame, WAITING, "(waiting)");
+	if (waiting == NONE)
+		return -ENOMEM;
+	k->frame[waiting].self_ns += wait;
+	return 0;
+}
+
+/* A semicolon ends a frame, a line break a stack. */
+static void put_text(const char *text, FILE *to)
+{
+	for (; *text; text++)
+		fputc(*text == ';' ? ':' : (unsigned char)*text < ' ' ? ' ' : *text, to);
+}
+
+static void put_frames(const struct tree *k, uint32_t frame, FILE *to)
+{
+	if (k->frame[frame].parent != NONE) {
+		put_frames(k, k->frame[frame].parent, to);
+		fputc(';', to);
+	}
+	put_text(k->frame[frame].text ? k->frame[frame].text : pp_intern_text(k->t->names, k->frame[frame].name, NULL), to);
+}
+
+static void put_stacks(struct tree *k)
+{
+	for (size_t i = 0; i < k->frames; i++) {
+		if (!k->frame[i].self_ns)
+			continue;
+		put_frames(k, (uint32_t)i, k->to);
+		fprintf(k->to, " %" PRIu64 "\n", k->frame[i].self_ns);
+		k->stacks++;
+	}
+	k->frames = 0;
+	if (k->slot)
+		memset(k->slot, 0, k->slots * sizeof(*k->slot));
+}
+
+/* "rank 3;main" below what the track has. */
+static int add_track(struct tree *k, const struct pp_timeline_track *track, int is_joined)
+{
+	char rank[32], name[256];
+	const char *thread = name;
+	uint32_t root = NONE;
+	int rc = 0;
+
+	if (!is_joined) {
+		snprintf(rank, sizeof(rank), "rank %" PRId32, k->t->rank[track->rank].rank);
+		pp_timeline_track_name(k->t, track, name, sizeof(name));
+		thread += strlen(rank) < strlen(name) ? strlen(rank) + 1 : 0;
+		root = frame_of(k, NONE, 0, rank);
+		if (root != NONE)
+			root = frame_of(k, root, 0, thread);
+		if (root == NONE)
+			return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < track->events && !rc; i++)
+		rc = add_event(k, &k->t->event[track->event + i], root, track->of == PP_TIMELINE_STREAM);
+	if (!is_joined)
+		put_stacks(k); /* texts of the first frames are here only */
+	return rc;
+}
+
+int pp_folded_write(const struct pp_timeline *t, int is_joined, FILE *to, uint64_t *ret_stacks, struct pp_err *err)
+{
+	struct tree k = {.t = t, .to = to};
+	int rc = 0;
+
+	for (size_t i = 0; i < t->tracks && !rc; i++)
+		if (t->track[i].of == PP_TIMELINE_THREAD || t->track[i].of == PP_TIMELINE_STREAM)
+			rc = add_track(&k, &t->track[i], is_joined);
+	if (rc)
+		pp_err_set(err, rc, "no memory for the stacks of %zu events", t->events);
+	else if (is_joined)
+		put_stacks(&k);
+	if (!rc && (fflush(to) || ferror(to)))
+		rc = pp_err_set(err, errno ? -errno : -EIO, "%s", pp_why(errno ? errno : EIO));
+	*ret_stacks = k.stacks;
+	free(k.frame);
+	free(k.slot);
+	free(k.stack);
+	return rc;
+}

@@ -1,0 +1,150 @@
+/* Loads and writes a timeline in a child process; see export.h. */
+#include "launchers/export/export.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "aggregate/read/h5/forked_work.h"
+#include "aggregate/timeline/timeline.h"
+#include "aggregate/write/chrome/chrome.h"
+#include "aggregate/write/folded/folded.h"
+#include "aggregate/write/perfetto/perfetto.h"
+#include "core/base/why.h"
+#include "launchers/options/options.h"
+
+struct work {
+	const char *pod;
+	const struct pp_export_options *o;
+	int fd;
+	struct pp_export_said *said; /* shared with the child */
+};
+
+static int write_folded(const struct work *w, const struct pp_timeline *t, struct pp_err *err)
+{
+	int copy = dup(w->fd), rc;
+	FILE *to = copy < 0 ? NULL : fdopen(copy, "w");
+
+	if (!to) {
+		rc = -errno;
+		if (copy >= 0)
+			close(copy);
+		return pp_err_set(err, rc, "%s", pp_why(-rc));
+	}
+	rc = pp_folded_write(t, w->o->is_joined, to, &w->said->stacks, err);
+	if (fclose(to) && !rc)
+		rc = pp_err_set(err, -errno, "%s", pp_why(errno));
+	return rc;
+}
+
+static int write_session(void *context, struct pp_err *err)
+{
+	const struct work *w = context;
+	const struct pp_timeline_options how = {.steps_first = w->o->steps_first,
+	                                        .steps_last = w->o->steps_last,
+	                                        .ranks = w->o->ranks.count ? &w->o->ranks : NULL,
+	                                        .last_ns = w->o->last_ns,
+	                                        .categories = w->o->categories};
+	struct pp_timeline t;
+	int rc = pp_timeline_load(w->pod, &how, &t, err);
+
+	if (rc)
+		return rc;
+	if (!t.events)
+		rc = pp_err_set(err, -ENODATA, "nothing of '%s' is in these steps, ranks and categories", w->pod);
+	else if (w->o->format == PP_EXPORT_PERFETTO)
+		rc = pp_perfetto_write(&t, w->fd, err);
+	else if (w->o->format == PP_EXPORT_CHROME)
+		rc = pp_chrome_write(&t, w->fd, !w->o->is_plain, err);
+	else
+		rc = write_folded(w, &t, err);
+	w->said->events = t.events;
+	w->said->flows = t.flows;
+	w->said->counters = t.counters;
+	w->said->ranks = t.ranks - t.left.ranks;
+	pp_timeline_left_text(&t, w->said->left, sizeof(w->said->left));
+	pp_timeline_release(&t);
+	return rc;
+}
+
+/* Bytes of the event files, by which the child gets time and memory. */
+static uint64_t bytes_of(const char *pod)
+{
+	char directory[PATH_MAX], path[PATH_MAX + NAME_MAX + 2];
+	uint64_t bytes = 0;
+	struct dirent *e;
+	struct stat st;
+	DIR *dir = pp_timeline_directory(pod, directory) ? NULL : opendir(directory);
+
+	while (dir && (e = readdir(dir))) {
+		snprintf(path, sizeof(path), "%s/%s", directory, e->d_name);
+		bytes += !stat(path, &st) && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+	}
+	if (dir)
+		closedir(dir);
+	else
+		bytes = (uint64_t)1 << 34; /* files of other profilers lie anywhere */
+	return bytes;
+}
+
+int pp_export_write(const char *directory, const struct pp_export_options *o, int fd, struct pp_export_said *ret,
+                    struct pp_err *err)
+{
+	char pod[PATH_MAX + 16];
+	struct work w = {pod, o, fd, mmap(NULL, sizeof(*w.said), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)};
+	int rc;
+
+	snprintf(pod, sizeof(pod), "%s/pod.h5", directory);
+	if (w.said == MAP_FAILED)
+		return pp_err_set(err, -errno, "cannot export '%s': %s", pod, pp_why(errno));
+	rc = pp_forked_read_more(pod, bytes_of(pod), write_session, &w, err);
+	*ret = *w.said;
+	munmap(w.said, sizeof(*w.said));
+	return rc;
+}
+
+/* The category of this name; 0: none. */
+static int category_of(const char *name, size_t length)
+{
+	int id = PP_CATEGORIES;
+
+	while (id && (strlen(pp_category_name(id)) != length || strncasecmp(pp_category_name(id), name, length) != 0))
+		id--;
+	return id;
+}
+
+int pp_export_categories(const char *text, uint32_t *ret, struct pp_err *err)
+{
+	const char *names[PP_CATEGORIES], *near;
+	uint32_t bits = 0;
+	char word[64];
+
+	for (int id = 1; id <= PP_CATEGORIES; id++)
+		names[id - 1] = pp_category_name(id);
+	while (*text) {
+		size_t length = strcspn(text, ",");
+		int id = category_of(text, length);
+
+		if (!id) {
+			snprintf(word, sizeof(word), "%.*s", (int)(length < sizeof(word) ? length : sizeof(word) - 1), text);
+			near = pp_nearest(word, names, PP_CATEGORIES);
+			return near ? pp_err_set(err, -EINVAL, "option --categories: no category '%s': did you mean '%s'?", word,
+			                         near)
+			            : pp_err_set(
+			                      err, -EINVAL,
+			                      "option --categories: no category '%s'. The summary of 'podprof report' names them",
+			                      word);
+		}
+		bits |= 1u << id;
+		text += length + (text[length] == ',');
+	}
+	*ret = bits;
+	return 0;
+}
