@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,30 +66,34 @@ static void base64(FILE *to, const unsigned char *p, size_t n)
 	}
 }
 
-/* `bytes` holds n values, the lowest bytes of all of them first: similar values compress better so. */
 /* NOLINTNEXTLINE(readability-non-const-parameter): zlib wants next_in so */
-static int packed(FILE *to, const char *type, unsigned char *bytes, size_t size, size_t n)
+int pp_json_deflated(FILE *to, unsigned char *bytes, size_t size)
 {
 	z_stream z = {.next_in = bytes, .avail_in = (uInt)size};
 	unsigned char *out;
 	uLong most;
 	int code = -ENOMEM;
 
-	if (deflateInit2(&z, ZLIB_LEVEL, Z_DEFLATED, RAW_DEFLATE, ZLIB_MEMORY, Z_DEFAULT_STRATEGY) != Z_OK)
+	if (size > UINT_MAX || deflateInit2(&z, ZLIB_LEVEL, Z_DEFLATED, RAW_DEFLATE, ZLIB_MEMORY, Z_DEFAULT_STRATEGY) != Z_OK)
 		return code;
 	most = deflateBound(&z, (uLong)size);
 	out = malloc(most + 1);
 	z.next_out = out;
 	z.avail_out = (uInt)most;
 	if (out && deflate(&z, Z_FINISH) == Z_STREAM_END) {
-		fprintf(to, "{\"t\":\"%s\",\"n\":%zu,\"z\":\"", type, n);
 		base64(to, out, most - z.avail_out);
-		fputs("\"}", to);
 		code = 0;
 	}
 	deflateEnd(&z);
 	free(out);
 	return code;
+}
+
+void pp_json_plane(unsigned char *bytes, const uint64_t *bits, size_t n, size_t width)
+{
+	for (size_t b = 0; b < width; b++)
+		for (size_t i = 0; i < n; i++)
+			bytes[b * n + i] = (unsigned char)(bits[i] >> 8 * b);
 }
 
 static int pack(FILE *to, const char *type, size_t width, const uint64_t *bits, size_t n)
@@ -98,10 +103,10 @@ static int pack(FILE *to, const char *type, size_t width, const uint64_t *bits, 
 
 	if (!bytes)
 		return -ENOMEM;
-	for (size_t b = 0; b < width; b++)
-		for (size_t i = 0; i < n; i++)
-			bytes[b * n + i] = (unsigned char)(bits[i] >> 8 * b);
-	code = packed(to, type, bytes, n * width, n);
+	pp_json_plane(bytes, bits, n, width);
+	fprintf(to, "{\"t\":\"%s\",\"n\":%zu,\"z\":\"", type, n);
+	code = pp_json_deflated(to, bytes, n * width);
+	fputs("\"}", to);
 	free(bytes);
 	return code;
 }

@@ -10,6 +10,8 @@
 /* Limits of a page, so that a browser opens it: values of planes of (step, worker), rows of a table, points of allocators' curves,
  * operations with arrivals, notes. */
 enum { PP_PAGE_VALUES = 8 << 20, PP_PAGE_ROWS = 4000, PP_PAGE_POINTS = 16000, PP_PAGE_ARRIVALS = 40, PP_PAGE_NOTES = 32 };
+/* The same of the timeline: bytes of its packed events, events, samples of counters. */
+enum { PP_PAGE_TIMELINE_BYTES = 24 << 20, PP_PAGE_TIMELINE_EVENTS = 3 << 20, PP_PAGE_TIMELINE_SAMPLES = 400000 };
 
 struct pp_page {
 	FILE *to;
@@ -21,6 +23,7 @@ struct pp_page {
 	int code;                      /* first error; later parts write nothing of use */
 	char note[PP_PAGE_NOTES][240]; /* what the page omits */
 	size_t notes;
+	size_t stride; /* the pod viewer has every stride-th step; set by pp_page_cells() */
 };
 
 void pp_page_note(struct pp_page *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -35,3 +38,4 @@ void pp_page_cells(struct pp_page *p);    /* cell: planes of (step, worker) */
 void pp_page_tables(struct pp_page *p);   /* table: groups that no other part shows, and every table of other sources */
 void pp_page_ops(struct pp_page *p);      /* operator: over all ranks */
 void pp_page_arrivals(struct pp_page *p); /* arrival: of each rank at the operations with most waiting */
+void pp_page_timeline(struct pp_page *p); /* timeline, or null and timeline_why */

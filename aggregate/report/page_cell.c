@@ -197,6 +197,7 @@ void pp_page_cells(struct pp_page *p)
 	for (size_t w = 0; w < p->d.workers; w++)
 		c.peers[w] = pp_dataset_peers(&p->d, w);
 	choose(&c);
+	p->stride = c.stride;
 	warn_merged(&c);
 	pp_page_key(p, "cell", 0);
 	fprintf(p->to, "{\"stride\":%zu,\"steps\":%zu,\"plane\":[", c.stride, c.steps);

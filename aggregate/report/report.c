@@ -60,6 +60,7 @@ static void put_data(struct pp_page *p)
 	pp_page_tables(p);
 	pp_page_ops(p);
 	pp_page_arrivals(p);
+	pp_page_timeline(p);
 	put_losses(p);
 	put_notes(p);
 	fputc('}', p->to);

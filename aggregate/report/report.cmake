@@ -33,5 +33,8 @@ set(PP_REPORT_SOURCES
   report/page_table.c
   report/page_arrival.c
   report/page_op.c
+  report/page_timeline.c
+  report/page_pick.c
+  report/page_chunk.c
   report/json.c
   ${report_embedded})
