@@ -13,6 +13,9 @@ enum { PP_PAGE_VALUES = 8 << 20, PP_PAGE_ROWS = 4000, PP_PAGE_POINTS = 16000, PP
 /* The same of the timeline: bytes of its packed events, events, samples of counters. */
 enum { PP_PAGE_TIMELINE_BYTES = 24 << 20, PP_PAGE_TIMELINE_EVENTS = 3 << 20, PP_PAGE_TIMELINE_SAMPLES = 400000 };
 
+/* How far the page is with event files: it tells who waits for this process. */
+enum pp_page_timeline_state { PP_PAGE_TIMELINE_AHEAD, PP_PAGE_TIMELINE_BEGUN, PP_PAGE_TIMELINE_DONE, PP_PAGE_TIMELINE_NOT };
+
 struct pp_page {
 	FILE *to;
 	struct pp_pod_file *pod;
@@ -23,7 +26,9 @@ struct pp_page {
 	int code;                      /* first error; later parts write nothing of use */
 	char note[PP_PAGE_NOTES][240]; /* what the page omits */
 	size_t notes;
-	size_t stride; /* the pod viewer has every stride-th step; set by pp_page_cells() */
+	volatile int
+	        *at_timeline; /* NULL, or enum pp_page_timeline_state; _NOT: event files ended the process before, leave them */
+	size_t stride;        /* the pod viewer has every stride-th step; set by pp_page_cells() */
 };
 
 void pp_page_note(struct pp_page *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

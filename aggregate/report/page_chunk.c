@@ -242,7 +242,7 @@ static uint64_t sort_flows(const struct pp_page_part *part, uint32_t *flow, size
 int pp_page_chunks(FILE *to, const struct pp_page_part *part, struct pp_page_names *names, int64_t *chunk, uint64_t *ret_flows)
 {
 	const struct pp_timeline *t = part->t;
-	uint32_t *flow = malloc((t->flows + 1) * sizeof(*flow));
+	uint32_t *flow = calloc(t->flows + 1, sizeof(*flow));
 	size_t *first = calloc(t->steps + 2, sizeof(*first));
 	int64_t n = 0;
 	int code = flow && first ? 0 : -ENOMEM;

@@ -21,6 +21,8 @@
  *                  rank + 1; 0: it waited for none), tag u4 (two's complement), has u4 (enum pp_timeline_has), wait T (ns after its
  *                  begin until which it waited), bound f8 (NaN: not joined), sent f8, received f8
  *   flows          from u4, to u4 (numbers of events in the page), kind u1; each is in the chunk of its `to` */
+#include "aggregate/report/page_timeline.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -29,7 +31,6 @@
 
 #include "aggregate/analyze/bounds.h"
 #include "aggregate/report/page.h"
-#include "aggregate/report/page_timeline.h"
 #include "core/base/units.h"
 
 enum { SENTENCE = 512, LIST = 160, SHRINKS = 6 };
@@ -382,8 +383,88 @@ int pp_page_timeline_put(FILE *to, const struct pp_timeline *t, const struct pp_
 	return code ? pp_err_set(err, code, "no memory for the timeline of the report") : 0;
 }
 
+/* The step that the pod viewer pins at first: its slowest rank is nearest to the median of all steps. */
+static int64_t pinned_number(const struct pp_page *p)
+{
+	const size_t stride = p->stride ? p->stride : 1, workers = p->d.workers;
+	int64_t least = INT64_MAX, number = INT64_MIN;
+
+	for (size_t s = 0; s < p->d.steps; s += stride) {
+		int64_t most = 0, far;
+
+		for (size_t w = 0; w < workers; w++) {
+			const struct pp_row_cell *cell = &p->d.cell[s * workers + w];
+
+			most = cell->present && cell->step_ns > most ? cell->step_ns : most;
+		}
+		far = most > p->sum.median_ns ? most - p->sum.median_ns : p->sum.median_ns - most;
+		if (far < least) {
+			least = far;
+			number = p->d.step[s].number;
+		}
+	}
+	return number;
+}
+
+static size_t pin_of(const struct pp_timeline *t, int64_t number)
+{
+	for (size_t s = 0; s < t->steps; s++)
+		if (t->step[s].number == number && !t->step[s].is_edge)
+			return s;
+	return SIZE_MAX;
+}
+
+static void put_why(struct pp_page *p, const char *why)
+{
+	fputs("null", p->to);
+	pp_page_key(p, "timeline_why", 0);
+	pp_json_text(p->to, why);
+}
+
+static void put_loaded(struct pp_page *p, const struct pp_timeline *t)
+{
+	const struct pp_page_limit limit = {pin_of(t, pinned_number(p)), PP_PAGE_TIMELINE_EVENTS, PP_PAGE_TIMELINE_BYTES};
+	struct pp_err err;
+	char *text = NULL;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+	int code = to ? pp_page_timeline_put(to, t, &limit, &err) : -ENOMEM;
+
+	if (to && fclose(to))
+		code = -ENOMEM;
+	if (code)
+		put_why(p, "There was no memory for the timeline.");
+	else
+		fwrite(text, 1, size, p->to);
+	free(text);
+}
+
+static void set_state(const struct pp_page *p, enum pp_page_timeline_state state)
+{
+	if (p->at_timeline)
+		*p->at_timeline = state;
+}
+
 void pp_page_timeline(struct pp_page *p)
 {
-	fputs(",\"timeline\":null,\"timeline_why\":", p->to);
-	pp_json_text(p->to, "not loaded so far");
+	const struct pp_timeline_options options = {.ranks = NULL};
+	struct pp_timeline t;
+	struct pp_err err = {""};
+
+	pp_page_key(p, "timeline", 0);
+	if (p->at_timeline && *p->at_timeline == PP_PAGE_TIMELINE_NOT) {
+		put_why(p, "Reading the event files crashed or took too long: they may be damaged. Record the job again.");
+		return;
+	}
+	set_state(p, PP_PAGE_TIMELINE_BEGUN);
+	if (pp_timeline_load_of(p->pod, &options, &t, &err)) {
+		put_why(p, err.text);
+	} else {
+		if (t.events)
+			put_loaded(p, &t);
+		else
+			put_why(p, "The session has no events.");
+		pp_timeline_release(&t);
+	}
+	set_state(p, PP_PAGE_TIMELINE_DONE);
 }

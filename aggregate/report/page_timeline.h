@@ -1,4 +1,4 @@
-/* The timeline in the page: which events, and how they are packed. In: struct pp_timeline. Out: the members of the page's "timeline".
+/* The timeline in the page: which events, and how they are packed. In: struct pp_timeline. Out: the page's "timeline".
  * Used by page_timeline.c, page_pick.c, page_chunk.c and their tests. */
 #pragma once
 

@@ -13,13 +13,14 @@
 
 #include "aggregate/read/h5/forked_work.h"
 #include "aggregate/report/embed.h"
+#include "aggregate/report/event_files.h"
 #include "aggregate/report/page.h"
 #include "aggregate/tools/advice.h"
 #include "aggregate/write/h5/hdf5.h"
 #include "aggregate/write/writer.h"
 #include "core/base/why.h"
 
-enum { QUICK_BYTES = 4 << 20 };
+enum { QUICK_BYTES = 4 << 20, QUICK_EVENT_BYTES = 1 << 20 };
 
 static void put_notes(struct pp_page *p)
 {
@@ -106,8 +107,8 @@ char *pp_report_logdir(const char *pod_path)
 	return NULL;
 }
 
-/* The page of `pod`, which is closed. */
-static int make(struct pp_pod_file *pod, FILE *to, struct pp_err *err)
+/* The page of `pod`, which is closed. at_timeline: see struct pp_page. */
+static int make(struct pp_pod_file *pod, volatile int *at_timeline, FILE *to, struct pp_err *err)
 {
 	struct pp_page *p = calloc(1, sizeof(*p));
 	/* The page's groups are read one by one. */
@@ -124,6 +125,7 @@ static int make(struct pp_pod_file *pod, FILE *to, struct pp_err *err)
 	p->to = to;
 	p->err = err;
 	p->pod = pod;
+	p->at_timeline = at_timeline;
 	code = pp_pod_file_dataset(p->pod, tables, &p->d, err);
 	if (code)
 		goto free_page;
@@ -148,6 +150,7 @@ close_pod:
 struct part {
 	const char *pod_path;
 	int fd;
+	volatile int *at_timeline; /* shared with the child; NULL without memory */
 };
 
 /* Runs in a child: HDF5 can crash or hang on a damaged file. */
@@ -166,7 +169,7 @@ static int make_part(void *context, struct pp_err *err)
 	}
 	code = pp_pod_file_open(part->pod_path, &pod, err);
 	if (!code)
-		code = make(pod, to, err);
+		code = make(pod, part->at_timeline, to, err);
 	lost = ferror(to);
 	if ((fclose(to) || lost) && !code) {
 		code = errno ? -errno : -EIO;
@@ -189,15 +192,37 @@ static int copy_page(int from, int to)
 	return n ? -errno : 0;
 }
 
+/* Where reading event files ends the child, the page is made without a timeline. */
+static int read_part(struct part *part, struct pp_err *err)
+{
+	struct pp_event_files events;
+	void *shared = mmap(NULL, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int code;
+
+	part->at_timeline = shared == MAP_FAILED ? NULL : shared;
+	pp_event_files_look(part->pod_path, &events);
+	code = pp_forked_read_more(part->pod_path, events.bytes, make_part, part, err);
+	if ((code == -EINVAL || code == -ETIMEDOUT) && part->at_timeline && *part->at_timeline == PP_PAGE_TIMELINE_BEGUN) {
+		*part->at_timeline = PP_PAGE_TIMELINE_NOT;
+		if (ftruncate(part->fd, 0) || lseek(part->fd, 0, SEEK_SET))
+			code = pp_err_set(err, -errno, "cannot make the page again: %s", pp_why(errno));
+		else
+			code = pp_forked_read(part->pod_path, make_part, part, err);
+	}
+	if (shared != MAP_FAILED)
+		munmap(shared, sizeof(int));
+	return code;
+}
+
 /* The page is made in memory: there is no .part while a damaged file is read, as the caller may kill this process at any time. */
 static int write_part(const char *pod_path, const char *html_path, struct pp_err *err)
 {
-	struct part part = {pod_path, memfd_create("podprof-report", MFD_CLOEXEC)};
+	struct part part = {.pod_path = pod_path, .fd = memfd_create("podprof-report", MFD_CLOEXEC)};
 	int code, fd;
 
 	if (part.fd < 0)
 		return pp_err_set(err, -errno, "cannot write '%s': %s", html_path, pp_why(errno));
-	code = pp_forked_read(pod_path, make_part, &part, err);
+	code = read_part(&part, err);
 	if (code) { /* the error of an unreadable file names it already */
 		if (code != -EINVAL && code != -ETIMEDOUT && code != -ENOENT)
 			pp_err_wrap(err, code, "cannot write '%s'", html_path);
@@ -220,21 +245,31 @@ close_memory:
 	return code;
 }
 
+static int is_older(struct timespec a, struct timespec b)
+{
+	return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
+}
+
 int pp_report_is_fresh(const char *pod_path, const char *html_path)
 {
+	struct pp_event_files events;
 	struct stat pod, html;
 
 	if (stat(pod_path, &pod) || stat(html_path, &html))
 		return 0;
-	return html.st_mtim.tv_sec != pod.st_mtim.tv_sec ? html.st_mtim.tv_sec > pod.st_mtim.tv_sec
-	                                                 : html.st_mtim.tv_nsec >= pod.st_mtim.tv_nsec;
+	pp_event_files_look(pod_path, &events);
+	return !is_older(html.st_mtim, pod.st_mtim) && !is_older(html.st_mtim, events.newest);
 }
 
 int pp_report_is_quick(const char *pod_path)
 {
+	struct pp_event_files events;
 	struct stat st;
 
-	return stat(pod_path, &st) || st.st_size <= QUICK_BYTES;
+	if (stat(pod_path, &st))
+		return 1;
+	pp_event_files_look(pod_path, &events);
+	return st.st_size <= QUICK_BYTES && events.bytes <= QUICK_EVENT_BYTES;
 }
 
 /* Opens the directory of a file for a lock; -1 where that fails. */
@@ -283,7 +318,7 @@ static int write_page(struct pp_pod_file *pod, const char *html_path, struct pp_
 			close(copy);
 		pp_pod_file_close(pod);
 	} else {
-		code = make(pod, to, err);
+		code = make(pod, NULL, to, err);
 		lost = ferror(to);
 		if ((fclose(to) || lost) && !code)
 			code = pp_err_set(err, errno ? -errno : -EIO, "cannot write '%s': %s", html_path,

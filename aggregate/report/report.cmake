@@ -37,4 +37,5 @@ set(PP_REPORT_SOURCES
   report/page_pick.c
   report/page_chunk.c
   report/json.c
+  report/event_files.c
   ${report_embedded})

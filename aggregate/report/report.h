@@ -12,7 +12,7 @@ int pp_report_write(const char *pod_path, const char *html_path, struct pp_err *
 /* The same page from the dataset that pod.h5 was just written of, without reading it back. For datasets of which
  * pp_report_is_quick(): all columns are in memory at once. */
 int pp_report_write_of(const struct pp_dataset *d, const char *pod_path, const char *html_path, struct pp_err *err);
-/* 1: there is a page that is not older than the dataset. */
+/* 1: there is a page that is not older than the dataset and its event files. */
 int pp_report_is_fresh(const char *pod_path, const char *html_path);
 /* 1: making it is too quick for a rank to notice, or the size cannot be read (then making it reports why). */
 int pp_report_is_quick(const char *pod_path);
