@@ -1,4 +1,4 @@
-/* Writes the page's timeline of a made-up session as JSON, or beside a real page's data: timeline_page RANKS STEPS RANGES [EVENTS
+/* Writes the page's timeline of a made-up session as JSON: timeline_page RANKS STEPS RANGES [EVENTS
  * [BYTES]]. Used by tests/report and tests/bench. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,14 +7,19 @@
 #include "aggregate/report/page_timeline.h"
 #include "tests/bench/timeline_make.h"
 
+static uint64_t number(int argc, char **argv, int at, uint64_t otherwise)
+{
+	return argc > at ? strtoull(argv[at], NULL, 10) : otherwise;
+}
+
 int main(int argc, char **argv)
 {
-	struct timeline_job job = {.ranks = argc > 1 ? atoi(argv[1]) : 4,
-	                           .steps = argc > 2 ? atoi(argv[2]) : 10,
-	                           .ranges = argc > 3 ? atoi(argv[3]) : 20,
+	struct timeline_job job = {.ranks = (int)number(argc, argv, 1, 4),
+	                           .steps = (int)number(argc, argv, 2, 10),
+	                           .ranges = (int)number(argc, argv, 3, 20),
 	                           .devices = 1};
-	struct pp_page_limit limit = {SIZE_MAX, argc > 4 ? strtoull(argv[4], NULL, 10) : PP_PAGE_TIMELINE_EVENTS,
-	                              argc > 5 ? strtoull(argv[5], NULL, 10) : PP_PAGE_TIMELINE_BYTES};
+	struct pp_page_limit limit = {SIZE_MAX, number(argc, argv, 4, PP_PAGE_TIMELINE_EVENTS),
+	                              number(argc, argv, 5, PP_PAGE_TIMELINE_BYTES)};
 	struct pp_timeline t;
 	struct pp_err err;
 	int code;
