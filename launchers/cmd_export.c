@@ -1,6 +1,7 @@
 /* podprof export: prints the tables of one tool of a session as CSV or JSON, or writes its timeline for other tools. In: a log
  * directory or a session's. Out: stdout, or a file. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -140,10 +141,10 @@ static int write_to(const char *directory, const struct pp_export_options *o, co
 {
 	struct pp_export_said said = {0};
 	struct pp_err err = {""};
-	int fd = file ? pp_output_create(file, &err) : STDOUT_FILENO, rc;
+	int rc, fd = file ? pp_output_create(file, &err) : fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3); /* the child's own is closed */
 
 	if (fd < 0) {
-		pp_say("%s.", err.text);
+		pp_say(file ? "%s." : "cannot write the trace: standard output is closed. Give -o FILE.", err.text);
 		return PP_EXIT_FAILED;
 	}
 	rc = pp_export_write(directory, o, fd, &said, &err);
@@ -152,8 +153,7 @@ static int write_to(const char *directory, const struct pp_export_options *o, co
 	else if (file)
 		rc = pp_output_commit(fd, file, &err);
 	if (rc) {
-		pp_say(rc == -ENOSPC || rc == -EPIPE || rc == -EFBIG || rc == -EDQUOT ? "cannot write the trace: %s." : "%s.",
-		       err.text);
+		pp_say("%s.", err.text);
 		return PP_EXIT_FAILED;
 	}
 	say_written(o, &said, file);

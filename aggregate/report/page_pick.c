@@ -221,7 +221,7 @@ static int shortest(const struct pp_page_part *part, size_t chunk, uint64_t n, u
 /* Sets has_rank, has_chunk and shortest_ns. */
 static int choose(struct pp_page_part *part, const struct list *steps, uint64_t *count, uint64_t most)
 {
-	const uint64_t rest_most = steps->n ? most / REST_SHARE : most;
+	const uint64_t rest_most = steps->n && part->t->events > most ? most / REST_SHARE : most;
 	uint64_t used, first = 0;
 	int code;
 

@@ -445,6 +445,16 @@ static void set_state(const struct pp_page *p, enum pp_page_timeline_state state
 		*p->at_timeline = state;
 }
 
+/* Of the files of other profilers: they are read a second time for their events. */
+static uint64_t foreign_bytes(const struct pp_page *p)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < p->d.trace_files; i++)
+		bytes += p->d.trace_file[i].bytes;
+	return bytes;
+}
+
 void pp_page_timeline(struct pp_page *p)
 {
 	const struct pp_timeline_options options = {.ranks = NULL};
@@ -454,6 +464,12 @@ void pp_page_timeline(struct pp_page *p)
 	pp_page_key(p, "timeline", 0);
 	if (p->at_timeline && *p->at_timeline == PP_PAGE_TIMELINE_NOT) {
 		put_why(p, "Reading the event files crashed or took too long: they may be damaged. Record the job again.");
+		return;
+	}
+	if (foreign_bytes(p) > PP_PAGE_FOREIGN_BYTES) {
+		put_why(p,
+		        "The files that were analysed are too large for this page. Type 'podprof export --format perfetto -o FILE "
+		        "LOGDIR', and open FILE at https://ui.perfetto.dev.");
 		return;
 	}
 	set_state(p, PP_PAGE_TIMELINE_BEGUN);

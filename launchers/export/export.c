@@ -36,11 +36,11 @@ static int write_folded(const struct work *w, const struct pp_timeline *t, struc
 		rc = -errno;
 		if (copy >= 0)
 			close(copy);
-		return pp_err_set(err, rc, "%s", pp_why(-rc));
+		return pp_err_set(err, rc, "cannot write the export: %s", pp_why(-rc));
 	}
 	rc = pp_folded_write(t, w->o->is_joined, to, &w->said->stacks, err);
 	if (fclose(to) && !rc)
-		rc = pp_err_set(err, -errno, "%s", pp_why(errno));
+		rc = pp_err_set(err, -errno, "cannot write the export: %s", pp_why(errno));
 	return rc;
 }
 

@@ -1,5 +1,5 @@
-/* `podprof export --format perfetto|chrome|folded`: a session's timeline in the formats of other tools. In: a session's directory, options. Out: a
- * file or stdout. Called by cmd_export.c and view. */
+/* A session's timeline in the formats of other tools. In: a session's directory, options. Out: a file descriptor. Called by
+ * cmd_export.c and view. */
 #pragma once
 
 #include <stddef.h>

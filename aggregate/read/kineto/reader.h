@@ -10,8 +10,8 @@ enum kineto_top { TOP_EVENTS = 1, TOP_BASE, TOP_DISTRIBUTED, TOP_DEVICES, TOP_VE
 enum kineto_distributed { DISTRIBUTED_RANK = 1, DISTRIBUTED_WORLD };
 enum kineto_device { DEVICE_ID = 1, DEVICE_NAME, DEVICE_MEMORY };
 
-/* While reading, spans of the host hold what finish.c needs and then clears: range.payload = external id, range.id = correlation,
- * range.payload_type = enum kineto_mark. device.step is the external id, device.host_thread 1 where there is one. */
+/* While reading, spans of the host hold range.id = correlation, and what finish.c needs and then clears: range.payload = external
+ * id, range.payload_type = enum kineto_mark. device.step is the external id, device.host_thread 1 where there is one. */
 enum kineto_mark { KINETO_MARK_OPERATOR = 1, KINETO_MARK_LAUNCH = 2 };
 
 struct kineto_track {        /* thread, or stream of a device */

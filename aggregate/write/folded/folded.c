@@ -23,7 +23,7 @@ struct tree {
 	size_t frames, room;
 	uint32_t *slot; /* open hash of parent and name; index + 1 */
 	size_t slots;
-	uint32_t *stack; /* frame at each depth */
+	uint32_t *stack, *path; /* frame at each depth; those of a stack */
 	size_t stack_room;
 	FILE *to;
 	uint64_t stacks;
@@ -83,22 +83,39 @@ static uint64_t waited(const struct pp_timeline *t, const struct pp_timeline_eve
 	return (uint64_t)(ns > e->self_ns ? e->self_ns : ns > 0 ? ns : 0);
 }
 
+/* A path has two frames for rank and thread, and one for waiting, too. */
+static int make_room(struct tree *k, size_t depth)
+{
+	const size_t room = 2 * depth + 64;
+	uint32_t *more;
+
+	if (depth < k->stack_room)
+		return 0;
+	more = realloc(k->stack, room * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	k->stack = more;
+	more = realloc(k->path, (room + 3) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	k->path = more;
+	k->stack_room = room;
+	return 0;
+}
+
 static int add_event(struct tree *k, const struct pp_timeline_event *e, uint32_t root, int is_flat)
 {
 	const size_t depth = is_flat ? 0 : e->depth;
 	uint64_t wait = waited(k->t, e);
-	uint32_t *more, frame, waiting;
+	uint32_t frame, waiting;
 
-	if (depth >= k->stack_room) { /* depths grow by one */
-		more = pp_grow(k->stack, k->stack_room, &k->stack_room, sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		k->stack = more;
-	}
+	if (make_room(k, depth))
+		return -ENOMEM;
 	frame = frame_of(k, depth ? k->stack[depth - 1] : root, e->name, NULL);
 	if (frame == NONE)
 		return -ENOMEM;
 	k->stack[depth] = frame;
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): make_room() made it */
 	k->frame[frame].self_ns += (uint64_t)e->self_ns - wait;
 	if (!wait)
 		return 0;
@@ -116,13 +133,20 @@ static void put_text(const char *text, FILE *to)
 		fputc(*text == ';' ? ':' : (unsigned char)*text < ' ' ? ' ' : *text, to);
 }
 
-static void put_frames(const struct tree *k, uint32_t frame, FILE *to)
+/* From the outermost frame to this one. */
+static void put_frames(const struct tree *k, uint32_t frame, uint32_t *path, FILE *to)
 {
-	if (k->frame[frame].parent != NONE) {
-		put_frames(k, k->frame[frame].parent, to);
-		fputc(';', to);
+	size_t n = 0;
+
+	for (; frame != NONE; frame = k->frame[frame].parent)
+		path[n++] = frame;
+	while (n-- > 0) {
+		const struct frame *f = &k->frame[path[n]];
+
+		put_text(f->text ? f->text : pp_intern_text(k->t->names, f->name, NULL), to);
+		if (n)
+			fputc(';', to);
 	}
-	put_text(k->frame[frame].text ? k->frame[frame].text : pp_intern_text(k->t->names, k->frame[frame].name, NULL), to);
 }
 
 static void put_stacks(struct tree *k)
@@ -130,7 +154,7 @@ static void put_stacks(struct tree *k)
 	for (size_t i = 0; i < k->frames; i++) {
 		if (!k->frame[i].self_ns)
 			continue;
-		put_frames(k, (uint32_t)i, k->to);
+		put_frames(k, (uint32_t)i, k->path, k->to);
 		fprintf(k->to, " %" PRIu64 "\n", k->frame[i].self_ns);
 		k->stacks++;
 	}
@@ -177,10 +201,11 @@ int pp_folded_write(const struct pp_timeline *t, int is_joined, FILE *to, uint64
 	else if (is_joined)
 		put_stacks(&k);
 	if (!rc && (fflush(to) || ferror(to)))
-		rc = pp_err_set(err, errno ? -errno : -EIO, "%s", pp_why(errno ? errno : EIO));
+		rc = pp_err_set(err, errno ? -errno : -EIO, "cannot write the export: %s", pp_why(errno ? errno : EIO));
 	*ret_stacks = k.stacks;
 	free(k.frame);
 	free(k.slot);
 	free(k.stack);
+	free(k.path);
 	return rc;
 }

@@ -126,7 +126,7 @@ static inline void kit_check(const struct pp_capture *c)
 				CHECK(s->device.op < pp_intern_count(c->names) && s->device.launch <= r->launches &&
 				      s->device.host_thread <= r->threads && s->device.step == -1);
 			else if (s->kind == PP_SPAN_RANGE)
-				CHECK(!s->range.payload && !s->range.id && !s->range.payload_type);
+				CHECK(!s->range.payload && !s->range.payload_type);
 		}
 		CHECK(!(kinds & ~thread->kinds));
 	}

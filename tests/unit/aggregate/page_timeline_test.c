@@ -120,7 +120,7 @@ TEST(keeps_the_longest_events_of_a_huge_step)
 }
 
 /* What begins in no step, and what reaches over a whole step, is in chunk 0; a long end of its own step's is not. */
-TEST(keeps_apart_what_belongs_to_no_step)
+TEST(has_a_chunk_for_what_is_in_no_step)
 {
 	struct pp_timeline t;
 	struct pp_page_part part;
@@ -219,7 +219,7 @@ int main(void)
 	prefers_the_pinned_step_its_neighbours_and_the_longest();
 	leaves_out_ranks_where_three_steps_do_not_fit();
 	keeps_the_longest_events_of_a_huge_step();
-	keeps_apart_what_belongs_to_no_step();
+	has_a_chunk_for_what_is_in_no_step();
 	says_what_it_leaves_out();
 	stays_below_its_bytes();
 	widens_times_beyond_32_bits();
