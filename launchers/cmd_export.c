@@ -90,7 +90,6 @@ static int is_given(const struct pp_options *options, enum pp_opt_id id)
 	return options->source[id] == PP_FROM_COMMAND_LINE;
 }
 
-/* Variables of the environment are those of a job: what is in a trace is asked for by options only. */
 static int read_options(const struct pp_options *options, struct pp_export_options *o)
 {
 	struct pp_step_windows windows;
@@ -225,7 +224,6 @@ int pp_cmd_export(int argc, char **argv)
 		       argv[first + 1]);
 		return PP_EXIT_USAGE;
 	}
-	pp_options_environment(&options, PP_OPT_EXPORT, NULL);
 	given = first < argc ? argv[first] : pp_opt_table[PP_OPT_ID_OUTPUT].fallback;
 	form = options.value[PP_OPT_ID_FORMAT];
 	while (format < PP_EXPORT_FORMATS && strcmp(form, trace_format[format]) != 0)

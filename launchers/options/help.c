@@ -65,13 +65,14 @@ void pp_help_wrap(const char *text, int indent, int used)
 static void print_option(const struct pp_opt *o, unsigned groups)
 {
 	const char *argument = pp_options_argument(o, groups), *variable = pp_options_variable(o, groups);
+	const char *fallback = pp_options_default(o, groups);
 	char text[LONG];
 	int used = printf("%*s%s--%s%s%s", LEFT, "", o == &pp_opt_table[PP_OPT_ID_OUTPUT] ? "-o, " : "", o->name,
 	                  *argument ? "=" : "", argument);
 
-	snprintf(text, sizeof(text), "%s%s%s%s%s%s%s", pp_options_help(o, groups), *o->fallback || variable ? " (" : "",
-	         *o->fallback ? "default " : "", o->fallback, *o->fallback && variable ? ", " : "", variable ? variable : "",
-	         *o->fallback || variable ? ")" : "");
+	snprintf(text, sizeof(text), "%s%s%s%s%s%s%s", pp_options_help(o, groups), *fallback || variable ? " (" : "",
+	         *fallback ? "default " : "", fallback, *fallback && variable ? ", " : "", variable ? variable : "",
+	         *fallback || variable ? ")" : "");
 	pp_help_wrap(text, TEXT, used);
 }
 

@@ -129,10 +129,10 @@ static void put_options(FILE *f, unsigned groups)
 		}
 		fputs("\\fR\n", f);
 		prose(f, pp_options_help(o, groups));
-		if (*o->fallback || pp_options_variable(o, groups))
+		if (*pp_options_default(o, groups) || pp_options_variable(o, groups))
 			fputs(".br\n", f);
-		if (*o->fallback)
-			fprintf(f, "Default: %s.\n", o->fallback);
+		if (*pp_options_default(o, groups))
+			fprintf(f, "Default: %s.\n", pp_options_default(o, groups));
 		if (pp_options_variable(o, groups))
 			fprintf(f, "Variable: \\fB%s\\fR.\n", o->env);
 	}

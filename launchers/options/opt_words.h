@@ -18,3 +18,5 @@ const char *pp_options_help(const struct pp_opt *opt, unsigned groups);
 
 /* Its environment variable; NULL: the verb reads none, because the variables are those of the job's podprof run. */
 const char *pp_options_variable(const struct pp_opt *opt, unsigned groups);
+/* Its default as a verb shows it; "": none. */
+const char *pp_options_default(const struct pp_opt *opt, unsigned groups);
