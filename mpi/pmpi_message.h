@@ -22,6 +22,7 @@ struct pp_message_slot {         /* of a key, for ever */
 
 struct pp_message { /* one message of one call */
 	struct pp_message_slot *slot;
+	int is_shared;          /* other threads may call too, as it was at the begin */
 	uint32_t others, wilds; /* threads: calls inside, pp_comm.wilds at the begin */
 	struct pp_record_message_half half;
 	struct pp_message_wild wild;
@@ -77,7 +78,9 @@ static inline void pp_message_begin(struct pp_message *m, struct pp_comm *c, enu
 	m->slot = pp_message_find(c->id, rank, tag, way, 1);
 	if (!m->slot)
 		return;
-	if (__builtin_expect(pp_request_shared, 0))
+	m->is_shared = pp_request_shared;
+	m->others = 0;
+	if (__builtin_expect(m->is_shared, 0))
 		pp_message_enter(m, c, way);
 	if (!c->is_unknown && !atomic_load_explicit(&m->slot->broken, memory_order_relaxed) &&
 	    !atomic_load_explicit(&pp_message_lost, memory_order_relaxed))
@@ -87,7 +90,7 @@ static inline void pp_message_begin(struct pp_message *m, struct pp_comm *c, enu
 	    pp_message_wild_may_get(c, rank, tag))
 		m->half.flags &= (uint16_t)~PP_MESSAGE_CERTAIN;
 	m->half.order = pp_message_add(&m->slot->count);
-	if (__builtin_expect(pp_request_shared, 0)) /* one that came in since, and has a lower number, is still inside or is over */
+	if (__builtin_expect(m->is_shared, 0)) /* one that came in since, and has a lower number, is still inside or is over */
 		m->others |= atomic_load_explicit(&m->slot->inside, memory_order_seq_cst) != 1;
 	if (way == PP_MESSAGE_RECEIVE)
 		atomic_store_explicit(&m->slot->last, pp_message_add(&c->posts) + 1, memory_order_relaxed);
@@ -102,7 +105,7 @@ static inline void pp_message_end(struct pp_message *m, struct pp_comm *c, enum 
 		atomic_store_explicit(&m->slot->broken, 1, memory_order_relaxed);
 		m->half.flags &= (uint16_t)~PP_MESSAGE_CERTAIN;
 	}
-	if (__builtin_expect(pp_request_shared, 0))
+	if (__builtin_expect(m->is_shared, 0))
 		pp_message_leave(m, c, way);
 }
 
