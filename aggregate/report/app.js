@@ -136,7 +136,7 @@ const App = {
     Card.hide();
     Viewer.draw();
     Waiting.draw();
-    Timeline.draw();
+    Samples.draw();
     Clocks.draw();
     Input.draw();
     Memory.draw();
@@ -165,7 +165,7 @@ const App = {
     Pie.draw();
     Viewer.draw();
     Waiting.draw();
-    Timeline.draw();
+    Samples.draw();
     Clocks.draw();
     Input.draw();
     Memory.draw();

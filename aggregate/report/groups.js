@@ -81,7 +81,7 @@ const Groups = {
                              p.name.slice(group.length + 2))]),
           '.'));
     for (const t of tables) {
-      const id = group + '-' + t.dim, chart = Timeline.of(t, id), role = t.column.find(c => c.name === 'role');
+      const id = group + '-' + t.dim, chart = Samples.of(t, id), role = t.column.find(c => c.name === 'role');
       const table = (name, more) =>
           tableOf(t, name, `/${group} by ${t.dim}`, {label: tables.length > 1 ? t.dim : null, ...more}).element;
       parts.push(chart);
@@ -96,7 +96,7 @@ const Groups = {
       }
     }
     if (raw.length)
-      parts.push(details(Timeline.charts.some(c => c.key.startsWith(group + '-')) ? 'Details: every sample' : 'Details', raw));
+      parts.push(details(Samples.charts.some(c => c.key.startsWith(group + '-')) ? 'Details: every sample' : 'Details', raw));
     return parts;
   },
   scalars(small) {

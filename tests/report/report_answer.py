@@ -175,7 +175,7 @@ def axes(place, full):
     pod.clocks, pod.extra = True, memory
     with browser() as b:
         b.open(pod_page(place, pod))
-        titles = b.js("[Overview.chart, Clocks.chart, ...Timeline.charts.map(c => c.chart)]"
+        titles = b.js("[Overview.chart, Clocks.chart, ...Samples.charts.map(c => c.chart)]"
                       ".map(c => [c.options.scales.x.title.text, c.options.scales.y.title.text])")
         check(titles == [["step number", "time per step (ms)"], ["time since the job began (s)", "clock error (\u00b5s)"],
                          ["time since the job began (s)", "rss (MiB)"]], f"titles: {titles}")

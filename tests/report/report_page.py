@@ -258,7 +258,7 @@ def not_measured(place, full):
         names = heads(b, "memory-sample")
         check(names == ["rank", "time", "pss"], f"the table of samples: {names}")
         check(column(b, "memory-sample", 2) == ["", str(5 << 20), "", str(7 << 20)], f"PSS: {column(b, 'memory-sample', 2)}")
-        drawn = b.js("Timeline.charts[0].chart.data.datasets.flatMap(d => d.data.map(p => p.y))")
+        drawn = b.js("Samples.charts[0].chart.data.datasets.flatMap(d => d.data.map(p => p.y))")
         check(sorted(drawn) == [5, 7], f"the line of PSS has {drawn}")
         check(column(b, "clock-worker", heads(b, "clock-worker").index("rank")) == ["0", "1", "2"], "the clock's table does not say whose")
         printed = b.js("document.querySelector('.figures').textContent").replace("\u00a0", " ")

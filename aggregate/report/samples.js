@@ -1,7 +1,7 @@
 /* Samples over time as lines, one per rank: for tables with a time and a worker, of any source. The table below has the numbers. */
 'use strict';
 
-const Timeline = {
+const Samples = {
   most: 48, /* lines; of more ranks those with the largest values */
   charts: [],
 
@@ -19,7 +19,7 @@ const Timeline = {
 
   /* A chart with its choice of column; null where the table has no time. */
   of(t, id) {
-    const shape = Timeline.shape(t);
+    const shape = Samples.shape(t);
     if (!shape || typeof Chart === 'undefined')
       return null;
     const key = id + '.y',
@@ -27,7 +27,7 @@ const Timeline = {
               shape.values.map(c => el('option', {value: c.name}, plainName(c.name.replace(t.dim + '_', '')))));
     const box = el('div', {class: 'chartbox', style: {height: '200px'}}), text = el('p', {class: 'lead', style: {margin: '0'}});
     const chart = {shape, select, key, box, text, drawn: ''};
-    Timeline.charts.push(chart);
+    Samples.charts.push(chart);
     return el('div', {},
         el('div', {class: 'controls', style: {marginBottom: '0'}}, shape.values.length > 1 && el('label', {}, 'Quantity', select),
             text),
@@ -35,11 +35,11 @@ const Timeline = {
   },
 
   draw() {
-    for (const chart of Timeline.charts) {
+    for (const chart of Samples.charts) {
       const column = chart.shape.values.find(c => c.name === State.get(chart.key, '')) || chart.shape.values[0];
       const now = [column.name, document.documentElement.dataset.theme, Viewer.worker].join();
       if (chart.drawn !== now)
-        Timeline.paint(chart, column);
+        Samples.paint(chart, column);
       chart.drawn = now;
     }
   },
@@ -58,8 +58,8 @@ const Timeline = {
   },
 
   paint(chart, column) {
-    const all = Timeline.lines(chart.shape, column), pinned = Pod.worker.rank[Viewer.worker],
-          lines = all.filter((l, i) => i < Timeline.most || l.rank === pinned);
+    const all = Samples.lines(chart.shape, column), pinned = Pod.worker.rank[Viewer.worker],
+          lines = all.filter((l, i) => i < Samples.most || l.rank === pinned);
     const largest = all[0], [size, unit] = Format.axis(column.unit, largest.most), soft = css('--soft'),
           font = {family: css('--font'), size: 12};
     const colour = l => l.rank === pinned ? css('--ink') : l === largest ? css('--attention') : css('--rest');
@@ -96,7 +96,7 @@ const Timeline = {
         responsive: true,
         parsing: false,
         interaction: {mode: 'nearest', intersect: false},
-        plugins: {legend: {display: false}, tooltip: {enabled: false, external: tip => Timeline.hover(tip, column, size)}},
+        plugins: {legend: {display: false}, tooltip: {enabled: false, external: tip => Samples.hover(tip, column, size)}},
         scales: {
           x: {
             type: 'linear',
