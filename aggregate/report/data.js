@@ -109,13 +109,15 @@ function ticks(most, wanted) {
 }
 
 const Pack = {
-  types: {u1: [Uint8Array, 1], u4: [Uint32Array, 4], f8: [Float64Array, 8]},
+  types: {u1: [Uint8Array, 1], u2: [Uint16Array, 2], u4: [Uint32Array, 4], f8: [Float64Array, 8]},
 
-  async unpack(packed) {
-    const [Type, width] = Pack.types[packed.t], n = packed.n;
-    const coded = Uint8Array.from(atob(packed.z), c => c.charCodeAt(0));
+  async inflate(text) {
+    const coded = Uint8Array.from(atob(text), c => c.charCodeAt(0));
     const stream = new Blob([coded]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
-    const planes = new Uint8Array(await new Response(stream).arrayBuffer());
+    return new Uint8Array(await new Response(stream).arrayBuffer());
+  },
+  /* Values of which the lowest bytes come first. */
+  join(planes, Type, width, n) {
     if (width === 1)
       return planes;
     const bytes = new Uint8Array(n * width);
@@ -123,6 +125,10 @@ const Pack = {
       for (let i = 0, from = b * n; i < n; i++)
         bytes[i * width + b] = planes[from + i];
     return new Type(bytes.buffer);
+  },
+  async unpack(packed) {
+    const [Type, width] = Pack.types[packed.t];
+    return Pack.join(await Pack.inflate(packed.z), Type, width, packed.n);
   },
 
   /* Every packed array of a tree, in place. */
