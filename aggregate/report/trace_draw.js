@@ -86,6 +86,7 @@ class TraceDraw {
   }
 
   track(row) {
+    this.flat = row.flat;
     for (const chunk of TraceData.loaded())
       (chunk.lanes[row.track] || []).forEach((lane, depth) => this.lane(row, chunk, lane, this.y(row, depth)));
   }
@@ -117,8 +118,8 @@ class TraceDraw {
     }
   }
   box(chunk, i, x, w, y, merged, hit, category) {
-    const e = chunk.event, colour = category ? Pod.colour(category) : '#9aa0a6', key = (hit ? '1' : '0') + colour,
-          h = TRACE.lane - 2;
+    const e = chunk.event, colour = category ? Pod.colour(category) : '#9aa0a6',
+          key = (hit ? '1' : '0') + colour + chunk.event.depth[i], h = TRACE.lane - 2;
     if (!this.fills.has(key))
       this.fills.set(key, []);
     this.fills.get(key).push(x, y, w, h);
@@ -133,15 +134,15 @@ class TraceDraw {
     }
     if (e.flags[i] & (TRACE_CUT_BEGIN | TRACE_CUT_END))
       this.torn.push([x, y, w, h, e.flags[i]]);
-    if (w > 28 && hit)
+    if (w > 28 && hit && (!this.flat || e.self[i] === e.length[i])) /* others cover part of a name in a closed rank */
       this.texts.push([x, y, w, h, Pod.timeline.name[e.name[i]], colour]);
   }
 
   flush() {
     const {c} = this;
-    for (const [key, list] of this.fills) {
+    for (const [key, list] of [...this.fills].sort((a, b) => a[0].slice(8) - b[0].slice(8))) /* the inner over the outer */ {
       c.globalAlpha = key[0] === '1' ? 1 : 0.2;
-      c.fillStyle = key.slice(1);
+      c.fillStyle = key.slice(1, 8);
       for (let k = 0; k < list.length; k += 4)
         c.fillRect(list[k], list[k + 1], list[k + 2], list[k + 3]);
     }
