@@ -87,8 +87,17 @@ class TraceDraw {
 
   track(row) {
     this.flat = row.flat;
-    for (const chunk of TraceData.loaded())
-      (chunk.lanes[row.track] || []).forEach((lane, depth) => this.lane(row, chunk, lane, this.y(row, depth)));
+    for (const chunk of TraceData.loaded()) {
+      const lanes = chunk.lanes[row.track] || [];
+      lanes.forEach((lane, depth) => {
+        this.inner = lanes[depth + 1];
+        this.lane(row, chunk, lane, this.y(row, depth));
+      });
+    }
+  }
+  nests(e, i) {
+    const k = this.inner ? lowerBound(e.begin, this.inner, e.begin[i]) : 0;
+    return !!this.inner && k < this.inner.length && e.begin[this.inner[k]] < e.begin[i] + e.length[i];
   }
   lane(row, chunk, lane, y) {
     const {begin, length, name, category} = chunk.event, from = this.from - chunk.begin, to = this.to - chunk.begin,
@@ -134,7 +143,7 @@ class TraceDraw {
     }
     if (e.flags[i] & (TRACE_CUT_BEGIN | TRACE_CUT_END))
       this.torn.push([x, y, w, h, e.flags[i]]);
-    if (w > 28 && hit && (!this.flat || e.self[i] === e.length[i])) /* others cover part of a name in a closed rank */
+    if (w > 28 && hit && (!this.flat || !this.nests(e, i))) /* others cover part of a name in a closed rank */
       this.texts.push([x, y, w, h, Pod.timeline.name[e.name[i]], colour]);
   }
 
