@@ -63,6 +63,7 @@ function sections() {
     ['verdict', 'Verdict', () => Verdict.section(), none || waits || Pod.answer.qualifiers.length > 0],
     ['steps', 'Step time', () => Overview.section(), none, none], ['viewer', 'Pod viewer', () => Viewer.section(), false, none],
     ['waiting', 'Who waited', () => Waiting.section(), waits, !Pod.table('collective')],
+    ['timeline', 'Timeline', () => Trace.section(), false, !Pod.timeline],
     ['workers', 'Ranks', () => Groups.workers(), Pod.worker.status.some(s => s !== 'delivered')],
     ['input', 'Input', () => Input.section(), false, !Input.has()],
     ['op', 'Operators', () => Operators.section(), false, !Operators.has()],
@@ -136,6 +137,7 @@ const App = {
     Card.hide();
     Viewer.draw();
     Waiting.draw();
+    Trace.draw();
     Samples.draw();
     Clocks.draw();
     Input.draw();
@@ -155,6 +157,7 @@ const App = {
     Table.list.forEach(t => t.fit());
     Viewer.draw();
     Waiting.draw();
+    Trace.draw();
   },
   /* Paper is light. */
   printing(on) {
@@ -165,6 +168,7 @@ const App = {
     Pie.draw();
     Viewer.draw();
     Waiting.draw();
+    Trace.draw();
     Samples.draw();
     Clocks.draw();
     Input.draw();

@@ -112,7 +112,9 @@ const Pack = {
   types: {u1: [Uint8Array, 1], u2: [Uint16Array, 2], u4: [Uint32Array, 4], f8: [Float64Array, 8]},
 
   async inflate(text) {
-    const coded = Uint8Array.from(atob(text), c => c.charCodeAt(0));
+    const plain = atob(text), coded = new Uint8Array(plain.length);
+    for (let i = 0; i < plain.length; i++) /* Uint8Array.from() takes many times as long */
+      coded[i] = plain.charCodeAt(i);
     const stream = new Blob([coded]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
     return new Uint8Array(await new Response(stream).arrayBuffer());
   },
@@ -158,16 +160,29 @@ const State = {
     return value === null || value === '' || Number.isNaN(+value) ? fallback : +value;
   },
   set(changes) {
+    State.change(changes);
+    State.write();
+    State.notify();
+  },
+  /* What only one chart shows, and changes with each frame: nothing else is drawn again, and the address follows a little later. */
+  keep(changes) {
+    State.change(changes);
+    clearTimeout(State.timer);
+    State.timer = setTimeout(State.write, 200);
+  },
+  change(changes) {
     for (const [key, value] of Object.entries(changes)) {
       if (value === null || value === undefined || value === '')
         State.values.delete(key);
       else
         State.values.set(key, value);
     }
+  },
+  write() {
+    clearTimeout(State.timer);
     const text = State.values.toString();
     State.own = text ? '#' + text : '';
     history.replaceState(null, '', State.own || location.pathname + location.search);
-    State.notify();
   },
   notify() {
     for (const f of State.listeners)

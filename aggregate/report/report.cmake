@@ -9,7 +9,7 @@ else()
 endif()
 
 set(report_dir ${CMAKE_CURRENT_SOURCE_DIR}/report)
-set(report_app data.js table.js heatmap.js columns.js overview.js viewer.js waiting.js samples.js clock.js operator.js kernel.js input.js memory.js together.js
+set(report_app data.js table.js heatmap.js columns.js overview.js viewer.js waiting.js trace_data.js trace_draw.js trace_view.js trace_input.js trace_panes.js samples.js clock.js operator.js kernel.js input.js memory.js together.js
   groups.js app.js)
 list(TRANSFORM report_app PREPEND ${report_dir}/)
 set(report_embedded ${CMAKE_CURRENT_BINARY_DIR}/report_embed.c)

@@ -55,6 +55,14 @@ class Table {
     this.draw();
   }
 
+  /* Other rows than before. */
+  refill(rows) {
+    this.rows = rows;
+    this.given = Array.from({length: rows}, (unused, i) => i).filter(this.only);
+    this.draw();
+    this.fit();
+  }
+
   isWide() {
     return State.get(this.id + '.w', '') === '1';
   }

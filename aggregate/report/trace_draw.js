@@ -3,12 +3,13 @@
 
 const TRACE = {
   label: 200,
-  head: 24,
-  lane: 16,
+  head: 42,
+  level: 16,
+  chart: 34,
   gap: 4,
   drawn: 2000
 };
-const TRACE_STEPS = 0, TRACE_CUT_BEGIN = 1, TRACE_CUT_END = 2;
+const TRACE_CUT_BEGIN = 1, TRACE_CUT_END = 2;
 
 function inkOn(colour) {
   const [r, g, b] =
@@ -23,38 +24,55 @@ class TraceDraw {
     this.scroll = 0;
   }
 
-  /* Rows from top to bottom: a rank (its main track with all depths in one lane), or one track of an opened rank. */
-  layout(ranks, open) {
-    const t = Pod.timeline, many = new Set(t.rank.map(r => r.host)).size > 1;
+  /* Rows from top to bottom: a rank (its main track with all depths in one level), or one track or counter of an opened rank. */
+  layout(open) {
+    const t = Pod.timeline, many = new Set(t.rank.map(r => r.host)).size > 1, of = list => {
+      const by = t.rank.map(() => []);
+      list.forEach((k, i) => by[k.rank].push(i));
+      return by;
+    };
+    const tracks = of(t.track), counters = of(t.counter);
     let y = 0;
     this.rows = [];
-    for (const r of ranks) {
-      const rank = t.rank[r], own = t.track.map((k, i) => i).filter(i => t.track[i].rank === r),
-            main = own.find(i => t.track[i].main) ?? own.find(i => t.track[i].of !== TRACE_STEPS);
+    for (let r = 0; r < t.rank.length; r++) {
+      const rank = t.rank[r], own = tracks[r],
+            main = own.find(i => t.track[i].main) ?? own.find(i => t.track[i].of !== TRACE_OF.steps);
       const opened = open.has(rank.rank);
       this.rows.push({
         rank: r,
         track: opened ? null : main,
         flat: true,
         y,
-        height: TRACE.lane,
+        height: TRACE.level,
         opened,
         name: `rank ${rank.rank}` + (many ? ` on ${rank.host}` : '')
       });
-      y += TRACE.lane + TRACE.gap;
+      y += TRACE.level + TRACE.gap;
       for (const i of opened ? own : []) {
-        const height = TRACE.lane * Math.max(1, t.track[i].depths);
-        this.rows.push({rank: r, track: i, flat: false, y, height, name: t.track[i].name});
+        const height = TRACE.level * Math.max(1, t.track[i].depths);
+        this.rows.push({rank: r, track: i, flat: false, y, height, name: t.track[i].name.replace(`rank ${rank.rank} `, '')});
         y += height + TRACE.gap;
+      }
+      for (const i of opened ? counters[r] : []) {
+        this.rows.push({rank: r, track: null, counter: t.counter[i], flat: false, y, height: TRACE.chart, name: t.counter[i].name});
+        y += TRACE.chart + TRACE.gap;
       }
     }
     this.total = y;
+    this.ofTrack = [];
+    this.ofRank = [];
+    for (const row of this.rows) {
+      if (row.flat)
+        this.ofRank[row.rank] = row;
+      if (row.track !== null && row.track !== undefined)
+        this.ofTrack[row.track] = row;
+    }
   }
   x(time) {
     return TRACE.label + (time - this.from) * this.scale;
   }
   y(row, depth) {
-    return TRACE.head + row.y - this.scroll + (row.flat ? 0 : depth * TRACE.lane);
+    return TRACE.head + row.y - this.scroll + (row.flat ? 0 : depth * TRACE.level);
   }
 
   /* view: from, to, hits (by name; null: no search), selected (number), range, wait. */
@@ -63,20 +81,23 @@ class TraceDraw {
     Object.assign(this, {c, width, height, from: view.from, to: view.to, view});
     this.scale = (width - TRACE.label) / (view.to - view.from);
     this.scroll = Math.max(0, Math.min(this.scroll, this.total + TRACE.head - height));
+    this.ink = Object.fromEntries(['ink', 'soft', 'rule', 'faint', 'ground', 'accent'].map(name => [name, css('--' + name)]));
     this.fills = new Map();
     this.hatches = [];
     this.texts = [];
     this.torn = [];
     this.boxes = []; /* for the pointer: x, width, y, number, merged */
     this.visible = 0;
-    for (const row of this.rows)
-      if (row.track !== undefined && row.track !== null && this.y(row, 0) < height && this.y(row, 0) + row.height > TRACE.head)
+    const shown = this.rows.filter(row => this.y(row, 0) < height && this.y(row, 0) + row.height > TRACE.head);
+    for (const row of shown)
+      if (row.track !== undefined && row.track !== null)
         this.track(row);
     c.save();
     c.beginPath();
     c.rect(TRACE.label, TRACE.head, width - TRACE.label, height - TRACE.head);
     c.clip();
     this.gaps();
+    shown.filter(row => row.counter).forEach(row => this.chart(row));
     this.flush();
     this.arrows();
     this.marks();
@@ -88,10 +109,10 @@ class TraceDraw {
   track(row) {
     this.flat = row.flat;
     for (const chunk of TraceData.loaded()) {
-      const lanes = chunk.lanes[row.track] || [];
-      lanes.forEach((lane, depth) => {
-        this.inner = lanes[depth + 1];
-        this.lane(row, chunk, lane, this.y(row, depth));
+      const levels = chunk.levels[row.track] || [];
+      levels.forEach((level, depth) => {
+        this.inner = levels[depth + 1];
+        this.level(chunk, level, this.y(row, depth), this.view.hits && chunk.upTo[row.track][depth]);
       });
     }
   }
@@ -99,12 +120,12 @@ class TraceDraw {
     const k = this.inner ? lowerBound(e.begin, this.inner, e.begin[i]) : 0;
     return !!this.inner && k < this.inner.length && e.begin[this.inner[k]] < e.begin[i] + e.length[i];
   }
-  lane(row, chunk, lane, y) {
-    const {begin, length, name, category} = chunk.event, from = this.from - chunk.begin, to = this.to - chunk.begin,
-                                pixel = 1 / this.scale;
-    let k = Math.max(0, lowerBound(begin, lane, from) - 1);
-    while (k < lane.length && begin[lane[k]] < to) {
-      const i = lane[k];
+  level(chunk, level, y, upTo) {
+    const {begin, length, category} = chunk.event, from = this.from - chunk.begin, to = this.to - chunk.begin,
+                          pixel = 1 / this.scale;
+    let k = Math.max(0, lowerBound(begin, level, from) - 1);
+    while (k < level.length && begin[level[k]] < to) {
+      const i = level[k];
       if (begin[i] + length[i] < from) {
         k++;
         continue;
@@ -112,14 +133,12 @@ class TraceDraw {
       let next = k + 1;
       if (length[i] < pixel) { /* all that is less than a pixel in this pixel is one bar */
         const edge = (Math.floor((begin[i] - from) * this.scale) + 1) / this.scale + from;
-        next = Math.max(next, lowerBound(begin, lane, edge, k));
-        if (next - 1 > k && length[lane[next - 1]] >= pixel)
+        next = Math.max(next, lowerBound(begin, level, edge, k));
+        if (next - 1 > k && length[level[next - 1]] >= pixel)
           next--;
       }
       this.visible += next - k;
-      let hit = !this.view.hits;
-      for (let m = k; m < next && !hit; m++)
-        hit = this.view.hits[name[lane[m]]] === 1;
+      const hit = !upTo || upTo[next] > upTo[k];
       const x = Math.max(TRACE.label - 2, this.x(chunk.begin + begin[i])),
             right = Math.min(this.width + 2, this.x(chunk.begin + begin[i] + length[i]));
       this.box(chunk, i, x, Math.max(1, right - x - (right - x > 3 ? 1 : 0)), y, next - k, hit, category[i]);
@@ -128,7 +147,7 @@ class TraceDraw {
   }
   box(chunk, i, x, w, y, merged, hit, category) {
     const e = chunk.event, colour = category ? Pod.colour(category) : '#9aa0a6',
-          key = (hit ? '1' : '0') + colour + chunk.event.depth[i], h = TRACE.lane - 2;
+          key = (hit ? '1' : '0') + colour + chunk.event.depth[i], h = TRACE.level - 2;
     if (!this.fills.has(key))
       this.fills.set(key, []);
     this.fills.get(key).push(x, y, w, h);
@@ -155,13 +174,16 @@ class TraceDraw {
       for (let k = 0; k < list.length; k += 4)
         c.fillRect(list[k], list[k + 1], list[k + 2], list[k + 3]);
     }
+    const patterns = new Map();
     for (const [x, y, w, h, colour, hit] of this.hatches) {
+      if (!patterns.has(colour))
+        patterns.set(colour, Hatch.of(c, colour));
       c.globalAlpha = hit ? 1 : 0.2;
-      c.fillStyle = Hatch.of(c, colour);
+      c.fillStyle = patterns.get(colour);
       c.fillRect(x, y, w, h);
     }
     c.globalAlpha = 1;
-    c.fillStyle = css('--ground');
+    c.fillStyle = this.ink.ground;
     for (const [x, y, w, h, flags] of this.torn)
       for (let k = 0; k < h && w > 6; k += 4) {
         if (flags & TRACE_CUT_BEGIN)
@@ -175,8 +197,11 @@ class TraceDraw {
       const left = Math.max(x, TRACE.label) + 4, room = Math.floor((x + w - left - 3) / 7);
       if (room < 3)
         continue;
+      const text = Format.name(name, room), wide = Math.min(c.measureText(text).width, x + w - left);
+      c.fillStyle = colour; /* no hatching behind letters */
+      c.fillRect(left - 2, y, wide + 4, h);
       c.fillStyle = inkOn(colour);
-      c.fillText(Format.name(name, room), left, y + h / 2 + 1, x + w - left);
+      c.fillText(text, left, y + h / 2 + 1, wide);
     }
   }
 
@@ -185,58 +210,107 @@ class TraceDraw {
     const {c} = this, t = Pod.timeline;
     for (const s of t.step) {
       const x = this.x(s.begin), w = this.x(s.end) - x, absent = s.chunk === null;
-      if (x + w < TRACE.label || x > this.width || (!absent && t.chunk[s.chunk].lanes))
+      if (x + w < TRACE.label || x > this.width || (!absent && t.chunk[s.chunk].levels))
         continue;
-      c.fillStyle = css('--faint');
+      c.fillStyle = this.ink.faint;
       c.fillRect(x, TRACE.head, w, this.height);
-      c.fillStyle = css('--soft');
+      c.fillStyle = this.ink.soft;
       if (w > 120)
         c.fillText(absent ? `step ${s.number}: not in this page` : `step ${s.number}: loading`, Math.max(x, TRACE.label) + 6,
             TRACE.head + 12);
     }
   }
 
-  /* Where an event stands: of a closed rank its main track, of an opened one its own. */
+  /* A counter over time, from 0 to its largest value in the page. */
+  chart(row) {
+    const {c} = this, {time, value, unit} = row.counter, n = time.length;
+    if (!n)
+      return;
+    row.most = row.most || value.reduce((a, b) => Math.max(a, b), 0) || 1;
+    const top = this.y(row, 0), floor = top + TRACE.chart - 1, y = v => floor - Math.max(0, v) / row.most * (TRACE.chart - 12);
+    let k = 0;
+    while (k + 1 < n && time[k + 1] < this.from)
+      k++;
+    c.beginPath();
+    c.moveTo(this.x(time[k]), floor);
+    let x = this.x(time[k]);
+    for (; k < n; k++) {
+      x = this.x(time[k]);
+      c.lineTo(x, y(value[k]));
+      if (x > this.width)
+        break;
+    }
+    c.lineTo(x, floor);
+    c.globalAlpha = 0.3;
+    c.fillStyle = this.ink.accent;
+    c.fill();
+    c.globalAlpha = 1;
+    c.fillStyle = this.ink.soft;
+    c.textBaseline = 'middle';
+    c.textAlign = 'left';
+    c.fillText('at most ' + Format.by(unit, row.most), TRACE.label + 6, top + 5);
+  }
+
+  /* Where an event stands: on its track, or on the row of its rank where that is closed. null: it is hidden, or not loaded. */
   place(number) {
     const at = TraceData.find(number);
-    if (!at)
+    if (!at || TraceData.off.has(at.c.event.category[at.i]))
       return null;
-    const e = at.c.event, row = this.rows.find(r => r.track === e.track[at.i]);
-    if (!row || TraceData.off.has(e.category[at.i]))
-      return null;
-    const begin = at.c.begin + e.begin[at.i];
-    return {begin: this.x(begin), end: this.x(begin + e.length[at.i]), y: this.y(row, e.depth[at.i]) + TRACE.lane / 2 - 1};
+    const e = at.c.event, i = at.i, row = this.rowOf(e.track[i]), begin = at.c.begin + e.begin[i];
+    return {begin: this.x(begin), end: this.x(begin + e.length[i]), y: this.y(row, e.depth[i]) + TRACE.level / 2 - 1};
   }
+  rowOf(track) {
+    return this.ofTrack[track] || this.ofRank[Pod.timeline.track[track].rank];
+  }
+  /* Those of the selected event, and of the kinds that are switched on. Too many at once would be a black area: those that are not
+   * drawn are counted. */
   arrows() {
-    const {c, view} = this;
+    const {c, view} = this, own = view.selected === null ? [] : TraceData.flowsOf(view.selected);
     this.flows = 0;
-    c.strokeStyle = css('--ink');
-    c.fillStyle = css('--ink');
-    for (const flow of view.selected === null ? [] : TraceData.flowsOf(view.selected)) {
-      const a = this.place(flow.from), b = this.place(flow.to);
-      if (!a || !b)
-        continue;
-      this.flows++;
-      const [x0, x1] = [a.begin, b.begin], bend = Math.max(24, Math.abs(x1 - x0) / 3);
-      c.beginPath();
-      c.moveTo(x0, a.y);
-      c.bezierCurveTo(x0 + bend, a.y, x1 - bend, b.y, x1, b.y);
-      c.stroke();
-      c.beginPath();
-      c.moveTo(x1, b.y);
-      c.lineTo(x1 - 6, b.y - 3);
-      c.lineTo(x1 - 6, b.y + 3);
-      c.fill();
+    this.notDrawn = 0;
+    c.strokeStyle = this.ink.ink;
+    c.fillStyle = this.ink.ink;
+    c.globalAlpha = 0.45;
+    if (view.arrows.size)
+      for (const chunk of TraceData.loaded())
+        for (let k = 0; k < chunk.flows; k++)
+          if (view.arrows.has(chunk.arrow.kind[k]))
+            this.arrow(chunk.arrow.from[k], chunk.arrow.to[k]);
+    c.globalAlpha = 1;
+    c.lineWidth = 1.5;
+    for (const flow of own)
+      this.arrow(flow.from, flow.to, true);
+    c.lineWidth = 1;
+  }
+  arrow(from, to, always) {
+    const a = this.place(from), b = this.place(to), {c} = this;
+    if (!a || !b || Math.max(a.begin, b.begin) < TRACE.label || Math.min(a.begin, b.begin) > this.width ||
+        Math.max(a.y, b.y) < TRACE.head || Math.min(a.y, b.y) > this.height)
+      return;
+    if (this.flows >= TRACE.drawn && !always) {
+      this.notDrawn++;
+      return;
     }
+    this.flows++;
+    const [x0, x1] = [a.begin, b.begin], bend = Math.max(24, Math.abs(x1 - x0) / 3);
+    c.beginPath();
+    c.moveTo(x0, a.y);
+    c.bezierCurveTo(x0 + bend, a.y, x1 - bend, b.y, x1, b.y);
+    c.stroke();
+    c.beginPath();
+    c.moveTo(x1, b.y);
+    c.lineTo(x1 - 6, b.y - 3);
+    c.lineTo(x1 - 6, b.y + 3);
+    c.fill();
   }
   /* The selected event, its clock error at the end of its wait, and the selected range of time. */
   marks() {
     const {c, view} = this, one = view.selected === null ? null : TraceData.of(view.selected),
               at = one && this.place(view.selected);
-    c.strokeStyle = css('--ink');
+    c.strokeStyle = this.ink.ink;
     c.lineWidth = 2;
     if (at)
-      c.strokeRect(at.begin, at.y - TRACE.lane / 2 + 1, Math.max(2, at.end - at.begin), TRACE.lane - 2);
+      c.strokeRect(at.begin, at.y - TRACE.level / 2 + 1, Math.max(2, at.end - at.begin), TRACE.level - 2);
     c.lineWidth = 1;
     const bound = one && one.call && one.call.wait !== null ? one.call.bound : NaN;
     this.error = bound * this.scale; /* pixels to each side */
@@ -252,10 +326,19 @@ class TraceDraw {
     }
     if (view.range) {
       const x = this.x(view.range[0]);
+      const right = this.x(view.range[1]), text = Format.time(view.range[1] - view.range[0]), w = c.measureText(text).width + 10;
       c.globalAlpha = 0.15;
-      c.fillStyle = css('--accent');
-      c.fillRect(x, TRACE.head, this.x(view.range[1]) - x, this.height);
+      c.fillStyle = this.ink.accent;
+      c.fillRect(x, TRACE.head, right - x, this.height);
       c.globalAlpha = 1;
+      for (const edge of [x, right])
+        c.fillRect(edge - 0.5, TRACE.head, 1, this.height);
+      const middle = Math.max(TRACE.label + w / 2, Math.min(this.width - w / 2, (x + right) / 2));
+      c.fillRect(middle - w / 2, this.height - 22, w, 18);
+      c.fillStyle = this.ink.ground;
+      c.textAlign = 'center';
+      c.fillText(text, middle, this.height - 12);
+      c.textAlign = 'left';
     }
   }
 
@@ -263,30 +346,44 @@ class TraceDraw {
     const {c, width, from, to} = this, origin = Pod.timeline.begin, step = ticks(to - from, 6)[1],
                            [size, unit] = Format.axis('ns', to - origin);
     const digits = Math.max(0, Math.ceil(-Math.log10(step / size)));
-    c.fillStyle = css('--ground');
+    c.fillStyle = this.ink.ground;
     c.fillRect(0, 0, width, TRACE.head);
-    c.fillStyle = css('--soft');
-    c.strokeStyle = css('--rule');
+    c.fillStyle = this.ink.soft;
+    c.strokeStyle = this.ink.rule;
     c.textBaseline = 'middle';
     c.textAlign = 'left';
     for (let at = Math.ceil((from - origin) / step) * step; at <= to - origin; at += step) {
       const x = Math.round(this.x(origin + at)) + 0.5;
       c.beginPath();
       c.moveTo(x, 14);
-      c.lineTo(x, TRACE.head);
+      c.lineTo(x, 20);
       c.stroke();
       if (x < width - 60)
         c.fillText((at / size).toFixed(Math.min(digits, 9)) + NB + unit, x + 4, 10);
     }
-    c.strokeStyle = css('--ink');
-    for (const s of Pod.timeline.step)
-      if (s.begin >= from && s.begin <= to) {
-        const x = Math.round(this.x(s.begin)) + 0.5;
-        c.beginPath();
-        c.moveTo(x, TRACE.head - 5);
-        c.lineTo(x, TRACE.head);
-        c.stroke();
-      }
+    c.fillStyle = this.ink.soft;
+    c.fillText('time', 2, 10);
+    c.fillText('step', 2, 31);
+    this.steps();
+  }
+  /* From the first rank's begin to the last one's end: they may overlap. The pinned one stands out. */
+  steps() {
+    const {c, from, to, view} = this;
+    let room = TRACE.label;
+    for (const s of Pod.timeline.step) {
+      if (s.end < from || s.begin > to)
+        continue;
+      const left = Math.max(TRACE.label, this.x(s.begin)), right = Math.min(this.width, this.x(s.end)),
+            pinned = s.number === view.step;
+      c.fillStyle = pinned ? this.ink.accent : this.ink.faint;
+      c.fillRect(left, 22, Math.max(1, right - left - 1), 17);
+      const text = String(s.number) + (s.edge ? ' (not in the window)' : ''), wide = c.measureText(text).width;
+      if (left < room - 1 || right - left < wide + 8)
+        continue;
+      c.fillStyle = pinned ? this.ink.ground : this.ink.ink;
+      c.fillText(text, left + 4, 31);
+      room = left + wide + 8;
+    }
   }
   names() {
     const {c, height} = this;
@@ -294,18 +391,22 @@ class TraceDraw {
     c.beginPath();
     c.rect(0, TRACE.head, this.width, height);
     c.clip();
-    c.fillStyle = css('--ground');
+    c.fillStyle = this.ink.ground;
     c.fillRect(0, TRACE.head, TRACE.label - 1, height);
     c.textBaseline = 'middle';
     for (const row of this.rows) {
-      const y = this.y(row, 0) + TRACE.lane / 2;
-      if (y < 0 || y > height + TRACE.lane)
+      const y = this.y(row, 0) + TRACE.level / 2;
+      if (y < 0 || y > height + TRACE.level)
         continue;
-      c.fillStyle = css(row.flat ? '--ink' : '--soft');
+      if (row.flat && row.rank === this.view.rank) {
+        c.fillStyle = this.ink.faint;
+        c.fillRect(0, y - TRACE.level / 2 - 1, TRACE.label - 1, TRACE.level + 1);
+      }
+      c.fillStyle = row.flat ? this.ink.ink : this.ink.soft;
       c.fillText(Format.name((row.flat ? (row.opened ? '\u25be ' : '\u25b8 ') : '    ') + row.name, 28), 2, y);
       if (row.flat && Pod.timeline.rank[row.rank].missing) {
-        c.fillStyle = css('--soft');
-        c.fillText(Pod.timeline.rank[row.rank].missing, TRACE.label + 6, y);
+        c.fillStyle = this.ink.soft;
+        c.fillText('No events: ' + Pod.timeline.rank[row.rank].missing, TRACE.label + 6, y);
       }
     }
     c.restore();
@@ -315,7 +416,7 @@ class TraceDraw {
   at(x, y) {
     for (let k = this.boxes.length - 1; k >= 0; k--) {
       const b = this.boxes[k];
-      if (y >= b.y && y < b.y + TRACE.lane - 1 && x >= b.x - 1 && x <= b.x + b.w + 1 && x >= TRACE.label && y >= TRACE.head)
+      if (y >= b.y && y < b.y + TRACE.level - 1 && x >= b.x - 1 && x <= b.x + b.w + 1 && x >= TRACE.label && y >= TRACE.head)
         return b;
     }
     return null;

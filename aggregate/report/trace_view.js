@@ -1,0 +1,304 @@
+/* The section "Timeline": what is in view, pointer, keys, search, switches; its state stands in the #hash (t.from ...). */
+'use strict';
+
+const TRACE_KEYS = [
+  ['a d', 'move left and right; also shift and wheel, or drag'],
+  ['w s', 'zoom in and out at the pointer; also ctrl and wheel'],
+  ['\u2190 \u2192', 'event before and after on the same track'],
+  ['\u2191 \u2193', 'event around it or the row above; event in it or the row below'],
+  ['Enter', 'open or close the rank of the selected event'],
+  ['f', 'show the selected event'],
+  ['0', 'show the pinned step'],
+  ['m', 'select the time of the selected event'],
+  ['/', 'search by name'],
+  ['n p', 'next and previous hit'],
+  ['Escape', 'clear the selection'],
+  ['?', 'show the keys'],
+];
+
+const Trace = {
+  selected: null,
+  range: null,
+  tool: 'pan',
+  arrows: new Set(),
+  open: new Set(),
+
+  section() {
+    const t = Pod.timeline, title = el('h2', {}, 'Timeline');
+    if (!t)
+      return [title, emptyText(sentence(Pod.timeline_why || 'This page has no timeline'))];
+    const canvas = el('canvas', {
+      class: 'trace',
+      id: 'trace',
+      role: 'application',
+      tabindex: '0',
+      'aria-label': 'Timeline',
+      onpointerdown: e => Trace.press(e),
+      onpointermove: e => Trace.point(e),
+      onpointerup: e => Trace.release(e),
+      onpointercancel: () => Trace.drag = null,
+      onpointerleave: () => {
+        Trace.pointer = null;
+        Card.hide();
+      },
+      onwheel: e => Trace.wheel(e),
+      onkeydown: e => Trace.key(e)
+    });
+    Trace.drawing = new TraceDraw(canvas);
+    Trace.status = el('p', {class: 'legendtext', id: 'trace-status'});
+    Trace.keys = el('details', {id: 'trace-keys'}, el('summary', {}, 'Keys'),
+        el('dl', {class: 'run'}, TRACE_KEYS.map(([key, what]) => [el('dt', {class: 'mono'}, key), el('dd', {}, what)])));
+    return [
+      title,
+      el('p', {class: 'lead'},
+          'All ranks on the job\u2019s clock: the pinned step and its neighbours. Click a rank to open its threads, streams and requests. ' +
+              'Click an event for its details and its arrows. Hatched: waiting for other ranks. ',
+          sentence(t.clock), t.replay ? ' A stand-in of the device\u2019s library gave the device records.' : ''),
+      Trace.controls(), TracePanes.legend(), el('div', {}, canvas), Trace.status, TracePanes.section(), Trace.keys,
+      t.left_out.length > 0 &&
+          el('ul', {class: 'notes', id: 'trace-left', style: {marginTop: '14px'}},
+              t.left_out.map(text => el('li', {}, sentence(text))))
+    ];
+  },
+  controls() {
+    const button = (text, what, onclick) => el('button', {type: 'button', title: what, 'aria-label': what, onclick}, text);
+    const tool = (name, text, what) => el('button',
+        {type: 'button', title: what, 'data-tool': name, 'aria-pressed': 'false', onclick: () => Trace.choose(name)}, text);
+    Trace.tools = [
+      tool('pan', 'Move', 'Drag to move in time and over the ranks'),
+      tool('select', 'Select time', 'Drag to select a range of time')
+    ];
+    Trace.input = el('input', {
+      type: 'search',
+      id: 'trace-search',
+      'aria-label': 'Search events by name',
+      spellcheck: 'false',
+      autocomplete: 'off',
+      oninput: () => Trace.keep({q: Trace.input.value}),
+      onkeydown: e => Trace.searching(e)
+    });
+    Trace.found = el('span', {class: 'count', id: 'trace-found', 'aria-live': 'polite'});
+    return el('div', {class: 'controls'}, el('div', {role: 'group', 'aria-label': 'Tool', class: 'group'}, Trace.tools),
+        el('div', {role: 'group', 'aria-label': 'View', class: 'group'}, button('\u2212', 'Zoom out', () => Trace.zoom(1.5)),
+            button('+', 'Zoom in', () => Trace.zoom(1 / 1.5)), button('\u2190', 'Move left', () => Trace.pan(-0.25)),
+            button('\u2192', 'Move right', () => Trace.pan(0.25)),
+            button('Pinned step', 'Show the pinned step and its neighbours', () => Trace.home()),
+            button('Selected event', 'Show the selected event', () => Trace.fitEvent())),
+        el('div', {role: 'group', 'aria-label': 'Ranks', class: 'group'},
+            button('Open all', 'Open all ranks', () => Trace.keep({open: Pod.timeline.rank.map(r => r.rank).join(',')})),
+            button('Close all', 'Close all ranks', () => Trace.keep({open: ''}))),
+        el('label', {}, 'Search', Trace.input),
+        el('div', {role: 'group', 'aria-label': 'Hits', class: 'group'}, button('\u2039', 'Previous hit', () => Trace.hit(-1)),
+            button('\u203a', 'Next hit', () => Trace.hit(1))),
+        Trace.found);
+  },
+  choose(name) {
+    Trace.tool = name;
+    Trace.later();
+  },
+
+  /* State: short names here, "t." in the address. */
+  keep(changes) {
+    State.keep(Object.fromEntries(Object.entries(changes).map(([key, value]) => ['t.' + key, value])));
+    Trace.read();
+    Trace.later();
+  },
+  numbers(key) {
+    return new Set(State.get('t.' + key, '').split(',').filter(text => text !== '' && !Number.isNaN(+text)).map(Number));
+  },
+  read() {
+    const number = State.number('t.sel', null), range = State.get('t.range', '').split('-').map(Number),
+          off = State.get('t.off', ''), wanted = State.get('t.q', ''), open = State.get('t.open', '');
+    Trace.follow();
+    Trace.arrows = Trace.numbers('arrows');
+    if (off !== Trace.offText) {
+      Trace.offText = off;
+      TraceData.off = Trace.numbers('off');
+      TraceData.loaded().forEach(chunk => {
+        TraceData.index(chunk);
+        TraceData.count(chunk);
+      });
+    }
+    if (wanted !== Trace.wanted) {
+      Trace.wanted = wanted;
+      TraceData.search(wanted);
+      if (Trace.input.value !== wanted)
+        Trace.input.value = wanted;
+    }
+    if (open !== Trace.openText) {
+      Trace.openText = open;
+      Trace.open = Trace.numbers('open');
+      Trace.drawing.layout(Trace.open);
+    }
+    Trace.selected = number !== null && TraceData.chunkOf(number) ? number : null;
+    Trace.range = range.length === 2 && range[1] > range[0] ? range : null;
+    TracePanes.changed = true;
+  },
+  /* The view of the address; without one, or when another step is pinned, the pinned step. */
+  follow() {
+    const from = State.number('t.from', null), to = State.number('t.to', null), step = Trace.pinned(),
+          given = from !== null && to !== null && to > from, own = from === Trace.kept?.[0] && to === Trace.kept?.[1];
+    if (given && (!own || step === Trace.step))
+      [Trace.from, Trace.to] = Trace.kept = [from, to];
+    else {
+      if (given)
+        State.keep({'t.from': '', 't.to': ''});
+      Trace.kept = null;
+      [Trace.from, Trace.to] = Trace.around(step);
+    }
+    Trace.step = step;
+  },
+  /* Index of the pinned step; -1: there is none. */
+  pinned() {
+    const number = Viewer.heat ? Pod.stepShown[Viewer.step] : null, list = Pod.timeline.step,
+          inside = list.findIndex(s => s.number === number && !s.edge);
+    return inside >= 0 ? inside : list.findIndex(s => s.number === number);
+  },
+  around(i) {
+    const t = Pod.timeline, at = i >= 0 ? i : t.step.findIndex(s => s.chunk !== null);
+    if (at < 0)
+      return [t.begin, Math.max(t.end, t.begin + 1)];
+    const near = t.step.slice(Math.max(0, at - 1), at + 2), from = near[0].begin, to = Math.max(...near.map(s => s.end)),
+          edge = 0.01 * (to - from);
+    return [from - edge, to + edge];
+  },
+
+  show(from, to) {
+    const t = Pod.timeline, edge = 0.02 * (t.end - t.begin) + 10, low = t.begin - edge, high = t.end + edge,
+          wide = Math.max(20, Math.min(to - from, high - low)), middle = (from + to) / 2, round = x => Math.round(x * 1000) / 1000;
+    const left = Math.max(low, Math.min(middle - wide / 2, high - wide));
+    Trace.keep({from: round(left), to: round(left + wide)});
+  },
+  pan(part) {
+    const by = part * (Trace.to - Trace.from);
+    Trace.show(Trace.from + by, Trace.to + by);
+  },
+  /* `at`: the time that stays where it is. */
+  zoom(factor, at) {
+    const fixed = at ?? (Trace.from + Trace.to) / 2;
+    Trace.show(fixed - (fixed - Trace.from) * factor, fixed + (Trace.to - fixed) * factor);
+  },
+  home() {
+    Trace.keep({from: '', to: ''});
+  },
+  fitEvent() {
+    const one = Trace.selected === null ? null : TraceData.of(Trace.selected);
+    if (one)
+      Trace.show(one.begin - 0.1 * one.length - 10, one.begin + 1.1 * one.length + 10);
+  },
+  timeAt(x) {
+    return Trace.from + (x - TRACE.label) / Trace.drawing.scale;
+  },
+
+  /* Selects an event; `reveal` brings it into view. Its chunk may have to come first. */
+  select(number, reveal) {
+    const chunk = number === null ? null : TraceData.chunkOf(number);
+    if (chunk && !chunk.levels) {
+      TraceData.get(chunk).then(() => {
+        Trace.came();
+        Trace.select(number, reveal);
+      }, Trace.failed);
+      return;
+    }
+    Trace.keep({sel: number});
+    if (number !== null && reveal)
+      Trace.reveal(TraceData.of(number));
+  },
+  reveal(one) {
+    if (!Trace.drawing.ofTrack[one.trackNumber])
+      Trace.keep({open: [...Trace.open, one.rank].join(',')});
+    const wide = Trace.to - Trace.from, end = one.begin + one.length;
+    if (one.length > wide)
+      Trace.fitEvent();
+    else if (one.begin < Trace.from || end > Trace.to)
+      Trace.show(one.begin + one.length / 2 - wide / 2, one.begin + one.length / 2 + wide / 2);
+    const d = Trace.drawing, top = d.rowOf(one.trackNumber).y, y = top + one.depth * TRACE.level,
+          room = d.height - TRACE.head - 2 * TRACE.level;
+    if (y < d.scroll || y > d.scroll + room)
+      d.scroll = Math.max(0, y - room / 2);
+    Trace.later();
+  },
+  toggle(rank) {
+    const open = new Set(Trace.open);
+    if (!open.delete(rank))
+      open.add(rank);
+    Trace.keep({open: [...open].join(',')});
+  },
+  hit(by) {
+    if (!TraceData.hits)
+      return;
+    const one = Trace.selected === null ? null : TraceData.of(Trace.selected),
+          next = TraceData.nextHit(one && one.number,
+              one          ? one.begin
+                  : by > 0 ? Trace.from - 1
+                           : Trace.to + 1,
+              by);
+    if (next !== null)
+      Trace.select(next, true);
+  },
+
+  draw() {
+    if (!Trace.drawing)
+      return;
+    Trace.read();
+    Trace.paint();
+  },
+  later() {
+    if (!Trace.waiting)
+      Trace.waiting = requestAnimationFrame(() => Trace.paint());
+  },
+  came() {
+    TracePanes.changed = true;
+    Trace.later();
+  },
+  failed(e) {
+    Trace.problem = `A part of the timeline cannot be shown: ${e.message}. `;
+    console.error(e);
+    Trace.later();
+  },
+  paint() {
+    cancelAnimationFrame(Trace.waiting);
+    Trace.waiting = 0;
+    const d = Trace.drawing, all = !!TraceData.hits,
+          from = all ? -Infinity : Math.min(Trace.from, Trace.range ? Trace.range[0] : Infinity),
+          to = all ? Infinity : Math.max(Trace.to, Trace.range ? Trace.range[1] : -Infinity);
+    Trace.loading = TraceData.need(from, to, Trace.came, Trace.failed);
+    const chunk = Trace.selected === null ? null : TraceData.chunkOf(Trace.selected);
+    if (chunk && !chunk.asked)
+      TraceData.get(chunk).then(Trace.came, Trace.failed);
+    d.paint({
+      from: Trace.from,
+      to: Trace.to,
+      hits: TraceData.hits,
+      selected: Trace.selected,
+      range: Trace.range,
+      arrows: Trace.arrows,
+      step: Pod.timeline.step[Trace.step]?.number,
+      rank: Viewer.heat ? Pod.timeline.rank.findIndex(r => r.rank === Pod.worker.rank[Viewer.worker]) : -1
+    },
+        Math.round(Math.max(120, Math.min(560, d.total + TRACE.head + 4))));
+    TracePanes.draw();
+  },
+
+  /* For tests: what is loaded, drawn and found. */
+  stats() {
+    const list = TraceData.loaded(), sum = key => list.reduce((n, c) => n + (c[key] || 0), 0), d = Trace.drawing;
+    return {
+      events: sum('events'),
+      flows: sum('flows'),
+      hidden: sum('hidden'),
+      hits: sum('found'),
+      drawn: d.visible,
+      arrows: d.flows,
+      loading: Trace.loading,
+      from: Trace.from,
+      to: Trace.to,
+      selected: Trace.selected
+    };
+  },
+  /* Where the middle of an event is on the screen. */
+  middleOf(number) {
+    const at = Trace.drawing.place(number), box = Trace.drawing.canvas.getBoundingClientRect();
+    return at && {x: box.left + (at.begin + at.end) / 2, y: box.top + at.y};
+  },
+};
