@@ -248,7 +248,8 @@ class TraceDraw {
     c.fillStyle = this.ink.soft;
     c.textBaseline = 'middle';
     c.textAlign = 'left';
-    c.fillText('at most ' + Format.by(unit, row.most), TRACE.label + 6, top + 5);
+    const away = time[0] > this.to || time[n - 1] < this.from;
+    c.fillText(`at most ${Format.by(unit, row.most)}${away ? '; no sample here' : ''}`, TRACE.label + 6, top + 5);
   }
 
   /* Where an event stands: on its track, or on the row of its rank where that is closed. null: it is hidden, or not loaded. */
