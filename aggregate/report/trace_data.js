@@ -155,7 +155,7 @@ const TraceData = {
     }
     return TraceData.ends.get(number) || [];
   },
-  /* Of a level over all chunks, the events that overlap a range of time, in order: f(chunk, index). `levels`: which of a chunk's. */
+  /* Of a level over all chunks, the events that overlap a range of time: f(chunk, index). `levels`: which of a chunk's. */
   over(track, depth, from, to, f, levels = 'levels') {
     for (const c of TraceData.loaded()) {
       const level = c[levels][track] && c[levels][track][depth], {begin, length} = c.event;

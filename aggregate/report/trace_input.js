@@ -139,7 +139,7 @@ Object.assign(Trace, {
     else if (number !== null)
       Trace.select(number, true);
   },
-  /* In an opened rank over the depths, then to the next row; in a closed one, which shows all depths in one row, to the next rank. */
+  /* In an opened rank over the depths, then to the next row; in a closed one, which has one row for them, to the next rank. */
   climb(by) {
     const one = Trace.one(), d = Trace.drawing;
     if (!one) {

@@ -26,7 +26,7 @@ const Trace = {
   section() {
     const t = Pod.timeline, title = el('h2', {}, 'Timeline');
     if (!t)
-      return [title, emptyText(sentence(Pod.timeline_why || 'This page has no timeline'))];
+      return [title, emptyText(`This page has no timeline: ${ended(Pod.timeline_why || 'it was made without one')}`)];
     const canvas = el('canvas', {
       class: 'trace',
       id: 'trace',
@@ -51,7 +51,8 @@ const Trace = {
     return [
       title,
       el('p', {class: 'lead'},
-          'All ranks on the job\u2019s clock: the pinned step and its neighbours. Click a rank to open its threads, streams and requests. ' +
+          'All ranks on the job\u2019s clock: the pinned step and its neighbours. ' +
+              'Click a rank to open its threads, streams and requests. ' +
               'Click an event for its details and its arrows. Hatched: waiting for other ranks. ',
           sentence(t.clock), t.replay ? ' A stand-in of the device\u2019s library gave the device records.' : ''),
       Trace.controls(), TracePanes.legend(), el('div', {}, canvas), Trace.status, TracePanes.section(), Trace.keys,

@@ -32,7 +32,7 @@ class Made:
 
     def open(self, b, fragment=""):
         b.open(self.page, fragment)
-        settle(b)
+        wait_drawn(b)
 
     def step(self, number):
         return next(s for s in self.data["step"] if s["number"] == number)
@@ -42,7 +42,7 @@ class Made:
                     self.data["step"][e["step"]]["number"] == step)
 
 
-def settle(b):
+def wait_drawn(b):
     """All that was asked for is loaded and drawn."""
     b.js("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     b.wait("Trace.stats().loading === 0 && !Trace.waiting")
@@ -55,7 +55,7 @@ def stats(b):
 def key(b, name):
     b.js("document.getElementById('trace').focus()")
     b.js(f"document.getElementById('trace').dispatchEvent(new KeyboardEvent('keydown', {{key: {name!r}, bubbles: true, cancelable: true}}))")
-    settle(b)
+    wait_drawn(b)
 
 
 def text(b, selector):
@@ -64,7 +64,7 @@ def text(b, selector):
 
 def keep(b, changes):
     b.js(f"Trace.keep({changes})")
-    settle(b)
+    wait_drawn(b)
 
 
 def first_view(place, full):
@@ -79,7 +79,7 @@ def first_view(place, full):
         check(0 < s["events"] < len(made.events), f"{s['events']} of {len(made.events)} events are loaded")
         check(b.js("!!document.querySelector('#rail a[data-id=timeline]')"), "it is not in the rail")
         b.js("State.set({step: 7})")
-        settle(b)
+        wait_drawn(b)
         s = stats(b)
         check(s["from"] <= made.step(6)["begin"] and s["to"] >= made.step(8)["end"] and s["from"] > made.step(5)["begin"], f"step 7: {s}")
         clean(b, "first view")
@@ -94,7 +94,7 @@ def pointer(place, full):
         want = made.one(CALL, 2, 4)
         at = b.js(f"Trace.middleOf({want['number']})")
         b.click(at["x"], at["y"])
-        settle(b)
+        wait_drawn(b)
         check(stats(b)["selected"] == want["number"], f"selected {stats(b)['selected']}, not {want['number']}")
         numbers = b.js("[...document.querySelectorAll('#trace-details td[data-v]')].map(c => +c.dataset.v)")
         check(numbers == [want["begin"] - made.data["begin"], want["end"] - want["begin"], want["self"]], f"begin, length, self: {numbers}")
@@ -106,12 +106,12 @@ def pointer(place, full):
         card = text(b, "#card")
         check(CALL in card and "rank 2" in card and "waited" in card, f"hover card: {card}")
         b.js("document.querySelector('#trace-details button').click()")
-        settle(b)
+        wait_drawn(b)
         check(stats(b)["selected"] == made.one(CALL, 3, 4)["number"], "the button does not lead to the other end")
         box = b.js("(({left, top}) => ({left, top}))(document.getElementById('trace').getBoundingClientRect())")
         rows = b.js("Trace.drawing.rows.length")
         b.click(box["left"] + 40, box["top"] + b.js("TRACE.head") + 8)
-        settle(b)
+        wait_drawn(b)
         opened = b.js("Trace.drawing.rows.slice(0, 7).map(r => r.name)")
         check(opened[:6] == ["rank 0", "steps", "main", "requests", "device 0 Stream 7", "RSS"], f"rank 0 opens into {opened}")
         check(b.js("Trace.drawing.rows.length") == rows + 5, "the click opened something else")
@@ -125,7 +125,7 @@ def drag_and_wheel(b, box):
         b.mouse("mouseMoved", box["left"] + (x0 + x1) / 2, box["top"] + y)
         b.mouse("mouseMoved", box["left"] + x1, box["top"] + y)
         b.mouse("mouseReleased", box["left"] + x1, box["top"] + y)
-        settle(b)
+        wait_drawn(b)
 
     before = stats(b)
     drag(600, 500)
@@ -138,7 +138,7 @@ def drag_and_wheel(b, box):
     time = "Trace.timeAt(500)"
     at = b.js(time)
     b.call("Input.dispatchMouseEvent", type="mouseWheel", x=box["left"] + 500, y=box["top"] + 100, deltaX=0, deltaY=-120, modifiers=2)
-    settle(b)
+    wait_drawn(b)
     zoomed = stats(b)
     check(zoomed["to"] - zoomed["from"] < after["to"] - after["from"], "ctrl and wheel do not zoom")
     check(abs(b.js(time) - at) < 2 * (zoomed["to"] - zoomed["from"]) / 1000, "the time at the pointer moves")
@@ -163,7 +163,7 @@ def keys(place, full):
         check(stats(b)["from"] == home["from"] and stats(b)["to"] == home["to"], "0 does not bring the pinned step back")
         begin = made.one("layer 3", 1, 4)
         b.js(f"Trace.toggle(1); Trace.select({begin['number']})")
-        settle(b)
+        wait_drawn(b)
         key(b, "ArrowRight")
         check(stats(b)["selected"] == made.one("layer 4", 1, 4)["number"], "right is not the next on its track")
         key(b, "ArrowLeft")
@@ -191,7 +191,7 @@ def search(place, full):
     with browser() as b:
         made.open(b, "#step=4")
         b.js("const f = document.getElementById('trace-search'); f.value = 'LAYER 13'; f.dispatchEvent(new Event('input'))")
-        settle(b)
+        wait_drawn(b)
         check(stats(b)["hits"] == len(hits) == RANKS * STEPS and text(b, "#trace-found") == f"{len(hits)} hits", f"{stats(b)['hits']} hits, not {len(hits)}")
         check(stats(b)["events"] == len(made.events) and stats(b)["flows"] == len(made.flows), f"of {len(made.events)} events, {len(made.flows)}: {stats(b)}")
         b.js(f"Trace.select({hits[0]['number']})")
@@ -202,7 +202,7 @@ def search(place, full):
         check(stats(b)["selected"] == hits[2]["number"], "p does not go back")
         drawn, inputs = stats(b)["drawn"], [e for e in made.events if e["category"] == 6]
         b.js("document.querySelector('#trace-legend input[data-value=\"6\"]').click()")
-        settle(b)
+        wait_drawn(b)
         check(stats(b)["hidden"] == len(inputs) > 0 and stats(b)["drawn"] < drawn, f"hidden {stats(b)['hidden']}, not {len(inputs)}")
         check(f"{len(inputs)} events are hidden" in text(b, "#trace-status"), text(b, "#trace-status"))
         clean(b, "search")
@@ -278,7 +278,7 @@ def left_out(place, full):
         clean(b, "steps left out")
         timeline_kit.put_into(made.page, 'null,"timeline_why":"no event file of rank 3"', made.page)
         b.open(made.page)
-        check("No event file of rank 3." in text(b, "#timeline"), text(b, "#timeline"))
+        check("This page has no timeline: no event file of rank 3." in text(b, "#timeline"), text(b, "#timeline"))
         clean(b, "no timeline")
 
 
