@@ -2,6 +2,7 @@
 """Jobs of four pretend hosts, by mpirun and without MPI: one session of all, or what there is with the reason where hosts or lines are lost.
 Run by ctest session_hosts. Needs root."""
 import glob
+import json
 import os
 import re
 import subprocess
@@ -63,6 +64,10 @@ def check_pod(logs, session, hosts):
         check((f["breakdown/present"][()] == 1).all(), "steps are not on all ranks")
         check(not f["clock/domain"][()].any(), f"hosts of one kernel have {f['clock/domain'][()]}")
         check(sorted(set(text(h) for h in f["worker/host"][()])) == hosts.names, f["worker/host"][()])
+    timeline = re.search(r'"timeline":(\{.*?\}),"loss":', read(session, "report.html"), re.S)
+    check(timeline, "the page has no timeline")
+    without = {r["rank"]: r["missing"] for r in json.loads(timeline[1])["rank"] if r["missing"]}
+    check(not without, f"ranks without events in the page: {without}")
 
 
 def check_waiting(session):
