@@ -7,7 +7,8 @@ const TRACE = {
   level: 16,
   chart: 34,
   gap: 4,
-  drawn: 2000
+  drawn: 2000,    /* arrows of all events */
+  none: '#c3c8ce' /* colour of events without a category: steps, marks */
 };
 const TRACE_CUT_BEGIN = 1, TRACE_CUT_END = 2;
 
@@ -83,6 +84,7 @@ class TraceDraw {
     this.scroll = Math.max(0, Math.min(this.scroll, this.total + TRACE.head - height));
     this.ink = Object.fromEntries(['ink', 'soft', 'rule', 'faint', 'ground', 'accent'].map(name => [name, css('--' + name)]));
     this.fills = new Map();
+    this.colours = [];
     this.hatches = [];
     this.texts = [];
     this.torn = [];
@@ -139,18 +141,24 @@ class TraceDraw {
       }
       this.visible += next - k;
       const hit = !upTo || upTo[next] > upTo[k];
-      const x = Math.max(TRACE.label - 2, this.x(chunk.begin + begin[i])),
-            right = Math.min(this.width + 2, this.x(chunk.begin + begin[i] + length[i]));
+      const x = Math.round(Math.max(TRACE.label - 2, this.x(chunk.begin + begin[i]))),
+            right = Math.round(Math.min(this.width + 2, this.x(chunk.begin + begin[i] + length[i])));
       this.box(chunk, i, x, Math.max(1, right - x - (right - x > 3 ? 1 : 0)), y, next - k, hit, category[i]);
       k = next;
     }
   }
   box(chunk, i, x, w, y, merged, hit, category) {
-    const e = chunk.event, colour = category ? Pod.colour(category) : '#9aa0a6',
+    const e = chunk.event,
+          colour = this.colours[category] || (this.colours[category] = category ? Pod.colour(category) : TRACE.none),
           key = (hit ? '1' : '0') + colour + chunk.event.depth[i], h = TRACE.level - 2;
-    if (!this.fills.has(key))
-      this.fills.set(key, []);
-    this.fills.get(key).push(x, y, w, h);
+    let list = this.fills.get(key);
+    if (!list)
+      this.fills.set(key, list = []);
+    const last = list.length - 4;
+    if (last >= 0 && list[last + 1] === y && list[last] <= x && list[last] + list[last + 2] >= x) /* they touch: one is drawn */
+      list[last + 2] = Math.max(list[last + 2], x + w - list[last]);
+    else
+      list.push(x, y, w, h);
     this.boxes.push({x, w, y, number: chunk.first + i, merged});
     if (merged > 1)
       return;

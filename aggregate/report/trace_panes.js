@@ -31,10 +31,10 @@ const TracePanes = {
     };
     TracePanes.boxes = [];
     return [
-      el('div', {class: 'controls switches', role: 'group', 'aria-label': 'Categories', id: 'trace-legend'},
+      el('div', {class: 'switches', role: 'group', 'aria-label': 'Categories', id: 'trace-legend'},
           el('span', {class: 'title'}, 'Category'),
           Pod.category.filter(k => k.id <= 10).map(k => box('off', k.id, k.name, k.colour)),
-          box('off', 0, 'Steps and marks', '#9aa0a6')),
+          box('off', 0, 'Steps and marks', TRACE.none)),
       el('div', {class: 'controls switches', role: 'group', 'aria-label': 'Arrows', id: 'trace-arrows'},
           el('span', {class: 'title'}, 'All arrows'),
           Pod.timeline.flow.map(

@@ -263,6 +263,11 @@ def arrows(place, full):
         seen = b.js("(c => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size)"
                     "(document.getElementById('trace'))")
         check(seen > 8, "nothing is drawn")
+        for width in (900, 420):
+            b.size(width, 800)
+            wait_drawn(b)
+            check(b.js("document.documentElement.scrollWidth <= innerWidth"), f"the page is wider than {width}")
+        b.size(1400, 900)
         clean(b, "arrows")
 
 
