@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -30,31 +29,6 @@ const struct pp_options_verb pp_verb_export = {
 };
 
 static const char *const trace_format[PP_EXPORT_FORMATS] = {"perfetto", "chrome", "folded"};
-
-/* The session that is meant. 0, or an exit code after one error line. */
-static int find_session(const char *given, char path[PATH_MAX])
-{
-	struct pp_session_file *session = NULL;
-	char logdir[PATH_MAX];
-	long count;
-	int rc = pp_report_resolve(given, logdir), length;
-
-	if (rc < 0)
-		return PP_EXIT_FAILED;
-	if (rc) {
-		snprintf(path, PATH_MAX, "%s", logdir);
-		return PP_EXIT_OK;
-	}
-	count = pp_report_sessions(logdir, &session);
-	if (count <= 0 || !session) {
-		pp_say("no session in '%s'. Record one with 'podprof run', or make one with 'podprof analyze'.", given);
-		free(session);
-		return PP_EXIT_FAILED;
-	}
-	length = snprintf(path, PATH_MAX, "%s/podprof/%s", logdir, session[count - 1].name);
-	free(session);
-	return length < PATH_MAX ? PP_EXIT_OK : PP_EXIT_FAILED;
-}
 
 static void say_lines(char *lines, const char *pod)
 {
@@ -182,7 +156,7 @@ static int write_trace(const char *given, const struct pp_options *options, enum
 	}
 	sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL); /* one sentence instead */
 	sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
-	rc = find_session(given, path);
+	rc = pp_report_find(given, path);
 	return rc ? rc : write_to(path, &o, file);
 }
 
@@ -238,6 +212,6 @@ int pp_cmd_export(int argc, char **argv)
 		       "the tools.");
 		return PP_EXIT_USAGE;
 	}
-	rc = find_session(given, path);
+	rc = pp_report_find(given, path);
 	return rc ? rc : print(path, options.value[PP_OPT_ID_TOOL], !strcmp(form, "json"));
 }

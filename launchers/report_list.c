@@ -1,5 +1,5 @@
-/* Table of sessions, and the forms in which a session may be given; see report_list.h. Called by cmd_report.c and
- * cmd_export.c. */
+/* Table of sessions, and the forms in which a session may be given; see report_list.h. Called by cmd_report.c,
+ * cmd_export.c and cmd_view.c. */
 #include "launchers/report_list.h"
 
 #include <dirent.h>
@@ -251,4 +251,28 @@ int pp_report_resolve(const char *given, char ret_path[PATH_MAX])
 	if (name && !strcmp(name, "/podprof") && access(sub, F_OK))
 		parent(ret_path);
 	return 0;
+}
+
+int pp_report_find(const char *given, char ret_path[PATH_MAX])
+{
+	struct pp_session_file *session = NULL;
+	char logdir[PATH_MAX];
+	long count;
+	int rc = pp_report_resolve(given, logdir), length;
+
+	if (rc < 0)
+		return PP_EXIT_FAILED;
+	if (rc) {
+		snprintf(ret_path, PATH_MAX, "%s", logdir);
+		return PP_EXIT_OK;
+	}
+	count = pp_report_sessions(logdir, &session);
+	if (count <= 0 || !session) {
+		pp_say("no session in '%s'. Record one with 'podprof run', or make one with 'podprof analyze'.", given);
+		free(session);
+		return PP_EXIT_FAILED;
+	}
+	length = snprintf(ret_path, PATH_MAX, "%s/podprof/%s", logdir, session[count - 1].name);
+	free(session);
+	return length < PATH_MAX ? PP_EXIT_OK : PP_EXIT_FAILED;
 }

@@ -20,3 +20,6 @@ long pp_report_sessions(const char *logdir, struct pp_session_file **ret_session
 /* What `given` means: a session's directory or a file in it, its name, LOGDIR/NAME, LOGDIR/podprof, or a log directory. Writes the
  * directory: the session's (returns 1) or the log directory (0). -errno after one error line. */
 int pp_report_resolve(const char *given, char ret_path[PATH_MAX]);
+
+/* The session that `given` means, of a log directory the newest. 0, or an exit code after one error line. */
+int pp_report_find(const char *given, char ret_path[PATH_MAX]);

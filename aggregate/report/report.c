@@ -193,21 +193,22 @@ static int copy_page(int from, int to)
 }
 
 /* Where reading event files ends the child, the page is made without a timeline. */
-static int read_part(struct part *part, struct pp_err *err)
+int pp_report_write_to(const char *pod_path, int fd, struct pp_err *err)
 {
+	struct part part = {.pod_path = pod_path, .fd = fd};
 	struct pp_event_files events;
 	void *shared = mmap(NULL, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int code;
 
-	part->at_timeline = shared == MAP_FAILED ? NULL : shared;
-	pp_event_files_look(part->pod_path, &events);
-	code = pp_forked_read_more(part->pod_path, events.bytes, make_part, part, err);
-	if ((code == -EINVAL || code == -ETIMEDOUT) && part->at_timeline && *part->at_timeline == PP_PAGE_TIMELINE_BEGUN) {
-		*part->at_timeline = PP_PAGE_TIMELINE_NOT;
-		if (ftruncate(part->fd, 0) || lseek(part->fd, 0, SEEK_SET))
+	part.at_timeline = shared == MAP_FAILED ? NULL : shared;
+	pp_event_files_look(part.pod_path, &events);
+	code = pp_forked_read_more(part.pod_path, events.bytes, make_part, &part, err);
+	if ((code == -EINVAL || code == -ETIMEDOUT) && part.at_timeline && *part.at_timeline == PP_PAGE_TIMELINE_BEGUN) {
+		*part.at_timeline = PP_PAGE_TIMELINE_NOT;
+		if (ftruncate(part.fd, 0) || lseek(part.fd, 0, SEEK_SET))
 			code = pp_err_set(err, -errno, "cannot make the page again: %s", pp_why(errno));
 		else
-			code = pp_forked_read(part->pod_path, make_part, part, err);
+			code = pp_forked_read(part.pod_path, make_part, &part, err);
 	}
 	if (shared != MAP_FAILED)
 		munmap(shared, sizeof(int));
@@ -217,12 +218,11 @@ static int read_part(struct part *part, struct pp_err *err)
 /* The page is made in memory: there is no .part while a damaged file is read, as the caller may kill this process at any time. */
 static int write_part(const char *pod_path, const char *html_path, struct pp_err *err)
 {
-	struct part part = {.pod_path = pod_path, .fd = memfd_create("podprof-report", MFD_CLOEXEC)};
-	int code, fd;
+	int memory = memfd_create("podprof-report", MFD_CLOEXEC), code, fd;
 
-	if (part.fd < 0)
+	if (memory < 0)
 		return pp_err_set(err, -errno, "cannot write '%s': %s", html_path, pp_why(errno));
-	code = read_part(&part, err);
+	code = pp_report_write_to(pod_path, memory, err);
 	if (code) { /* the error of an unreadable file names it already */
 		if (code != -EINVAL && code != -ETIMEDOUT && code != -ENOENT)
 			pp_err_wrap(err, code, "cannot write '%s'", html_path);
@@ -233,7 +233,7 @@ static int write_part(const char *pod_path, const char *html_path, struct pp_err
 		code = fd;
 		goto close_memory;
 	}
-	code = lseek(part.fd, 0, SEEK_SET) ? -errno : copy_page(part.fd, fd);
+	code = lseek(memory, 0, SEEK_SET) ? -errno : copy_page(memory, fd);
 	if (code) {
 		pp_output_abandon(fd, html_path);
 		pp_err_set(err, code, "cannot write '%s': %s", html_path, pp_why(-code));
@@ -241,7 +241,7 @@ static int write_part(const char *pod_path, const char *html_path, struct pp_err
 		code = pp_output_commit(fd, html_path, err);
 	}
 close_memory:
-	close(part.fd);
+	close(memory);
 	return code;
 }
 

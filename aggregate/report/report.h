@@ -1,5 +1,5 @@
 /* report.html: one page that works offline, made from pod.h5. In: paths. Out: the page, written as x.part, synced, renamed.
- * Called by the keeper's session writer, `podprof report` and `podprof export`. */
+ * Called by the keeper's session writer, `podprof report`, `export` and `view`. */
 #pragma once
 
 #include <stdio.h>
@@ -9,6 +9,8 @@
 
 /* Makes the page, also over an old one. Two writers of one page wait for each other. */
 int pp_report_write(const char *pod_path, const char *html_path, struct pp_err *err);
+/* Writes the page to an open file, for readers that leave the session as it is. */
+int pp_report_write_to(const char *pod_path, int fd, struct pp_err *err);
 /* The same page from the dataset that pod.h5 was just written of, without reading it back. For datasets of which
  * pp_report_is_quick(): all columns are in memory at once. */
 int pp_report_write_of(const struct pp_dataset *d, const char *pod_path, const char *html_path, struct pp_err *err);
