@@ -111,6 +111,7 @@ static int parse_ranks(const struct pp_opt *opt, const char *value, void *to, st
 #define CAPTURE PP_OPT_CAPTURE
 #define ANALYZE PP_OPT_ANALYZE
 #define EXPORT PP_OPT_EXPORT
+#define VIEW PP_OPT_VIEW
 #define TO(member) offsetof(struct pp_settings, member), sizeof(((struct pp_settings *)NULL)->member)
 #define VERB 0, 0
 
@@ -130,6 +131,7 @@ const struct pp_opt pp_opt_table[PP_OPTS] = {
 #undef CAPTURE
 #undef ANALYZE
 #undef EXPORT
+#undef VIEW
 #undef TO
 #undef VERB
 

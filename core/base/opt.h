@@ -15,7 +15,8 @@ enum pp_opt_groups {
 	PP_OPT_STATUS = 16,
 	PP_OPT_CAPTURE = 32,
 	PP_OPT_ANALYZE = 64,
-	PP_OPT_EXPORT = 128
+	PP_OPT_EXPORT = 128,
+	PP_OPT_VIEW = 256
 };
 
 enum pp_opt_id {

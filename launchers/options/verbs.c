@@ -10,6 +10,7 @@ const struct pp_verb pp_verbs[PP_VERBS] = {
         {"run", pp_cmd_run, "Record", "run a job, or one of its ranks, and record it", &pp_verb_run},
         {"report", pp_cmd_report, "Read", "print the summary of a session, and write its report.html", &pp_verb_report},
         {"export", pp_cmd_export, "Read", "print the tables of a tool, or write the timeline", &pp_verb_export},
+        {"view", pp_cmd_view, "Read", "show the report and the trace of a session in a browser", &pp_verb_view},
         {"analyze", pp_cmd_analyze, "Read", "make a session from traces of TensorFlow, JAX and PyTorch", &pp_verb_analyze},
         {"salvage", pp_cmd_salvage, "Read", "write a session from the spool of a job whose keeper died", &pp_verb_salvage},
         {"capture", pp_cmd_capture, "While the job runs", "capture the next steps, or the last seconds, of all ranks",

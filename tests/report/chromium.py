@@ -80,11 +80,14 @@ class Chromium:
             time.sleep(0.02)
 
     def open(self, path, fragment=""):
-        """The report at `path`, once it stands. about:blank between: another fragment alone would be no load."""
+        self.open_url("file://" + os.path.abspath(path), fragment)
+
+    def open_url(self, url, fragment=""):
+        """The report there, once it stands. about:blank between: another fragment alone would be no load."""
         self.call("Page.navigate", url="about:blank")
         self.wait("location.href === 'about:blank'")
         self.events.clear()
-        self.page = "file://" + os.path.abspath(path)
+        self.page = url
         self.call("Page.navigate", url=self.page + fragment)
         self.wait("!!document.documentElement?.dataset.ready || !!document.getElementById('failed')", LIMIT)
 
