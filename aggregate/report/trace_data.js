@@ -112,16 +112,21 @@ const TraceData = {
   },
   /* Loads a chunk once. */
   get(chunk) {
-    chunk.asked = chunk.asked || TraceData.load(chunk);
+    chunk.asked = chunk.asked || TraceData.load(chunk).catch(e => {
+      chunk.failed = true;
+      throw e;
+    });
     return chunk.asked;
   },
-  /* Starts what is missing of a range of time; `done` is called when something came. Returns how many parts are still to come. */
-  need(from, to, done, failed) {
-    const wanted = Pod.timeline.chunk.filter(c => c.step === null || (c.begin < to && c.end > from));
-    for (const chunk of wanted)
-      if (!chunk.asked)
+  /* Starts those of the wanted chunks that are missing; `done` is called when something came. */
+  need(wanted, done, failed) {
+    Pod.timeline.chunk.forEach((chunk, i) => {
+      if (!chunk.asked && wanted(chunk, i))
         TraceData.get(chunk).then(done, failed);
-    return wanted.filter(c => !c.levels).length;
+    });
+  },
+  loading() {
+    return Pod.timeline.chunk.filter(c => c.asked && !c.levels && !c.failed).length;
   },
   /* The chunk of a number of an event, inflated or not. */
   chunkOf(number) {

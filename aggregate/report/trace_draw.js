@@ -80,9 +80,11 @@ class TraceDraw {
   paint(view, height) {
     const {c, width} = fit(this.canvas, height);
     Object.assign(this, {c, width, height, from: view.from, to: view.to, view});
+    TRACE.label = width < 700 ? 120 : 200;
     this.scale = (width - TRACE.label) / (view.to - view.from);
     this.scroll = Math.max(0, Math.min(this.scroll, this.total + TRACE.head - height));
     this.ink = Object.fromEntries(['ink', 'soft', 'rule', 'faint', 'ground', 'accent'].map(name => [name, css('--' + name)]));
+    this.chunks = TraceData.loaded().filter(k => k.begin <= view.to && k.end >= view.from);
     this.fills = new Map();
     this.colours = [];
     this.hatches = [];
@@ -110,7 +112,7 @@ class TraceDraw {
 
   track(row) {
     this.flat = row.flat;
-    for (const chunk of TraceData.loaded()) {
+    for (const chunk of this.chunks) {
       const levels = chunk.levels[row.track] || [];
       levels.forEach((level, depth) => {
         this.inner = levels[depth + 1];
@@ -352,7 +354,7 @@ class TraceDraw {
   }
 
   axis() {
-    const {c, width, from, to} = this, origin = Pod.timeline.begin, step = ticks(to - from, 6)[1],
+    const {c, width, from, to} = this, origin = Pod.timeline.low, step = ticks(to - from, 6)[1],
                            [size, unit] = Format.axis('ns', to - origin);
     const digits = Math.max(0, Math.ceil(-Math.log10(step / size)));
     c.fillStyle = this.ink.ground;
@@ -412,7 +414,8 @@ class TraceDraw {
         c.fillRect(0, y - TRACE.level / 2 - 1, TRACE.label - 1, TRACE.level + 1);
       }
       c.fillStyle = row.flat ? this.ink.ink : this.ink.soft;
-      c.fillText(Format.name((row.flat ? (row.opened ? '\u25be ' : '\u25b8 ') : '    ') + row.name, 28), 2, y);
+      c.fillText(
+          Format.name((row.flat ? (row.opened ? '\u25be ' : '\u25b8 ') : '    ') + row.name, Math.floor(TRACE.label / 7)), 2, y);
       if (row.flat && Pod.timeline.rank[row.rank].missing) {
         c.fillStyle = this.ink.soft;
         c.fillText('No events: ' + Pod.timeline.rank[row.rank].missing, TRACE.label + 6, y);

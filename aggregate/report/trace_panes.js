@@ -85,11 +85,11 @@ const TracePanes = {
   },
   /* What changes with each frame. */
   say() {
-    const d = Trace.drawing, stats = Trace.stats(), origin = Pod.timeline.begin,
+    const d = Trace.drawing, stats = Trace.stats(), origin = Pod.timeline.low,
           part =
               [
-                `${Format.count(d.visible)} events in view, from ${Format.time(Trace.from - origin)} to ${
-                    Format.time(Trace.to - origin)}`,
+                `${Format.count(d.visible)} events in view: ${Format.time(Trace.to - Trace.from)} from ${
+                    Format.time(Trace.from - origin)} on`,
                 stats.hidden && `${Format.count(stats.hidden)} events are hidden by their category`,
                 d.notDrawn && `${Format.count(d.notDrawn)} arrows in view are not drawn`,
                 Trace.loading && `${Format.count(Trace.loading)} parts are loading`
@@ -150,7 +150,7 @@ const TracePanes = {
     const k = counter.time.reduce((best, at, i) => Math.abs(at - time) < Math.abs(counter.time[best] - time) ? i : best, 0);
     return counter.time.length ? [
       el('b', {}, counter.name), el('div', {}, Format.by(counter.unit, counter.value[k])),
-      el('div', {}, `at ${Format.time(counter.time[k] - Pod.timeline.begin)}`)
+      el('div', {}, `at ${Format.time(counter.time[k] - Pod.timeline.low)}`)
     ]
                                : null;
   },
@@ -167,7 +167,7 @@ const TracePanes = {
     return [
       el('h3', {}, one.name || '(no name)'),
       el('table', {}, row('category', TracePanes.category(one.category)),
-          row('begin', Format.time(one.begin - Pod.timeline.begin), exact(one.begin - Pod.timeline.begin)),
+          row('begin', Format.time(one.begin - Pod.timeline.low), exact(one.begin - Pod.timeline.low)),
           row('length', Format.time(one.length), exact(one.length)), row('self', Format.time(one.self), exact(one.self)),
           row('step', one.step === null ? 'none' : String(one.step)), row('track', one.track.name),
           row('communicator', about && `${about.name || about.id}, ${Format.count(about.size)} ranks`),

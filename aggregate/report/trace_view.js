@@ -27,6 +27,8 @@ const Trace = {
     const t = Pod.timeline, title = el('h2', {}, 'Timeline');
     if (!t)
       return [title, emptyText(`This page has no timeline: ${ended(Pod.timeline_why || 'it was made without one')}`)];
+    t.low = t.step.reduce((low, s) => Math.min(low, s.begin), t.begin); /* steps without events in the page too */
+    t.high = t.step.reduce((high, s) => Math.max(high, s.end), t.end);
     const canvas = el('canvas', {
       class: 'trace',
       id: 'trace',
@@ -158,14 +160,14 @@ const Trace = {
   around(i) {
     const t = Pod.timeline, at = i >= 0 ? i : t.step.findIndex(s => s.chunk !== null);
     if (at < 0)
-      return [t.begin, Math.max(t.end, t.begin + 1)];
+      return [t.low, Math.max(t.high, t.low + 1)];
     const near = t.step.slice(Math.max(0, at - 1), at + 2), from = near[0].begin, to = Math.max(...near.map(s => s.end)),
           edge = 0.01 * (to - from);
     return [from - edge, to + edge];
   },
 
   show(from, to) {
-    const t = Pod.timeline, edge = 0.02 * (t.end - t.begin) + 10, low = t.begin - edge, high = t.end + edge,
+    const t = Pod.timeline, edge = 0.02 * (t.high - t.low) + 10, low = t.low - edge, high = t.high + edge,
           wide = Math.max(20, Math.min(to - from, high - low)), middle = (from + to) / 2, round = x => Math.round(x * 1000) / 1000;
     const left = Math.max(low, Math.min(middle - wide / 2, high - wide));
     Trace.keep({from: round(left), to: round(left + wide)});
@@ -260,13 +262,9 @@ const Trace = {
   paint() {
     cancelAnimationFrame(Trace.waiting);
     Trace.waiting = 0;
-    const d = Trace.drawing, all = !!TraceData.hits,
-          from = all ? -Infinity : Math.min(Trace.from, Trace.range ? Trace.range[0] : Infinity),
-          to = all ? Infinity : Math.max(Trace.to, Trace.range ? Trace.range[1] : -Infinity);
-    Trace.loading = TraceData.need(from, to, Trace.came, Trace.failed);
-    const chunk = Trace.selected === null ? null : TraceData.chunkOf(Trace.selected);
-    if (chunk && !chunk.asked)
-      TraceData.get(chunk).then(Trace.came, Trace.failed);
+    const d = Trace.drawing;
+    TraceData.need(Trace.wants(), Trace.came, Trace.failed);
+    Trace.loading = TraceData.loading();
     d.paint({
       from: Trace.from,
       to: Trace.to,
@@ -279,6 +277,15 @@ const Trace = {
     },
         Math.round(Math.max(120, Math.min(560, d.total + TRACE.head + 4))));
     TracePanes.draw();
+  },
+
+  /* Which chunks: of events outside of steps, of what is in view or selected, of all steps while a name is searched. Arrows of the
+   * selected event may come from the steps beside its own, and lead there. */
+  wants() {
+    const {range} = Trace, from = Math.min(Trace.from, range ? range[0] : Infinity),
+          to = Math.max(Trace.to, range ? range[1] : -Infinity), list = Pod.timeline.chunk,
+          at = Trace.selected === null ? NaN : list.indexOf(TraceData.chunkOf(Trace.selected));
+    return (chunk, i) => !!TraceData.hits || chunk.step === null || (chunk.begin < to && chunk.end > from) || Math.abs(i - at) <= 1;
   },
 
   /* For tests: what is loaded, drawn and found. */

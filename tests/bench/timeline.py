@@ -11,7 +11,7 @@ import pods  # noqa: E402
 import timeline_kit  # noqa: E402
 
 PAGES = ((64, 20, 102), (24, 20, 420))  # ranks, steps, ranges in a step
-SETTLED = "Trace.stats().loading === 0 && !Trace.waiting"
+DRAWN = "Trace.stats().loading === 0 && !Trace.waiting"
 # Milliseconds of script for each frame, and from frame to frame, of n frames that change the view.
 FRAMES = """(async (n, change) => {
   const script = [], frame = [];
@@ -57,13 +57,13 @@ def measure(b, page, ranks, steps):
     for _ in range(5):
         began = time.monotonic()
         b.open(page)
-        b.wait(SETTLED)
+        b.wait(DRAWN)
         times.append(time.monotonic() - began)
     row("first view of the timeline, median of 5", sorted(times)[2], "s")
     row("first view of the timeline, slowest of 5", max(times), "s")
     began = time.monotonic()
     b.js("Trace.show(Pod.timeline.begin, Pod.timeline.end)")
-    b.wait(SETTLED)
+    b.wait(DRAWN)
     row("all steps unpacked", time.monotonic() - began, "s")
     row("events loaded", b.js("Trace.stats().events"), "")
     for what, rows in ((f"{ranks} ranks closed", ""), (f"{ranks} ranks opened", "Pod.timeline.rank.map(r => r.rank).join()")):
