@@ -164,7 +164,7 @@ class TraceDraw {
     this.boxes.push({x, w, y, number: chunk.first + i, merged});
     if (merged > 1)
       return;
-    const d = e.detail[i] - 1;
+    const d = e.detail[i] - 1, before = this.hatches.length;
     if (d >= 0 && chunk.call.has[d] & TRACE_HAS.wait && chunk.call.wait[d] > 0) {
       const wide = Math.min(this.x(chunk.begin + e.begin[i] + chunk.call.wait[d]), x + w) - x;
       if (wide >= 1)
@@ -173,7 +173,7 @@ class TraceDraw {
     if (e.flags[i] & (TRACE_CUT_BEGIN | TRACE_CUT_END))
       this.torn.push([x, y, w, h, e.flags[i]]);
     if (w > 28 && hit && (!this.flat || !this.nests(e, i))) /* others cover part of a name in a closed rank */
-      this.texts.push([x, y, w, h, Pod.timeline.name[e.name[i]], colour]);
+      this.texts.push([x, y, w, h, Pod.timeline.name[e.name[i]], colour, this.hatches.length > before]);
   }
 
   flush() {
@@ -203,11 +203,13 @@ class TraceDraw {
       }
     c.textBaseline = 'middle';
     c.textAlign = 'left';
-    for (const [x, y, w, h, name, colour] of this.texts) {
+    for (const [x, y, w, h, name, colour, hatched] of this.texts) {
       const left = Math.max(x, TRACE.label) + 4, room = Math.floor((x + w - left - 3) / 7);
       if (room < 3)
         continue;
       const text = Format.name(name, room), wide = Math.min(c.measureText(text).width, x + w - left);
+      if (hatched && wide > w / 2) /* that it waited says more than its name */
+        continue;
       c.fillStyle = colour; /* no hatching behind letters */
       c.fillRect(left - 2, y, wide + 4, h);
       c.fillStyle = inkOn(colour);

@@ -187,10 +187,10 @@ def keys(place, full):
 def search(place, full):
     """A name is counted over all steps; n goes through the hits in time; the legend hides and counts."""
     made = Made(place)
-    hits = sorted((e for e in made.events if "layer 13" in e["name"]), key=lambda e: (e["begin"], e["number"]))
+    hits = sorted((e for e in made.events if "layer 0" in e["name"]), key=lambda e: (e["begin"], e["number"]))
     with browser() as b:
         made.open(b, "#step=4")
-        b.js("const f = document.getElementById('trace-search'); f.value = 'LAYER 13'; f.dispatchEvent(new Event('input'))")
+        b.js("const f = document.getElementById('trace-search'); f.value = 'LAYER 0'; f.dispatchEvent(new Event('input'))")
         wait_drawn(b)
         check(stats(b)["hits"] == len(hits) == RANKS * STEPS and text(b, "#trace-found") == f"{len(hits)} hits", f"{stats(b)['hits']} hits, not {len(hits)}")
         check(stats(b)["events"] == len(made.events) and stats(b)["flows"] == len(made.flows), f"of {len(made.events)} events, {len(made.flows)}: {stats(b)}")
@@ -254,6 +254,10 @@ def arrows(place, full):
         own = sum(made.one(CALL, 2, 4)["number"] in f[:2] for f in made.flows)
         check(s["arrows"] == inside + own > 10, f"{s['arrows']} arrows, not {inside + own}")
         check(b.js("document.documentElement.dataset.theme") == "dark", "not dark")
+        for number in {end for f in made.flows for end in f[:2]}:  # on its own row, or that of its closed rank
+            at = b.js(f"(p => p && Trace.drawing.rowAt(p.y))(Trace.drawing.place({number}))")
+            e = made.events[number]
+            check(at is None or (at["rank"] == e["rank"] and at["flat"] == (e["rank"] not in (1, 3))), f"event {number} of rank {e['rank']}: {at}")
         key(b, "w")
         b.wait("location.hash.includes('t.from')")
         before = [stats(b), b.js("[...Trace.open]"), b.js("[...TraceData.off]"), b.js("Trace.input.value")]
