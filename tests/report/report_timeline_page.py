@@ -258,6 +258,8 @@ def arrows(place, full):
             at = b.js(f"(p => p && Trace.drawing.rowAt(p.y))(Trace.drawing.place({number}))")
             e = made.events[number]
             check(at is None or (at["rank"] == e["rank"] and at["flat"] == (e["rank"] not in (1, 3))), f"event {number} of rank {e['rank']}: {at}")
+        request = made.one("MPI_Isend", 2, 4)["number"]
+        check(b.js(f"Pod.timeline.rank[Trace.drawing.rowAt(Trace.drawing.place({request}).y).rank].rank") == 2, "a request of a closed rank")
         key(b, "w")
         b.wait("location.hash.includes('t.from')")
         before = [stats(b), b.js("[...Trace.open]"), b.js("[...TraceData.off]"), b.js("Trace.input.value")]
