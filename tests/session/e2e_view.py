@@ -8,6 +8,7 @@ import http.client
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import socket
@@ -22,6 +23,7 @@ from jobs import check, session_of, wait_until
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "report"))
 import chromium  # noqa: E402
 
+LARGE = 256 << 20
 TRACE = "trace.perfetto-trace"
 NAMES = ("", "report.html", "summary.txt", "pod.h5", TRACE, "trace.json.gz", "stacks.folded")
 kept = {}  # the session that all cases view
@@ -77,6 +79,9 @@ class View:
 
     def get(self, name, method="GET", **other):
         return self.ask(f"/{self.token}/{name}", method, **other)
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
     def children(self):
         return children_of(self.process.pid)
@@ -166,6 +171,7 @@ def stale(place, full):
 def refused(place, full):
     """No token, a wrong one, another host, other methods, paths, requests that are too long or no HTTP."""
     with view(place, "--port", "0") as v:
+        before = v.descriptors()
         wrong = ("0" if v.token[0] != "0" else "1") + v.token[1:]
         for path in ("/", "/favicon.ico", "/report.html", f"/{wrong}/", f"/{v.token}", f"/{v.token[:-1]}/", "/status"):
             for method in ("GET", "POST", "OPTIONS"):
@@ -186,20 +192,7 @@ def refused(place, full):
         check(raw(v, b"GET /" + b"x" * 9000).startswith(b"HTTP/1.1 431 "), "a long request")
         check(raw(v, b"\x16\x03\x01\x02\0\x01\r\n\r\n").startswith(b"HTTP/1.1 400 "), "no HTTP")
         check(v.get("summary.txt")[0] == 200, "it serves no more")
-        v.end()
-
-
-def slow(place, full):
-    """Clients that send nothing, or half of a request, keep nobody out; they are closed after the deadline."""
-    with view(place, "--port", "0") as v, contextlib.ExitStack() as clients:
-        for i in range(40):  # more than it has places
-            s = clients.enter_context(socket.create_connection(("127.0.0.1", v.port), timeout=30))
-            if i % 2:
-                s.sendall(f"GET /{v.token}/pod.h5 HTTP/1.1\r\nHost:".encode())
-            if i % 5 == 0:
-                check(v.get("summary.txt")[0] == 200, f"not served beside {i + 1} slow clients")
-        check(s.recv(1) == b"", "the last one was answered")
-        check(v.get("summary.txt")[0] == 200, "it serves no more")
+        check(wait_until(lambda: v.descriptors() == before), f"{before} descriptors, then {v.descriptors()}")
         v.end()
 
 
@@ -209,13 +202,54 @@ def ask_only(clients, v, name):
     return s
 
 
+def received(s):
+    """Bytes until the end or a reset."""
+    count = 0
+    with contextlib.suppress(ConnectionResetError):
+        while piece := s.recv(1 << 20):
+            count += len(piece)
+    return count
+
+
+def is_open(s):
+    """The server sends no byte to a slow client: what can be read is its end."""
+    return not select.select([s], [], [], 0)[0]
+
+
+def slow(place, full):
+    """Clients that send nothing, half of a request, or take nothing keep nobody out; they are closed after the deadline."""
+    directory = os.path.join(place.new_logs(), "podprof", "copy")
+    shutil.copytree(session(place), directory)
+    os.truncate(os.path.join(directory, "pod.h5"), LARGE)  # more than sockets hold
+    with view(place, "--port", "0", what=directory) as v, contextlib.ExitStack() as clients:
+        stalled = ask_only(clients, v, "pod.h5")
+        check(stalled.recv(5) == b"HTTP/", "no answer")
+        opened = []
+        for i in range(40):  # more than it has places
+            s = clients.enter_context(socket.create_connection(("127.0.0.1", v.port), timeout=30))
+            if i % 2:
+                s.sendall(f"GET /{v.token}/pod.h5 HTTP/1.1\r\nHost:".encode())
+            opened.append(s)
+            if i % 5 == 0:
+                check(v.get("summary.txt")[0] == 200, f"not served beside {i + 1} slow clients")
+                check(is_open(opened[-5 if i else 0]), f"of {i + 1} slow clients not only the oldest were closed")
+        check(s.recv(1) == b"", "the last one was answered")
+        check(0 < received(stalled) < LARGE, "a client that takes nothing was not closed")
+        check(len(v.get("pod.h5")[2]) == LARGE, "a large file")
+        check(v.get("summary.txt")[0] == 200, "it serves no more")
+        v.end()
+
+
 def at_once(place, full):
     """Exports at once give the same bytes, and no child stays."""
     with view(place, "--port", "0") as v, contextlib.ExitStack() as clients:
+        before = v.descriptors()
         asked = [ask_only(clients, v, TRACE) for _ in range(5)]
         got = [s.makefile("rb").read() for s in asked]
+        for s in asked:
+            s.close()
         check(len(set(got)) == 1 and got[0].startswith(b"HTTP/1.1 200 ") and len(got[0]) > 1000, [g[:200] for g in got])
-        check(wait_until(lambda: not v.children()), "children are left")
+        check(wait_until(lambda: not v.children() and v.descriptors() == before), f"left: {v.children()}, {before} descriptors, then {v.descriptors()}")
         v.end()
 
 
