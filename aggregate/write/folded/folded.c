@@ -8,6 +8,7 @@
 
 #include "core/base/grow.h"
 #include "core/base/why.h"
+#include "core/ring/utf8.h"
 
 enum { NONE = UINT32_MAX, WAITING = UINT32_MAX - 1, FIRST_SLOTS = 1024 };
 
@@ -23,8 +24,10 @@ struct tree {
 	size_t frames, room;
 	uint32_t *slot; /* open hash of parent and name; index + 1 */
 	size_t slots;
-	uint32_t *stack, *path; /* frame at each depth; those of a stack */
+	uint32_t *stack; /* frame at each depth */
 	size_t stack_room;
+	uint32_t *line; /* frames of the stack that is printed */
+	size_t line_room;
 	FILE *to;
 	uint64_t stacks;
 };
@@ -83,7 +86,6 @@ static uint64_t waited(const struct pp_timeline *t, const struct pp_timeline_eve
 	return (uint64_t)(ns > e->self_ns ? e->self_ns : ns > 0 ? ns : 0);
 }
 
-/* A path has two frames for rank and thread, and one for waiting, too. */
 static int make_room(struct tree *k, size_t depth)
 {
 	const size_t room = 2 * depth + 64;
@@ -95,10 +97,6 @@ static int make_room(struct tree *k, size_t depth)
 	if (!more)
 		return -ENOMEM;
 	k->stack = more;
-	more = realloc(k->path, (room + 3) * sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	k->path = more;
 	k->stack_room = room;
 	return 0;
 }
@@ -126,41 +124,61 @@ static int add_event(struct tree *k, const struct pp_timeline_event *e, uint32_t
 	return 0;
 }
 
-/* A semicolon ends a frame, a line break a stack. */
+/* A semicolon ends a frame, a line break a stack; readers take UTF-8, and a frame without text for the end of the file. */
 static void put_text(const char *text, FILE *to)
 {
-	for (; *text; text++)
-		fputc(*text == ';' ? ':' : (unsigned char)*text < ' ' ? ' ' : *text, to);
+	size_t length = strlen(text);
+
+	for (size_t i = 0, n; i < length; i += n ? n : 1) {
+		n = pp_utf8_shown(text + i, length - i);
+		if (text[i] == ';')
+			fputc(':', to);
+		else if (n)
+			fwrite(text + i, 1, n, to);
+		else
+			fputc((unsigned char)text[i] <= ' ' ? ' ' : '?', to);
+	}
+	if (!length)
+		fputs("(no name)", to);
 }
 
-/* From the outermost frame to this one. */
-static void put_frames(const struct tree *k, uint32_t frame, uint32_t *path, FILE *to)
+/* Ranges may be nested as deep as a file says: no recursion. */
+static int put_frames(struct tree *k, uint32_t frame)
 {
 	size_t n = 0;
 
-	for (; frame != NONE; frame = k->frame[frame].parent)
-		path[n++] = frame;
-	while (n-- > 0) {
-		const struct frame *f = &k->frame[path[n]];
+	for (uint32_t at = frame; at != NONE; at = k->frame[at].parent) {
+		uint32_t *more = pp_grow(k->line, n, &k->line_room, sizeof(*more));
 
-		put_text(f->text ? f->text : pp_intern_text(k->t->names, f->name, NULL), to);
-		if (n)
-			fputc(';', to);
+		if (!more)
+			return -ENOMEM;
+		k->line = more;
+		more[n++] = at;
 	}
+	while (n--) {
+		const struct frame *f = &k->frame[k->line[n]];
+
+		put_text(f->text ? f->text : pp_intern_text(k->t->names, f->name, NULL), k->to);
+		if (n)
+			fputc(';', k->to);
+	}
+	return 0;
 }
 
-static void put_stacks(struct tree *k)
+static int put_stacks(struct tree *k)
 {
-	for (size_t i = 0; i < k->frames; i++) {
+	for (size_t i = 0; i < k->frames && !ferror(k->to); i++) {
 		if (!k->frame[i].self_ns)
 			continue;
-		put_frames(k, (uint32_t)i, k->path, k->to);
+		if (put_frames(k, (uint32_t)i))
+			return -ENOMEM;
 		fprintf(k->to, " %" PRIu64 "\n", k->frame[i].self_ns);
 		k->stacks++;
 	}
 	k->frames = 0;
 	if (k->slot)
 		memset(k->slot, 0, k->slots * sizeof(*k->slot));
+	return 0;
 }
 
 /* "rank 3;main" below what the track has. */
@@ -183,8 +201,8 @@ static int add_track(struct tree *k, const struct pp_timeline_track *track, int 
 	}
 	for (uint32_t i = 0; i < track->events && !rc; i++)
 		rc = add_event(k, &k->t->event[track->event + i], root, track->of == PP_TIMELINE_STREAM);
-	if (!is_joined)
-		put_stacks(k); /* texts of the first frames are here only */
+	if (!is_joined && !rc)
+		rc = put_stacks(k); /* texts of the first frames are here only */
 	return rc;
 }
 
@@ -196,16 +214,16 @@ int pp_folded_write(const struct pp_timeline *t, int is_joined, FILE *to, uint64
 	for (size_t i = 0; i < t->tracks && !rc; i++)
 		if (t->track[i].of == PP_TIMELINE_THREAD || t->track[i].of == PP_TIMELINE_STREAM)
 			rc = add_track(&k, &t->track[i], is_joined);
+	if (is_joined && !rc)
+		rc = put_stacks(&k);
 	if (rc)
 		pp_err_set(err, rc, "no memory for the stacks of %zu events", t->events);
-	else if (is_joined)
-		put_stacks(&k);
 	if (!rc && (fflush(to) || ferror(to)))
 		rc = pp_err_set(err, errno ? -errno : -EIO, "cannot write the export: %s", pp_why(errno ? errno : EIO));
 	*ret_stacks = k.stacks;
 	free(k.frame);
 	free(k.slot);
 	free(k.stack);
-	free(k.path);
+	free(k.line);
 	return rc;
 }
