@@ -15,7 +15,6 @@ struct finder {
 	struct pp_dataset d;              /* a view: only `collective` and `arrival` are its own */
 	struct pp_row_collective *ledger; /* of the session, by communicator and sequence */
 	struct pp_requests *requests;     /* [ranks] */
-	uint8_t *is_known;                /* [members] */
 	struct pp_waits *to;
 };
 
@@ -73,20 +72,6 @@ static void release(struct finder *f, size_t ranks)
 	free(f->d.arrival);
 	free(f->ledger);
 	free(f->requests);
-	free(f->is_known);
-}
-
-/* Rows of an operation are its members, in their order. */
-static void check(struct finder *f, size_t ledgers)
-{
-	for (size_t i = 0; i < f->d.collectives; i++) {
-		const struct pp_row_collective *c = &f->d.collective[i];
-		const struct pp_row_collective *row = bsearch(c, f->ledger, ledgers, sizeof(*row), compare_operation);
-		int known = row && row->wait_ns == c->wait_ns && row->transfer_ns == c->transfer_ns;
-
-		for (uint32_t k = 0; k < c->row_count; k++)
-			f->is_known[c->row_first + k] = (uint8_t)known;
-	}
 }
 
 static struct pp_place place_of(const struct finder *f, const struct pp_member *m)
@@ -94,21 +79,23 @@ static struct pp_place place_of(const struct finder *f, const struct pp_member *
 	return (struct pp_place){(uint32_t)f->j.rank_of[m->worker], m->thread, m->span};
 }
 
-/* The call of the awaited worker in the same operation: members of one are neighbours. */
-static struct pp_place last_of(const struct finder *f, size_t i)
+static int compare_worker(const void *a, const void *b)
 {
-	const struct pp_member *m = &f->j.member[i];
-	size_t at = i;
+	const struct pp_member *x = a, *y = b;
 
-	while (at && f->j.member[at - 1].comm == m->comm && f->j.member[at - 1].sequence == m->sequence)
-		at--;
-	for (; at < f->j.members && f->j.member[at].comm == m->comm && f->j.member[at].sequence == m->sequence; at++)
-		if ((int32_t)f->j.member[at].worker == m->waited.waits_for)
-			return place_of(f, &f->j.member[at]);
-	return (struct pp_place){.span = UINT32_MAX};
+	return (x->worker > y->worker) - (x->worker < y->worker);
 }
 
-static void add_wait(struct finder *f, size_t i)
+/* The call of the awaited worker in the operation `c`, whose members are ordered by worker. */
+static struct pp_place last_of(const struct finder *f, const struct pp_row_collective *c, int32_t worker)
+{
+	const struct pp_member key = {.worker = (uint32_t)worker},
+	                       *m = bsearch(&key, &f->j.member[c->row_first], c->row_count, sizeof(*m), compare_worker);
+
+	return m ? place_of(f, m) : (struct pp_place){.span = UINT32_MAX};
+}
+
+static void add_wait(struct finder *f, const struct pp_row_collective *c, size_t i)
 {
 	const struct pp_member *m = &f->j.member[i];
 	struct pp_wait *w = &f->to->wait[f->to->waits];
@@ -124,10 +111,24 @@ static void add_wait(struct finder *f, size_t i)
 			w->waiter = (struct pp_place){w->call.rank, done->wait_thread, done->wait_span};
 	}
 	if (m->waited.waits_for >= 0) {
-		w->last = last_of(f, i);
+		w->last = last_of(f, c, m->waited.waits_for);
 		w->last_rank = f->d.worker[m->waited.waits_for].rank;
 	}
 	f->to->waits++;
+}
+
+/* Rows of an operation are its members, in their order. */
+static void add_operation(struct finder *f, const struct pp_row_collective *c, size_t ledgers)
+{
+	const struct pp_row_collective *row = bsearch(c, f->ledger, ledgers, sizeof(*row), compare_operation);
+	int known = row && row->wait_ns == c->wait_ns && row->transfer_ns == c->transfer_ns;
+
+	for (size_t i = c->row_first; i < c->row_first + c->row_count; i++) {
+		if (known && !f->j.member[i].waited.is_unsplit)
+			add_wait(f, c, i);
+		else
+			f->to->unknown++;
+	}
 }
 
 int pp_waits_find(const struct pp_capture *capture, const struct pp_dataset *d, struct pp_waits *ret)
@@ -146,18 +147,11 @@ int pp_waits_find(const struct pp_capture *capture, const struct pp_dataset *d, 
 	if (!rc)
 		rc = pp_join_collectives(&f.j);
 	if (!rc) {
-		f.is_known = calloc(f.j.members + 1, 1);
 		ret->wait = calloc(f.j.members + 1, sizeof(*ret->wait));
-		rc = f.is_known && ret->wait ? 0 : -ENOMEM;
+		rc = ret->wait ? 0 : -ENOMEM;
 	}
-	if (!rc)
-		check(&f, d->collectives);
-	for (size_t i = 0; i < f.j.members && !rc; i++) {
-		if (f.is_known[i] && !f.j.member[i].waited.is_unsplit)
-			add_wait(&f, i);
-		else
-			ret->unknown++;
-	}
+	for (size_t i = 0; i < f.d.collectives && !rc; i++)
+		add_operation(&f, &f.d.collective[i], d->collectives);
 	release(&f, capture->ranks);
 	if (rc)
 		pp_waits_release(ret);

@@ -126,6 +126,8 @@ int pp_dataset_late(struct pp_dataset *d);
 /* The largest bound of joined clocks; /quality names those not joined. */
 int64_t pp_dataset_bound(const struct pp_dataset *d);
 int pp_dataset_warn(struct pp_dataset *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Of an analysed session, when no file's times were moved by its date. */
+#define PP_WARNING_DATES_FAR "the files' dates are more than three months apart: each file is shown from its own begin"
 void pp_window_metadata_release(struct pp_window_metadata *metadata);
 /* Ranges that cross the window's edge, which are in no row of /op. */
 static inline uint64_t pp_dataset_ops_cut(const struct pp_dataset *d)

@@ -81,9 +81,7 @@ static void set_epochs(struct parts *p, const char **ret_note)
 	for (size_t i = 0; p->part && i <= p->parts; i++)
 		if (!p->part[i].epoch_realtime_ns || last - first > PP_TABLE_TIME_MAX / 4)
 			p->part[i].epoch_realtime_ns = first;
-	*ret_note = last - first > PP_TABLE_TIME_MAX / 4
-	                    ? "the files' dates are more than three months apart: each file is shown from its own begin"
-	                    : NULL;
+	*ret_note = last - first > PP_TABLE_TIME_MAX / 4 ? PP_WARNING_DATES_FAR : NULL;
 }
 
 static int has_step(const struct pp_dataset *d, int64_t number)

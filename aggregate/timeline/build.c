@@ -98,11 +98,14 @@ static uint32_t add_event(struct pp_timeline_maker *m, const struct pp_span *s, 
 {
 	struct pp_timeline_event *more = pp_grow(m->t->event, m->t->events, &m->event_room, sizeof(*more));
 	struct pp_timeline_track *track = &m->t->track[m->t->tracks - 1];
-	uint32_t detail = detail_of(m, s);
+	uint32_t detail;
 
-	if (!more || detail == NONE || m->t->events >= NONE)
+	if (!more)
 		return NONE;
 	m->t->event = more;
+	detail = detail_of(m, s);
+	if (detail == NONE || m->t->events >= NONE)
+		return NONE;
 	if (depth + 1 > track->depths)
 		track->depths = (uint16_t)(depth + 1 < DEPTHS_MOST ? depth + 1 : DEPTHS_MOST);
 	more[m->t->events] = (struct pp_timeline_event){
@@ -150,13 +153,20 @@ static int is_nested(const struct pp_span *s)
 	return s->kind == PP_SPAN_RANGE || s->kind == PP_SPAN_MPI || s->kind == PP_SPAN_MARK;
 }
 
-/* Category of the innermost range that is whole around it. */
+/* Category of the innermost range that is whole around it: none ends after the one around it. */
 static uint8_t around(const struct stack *k, const struct pp_span *s)
 {
-	for (size_t i = k->opens; i-- > 0;)
-		if (k->open[i].end >= s->end)
-			return k->open[i].category;
-	return 0;
+	size_t low = 0, high = k->opens;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (k->open[middle].end >= s->end)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? k->open[low - 1].category : 0;
 }
 
 static int push(struct stack *k, int64_t end, uint32_t event, uint32_t inside, uint8_t category)
@@ -175,7 +185,7 @@ static void take_from(struct pp_timeline_maker *m, const struct stack *k, const 
 {
 	const uint32_t event = k->opens ? k->open[k->opens - 1].event : NONE;
 
-	if (event != NONE)
+	if (event != NONE && s->end > s->begin)
 		m->t->event[event].self_ns -= s->end - s->begin;
 }
 
@@ -185,15 +195,15 @@ static int add_nested(struct pp_timeline_maker *m, size_t r, uint32_t *event, co
 	struct pp_span own = *span;
 	const struct pp_span *s = &own;
 	uint32_t depth;
+	int crosses;
 
 	while (k->opens && k->open[k->opens - 1].end <= s->begin)
 		k->opens--;
 	outer = around(k, s);
 	depth = k->opens ? k->open[k->opens - 1].inside : 0;
-	if (k->opens && s->end > k->open[k->opens - 1].end) {
+	crosses = k->opens && s->end > k->open[k->opens - 1].end;
+	if (crosses)
 		own.end = k->open[k->opens - 1].end;
-		m->t->left.crossed++;
-	}
 	if (s->kind != PP_SPAN_MARK)
 		category = pp_flat_inside(s, pp_flat_code(&m->categories, s), outer) & (PP_FLAT_BY_DEFAULT - 1);
 	*event = NONE;
@@ -201,6 +211,7 @@ static int add_nested(struct pp_timeline_maker *m, size_t r, uint32_t *event, co
 		*event = add_event(m, s, depth, category);
 		if (*event == NONE)
 			return -ENOMEM;
+		m->t->left.crossed += (uint64_t)crosses;
 	}
 	take_from(m, k, s);
 	if (s->end <= s->begin)
@@ -245,44 +256,61 @@ static int by_begin(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* First fit: the lowest depth that is free. */
+struct fit { /* a tree over depths: each node has the least end of the two below it */
+	int64_t *until;
+	size_t leaves;
+};
+
+/* At most `n` overlap. */
+static int fit_init(struct fit *f, size_t n)
+{
+	f->leaves = 1;
+	while (f->leaves < n && f->leaves < DEPTHS_MOST)
+		f->leaves *= 2;
+	f->until = malloc(2 * f->leaves * sizeof(*f->until));
+	for (size_t i = 0; f->until && i < 2 * f->leaves; i++)
+		f->until[i] = INT64_MIN;
+	return f->until ? 0 : -ENOMEM;
+}
+
+/* First fit: takes the lowest depth that is free, the last one where none is. */
+static size_t fit_take(struct fit *f, int64_t begin, int64_t end)
+{
+	size_t at = 1, depth;
+
+	while (at < f->leaves)
+		at = f->until[2 * at] <= begin ? 2 * at : 2 * at + 1;
+	depth = at - f->leaves;
+	f->until[at] = end > begin ? end : begin + 1;
+	while (at /= 2)
+		f->until[at] = f->until[2 * at] < f->until[2 * at + 1] ? f->until[2 * at] : f->until[2 * at + 1];
+	return depth < DEPTHS_MOST ? depth : DEPTHS_MOST - 1;
+}
+
 static int add_fitting(struct pp_timeline_maker *m, size_t r, struct loose *list, size_t n)
 {
-	int64_t *busy_until = NULL;
-	size_t depths = 0, room = 0;
-	int rc = 0;
+	struct fit fit;
+	int rc = fit_init(&fit, n);
 
+	if (rc)
+		return rc;
 	qsort(list, n, sizeof(*list), by_begin);
 	for (size_t i = 0; i < n && !rc; i++) {
 		const struct pp_span *s = list[i].span;
 		int category = (s->kind == PP_SPAN_REQUEST ? PP_CATEGORY_HOST_COMMUNICATION : pp_flat_code(&m->categories, s)) &
 		               (PP_FLAT_BY_DEFAULT - 1);
-		size_t at = 0;
-		int64_t *more;
 
 		if (!shown(m, r, s, category))
 			continue;
-		while (at < depths && busy_until[at] > s->begin && at < DEPTHS_MOST - 1)
-			at++;
-		if (at == depths) {
-			more = pp_grow(busy_until, depths, &room, sizeof(*busy_until));
-			if (!more) {
-				rc = -ENOMEM;
-				break;
-			}
-			busy_until = more;
-			depths++;
-		}
-		busy_until[at] = s->end > s->begin ? s->end : s->begin + 1;
-		*list[i].event = add_event(m, s, (uint32_t)at, category);
+		*list[i].event = add_event(m, s, (uint32_t)fit_take(&fit, s->begin, s->end), category);
 		rc = *list[i].event == NONE ? -ENOMEM : 0;
 	}
-	free(busy_until);
+	free(fit.until);
 	return rc;
 }
 
-/* Spans of a kind, of one thread or stream, or of all. */
-static int add_loose(struct pp_timeline_maker *m, size_t r, size_t first, size_t threads, int kind)
+/* Spans of some kinds, of one thread or stream, or of all. */
+static int add_loose(struct pp_timeline_maker *m, size_t r, size_t first, size_t threads, uint32_t kinds)
 {
 	const struct pp_rank *rank = &m->capture.rank[r];
 	struct loose *list;
@@ -290,15 +318,15 @@ static int add_loose(struct pp_timeline_maker *m, size_t r, size_t first, size_t
 	int rc;
 
 	for (size_t t = first; t < first + threads; t++)
-		for (size_t i = 0; pp_thread_may_have(&rank->thread[t], PP_SPAN_BIT(kind)) && i < rank->thread[t].spans; i++)
-			n += rank->thread[t].span[i].kind == kind;
+		for (size_t i = 0; pp_thread_may_have(&rank->thread[t], kinds) && i < rank->thread[t].spans; i++)
+			n += (PP_SPAN_BIT(rank->thread[t].span[i].kind) & kinds) != 0;
 	list = n ? malloc(n * sizeof(*list)) : NULL;
 	if (!list)
 		return n ? -ENOMEM : 0;
 	n = 0;
 	for (size_t t = first; t < first + threads; t++)
-		for (size_t i = 0; pp_thread_may_have(&rank->thread[t], PP_SPAN_BIT(kind)) && i < rank->thread[t].spans; i++)
-			if (rank->thread[t].span[i].kind == kind)
+		for (size_t i = 0; pp_thread_may_have(&rank->thread[t], kinds) && i < rank->thread[t].spans; i++)
+			if (PP_SPAN_BIT(rank->thread[t].span[i].kind) & kinds)
 				list[n++] = (struct loose){&rank->thread[t].span[i], &m->event[r][t][i]};
 	rc = add_fitting(m, r, list, n);
 	free(list);
@@ -327,7 +355,9 @@ static int add_stream(struct pp_timeline_maker *m, size_t r, size_t rank, size_t
 	track->tid = from->thread[t].tid;
 	track->device = from->thread[t].device;
 	track->device_name = model_of(m, from, from->thread[t].device);
-	rc = add_loose(m, r, t, 1, PP_SPAN_DEVICE);
+	rc = add_loose(m, r, t, 1,
+	               PP_SPAN_BIT(PP_SPAN_DEVICE) | PP_SPAN_BIT(PP_SPAN_RANGE) | PP_SPAN_BIT(PP_SPAN_MPI) |
+	                       PP_SPAN_BIT(PP_SPAN_MARK));
 	end_track(m);
 	return rc;
 }
@@ -414,7 +444,7 @@ static int add_rank(struct pp_timeline_maker *m, size_t r)
 	for (int i = 0; i < 2 && !rc; i++) {
 		rc = begin_track(m, (uint32_t)rank, i ? PP_TIMELINE_ASYNC : PP_TIMELINE_REQUESTS);
 		if (!rc)
-			rc = add_loose(m, r, 0, from->threads, i ? PP_SPAN_ASYNC : PP_SPAN_REQUEST);
+			rc = add_loose(m, r, 0, from->threads, PP_SPAN_BIT(i ? PP_SPAN_ASYNC : PP_SPAN_REQUEST));
 		if (!rc)
 			end_track(m);
 	}

@@ -57,19 +57,63 @@ static const struct {
 	const char *name, *unit;
 } memory_name[WHATS] = {{"RSS", "byte"}, {"PSS", "byte"}, {"RSS of children", "byte"}};
 
-static int add_memory(struct pp_timeline_maker *m, size_t rank, enum what what)
+/* Samples of each rank: `row` has them by rank, in their order; those of rank i are first[i] to first[i + 1] - 1. */
+struct samples {
+	size_t *first;
+	uint32_t *row;
+};
+
+/* `ranks[]`: index of the rank of each of n samples; SIZE_MAX: none. */
+static int group(struct samples *s, const size_t *rank, size_t n, size_t ranks)
 {
-	const int32_t number = m->t->rank[rank].rank;
+	s->first = calloc(ranks + 2, sizeof(*s->first));
+	s->row = malloc((n + 1) * sizeof(*s->row));
+	if (!s->first || !s->row)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		if (rank[i] != SIZE_MAX)
+			s->first[rank[i] + 2]++;
+	for (size_t r = 2; r < ranks + 2; r++)
+		s->first[r] += s->first[r - 1];
+	for (size_t i = 0; i < n; i++)
+		if (rank[i] != SIZE_MAX)
+			s->row[s->first[rank[i] + 1]++] = (uint32_t)i;
+	return 0;
+}
+
+static int group_samples(const struct pp_timeline_maker *m, struct samples *memory, struct samples *cpu)
+{
+	const struct pp_dataset *d = m->d;
+	size_t n = d->memories > d->process_samples ? d->memories : d->process_samples;
+	size_t *rank = malloc((n + 1) * sizeof(*rank));
+	int rc = n < UINT32_MAX ? 0 : -ENOMEM;
+
+	if (!rank)
+		return -ENOMEM;
+	for (size_t i = 0; i < d->memories && !rc; i++)
+		rank[i] = pp_timeline_rank_at(m->t, d->memory[i].worker);
+	if (!rc)
+		rc = group(memory, rank, d->memories, m->t->ranks);
+	for (size_t i = 0; i < d->process_samples && !rc; i++)
+		rank[i] = pp_timeline_rank_at(m->t, d->process_sample[i].sample_worker);
+	if (!rc)
+		rc = group(cpu, rank, d->process_samples, m->t->ranks);
+	free(rank);
+	return rc;
+}
+
+static int add_memory(struct pp_timeline_maker *m, const struct samples *of, size_t rank, enum what what)
+{
 	int rc = begin_counter(m, rank, pp_timeline_name(m, memory_name[what].name), memory_name[what].unit), begun = rc;
 	int any = 0;
 
-	for (size_t i = 0; i < m->d->memories && !any; i++)
-		any = m->d->memory[i].worker == number && m->d->memory[i].children_rss_bytes;
-	for (size_t i = 0; i < m->d->memories && !rc; i++) {
-		const struct pp_row_memory *s = &m->d->memory[i];
+	for (size_t i = of->first[rank]; i < of->first[rank + 1] && !any; i++)
+		any = m->d->memory[of->row[i]].children_rss_bytes > 0;
+	for (size_t i = of->first[rank]; i < of->first[rank + 1] && !rc; i++) {
+		const struct pp_row_memory *s = &m->d->memory[of->row[i]];
 		const uint64_t value = what == RSS ? s->rss_bytes : what == PSS ? s->pss_bytes : s->children_rss_bytes;
 
-		if (s->worker == number && (what != PSS || s->pss_present) && (what != CHILDREN || any))
+		if ((what != PSS || s->pss_present) && (what != CHILDREN || any))
 			rc = add_sample(m, s->time_ns, (double)value);
 	}
 	end_counter(m, begun);
@@ -77,19 +121,17 @@ static int add_memory(struct pp_timeline_maker *m, size_t rank, enum what what)
 }
 
 /* Cores busy from a sample to the next one: a value holds until the next. */
-static int add_cpu(struct pp_timeline_maker *m, size_t rank)
+static int add_cpu(struct pp_timeline_maker *m, const struct samples *of, size_t rank)
 {
-	const int32_t number = m->t->rank[rank].rank;
 	const struct pp_row_process_sample *last = NULL;
 	int rc = begin_counter(m, rank, pp_timeline_name(m, "CPU"), "core"), begun = rc;
 
-	for (size_t i = 0; i < m->d->process_samples && !rc; i++) {
-		const struct pp_row_process_sample *s = &m->d->process_sample[i];
+	for (size_t i = of->first[rank]; i < of->first[rank + 1] && !rc; i++) {
+		const struct pp_row_process_sample *s = &m->d->process_sample[of->row[i]];
 		uint64_t used;
 
-		if (s->sample_worker != number)
-			continue;
-		if (last && s->sample_time_ns > last->sample_time_ns) {
+		if (last && s->sample_time_ns > last->sample_time_ns && last->sample_time_ns > INT64_MIN / 2 &&
+		    s->sample_time_ns < INT64_MAX / 2) {
 			used = s->sample_cpu_user_ns + s->sample_cpu_system_ns - last->sample_cpu_user_ns -
 			       last->sample_cpu_system_ns;
 			if (used <= INT64_MAX)
@@ -177,20 +219,25 @@ static int add_allocators(struct pp_timeline_maker *m, const struct pp_rank *r, 
 
 int pp_timeline_counters(struct pp_timeline_maker *m)
 {
-	int rc = 0;
+	struct samples memory = {NULL, NULL}, cpu = {NULL, NULL};
+	int rc = group_samples(m, &memory, &cpu);
 
 	for (size_t r = 0; r < m->capture.ranks && !rc; r++) {
 		size_t rank = pp_timeline_rank_at(m->t, m->capture.rank[r].rank);
 
 		m->t->rank[rank].counter = (uint32_t)m->t->counters;
 		for (int what = 0; what < WHATS && !rc; what++)
-			rc = add_memory(m, rank, (enum what)what);
+			rc = add_memory(m, &memory, rank, (enum what)what);
 		if (!rc)
-			rc = add_cpu(m, rank);
+			rc = add_cpu(m, &cpu, rank);
 		if (!rc)
 			rc = add_program(m, &m->capture.rank[r], rank);
 		if (!rc)
 			rc = add_allocators(m, &m->capture.rank[r], rank);
 	}
+	free(memory.first);
+	free(memory.row);
+	free(cpu.first);
+	free(cpu.row);
 	return rc;
 }

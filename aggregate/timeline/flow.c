@@ -43,6 +43,7 @@ static void note_wait(const struct pp_timeline_maker *m, const struct pp_wait *w
 {
 	struct pp_timeline_detail *d = detail_at(m, &w->waiter), *call = detail_at(m, &w->call);
 	const struct pp_timeline_event *e = d ? &m->t->event[event_at(m, &w->waiter)] : NULL;
+	int64_t until;
 
 	if (call)
 		call->has |= PP_TIMELINE_HAS_WAIT;
@@ -51,9 +52,10 @@ static void note_wait(const struct pp_timeline_maker *m, const struct pp_wait *w
 	d->has |= PP_TIMELINE_HAS_WAIT;
 	if (w->last_rank < 0 || w->until_ns <= e->begin_ns)
 		return;
-	if (d->last >= 0 && !pp_waiting_is_later(w->until_ns, w->last_rank, d->until_ns, d->last))
+	until = w->until_ns < e->end_ns ? w->until_ns : e->end_ns;
+	if (d->last >= 0 && !pp_waiting_is_later(until, w->last_rank, d->until_ns, d->last))
 		return;
-	d->until_ns = w->until_ns < e->end_ns ? w->until_ns : e->end_ns;
+	d->until_ns = until;
 	d->bound_ns = w->bound_ns;
 	d->last = w->last_rank;
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "aggregate/read/h5/pod.h"
 #include "aggregate/read/ring/rings.h"
@@ -14,12 +15,19 @@
 #include "aggregate/timeline/timeline_private.h"
 #include "core/base/units.h"
 #include "core/base/why.h"
+#include "core/base/wrap.h"
+
+#define TIME_MOST (INT64_MAX / 4)
 
 enum { SUFFIX = sizeof(".xplane.pb") - 1 };
 
 struct file { /* an event file */
 	char path[PATH_MAX];
-	int32_t rank; /* of a file of another profiler; -1: it has its ranks' numbers */
+	uint32_t name;     /* of a given one, as /trace_file has it */
+	int32_t rank;      /* the lowest of a given one; -1: it is podprof's, beside pod.h5 */
+	int is_read;       /* the rest holds */
+	int64_t epoch;     /* 0: it has no date */
+	size_t from, upto; /* its ranks in the capture */
 };
 
 struct files {
@@ -27,7 +35,6 @@ struct files {
 	size_t files, room;
 	char why[sizeof(((struct pp_err *)0)->text)]; /* the first that could not be read */
 	size_t unread;
-	int64_t first_epoch, last_epoch;
 };
 
 uint32_t pp_timeline_name(struct pp_timeline_maker *m, const char *text)
@@ -119,21 +126,66 @@ static int list_own(struct files *f, const char *directory)
 	return rc;
 }
 
-/* Files of other profilers, as they were given to 'podprof analyze'. */
-static int list_given(struct files *f, const struct pp_dataset *d)
+/* Paths are as typed: from this directory, else from the one that holds LOGDIR, where LOGDIR lies unless --output says else. */
+static void find_given(char path[PATH_MAX], const char *pod)
 {
-	for (size_t i = 0; i < d->trace_files; i++) {
-		const char *path = pp_intern_text(d->names, d->trace_file[i].name, NULL);
-		struct file *file;
+	char beside[2 * PATH_MAX], *end = NULL;
 
-		if (f->files && !strcmp(f->file[f->files - 1].path, path)) /* a file of several ranks: it begins with the lowest */
-			continue;
-		file = add_file(f);
+	if (*path == '/' || !access(path, F_OK) || !realpath(pod, beside))
+		return;
+	for (int i = 0; i < 4; i++) { /* LOGDIR/podprof/SESSION/pod.h5 */
+		end = strrchr(beside, '/');
+		if (!end)
+			return;
+		*end = '\0';
+	}
+	snprintf(end, sizeof(beside) - (size_t)(end - beside), "/%s", path);
+	if (strlen(beside) < PATH_MAX && !access(beside, F_OK))
+		memcpy(path, beside, strlen(beside) + 1);
+}
+
+static int by_name_and_rank(const void *a, const void *b)
+{
+	const struct file *x = a, *y = b;
+
+	if (x->name != y->name)
+		return x->name < y->name ? -1 : 1;
+	return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+static int by_first_rank(const void *a, const void *b)
+{
+	const struct file *x = a, *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return (x->name > y->name) - (x->name < y->name);
+}
+
+/* Files that were given to 'podprof analyze': each once, with the lowest of its ranks. */
+static int list_given(struct files *f, const struct pp_dataset *d, const char *pod)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < d->trace_files; i++) {
+		struct file *file = add_file(f);
+
 		if (!file)
 			return -ENOMEM;
+		file->name = d->trace_file[i].name;
 		file->rank = d->trace_file[i].worker;
-		if (snprintf(file->path, PATH_MAX, "%s", path) >= PATH_MAX)
-			f->files--;
+	}
+	if (!f->file)
+		return 0;
+	qsort(f->file, f->files, sizeof(*f->file), by_name_and_rank);
+	for (size_t i = 0; i < f->files; i++)
+		if (!i || f->file[i].name != f->file[kept - 1].name)
+			f->file[kept++] = f->file[i];
+	f->files = kept;
+	qsort(f->file, f->files, sizeof(*f->file), by_first_rank);
+	for (size_t i = 0; i < f->files; i++) {
+		snprintf(f->file[i].path, PATH_MAX, "%s", pp_intern_text(d->names, f->file[i].name, NULL));
+		find_given(f->file[i].path, pod);
 	}
 	return 0;
 }
@@ -158,15 +210,25 @@ static void rename_rank(struct pp_rank *r, const uint32_t *to)
 		r->allocation[i].allocator = to[r->allocation[i].allocator];
 }
 
+/* Within what differences of two times can hold; the order of times stays. */
+static int64_t later(int64_t time, int64_t by)
+{
+	int64_t sum;
+
+	if (__builtin_add_overflow(time, by, &sum))
+		sum = by < 0 ? INT64_MIN : INT64_MAX;
+	return sum < -TIME_MOST ? -TIME_MOST : sum > TIME_MOST ? TIME_MOST : sum;
+}
+
 static void shift_rank(struct pp_rank *r, int64_t by)
 {
-	for (size_t t = 0; by && t < r->threads; t++)
+	for (size_t t = 0; t < r->threads; t++)
 		for (size_t i = 0; i < r->thread[t].spans; i++) {
-			r->thread[t].span[i].begin += by;
-			r->thread[t].span[i].end += by;
+			r->thread[t].span[i].begin = later(r->thread[t].span[i].begin, by);
+			r->thread[t].span[i].end = later(r->thread[t].span[i].end, by);
 		}
-	for (size_t i = 0; by && i < r->allocations; i++)
-		r->allocation[i].time += by;
+	for (size_t i = 0; i < r->allocations; i++)
+		r->allocation[i].time = later(r->allocation[i].time, by);
 }
 
 static int wanted(const struct pp_timeline_maker *m, int32_t rank)
@@ -175,7 +237,7 @@ static int wanted(const struct pp_timeline_maker *m, int32_t rank)
 }
 
 /* Moves the ranks that are wanted; of two of one number the first counts. */
-static int take_ranks(struct pp_timeline_maker *m, struct pp_capture *c, const uint32_t *to, int64_t shift_ns)
+static int take_ranks(struct pp_timeline_maker *m, struct pp_capture *c, const uint32_t *to)
 {
 	struct pp_rank *more = realloc(m->capture.rank, (m->capture.ranks + c->ranks + 1) * sizeof(*more));
 
@@ -184,17 +246,13 @@ static int take_ranks(struct pp_timeline_maker *m, struct pp_capture *c, const u
 	m->capture.rank = more;
 	for (size_t i = 0; i < c->ranks; i++) {
 		size_t at = pp_timeline_rank_at(m->t, c->rank[i].rank);
-		int is_known = 0;
 
-		for (size_t k = 0; k < m->capture.ranks; k++)
-			is_known |= more[k].rank == c->rank[i].rank;
+		if (at == SIZE_MAX || !m->t->rank[at].missing[0] || !wanted(m, c->rank[i].rank))
+			continue;
 		m->t->left.damaged += c->rank[i].trace.damaged;
 		m->t->left.untimed += c->rank[i].trace.untimed;
 		m->t->is_replay |= c->rank[i].device_replay;
-		if (at == SIZE_MAX || is_known || !wanted(m, c->rank[i].rank))
-			continue;
 		rename_rank(&c->rank[i], to);
-		shift_rank(&c->rank[i], shift_ns);
 		m->t->rank[at].missing[0] = '\0';
 		more[m->capture.ranks++] = c->rank[i];
 		c->rank[i] = (struct pp_rank){.rank = c->rank[i].rank}; /* what it owned has moved */
@@ -202,7 +260,7 @@ static int take_ranks(struct pp_timeline_maker *m, struct pp_capture *c, const u
 	return 0;
 }
 
-int pp_timeline_adopt(struct pp_timeline_maker *m, struct pp_capture *c, int64_t shift_ns)
+static int adopt(struct pp_timeline_maker *m, struct pp_capture *c)
 {
 	const uint32_t names = pp_intern_count(c->names);
 	uint32_t *to = malloc((names + (size_t)1) * sizeof(*to));
@@ -217,21 +275,24 @@ int pp_timeline_adopt(struct pp_timeline_maker *m, struct pp_capture *c, int64_t
 			rc = -ENOMEM;
 	}
 	if (!rc)
-		rc = take_ranks(m, c, to, shift_ns);
+		rc = take_ranks(m, c, to);
 	free(to);
 	pp_capture_release(c);
 	return rc;
 }
 
-/* Job time begins at the session's epoch, as in aggregate/session/analyze_merge.c: a file without a date begins with it. */
-static int64_t shift_of(const struct pp_timeline_maker *m, const struct file *file, const struct pp_capture *c)
+/* The ranks of a file, as far as that is known without reading it. */
+static int may_have(const struct pp_timeline_maker *m, const struct file *file, const struct pp_timeline_rank *r)
 {
-	int64_t by;
+	const char *name = strrchr(file->path, '/');
+	const size_t length = name ? strlen(name + 1) - SUFFIX : 0;
 
-	if (file->rank < 0 || !c->epoch_realtime_ns || !m->d->epoch_realtime_ns ||
-	    __builtin_sub_overflow(c->epoch_realtime_ns, m->d->epoch_realtime_ns, &by) || by < 0 || by > PP_TABLE_TIME_MAX / 4)
-		return 0;
-	return by;
+	if (file->rank < 0)
+		return name && strlen(r->host) == length && !strncmp(name + 1, r->host, length);
+	for (size_t i = 0; i < m->d->trace_files; i++)
+		if (m->d->trace_file[i].name == file->name && m->d->trace_file[i].worker == r->rank)
+			return 1;
+	return 0;
 }
 
 static void note_unread(struct pp_timeline_maker *m, struct files *f, const struct file *file, const char *why)
@@ -239,19 +300,38 @@ static void note_unread(struct pp_timeline_maker *m, struct files *f, const stru
 	if (!f->unread++)
 		snprintf(f->why, sizeof(f->why), "%s", why);
 	for (size_t i = 0; i < m->t->ranks; i++)
-		if (file->rank == m->t->rank[i].rank)
+		if (m->t->rank[i].missing[0] && wanted(m, m->t->rank[i].rank) && may_have(m, file, &m->t->rank[i]))
 			snprintf(m->t->rank[i].missing, sizeof(m->t->rank[i].missing), "%s", why);
 }
 
-static int read_file(struct pp_timeline_maker *m, struct files *f, const struct file *file)
+/* Why a given file is not there, and what helps: its path is from the directory of 'podprof analyze', or cut. */
+static int is_there(const struct file *file, struct pp_err *why)
 {
+	if (file->rank < 0 || *file->path == '/' || !access(file->path, F_OK))
+		return 1;
+	if (!strncmp(file->path, "...", 3))
+		pp_err_set(why, -ENAMETOOLONG,
+		           "cannot find '%s': its path is too long to be kept. Move it, and give 'podprof analyze' a shorter one",
+		           file->path);
+	else
+		pp_err_set(why, -ENOENT,
+		           "cannot find '%s': it is neither here nor beside the log directory. Go to the directory in which "
+		           "'podprof analyze' was typed",
+		           file->path);
+	return 0;
+}
+
+static int read_file(struct pp_timeline_maker *m, struct files *f, struct file *file)
+{
+	int rc;
 	const struct pp_trace_options how = {.rank = file->rank < 0 ? 0 : file->rank};
 	struct pp_trace_glance glance;
 	struct pp_capture c = {.names = NULL};
 	struct pp_err why = {""};
 	char producer[sizeof(m->t->source)];
 
-	if (pp_trace_glance(file->path, &glance, &why) || (file->rank >= 0 && !wanted(m, file->rank) && !glance.is_podprof) ||
+	if (!is_there(file, &why) || pp_trace_glance(file->path, &glance, &why) ||
+	    (file->rank >= 0 && !wanted(m, file->rank) && !glance.is_podprof) ||
 	    pp_trace_read(file->path, &glance, &how, &c, &why)) {
 		if (why.text[0])
 			note_unread(m, f, file, why.text);
@@ -263,7 +343,66 @@ static int read_file(struct pp_timeline_maker *m, struct files *f, const struct 
 	                                              : "");
 	if (!m->t->source[0])
 		snprintf(m->t->source, sizeof(m->t->source), "%s", producer);
-	return pp_timeline_adopt(m, &c, glance.is_podprof ? 0 : shift_of(m, file, &c));
+	file->is_read = 1;
+	file->epoch = c.epoch_realtime_ns;
+	file->from = m->capture.ranks;
+	rc = adopt(m, &c);
+	file->upto = m->capture.ranks;
+	return rc;
+}
+
+/* The date of a file whose ranks are not wanted; 0: it has none. */
+static int64_t date_of(const struct file *file)
+{
+	const struct pp_trace_options how = {.rank = file->rank};
+	struct pp_trace_glance glance;
+	struct pp_capture c = {.names = NULL};
+	struct pp_err why;
+	int64_t date;
+
+	if (pp_trace_glance(file->path, &glance, &why) || pp_trace_read(file->path, &glance, &how, &c, &why))
+		return 0;
+	date = c.epoch_realtime_ns;
+	pp_capture_release(&c);
+	return date;
+}
+
+/* The earliest date of the files; only files without one need it. */
+static int64_t first_date(const struct files *f)
+{
+	int64_t first = 0;
+	int needed = 0;
+
+	for (size_t i = 0; i < f->files; i++)
+		needed |= f->file[i].is_read && !f->file[i].epoch;
+	for (size_t i = 0; i < f->files && needed; i++) {
+		const int64_t date = f->file[i].is_read ? f->file[i].epoch : date_of(&f->file[i]);
+
+		if (date && (!first || date < first))
+			first = date;
+	}
+	return first;
+}
+
+/* Times of given files become the session's, by the rule of aggregate/session/analyze_merge.c: a file without a date begins with
+ * the earliest of the others, and where dates are far apart each file does. Files beside pod.h5 have job time. */
+static void shift_files(struct pp_timeline_maker *m, const struct files *f)
+{
+	const int64_t first = m->d->trace_files ? first_date(f) : 0;
+	int begin_together = !m->d->trace_files || !m->d->epoch_realtime_ns;
+
+	for (size_t i = 0; i < m->d->warnings; i++)
+		begin_together |= !strcmp(m->d->warning[i].warning, PP_WARNING_DATES_FAR);
+	for (size_t i = 0; i < f->files; i++) {
+		const struct file *file = &f->file[i];
+		const int64_t epoch = file->epoch ? file->epoch : first;
+		int64_t by = 0;
+
+		if (!begin_together && epoch)
+			by = pp_wrap_minus(epoch, m->d->epoch_realtime_ns);
+		for (size_t r = file->from; r < file->upto; r++)
+			shift_rank(&m->capture.rank[r], by);
+	}
 }
 
 static int by_rank(const void *a, const void *b)
@@ -280,7 +419,7 @@ int pp_timeline_files(struct pp_timeline_maker *m, const char *pod, struct pp_er
 	int rc;
 
 	if (m->d->trace_files) {
-		rc = list_given(&f, m->d);
+		rc = list_given(&f, m->d, pod);
 	} else {
 		rc = pp_timeline_directory(pod, directory);
 		if (rc == -ENOENT && !directory[0])
@@ -296,6 +435,8 @@ int pp_timeline_files(struct pp_timeline_maker *m, const char *pod, struct pp_er
 	}
 	for (size_t i = 0; i < f.files && !rc; i++)
 		rc = read_file(m, &f, &f.file[i]);
+	if (!rc)
+		shift_files(m, &f);
 	if (rc)
 		pp_err_set(err, rc, "cannot read the events of '%s': %s", pod, pp_why(-rc));
 	else if (!m->capture.ranks && f.unread)

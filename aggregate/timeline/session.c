@@ -13,25 +13,46 @@
 
 #define BIT(table) (UINT64_C(1) << PP_TABLE_##table)
 
-/* Ranks of one clock differ by the error of their line, which a file does not have: it is in the least bound of a domain. */
-static void set_own_bounds(struct pp_dataset *d)
+static int by_domain(const void *a, const void *b)
 {
-	for (size_t w = 0; w < d->workers; w++) {
-		int64_t least = d->worker[w].bound_ns;
+	const struct pp_row_worker *x = *(struct pp_row_worker *const *)a, *y = *(struct pp_row_worker *const *)b;
 
-		for (size_t i = 0; i < d->workers; i++)
-			if (d->worker[i].domain == d->worker[w].domain && d->worker[i].bound_ns < least)
-				least = d->worker[i].bound_ns;
-		d->worker[w].own_bound_ns = least;
-	}
+	if (x->domain != y->domain)
+		return x->domain < y->domain ? -1 : 1;
+	return (x->bound_ns > y->bound_ns) - (x->bound_ns < y->bound_ns);
 }
 
-/* /communicator/members become those of their rows, for the rule of waiting. */
+/* Ranks of one clock differ by the error of their line, which a file does not have: it is in the least bound of a domain. */
+static int set_own_bounds(struct pp_dataset *d)
+{
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a worker */
+	struct pp_row_worker **order = malloc((d->workers + 1) * sizeof(*order));
+
+	if (!order)
+		return -ENOMEM;
+	for (size_t w = 0; w < d->workers; w++)
+		order[w] = &d->worker[w];
+	if (d->workers)
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression): the same */
+		qsort(order, d->workers, sizeof(*order), by_domain);
+	for (size_t i = 0, first = 0; i < d->workers; i++) {
+		if (order[i]->domain != order[first]->domain)
+			first = i;
+		order[i]->own_bound_ns = order[first]->bound_ns;
+	}
+	/* NOLINTNEXTLINE(bugprone-multi-level-implicit-pointer-conversion): the pointers, not what they point to */
+	free(order);
+	return 0;
+}
+
+/* What the rule of waiting asks of communicators, which a file has elsewhere: members, and that one is unknown. */
 static int set_members(struct pp_dataset *d)
 {
 	for (size_t i = 0; i < d->communicators; i++) {
 		struct pp_row_communicator *c = &d->communicator[i];
 
+		if (!strcmp(c->role, "unknown"))
+			c->kind = PP_COMM_UNKNOWN;
 		if (!c->member_count || c->member_count != c->size || c->member_first > d->members ||
 		    c->member_count > d->members - c->member_first)
 			continue;
@@ -139,8 +160,8 @@ static void find_last(struct pp_timeline_maker *m)
 			for (size_t i = 0; i < m->capture.rank[r].thread[t].spans; i++)
 				if (m->capture.rank[r].thread[t].span[i].end > end)
 					end = m->capture.rank[r].thread[t].span[i].end;
-	if (end != INT64_MIN)
-		m->from_ns = end - m->options->last_ns;
+	if (end != INT64_MIN && __builtin_sub_overflow(end, m->options->last_ns, &m->from_ns))
+		m->from_ns = INT64_MIN;
 }
 
 static void find_extent(struct pp_timeline *t)
@@ -176,7 +197,7 @@ static int make_places(struct pp_timeline_maker *m)
 	return 0;
 }
 
-static int make(struct pp_timeline_maker *m)
+int pp_timeline_make(struct pp_timeline_maker *m)
 {
 	int rc = make_places(m);
 
@@ -193,7 +214,7 @@ static int make(struct pp_timeline_maker *m)
 	return rc;
 }
 
-static void release(struct pp_timeline_maker *m)
+void pp_timeline_maker_release(struct pp_timeline_maker *m)
 {
 	for (size_t r = 0; m->event && r < m->capture.ranks; r++) {
 		for (size_t t = 0; m->event[r] && t < m->capture.rank[r].threads; t++)
@@ -222,8 +243,9 @@ int pp_timeline_load_of(struct pp_pod_file *pod, const struct pp_timeline_option
 		pp_intern_free(t.names);
 		return rc;
 	}
-	set_own_bounds(&d);
-	rc = !t.names ? -ENOMEM : set_members(&d);
+	rc = !t.names ? -ENOMEM : set_own_bounds(&d);
+	if (!rc)
+		rc = set_members(&d);
 	if (!rc)
 		rc = fill_ranks(&m);
 	if (!rc)
@@ -234,9 +256,9 @@ int pp_timeline_load_of(struct pp_pod_file *pod, const struct pp_timeline_option
 		fill_head(&m);
 		rc = pp_timeline_files(&m, pp_pod_file_path(pod), err);
 		if (!rc)
-			rc = make(&m);
+			rc = pp_timeline_make(&m);
 	}
-	release(&m);
+	pp_timeline_maker_release(&m);
 	pp_dataset_release(&d);
 	if (rc == -ENOMEM)
 		pp_err_set(err, rc, "no memory for the timeline of '%s'. Give --ranks or --steps", pp_pod_file_path(pod));

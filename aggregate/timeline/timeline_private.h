@@ -30,9 +30,11 @@ struct pp_timeline_maker {
 
 /* load.c: reads the event files; ranks of the timeline are there, those of the options are in the capture. */
 int pp_timeline_files(struct pp_timeline_maker *m, const char *pod, struct pp_err *err);
-/* A capture of one file joins the others: its names become the timeline's, its ranks the capture's, later by shift_ns. It is empty
- * then. */
-int pp_timeline_adopt(struct pp_timeline_maker *m, struct pp_capture *c, int64_t shift_ns);
+
+/* session.c: ranks, steps and capture are there, and become the rest of the timeline. 0 or -ENOMEM. */
+int pp_timeline_make(struct pp_timeline_maker *m);
+/* Releases all but the timeline and the dataset. */
+void pp_timeline_maker_release(struct pp_timeline_maker *m);
 
 /* build.c, flow.c, flow_message.c, counter.c: 0 or -ENOMEM. */
 int pp_timeline_tracks(struct pp_timeline_maker *m);
