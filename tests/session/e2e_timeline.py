@@ -1,14 +1,16 @@
 #!/usr/bin/python3
 """Timelines of analysed files: events lie where their steps in pod.h5 do, whatever dates and ranks the files have, and files are found from other
-directories. Run by ctest session_timeline."""
+directories; a rank is shown once. Run by ctest session_timeline."""
 import gzip
 import json
 import os
+import shutil
 import sys
 
+from e2e import good, train
 from e2e_analyze import BASE, analyze, kineto, put
 import jobs
-from jobs import check, run
+from jobs import check, run, session_of
 
 DAY = 86400 * 10**9
 BEGIN = 10.0  # us: an operator after its step, in kineto()
@@ -106,7 +108,29 @@ def stdout(place, full):
     check(len(arrows) == 2 * 4 and "no arrow" not in got.err, f"{len(arrows)} ends of arrows, not those of 4 launches\n{got.transcript()}")
 
 
-CASES = {f.__name__: f for f in (dates, paths, stdout)}
+def twice(place, full):
+    """Of two files with one rank the first counts; one that cannot be read does not harm the others."""
+    logs = place.new_logs()
+    good(train(place, logs, 2, ["--steps", "12"], ["--steps", "4:8"]))
+    session = os.path.basename(session_of(logs))
+    folder, (path, more) = os.path.join(logs, "plugins/profile", session), (os.path.join(place.scratch, f) for f in ("once.json", "twice.json"))
+    own = os.path.join(folder, os.listdir(folder)[0])
+    check(len(os.listdir(folder)) == 1, os.listdir(folder))
+    export(place, logs, "-o", path)
+    check(sorted(slices(path)) == [0, 1], "not both ranks")
+    shutil.copy(own, os.path.join(folder, "zz.xplane.pb"))
+    export(place, logs, "-o", more)
+    check(slices(more) == slices(path), "a second file of the same ranks changes the events")
+    with open(os.path.join(folder, "zz.xplane.pb"), "w") as f:
+        f.write("no file of podprof")
+    export(place, logs, "-o", more)
+    check(slices(more) == slices(path), "a file that is none changes the events")
+    os.remove(own)
+    got = export(place, logs, "-o", os.path.join(place.scratch, "none.json"), code=1)
+    check("zz.xplane.pb" in got.err and not os.path.exists(os.path.join(place.scratch, "none.json")), got.transcript())
+
+
+CASES = {f.__name__: f for f in (dates, paths, stdout, twice)}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))
