@@ -288,7 +288,7 @@ static int may_have(const struct pp_timeline_maker *m, const struct file *file, 
 	const size_t length = name ? strlen(name + 1) - SUFFIX : 0;
 
 	if (file->rank < 0)
-		return name && strlen(r->host) == length && !strncmp(name + 1, r->host, length);
+		return name && strlen(r->host) == length && !memcmp(name + 1, r->host, length);
 	for (size_t i = 0; i < m->d->trace_files; i++)
 		if (m->d->trace_file[i].name == file->name && m->d->trace_file[i].worker == r->rank)
 			return 1;
