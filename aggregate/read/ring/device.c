@@ -21,13 +21,12 @@ enum {
 	WRITERS_MOST = 64,
 	LAUNCHES_MOST = 1 << 18,
 	ALLOCATIONS_MOST = 1 << 18,
-	KNOWN_NAMES = 1024,
 	POOLS_MOST = 64
 };
 
 struct name {
 	uint32_t id;
-	uint8_t precision, is_collective;
+	struct pp_kernel_kind kind;
 };
 
 struct shape {
@@ -54,7 +53,7 @@ struct pp_devices {
 	size_t devices, devices_room;
 	struct pp_allocation *allocation;
 	size_t allocations, allocations_room;
-	struct name known[KNOWN_NAMES];        /* found last, by id */
+	struct pp_kernel_cache kernels;
 	uint32_t copy_name[PP_DEVICE_SET + 2]; /* pp_intern ids by activity; 0: not yet */
 	uint64_t pool[POOLS_MOST];             /* addresses of pools of memory, in the order of their first records */
 	size_t pools;
@@ -117,35 +116,19 @@ static uint32_t intern(struct pp_pair *p, const char *text, size_t length)
 	return id;
 }
 
-/* Every chunk has its names again. */
-static const struct name *look_at_name(struct pp_pair *p, uint32_t id)
-{
-	struct name *known = &p->devices->known[id % KNOWN_NAMES];
-	size_t length;
-	const char *text;
-
-	if (known->id == id)
-		return known;
-	text = pp_intern_text(p->shared->names, id, &length);
-	*known = (struct name){.id = id,
-	                       .precision = (uint8_t)pp_kernel_precision(text, length),
-	                       .is_collective = pp_kernel_activity(text, length) == PP_DEVICE_COLLECTIVE};
-	return known;
-}
-
 /* The numbers of a chunk count from 1 without a gap. 0, or -1. */
 static int take_name(struct pp_pair *p, struct writer *w, const struct pp_record *r, const char *text, size_t length)
 {
 	uint32_t number = r->device_name.number;
-	uint32_t id;
 	struct name *n;
 
 	if (number != 1 && number != w->names + 1)
 		return -1;
 	w->names = number;
 	n = &w->name[number - 1];
-	id = intern(p, text, length);
-	*n = *look_at_name(p, id);
+	n->id = intern(p, text, length);
+	text = pp_intern_text(p->shared->names, n->id, &length);
+	n->kind = pp_kernel_cached(&p->devices->kernels, n->id, text, length); /* every chunk has its names again */
 	return 0;
 }
 
@@ -294,8 +277,8 @@ static int take_activity(struct pp_pair *p, struct writer *w, const struct pp_re
 	                                .launch = d->launch ? launch_on(p->devices, &w->shape[d->launch - 1], track->device) : 0,
 	                                .activity = d->activity};
 	if (d->activity == PP_DEVICE_KERNEL && name) {
-		span->device.activity = name->is_collective ? PP_DEVICE_COLLECTIVE : PP_DEVICE_KERNEL;
-		span->device.precision = name->precision;
+		span->device.activity = name->kind.activity == PP_DEVICE_COLLECTIVE ? PP_DEVICE_COLLECTIVE : PP_DEVICE_KERNEL;
+		span->device.precision = name->kind.precision;
 	}
 	return 0;
 }
@@ -592,6 +575,7 @@ void pp_device_release(struct pp_pair *p)
 	}
 	if (d) {
 		pp_launch_release(&d->launches);
+		pp_kernel_cache_release(&d->kernels);
 		free(d->device);
 		free(d->allocation);
 	}
