@@ -23,7 +23,7 @@ struct podprof_collector { /* services of libpodprof.so for libpodprof-mpi.so of
 	const _Atomic uint32_t *recording;
 	/* Appends one record and `rest`, the text that did not fit (may be empty); copies. Drops and counts where there is no
 	 * room. */
-	void (*put)(const struct pp_record *record, const void *rest, uint32_t rest_length);
+	int (*put)(const struct pp_record *record, const void *rest, uint32_t rest_length);
 	/* This thread's where-am-I line; a private dummy before the claim or where slots ran out. Never NULL. */
 	struct pp_where *(*where)(void);
 	/* The tick kind is decided before this table can be found. */

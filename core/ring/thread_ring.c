@@ -340,8 +340,8 @@ static void write_text(struct pp_record *r, const char *rest, uint32_t length, u
 	}
 }
 
-/* Busy is set. Writes GAP if one is due, the head and its text, all in one chunk, published together. */
-static void write_all(struct pp_thread_ring *t, const struct pp_record *head, const char *rest, uint32_t length)
+/* Busy is set. Writes GAP if one is due, the head and its text, all in one chunk, published together; 0: dropped and counted. */
+static int write_all(struct pp_thread_ring *t, const struct pp_record *head, const char *rest, uint32_t length)
 {
 	uint32_t most = TEXT_MAX - PP_TEXT_INLINE;
 	uint32_t cut = length > most ? length - most : 0;
@@ -355,7 +355,7 @@ static void write_all(struct pp_thread_ring *t, const struct pp_record *head, co
 		if (loss) {
 			t->gap = 1;
 			count(t, (enum pp_loss)(loss - 1));
-			return;
+			return 0;
 		}
 	}
 	r = t->cursor.next;
@@ -374,24 +374,25 @@ static void write_all(struct pp_thread_ring *t, const struct pp_record *head, co
 		count(t, PP_LOSS_NAME_CUT);
 	t->cursor.next += need;
 	atomic_store_explicit(t->cursor.committed, (uint32_t)(t->cursor.next - t->cursor.first), memory_order_release);
+	return 1;
 }
 
-void pp_ring_put(const struct pp_record *head, const void *rest, uint32_t rest_length)
+int pp_ring_put(const struct pp_record *head, const void *rest, uint32_t rest_length)
 {
 	/* Acquire: the pool and the rings are complete before recording is seen to be on. */
 	uint32_t on = atomic_load_explicit(&pp_wiped.recording, memory_order_acquire);
 	struct pp_thread_ring *t = pp_thread_self;
 	uint32_t active;
-	int saved = errno;
+	int saved = errno, written;
 
 	if (!on)
-		return;
+		return 0;
 	if (t == &none)
 		t = pp_thread_enter();
 	if (!t || t == &ended) {
 		pp_ring_lose(PP_LOSS_NO_THREAD);
 		errno = saved;
-		return;
+		return 0;
 	}
 	/* A signal handler inside a record that is being filled; a new ring has no `committed` yet and is not busy. `active` is
 	 * read first: a handler in between makes the new ring an old one, and this record would be dropped for it. */
@@ -399,7 +400,7 @@ void pp_ring_put(const struct pp_record *head, const void *rest, uint32_t rest_l
 	atomic_signal_fence(memory_order_seq_cst);
 	if (t->cursor.generation == PP_RING_BUSY && active != PP_RING_BUSY) {
 		count(t, PP_LOSS_RING_FULL);
-		return;
+		return 0;
 	}
 	active = t->cursor.active;
 	if (active != on) {
@@ -408,13 +409,14 @@ void pp_ring_put(const struct pp_record *head, const void *rest, uint32_t rest_l
 	}
 	t->cursor.generation = PP_RING_BUSY;
 	atomic_signal_fence(memory_order_seq_cst);
-	write_all(t, head, rest, rest_length);
+	written = write_all(t, head, rest, rest_length);
 	atomic_signal_fence(memory_order_seq_cst);
 	/* While a gap is due every record must come through put(). */
 	t->cursor.generation = t->gap ? PP_RING_GAP : on;
 	if (__builtin_expect(pp_notice_is_new(), 0))
 		pp_notice_say();
 	errno = saved;
+	return written;
 }
 
 void pp_ring_name_thread(uint32_t tid, const char *name)

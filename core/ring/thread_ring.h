@@ -37,8 +37,9 @@ void pp_rings_abandon(void);
 void pp_rings_revive(void);
 /* This thread's ring, which it makes if there is none; NULL where there is no slot. */
 struct pp_thread_ring *pp_thread_enter(void);
-/* Slow path: finds room, writes the record and `rest` behind it in TEXT records, else drops and counts. Keeps errno. */
-void pp_ring_put(const struct pp_record *head, const void *rest, uint32_t rest_length);
+/* Slow path: finds room, writes the record and `rest` behind it in TEXT records, else drops and counts. Keeps errno. 1: it wrote
+ * the record. */
+int pp_ring_put(const struct pp_record *head, const void *rest, uint32_t rest_length);
 /* Counts a record that was not tried. */
 void pp_ring_lose(enum pp_loss loss);
 /* Give the thread `tid` its name. */

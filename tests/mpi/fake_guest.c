@@ -124,7 +124,7 @@ static struct fake_thread *self(void)
 }
 
 /* A full chunk, or text that does not fit: drain, keep, begin the chunk anew. */
-static void put(const struct pp_record *record, const void *rest, uint32_t rest_length)
+static int put(const struct pp_record *record, const void *rest, uint32_t rest_length)
 {
 	struct fake_thread *t = self();
 
@@ -138,6 +138,7 @@ static void put(const struct pp_record *record, const void *rest, uint32_t rest_
 	t->cursor.end = t->chunk + (bench ? LARGE : each ? 0 : SMALL);
 	t->cursor.generation = t->cursor.active = 1;
 	pthread_mutex_unlock(&lock);
+	return 1;
 }
 
 static struct pp_where *where(void)

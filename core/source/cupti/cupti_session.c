@@ -28,6 +28,7 @@ static uint64_t enabled; /* kinds, by bit */
 static int by_number;    /* calls are selected one by one */
 static uint32_t others;  /* pp_cupti_others_registered() when ours were registered */
 static int64_t last_flush_ms;
+static uint64_t not_delivered; /* records that CUPTI says it dropped, in no record of ours yet: it says so once */
 static uint32_t jumps_said;
 
 void pp_cupti_remark(const char *text)
@@ -304,13 +305,15 @@ static void count_lost(void)
 	if (!atomic_load(&pp_wiped.recording))
 		return;
 	if (api.dropped && !api.dropped(NULL, 0, &dropped))
-		r.device_lost.dropped = dropped;
-	r.device_lost.dropped += decode.late;
+		not_delivered += dropped;
+	r.device_lost.dropped = not_delivered + decode.late;
 	r.device_lost.untimed = decode.untimed;
 	r.device_lost.unknown = decode.unknown;
 	if (!r.device_lost.dropped && !decode.untimed && !decode.unknown)
 		return;
-	pp_ring_put(&r, NULL, 0);
+	if (!pp_ring_put(&r, NULL, 0))
+		return;
+	not_delivered = 0;
 	decode.late = decode.untimed = decode.unknown = 0;
 }
 

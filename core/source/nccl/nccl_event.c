@@ -622,6 +622,6 @@ void pp_nccl_event_flush(void)
 			atomic_store_explicit(&slots[i].reported, slots[i].channels, memory_order_relaxed);
 			r.device_lost.untimed++;
 		}
-	if (r.device_lost.untimed)
-		pp_ring_put(&r, NULL, 0);
+	if (r.device_lost.untimed && !pp_ring_put(&r, NULL, 0))
+		atomic_fetch_add(&untimed, r.device_lost.untimed); /* for the next time */
 }

@@ -76,6 +76,7 @@ TEST(growth)
 
 TEST(drops_newest)
 {
+	const struct pp_record remark = {.tick = 1, .kind = PP_RECORD_REMARK};
 	uint64_t room;
 
 	CHECK(kit_open(1 << 20));
@@ -83,6 +84,8 @@ TEST(drops_newest)
 	for (uint64_t i = 0; i < room + 1000; i++)
 		kit_mark("m", 1, i);
 	CHECK_INT(kit_lost(PP_LOSS_RING_FULL), 1000);
+	CHECK_INT(pp_ring_put(&remark, NULL, 0), 0); /* who has a number to report may do it later */
+	CHECK_INT(kit_lost(PP_LOSS_RING_FULL), 1001);
 	pp_drain_run(kit_drain, &sink);
 	CHECK_INT(seen.marks, room);
 	CHECK_INT(seen.wrong, 0);
@@ -92,6 +95,7 @@ TEST(drops_newest)
 	pp_drain_run(kit_drain, &sink);
 	CHECK_INT(seen.marks, room + 2);
 	CHECK_INT(seen.gaps, 1);
+	CHECK_INT(pp_ring_put(&remark, NULL, 0), 1);
 	kit_close();
 }
 
