@@ -70,6 +70,9 @@ int pp_join_input(struct pp_join *j);
 int pp_join_input_ops(struct pp_join *j);
 /* /allocator, /memory_timeline, /memory_peak */
 int pp_join_memory_profile(struct pp_join *j);
+/* /memory_pool */
+int pp_join_memory_pool(struct pp_join *j);
+
 /* /torch_memory */
 int pp_join_torch_memory(struct pp_join *j);
 /* /process and /memory, and what starting up and shutting down took */

@@ -34,11 +34,13 @@ const MEANING = {
   process: 'CPU time, context switches and page faults of each rank and its children, counted by the operating system.',
   file: 'Files that the ranks read and wrote through MPI.',
   memory: 'Memory of each rank and its children, sampled by the keeper.',
+  memory_pool: 'Pools of memory of CUDA devices, from which cudaMallocAsync gives: largest size and most in use in the window.',
   trace_file: 'The files of other profilers that this session was made from: events read, and what was left out.',
 };
 const NAME = {
   process: 'Processes',
   file: 'Files',
+  memory_pool: 'Memory pools',
   trace_file: 'Traces'
 };
 

@@ -132,6 +132,8 @@ void pp_clock_map_rank(const struct pp_clock_map *m, struct pp_rank *rank)
 		map_in_place(m, &rank->memory[i].time);
 	for (size_t i = 0; i < rank->allocations; i++)
 		map_in_place(m, &rank->allocation[i].time);
+	for (size_t i = 0; i < rank->pool_events; i++)
+		map_in_place(m, &rank->pool_event[i].time);
 	map_in_place(m, &rank->open_tick);
 	map_in_place(m, &rank->recorded_from);
 	if (rank->recorded_to != INT64_MIN)

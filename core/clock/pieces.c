@@ -105,6 +105,8 @@ void pp_pieces_map_rank(const struct pp_pieces *p, struct pp_rank *rank)
 		pp_pieces_map_run(p, &rank->memory->time, rank->memories, sizeof(*rank->memory));
 	if (rank->allocations)
 		pp_pieces_map_run(p, &rank->allocation->time, rank->allocations, sizeof(*rank->allocation));
+	if (rank->pool_events)
+		pp_pieces_map_run(p, &rank->pool_event->time, rank->pool_events, sizeof(*rank->pool_event));
 	pp_pieces_map_run(p, &rank->open_tick, 1, 0);
 	pp_pieces_map_run(p, &rank->recorded_from, 1, 0);
 	if (rank->recorded_to != INT64_MIN)

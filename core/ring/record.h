@@ -288,6 +288,26 @@ struct pp_record_device_memory { /* DEVICE_MEMORY */
 	uint32_t is_replay;
 };
 
+enum pp_device_pool_action {
+	PP_DEVICE_POOL_CREATED,
+	PP_DEVICE_POOL_DESTROYED,
+	PP_DEVICE_POOL_TRIMMED,
+	PP_DEVICE_POOL_ALLOCATED, /* an allocation, or a free, had another size or threshold of its pool than the one before */
+	PP_DEVICE_POOL_FREED
+};
+
+struct pp_record_device_pool { /* DEVICE_POOL */
+	uint64_t address;
+	uint64_t size, used; /* bytes after it: held by the pool, in use of these; unknown of an imported pool */
+	uint64_t threshold;  /* bytes that it keeps when the program synchronises; unknown of an imported pool */
+	uint32_t correlation;
+	uint16_t device;
+	uint8_t action;      /* enum pp_device_pool_action */
+	uint8_t is_imported; /* another process made it */
+	uint32_t is_replay;
+	uint32_t reserved;
+};
+
 struct pp_record_device_lost { /* DEVICE_LOST: since the last one */
 	uint64_t dropped, untimed;
 	uint64_t unknown; /* records of a kind or version that podprof does not know: counted, not shown */
@@ -356,6 +376,7 @@ struct pp_record {
 		struct pp_record_device_launch device_launch;
 		struct pp_record_device_info device_info;
 		struct pp_record_device_memory device_memory;
+		struct pp_record_device_pool device_pool;
 		struct pp_record_device_lost device_lost;
 		struct pp_record_nccl nccl;
 		struct pp_record_nccl_task nccl_task;

@@ -191,6 +191,19 @@ struct pp_allocation {                /* a call of a framework's allocator */
 	        peak;         /* of the allocator after it; reserved: stack; peak: since its start; -1: unknown */
 	int is_counted;       /* `allocated` and `peak` are of the calls that were recorded: earlier ones are unknown */
 	double fragmentation; /* 1 - largest free part / all that is free; -1: unknown */
+	uint64_t pool;        /* address of the pool of `device` that it is from; 0: none */
+	uint32_t device;
+};
+
+struct pp_pool_event { /* of a pool of a device's memory: made, trimmed, destroyed, or of another size than before */
+	int64_t time;  /* job ns */
+	uint64_t address;
+	int64_t size, used, threshold; /* after it, bytes; -1: unknown */
+	uint32_t device;               /* number */
+	uint32_t record;               /* of the rank's, in the order in which they were read */
+	uint8_t action;                /* enum pp_device_pool_action */
+	uint8_t is_imported;
+	uint8_t is_before; /* the window: what holds when that begins */
 };
 
 struct pp_trace_metadata { /* of the file of another profiler that a rank is from */
@@ -255,6 +268,8 @@ struct pp_rank { /* one rank's capture; owns what it points to */
 	size_t devices;
 	struct pp_allocation *allocation; /* in order of time */
 	size_t allocations;
+	struct pp_pool_event *pool_event; /* in order of time */
+	size_t pool_events;
 	struct pp_operation *operation; /* by request */
 	size_t operations;
 	struct pp_span_message *message; /* of spans with PP_MPI_HAS_MESSAGE */

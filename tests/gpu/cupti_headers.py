@@ -24,7 +24,10 @@ VIEWS = {
                  "correlation=correlationId data=overheadData"),
     "memory": (("Memory4", "Memory4"), "operation=memoryOperationType memory=memoryKind correlation=correlationId address bytes timestamp pid=processId "
                "device=deviceId context=contextId stream=streamId name is_async=isAsync pool_type=memoryPoolConfig.memoryPoolType "
-               "pool=memoryPoolConfig.address pool_size=memoryPoolConfig.pool.size pool_used=memoryPoolConfig.utilizedSize"),
+               "pool=memoryPoolConfig.address threshold=memoryPoolConfig.releaseThreshold pool_size=memoryPoolConfig.pool.size "
+               "pool_used=memoryPoolConfig.utilizedSize"),
+    "memory_pool": (("MemoryPool2", "MemoryPool3"), "action=memoryPoolOperationType type=memoryPoolType correlation=correlationId pid=processId "
+                    "device=deviceId kept=minBytesToKeep address size threshold=releaseThreshold timestamp used=utilizedSize"),
     "jit": (("Jit2", "Jit2"), "entry=jitEntryType operation=jitOperationType device=deviceId start end correlation=correlationId "
             "operation_correlation=jitOperationCorrelationId cache_bytes=cacheSize path=cachePath pid=processId tid=threadId"),
     "device": (("Device5", "Device6"), "bandwidth=globalMemoryBandwidth memory=globalMemorySize warp_threads=numThreadsPerWarp clock_khz=coreClockRate "
@@ -37,7 +40,10 @@ VALUES = {
     "PP_CUPTI_MEMCPY": "ACTIVITY_KIND_MEMCPY", "PP_CUPTI_MEMSET": "ACTIVITY_KIND_MEMSET", "PP_CUPTI_DRIVER": "ACTIVITY_KIND_DRIVER",
     "PP_CUPTI_RUNTIME": "ACTIVITY_KIND_RUNTIME", "PP_CUPTI_DEVICE": "ACTIVITY_KIND_DEVICE", "PP_CUPTI_KERNEL": "ACTIVITY_KIND_CONCURRENT_KERNEL",
     "PP_CUPTI_OVERHEAD": "ACTIVITY_KIND_OVERHEAD", "PP_CUPTI_MEMCPY2": "ACTIVITY_KIND_MEMCPY2", "PP_CUPTI_SYNC": "ACTIVITY_KIND_SYNCHRONIZATION",
-    "PP_CUPTI_MEMORY2": "ACTIVITY_KIND_MEMORY2", "PP_CUPTI_JIT": "ACTIVITY_KIND_JIT", "PP_CUPTI_FORCED": "ACTIVITY_FLAG_FLUSH_FORCED",
+    "PP_CUPTI_MEMORY2": "ACTIVITY_KIND_MEMORY2", "PP_CUPTI_POOL": "ACTIVITY_KIND_MEMORY_POOL",
+    "PP_CUPTI_POOL_LOCAL": "ACTIVITY_MEMORY_POOL_TYPE_LOCAL", "PP_CUPTI_POOL_IMPORTED": "ACTIVITY_MEMORY_POOL_TYPE_IMPORTED",
+    "PP_CUPTI_POOL_CREATED": "ACTIVITY_MEMORY_POOL_OPERATION_TYPE_CREATED", "PP_CUPTI_POOL_DESTROYED": "ACTIVITY_MEMORY_POOL_OPERATION_TYPE_DESTROYED",
+    "PP_CUPTI_POOL_TRIMMED": "ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED", "PP_CUPTI_JIT": "ACTIVITY_KIND_JIT", "PP_CUPTI_FORCED": "ACTIVITY_FLAG_FLUSH_FORCED",
     "PP_CUPTI_TID_SYSTEM": "ACTIVITY_THREAD_ID_TYPE_SYSTEM", "PP_CUPTI_OBJECT_THREAD": "ACTIVITY_OBJECT_THREAD",
     "PP_CUPTI_SYNC_STREAM_WAIT": "ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT", "PP_CUPTI_NOT_COMPATIBLE": "ERROR_NOT_COMPATIBLE",
     "PP_CUPTI_NOT_INITIALIZED": "ERROR_NOT_INITIALIZED", "PP_CUPTI_NOT_SUPPORTED": "ERROR_NOT_SUPPORTED",

@@ -14,12 +14,20 @@
 #include "tests/gpu/replay.h"
 #include "tests/test.h"
 
-enum { NAMES = 1024, REMARKS = 8, RESULTS = 48 /* above all of CUPTI's but the last, 999 */, RUNS_MOST = 20, OTHERS_MOST = 64 };
+enum {
+	NAMES = 1024,
+	REMARKS = 8,
+	RESULTS = 48 /* above all of CUPTI's but the last, 999 */,
+	RUNS_MOST = 20,
+	OTHERS_MOST = 64,
+	FULL_MS = 1500
+};
 
 static const char UNREAD[] = "not all records of devices were read before recording ended";
 
 struct seen {
 	uint64_t records, device[PP_DEVICE_SET + 1], call[PP_DEVICE_CALLS], names, launches, infos, memory, lost_rows;
+	uint64_t pool[PP_DEVICE_POOL_FREED + 1], pool_most, pool_imported, pool_keeps_all;
 	uint64_t dropped, untimed, unknown, ring_full, not_replay, bad_number, bad_time, streams[64], without_call, synced;
 	uint32_t children;
 	uint8_t name_there[NAMES], launch_there[NAMES];
@@ -74,6 +82,16 @@ static void on_device(const struct pp_record *r)
 		        d->name >= NAMES || !seen.name_there[d->name] || d->launch >= NAMES || !seen.launch_there[d->launch];
 }
 
+static void on_pool(const struct pp_record_device_pool *p)
+{
+	if (p->action <= PP_DEVICE_POOL_FREED)
+		seen.pool[p->action]++;
+	seen.not_replay += !p->is_replay;
+	seen.pool_most = p->size > seen.pool_most ? p->size : seen.pool_most;
+	seen.pool_imported += p->is_imported && !p->size && !p->used && !p->threshold;
+	seen.pool_keeps_all += p->device == 1 && p->threshold == UINT64_MAX;
+}
+
 static void on_one(const struct pp_record *r)
 {
 	switch (r->kind) {
@@ -108,6 +126,10 @@ static void on_one(const struct pp_record *r)
 	case PP_RECORD_DEVICE_MEMORY:
 		seen.memory++;
 		break;
+	case PP_RECORD_DEVICE_POOL:
+		on_pool(&r->device_pool);
+		seen.bad_time += r->tick < seen.step_begin;
+		break;
 	case PP_RECORD_DEVICE_LOST:
 		seen.lost_rows++;
 		seen.dropped += r->device_lost.dropped;
@@ -138,6 +160,7 @@ static void on_records(void *context, uint32_t slot, const struct pp_record *r, 
 
 static struct pp_drain *drain;
 static int is_unread; /* the keeper does not read until the program has ended */
+static int is_late;   /* it does not read until the ring has been full for a while */
 
 static void open_ring(const char *spool)
 {
@@ -155,12 +178,32 @@ static void open_ring(const char *spool)
 		pp_drain_open(path, 0, &drain, &err);
 }
 
+/* Of podprof's thread in the program. */
+static uint64_t lost_in_ring(void)
+{
+	const struct pp_ring_header *h = pp_drain_header(drain);
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < pp_ring_thread_used(h); i++)
+		if (!strcmp(h->thread[i].name, "podprof-cupti"))
+			n += h->thread[i].lost[PP_LOSS_RING_FULL];
+	return n;
+}
+
+static int may_read(void)
+{
+	if (is_late && lost_in_ring()) {
+		pp_nap_ms(FULL_MS);
+		is_late = 0;
+	}
+	return !is_unread && !is_late;
+}
+
 /* Runs gpu_host and reads its ring as the keeper does, meanwhile too. `more`: "NAME=value ...". Returns its status. */
 static int job(const char *program, const char *arguments, const char *more)
 {
 	static const struct pp_drain_sink sink = {.records = on_records};
 	char spool[] = "/tmp/podprof-gpu-XXXXXX", command[2048];
-	const struct pp_ring_header *h;
 	int status = -1;
 	pid_t child;
 
@@ -181,7 +224,7 @@ static int job(const char *program, const char *arguments, const char *more)
 	while (!waitpid(child, &status, WNOHANG)) {
 		if (!drain)
 			open_ring(spool);
-		else if (!is_unread)
+		else if (may_read())
 			pp_drain_run(drain, &sink);
 		pp_nap_ms(is_unread ? 5 : 1);
 	}
@@ -191,10 +234,7 @@ static int job(const char *program, const char *arguments, const char *more)
 	if (drain) {
 		pp_drain_run(drain, &sink);
 		pp_drain_run(drain, &sink);
-		h = pp_drain_header(drain);
-		for (uint32_t i = 0; i < pp_ring_thread_used(h); i++)
-			if (!strcmp(h->thread[i].name, "podprof-cupti"))
-				seen.ring_full += h->thread[i].lost[PP_LOSS_RING_FULL];
+		seen.ring_full = lost_in_ring();
 		pp_drain_close(drain);
 	}
 	snprintf(command, sizeof(command), "rm -rf '%s'", spool);
@@ -365,6 +405,48 @@ TEST(every_error)
 		}
 }
 
+/* Steps 1 to 5 at least, each with all of pools.replay. A pool's size is written when it is another than before, so not with each
+ * of a step's 4 allocations and 4 frees. */
+static void pools_by(const char *more)
+{
+	CHECK_INT(whole_job("8 1 1 pause,ready", more), 0);
+	CHECK(seen.pool[PP_DEVICE_POOL_CREATED] >= 16 && seen.pool[PP_DEVICE_POOL_TRIMMED] >= 4);
+	CHECK(seen.pool[PP_DEVICE_POOL_DESTROYED] >= 16);
+	CHECK(seen.pool[PP_DEVICE_POOL_ALLOCATED] >= 12 && seen.pool[PP_DEVICE_POOL_ALLOCATED] < seen.memory);
+	CHECK(seen.pool[PP_DEVICE_POOL_FREED] >= 8);
+	CHECK(seen.pool[PP_DEVICE_POOL_ALLOCATED] + seen.pool[PP_DEVICE_POOL_FREED] <= seen.memory * 3 / 4 + 2);
+	CHECK_INT(seen.pool_most, 100663296);
+	CHECK(seen.pool_imported >= 4 && seen.pool_keeps_all >= 8);
+	CHECK(seen.unknown >= 4 && seen.unknown <= 8); /* the bad one of each step */
+	CHECK_INT(seen.not_replay + seen.bad_number + seen.bad_time, 0);
+}
+
+TEST(pools)
+{
+	char path[512];
+	const char *had = fixture;
+
+	snprintf(path, sizeof(path), "%.*s/pools.replay", (int)(strrchr(fixture, '/') - fixture), fixture);
+	fixture = path;
+	pools_by("REPLAY_VERSION=28");
+	pools_by("REPLAY_VERSION=130500");
+	pools_by("REPLAY_VERSION=140000");
+	/* CUPTI refuses the kind: what else there is stays, and sizes come with the allocations. */
+	CHECK_INT(whole_job("8 1 1 pause,ready", "REPLAY_FAIL=kind50=27"), 0);
+	CHECK(has_remark("some kinds of records are missing"));
+	CHECK(seen.device[PP_DEVICE_KERNEL] >= 8 && seen.memory >= 32 && seen.pool[PP_DEVICE_POOL_ALLOCATED] >= 8);
+	CHECK_INT(seen.pool[PP_DEVICE_POOL_CREATED] + seen.pool[PP_DEVICE_POOL_DESTROYED] + seen.pool[PP_DEVICE_POOL_TRIMMED], 0);
+	CHECK_INT(seen.unknown + seen.pool_imported, 0);
+	/* It refuses another: pools stay. */
+	CHECK_INT(whole_job("8 1 1 pause,ready", "REPLAY_FAIL=kind49=27"), 0);
+	CHECK(seen.pool[PP_DEVICE_POOL_CREATED] >= 16 && !seen.memory && !seen.pool[PP_DEVICE_POOL_ALLOCATED]);
+	CHECK_INT(whole_job("8 1 1 pause,ready", "REPLAY_FAULT=zero"), 0);
+	CHECK(seen.untimed >= 60 && !seen.pool[PP_DEVICE_POOL_CREATED] && !seen.pool[PP_DEVICE_POOL_ALLOCATED]);
+	CHECK_INT(whole_job("8 1 1 pause,ready", "REPLAY_FAULT=truncated"), 0);
+	CHECK(seen.unknown >= 1 && seen.pool[PP_DEVICE_POOL_CREATED] >= 16);
+	fixture = had;
+}
+
 /* 8 devices with 64 streams each, and a name for each kernel. */
 static void write_dense(char *path)
 {
@@ -440,6 +522,24 @@ TEST(many)
 	unlink(count);
 }
 
+/* podprof's thread counts what CUPTI dropped once a second. While the ring is full the number cannot be written: it stays for the
+ * next time, for CUPTI says it once. */
+TEST(lost_later)
+{
+	char path[] = "/tmp/podprof-dense-XXXXXX";
+	const char *had = fixture;
+
+	write_dense(path);
+	fixture = path;
+	is_late = 1;
+	CHECK_INT(job("gpu_host", "200 10 1 pause,ready", "PODPROF_STEPS=2:190 PODPROF_RING_SIZE=1M REPLAY_DROPPED=12345"), 0);
+	CHECK(!is_late && seen.ring_full > 0);
+	CHECK(seen.dropped >= 12345);
+	is_late = 0;
+	fixture = had;
+	unlink(path);
+}
+
 /* The size of the kind's record by NVIDIA's iterator: the distance of two of them. 0: it knows no such kind. */
 static size_t real_size(int (*next)(uint8_t *, size_t, void **), uint32_t kind)
 {
@@ -459,12 +559,19 @@ static void sizes_are(const char *path, uint32_t version)
 	static const struct {
 		uint32_t kind;
 		size_t view; /* podprof's struct of it */
-	} kinds[] = {{PP_CUPTI_MEMCPY, sizeof(struct pp_cupti_memcpy)}, {PP_CUPTI_MEMCPY2, sizeof(struct pp_cupti_memcpy2)},
-	             {PP_CUPTI_MEMSET, sizeof(struct pp_cupti_memset)}, {PP_CUPTI_DRIVER, sizeof(struct pp_cupti_call)},
-	             {PP_CUPTI_RUNTIME, sizeof(struct pp_cupti_call)},  {PP_CUPTI_DEVICE, sizeof(struct pp_cupti_device)},
-	             {PP_CUPTI_KERNEL, sizeof(struct pp_cupti_kernel)}, {PP_CUPTI_OVERHEAD, sizeof(struct pp_cupti_overhead)},
-	             {PP_CUPTI_SYNC, sizeof(struct pp_cupti_sync)},     {PP_CUPTI_MEMORY2, sizeof(struct pp_cupti_memory)},
-	             {PP_CUPTI_JIT, sizeof(struct pp_cupti_jit)},       {REPLAY_UNKNOWN, 0}};
+	} kinds[] = {{PP_CUPTI_MEMCPY, sizeof(struct pp_cupti_memcpy)},
+	             {PP_CUPTI_MEMCPY2, sizeof(struct pp_cupti_memcpy2)},
+	             {PP_CUPTI_MEMSET, sizeof(struct pp_cupti_memset)},
+	             {PP_CUPTI_DRIVER, sizeof(struct pp_cupti_call)},
+	             {PP_CUPTI_RUNTIME, sizeof(struct pp_cupti_call)},
+	             {PP_CUPTI_DEVICE, sizeof(struct pp_cupti_device)},
+	             {PP_CUPTI_KERNEL, sizeof(struct pp_cupti_kernel)},
+	             {PP_CUPTI_OVERHEAD, sizeof(struct pp_cupti_overhead)},
+	             {PP_CUPTI_SYNC, sizeof(struct pp_cupti_sync)},
+	             {PP_CUPTI_MEMORY2, sizeof(struct pp_cupti_memory)},
+	             {PP_CUPTI_POOL, sizeof(struct pp_cupti_memory_pool)},
+	             {PP_CUPTI_JIT, sizeof(struct pp_cupti_jit)},
+	             {REPLAY_UNKNOWN, 0}};
 	void *cupti = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
 	int (*next)(uint8_t *, size_t, void **) = NULL;
 
@@ -536,8 +643,15 @@ TEST(real)
 static const struct {
 	const char *name;
 	void (*run)(void);
-} parts[] = {{"plain", plain}, {"no_device", no_device},     {"faults", faults}, {"other_users", other_users},
-             {"many", many},   {"every_error", every_error}, {"real", real}};
+} parts[] = {{"plain", plain},
+             {"no_device", no_device},
+             {"faults", faults},
+             {"other_users", other_users},
+             {"many", many},
+             {"every_error", every_error},
+             {"real", real},
+             {"pools", pools},
+             {"lost_later", lost_later}};
 
 int main(int argc, char **argv)
 {

@@ -7,6 +7,8 @@
  *   peer DEVICE STREAM DELAY_NS NS BYTES OTHER
  *   set DEVICE STREAM DELAY_NS NS BYTES
  *   alloc|free DEVICE BYTES ADDRESS
+ *   poolalloc|poolfree DEVICE BYTES ADDRESS POOL SIZE USED THRESHOLD
+ *   pool create|trim|destroy|import|bad DEVICE POOL SIZE USED THRESHOLD
  *   sync DEVICE STREAM NS
  * The host program calls each row; the record begins DELAY_NS after the call, so that times belong to the run. */
 #pragma once
@@ -14,7 +16,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum replay_kind { REPLAY_DEVICE, REPLAY_KERNEL, REPLAY_COPY, REPLAY_PEER, REPLAY_SET, REPLAY_ALLOC, REPLAY_FREE, REPLAY_SYNC };
+enum replay_kind {
+	REPLAY_DEVICE,
+	REPLAY_KERNEL,
+	REPLAY_COPY,
+	REPLAY_PEER,
+	REPLAY_SET,
+	REPLAY_ALLOC,
+	REPLAY_FREE,
+	REPLAY_SYNC,
+	REPLAY_POOL
+};
 
 enum { REPLAY_ROWS = 1024, REPLAY_NAME = 200 };
 
@@ -23,7 +35,10 @@ struct replay_row {
 	unsigned device, stream, other;
 	unsigned long long delay, ns, bytes, address, bandwidth;
 	unsigned capability, multiprocessors, registers, shared, dynamic, grid[3], block[3];
-	int copy; /* CUPTI's kind */
+	unsigned long long pool, pool_size, pool_used, threshold;
+	int copy;        /* CUPTI's kind */
+	int pool_action; /* CUPTI's; 0: none that it has */
+	int is_imported;
 	char name[REPLAY_NAME];
 };
 

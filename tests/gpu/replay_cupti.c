@@ -7,7 +7,7 @@
  *   REPLAY_FAULT    truncated, unknown, zero, inverted, reused, backward, jump, kept: damaged records, a clock that is set, buffers
  *                   that never come back
  *   REPLAY_NEXT     NVIDIA's libcupti: its cuptiActivityGetNextRecord() walks the buffers
- *   REPLAY_DROPPED  records that CUPTI says it dropped
+ *   REPLAY_DROPPED  records that CUPTI says it dropped, once
  *   REPLAY_OWNER    name of another subscriber
  *   REPLAY_COUNT    file that gets two numbers at the end: activity records that were made, and of these, refused: no buffer */
 #include <dlfcn.h>
@@ -240,6 +240,29 @@ static void add_memory(const struct replay_row *row, uint64_t start)
 	m->pid = (uint32_t)getpid();
 	m->device = row->device;
 	m->context = row->device + 1;
+	m->pool_type = row->pool ? PP_CUPTI_POOL_LOCAL : 0;
+	m->pool = row->pool;
+	m->pool_size = row->pool_size;
+	m->pool_used = row->pool_used;
+	m->threshold = row->threshold;
+}
+
+static void add_pool(const struct replay_row *row, uint64_t start)
+{
+	struct pp_cupti_memory_pool *p = record(PP_CUPTI_POOL);
+
+	if (!p)
+		return;
+	p->action = (uint32_t)row->pool_action;
+	p->type = row->is_imported ? PP_CUPTI_POOL_IMPORTED : PP_CUPTI_POOL_LOCAL;
+	p->correlation = correlation;
+	p->pid = (uint32_t)getpid();
+	p->device = row->device;
+	p->address = row->pool;
+	p->size = row->pool_size;
+	p->threshold = row->threshold;
+	p->timestamp = has_fault("zero") ? 0 : start;
+	p->used = row->pool_used;
 }
 
 static void add_sync(const struct replay_row *row, uint64_t start, uint64_t end)
@@ -258,9 +281,9 @@ static void add_sync(const struct replay_row *row, uint64_t start, uint64_t end)
 /* As the runtime's call and what it causes: the call's record comes last. */
 static void ran(const struct replay_row *row, uint64_t start, uint64_t end)
 {
-	static const uint32_t number[] = {0, 211, 41, 161, 51, 20, 22, 131};
-	static const int kind[] = {PP_CUPTI_DEVICE, PP_CUPTI_KERNEL,  PP_CUPTI_MEMCPY,  PP_CUPTI_MEMCPY2,
-	                           PP_CUPTI_MEMSET, PP_CUPTI_MEMORY2, PP_CUPTI_MEMORY2, PP_CUPTI_SYNC};
+	static const uint32_t number[] = {0, 211, 41, 161, 51, 20, 22, 131, 0};
+	static const int kind[] = {PP_CUPTI_DEVICE,  PP_CUPTI_KERNEL,  PP_CUPTI_MEMCPY, PP_CUPTI_MEMCPY2, PP_CUPTI_MEMSET,
+	                           PP_CUPTI_MEMORY2, PP_CUPTI_MEMORY2, PP_CUPTI_SYNC,   PP_CUPTI_POOL};
 
 	pthread_mutex_lock(&lock);
 	correlation += has_fault("reused") && correlation ? 0 : 1;
@@ -275,12 +298,14 @@ static void ran(const struct replay_row *row, uint64_t start, uint64_t end)
 			add_set(row, start);
 		else if (row->kind == REPLAY_SYNC)
 			add_sync(row, start, end);
+		else if (row->kind == REPLAY_POOL)
+			add_pool(row, start);
 		else if (row->kind != REPLAY_DEVICE)
 			add_memory(row, start);
 		if (has_fault("unknown"))
 			record(REPLAY_UNKNOWN);
 	}
-	if (row->kind != REPLAY_DEVICE)
+	if (row->kind != REPLAY_DEVICE && row->kind != REPLAY_POOL) /* podprof selects no call of pools */
 		add_call(PP_CUPTI_RUNTIME, number[row->kind], start, end);
 	pthread_mutex_unlock(&lock);
 }
@@ -508,7 +533,8 @@ API(cuptiActivityGetNextRecord, uint8_t *data, size_t valid, void **at)
 
 API(cuptiActivityGetNumDroppedRecords, void *context, uint32_t stream, size_t *ret_count)
 {
-	const char *text = getenv("REPLAY_DROPPED");
+	static atomic_int is_said;
+	const char *text = atomic_exchange(&is_said, 1) ? NULL : getenv("REPLAY_DROPPED");
 
 	(void)context;
 	(void)stream;

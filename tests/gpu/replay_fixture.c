@@ -26,13 +26,29 @@ static int read_copy(const char *text, struct replay_row *r)
 	return 1;
 }
 
+static int read_pool(const char *text, struct replay_row *r)
+{
+	char action[12];
+
+	if (sscanf(text, "pool %11s %u %llx %llu %llu %llu", action, &r->device, &r->pool, &r->pool_size, &r->pool_used,
+	           &r->threshold) != 6)
+		return 0;
+	r->is_imported = !strcmp(action, "import");
+	r->pool_action = !strcmp(action, "destroy") ? PP_CUPTI_POOL_DESTROYED
+	                 : !strcmp(action, "trim")  ? PP_CUPTI_POOL_TRIMMED
+	                 : !strcmp(action, "bad")   ? 0
+	                                            : PP_CUPTI_POOL_CREATED;
+	return 1;
+}
+
 static int read_row(const char *text, struct replay_row *r)
 {
 	static const struct {
 		const char *word;
 		enum replay_kind kind;
-	} kinds[] = {{"device ", REPLAY_DEVICE}, {"kernel ", REPLAY_KERNEL}, {"copy ", REPLAY_COPY}, {"peer ", REPLAY_PEER},
-	             {"set ", REPLAY_SET},       {"alloc ", REPLAY_ALLOC},   {"free ", REPLAY_FREE}, {"sync ", REPLAY_SYNC}};
+	} kinds[] = {{"device ", REPLAY_DEVICE}, {"kernel ", REPLAY_KERNEL},   {"copy ", REPLAY_COPY},    {"peer ", REPLAY_PEER},
+	             {"set ", REPLAY_SET},       {"alloc ", REPLAY_ALLOC},     {"free ", REPLAY_FREE},    {"sync ", REPLAY_SYNC},
+	             {"pool ", REPLAY_POOL},     {"poolalloc ", REPLAY_ALLOC}, {"poolfree ", REPLAY_FREE}};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (strncmp(text, kinds[i].word, strlen(kinds[i].word)) != 0)
@@ -53,7 +69,12 @@ static int read_row(const char *text, struct replay_row *r)
 			return sscanf(text, "set %u %u %llu %llu %llu", &r->device, &r->stream, &r->delay, &r->ns, &r->bytes) == 5;
 		case REPLAY_SYNC:
 			return sscanf(text, "sync %u %u %llu", &r->device, &r->stream, &r->ns) == 3;
+		case REPLAY_POOL:
+			return read_pool(text, r);
 		default:
+			if (*text == 'p')
+				return sscanf(strchr(text, ' '), "%u %llu %llx %llx %llu %llu %llu", &r->device, &r->bytes,
+				              &r->address, &r->pool, &r->pool_size, &r->pool_used, &r->threshold) == 7;
 			return sscanf(strchr(text, ' '), "%u %llu %llx", &r->device, &r->bytes, &r->address) == 3;
 		}
 	}
@@ -140,6 +161,8 @@ static size_t known_size(uint32_t kind, uint32_t version)
 		return 56;
 	case PP_CUPTI_MEMORY2:
 		return 128;
+	case PP_CUPTI_POOL:
+		return old ? 72 : 80;
 	case PP_CUPTI_JIT:
 		return 72;
 	case REPLAY_UNKNOWN:

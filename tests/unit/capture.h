@@ -39,6 +39,7 @@ static inline void free_capture(struct pp_capture *c)
 		free(c->rank[r].memory);
 		free(c->rank[r].annotation);
 		free(c->rank[r].allocation);
+		free(c->rank[r].pool_event);
 		free(c->rank[r].operation);
 	}
 	free(c->rank);

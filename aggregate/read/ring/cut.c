@@ -129,6 +129,13 @@ int pp_rank_cut(struct pp_rank *rank, int64_t from, int64_t to)
 		if (rank->allocation[i].time >= from && rank->allocation[i].time <= to)
 			rank->allocation[kept++] = rank->allocation[i];
 	rank->allocations = kept;
+	kept = 0;
+	for (size_t i = 0; i < rank->pool_events; i++) {
+		rank->pool_event[i].is_before |= rank->pool_event[i].time < from;
+		if (rank->pool_event[i].time <= to)
+			rank->pool_event[kept++] = rank->pool_event[i];
+	}
+	rank->pool_events = kept;
 	if (rank->recorded_from < from)
 		rank->recorded_from = from;
 	if (rank->recorded_to > to)

@@ -21,6 +21,7 @@ enum {
 	WRITERS_MOST = 64,
 	LAUNCHES_MOST = 1 << 18,
 	ALLOCATIONS_MOST = 1 << 18,
+	POOL_EVENTS_MOST = 1 << 16,
 	POOLS_MOST = 64
 };
 
@@ -53,6 +54,8 @@ struct pp_devices {
 	size_t devices, devices_room;
 	struct pp_allocation *allocation;
 	size_t allocations, allocations_room;
+	struct pp_pool_event *pool_event;
+	size_t pool_events, pool_events_room;
 	struct pp_kernel_cache kernels;
 	uint32_t copy_name[PP_DEVICE_SET + 2]; /* pp_intern ids by activity; 0: not yet */
 	uint64_t pool[POOLS_MOST];             /* addresses of pools of memory, in the order of their first records */
@@ -83,6 +86,10 @@ int pp_device_is_bad(const struct pp_record *r)
 	case PP_RECORD_DEVICE_MEMORY:
 		return !r->tick || r->device_memory.device >= DEVICES_MOST || r->device_memory.kind > PP_DEVICE_MEMORY_OTHER ||
 		       r->device_memory.is_free > 1 || r->device_memory.bytes > PP_TICK_MOST;
+	case PP_RECORD_DEVICE_POOL:
+		return !r->tick || r->tick > PP_TICK_MOST || r->device_pool.device >= DEVICES_MOST ||
+		       r->device_pool.action > PP_DEVICE_POOL_FREED || r->device_pool.is_imported > 1 ||
+		       r->device_pool.size > PP_TICK_MOST || r->device_pool.used > PP_TICK_MOST;
 	default:
 		return 0;
 	}
@@ -406,6 +413,39 @@ static void take_memory(struct pp_pair *p, const struct pp_record *r)
 	        .available = -1,
 	        .peak = -1,
 	        .fragmentation = -1,
+	        .pool = m->pool,
+	        .device = m->device,
+	};
+}
+
+static void take_pool(struct pp_pair *p, const struct pp_record *r)
+{
+	const struct pp_record_device_pool *one = &r->device_pool;
+	struct pp_devices *d = p->devices;
+	struct pp_pool_event *more;
+
+	if (d->pool_events == POOL_EVENTS_MOST) {
+		d->pool_events /= 2;
+		memmove(d->pool_event, d->pool_event + d->pool_events, d->pool_events * sizeof(*d->pool_event));
+		p->lost[PP_LOSS_EVICTED] += d->pool_events;
+	}
+	more = pp_grow(d->pool_event, d->pool_events, &d->pool_events_room, sizeof(*more));
+	if (!more) {
+		p->lost[PP_LOSS_EVICTED]++;
+		return;
+	}
+	d->pool_event = more;
+	d->pool_event[d->pool_events++] = (struct pp_pool_event){
+	        .time = (int64_t)r->tick,
+	        .address = one->address,
+	        .size = one->is_imported ? -1 : (int64_t)one->size,
+	        .used = one->is_imported ? -1 : (int64_t)one->used,
+	        .threshold = one->is_imported             ? -1
+	                     : one->threshold > INT64_MAX ? INT64_MAX
+	                                                  : (int64_t)one->threshold,
+	        .device = one->device,
+	        .action = one->action,
+	        .is_imported = one->is_imported,
 	};
 }
 
@@ -432,6 +472,8 @@ static int is_replay(const struct pp_record *r)
 		return r->device_info.is_replay;
 	case PP_RECORD_DEVICE_MEMORY:
 		return r->device_memory.is_replay != 0;
+	case PP_RECORD_DEVICE_POOL:
+		return r->device_pool.is_replay != 0;
 	default:
 		return 0;
 	}
@@ -472,6 +514,9 @@ void pp_pair_device(struct pp_pair *p, uint32_t slot, const struct pp_record *r,
 	case PP_RECORD_DEVICE_MEMORY:
 		take_memory(p, r);
 		break;
+	case PP_RECORD_DEVICE_POOL:
+		take_pool(p, r);
+		break;
 	default:
 		take_lost(p, &r->device_lost);
 	}
@@ -507,6 +552,12 @@ void pp_device_drop_between(struct pp_pair *p, int64_t from, int64_t to)
 		d->allocations = kept;
 		d->unknown = 0;
 	}
+	kept = 0;
+	for (size_t i = 0; d && i < d->pool_events; i++)
+		if (d->pool_event[i].time < from || d->pool_event[i].time > to)
+			d->pool_event[kept++] = d->pool_event[i];
+	if (d)
+		d->pool_events = kept;
 }
 
 /* Behind the rows of another ring of the rank; 0, or -ENOMEM. */
@@ -555,6 +606,8 @@ int pp_device_take(struct pp_pair *p, struct pp_rank *rank, size_t first_thread)
 		rc = append(&rank->device, &rank->devices, d->device, d->devices, sizeof(*rank->device));
 	if (!rc)
 		rc = append(&rank->allocation, &rank->allocations, d->allocation, d->allocations, sizeof(*rank->allocation));
+	if (!rc)
+		rc = append(&rank->pool_event, &rank->pool_events, d->pool_event, d->pool_events, sizeof(*rank->pool_event));
 	/* Spans of this ring have launches by its own table. */
 	for (size_t t = first_thread; !rc && before && t < rank->threads; t++)
 		for (size_t i = 0; rank->thread[t].device && i < rank->thread[t].spans; i++)
@@ -578,6 +631,7 @@ void pp_device_release(struct pp_pair *p)
 		pp_kernel_cache_release(&d->kernels);
 		free(d->device);
 		free(d->allocation);
+		free(d->pool_event);
 	}
 	free(d);
 	p->devices = NULL;

@@ -225,9 +225,26 @@ static void order_devices(struct pp_rank *rank)
 	rank->devices = kept;
 }
 
+static int compare_pool_event(const void *a, const void *b)
+{
+	const struct pp_pool_event *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return (x->record > y->record) - (x->record < y->record);
+}
+
+static void order_pools(struct pp_rank *rank)
+{
+	for (size_t i = 0; i < rank->pool_events; i++)
+		rank->pool_event[i].record = (uint32_t)i;
+	if (rank->pool_events)
+		qsort(rank->pool_event, rank->pool_events, sizeof(*rank->pool_event), compare_pool_event);
+}
+
 static int has_device(const struct pp_rank *rank)
 {
-	int has = rank->allocations || rank->devices;
+	int has = rank->allocations || rank->devices || rank->pool_events;
 
 	for (size_t t = 0; t < rank->threads && !has; t++)
 		has = rank->thread[t].device != 0;
@@ -264,6 +281,7 @@ int pp_device_link(struct pp_rank *rank)
 	int rc;
 
 	order_devices(rank);
+	order_pools(rank);
 	set_occupancy(rank);
 	if (!has_device(rank))
 		return 0;

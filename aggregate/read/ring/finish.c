@@ -407,6 +407,7 @@ void pp_capture_release(struct pp_capture *c)
 		free(rank->launch);
 		free(rank->device);
 		free(rank->allocation);
+		free(rank->pool_event);
 		free(rank->operation);
 		free(rank->memory);
 		free(rank->annotation);

@@ -168,10 +168,10 @@ void pp_remark_add(char (*remark)[PP_REMARK_TEXT], uint32_t *remarks, const char
 /* Length of a range's name without PyTorch's suffix: ", seq = 3, sizes = [[2]]". */
 size_t pp_name_plain(const char *text, size_t length);
 
-/* DEVICE to DEVICE_LOST, device.c. is_bad: no collector writes such a one. */
+/* DEVICE to DEVICE_LOST and DEVICE_POOL, device.c. is_bad: no collector writes such a one. */
 static inline int pp_is_device(const struct pp_record *r)
 {
-	return r->kind >= PP_RECORD_DEVICE && r->kind <= PP_RECORD_DEVICE_LOST;
+	return (r->kind >= PP_RECORD_DEVICE && r->kind <= PP_RECORD_DEVICE_LOST) || r->kind == PP_RECORD_DEVICE_POOL;
 }
 int pp_device_is_bad(const struct pp_record *r);
 void pp_pair_device(struct pp_pair *p, uint32_t slot, const struct pp_record *r, const char *text, size_t length);
@@ -180,7 +180,7 @@ struct pp_track *pp_device_adopt(struct pp_pair *p, uint32_t tid);
 /* Tracks were freed. */
 void pp_device_forget(struct pp_pair *p);
 void pp_device_drop_between(struct pp_pair *p, int64_t from, int64_t to);
-/* Gives devices, launches and allocations to the rank; its threads from `first_thread` on are this ring's. -ENOMEM. */
+/* Gives devices, launches, allocations and pools to the rank; its threads from `first_thread` on are this ring's. -ENOMEM. */
 int pp_device_take(struct pp_pair *p, struct pp_rank *rank, size_t first_thread);
 void pp_device_release(struct pp_pair *p);
 

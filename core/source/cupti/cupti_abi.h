@@ -43,6 +43,7 @@ enum pp_cupti_kind {
 	PP_CUPTI_MEMCPY2 = 22, /* between devices */
 	PP_CUPTI_SYNC = 38,
 	PP_CUPTI_MEMORY2 = 49,
+	PP_CUPTI_POOL = 50,
 	PP_CUPTI_JIT = 52,
 	PP_CUPTI_KINDS = 64 /* above all of these */
 };
@@ -131,6 +132,16 @@ struct pp_cupti_memory {
 	uint64_t pool, threshold, pool_size, pool_used;
 };
 
+enum pp_cupti_pool_type { PP_CUPTI_POOL_LOCAL = 1, PP_CUPTI_POOL_IMPORTED = 2 };
+enum pp_cupti_pool_action { PP_CUPTI_POOL_CREATED = 1, PP_CUPTI_POOL_DESTROYED = 2, PP_CUPTI_POOL_TRIMMED = 3 };
+
+struct pp_cupti_memory_pool {
+	uint32_t kind, action, type, correlation;
+	uint32_t pid, device;
+	uint64_t kept; /* bytes that a trim left at least */
+	uint64_t address, size, threshold, timestamp, used;
+};
+
 struct pp_cupti_jit {
 	uint32_t kind, entry, operation, device;
 	uint64_t start, end;
@@ -173,6 +184,8 @@ PP_CUPTI_AT(overhead, data, 48);
 PP_CUPTI_AT(memory, timestamp, 32);
 PP_CUPTI_AT(memory, pool, 88);
 PP_CUPTI_AT(memory, pool_used, 112);
+PP_CUPTI_AT(memory_pool, address, 32);
+PP_CUPTI_AT(memory_pool, used, 64);
 PP_CUPTI_AT(jit, tid, 68);
 PP_CUPTI_AT(device, warps, 52);
 PP_CUPTI_AT(device, major_number, 104);

@@ -13,6 +13,7 @@ void pp_cupti_decode_init(struct pp_cupti_decode *d, const struct pp_cupti_api *
 	enum { DRIVER, RUNTIME };
 
 	d->api = api;
+	memset(d->pool, 0, sizeof(d->pool));
 #define PP_CUPTI_CALL(domain, number, text, class)                                                                                 \
 	d->call[domain][number] = (struct pp_cupti_call_row){text, PP_DEVICE_CALL_##class};
 #include "core/source/cupti/cupti_call.def"
@@ -206,6 +207,70 @@ static void jit(struct pp_cupti_decode *d, const struct pp_cupti_jit *j, size_t 
 	called(d, &r, "CUDA: compile just in time", j->start, j->end);
 }
 
+static size_t place_of_pool(uint64_t address, uint32_t device)
+{
+	return (size_t)((address + device) * UINT64_C(0x9e3779b97f4a7c15) >> 58) % PP_CUPTI_POOLS;
+}
+
+static void put_pool(struct pp_cupti_decode *d, const struct pp_cupti_memory_pool *p, pp_tick tick, uint8_t action)
+{
+	int is_local = p->type == PP_CUPTI_POOL_LOCAL;
+	size_t at = place_of_pool(p->address, p->device);
+	struct pp_record r = {.tick = tick,
+	                      .kind = PP_RECORD_DEVICE_POOL,
+	                      .device_pool = {.address = p->address,
+	                                      .size = is_local ? p->size : 0,
+	                                      .used = is_local ? p->used : 0,
+	                                      .threshold = is_local ? p->threshold : 0,
+	                                      .correlation = p->correlation,
+	                                      .device = device_of(p->device),
+	                                      .action = action,
+	                                      .is_imported = !is_local,
+	                                      .is_replay = d->api->is_replay != 0}};
+
+	if (!pp_ring_put(&r, NULL, 0))
+		return; /* counted; the pool's next record says it again */
+	d->pool[at].address = p->address;
+	d->pool[at].size = p->size;
+	d->pool[at].threshold = p->threshold;
+	d->pool[at].device = p->device;
+	d->pool[at].type = action == PP_DEVICE_POOL_DESTROYED ? 0 : p->type;
+}
+
+static void pool(struct pp_cupti_decode *d, const struct pp_cupti_memory_pool *p)
+{
+	static const uint8_t actions[] = {[PP_CUPTI_POOL_CREATED] = PP_DEVICE_POOL_CREATED,
+	                                  [PP_CUPTI_POOL_DESTROYED] = PP_DEVICE_POOL_DESTROYED,
+	                                  [PP_CUPTI_POOL_TRIMMED] = PP_DEVICE_POOL_TRIMMED};
+	pp_tick tick;
+
+	if (!p->action || p->action > PP_CUPTI_POOL_TRIMMED ||
+	    (p->type != PP_CUPTI_POOL_LOCAL && p->type != PP_CUPTI_POOL_IMPORTED))
+		d->unknown++;
+	else if (!p->timestamp || !pp_cupti_clock_map(&d->clock, p->timestamp, &tick))
+		d->untimed++;
+	else
+		put_pool(d, p, tick, actions[p->action]);
+}
+
+/* CUPTI reports a pool when the program makes, trims or destroys it; its size changes with allocations, whose records have it. */
+static void pool_of(struct pp_cupti_decode *d, const struct pp_cupti_memory *m, pp_tick tick)
+{
+	size_t at = place_of_pool(m->pool, m->device);
+	const struct pp_cupti_memory_pool p = {.type = m->pool_type,
+	                                       .correlation = m->correlation,
+	                                       .device = m->device,
+	                                       .address = m->pool,
+	                                       .size = m->pool_size,
+	                                       .threshold = m->threshold,
+	                                       .used = m->pool_used};
+
+	if (d->pool[at].address == p.address && d->pool[at].device == p.device && d->pool[at].type == p.type &&
+	    (p.type != PP_CUPTI_POOL_LOCAL || (d->pool[at].size == p.size && d->pool[at].threshold == p.threshold)))
+		return;
+	put_pool(d, &p, tick, m->operation == 2 ? PP_DEVICE_POOL_FREED : PP_DEVICE_POOL_ALLOCATED);
+}
+
 static void memory(struct pp_cupti_decode *d, const struct pp_cupti_memory *m)
 {
 	static const uint8_t kinds[MEMORY_KINDS] = {PP_DEVICE_MEMORY_OTHER,  PP_DEVICE_MEMORY_OTHER,  PP_DEVICE_MEMORY_PINNED,
@@ -227,12 +292,15 @@ static void memory(struct pp_cupti_decode *d, const struct pp_cupti_memory *m)
 	}
 	if (m->pool_type) {
 		r.device_memory.pool = m->pool;
-		r.device_memory.pool_used = m->pool_used;
+		r.device_memory.pool_used = m->pool_type == PP_CUPTI_POOL_LOCAL ? m->pool_used : 0;
 	}
-	if (!m->timestamp || !pp_cupti_clock_map(&d->clock, m->timestamp, &r.tick))
+	if (!m->timestamp || !pp_cupti_clock_map(&d->clock, m->timestamp, &r.tick)) {
 		d->untimed++;
-	else
-		pp_cupti_write(&d->names, &r, NULL, NULL, NULL, NULL);
+		return;
+	}
+	if (m->pool_type)
+		pool_of(d, m, r.tick);
+	pp_cupti_write(&d->names, &r, NULL, NULL, NULL, NULL);
 }
 
 static void device(struct pp_cupti_decode *d, const struct pp_cupti_device *c)
@@ -286,6 +354,8 @@ static size_t needs(uint32_t kind)
 		return offsetof(struct pp_cupti_overhead, correlation);
 	case PP_CUPTI_MEMORY2:
 		return sizeof(struct pp_cupti_memory);
+	case PP_CUPTI_POOL:
+		return sizeof(struct pp_cupti_memory_pool);
 	case PP_CUPTI_JIT:
 		return offsetof(struct pp_cupti_jit, operation_correlation);
 	case PP_CUPTI_DEVICE:
@@ -322,6 +392,9 @@ static void one(struct pp_cupti_decode *d, const void *record, uint32_t kind, si
 		break;
 	case PP_CUPTI_MEMORY2:
 		memory(d, record);
+		break;
+	case PP_CUPTI_POOL:
+		pool(d, record);
 		break;
 	case PP_CUPTI_JIT:
 		jit(d, record, bytes);

@@ -8,7 +8,7 @@
 #include "core/source/cupti/cupti_clock.h"
 #include "core/source/cupti/cupti_names.h"
 
-enum { PP_CUPTI_NUMBERS = 1024, PP_CUPTI_SYNCS = 64 };
+enum { PP_CUPTI_NUMBERS = 1024, PP_CUPTI_SYNCS = 64, PP_CUPTI_POOLS = 64 };
 
 struct pp_cupti_call_row {
 	const char *name; /* NULL: not recorded */
@@ -22,11 +22,15 @@ struct pp_cupti_decode {
 	struct pp_cupti_call_row call[2][PP_CUPTI_NUMBERS]; /* driver, runtime */
 	struct {
 		uint32_t correlation, stream, context;
-	} sync[PP_CUPTI_SYNCS];    /* what the calls that wait for the device wait for, until their own record comes */
-	uint32_t own_tid;          /* its calls are not the application's */
-	uint64_t untimed, unknown; /* records: without a time, of an unknown form */
-	uint64_t late;             /* came when recording was off */
-	uint64_t records;          /* read */
+	} sync[PP_CUPTI_SYNCS]; /* what the calls that wait for the device wait for, until their own record comes */
+	struct {
+		uint64_t address, size, threshold;
+		uint32_t device, type; /* type 0: empty */
+	} pool[PP_CUPTI_POOLS];        /* of memory: what the ring has of them. Of two that share a place, the last one */
+	uint32_t own_tid;              /* its calls are not the application's */
+	uint64_t untimed, unknown;     /* records: without a time, of an unknown form */
+	uint64_t late;                 /* came when recording was off */
+	uint64_t records;              /* read */
 };
 
 /* Once: the table of calls. */

@@ -178,8 +178,8 @@ static int enable(int kind)
 
 static int enable_all(void)
 {
-	static const int more[] = {PP_CUPTI_MEMCPY, PP_CUPTI_MEMCPY2, PP_CUPTI_MEMSET,  PP_CUPTI_MEMORY2,
-	                           PP_CUPTI_SYNC,   PP_CUPTI_JIT,     PP_CUPTI_OVERHEAD};
+	static const int more[] = {PP_CUPTI_MEMCPY, PP_CUPTI_MEMCPY2, PP_CUPTI_MEMSET, PP_CUPTI_MEMORY2,
+	                           PP_CUPTI_POOL,   PP_CUPTI_SYNC,    PP_CUPTI_JIT,    PP_CUPTI_OVERHEAD};
 	int rc = enable(PP_CUPTI_KERNEL), missing = 0;
 
 	if (rc)

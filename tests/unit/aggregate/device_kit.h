@@ -47,6 +47,13 @@ static inline void device_memory(struct maker *m, uint32_t slot, pp_tick tick, s
 	maker_put(m, slot, &r, NULL, 0);
 }
 
+static inline void device_pool(struct maker *m, uint32_t slot, pp_tick tick, struct pp_record_device_pool pool)
+{
+	struct pp_record r = {.tick = tick, .kind = PP_RECORD_DEVICE_POOL, .device_pool = pool};
+
+	maker_put(m, slot, &r, NULL, 0);
+}
+
 /* A device with the limits of an H100. */
 static inline void device_info(struct maker *m, uint32_t slot, uint16_t device, const char *name)
 {

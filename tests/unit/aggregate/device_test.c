@@ -211,6 +211,13 @@ TEST(bad_records)
 	        {.tick = 100, .kind = PP_RECORD_DEVICE_MEMORY, .device_memory = {.kind = 4}},
 	        {.tick = 100, .kind = PP_RECORD_DEVICE_MEMORY, .device_memory = {.is_free = 2}},
 	        {.tick = 100, .kind = PP_RECORD_DEVICE_MEMORY, .device_memory = {.bytes = UINT64_MAX}},
+	        {.tick = 0, .kind = PP_RECORD_DEVICE_POOL},
+	        {.tick = UINT64_MAX, .kind = PP_RECORD_DEVICE_POOL},
+	        {.tick = 100, .kind = PP_RECORD_DEVICE_POOL, .device_pool = {.device = 1024}},
+	        {.tick = 100, .kind = PP_RECORD_DEVICE_POOL, .device_pool = {.action = PP_DEVICE_POOL_FREED + 1}},
+	        {.tick = 100, .kind = PP_RECORD_DEVICE_POOL, .device_pool = {.is_imported = 2}},
+	        {.tick = 100, .kind = PP_RECORD_DEVICE_POOL, .device_pool = {.size = UINT64_MAX}},
+	        {.tick = 100, .kind = PP_RECORD_DEVICE_POOL, .device_pool = {.used = UINT64_MAX}},
 	};
 	struct pp_record lost = {
 	        .tick = 100, .kind = PP_RECORD_DEVICE_LOST, .device_lost = {.dropped = 3, .untimed = 2, .unknown = 5}};
@@ -397,6 +404,84 @@ TEST(memory_of_pools)
 	pp_capture_release(&c);
 }
 
+/* Pools of two devices: in order of time, as they were reported. What was before a cut stays: it holds when the window begins. */
+TEST(pools)
+{
+	struct maker m;
+	struct pp_capture c;
+	const struct pp_pool_event *e;
+
+	begin(&m, "pool_events.ring");
+	device_pool(&m, CUPTI, 2300,
+	            (struct pp_record_device_pool){
+	                    .address = 16, .device = 1, .action = PP_DEVICE_POOL_TRIMMED, .size = 40, .used = 30, .threshold = 20});
+	device_pool(&m, CUPTI, 2100, (struct pp_record_device_pool){.address = 16, .threshold = UINT64_MAX});
+	device_pool(&m, CUPTI, 2300, (struct pp_record_device_pool){.address = 16, .action = PP_DEVICE_POOL_DESTROYED});
+	device_pool(&m, CUPTI, 2200, (struct pp_record_device_pool){.address = 32, .is_imported = 1, .size = 7});
+	device_pool(&m, CUPTI, 2500, (struct pp_record_device_pool){.address = 48, .is_replay = 1});
+	device_memory(&m, CUPTI, 2400, (struct pp_record_device_memory){.address = 1, .bytes = 5, .pool = 16, .device = 1});
+	c = finished(&m);
+	e = c.rank[0].pool_event;
+	CHECK_INT(c.rank[0].pool_events, 5);
+	CHECK_INT(e[0].time, 2100);
+	CHECK_INT(e[0].threshold, INT64_MAX);
+	CHECK_INT(e[0].size, 0);
+	CHECK(e[1].is_imported && e[1].size == -1 && e[1].used == -1 && e[1].threshold == -1);
+	CHECK(e[2].device == 1 && e[2].size == 40 && e[2].used == 30 && e[2].threshold == 20);
+	CHECK_INT(e[3].action, PP_DEVICE_POOL_DESTROYED);
+	CHECK(c.rank[0].allocation[0].pool == 16 && c.rank[0].allocation[0].device == 1);
+	CHECK_INT(c.rank[0].device_replay, 1);
+	CHECK_INT(pp_rank_cut(&c.rank[0], 2250, 2450), 0);
+	CHECK_INT(c.rank[0].pool_events, 4);
+	CHECK(e[0].is_before && e[1].is_before && !e[2].is_before && !e[3].is_before);
+	pp_capture_release(&c);
+}
+
+/* More events than are kept: the oldest are dropped and counted. */
+TEST(many_pools)
+{
+	struct maker m;
+	struct pp_capture c;
+
+	maker_open(&m, path_of("many_pools.ring"), 0, 1, MAIN, 80);
+	maker_thread(&m, 0, MAIN);
+	maker_thread(&m, CUPTI, 11);
+	for (uint64_t i = 0; i < (1 << 16) + 10; i++)
+		device_pool(&m, CUPTI, 2000 + i, (struct pp_record_device_pool){.address = i});
+	c = finished(&m);
+	CHECK_INT(c.rank[0].pool_events, (1 << 15) + 10);
+	CHECK_INT(c.rank[0].pool_event[0].address, 1 << 15);
+	CHECK_INT(c.rank[0].lost[PP_LOSS_EVICTED], 1 << 15);
+	pp_capture_release(&c);
+}
+
+/* A name has one kind, however many names there are, and in each chunk again. */
+TEST(many_names)
+{
+	enum { NAMES = 3000, EACH = 300 };
+	struct maker m;
+	struct pp_capture c;
+	size_t collectives = 0, halves = 0;
+
+	begin(&m, "many_names.ring");
+	for (uint32_t i = 0; i < 2 * NAMES; i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), i % 3 ? "sm90_xmma_gemm_bf16bf16_%u" : "ncclDevKernel_AllReduce_%u", i % NAMES);
+		device_name(&m, CUPTI, i % EACH + 1, name);
+		device_ran(&m, CUPTI, 2000 + i, 2001 + i, (struct pp_record_device){.stream = 7, .name = i % EACH + 1});
+	}
+	c = finished(&m);
+	CHECK_INT(stream(&c, 0, 7)->spans, 2 * NAMES);
+	for (size_t i = 0; i < stream(&c, 0, 7)->spans; i++) {
+		collectives += stream(&c, 0, 7)->span[i].device.activity == PP_DEVICE_COLLECTIVE;
+		halves += stream(&c, 0, 7)->span[i].device.precision == PP_PRECISION_16;
+	}
+	CHECK_INT(collectives, 2 * NAMES / 3);
+	CHECK_INT(halves, 2 * NAMES / 3 * 2);
+	pp_capture_release(&c);
+}
+
 /* Records come late: what ended in a window that was dropped is in the next one's capture, and is cut there. */
 TEST(windows)
 {
@@ -569,6 +654,9 @@ int main(void)
 	many_streams();
 	memory_in_use();
 	memory_of_pools();
+	pools();
+	many_pools();
+	many_names();
 	windows();
 	evicted();
 	occupancy();

@@ -166,11 +166,22 @@ static inline void sample_clock(struct pp_row_host_clock *c)
 	                                .cpu_ns = 400000};
 }
 
+static inline void sample_pool(struct sample *s, size_t r)
+{
+	struct pp_rank *rank = &s->capture.rank[r];
+
+	rank->pool_event = calloc(1, sizeof(*rank->pool_event));
+	rank->pool_events = 1;
+	*rank->pool_event = (struct pp_pool_event){
+	        .time = 1000 + 2 * SAMPLE_STEP_NS, .address = 0x5000, .size = 1 << 25, .used = 1 << 20, .threshold = INT64_MAX};
+}
+
 /* One tensor that a framework allocated, and one that it freed. */
 static inline void sample_allocator(struct sample *s, size_t r)
 {
 	struct pp_rank *rank = &s->capture.rank[r];
 
+	sample_pool(s, r);
 	rank->allocation = calloc(3, sizeof(*rank->allocation));
 	for (int i = 0; rank->allocation && i < 3; i++)
 		rank->allocation[rank->allocations++] =
