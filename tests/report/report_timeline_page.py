@@ -82,6 +82,11 @@ def first_view(place, full):
         wait_drawn(b)
         s = stats(b)
         check(s["from"] <= made.step(6)["begin"] and s["to"] >= made.step(8)["end"] and s["from"] > made.step(5)["begin"], f"step 7: {s}")
+        key(b, "w")
+        b.js("State.set({step: 2})")
+        wait_drawn(b)
+        s = stats(b)
+        check(s["from"] <= made.step(1)["begin"] and made.step(3)["end"] <= s["to"] < made.step(5)["begin"], f"step 2 after a zoom: {s}")
         clean(b, "first view")
 
 
@@ -194,6 +199,11 @@ def search(place, full):
         wait_drawn(b)
         check(stats(b)["hits"] == len(hits) == RANKS * STEPS and text(b, "#trace-found") == f"{len(hits)} hits", f"{stats(b)['hits']} hits, not {len(hits)}")
         check(stats(b)["events"] == len(made.events) and stats(b)["flows"] == len(made.flows), f"of {len(made.events)} events, {len(made.flows)}: {stats(b)}")
+        got = b.js("Array.from({length: Trace.stats().events}, (unused, i) => TraceData.of(i))"
+                   ".map(o => [o.begin, o.begin + o.length, o.self, o.name, o.category, o.depth, o.rank])")
+        for e, values in zip(made.events, got):
+            want = [e[k] for k in ("begin", "end", "self", "name", "category", "depth", "rank")]
+            check(values == want, f"event {e['number']} is {values}, not {want}")
         b.js(f"Trace.select({hits[0]['number']})")
         for i in range(1, 4):
             key(b, "n")
