@@ -181,9 +181,9 @@ const TracePanes = {
           row('received', call && call.received ? Format.bytes(call.received) : ''),
           row('tag', call && call.tag !== null ? String(call.tag) : ''),
           row('request', call && call.request ? String(call.request) : '')),
-      el('p', {}, sentence(TracePanes.waiting(call))),
+      TracePanes.waiting(call) && el('p', {}, sentence(TracePanes.waiting(call))),
       ...TRACE_FLAGS.filter(([flag]) => one.flags & flag).map(([flag, text]) => el('p', {}, text)), TracePanes.ends(one.number)
-    ];
+    ].filter(Boolean);
   },
   ends(number) {
     const flows = TraceData.flowsOf(number), button = flow => {

@@ -3,6 +3,7 @@
 selected time, arrows, links, dark. Run by ctest report_timeline_page."""
 import collections
 import os
+import re
 import sys
 
 from kit import Skipped, browser, check, clean, column, heads, jobs, near, pod_page
@@ -177,6 +178,8 @@ def keys(place, full):
         check(stats(b)["selected"] == made.one("forward and backward", 1, 4)["number"], "up is not the event around it")
         key(b, "ArrowDown")
         check(stats(b)["selected"] == made.one("layer 0", 1, 4)["number"], "down is not the first event in it")
+        words = text(b, "#trace-details")
+        check(words.startswith("layer 0") and not re.search("false|null|undefined|NaN", words), f"details: {words}")
         key(b, "f")
         s, e = stats(b), made.one("layer 0", 1, 4)
         check(s["from"] < e["begin"] and s["to"] > e["end"] and s["to"] - s["from"] < 2 * (e["end"] - e["begin"]), f"f does not fit: {s}")
