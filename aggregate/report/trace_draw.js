@@ -358,7 +358,9 @@ class TraceDraw {
   axis() {
     const {c, width, from, to} = this, origin = Pod.timeline.low, step = ticks(to - from, 6)[1],
                            [size, unit] = Format.axis('ns', to - origin);
-    const digits = Math.max(0, Math.ceil(-Math.log10(step / size)));
+    let digits = 0; /* as many as a step of the axis has: 2.5 ms has one */
+    while (digits < 9 && Math.abs(step / size * 10 ** digits - Math.round(step / size * 10 ** digits)) > 1e-6)
+      digits++;
     c.fillStyle = this.ink.ground;
     c.fillRect(0, 0, width, TRACE.head);
     c.fillStyle = this.ink.soft;
@@ -372,7 +374,7 @@ class TraceDraw {
       c.lineTo(x, 20);
       c.stroke();
       if (x < width - 60)
-        c.fillText((at / size).toFixed(Math.min(digits, 9)) + NB + unit, x + 4, 10);
+        c.fillText((at / size).toFixed(digits) + NB + unit, x + 4, 10);
     }
     c.fillStyle = this.ink.soft;
     c.fillText('time', 2, 10);

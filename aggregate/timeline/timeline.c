@@ -28,25 +28,32 @@ void pp_timeline_left_text(const struct pp_timeline *t, char *text, size_t size)
 {
 	const struct {
 		uint64_t n;
-		const char *what;
+		const char *one, *many, *what;
 	} row[] = {
-	        {t->left.ranks, "ranks have no events here"},
-	        {t->left.by_steps, "events outside the steps of --steps are left out"},
-	        {t->left.by_time, "events before the time of --last are left out"},
-	        {t->left.by_categories, "events of other categories than --categories are left out"},
-	        {t->left.damaged, "events of the files are damaged and left out"},
-	        {t->left.untimed, "events of the files have no valid time and are left out"},
-	        {t->left.crossed, "ranges overlap another one of their thread without lying in it, and are cut at its end"},
-	        {t->left.unmatched_collectives, "calls of collectives do not tell for whom they waited"},
-	        {t->left.unmatched_messages, "sends and receives have no arrow: their other end is not recorded, or not certain"},
-	        {t->left.unmatched_launches, "kernels and copies have no arrow: their launch is not recorded"},
+	        {t->left.ranks, "rank has", "ranks have", "no events here"},
+	        {t->left.by_steps, "event outside the steps of --steps is", "events outside the steps of --steps are", "left out"},
+	        {t->left.by_time, "event before the time of --last is", "events before the time of --last are", "left out"},
+	        {t->left.by_categories, "event of other categories than --categories is",
+	         "events of other categories than --categories are", "left out"},
+	        {t->left.damaged, "event of the files is damaged and", "events of the files are damaged and", "left out"},
+	        {t->left.untimed, "event of the files has no valid time and is", "events of the files have no valid time and are",
+	         "left out"},
+	        {t->left.crossed, "range overlaps", "ranges overlap",
+	         "another one of the same thread without lying in it, and ends here where that one does"},
+	        {t->left.unmatched_collectives, "call of a collective does", "calls of collectives do",
+	         "not tell for whom it waited"},
+	        {t->left.unmatched_messages, "send or receive has", "sends and receives have",
+	         "no arrow: the other end is not recorded, or not certain"},
+	        {t->left.unmatched_launches, "kernel or copy has", "kernels and copies have",
+	         "no arrow: its launch is not recorded"},
 	};
 	size_t at = 0;
 
 	*text = '\0';
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]) && at < size; i++)
 		if (row[i].n)
-			at += (size_t)snprintf(text + at, size - at, "%s%" PRIu64 " %s", at ? "\n" : "", row[i].n, row[i].what);
+			at += (size_t)snprintf(text + at, size - at, "%s%" PRIu64 " %s %s", at ? "\n" : "", row[i].n,
+			                       row[i].n == 1 ? row[i].one : row[i].many, row[i].what);
 }
 
 void pp_timeline_release(struct pp_timeline *t)

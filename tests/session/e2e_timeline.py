@@ -86,7 +86,7 @@ def paths(place, full):
     export(place, os.path.join(other, "logs"), "-o", "c.json", cwd=here)
     os.remove(os.path.join(here, "in/rank1.pt.trace.json"))
     got = export(place, os.path.join(other, "logs"), "-o", "d.json", cwd=here)
-    check("1 ranks have no events here" in got.err and sorted(slices(os.path.join(here, "d.json"))) == [0], got.transcript())
+    check("1 rank has no events here" in got.err and sorted(slices(os.path.join(here, "d.json"))) == [0], got.transcript())
 
 
 def stdout(place, full):

@@ -36,7 +36,7 @@ TEST(rare)
 	HAS(text, "{\"displayTimeUnit\":\"ns\",\"otherData\":{");
 	HAS(text, "\"job time at ts 0 ns\":\"-500\",\"date at ts 0 ns\":\"4500\"");
 	HAS(text, "\"devices\":\"simulated\"");
-	HAS(text, "\"left out\":\"1 ranks have no events here\\u000a");
+	HAS(text, "\"left out\":\"1 rank has no events here\\u000a");
 	HAS(text, "\"session\":\"odd \\ufffd\"");
 	HAS(text,
 	    "{\"ph\":\"X\",\"name\":\"quote\\u0022 \\u005c \\u003ctab\xef\xbf\xbd\xef\xbf\xbd\\u003e\",\"cat\":\"Host compute\","
