@@ -41,7 +41,7 @@ void pp_timeline_left_text(const struct pp_timeline *t, char *text, size_t size)
 	        {t->left.crossed, "range overlaps", "ranges overlap",
 	         "another one of the same thread without lying in it, and ends here where that one does"},
 	        {t->left.unmatched_collectives, "call of a collective does", "calls of collectives do",
-	         "not tell for whom it waited"},
+	         "not tell for whom the rank waited"},
 	        {t->left.unmatched_messages, "send or receive has", "sends and receives have",
 	         "no arrow: the other end is not recorded, or not certain"},
 	        {t->left.unmatched_launches, "kernel or copy has", "kernels and copies have",

@@ -617,8 +617,8 @@ void pp_xown_split(struct pp_xread *x, struct pp_capture *c)
 	for (size_t i = 0; i < c->ranks; i++) {
 		give_devices(x, &c->rank[i], &all);
 		give_messages(x, &c->rank[i]);
-		mark_roots(&c->rank[i]);
 		give_steps(x, &c->rank[i]);
+		mark_roots(&c->rank[i]); /* after the steps: until then the flag means something else */
 	}
 	free(all.launch);
 	free(all.device);
