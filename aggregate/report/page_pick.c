@@ -106,21 +106,6 @@ static int order_steps(const struct pp_timeline *t, size_t pin, struct list *l)
 	return 0;
 }
 
-static size_t rank_index(const struct pp_timeline *t, int32_t rank)
-{
-	size_t low = 0, high = t->ranks;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (t->rank[middle].rank < rank)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < t->ranks && t->rank[low].rank == rank ? low : t->ranks;
-}
-
 static void sum_waits(const struct pp_timeline *t, int64_t *caused, int64_t *waited)
 {
 	for (size_t i = 0; i < t->events; i++) {
@@ -131,7 +116,7 @@ static void sum_waits(const struct pp_timeline *t, int64_t *caused, int64_t *wai
 		if (!d || !(d->has & PP_TIMELINE_HAS_WAIT) || d->until_ns <= e->begin_ns)
 			continue;
 		waited[rank_of(t, e)] += d->until_ns - e->begin_ns;
-		last = d->last < 0 ? t->ranks : rank_index(t, d->last);
+		last = d->last < 0 ? t->ranks : pp_timeline_rank_at(t, d->last);
 		if (last < t->ranks)
 			caused[last] += d->until_ns - e->begin_ns;
 	}

@@ -42,21 +42,6 @@ uint32_t pp_timeline_name(struct pp_timeline_maker *m, const char *text)
 	return pp_intern_put(m->t->names, text, strlen(text));
 }
 
-size_t pp_timeline_rank_at(const struct pp_timeline *t, int32_t rank)
-{
-	size_t low = 0, high = t->ranks;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (t->rank[middle].rank < rank)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < t->ranks && t->rank[low].rank == rank ? low : SIZE_MAX;
-}
-
 static struct file *add_file(struct files *f)
 {
 	struct file *more;

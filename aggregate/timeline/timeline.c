@@ -24,6 +24,21 @@ void pp_timeline_track_name(const struct pp_timeline *t, const struct pp_timelin
 		snprintf(name, size, "rank %" PRId32 " %" PRIu32, rank, track->tid);
 }
 
+size_t pp_timeline_rank_at(const struct pp_timeline *t, int32_t rank)
+{
+	size_t low = 0, high = t->ranks;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (t->rank[middle].rank < rank)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < t->ranks && t->rank[low].rank == rank ? low : SIZE_MAX;
+}
+
 void pp_timeline_left_text(const struct pp_timeline *t, char *text, size_t size)
 {
 	const struct {

@@ -177,3 +177,5 @@ void pp_timeline_left_text(const struct pp_timeline *t, char *text, size_t size)
 void pp_timeline_release(struct pp_timeline *t);
 /* "rank 3 main": unique in the timeline. */
 void pp_timeline_track_name(const struct pp_timeline *t, const struct pp_timeline_track *track, char *name, size_t size);
+/* The index of the timeline's rank of this number; SIZE_MAX: none. */
+size_t pp_timeline_rank_at(const struct pp_timeline *t, int32_t rank);

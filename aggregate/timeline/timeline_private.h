@@ -43,6 +43,4 @@ int pp_timeline_messages(struct pp_timeline_maker *m);
 int pp_timeline_counters(struct pp_timeline_maker *m);
 int pp_timeline_add_flow(struct pp_timeline_maker *m, uint32_t from, uint32_t to, enum pp_timeline_flow_kind kind);
 
-/* The index of the timeline's rank of this number; SIZE_MAX: none. */
-size_t pp_timeline_rank_at(const struct pp_timeline *t, int32_t rank);
 uint32_t pp_timeline_name(struct pp_timeline_maker *m, const char *text);
