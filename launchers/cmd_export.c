@@ -103,11 +103,12 @@ static void say_written(const struct pp_export_options *o, struct pp_export_said
 	if (file)
 		snprintf(to, sizeof(to), " to '%s'", file);
 	if (o->format == PP_EXPORT_FOLDED)
-		pp_say("wrote %s stacks of %s ranks%s: own time in ns. %s.", pp_text_count(a, said->stacks),
-		       pp_text_count(b, said->ranks), to, open[o->format]);
+		pp_say("wrote %s stacks of %s rank%s%s: own time in ns. %s.", pp_text_count(a, said->stacks),
+		       pp_text_count(b, said->ranks), said->ranks == 1 ? "" : "s", to, open[o->format]);
 	else
-		pp_say("wrote %s events and %s arrows of %s ranks%s. %s.", pp_text_count(a, said->events),
-		       pp_text_count(b, said->flows), pp_text_count(c, said->ranks), to, open[o->format]);
+		pp_say("wrote %s events and %s arrows of %s rank%s%s. %s.", pp_text_count(a, said->events),
+		       pp_text_count(b, said->flows), pp_text_count(c, said->ranks), said->ranks == 1 ? "" : "s", to,
+		       open[o->format]);
 }
 
 static int write_to(const char *directory, const struct pp_export_options *o, const char *file)

@@ -233,7 +233,7 @@ class TraceDraw {
     }
   }
 
-  /* A counter over time, from 0 to its largest value in the page. */
+  /* A counter over time, from 0 to its largest value in the page. A value stands until the next one: none is made up between. */
   chart(row) {
     const {c} = this, {time, value, unit} = row.counter, n = time.length;
     if (!n)
@@ -245,10 +245,12 @@ class TraceDraw {
       k++;
     c.beginPath();
     c.moveTo(this.x(time[k]), floor);
-    let x = this.x(time[k]);
+    let x = this.x(time[k]), before = y(value[k]);
     for (; k < n; k++) {
       x = this.x(time[k]);
-      c.lineTo(x, y(value[k]));
+      c.lineTo(x, before);
+      before = y(value[k]);
+      c.lineTo(x, before);
       if (x > this.width)
         break;
     }

@@ -30,7 +30,7 @@ def export(place, source, form, *words, name=None, code=0):
 
 
 def said(err):
-    m = re.search(r"wrote ([\d ]+) events and ([\d ]+) arrows of (\d+) ranks", err)
+    m = re.search(r"wrote ([\d ]+) events and ([\d ]+) arrows of (\d+) ranks?\b", err)
     check(m, err)
     return [int(n.replace(" ", "")) for n in m.groups()]
 

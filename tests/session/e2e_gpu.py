@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Jobs with devices that are replayed: stand-ins of CUDA's driver and of CUPTI (tests/gpu) give the records, no device runs. xprof's tools
 equal pod.h5, and podprof analyze of the XSpace files gives the session's tables again. Run by ctest session_gpu (labels session, xprof)."""
+import json
 import os
 import sys
 
@@ -77,11 +78,24 @@ def said(logs):
         check(any("replay" in w for w in warnings) and not any("planes" in w for w in warnings), warnings)
 
 
+def exported(place, logs):
+    """So does the timeline, whose kernels have arrows from their launches."""
+    path = os.path.join(place.scratch, "timeline.json")
+    got = run([place.podprof(), "export", "--format", "chrome", "-o", path, logs])
+    check(got.code == 0, got.transcript())
+    with open(path, encoding="utf-8") as f:
+        trace = json.load(f)
+    check(trace["otherData"]["devices"] == "simulated", trace["otherData"])
+    check('"replay":1' in read(session_of(logs), "report.html"), "the page does not say that no device ran")
+    check(sum(e["ph"] == "s" for e in trace["traceEvents"]) > 20, "launches have no arrows")
+
+
 def shown(place, full):
     """One rank with two devices: xprof's kernels, memory, steps and arrows are those of pod.h5."""
     python()
     logs = gpu(place)
     said(logs)
+    exported(place, logs)
     with h5(session_of(logs)) as f:
         check(f["worker/devices"][()].tolist() == [2] and f["kernel/occurrences"][()].sum() >= 50, f["kernel/occurrences"][()])
     helper(place, "check_xprof.py", *place_of(logs))

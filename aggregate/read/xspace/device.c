@@ -143,6 +143,7 @@ void pp_xdevice_add(struct pp_xread *x, struct pp_xplane *p)
 	struct pp_field f;
 
 	snprintf(d.kind, sizeof(d.kind), "%s", p->kind == PP_XPLANE_TPU ? "TPU" : "GPU");
+	x->rank.device_replay |= strstr(p->name, " (replay)") != NULL; /* as podprof names a device that a stand-in gave */
 	while (pp_wire_next(&w, &f) == PP_WIRE_FIELD) {
 		enum pp_xs_kind kind = PP_XS_NONE;
 		struct pp_xvalue v;
