@@ -14,7 +14,7 @@ enum { PP_PAGE_VALUES = 8 << 20, PP_PAGE_ROWS = 4000, PP_PAGE_POINTS = 16000, PP
 enum { PP_PAGE_TIMELINE_BYTES = 24 << 20, PP_PAGE_TIMELINE_EVENTS = 3 << 20, PP_PAGE_TIMELINE_SAMPLES = 400000 };
 
 /* Files of other profilers above it are not read again for a page: their timeline is there by `podprof export`. */
-enum { PP_PAGE_FOREIGN_BYTES = 8 << 20 };
+enum { PP_PAGE_FOREIGN_BYTES = 4 << 20 };
 
 /* How far the page is with event files: it tells who waits for this process. */
 enum pp_page_timeline_state { PP_PAGE_TIMELINE_AHEAD, PP_PAGE_TIMELINE_BEGUN, PP_PAGE_TIMELINE_DONE, PP_PAGE_TIMELINE_NOT };
