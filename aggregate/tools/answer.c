@@ -43,17 +43,8 @@ static int quote(const char *path, char *text, size_t size)
 	return !*path;
 }
 
-/* xprof's overview shows the verdict's rank where the trace is one file. Of several files it takes any. */
-static const char *overview_of(const struct pp_dataset *d)
-{
-	const int several = pp_dataset_hosts(d) > 1 || (d->workers > 1 && strstr(d->options, "--xspace=rank"));
-
-	return several ? " (its overview shows one rank, named in its step labels)" : "";
-}
-
 /* One rank delays the others: what to compare. */
-static void after_rank(const struct pp_dataset *d, int32_t rank, int category, const char *logdir, const char *session, char *text,
-                       size_t size)
+static void after_rank(const struct pp_dataset *d, int32_t rank, int category, const char *session, char *text, size_t size)
 {
 	if (pp_advice_rank(d, rank, category, session, text, size))
 		return;
@@ -78,17 +69,14 @@ static void after_rank(const struct pp_dataset *d, int32_t rank, int category, c
 			         rank, session);
 			break;
 		}
-		snprintf(text, size,
-		         "open report.html and select rank %" PRId32
-		         "; compare its ranges with another rank's in the trace%s: xprof "
-		         "--logdir %s",
-		         rank, overview_of(d), logdir);
+		snprintf(text, size, "compare the ranges of rank %" PRId32 " with another rank's in the timeline: podprof view %s",
+		         rank, session);
 	}
 }
 
 /* No rank delays the others: what is worth shortening, or naming. */
-static void after_largest(const struct pp_dataset *d, const struct pp_sums *s, int category, const char *logdir,
-                          const char *session, char *text, size_t size)
+static void after_largest(const struct pp_dataset *d, const struct pp_sums *s, int category, const char *session, char *text,
+                          size_t size)
 {
 	if (pp_advice_largest(d, s, category, session, text, size))
 		return;
@@ -111,19 +99,19 @@ static void after_largest(const struct pp_dataset *d, const struct pp_sums *s, i
 		if (d->trace_files)
 			snprintf(text, size, "list the operators with most self time: podprof report --table op %s", session);
 		else
-			snprintf(text, size, "find the longest ranges of a step in the trace: xprof --logdir %s", logdir);
+			snprintf(text, size, "find the longest ranges of a step in the timeline: podprof view %s", session);
 	}
 }
 
-static void say_next(const struct pp_dataset *d, const struct pp_sums *s, const struct pp_verdict_what *what, const char *logdir,
-                     const char *session, char *text, size_t size)
+static void say_next(const struct pp_dataset *d, const struct pp_sums *s, const struct pp_verdict_what *what, const char *session,
+                     char *text, size_t size)
 {
 	switch (what->kind) {
 	case PP_VERDICT_RANK:
-		after_rank(d, what->rank, what->category, logdir, session, text, size);
+		after_rank(d, what->rank, what->category, session, text, size);
 		break;
 	case PP_VERDICT_LARGEST:
-		after_largest(d, s, what->category, logdir, session, text, size);
+		after_largest(d, s, what->category, session, text, size);
 		break;
 	case PP_VERDICT_STARTUP:
 		snprintf(text, size, "record a longer run, or mark its steps (podprof_step_begin(), NVTX or podprof.step())");
@@ -140,9 +128,8 @@ static void say_next(const struct pp_dataset *d, const struct pp_sums *s, const 
 		break;
 	case PP_VERDICT_UNEXPLAINED:
 		snprintf(text, size,
-		         "compare rank %" PRId32
-		         " with another rank in the trace, just before the others wait%s: xprof --logdir %s",
-		         what->rank, overview_of(d), logdir);
+		         "compare rank %" PRId32 " with another rank in the timeline, just before the others wait: podprof view %s",
+		         what->rank, session);
 		break;
 	case PP_VERDICT_SHARED:
 		snprintf(text, size,
@@ -151,8 +138,8 @@ static void say_next(const struct pp_dataset *d, const struct pp_sums *s, const 
 		break;
 	case PP_VERDICT_CHAIN:
 		snprintf(text, size,
-		         "look at rank %" PRId32 " first, because rank %" PRId32 " waits for it, in the trace%s: xprof --logdir %s",
-		         what->behind, what->rank, overview_of(d), logdir);
+		         "look at rank %" PRId32 " first, because rank %" PRId32 " waits for it, in the timeline: podprof view %s",
+		         what->behind, what->rank, session);
 		break;
 	case PP_VERDICT_UNSPLIT:
 		snprintf(text, size, "list the messages by sender and receiver: podprof report --table channel %s", session);
@@ -405,7 +392,7 @@ static void qualify_steps(const struct pp_dataset *d, const struct pp_sums *s, s
 /* Where the command of a sentence begins; 0: it has none. */
 static size_t command_in(const char *text)
 {
-	static const char *const begin[] = {": podprof ", ": xprof ", ": mpirun "};
+	static const char *const begin[] = {": podprof ", ": mpirun "};
 
 	for (size_t i = 0; i < sizeof(begin) / sizeof(begin[0]); i++) {
 		const char *found = strstr(text, begin[i]);
@@ -416,26 +403,23 @@ static size_t command_in(const char *text)
 	return 0;
 }
 
-/* The directories that commands name: xprof's, which has all sessions, and this session's. */
-static void say_where(const struct pp_dataset *d, const char *logdir, char *where, size_t size, char *session, size_t session_size)
+/* The session's directory, as commands name it. */
+static void say_where(const struct pp_dataset *d, const char *logdir, char *session, size_t size)
 {
 	char path[ROOM];
 	int length = snprintf(path, sizeof(path), "%s/podprof/%s", logdir ? logdir : "LOGDIR", d->session);
 
-	if (!logdir || !quote(logdir, where, size))
-		snprintf(where, size, "LOGDIR");
-	if (length < 0 || (size_t)length >= sizeof(path) || !quote(path, session, session_size))
-		snprintf(session, session_size, "LOGDIR/podprof/SESSION");
+	if (length < 0 || (size_t)length >= sizeof(path) || !quote(path, session, size))
+		snprintf(session, size, "LOGDIR/podprof/SESSION");
 }
 
 void pp_answer_of(const struct pp_dataset *d, const struct pp_sums *s, const char *logdir, struct pp_answer *ret_answer)
 {
 	struct pp_answer *a = ret_answer;
-	char where[ROOM];
 	size_t at;
 
 	*a = (struct pp_answer){.gain_rank = -1};
-	say_where(d, logdir, where, sizeof(where), a->session, sizeof(a->session));
+	say_where(d, logdir, a->session, sizeof(a->session));
 	a->what = pp_verdict(d, a->bottleneck, sizeof(a->bottleneck));
 	if (a->what.gain_ns > 0) {
 		a->gain_rank = a->what.rank;
@@ -449,7 +433,7 @@ void pp_answer_of(const struct pp_dataset *d, const struct pp_sums *s, const cha
 	qualify_steps(d, s, a);
 	say_straggler(d, s, a);
 	at = say_killed(d, a->next, sizeof(a->next));
-	say_next(d, s, &a->what, where, a->session, a->next + at, sizeof(a->next) - at);
+	say_next(d, s, &a->what, a->session, a->next + at, sizeof(a->next) - at);
 	a->command = command_in(a->next);
 	say_step(d, s, a);
 	say_overhead(d, a);

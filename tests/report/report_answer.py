@@ -36,7 +36,7 @@ def summary(place, full):
             said = text_of(b, selector)
             check(said.rstrip(".") in lines, f"{selector}: '{said}' is not in {lines}")
         check("rank 1" in text_of(b, "#straggler") and "+-" not in text_of(b, "#verdict"), text_of(b, "#verdict"))
-        check(text_of(b, "#next code") == "xprof --logdir " + os.path.realpath(logs), f"the command: {text_of(b, '#next code')}")
+        check(text_of(b, "#next code") == "podprof view " + os.path.realpath(session), f"the command: {text_of(b, '#next code')}")
         check("rank 1" in text_of(b, ".figures") and float(b.js("document.getElementById('gain').dataset.v")) > 0, f"no gain: {text_of(b, '.figures')}")
         kept = [plain(b.js(f"document.querySelector('#t-{table} tr[aria-current]').children[{heads(b, table).index('kept others waiting')}].textContent"))
                 for table in ("late", "workers")]

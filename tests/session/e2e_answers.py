@@ -61,7 +61,7 @@ def straggler(place, full):
     check(abs(100 * float(found[3]) / step - int(found[4])) <= 1, f"{found[3]} ms of {step} ms: {said}")
     kept = {rank: text for rank, _, text in table}["3"]
     check(kept == found[3] + " ms" and f"waits {kept} per step for it" in lines["Straggler"][0], said)
-    check("xprof --logdir " + logs in lines["command"] and "shares its cores" not in said, said)
+    check("podprof view " + session_of(logs) in lines["command"] and "shares its cores" not in said, said)
     check(any("4 ranks share 2 cores" in line for line in lines.get("Caution", [])) or os.cpu_count() != 2, said)
 
 

@@ -262,9 +262,10 @@ TEST(what_to_do_next)
 
 	sample_make(&s, 2, "unused");
 	answer_of(&s.dataset, NULL, &a);
-	CHECK_STR(a.next, "find the longest ranges of a step in the trace: xprof --logdir LOGDIR");
+	CHECK_STR(a.next, "find the longest ranges of a step in the timeline: podprof view LOGDIR/podprof/sample");
 	answer_of(&s.dataset, "/data/it's me/logs", &a);
-	CHECK_STR(a.next, "find the longest ranges of a step in the trace: xprof --logdir '/data/it'\\''s me/logs'");
+	CHECK_STR(a.next,
+	          "find the longest ranges of a step in the timeline: podprof view '/data/it'\\''s me/logs/podprof/sample'");
 	s.dataset.steps = 0;
 	answer_of(&s.dataset, "logs", &a);
 	CHECK_STR(a.next, "see why the ranks have no complete step: podprof report --table worker logs/podprof/sample");
