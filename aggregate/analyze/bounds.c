@@ -270,3 +270,21 @@ int pp_dataset_pair_bound(struct pp_dataset *d)
 	pp_bounds_release(&b);
 	return 0;
 }
+
+size_t pp_bounds_clocks(const struct pp_dataset *d)
+{
+	struct pp_bounds b;
+	size_t groups = 0;
+	uint8_t *seen;
+
+	if (pp_bounds_init(&b, d))
+		return 0;
+	seen = calloc(b.groups + 1, 1);
+	for (size_t w = 0; seen && w < d->workers; w++) {
+		groups += d->worker[w].domain >= 0 && !seen[b.group[w]];
+		seen[b.group[w]] |= d->worker[w].domain >= 0;
+	}
+	free(seen);
+	pp_bounds_release(&b);
+	return groups;
+}

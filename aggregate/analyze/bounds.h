@@ -43,3 +43,5 @@ int pp_bounds_check(struct pp_bounds *b, const struct pp_bounds_event *event, si
 
 /* The largest between any two ranks with joined clocks, in the whole window: pp_dataset.pair_bound_ns. -ENOMEM. */
 int pp_dataset_pair_bound(struct pp_dataset *d);
+/* How many clocks the ranks have: those with the same ticks have one. 0: none, or no memory. */
+size_t pp_bounds_clocks(const struct pp_dataset *d);

@@ -95,13 +95,18 @@ static struct pp_place last_of(const struct finder *f, const struct pp_row_colle
 	return m ? place_of(f, m) : (struct pp_place){.span = UINT32_MAX};
 }
 
-static void add_wait(struct finder *f, const struct pp_row_collective *c, size_t i)
+static void add_wait(struct finder *f, const struct pp_row_collective *c, size_t i, int is_known)
 {
 	const struct pp_member *m = &f->j.member[i];
 	struct pp_wait *w = &f->to->wait[f->to->waits];
 	const struct pp_done *done;
 
-	*w = (struct pp_wait){.call = place_of(f, m), .until_ns = m->waited.until, .bound_ns = m->waited.bound_ns, .last_rank = -1};
+	f->to->waits++;
+	*w = (struct pp_wait){.call = place_of(f, m), .is_known = is_known, .last_rank = -1};
+	if (!is_known)
+		return;
+	w->until_ns = m->waited.until;
+	w->bound_ns = m->waited.bound_ns;
 	w->waiter = w->call;
 	w->last.span = UINT32_MAX;
 	if (pp_mpi_call_info(m->call)->nonblocking) {
@@ -114,7 +119,6 @@ static void add_wait(struct finder *f, const struct pp_row_collective *c, size_t
 		w->last = last_of(f, c, m->waited.waits_for);
 		w->last_rank = f->d.worker[m->waited.waits_for].rank;
 	}
-	f->to->waits++;
 }
 
 /* Rows of an operation are its members, in their order. */
@@ -123,12 +127,8 @@ static void add_operation(struct finder *f, const struct pp_row_collective *c, s
 	const struct pp_row_collective *row = bsearch(c, f->ledger, ledgers, sizeof(*row), compare_operation);
 	int known = row && row->wait_ns == c->wait_ns && row->transfer_ns == c->transfer_ns;
 
-	for (size_t i = c->row_first; i < c->row_first + c->row_count; i++) {
-		if (known && !f->j.member[i].waited.is_unsplit)
-			add_wait(f, c, i);
-		else
-			f->to->unknown++;
-	}
+	for (size_t i = c->row_first; i < c->row_first + c->row_count; i++)
+		add_wait(f, c, i, known && !f->j.member[i].waited.is_unsplit);
 }
 
 int pp_waits_find(const struct pp_capture *capture, const struct pp_dataset *d, struct pp_waits *ret)

@@ -9,7 +9,7 @@
  *   name           texts that events use; the first is ""
  *   comm           id, name, size
  *   counter        rank (index), name, unit, and the arrays time and value
- *   step           number, begin, end, edge, chunk (index; null: its events are not in the page)
+ *   step           number, begin, end, chunk (index; null: its events are not in the page)
  *   chunk          step (index; null: events outside of steps, and those that reach into more than one later step), begin, end,
  *                  first (number of its first event in the page), events, details, flows, wide, lazy
  *   flow           words of the kinds of flows
@@ -32,6 +32,8 @@
 #include "aggregate/analyze/bounds.h"
 #include "aggregate/report/page.h"
 #include "core/base/units.h"
+
+#define THEY_ARE "'podprof export --format perfetto' has them"
 
 enum { SENTENCE = 512, LIST = 160, SHRINKS = 6 };
 
@@ -153,7 +155,6 @@ static void put_steps(struct put *p)
 		put_int(p, "number", s->number, 1);
 		put_int(p, "begin", s->begin_ns, 0);
 		put_int(p, "end", s->end_ns, 0);
-		put_int(p, "edge", s->is_edge, 0);
 		put_int(p, "chunk", p->chunk[i] < 0 ? INT64_MIN : p->chunk[i], 0);
 		fputc('}', p->to);
 	}
@@ -256,21 +257,15 @@ static void say_part(struct put *p, size_t stride)
 	size_t n = list(p, p->t->steps, is_left_step, which);
 
 	if (n)
-		say(p,
-		    "step%s %s: their events are not in this page: %s events of %zu step%s. "
-		    "'podprof view LOGDIR' or 'podprof export --format perfetto' has them",
-		    n == 1 ? "" : "s", which, pp_text_count(count, part->left_steps), n, n == 1 ? "" : "s");
+		say(p, "step%s %s: their events are not in this page: %s events of %zu step%s. " THEY_ARE, n == 1 ? "" : "s", which,
+		    pp_text_count(count, part->left_steps), n, n == 1 ? "" : "s");
 	n = list(p, p->t->ranks, is_left_rank, which);
 	if (n)
-		say(p,
-		    "rank%s %s: their events are not in this page: %s events of %zu rank%s. "
-		    "'podprof view LOGDIR' or 'podprof export --format perfetto' has them",
-		    n == 1 ? "" : "s", which, pp_text_count(count, part->left_ranks), n, n == 1 ? "" : "s");
+		say(p, "rank%s %s: their events are not in this page: %s events of %zu rank%s. " THEY_ARE, n == 1 ? "" : "s", which,
+		    pp_text_count(count, part->left_ranks), n, n == 1 ? "" : "s");
 	for (int i = 0; i < 2; i++)
 		if (part->left_short[i])
-			say(p,
-			    "%s events %s that are shorter than %" PRId64 " ns are not in this page. "
-			    "'podprof view LOGDIR' or 'podprof export --format perfetto' has them",
+			say(p, "%s events %s that are shorter than %" PRId64 " ns are not in this page. " THEY_ARE,
 			    pp_text_count(count, part->left_short[i]), i ? "in steps" : "outside of steps", part->shortest_ns[i]);
 	if (p->flows)
 		say(p, "%s arrows begin or end at events that are not in this page", pp_text_count(count, p->flows));
@@ -409,7 +404,7 @@ static int64_t pinned_number(const struct pp_page *p)
 static size_t pin_of(const struct pp_timeline *t, int64_t number)
 {
 	for (size_t s = 0; s < t->steps; s++)
-		if (t->step[s].number == number && !t->step[s].is_edge)
+		if (t->step[s].number == number)
 			return s;
 	return SIZE_MAX;
 }

@@ -13,8 +13,8 @@
 
 #include "aggregate/read/h5/forked_work.h"
 #include "aggregate/report/embed.h"
-#include "aggregate/report/event_files.h"
 #include "aggregate/report/page.h"
+#include "aggregate/timeline/event_files.h"
 #include "aggregate/tools/advice.h"
 #include "aggregate/write/h5/hdf5.h"
 #include "aggregate/write/writer.h"

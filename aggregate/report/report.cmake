@@ -37,5 +37,4 @@ set(PP_REPORT_SOURCES
   report/page_pick.c
   report/page_chunk.c
   report/json.c
-  report/event_files.c
   ${report_embedded})

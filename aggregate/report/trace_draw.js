@@ -394,7 +394,7 @@ class TraceDraw {
             pinned = s.number === view.step;
       c.fillStyle = pinned ? this.ink.accent : this.ink.faint;
       c.fillRect(left, 22, Math.max(1, right - left - 1), 17);
-      const text = String(s.number) + (s.edge ? ' (not in the window)' : ''), wide = c.measureText(text).width;
+      const text = String(s.number), wide = c.measureText(text).width;
       if (left < room - 1 || right - left < wide + 8)
         continue;
       c.fillStyle = pinned ? this.ink.ground : this.ink.ink;

@@ -42,7 +42,7 @@ Object.assign(Trace, {
     const d = Trace.drawing, box = d.at(x, y), t = Pod.timeline;
     if (y < TRACE.head) {
       const time = Trace.timeAt(x), step = t.step.find(s => time >= s.begin && time <= s.end);
-      if (x >= TRACE.label && step && !step.edge && Viewer.heat)
+      if (x >= TRACE.label && step && Viewer.heat)
         State.set({step: step.number});
     } else if (x < TRACE.label) {
       const row = d.rowAt(y);

@@ -153,9 +153,8 @@ const Trace = {
   },
   /* Index of the pinned step; -1: there is none. */
   pinned() {
-    const number = Viewer.heat ? Pod.stepShown[Viewer.step] : null, list = Pod.timeline.step,
-          inside = list.findIndex(s => s.number === number && !s.edge);
-    return inside >= 0 ? inside : list.findIndex(s => s.number === number);
+    const number = Viewer.heat ? Pod.stepShown[Viewer.step] : null;
+    return Pod.timeline.step.findIndex(s => s.number === number);
   },
   around(i) {
     const t = Pod.timeline, at = i >= 0 ? i : t.step.findIndex(s => s.chunk !== null);

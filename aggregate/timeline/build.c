@@ -471,6 +471,7 @@ int pp_timeline_tracks(struct pp_timeline_maker *m)
 	if (!m->mark || !m->range)
 		return -ENOMEM;
 	for (size_t r = 0; r < m->capture.ranks && !rc; r++)
-		rc = add_rank(m, r);
+		if (pp_timeline_wants(m, m->capture.rank[r].rank))
+			rc = add_rank(m, r);
 	return rc;
 }

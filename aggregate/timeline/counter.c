@@ -225,6 +225,8 @@ int pp_timeline_counters(struct pp_timeline_maker *m)
 	for (size_t r = 0; r < m->capture.ranks && !rc; r++) {
 		size_t rank = pp_timeline_rank_at(m->t, m->capture.rank[r].rank);
 
+		if (!pp_timeline_wants(m, m->capture.rank[r].rank))
+			continue;
 		m->t->rank[rank].counter = (uint32_t)m->t->counters;
 		for (int what = 0; what < WHATS && !rc; what++)
 			rc = add_memory(m, &memory, rank, (enum what)what);

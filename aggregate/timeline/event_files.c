@@ -1,5 +1,5 @@
 /* Looks at the event files of a session, not into them; see event_files.h. */
-#include "aggregate/report/event_files.h"
+#include "aggregate/timeline/event_files.h"
 
 #include <dirent.h>
 #include <fnmatch.h>

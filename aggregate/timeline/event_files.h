@@ -1,4 +1,5 @@
-/* Event files beside a pod.h5: in LOGDIR/plugins/profile/SESSION of LOGDIR/podprof/SESSION/pod.h5. Called by report.c. */
+/* Event files beside a pod.h5: in LOGDIR/plugins/profile/SESSION of LOGDIR/podprof/SESSION/pod.h5. Called by report.c and
+ * export.c. */
 #pragma once
 
 #include <stdint.h>

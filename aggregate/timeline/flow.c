@@ -38,8 +38,9 @@ static struct pp_timeline_detail *detail_at(const struct pp_timeline_maker *m, c
 	return event == NONE || !m->t->event[event].detail ? NULL : &m->t->detail[m->t->event[event].detail - 1];
 }
 
-/* A Wait for several operations waits for the last of them. */
-static void note_wait(const struct pp_timeline_maker *m, const struct pp_wait *w)
+/* Takes what the wait says into the event that waited; 1 where that is now its wait. A Wait for several operations waits for the
+ * last of them. */
+static int note_wait(const struct pp_timeline_maker *m, const struct pp_wait *w)
 {
 	struct pp_timeline_detail *d = detail_at(m, &w->waiter), *call = detail_at(m, &w->call);
 	const struct pp_timeline_event *e = d ? &m->t->event[event_at(m, &w->waiter)] : NULL;
@@ -48,38 +49,45 @@ static void note_wait(const struct pp_timeline_maker *m, const struct pp_wait *w
 	if (call)
 		call->has |= PP_TIMELINE_HAS_WAIT;
 	if (!d)
-		return;
+		return 0;
 	d->has |= PP_TIMELINE_HAS_WAIT;
 	if (w->last_rank < 0 || w->until_ns <= e->begin_ns)
-		return;
+		return 0;
 	until = w->until_ns < e->end_ns ? w->until_ns : e->end_ns;
 	if (d->last >= 0 && !pp_waiting_is_later(until, w->last_rank, d->until_ns, d->last))
-		return;
+		return 0;
 	d->until_ns = until;
 	d->bound_ns = w->bound_ns;
 	d->last = w->last_rank;
+	return 1;
 }
 
 static int add_waits(struct pp_timeline_maker *m)
 {
 	struct pp_waits waits;
-	int rc = pp_waits_find(&m->capture, m->d, &waits);
+	size_t *decides = calloc(m->t->details + 1, sizeof(*decides)); /* index + 1 of the wait that a detail has; 0: none */
+	int rc = decides ? pp_waits_find(&m->capture, m->d, &waits) : -ENOMEM;
 
-	if (rc)
+	if (rc) {
+		free(decides);
 		return rc;
-	m->t->left.unmatched_collectives += waits.unknown;
-	for (size_t i = 0; i < waits.waits; i++)
-		note_wait(m, &waits.wait[i]);
-	for (size_t i = 0; i < waits.waits && !rc; i++) {
+	}
+	for (size_t i = 0; i < waits.waits; i++) {
 		const struct pp_wait *w = &waits.wait[i];
-		const struct pp_timeline_detail *d = detail_at(m, &w->waiter);
 
-		/* Of several operations that a Wait saw complete only the last kept it. */
-		if (d && d->last >= 0 && d->last == w->last_rank &&
-		    (d->until_ns == w->until_ns || d->until_ns == m->t->event[event_at(m, &w->waiter)].end_ns))
+		if (!w->is_known)
+			m->t->left.unmatched_collectives += event_at(m, &w->call) != NONE;
+		else if (note_wait(m, w))
+			decides[m->t->event[event_at(m, &w->waiter)].detail - 1] = i + 1;
+	}
+	for (size_t i = 0; i < m->t->details && !rc; i++) {
+		const struct pp_wait *w = decides[i] ? &waits.wait[decides[i] - 1] : NULL;
+
+		if (w)
 			rc = pp_timeline_add_flow(m, event_at(m, &w->waiter), event_at(m, &w->last), PP_FLOW_COLLECTIVE);
 	}
 	pp_waits_release(&waits);
+	free(decides);
 	return rc;
 }
 

@@ -35,6 +35,7 @@ struct files {
 	size_t files, room;
 	char why[sizeof(((struct pp_err *)0)->text)]; /* the first that could not be read */
 	size_t unread;
+	uint8_t *is_taken; /* [ranks of the timeline] */
 };
 
 uint32_t pp_timeline_name(struct pp_timeline_maker *m, const char *text)
@@ -216,13 +217,8 @@ static void shift_rank(struct pp_rank *r, int64_t by)
 		r->allocation[i].time = later(r->allocation[i].time, by);
 }
 
-static int wanted(const struct pp_timeline_maker *m, int32_t rank)
-{
-	return !m->options->ranks || pp_rank_list_has(m->options->ranks, rank);
-}
-
-/* Moves the ranks that are wanted; of two of one number the first counts. */
-static int take_ranks(struct pp_timeline_maker *m, struct pp_capture *c, const uint32_t *to)
+/* Moves the ranks; of two of one number the first counts. */
+static int take_ranks(struct pp_timeline_maker *m, struct files *f, struct pp_capture *c, const uint32_t *to)
 {
 	struct pp_rank *more = realloc(m->capture.rank, (m->capture.ranks + c->ranks + 1) * sizeof(*more));
 
@@ -232,20 +228,23 @@ static int take_ranks(struct pp_timeline_maker *m, struct pp_capture *c, const u
 	for (size_t i = 0; i < c->ranks; i++) {
 		size_t at = pp_timeline_rank_at(m->t, c->rank[i].rank);
 
-		if (at == SIZE_MAX || !m->t->rank[at].missing[0] || !wanted(m, c->rank[i].rank))
+		if (at == SIZE_MAX || f->is_taken[at])
 			continue;
-		m->t->left.damaged += c->rank[i].trace.damaged;
-		m->t->left.untimed += c->rank[i].trace.untimed;
-		m->t->is_replay |= c->rank[i].device_replay;
+		f->is_taken[at] = 1;
+		if (pp_timeline_wants(m, c->rank[i].rank)) {
+			m->t->left.damaged += c->rank[i].trace.damaged;
+			m->t->left.untimed += c->rank[i].trace.untimed;
+			m->t->is_replay |= c->rank[i].device_replay;
+			m->t->rank[at].missing[0] = '\0';
+		}
 		rename_rank(&c->rank[i], to);
-		m->t->rank[at].missing[0] = '\0';
 		more[m->capture.ranks++] = c->rank[i];
 		c->rank[i] = (struct pp_rank){.rank = c->rank[i].rank}; /* what it owned has moved */
 	}
 	return 0;
 }
 
-static int adopt(struct pp_timeline_maker *m, struct pp_capture *c)
+static int adopt(struct pp_timeline_maker *m, struct files *f, struct pp_capture *c)
 {
 	const uint32_t names = pp_intern_count(c->names);
 	uint32_t *to = malloc((names + (size_t)1) * sizeof(*to));
@@ -260,7 +259,7 @@ static int adopt(struct pp_timeline_maker *m, struct pp_capture *c)
 			rc = -ENOMEM;
 	}
 	if (!rc)
-		rc = take_ranks(m, c, to);
+		rc = take_ranks(m, f, c, to);
 	free(to);
 	pp_capture_release(c);
 	return rc;
@@ -285,7 +284,7 @@ static void note_unread(struct pp_timeline_maker *m, struct files *f, const stru
 	if (!f->unread++)
 		snprintf(f->why, sizeof(f->why), "%s", why);
 	for (size_t i = 0; i < m->t->ranks; i++)
-		if (m->t->rank[i].missing[0] && wanted(m, m->t->rank[i].rank) && may_have(m, file, &m->t->rank[i]))
+		if (m->t->rank[i].missing[0] && pp_timeline_wants(m, m->t->rank[i].rank) && may_have(m, file, &m->t->rank[i]))
 			snprintf(m->t->rank[i].missing, sizeof(m->t->rank[i].missing), "%s", why);
 }
 
@@ -316,7 +315,7 @@ static int read_file(struct pp_timeline_maker *m, struct files *f, struct file *
 	char producer[sizeof(m->t->source)];
 
 	if (!is_there(file, &why) || pp_trace_glance(file->path, &glance, &why) ||
-	    (file->rank >= 0 && !wanted(m, file->rank) && !glance.is_podprof) ||
+	    (file->rank >= 0 && !pp_timeline_wants(m, file->rank) && !glance.is_podprof) ||
 	    pp_trace_read(file->path, &glance, &how, &c, &why)) {
 		if (why.text[0])
 			note_unread(m, f, file, why.text);
@@ -331,7 +330,7 @@ static int read_file(struct pp_timeline_maker *m, struct files *f, struct file *
 	file->is_read = 1;
 	file->epoch = c.epoch_realtime_ns;
 	file->from = m->capture.ranks;
-	rc = adopt(m, &c);
+	rc = adopt(m, f, &c);
 	file->upto = m->capture.ranks;
 	return rc;
 }
@@ -418,6 +417,9 @@ int pp_timeline_files(struct pp_timeline_maker *m, const char *pod, struct pp_er
 		if (rc == -ENOENT)
 			rc = 0;
 	}
+	f.is_taken = calloc(m->t->ranks + 1, 1);
+	if (!rc && !f.is_taken)
+		rc = -ENOMEM;
 	for (size_t i = 0; i < f.files && !rc; i++)
 		rc = read_file(m, &f, &f.file[i]);
 	if (!rc)
@@ -432,5 +434,6 @@ int pp_timeline_files(struct pp_timeline_maker *m, const char *pod, struct pp_er
 	if (m->capture.ranks)
 		qsort(m->capture.rank, m->capture.ranks, sizeof(*m->capture.rank), by_rank);
 	free(f.file);
+	free(f.is_taken);
 	return rc;
 }

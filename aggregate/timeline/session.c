@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/analyze/bounds.h"
 #include "aggregate/read/h5/pod.h"
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/timeline/timeline_private.h"
@@ -79,7 +80,7 @@ static int fill_ranks(struct pp_timeline_maker *m)
 		*r = (struct pp_timeline_rank){
 		        .rank = from->rank, .bound_ns = from->bound_ns, .domain = from->domain, .pid = (uint32_t)from->pid};
 		snprintf(r->host, sizeof(r->host), "%s", from->host);
-		if (m->options->ranks && !pp_rank_list_has(m->options->ranks, from->rank))
+		if (!pp_timeline_wants(m, from->rank))
 			snprintf(r->missing, sizeof(r->missing), "it is not in --ranks");
 		else if (pp_worker_is_missing(from))
 			snprintf(r->missing, sizeof(r->missing), "%s", from->status);
@@ -130,23 +131,32 @@ static int fill_comms(struct pp_timeline_maker *m)
 	return 0;
 }
 
+/* As the summary says it (write/text/text_clock.c), in one sentence. */
+static void say_clock(const struct pp_dataset *d, char *text, size_t size)
+{
+	const size_t clocks = pp_bounds_clocks(d);
+	const int is_known = d->pair_bound_ns && d->pair_bound_ns != PP_BOUND_UNKNOWN; /* 0: a file of another profiler */
+	char error[PP_TEXT_UNIT];
+
+	pp_text_time(error, d->pair_bound_ns);
+	if (clocks > 1 && d->trace_files)
+		snprintf(text, size, "each file has a clock of its own, and none was compared with another");
+	else if (clocks > 1)
+		snprintf(text, size, is_known ? "%zu clocks, clock error between compared ranks <= %s" : "%zu clocks, not compared",
+		         clocks, error);
+	else
+		snprintf(text, size, is_known ? "all ranks share one clock, clock error <= %s" : "all ranks share one clock",
+		         error);
+}
+
 static void fill_head(struct pp_timeline_maker *m)
 {
 	struct pp_timeline *t = m->t;
-	const int32_t domains = pp_dataset_domains(m->d);
-	char a[PP_TEXT_UNIT];
 
 	snprintf(t->session, sizeof(t->session), "%s", m->d->session);
 	snprintf(t->job, sizeof(t->job), "%s", m->d->job);
 	t->epoch_realtime_ns = m->d->epoch_realtime_ns;
-	if (domains <= 1 && m->d->pair_bound_ns == PP_BOUND_UNKNOWN)
-		snprintf(t->clock, sizeof(t->clock), "the clock error is not known");
-	else if (domains <= 1)
-		snprintf(t->clock, sizeof(t->clock), "all ranks share one clock, clock error <= %s",
-		         pp_text_time(a, m->d->pair_bound_ns));
-	else
-		snprintf(t->clock, sizeof(t->clock),
-		         "%" PRId32 " clocks: times of different clocks that were not compared do not show who was first", domains);
+	say_clock(m->d, t->clock, sizeof(t->clock));
 }
 
 /* Extent of the events in the timeline, and the begin of --last. */
@@ -210,7 +220,10 @@ int pp_timeline_make(struct pp_timeline_maker *m)
 	if (!rc)
 		rc = pp_timeline_counters(m);
 	for (size_t r = 0; r < m->t->ranks; r++)
-		m->t->left.ranks += m->t->rank[r].missing[0] != 0;
+		if (!pp_timeline_wants(m, m->t->rank[r].rank))
+			m->t->left.by_ranks++;
+		else
+			m->t->left.ranks += m->t->rank[r].missing[0] != 0;
 	return rc;
 }
 

@@ -46,6 +46,7 @@ void pp_timeline_left_text(const struct pp_timeline *t, char *text, size_t size)
 		const char *one, *many, *what;
 	} row[] = {
 	        {t->left.ranks, "rank has", "ranks have", "no events here"},
+	        {t->left.by_ranks, "rank is not in --ranks, and", "ranks are not in --ranks, and", "left out"},
 	        {t->left.by_steps, "event outside the steps of --steps is", "events outside the steps of --steps are", "left out"},
 	        {t->left.by_time, "event before the time of --last is", "events before the time of --last are", "left out"},
 	        {t->left.by_categories, "event of other categories than --categories is",
@@ -55,8 +56,7 @@ void pp_timeline_left_text(const struct pp_timeline *t, char *text, size_t size)
 	         "left out"},
 	        {t->left.crossed, "range overlaps", "ranges overlap",
 	         "another one of the same thread without lying in it, and ends here where that one does"},
-	        {t->left.unmatched_collectives, "call of a collective does", "calls of collectives do",
-	         "not tell for whom the rank waited"},
+	        {t->left.unmatched_collectives, "call of a collective has", "calls of collectives have", "no known waiting"},
 	        {t->left.unmatched_messages, "send or receive has", "sends and receives have",
 	         "no arrow: the other end is not recorded, or not certain"},
 	        {t->left.unmatched_launches, "kernel or copy has", "kernels and copies have",

@@ -14,7 +14,7 @@
 #include "core/step/span.h"
 
 enum pp_timeline_of {                       /* what a track shows */
-	              PP_TIMELINE_STEPS,    /* the steps of a rank, its edge steps too: the first track of each rank */
+	              PP_TIMELINE_STEPS,    /* the steps of a rank in the window: its first track */
 	              PP_TIMELINE_THREAD,   /* nested events of a thread */
 	              PP_TIMELINE_STREAM,   /* of a stream of a device */
 	              PP_TIMELINE_REQUESTS, /* nonblocking operations, until seen complete: `depth` counts those at once */
@@ -106,7 +106,6 @@ struct pp_timeline_counter { /* a value over time: memory, CPU, counters of the 
 struct pp_timeline_step {
 	int64_t number;
 	int64_t begin_ns, end_ns; /* first begin to last end, of all ranks in it */
-	int is_edge;              /* beside the window: in no table */
 };
 
 struct pp_timeline_comm {
@@ -116,9 +115,10 @@ struct pp_timeline_comm {
 };
 
 struct pp_timeline_left {                          /* events that are not in it, by reason */
-	uint64_t by_steps, by_time, by_categories; /* options; those of other ranks are not read */
+	uint64_t by_steps, by_time, by_categories; /* options; of the ranks that they select */
+	uint64_t by_ranks;                         /* ranks that the options do not select */
 	uint64_t damaged, untimed;                 /* of event files */
-	uint64_t ranks;                            /* without events, by options or without a readable file */
+	uint64_t ranks;                            /* without a readable event file */
 	uint64_t crossed;               /* in it, but cut: ranges that overlap another one of their thread without lying in it */
 	uint64_t unmatched_collectives; /* calls for which nothing tells whom they wait for */
 	uint64_t unmatched_messages;    /* sends and receives whose other end is not recorded, or not certain */
@@ -147,7 +147,7 @@ struct pp_timeline {
 	size_t counters;
 	struct pp_timeline_sample *sample;
 	size_t samples;
-	struct pp_timeline_step *step; /* by begin */
+	struct pp_timeline_step *step; /* by number */
 	size_t steps;
 	struct pp_timeline_comm *comm;
 	size_t comms;

@@ -18,7 +18,7 @@ struct pp_timeline_maker {
 	const struct pp_timeline_options *options;
 	struct pp_timeline *t;
 	struct pp_dataset *d;      /* of the session: its names are not the timeline's */
-	struct pp_capture capture; /* of all ranks with events, in job ns, with the timeline's names */
+	struct pp_capture capture; /* job ns, the names of `t`; also ranks that are not shown, for whom others wait */
 	struct pp_name_cache categories;
 	size_t track_room, event_room, detail_room, flow_room, counter_room, sample_room;
 	int64_t from_ns;                 /* events before it are left out */
@@ -28,7 +28,13 @@ struct pp_timeline_maker {
 	size_t marks;
 };
 
-/* load.c: reads the event files; ranks of the timeline are there, those of the options are in the capture. */
+/* Is it one of the ranks that are shown? */
+static inline int pp_timeline_wants(const struct pp_timeline_maker *m, int32_t rank)
+{
+	return !m->options->ranks || pp_rank_list_has(m->options->ranks, rank);
+}
+
+/* load.c: reads the event files into the capture; the timeline has its ranks already. */
 int pp_timeline_files(struct pp_timeline_maker *m, const char *pod, struct pp_err *err);
 
 /* session.c: ranks, steps and capture are there, and become the rest of the timeline. 0 or -ENOMEM. */

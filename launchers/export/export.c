@@ -1,7 +1,6 @@
 /* Loads and writes a timeline in a child process; see export.h. */
 #include "launchers/export/export.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -9,10 +8,10 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "aggregate/read/h5/forked_work.h"
+#include "aggregate/timeline/event_files.h"
 #include "aggregate/timeline/timeline.h"
 #include "aggregate/write/chrome/chrome.h"
 #include "aggregate/write/folded/folded.h"
@@ -68,30 +67,19 @@ static int write_session(void *context, struct pp_err *err)
 	w->said->events = t.events;
 	w->said->flows = t.flows;
 	w->said->counters = t.counters;
-	w->said->ranks = t.ranks - t.left.ranks;
+	w->said->ranks = t.ranks - t.left.ranks - t.left.by_ranks;
 	pp_timeline_left_text(&t, w->said->left, sizeof(w->said->left));
 	pp_timeline_release(&t);
 	return rc;
 }
 
-/* Bytes of the event files, by which the child gets time and memory. */
+/* Bytes of the event files, by which the child gets time and memory. Files of other profilers lie anywhere. */
 static uint64_t bytes_of(const char *pod)
 {
-	char directory[PATH_MAX], path[PATH_MAX + NAME_MAX + 2];
-	uint64_t bytes = 0;
-	struct dirent *e;
-	struct stat st;
-	DIR *dir = pp_timeline_directory(pod, directory) ? NULL : opendir(directory);
+	struct pp_event_files files;
 
-	while (dir && (e = readdir(dir))) {
-		snprintf(path, sizeof(path), "%s/%s", directory, e->d_name);
-		bytes += !stat(path, &st) && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
-	}
-	if (dir)
-		closedir(dir);
-	else
-		bytes = (uint64_t)1 << 34; /* files of other profilers lie anywhere */
-	return bytes;
+	pp_event_files_look(pod, &files);
+	return files.files ? files.bytes : (uint64_t)1 << 34;
 }
 
 int pp_export_write(const char *directory, const struct pp_export_options *o, int fd, struct pp_export_said *ret,

@@ -17,7 +17,7 @@ def waits(timeline):
     found, last = collections.Counter(), collections.Counter()
     for e in timeline_kit.events(timeline):
         step, d = None if e["step"] is None else timeline["step"][e["step"]], e["detail"]
-        if step and not step["edge"] and d and d["last"]:
+        if step and d and d["last"]:
             found[step["number"], e["rank"]] += int(d["wait"])
             last[int(d["last"]) - 1] += 1
     return found, last

@@ -172,11 +172,8 @@ size_t pp_said_notes(const struct pp_said *s, const struct pp_timeline_event *e,
 
 	if (e->end_ns > e->begin_ns)
 		n = add(n, PP_NOTE_SELF, PP_NOTE_IS_NUMBER, e->self_ns);
-	if (e->step) {
+	if (e->step)
 		n = add(n, PP_NOTE_STEP, PP_NOTE_IS_NUMBER, s->t->step[e->step - 1].number);
-		if (s->t->step[e->step - 1].is_edge)
-			n = add(n, PP_NOTE_EDGE, PP_NOTE_IS_YES, 1);
-	}
 	if (e->detail)
 		n = add_detail(s, n, e, &s->t->detail[e->detail - 1]);
 	for (size_t i = 0; e->flags && i < sizeof(flag) / sizeof(flag[0]); i++)

@@ -28,24 +28,6 @@ static int largest_first(const void *a, const void *b)
 	return (x->clock > y->clock) - (x->clock < y->clock);
 }
 
-static size_t count_domains(const struct pp_dataset *d)
-{
-	struct pp_bounds b;
-	size_t groups = 0;
-	uint8_t *seen;
-
-	if (pp_bounds_init(&b, d))
-		return 0;
-	seen = calloc(b.groups + 1, 1);
-	for (size_t w = 0; seen && w < d->workers; w++) {
-		groups += d->worker[w].domain >= 0 && !seen[b.group[w]];
-		seen[b.group[w]] |= d->worker[w].domain >= 0;
-	}
-	free(seen);
-	pp_bounds_release(&b);
-	return groups;
-}
-
 /* Hosts in the order of `key`, without those whose key is INT64_MIN. */
 static size_t sort_hosts(const struct pp_dataset *d, int64_t (*key)(const struct pp_row_host_clock *c), struct by_host *host)
 {
@@ -231,7 +213,7 @@ static void say_claims(const struct pp_dataset *d, const char *before, FILE *to)
 void pp_text_clock(const struct pp_dataset *d, FILE *to)
 {
 	struct by_host *host = malloc((d->host_clocks + 1) * sizeof(*host));
-	size_t domains = count_domains(d);
+	size_t domains = pp_bounds_clocks(d);
 	char a[PP_TEXT_UNIT];
 
 	if (!host || !d->workers) {
