@@ -12,7 +12,7 @@ const TRACE_DETAIL = [
 const TRACE_FLOW = [['from', 'u4'], ['to', 'u4'], ['kind', 'u1']];
 const TRACE_OF = {
   steps: 0,
-  requests: 3
+  thread: 1
 }; /* enum pp_timeline_of */
 const TRACE_HAS = {
   sequence: 1,
@@ -198,6 +198,8 @@ const TraceData = {
     const sums = new Map(), t = Pod.timeline;
     for (const c of TraceData.loaded())
       c.levels.forEach((levels, track) => levels.forEach((level, depth) => {
+        if (t.track[track].of === TRACE_OF.steps) /* their time is that of the events in them */
+          return;
         const {begin, length, self, name, category} = c.event;
         let k = Math.max(0, lowerBound(begin, level, from - c.begin) - 1);
         for (; k < level.length && c.begin + begin[level[k]] < to; k++) {
@@ -215,10 +217,10 @@ const TraceData = {
       }));
     return [...sums.values()].sort((a, b) => b.self - a.self);
   },
-  /* Of an event that the range cuts: its part less those nested in it. Operations that overlap are not nested in each other. */
+  /* Of an event that the range cuts: its part less those nested in it. Only events of threads are nested: others overlap. */
   own(track, depth, from, to) {
     let own = to - from;
-    if (Pod.timeline.track[track].of < TRACE_OF.requests)
+    if (Pod.timeline.track[track].of === TRACE_OF.thread)
       TraceData.over(track, depth + 1, from, to, (c, i) => {
         const b = c.begin + c.event.begin[i];
         own -= Math.max(0, Math.min(b + c.event.length[i], to) - Math.max(b, from));

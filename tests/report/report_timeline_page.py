@@ -230,6 +230,7 @@ def sums(place, full):
     for e in made.events:
         if e["begin"] < z and (e["end"] > a or e["begin"] >= a):
             tracks[e["track"]].append(e)
+    tracks = {k: events for k, events in tracks.items() if made.data["track"][k]["of"]}  # steps are no work of their own
     for events in tracks.values():
         inside = {e["number"]: min(e["end"], z) - max(e["begin"], a) for e in events}
         for e in events:
