@@ -40,6 +40,7 @@ struct connection {
 	int is_head;
 	pid_t maker;
 	int64_t deadline; /* monotonic ms */
+	uint64_t number;  /* of those accepted */
 	const struct pp_resource *resource;
 	size_t request_size, head_size, head_sent;
 	off_t sent, size; /* of the file */
@@ -50,6 +51,7 @@ struct server {
 	const char *session;
 	const struct pp_http_gate *gate;
 	int listen_fd, signal_fd, is_over;
+	uint64_t accepted;
 	struct connection connection[CONNECTIONS];
 };
 
@@ -270,7 +272,7 @@ static struct connection *find_place(struct server *s)
 
 		if (c->state == FREE)
 			return c;
-		if ((c->state == READING || c->state == DRAINING) && (!oldest || c->deadline < oldest->deadline))
+		if ((c->state == READING || c->state == DRAINING) && (!oldest || c->number < oldest->number))
 			oldest = c;
 	}
 	return oldest;
@@ -289,7 +291,7 @@ static void accept_one(struct server *s)
 	}
 	if (place->state != FREE)
 		drop(place);
-	*place = (struct connection){.fd = fd, .file = -1};
+	*place = (struct connection){.fd = fd, .file = -1, .number = ++s->accepted};
 	enter(place, READING);
 }
 

@@ -233,6 +233,11 @@ def slow(place, full):
             if i % 5 == 0:
                 check(v.get("summary.txt")[0] == 200, f"not served beside {i + 1} slow clients")
                 check(is_open(opened[-5 if i else 0]), f"of {i + 1} slow clients not only the oldest were closed")
+        for _ in range(40):  # many in one millisecond: each has its place until twelve others have come
+            opened.append(clients.enter_context(socket.create_connection(("127.0.0.1", v.port), timeout=30)))
+        check(v.get("summary.txt")[0] == 200, "not served beside 80 slow clients")
+        s = opened[-1]
+        check(all(is_open(c) for c in opened[-12:]), "of clients that came at once not only the oldest were closed")
         check(s.recv(1) == b"", "the last one was answered")
         check(0 < received(stalled) < LARGE, "a client that takes nothing was not closed")
         check(len(v.get("pod.h5")[2]) == LARGE, "a large file")
