@@ -239,7 +239,7 @@ TEST(communication_that_is_not_split)
 	}
 	text = text_of(&s.dataset);
 	CHECK(strstr(text,
-	             "  Exposed communication per step: collectives 2.00 ms wait + 1.00 ms transfer; other calls 3.00 ms (wait and "
+	             "  Exposed communication per step: 2.00 ms wait + 1.00 ms transfer; other calls 3.00 ms (wait and "
 	             "transfer not separated)\n") != NULL);
 	free(text);
 	sample_free(&s);
