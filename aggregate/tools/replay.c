@@ -18,6 +18,7 @@ struct pp_replay_event {
 struct pp_replay_rank {
 	int64_t shift_ns, begin_shift_ns; /* now; at the begin of the step */
 	size_t next;                      /* place of its next row */
+	int64_t floor_ns, floor_from;     /* shift_ns at least, at this measured time: what it then had waited for must be there */
 	size_t edge;                      /* 2 s: begin of step s, 2 s + 1: its end */
 	uint8_t given;                    /* bits: parts of the next row whose saving is in shift_ns already */
 };
@@ -480,6 +481,26 @@ static void give(struct pp_replay *r, size_t w, enum pp_replay_part part)
 	rank->shift_ns = pp_wrap_minus(rank->shift_ns, r->row[r->of_worker[rank->next]].saved_ns[part]);
 }
 
+/* A call that waits for several operations has its waiting in the row of the last of them. The others may now be the last. */
+static void settle(struct pp_replay_rank *rank, int64_t time)
+{
+	if (rank->floor_from > time)
+		return;
+	rank->shift_ns = rank->floor_ns > rank->shift_ns ? rank->floor_ns : rank->shift_ns;
+	rank->floor_from = INT64_MAX;
+	rank->floor_ns = INT64_MIN;
+}
+
+static void keep_floor(struct pp_replay_rank *rank, const struct awaited *w, int64_t exit_ns)
+{
+	int64_t floor = pp_wrap_minus(w->is_ns, exit_ns);
+
+	if (exit_ns < w->was_ns)
+		return;
+	rank->floor_from = rank->floor_ns == INT64_MIN || exit_ns > rank->floor_from ? exit_ns : rank->floor_from;
+	rank->floor_ns = floor > rank->floor_ns ? floor : rank->floor_ns;
+}
+
 /* Begins and ends of the rank's steps up to a measured time. */
 static void pass_edges(struct pp_replay *r, size_t w, int64_t until)
 {
@@ -495,7 +516,8 @@ static void pass_edges(struct pp_replay *r, size_t w, int64_t until)
 		if (!cell->present)
 			continue;
 		if ((is_end ? cell->end_ns : cell->begin_ns) > until)
-			return;
+			break;
+		settle(rank, is_end ? cell->end_ns : cell->begin_ns);
 		give(r, w, is_end ? PP_REPLAY_TAIL : PP_REPLAY_BETWEEN);
 		if (!is_end) {
 			rank->begin_shift_ns = rank->shift_ns;
@@ -504,6 +526,7 @@ static void pass_edges(struct pp_replay *r, size_t w, int64_t until)
 		ns = pp_wrap_plus(cell->step_ns, pp_wrap_minus(rank->shift_ns, rank->begin_shift_ns));
 		r->longest_ns[s] = ns > r->longest_ns[s] ? ns : r->longest_ns[s];
 	}
+	settle(rank, until);
 }
 
 static void arrive(struct pp_replay *r, struct pp_replay_row *row)
@@ -548,6 +571,8 @@ static void complete(struct pp_replay *r, size_t o)
 		if (wait != row->wait_ns && row->wait_ns > 0)
 			pass_edges(r, row->worker, w.was_ns < a[i].exit_ns ? w.was_ns : a[i].exit_ns);
 		rank->shift_ns = pp_wrap_plus(rank->shift_ns, pp_wrap_minus(wait, row->wait_ns));
+		if (w.known && row->wait_ns <= 0 && look.needs != NEEDS_NAMED && !a[i].exit_open && !(c->message && a[i].is_root))
+			keep_floor(rank, &w, a[i].exit_ns);
 		if (!nonblocking)
 			rank->shift_ns = pp_wrap_minus(rank->shift_ns, r->transfer_saved_ns[o]);
 	}
@@ -560,7 +585,7 @@ int64_t pp_replay_run(struct pp_replay *r)
 
 	memset(r->longest_ns, 0, d->steps * sizeof(*r->longest_ns));
 	for (size_t w = 0; w < d->workers; w++)
-		r->rank[w] = (struct pp_replay_rank){.next = r->worker_first[w]};
+		r->rank[w] = (struct pp_replay_rank){.next = r->worker_first[w], .floor_ns = INT64_MIN, .floor_from = INT64_MAX};
 	for (size_t i = 0; i < r->events; i++) {
 		if (r->event[i].is_operation)
 			complete(r, r->event[i].index);

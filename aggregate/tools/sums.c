@@ -41,6 +41,7 @@ int pp_sums_of(const struct pp_dataset *d, struct pp_sums *ret_sums)
 	                    .worker_steps = calloc(d->workers + 1, sizeof(*t.worker_steps)),
 	                    .worker_kept_ns = calloc(d->workers + 1, sizeof(*t.worker_kept_ns)),
 	                    .worker_kept_error_ns = calloc(d->workers + 1, sizeof(*t.worker_kept_error_ns))};
+	int64_t cells = 0;
 
 	if (!t.step_ns || !t.worker_ns || !t.worker_wait_ns || !t.worker_steps || !t.worker_kept_ns || !t.worker_kept_error_ns) {
 		pp_sums_release(&t);
@@ -74,7 +75,10 @@ int pp_sums_of(const struct pp_dataset *d, struct pp_sums *ret_sums)
 			t.longest_step = (int64_t)s;
 		}
 	for (size_t w = 0; w < d->workers; w++) {
-		int64_t cells = cells_of(d, w);
+		/* Ranks of one clock mostly follow each other: counting anew for each is quadratic. */
+		if (!w || d->worker[w].domain != d->worker[w - 1].domain ||
+		    pp_worker_is_missing(&d->worker[w]) != pp_worker_is_missing(&d->worker[w - 1]))
+			cells = cells_of(d, w);
 
 		t.worker_kept_ns[w] = cells ? t.worker_kept_ns[w] / cells : 0;
 		t.worker_kept_error_ns[w] = cells ? (t.worker_kept_error_ns[w] + cells - 1) / cells : 0;

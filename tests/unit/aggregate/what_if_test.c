@@ -252,6 +252,37 @@ TEST(chain)
 	end(&r);
 }
 
+/* Rank 1 waits for two messages in one call: what it waits for is the later one, 0's, and without that 2's. */
+TEST(together)
+{
+	struct pp_made_job m;
+	struct result r;
+	const struct pp_row_what_if *row;
+
+	pp_made_begin(&m, 5, 5, 0, STEPS);
+	for (size_t s = 0; s < STEPS; s++) {
+		size_t a = m.d.arrivals;
+
+		begin_all(&m, s);
+		pp_made_work(&m, 0, PP_CATEGORY_HOST_COMPUTE, 8 * MS);
+		pp_made_work(&m, 2, PP_CATEGORY_HOST_COMPUTE, 5 * MS);
+		pp_made_message(&m, 2, 1, 7, 100, 1 * US, 0); /* rows: 1, 2 */
+		pp_made_message(&m, 0, 1, 7, 100, 1 * US, 0); /* rows: 0, 1 */
+		pp_made_message(&m, 3, 4, 7, 100, 1 * US, 0);
+		CHECK(m.d.arrival[a].worker == 1 && m.d.arrival[a + 3].worker == 1);
+		m.d.arrival[a + 3].arrival_ns = m.d.arrival[a].arrival_ns;
+		m.d.arrival[a + 3].exposed_wait_ns += m.d.arrival[a].exposed_wait_ns;
+		m.d.arrival[a].exposed_wait_ns = 0;
+		m.d.arrival[a].exit_ns = m.d.arrival[a + 3].exit_ns;
+		pp_made_collective(&m, 1, "MPI_Allreduce", 8, 1 * MS);
+		end_all(&m);
+	}
+	r = what_if(&m);
+	row = find(&r, RANK, 0);
+	CHECK(row && row->before_ns == 9 * MS + US && row->after_ns == 6 * MS + US);
+	end(&r);
+}
+
 TEST(input)
 {
 	struct pp_made_job m;
@@ -464,6 +495,7 @@ int main(void)
 	between();
 	outside();
 	chain();
+	together();
 	input();
 	communicator();
 	role();
