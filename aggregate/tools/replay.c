@@ -482,7 +482,7 @@ static void give(struct pp_replay *r, size_t w, enum pp_replay_part part)
 }
 
 /* A call that waits for several operations has its waiting in the row of the last of them. The others may now be the last. */
-static void settle(struct pp_replay_rank *rank, int64_t time)
+static void apply_floor(struct pp_replay_rank *rank, int64_t time)
 {
 	if (rank->floor_from > time)
 		return;
@@ -517,7 +517,7 @@ static void pass_edges(struct pp_replay *r, size_t w, int64_t until)
 			continue;
 		if ((is_end ? cell->end_ns : cell->begin_ns) > until)
 			break;
-		settle(rank, is_end ? cell->end_ns : cell->begin_ns);
+		apply_floor(rank, is_end ? cell->end_ns : cell->begin_ns);
 		give(r, w, is_end ? PP_REPLAY_TAIL : PP_REPLAY_BETWEEN);
 		if (!is_end) {
 			rank->begin_shift_ns = rank->shift_ns;
@@ -526,7 +526,7 @@ static void pass_edges(struct pp_replay *r, size_t w, int64_t until)
 		ns = pp_wrap_plus(cell->step_ns, pp_wrap_minus(rank->shift_ns, rank->begin_shift_ns));
 		r->longest_ns[s] = ns > r->longest_ns[s] ? ns : r->longest_ns[s];
 	}
-	settle(rank, until);
+	apply_floor(rank, until);
 }
 
 static void arrive(struct pp_replay *r, struct pp_replay_row *row)
