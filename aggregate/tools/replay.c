@@ -311,13 +311,45 @@ static int64_t positive(int64_t ns)
 	return ns > 0 ? ns : 0;
 }
 
+static int64_t local_of(const struct pp_row_arrival *a)
+{
+	int64_t local = 0;
+
+	for (int k = 1; k <= PP_CATEGORIES; k++)
+		if (k != PP_CATEGORY_DEVICE_COLLECTIVE && k != PP_CATEGORY_HOST_COMMUNICATION)
+			local += (int64_t)a->local_us[k] * 1000;
+	return local;
+}
+
+/* Where the rank went on after `before`, to come to `row`: at the end of a blocking call. A message is of a nonblocking one if the
+ * rank called or worked before its end. */
+static int64_t goes_on(const struct pp_replay *r, struct pp_replay_row *before, struct pp_replay_row *row)
+{
+	const struct pp_row_arrival *b = &r->d->arrival[before - r->row], *a = &r->d->arrival[row - r->row];
+	const struct pp_row_collective *c = &r->d->collective[before->operation];
+	int64_t after = pp_wrap_minus(a->arrival_ns, b->exit_ns);
+
+	if (b->exit_open || b->exit_ns < b->arrival_ns)
+		return b->arrival_ns;
+	if (b->exit_ns > a->arrival_ns) {
+		before->overlaps = row->overlaps = 1;
+		return b->arrival_ns;
+	}
+	if ((c->message || pp_mpi_call_info(c->operation)->nonblocking) && after < INT64_MAX - ROUNDING_NS &&
+	    local_of(a) > after + ROUNDING_NS) {
+		before->overlaps = 1;
+		return b->arrival_ns;
+	}
+	return b->exit_ns;
+}
+
 /* `from`: where the row before, in step `s`, let the rank go on; `to`: step of the row. Of several steps without a row between
  * them all of it is between. */
 static void set_parts(struct pp_replay *r, struct pp_replay_row *row, size_t w, int64_t s, int64_t to, int64_t from)
 {
 	const struct pp_dataset *d = r->d;
 	const struct pp_row_arrival *a = &d->arrival[row - r->row];
-	int64_t local = 0, inside, *part = row->part_ns;
+	int64_t local = local_of(a), inside, *part = row->part_ns;
 
 	if (to >= 0 && from < d->cell[(size_t)to * d->workers + w].begin_ns) {
 		int64_t begin = d->cell[(size_t)to * d->workers + w].begin_ns;
@@ -336,9 +368,6 @@ static void set_parts(struct pp_replay *r, struct pp_replay_row *row, size_t w, 
 	} else {
 		part[PP_REPLAY_HEAD] = pp_wrap_minus(a->arrival_ns, from);
 	}
-	for (int k = 1; k <= PP_CATEGORIES; k++)
-		if (k != PP_CATEGORY_DEVICE_COLLECTIVE && k != PP_CATEGORY_HOST_COMMUNICATION)
-			local += (int64_t)a->local_us[k] * 1000;
 	for (int p = 0; p < PP_REPLAY_PARTS; p++)
 		part[p] = positive(part[p]);
 	if (part[PP_REPLAY_BETWEEN] > (int64_t)a->between_us * 1000 + ROUNDING_NS)
@@ -364,7 +393,7 @@ static void set_worker(struct pp_replay *r, size_t w)
 {
 	const struct pp_dataset *d = r->d;
 	size_t *first = &r->step_first[w * (d->steps + 2)], filled = 0;
-	const struct pp_replay_row *before = NULL;
+	struct pp_replay_row *before = NULL;
 	int64_t s = -1, was = -1;
 
 	first[0] = r->worker_first[w];
@@ -381,10 +410,7 @@ static void set_worker(struct pp_replay *r, size_t w)
 		while (filled < (size_t)(s + 1))
 			first[++filled] = i;
 		if (before) {
-			const struct pp_row_arrival *b = &d->arrival[before - r->row];
-
-			from = !b->exit_open && b->exit_ns >= b->arrival_ns && b->exit_ns <= a->arrival_ns ? b->exit_ns
-			                                                                                   : b->arrival_ns;
+			from = goes_on(r, before, row);
 			row->before = before->operation;
 		} else if (s >= 0) {
 			from = d->cell[(size_t)s * d->workers + w].begin_ns;
@@ -566,7 +592,7 @@ static void complete(struct pp_replay *r, size_t o)
 
 		if (w.known && row->wait_ns > 0)
 			wait = positive(pp_wrap_minus(pp_wrap_plus(row->wait_ns, late), rank->shift_ns));
-		else if (w.known && w.was_ns <= a[i].arrival_ns && !nonblocking && !(c->message && a[i].is_root))
+		else if (w.known && w.was_ns <= a[i].arrival_ns && !nonblocking && !(c->message && (a[i].is_root || row->overlaps)))
 			wait = positive(pp_wrap_minus(w.is_ns, replayed(r, c, i)));
 		if (wait != row->wait_ns && row->wait_ns > 0)
 			pass_edges(r, row->worker, w.was_ns < a[i].exit_ns ? w.was_ns : a[i].exit_ns);

@@ -16,6 +16,7 @@ struct pp_replay_row {
 	uint32_t operation, worker;        /* indexes; UINT32_MAX: the row is not replayed */
 	uint32_t place;                    /* in of_worker */
 	uint32_t before;                   /* operation of the rank's row before; UINT32_MAX: none */
+	int overlaps;                      /* its rank went on before it was complete */
 };
 
 struct pp_replay {

@@ -283,6 +283,44 @@ TEST(together)
 	end(&r);
 }
 
+/* Rank 0 is late to receive, works while the message comes, and then waits for what is left: without its lateness it waits. */
+TEST(hidden)
+{
+	for (int blocks = 0; blocks < 2; blocks++) {
+		struct pp_made_job m;
+		struct result r;
+		struct pp_replay replay;
+
+		pp_made_begin(&m, 6, 6, 0, STEPS);
+		for (size_t s = 0; s < STEPS; s++) {
+			size_t a = m.d.arrivals;
+
+			begin_all(&m, s);
+			pp_made_work(&m, 0, PP_CATEGORY_HOST_COMPUTE, 8 * MS);
+			for (size_t w = 3; w < 6; w++)
+				pp_made_work(&m, w, PP_CATEGORY_HOST_COMPUTE, 4 * MS);
+			for (size_t w = 3; w < 6; w++)
+				pp_made_message(&m, w, w - 3, 7, 100, 1 * US, 1);
+			for (size_t w = 0; w < 3; w++)
+				pp_made_work(&m, w, PP_CATEGORY_HOST_COMPUTE, 3 * MS);
+			for (size_t i = a; i < m.d.arrivals && !blocks; i++)
+				if (m.d.arrival[i].worker < 3) /* the Wait is behind the work */
+					m.d.arrival[i].exit_ns += 3 * MS;
+			pp_made_collective(&m, 1, "MPI_Allreduce", 8, 1 * MS);
+			end_all(&m);
+		}
+		r = what_if(&m);
+		CHECK_INT(pp_replay_init(&r.d, &replay), 0);
+		replay.row[0].saved_ns[PP_REPLAY_HEAD] = 8 * MS; /* its receive of the first step */
+		pp_replay_run(&replay);
+		CHECK_INT(r.d.arrival[0].worker, 0);
+		CHECK_INT(replay.row[0].shift_ns, -8 * MS);
+		CHECK_INT(replay.row[6].shift_ns, (blocks ? -4 : -7) * MS); /* it waits 4 ms, or 1 ms behind the work */
+		pp_replay_release(&replay);
+		end(&r);
+	}
+}
+
 TEST(input)
 {
 	struct pp_made_job m;
@@ -496,6 +534,7 @@ int main(void)
 	outside();
 	chain();
 	together();
+	hidden();
 	input();
 	communicator();
 	role();
