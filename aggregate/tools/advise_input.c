@@ -220,7 +220,7 @@ int pp_rule_input_same_file(const struct pp_advising *a, struct pp_finding *f)
 	} else {
 		ranks = 0;
 	}
-	free(file); /* NOLINT(bugprone-multi-level-implicit-pointer-conversion) */
+	free(file); /* NOLINT(bugprone-multi-level-implicit-pointer-conversion): pointers */
 	return ranks > 0;
 }
 
@@ -332,7 +332,7 @@ int pp_rule_shared_cores(const struct pp_advising *a, struct pp_finding *f)
 		most = end - i;
 		worst = worker[i];
 	}
-	free(worker); /* NOLINT(bugprone-multi-level-implicit-pointer-conversion) */
+	free(worker); /* NOLINT(bugprone-multi-level-implicit-pointer-conversion): pointers */
 	if (!worst)
 		return 0;
 	snprintf(f->evidence, sizeof(f->evidence),

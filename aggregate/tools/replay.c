@@ -269,7 +269,7 @@ static int by_arrival(const void *a, const void *b)
 static int order_rows(struct pp_replay *r, size_t rows)
 {
 	const struct pp_dataset *d = r->d;
-	struct order *order = malloc((rows + 1) * sizeof(*order));
+	struct order *order = calloc(rows + 1, sizeof(*order));
 	size_t *at = calloc(d->workers + 1, sizeof(*at));
 
 	if (!order || !at) {
@@ -624,7 +624,7 @@ int64_t pp_replay_run(struct pp_replay *r)
 		int any = 0;
 
 		for (size_t w = 0; w < d->workers && !any; w++)
-			any = d->cell[s * d->workers + w].present;
+			any = d->cell[s * d->workers + w].present != 0;
 		steps += any;
 		sum = pp_wrap_plus(sum, r->longest_ns[s]);
 	}

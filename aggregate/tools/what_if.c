@@ -124,6 +124,7 @@ static size_t save_place(struct scene *s, const struct pp_row_worker *const *wor
 		const size_t *first = &s->replay.step_first[w * (s->d->steps + 2) + slot];
 		uint32_t row;
 
+		/* cppcheck-suppress objectIndex ; the worker has a place for each step */
 		if (n >= first[1] - first[0])
 			continue;
 		row = s->replay.of_worker[first[0] + n];
@@ -508,7 +509,7 @@ int pp_tool_what_if(const struct pp_dataset *in, struct pp_table *tables, struct
 	free(s.peer);
 	free(s.blame_ns);
 	free(s.chosen);
-	free(s.by_host); /* NOLINT(bugprone-multi-level-implicit-pointer-conversion) */
-	free(s.by_role); /* NOLINT(bugprone-multi-level-implicit-pointer-conversion) */
+	free(s.by_host); /* NOLINT(bugprone-multi-level-implicit-pointer-conversion): pointers */
+	free(s.by_role); /* NOLINT(bugprone-multi-level-implicit-pointer-conversion): pointers */
 	return rc ? pp_err_set(err, rc, "no memory to replay the steps") : 0;
 }

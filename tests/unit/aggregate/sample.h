@@ -235,6 +235,7 @@ static inline void sample_window(struct pp_dataset *d)
 	        .by = "capture", .kind = "steps", .channel = "memory", .what = "--steps +6", .tries = 2, .rank = &late, .ranks = 1};
 
 	CHECK_INT(pp_dataset_window(d, &metadata), 0);
+	sample_input_between(d);
 }
 
 static inline void sample_make(struct sample *s, size_t ranks, const char *logdir)
@@ -289,7 +290,6 @@ static inline void sample_make(struct sample *s, size_t ranks, const char *logdi
 
 	CHECK_INT(pp_dataset_build(&in, &s->dataset, &err), 0);
 	sample_window(&s->dataset);
-	sample_input_between(&s->dataset);
 	CHECK_INT(pp_tools_run(&s->dataset, &err), 0);
 	s->out = (struct pp_output){.capture = &s->capture,
 	                            .steps = &s->steps,
