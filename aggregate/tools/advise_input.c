@@ -95,8 +95,9 @@ int pp_rule_input_other(const struct pp_advising *a, struct pp_finding *f)
 /* Ranks that spend at least a hundredth of their time between the steps and in them on input between the steps. */
 int pp_rule_input_between_steps(const struct pp_advising *a, struct pp_finding *f)
 {
-	int64_t sum = 0, gaps = 0, seen = 0;
-	char mean[PP_TEXT_UNIT], ranks[PP_RANKS_TEXT];
+	int64_t sum = 0, gaps = 0, seen = 0, most = 0;
+	int32_t worst = -1;
+	char mean[PP_TEXT_UNIT], longest[PP_TEXT_UNIT], ranks[PP_RANKS_TEXT];
 
 	for (size_t i = 0; i < a->d->input_betweens; i++) {
 		const struct pp_row_input_between *one = &a->d->input_between[i];
@@ -109,15 +110,19 @@ int pp_rule_input_between_steps(const struct pp_advising *a, struct pp_finding *
 		sum = pp_wrap_plus(sum, one->input_ns);
 		gaps += one->gaps;
 		seen += one->gaps_with_input;
+		if (one->input_ns / one->gaps <= most)
+			continue;
+		most = one->input_ns / one->gaps;
+		worst = one->worker;
 	}
 	if (gaps <= 0 || sum <= 0)
 		return 0;
 	f->worker = pp_advice_only(a);
 	f->cost_ns = sum / gaps;
 	snprintf(f->evidence, sizeof(f->evidence),
-	         "input between the steps: %s per step on %s, behind %" PRId64 " of %" PRId64
+	         "input between the steps: %s per step on %s (most on rank %" PRId32 ", %s), behind %" PRId64 " of %" PRId64
 	         " steps; it is in no step and in no table of steps",
-	         pp_text_time(mean, f->cost_ns), pp_advice_ranks(a, ranks), seen, gaps);
+	         pp_text_time(mean, f->cost_ns), pp_advice_ranks(a, ranks), worst, pp_text_time(longest, most), seen, gaps);
 	return 1;
 }
 

@@ -330,7 +330,8 @@ TEST(nothing)
 
 TEST(each)
 {
-	check_rule("input_between_steps", 0, 0, between, "2.00 ms per step on rank 2, behind 9 of 9 steps");
+	check_rule("input_between_steps", 0, 0, between,
+	           "2.00 ms per step on rank 2 (most on rank 2, 2.00 ms), behind 9 of 9 steps");
 	check_rule("input_on_demand", 0, 0, on_demand, "% of the input operations' time is reading on demand");
 	check_rule("input_in_advance", 0, 0, in_advance, "1.00 ms per step");
 	check_rule("input_preprocessing", 0, 0, preprocessing, "100 % of the input");
