@@ -20,6 +20,7 @@ struct pp_replay_rank {
 	size_t next;                      /* place of its next row */
 	int64_t floor_ns, floor_from;     /* shift_ns at least, at this measured time: what it then had waited for must be there */
 	size_t edge;                      /* 2 s: begin of step s, 2 s + 1: its end */
+	int64_t edge_ns;                  /* its next edge is not before */
 	uint8_t given;                    /* bits: parts of the next row whose saving is in shift_ns already */
 };
 
@@ -392,7 +393,7 @@ static size_t step_after(const struct pp_dataset *d, size_t w, int64_t s)
 static void set_worker(struct pp_replay *r, size_t w)
 {
 	const struct pp_dataset *d = r->d;
-	size_t *first = &r->step_first[w * (d->steps + 2)], filled = 0;
+	size_t *first = &r->step_first[w], filled = 0;
 	struct pp_replay_row *before = NULL;
 	int64_t s = -1, was = -1;
 
@@ -408,7 +409,7 @@ static void set_worker(struct pp_replay *r, size_t w)
 			s = (int64_t)next;
 		}
 		while (filled < (size_t)(s + 1))
-			first[++filled] = i;
+			first[++filled * d->workers] = i;
 		if (before) {
 			from = goes_on(r, before, row);
 			row->before = before->operation;
@@ -420,7 +421,7 @@ static void set_worker(struct pp_replay *r, size_t w)
 		was = s;
 	}
 	while (filled < d->steps + 1)
-		first[++filled] = r->worker_first[w + 1];
+		first[++filled * d->workers] = r->worker_first[w + 1];
 }
 
 /* A row has an event of its own where its rank does something else before the operation's last rank arrives. */
@@ -533,7 +534,7 @@ static void pass_edges(struct pp_replay *r, size_t w, int64_t until)
 	const struct pp_dataset *d = r->d;
 	struct pp_replay_rank *rank = &r->rank[w];
 
-	for (; rank->edge < 2 * d->steps; rank->edge++) {
+	for (; rank->edge_ns <= until && rank->edge < 2 * d->steps; rank->edge++) {
 		size_t s = rank->edge / 2;
 		const struct pp_row_cell *cell = &d->cell[s * d->workers + w];
 		int is_end = rank->edge % 2 != 0;
@@ -541,9 +542,10 @@ static void pass_edges(struct pp_replay *r, size_t w, int64_t until)
 
 		if (!cell->present)
 			continue;
-		if ((is_end ? cell->end_ns : cell->begin_ns) > until)
+		rank->edge_ns = is_end ? cell->end_ns : cell->begin_ns;
+		if (rank->edge_ns > until)
 			break;
-		apply_floor(rank, is_end ? cell->end_ns : cell->begin_ns);
+		apply_floor(rank, rank->edge_ns);
 		give(r, w, is_end ? PP_REPLAY_TAIL : PP_REPLAY_BETWEEN);
 		if (!is_end) {
 			rank->begin_shift_ns = rank->shift_ns;
@@ -611,7 +613,8 @@ int64_t pp_replay_run(struct pp_replay *r)
 
 	memset(r->longest_ns, 0, d->steps * sizeof(*r->longest_ns));
 	for (size_t w = 0; w < d->workers; w++)
-		r->rank[w] = (struct pp_replay_rank){.next = r->worker_first[w], .floor_ns = INT64_MIN, .floor_from = INT64_MAX};
+		r->rank[w] = (struct pp_replay_rank){
+		        .next = r->worker_first[w], .floor_ns = INT64_MIN, .floor_from = INT64_MAX, .edge_ns = INT64_MIN};
 	for (size_t i = 0; i < r->events; i++) {
 		if (r->event[i].is_operation)
 			complete(r, r->event[i].index);

@@ -24,7 +24,7 @@ struct pp_replay {
 	struct pp_replay_row *row; /* [d->arrivals] */
 	uint32_t *of_worker;       /* rows by rank, in order of arrival */
 	size_t *worker_first;      /* [workers + 1] into it */
-	size_t *step_first; /* [workers][steps + 2] into it; [0]: rows before the first step, [s + 1]: of step s and behind it */
+	size_t *step_first; /* [steps + 2][workers] into it; [0]: rows before the first step, [s + 1]: of step s and behind it */
 	int64_t *transfer_saved_ns; /* [collectives] by the scenario, >= 0 */
 	struct pp_replay_need *need;
 	struct pp_replay_event *event;

@@ -113,22 +113,27 @@ static void save_input(struct scene *s, const struct peer *peer, size_t peers)
 	}
 }
 
-/* The n-th rows of a step, of the ranks of one role. Returns how many ranks have one. */
-static size_t save_place(struct scene *s, const struct pp_row_worker *const *worker, size_t workers, size_t slot, size_t n)
+/* Rows of a worker in the step, or before the first one: their places. */
+static size_t rows_in(const struct scene *s, size_t w, size_t slot, size_t *ret_first)
 {
-	size_t peers = 0, any = 0, end;
+	const size_t *first = &s->replay.step_first[slot * s->d->workers + w];
+
+	*ret_first = *first;
+	return first[s->d->workers] - *first;
+}
+
+/* The n-th rows of a step, of the ranks of one role. */
+static void save_place(struct scene *s, const struct pp_row_worker *const *worker, size_t workers, size_t slot, size_t n)
+{
+	size_t peers = 0, end, first;
 	int mixed = 0;
 
 	for (size_t i = 0; i < workers; i++) {
-		size_t w = (size_t)(worker[i] - s->worker);
-		const size_t *first = &s->replay.step_first[w * (s->d->steps + 2) + slot];
 		uint32_t row;
 
-		/* cppcheck-suppress objectIndex ; the worker has a place for each step */
-		if (n >= first[1] - first[0])
+		if (n >= rows_in(s, (size_t)(worker[i] - s->worker), slot, &first))
 			continue;
-		row = s->replay.of_worker[first[0] + n];
-		any += s->chosen[w];
+		row = s->replay.of_worker[first + n];
 		s->peer[peers] = (struct peer){alike_of(s, row), row};
 		mixed |= s->peer[peers].alike != s->peer[0].alike;
 		peers++;
@@ -143,7 +148,19 @@ static size_t save_place(struct scene *s, const struct pp_row_worker *const *wor
 		else
 			save_parts(s, &s->peer[i], end - i);
 	}
-	return any;
+}
+
+/* Most rows in the step of a chosen rank. */
+static size_t most_rows(const struct scene *s, const struct pp_row_worker *const *worker, size_t workers, size_t slot)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < workers; i++) {
+		size_t w = (size_t)(worker[i] - s->worker), first, rows = s->chosen[w] ? rows_in(s, w, slot, &first) : 0;
+
+		most = rows > most ? rows : most;
+	}
+	return most;
 }
 
 /* The chosen ranks are as fast as the median of the ranks of their role that are not chosen; at input, of all. */
@@ -157,9 +174,12 @@ static void save_all(struct scene *s)
 
 		for (end = i; end < workers && s->by_role[end]->role == s->by_role[i]->role; end++)
 			any |= s->chosen[s->by_role[end] - s->worker];
-		for (size_t slot = 0; slot <= s->d->steps && any; slot++)
-			for (size_t n = 0; save_place(s, &s->by_role[i], end - i, slot, n); n++)
-				;
+		for (size_t slot = 0; slot <= s->d->steps && any; slot++) {
+			size_t most = most_rows(s, &s->by_role[i], end - i, slot);
+
+			for (size_t n = 0; n < most; n++)
+				save_place(s, &s->by_role[i], end - i, slot, n);
+		}
 	}
 }
 
