@@ -1,5 +1,5 @@
-/* Fills /role and the roles of /worker: ranks that do the same kind of work, by their calls and the communicators of these. Called by
- * tools.c. docs/steps.md, "Roles", has the rules. */
+/* Fills /role and the roles of /worker: ranks that do the same kind of work, by their calls and the communicators of these.
+ * Called by tools.c. docs/steps.md, "Roles", has the rules. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* What ranks do, in words and in classes: kinds of operations, sizes of groups. In: uses, one per rank and kind of operation, in the
- * order of key and rank. Out: texts of /role. Called by role.c. */
+/* What ranks do, in words and in classes: kinds of operations, sizes of groups. In: uses, one per rank and kind of operation, in
+ * the order of key and rank. Out: texts of /role. Called by role.c. */
 #pragma once
 
 #include "aggregate/dataset/dataset.h"

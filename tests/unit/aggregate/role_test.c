@@ -202,7 +202,7 @@ TEST(ring_and_pairs)
 	}
 }
 
-/* Tensor parallel groups of 2 inside a stage, data parallel groups of 3, 3 and 4 across; an expert group that only some ranks have. */
+/* Tensor parallel groups of 2, data parallel groups of 6, 6 and 7; an expert group that only some ranks have. */
 TEST(groups)
 {
 	struct pp_made_job m;
