@@ -43,8 +43,11 @@ static int by_value_down(const void *a, const void *b)
 
 static int is_slot(const struct period *p, size_t s)
 {
-	size_t at = (s + p->period - p->phase % p->period) % p->period;
+	size_t at;
 
+	if (!p->period)
+		return 0;
+	at = (s + p->period - p->phase % p->period) % p->period;
 	return at <= p->jitter || p->period - at <= p->jitter;
 }
 
@@ -104,14 +107,14 @@ static double largest_other(const struct search *f, const struct period *p)
 static size_t find_cuts(struct search *f, double least, double cut[CUTS])
 {
 	size_t n = 0, steps = f->k->steps;
-	double ratio[CUTS];
+	double ratio[CUTS] = {0};
 
 	for (size_t s = 0; s < steps; s++)
 		f->sorted[s] = f->value[s];
 	qsort(f->sorted, steps, sizeof(*f->sorted), by_value_down);
 	for (size_t i = OCCURRENCES - 1; i + 1 < steps && f->sorted[i] >= least; i++) {
 		double below = f->sorted[i + 1] > least / 2 ? f->sorted[i + 1] : least / 2, r = f->sorted[i] / below;
-		size_t at = n;
+		size_t at;
 
 		if (r < 1.05 || (n == CUTS && r <= ratio[CUTS - 1]))
 			continue;

@@ -1,4 +1,5 @@
-/* What is known of a pattern of delays, before it has words. Filled by late_pattern.c and late_event.c, read by straggler_class.c. */
+/* What is known of a pattern of delays, before it has words. Filled by late_pattern.c and late_event.c, read by
+ * straggler_class.c. */
 #pragma once
 
 #include "aggregate/tools/late_series.h"

@@ -465,6 +465,8 @@ static double same_distance(struct search *f, const size_t *top, double collide,
 	size_t ranks = f->k->ranks, before = SIZE_MAX, changes = 0, best = 0;
 
 	*ret_chance = 1;
+	if (ranks < 3 || 2 * collide >= 1) /* of two ranks one always follows the other */
+		return 0;
 	for (size_t w = 0; w < ranks; w++)
 		f->value[w] = 0;
 	for (size_t s = 0; s < f->k->steps; s++) {
@@ -476,9 +478,7 @@ static double same_distance(struct search *f, const size_t *top, double collide,
 	}
 	for (size_t w = 1; w < ranks; w++)
 		best = f->value[w] > f->value[best] || !best ? w : best;
-	if (ranks < 3 || changes < 4)
-		return 0;
-	if (2 * collide >= 1) /* of two ranks one always follows the other */
+	if (changes < 4)
 		return 0;
 	*ret_chance = (double)(ranks - 1) * pp_chance(f->value[best], (double)changes, collide / (1 - collide));
 	return f->value[best] / (double)changes;

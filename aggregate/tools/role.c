@@ -169,11 +169,13 @@ static void classify(struct work *k, struct pp_use *use, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		k->sorted[i] = &use[i];
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
 	qsort(k->sorted, n, sizeof(*k->sorted), by_per_step);
 	for (size_t i = 0; i < n; i++) {
 		class += i && k->sorted[i]->per_step > COUNT_GAP * k->sorted[i - 1]->per_step;
 		k->sorted[i]->count_class = class;
 	}
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): the same */
 	qsort(k->sorted, n, sizeof(*k->sorted), by_bytes);
 	class = 1;
 	for (size_t i = 0; i < n; i++) {
@@ -373,6 +375,7 @@ int pp_tool_role(const struct pp_dataset *in, struct pp_table *tables, struct pp
 	k.order = calloc(n, sizeof(*k.order));
 	k.role = calloc(n, sizeof(*k.role));
 	k.end = calloc(n, sizeof(*k.end));
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): the same */
 	k.sorted = calloc(n, sizeof(*k.sorted));
 	if (k.kind && k.order && k.role && k.end && k.sorted)
 		rc = find_roles(&k, &tables[PP_TABLE_role]);
