@@ -327,17 +327,20 @@ static void find_hosts(struct search *f, size_t *order)
 	}
 }
 
-/* Steps in which most waiting is for the role, its ranks that are late by themselves excluded; and sum of its work. */
+/* Steps in which most waiting is for the role. Ranks that are late by themselves are left out, unless all are. */
 static size_t role_steps(struct search *f, const size_t *order, size_t from, size_t end)
 {
 	struct pp_late_series *k = f->k;
-	size_t hits = 0;
+	size_t hits = 0, late = 0;
 
+	for (size_t i = from; i < end; i++)
+		late += f->rank[order[i]].is_late != 0;
 	for (size_t s = 0; s < k->steps; s++) {
 		double sum = 0;
 
 		for (size_t i = from; i < end; i++)
-			sum += f->rank[order[i]].is_late && k->group[order[i]] >= 0 ? 0 : k->delay[s * k->ranks + order[i]];
+			if (!f->rank[order[i]].is_late || late == end - from)
+				sum += k->delay[s * k->ranks + order[i]];
 		hits += sum >= k->floor_ns && 2 * sum >= k->total[s];
 	}
 	return hits;

@@ -262,6 +262,7 @@ TEST(nothing_and_missing)
 	d = (struct pp_dataset){0};
 	find(&d);
 	CHECK_INT(d.roles, 0);
+	free(d.role);
 }
 
 static uint64_t random_next(uint64_t *state)

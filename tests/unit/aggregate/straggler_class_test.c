@@ -551,9 +551,11 @@ static void pipelines(void)
 		rows_of(&n);
 		CHECK(n == 1 && find(RANK, (int64_t)slow));
 		release_made(&d, &j);
-		d = make_pipeline(100 + seed % 4, seed);
+		d = make_pipeline(101 + seed % 2, seed); /* a stage in the middle */
 		classify_made(&d, &j);
 		print_rows(&j, "pipeline with a slow stage");
+		rows_of(&n);
+		CHECK(n == 1 && find(ROLE, 4));
 		release_made(&d, &j);
 	}
 }
