@@ -1,5 +1,6 @@
 /* Neighbours of this process in a communicator's topology, for the table's rows of neighbourhood collectives. In: a communicator
- * with a topology. Out: counts of neighbours and bytes of their shares; MPI_PROC_NULL at an edge is no neighbour. */
+ * with a topology. Out: counts of neighbours and bytes of their shares, a COMM record of those that send to this one;
+ * MPI_PROC_NULL at an edge is no neighbour. */
 #pragma once
 
 #include "mpi/pmpi_comm.h"
@@ -12,7 +13,9 @@ struct pp_topo_side {
 
 struct pp_topo {
 	struct pp_topo_side in, out;
-	int rank[]; /* in, out */
+	int32_t *near; /* world ranks of those in `in` that are there */
+	int is_said;   /* in a record */
+	int rank[];    /* in, out, near */
 };
 
 /* NULL: no topology, or no memory. Asked once per communicator; MPI allows one collective at a time on it. */
