@@ -10,7 +10,8 @@ const Advice = {
       return [
         title,
         emptyText(absentReason('advice') || 'This dataset has no /advice.',
-            'Each rule of advice needs its evidence, for example waiting, input or kernels. \u2018podprof doctor\u2019 shows which sources work.')
+            'Each rule of advice needs its evidence, for example waiting, input or kernels. ' +
+                '\u2018podprof doctor\u2019 shows which sources work.')
       ];
     const order = Array.from({length: t.shown}, (unused, i) => i).sort((a, b) => of('cost_ns')[b] - of('cost_ns')[a] || a - b);
     const cost = i => of('cost_ns')[i] > 0 ? `${Format.time(of('cost_ns')[i])} per step` : 'not about time';
@@ -31,7 +32,8 @@ const Advice = {
     return [
       title,
       el('p', {class: 'lead'},
-          'What to do, the most expensive first. Each has its evidence; cost is what it is about, not what a change is sure to save.'),
+          'What to do, the most expensive first, each with its evidence. The cost is the time that it is about; ' +
+              'a change may save less.'),
       el('ol', {class: 'advice', id: 'advice-list'}, order.slice(0, Advice.most).map(card)),
       order.length > Advice.most && el('p', {class: 'lead'}, `${Format.count(order.length - Advice.most)} more are in the table.`),
       details('Details: all advice as a table', new Table({

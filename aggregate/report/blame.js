@@ -53,7 +53,8 @@ const Blame = {
     return [
       title,
       el('p', {class: 'lead'},
-          'All waiting of all ranks, each part charged to the first rank that was late for a reason of its own: a rank that is late only ' +
+          'All waiting of all ranks, each part charged to the first rank that was late for a reason of its own: ' +
+              'a rank that is late only ' +
               'because it waited itself passes it on. All blame together is all waiting. ',
           t.shown < t.rows && `This page has the ${Format.count(t.shown)} largest of ${Format.count(t.rows)} rows.`),
       Pod.answer.blame &&

@@ -1,4 +1,5 @@
-/* Collectives and messages: size against bandwidth (/message_size), collectives by operation, late senders and receivers by pair. */
+/* Collectives and messages: size against bandwidth (/message_size), collectives by operation, late senders and receivers by
+ * pair. */
 'use strict';
 
 const Collectives = {
@@ -13,14 +14,16 @@ const Collectives = {
       return [
         title,
         emptyText(absentReason('collective') || 'No collective operation was recorded.',
-            'MPI collectives of Open MPI 4 and 5 are recorded without a change to the program, those of NCCL by its profiler plug-in. ' +
+            'MPI collectives of Open MPI 4 and 5 are recorded without a change to the program, ' +
+                'those of NCCL by its profiler plug-in. ' +
                 '\u2018podprof doctor\u2019 shows what works on this host.',
             'Of files, those of podprof have the collectives of MPI, and traces of PyTorch those whose arguments were recorded.')
       ];
     return [
       title,
       el('p', {class: 'lead'},
-          'How fast data moves once the last rank has arrived; waiting is not in it. Operations whose ranks\u2019 clocks are not joined have no duration.'),
+          'How fast data moves once the last rank has arrived; waiting is not in it. ' +
+              'Operations whose ranks\u2019 clocks are not joined have no duration.'),
       Collectives.sizes(),
       Together.allReduce() ||
           el('p', {class: 'lead'},

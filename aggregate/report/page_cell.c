@@ -201,11 +201,15 @@ static void put_grid(struct cells *c, const char *key, const char *name, const c
 	const size_t workers = p->d.workers, n = c->steps * workers;
 	int64_t *value = malloc((n + 1) * sizeof(*value));
 
-	for (size_t i = 0; value && i < n; i++)
+	if (!value) {
+		p->code = p->code ? p->code : pp_err_set(p->err, -ENOMEM, "no memory for %s of the report", key);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
 		value[i] = grid[i / workers * c->stride * workers + i % workers];
 	begin_plane(c, key, name, unit);
 	pp_page_key(p, "data", 0);
-	if ((!value || pp_json_ints(p->to, value, n)) && !p->code)
+	if (pp_json_ints(p->to, value, n) && !p->code)
 		p->code = pp_err_set(p->err, -ENOMEM, "no memory for %s of the report", key);
 	fputc('}', p->to);
 	free(value);

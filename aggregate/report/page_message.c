@@ -1,5 +1,5 @@
-/* Writes who waited for whom in point-to-point messages, one row per pair of ranks, of the rows of /collective that are messages: late
- * senders and late receivers. Called by report.c. */
+/* Writes who waited for whom in point-to-point messages, one row per pair of ranks, of the rows of /collective that are
+ * messages: late senders and late receivers. Called by report.c. */
 #include <errno.h>
 #include <stdlib.h>
 

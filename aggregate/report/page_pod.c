@@ -1,5 +1,5 @@
-/* Writes what describes a pod that is too large to look at each rank: per step the quartiles of each quantity over ranks, and the rank
- * with most; and reads the blame of steps. Called by report.c. */
+/* Writes what describes a pod that is too large to look at each rank: per step the quartiles of each quantity over ranks, and
+ * the rank with most; and reads the blame of steps. Called by report.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

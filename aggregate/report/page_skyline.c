@@ -1,5 +1,5 @@
-/* Writes the memory skyline: memory of all ranks at the same instants, their sum and their largest, and of each rank its peak, its limit
- * and its growth. Of processes, of what PyTorch's allocator holds, and of each allocator. Called by report.c. */
+/* Writes the memory skyline: memory of all ranks at the same instants, their sum and their largest, and of each rank its
+ * peak, its limit and its growth. Of processes, of what PyTorch's allocator holds, and of each allocator. Called by report.c. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

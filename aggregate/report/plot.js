@@ -1,5 +1,5 @@
-/* One chart for lines, bands between lines and points, on linear or logarithmic axes. The pointer and the arrow keys reach each point,
- * Enter and a click choose it; a table beside it has the numbers. */
+/* One chart for lines, bands between lines and points, on linear or logarithmic axes. The pointer and the arrow keys reach
+ * each point, Enter and a click choose it; a table beside it has the numbers. */
 'use strict';
 
 class Plot {
@@ -24,8 +24,8 @@ class Plot {
     this.element = el('div', {}, this.canvas);
   }
 
-  /* bands: {x, low, high, colour}; lines: {name, x, y, colour, width, dash, stepped}; points: {name, x, y, low, high, colour, shape};
-   * mark: an x that is pinned; what: says what the chart shows. */
+  /* bands: {x, low, high, colour}; lines: {name, x, y, colour, width, dash, stepped}; points: {name, x, y, low, high, colour,
+   * shape}; mark: an x that is pinned; what: says what the chart shows. */
   show(view) {
     Object.assign(this, {bands: [], lines: [], points: [], mark: null}, view);
     this.cursor = null;

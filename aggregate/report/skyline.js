@@ -16,7 +16,8 @@ const Skyline = {
       return [
         title,
         emptyText(`No memory was recorded over time: ${absentReason('memory') || 'this dataset has no /memory.'}`,
-            'The keeper samples the memory of each rank; PyTorch\u2019s shim and CUPTI add that of devices. \u2018podprof doctor\u2019 shows what works on this host.',
+            'The keeper samples the memory of each rank; PyTorch\u2019s shim and CUPTI add that of devices. ' +
+                '\u2018podprof doctor\u2019 shows what works on this host.',
             'Traces have the calls of an allocator if their profiler recorded memory (PyTorch: profile_memory=True).')
       ];
     const select = el('select', {id: 'skyline-source', onchange: () => State.set({skyline: select.value})},
@@ -31,7 +32,8 @@ const Skyline = {
     return [
       title,
       el('p', {class: 'lead'},
-          'Memory of all ranks at the same instants: their sum, the rank with most, and how many ranks are near (at 95 % of) their own peaks.'),
+          'Memory of all ranks at the same instants: their sum, the rank with most, ' +
+              'and how many ranks are near (at 95 % of) their own peaks.'),
       el('div', {class: 'controls'}, el('label', {}, 'Memory', select)), Skyline.notes, el('h3', {}, 'Sum over ranks'),
       Skyline.sum.element, el('h3', {style: {marginTop: '12px'}}, 'Rank with most'), Skyline.most.element, Skyline.box
     ];

@@ -16,7 +16,7 @@ from kit import browser, check, clean, column, heads, jobs, make, near, pod_page
 import pods
 import timeline_kit
 
-SETTLED = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 def pod(place, ranks=8, steps=24, per_host=4):
@@ -267,7 +267,7 @@ def looks(place, full):
                 check(b.js(inked % canvas) > 8, f"{canvas} is empty, {theme}")
         for width in (1400, 900, 420):
             b.size(width, 800)
-            b.js(SETTLED)
+            b.js(DRAWN)
             check(b.js("document.documentElement.scrollWidth <= innerWidth"), f"the page is wider than {width}")
         b.size(1400, 900)
         check(len(b.call("Page.printToPDF", printBackground=True)["data"]) > 20000, "print")
