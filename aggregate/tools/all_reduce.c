@@ -58,7 +58,6 @@ int pp_tool_all_reduce(const struct pp_dataset *in, struct pp_table *tables, str
 	struct pp_row_all_reduce *row = NULL;
 	size_t n = 0;
 	int rc = c ? 0 : -ENOMEM;
-	size_t n = 0;
 
 	for (size_t i = 0; i < in->collectives && c; i++)
 		if (!in->collective[i].message)
