@@ -12,6 +12,7 @@
 #include "aggregate/tools/advice.h"
 #include "aggregate/tools/sums.h"
 #include "core/base/units.h"
+#include "core/base/wrap.h"
 
 enum {
 	MOST_STATUSES = 2,
@@ -179,6 +180,17 @@ static int is_waiting(enum pp_verdict_kind kind)
 	       kind == PP_VERDICT_WAITING || kind == PP_VERDICT_TIE;
 }
 
+/* Most of the waiting for this rank goes back to others, that it waited for itself. */
+static int is_passed_on(const struct pp_dataset *d, const struct pp_late *late)
+{
+	int64_t own = 0;
+
+	for (size_t i = 0; i < d->blames; i++)
+		if (d->blame[i].worker == late->rank)
+			own = pp_wrap_plus(own, d->blame[i].direct_ns);
+	return d->blames && own < late->wait_ns / 2;
+}
+
 static void say_straggler(const struct pp_dataset *d, const struct pp_sums *s, struct pp_answer *a)
 {
 	const struct pp_late *late = d->late;
@@ -212,7 +224,8 @@ static void say_straggler(const struct pp_dataset *d, const struct pp_sums *s, s
 	if (d->steps > 1)
 		at += (size_t)snprintf(a->straggler + at, sizeof(a->straggler) - at, ", straggler in %" PRId64 " of %zu steps",
 		                       late->steps, d->steps);
-	snprintf(a->straggler + at, sizeof(a->straggler) - at, ", clock error <= %s)", error);
+	snprintf(a->straggler + at, sizeof(a->straggler) - at, ", clock error <= %s)%s", error,
+	         is_passed_on(d, late) ? ". Most of that is for ranks that it waited for itself" : "");
 }
 
 static void say_step(const struct pp_dataset *d, const struct pp_sums *s, struct pp_answer *a)
@@ -431,8 +444,8 @@ void pp_answer_of(const struct pp_dataset *d, const struct pp_sums *s, const cha
 	qualify_collectives(d, a);
 	qualify_cores(d, a);
 	qualify_steps(d, s, a);
-	say_straggler(d, s, a);
 	pp_pod_lines_of(d, s, &a->pod);
+	say_straggler(d, s, a);
 	at = say_killed(d, a->next, sizeof(a->next));
 	say_next(d, s, &a->what, a->session, a->next + at, sizeof(a->next) - at);
 	a->command = command_in(a->next);

@@ -88,14 +88,20 @@ static void say_what_if(const struct pp_dataset *d, struct pp_pod_lines *l)
 static void say_advice(const struct pp_dataset *d, struct pp_pod_lines *l)
 {
 	const struct pp_row_advice *most = NULL;
+	size_t n = 0;
 
-	for (size_t i = 0; i < d->advices; i++)
+	for (size_t i = 0; i < d->advices; i++) {
+		/* The line before says it, or a caution. */
+		if (!d->advice[i].cost_ns || (l->class_row && strstr(d->advice[i].rule, "straggler")))
+			continue;
+		n++;
 		if (!most || d->advice[i].cost_ns > most->cost_ns)
 			most = &d->advice[i];
+	}
 	if (!most)
 		return;
 	l->advice_row = most;
-	l->more = d->advices - 1;
+	l->more = n - 1;
 	snprintf(l->advice, sizeof(l->advice), "%s%s%s%s", most->advice, most->evidence[0] ? " (" : "", most->evidence,
 	         most->evidence[0] ? ")" : "");
 }
