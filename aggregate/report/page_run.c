@@ -7,7 +7,7 @@
 #include "aggregate/analyze/kept.h"
 #include "aggregate/report/page.h"
 #include "aggregate/tools/answer.h"
-#include "core/base/compare.h"
+#include "core/base/select.h"
 
 void pp_page_note(struct pp_page *p, const char *fmt, ...)
 {
@@ -196,13 +196,21 @@ static int64_t worker_sum(const struct pp_page *p, size_t w, int which)
 }
 
 /* In how many steps the others waited for this rank most. */
-static int64_t late_steps(const struct pp_page *p, size_t w, int which)
+static void put_late_steps(struct pp_page *p)
 {
-	(void)which;
-	for (size_t i = 0; i < p->d.workers; i++)
-		if (p->d.late[i].rank == p->d.worker[w].rank)
-			return p->d.late[i].steps;
-	return 0;
+	const struct pp_dataset *d = &p->d;
+	int64_t *steps = calloc(d->workers + 1, sizeof(*steps));
+
+	for (size_t i = 0; steps && i < d->workers; i++) {
+		size_t w = pp_dataset_worker(d, d->late[i].rank);
+
+		if (w != SIZE_MAX)
+			steps[w] = d->late[i].steps;
+	}
+	pp_page_key(p, "late_steps", 0);
+	if ((!steps || pp_json_ints(p->to, steps, d->workers)) && !p->code)
+		p->code = pp_err_set(p->err, -ENOMEM, "no memory for the report");
+	free(steps);
 }
 
 static void put_categories_of(struct pp_page *p, size_t n, int64_t (*get)(const struct pp_page *p, size_t i, int which))
@@ -248,25 +256,34 @@ void pp_page_workers(struct pp_page *p)
 	put_ints(p, "transfer_ns", n, worker_sum, TRANSFER);
 	put_ints(p, "kept_ns", n, worker_sum, KEPT);
 	put_ints(p, "kept_error_ns", n, worker_sum, KEPT_ERROR);
-	put_ints(p, "late_steps", n, late_steps, 0);
+	put_late_steps(p);
 	put_categories_of(p, n, worker_sum);
 	fputc('}', p->to);
 }
 
-enum step_value { COUNT = -10, LEAST, LOWER, MIDDLE, UPPER, MOST, WORST, LATEST, LATEST_KEPT, STEP_WAIT, STEP_SUM };
+enum step_value { COUNT = -6, WORST, LATEST, LATEST_KEPT, STEP_WAIT, STEP_SUM };
 
-/* A quartile of step_ns over the workers that have the step: one of these values, the upper as far from its end as the lower. */
-static int64_t quantile(const struct pp_dataset *d, const struct pp_row_cell *row, int quarter)
+enum { QUARTILES = 5 };
+
+/* Quartiles of step_ns over the workers that have the step: some of these values, the upper as far from its end as the lower.
+ * found[step * QUARTILES + quarter]; NULL: no memory. To be freed. */
+static int64_t *quartiles(const struct pp_dataset *d)
 {
-	int64_t *value = malloc((d->workers + 1) * sizeof(*value)), found = 0;
-	size_t n = 0;
+	int64_t *value = malloc((d->workers + 1) * sizeof(*value)), *found = calloc(d->steps * QUARTILES + 1, sizeof(*found));
 
-	for (size_t w = 0; value && w < d->workers; w++)
-		if (row[w].present)
-			value[n++] = row[w].step_ns;
-	if (n) {
-		qsort(value, n, sizeof(*value), pp_compare_int64);
-		found = value[quarter == 3 ? n - 1 - (n - 1) / 4 : (n - 1) * (size_t)quarter / 4];
+	for (size_t s = 0; value && found && s < d->steps; s++) {
+		const struct pp_row_cell *row = &d->cell[s * d->workers];
+		size_t n = 0;
+
+		for (size_t w = 0; w < d->workers; w++)
+			if (row[w].present)
+				value[n++] = row[w].step_ns;
+		for (size_t q = 0; n && q < QUARTILES; q++)
+			found[s * QUARTILES + q] = pp_select_int64(value, n, q == 3 ? n - 1 - (n - 1) / 4 : (n - 1) * q / 4);
+	}
+	if (!value) {
+		free(found);
+		found = NULL;
 	}
 	free(value);
 	return found;
@@ -299,8 +316,6 @@ static int64_t step_value(const struct pp_page *p, size_t s, int which)
 	const struct pp_row_cell *row = &p->d.cell[s * p->d.workers];
 	int64_t sum = 0;
 
-	if (which >= LEAST && which <= MOST)
-		return quantile(&p->d, row, which - LEAST);
 	if (which == WORST || which == LATEST)
 		return worst_of(&p->d, row, which == LATEST);
 	if (which == LATEST_KEPT) {
@@ -321,17 +336,34 @@ static int64_t step_number(const struct pp_page *p, size_t s, int which)
 	return p->d.step[s].number;
 }
 
+static void put_quartiles(struct pp_page *p, const char *const key[QUARTILES])
+{
+	int64_t *found = quartiles(&p->d), *value = malloc((p->d.steps + 1) * sizeof(*value));
+
+	for (size_t q = 0; q < QUARTILES; q++) {
+		for (size_t s = 0; found && value && s < p->d.steps; s++)
+			value[s] = found[s * QUARTILES + q];
+		pp_page_key(p, key[q], 0);
+		if ((!found || !value || pp_json_ints(p->to, value, p->d.steps)) && !p->code)
+			p->code = pp_err_set(p->err, -ENOMEM, "no memory for the report");
+	}
+	free(found);
+	free(value);
+}
+
 void pp_page_steps(struct pp_page *p)
 {
-	static const char *const key[] = {"count", "min_ns", "q25_ns",  "median_ns", "q75_ns", "max_ns",
-	                                  "worst", "latest", "kept_ns", "wait_ns",   "step_ns"};
+	static const char *const quartile[QUARTILES] = {"min_ns", "q25_ns", "median_ns", "q75_ns", "max_ns"};
+	static const char *const key[] = {"worst", "latest", "kept_ns", "wait_ns", "step_ns"};
 	size_t n = p->d.steps;
 
 	pp_page_key(p, "step", 0);
 	fprintf(p->to, "{\"n\":%zu", n);
 	put_ints(p, "number", n, step_number, 0);
+	put_ints(p, "count", n, step_value, COUNT);
+	put_quartiles(p, quartile);
 	for (size_t i = 0; i < sizeof(key) / sizeof(key[0]); i++)
-		put_ints(p, key[i], n, step_value, COUNT + (int)i);
+		put_ints(p, key[i], n, step_value, WORST + (int)i);
 	put_categories_of(p, n, step_value);
 	fputc('}', p->to);
 }
