@@ -190,12 +190,11 @@ void pp_page_cells(struct pp_page *p)
 	struct cells c = {.p = p};
 
 	c.peers = calloc(p->d.workers + 1, sizeof(*c.peers));
-	if (!c.peers) {
+	if (!c.peers || pp_dataset_count_peers(&p->d, c.peers)) {
+		free(c.peers);
 		p->code = p->code ? p->code : pp_err_set(p->err, -ENOMEM, "no memory for the report");
 		return;
 	}
-	for (size_t w = 0; w < p->d.workers; w++)
-		c.peers[w] = pp_dataset_peers(&p->d, w);
 	choose(&c);
 	p->stride = c.stride;
 	warn_merged(&c);
