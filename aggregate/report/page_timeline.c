@@ -25,15 +25,19 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aggregate/analyze/bounds.h"
 #include "aggregate/report/page.h"
+#include "aggregate/timeline/event_files.h"
 #include "core/base/units.h"
 
 #define THEY_ARE "'podprof export --format perfetto' has them"
+
+static const char no_events[] = "The session has no events.";
 
 enum { SENTENCE = 512, LIST = 160, SHRINKS = 6 };
 
@@ -450,6 +454,16 @@ static uint64_t foreign_bytes(const struct pp_page *p)
 	return bytes;
 }
 
+/* Is it in a log directory without events? Then the tables need not be read for them. */
+static int has_no_files(const struct pp_page *p)
+{
+	struct pp_event_files events;
+	char directory[PATH_MAX];
+
+	pp_event_files_look(pp_pod_file_path(p->pod), &events);
+	return !events.files && !pp_timeline_directory(pp_pod_file_path(p->pod), directory);
+}
+
 void pp_page_timeline(struct pp_page *p)
 {
 	const struct pp_timeline_options options = {.ranks = NULL};
@@ -467,6 +481,10 @@ void pp_page_timeline(struct pp_page *p)
 		        "LOGDIR', and open FILE at https://ui.perfetto.dev.");
 		return;
 	}
+	if (!p->d.trace_files && has_no_files(p)) {
+		put_why(p, no_events);
+		return;
+	}
 	set_state(p, PP_PAGE_TIMELINE_BEGUN);
 	if (pp_timeline_load_of(p->pod, &options, &t, &err)) {
 		put_why(p, err.text);
@@ -474,7 +492,7 @@ void pp_page_timeline(struct pp_page *p)
 		if (t.events)
 			put_loaded(p, &t);
 		else
-			put_why(p, "The session has no events.");
+			put_why(p, no_events);
 		pp_timeline_release(&t);
 	}
 	set_state(p, PP_PAGE_TIMELINE_DONE);
