@@ -247,6 +247,8 @@ static void make_pod(struct pp_dataset *d, const struct block_job *job, int32_t 
 {
 	int32_t host = first / job->per_host;
 
+	snprintf(d->step_rule, sizeof(d->step_rule), "podprof_step");
+	d->step_confidence = 1;
 	for (size_t w = 0; w < d->workers; w++)
 		snprintf(d->worker[w].host, sizeof(d->worker[w].host), "node%05d", host);
 	make_communicators(d, job, first);

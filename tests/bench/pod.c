@@ -1,6 +1,7 @@
-/* Made-up pods of 1024, 4096 and 10 240 ranks x 100 steps: what rank 0's keeper does with the hosts' shares, phase by phase: read,
- * merge, finish, each tool, each file, the page. Limits: 10 240 ranks in 2 s of CPU and 1 GB, and a rank takes as long in a large pod
- * as in a small one. `bench_pod RANKS`: one size, with every phase. Runs only with PODPROF_BENCH=1. */
+/* Made-up pods of 1024, 4096 and 10 240 ranks x 100 steps: what rank 0's keeper does with the hosts' shares, phase by phase:
+ * read, merge, finish, each tool, each file, the page. Limits: 10 240 ranks in 2 s of CPU and 1 GB, and a rank takes as long in a
+ * large pod as in a small one. `bench_pod RANKS`: one size; `bench_pod RANKS keep`: and leave its files. Runs only with
+ * PODPROF_BENCH=1. */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -353,7 +354,7 @@ static int by_total(const void *a, const void *b)
 }
 
 /* The median turn by CPU time. Returns whether a limit was missed. */
-static int measure(int32_t ranks, int limited, double *ret_ms_per_rank)
+static int measure(int32_t ranks, int limited, int keep, double *ret_ms_per_rank)
 {
 	struct block_job job = {.ranks = ranks, .steps = STEPS, .calls = 2, .per_host = PER_HOST};
 	struct result turn[REPS], *r = &turn[REPS / 2];
@@ -373,7 +374,10 @@ static int measure(int32_t ranks, int limited, double *ret_ms_per_rank)
 		in_child(be_leader, &job);
 		turn[i] = *result;
 	}
-	nftw(spool, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	if (keep)
+		printf("its files: %s\n", spool);
+	else
+		nftw(spool, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	qsort(turn, REPS, sizeof(*turn), by_total);
 	for (int p = 0; p < PHASES; p++) {
 		if (r->ms[p] < SHOWN_MS)
@@ -391,10 +395,9 @@ static int measure(int32_t ranks, int limited, double *ret_ms_per_rank)
 	f = (struct bench_figure){
 	        "pod", what, "ms", r->total_ms, turn[0].total_ms, turn[REPS - 1].total_ms, limited ? CPU_MS_MOST : 0, 0, note};
 	snprintf(what, sizeof(what), "made-up pod of %d ranks: all, CPU of rank 0's keeper", ranks);
-	snprintf(
-	        note, sizeof(note),
-	        "%d steps, %zu operations with %zu rows; pod.h5 %.0f MB, page %.1f MB; wall %.0f ms; load %.1f; minimum .. maximum of %d",
-	        STEPS, r->collectives, r->arrivals, r->pod_mb, r->page_mb, r->wall_ms, load[0], REPS);
+	snprintf(note, sizeof(note),
+	         "%d steps, %zu operations with %zu rows; pod.h5 %.0f MB, page %.1f MB; wall %.0f ms; load %.1f; %d turns", STEPS,
+	         r->collectives, r->arrivals, r->pod_mb, r->page_mb, r->wall_ms, load[0], REPS);
 	missed = bench_print(&f);
 	f = (struct bench_figure){"pod", what, "MB", 0, 0, 0, limited ? MB_MOST : 0, 0, "resident, its writers' too"};
 	snprintf(what, sizeof(what), "made-up pod of %d ranks: memory of rank 0's keeper", ranks);
@@ -418,15 +421,16 @@ int main(int argc, char **argv)
 	if (result == MAP_FAILED)
 		return 1;
 	snprintf(spool, sizeof(spool), "/dev/shm/pp-pod-%d", (int)getpid());
-	printf("These pods are made up (tests/bench/block_make.c): %d ranks per host. Each step has one MPI_Allreduce of all ranks, every\n"
-	       "fourth nonblocking, and one of the rank's tensor group (its host) or data group (its local rank on %d hosts), in turns.\n"
-	       "One rank is late in every call. Each host has a clock of its own.\n",
+	printf("These pods are made up (tests/bench/block_make.c): %d ranks per host. Each step has one\n"
+	       "MPI_Allreduce of all ranks, every fourth nonblocking, and one of the rank's tensor group (its host) or data\n"
+	       "group (its local rank on %d hosts), in turns. One rank is late in every call. Each host has a clock of its own.\n"
+	       "There are no event files.\n",
 	       PER_HOST, BLOCK_DATA_HOSTS);
 	fflush(stdout);
 	if (argc > 1)
-		return measure((int32_t)strtol(argv[1], NULL, 10) / PER_HOST * PER_HOST, 0, per_rank);
+		return measure((int32_t)strtol(argv[1], NULL, 10) / PER_HOST * PER_HOST, 0, argc > 2, per_rank);
 	for (int i = 0; i < SIZES; i++)
-		missed |= measure(ranks[i], i == SIZES - 1, &per_rank[i]);
+		missed |= measure(ranks[i], i == SIZES - 1, 0, &per_rank[i]);
 	f.value = f.low = f.high = per_rank[SIZES - 1] / per_rank[0];
 	return missed | bench_print(&f);
 }
