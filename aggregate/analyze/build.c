@@ -219,6 +219,9 @@ static void join_release(struct pp_join *j)
 	free(j->unclassified);
 	free(j->member);
 	free(j->open);
+	for (size_t r = 0; j->lap_taken && r < j->in->capture->ranks; r++)
+		free(j->lap_taken[r]);
+	free(j->lap_taken);
 	free(j->rank_of);
 	free(j->worker_of);
 }

@@ -1,23 +1,38 @@
-/* Joins every rank's calls of collectives by communicator and sequence number: arrivals, exits, waiting. Called by build.c. The
- * rule of waiting and the bandwidths: docs/steps.md. */
+/* Joins every rank's operations: collectives by communicator and sequence number, messages also by sender, receiver and tag.
+ * Arrivals, exits, waiting. Called by build.c and waits.c. The rule of waiting and the bandwidths: docs/steps.md. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
+#include "aggregate/analyze/message.h"
 #include "aggregate/analyze/request.h"
 #include "aggregate/dataset/table/table.h"
 #include "core/source/mpi_call.h"
 
+static int compare_operation(const struct pp_member *x, const struct pp_member *y)
+{
+	if (x->comm != y->comm)
+		return x->comm < y->comm ? -1 : 1;
+	if (x->is_message != y->is_message)
+		return x->is_message - y->is_message;
+	if (x->source != y->source)
+		return x->source < y->source ? -1 : 1;
+	if (x->destination != y->destination)
+		return x->destination < y->destination ? -1 : 1;
+	if (x->tag != y->tag)
+		return x->tag < y->tag ? -1 : 1;
+	return (x->sequence > y->sequence) - (x->sequence < y->sequence);
+}
+
 static int compare_member(const void *a, const void *b)
 {
 	const struct pp_member *x = a, *y = b;
+	int order = compare_operation(x, y);
 
-	if (x->comm != y->comm)
-		return x->comm < y->comm ? -1 : 1;
-	if (x->sequence != y->sequence)
-		return x->sequence < y->sequence ? -1 : 1;
+	if (order)
+		return order;
 	if (x->worker != y->worker)
 		return x->worker < y->worker ? -1 : 1;
 	return (x->arrival > y->arrival) - (x->arrival < y->arrival);
@@ -60,7 +75,75 @@ static void add_member(struct pp_join *j, size_t r, uint32_t t, uint32_t i, cons
 	j->member[j->members++] = m;
 }
 
-/* Lists all ranks' calls of collectives in one order. */
+/* The call of a receive's request, which stands behind it with the same begin; of a call its own. */
+static uint32_t call_of(const struct pp_thread *thread, uint32_t i)
+{
+	const struct pp_span *span = &thread->span[i];
+
+	for (uint32_t k = i + 1; span->kind == PP_SPAN_REQUEST && k < thread->spans && thread->span[k].begin == span->begin; k++)
+		if (thread->span[k].kind == PP_SPAN_MPI && thread->span[k].mpi.request == span->mpi.request)
+			return k;
+	return i;
+}
+
+/* The ends of messages that a span carries; a rank's messages to itself make nobody wait. */
+static size_t add_ends(struct pp_join *j, size_t r, uint32_t t, uint32_t i, const struct pp_requests *requests)
+{
+	const struct pp_rank *rank = &j->in->capture->rank[r];
+	const struct pp_span *span = &rank->thread[t].span[i];
+	struct pp_message_half half[2];
+	unsigned all[2];
+	size_t n = pp_message_halves(rank, span, half, all), added = 0;
+
+	j->d->messages_uncertain += !j->member ? all[0] + all[1] - n : 0;
+	for (size_t k = 0; k < n; k++) {
+		const struct pp_done *done = pp_requests_find(requests, span->mpi.request);
+
+		if (half[k].sender == half[k].receiver)
+			continue;
+		added++;
+		if (!j->member)
+			continue;
+		j->member[j->members++] = (struct pp_member){
+		        .comm = span->mpi.comm,
+		        .sequence = half[k].order,
+		        .source = half[k].sender,
+		        .destination = half[k].receiver,
+		        .tag = half[k].tag,
+		        .worker = j->worker_of[r],
+		        .thread = t,
+		        .span = call_of(&rank->thread[t], i),
+		        .arrival = span->begin,
+		        .exit = done ? done->span->end : span->end,
+		        .request = span->mpi.request,
+		        .exit_known = span->mpi.request ? done != NULL : !(span->flags & PP_SPAN_CUT_END),
+		        .is_message = 1,
+		        .is_root = !half[k].receives,
+		        .call = (uint16_t)pp_mpi_call_of_message(),
+		};
+	}
+	return added;
+}
+
+/* What a span adds to the members, or would add where there is no room for them yet. */
+static size_t add_span(struct pp_join *j, size_t r, uint32_t t, uint32_t i, const struct pp_requests *requests)
+{
+	const struct pp_span *span = &j->in->capture->rank[r].thread[t].span[i];
+	enum pp_mpi_class class;
+
+	if ((span->kind != PP_SPAN_MPI && span->kind != PP_SPAN_REQUEST) || (span->flags & PP_SPAN_FAILED))
+		return 0;
+	class = pp_mpi_call_info(span->mpi.call)->class;
+	if (pp_mpi_class_is_message(class))
+		return add_ends(j, r, t, i, requests);
+	if (span->kind != PP_SPAN_MPI || !span->mpi.comm || !pp_mpi_class_joins(class))
+		return 0;
+	if (j->member)
+		add_member(j, r, t, i, requests);
+	return 1;
+}
+
+/* Lists all ranks' calls of operations in one order. */
 static int list_members(struct pp_join *j, struct pp_requests *requests)
 {
 	const struct pp_capture *capture = j->in->capture;
@@ -69,25 +152,15 @@ static int list_members(struct pp_join *j, struct pp_requests *requests)
 	for (int filling = 0; filling < 2; filling++) {
 		if (filling && !(j->member = calloc(room, sizeof(*j->member))))
 			return -ENOMEM;
-		for (size_t r = 0; r < capture->ranks; r++) {
+		for (size_t r = 0; r < capture->ranks; r++)
 			for (uint32_t t = 0; t < capture->rank[r].threads; t++) {
 				const struct pp_thread *thread = &capture->rank[r].thread[t];
 
-				if (!pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_MPI)))
+				if (!pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_MPI) | PP_SPAN_BIT(PP_SPAN_REQUEST)))
 					continue;
-				for (uint32_t i = 0; i < thread->spans; i++) {
-					const struct pp_span *span = &thread->span[i];
-
-					if (span->kind != PP_SPAN_MPI || !span->mpi.comm || (span->flags & PP_SPAN_FAILED) ||
-					    !pp_mpi_class_joins(pp_mpi_call_info(span->mpi.call)->class))
-						continue;
-					if (filling)
-						add_member(j, r, t, i, &requests[r]);
-					else
-						room++;
-				}
+				for (uint32_t i = 0; i < thread->spans; i++)
+					room += add_span(j, r, t, i, &requests[r]);
 			}
-		}
 	}
 	qsort(j->member, j->members, sizeof(*j->member), compare_member);
 	return 0;
@@ -98,12 +171,14 @@ static int is_open(const struct pp_join *j, const struct pp_member *m, size_t n)
 {
 	const struct pp_row_communicator *comm = pp_dataset_communicator(j->d, m->comm);
 
-	return j->in->partial && (!comm || comm->size > n);
+	return j->in->partial && (m->is_message ? n < 2 : !comm || comm->size > n);
 }
 
 /* A call that receives no data waits for none: Open MPI returns at once where there is nothing to move. */
 static enum pp_row_needs needs_of(const struct pp_span *span)
 {
+	if (pp_mpi_call_info(span->mpi.call)->class == PP_MPI_NEAR) /* its neighbours are not recorded */
+		return PP_ROW_NEEDS_SOME;
 	if (!pp_mpi_call_only_moves_data(span->mpi.call))
 		return PP_ROW_NEEDS_ALL;
 	if (!span->mpi.received || (span->mpi.flags & PP_MPI_FROM_NONE))
@@ -143,42 +218,99 @@ static void add_run(const struct pp_join *j, const struct pp_member *m, const st
 	c->channels = run->channels > c->channels ? run->channels : c->channels;
 }
 
-/* Rows have the numbers of their members. */
-static int fill_collective(struct pp_join *j, struct pp_waiting *w, struct pp_member *m, size_t n, struct pp_row_collective *ret_c)
+/* What the rank did since its row before. Of several rows with one arrival the first has it. */
+static void fill_lap(struct pp_join *j, const struct pp_member *m, struct pp_row_arrival *row)
 {
-	struct pp_dataset *d = j->d;
+	size_t r = (size_t)j->rank_of[m->worker], at;
+	const struct pp_attr *attr = j->in->attr ? &j->in->attr[r] : NULL;
+
+	if (!attr || !j->lap_taken)
+		return;
+	at = pp_lap_find(attr->lap, attr->laps, m->arrival);
+	if (at == SIZE_MAX || j->lap_taken[r][at])
+		return;
+	j->lap_taken[r][at] = 1;
+	for (int c = 1; c <= PP_CATEGORIES; c++)
+		row->local_us[c] = attr->lap[at].us[c];
+	row->between_us = attr->lap[at].us[0];
+}
+
+static const struct pp_span *span_of(const struct pp_join *j, const struct pp_member *m)
+{
+	return &j->in->capture->rank[j->rank_of[m->worker]].thread[m->thread].span[m->span];
+}
+
+/* Bytes of the member. A receive that has a request knows them when it is complete, as its request does. */
+static uint64_t bytes_of(const struct pp_member *m, const struct pp_span *span, const struct pp_requests *requests)
+{
+	const struct pp_done *done = m->is_message && !m->is_root ? pp_requests_find(requests, m->request) : NULL;
+
+	if (m->is_message)
+		return m->is_root ? span->mpi.sent : done ? done->span->mpi.received : span->mpi.received;
+	return span->mpi.sent > span->mpi.received ? span->mpi.sent : span->mpi.received;
+}
+
+static void note_mismatch(struct pp_row_collective *c, enum pp_row_mismatch mismatch)
+{
+	if (!c->mismatch || (int8_t)mismatch < c->mismatch)
+		c->mismatch = (int8_t)mismatch;
+}
+
+/* The member's row, and what it says of the operation. */
+static void fill_row(struct pp_join *j, struct pp_member *m, const struct pp_requests *requests, struct pp_row_collective *c)
+{
+	const struct pp_span *span = span_of(j, m);
+	uint64_t bytes = bytes_of(m, span, &requests[j->rank_of[m->worker]]);
+	enum pp_row_needs needs = m->call != c->operation ? PP_ROW_OTHER_CALL : m->is_message ? PP_ROW_NEEDS_ALL : needs_of(span);
+	struct pp_row_arrival *row = &j->d->arrival[j->d->arrivals];
+
+	if (needs == PP_ROW_OTHER_CALL)
+		note_mismatch(c, PP_MISMATCH_CALL);
+	else if (j->d->arrivals > c->row_first && bytes != c->bytes && (m->is_message || pp_mpi_call_has_equal_bytes(m->call)))
+		note_mismatch(c, PP_MISMATCH_BYTES);
+	if (j->d->arrivals > c->row_first && row[-1].worker == j->d->worker[m->worker].rank)
+		note_mismatch(c, PP_MISMATCH_TWICE);
+	c->bytes = bytes > c->bytes ? bytes : c->bytes;
+	*row = (struct pp_row_arrival){.worker = j->d->worker[m->worker].rank,
+	                               .arrival_ns = m->arrival,
+	                               .exit_ns = m->exit,
+	                               .late_rank = -1,
+	                               .is_root = m->is_root,
+	                               .exit_open = !m->exit_known,
+	                               .needs = needs & 3};
+	fill_lap(j, m, row);
+	j->d->arrivals++;
+	if (m->is_message)
+		return;
+	row->is_empty = pp_mpi_call_only_moves_data(span->mpi.call) && !span->mpi.sent;
+	row->side = side_of(span);
+	add_run(j, m, span, c);
+}
+
+/* Rows have the numbers of their members. */
+static int fill_collective(struct pp_join *j, struct pp_waiting *w, struct pp_member *m, size_t n,
+                           const struct pp_requests *requests, struct pp_row_collective *ret_c)
+{
 	struct pp_row_collective c = {.communicator = m[0].comm,
 	                              .operation = m[0].call,
 	                              .sequence = m[0].sequence,
-	                              .row_first = d->arrivals,
+	                              .message = (int8_t)m[0].is_message,
+	                              .source = m[0].source,
+	                              .destination = m[0].destination,
+	                              .tag = m[0].tag,
+	                              .row_first = j->d->arrivals,
 	                              .row_count = (uint32_t)n};
 
 	for (size_t i = 0; i < n; i++) {
-		const struct pp_span *span = &j->in->capture->rank[j->rank_of[m[i].worker]].thread[m[i].thread].span[m[i].span];
-
-		enum pp_row_needs needs = m[i].call == c.operation ? needs_of(span) : PP_ROW_OTHER_CALL;
-
-		if (span->mpi.sent > c.bytes)
-			c.bytes = span->mpi.sent;
-		if (span->mpi.received > c.bytes)
-			c.bytes = span->mpi.received;
 		m[i].is_open = (uint8_t)is_open(j, m, n);
-		add_run(j, &m[i], span, &c);
-		d->arrival[d->arrivals++] =
-		        (struct pp_row_arrival){.worker = d->worker[m[i].worker].rank,
-		                                .arrival_ns = m[i].arrival,
-		                                .exit_ns = m[i].exit,
-		                                .is_root = m[i].is_root,
-		                                .exit_open = !m[i].exit_known,
-		                                .needs = needs & 3,
-		                                .is_empty = pp_mpi_call_only_moves_data(span->mpi.call) && !span->mpi.sent,
-		                                .side = side_of(span)};
+		fill_row(j, &m[i], requests, &c);
 	}
 	*ret_c = c;
 	if (m->is_open)
 		return 0;
 	if (pp_waiting_solve(w, &c) < 0)
 		return -ENOMEM;
+	pp_waiting_note(w, &c, j->d);
 	for (size_t i = 0; i < n; i++)
 		m[i].waited = w->row[i];
 	if (!j->in->partial)
@@ -228,7 +360,8 @@ static int open_call(struct pp_join *j, size_t r, uint32_t t, uint32_t span, str
 static int note_member(struct pp_join *j, const struct pp_member *m, struct pp_row_arrival *row, const struct pp_requests *requests)
 {
 	size_t r = (size_t)j->rank_of[m->worker];
-	struct pp_waited waited = m->waited, nobody = {.until = INT64_MIN, .worker = m->worker, .waits_for = -1};
+	struct pp_waited waited = m->waited,
+	                 nobody = {.until = INT64_MIN, .worker = m->worker, .waits_for = -1, .row = (size_t)(row - j->d->arrival)};
 	const struct pp_done *done;
 
 	if (!m->is_open && waited.is_unsplit)
@@ -236,7 +369,7 @@ static int note_member(struct pp_join *j, const struct pp_member *m, struct pp_r
 	/* It waited for no rank. So does a Wait that began before the operation, on another thread. */
 	if (waited.waits_for < 0)
 		waited = nobody;
-	if (!pp_mpi_call_info(m->call)->nonblocking)
+	if (m->is_message ? !m->request : !pp_mpi_call_info(m->call)->nonblocking)
 		return m->is_open ? open_call(j, r, m->thread, m->span, row) : note_call(j, r, m->thread, m->span, &waited);
 	/* The call that starts it waits for no rank: it is transfer. */
 	if (note_call(j, r, m->thread, m->span, &nobody) < 0)
@@ -249,6 +382,20 @@ static int note_member(struct pp_join *j, const struct pp_member *m, struct pp_r
 	                  : note_call(j, r, done->wait_thread, done->wait_span, &waited);
 }
 
+static int take_laps(struct pp_join *j)
+{
+	size_t ranks = j->in->capture->ranks;
+
+	if (!j->in->attr)
+		return 0;
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a rank */
+	j->lap_taken = calloc(ranks + 1, sizeof(*j->lap_taken));
+	for (size_t r = 0; r < ranks && j->lap_taken; r++)
+		if (!(j->lap_taken[r] = calloc(j->in->attr[r].laps + 1, 1)))
+			return -ENOMEM;
+	return j->lap_taken ? 0 : -ENOMEM;
+}
+
 int pp_join_collectives(struct pp_join *j)
 {
 	size_t ranks = j->in->capture->ranks;
@@ -258,6 +405,8 @@ int pp_join_collectives(struct pp_join *j)
 
 	for (size_t r = 0; r < ranks && rc == 0; r++)
 		rc = pp_requests_init(&requests[r], &j->in->capture->rank[r]);
+	if (rc == 0)
+		rc = take_laps(j);
 	if (rc == 0)
 		rc = list_members(j, requests);
 	if (rc < 0)
@@ -270,9 +419,9 @@ int pp_join_collectives(struct pp_join *j)
 	rc = j->d->collective && j->d->arrival && (j->open || !j->in->partial) ? 0 : -ENOMEM;
 	for (size_t i = 0, n; i < j->members && rc == 0; i += n) {
 		for (n = 1; i + n < j->members; n++)
-			if (j->member[i + n].comm != j->member[i].comm || j->member[i + n].sequence != j->member[i].sequence)
+			if (compare_operation(&j->member[i + n], &j->member[i]))
 				break;
-		rc = fill_collective(j, &waiting, &j->member[i], n, &j->d->collective[j->d->collectives++]);
+		rc = fill_collective(j, &waiting, &j->member[i], n, requests, &j->d->collective[j->d->collectives++]);
 	}
 	for (size_t i = 0; i < j->members && rc == 0; i++)
 		rc = note_member(j, &j->member[i], &j->d->arrival[i], requests);
@@ -281,6 +430,7 @@ int pp_join_collectives(struct pp_join *j)
 		j->d->unsplit = waiting.unsplit;
 		j->d->doubled = waiting.doubled;
 		j->d->mixed = waiting.mixed;
+		j->d->messages_lone = waiting.lone;
 		j->d->causality = waiting.causality;
 	}
 	if (rc == 0 && !j->in->partial) /* parts have them in the order of rows */

@@ -110,6 +110,14 @@ static void drop_steps(struct pp_dataset *d, const uint32_t *to)
 	}
 	for (size_t i = 0; i < d->exposeds; i++)
 		d->exposed[i].step = to[d->exposed[i].step] & STEP_NONE;
+	for (size_t i = 0; i < d->arrivals; i++) {
+		struct pp_row_arrival *a = &d->arrival[i];
+
+		if (!a->wait_step)
+			continue;
+		a->wait_step = to[a->wait_step - 1] == STEP_NONE ? 0 : to[a->wait_step - 1] + 1;
+		a->exposed_wait_ns = a->wait_step ? a->exposed_wait_ns : 0;
+	}
 }
 
 static int keep_common_steps(struct pp_dataset *d)
@@ -142,7 +150,7 @@ static int keep_common_steps(struct pp_dataset *d)
 /* A Wait and one of the operations that it waits for. */
 struct shared {
 	uint32_t exposed;
-	int known; /* its own host alone knew it */
+	enum { SOLVED, KNOWN, UNSPLIT } what; /* KNOWN: its own host alone knew it */
 	struct pp_waited waited;
 };
 
@@ -164,8 +172,22 @@ static void charge_call(struct pp_dataset *d, const struct pp_waited *waited, si
 	}
 }
 
+/* Neither waiting nor transfer. */
+static void charge_unsplit(struct pp_dataset *d, uint32_t worker, size_t exposed)
+{
+	for (int more = 1; more && exposed < d->exposeds; exposed++) {
+		const struct pp_exposed *e = &d->exposed[exposed];
+		struct pp_row_cell *cell = e->step < d->steps ? &d->cell[e->step * d->workers + worker] : NULL;
+
+		more = e->more;
+		if (cell)
+			cell->point_to_point_ns = pp_wrap_plus(cell->point_to_point_ns, e->length_ns);
+	}
+}
+
 static void finalise_rows(struct finalise *s, const struct pp_row_collective *c)
 {
+	pp_waiting_note(&s->waiting, c, s->d);
 	for (uint32_t i = 0; i < c->row_count; i++) {
 		struct pp_row_arrival *row = &s->d->arrival[c->row_first + i];
 		struct pp_waited waited = s->waiting.row[i];
@@ -175,12 +197,12 @@ static void finalise_rows(struct finalise *s, const struct pp_row_collective *c)
 		/* It waited for nobody. So does a Wait that began before the operation, on another thread. */
 		if (waited.waits_for < 0)
 			waited.until = INT64_MIN;
-		if (waited.is_unsplit)
-			; /* neither waiting nor transfer */
-		else if (row->shared)
-			s->shared[s->n++] = (struct shared){.exposed = row->exposed - 1, .waited = waited};
-		else
+		if (row->shared && (!waited.is_unsplit || c->message))
+			s->shared[s->n++] = (struct shared){row->exposed - 1, waited.is_unsplit ? UNSPLIT : SOLVED, waited};
+		else if (!waited.is_unsplit)
 			charge_call(s->d, &waited, row->exposed - 1);
+		else if (c->message)
+			charge_unsplit(s->d, waited.worker, row->exposed - 1);
 		row->exposed = 0;
 		row->shared = 0;
 	}
@@ -192,7 +214,7 @@ static int compare_shared(const void *a, const void *b)
 
 	if (x->exposed != y->exposed)
 		return x->exposed < y->exposed ? -1 : 1;
-	return x->known - y->known;
+	return (int)x->what - (int)y->what;
 }
 
 /* A Wait for several operations waits for the last of them. */
@@ -202,11 +224,18 @@ static void finalise_shared(struct finalise *s)
 
 	for (size_t i = 0; i < d->awaiteds; i++) {
 		const struct pp_awaited *a = &d->awaited[i];
-		size_t late = pp_dataset_worker(d, a->late_rank);
+		size_t late = pp_dataset_worker(d, a->late_rank),
+		       worker = a->row < d->arrivals ? pp_dataset_worker(d, d->arrival[a->row].worker) : SIZE_MAX;
 
-		if (late != SIZE_MAX)
-			s->shared[s->n++] =
-			        (struct shared){a->exposed, 1, {a->until_ns, 0, (int32_t)late, d->worker[late].own_bound_ns}};
+		if (late == SIZE_MAX || worker == SIZE_MAX)
+			continue;
+		s->shared[s->n++] = (struct shared){a->exposed,
+		                                    KNOWN,
+		                                    {.until = a->until_ns,
+		                                     .worker = (uint32_t)worker,
+		                                     .waits_for = (int32_t)late,
+		                                     .bound_ns = d->worker[late].own_bound_ns,
+		                                     .row = a->row}};
 	}
 	qsort(s->shared, s->n, sizeof(*s->shared), compare_shared);
 	for (size_t i = 0, n; i < s->n; i += n) {
@@ -215,13 +244,13 @@ static void finalise_shared(struct finalise *s)
 		for (n = 1; i + n < s->n && s->shared[i + n].exposed == s->shared[i].exposed; n++) {
 			const struct pp_waited *one = &s->shared[i + n].waited;
 
-			if (!pp_waiting_is_later(one->until, one->waits_for, last.until, last.waits_for))
-				continue;
-			last.until = one->until;
-			last.waits_for = one->waits_for;
-			last.bound_ns = one->bound_ns;
+			if (s->shared[i + n].what != UNSPLIT &&
+			    pp_waiting_is_later(one->until, one->waits_for, last.until, last.waits_for))
+				last = *one;
 		}
-		if (!s->shared[i].known)
+		if (s->shared[i].what == UNSPLIT)
+			charge_unsplit(d, last.worker, s->shared[i].exposed);
+		else
 			charge_call(d, &last, s->shared[i].exposed);
 	}
 }
@@ -258,6 +287,7 @@ static int finalise_waiting(struct pp_dataset *d)
 	d->unsplit = s.waiting.unsplit;
 	d->doubled = s.waiting.doubled;
 	d->mixed = s.waiting.mixed;
+	d->messages_lone = s.waiting.lone;
 	d->causality = s.waiting.causality;
 	pp_waiting_release(&s.waiting);
 	free(s.shared);

@@ -17,15 +17,17 @@ struct pp_call { /* one span of a thread with MPI calls */
 	uint32_t open; /* in a part: number + 1 in pp_join.open; its waiting is decided when all parts are in */
 };
 
-struct pp_member { /* one rank's part in a collective */
+struct pp_member { /* one rank's part in a collective, or one end of a message */
 	uint64_t comm;
 	uint32_t sequence;
+	int32_t source, destination, tag; /* of a message; else 0 */
 	uint32_t worker; /* index of the worker */
 	uint32_t thread, span;
 	int64_t arrival, exit;
 	uint32_t request; /* nonblocking: its request; 0 blocking */
 	uint8_t exit_known;
 	uint8_t is_root;
+	uint8_t is_message;
 	uint8_t is_open; /* in a part: other hosts may have members of it too */
 	uint16_t call;
 	struct pp_waited waited; /* unless it is open */
@@ -40,6 +42,7 @@ struct pp_join {
 	int32_t *rank_of;         /* [workers] index into capture->rank, -1: the rank delivered nothing */
 	struct pp_member *member; /* by communicator, sequence, worker */
 	size_t members;
+	uint8_t **lap_taken;           /* [capture->ranks][laps]: a row has it */
 	struct pp_operation_runs *run; /* [capture->ranks] */
 	struct pp_call **open;         /* [opens] */
 	size_t opens;
@@ -50,7 +53,7 @@ struct pp_join {
 
 /* How operations of NCCL ran on devices, for /collective and /channel. */
 int pp_join_operations(struct pp_join *j);
-/* /collective, and until when every collective's call and every Wait for one waited. */
+/* /collective, and until when every call of an operation and every Wait for one waited. */
 int pp_join_collectives(struct pp_join *j);
 /* /channel */
 int pp_join_channels(struct pp_join *j);

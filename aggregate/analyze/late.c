@@ -118,8 +118,8 @@ static int list_exposed(struct pp_join *j, const struct open_segments *list)
 			continue;
 		d->exposed[first[i + 1] - 1].more = 0;
 		if (call->need == PP_NEED_UNTIL && call->waited.waits_for >= 0)
-			d->awaited[d->awaiteds++] =
-			        (struct pp_awaited){first[i], d->worker[call->waited.waits_for].rank, call->waited.until};
+			d->awaited[d->awaiteds++] = (struct pp_awaited){first[i], (uint32_t)call->waited.row,
+			                                                d->worker[call->waited.waits_for].rank, call->waited.until};
 	}
 	for (size_t i = 0; i < d->arrivals; i++) {
 		uint32_t open = d->arrival[i].exposed;

@@ -24,12 +24,9 @@ struct ends {
 /* A call that carries messages. A request has those of a receive, whose call has none of its own then. */
 static int carries(const struct pp_span *s)
 {
-	enum pp_mpi_class class;
-
 	if ((s->kind != PP_SPAN_MPI && s->kind != PP_SPAN_REQUEST) || s->mpi.call >= PP_C10D_FIRST || (s->flags & PP_SPAN_FAILED))
 		return 0;
-	class = pp_mpi_call_info(s->mpi.call)->class;
-	return class == PP_MPI_SEND || class == PP_MPI_RECV || class == PP_MPI_SENDRECV || class == PP_MPI_START;
+	return pp_mpi_class_is_message(pp_mpi_call_info(s->mpi.call)->class);
 }
 
 /* Which halves a span has, where no record says it; bit 0: it sends, bit 1: it receives. MPI_PROC_NULL: none. */
@@ -56,35 +53,51 @@ static int is_certain(const struct pp_record_message_half *half)
 	       half->peer >= 0;
 }
 
-static void take(struct ends *l, struct pp_messages *m, const struct pp_rank *r, const struct pp_span *s,
-                 const struct pp_message_end *at)
+size_t pp_message_halves(const struct pp_rank *rank, const struct pp_span *span, struct pp_message_half ret[2], unsigned ret_all[2])
 {
 	const struct pp_span_message *message;
 	unsigned halves;
+	size_t n = 0;
 
-	if (!carries(s))
-		return;
-	message = pp_message_of(r, s);
-	halves = halves_of(s, message);
+	ret_all[0] = ret_all[1] = 0;
+	if (!carries(span))
+		return 0;
+	message = pp_message_of(rank, span);
+	halves = halves_of(span, message);
 	for (int receives = 0; receives < 2; receives++) {
 		const struct pp_record_message_half *half = !message ? NULL : receives ? &message->received : &message->sent;
 
 		if (!(halves & (1u << receives)))
 			continue;
-		m->sends += !receives;
-		m->receives += (uint64_t)receives;
-		if (!half || !is_certain(half) || !s->mpi.comm || (receives && (s->flags & PP_SPAN_CUT_END))) {
-			m->uncertain++;
-			continue;
-		}
-		l->end[l->ends++] = (struct end){.comm = s->mpi.comm,
-		                                 .sender = receives ? half->peer : r->rank,
-		                                 .receiver = receives ? r->rank : half->peer,
-		                                 .tag = half->tag,
-		                                 .order = half->order,
-		                                 .receives = receives,
-		                                 .at = *at};
+		ret_all[receives] = 1;
+		if (half && is_certain(half) && span->mpi.comm && !(receives && (span->flags & PP_SPAN_CUT_END)))
+			ret[n++] = (struct pp_message_half){.sender = receives ? half->peer : rank->rank,
+			                                    .receiver = receives ? rank->rank : half->peer,
+			                                    .tag = half->tag,
+			                                    .order = half->order,
+			                                    .receives = receives};
 	}
+	return n;
+}
+
+static void take(struct ends *l, struct pp_messages *m, const struct pp_rank *r, const struct pp_span *s,
+                 const struct pp_message_end *at)
+{
+	struct pp_message_half half[2];
+	unsigned all[2];
+	size_t n = pp_message_halves(r, s, half, all);
+
+	m->sends += all[0];
+	m->receives += all[1];
+	m->uncertain += all[0] + all[1] - n;
+	for (size_t i = 0; i < n; i++)
+		l->end[l->ends++] = (struct end){.comm = s->mpi.comm,
+		                                 .sender = half[i].sender,
+		                                 .receiver = half[i].receiver,
+		                                 .tag = half[i].tag,
+		                                 .order = half[i].order,
+		                                 .receives = half[i].receives,
+		                                 .at = *at};
 }
 
 static int by_key(const void *a, const void *b)

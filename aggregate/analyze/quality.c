@@ -9,6 +9,7 @@
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/clock_text.h"
 #include "aggregate/analyze/join.h"
+#include "aggregate/analyze/ledger_text.h"
 #include "aggregate/dataset/order.h"
 #include "aggregate/dataset/status.h"
 #include "core/ring/intern.h"
@@ -442,27 +443,7 @@ void pp_dataset_quality(struct pp_dataset *d)
 	free(said);
 	warn_remarks(d);
 	warn_memory(d);
-	if (d->violations)
-		pp_dataset_warn(
-		        d, "%" PRIu64 " collectives ended on a rank before the last rank arrived: the clock or the record is wrong",
-		        d->violations);
-	if (d->unsplit)
-		pp_dataset_warn(
-		        d,
-		        "%" PRIu64
-		        " collective calls got data from unknown ranks only: their time is not split into wait and transfer",
-		        d->unsplit);
-	if (d->doubled)
-		pp_dataset_warn(d,
-		                "%" PRIu64 " collectives have two calls of one rank: podprof took two "
-		                "communicators for one. Their time is not split into wait and transfer",
-		                d->doubled);
-	if (d->mixed)
-		pp_dataset_warn(d,
-		                "%" PRIu64
-		                " collectives have calls of different names: ranks called in different orders, or podprof "
-		                "took two communicators for one. Their time is not split into wait and transfer",
-		                d->mixed);
+	pp_quality_warn_ledger(d);
 	if (d->crossed)
 		pp_dataset_warn(d,
 		                "%" PRIu64 " range%s another range of the same thread without "

@@ -133,11 +133,27 @@ static int64_t last_for(const struct pp_row_collective *c, const struct pp_row_a
 	return last;
 }
 
+/* A receiver needs the message; a sender needs the receiver where it was still sending when that arrived. */
+static void need_other_end(struct pp_waiting *w, const struct pp_row_collective *c, const struct pp_row_arrival *row)
+{
+	for (uint32_t i = 0; i < c->row_count; i++) {
+		const struct pp_row_arrival *other = c->row_count == 2 ? &row[1 - i] : NULL;
+
+		w->needs[i] = other && (!row[i].is_root || (!row[i].exit_open && row[i].exit_ns >= other->arrival_ns))
+		                      ? 1 - (int64_t)i
+		                      : -1;
+	}
+}
+
 static int set_needs(struct pp_waiting *w, const struct pp_row_collective *c, const struct pp_row_arrival *row)
 {
 	enum pp_mpi_class class = pp_mpi_call_info(c->operation)->class;
 	int64_t root = -1, last[SIDES];
 
+	if (c->message) {
+		need_other_end(w, c, row);
+		return 0;
+	}
 	for (uint32_t i = 0; i < c->row_count && root < 0; i++)
 		root = row[i].is_root ? (int64_t)i : -1;
 	for (uint32_t side = 0; side < SIDES; side++)
@@ -158,14 +174,21 @@ static int set_needs(struct pp_waiting *w, const struct pp_row_collective *c, co
 	return 0;
 }
 
+/* One end only, more than two, two of one kind, or ends of different messages. */
+static int is_odd_message(const struct pp_row_collective *c, const struct pp_row_arrival *row)
+{
+	return c->message && (c->row_count != 2 || row[0].is_root == row[1].is_root || c->mismatch);
+}
+
 static void set_until(struct pp_waiting *w, const struct pp_row_collective *c, const struct pp_row_arrival *row)
 {
-	int is_odd = w->is_doubled || w->is_mixed || w->is_unknown;
+	int is_odd = w->is_doubled || w->is_mixed || w->is_unknown || is_odd_message(c, row);
 
 	for (uint32_t i = 0; i < c->row_count; i++) {
 		struct pp_waited *one = &w->row[i];
 		const struct pp_row_arrival *needs = w->needs[i] < 0 ? NULL : &row[w->needs[i]];
 
+		one->row = c->row_first + i;
 		one->until = row[i].arrival_ns;
 		one->waits_for = -1;
 		one->bound_ns = 0;
@@ -265,6 +288,13 @@ static int check_order(struct pp_waiting *w, const struct pp_row_collective *c, 
 
 	for (uint32_t i = 0; i < c->row_count; i++)
 		sides |= row[i].side != 0;
+	if (c->message) {
+		for (uint32_t i = 0; i < c->row_count; i++) {
+			w->event[i].is_needed = row[i].is_root;
+			w->event[i].needs = !row[i].is_root;
+		}
+		return pp_bounds_check(&w->bounds, w->event, c->row_count, &w->causality);
+	}
 	for (uint32_t side = sides ? 1 : 0; side <= (sides ? 2u : 0u); side++) {
 		for (uint32_t i = 0; i < c->row_count; i++) {
 			w->event[i].is_needed = !row[i].is_empty && (!side || row[i].side != side);
@@ -279,7 +309,9 @@ static void sum_up(struct pp_waiting *w, struct pp_row_collective *c, const stru
 {
 	const struct pp_row_communicator *comm = pp_dataset_communicator(w->d, c->communicator);
 	const struct pp_mpi_call *info = pp_mpi_call_info(c->operation);
-	int known = !w->is_mixed && (!comm || comm->size <= c->row_count); /* otherwise the last arrival may be missing */
+	int is_odd = is_odd_message(c, row);
+	int known =
+	        !w->is_mixed && !is_odd && (c->message || !comm || comm->size <= c->row_count); /* else the last may be missing */
 
 	c->wait_ns = c->transfer_ns = 0;
 	c->algbw = c->busbw = 0;
@@ -290,13 +322,16 @@ static void sum_up(struct pp_waiting *w, struct pp_row_collective *c, const stru
 		c->wait_ns = pp_wrap_plus(c->wait_ns, pp_wrap_minus(w->row[i].until, row[i].arrival_ns));
 		c->transfer_ns = pp_wrap_plus(c->transfer_ns, pp_wrap_minus(row[i].exit_ns, w->row[i].until));
 	}
-	w->doubled += w->is_doubled;
+	w->lone += c->message && c->row_count == 1;
+	w->doubled += w->is_doubled && !c->message;
 	w->mixed += w->is_mixed && !w->is_doubled;
-	if (info->class == PP_MPI_ALL && !may_leave_early(c->operation) && !w->is_doubled && !w->is_mixed)
+	if (!c->mismatch && comm && !c->message && comm->size > c->row_count)
+		c->mismatch = PP_MISMATCH_MISSING;
+	if (c->message ? !is_odd : info->class == PP_MPI_ALL && !may_leave_early(c->operation) && !w->is_doubled && !w->is_mixed)
 		w->violations += (uint64_t)check_order(w, c, row);
 	if (known && c->bytes && c->bound_ns != PP_BOUND_UNKNOWN && pp_wrap_minus(c->end_ns, c->last_ns) > c->bound_ns) {
 		c->algbw = (double)c->bytes * 1e9 / (double)pp_wrap_minus(c->end_ns, c->last_ns);
-		c->busbw = c->algbw * pp_mpi_call_bus_factor(c->operation, c->ranks);
+		c->busbw = c->algbw * (c->message ? 1 : pp_mpi_call_bus_factor(c->operation, c->ranks));
 	}
 }
 
@@ -337,6 +372,12 @@ int pp_waiting_solve(struct pp_waiting *w, struct pp_row_collective *c)
 	return 0;
 }
 
+void pp_waiting_note(const struct pp_waiting *w, const struct pp_row_collective *c, struct pp_dataset *d)
+{
+	for (uint32_t i = 0; i < c->row_count; i++)
+		d->arrival[c->row_first + i].late_rank = w->row[i].waits_for < 0 ? -1 : d->worker[w->row[i].waits_for].rank;
+}
+
 void pp_waiting_release(struct pp_waiting *w)
 {
 	free(w->row);
@@ -370,12 +411,15 @@ static int64_t error_of(const struct pp_waited *w, int64_t begin, int64_t end, i
 void pp_waiting_charge(struct pp_dataset *d, const struct pp_waited *w, size_t step, int64_t begin, int64_t end)
 {
 	struct pp_row_cell *cell = &d->cell[step * d->workers + w->worker];
+	struct pp_row_arrival *row = &d->arrival[w->row];
 	int64_t wait = part_before(w->until, begin, end);
 
 	cell->wait_ns = pp_wrap_plus(cell->wait_ns, wait);
 	cell->transfer_ns = pp_wrap_plus(cell->transfer_ns, pp_wrap_minus(pp_wrap_minus(end, begin), wait));
 	if (w->waits_for < 0)
 		return;
+	row->exposed_wait_ns = pp_wrap_plus(row->exposed_wait_ns, wait);
+	row->wait_step = row->exposed_wait_ns ? (uint32_t)step + 1 : 0;
 	cell = &d->cell[step * d->workers + (size_t)w->waits_for];
 	cell->late_ns = pp_wrap_plus(cell->late_ns, wait);
 	cell->late_error_ns = pp_wrap_plus(cell->late_error_ns, error_of(w, begin, end, wait));

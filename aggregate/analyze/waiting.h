@@ -12,6 +12,7 @@ struct pp_waited {         /* waiting of one row */
 	int32_t waits_for; /* index of the worker it waits for; -1: none */
 	int64_t bound_ns;  /* |error| of `until` against its own clock */
 	int is_unsplit;    /* its record does not tell for whom it waits: its time is neither waiting nor transfer */
+	size_t row;        /* of /collective */
 };
 
 struct pp_waiting_order {
@@ -38,13 +39,16 @@ struct pp_waiting { /* scratch for one collective after the other */
 	uint64_t unsplit; /* rows without a known rank to wait for */
 	uint64_t doubled; /* collectives with two calls of one rank: two communicators look like one */
 	uint64_t mixed;   /* collectives with calls of different names: ranks call them in different orders */
+	uint64_t lone;    /* messages of which one end is not recorded */
 };
 
 /* The caller has set comm, call, bytes, row_first and row_count; rows are ordered by worker. -ENOMEM. */
 int pp_waiting_solve(struct pp_waiting *w, struct pp_row_collective *c);
 void pp_waiting_release(struct pp_waiting *w);
+/* Writes for whom each row of the solved operation waits. */
+void pp_waiting_note(const struct pp_waiting *w, const struct pp_row_collective *c, struct pp_dataset *d);
 
-/* Charges waiting and transfer of a part of a call to its step, and the lateness to the rank it waits for. */
+/* Charges waiting and transfer of a part of a call to its step and row, and the lateness to the rank it waits for. */
 void pp_waiting_charge(struct pp_dataset *d, const struct pp_waited *w, size_t step, int64_t begin, int64_t end);
 /* The later arrival counts; of equal ones the lower rank, so that the order of calls does not matter. */
 int pp_waiting_is_later(int64_t until, int64_t waits_for, int64_t than_until, int64_t than_waits_for);

@@ -28,6 +28,33 @@ static void do_runs(struct pp_block_io *io, struct pp_row_collective *c, size_t 
 			pp_block_fault(io, -EBADMSG, "how a call ran on devices");
 }
 
+/* Which message: 1 of one like the operation before, 2 of other ranks or tag. */
+static void do_messages(struct pp_block_io *io, struct pp_row_collective *c, size_t n)
+{
+	static const struct pp_row_collective none = {0};
+
+	for (size_t i = 0; i < n && !io->fault; i++) {
+		const struct pp_row_collective *before = i ? &c[i - 1] : &none;
+		int is_like = c[i].source == before->source && c[i].destination == before->destination && c[i].tag == before->tag;
+		uint64_t kind = !c[i].message ? 0 : is_like ? 1 : 2;
+
+		pp_block_u(io, &kind);
+		if (kind > 2)
+			pp_block_fault(io, -EBADMSG, "a message");
+		c[i].message = kind > 0;
+		if (kind == 1) {
+			c[i].source = before->source;
+			c[i].destination = before->destination;
+			c[i].tag = before->tag;
+		}
+		if (kind != 2)
+			continue;
+		PP_BLOCK_S(io, c[i].source);
+		PP_BLOCK_S(io, c[i].destination);
+		PP_BLOCK_S(io, c[i].tag);
+	}
+}
+
 /* Writing uses the row as it is; reading assembles it. */
 static void do_collectives(struct pp_block_io *io, struct pp_dataset *d)
 {
@@ -55,6 +82,8 @@ static void do_collectives(struct pp_block_io *io, struct pp_dataset *d)
 		if (io->reads)
 			c[i].sequence = (uint32_t)sequence;
 	}
+	do_messages(io, c, n);
+	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].mismatch);
 	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].operation);
 	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].bytes);
 	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].row_count);
@@ -65,7 +94,8 @@ static void do_collectives(struct pp_block_io *io, struct pp_dataset *d)
 		if (!io->reads && c[i].row_first != rows)
 			pp_block_fault(io, -EBADMSG, "the order of collectives");
 		rows += c[i].row_count;
-		if (!c[i].row_count || !pp_mpi_call_is_known(c[i].operation))
+		if (!c[i].row_count || !pp_mpi_call_is_known(c[i].operation) || c[i].mismatch < 0 ||
+		    c[i].mismatch > PP_MISMATCH_TWICE)
 			pp_block_fault(io, -EBADMSG, "a call");
 	}
 	if (!io->reads && rows != d->arrivals)
@@ -204,6 +234,24 @@ static void do_exposed(struct pp_block_io *io, struct pp_dataset *d, uint8_t *st
 		pp_block_fault(io, -EBADMSG, "segments of calls");
 }
 
+/* What each rank did since its row before, and what its host alone knew of its waiting. */
+static void do_laps(struct pp_block_io *io, struct pp_dataset *d)
+{
+	struct pp_row_arrival *a = d->arrival;
+
+	for (int c = 1; c <= PP_CATEGORIES; c++)
+		PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, d->arrivals, a[i].local_us[c]);
+	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, d->arrivals, a[i].between_us);
+	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, d->arrivals, a[i].exposed_wait_ns);
+	for (size_t i = 0; i < d->arrivals && !io->fault; i++) {
+		if (a[i].exposed_wait_ns)
+			PP_BLOCK_U(io, a[i].wait_step);
+		if (a[i].exposed_wait_ns < 0 || a[i].exposed_wait_ns > PP_BLOCK_TIME_MAX || a[i].wait_step > d->steps ||
+		    (a[i].exposed_wait_ns && !a[i].wait_step))
+			pp_block_fault(io, -EBADMSG, "the waiting of a call");
+	}
+}
+
 static void do_awaited(struct pp_block_io *io, struct pp_dataset *d, const uint8_t *starts)
 {
 	d->awaited = pp_block_array(io, d->awaited, &d->awaiteds, sizeof(*d->awaited), 3);
@@ -211,9 +259,10 @@ static void do_awaited(struct pp_block_io *io, struct pp_dataset *d, const uint8
 		struct pp_awaited *a = &d->awaited[i];
 
 		PP_BLOCK_U(io, a->exposed);
+		PP_BLOCK_U(io, a->row);
 		PP_BLOCK_S(io, a->late_rank);
-		if (io->fault || a->exposed >= d->exposeds || !starts[a->exposed] || (i && a->exposed <= a[-1].exposed) ||
-		    pp_dataset_worker(d, a->late_rank) == SIZE_MAX) {
+		if (io->fault || a->row >= d->arrivals || a->exposed >= d->exposeds || !starts[a->exposed] ||
+		    (i && a->exposed <= a[-1].exposed) || pp_dataset_worker(d, a->late_rank) == SIZE_MAX) {
 			pp_block_fault(io, -EBADMSG, "what a call waits for");
 			return;
 		}
@@ -236,6 +285,8 @@ void pp_block_calls(struct pp_block_io *io, struct pp_dataset *d)
 		do_workers(io, d, &d->collective[i]);
 	if (!io->fault)
 		do_times(io, d);
+	if (!io->fault)
+		do_laps(io, d);
 	d->exposed = pp_block_array(io, d->exposed, &d->exposeds, sizeof(*d->exposed), 4);
 	starts = calloc(d->exposeds + 1, 1);
 	if (!starts) {

@@ -31,6 +31,8 @@ enum pp_row_needs {                    /* whose data a row gets, by its record *
 	            PP_ROW_OTHER_CALL, /* not a call of the collective's name: the whole collective is unknown */
 };
 
+enum pp_row_mismatch { PP_MISMATCH_NONE, PP_MISMATCH_CALL, PP_MISMATCH_BYTES, PP_MISMATCH_MISSING, PP_MISMATCH_TWICE };
+
 enum { PP_EXPOSED_MOST = (1 << 29) - 1 };
 
 /* Part: a segment of a call whose waiting depends on other hosts; its time is in no cell's wait_ns or transfer_ns yet. */
@@ -44,6 +46,7 @@ struct pp_exposed {
 /* Part: the rank that such a Wait waits for, by this part's ranks. */
 struct pp_awaited {
 	uint32_t exposed;  /* index of its first segment */
+	uint32_t row;      /* of the operation that it waits for */
 	int32_t late_rank; /* rank */
 	int64_t until_ns;
 };

@@ -6,6 +6,7 @@
 #include "aggregate/dataset/block_io.h"
 #include "aggregate/dataset/merge_part.h"
 #include "core/base/wrap.h"
+#include "core/source/mpi_call.h"
 
 struct piece { /* a part's rows of a collective */
 	const struct pp_row_collective *c;
@@ -15,7 +16,7 @@ struct piece { /* a part's rows of a collective */
 
 struct pick {
 	struct pp_row_arrival row;
-	size_t part;
+	size_t part, from;
 };
 
 struct calls {
@@ -23,12 +24,21 @@ struct calls {
 	struct pick *pick; /* rows of one collective */
 	size_t picks, pick_room;
 	uint32_t **exposed_of; /* [parts][exposeds]: index in d + 1; 0: of no row yet */
+	uint32_t **row_of;     /* [parts][arrivals]: index in d; NULL: nobody asks */
 };
 
 static int compare_call(const struct piece *x, const struct piece *y)
 {
 	if (x->c->communicator != y->c->communicator)
 		return x->c->communicator < y->c->communicator ? -1 : 1;
+	if (x->c->message != y->c->message)
+		return x->c->message - y->c->message;
+	if (x->c->source != y->c->source)
+		return x->c->source < y->c->source ? -1 : 1;
+	if (x->c->destination != y->c->destination)
+		return x->c->destination < y->c->destination ? -1 : 1;
+	if (x->c->tag != y->c->tag)
+		return x->c->tag < y->c->tag ? -1 : 1;
 	return (x->c->sequence > y->c->sequence) - (x->c->sequence < y->c->sequence);
 }
 
@@ -101,15 +111,30 @@ static void pick_rows(struct calls *calls, const struct piece *piece, uint16_t c
 	for (uint32_t i = 0; i < piece->c->row_count; i++) {
 		struct pick *pick = &calls->pick[calls->picks];
 
-		*pick = (struct pick){from->arrival[piece->c->row_first + i], piece->part};
+		*pick = (struct pick){from->arrival[piece->c->row_first + i], piece->part, piece->c->row_first + i};
 		if (!pp_merge_has(m, piece->part, pick->row.worker))
 			continue;
 		if (piece->c->operation != call)
 			pick->row.needs = PP_ROW_OTHER_CALL;
+		if (pick->row.wait_step)
+			pick->row.wait_step = (m->step_of[piece->part][pick->row.wait_step - 1] & INT32_MAX) + 1;
 		pick->row.arrival_ns = pp_wrap_plus(pick->row.arrival_ns, m->shift[piece->part]);
 		pick->row.exit_ns = pp_wrap_plus(pick->row.exit_ns, m->shift[piece->part]);
 		calls->picks++;
 	}
+}
+
+/* How the pieces differ, beside what each of them knows. */
+static void note_mismatch(struct pp_row_collective *c, const struct pp_row_collective *piece)
+{
+	int8_t mismatch = piece->mismatch;
+
+	if (piece->operation != c->operation)
+		mismatch = PP_MISMATCH_CALL;
+	else if (!mismatch && piece->bytes != c->bytes && (c->message || pp_mpi_call_has_equal_bytes(c->operation)))
+		mismatch = PP_MISMATCH_BYTES;
+	if (mismatch && (!c->mismatch || mismatch < c->mismatch))
+		c->mismatch = mismatch;
 }
 
 /* Values that its part's ranks determine; finish.c sets the rest. */
@@ -119,11 +144,18 @@ static void join_pieces(struct calls *calls, const struct piece *piece, size_t n
 	size_t before;
 	int in_order = 1;
 
-	*c = (struct pp_row_collective){
-	        .communicator = piece[0].c->communicator, .sequence = piece[0].c->sequence, .operation = piece[0].c->operation};
+	*c = (struct pp_row_collective){.communicator = piece[0].c->communicator,
+	                                .sequence = piece[0].c->sequence,
+	                                .operation = piece[0].c->operation,
+	                                .bytes = piece[0].c->bytes,
+	                                .message = piece[0].c->message,
+	                                .source = piece[0].c->source,
+	                                .destination = piece[0].c->destination,
+	                                .tag = piece[0].c->tag};
 	c->row_first = d->arrivals;
 	calls->picks = 0;
 	for (size_t i = 0; i < n; i++) {
+		note_mismatch(c, piece[i].c);
 		if (piece[i].c->bytes > c->bytes)
 			c->bytes = piece[i].c->bytes;
 		before = calls->picks;
@@ -140,6 +172,8 @@ static void join_pieces(struct calls *calls, const struct piece *piece, size_t n
 
 		if (row.exposed)
 			row.exposed = take_exposed(calls, calls->pick[i].part, row.exposed - 1) & PP_EXPOSED_MOST;
+		if (calls->row_of[calls->pick[i].part])
+			calls->row_of[calls->pick[i].part][calls->pick[i].from] = (uint32_t)d->arrivals;
 		d->arrival[d->arrivals++] = row;
 	}
 	c->row_count = (uint32_t)calls->picks;
@@ -163,6 +197,7 @@ static void take_awaited(struct calls *calls)
 			if (!calls->exposed_of[p][one.exposed])
 				continue;
 			one.exposed = calls->exposed_of[p][one.exposed] - 1;
+			one.row = calls->row_of[p][one.row];
 			one.until_ns = pp_wrap_plus(one.until_ns, calls->m->shift[p]);
 			d->awaited[d->awaiteds++] = one;
 		}
@@ -179,7 +214,9 @@ static int make_room(struct calls *calls, size_t *ret_pieces)
 
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a part */
 	calls->exposed_of = calloc(m->parts, sizeof(*calls->exposed_of));
-	if (!calls->exposed_of)
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): the same */
+	calls->row_of = calloc(m->parts, sizeof(*calls->row_of));
+	if (!calls->exposed_of || !calls->row_of)
 		return -ENOMEM;
 	for (size_t p = 0; p < m->parts; p++) {
 		pieces += m->part[p]->collectives;
@@ -187,7 +224,9 @@ static int make_room(struct calls *calls, size_t *ret_pieces)
 		exposeds += m->part[p]->exposeds;
 		awaiteds += m->part[p]->awaiteds;
 		calls->exposed_of[p] = calloc(m->part[p]->exposeds + 1, sizeof(**calls->exposed_of));
-		if (!calls->exposed_of[p])
+		if (m->part[p]->awaiteds)
+			calls->row_of[p] = calloc(m->part[p]->arrivals + 1, sizeof(**calls->row_of));
+		if (!calls->exposed_of[p] || (m->part[p]->awaiteds && !calls->row_of[p]))
 			return -ENOMEM;
 	}
 	if (exposeds >= PP_EXPOSED_MOST)
@@ -251,9 +290,12 @@ int pp_merge_collectives(struct pp_merge *m)
 	struct calls calls = {.m = m};
 	int rc = merge_collectives(&calls);
 
-	for (size_t p = 0; calls.exposed_of && p < m->parts; p++)
+	for (size_t p = 0; calls.exposed_of && calls.row_of && p < m->parts; p++) {
 		free(calls.exposed_of[p]);
+		free(calls.row_of[p]);
+	}
 	free(calls.exposed_of);
+	free(calls.row_of);
 	free(calls.pick);
 	return rc;
 }

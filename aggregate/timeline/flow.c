@@ -76,7 +76,7 @@ static int add_waits(struct pp_timeline_maker *m)
 		const struct pp_wait *w = &waits.wait[i];
 
 		if (!w->is_known)
-			m->t->left.unmatched_collectives += event_at(m, &w->call) != NONE;
+			m->t->left.unmatched_collectives += !w->is_message && event_at(m, &w->call) != NONE;
 		else if (note_wait(m, w))
 			decides[m->t->event[event_at(m, &w->waiter)].detail - 1] = i + 1;
 	}

@@ -56,13 +56,15 @@ int pp_tool_all_reduce(const struct pp_dataset *in, struct pp_table *tables, str
 	const struct pp_row_collective **c =
 	        malloc((in->collectives + 1) * sizeof(*c)); /* NOLINT(bugprone-sizeof-expression): pointers */
 	struct pp_row_all_reduce *row = NULL;
+	size_t n = 0;
 	int rc = c ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < in->collectives && c; i++)
-		c[i] = &in->collective[i];
+		if (!in->collective[i].message)
+			c[n++] = &in->collective[i];
 	if (c)
-		qsort(c, in->collectives, sizeof(*c), compare); /* NOLINT(bugprone-sizeof-expression): pointers */
-	for (size_t i = 0; i < in->collectives && !rc; i++) {
+		qsort(c, n, sizeof(*c), compare); /* NOLINT(bugprone-sizeof-expression): pointers */
+	for (size_t i = 0; i < n && !rc; i++) {
 		if (!row || row->operation != c[i]->operation || row->communicator != c[i]->communicator) {
 			row = pp_table_add(&tables[PP_TABLE_all_reduce]);
 			if (!row) {

@@ -164,7 +164,7 @@ static struct pp_verdict_what say_unexplained(const struct pp_dataset *d, const 
 {
 	const struct pp_straggler *s = &d->straggler;
 	const int rank = (int)d->late[0].rank;
-	int length = snprintf(text, size, "waiting in collectives, %.0f %% of %s, mostly for rank %d", share, whole(d), rank);
+	int length = snprintf(text, size, "waiting for other ranks, %.0f %% of %s, mostly for rank %d", share, whole(d), rank);
 	size_t at = length > 0 && (size_t)length < size ? (size_t)length : 0;
 	char shown[PP_TEXT_UNIT], shared[128];
 
@@ -204,7 +204,7 @@ static void say_no_one(const struct pp_dataset *d, const struct worker_sum *sum,
 	if (who < d->workers && sum[who].steps && is_behind(d, pp_sums_kept(d, who, late->wait_ns), sum[who].steps))
 		snprintf(behind, sizeof(behind), ", which itself waits for rank %d", (int)d->straggler.waited_for);
 	snprintf(text, size,
-	         "waiting in collectives, %.0f %% of %s, for no single rank: rank %d causes the largest part, %.0f %% of all "
+	         "waiting for other ranks, %.0f %% of %s, for no single rank: rank %d causes the largest part, %.0f %% of all "
 	         "waiting%s",
 	         share, whole(d), (int)late->rank, 100.0 * (double)late->wait_ns / (double)wait, behind);
 }
@@ -239,7 +239,7 @@ static struct pp_verdict_what say_late(const struct pp_dataset *d, const struct 
 			who = w;
 	if (late->wait_ns <= late->error_ns) {
 		snprintf(text, size,
-		         "waiting in collectives, %.0f %% of %s. The late rank cannot be identified: the differences are smaller "
+		         "waiting for other ranks, %.0f %% of %s. The late rank cannot be identified: the differences are smaller "
 		         "than the clock error",
 		         share, whole(d));
 		return (struct pp_verdict_what){.kind = PP_VERDICT_TIE};
@@ -349,7 +349,7 @@ static void say_largest(const struct pp_dataset *d, const int64_t *all, int best
 	                 ? "Waiting in point-to-point and one-sided calls is not measured"
 	         : pp_dataset_domains(d) > 1
 	                 ? "No rank waits long for a rank of its clock domain; waiting between the domains is unknown"
-	                 : "No rank waits long in collectives");
+	                 : "No rank waits long for another one");
 }
 
 /* Input or Output that stalls every rank longer than ranks wait for each other, by the median of the ranks besides the straggler:
@@ -452,7 +452,7 @@ struct pp_verdict_what pp_verdict(const struct pp_dataset *d, char *text, size_t
 	} else if (wait * 100 > step_ns * SMALL_WAIT_PERCENT) {
 		what = say_late(d, sum, work, wait, step_ns, text, size);
 		if (what.kind == PP_VERDICT_UNEXPLAINED && c.transfer > wait) { /* who comes last then is a matter of the network */
-			snprintf(text, size, "transfer in collectives, %.0f %% of %s. Ranks wait %.0f %% of %s for each other",
+			snprintf(text, size, "transfer between ranks, %.0f %% of %s. Ranks wait %.0f %% of %s for each other",
 			         100.0 * (double)c.transfer / (double)step_ns, whole(d), 100.0 * (double)wait / (double)step_ns,
 			         whole(d));
 			what = (struct pp_verdict_what){.kind = PP_VERDICT_LARGEST, .category = PP_CATEGORY_HOST_COMMUNICATION};

@@ -152,10 +152,26 @@ int pp_mpi_class_joins(enum pp_mpi_class class)
 	case PP_MPI_FILE_ALL:
 	case PP_MPI_READ_ALL:
 	case PP_MPI_WRITE_ALL:
+	case PP_MPI_NEAR:
 		return 1;
 	default:
 		return 0;
 	}
+}
+
+int pp_mpi_class_is_message(enum pp_mpi_class class)
+{
+	return class == PP_MPI_SEND || class == PP_MPI_RECV || class == PP_MPI_SENDRECV || class == PP_MPI_START;
+}
+
+unsigned pp_mpi_call_of_message(void)
+{
+	return ROW_Send;
+}
+
+int pp_mpi_class_is_operation(enum pp_mpi_class class)
+{
+	return pp_mpi_class_joins(class) || pp_mpi_class_is_message(class);
 }
 
 int pp_mpi_class_is_file(enum pp_mpi_class class)

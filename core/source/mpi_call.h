@@ -63,6 +63,12 @@ unsigned pp_c10d_call_of_backend(const char *name, size_t length);
 unsigned pp_nccl_call_of(const char *function);
 /* Is a call of this class joined with the other ranks' calls, by communicator and sequence number? */
 int pp_mpi_class_joins(enum pp_mpi_class class);
+/* Is a call of this class an operation with other ranks that has a row in the ledger: joined, or a message? */
+int pp_mpi_class_is_operation(enum pp_mpi_class class);
+/* A class of messages: one end, or both. */
+int pp_mpi_class_is_message(enum pp_mpi_class class);
+/* The call number that stands for a message in the ledger: MPI_Send. */
+unsigned pp_mpi_call_of_message(void);
 /* A class that is about a file. */
 int pp_mpi_class_is_file(enum pp_mpi_class class);
 /* A collective that all members of a communicator call and that makes no communicator, window or file. */

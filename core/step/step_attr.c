@@ -27,6 +27,7 @@ struct sweep {
 	size_t room;         /* of attr->segment */
 	enum pp_attr_keep which;
 	struct pp_attr *attr;
+	struct pp_laps laps;
 };
 
 static int compare_window(const void *a, const void *b)
@@ -64,7 +65,7 @@ static int init(struct sweep *s, size_t rank_index, const struct pp_steps *steps
 	qsort(s->window, s->windows, sizeof(*s->window), compare_window);
 	for (uint32_t t = 0; t < threads; t++)
 		s->cursor[t] = (struct pp_flat_cursor){.thread = &s->rank->thread[t], .index = t, .now = INT64_MIN};
-	return 0;
+	return s->windows ? pp_laps_init(&s->laps, s->rank, s->window[0].begin) : 0;
 }
 
 static void release(struct sweep *s)
@@ -78,6 +79,7 @@ static void release(struct sweep *s)
 	free(s->cache.code);
 	free(s->one.flat);
 	free(s->two.flat);
+	pp_laps_release(&s->laps);
 }
 
 /* s->one has the lists of all threads; merges pairs of them until one list is left. */
@@ -146,6 +148,8 @@ static int keep(struct sweep *s, const struct window *w)
 			if (f->by_default)
 				s->default_ns[s->rank->thread[f->thread].span[f->span].name] += f->end - f->begin;
 		}
+		pp_laps_advance(&s->laps, f->begin, PP_CATEGORY_OTHER);
+		pp_laps_advance(&s->laps, f->end, f->category);
 		if (!is_kept(s, w, f))
 			continue;
 		if (last && last->end == f->begin && last->span == f->span && last->thread == f->thread && last->step == w->step) {
@@ -184,6 +188,7 @@ static int sweep_window(struct sweep *s, const struct window *w)
 {
 	struct pp_flat_window part = {.step_begin = w->begin, .step_end = w->end, .end = w->begin};
 
+	pp_laps_advance(&s->laps, w->begin, 0);
 	while (part.end < w->end) {
 		size_t lists = 0;
 
@@ -203,6 +208,7 @@ static int sweep_window(struct sweep *s, const struct window *w)
 		if (merge_threads(s, lists) < 0 || keep(s, w) < 0)
 			return -ENOMEM;
 	}
+	pp_laps_advance(&s->laps, w->end, PP_CATEGORY_OTHER);
 	return 0;
 }
 
@@ -263,8 +269,13 @@ static int attribute(const struct pp_rank *rank, size_t rank_index, const struct
 		rc = sweep_window(&s, &s.window[i]);
 	if (rc == 0)
 		rc = list_defaults(&s);
-	if (rc == 0)
+	if (rc == 0) {
 		finish_steps(&s);
+		pp_laps_finish(&s.laps);
+		attr.lap = s.laps.lap;
+		attr.laps = s.laps.laps;
+		s.laps.lap = NULL;
+	}
 	release(&s);
 	if (rc < 0) {
 		pp_attr_release(&attr);
@@ -313,5 +324,6 @@ void pp_attr_release(struct pp_attr *a)
 	free(a->step);
 	free(a->segment);
 	free(a->by_default);
+	free(a->lap);
 	memset(a, 0, sizeof(*a));
 }

@@ -6,6 +6,7 @@
 #include "core/base/err.h"
 #include "core/step/category.h"
 #include "core/step/span.h"
+#include "core/step/step_lap.h"
 #include "core/step/step_mark.h"
 
 struct pp_attr_step {
@@ -36,6 +37,8 @@ struct pp_attr {
 	struct pp_attr_segment *segment; /* winners, ordered by begin: XSpace's breakdown line shows all, waiting and transfer are
 	                                  * cut from those of communication, in steps */
 	size_t segments;
+	struct pp_lap *lap; /* in order of time */
+	size_t laps;
 	struct pp_attr_default *by_default; /* ordered by ns, descending */
 	size_t defaults;
 	uint64_t crossed; /* ranges of one thread that overlap without nesting: cut at the inner end, counted */

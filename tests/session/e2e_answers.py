@@ -109,7 +109,7 @@ def poor_clocks(place, full):
         program = [os.path.join(place.bin, "c_mpi_train"), "--quiet", "--steps", "30", "--slow-rank", "1", "--slow-us", "2000"]
         good(run(hosts.on(hosts.front, hosts.mpirun(2, place.under(logs, program), "-x", "PODPROF_TICK=raw")), limit=100))
     said, lines = answer(logs, "poor_clocks")
-    check(lines["Bottleneck"][0].startswith("transfer in collectives, "), said)
+    check(lines["Bottleneck"][0].startswith("transfer between ranks, "), said)
     check(any(line.startswith("clock error between ranks <= ") for line in lines.get("Caution", [])), said)
 
 

@@ -193,7 +193,7 @@ void pp_text_longest(const struct pp_dataset *d, const struct pp_sums *t, FILE *
 	fputs("; included in all means\n", to);
 }
 
-/* Only collectives are split into wait and transfer: other calls have a line of their own. */
+/* What the ledger has is split into wait and transfer; other calls stand beside it. */
 static void write_communication(const struct pp_sums *t, size_t steps, FILE *to)
 {
 	int64_t all = t->sum_ns[PP_CATEGORY_HOST_COMMUNICATION] + t->sum_ns[PP_CATEGORY_DEVICE_COLLECTIVE];
@@ -204,7 +204,7 @@ static void write_communication(const struct pp_sums *t, size_t steps, FILE *to)
 		return;
 	fprintf(to, "  Exposed communication%s: ", steps > 1 ? " per step" : "");
 	if (t->wait_ns || t->transfer_ns)
-		fprintf(to, "collectives %s wait + %s transfer%s", pp_text_time(a, t->wait_ns / t->cells),
+		fprintf(to, "%s wait + %s transfer%s", pp_text_time(a, t->wait_ns / t->cells),
 		        pp_text_time(b, t->transfer_ns / t->cells), rest * 100 > all ? "; other calls " : "\n");
 	if (rest * 100 > all)
 		fprintf(to, "%s (wait and transfer not separated)\n", pp_text_time(c, rest / t->cells));
@@ -353,7 +353,7 @@ static void write_defaults(const struct pp_dataset *d, const struct pp_sums *t, 
 static int is_news(const struct pp_dataset *d, const char *warning)
 {
 	static const char *const said[] = {"unknown category",   " ranks are missing",         " records of ",
-	                                   " clock domains",     "collectives ended on",       "collective calls got data",
+	                                   " clock domains",     "messages ended on",       "collective calls got data",
 	                                   " collectives have ", "flight recorder had dropped"};
 	char sentence[200];
 

@@ -90,8 +90,8 @@ static inline void kit_exposed(struct pp_dataset *d, struct pp_row_arrival *row)
 	}
 	row->exposed = (uint32_t)(d->exposeds + 1) & PP_EXPOSED_MOST;
 	if (kit_random(4) == 0)
-		d->awaited[d->awaiteds++] =
-		        (struct pp_awaited){(uint32_t)d->exposeds, d->worker[kit_random(d->workers)].rank, kit_time()};
+		d->awaited[d->awaiteds++] = (struct pp_awaited){(uint32_t)d->exposeds, (uint32_t)(row - d->arrival),
+		                                                d->worker[kit_random(d->workers)].rank, kit_time()};
 	for (; parts; parts--)
 		d->exposed[d->exposeds++] = (struct pp_exposed){.begin_ns = row->arrival_ns + (int64_t)kit_random(3),
 		                                                .length_ns = (uint32_t)kit_random(0),
@@ -131,6 +131,13 @@ static inline void kit_collectives(struct pp_dataset *d, size_t n)
 			c->protocol = (int8_t)kit_random(16);
 			c->channels = (int32_t)kit_random(256);
 		}
+		c->mismatch = kit_random(9) ? 0 : (int8_t)kit_random(5);
+		c->message = kit_random(3) == 0;
+		if (c->message) {
+			c->source = (int32_t)kit_random(2);
+			c->destination = (int32_t)kit_random(2);
+			c->tag = (int32_t)kit_random(2) - 1;
+		}
 		c->row_first = d->arrivals;
 		for (size_t w = skip; w < d->workers; w++) {
 			struct pp_row_arrival *row = &d->arrival[d->arrivals++];
@@ -142,6 +149,13 @@ static inline void kit_collectives(struct pp_dataset *d, size_t n)
 			row->needs = kit_random(9) ? 0 : kit_random(3) & 3;
 			row->is_empty = kit_random(9) == 0;
 			row->side = kit_random(9) ? 0 : kit_random(3) & 3;
+			for (int k = 1; k <= PP_CATEGORIES; k++)
+				row->local_us[k] = kit_random(2) ? 0 : (uint32_t)kit_time();
+			row->between_us = (uint32_t)kit_random(3);
+			if (d->steps && kit_random(3) == 0) {
+				row->exposed_wait_ns = 1 + kit_time();
+				row->wait_step = 1 + (uint32_t)kit_random(d->steps);
+			}
 			kit_exposed(d, row);
 			c->row_count++;
 		}
@@ -158,6 +172,8 @@ static inline void kit_same_tables(const struct pp_dataset *a, const struct pp_d
 		if (id == PP_TABLE_host_clock ||
 		    (pp_table_desc(id)->columns > 1 && pp_table_desc(id)->column[1].type == PP_TYPE_HOST))
 			continue; /* hosts may have other numbers: kit_same_clock() */
+		if (id == PP_TABLE_arrival)
+			continue; /* compared by their bytes */
 		if (!with_ops && (id == PP_TABLE_op || id == PP_TABLE_op_left_out || id == PP_TABLE_op_idle ||
 		                  id == PP_TABLE_event || id == PP_TABLE_unclassified || id == PP_TABLE_warning))
 			continue;

@@ -145,7 +145,7 @@ static struct pp_capture throw_capture(void)
 
 static void check_cells(const struct pp_dataset *d)
 {
-	int64_t wait = 0, late = 0, listed = 0;
+	int64_t wait = 0, late = 0, listed = 0, rows = 0;
 
 	for (size_t i = 0; i < d->steps * d->workers; i++) {
 		const struct pp_row_cell *cell = &d->cell[i];
@@ -164,6 +164,9 @@ static void check_cells(const struct pp_dataset *d)
 		wait += cell->wait_ns;
 		late += cell->late_ns;
 	}
+	for (size_t i = 0; i < d->arrivals; i++)
+		rows += d->arrival[i].exposed_wait_ns;
+	CHECK_INT(rows, wait);
 	for (size_t i = 0; i < d->workers; i++)
 		listed += d->late[i].wait_ns;
 	CHECK_INT(late, wait); /* all waiting is for somebody */
@@ -177,12 +180,13 @@ static void check_collectives(const struct pp_dataset *d)
 	for (size_t i = 0; i < d->collectives; i++) {
 		const struct pp_row_collective *c = &d->collective[i];
 		int64_t inside = 0;
-		int is_mixed = 0;
+		int is_mixed = 0, is_near;
 
 		for (uint32_t k = 0; k < c->row_count; k++)
 			is_mixed |= d->arrival[c->row_first + k].needs == PP_ROW_OTHER_CALL;
 		mixed += (uint64_t)is_mixed;
-		for (uint32_t k = 0; k < c->row_count && !is_mixed; k++)
+		is_near = pp_mpi_call_info(c->operation)->class == PP_MPI_NEAR; /* for which rank it waits is not known */
+		for (uint32_t k = 0; k < c->row_count && !is_mixed && !is_near; k++)
 			inside += d->arrival[c->row_first + k].exit_ns - d->arrival[c->row_first + k].arrival_ns;
 		CHECK(c->wait_ns >= 0 && c->transfer_ns >= 0 && c->algbw >= 0 && c->busbw >= 0);
 		CHECK_INT(c->wait_ns + c->transfer_ns, inside);

@@ -116,6 +116,17 @@ static inline struct pp_dataset merge_two(const struct pp_dataset *a, const stru
 	return d;
 }
 
+/* A host may have steps that the others have not, and knows more of its ranks' time then. */
+static inline void compare_rows(const struct pp_row_arrival *a, const struct pp_row_arrival *b)
+{
+	struct pp_row_arrival x = *a, y = *b;
+
+	memset(x.local_us, 0, sizeof(x.local_us));
+	memset(y.local_us, 0, sizeof(y.local_us));
+	x.between_us = y.between_us = 0;
+	EQUAL(1, &x, &y);
+}
+
 static inline void compare_collectives(const struct pp_dataset *a, const struct pp_dataset *b)
 {
 	CHECK(a->collectives == b->collectives && a->arrivals == b->arrivals);
@@ -136,7 +147,8 @@ static inline void compare_collectives(const struct pp_dataset *a, const struct 
 		CHECK(x->device_ns == y->device_ns && x->device_ranks == y->device_ranks && x->exposed_ns == y->exposed_ns &&
 		      x->exposed_ranks == y->exposed_ranks && x->shared_ranks == y->shared_ranks);
 		CHECK(x->algorithm == y->algorithm && x->protocol == y->protocol && x->channels == y->channels);
-		EQUAL(x->row_count, &a->arrival[x->row_first], &b->arrival[y->row_first]);
+		for (uint32_t k = 0; k < x->row_count; k++)
+			compare_rows(&a->arrival[x->row_first + k], &b->arrival[y->row_first + k]);
 	}
 	CHECK_INT(b->violations, a->violations);
 	CHECK_INT(b->unsplit, a->unsplit);

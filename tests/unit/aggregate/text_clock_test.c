@@ -261,7 +261,7 @@ TEST(tie_below_the_bounds)
 	check_late(&m, "  Straggler:  not determined (1.00 ms is below the clock error of 1.00 ms)\n",
 	           "The late rank cannot be identified: the differences are smaller than the clock error");
 	check_late(&m, "  Next:       measure the clocks of the job's hosts, with one rank per host:\n              $ mpirun -n ",
-	           "waiting in collectives, 17 %");
+	           "waiting for other ranks, 17 %");
 	CHECK_INT(pp_verdict(&m.d, (char[320]){0}, 320).kind, PP_VERDICT_TIE);
 }
 
