@@ -9,6 +9,7 @@
 #include "aggregate/dataset/merge_part.h"
 #include "aggregate/dataset/order.h"
 #include "aggregate/dataset/status.h"
+#include "core/base/huge.h"
 #include "core/base/wrap.h"
 
 /* Which part has the row: a delivered rank first, then one with a reason, then the earlier part. */
@@ -89,7 +90,7 @@ static int merge_workers(struct pp_merge *m)
 		clocks += m->part[p]->host_clocks;
 	}
 	claim = calloc(all + 1, sizeof(*claim));
-	d->worker = calloc(all + 1, sizeof(*d->worker));
+	d->worker = pp_huge_calloc(all + 1, sizeof(*d->worker));
 	d->host_clock = calloc(clocks + 1, sizeof(*d->host_clock));
 	if (!claim || !d->worker || !d->host_clock) {
 		free(claim);
@@ -204,7 +205,7 @@ static int merge_steps(struct pp_merge *m)
 
 	if (rc < 0)
 		return rc;
-	d->cell = calloc(d->steps * d->workers + 1, sizeof(*d->cell));
+	d->cell = pp_huge_calloc(d->steps * d->workers + 1, sizeof(*d->cell));
 	if (!d->cell)
 		return -ENOMEM;
 	d->window_begin_ns = INT64_MAX;
@@ -244,6 +245,14 @@ static void merge_head(struct pp_merge *m)
 	}
 }
 
+static void spend_cells(const struct pp_merge *m)
+{
+	for (size_t p = 0; m->spent && p < m->parts; p++) {
+		free(m->spent[p]->cell);
+		m->spent[p]->cell = NULL;
+	}
+}
+
 static int merge_all(struct pp_merge *m)
 {
 	int rc;
@@ -269,6 +278,7 @@ static int merge_all(struct pp_merge *m)
 	rc = merge_workers(m);
 	if (rc == 0)
 		rc = merge_steps(m);
+	spend_cells(m);
 	if (rc == 0)
 		rc = pp_merge_tables(m);
 	if (rc == 0)
@@ -276,10 +286,11 @@ static int merge_all(struct pp_merge *m)
 	return rc == 0 ? pp_dataset_late(m->d) : rc;
 }
 
-int pp_dataset_merge(const struct pp_dataset *const *part, size_t parts, struct pp_dataset *ret_dataset, struct pp_err *err)
+static int merge(const struct pp_dataset *const *part, struct pp_dataset *const *spent, size_t parts,
+                 struct pp_dataset *ret_dataset, struct pp_err *err)
 {
 	struct pp_dataset d = {.names = NULL};
-	struct pp_merge m = {.part = part, .parts = parts, .d = &d};
+	struct pp_merge m = {.part = part, .spent = spent, .parts = parts, .d = &d};
 	int rc;
 
 	if (!parts)
@@ -301,4 +312,14 @@ int pp_dataset_merge(const struct pp_dataset *const *part, size_t parts, struct 
 	}
 	*ret_dataset = d;
 	return 0;
+}
+
+int pp_dataset_merge(const struct pp_dataset *const *part, size_t parts, struct pp_dataset *ret_dataset, struct pp_err *err)
+{
+	return merge(part, NULL, parts, ret_dataset, err);
+}
+
+int pp_dataset_merge_spend(struct pp_dataset *const *part, size_t parts, struct pp_dataset *ret_dataset, struct pp_err *err)
+{
+	return merge((const struct pp_dataset *const *)part, part, parts, ret_dataset, err);
 }

@@ -5,6 +5,7 @@
 
 #include "aggregate/dataset/block_io.h"
 #include "aggregate/dataset/merge_part.h"
+#include "core/base/huge.h"
 #include "core/base/wrap.h"
 #include "core/source/mpi_call.h"
 
@@ -231,9 +232,9 @@ static int make_room(struct calls *calls, size_t *ret_pieces)
 	}
 	if (exposeds >= PP_EXPOSED_MOST)
 		return -ENOMEM;
-	d->collective = calloc(pieces + 1, sizeof(*d->collective));
-	d->arrival = calloc(rows + 1, sizeof(*d->arrival));
-	d->exposed = calloc(exposeds + 1, sizeof(*d->exposed));
+	d->collective = pp_huge_calloc(pieces + 1, sizeof(*d->collective));
+	d->arrival = pp_huge_calloc(rows + 1, sizeof(*d->arrival));
+	d->exposed = pp_huge_calloc(exposeds + 1, sizeof(*d->exposed));
 	d->awaited = calloc(awaiteds + 1, sizeof(*d->awaited));
 	*ret_pieces = pieces;
 	return d->collective && d->arrival && d->exposed && d->awaited ? 0 : -ENOMEM;

@@ -6,6 +6,7 @@
 struct pp_merge {
 	const struct pp_dataset *const *part;
 	size_t parts;
+	struct pp_dataset *const *spent; /* the parts once more, where what is merged may go; NULL: they stay */
 	struct pp_dataset *d;
 	int64_t *shift;     /* [parts] ns */
 	size_t **worker_of; /* [parts][workers]: index in d; SIZE_MAX: another part has that rank */
