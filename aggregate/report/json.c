@@ -53,16 +53,20 @@ void pp_json_real(FILE *to, double value)
 static void base64(FILE *to, const unsigned char *p, size_t n)
 {
 	static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	char four[4];
+	char text[4096];
+	size_t at = 0;
 
 	for (size_t i = 0; i < n; i += 3) {
 		uint32_t v = (uint32_t)p[i] << 16 | (i + 1 < n ? (uint32_t)p[i + 1] << 8 : 0) | (i + 2 < n ? p[i + 2] : 0);
 
-		four[0] = digit[v >> 18];
-		four[1] = digit[v >> 12 & 63];
-		four[2] = (char)(i + 1 < n ? digit[v >> 6 & 63] : '=');
-		four[3] = (char)(i + 2 < n ? digit[v & 63] : '=');
-		fwrite(four, 1, sizeof(four), to);
+		text[at++] = digit[v >> 18];
+		text[at++] = digit[v >> 12 & 63];
+		text[at++] = (char)(i + 1 < n ? digit[v >> 6 & 63] : '=');
+		text[at++] = (char)(i + 2 < n ? digit[v & 63] : '=');
+		if (at == sizeof(text) || i + 3 >= n) {
+			fwrite(text, 1, at, to);
+			at = 0;
+		}
 	}
 }
 

@@ -29,14 +29,25 @@ static int64_t cell_value(const struct cells *c, const struct pp_row_cell *cell,
 	return rest;
 }
 
+enum named { PRESENT, STEP, WAIT, KEPT, TRANSFER };
+
+static const char *const key_of[] = {"present", "step_ns", "wait_ns", "kept_ns", "transfer_ns"};
+
 /* peers: of the cell's worker, as in pp_sums_kept(). */
-static int64_t named_value(const struct pp_row_cell *cell, const char *key, size_t peers)
+static int64_t named_value(const struct pp_row_cell *cell, enum named which, size_t peers)
 {
-	return !strcmp(key, "present")   ? cell->present
-	       : !strcmp(key, "step_ns") ? cell->step_ns
-	       : !strcmp(key, "wait_ns") ? cell->wait_ns
-	       : !strcmp(key, "kept_ns") ? cell->late_ns / (int64_t)(peers ? peers : 1)
-	                                 : cell->transfer_ns;
+	switch (which) {
+	case PRESENT:
+		return cell->present;
+	case STEP:
+		return cell->step_ns;
+	case WAIT:
+		return cell->wait_ns;
+	case KEPT:
+		return cell->late_ns / (int64_t)(peers ? peers : 1);
+	default:
+		return cell->transfer_ns;
+	}
 }
 
 static void begin_plane(struct cells *c, const char *key, const char *name, const char *unit)
@@ -52,8 +63,8 @@ static void begin_plane(struct cells *c, const char *key, const char *name, cons
 	pp_json_text(p->to, unit);
 }
 
-/* key NULL: category `which`. */
-static void put_plane(struct cells *c, const char *key, const char *name, int which)
+/* which: enum named, or a category after is_category. */
+static void put_plane(struct cells *c, int is_category, int which, const char *name)
 {
 	struct pp_page *p = c->p;
 	size_t workers = p->d.workers, n = c->steps * workers;
@@ -65,13 +76,15 @@ static void put_plane(struct cells *c, const char *key, const char *name, int wh
 		return;
 	}
 	snprintf(own, sizeof(own), "category_%d", which);
-	begin_plane(c, key ? key : own, name, "ns");
-	if (!key)
+	begin_plane(c, is_category ? own : key_of[which], name, "ns");
+	if (is_category)
 		fprintf(p->to, ",\"category\":%d", which);
-	for (size_t i = 0; i < n; i++) {
-		const struct pp_row_cell *cell = &p->d.cell[i / workers * c->stride * workers + i % workers];
+	for (size_t s = 0, i = 0; s < c->steps; s++) {
+		const struct pp_row_cell *cell = &p->d.cell[s * c->stride * workers];
 
-		value[i] = key ? named_value(cell, key, c->peers[i % workers]) : cell_value(c, cell, which);
+		for (size_t w = 0; w < workers; w++)
+			value[i++] = is_category ? cell_value(c, &cell[w], which)
+			                         : named_value(&cell[w], (enum named)which, c->peers[w]);
 	}
 	pp_page_key(p, "data", 0);
 	if (pp_json_ints(p->to, value, n) && !p->code)
@@ -201,16 +214,16 @@ void pp_page_cells(struct pp_page *p)
 	pp_page_key(p, "cell", 0);
 	fprintf(p->to, "{\"stride\":%zu,\"steps\":%zu,\"plane\":[", c.stride, c.steps);
 	if (c.steps) {
-		put_plane(&c, "present", "present", 0);
-		put_plane(&c, "step_ns", "Step time", 0);
-		put_plane(&c, "wait_ns", "Waiting", 0);
-		put_plane(&c, "kept_ns", "Kept others waiting", 0);
+		put_plane(&c, 0, PRESENT, "present");
+		put_plane(&c, 0, STEP, "Step time");
+		put_plane(&c, 0, WAIT, "Waiting");
+		put_plane(&c, 0, KEPT, "Kept others waiting");
 		if (!c.rest)
-			put_plane(&c, "transfer_ns", "Transfer", 0);
+			put_plane(&c, 0, TRANSFER, "Transfer");
 		for (int i = 0; i < c.shown_count; i++)
-			put_plane(&c, NULL, pp_category_name(c.shown[i]), c.shown[i]);
+			put_plane(&c, 1, c.shown[i], pp_category_name(c.shown[i]));
 		if (c.rest)
-			put_plane(&c, NULL, "Small categories", REST);
+			put_plane(&c, 1, REST, "Small categories");
 		put_foreign_planes(&c);
 	}
 	fputs("]}", p->to);

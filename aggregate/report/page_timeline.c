@@ -29,6 +29,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "aggregate/analyze/bounds.h"
 #include "aggregate/report/page.h"
@@ -36,8 +37,6 @@
 #include "core/base/units.h"
 
 #define THEY_ARE "'podprof export --format perfetto' has them"
-
-static const char no_events[] = "The session has no events.";
 
 enum { SENTENCE = 512, LIST = 160, SHRINKS = 6 };
 
@@ -454,14 +453,18 @@ static uint64_t foreign_bytes(const struct pp_page *p)
 	return bytes;
 }
 
-/* Is it in a log directory without events? Then the tables need not be read for them. */
-static int has_no_files(const struct pp_page *p)
+/* Is it in a log directory without event files? Then its tables need not be read for them. */
+static int has_no_files(const struct pp_page *p, struct pp_err *err)
 {
 	struct pp_event_files events;
 	char directory[PATH_MAX];
 
 	pp_event_files_look(pp_pod_file_path(p->pod), &events);
-	return !events.files && !pp_timeline_directory(pp_pod_file_path(p->pod), directory);
+	if (p->d.trace_files || events.files || pp_timeline_directory(pp_pod_file_path(p->pod), directory) ||
+	    (access(directory, R_OK | X_OK) && errno != ENOENT))
+		return 0;
+	pp_timeline_no_files(directory, err);
+	return 1;
 }
 
 void pp_page_timeline(struct pp_page *p)
@@ -481,8 +484,8 @@ void pp_page_timeline(struct pp_page *p)
 		        "LOGDIR', and open FILE at https://ui.perfetto.dev.");
 		return;
 	}
-	if (!p->d.trace_files && has_no_files(p)) {
-		put_why(p, no_events);
+	if (has_no_files(p, &err)) {
+		put_why(p, err.text);
 		return;
 	}
 	set_state(p, PP_PAGE_TIMELINE_BEGUN);
@@ -492,7 +495,7 @@ void pp_page_timeline(struct pp_page *p)
 		if (t.events)
 			put_loaded(p, &t);
 		else
-			put_why(p, no_events);
+			put_why(p, "The session has no events.");
 		pp_timeline_release(&t);
 	}
 	set_state(p, PP_PAGE_TIMELINE_DONE);
