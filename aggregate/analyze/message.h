@@ -37,7 +37,8 @@ struct pp_message_half { /* one end of a message with a certain number */
 
 /* The ends that a span carries, at most two, on its communicator. *ret_all: [0] sends, [1] receives, certain or not. A receive that
  * has a request ends with the request: the span of its call has none. */
-size_t pp_message_halves(const struct pp_rank *rank, const struct pp_span *span, struct pp_message_half ret[2], unsigned ret_all[2]);
+size_t pp_message_halves(const struct pp_rank *rank, const struct pp_span *span, struct pp_message_half ret[2],
+                         unsigned ret_all[2]);
 /* bound_ns[ranks]: |clock error| of each rank's times; PP_BOUND_UNKNOWN: its times are not compared. NULL: all are exact.
  * 0 or -ENOMEM. */
 int pp_messages_match(const struct pp_capture *c, const int64_t *bound_ns, struct pp_messages *ret, struct pp_err *err);

@@ -13,7 +13,7 @@ struct pp_wait {
 	struct pp_place waiter; /* that waited: `call`, or of a nonblocking operation the Wait or Test that saw it complete */
 	struct pp_place last;   /* the call of the rank that it waited for; none: it did not wait */
 	int is_message;
-	int is_known;           /* else only `call` holds */
+	int is_known; /* else only `call` holds */
 	int64_t until_ns, bound_ns;
 	int32_t last_rank; /* world rank; -1: none */
 };

@@ -9,6 +9,7 @@
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/tools/sums.h"
 #include "core/base/units.h"
+#include "core/base/wrap.h"
 
 struct worker_sum {
 	int64_t exclusive_ns[PP_CATEGORIES + 1]; /* by category; 10 and 3 together less waiting; [UNSPLIT] a part of these */
@@ -90,6 +91,45 @@ static const char *explain(int category)
 	return category == PP_CATEGORY_OTHER ? " (sleep, Python, unmarked code)" : "";
 }
 
+/* The rank that most waiting goes back to: by the blame, which follows waits from rank to rank; without it by late[0]. */
+struct culprit {
+	int32_t rank;
+	size_t who;                /* its worker */
+	int64_t wait_ns, error_ns; /* sums over the steps and the other ranks */
+	int is_blamed;
+	int reason; /* of the blame, its largest */
+};
+
+static struct culprit find_culprit(const struct pp_dataset *d)
+{
+	struct culprit c = {.rank = d->late[0].rank, .wait_ns = d->late[0].wait_ns, .error_ns = d->late[0].error_ns};
+	int64_t *ns = d->blames ? calloc(d->workers + 1, sizeof(*ns)) : NULL;
+
+	for (size_t i = 0; ns && i < d->blames; i++) {
+		size_t w = pp_dataset_worker(d, d->blame[i].worker);
+
+		if (w == SIZE_MAX || d->blame[i].blame_ns < 0)
+			continue;
+		ns[w] = pp_wrap_plus(ns[w], d->blame[i].blame_ns);
+		if (c.is_blamed && ns[w] <= c.wait_ns)
+			continue;
+		c.rank = d->blame[i].worker;
+		c.wait_ns = ns[w];
+		c.is_blamed = 1;
+	}
+	c.who = pp_dataset_worker(d, c.rank);
+	c.who = c.who == SIZE_MAX ? d->workers : c.who;
+	if (c.is_blamed)
+		c.error_ns = 0;
+	for (size_t i = d->blames; c.is_blamed && i--;) /* the largest reason is first */
+		if (d->blame[i].worker == c.rank) {
+			c.reason = d->blame[i].reason;
+			c.error_ns = pp_wrap_plus(c.error_ns, d->blame[i].error_ns);
+		}
+	free(ns);
+	return c;
+}
+
 /* Did the late rank wait for another one long enough to be late because of it? */
 static int is_behind(const struct pp_dataset *d, int64_t late_ns, int64_t steps)
 {
@@ -103,7 +143,8 @@ static const char *the_others(const struct pp_dataset *d, size_t who)
 	return pp_dataset_peers(d, who) == 1 ? "the other rank" : "the median of the other ranks";
 }
 
-struct cause {              /* causes of one rank's lateness, per step */
+struct cause { /* causes of one rank's lateness, per step */
+	struct culprit by;
 	int64_t late_ns;    /* one other rank's wait for it */
 	int64_t most_ns;    /* its largest excess over the others in one category; 0: none that explains late_ns */
 	int64_t work_ns;    /* the same, also where it explains little */
@@ -112,14 +153,22 @@ struct cause {              /* causes of one rank's lateness, per step */
 	int category;       /* of most_ns */
 };
 
-static struct cause cause_of(const struct pp_dataset *d, const struct worker_sum *sum, size_t who, int64_t *work)
+/* A category of work, no communication. */
+static int is_work(int reason)
 {
-	struct cause c = {.late_ns = pp_sums_kept(d, who, d->late[0].wait_ns)};
+	return reason > 0 && reason < PP_CATEGORY_HOST_COMMUNICATION && reason != PP_CATEGORY_DEVICE_COLLECTIVE;
+}
+
+static struct cause cause_of(const struct pp_dataset *d, const struct worker_sum *sum, const struct culprit *by, int64_t *work)
+{
+	size_t who = by->who;
+	struct cause c = {.by = *by, .late_ns = pp_sums_kept(d, who, by->wait_ns)};
 
 	for (int k = 1; k < PP_CATEGORY_HOST_COMMUNICATION; k++) { /* time inside communication is no cause of its own */
 		int64_t more = more_than_others(sum, d->workers, who, k, work);
 
-		if (more > c.most_ns) {
+		/* The blame knows what the rank did while others waited, the sums do not. */
+		if (more > c.most_ns && (!is_work(by->reason) || k == by->reason)) {
 			c.most_ns = more;
 			c.category = k;
 		}
@@ -130,7 +179,7 @@ static struct cause cause_of(const struct pp_dataset *d, const struct worker_sum
 	c.unsplit_ns = more_than_others(sum, d->workers, who, UNSPLIT, work);
 	if (c.unsplit_ns * 4 < c.late_ns)
 		c.unsplit_ns = 0;
-	if (is_behind(d, c.late_ns, sum[who].steps))
+	if (!by->is_blamed && is_behind(d, c.late_ns, sum[who].steps))
 		c.waited_ns = d->straggler.waited_ns / sum[who].steps;
 	return c;
 }
@@ -163,7 +212,7 @@ static struct pp_verdict_what say_unexplained(const struct pp_dataset *d, const 
                                               double share, char *text, size_t size)
 {
 	const struct pp_straggler *s = &d->straggler;
-	const int rank = (int)d->late[0].rank;
+	const int rank = (int)c->by.rank;
 	int length = snprintf(text, size, "waiting for other ranks, %.0f %% of %s, mostly for rank %d", share, whole(d), rank);
 	size_t at = length > 0 && (size_t)length < size ? (size_t)length : 0;
 	char shown[PP_TEXT_UNIT], shared[128];
@@ -186,7 +235,7 @@ static struct pp_verdict_what say_unexplained(const struct pp_dataset *d, const 
 		         pp_text_time(shown, c->work_ns), per_step(d), the_others(d, pp_dataset_worker(d, rank)));
 	else
 		snprintf(text + at, size - at, ", although rank %d does no more work than the others", rank);
-	if (say_shared(d, sum, c->late_ns, shared, sizeof(shared))) {
+	if (rank == d->late[0].rank && say_shared(d, sum, c->late_ns, shared, sizeof(shared))) {
 		at = strlen(text);
 		snprintf(text + at, size - at, ". Likely cause: %s", shared);
 		return (struct pp_verdict_what){.kind = PP_VERDICT_SHARED, .rank = rank};
@@ -195,13 +244,14 @@ static struct pp_verdict_what say_unexplained(const struct pp_dataset *d, const 
 }
 
 /* Names the rank with most waiting, and the one that it waited for itself. */
-static void say_no_one(const struct pp_dataset *d, const struct worker_sum *sum, size_t who, int64_t wait, double share, char *text,
-                       size_t size)
+static void say_no_one(const struct pp_dataset *d, const struct worker_sum *sum, const struct culprit *late, int64_t wait,
+                       double share, char *text, size_t size)
 {
-	const struct pp_late *late = &d->late[0];
+	size_t who = late->who;
 	char behind[64] = "";
 
-	if (who < d->workers && sum[who].steps && is_behind(d, pp_sums_kept(d, who, late->wait_ns), sum[who].steps))
+	if (!late->is_blamed && who < d->workers && sum[who].steps &&
+	    is_behind(d, pp_sums_kept(d, who, late->wait_ns), sum[who].steps))
 		snprintf(behind, sizeof(behind), ", which itself waits for rank %d", (int)d->straggler.waited_for);
 	snprintf(text, size,
 	         "waiting for other ranks, %.0f %% of %s, for no single rank: rank %d causes the largest part, %.0f %% of all "
@@ -223,20 +273,66 @@ static double step_of_others(const struct pp_dataset *d, const struct worker_sum
 	return steps ? (double)ns / (double)steps : 0;
 }
 
+/* "The other ranks wait 4.2 ms per step for it (95 % of their step)" */
+static void say_kept(const struct pp_dataset *d, const struct worker_sum *sum, const struct cause *c, char *text, size_t size)
+{
+	int one = pp_dataset_peers(d, c->by.who) == 1;
+	double step = step_of_others(d, sum, c->by.who);
+	char kept[PP_TEXT_UNIT], through[48] = "for it";
+
+	if (c->by.is_blamed && c->by.rank != d->late[0].rank)
+		snprintf(through, sizeof(through), "because of it, mostly for rank %d", (int)d->late[0].rank);
+	snprintf(text, size, "%s %s%s %s (%.0f %% of %s)", one ? "The other rank waits" : "The other ranks wait",
+	         pp_text_time(kept, c->late_ns), per_step(d), through, step > 0 ? 100.0 * (double)c->late_ns / step : 0,
+	         d->steps != 1 ? one ? "its step" : "their step" : whole(d));
+}
+
+/* The rank does not do more than the others over all steps, or does it outside of them: late in some steps, or before them. */
+static struct pp_verdict_what say_blamed(const struct pp_dataset *d, const struct worker_sum *sum, const struct cause *c,
+                                         char *text, size_t size)
+{
+	int between = c->by.reason > PP_CATEGORIES;
+	char kept[160];
+
+	say_kept(d, sum, c, kept, sizeof(kept));
+	snprintf(text, size, "rank %d, %s%s. %s", (int)c->by.rank,
+	         between ? "time between its steps" : pp_category_name(c->by.reason), between ? "" : explain(c->by.reason), kept);
+	return (struct pp_verdict_what){
+	        .kind = PP_VERDICT_RANK, .rank = c->by.rank, .category = between ? PP_CATEGORY_OTHER : c->by.reason};
+}
+
+static struct pp_verdict_what say_rank(const struct pp_dataset *d, const struct worker_sum *sum, const struct cause *c, char *text,
+                                       size_t size)
+{
+	const struct worker_sum *own = &sum[c->by.who];
+	char more[PP_TEXT_UNIT], kept[160], shared[128];
+	struct pp_verdict_what what = {.kind = PP_VERDICT_RANK,
+	                               .rank = c->by.rank,
+	                               .category = c->category,
+	                               .gain_ns = c->most_ns < c->late_ns ? c->most_ns : c->late_ns};
+
+	say_kept(d, sum, c, kept, sizeof(kept));
+	snprintf(text, size, "rank %d, %s%s: %s%s more than %s (%.0f %% of %s). %s", (int)c->by.rank, pp_category_name(c->category),
+	         explain(c->category), pp_text_time(more, c->most_ns), per_step(d), the_others(d, c->by.who),
+	         100.0 * (double)c->most_ns / ((double)own->step_ns / (double)own->steps), d->steps != 1 ? "its step" : whole(d),
+	         kept);
+	if (c->by.rank == d->late[0].rank && say_shared(d, own, c->most_ns, shared, sizeof(shared))) {
+		size_t at = strlen(text);
+
+		snprintf(text + at, size - at, ". %c%s", shared[0] - 'a' + 'A', shared + 1);
+		what.kind = PP_VERDICT_SHARED;
+	}
+	return what;
+}
+
 static struct pp_verdict_what say_late(const struct pp_dataset *d, const struct worker_sum *sum, int64_t *work, int64_t wait,
                                        int64_t step_ns, char *text, size_t size)
 {
-	const struct pp_late *late = &d->late[0];
-	double share = 100.0 * (double)wait / (double)step_ns, step;
-	char more[PP_TEXT_UNIT], kept[PP_TEXT_UNIT], shared[128];
-	size_t who = d->workers;
-	int one;
-	struct pp_verdict_what what;
+	const struct culprit found = find_culprit(d), *late = &found;
+	double share = 100.0 * (double)wait / (double)step_ns;
+	size_t who = late->who;
 	struct cause c;
 
-	for (size_t w = 0; w < d->workers; w++)
-		if (d->worker[w].rank == late->rank)
-			who = w;
 	if (late->wait_ns <= late->error_ns) {
 		snprintf(text, size,
 		         "waiting for other ranks, %.0f %% of %s. The late rank cannot be identified: the differences are smaller "
@@ -245,31 +341,15 @@ static struct pp_verdict_what say_late(const struct pp_dataset *d, const struct 
 		return (struct pp_verdict_what){.kind = PP_VERDICT_TIE};
 	}
 	if (late->wait_ns * 100 < wait * ONE_RANK_PERCENT || who == d->workers || !sum[who].steps) {
-		say_no_one(d, sum, who, wait, share, text, size);
+		say_no_one(d, sum, late, wait, share, text, size);
 		return (struct pp_verdict_what){.kind = PP_VERDICT_WAITING};
 	}
-	c = cause_of(d, sum, who, work);
-	if (!c.most_ns || c.waited_ns > c.most_ns || c.unsplit_ns > c.most_ns)
+	c = cause_of(d, sum, late, work);
+	if (late->is_blamed && !c.most_ns && (is_work(late->reason) || late->reason > PP_CATEGORIES))
+		return say_blamed(d, sum, &c, text, size);
+	if (!c.most_ns || c.waited_ns > c.most_ns || (!late->is_blamed && c.unsplit_ns > c.most_ns))
 		return say_unexplained(d, &sum[who], &c, share, text, size);
-	step = step_of_others(d, sum, who);
-	one = pp_dataset_peers(d, who) == 1;
-	snprintf(text, size, "rank %d, %s%s: %s%s more than %s (%.0f %% of %s). %s %s%s for it (%.0f %% of %s)", (int)late->rank,
-	         pp_category_name(c.category), explain(c.category), pp_text_time(more, c.most_ns), per_step(d), the_others(d, who),
-	         100.0 * (double)c.most_ns / ((double)sum[who].step_ns / (double)sum[who].steps),
-	         d->steps != 1 ? "its step" : whole(d), one ? "The other rank waits" : "The other ranks wait",
-	         pp_text_time(kept, c.late_ns), per_step(d), step > 0 ? 100.0 * (double)c.late_ns / step : 0,
-	         d->steps != 1 ? one ? "its step" : "their step" : whole(d));
-	what = (struct pp_verdict_what){.kind = PP_VERDICT_RANK,
-	                                .rank = late->rank,
-	                                .category = c.category,
-	                                .gain_ns = c.most_ns < c.late_ns ? c.most_ns : c.late_ns};
-	if (say_shared(d, &sum[who], c.most_ns, shared, sizeof(shared))) {
-		size_t at = strlen(text);
-
-		snprintf(text + at, size - at, ". %c%s", shared[0] - 'a' + 'A', shared + 1);
-		what.kind = PP_VERDICT_SHARED;
-	}
-	return what;
+	return say_rank(d, sum, &c, text, size);
 }
 
 /* The largest part of a run that is one step: 0 is starting MPI up and shutting it down, which is no communication of the job. */

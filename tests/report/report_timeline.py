@@ -13,7 +13,7 @@ import timeline_kit
 
 
 def waits(timeline):
-    """{(step, rank): ns waited in collectives} in steps of the window, {rank: how often it was the last}."""
+    """{(step, rank): ns waited for other ranks} in steps of the window, {rank: how often it was the last}."""
     found, last = collections.Counter(), collections.Counter()
     for e in timeline_kit.events(timeline):
         step, d = None if e["step"] is None else timeline["step"][e["step"]], e["detail"]

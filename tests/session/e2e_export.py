@@ -81,9 +81,18 @@ def check_waits(trace, session):
     sums, waiting = waits_of(trace)
     with h5(session) as f:
         c = f["collective"]
-        table = {(int(a), int(b)): int(w) for a, b, w in zip(c["communicator"][()], c["sequence"][()], c["wait_ns"][()]) if w}
+        table = {(int(a), int(b)): int(w) for a, b, w, m in zip(c["communicator"][()], c["sequence"][()], c["wait_ns"][()], c["message"][()]) if w and not m}
     check(table and table == dict(sums), f"{table}\n{dict(sums)}")
     return waiting
+
+
+def check_all_waits(trace, session):
+    """The waiting of all calls, messages' too, adds up to the tables'."""
+    events = sum(e["args"]["waited ns"] for e in trace["traceEvents"] if e["ph"] == "X" and e.get("args", {}).get("waited ns"))
+    with h5(session) as f:
+        inside, exposed = int(f["collective"]["wait_ns"][()].sum()), int(f["collective"]["exposed_wait_ns"][()].sum())
+        check(exposed == int(f["breakdown"]["wait_ns"][()].sum()), f"rows have {exposed} ns of exposed waiting")
+    check(exposed <= events <= inside, f"{exposed} ns exposed, {events} ns in events, {inside} ns in operations")
 
 
 def formats(place, full):
@@ -160,8 +169,9 @@ def kinds(place, full):
     good(run(place.mpirun(3, place.under(logs, [place.program("sendrecv")], "--xspace", "rank"))))
     check(len(xspaces(logs, session_of(logs))) == 3, "no file per rank")
     trace, got, err = chrome(place, logs)
-    # each of 5 rounds has a message per rank, each of 3 has 2
-    check(got["flows"] == 21 and "have no arrow" not in err, f"{got} {err}")
+    # each of 5 rounds has a message per rank, each of 3 has 2; a call that waited for the other end has an arrow to it
+    check(got["flows"] == 21 + waits_of(trace)[1] and "have no arrow" not in err, f"{got} {err}")
+    check_all_waits(trace, session_of(logs))
     perfetto(place, logs)
 
 

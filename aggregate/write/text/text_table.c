@@ -353,7 +353,7 @@ static void write_defaults(const struct pp_dataset *d, const struct pp_sums *t, 
 static int is_news(const struct pp_dataset *d, const char *warning)
 {
 	static const char *const said[] = {"unknown category",   " ranks are missing",         " records of ",
-	                                   " clock domains",     "messages ended on",       "collective calls got data",
+	                                   " clock domains",     "messages ended on",          "collective calls got data",
 	                                   " collectives have ", "flight recorder had dropped"};
 	char sentence[200];
 

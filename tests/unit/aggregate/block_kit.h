@@ -99,6 +99,17 @@ static inline void kit_exposed(struct pp_dataset *d, struct pp_row_arrival *row)
 		                                                .more = parts > 1};
 }
 
+static inline void kit_lap(const struct pp_dataset *d, struct pp_row_arrival *row)
+{
+	for (int k = 1; k <= PP_CATEGORIES; k++)
+		row->local_us[k] = kit_random(2) ? 0 : (uint32_t)kit_time();
+	row->between_us = (uint32_t)kit_random(3);
+	if (!d->steps || kit_random(3))
+		return;
+	row->exposed_wait_ns = 1 + kit_time();
+	row->wait_step = 1 + (uint32_t)kit_random(d->steps);
+}
+
 /* As builders leave them in a part. */
 static inline void kit_collectives(struct pp_dataset *d, size_t n)
 {
@@ -149,13 +160,7 @@ static inline void kit_collectives(struct pp_dataset *d, size_t n)
 			row->needs = kit_random(9) ? 0 : kit_random(3) & 3;
 			row->is_empty = kit_random(9) == 0;
 			row->side = kit_random(9) ? 0 : kit_random(3) & 3;
-			for (int k = 1; k <= PP_CATEGORIES; k++)
-				row->local_us[k] = kit_random(2) ? 0 : (uint32_t)kit_time();
-			row->between_us = (uint32_t)kit_random(3);
-			if (d->steps && kit_random(3) == 0) {
-				row->exposed_wait_ns = 1 + kit_time();
-				row->wait_step = 1 + (uint32_t)kit_random(d->steps);
-			}
+			kit_lap(d, row);
 			kit_exposed(d, row);
 			c->row_count++;
 		}
