@@ -9,6 +9,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "core/base/huge.h"
 #include "core/ring/utf8.h"
 
 enum { SHORT_ARRAY = 48, LARGE_ARRAY = 32768, BYTE = 1, WORD = 4, DOUBLE = 8, ZLIB_LEVEL = 6, RAW_DEFLATE = -15, ZLIB_MEMORY = 8 };
@@ -81,7 +82,7 @@ static int put_deflated(FILE *to, unsigned char *bytes, size_t size, int strateg
 	if (size > UINT_MAX || deflateInit2(&z, ZLIB_LEVEL, Z_DEFLATED, RAW_DEFLATE, ZLIB_MEMORY, strategy) != Z_OK)
 		return code;
 	most = deflateBound(&z, (uLong)size);
-	out = malloc(most + 1);
+	out = pp_huge_malloc(most + 1);
 	z.next_out = out;
 	z.avail_out = (uInt)most;
 	if (out && deflate(&z, Z_FINISH) == Z_STREAM_END) {
@@ -107,7 +108,7 @@ void pp_json_plane(unsigned char *bytes, const uint64_t *bits, size_t n, size_t 
 
 static int pack(FILE *to, const char *type, size_t width, const uint64_t *bits, size_t n)
 {
-	unsigned char *bytes = malloc(n * width + 1);
+	unsigned char *bytes = pp_huge_malloc(n * width + 1);
 	int code;
 
 	if (!bytes)

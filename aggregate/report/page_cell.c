@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "aggregate/report/page.h"
+#include "core/base/huge.h"
 
 enum { ALWAYS = 4, MOST_PLANES = 40, REST = PP_CATEGORIES + 1, LEAST_CATEGORIES = 3, FOREIGN_VALUES = PP_PAGE_VALUES / 2 * 3 };
 
@@ -68,7 +69,7 @@ static void put_plane(struct cells *c, int is_category, int which, const char *n
 {
 	struct pp_page *p = c->p;
 	size_t workers = p->d.workers, n = c->steps * workers;
-	int64_t *value = malloc((n + 1) * sizeof(*value));
+	int64_t *value = pp_huge_malloc((n + 1) * sizeof(*value));
 	char own[32];
 
 	if (!value) {

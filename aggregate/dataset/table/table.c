@@ -95,6 +95,7 @@ int pp_table_room(struct pp_table *t, size_t rows)
 
 	if (!row)
 		return -ENOMEM;
+	pp_huge_advise(row, rows * size);
 	t->row = row;
 	t->room = rows;
 	return 0;
