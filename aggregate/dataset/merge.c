@@ -105,6 +105,7 @@ static int merge_workers(struct pp_merge *m)
 
 		if (i && one->rank == claim[i - 1].worker->rank) {
 			m->worker_of[claim[i].part][claim[i].index] = SIZE_MAX;
+			m->whole[claim[i].part] = 0;
 			if (!pp_worker_is_missing(one))
 				pp_dataset_warn(d, "hosts '%s' and '%s' both sent rank %d: the second one is dropped",
 				                d->worker[d->workers - 1].host, one->host, (int)one->rank);
@@ -258,15 +259,17 @@ static int merge_all(struct pp_merge *m)
 	int rc;
 
 	m->shift = calloc(m->parts, sizeof(*m->shift));
+	m->whole = calloc(m->parts, sizeof(*m->whole));
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a part */
 	m->worker_of = calloc(m->parts, sizeof(*m->worker_of));
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a part */
 	m->step_of = calloc(m->parts, sizeof(*m->step_of));
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a part */
 	m->host_of = calloc(m->parts, sizeof(*m->host_of));
-	if (!m->shift || !m->worker_of || !m->step_of || !m->host_of)
+	if (!m->shift || !m->whole || !m->worker_of || !m->step_of || !m->host_of)
 		return -ENOMEM;
 	for (size_t p = 0; p < m->parts; p++) {
+		m->whole[p] = 1;
 		m->worker_of[p] = calloc(m->part[p]->workers + 1, sizeof(**m->worker_of));
 		m->step_of[p] = calloc(m->part[p]->steps + 1, sizeof(**m->step_of));
 		m->host_of[p] = calloc(m->part[p]->host_clocks + 1, sizeof(**m->host_of));
@@ -302,6 +305,7 @@ static int merge(const struct pp_dataset *const *part, struct pp_dataset *const 
 		free(m.step_of[p]);
 	for (size_t p = 0; m.host_of && p < parts; p++)
 		free(m.host_of[p]);
+	free(m.whole);
 	free(m.host_of);
 	free(m.worker_of);
 	free(m.step_of);

@@ -45,7 +45,7 @@ static int has_warning(const struct pp_dataset *d, const char *text)
 
 static int has_worker(const void *context, size_t part, int32_t rank)
 {
-	return pp_merge_has(context, part, rank);
+	return ((const struct pp_merge *)context)->whole[part] || pp_merge_has(context, part, rank);
 }
 
 /* A copy of a part's rows, in the order of its hosts' numbers in the merged dataset. */
