@@ -71,6 +71,8 @@ int pp_join_kernels(struct pp_join *j);
 int pp_join_input(struct pp_join *j);
 /* /input_op: input operations of hosts' threads and copies to devices */
 int pp_join_input_ops(struct pp_join *j);
+/* /input_between */
+int pp_join_input_between(struct pp_join *j);
 /* /allocator, /memory_timeline, /memory_peak */
 int pp_join_memory_profile(struct pp_join *j);
 /* /memory_pool */

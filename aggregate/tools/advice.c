@@ -13,16 +13,11 @@
 #include "core/base/wrap.h"
 #include "core/ring/utf8.h"
 
-enum { NAME_BYTES = 60, MANY_IDLE_PERCENT = 20, MOSTLY_PERCENT = 50, SMALL_MESSAGE = 1 << 20 };
+enum { NAME_BYTES = 60 };
 
-struct activity { /* of all ranks, in their steps */
-	uint64_t occurrences, bytes;
-	int64_t ns;
-};
-
-static struct activity activity_of(const struct pp_dataset *d, int activity)
+struct pp_activity pp_activity_of(const struct pp_dataset *d, int activity)
 {
-	struct activity a = {.ns = 0};
+	struct pp_activity a = {.ns = 0};
 
 	for (size_t i = 0; i < d->kernels; i++) {
 		const struct pp_row_kernel *k = &d->kernel[i];
@@ -37,7 +32,7 @@ static struct activity activity_of(const struct pp_dataset *d, int activity)
 }
 
 /* "12 copies per step and rank, 4.0 MiB each" without the noun; the size only where it is known. */
-static const char *each(const struct activity *a, const struct pp_sums *s, const char *noun, char *text, size_t size)
+static const char *each(const struct pp_activity *a, const struct pp_sums *s, const char *noun, char *text, size_t size)
 {
 	double count = (double)a->occurrences / (double)s->cells;
 	char bytes[PP_TEXT_UNIT];
@@ -49,7 +44,7 @@ static const char *each(const struct activity *a, const struct pp_sums *s, const
 }
 
 /* Share of the kernels' time of operators that could use tensor cores, in kernels that do not. */
-static double idle_tensor_cores(const struct pp_dataset *d)
+double pp_advice_idle_tensor_cores(const struct pp_dataset *d)
 {
 	double percent = 0;
 
@@ -60,7 +55,7 @@ static double idle_tensor_cores(const struct pp_dataset *d)
 	return percent;
 }
 
-static double percent_of(const struct pp_dataset *d, int precision)
+double pp_advice_precision(const struct pp_dataset *d, int precision)
 {
 	for (size_t i = 0; i < d->precisions; i++)
 		if (d->precision[i].precision == precision)
@@ -90,15 +85,15 @@ static int device_compute(const struct pp_dataset *d, const char *session, char 
 {
 	const struct pp_row_op_stat *op = device_op(d);
 	const struct pp_row_kernel_stat *kernel = compute_kernel(d);
-	double idle = idle_tensor_cores(d), wide = percent_of(d, PP_PRECISION_32);
+	double idle = pp_advice_idle_tensor_cores(d), wide = pp_advice_precision(d, PP_PRECISION_32);
 	const char *name;
 
-	if (idle >= MANY_IDLE_PERCENT) {
+	if (idle >= PP_ADVICE_MANY_IDLE_PERCENT) {
 		snprintf(text, size,
 		         "try mixed precision: %.0f %% of the kernels' time is in kernels that do not use tensor cores, of "
 		         "operators that could: podprof report --table kernel_stat %s",
 		         idle, session);
-	} else if (wide >= MOSTLY_PERCENT) {
+	} else if (wide >= PP_ADVICE_MOSTLY_PERCENT) {
 		snprintf(text, size,
 		         "try mixed precision: %.0f %% of device compute is in 32 bit. The kernels by time: podprof report --table "
 		         "kernel_stat %s",
@@ -119,7 +114,7 @@ static int device_compute(const struct pp_dataset *d, const char *session, char 
 
 static int copies_on_devices(const struct pp_dataset *d, const struct pp_sums *s, const char *session, char *text, size_t size)
 {
-	struct activity a = activity_of(d, PP_DEVICE_DEVICE_TO_DEVICE);
+	struct pp_activity a = pp_activity_of(d, PP_DEVICE_DEVICE_TO_DEVICE);
 	char shown[128];
 
 	if (!a.occurrences)
@@ -153,7 +148,7 @@ static const struct pp_row_all_reduce *most_of_collectives(const struct pp_datas
 static int collectives(const struct pp_dataset *d, const struct pp_sums *s, const char *session, char *text, size_t size)
 {
 	const struct pp_row_all_reduce *most = most_of_collectives(d);
-	struct activity a = activity_of(d, PP_DEVICE_COLLECTIVE);
+	struct pp_activity a = pp_activity_of(d, PP_DEVICE_COLLECTIVE);
 	uint64_t bytes = most ? most->bytes / most->occurrences : 0;
 	char shown[128];
 
@@ -161,8 +156,8 @@ static int collectives(const struct pp_dataset *d, const struct pp_sums *s, cons
 		snprintf(
 		        text, size,
 		        "%s: %.1f %s per step, %s each, take most of the time of collectives: podprof report --table all_reduce %s",
-		        bytes < SMALL_MESSAGE ? "join small collectives, for example in larger buckets"
-		                              : "let collectives run beside compute, or send less",
+		        bytes < PP_ADVICE_SMALL_MESSAGE ? "join small collectives, for example in larger buckets"
+		                                        : "let collectives run beside compute, or send less",
 		        (double)most->occurrences / (double)d->steps, pp_operation_name(most->operation),
 		        pp_text_bytes(shown, bytes), session);
 		return 1;
@@ -177,7 +172,7 @@ static int collectives(const struct pp_dataset *d, const struct pp_sums *s, cons
 
 static int kernel_launch(const struct pp_dataset *d, const struct pp_sums *s, const char *session, char *text, size_t size)
 {
-	struct activity a = activity_of(d, PP_DEVICE_KERNEL);
+	struct pp_activity a = pp_activity_of(d, PP_DEVICE_KERNEL);
 	char shown[128], mean[PP_TEXT_UNIT];
 
 	if (!a.occurrences)
@@ -192,7 +187,8 @@ static int kernel_launch(const struct pp_dataset *d, const struct pp_sums *s, co
 }
 
 /* Is copying to devices most of the input operations' time, and long enough to be what steps wait for? */
-static const struct pp_row_input_stage *enqueues(const struct pp_dataset *d, const struct pp_sums *s, const struct activity *a)
+const struct pp_row_input_stage *pp_advice_enqueues(const struct pp_dataset *d, const struct pp_sums *s,
+                                                    const struct pp_activity *a)
 {
 	const struct pp_row_input_stage *most = NULL;
 
@@ -204,8 +200,8 @@ static const struct pp_row_input_stage *enqueues(const struct pp_dataset *d, con
 
 static int copies_to_devices(const struct pp_dataset *d, const struct pp_sums *s, const char *session, char *text, size_t size)
 {
-	struct activity a = activity_of(d, PP_DEVICE_HOST_TO_DEVICE);
-	const struct pp_row_input_stage *most = a.occurrences ? enqueues(d, s, &a) : NULL;
+	struct pp_activity a = pp_activity_of(d, PP_DEVICE_HOST_TO_DEVICE);
+	const struct pp_row_input_stage *most = a.occurrences ? pp_advice_enqueues(d, s, &a) : NULL;
 	double rate = a.bytes && a.ns > 0 ? (double)a.bytes * 1e9 / (double)a.ns : 0;
 	char shown[128], text_of_rate[PP_TEXT_UNIT], at[PP_TEXT_UNIT + 8] = "";
 
@@ -222,7 +218,7 @@ static int copies_to_devices(const struct pp_dataset *d, const struct pp_sums *s
 
 static int copies_to_hosts(const struct pp_dataset *d, const struct pp_sums *s, const char *session, char *text, size_t size)
 {
-	struct activity a = activity_of(d, PP_DEVICE_DEVICE_TO_HOST);
+	struct pp_activity a = pp_activity_of(d, PP_DEVICE_DEVICE_TO_HOST);
 	char shown[128];
 
 	if (!a.occurrences || a.ns < s->sum_ns[PP_CATEGORY_OUTPUT] / 2)

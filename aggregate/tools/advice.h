@@ -1,5 +1,6 @@
 /* What to do where devices, or what serves them, take most of the step: one sentence with the number that supports it. In: a
- * finished pp_dataset and its sums. Out: a part of "Next". Pure. Called by answer.c. */
+ * finished pp_dataset and its sums. Out: a part of "Next". Pure. Called by answer.c; its tests
+ * also by the rules of /advice. */
 #pragma once
 
 #include <stddef.h>
@@ -9,6 +10,24 @@
 
 struct pp_dataset;
 struct pp_sums;
+
+enum { PP_ADVICE_MANY_IDLE_PERCENT = 20, PP_ADVICE_MOSTLY_PERCENT = 50, PP_ADVICE_SMALL_MESSAGE = 1 << 20 };
+
+struct pp_activity { /* of all ranks' devices, in their steps */
+	uint64_t occurrences, bytes;
+	int64_t ns;
+};
+
+/* enum pp_device_activity */
+struct pp_activity pp_activity_of(const struct pp_dataset *d, int activity);
+/* Share of the kernels' time of operators that could use tensor cores, in kernels that do not; in percent. */
+double pp_advice_idle_tensor_cores(const struct pp_dataset *d);
+/* Share of a precision, in percent. */
+double pp_advice_precision(const struct pp_dataset *d, int precision);
+/* The stage of copying to devices, if it takes most of the input operations' time, and `a`, the copies, at least half as long as
+ * steps wait; else NULL. */
+const struct pp_row_input_stage *pp_advice_enqueues(const struct pp_dataset *d, const struct pp_sums *s,
+                                                    const struct pp_activity *a);
 
 /* The tables that it reads, besides the cells: bits of 1 << PP_TABLE_name. */
 #define PP_ADVICE_TABLES                                                                                                           \

@@ -36,7 +36,6 @@ int pp_sums_of(const struct pp_dataset *d, struct pp_sums *ret_sums)
 	                    .worker_steps = calloc(d->workers + 1, sizeof(*t.worker_steps)),
 	                    .worker_kept_ns = calloc(d->workers + 1, sizeof(*t.worker_kept_ns)),
 	                    .worker_kept_error_ns = calloc(d->workers + 1, sizeof(*t.worker_kept_error_ns))};
-
 	size_t *peers = calloc(d->workers + 1, sizeof(*peers));
 
 	if (!peers || pp_dataset_count_peers(d, peers) || !t.step_ns || !t.worker_ns || !t.worker_wait_ns || !t.worker_steps ||

@@ -215,6 +215,14 @@ static inline void sample_torch_memory(struct sample *s, size_t r)
 	}
 }
 
+/* As if rank 0 had loaded between two of its steps, which follow each other without a gap here. */
+static inline void sample_input_between(struct pp_dataset *d)
+{
+	d->input_between = calloc(1, sizeof(*d->input_between));
+	d->input_between[d->input_betweens++] =
+	        (struct pp_row_input_between){.input_ns = 1000, .outside_ns = 2000, .gaps = 5, .gaps_with_input = 1};
+}
+
 static inline void sample_window(struct pp_dataset *d)
 {
 	struct pp_window_rank late = {.rank = 1,
@@ -227,6 +235,7 @@ static inline void sample_window(struct pp_dataset *d)
 	        .by = "capture", .kind = "steps", .channel = "memory", .what = "--steps +6", .tries = 2, .rank = &late, .ranks = 1};
 
 	CHECK_INT(pp_dataset_window(d, &metadata), 0);
+	sample_input_between(d);
 }
 
 static inline void sample_make(struct sample *s, size_t ranks, const char *logdir)
