@@ -43,3 +43,8 @@ void pp_comm_announce(struct pp_comm *c)
 	else if (c->name[0])
 		put_comm(c, PP_COMM_NAME, c->name, (uint32_t)strlen(c->name));
 }
+
+void pp_comm_announce_near(const struct pp_comm *c, const int32_t *world, uint32_t n)
+{
+	put_comm(c, PP_COMM_NEAR, world, n * (uint32_t)sizeof *world);
+}

@@ -81,3 +81,5 @@ void pp_comm_release(struct pp_comm *c);
 void pp_comm_set_name(struct pp_comm *c, const char *name);
 /* Puts the COMM records that are due. */
 void pp_comm_announce(struct pp_comm *c);
+/* Puts that of the n world ranks from which this one receives in neighbourhood collectives. */
+void pp_comm_announce_near(const struct pp_comm *c, const int32_t *world, uint32_t n);

@@ -4,11 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "mpi/pmpi_source.h"
 #include "mpi/pmpi_type.h"
 
 static struct pp_topo *topo_new(int in, int out)
 {
-	struct pp_topo *t = calloc(1, sizeof *t + ((size_t)in + (size_t)out) * sizeof t->rank[0]);
+	struct pp_topo *t = calloc(1, sizeof *t + (2 * (size_t)in + (size_t)out) * sizeof t->rank[0]);
 
 	if (!t)
 		return NULL;
@@ -16,6 +17,7 @@ static struct pp_topo *topo_new(int in, int out)
 	t->in.rank = t->rank;
 	t->out.places = out;
 	t->out.rank = t->rank + in;
+	t->near = t->rank + in + out;
 	return t;
 }
 
@@ -81,14 +83,31 @@ static void count_there(struct pp_topo_side *side)
 		side->there += side->rank[i] != MPI_PROC_NULL;
 }
 
-const struct pp_topo *pp_topo(struct pp_comm *c, MPI_Comm handle)
+/* No record where a neighbour is of another world: it has no rank in this one. */
+static void say_near(const struct pp_comm *c, struct pp_topo *t)
+{
+	uint32_t n = 0;
+
+	t->is_said = 1;
+	for (int i = 0; i < t->in.places; i++) {
+		int rank = t->in.rank[i];
+		int32_t world = rank < 0 || rank >= c->peers ? -1 : c->world ? c->world[rank] : rank;
+
+		if (rank == MPI_PROC_NULL)
+			continue;
+		if (world < 0)
+			return;
+		t->near[n++] = world;
+	}
+	pp_comm_announce_near(c, t->near, n);
+}
+
+static struct pp_topo *ask(const struct pp_comm *c, MPI_Comm handle)
 {
 	__typeof__(&MPI_Topo_test) test;
-	struct pp_topo *t = c->topo;
-	int saved = errno, kind = MPI_UNDEFINED;
+	struct pp_topo *t = NULL;
+	int kind = MPI_UNDEFINED;
 
-	if (t)
-		return t;
 	test = (__typeof__(test))pp_mpi_real("PMPI_Topo_test");
 	if (test && test(handle, &kind) == MPI_SUCCESS) {
 		if (kind == MPI_CART)
@@ -102,9 +121,19 @@ const struct pp_topo *pp_topo(struct pp_comm *c, MPI_Comm handle)
 		count_there(&t->in);
 		count_there(&t->out);
 	}
-	c->topo = t;
-	errno = saved;
 	return t;
+}
+
+const struct pp_topo *pp_topo(struct pp_comm *c, MPI_Comm handle)
+{
+	int saved = errno;
+
+	if (!c->topo)
+		c->topo = ask(c, handle);
+	if (c->topo && !c->topo->is_said && atomic_load_explicit(pp_mpi_recording, memory_order_relaxed))
+		say_near(c, c->topo);
+	errno = saved;
+	return c->topo;
 }
 
 int pp_topo_there(const struct pp_topo *t, int out)
@@ -112,22 +141,22 @@ int pp_topo_there(const struct pp_topo *t, int out)
 	return !t ? 0 : out ? t->out.there : t->in.there;
 }
 
-uint64_t pp_topo_bytes_v(const struct pp_topo *t, int out, const int *counts, MPI_Datatype type)
+uint64_t pp_topo_bytes_v(const struct pp_topo *t, int out, struct pp_counts counts, MPI_Datatype type)
 {
 	const struct pp_topo_side *side = t ? (out ? &t->out : &t->in) : NULL;
 	uint64_t sum = 0;
 
 	for (int i = 0; side && i < side->places; i++)
-		sum += side->rank[i] != MPI_PROC_NULL ? pp_bytes(counts[i], type) : 0;
+		sum += side->rank[i] != MPI_PROC_NULL ? pp_bytes(pp_count(counts, i), type) : 0;
 	return sum;
 }
 
-uint64_t pp_topo_bytes_w(const struct pp_topo *t, int out, const int *counts, const MPI_Datatype *types)
+uint64_t pp_topo_bytes_w(const struct pp_topo *t, int out, struct pp_counts counts, const MPI_Datatype *types)
 {
 	const struct pp_topo_side *side = t ? (out ? &t->out : &t->in) : NULL;
 	uint64_t sum = 0;
 
 	for (int i = 0; side && i < side->places; i++)
-		sum += side->rank[i] != MPI_PROC_NULL ? pp_bytes(counts[i], types[i]) : 0;
+		sum += side->rank[i] != MPI_PROC_NULL ? pp_bytes(pp_count(counts, i), types[i]) : 0;
 	return sum;
 }

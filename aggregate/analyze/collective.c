@@ -177,8 +177,6 @@ static int is_open(const struct pp_join *j, const struct pp_member *m, size_t n)
 /* A call that receives no data waits for none: Open MPI returns at once where there is nothing to move. */
 static enum pp_row_needs needs_of(const struct pp_span *span)
 {
-	if (pp_mpi_call_info(span->mpi.call)->class == PP_MPI_NEAR) /* its neighbours are not recorded */
-		return PP_ROW_NEEDS_SOME;
 	if (!pp_mpi_call_only_moves_data(span->mpi.call))
 		return PP_ROW_NEEDS_ALL;
 	if (!span->mpi.received || (span->mpi.flags & PP_MPI_FROM_NONE))

@@ -1,4 +1,4 @@
-/* Lists the communicators of all ranks, each once. Called by build.c. */
+/* Lists the communicators of all ranks, each once, and who is whose neighbour in them. Called by build.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +31,38 @@ static int copy_members(struct pp_row_communicator *to, const struct pp_comm *fr
 	return 0;
 }
 
+static int put_near(struct pp_table *to, const struct pp_comm *from, int32_t rank)
+{
+	const int32_t nobody = -1, *near = from->nears ? from->near : &nobody;
+	size_t n = from->nears ? from->nears : 1;
+
+	for (size_t i = 0; i < n && from->near_known; i++) {
+		struct pp_row_neighbour *row = pp_table_add(to);
+
+		if (!row)
+			return -ENOMEM;
+		*row = (struct pp_row_neighbour){.communicator = from->id, .worker = rank, .source = near[i]};
+	}
+	return 0;
+}
+
+/* In order, for the rule of waiting. */
+static int join_neighbours(struct pp_join *j)
+{
+	const struct pp_capture *capture = j->in->capture;
+	struct pp_table t = {.desc = pp_table_desc(PP_TABLE_neighbour)};
+	int rc = 0;
+
+	for (size_t r = 0; r < capture->ranks; r++)
+		for (size_t c = 0; c < capture->rank[r].comms && !rc; c++)
+			rc = put_near(&t, &capture->rank[r].comm[c], capture->rank[r].rank);
+	if (!rc)
+		rc = pp_table_seal(&t, NULL);
+	j->d->neighbour = t.row;
+	j->d->neighbours = t.rows;
+	return rc;
+}
+
 int pp_join_communicators(struct pp_join *j)
 {
 	const struct pp_capture *capture = j->in->capture;
@@ -56,5 +88,5 @@ int pp_join_communicators(struct pp_join *j)
 		}
 	}
 	pp_communicators_fold(d);
-	return 0;
+	return join_neighbours(j);
 }

@@ -57,7 +57,7 @@ int pp_join_operations(struct pp_join *j);
 int pp_join_collectives(struct pp_join *j);
 /* /channel */
 int pp_join_channels(struct pp_join *j);
-/* /communicator */
+/* /communicator and /neighbour */
 int pp_join_communicators(struct pp_join *j);
 /* /file */
 int pp_join_files(struct pp_join *j);

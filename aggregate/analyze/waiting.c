@@ -7,7 +7,11 @@
 #include "core/base/wrap.h"
 #include "core/source/mpi_call.h"
 
-enum { SIDES = 3 }; /* none, or one of the two groups of an intercommunicator */
+enum {
+	SIDES = 3, /* none, or one of the two groups of an intercommunicator */
+	NEEDS_NOBODY = -1,
+	NEEDS_UNKNOWN = -2
+};
 
 static int compare_key(const void *a, const void *b)
 {
@@ -145,6 +149,57 @@ static void need_other_end(struct pp_waiting *w, const struct pp_row_collective 
 	}
 }
 
+static int compare_worker(const void *a, const void *b)
+{
+	const struct pp_row_arrival *x = a, *y = b;
+
+	return (x->worker > y->worker) - (x->worker < y->worker);
+}
+
+/* First row of /neighbour of a rank in a communicator, or the one behind. */
+static size_t first_source(const struct pp_dataset *d, uint64_t communicator, int32_t rank)
+{
+	size_t low = 0, high = d->neighbours;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct pp_row_neighbour *n = &d->neighbour[middle];
+
+		if (n->communicator < communicator || (n->communicator == communicator && n->worker < rank))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Each row waits for the latest arrival among the ranks from which it receives; of equal arrivals the lowest rank. It is unknown
+ * where these are, or where one of them has no row: that one may be the last. */
+static void need_near(struct pp_waiting *w, const struct pp_row_collective *c, const struct pp_row_arrival *row)
+{
+	const struct pp_dataset *d = w->d;
+
+	for (uint32_t i = 0; i < c->row_count; i++) {
+		size_t first = first_source(d, c->communicator, row[i].worker), at = first;
+		int64_t last = NEEDS_NOBODY;
+
+		for (; at < d->neighbours && d->neighbour[at].communicator == c->communicator &&
+		       d->neighbour[at].worker == row[i].worker;
+		     at++) {
+			const struct pp_row_arrival key = {.worker = d->neighbour[at].source},
+			                            *one = bsearch(&key, row, c->row_count, sizeof(key), compare_worker);
+
+			if (key.worker < 0 || key.worker == row[i].worker)
+				continue;
+			if (!one)
+				last = NEEDS_UNKNOWN;
+			else if (last != NEEDS_UNKNOWN && !one->is_empty && (last < 0 || one->arrival_ns > row[last].arrival_ns))
+				last = one - row;
+		}
+		w->needs[i] = at == first ? NEEDS_UNKNOWN : last;
+	}
+}
+
 static int set_needs(struct pp_waiting *w, const struct pp_row_collective *c, const struct pp_row_arrival *row)
 {
 	enum pp_mpi_class class = pp_mpi_call_info(c->operation)->class;
@@ -160,17 +215,19 @@ static int set_needs(struct pp_waiting *w, const struct pp_row_collective *c, co
 		last[side] = last_for(c, row, side);
 	if (class == PP_MPI_PREFIX && need_lower(w, c, row) < 0)
 		return -ENOMEM;
+	if (class == PP_MPI_NEAR)
+		need_near(w, c, row);
 	for (uint32_t i = 0; i < c->row_count; i++) {
 		if (class == PP_MPI_FROM_ROOT)
 			w->needs[i] = root >= 0 && !row[root].is_empty ? root : -1;
-		else if (class != PP_MPI_PREFIX)
+		else if (class != PP_MPI_PREFIX && class != PP_MPI_NEAR)
 			w->needs[i] = class != PP_MPI_TO_ROOT || i == root ? last[row[i].side % SIDES] : -1;
 	}
 	if (may_leave_early(c->operation))
 		need_earlier(w, c, row);
 	for (uint32_t i = 0; i < c->row_count; i++)
 		if (row[i].needs != PP_ROW_NEEDS_ALL)
-			w->needs[i] = -1;
+			w->needs[i] = NEEDS_NOBODY;
 	return 0;
 }
 
@@ -192,7 +249,7 @@ static void set_until(struct pp_waiting *w, const struct pp_row_collective *c, c
 		one->until = row[i].arrival_ns;
 		one->waits_for = -1;
 		one->bound_ns = 0;
-		one->is_unsplit = is_odd || row[i].needs == PP_ROW_NEEDS_SOME;
+		one->is_unsplit = is_odd || row[i].needs == PP_ROW_NEEDS_SOME || w->needs[i] == NEEDS_UNKNOWN;
 		w->unsplit += !is_odd && one->is_unsplit;
 		if (one->is_unsplit)
 			continue;
@@ -305,6 +362,34 @@ static int check_order(struct pp_waiting *w, const struct pp_row_collective *c, 
 	return violated;
 }
 
+/* The same for neighbours: each rank against the one that it waits for. */
+static int check_near(struct pp_waiting *w, const struct pp_row_collective *c, const struct pp_row_arrival *row)
+{
+	int violated = 0;
+
+	for (uint32_t i = 0; i < c->row_count; i++) {
+		struct pp_bounds_event two[2];
+
+		if (w->needs[i] < 0 || row[i].needs != PP_ROW_NEEDS_ALL)
+			continue;
+		two[0] = w->event[i];
+		two[1] = w->event[w->needs[i]];
+		two[0].needs = two[1].is_needed = 1;
+		violated |= pp_bounds_check(&w->bounds, two, 2, &w->causality);
+	}
+	return violated;
+}
+
+/* Does its class say that a rank leaves when those that it needs have arrived, not before? */
+static int is_ordered(const struct pp_waiting *w, const struct pp_row_collective *c, const struct pp_row_arrival *row)
+{
+	enum pp_mpi_class class = pp_mpi_call_info(c->operation)->class;
+
+	if (c->message)
+		return !is_odd_message(c, row);
+	return (class == PP_MPI_ALL || class == PP_MPI_NEAR) && !may_leave_early(c->operation) && !w->is_doubled && !w->is_mixed;
+}
+
 static void sum_up(struct pp_waiting *w, struct pp_row_collective *c, const struct pp_row_arrival *row)
 {
 	const struct pp_row_communicator *comm = pp_dataset_communicator(w->d, c->communicator);
@@ -327,8 +412,9 @@ static void sum_up(struct pp_waiting *w, struct pp_row_collective *c, const stru
 	w->mixed += w->is_mixed && !w->is_doubled;
 	if (!c->mismatch && comm && !c->message && comm->size > c->row_count)
 		c->mismatch = PP_MISMATCH_MISSING;
-	if (c->message ? !is_odd : info->class == PP_MPI_ALL && !may_leave_early(c->operation) && !w->is_doubled && !w->is_mixed)
-		w->violations += (uint64_t)check_order(w, c, row);
+	if (is_ordered(w, c, row))
+		w->violations +=
+		        (uint64_t)(!c->message && info->class == PP_MPI_NEAR ? check_near(w, c, row) : check_order(w, c, row));
 	if (known && c->bytes && c->bound_ns != PP_BOUND_UNKNOWN && pp_wrap_minus(c->end_ns, c->last_ns) > c->bound_ns) {
 		c->algbw = (double)c->bytes * 1e9 / (double)pp_wrap_minus(c->end_ns, c->last_ns);
 		c->busbw = c->algbw * (c->message ? 1 : pp_mpi_call_bus_factor(c->operation, c->ranks));

@@ -23,7 +23,7 @@ struct pp_waiting_order {
 struct pp_waiting { /* scratch for one collective after the other */
 	const struct pp_dataset *d;
 	struct pp_waited *row; /* [row_count] of the collective */
-	int64_t *needs;        /* [row_count] row; -1: nobody */
+	int64_t *needs;        /* [row_count] row; -1: nobody; -2: not known */
 	struct pp_waiting_order *order;
 	size_t room;
 	const struct pp_row_communicator *placed; /* whose members `place` has */

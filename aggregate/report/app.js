@@ -35,12 +35,14 @@ const MEANING = {
   file: 'Files that the ranks read and wrote through MPI.',
   memory: 'Memory of each rank and its children, sampled by the keeper.',
   memory_pool: 'Pools of memory of CUDA devices, from which cudaMallocAsync gives: largest size and most in use in the window.',
+  neighbour: 'From which ranks each rank receives in neighbourhood collectives, and so for which it waits.',
   trace_file: 'The files of other profilers that this session was made from: events read, and what was left out.',
 };
 const NAME = {
   process: 'Processes',
   file: 'Files',
   memory_pool: 'Memory pools',
+  neighbour: 'Neighbours',
   trace_file: 'Traces'
 };
 

@@ -3,4 +3,5 @@
 #pragma once
 
 extern const char pp_embed_page[], pp_embed_style[], pp_embed_app[];
-extern const char pp_embed_chart[]; /* "": podprof was built without Chart.js */
+extern const char pp_embed_diffpage[], pp_embed_diffapp[]; /* of podprof diff --html; launchers/diff/page.c */
+extern const char pp_embed_chart[];                        /* "": podprof was built without Chart.js */

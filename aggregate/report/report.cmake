@@ -11,6 +11,9 @@ endif()
 set(report_dir ${CMAKE_CURRENT_SOURCE_DIR}/report)
 set(report_app data.js table.js heatmap.js columns.js overview.js viewer.js waiting.js trace_data.js trace_draw.js trace_view.js trace_input.js trace_panes.js samples.js clock.js operator.js kernel.js input.js memory.js together.js
   groups.js app.js)
+set(report_diff_app data.js table.js diff.js)
+list(TRANSFORM report_diff_app PREPEND ${report_dir}/)
+list(JOIN report_diff_app "+" report_diff_app_text)
 list(TRANSFORM report_app PREPEND ${report_dir}/)
 set(report_embedded ${CMAKE_CURRENT_BINARY_DIR}/report_embed.c)
 list(JOIN report_app "+" report_app_text)
@@ -20,9 +23,9 @@ if(PODPROF_CHARTJS)
 endif()
 add_custom_command(OUTPUT ${report_embedded}
   COMMAND ${CMAKE_COMMAND} -DOUT=${report_embedded}
-    "-DTEXTS=page=${report_dir}/page.html|style=${report_dir}/style.css|app=${report_app_text}|chart=${report_chart}"
+    "-DTEXTS=page=${report_dir}/page.html|style=${report_dir}/style.css|app=${report_app_text}|chart=${report_chart}|diffpage=${report_dir}/diff.html|diffapp=${report_diff_app_text}"
     -P ${report_dir}/embed.cmake
-  DEPENDS ${report_dir}/embed.cmake ${report_dir}/page.html ${report_dir}/style.css ${report_app} ${report_chart}
+  DEPENDS ${report_dir}/embed.cmake ${report_dir}/page.html ${report_dir}/style.css ${report_app} ${report_chart} ${report_dir}/diff.html ${report_dir}/diff.js
   COMMENT "Embedding the report's page" VERBATIM)
 set(PP_REPORT_SOURCES
   report/report.c

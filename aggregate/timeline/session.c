@@ -249,7 +249,7 @@ int pp_timeline_load_of(struct pp_pod_file *pod, const struct pp_timeline_option
 	struct pp_timeline_maker m = {.options = options, .t = &t, .d = &d};
 	int rc = pp_pod_file_dataset(pod,
 	                             BIT(communicator) | BIT(member) | BIT(memory) | BIT(process_sample) | BIT(clock_sample) |
-	                                     BIT(clock_stretch) | BIT(collective),
+	                                     BIT(clock_stretch) | BIT(collective) | BIT(neighbour),
 	                             &d, err);
 
 	if (rc) {

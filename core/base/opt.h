@@ -16,7 +16,8 @@ enum pp_opt_groups {
 	PP_OPT_CAPTURE = 32,
 	PP_OPT_ANALYZE = 64,
 	PP_OPT_EXPORT = 128,
-	PP_OPT_VIEW = 256
+	PP_OPT_VIEW = 256,
+	PP_OPT_DIFF = 512
 };
 
 enum pp_opt_id {

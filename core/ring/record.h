@@ -131,6 +131,8 @@ enum pp_comm_text {                  /* what the text of a COMM record is */
 	            PP_COMM_WINDOW,  /* name of the RMA window that the communicator stands for, often none */
 	            PP_COMM_UNKNOWN, /* its name, often none: no call that made it was seen, so it matches no other rank's */
 	            PP_COMM_RANK,    /* this rank in it, int32_t: the other members are known to themselves only */
+	            PP_COMM_NEAR,    /* world ranks from which this rank receives in neighbourhood collectives, int32_t */
+	            PP_COMM_TEXTS,
 };
 
 struct pp_record_comm { /* COMM: a communicator; MPI windows and files have one of their own */

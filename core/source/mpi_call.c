@@ -193,6 +193,8 @@ int pp_mpi_call_has_equal_bytes(unsigned call)
 
 int pp_mpi_call_only_moves_data(unsigned call)
 {
+	if (pp_mpi_call_info(call)->class == PP_MPI_NEAR)
+		return call == ROW_Neighbor_allgather || call == ROW_Neighbor_alltoall;
 	return !library_of(call) && pp_mpi_call_is_collective(call) && call != ROW_Barrier && call != ROW_Ibarrier;
 }
 

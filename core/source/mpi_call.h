@@ -77,7 +77,8 @@ int pp_mpi_call_is_collective(unsigned call);
 double pp_mpi_call_bus_factor(unsigned call, int32_t ranks);
 /* max(sent, received) of such a call is the same on all ranks. */
 int pp_mpi_call_has_equal_bytes(unsigned call);
-/* An MPI collective that only moves its arguments' data: a rank that receives none need not wait. */
+/* An MPI collective that only moves its arguments' data: a rank that receives none need not wait. Neighbours exchange empty
+ * messages too, but Open MPI returns at once from two of their calls where the count is 0. */
 int pp_mpi_call_only_moves_data(unsigned call);
 /* Such a call combines data of several ranks; a barrier or a broadcast does not. */
 int pp_mpi_call_joins_data(unsigned call);

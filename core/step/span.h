@@ -94,6 +94,9 @@ struct pp_comm { /* a communicator as one rank knows it */
 	int32_t *member; /* world ranks [size]; NULL where unknown */
 	uint32_t kind;   /* enum pp_comm_text: FILE, WINDOW, UNKNOWN, RANK, else a communicator */
 	int32_t own;     /* RANK: this rank in it; the others are known to themselves only */
+	int32_t *near;   /* world ranks from which this rank receives in neighbourhood collectives */
+	uint32_t nears;
+	int near_known; /* else no record has them */
 };
 
 struct pp_usage {       /* a PROCESS record: counts since the process began, at the edge of a step */

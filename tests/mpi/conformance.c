@@ -222,6 +222,31 @@ static void fill(const int *rank, int n, int *counts, int *ret_there, int *ret_b
 	}
 }
 
+/* With the first record of such a call, once: from whom this rank receives. */
+static void said_near(MPI_Comm comm, const struct near *n)
+{
+	const struct fake_record *f;
+	int there[4], ins = 0;
+
+	for (int i = 0; i < n->ins; i++)
+		if (n->in[i] >= 0)
+			there[ins++] = n->in[i];
+	fake->record_on(0);
+	MPI_Neighbor_allgather(buf, 3, MPI_INT, in, 3, MPI_INT, comm);
+	fake->record_on(1);
+	take_all();
+	CHECK_INT(how_many(PP_RECORD_COMM), 0);
+	MPI_Neighbor_allgather(buf, 3, MPI_INT, in, 3, MPI_INT, comm);
+	WANT_ON("MPI_Neighbor_allgather", n->comm, -1, n->outs && (n->outs > 1 || n->out[0] >= 0) ? 12 : 0, 12 * ins);
+	CHECK_INT(how_many(PP_RECORD_COMM), 1);
+	f = nth(PP_RECORD_COMM, 0);
+	if (!f)
+		return;
+	CHECK(f->record.comm.is_name == PP_COMM_NEAR && f->record.comm.comm == n->comm);
+	CHECK_INT(f->record.length, ins * (int)sizeof(int32_t));
+	CHECK(!memcmp(f->text, there, (size_t)ins * sizeof(there[0])));
+}
+
 #define BOTH(symbol, sent_, received_, ...)                                                                                        \
 	do {                                                                                                                       \
 		uint32_t number_;                                                                                                  \
@@ -229,6 +254,7 @@ static void fill(const int *rank, int n, int *counts, int *ret_there, int *ret_b
 		WANT_ON("MPI_Neighbor_" #symbol, n->comm, -1, sent_, received_);                                                   \
 		MPI_Ineighbor_##symbol(__VA_ARGS__, comm, &r);                                                                     \
 		WANT_ON("MPI_Ineighbor_" #symbol, n->comm, -1, sent_, received_);                                                  \
+		CHECK_INT(how_many(PP_RECORD_COMM), 0);                                                                            \
 		number_ = how_many(PP_RECORD_REQUEST) ? 0 : request_of_last();                                                     \
 		MPI_Wait(&r, MPI_STATUS_IGNORE);                                                                                   \
 		if (number_)                                                                                                       \
@@ -248,6 +274,7 @@ static void neighbours(MPI_Comm comm, const struct near *n)
 		at[i] = 64 * i;
 		types[i] = MPI_INT;
 	}
+	said_near(comm, n);
 	fill(n->in, n->ins, counts_in, &ins, &bytes_in);
 	fill(n->out, n->outs, counts_out, &outs, &bytes_out);
 	BOTH(allgather, outs ? 12 : 0, 12 * ins, buf, 3, MPI_INT, in, 3, MPI_INT);
@@ -268,7 +295,7 @@ TEST(test_neighbours)
 	int line[1] = {4}, open[1] = {0}, index[4] = {1, 3, 5, 6}, edges[6] = {1, 0, 2, 1, 3, 2}, weights[2] = {1, 1};
 	int below = me - 1, above = me < 3 ? me + 1 : -1;
 	struct near n = {.ins = 2, .outs = 2, .in = {below, above}, .out = {below, above}};
-	MPI_Comm c;
+	MPI_Comm c, split;
 
 	/* a line with two ends: MPI_PROC_NULL there */
 	MPI_Cart_create(MPI_COMM_WORLD, 1, line, open, 0, &c);
@@ -288,6 +315,25 @@ TEST(test_neighbours)
 	MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, n.ins, n.in, weights, n.outs, n.out, weights, MPI_INFO_NULL, 0, &c);
 	n.comm = made_id();
 	neighbours(c, &n);
+	MPI_Comm_free(&c);
+	forget();
+	/* world ranks, not ranks of the communicator: the line the other way round; and a grid of one rank, without neighbours */
+	MPI_Comm_split(MPI_COMM_WORLD, 0, -me, &split);
+	MPI_Cart_create(split, 1, line, open, 0, &c);
+	forget();
+	n = (struct near){.ins = 2, .outs = 2, .in = {me < 3 ? me + 1 : -1, below}, .out = {me < 3 ? me + 1 : -1, below}};
+	MPI_Neighbor_allgather(buf, 3, MPI_INT, in, 3, MPI_INT, c);
+	take_all();
+	n.comm = last_call()->comm;
+	CHECK(nth(PP_RECORD_COMM, 0) && !memcmp(nth(PP_RECORD_COMM, 0)->text, me < 3 ? &n.in[0] : &n.in[1], sizeof(int)));
+	MPI_Comm_free(&c);
+	MPI_Comm_free(&split);
+	MPI_Cart_create(MPI_COMM_SELF, 1, (int[]){1}, open, 0, &c);
+	forget();
+	MPI_Neighbor_allgather(buf, 3, MPI_INT, in, 3, MPI_INT, c);
+	take_all();
+	CHECK(nth(PP_RECORD_COMM, 0) && nth(PP_RECORD_COMM, 0)->record.comm.is_name == PP_COMM_NEAR);
+	CHECK(nth(PP_RECORD_COMM, 0) && nth(PP_RECORD_COMM, 0)->record.length == 0);
 	MPI_Comm_free(&c);
 	forget();
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Jobs under podprof whose MPI is out of the ordinary: persistent requests, polling loops, MPI_Pcontrol, spawned worlds. Run by ctest."""
+import json
 import os
 import sys
 
@@ -115,7 +116,60 @@ def empty(place, full):
             check(not waited, f"{ranks} ranks wait in empty {waited}")
 
 
-CASES = {f.__name__: f for f in (empty, persistent, polls, pcontrol, spawn_inside, spawn_outside, spawn_own_session)}
+def near_rows(f):
+    """Of each neighbourhood collective its communicator, and by rank: arrival, awaited rank, exposed wait."""
+    c = f["collective"]
+    every = [c[n][:].tolist() for n in ("worker", "arrival_ns", "late_rank", "exposed_wait_ns")]
+    for name, comm, first, count in zip(c["operation"][:], c["communicator"][:], c["row_first"][:], c["row_count"][:]):
+        if b"eighbor" in name:
+            rows = zip(*(column[int(first):int(first) + int(count)] for column in every))
+            yield int(comm), {row[0]: row[1:] for row in rows}
+
+
+def awaited(sources, rows, rank):
+    """The last of those from whom the rank receives, if it comes later than the rank itself; else -1."""
+    last = max(sources[rank], key=lambda r: (rows[r][0], -r))
+    return last if rows[last][0] > rows[rank][0] else -1
+
+
+def neighbours(place, full):
+    """Each rank waits for those that it receives from, and for no other; so say the table, the ledger and the timeline."""
+    logs = place.new_logs()
+    good(run(place.mpirun(4, place.under(logs, [place.program(PROGRAM), "neighbours"], "--steps", "2:12"))))
+    session = session_of(logs)
+    line, graph = {0: [1], 1: [0, 2], 2: [1, 3], 3: [2]}, {0: [3], 1: [0], 2: [0, 1], 3: [2]}
+    with opened(session) as f:
+        sources, seen, late = {}, 0, set()
+        for comm, worker, source in zip(*(f[f"neighbour/{n}"][:].tolist() for n in ("communicator", "worker", "source"))):
+            sources.setdefault(comm, {}).setdefault(worker, []).append(source)
+        check(sorted(sources.values(), key=str) == sorted([line, graph], key=str), f"neighbours are {sources}")
+        for comm, rows in near_rows(f):
+            seen += 1
+            for rank, (_arrival, for_rank, exposed) in rows.items():
+                want = awaited(sources[comm], rows, rank)
+                check(for_rank == want, f"rank {rank} waits for rank {for_rank}, not {want}: {rows}")
+                check(want >= 0 or not exposed, f"rank {rank} waits for nobody, {exposed} ns: {rows}")
+                if for_rank == 3 and exposed > 0:
+                    late.add((sources[comm] == line, rank))
+        check(seen >= 10, f"{seen} operations")
+        check(late == {(True, 2), (False, 0)}, f"who waited for rank 3, on the line or not: {late}")
+        check(f["quality/violations"][()] == 0, f"{warnings(f)}")
+        check(not any("unknown ranks" in w for w in warnings(f)), f"{warnings(f)}")
+        c = f["collective"]
+        table = {(int(a), int(b)): int(w) for n, a, b, w in zip(*(c[v][:] for v in ("operation", "communicator", "sequence", "wait_ns")))
+                 if w and n.startswith(b"MPI_Neighbor")}
+    trace = os.path.join(place.scratch, "near.json")
+    good(run([place.podprof(), "export", logs, "--format", "chrome", "-o", trace]))
+    sums = {}
+    with open(trace, encoding="utf-8") as f:
+        for args in (e.get("args", {}) for e in json.load(f)["traceEvents"] if e["ph"] == "X"):
+            key = (int(args.get("communicator id", "0"), 16), args.get("sequence"))
+            if args.get("waited ns") and key[0] in sources and key[1] is not None:  # of a nonblocking one the Wait has it
+                sums[key] = sums.get(key, 0) + args["waited ns"]
+    check(len(table) > 2 and sums == table, f"the timeline's waits are {sums}, the table's {table}")
+
+
+CASES = {f.__name__: f for f in (empty, neighbours, persistent, polls, pcontrol, spawn_inside, spawn_outside, spawn_own_session)}
 
 if __name__ == "__main__":
     sys.exit(main(CASES, __doc__))

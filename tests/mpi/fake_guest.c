@@ -54,7 +54,9 @@ static void line(const struct fake_record *f)
 		        r->request.flags);
 	else if (r->kind == PP_RECORD_COMM)
 		fprintf(out, "comm %016llx size=%u %s\n", (unsigned long long)r->comm.comm, r->comm.size,
-		        r->comm.is_name ? f->text : "members");
+		        r->comm.is_name == PP_COMM_NEAR ? "near"
+		        : r->comm.is_name               ? f->text
+		                                        : "members");
 	else
 		fprintf(out, "kind %u\n", r->kind);
 	fflush(out);

@@ -145,6 +145,36 @@ static void empty(void)
 	MPI_Comm_free(&half);
 }
 
+/* Neighbours on a line with two ends, then of a graph in which each rank sends to the next one and rank 0 to rank 2 too. The last
+ * rank comes late. */
+static void neighbours(void)
+{
+	int left = (me + ranks - 1) % ranks, from[2] = {left, 0}, to[2] = {(me + 1) % ranks, 2}, in[4] = {0}, out[4] = {0},
+	    weights[2] = {1, 1};
+	MPI_Comm comm[2];
+	MPI_Request request;
+
+	MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, (int[]){0}, 0, &comm[0]);
+	MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, me == 2 ? 2 : 1, from, weights, me == 0 ? 2 : 1, to, weights, MPI_INFO_NULL,
+	                               0, &comm[1]);
+	for (int step = 0; step < 12; step++) {
+		MPI_Comm on = comm[step % 2];
+
+		podprof_step_begin(step);
+		MPI_Barrier(MPI_COMM_WORLD);
+		work(me == ranks - 1 ? 20000 : 0);
+		if (step % 4 < 2) {
+			MPI_Neighbor_alltoall(out, 1, MPI_INT, in, 1, MPI_INT, on);
+			continue;
+		}
+		MPI_Ineighbor_allgather(&me, 1, MPI_INT, in, 1, MPI_INT, on, &request);
+		MPI_Wait(&request, MPI_STATUS_IGNORE);
+	}
+	podprof_step_end();
+	MPI_Comm_free(&comm[0]);
+	MPI_Comm_free(&comm[1]);
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
@@ -160,6 +190,8 @@ int main(int argc, char **argv)
 		polls();
 	else if (!strcmp(mode, "empty"))
 		empty();
+	else if (!strcmp(mode, "neighbours"))
+		neighbours();
 	else if (!strcmp(mode, "persistent"))
 		persistent();
 	else

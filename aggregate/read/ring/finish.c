@@ -136,8 +136,9 @@ static int take_comms(struct pp_pair *p, struct pp_rank *rank)
 		if (!to)
 			break;
 		free(to->member);
+		free(to->near);
 		*to = p->comms.comm[taken];
-		p->comms.comm[taken].member = NULL;
+		p->comms.comm[taken].member = p->comms.comm[taken].near = NULL;
 	}
 	free(all.place);
 	rank->comm = all.comm;
@@ -399,8 +400,10 @@ void pp_capture_release(struct pp_capture *c)
 
 		for (size_t t = 0; t < rank->threads; t++)
 			pp_thread_release(&rank->thread[t]);
-		for (size_t k = 0; k < rank->comms; k++)
+		for (size_t k = 0; k < rank->comms; k++) {
 			free(rank->comm[k].member);
+			free(rank->comm[k].near);
+		}
 		free(rank->thread);
 		free(rank->comm);
 		free(rank->usage);

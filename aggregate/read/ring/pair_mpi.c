@@ -136,16 +136,48 @@ static void own_rank(struct pp_comm *c, const struct pp_record *r, const char *t
 	c->size = r->comm.size;
 }
 
+/* A list with a negative rank is damage, and no list. */
+static void take_near(struct pp_track *track, struct pp_comm *c, const char *text, size_t length)
+{
+	int32_t *near, least = 0;
+
+	if (length % sizeof(*near) || length / sizeof(*near) > COMM_MOST)
+		return;
+	near = malloc(length + 1);
+	if (!near) {
+		track->pair->lost[PP_LOSS_EVICTED]++;
+		return;
+	}
+	memcpy(near, text, length);
+	for (size_t i = 0; i < length / sizeof(*near); i++)
+		least = near[i] < least ? near[i] : least;
+	if (least < 0) {
+		free(near);
+		return;
+	}
+	free(c->near);
+	c->near = near;
+	c->nears = (uint32_t)(length / sizeof(*near));
+	c->near_known = 1;
+}
+
 void pp_track_comm(struct pp_track *track, const struct pp_record *r, const char *text, size_t length)
 {
-	struct pp_comm *c = pp_comm_table_put(&track->pair->comms, r->comm.comm);
+	struct pp_comm *c;
 
+	if (r->comm.is_name >= PP_COMM_TEXTS) /* of a later podprof */
+		return;
+	c = pp_comm_table_put(&track->pair->comms, r->comm.comm);
 	if (!c) {
 		track->pair->lost[PP_LOSS_EVICTED]++; /* no memory */
 		return;
 	}
 	if (r->comm.is_name == PP_COMM_RANK) {
 		own_rank(c, r, text, length);
+		return;
+	}
+	if (r->comm.is_name == PP_COMM_NEAR) {
+		take_near(track, c, text, length);
 		return;
 	}
 	if (r->comm.is_name == PP_COMM_FILE || r->comm.is_name == PP_COMM_WINDOW || r->comm.is_name == PP_COMM_UNKNOWN)

@@ -134,8 +134,10 @@ void pp_pair_release(struct pp_pair *p)
 		free_track(p->tracks);
 		p->tracks = next;
 	}
-	for (size_t i = 0; i < p->comms.comms; i++)
+	for (size_t i = 0; i < p->comms.comms; i++) {
 		free(p->comms.comm[i].member);
+		free(p->comms.comm[i].near);
+	}
 	free(p->comms.comm);
 	free(p->comms.place);
 	free(p->usage);

@@ -217,6 +217,12 @@ static inline void kit_tables(struct pp_dataset *d, struct pp_intern *names)
 		if (kit_random(2) && (c->member = calloc(3, sizeof(*c->member))))
 			c->member[1] = 7;
 	}
+	d->neighbours = d->workers ? kit_random(4) : 0;
+	d->neighbour = calloc(d->neighbours + 1, sizeof(*d->neighbour));
+	for (size_t i = 0; i < d->neighbours; i++)
+		d->neighbour[i] = (struct pp_row_neighbour){.communicator = kit_random(0),
+		                                            .worker = d->worker[d->workers - 1].rank,
+		                                            .source = (int32_t)kit_random(9) - 1};
 	d->files = d->workers ? kit_random(3) : 0;
 	d->file = calloc(d->files + 1, sizeof(*d->file));
 	for (size_t i = 0; i < d->files; i++)

@@ -8,9 +8,9 @@
 #include "tests/test.h"
 #include "tests/unit/capture.h"
 
-enum { RANKS = 4, THREADS = 3, END = 100000, STEP = 9000, ROUNDS = 60, COMMS = 3 };
+enum { RANKS = 4, THREADS = 3, END = 100000, STEP = 9000, ROUNDS = 60, COMMS = 3, MOST_NEAR = 4 };
 
-static uint64_t seed;
+static uint64_t seed, nears;
 
 static int64_t dice(int64_t n)
 {
@@ -173,21 +173,55 @@ static void check_cells(const struct pp_dataset *d)
 	CHECK_INT(listed, wait);
 }
 
-static void check_collectives(const struct pp_dataset *d)
+/* Row k of a neighbourhood collective, by the lists that the dice threw. Returns whether its time is split. */
+static int check_near(const struct pp_capture *capture, const struct pp_dataset *d, const struct pp_row_collective *c, uint32_t k,
+                      int is_doubled)
+{
+	const struct pp_row_arrival *row = &d->arrival[c->row_first], *last = NULL;
+	const struct pp_comm *comm = &capture->rank[row[k].worker].comm[c->communicator - 70];
+
+	if (row[k].needs == PP_ROW_NEEDS_NONE) {
+		CHECK_INT(row[k].late_rank, -1);
+		return 1;
+	}
+	for (uint32_t n = 0; n < comm->nears; n++) {
+		const struct pp_row_arrival *one = NULL;
+
+		for (uint32_t i = 0; i < c->row_count; i++)
+			if (row[i].worker == comm->near[n])
+				one = &row[i];
+		if (!one && comm->near[n] != row[k].worker)
+			return 0;
+		if (one && comm->near[n] != row[k].worker && !one->is_empty && (!last || one->arrival_ns > last->arrival_ns))
+			last = one;
+	}
+	if (last && (last->arrival_ns <= row[k].arrival_ns || c->bound_ns == PP_BOUND_UNKNOWN))
+		last = NULL;
+	if (comm->near_known && !is_doubled) {
+		CHECK_INT(row[k].late_rank, last ? last->worker : -1);
+		nears += last != NULL;
+	}
+	return comm->near_known;
+}
+
+static void check_collectives(const struct pp_capture *capture, const struct pp_dataset *d)
 {
 	uint64_t mixed = 0;
 
 	for (size_t i = 0; i < d->collectives; i++) {
 		const struct pp_row_collective *c = &d->collective[i];
+		const struct pp_row_arrival *row = &d->arrival[c->row_first];
 		int64_t inside = 0;
-		int is_mixed = 0, is_near;
+		int is_mixed = 0, is_doubled = 0, is_near = pp_mpi_call_info(c->operation)->class == PP_MPI_NEAR;
 
-		for (uint32_t k = 0; k < c->row_count; k++)
-			is_mixed |= d->arrival[c->row_first + k].needs == PP_ROW_OTHER_CALL;
+		for (uint32_t k = 0; k < c->row_count; k++) {
+			is_mixed |= row[k].needs == PP_ROW_OTHER_CALL;
+			is_doubled |= k && row[k].worker == row[k - 1].worker;
+		}
 		mixed += (uint64_t)is_mixed;
-		is_near = pp_mpi_call_info(c->operation)->class == PP_MPI_NEAR; /* for which rank it waits is not known */
-		for (uint32_t k = 0; k < c->row_count && !is_mixed && !is_near; k++)
-			inside += d->arrival[c->row_first + k].exit_ns - d->arrival[c->row_first + k].arrival_ns;
+		for (uint32_t k = 0; k < c->row_count && !is_mixed; k++)
+			if (!is_near || check_near(capture, d, c, k, is_doubled))
+				inside += row[k].exit_ns - row[k].arrival_ns;
 		CHECK(c->wait_ns >= 0 && c->transfer_ns >= 0 && c->algbw >= 0 && c->busbw >= 0);
 		CHECK_INT(c->wait_ns + c->transfer_ns, inside);
 		CHECK(c->bound_ns != PP_BOUND_UNKNOWN || (!c->wait_ns && c->last_worker < 0 && c->algbw == 0));
@@ -224,8 +258,19 @@ static void check_bytes(const struct pp_capture *c, const struct pp_dataset *d)
 	CHECK(counted > 0 && counted <= of_files);
 }
 
+/* Few or no ranks to receive from, or an unknown list; with itself, twice the same, or ranks that make no call. In order. */
+static void throw_near(struct pp_comm *comm, int32_t room[MOST_NEAR])
+{
+	comm->near_known = dice(4) != 0;
+	comm->near = room;
+	for (int32_t rank = 0; comm->near_known && comm->nears < MOST_NEAR && rank < RANKS + 1; rank += (int32_t)dice(3))
+		if (dice(3) && (rank < RANKS || !dice(4)))
+			room[comm->nears++] = rank;
+}
+
 TEST(sums_are_exact)
 {
+	static int32_t near[RANKS][COMMS][MOST_NEAR];
 	uint64_t collectives = 0, cells = 0;
 	int64_t wait = 0;
 
@@ -244,13 +289,15 @@ TEST(sums_are_exact)
 			for (size_t k = 0; k < COMMS; k++)
 				c.rank[r].comm[c.rank[r].comms++] = (struct pp_comm){
 				        .id = 70 + k, .kind = k ? PP_COMM_FILE : PP_COMM_WINDOW, .size = (uint32_t)(2 + dice(3))};
+			for (size_t k = 0; k < COMMS; k++)
+				throw_near(&c.rank[r].comm[k], near[r][k]);
 		}
 		CHECK_INT(pp_steps_find(&c, 0, 100, &steps, &err), 0);
 		for (size_t r = 0; r < RANKS; r++)
 			CHECK_INT(pp_attr_rank(&c.rank[r], r, &steps, RANKS, c.names, &attr[r], &err), 0);
 		CHECK_INT(pp_dataset_build(&in, &d, &err), 0);
 		check_cells(&d);
-		check_collectives(&d);
+		check_collectives(&c, &d);
 		check_bytes(&c, &d);
 		for (size_t i = 0; i < d.steps * d.workers; i++) {
 			cells += d.cell[i].present != 0;
@@ -263,7 +310,7 @@ TEST(sums_are_exact)
 		pp_steps_release(&steps);
 		free_capture(&c);
 	}
-	CHECK(cells > 1000 && collectives > 1000 && wait > 0); /* the dice threw something */
+	CHECK(cells > 1000 && collectives > 1000 && wait > 0 && nears > 100); /* the dice threw something */
 }
 
 int main(void)

@@ -12,6 +12,7 @@ enum { RANKS = 4, HALF = 2, STEPS = 12 };
 
 static int32_t everybody[RANKS] = {0, 1, 2, 3};
 static int32_t low[HALF] = {0, 1}, high[HALF] = {2, 3};
+static int32_t ring[RANKS][2] = {{1, 3}, {0, 2}, {1, 3}, {0, 2}}, other[RANKS] = {1, 0, 3, 2};
 
 static struct pp_span *add_call(struct pp_capture *c, size_t r, const char *name, uint64_t comm, uint32_t sequence, int64_t at,
                                 int64_t end)
@@ -32,7 +33,8 @@ static struct pp_span *add_call(struct pp_capture *c, size_t r, const char *name
 /* A training job: in each step a range, a collective of all and one of the host's ranks, a message to the next rank. */
 static struct pp_capture capture_of_all(void)
 {
-	static const char *const call[] = {"MPI_Allreduce", "MPI_Bcast", "MPI_Reduce", "MPI_Scan", "MPI_Barrier"};
+	static const char *const call[] = {"MPI_Allreduce", "MPI_Bcast",   "MPI_Reduce",
+	                                   "MPI_Scan",      "MPI_Barrier", "MPI_Neighbor_alltoallv"};
 	struct pp_capture c = make_capture(RANKS);
 
 	c.epoch_realtime_ns = 1700000000000000000;
@@ -42,8 +44,14 @@ static struct pp_capture capture_of_all(void)
 		c.rank[r].comms = 2;
 		c.rank[r].comm = calloc(2, sizeof(*c.rank[r].comm));
 		c.rank[r].operation = calloc(STEPS, sizeof(*c.rank[r].operation));
-		c.rank[r].comm[0] = (struct pp_comm){.id = 77, .size = RANKS, .member = everybody};
-		c.rank[r].comm[1] = (struct pp_comm){.id = r < HALF ? 78 : 79, .size = HALF, .member = r < HALF ? low : high};
+		c.rank[r].comm[0] = (struct pp_comm){.id = 77, .size = RANKS, .member = everybody, .near = ring[r], .nears = 2};
+		c.rank[r].comm[1] = (struct pp_comm){.id = r < HALF ? 78 : 79,
+		                                     .size = HALF,
+		                                     .member = r < HALF ? low : high,
+		                                     .near = &other[r],
+		                                     .nears = 1,
+		                                     .near_known = 1};
+		c.rank[r].comm[0].near_known = kit_random(4) != 0;
 	}
 	for (int64_t s = 0; s < STEPS; s++) {
 		for (size_t r = 0; r < RANKS; r++) {
@@ -52,8 +60,8 @@ static struct pp_capture capture_of_all(void)
 
 			add_step(&c, r, s, at, at + 100000);
 			add_range(&c, r, 0, r % 2 ? "forward" : "backward", at + 10, at + 20000);
-			add_call(&c, r, call[s % 5], r < HALF ? 78 : 79, (uint32_t)s, at + 20000 + late, at + 45000);
-			span = add_call(&c, r, call[(s + 1) % 5], 77, (uint32_t)s, at + 50000 + hosts, at + 80000);
+			add_call(&c, r, call[s % 6], r < HALF ? 78 : 79, (uint32_t)s, at + 20000 + late, at + 45000);
+			span = add_call(&c, r, call[(s + 1) % 6], 77, (uint32_t)s, at + 50000 + hosts, at + 80000);
 			span->mpi.request = (uint32_t)s + 1;
 			c.rank[r].operation[c.rank[r].operations++] = (struct pp_operation){.request = (uint32_t)s + 1,
 			                                                                    .device_ns = (int64_t)kit_random(1000),
@@ -76,7 +84,7 @@ TEST(like_one_keeper)
 		struct made whole, half[2];
 		struct pp_intern *names = pp_intern_new();
 		struct pp_dataset back[2], d;
-		int64_t waited = 0;
+		int64_t waited = 0, near = 0;
 		const struct pp_dataset *const parts[] = {&back[0], &back[1]}, *const swapped[] = {&back[1], &back[0]};
 
 		build(&whole, &all, STEPS - 1, 0);
@@ -102,6 +110,10 @@ TEST(like_one_keeper)
 			waited += d.late[w].wait_ns;
 		}
 		CHECK(waited > 0);
+		for (size_t i = 0; i < d.collectives; i++)
+			if (pp_mpi_call_info(d.collective[i].operation)->class == PP_MPI_NEAR)
+				near += d.collective[i].wait_ns;
+		CHECK(near > 0 && d.neighbours > RANKS);
 		pp_dataset_release(&d);
 		for (int p = 0; p < 2; p++) {
 			pp_dataset_release(&back[p]);
@@ -154,6 +166,8 @@ static struct pp_dataset part_of(struct pp_intern *names, int32_t part)
 	d.epoch_realtime_ns += (int64_t)kit_random(1000000);
 	for (size_t i = 0; i < d.files; i++)
 		d.file[i].worker = d.worker[0].rank;
+	for (size_t i = 0; i < d.neighbours; i++)
+		d.neighbour[i].worker = d.worker[0].rank;
 	for (size_t i = 0; i < d.ops; i++)
 		d.op[i].worker = d.worker[i % d.workers].rank;
 	for (size_t i = 0; i < d.memories; i++)

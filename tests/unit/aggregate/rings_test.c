@@ -180,6 +180,42 @@ TEST(steps_and_mpi)
 	pp_capture_release(&c);
 }
 
+/* A list, one that is damaged, one with a rank that is none, an empty one; and what a later podprof says. */
+TEST(neighbours)
+{
+	static const int32_t list[20] = {3, 1, 3}, negative[] = {2, -1};
+	static const struct {
+		uint64_t comm;
+		uint32_t is_name;
+		const void *text;
+		size_t length;
+	} row[] = {{77, PP_COMM_NAME, "grid", 4},   {77, PP_COMM_NEAR, list, sizeof(list)},
+	           {77, PP_COMM_NEAR, list, 7},     {77, PP_COMM_NEAR, negative, sizeof(negative)},
+	           {78, PP_COMM_NEAR, list, 0},     {79, PP_COMM_NEAR, negative, sizeof(negative)},
+	           {77, PP_COMM_TEXTS, "what?", 5}, {80, UINT32_MAX, "what?", 5}};
+	struct maker m;
+	struct pp_capture c;
+	const struct pp_comm *comm;
+
+	maker_open(&m, path_of("near.ring"), 0, 4, 1, 8);
+	maker_thread(&m, 0, 10);
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		struct pp_record r = {.tick = 2000 + i,
+		                      .kind = PP_RECORD_COMM,
+		                      .comm = {.comm = row[i].comm, .size = 4, .is_name = row[i].is_name}};
+
+		maker_put(&m, 0, &r, row[i].text, row[i].length);
+	}
+	c = finished(&m);
+	CHECK_INT(c.rank[0].comms, 3);
+	comm = c.rank[0].comm;
+	CHECK(comm[0].id == 77 && comm[0].near_known && comm[0].nears == 20 && !memcmp(comm[0].near, list, sizeof(list)));
+	CHECK_STR(pp_intern_text(c.names, comm[0].name, NULL), "grid");
+	CHECK(comm[1].id == 78 && comm[1].near_known && comm[1].nears == 0);
+	CHECK(comm[2].id == 79 && !comm[2].near_known && !comm[2].name);
+	pp_capture_release(&c);
+}
+
 TEST(gaps)
 {
 	struct maker m;
@@ -464,6 +500,7 @@ int main(void)
 	names();
 	deep();
 	steps_and_mpi();
+	neighbours();
 	gaps();
 	ranges_of_torch_end_with_the_window();
 	requests_without_an_end();

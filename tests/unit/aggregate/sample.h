@@ -238,6 +238,25 @@ static inline void sample_window(struct pp_dataset *d)
 	sample_input_between(d);
 }
 
+static inline void sample_comms(struct sample *s, size_t r, size_t ranks)
+{
+	struct pp_rank *rank = &s->capture.rank[r];
+
+	rank->comm = calloc(2, sizeof(*rank->comm));
+	rank->comms = 2;
+	rank->comm[0] = (struct pp_comm){.id = 77,
+	                                 .name = pp_intern_put(s->capture.names, "MPI_COMM_WORLD", 14),
+	                                 .size = (uint32_t)ranks,
+	                                 .member = s->member,
+	                                 .near = &s->member[(r + 1) % ranks],
+	                                 .nears = 1,
+	                                 .near_known = 1};
+	rank->comm[1] = (struct pp_comm){.id = SAMPLE_FILE,
+	                                 .name = pp_intern_put(s->capture.names, "bytes", 5),
+	                                 .size = (uint32_t)ranks,
+	                                 .kind = PP_COMM_FILE};
+}
+
 static inline void sample_make(struct sample *s, size_t ranks, const char *logdir)
 {
 	static char long_name[SAMPLE_LONG + 1];
@@ -255,12 +274,7 @@ static inline void sample_make(struct sample *s, size_t ranks, const char *logdi
 		snprintf(rank->host, sizeof(rank->host), "node%zu", r / 8);
 		s->member[r] = (int32_t)r;
 		rank->step_marks = 1;
-		rank->comm = calloc(2, sizeof(*rank->comm));
-		rank->comms = 2;
-		*rank->comm =
-		        (struct pp_comm){77, pp_intern_put(s->capture.names, "MPI_COMM_WORLD", 14), (uint32_t)ranks, s->member};
-		rank->comm[1] = (struct pp_comm){SAMPLE_FILE, pp_intern_put(s->capture.names, "bytes", 5), (uint32_t)ranks,
-		                                 .kind = PP_COMM_FILE};
+		sample_comms(s, r, ranks);
 		rank->records = 100;
 		sample_process(rank);
 		sample_allocator(s, r);

@@ -1,0 +1,204 @@
+/* Names ranks whose own time changed other than that of the ranks of their role; see compare.h. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "aggregate/diff/compare.h"
+#include "core/base/grow.h"
+
+/* A rank's part of a run is a sample of its mean; fewer parts decide nothing. QUARTERS: 1 + FEW_STEPS / steps as in noise.c. */
+enum { LEAST_PARTS = 4, ALONE = 3, FEW_STEPS = 10 };
+
+struct own {                 /* of one rank in one run */
+	double mean, square; /* mean per step; squared error of the mean */
+	double spread;       /* between two quarters of the run */
+	unsigned parts;
+};
+
+struct change { /* of one rank: b - a */
+	double a, b, noise;
+	int known;
+};
+
+static struct own own_of(const struct pp_diff_rank_part *part, int quantity)
+{
+	struct own o = {0};
+	double sum = 0, quarter = 0, low = INFINITY, high = -INFINITY, squares = 0;
+	uint64_t steps = 0, quarter_steps = 0;
+
+	for (int p = 0; p < PP_DIFF_PARTS; p++) {
+		steps += part[p].steps;
+		sum += part[p].sum[quantity];
+		o.parts += part[p].steps > 0;
+		quarter += part[p].sum[quantity];
+		quarter_steps += part[p].steps;
+		if (p % 2 && quarter_steps) {
+			low = fmin(low, quarter / (double)quarter_steps);
+			high = fmax(high, quarter / (double)quarter_steps);
+			quarter = 0;
+			quarter_steps = 0;
+		}
+	}
+	if (o.parts < LEAST_PARTS || steps < PP_NOISE_STEPS) {
+		o.parts = 0;
+		return o;
+	}
+	o.mean = sum / (double)steps;
+	o.spread = high > low ? (high - low) * (1 + FEW_STEPS / (double)steps) : 0;
+	for (int p = 0; p < PP_DIFF_PARTS; p++)
+		if (part[p].steps)
+			squares += pow(part[p].sum[quantity] / part[p].steps - o.mean, 2);
+	o.square = squares / (o.parts - 1) / o.parts;
+	return o;
+}
+
+static struct change change_of(const struct pp_diff *d, size_t rank, int quantity, double quantile)
+{
+	struct own a = own_of(&d->run[0].part[rank * PP_DIFF_PARTS], quantity),
+	           b = own_of(&d->run[d->runs - 1].part[rank * PP_DIFF_PARTS], quantity);
+	struct change c = {.a = a.mean, .b = b.mean, .known = a.parts && b.parts};
+
+	c.noise = fmax(quantile * sqrt(a.square + b.square), fmax(a.spread, b.spread));
+	return c;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The usual change of `n` ranks: the one nearest to 0 of their middle half. If half of them changed, the other half is usual.
+ * And how much the nearer half of the ranks varies around it. Sorts `value`. */
+static void usual(double *value, size_t n, double *ret_usual, double *ret_spread)
+{
+	double low, high;
+
+	*ret_usual = *ret_spread = 0;
+	if (n < ALONE)
+		return;
+	qsort(value, n, sizeof(*value), by_value);
+	low = value[(n - 1) / 4];
+	high = value[n - 1 - (n - 1) / 4];
+	*ret_usual = low > 0 ? low : high < 0 ? high : 0;
+	for (size_t i = 0; i < n; i++)
+		value[i] = fabs(value[i] - *ret_usual);
+	qsort(value, n, sizeof(*value), by_value);
+	*ret_spread = value[(n - 1) / 2];
+}
+
+struct list {
+	struct pp_diff_rank *row;
+	size_t rows, room;
+};
+
+/* One quantity of the ranks of one group. change, value: [ranks]. Waiting for a rank is part of the step, whose noise
+ * goes from rank to rank: less than that is none. */
+static int add_group(const struct pp_diff *d, uint32_t group, int quantity, struct change *change, double *value, struct list *list)
+{
+	const struct pp_diff_shared *s = d->shared;
+	double others, spread,
+	        least = fmax(pp_diff_last(d)->cores, quantity == PP_DIFF_LATE ? pp_diff_last(d)->step.floor : pp_diff_least(d));
+	double quantile = pp_noise_quantile(2 * PP_DIFF_PARTS - 2, s->ranks * (PP_DIFF_LATE + 1));
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->ranks; i++) {
+		change[i].known = 0;
+		if (s->group_of[i] != group)
+			continue;
+		change[i] = change_of(d, i, quantity, quantile);
+		if (change[i].known)
+			value[n++] = change[i].b - change[i].a;
+	}
+	usual(value, n, &others, &spread);
+	for (size_t i = 0; i < s->ranks; i++) {
+		double by = change[i].b - change[i].a, noise = fmax(least, fmax(change[i].noise, 4 * spread));
+		struct pp_diff_rank *more;
+
+		if (!change[i].known || fabs(by) <= noise || fabs(by - others) <= noise)
+			continue;
+		more = pp_grow(list->row, list->rows, &list->room, sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		list->row = more;
+		list->row[list->rows++] = (struct pp_diff_rank){s->rank[i], quantity, change[i].a, change[i].b, others, noise};
+	}
+	return 0;
+}
+
+static double size_of(const struct pp_diff_rank *r)
+{
+	return fabs(r->b - r->a - r->others);
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct pp_diff_rank *x = a, *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return size_of(x) != size_of(y) ? (size_of(x) > size_of(y) ? -1 : 1) : x->quantity - y->quantity;
+}
+
+struct run { /* rows of one rank */
+	size_t first, rows;
+	double size;
+};
+
+static int by_size(const void *a, const void *b)
+{
+	const struct run *x = a, *y = b;
+
+	return x->size != y->size ? (x->size > y->size ? -1 : 1) : (x->first > y->first) - (x->first < y->first);
+}
+
+/* Ranks with the largest change first. */
+static int sort(struct pp_diff *d, struct list *list)
+{
+	struct run *run = calloc(list->rows + 1, sizeof(*run));
+	struct pp_diff_rank *row = calloc(list->rows + 1, sizeof(*row));
+	size_t runs = 0, n = 0;
+
+	if (!run || !row) {
+		free(run);
+		free(row);
+		return -ENOMEM;
+	}
+	if (list->rows)
+		qsort(list->row, list->rows, sizeof(*list->row), by_rank);
+	for (size_t i = 0; i < list->rows; i++) {
+		if (!i || list->row[i].rank != list->row[i - 1].rank)
+			run[runs++] = (struct run){i, 0, size_of(&list->row[i])};
+		run[runs - 1].rows++;
+	}
+	if (runs)
+		qsort(run, runs, sizeof(*run), by_size);
+	for (size_t r = 0; r < runs; r++)
+		for (size_t i = 0; i < run[r].rows; i++)
+			row[n++] = list->row[run[r].first + i];
+	free(run);
+	d->rank = row;
+	d->ranks = n;
+	d->ranks_changed = runs;
+	return 0;
+}
+
+int pp_diff_ranks(struct pp_diff *d)
+{
+	size_t ranks = d->shared->ranks;
+	struct change *change = calloc(ranks + 1, sizeof(*change));
+	double *value = calloc(ranks + 1, sizeof(*value));
+	struct list list = {0};
+	int rc = change && value ? 0 : -ENOMEM;
+
+	for (uint32_t g = 0; g <= d->shared->groups; g++) /* the last one: ranks whose role is not compared */
+		for (int q = 1; q <= PP_DIFF_LATE && !rc; q++)
+			rc = add_group(d, g, q, change, value, &list);
+	if (!rc)
+		rc = sort(d, &list);
+	free(list.row);
+	free(value);
+	free(change);
+	return rc;
+}

@@ -1,0 +1,160 @@
+/* podprof diff: compares the step times of two or more sessions, says what changed, and fails where a job became slower. In: log
+ * directories or sessions. Out: stdout, a page, exit code. */
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "aggregate/write/text/text.h"
+#include "core/base/why.h"
+#include "launchers/cmd.h"
+#include "launchers/diff/diff.h"
+#include "launchers/options/options.h"
+#include "launchers/report_list.h"
+
+enum { LIMIT_MOST = 100000 };
+
+const struct pp_options_verb pp_verb_diff = {
+        .name = "podprof diff",
+        .arguments = "A B [C...]",
+        .doc = "Compare session B with session A: step time, categories, ranks, collectives, operators and surroundings. With more "
+               "sessions, also print how the step time developed. Each is a log directory (its newest session), a session's "
+               "directory, a file in it, or its name. A difference counts if it is larger than the noise within the sessions.",
+        .groups = PP_OPT_DIFF,
+};
+
+/* "5%" or "5": percent. 0, or -EINVAL. */
+static int parse_percent(const char *text, double *ret_percent)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || text[0] == ' ' || (*end && strcmp(end, "%") != 0) || !isfinite(value) || value < 0 || value > LIMIT_MOST)
+		return -EINVAL;
+	*ret_percent = value;
+	return 0;
+}
+
+static int columns_of_terminal(void)
+{
+	struct winsize w;
+
+	if (!isatty(STDOUT_FILENO))
+		return 0;
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) || !w.ws_col ? INT_MAX : w.ws_col;
+}
+
+static int print(FILE *text, FILE *json, int is_json)
+{
+	char bytes[4096];
+	size_t n;
+	int rc = 0;
+
+	if (is_json)
+		while ((n = fread(bytes, 1, sizeof(bytes), json)) > 0)
+			fwrite(bytes, 1, n, stdout);
+	else
+		rc = pp_text_print(text, stdout, columns_of_terminal());
+	if (!rc && (fflush(stdout) || ferror(stdout)))
+		rc = -(errno ? errno : EIO);
+	if (!rc)
+		return PP_EXIT_OK;
+	pp_say("cannot print the comparison: %s.", pp_why(-rc));
+	return PP_EXIT_FAILED;
+}
+
+static int write_page(FILE *json, const char *html)
+{
+	struct pp_err err = {""};
+
+	if (pp_diff_page(json, html, &err)) {
+		pp_say("%s.", err.text);
+		return PP_EXIT_FAILED;
+	}
+	pp_say("%s  (open it in a browser)", html);
+	return PP_EXIT_OK;
+}
+
+static int judge(const struct pp_diff_check *check)
+{
+	if (check->word == PP_DIFF_CHECK_FAILED)
+		return PP_EXIT_SLOWER;
+	if (check->word != PP_DIFF_CHECK_UNDECIDED)
+		return PP_EXIT_OK;
+	if (check->is_by_cores)
+		pp_say("cannot check --fail-above: the ranks of a session were ready without a core for too much of their time. "
+		       "Record again on hosts with a core for each rank.");
+	else
+		pp_say("cannot check --fail-above: a session has less than %d steps. Record more steps, for example "
+		       "with --steps 10:60.",
+		       PP_NOISE_STEPS);
+	return PP_EXIT_FAILED;
+}
+
+static int compare(const struct pp_diff_given *given, const struct pp_options *options, struct pp_diff_check *check)
+{
+	const char *html = options->value[PP_OPT_ID_HTML];
+	FILE *text = NULL, *json = NULL;
+	struct pp_err err = {""};
+	int rc;
+
+	if (pp_diff_sessions(given, check, &text, &json, &err)) {
+		pp_say("%s.", err.text);
+		return PP_EXIT_FAILED;
+	}
+	rc = print(text, json, !strcmp(options->value[PP_OPT_ID_JSON], "1"));
+	if (!rc && *html)
+		rc = write_page(json, html);
+	fclose(text);
+	fclose(json);
+	return rc ? rc : judge(check);
+}
+
+static int find(struct pp_diff_given *given)
+{
+	static char pod[PP_DIFF_RUNS_MOST][PATH_MAX + 16];
+	char path[PATH_MAX];
+
+	for (size_t r = 0; r < given->runs; r++) {
+		int rc = pp_report_find(given->word[r], path);
+
+		if (rc)
+			return rc;
+		snprintf(pod[r], sizeof(pod[r]), "%s/pod.h5", path);
+		given->path[r] = pod[r];
+	}
+	return PP_EXIT_OK;
+}
+
+int pp_cmd_diff(int argc, char **argv)
+{
+	struct pp_diff_check check = {.limit_percent = -1};
+	struct pp_diff_given given = {.runs = 0};
+	struct pp_options options;
+	const char *limit;
+	int first, rc = pp_options_parse(&pp_verb_diff, argc, argv, &options, &first);
+
+	if (rc >= 0)
+		return rc;
+	limit = options.value[PP_OPT_ID_FAIL_ABOVE];
+	if (*limit && parse_percent(limit, &check.limit_percent)) {
+		pp_say("option --fail-above: '%s' is no percentage. Give a part of A's step time, for example --fail-above 5%%.",
+		       limit);
+		return PP_EXIT_USAGE;
+	}
+	if (argc - first < 2 || argc - first > PP_DIFF_RUNS_MOST) {
+		pp_say("%s: diff compares 2 to %d of them. Type 'podprof diff OLD NEW', with log directories or sessions.",
+		       argc - first < 2 ? "too few sessions" : "too many sessions", PP_DIFF_RUNS_MOST);
+		return PP_EXIT_USAGE;
+	}
+	for (; first < argc; first++)
+		given.word[given.runs++] = argv[first];
+	sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_IGN}, NULL); /* one sentence instead */
+	rc = find(&given);
+	return rc ? rc : compare(&given, &options, &check);
+}

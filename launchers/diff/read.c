@@ -1,0 +1,241 @@
+/* Reads and compares sessions in a child, because HDF5 can crash or hang on a damaged file; see diff.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "aggregate/read/h5/forked_work.h"
+#include "aggregate/read/h5/pod.h"
+#include "aggregate/read/h5/table_read.h"
+#include "core/base/why.h"
+#include "launchers/diff/diff.h"
+
+static const uint64_t tables = UINT64_C(1) << PP_TABLE_collective | UINT64_C(1) << PP_TABLE_communicator |
+                               UINT64_C(1) << PP_TABLE_op | UINT64_C(1) << PP_TABLE_all_reduce | UINT64_C(1) << PP_TABLE_role |
+                               UINT64_C(1) << PP_TABLE_process_sample | UINT64_C(1) << PP_TABLE_blame;
+
+struct shared {    /* with the child */
+	size_t at; /* the session that it reads */
+	struct pp_diff_check check;
+};
+
+struct work {
+	const struct pp_diff_given *given;
+	struct shared *shared;
+	int text, json;
+	struct pp_pod_file *pod[PP_DIFF_RUNS_MOST];
+	struct pp_diff_run run[PP_DIFF_RUNS_MOST];
+	size_t runs; /* that are filled */
+};
+
+/* Ranks and roles only: which ranks all sessions have. */
+static int read_ranks(struct pp_pod_file *pod, struct pp_dataset *ret_dataset, struct pp_err *err)
+{
+	struct pp_dataset d = {.names = pp_pod_file_names(pod)};
+	struct pp_table table[PP_TABLES];
+	uint64_t missing;
+	int rc = d.names ? 0 : pp_err_set(err, -ENOMEM, "no memory for the names of '%s'", pp_pod_file_path(pod));
+
+	pp_dataset_tables(&d, table);
+	if (!rc)
+		rc = pp_pod_file_table(pod, pp_table_desc(PP_TABLE_worker), pp_pod_file_names(pod), &table[PP_TABLE_worker],
+		                       &missing, err);
+	if (!rc)
+		rc = pp_pod_file_table(pod, pp_table_desc(PP_TABLE_role), pp_pod_file_names(pod), &table[PP_TABLE_role], &missing,
+		                       err);
+	pp_dataset_take_tables(&d, table);
+	if (rc)
+		pp_dataset_release(&d);
+	else
+		*ret_dataset = d;
+	return rc;
+}
+
+static int share(struct work *w, struct pp_diff_shared *ret_shared, struct pp_err *err)
+{
+	struct pp_dataset d[PP_DIFF_RUNS_MOST];
+	const struct pp_dataset *each[PP_DIFF_RUNS_MOST] = {NULL};
+	size_t read = 0;
+	int rc = 0;
+
+	for (; read < w->given->runs; read++) {
+		w->shared->at = read;
+		rc = pp_pod_file_open(w->given->path[read], &w->pod[read], err);
+		if (!rc)
+			rc = read_ranks(w->pod[read], &d[read], err);
+		if (rc)
+			break;
+		each[read] = &d[read];
+	}
+	if (!rc && pp_diff_share(each, read, ret_shared))
+		rc = pp_err_set(err, -ENOMEM, "cannot compare the sessions: no memory");
+	for (size_t r = 0; r < read; r++)
+		pp_dataset_release(&d[r]);
+	if (!rc && !ret_shared->ranks) {
+		pp_diff_shared_release(ret_shared);
+		rc = pp_err_set(
+		        err, -ENOENT,
+		        "cannot compare '%s' and '%s': no rank delivered data in both. Give sessions whose ranks have common "
+		        "numbers",
+		        w->given->word[0], w->given->word[w->given->runs - 1]);
+	}
+	return rc;
+}
+
+static int read_run(struct work *w, size_t r, const struct pp_diff_shared *shared, struct pp_err *err)
+{
+	struct pp_dataset d;
+	int rc;
+
+	w->shared->at = r;
+	rc = pp_pod_file_dataset(w->pod[r], tables, &d, err);
+	if (rc)
+		return rc;
+	if (pp_diff_run_init(&w->run[r], w->given->word[r], &d, shared))
+		return pp_err_set(err, -ENOMEM, "cannot compare '%s': no memory", w->given->word[r]);
+	w->runs++;
+	if (!w->run[r].d.steps)
+		return pp_err_set(
+		        err, -ENOENT,
+		        "cannot compare '%s': it has no steps. Mark them with podprof_step_begin(), or see 'Steps' in its "
+		        "summary for the reason",
+		        w->given->word[r]);
+	if (!w->run[r].steps)
+		return pp_err_set(
+		        err, -ENOENT,
+		        "cannot compare '%s': the %zu ranks that all sessions have no steps in it. Give sessions of the same "
+		        "job",
+		        w->given->word[r], shared->ranks);
+	return 0;
+}
+
+/* The check fails only on a difference that is larger than the limit and than the noise. */
+static void check(const struct pp_diff *d, struct pp_diff_check *c)
+{
+	const struct pp_noise *n = &pp_diff_last(d)->step;
+
+	c->percent = n->a > 0 ? 100 * (n->b - n->a) / n->a : 0;
+	c->is_by_cores = n->word == PP_NOISE_CORES;
+	if (c->limit_percent < 0)
+		c->word = PP_DIFF_CHECK_NONE;
+	else if (n->word < PP_NOISE_SAME && (c->percent > c->limit_percent || !c->is_by_cores))
+		c->word = PP_DIFF_CHECK_UNDECIDED;
+	else
+		c->word = n->word == PP_NOISE_LONGER && c->percent > c->limit_percent ? PP_DIFF_CHECK_FAILED : PP_DIFF_CHECK_PASSED;
+}
+
+static int write_to(int fd, const struct pp_diff *d, const struct pp_diff_check *c,
+                    void (*put)(const struct pp_diff *d, const struct pp_diff_check *c, FILE *to), struct pp_err *err)
+{
+	int copy = dup(fd);
+	FILE *to = copy < 0 ? NULL : fdopen(copy, "w");
+
+	if (!to) {
+		if (copy >= 0)
+			close(copy);
+		return pp_err_set(err, -ENOMEM, "cannot print the comparison: no memory");
+	}
+	put(d, c, to);
+	return fclose(to) ? pp_err_set(err, -EIO, "cannot print the comparison: %s", pp_why(errno)) : 0;
+}
+
+static int work(void *context, struct pp_err *err)
+{
+	struct work *w = context;
+	struct pp_diff_shared shared;
+	struct pp_diff diff;
+	int rc = share(w, &shared, err);
+
+	if (rc)
+		return rc; /* this process ends: files are closed */
+	for (size_t r = 0; r < w->given->runs && !rc; r++)
+		rc = read_run(w, r, &shared, err);
+	if (!rc && pp_diff_compare(w->run, w->runs, &shared, &diff))
+		rc = pp_err_set(err, -ENOMEM, "cannot compare the sessions: no memory");
+	if (!rc) {
+		check(&diff, &w->shared->check);
+		rc = write_to(w->text, &diff, &w->shared->check, pp_diff_text, err);
+		if (!rc)
+			rc = write_to(w->json, &diff, &w->shared->check, pp_diff_json, err);
+		pp_diff_release(&diff);
+	}
+	for (size_t r = 0; r < w->runs; r++)
+		pp_diff_run_release(&w->run[r]);
+	for (size_t r = 0; r < w->given->runs; r++)
+		pp_pod_file_close(w->pod[r]);
+	pp_diff_shared_release(&shared);
+	return rc;
+}
+
+/* Opens the session that ended the child alone, so that the error names its file. */
+static int open_only(void *context, struct pp_err *err)
+{
+	const char *path = context;
+	struct pp_pod_file *pod;
+	struct pp_dataset d;
+	int rc = pp_pod_file_open(path, &pod, err);
+
+	if (!rc)
+		rc = pp_pod_file_dataset(pod, tables, &d, err);
+	return rc;
+}
+
+static int run(struct work *w, struct pp_err *err)
+{
+	uint64_t bytes = 0;
+	struct stat st;
+	int rc;
+
+	for (size_t r = 1; r < w->given->runs; r++)
+		bytes += stat(w->given->path[r], &st) ? 0 : (uint64_t)st.st_size;
+	rc = pp_forked_read_more(w->given->path[0], bytes, work, w, err);
+	if ((rc == -EINVAL || rc == -ETIMEDOUT) && w->shared->at && w->shared->at < w->given->runs) {
+		const char *path = w->given->path[w->shared->at];
+		struct pp_err own = {""};
+		int again = pp_forked_read(path, open_only, (void *)path, &own);
+
+		if (again)
+			return pp_err_set(err, again, "%s", own.text);
+	}
+	return rc;
+}
+
+int pp_diff_sessions(const struct pp_diff_given *given, struct pp_diff_check *check, FILE **ret_text, FILE **ret_json,
+                     struct pp_err *err)
+{
+	struct work *w = calloc(1, sizeof(*w));
+	struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int text = memfd_create("podprof-diff", MFD_CLOEXEC), json = memfd_create("podprof-diff-json", MFD_CLOEXEC), rc = 0;
+	FILE *files[2] = {NULL, NULL};
+
+	if (!w || shared == MAP_FAILED || text < 0 || json < 0) {
+		rc = pp_err_set(err, -ENOMEM, "cannot compare the sessions: no memory");
+	} else {
+		shared->check = *check;
+		*w = (struct work){.given = given, .shared = shared, .text = text, .json = json};
+		rc = run(w, err);
+		*check = shared->check;
+	}
+	if (!rc) {
+		files[0] = lseek(text, 0, SEEK_SET) ? NULL : fdopen(text, "r");
+		files[1] = lseek(json, 0, SEEK_SET) ? NULL : fdopen(json, "r");
+		if (!files[0] || !files[1])
+			rc = pp_err_set(err, -ENOMEM, "cannot print the comparison: no memory");
+	}
+	for (int i = 0; i < 2; i++) {
+		if (rc && files[i])
+			fclose(files[i]);
+		else if (rc && (i ? json : text) >= 0)
+			close(i ? json : text);
+	}
+	if (shared != MAP_FAILED)
+		munmap(shared, sizeof(*shared));
+	free(w);
+	if (!rc) {
+		*ret_text = files[0];
+		*ret_json = files[1];
+	}
+	return rc;
+}

@@ -1,0 +1,179 @@
+#!/usr/bin/python3
+"""podprof diff of real jobs: equal ones, one with a slow rank, other numbers of ranks, trends, damaged files. Run by ctest session_diff."""
+import itertools
+import json
+import os
+import re
+import shutil
+import sys
+
+import h5py
+
+from e2e import good, train
+import jobs
+from jobs import check, run, session_of
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "report"))
+import chromium  # noqa: E402
+
+def record(place, ranks=4, words=(), options=("--steps", "20:80")):
+    logs = place.new_logs()
+    good(train(place, logs, ranks, ("--steps", "100", "--quiet", *words), options))
+    return logs
+
+
+def diff(place, *words, code=0, lines=0):
+    got = run([place.podprof(), "diff", *words])
+    check(got.code == code and len(got.err.splitlines()) == lines, f"exit code {got.code}, not {code}\n{got.transcript()}")
+    return got
+
+
+def compare(place, *words, code=0):
+    return json.loads(diff(place, "--json", *words, code=code).out)
+
+
+def equal(place, full):
+    """Equal jobs have no difference. Load may change the machine for one of them: then its pairs differ, and no others."""
+    logs = [record(place) for _ in range(6 if full else 4)]
+    different = []
+    for a, b in itertools.combinations(logs, 2):
+        got = run([place.podprof(), "diff", "--json", "--fail-above", "5%", a, b])
+        check(got.code in (0, 1, 3), got.transcript())
+        d = json.loads(got.out)
+        check((got.code == 3) == (d["check"]["result"] == "failed"), got.transcript())
+        check(d["result"] in ("longer", "shorter", "no_difference", "undecided"), got.out)
+        if d["result"] in ("longer", "shorter"):
+            different.append(d["text"])
+        check(not [e for e in d["environment"] if "core" not in e["what"]], d["environment"])
+    check(len(different) < len(logs), different)
+    same = compare(place, logs[0], logs[0])
+    check(same["result"] == "no_difference" and not same["ranks_changed"] and not same["environment"] and not same["operators"], same)
+
+
+def slow(place, full):
+    """A rank that sleeps 4 ms per step is found, named, and fails the check; a busy machine may hide it, or name another rank too."""
+    for attempt in range(6):
+        a, b = record(place), record(place, words=("--slow-rank", "3", "--slow-us", "4000"))
+        d = json.loads(run([place.podprof(), "diff", "--json", "--fail-above", "5%", a, b]).out)
+        if d["result"] == "longer" and {r["rank"] for r in d["ranks_changed"]} == {3}:
+            break
+    check(d["result"] == "longer" and d["check"]["result"] == "failed", d)
+    check({r["rank"] for r in d["ranks_changed"]} == {3}, d["ranks_changed"])
+    compute = [r for r in d["ranks_changed"] if r["quantity"] == "Host compute"]
+    check(compute and 3.5e6 < compute[0]["change_ns"] < 20e6, d["ranks_changed"])
+    check([e["what"] for e in d["environment"]][0] == "command", d["environment"])
+    got = diff(place, "--fail-above", "5", a, b, code=3)
+    check(re.search(r"Result: +B is slower than A: \+", got.out) and re.search(r"Check: .*: failed: ", got.out), got.transcript())
+    check(re.search(r"Ranks: +rank 3: Host compute \+", got.out) and "\x1b" not in got.out and "|" not in got.out, got.transcript())
+    got = diff(place, "--fail-above", "5%", b, a)
+    check("A" in got.out and "faster" in got.out and "Check:      --fail-above 5%: passed" in got.out, got.transcript())
+    check("passed" in diff(place, "--fail-above", "99999%", a, b).out, "a limit of 1000 times")
+    trend = compare(place, a, a, b)
+    check([p["step"]["result"] for p in trend["against_before"]] == ["no_difference", "longer"], trend["against_before"])
+    got = diff(place, a, a, b)
+    check(re.search(r"^  C +60 .* longer", got.out, re.M), got.transcript())
+
+
+def page(place, full):
+    a, b = record(place, 2), record(place, 2)
+    html = os.path.join(place.scratch, "diff.html")
+    got = diff(place, "--html", html, a, b, lines=1)
+    with open(html, encoding="utf-8") as f:
+        text = f.read()
+    data = json.loads(re.search(r'<script type="application/json" id="diff">(.*?)</script>', text, re.S)[1])
+    check(data == compare(place, a, b) and "<!--" not in text and "http://" not in text.replace("http://www.w3.org/2000/svg", ""), html)
+    got = diff(place, "--html", os.path.join(place.scratch, "none", "diff.html"), a, b, code=1, lines=1)
+    check("no such file or directory" in got.err and not os.path.exists(html + ".part"), got.transcript())
+
+
+def browser(place, full):
+    """A real Chromium shows the page without a complaint, light and dark; tables sort, charts have a text."""
+    if not chromium.PROGRAM:
+        raise jobs.Skipped("no chromium (apt-get install chromium)")
+    a, b = record(place, 2), record(place, 2)
+    html = os.path.join(place.scratch, "browser.html")
+    diff(place, "--html", html, a, b, a, lines=1)
+    d = compare(place, a, b, a)
+    page = chromium.Chromium()
+    try:
+        for theme in ("light", "dark"):
+            page.open(html, f"#theme={theme}")
+            check(page.js("document.documentElement.dataset.theme") == theme and not page.complaints(), page.complaints())
+        check(page.js("document.querySelector('.verdict').textContent").lower().startswith(d["text"].lower()), "the sentence")
+        check(page.js("document.querySelectorAll('#t-runs tbody tr').length") == 3, "sessions")
+        check("; C " in page.js("document.querySelector('#steps svg[role=img]').getAttribute('aria-label')"), "the chart's text")
+        column = "[...document.querySelectorAll('#t-category tbody tr')].map(r => +r.children[1].dataset.v)"
+        page.js("document.querySelectorAll('#t-category thead button')[1].click()")
+        page.wait(f"{column}.every((v, i, all) => !i || all[i - 1] >= v)")
+        check(len(page.js(column)) == sum(1 for n in d["against_first"][1]["roles"][0].values() if n["a_ns"] or n["b_ns"]), "categories")
+        check(page.js("document.documentElement.scrollWidth <= innerWidth"), "the page is wider than the window")
+    finally:
+        page.close()
+
+
+def ranks(place, full):
+    """Only ranks of both are compared, and that is said."""
+    a, b = record(place, 2), record(place, 3)
+    d = compare(place, a, b)
+    check(d["ranks_compared"] == 2 and {e["what"] for e in d["environment"]} >= {"ranks", "communicators' ranks"}, d)
+    check("only the 2 ranks that delivered data in every session" in diff(place, a, b).out, "which ranks")
+
+
+def few(place, full):
+    """Less than 8 steps decide nothing."""
+    a = record(place, 2, options=("--steps", "20:25"))
+    check(compare(place, a, a)["result"] == "undecided", "5 steps")
+    got = diff(place, "--fail-above", "5%", a, a, code=1, lines=1)
+    check("less than 8 steps" in got.err and "undecided" in got.out, got.transcript())
+
+
+def copy(place, logs, name):
+    to = os.path.join(place.scratch, name, "podprof", "broken")
+    shutil.rmtree(os.path.dirname(os.path.dirname(to)), ignore_errors=True)
+    shutil.copytree(session_of(logs), to)
+    return to, os.path.join(to, "pod.h5")
+
+
+def faults(place, full):
+    logs = record(place, 2)
+    for words in ((), (logs,), (logs,) * 27, ("--fail-above", "x", logs, logs), ("--fail-above", "-1%", logs, logs),
+                  ("--fail-above", "nan", logs, logs), ("--steps", "1:2", logs, logs)):
+        diff(place, *words, code=64, lines=1)
+    check("no session has this name" in diff(place, logs, os.path.join(place.scratch, "nothing"), code=1, lines=1).err, "no session")
+    session, pod = copy(place, logs, "cut")
+    os.truncate(pod, 5000)
+    for words in ((logs, session), (session, logs), (logs, session, logs)):
+        got = diff(place, *words, code=1, lines=1)
+        check(pod in got.err and not got.out, got.transcript())
+    os.unlink(pod)
+    check(pod in diff(place, logs, session, code=1, lines=1).err, "no pod.h5")
+    session, pod = copy(place, logs, "stepless")
+    with h5py.File(pod, "r+") as f:
+        for group in ("step", "breakdown"):
+            del f[group]
+    check("it has no steps" in diff(place, logs, session, code=1, lines=1).err, "no steps")
+
+
+def absurd(place, full):
+    """Values that no job writes give an answer or one sentence."""
+    logs = record(place, 2)
+    for group, names in (("breakdown", ("exclusive_ns", "step_ns", "wait_ns", "late_ns", "transfer_ns")),
+                         ("collective", ("wait_ns", "transfer_ns", "ranks", "communicator", "step", "operation", "bytes")),
+                         ("worker", ("rank", "role", "cores")), ("op", ("self_ns", "calls", "worker", "row_op")), ("communicator", ("id", "size"))):
+        for name in names:
+            for value in (0, -1, 2**31 - 1, -2**63, 2**63 - 1):
+                session, pod = copy(place, logs, "absurd")
+                with h5py.File(pod, "r+") as f:
+                    if name not in f[group] or f[group][name].dtype.kind not in "iu":
+                        continue
+                    v = f[group][name]
+                    v[...] = (value + 2**63) % 2**64 - 2**63 if v.dtype == "int64" else value % 2 ** (8 * v.dtype.itemsize - 1)
+                got = run([place.podprof(), "diff", logs, session])
+                check(got.code in (0, 1) and len(got.err.splitlines()) == got.code and "crashed" not in got.err,
+                      f"/{group}/{name} {value}\n{got.transcript()}")
+
+
+CASES = {"equal": equal, "slow": slow, "page": page, "browser": browser, "ranks": ranks, "few": few, "faults": faults, "absurd": absurd}
+
+if __name__ == "__main__":
+    sys.exit(jobs.main(CASES, __doc__))
