@@ -28,7 +28,8 @@ const Theme = {
 const KNOWN = [
   'collective', 'communicator', 'channel', 'clock', 'quality', 'input', 'op', 'op_stats', 'op_idle', 'kernel', 'kernel_stats',
   'precision', 'memory', 'slowest', 'window', 'input_op', 'input_stage', 'input_wait', 'step_statistics', 'allocator',
-  'memory_timeline', 'memory_peak', 'all_reduce', 'torch_memory'
+  'memory_timeline', 'memory_peak', 'all_reduce', 'torch_memory', 'blame', 'blame_step', 'straggler', 'what_if', 'message_size',
+  'advice', 'role'
 ];
 const MEANING = {
   process: 'CPU time, context switches and page faults of each rank and its children, counted by the operating system.',
@@ -67,16 +68,20 @@ function sections() {
     ['verdict', 'Verdict', () => Verdict.section(), none || waits || Pod.answer.qualifiers.length > 0],
     ['steps', 'Step time', () => Overview.section(), none, none], ['viewer', 'Pod viewer', () => Viewer.section(), false, none],
     ['waiting', 'Who waited', () => Waiting.section(), waits, !Pod.table('collective')],
+    ['blame', 'Blame', () => Blame.section(), false, !Pod.table('blame')],
+    ['advice', 'Advice', () => Advice.section(), false, !Pod.table('advice')],
     ['timeline', 'Timeline', () => Trace.section(), false, !Pod.timeline],
     ['workers', 'Ranks', () => Groups.workers(), Pod.worker.status.some(s => s !== 'delivered')],
     ['input', 'Input', () => Input.section(), false, !Input.has()],
     ['op', 'Operators', () => Operators.section(), false, !Operators.has()],
     ['kernel', 'Kernels', () => Kernels.section(), false, !Kernels.has()],
+    ['collectives', 'Collectives', () => Collectives.section(), false, !Collectives.has()],
+    ['skyline', 'Memory skyline', () => Skyline.section(), false, !Skyline.has()],
     ['memory', 'Memory', () => Memory.section(), false, !Memory.has()], ...other.map(g => source(g, NAME[g] || capital(g), '')),
     ...['channel', 'communicator']
         .filter(g => Groups.has(g))
-        .map(g => [g, {channel: 'Messages', communicator: 'Communicators'}[g],
-                 () => Groups.generic(g, {channel: 'Messages', communicator: 'Communicators'}[g], {
+        .map(g => [g, {channel: 'Channels', communicator: 'Communicators'}[g],
+                 () => Groups.generic(g, {channel: 'Channels', communicator: 'Communicators'}[g], {
                    channel: 'Point-to-point messages by sender and receiver, over the whole window.',
                    communicator: 'Groups of ranks that communicate.'
                  }[g])]),
@@ -141,11 +146,14 @@ const App = {
     Card.hide();
     Viewer.draw();
     Waiting.draw();
+    Blame.draw();
     Trace.draw();
     Samples.draw();
     Clocks.draw();
     Input.draw();
     Memory.draw();
+    Collectives.draw();
+    Skyline.draw();
     if (changed || !Overview.chart)
       Overview.draw();
     const idle = OpStats.withIdle();
@@ -161,7 +169,10 @@ const App = {
     Table.list.forEach(t => t.fit());
     Viewer.draw();
     Waiting.draw();
+    Blame.draw();
     Trace.draw();
+    Collectives.draw();
+    Skyline.draw();
   },
   /* Paper is light. */
   printing(on) {
@@ -172,11 +183,18 @@ const App = {
     Pie.draw();
     Viewer.draw();
     Waiting.draw();
+    Blame.draw();
     Trace.draw();
     Samples.draw();
     Clocks.draw();
     Input.draw();
     Memory.draw();
+    Collectives.draw();
+    Skyline.draw();
+  },
+  failed(e) {
+    document.getElementById('main').prepend(el('p', {class: 'missing bad'}, `A part of this page cannot be shown: ${e.message}.`));
+    console.error(e);
   },
 };
 

@@ -23,7 +23,7 @@
 
 enum { SCHEMA = 1, SECOND = 1000000000 };
 
-static const uint64_t tables = UINT64_C(1) << PP_TABLE_window | PP_ADVICE_TABLES;
+static const uint64_t tables = UINT64_C(1) << PP_TABLE_window | PP_ADVICE_TABLES | PP_POD_TABLES;
 
 static const char *const kinds[] = {
         [PP_VERDICT_NONE] = "none",
@@ -148,6 +148,79 @@ static void put_verdict(FILE *to, const struct pp_verdict_what *v, const char *t
 	fputc('}', to);
 }
 
+/* The top row of a table of the pod; null: there is nothing to say. */
+static void put_blame(FILE *to, const struct pp_pod_lines *l, int64_t steps)
+{
+	const struct pp_row_blame *b = l->blame_row;
+
+	key(to, "blame");
+	if (!b || !steps) {
+		fputs("null", to);
+		return;
+	}
+	fprintf(to, "{\"rank\":%" PRId32, b->worker);
+	put_text(to, "reason", pp_blame_reason_name(b->reason));
+	put_int(to, "blame_ns", b->blame_ns / steps);
+	put_int(to, "clock_error_ns", b->error_ns / steps);
+	put_int(to, "steps", b->steps);
+	put_text(to, "text", l->blame);
+	fputc('}', to);
+}
+
+static void put_pattern(FILE *to, const struct pp_pod_lines *l)
+{
+	const struct pp_row_straggler_class *c = l->class_row;
+
+	key(to, "pattern");
+	if (!c) {
+		fputs("null", to);
+		return;
+	}
+	fputs("{\"class\":", to);
+	pp_json_text(to, pp_straggler_class_name(c->class));
+	put_int(to, "rank", c->class_worker < 0 ? INT64_MIN : c->class_worker);
+	put_text(to, "host", c->class_host);
+	put_text(to, "reason", pp_blame_reason_name(c->class_reason));
+	key(to, "confidence");
+	pp_json_real(to, c->confidence);
+	put_text(to, "text", l->pattern);
+	put_text(to, "next", c->next);
+	fputc('}', to);
+}
+
+static void put_pod(FILE *to, const struct pp_pod_lines *l, int64_t steps)
+{
+	const struct pp_row_what_if *w = l->what_if_row;
+	const struct pp_row_advice *a = l->advice_row;
+
+	put_blame(to, l, steps);
+	put_pattern(to, l);
+	key(to, "what_if");
+	if (w) {
+		fputs("{\"what\":", to);
+		pp_json_text(to, w->what_if);
+		put_int(to, "before_ns", w->before_ns);
+		put_int(to, "after_ns", w->after_ns);
+		put_int(to, "gain_ns", w->gain_ns);
+		put_text(to, "assumes", w->assumes);
+		fputc('}', to);
+	} else {
+		fputs("null", to);
+	}
+	key(to, "advice");
+	if (a) {
+		fputs("{\"rule\":", to);
+		pp_json_text(to, a->rule);
+		put_int(to, "cost_ns", a->cost_ns);
+		put_text(to, "evidence", a->evidence);
+		put_text(to, "advice", a->advice);
+		put_int(to, "more", (int64_t)l->more);
+		fputc('}', to);
+	} else {
+		fputs("null", to);
+	}
+}
+
 static void put_answer(FILE *to, const struct pp_answer *a)
 {
 	put_verdict(to, &a->what, a->bottleneck);
@@ -220,6 +293,7 @@ static void put_session(FILE *to, const char *path, const struct pp_dataset *d, 
 	key(to, "step_confidence");
 	pp_json_real(to, d->step_confidence);
 	put_answer(to, a);
+	put_pod(to, &a->pod, (int64_t)d->steps);
 	put_int(to, "step_median_ns", d->steps ? s->median_ns : INT64_MIN);
 	put_int(to, "step_half_iqr_ns", d->steps ? s->spread_ns : INT64_MIN);
 	put_int(to, "step_longest_ns", d->steps ? s->longest_ns : INT64_MIN);

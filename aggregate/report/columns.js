@@ -113,7 +113,8 @@ class Columns {
         'aria-label', `${this.what}: ${Format.count(this.items.length)} columns, tallest ${Format.time(most)}`);
   }
 
-  column(c, item, x, wide, floor, scale) {
+  column(c, item, from, room, floor, scale) {
+    const x = room < 4 ? Math.floor(from) : from, wide = room < 4 ? Math.max(1, Math.ceil(from + room) - x) : room;
     let y = floor;
     for (const part of item.segments) {
       const high = part.ns * scale, colour = Pod.colour(part.id);
@@ -129,12 +130,12 @@ class Columns {
     const at = this.shown.indexOf(this.picked);
     if (at < 0)
       return;
-    c.strokeStyle = css('--ink');
+    c.strokeStyle = c.fillStyle = css('--ink');
     c.lineWidth = 1.5;
     if (step >= 5)
       c.strokeRect(this.left + at * step + 0.5, top - 4, step - 1, plot + 5);
-    else
-      c.strokeRect(this.left + (at + 0.5) * step, top - 6, 0, plot + 9);
+    else /* a line over it would hide what it shows */
+      [top - 9, top + plot + 1].forEach(y => c.fillRect(Math.round(this.left + (at + 0.5) * step) - 1, y, 2, 6));
     c.lineWidth = 1;
   }
 

@@ -200,6 +200,24 @@ addEventListener('hashchange', () => {
   State.notify();
 });
 
+/* Has it come into view since the page was opened? If not, f is called when it does. */
+function seen(element, f) {
+  if (element.dataset.seen)
+    return true;
+  if (!element.dataset.watched) {
+    element.dataset.watched = 'true';
+    const watcher = new IntersectionObserver(list => {
+      if (!list.some(e => e.isIntersecting))
+        return;
+      watcher.disconnect();
+      element.dataset.seen = 'true';
+      f();
+    }, {rootMargin: '200px'});
+    watcher.observe(element);
+  }
+  return false;
+}
+
 function css(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
@@ -245,10 +263,15 @@ function quartile(sorted, quarter) {
 }
 
 const Pod = {
+  small_page: 4 << 20, /* values of planes that are unpacked before the first view */
+
   async load() {
     Object.assign(Pod, JSON.parse(document.getElementById('pod').textContent));
     document.getElementById('pod').textContent = '';
+    const {cell} = Pod; /* its planes wait until they are shown */
+    Pod.cell = null;
     await Pack.all(Pod);
+    Pod.cell = cell;
     Pod.plane = Object.fromEntries(Pod.cell.plane.map(p => [p.key, p]));
     if (Pod.plane.kept_ns)
       Pod.plane.kept_ns.what = KEPT_WHAT;
@@ -260,6 +283,33 @@ const Pod = {
     for (const plane of Pod.cell.plane.filter(p => p.key.includes('/')))
       Pod.adopt(plane);
     Pod.small = Pod.small || [];
+    Pod.step_of = new Map(Pod.stepShown.map((n, s) => [n, s]));
+    Pod.rank_of = new Map(Array.from(Pod.worker.rank, (rank, w) => [rank, w]));
+    const first = ['present', 'step_ns', State.get('colour', Pod.answer.colour)].map(key => Pod.plane[key]);
+    await Pod.need(cell.plane.length * cell.steps * Pod.workers <= Pod.small_page ? cell.plane : first);
+  },
+  ready(plane) {
+    return !plane.data.z;
+  },
+  /* Unpacks planes, with what says where they are known. Null where they are here. */
+  need(planes) {
+    const waiting = planes.filter(p => p).flatMap(p => p.mask ? [p, p.mask] : [p]).filter(p => !Pod.ready(p));
+    const load = async p => {
+      p.data = await Pack.unpack(p.data);
+      delete p.coming;
+    };
+    return waiting.length ? Promise.all(waiting.map(p => p.coming || (p.coming = load(p)))) : null;
+  },
+  /* Draws once these planes are here; at once where they are. Returns whether they were. */
+  later(planes, draw) {
+    const coming = Pod.need(planes);
+    if (coming)
+      coming.then(draw, App.failed);
+    return !coming;
+  },
+  /* Planes of which a column of categories is made. */
+  stack() {
+    return [Pod.plane.present, Pod.plane.step_ns, Pod.plane.wait_ns, Pod.plane.kept_ns, ...Pod.categoryPlanes];
   },
   /* A plane of another source: its name in words, and the plane that says in which cells it is known, where there is one. */
   adopt(plane) {
@@ -268,14 +318,22 @@ const Pod = {
     const stem = p => p.key.split('/')[1].replace(/_?present$/, '');
     plane.isMask = masks.includes(plane);
     plane.mask = masks.filter(p => variable.startsWith(stem(p))).sort((a, b) => stem(b).length - stem(a).length)[0];
-    plane.name = group + ': ' + variable.replace(/_(ns|bytes)$/, '').replaceAll('_', ' ');
+    plane.name = group.replaceAll('_', ' ') + ': ' + variable.replace(/_(ns|bytes)$/, '').replaceAll('_', ' ');
+  },
+  /* A rank's role in /role; -1: it has none. */
+  role(w) {
+    return Pod.table('role') ? Pod.worker.role[w] : -1;
+  },
+  roleName(role) {
+    const t = Pod.table('role'), at = t ? Array.from(Pod.column(t, 'role')).indexOf(role) : -1;
+    return at < 0 ? 'no role' : `role ${role} (ranks ${Pod.column(t, 'role_ranks')[at]})`;
   },
   has(plane, s, w) {
     return Pod.present(s, w) && (!plane.mask || Pod.at(plane.mask, s, w) > 0);
   },
   colour(id) {
     const c = Pod.category.find(k => k.id === id);
-    return c ? c.colour : css('--rest');
+    return c ? c.colour : css(id === Blame.between ? '--soft' : '--rest');
   },
   table(group, dim) {
     return Pod.table_list.find(t => t.group === group && (!dim || t.dim === dim));

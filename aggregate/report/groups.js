@@ -139,8 +139,41 @@ const Groups = {
         warnings && Array.from(Pod.column(warnings, 'warning')).filter(isNews).map(w => bad(sentence(w))),
         Pod.left_out.map(plain)));
     const absent = Groups.absentTable();
-    parts.push(Groups.losses(), Groups.byDefault(), absent && details('Details: what this dataset does not have', absent));
+    parts.push(Groups.overhead(), Groups.losses(), Groups.byDefault(),
+        absent && details('Details: what this dataset does not have', absent));
     return parts;
+  },
+  /* What podprof took, as far as the file says. */
+  overhead() {
+    const one = name => Pod.smallOf('quality', name)[0] || 0, w = Pod.worker, r = Pod.run,
+          each = Array.from({length: Pod.workers}, (unused, i) => w.steps[i] ? w.records[i] / w.steps[i] : null)
+                     .filter(v => v !== null)
+                     .sort((a, b) => a - b);
+    const rows = [
+      [
+        'CPU time of the keepers',
+        one('keeper_cpu_ns')
+            ? `${Format.time(one('keeper_cpu_ns'))}${r.hosts > 1 ? `, ${Format.count(r.hosts)} hosts together` : ''}`
+                                                                 : 'unknown'
+      ],
+      ['Largest memory of a keeper', one('keeper_rss_bytes') ? Format.bytes(one('keeper_rss_bytes')) : 'unknown'],
+      [
+        'Records per rank and step',
+        each.length ? `${Format.count(+quartile(each, 2).toPrecision(3))} (median; ${Format.count(+each[0].toPrecision(3))} to ${
+                          Format.count(+each[each.length - 1].toPrecision(3))})`
+                    : 'no step'
+      ],
+      ['Records of all ranks', Format.count(Array.from(w.records).reduce((a, b) => a + b, 0))],
+      ...r.pod_bytes > 0 ? [['Size of pod.h5', Format.bytes(r.pod_bytes)]] : [],
+      [
+        'Not measured',
+        'time that podprof takes in the application’s own threads, its memory there, and bytes that keepers send to each other; ' +
+            'docs/performance.md has figures of benches'
+      ]
+    ];
+    return el('div', {}, el('h3', {}, 'What podprof itself took'),
+        el('dl', {class: 'run', id: 'overhead', style: {margin: '6px 0 18px'}},
+            rows.map(([k, v]) => [el('dt', {}, k), el('dd', {}, v)])));
   },
   losses() {
     const causes = Pod.table('quality', 'cause'), dropped = Pod.smallOf('quality', 'dropped');

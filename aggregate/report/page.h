@@ -9,7 +9,9 @@
 
 /* Limits of a page, so that a browser opens it: values of planes of (step, worker), rows of a table, points of allocators' curves,
  * operations with arrivals, notes. */
-enum { PP_PAGE_VALUES = 8 << 20, PP_PAGE_ROWS = 4000, PP_PAGE_POINTS = 16000, PP_PAGE_ARRIVALS = 40, PP_PAGE_NOTES = 32 };
+enum { PP_PAGE_VALUES = 16 << 20, PP_PAGE_ROWS = 4000, PP_PAGE_POINTS = 16000, PP_PAGE_ARRIVALS = 40, PP_PAGE_NOTES = 32 };
+/* Bytes of a page, of them all planes; the timeline has what is left. */
+enum { PP_PAGE_BYTES = 38 << 20, PP_PAGE_PLANE_BYTES = 30 << 20 };
 /* The same of the timeline: bytes of its packed events, events, samples of counters. */
 enum { PP_PAGE_TIMELINE_BYTES = 24 << 20, PP_PAGE_TIMELINE_EVENTS = 3 << 20, PP_PAGE_TIMELINE_SAMPLES = 400000 };
 
@@ -31,6 +33,9 @@ struct pp_page {
 	size_t notes;
 	volatile int
 	        *at_timeline; /* NULL, or enum pp_page_timeline_state; _NOT: event files ended the process before, leave them */
+	int64_t *blame;       /* [steps * workers], NULL: there is none; set by pp_page_read(), as the next two */
+	int64_t *reason;      /* of the blame, [steps * workers]; NULL: there is none */
+	size_t *peers;        /* [workers] pp_dataset_peers() */
 	size_t stride;        /* the pod viewer has every stride-th step; set by pp_page_cells() */
 };
 
@@ -42,8 +47,12 @@ void pp_page_key(struct pp_page *p, const char *key, int first);
 void pp_page_run(struct pp_page *p);      /* run, answer, sum, category */
 void pp_page_workers(struct pp_page *p);  /* worker */
 void pp_page_steps(struct pp_page *p);    /* step */
+void pp_page_read(struct pp_page *p);     /* writes nothing: reads /blame_step for the next two */
+void pp_page_bands(struct pp_page *p);    /* band: quartiles over ranks of each quantity, per step */
 void pp_page_cells(struct pp_page *p);    /* cell: planes of (step, worker) */
 void pp_page_tables(struct pp_page *p);   /* table: groups that no other part shows, and every table of other sources */
 void pp_page_ops(struct pp_page *p);      /* operator: over all ranks */
 void pp_page_arrivals(struct pp_page *p); /* arrival: of each rank at the operations with most waiting */
+void pp_page_messages(struct pp_page *p); /* message: who waited in messages, by pair of ranks */
+void pp_page_skyline(struct pp_page *p);  /* skyline: memory of all ranks at the same instants */
 void pp_page_timeline(struct pp_page *p); /* timeline, or null and timeline_why */

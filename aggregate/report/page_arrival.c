@@ -1,10 +1,10 @@
-/* Writes when each rank arrived at the operations with most waiting. Called by report.c. */
+/* Writes when each rank arrived at the collectives with most waiting. Called by report.c. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "aggregate/report/page.h"
 
-enum column { WAIT, FIRST_ROW, ROW_COUNT, FIRST_NS, WORKER, ARRIVAL, EXIT, COLUMNS };
+enum column { WAIT, FIRST_ROW, ROW_COUNT, FIRST_NS, WORKER, ARRIVAL, EXIT, NEEDED, MESSAGE = NEEDED, COLUMNS };
 
 struct rows {
 	struct pp_page *p;
@@ -18,13 +18,18 @@ static int64_t value(const struct rows *r, enum column c, size_t i)
 
 static int load(struct rows *r)
 {
-	static const char *const name[] = {"wait_ns", "row_first", "row_count", "first_ns", "worker", "arrival_ns", "exit_ns"};
+	static const char *const name[] = {"wait_ns", "row_first",  "row_count", "first_ns",
+	                                   "worker",  "arrival_ns", "exit_ns",   "message"};
 
 	for (size_t i = 0; i < COLUMNS; i++) {
 		if (!pp_pod_file_has(r->p->pod, "collective", name[i]) ||
 		    pp_pod_file_read(r->p->pod, "collective", name[i], &r->column[i], NULL) ||
-		    r->column[i].kind == PP_POD_FILE_TEXT || r->column[i].kind == PP_POD_FILE_REAL)
-			return 0;
+		    r->column[i].kind == PP_POD_FILE_TEXT || r->column[i].kind == PP_POD_FILE_REAL) {
+			if (i < NEEDED) /* older files have no messages there */
+				return 0;
+			pp_pod_file_release(&r->column[i]);
+			r->column[i].n = 0;
+		}
 	}
 	return 1;
 }
@@ -55,7 +60,7 @@ static void put_event(struct rows *r, size_t event)
 	fputc('}', r->p->to);
 }
 
-/* Insertion into a short list: the operations with most waiting, most first. */
+/* Insertion into a short list: the collectives with most waiting, most first. */
 static size_t most_waiting(const struct rows *r, size_t found[PP_PAGE_ARRIVALS])
 {
 	size_t n = 0;
@@ -63,7 +68,8 @@ static size_t most_waiting(const struct rows *r, size_t found[PP_PAGE_ARRIVALS])
 	for (size_t e = 0; e < r->column[WAIT].n; e++) {
 		size_t at;
 
-		if (value(r, WAIT, e) <= 0 || (n == PP_PAGE_ARRIVALS && value(r, WAIT, e) <= value(r, WAIT, found[n - 1])))
+		if (value(r, WAIT, e) <= 0 || value(r, MESSAGE, e) ||
+		    (n == PP_PAGE_ARRIVALS && value(r, WAIT, e) <= value(r, WAIT, found[n - 1])))
 			continue;
 		if (n < PP_PAGE_ARRIVALS)
 			n++;

@@ -1,13 +1,15 @@
-/* Writes planes of (step, worker), each a quantity of the heat map. Called by report.c. Beyond what a browser holds it omits
- * small categories first, then steps. */
+/* Writes planes of (step, worker), each a quantity of the heat map. Called by report.c. Beyond what a browser holds, and beyond its
+ * share of the page's bytes, it omits small categories first, then steps. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aggregate/report/page.h"
 #include "core/base/huge.h"
+#include "core/base/wrap.h"
 
-enum { ALWAYS = 4, MOST_PLANES = 40, REST = PP_CATEGORIES + 1, LEAST_CATEGORIES = 3, FOREIGN_VALUES = PP_PAGE_VALUES / 2 * 3 };
+enum { ALWAYS = 5, MOST_PLANES = 40, REST = PP_CATEGORIES + 1, LEAST_CATEGORIES = 3, FOREIGN_VALUES = PP_PAGE_VALUES / 2 * 3 };
+enum { CATEGORY_BYTES = PP_PAGE_PLANE_BYTES / 10 * 9, GUESS = 4 /* bytes of a value */ };
 
 struct cells {
 	struct pp_page *p;
@@ -16,8 +18,16 @@ struct cells {
 	int shown[PP_CATEGORIES + 2];               /* ids, largest first; [shown_count] */
 	int shown_count, merged[PP_CATEGORIES + 1]; /* 1: merged into the plane of the rest */
 	int rest, planes;
-	size_t *peers; /* [workers] */
+	int64_t begin; /* of the planes in the page; -1: it cannot tell */
 };
+
+/* Of all planes so far. */
+static int64_t bytes_of(const struct cells *c)
+{
+	const int64_t at = c->begin < 0 ? -1 : ftello(c->p->to);
+
+	return at < 0 ? (int64_t)c->planes * GUESS * (int64_t)(c->steps * c->p->d.workers) : at - c->begin;
+}
 
 static int64_t cell_value(const struct cells *c, const struct pp_row_cell *cell, int which)
 {
@@ -32,23 +42,23 @@ static int64_t cell_value(const struct cells *c, const struct pp_row_cell *cell,
 
 enum named { PRESENT, STEP, WAIT, KEPT, TRANSFER };
 
-static const char *const key_of[] = {"present", "step_ns", "wait_ns", "kept_ns", "transfer_ns"};
+static enum named named(const char *key)
+{
+	return !strcmp(key, "present")   ? PRESENT
+	       : !strcmp(key, "step_ns") ? STEP
+	       : !strcmp(key, "wait_ns") ? WAIT
+	       : !strcmp(key, "kept_ns") ? KEPT
+	                                 : TRANSFER;
+}
 
 /* peers: of the cell's worker, as in pp_sums_kept(). */
 static int64_t named_value(const struct pp_row_cell *cell, enum named which, size_t peers)
 {
-	switch (which) {
-	case PRESENT:
-		return cell->present;
-	case STEP:
-		return cell->step_ns;
-	case WAIT:
-		return cell->wait_ns;
-	case KEPT:
-		return cell->late_ns / (int64_t)(peers ? peers : 1);
-	default:
-		return cell->transfer_ns;
-	}
+	return which == PRESENT ? cell->present
+	       : which == STEP  ? cell->step_ns
+	       : which == WAIT  ? cell->wait_ns
+	       : which == KEPT  ? cell->late_ns / (int64_t)(peers ? peers : 1)
+	                        : cell->transfer_ns;
 }
 
 static void begin_plane(struct cells *c, const char *key, const char *name, const char *unit)
@@ -64,12 +74,13 @@ static void begin_plane(struct cells *c, const char *key, const char *name, cons
 	pp_json_text(p->to, unit);
 }
 
-/* which: enum named, or a category after is_category. */
-static void put_plane(struct cells *c, int is_category, int which, const char *name)
+/* key NULL: category `which`. */
+static void put_plane(struct cells *c, const char *key, const char *name, int which)
 {
 	struct pp_page *p = c->p;
 	size_t workers = p->d.workers, n = c->steps * workers;
 	int64_t *value = pp_huge_malloc((n + 1) * sizeof(*value));
+	const enum named name_of = key ? named(key) : TRANSFER;
 	char own[32];
 
 	if (!value) {
@@ -77,15 +88,13 @@ static void put_plane(struct cells *c, int is_category, int which, const char *n
 		return;
 	}
 	snprintf(own, sizeof(own), "category_%d", which);
-	begin_plane(c, is_category ? own : key_of[which], name, "ns");
-	if (is_category)
+	begin_plane(c, key ? key : own, name, "ns");
+	if (!key)
 		fprintf(p->to, ",\"category\":%d", which);
-	for (size_t s = 0, i = 0; s < c->steps; s++) {
-		const struct pp_row_cell *cell = &p->d.cell[s * c->stride * workers];
+	for (size_t i = 0; i < n; i++) {
+		const struct pp_row_cell *cell = &p->d.cell[i / workers * c->stride * workers + i % workers];
 
-		for (size_t w = 0; w < workers; w++)
-			value[i++] = is_category ? cell_value(c, &cell[w], which)
-			                         : named_value(&cell[w], (enum named)which, c->peers[w]);
+		value[i] = key ? named_value(cell, name_of, p->peers[i % workers]) : cell_value(c, cell, which);
 	}
 	pp_page_key(p, "data", 0);
 	if (pp_json_ints(p->to, value, n) && !p->code)
@@ -162,7 +171,7 @@ static void put_foreign(struct cells *c, const char *group, const char *variable
 		return;
 	shape = v.dims == 2 && v.kind != PP_POD_FILE_TEXT && !strcmp(v.dim[0], "step") && !strcmp(v.dim[1], "worker") &&
 	        v.extent[0] == p->d.steps && v.extent[1] == workers;
-	if (shape && (size_t)c->planes * c->steps * workers > FOREIGN_VALUES) {
+	if (shape && ((size_t)c->planes * c->steps * workers > FOREIGN_VALUES || bytes_of(c) > PP_PAGE_PLANE_BYTES)) {
 		pp_page_note(p, "The pod viewer omits /%s/%s to keep this page small. pod.h5 has it.", group, variable);
 		return;
 	}
@@ -190,7 +199,7 @@ static void put_foreign_planes(struct cells *c)
 
 	for (size_t g = 0; (name = pp_pod_file_name(c->p->pod, NULL, g)); g++) {
 		snprintf(group, sizeof(group), "%s", name);
-		if (!strcmp(group, "step") || !strcmp(group, "breakdown"))
+		if (!strcmp(group, "step") || !strcmp(group, "breakdown") || !strcmp(group, "blame_step"))
 			continue;
 		for (size_t i = 0; (name = pp_pod_file_name(c->p->pod, group, i)); i++) {
 			snprintf(variable, sizeof(variable), "%s", name);
@@ -199,34 +208,127 @@ static void put_foreign_planes(struct cells *c)
 	}
 }
 
+static void put_grid(struct cells *c, const char *key, const char *name, const char *unit, const int64_t *grid)
+{
+	struct pp_page *p = c->p;
+	const size_t workers = p->d.workers, n = c->steps * workers;
+	int64_t *value = malloc((n + 1) * sizeof(*value));
+
+	if (!value) {
+		p->code = p->code ? p->code : pp_err_set(p->err, -ENOMEM, "no memory for %s of the report", key);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		value[i] = grid[i / workers * c->stride * workers + i % workers];
+	begin_plane(c, key, name, unit);
+	pp_page_key(p, "data", 0);
+	if (pp_json_ints(p->to, value, n) && !p->code)
+		p->code = pp_err_set(p->err, -ENOMEM, "no memory for %s of the report", key);
+	fputc('}', p->to);
+	free(value);
+}
+
+/* Who made others wait; where there is no /blame_step there is no plane. */
+static void put_blame(struct cells *c)
+{
+	if (c->p->blame)
+		put_grid(c, "blame_ns", "Blame", "ns", c->p->blame);
+	if (c->p->reason)
+		put_grid(c, "blame_reason", "Reason of blame", "", c->p->reason);
+}
+
+/* The index of a step's number; SIZE_MAX: it has none. */
+static size_t step_at(const struct pp_dataset *d, int64_t number)
+{
+	size_t low = 0, high = d->steps;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (d->step[middle].number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < d->steps && d->step[low].number == number ? low : SIZE_MAX;
+}
+
+/* What PyTorch's allocator holds of all devices of a rank; and where that is known. */
+static void put_torch(struct cells *c)
+{
+	const struct pp_dataset *d = &c->p->d;
+	const size_t n = d->steps * d->workers;
+	int64_t *held, *known;
+
+	if (!d->torch_memories || bytes_of(c) > PP_PAGE_PLANE_BYTES)
+		return;
+	held = calloc(n + 1, sizeof(*held));
+	known = calloc(n + 1, sizeof(*known));
+	for (size_t i = 0; held && known && i < d->torch_memories; i++) {
+		const struct pp_row_torch_memory *m = &d->torch_memory[i];
+		const size_t s = step_at(d, m->step), w = pp_dataset_worker(d, m->worker);
+
+		if (s == SIZE_MAX || w == SIZE_MAX)
+			continue;
+		held[s * d->workers + w] = pp_wrap_plus(held[s * d->workers + w], (int64_t)m->reserved_bytes);
+		known[s * d->workers + w] = 1;
+	}
+	if (held && known) {
+		put_grid(c, "torch_memory/reserved_bytes", "torch_memory: reserved", "byte", held);
+		put_grid(c, "torch_memory/present", "present", "", known);
+	} else if (!c->p->code) {
+		c->p->code = pp_err_set(c->p->err, -ENOMEM, "no memory for the memory of the report");
+	}
+	free(held);
+	free(known);
+}
+
+/* Of categories that take more than their share of bytes the small ones become one plane. */
+static void put_categories(struct cells *c)
+{
+	int64_t before = bytes_of(c);
+
+	for (int i = 0; i < c->shown_count; i++) {
+		const int64_t now = bytes_of(c), last = now - before, left = c->shown_count - i;
+
+		if (i >= LEAST_CATEGORIES && left + c->rest > 1 && now + 2 * last > CATEGORY_BYTES) {
+			for (; i < c->shown_count; i++)
+				c->merged[c->shown[i]] = 1;
+			c->rest = 1;
+			break;
+		}
+		before = now;
+		put_plane(c, NULL, pp_category_name(c->shown[i]), c->shown[i]);
+	}
+	if (c->rest)
+		put_plane(c, NULL, "Small categories", REST);
+}
+
+static void put_planes(struct cells *c)
+{
+	put_plane(c, "present", "present", 0);
+	put_plane(c, "step_ns", "Step time", 0);
+	put_plane(c, "wait_ns", "Waiting", 0);
+	put_plane(c, "kept_ns", "Kept others waiting", 0);
+	put_blame(c);
+	put_categories(c);
+	if (!c->rest)
+		put_plane(c, "transfer_ns", "Transfer", 0);
+	put_torch(c);
+	put_foreign_planes(c);
+}
+
 void pp_page_cells(struct pp_page *p)
 {
 	struct cells c = {.p = p};
 
-	c.peers = calloc(p->d.workers + 1, sizeof(*c.peers));
-	if (!c.peers || pp_dataset_count_peers(&p->d, c.peers)) {
-		free(c.peers);
-		p->code = p->code ? p->code : pp_err_set(p->err, -ENOMEM, "no memory for the report");
-		return;
-	}
 	choose(&c);
 	p->stride = c.stride;
-	warn_merged(&c);
+	c.begin = ftello(p->to);
 	pp_page_key(p, "cell", 0);
 	fprintf(p->to, "{\"stride\":%zu,\"steps\":%zu,\"plane\":[", c.stride, c.steps);
-	if (c.steps) {
-		put_plane(&c, 0, PRESENT, "present");
-		put_plane(&c, 0, STEP, "Step time");
-		put_plane(&c, 0, WAIT, "Waiting");
-		put_plane(&c, 0, KEPT, "Kept others waiting");
-		if (!c.rest)
-			put_plane(&c, 0, TRANSFER, "Transfer");
-		for (int i = 0; i < c.shown_count; i++)
-			put_plane(&c, 1, c.shown[i], pp_category_name(c.shown[i]));
-		if (c.rest)
-			put_plane(&c, 1, REST, "Small categories");
-		put_foreign_planes(&c);
-	}
+	if (c.steps && !p->code)
+		put_planes(&c);
+	warn_merged(&c);
 	fputs("]}", p->to);
-	free(c.peers);
 }

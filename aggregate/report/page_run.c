@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "aggregate/analyze/kept.h"
 #include "aggregate/report/page.h"
@@ -130,6 +131,10 @@ static void put_answer(struct pp_page *p)
 	put_text(p, "colour", plane_of(&a.what, colour, sizeof(colour)));
 	put_text(p, "bottleneck", a.bottleneck);
 	put_text(p, "straggler", a.straggler);
+	put_text(p, "blame", a.pod.blame);
+	put_text(p, "pattern", a.pod.pattern);
+	put_text(p, "what_if", a.pod.what_if);
+	put_text(p, "advice", a.pod.advice);
 	put_text(p, "next", a.next);
 	put_text(p, "step", a.step);
 	put_text(p, "overhead", a.overhead);
@@ -149,6 +154,7 @@ void pp_page_run(struct pp_page *p)
 	                                     "window_begin_ns", "window_end_ns", "steps_asked_first", "steps_asked_last",
 	                                     "format_version"};
 	char kept[PP_KEPT_TEXT], program[64];
+	struct stat st;
 
 	pp_page_key(p, "run", 1);
 	fputs("{\"made_by\":\"" PODPROF_VERSION "\"", p->to);
@@ -164,6 +170,7 @@ void pp_page_run(struct pp_page *p)
 	pp_json_real(p->to, p->d.step_confidence);
 	/* a double holds an epoch in ns only to 256 ns */
 	put_int(p, "window_begin_s", (p->d.epoch_realtime_ns + p->d.window_begin_ns) / 1000000000);
+	put_int(p, "pod_bytes", stat(pp_pod_file_path(p->pod), &st) ? 0 : (int64_t)st.st_size);
 	fputc('}', p->to);
 	put_answer(p);
 	put_sum(p);
@@ -171,7 +178,7 @@ void pp_page_run(struct pp_page *p)
 }
 
 #define WORKER_TEXTS(X) X(host) X(status) X(device) X(device_name) X(version) X(options)
-#define WORKER_INTS(X) X(rank) X(local_rank) X(pid) X(domain) X(bound_ns) X(records) X(devices)
+#define WORKER_INTS(X) X(rank) X(local_rank) X(pid) X(domain) X(bound_ns) X(records) X(devices) X(role)
 
 enum worker_sum { STEPS = -5, WAIT, TRANSFER, KEPT, KEPT_ERROR, STEP };
 

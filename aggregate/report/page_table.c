@@ -12,7 +12,7 @@ struct table {
 	struct pp_page *p;
 	const char *group, *dim;
 	size_t rows, shown;
-	size_t *order; /* [shown] rows that are in the page */
+	size_t *order; /* [rows], before pick() those that belong in the table, then [shown] rows that are in the page */
 	struct pp_pod_file_column column[MOST_COLUMNS];
 	size_t columns;
 };
@@ -64,13 +64,10 @@ static size_t pick(const struct pp_pod_file_column *weight, size_t rows, size_t 
 	struct ranked *ranked = rows > most && weight ? malloc(rows * sizeof(*ranked)) : NULL;
 	size_t n = rows < most ? rows : most;
 
-	if (!ranked) {
-		for (size_t i = 0; i < n; i++)
-			order[i] = i;
+	if (!ranked)
 		return n;
-	}
 	for (size_t i = 0; i < rows; i++)
-		ranked[i] = (struct ranked){number_of(weight, i), i};
+		ranked[i] = (struct ranked){number_of(weight, order[i]), order[i]};
 	qsort(ranked, rows, sizeof(*ranked), by_key);
 	for (size_t i = 0; i < n; i++)
 		order[i] = ranked[i].row;
@@ -161,6 +158,21 @@ static void put_table(struct table *t)
 	fputs("]}", p->to);
 }
 
+/* Rows of the table. Messages stand beside collectives in the file, and have a table of their own (page_message.c). */
+static size_t eligible(struct table *t)
+{
+	const struct pp_pod_file_column *message = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->columns && !strcmp(t->group, "collective"); i++)
+		if (!strcmp(t->column[i].name, "message") && t->column[i].kind != PP_POD_FILE_TEXT)
+			message = &t->column[i];
+	for (size_t i = 0; i < t->rows; i++)
+		if (!message || number_of(message, i) == 0)
+			t->order[n++] = i;
+	return n;
+}
+
 /* Loads all columns of one dimension of one group. 0: something to show. */
 static int load(struct table *t)
 {
@@ -183,7 +195,9 @@ static int load(struct table *t)
 	t->order = malloc((t->rows + 1) * sizeof(*t->order));
 	if (!t->order && !p->code)
 		p->code = pp_err_set(p->err, -ENOMEM, "no memory for /%s of the report", t->group);
-	return !t->columns || p->code;
+	if (t->order)
+		t->rows = eligible(t);
+	return !t->columns || !t->rows || p->code;
 }
 
 static void put_dim(struct pp_page *p, const char *group, const char *dim, int *count)
@@ -218,6 +232,12 @@ static int is_row_list(const char *group, const char *dim)
 	return (!strcmp(dim, "row") && strcmp(group, "torch_memory") != 0) || !strcmp(dim, "member");
 }
 
+/* What page_pod.c, page_message.c and page_skyline.c make of such lists is on the page. */
+static int is_known_list(const char *group, const char *variable)
+{
+	return !strcmp(group, "blame_step") || (!strcmp(group, "collective") && !strcmp(variable, "local_us"));
+}
+
 /* Every dimension that comes first in some column is a table. */
 static void put_group(struct pp_page *p, const char *group, int *count)
 {
@@ -226,7 +246,7 @@ static void put_group(struct pp_page *p, const char *group, int *count)
 	size_t dims = 0, k;
 	const char *name;
 
-	if (!strcmp(group, "op")) /* page_op.c */
+	if (!strcmp(group, "op") || !strcmp(group, "blame_step")) /* page_op.c, page_pod.c */
 		return;
 	for (size_t i = 0; (name = pp_pod_file_name(p->pod, group, i)) && dims < sizeof(dim) / sizeof(dim[0]); i++) {
 		char variable[PP_POD_FILE_NAME];
@@ -275,7 +295,8 @@ static void put_scalars(struct pp_page *p, const char *group, int *count)
 		char variable[PP_POD_FILE_NAME];
 
 		snprintf(variable, sizeof(variable), "%s", name);
-		if (pp_pod_file_look(p->pod, group, variable, &c, NULL) || c.dims == 1 || c.kind == PP_POD_FILE_TEXT)
+		if (pp_pod_file_look(p->pod, group, variable, &c, NULL) || c.dims == 1 || c.kind == PP_POD_FILE_TEXT ||
+		    is_known_list(group, variable))
 			continue;
 		if (c.dims && (!strcmp(c.dim[0], "step") || c.n > MOST_MATRIX)) {
 			if (strcmp(c.dim[0], "step") || c.dims > 2)

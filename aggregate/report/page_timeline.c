@@ -421,7 +421,10 @@ static void put_why(struct pp_page *p, const char *why)
 
 static void put_loaded(struct pp_page *p, const struct pp_timeline *t)
 {
-	const struct pp_page_limit limit = {pin_of(t, pinned_number(p)), PP_PAGE_TIMELINE_EVENTS, PP_PAGE_TIMELINE_BYTES};
+	const int64_t at = ftello(p->to),
+	              room = at < 0 || at > PP_PAGE_BYTES ? PP_PAGE_BYTES - PP_PAGE_PLANE_BYTES : PP_PAGE_BYTES - at;
+	const struct pp_page_limit limit = {pin_of(t, pinned_number(p)), PP_PAGE_TIMELINE_EVENTS,
+	                                    room < PP_PAGE_TIMELINE_BYTES ? (uint64_t)room : PP_PAGE_TIMELINE_BYTES};
 	struct pp_err err;
 	char *text = NULL;
 	size_t size;

@@ -16,6 +16,7 @@
 #include "aggregate/report/page.h"
 #include "aggregate/timeline/event_files.h"
 #include "aggregate/tools/advice.h"
+#include "aggregate/tools/pod_lines.h"
 #include "aggregate/write/h5/hdf5.h"
 #include "aggregate/write/writer.h"
 #include "core/base/why.h"
@@ -57,10 +58,14 @@ static void put_data(struct pp_page *p)
 	pp_page_run(p);
 	pp_page_workers(p);
 	pp_page_steps(p);
+	pp_page_read(p);
+	pp_page_bands(p);
 	pp_page_cells(p);
 	pp_page_tables(p);
 	pp_page_ops(p);
 	pp_page_arrivals(p);
+	pp_page_messages(p);
+	pp_page_skyline(p);
 	pp_page_timeline(p);
 	put_losses(p);
 	put_notes(p);
@@ -114,7 +119,9 @@ static int make(struct pp_pod_file *pod, volatile int *at_timeline, FILE *to, st
 	/* The page's groups are read one by one. */
 	const uint64_t tables = UINT64_C(1) << PP_TABLE_window | UINT64_C(1) << PP_TABLE_clock_sample |
 	                        UINT64_C(1) << PP_TABLE_clock_stretch | UINT64_C(1) << PP_TABLE_clock_wall |
-	                        UINT64_C(1) << PP_TABLE_clock_change | PP_ADVICE_TABLES;
+	                        UINT64_C(1) << PP_TABLE_clock_change | UINT64_C(1) << PP_TABLE_memory |
+	                        UINT64_C(1) << PP_TABLE_torch_memory | UINT64_C(1) << PP_TABLE_allocator |
+	                        UINT64_C(1) << PP_TABLE_memory_timeline | PP_ADVICE_TABLES | PP_POD_TABLES;
 	const char *path = pp_pod_file_path(pod);
 	int code;
 
@@ -136,6 +143,9 @@ static int make(struct pp_pod_file *pod, volatile int *at_timeline, FILE *to, st
 		p->logdir = pp_report_logdir(path);
 		put_page(p);
 		code = p->code;
+		free(p->blame);
+		free(p->reason);
+		free(p->peers);
 		free(p->logdir);
 		pp_sums_release(&p->sum);
 	}

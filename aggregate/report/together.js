@@ -1,9 +1,10 @@
-/* Of the pod viewer what its charts do not show: collectives by operation, messages, topology, and what is known to be wrong. */
+/* Of the pod viewer what its charts do not show: collectives by operation (see collectives.js), channels, topology, and what is
+ * known to be wrong. */
 'use strict';
 
 const Together = {
   parts() {
-    return [Together.allReduce(), Together.channels(), Together.topology(), Together.diagnostics()];
+    return [Together.channels(), Together.topology(), Together.diagnostics()];
   },
   /* The last part of a communicator's name that is known; else its id. */
   communicator(id) {
@@ -70,7 +71,8 @@ const Together = {
     return t &&
         el('p', {class: 'lead', style: {marginTop: '14px'}},
             `${Format.count(t.rows)} pair${t.rows === 1 ? '' : 's'} of ranks sent messages or wrote to each other: see `,
-            el('a', {href: '#channel', onclick: e => App.go(e, 'channel')}, 'Messages'), '.');
+            el('a', {href: '#channel', onclick: e => App.go(e, 'channel')}, 'Channels'), ' and ',
+            el('a', {href: '#collectives', onclick: e => App.go(e, 'collectives')}, 'Collectives'), '.');
   },
   /* Which rank is where. */
   topology() {

@@ -180,6 +180,14 @@ const Trace = {
     const fixed = at ?? (Trace.from + Trace.to) / 2;
     Trace.show(fixed - (fixed - Trace.from) * factor, fixed + (Trace.to - fixed) * factor);
   },
+  /* Brings a rank's rows into view; -1: this page has none of it. */
+  toRank(at) {
+    const d = Trace.drawing, row = d && d.rows.find(r => r.rank === at);
+    if (row)
+      d.scroll = Math.max(0, row.y - TRACE.head);
+    Trace.problem = row ? Trace.problem : 'This page has no events of that rank; pod.h5 and the event files have them. ';
+    Trace.later();
+  },
   home() {
     Trace.keep({from: '', to: ''});
   },

@@ -10,7 +10,8 @@ const Viewer = {
             'Choose steps that the job reaches (--steps A:B). Without marks the whole window is one step.')
       ];
     State.on(() => Viewer.read()); /* before the tables that show what is pinned */
-    Viewer.heat = new HeatMap({onhover: Viewer.hover, onpick: (s, w) => Viewer.pin(s, w), onkey: Viewer.key});
+    Viewer.heat = new HeatMap(
+        {onhover: Viewer.hover, onpick: (s, w) => Viewer.pin(s, w), onkey: Viewer.key, onname: w => Viewer.timeline(w)});
     Viewer.columns = new Columns({
       height: 240,
       axis: 'rank',
@@ -34,7 +35,9 @@ const Viewer = {
       el('h2', {}, 'Pod viewer'),
       el('p', {class: 'lead'},
           'Each cell is one step of one rank. Click a cell to pin its step and its rank; \u2190 \u2192 move the step, ' +
-              '\u2191 \u2193 the rank. A crossed cell was not recorded.'),
+              '\u2191 \u2193 the rank. ',
+          Pod.timeline && 'Click a rank\u2019s number, or press Enter, to see its timeline of the pinned step. ',
+          'A crossed cell was not recorded.'),
       Viewer.controls(), Viewer.paper,
       el('div', {class: 'heatrow'}, el('div', {}, Viewer.heat.canvas), el('div', {class: 'legendbox'}, Viewer.heat.legend),
           Viewer.heat.legendText),
@@ -42,13 +45,13 @@ const Viewer = {
           el('div', {}, Viewer.title, el('div', {}, Viewer.columns.canvas), legend(ids, Pod.sum.wait_ns > 0), Viewer.overTitle,
               el('div', {}, Viewer.over.canvas)),
           Viewer.details),
-      Viewer.table(), Together.parts(),
+      Viewer.table(), Bands.section(), Together.parts(),
       Pod.left_out.length > 0 && el('ul', {class: 'notes', style: {marginTop: '14px'}}, Pod.left_out.map(t => el('li', {}, t)))
     ];
   },
 
   quantities() {
-    return Pod.cell.plane.filter(p => p.key !== 'present' && !p.isMask);
+    return Pod.cell.plane.filter(p => p.key !== 'present' && p.key !== 'blame_reason' && !p.isMask);
   },
   select(label, id, options, key) {
     const e = el(
@@ -74,11 +77,18 @@ const Viewer = {
     return el('div', {class: 'controls'},
         Viewer.select('Colour', 'quantity', Viewer.quantities().map(p => [p.key, p.name]), 'colour'),
         Viewer.select('shown as', 'scale', [['value', 'value'], ['difference', 'difference from the median']], 'scale'),
+        Pod.workers > 1 &&
+            Viewer.select('Group by', 'group',
+                [['', 'nothing'], ...hosts.length > 1 ? [['host', 'host']] : [], ...Pod.table('role') ? [['role', 'role']] : []],
+                'group'),
         Viewer.select('Sort', 'sort',
             [['rank', 'rank'], ['host', 'host'], ['late', 'stragglers first'], ['shown', 'largest colour value first']], 'sort'),
         hosts.length > 1 &&
             Viewer.select(
                 'Host', 'host', [['', 'all ' + Format.count(hosts.length)], ...hosts.map(h => [h, h || '(none)'])], 'host'),
+        Pod.table('role') &&
+            Viewer.select('Role', 'role',
+                [['', 'all'], ...Array.from(Pod.column(Pod.table('role'), 'role'), r => [String(r), Pod.roleName(r)])], 'role'),
         el('div', {class: 'stepper'}, el('label', {}, 'Step', Viewer.number), move(-1, '\u2190', 'Previous step'), Viewer.slider,
             move(1, '\u2192', 'Next step')));
   },
@@ -95,7 +105,11 @@ const Viewer = {
     Viewer.step = step >= 0 ? step : Viewer.median();
     const worst = Verdict.worst(), rank = State.number('rank', null), w = Array.from(Pod.worker.rank).indexOf(rank);
     Viewer.worker = w >= 0 ? w : worst === null ? 0 : worst;
-    Viewer.order = Viewer.sorted();
+    const now =
+        ['host', 'role', 'group', 'sort'].map(key => State.get(key, '')).join('|') + Viewer.plane.key + Pod.ready(Viewer.plane);
+    if (now !== Viewer.sortedFor)
+      Viewer.order = Viewer.sorted();
+    Viewer.sortedFor = now;
   },
   /* The step whose slowest rank is nearest to the median of all steps. */
   median() {
@@ -107,20 +121,42 @@ const Viewer = {
     return best;
   },
   sorted() {
-    const host = State.get('host', ''), by = State.get('sort', 'rank'), all = Array.from({length: Pod.workers}, (unused, w) => w);
-    const list = host ? all.filter(w => Pod.worker.host[w] === host) : all;
+    const host = State.get('host', ''), role = State.get('role', ''), by = State.get('sort', 'rank'),
+          all = Array.from({length: Pod.workers}, (unused, w) => w);
+    const list = all.filter(w => (!host || Pod.worker.host[w] === host) && (role === '' || String(Pod.role(w)) === role));
     if (by === 'host')
       list.sort((a, b) => Pod.worker.host[a].localeCompare(Pod.worker.host[b], 'en', {numeric: true}) || a - b);
     else if (by === 'late')
       list.sort((a, b) => Pod.worker.kept_ns[b] - Pod.worker.kept_ns[a] || a - b);
-    else if (by === 'shown') {
+    else if (by === 'shown' && Pod.ready(Viewer.plane)) {
       const sum = new Float64Array(Pod.workers);
       for (let s = 0; s < Pod.cell.steps; s++)
         for (const w of list)
           sum[w] += Pod.at(Viewer.plane, s, w);
       list.sort((a, b) => sum[b] - sum[a] || a - b);
     }
-    return list.length ? list : all;
+    return Viewer.grouped(list.length ? list : all);
+  },
+  /* Ranks of a group stand together, the groups in the order of their first ranks. */
+  grouped(list) {
+    const by = State.get('group', ''),
+          of = by === 'host' ? w => Pod.worker.host[w]
+        : by === 'role'      ? w => Pod.role(w)
+                             : null,
+          map = new Map();
+    Viewer.groups = [];
+    if (!of)
+      return list;
+    for (const w of list)
+      map.has(of(w)) ? map.get(of(w)).push(w) : map.set(of(w), [w]);
+    const order = [...map].sort(
+        (a, b) => State.get('sort', 'rank') === 'rank' || State.get('sort', '') === 'host' ? Table.compare(a[0], b[0]) : 0);
+    let from = 0;
+    for (const [value, ranks] of order) {
+      const name = by === 'host' ? (value || '(no host)') : Pod.roleName(value);
+      Viewer.groups.push({name, from, to: from += ranks.length});
+    }
+    return order.flatMap(([, ranks]) => ranks);
   },
 
   draw() {
@@ -128,21 +164,55 @@ const Viewer = {
       return;
     Viewer.read();
     for (const [e, key] of Viewer.selects)
-      e.value = key === 'colour' ? Viewer.plane.key : State.get(key, {scale: 'value', sort: 'rank', host: ''}[key]);
+      e.value =
+          key === 'colour' ? Viewer.plane.key : State.get(key, {scale: 'value', sort: 'rank', host: '', role: '', group: ''}[key]);
     Viewer.paper.textContent = `${Viewer.plane.name}${Viewer.difference ? ', difference from the median' : ''}, by step and rank`;
     Viewer.slider.value = Viewer.step;
     Viewer.number.value = Pod.stepShown[Viewer.step];
     Viewer.slider.setAttribute('aria-valuetext', 'step ' + Pod.stepShown[Viewer.step]);
-    Viewer.heat.show(
-        {plane: Viewer.plane, difference: Viewer.difference, order: Viewer.order, step: Viewer.step, worker: Viewer.worker});
-    const item = (s, w, label) => ({label, segments: Viewer.segments(s, w), total: Pod.at(Pod.plane.step_ns, s, w)});
+    if (Pod.later([Pod.plane.present, Viewer.plane], () => Viewer.draw()))
+      Viewer.heat.show({
+        plane: Viewer.plane,
+        difference: Viewer.difference,
+        order: Viewer.order,
+        groups: Viewer.groups,
+        groupedBy: State.get('group', ''),
+        step: Viewer.step,
+        worker: Viewer.worker
+      });
+    Bands.draw();
+    Viewer.pinned();
+  },
+  /* The columns, once all that they stack is unpacked, and that is when they come into view. */
+  pinned() {
     Viewer.title.textContent = `Step ${Pod.stepShown[Viewer.step]}, every rank`;
+    Viewer.overTitle.textContent = `${Pod.workerName(Viewer.worker)}, every step`;
+    if (Pod.stack().some(p => p && !Pod.ready(p)) && !seen(Viewer.title, Viewer.pinned))
+      return;
+    if (!Pod.later(Pod.stack(), () => Viewer.pinned()))
+      return;
+    const item = (s, w, label) => ({label, segments: Viewer.segments(s, w), total: Pod.at(Pod.plane.step_ns, s, w)});
     Viewer.columns.show(Viewer.order.map(w => item(Viewer.step, w, String(Pod.worker.rank[w]))),
         Viewer.order.indexOf(Viewer.worker), 'Time of the pinned step by rank');
-    Viewer.overTitle.textContent = `${Pod.workerName(Viewer.worker)}, every step`;
     Viewer.over.show(
         Pod.stepShown.map((n, s) => item(s, Viewer.worker, String(n))), Viewer.step, `Steps of ${Pod.workerName(Viewer.worker)}`);
-    Viewer.details.replaceChildren(el('h3', {}, 'Pinned'), ...Viewer.describe(Viewer.step, Viewer.worker));
+    Viewer.details.replaceChildren(
+        el('h3', {}, 'Pinned'), ...Viewer.describe(Viewer.step, Viewer.worker), Pod.timeline ? Viewer.timelineButton() : '');
+  },
+  timelineButton() {
+    const w = Viewer.worker;
+    return el('button', {type: 'button', id: 'to-timeline', style: {marginTop: '8px'}, onclick: () => Viewer.timeline(w)},
+        `Timeline of ${Pod.workerName(w)}`);
+  },
+  /* Pins the rank, opens its threads in the timeline, and goes there. */
+  timeline(w) {
+    if (!Pod.timeline)
+      return;
+    const rank = Pod.worker.rank[w], at = Pod.timeline.rank.findIndex(r => r.rank === rank);
+    State.set({rank, at: 'timeline', 't.from': '', 't.to': '', 't.open': [...new Set([...Trace.open, rank])].join(',')});
+    Trace.toRank(at);
+    document.getElementById('timeline').scrollIntoView();
+    App.mark('timeline');
   },
 
   segments(s, w) {
@@ -151,7 +221,8 @@ const Viewer = {
   /* rank, host, step, its straggler, total, each category, largest category */
   describe(s, w) {
     const head = [
-      el('div', {}, el('b', {}, Pod.workerName(w)), Pod.worker.host[w] ? ' on ' + Pod.worker.host[w] : ''),
+      el('div', {}, el('b', {}, Pod.workerName(w)), Pod.worker.host[w] ? ' on ' + Pod.worker.host[w] : '',
+          Pod.role(w) >= 0 && `, role ${Pod.role(w)}`),
       el('div', {}, `step ${Pod.stepShown[s]}, ${Viewer.straggler(s)}`)
     ];
     if (!Pod.present(s, w))
@@ -161,6 +232,8 @@ const Viewer = {
             Pod.worker.status[w].startsWith('missing') ? `This rank is ${Pod.worker.status[w]}.`
                                                        : 'No data for this step on this rank.')
       ];
+    if (!Pod.later(Pod.stack(), () => Card.hide()))
+      return [...head, el('div', {}, 'Unpacking the categories ...')];
     const total = Pod.at(Pod.plane.step_ns, s, w), parts = Viewer.segments(s, w), kept = Pod.at(Pod.plane.kept_ns, s, w),
           sums = new Map();
     for (const p of parts)
@@ -176,7 +249,10 @@ const Viewer = {
               el('tr', {}, el('td', {}, KEPT), el('td', {class: 'num', 'data-v': kept}, Viewer.kept(kept)), el('td')),
           !plain &&
               el('tr', {}, el('td', {}, plane.name),
-                  el('td', {class: 'num'}, Pod.has(plane, s, w) ? Format.by(plane.unit, Pod.at(plane, s, w)) : 'not recorded'),
+                  el('td', {class: 'num'},
+                      !Pod.ready(plane)          ? '\u2026'
+                          : Pod.has(plane, s, w) ? Format.by(plane.unit, Pod.at(plane, s, w))
+                                                 : 'not recorded'),
                   el('td'))),
       el('div', {}, 'Largest category: ', el('b', {}, largest ? largest.name : '\u2013'))
     ];
@@ -204,6 +280,8 @@ const Viewer = {
     Viewer.pin(Viewer.step + steps, workers ? Viewer.order[next] : Viewer.worker);
   },
   key(event) {
+    if (event.key === 'Enter' && event.target === Viewer.heat.canvas)
+      return Viewer.timeline(Viewer.worker);
     const move = {
       ArrowLeft: [-1, 0],
       ArrowRight: [1, 0],
@@ -221,7 +299,7 @@ const Viewer = {
   },
   /* The numbers of the pinned step's columns. */
   table() {
-    const at = plane => w => Pod.has(plane, Viewer.step, w) ? Pod.at(plane, Viewer.step, w) : null;
+    const at = plane => w => Pod.ready(plane) && Pod.has(plane, Viewer.step, w) ? Pod.at(plane, Viewer.step, w) : null;
     Viewer.read();
     const columns = [
       {name: 'rank', get: w => Pod.worker.rank[w]}, {name: 'host', text: true, get: w => Pod.worker.host[w]},
@@ -233,14 +311,17 @@ const Viewer = {
         get: at(p)
       }))
     ];
-    return details('Details: the pinned step as a table', new Table({
+    const table = new Table({
       id: 'cells',
       title: 'Every rank in the pinned step',
       columns,
       rows: Pod.workers,
       pick: w => Viewer.pin(Viewer.step, w),
       picked: w => w === Viewer.worker
-    }).element);
+    });
+    const box = details('Details: the pinned step as a table', table.element);
+    box.addEventListener('toggle', () => Pod.later(Pod.cell.plane, () => table.draw()));
+    return box;
   },
 };
 

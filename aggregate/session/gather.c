@@ -162,14 +162,14 @@ static int merge_from(struct parts *p, size_t first, struct pp_dataset *before, 
 		return pp_err_set(err, -ENOMEM, "cannot merge the shares of %zu hosts: no memory", p->parts + 1);
 	if (before)
 		list[n++] = before;
-	for (size_t i = first; i < p->parts; i++)
+	for (size_t i = first; p->part && i < p->parts; i++)
 		list[n++] = &p->part[i];
 	if (after)
 		list[n++] = after;
 	rc = pp_dataset_merge_spend(list, n, &merged, err);
 	/* NOLINTNEXTLINE(bugprone-multi-level-implicit-pointer-conversion): the pointers, not what they point to */
 	free(list);
-	for (size_t i = first; i < p->parts; i++)
+	for (size_t i = first; p->part && i < p->parts; i++)
 		pp_dataset_release(&p->part[i]);
 	p->parts = first;
 	if (rc)

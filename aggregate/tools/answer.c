@@ -432,6 +432,7 @@ void pp_answer_of(const struct pp_dataset *d, const struct pp_sums *s, const cha
 	qualify_cores(d, a);
 	qualify_steps(d, s, a);
 	say_straggler(d, s, a);
+	pp_pod_lines_of(d, s, &a->pod);
 	at = say_killed(d, a->next, sizeof(a->next));
 	say_next(d, s, &a->what, a->session, a->next + at, sizeof(a->next) - at);
 	a->command = command_in(a->next);

@@ -2,6 +2,7 @@
  * and its sums. Out: the head of summary.txt, of the page and of podprof report --json, with the same text and numbers. */
 #pragma once
 
+#include "aggregate/tools/pod_lines.h"
 #include "aggregate/tools/verdict.h"
 
 struct pp_sums;
@@ -16,6 +17,7 @@ struct pp_answer {
 	char qualifier[PP_QUALIFIERS][PP_QUALIFIER_TEXT];
 	size_t qualifiers, more;
 	char straggler[PP_QUALIFIER_TEXT]; /* for behind "Straggler: "; "": none can be named */
+	struct pp_pod_lines pod;           /* who made others wait, and why; borrows rows of the dataset */
 	char next[PP_ANSWER_TEXT];         /* what to do, with the command to type */
 	size_t command;                    /* where the command begins in it; 0: there is none */
 	char session[PP_ANSWER_TEXT / 2];  /* the session's directory as a word of a shell, for commands */

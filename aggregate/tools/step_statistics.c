@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <stdlib.h>
 
 #include "aggregate/tools/tools.h"
 #include "core/base/wrap.h"

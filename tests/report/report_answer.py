@@ -183,7 +183,7 @@ def axes(place, full):
              "CanvasRenderingContext2D.prototype.fillText = function(t, ...more) { said.push(t); return fill.call(this, t, ...more); };"
              "Viewer.draw(); Waiting.draw()")
         said = b.js("said")
-        for word, times in (("rank", 3), ("step number", 2), ("time (ms)", 2), ("time since the first arrival (ms)", 1)):
+        for word, times in (("rank", 3), ("step number", 3), ("time (ms)", 2), ("time since the first arrival (ms)", 1)):
             check(said.count(word) == times, f"'{word}' is written {said.count(word)} times")
         clean(b, "axes")
 

@@ -1,5 +1,6 @@
-/* Writes summary.txt: verdict first, then the evidence, then data quality; at most 50 lines, 6 more where there are several
- * clocks, 15 more where there are operators and 2 where there are kernels. Called through writer_list. */
+/* Writes summary.txt: verdict first, then the evidence, then data quality; at most 50 lines, 5 more where ranks made others wait, 6
+ * more where there are several clocks, 15 more where there are operators and 2 where there are kernels. Called through
+ * writer_list. */
 #include "aggregate/write/text/text.h"
 
 #include <errno.h>
@@ -372,6 +373,21 @@ static void write_head(const struct pp_dataset *d, FILE *to)
 	fprintf(to, "     %s     session %s\n", date, d->session);
 }
 
+/* Who made others wait, in which pattern, what that costs, and what to do about it; only what there is to say. */
+static void write_pod(const struct pp_answer *a, FILE *to)
+{
+	if (a->pod.blame[0])
+		fprintf(to, "  Blame:      %s\n", a->pod.blame);
+	if (a->pod.pattern[0])
+		fprintf(to, "  Pattern:    %s\n", a->pod.pattern);
+	if (a->pod.what_if[0])
+		fprintf(to, "  What if:    %s\n", a->pod.what_if);
+	if (a->pod.advice[0])
+		fprintf(to, "  Advice:     %s\n", a->pod.advice);
+	if (a->pod.more)
+		fprintf(to, "              and %zu more: podprof report --table advice %s\n", a->pod.more, a->session);
+}
+
 /* Verdict first, then what qualifies it, and what to do. */
 static void write_answer(const struct pp_answer *a, FILE *to)
 {
@@ -382,6 +398,7 @@ static void write_answer(const struct pp_answer *a, FILE *to)
 		fprintf(to, "  Caution:    %zu more: podprof report --table warning %s\n", a->more, a->session);
 	if (a->straggler[0])
 		fprintf(to, "  Straggler:  %s\n", a->straggler);
+	write_pod(a, to);
 	if (a->command) /* on a line of its own, which no terminal folds: it may be copied */
 		fprintf(to, "  Next:       %.*s\n              $ %s\n\n", (int)a->command - 1, a->next, a->next + a->command);
 	else

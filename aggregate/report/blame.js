@@ -1,0 +1,275 @@
+/* Blame: who made others wait, for which reason, in which pattern over steps, and what the step would take without it. Of /blame,
+ * /blame_step, /straggler and /what_if. */
+'use strict';
+
+const Blame = {
+  classes: ['none', 'persistent rank', 'persistent host', 'persistent role', 'rotating', 'one-off', 'periodic'],
+  subjects: ['rank', 'host', 'input', 'communicator'],
+  between: 12, /* colour of what happens between steps: 11 is that of small categories */
+
+  reason(code) {
+    const k = Pod.category.find(c => c.id === code);
+    return k ? k.name : code === Pod.category.length + 1 ? 'Between steps' : 'Unknown reason';
+  },
+  colour(code) {
+    return Pod.category.some(c => c.id === code) ? Pod.colour(code)
+        : code === Pod.category.length + 1       ? css('--soft')
+                                                 : css('--rest');
+  },
+  /* Per rank over reasons: {ns, direct, error, steps, parts: [{reason, ns}]}. */
+  ranks() {
+    if (!Blame.byRank) {
+      const t = Pod.table('blame'), of = name => Pod.column(t, name);
+      Blame.byRank = new Map();
+      for (let i = 0; t && i < t.shown; i++) {
+        const rank = of('worker')[i], row = Blame.byRank.get(rank) || {rank, ns: 0, direct: 0, error: 0, steps: 0, parts: []};
+        row.ns += of('blame_ns')[i];
+        row.direct += of('direct_ns')[i];
+        row.error += of('error_ns')[i];
+        row.steps = Math.max(row.steps, of('steps')[i]);
+        row.parts.push({reason: of('reason')[i], ns: of('blame_ns')[i]});
+        Blame.byRank.set(rank, row);
+      }
+      for (const row of Blame.byRank.values())
+        row.parts.sort((a, b) => b.ns - a.ns);
+    }
+    return Blame.byRank;
+  },
+  steps() {
+    return Math.max(1, Pod.sum.steps);
+  },
+
+  section() {
+    const title = el('h2', {}, 'Blame');
+    if (!Pod.table('blame'))
+      return [
+        title,
+        emptyText(absentReason('blame') || 'This dataset has no /blame.',
+            'Blame needs collectives or messages whose waiting is known: record all ranks of the job. ' +
+                '\u2018podprof doctor\u2019 shows what works on this host.',
+            'Clocks of files of other profilers are not joined: no rank is said to wait.')
+      ];
+    const rows = [...Blame.ranks().values()], t = Pod.table('blame');
+    return [
+      title,
+      el('p', {class: 'lead'},
+          'All waiting of all ranks, each part charged to the first rank that was late for a reason of its own: ' +
+              'a rank that is late only ' +
+              'because it waited itself passes it on. All blame together is all waiting. ',
+          t.shown < t.rows && `This page has the ${Format.count(t.shown)} largest of ${Format.count(t.rows)} rows.`),
+      Pod.answer.blame &&
+          el('p', {class: 'evidence', id: 'blame-sentence'}, el('b', {}, 'Blame: '), typeset(ended(Pod.answer.blame))),
+      Pod.answer.pattern && el('p', {class: 'evidence'}, el('b', {}, 'Pattern: '), typeset(ended(Pod.answer.pattern))),
+      Pod.answer.what_if && el('p', {class: 'evidence'}, el('b', {}, 'What if: '), typeset(ended(Pod.answer.what_if))),
+      Blame.legend(rows), Blame.table(rows), Blame.charts(), Blame.pattern(), Blame.whatIf(),
+      details('Details: blame by rank and reason', Blame.raw(t))
+    ];
+  },
+  legend(rows) {
+    const codes = [...new Set(rows.flatMap(r => r.parts.map(p => p.reason)))].sort((a, b) => a - b);
+    return el('ul', {class: 'legendlist', 'aria-label': 'Colours', style: {marginTop: '12px'}},
+        el('li', {class: 'title'}, 'Reason:'),
+        codes.map(c => el('li', {}, el('span', {class: 'swatch', style: {backgroundColor: Blame.colour(c)}}), Blame.reason(c))));
+  },
+  tie(row) {
+    return row.ns <= row.error;
+  },
+
+  /* One bar per rank, stacked by reason. */
+  table(rows) {
+    const most = Math.max(1, ...rows.map(r => r.ns)), per = ns => ns / Blame.steps();
+    const bar = row => el('div', {
+      class: 'track stack',
+      role: 'img',
+      'aria-label': row.parts.map(p => `${Blame.reason(p.reason)} ${Format.time(per(p.ns))}`).join(', ')
+    },
+        row.parts.filter(p => p.ns > 0).map(p => el('span', {
+          title: `${Blame.reason(p.reason)}: ${Format.time(per(p.ns))} per step`,
+          style: {width: 100 * p.ns / most + '%', backgroundColor: Blame.colour(p.reason)}
+        })));
+    const host = i => Pod.rank_of.has(rows[i].rank) ? Pod.worker.host[Pod.rank_of.get(rows[i].rank)] : '';
+    const columns = [
+      {name: 'rank', get: i => rows[i].rank},
+      {name: 'host', text: true, minor: true, get: host},
+      ...Pod.table('role')
+          ? [{name: 'role', minor: true, get: i => Pod.rank_of.has(rows[i].rank) ? Pod.role(Pod.rank_of.get(rows[i].rank)) : null}]
+          : [],
+      {name: 'by reason', text: true, get: i => rows[i].ns, show: i => bar(rows[i])},
+      column('blame per step', 'ns', 'waiting of all ranks, summed, that goes back to this rank', i => per(rows[i].ns),
+          (i, v) => Blame.tie(rows[i]) ? 'tie' : Format.time(v)),
+      column('of all waiting', '', 'of all ranks in all steps', i => rows[i].ns, (i, v) => Format.share(v, Pod.sum.wait_ns)),
+      {name: 'main reason', text: true, get: i => Blame.tie(rows[i]) ? '\u2013' : Blame.reason(rows[i].parts[0].reason)},
+      {
+        ...column('for this very rank', '', 'share of its blame; the rest waited for ranks that had waited for it',
+            i => rows[i].direct, (i, v) => Format.share(v, rows[i].ns)),
+        minor: true
+      },
+      {name: 'steps', what: 'with blame', get: i => rows[i].steps},
+      {name: 'clock error \u2264', unit: 'ns', minor: true, what: 'of the blame per step', get: i => Math.ceil(per(rows[i].error))},
+    ];
+    const pick = i => State.set({rank: rows[i].rank});
+    return new Table({
+      id: 'blame',
+      title: 'Who made others wait',
+      label: 'Who made others wait',
+      columns,
+      rows: rows.length,
+      first: 12,
+      sort: '-' + columns.findIndex(c => c.name === 'blame per step'),
+      pick,
+      picked: i => Pod.rank_of.get(rows[i].rank) === Viewer.worker
+    }).element;
+  },
+
+  charts() {
+    if (!Pod.plane.blame_ns || !Viewer.heat)
+      return el('p', {class: 'lead', style: {marginTop: '14px'}}, 'This dataset has no blame by step.');
+    const hover = (i, e, lines) => i === null ? Card.hide() : Card.show(e.clientX, e.clientY, lines(i));
+    Blame.pinned = new Columns({
+      height: 170,
+      axis: 'rank',
+      onhover: (i, e) => hover(i, e, k => Blame.describe(Viewer.step, Viewer.order[k])),
+      onpick: i => State.set({rank: Pod.worker.rank[Viewer.order[i]]}),
+      onkey: Viewer.key
+    });
+    Blame.over = new Columns({
+      height: 170,
+      axis: 'step number',
+      onhover: (i, e) => hover(i, e,
+          s => [el('b', {}, `step ${Pod.stepShown[s]}`),
+              el('table', {},
+                  Blame.ofStep(s).map(
+                      p => el('tr', {}, el('td', {}, Blame.reason(p.reason)), el('td', {class: 'num'}, Format.time(p.ns)))))]),
+      onpick: i => State.set({step: Pod.stepShown[i]}),
+      onkey: Viewer.key
+    });
+    Blame.pinnedTitle = el('h3', {id: 'blame-step-title', style: {marginTop: '22px'}});
+    Blame.pinnedNote = el('p', {class: 'lead', id: 'blame-step', style: {margin: '0 0 4px'}, 'aria-live': 'polite'});
+    Blame.overTitle = el('h3', {style: {marginTop: '14px'}}, 'Every step: blame of all ranks, by main reason');
+    return el('div', {}, Blame.pinnedTitle, Blame.pinnedNote, el('div', {}, Blame.pinned.canvas), Blame.overTitle,
+        el('div', {}, Blame.over.canvas));
+  },
+  planes() {
+    return [Pod.plane.present, Pod.plane.blame_ns, Pod.plane.blame_reason];
+  },
+  why(s, w) {
+    return Pod.plane.blame_reason ? Pod.at(Pod.plane.blame_reason, s, w) : 0;
+  },
+  segment(reason, ns) {
+    return {id: reason === Pod.category.length + 1 ? Blame.between : reason, name: Blame.reason(reason), ns};
+  },
+  /* Sums over ranks, by main reason: made once. */
+  ofStep(s) {
+    if (!Blame.sums)
+      Blame.sums = Pod.stepShown.map((n, at) => {
+        const map = new Map();
+        for (let w = 0; w < Pod.workers; w++) {
+          const ns = Pod.at(Pod.plane.blame_ns, at, w);
+          if (ns > 0)
+            map.set(Blame.why(at, w), (map.get(Blame.why(at, w)) || 0) + ns);
+        }
+        return [...map].map(([reason, ns]) => ({reason, ns})).sort((a, b) => b.ns - a.ns);
+      });
+    return Blame.sums[s];
+  },
+  describe(s, w) {
+    const ns = Pod.at(Pod.plane.blame_ns, s, w);
+    return [
+      el('b', {}, `${Pod.workerName(w)}, step ${Pod.stepShown[s]}`),
+      el('div', {},
+          ns > 0 ? `${Format.time(ns)} of waiting goes back to it, mainly: ${Blame.reason(Blame.why(s, w))}`
+                 : 'No waiting goes back to it.')
+    ];
+  },
+  draw() {
+    if (!Blame.pinned)
+      return;
+    Blame.pinnedTitle.textContent = `Step ${Pod.stepShown[Viewer.step]}: blame of every rank`;
+    if (Blame.planes().some(p => p && !Pod.ready(p)) && !seen(Blame.pinnedTitle, Blame.draw))
+      return;
+    if (!Pod.later(Blame.planes(), Blame.draw))
+      return;
+    const s = Viewer.step, sum = Blame.ofStep(s).reduce((all, p) => all + p.ns, 0), value = w => Pod.at(Pod.plane.blame_ns, s, w),
+          worst = Viewer.order.reduce((best, w) => value(w) > value(best) ? w : best, Viewer.order[0]);
+    Blame.pinnedNote.textContent = !sum
+        ? 'No rank waited for another one in this step.'
+        : `${Format.time(sum)} of waiting, of all ranks together. Most goes back to ${Pod.workerName(worst)}: ${
+              Format.time(value(worst))} (${Format.share(value(worst), sum)} of it), mainly ${Blame.reason(Blame.why(s, worst))}.`;
+    const item = (label, parts) => ({label, segments: parts, total: parts.reduce((all, p) => all + p.ns, 0)});
+    Blame.pinned.show(
+        Viewer.order.map(w => item(String(Pod.worker.rank[w]), value(w) > 0 ? [Blame.segment(Blame.why(s, w), value(w))] : [])),
+        Viewer.order.indexOf(Viewer.worker), `Blame of the pinned step by rank. ${Blame.pinnedNote.textContent}`);
+    Blame.over.show(Pod.stepShown.map((n, at) => item(String(n), Blame.ofStep(at).map(p => Blame.segment(p.reason, p.ns)))), s,
+        'Blame of all ranks by step');
+  },
+
+  pattern() {
+    const t = Pod.table('straggler'), of = name => Pod.column(t, name), steps = i => of('class_steps')[i];
+    if (!t)
+      return null;
+    const about = i => of('class_host')[i] && of('class')[i] === 2 ? of('class_host')[i]
+        : of('class')[i] === 3 && of('class_role')[i] >= 0         ? Pod.roleName(of('class_role')[i])
+        : of('class_worker')[i] >= 0                               ? 'rank ' + of('class_worker')[i]
+                                                                   : 'several ranks';
+    const columns = [
+      {name: 'pattern', text: true, get: i => Blame.classes[of('class')[i]] || 'unknown'}, {name: 'of', text: true, get: about},
+      {name: 'main reason', text: true, get: i => Blame.reason(of('class_reason')[i])},
+      column('explains per step', 'ns', 'blame, waiting of all ranks', i => of('class_ns')[i] / Blame.steps()),
+      column('of all waiting', '', 'of all ranks in all steps', i => of('class_ns')[i], (i, v) => Format.share(v, Pod.sum.wait_ns)),
+      column('seen in', '', 'steps', steps, (i, v) => `${Format.count(v)} of ${Format.count(Pod.sum.steps)} steps`),
+      {name: 'first step', minor: true, get: i => of('first_step')[i]},
+      column('period', '', 'steps from one to the next', i => of('period')[i] || null),
+      {name: 'confidence', what: '0 to 1', get: i => of('confidence')[i]},
+      {name: 'what was found', text: true, class: 'wide', get: i => of('what')[i]},
+      {name: 'next', text: true, class: 'wide', get: i => of('next')[i]}
+    ];
+    const pick = i => State.set(
+        {...of('class_worker')[i] >= 0 ? {rank: of('class_worker')[i]} : {}, ...of('class')[i] ? {step: of('first_step')[i]} : {}});
+    return el('div', {style: {marginTop: '26px'}}, new Table({
+      id: 'straggler',
+      title: 'Patterns of stragglers',
+      label: 'Patterns of stragglers',
+      columns,
+      rows: t.shown,
+      first: 12,
+      sort: '-3',
+      pick
+    }).element);
+  },
+  whatIf() {
+    const t = Pod.table('what_if'), of = name => Pod.column(t, name);
+    if (!t)
+      return el('p', {class: 'lead', style: {marginTop: '14px'}}, absentReason('what_if') || 'This dataset has no /what_if.');
+    const gain = v => v > 0 ? Format.time(v) : v < 0 ? Format.time(v) + ' (longer)' : 'none';
+    const columns = [
+      {name: 'what if', text: true, class: 'wide', get: i => of('what_if')[i]},
+      column('gain per step', 'ns', 'mean step as measured, less that of the replay', i => of('gain_ns')[i], (i, v) => gain(v)),
+      column('of the step', '', 'of the mean step as measured',
+          i => of('before_ns')[i] > 0 ? of('gain_ns')[i] / of('before_ns')[i] : null,
+          (i, v) => v === null ? '\u2013' : (v < 0 ? '\u2212' : '') + Format.share(Math.abs(of('gain_ns')[i]), of('before_ns')[i])),
+      column('measured', 'ns', 'mean over steps of the longest rank\u2019s step', i => of('before_ns')[i]),
+      column('replayed', 'ns', 'the same of the replay', i => of('after_ns')[i]),
+      {name: 'by', text: true, minor: true, get: i => Blame.subjects[of('subject')[i]] || 'unknown'},
+      {name: 'assumes', text: true, class: 'wide', get: i => of('assumes')[i]}
+    ];
+    return el('div', {style: {marginTop: '26px'}}, new Table({
+      id: 'what-if',
+      title: 'What if: the step replayed',
+      label: 'What if: the step replayed',
+      columns,
+      rows: t.shown,
+      first: 12,
+      sort: '-1'
+    }).element);
+  },
+  raw(t) {
+    const of = name => Pod.column(t, name);
+    const columns = [
+      {name: 'rank', get: i => of('worker')[i]}, {name: 'reason', text: true, get: i => Blame.reason(of('reason')[i])},
+      {name: 'blame', unit: 'ns', what: 'summed over steps and waiting ranks', get: i => of('blame_ns')[i]},
+      {name: 'for this very rank', unit: 'ns', get: i => of('direct_ns')[i]},
+      {name: 'clock error \u2264', unit: 'ns', get: i => of('error_ns')[i]}, {name: 'steps', get: i => of('steps')[i]}
+    ];
+    return new Table({id: 'blame-reasons', title: 'Blame by rank and reason', columns, rows: t.shown, first: 24}).element;
+  },
+};

@@ -1,0 +1,159 @@
+/* Collectives and messages: size against bandwidth (/message_size), collectives by operation, late senders and receivers by
+ * pair. */
+'use strict';
+
+const Collectives = {
+  colours: ['#1b4f91', '#d7263d', '#13805a', '#b0492f', '#8a5fc0', '#2a9db5', '#7f8f1e', '#d46aa0'],
+
+  has() {
+    return !!(Pod.table('message_size') || Pod.table('all_reduce') || Pod.table('collective', 'event') || Pod.message);
+  },
+  section() {
+    const title = el('h2', {}, 'Collectives');
+    if (!Collectives.has())
+      return [
+        title,
+        emptyText(absentReason('collective') || 'No collective operation was recorded.',
+            'MPI collectives of Open MPI 4 and 5 are recorded without a change to the program, ' +
+                'those of NCCL by its profiler plug-in. ' +
+                '\u2018podprof doctor\u2019 shows what works on this host.',
+            'Of files, those of podprof have the collectives of MPI, and traces of PyTorch those whose arguments were recorded.')
+      ];
+    return [
+      title,
+      el('p', {class: 'lead'},
+          'How fast data moves once the last rank has arrived; waiting is not in it. ' +
+              'Operations whose ranks\u2019 clocks are not joined have no duration.'),
+      Collectives.sizes(),
+      Together.allReduce() ||
+          el('p', {class: 'lead'},
+              Pod.table('collective', 'event')
+                  ? 'This dataset has no sums of collectives by operation; \u201cWho waited\u201d lists the operations.'
+                  : sentence(absentReason('collective')) || 'No collective operation was recorded.'),
+      Collectives.messages()
+    ];
+  },
+
+  /* Rows of /message_size by call and number of ranks. */
+  lines() {
+    const t = Pod.table('message_size'), of = name => Pod.column(t, name), map = new Map();
+    for (let i = 0; t && i < t.shown; i++) {
+      const name = `${of('operation')[i].replace(/^MPI_/, '')}, ${Format.count(of('ranks')[i])} ranks`;
+      map.has(name) ? map.get(name).push(i) : map.set(name, [i]);
+    }
+    return [...map]
+        .map(([name, rows]) => ({
+          name,
+          rows: rows.sort((a, b) => of('from_bytes')[a] - of('from_bytes')[b]),
+          bytes: rows.reduce((sum, i) => sum + of('bytes')[i], 0)
+        }))
+        .sort((a, b) => b.bytes - a.bytes);
+  },
+  sizes() {
+    const t = Pod.table('message_size'), of = name => Pod.column(t, name),
+          mean = i => of('bytes')[i] / Math.max(1, of('occurrences')[i]);
+    if (!t)
+      return el('p', {class: 'lead'}, sentence(absentReason('message_size')) || 'This dataset has no sizes of operations.');
+    const all = Collectives.lines(), shown = all.slice(0, Collectives.colours.length);
+    Collectives.shown = shown;
+    Collectives.plot = new Plot({
+      id: 'sizes',
+      height: 280,
+      x: {title: 'bytes of an operation (mean of its row)', unit: 'byte', log: true},
+      y: {title: 'bus bandwidth', unit: 'byte/s', log: true},
+      describe: (s, i) => {
+        const row = s.rows[i];
+        return [
+          el('b', {}, s.name),
+          el('table', {},
+              [
+                ['size', `${Format.bytes(of('from_bytes')[row])} to ${Format.bytes(2 * of('from_bytes')[row])}`],
+                ['operations', Format.count(of('occurrences')[row])], ['most', Format.rate(of('busbw_most')[row])],
+                ['median', Format.rate(of('busbw_median')[row])], ['least', Format.rate(of('busbw_least')[row])]
+              ].map(([k, v]) => el('tr', {}, el('td', {}, k), el('td', {class: 'num'}, v))))
+        ];
+      }
+    });
+    const columns = [
+      {name: 'operation', text: true, get: i => of('operation')[i]}, {name: 'ranks', get: i => of('ranks')[i]},
+      {name: 'from', unit: 'byte', what: 'smallest size of the row; sizes are below twice that', get: i => of('from_bytes')[i]},
+      {name: 'operations', get: i => of('occurrences')[i]}, {name: 'mean size', unit: 'byte', get: mean},
+      {name: 'bus bandwidth, median', unit: 'byte/s', get: i => of('busbw_median')[i]},
+      {name: 'least', unit: 'byte/s', get: i => of('busbw_least')[i]},
+      {name: 'most', unit: 'byte/s', get: i => of('busbw_most')[i]}, {
+        name: 'mean duration',
+        unit: 'ns',
+        what: 'from the last arrival to the last exit',
+        get: i => of('duration_ns')[i] / Math.max(1, of('occurrences')[i])
+      }
+    ];
+    return el('div', {}, el('h3', {}, 'Size against bandwidth'),
+        el('p', {class: 'lead', style: {margin: '0'}},
+            'Point: median of the operations of one size; line through it: least to most.',
+            shown.length < all.length && ` Shown: the ${shown.length} calls with most bytes of ${all.length}.`),
+        Collectives.plot.element, plotLegend(shown.map((l, k) => ({name: l.name, colour: Collectives.colours[k], wide: true}))),
+        new Table({id: 'sizes', title: 'Size against bandwidth', columns, rows: t.shown, first: 12}).element);
+  },
+  draw() {
+    if (!Collectives.plot)
+      return;
+    const t = Pod.table('message_size'), of = name => Pod.column(t, name);
+    const points = Collectives.shown.map((l, k) => {
+      const rows = l.rows.filter(i => of('busbw_median')[i] > 0), pick = name => rows.map(i => of(name)[i]);
+      return {
+        name: l.name,
+        rows,
+        shape: k,
+        colour: Theme.dark() ? lighter(Collectives.colours[k]) : Collectives.colours[k],
+        x: rows.map(i => Math.max(1, of('bytes')[i] / Math.max(1, of('occurrences')[i]))),
+        y: pick('busbw_median'),
+        low: rows.map(i => Math.max(of('busbw_least')[i], of('busbw_median')[i] / 1e6)),
+        high: pick('busbw_most')
+      };
+    });
+    Collectives.plot.show({points, what: `Bus bandwidth by size of ${points.map(p => p.name).join('; ')}`});
+  },
+
+  /* Point-to-point: who was late. */
+  messages() {
+    const m = Pod.message,
+          title = el('h3', {id: 'messages-title', style: {marginTop: '26px'}}, 'Messages: late senders and late receivers');
+    if (!m)
+      return [
+        title,
+        el('p', {class: 'lead'}, 'No point-to-point message with both ends was recorded: messages have no waiting in this dataset.')
+      ];
+    const sum = key => Array.from(m[key]).reduce((a, b) => a + b, 0), steps = Math.max(1, Pod.sum.steps);
+    const columns = [
+      {name: 'sender', get: i => m.source[i]}, {name: 'receiver', get: i => m.destination[i]},
+      {name: 'messages', get: i => m.count[i]}, {name: 'mean size', unit: 'byte', get: i => m.bytes[i] / Math.max(1, m.count[i])},
+      column('receiver waits', 'ns', 'per step, for a late sender; exposed, in steps', i => m.receiver_ns[i] / steps),
+      {name: 'late senders', what: 'messages whose receiver waited', get: i => m.late_senders[i]},
+      column('sender waits', 'ns', 'per step, for a late receiver; exposed, in steps', i => m.sender_ns[i] / steps),
+      {name: 'late receivers', what: 'messages whose sender waited', get: i => m.late_receivers[i]}
+    ];
+    return [
+      title,
+      el('p', {class: 'lead', id: 'messages-sum'},
+          `${Format.count(m.messages)} messages between ${Format.count(m.pairs)} pair${m.pairs === 1 ? '' : 's'} of ranks${
+              m.shown < m.pairs ? `, of which the ${Format.count(m.shown)} with most waiting are here` : ''}. `,
+          `Per step, receivers wait ${Format.time(sum('receiver_ns') / steps)} for late senders, and senders ${
+              Format.time(
+                  sum('sender_ns') / steps)} for late receivers, summed over ${m.shown < m.pairs ? 'these' : 'all'} ranks.`),
+      new Table({
+        id: 'messages',
+        title: 'Messages by sender and receiver',
+        columns,
+        rows: m.shown,
+        first: 12,
+        pick: i => State.set({rank: m.receiver_ns[i] >= m.sender_ns[i] ? m.source[i] : m.destination[i]})
+      }).element
+    ];
+  },
+};
+
+/* A colour that stands out on a dark ground. */
+function lighter(hex) {
+  const mix = i => Math.round(parseInt(hex.slice(i, i + 2), 16) * 0.55 + 255 * 0.45).toString(16).padStart(2, '0');
+  return '#' + mix(1) + mix(3) + mix(5);
+}

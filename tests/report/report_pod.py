@@ -1,0 +1,378 @@
+#!/usr/bin/python3
+"""The page's sections about the pod: groups and percentiles of the pod viewer, blame, advice, collectives and messages, the memory skyline; and their
+lines of the summary. Of a made-up job (page_make), each number against pod.h5. Run by ctest report_pod."""
+import collections
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+
+from kit import browser, check, clean, column, heads, jobs, make, near, pod_page, same
+import pods
+import timeline_kit
+
+DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
+def pod(place, ranks=8, steps=24, per_host=4):
+    """A directory of a made-up session, and its page."""
+    place.count += 1
+    logs = os.path.join(place.scratch, f"made{place.count}")
+    subprocess.run([os.path.join(place.bin, "page_make"), logs, str(ranks), str(steps), str(per_host)], check=True)
+    directory = jobs.session_of(logs)
+    return directory, make(place, directory)
+
+
+def text(b, selector):
+    return b.js(f"document.querySelector({selector!r})?.textContent ?? ''").replace("\u00a0", " ")
+
+
+def csv_of(place, b, table):
+    b.call("Page.setDownloadBehavior", behavior="allow", downloadPath=place.scratch)
+    path = os.path.join(place.scratch, f"podprof-{table}.csv")
+    if os.path.exists(path):
+        os.unlink(path)
+    b.js(f"document.querySelector('#t-{table}').closest('.tablebox').querySelector('.csv').click()")
+    check(jobs.wait_until(lambda: os.path.exists(path) and os.path.getsize(path)), f"no CSV of {table} came")
+    with open(path, newline="", encoding="utf-8") as f:
+        return list(csv.reader(f))
+
+
+def order(place, full):
+    """Sections stand in their order, each in the rail and with content; charts and regions have names."""
+    with browser() as b:
+        _, page = pod(place)
+        b.open(page)
+        ids = b.js("[...document.querySelectorAll('section')].map(s => s.id)")
+        wanted = ["verdict", "steps", "viewer", "waiting", "blame", "advice", "input", "op", "kernel", "collectives", "skyline", "clock", "quality", "run"]
+        check([i for i in ids if i in wanted] == wanted, f"sections: {ids}")
+        check(b.js("[...document.querySelectorAll('#rail a')].map(a => a.dataset.id)") == ids, "the rail lists other sections")
+        check(not b.js("[...document.querySelectorAll('canvas')].filter(c => !c.getAttribute('aria-label')).length"), "a chart has no text")
+        empty = b.js("['blame', 'advice', 'collectives', 'skyline'].filter(id => document.querySelector(`#${id} .empty`))")
+        check(not empty, f"empty: {empty}")
+        took = text(b, "#overhead")
+        for words in ("38.0 ms, 2 hosts together", "9.00 MiB", "Not measured", "Size of pod.h5"):
+            check(words in took, f"'{words}' is not in: {took}")
+        clean(b, "order")
+
+
+def blame(place, full):
+    """Blame of each rank, of its reasons, and of the pinned step; patterns and what-if; rows pin what they are about."""
+    directory, page = pod(place)
+    with h5py.File(os.path.join(directory, "pod.h5")) as f, browser() as b:
+        g, step = f["blame"], f["blame_step/step_blame_ns"][()]
+        sums, wait, steps = collections.Counter(), f["breakdown/wait_ns"][()].sum(), len(f["blame_step/step"])
+        for rank, ns in zip(g["worker"][()], g["blame_ns"][()]):
+            sums[int(rank)] += int(ns)
+        check(sum(sums.values()) == wait == step.sum(), "the made-up blame is not the waiting")
+        b.open(page)
+        at = heads(b, "blame")
+        ranks = [int(r) for r in column(b, "blame", at.index("rank"))]
+        check(ranks == [r for r, _ in sums.most_common()] and ranks[0] == 3, f"order: {ranks}")
+        same(column(b, "blame", at.index("blame per step")), [sums[r] / steps for r in ranks], "blame")
+        check(text(b, "#t-blame tbody tr").count("98.9 %") == 1, text(b, "#t-blame tbody tr"))
+        bars = b.js("[...document.querySelectorAll('#t-blame tbody tr:first-child .track span')].map(s => [s.title, s.getBoundingClientRect().width])")
+        check(len(bars) == 2 and bars[0][0].startswith("Input") and 8 < bars[0][1] / bars[1][1] < 10, f"bars: {bars}")
+        check("rank 3, Input" in text(b, "#blame-sentence") and "24 of 24 steps" in text(b, "#blame-sentence"), text(b, "#blame-sentence"))
+        rows = csv_of(place, b, "blame")
+        check(len(rows) == len(ranks) + 1 and near(float(rows[1][rows[0].index("blame per step [ns]")]), sums[3] / steps), f"CSV: {rows[:2]}")
+        b.js("document.querySelectorAll('#t-blame tbody tr')[1].click()")
+        check(b.js("Pod.worker.rank[Viewer.worker]") == ranks[1], "a click on a row does not pin its rank")
+        for s in (5, 17):
+            b.js(f"State.set({{step: {100 + s}}})")
+            said = text(b, "#blame-step")
+            worst = int(step[s].argmax())
+            check(f"rank {worst}: " in said and f"Step {100 + s}" in text(b, "#blame-step-title"), said)
+            share = 100 * step[s, worst] / step[s].sum()
+            check(("100 %" if share >= 99.95 else f"{share:.1f} %") in said and ("Input" if worst == 3 else "Host compute") in said, f"{share}: {said}")
+        check(b.js("Blame.over.items.map(i => i.total)") == [int(n) for n in step.sum(axis=1)], "the columns of the steps")
+        at = heads(b, "straggler")
+        check(column(b, "straggler", at.index("pattern")) == ["persistent rank", "periodic", "one-off"], "patterns")
+        check(column(b, "straggler", at.index("of")) == ["rank 3", "several ranks", "rank 1"], "whom patterns are about")
+        b.js("document.querySelectorAll('#t-straggler tbody tr')[2].click()")
+        check(b.js("[Pod.worker.rank[Viewer.worker], Pod.stepShown[Viewer.step]]") == [1, 104], "a pattern does not pin its rank and step")
+        at = heads(b, "what-if")
+        same(column(b, "what-if", at.index("gain per step")), [11e6, 10e6, -1e6], "what-if")
+        check("longer" in text(b, "#t-what-if tbody tr:last-child") and "42.3 %" in text(b, "#t-what-if tbody tr"), text(b, "#t-what-if"))
+        clean(b, "blame")
+
+
+def advice(place, full):
+    """The most expensive first, with evidence; its rank is a link."""
+    with browser() as b:
+        _, page = pod(place)
+        b.open(page)
+        cards = b.js("[...document.querySelectorAll('#advice-list li')].map(l => l.textContent)")
+        check([c.split("\u00a0")[0][:3] for c in cards] == ["12.", "180", "not"], f"order: {cards}")
+        check("12.1\u00a0ms per step longer" in cards[0] and "rank 3" in cards[0] and "all ranks" in cards[1], f"cards: {cards}")
+        b.js("State.set({rank: 0}); document.querySelector('#advice-list a').click()")
+        check(b.js("Pod.worker.rank[Viewer.worker]") == 3, "a card's rank does not pin it")
+        check([float(v) for v in column(b, "advice", 0) if v] == [12e6, 180e3], "the table of advice")
+        clean(b, "advice")
+
+
+def pairs_of(f):
+    """{(source, destination): [messages, ns of the sender, ns of the receiver]} of pod.h5."""
+    c, found = f["collective"], {}
+    for i in np.flatnonzero(c["message"][()]):
+        source, destination, first = int(c["source"][i]), int(c["destination"][i]), int(c["row_first"][i])
+        row = found.setdefault((source, destination), [0, 0, 0])
+        row[0] += 1
+        for k in range(first, first + int(c["row_count"][i])):
+            row[1 if c["worker"][k] == source else 2] += int(c["exposed_wait_ns"][k])
+    return found
+
+
+def collectives(place, full):
+    """Messages are no collectives: they are in their own table, by pair, with who waited; sizes have a chart with a point a row."""
+    directory, page = pod(place)
+    with h5py.File(os.path.join(directory, "pod.h5")) as f, browser() as b:
+        pairs, message, steps = pairs_of(f), f["collective/message"][()], len(f["step/step"])
+        b.open(page)
+        shown = b.js("[Pod.table('collective', 'event').rows, Waiting.table.rows, Pod.arrival.length]")
+        check(shown == [int((message == 0).sum())] * 2 + [min(40, int((message == 0).sum()))], f"collectives: {shown}")
+        check(b.js("Pod.arrival.every(a => a.worker.length === 8)"), "arrivals of a message")
+        same(column(b, "all-reduce", heads(b, "all-reduce").index("operations")), [(message == 0).sum()], "operations")
+        at = heads(b, "messages")
+        rows = list(zip(*(column(b, "messages", at.index(n)) for n in ("sender", "receiver", "messages", "sender waits", "receiver waits"))))
+        check(len(rows) == len(pairs) == 2, f"pairs: {rows}")
+        for source, destination, count, sender, receiver in rows:
+            want = pairs[int(source), int(destination)]
+            same([count, sender, receiver], [want[0], want[1] / steps, want[2] / steps], f"{source} to {destination}")
+        check("48 messages between 2 pairs" in text(b, "#messages-sum"), text(b, "#messages-sum"))
+        points = b.js("Collectives.plot.points.map(p => p.x.length)")
+        check(points == [12, 8] and len(column(b, "sizes", 0)) == 12, f"points: {points}")
+        b.js("document.querySelector('#sizes').scrollIntoView(); document.querySelector('#sizes').focus()")
+        b.key("ArrowRight")
+        card = text(b, "#card")
+        check("Allreduce, 8 ranks" in card and "1.00 KiB to 2.00 KiB" in card and "1.91 MiB/s" in card, f"the card of the first point: {card}")
+        b.key("ArrowDown")
+        check("Send, 2 ranks" in text(b, "#card"), "arrow down does not reach the other call")
+        clean(b, "collectives")
+
+
+def skyline(place, full):
+    """Sums at instants, the rank with most, who runs out first, whether ranks peak together; the source stands in the address."""
+    directory, page = pod(place)
+    with h5py.File(os.path.join(directory, "pod.h5")) as f, browser() as b:
+        m = f["memory"]
+        worker, rss = m["worker"][()], m["rss_bytes"][()].astype(np.int64)
+        b.open(page)
+        s = b.js("(s => ({sum: Array.from(s.sum), known: Array.from(s.known), most: Array.from(s.most_rank), at: Array.from(s.at)}))(Pod.skyline[0])")
+        time = m["time_ns"][()]
+        for k in (0, 100, 239):
+            want = [rss[(worker == w) & (time <= s["at"][k])][-1] for w in range(8)]
+            check(s["sum"][k] == sum(want) and s["most"][k] == int(np.argmax(want)) and s["known"][k] == 8, f"instant {k}: {s['sum'][k]}, not {sum(want)}")
+        at = heads(b, "skyline-0")
+        ranks = [int(r) for r in column(b, "skyline-0", at.index("rank"))]
+        same(column(b, "skyline-0", at.index("peak")), [rss[worker == r].max() for r in ranks], "peaks")
+        said = text(b, "#skyline-notes")
+        check("Fastest growth: rank 1" in said and "limit is not recorded" in said, said)
+        check("peak at different times" in said or "peak partly together" in said, said)
+        b.open(page, "#skyline=1")
+        said = text(b, "#skyline-notes")
+        check("First to run out: rank 1, cuda:0" in said and "1.00 GiB per step" in said and "37.0 GiB left of 80.0 GiB: 37 more steps" in said, said)
+        check("only one of 8 ranks changes" in said, said)
+        b.js("document.querySelector('#skyline-sum').focus()")
+        b.key("ArrowRight")
+        check("step 100" in text(b, "#card") and "230 GiB" in text(b, "#card"), text(b, "#card"))
+        clean(b, "skyline")
+
+
+def quartiles(values):
+    v = np.sort(values)
+    n = len(v)
+    return [int(v[i]) for i in (0, (n - 1) // 4, (n - 1) // 2, n - 1 - (n - 1) // 4, n - 1)]
+
+
+def viewer(place, full):
+    """Rows by role and host with headings, keys and pointer over them; roles and hosts as filters; percentiles against pod.h5."""
+    directory, page = pod(place, ranks=40, steps=12)
+    with h5py.File(os.path.join(directory, "pod.h5")) as f, browser() as b:
+        exclusive, step, blamed = f["breakdown/exclusive_ns"][()], f["breakdown/step_ns"][()], f["blame_step/step_blame_ns"][()]
+        b.open(page, "#group=role&colour=step_ns")
+        groups = b.js("Viewer.groups.map(g => [g.name, g.from, g.to])")
+        check(groups == [["role 0 (ranks 0-29)", 0, 30], ["role 1 (ranks 30-39)", 30, 40]], f"groups: {groups}")
+        check(b.js("Viewer.heat.blocks.every(k => k.heading > 0)") and "in 2 groups" in b.js("document.querySelector('canvas.heat').getAttribute('aria-label')"), "headings")
+        b.js("document.querySelector('canvas.heat').scrollIntoView({block: 'center'})")
+        at = b.js("Viewer.heat.middleOf(4, 33)")
+        b.click(at["x"], at["y"])
+        check(b.js("[Viewer.step, Viewer.worker]") == [4, 33], f"a click below a heading: {b.js('[Viewer.step, Viewer.worker]')}")
+        b.key("ArrowDown")
+        check(b.js("Viewer.worker") == 34, "a key below a heading")
+        b.js("State.set({group: 'host', sort: 'shown'})")
+        hosts = b.js("Viewer.groups.map(g => [g.to - g.from, new Set(Viewer.order.slice(g.from, g.to).map(w => Pod.worker.host[w])).size])")
+        check(hosts == [[4, 1]] * 10, f"hosts: {hosts}")
+        for colour, values in (("step_ns", step), ("category_6", exclusive[:, :, 5]), ("blame_ns", blamed)):
+            b.js(f"State.set({{colour: '{colour}', host: '', role: ''}})")
+            got = b.js("Bands.view.q.map(q => Array.from(q))")
+            check([list(r) for r in zip(*got)] == [quartiles(values[s]) for s in range(12)], f"percentiles of {colour}")
+            b.js("State.set({host: 'h0'})")
+            got = b.js("Bands.view.q.map(q => Array.from(q))")
+            check([list(r) for r in zip(*got)] == [quartiles(values[s, :4]) for s in range(12)], f"percentiles of {colour} on one host")
+        b.js("State.set({host: '', colour: 'category_6'})")
+        at = heads(b, "worst")
+        check(column(b, "worst", 0)[0] == "3", "the rank with most input")
+        same(column(b, "worst", at.index("mean per step"))[:1], [exclusive[:, 3, 5].mean()], "its mean")
+        check("h0" in b.js("document.querySelector('#t-groups tbody tr').textContent") or "role 0" in b.js("document.querySelector('#t-groups tbody tr').textContent"), "groups")
+        b.js("[...document.querySelectorAll('#t-groups tbody tr')].find(r => r.children[0].textContent === 'role' && r.textContent.includes('role 1')).click()")
+        check("role=1" in b.js("location.hash") and b.js("Viewer.order.length") == 10, "a role does not choose its ranks")
+        check("10 chosen ranks" in text(b, "#bands-title"), text(b, "#bands-title"))
+        clean(b, "viewer")
+
+
+def unpacked(place, full):
+    """A large page unpacks the planes that it shows, the others when they come into view or are chosen."""
+    directory, page = pod(place, ranks=1024, steps=420, per_host=8)
+    left = "Pod.cell.plane.filter(p => !Pod.ready(p)).map(p => p.key)"
+    with h5py.File(os.path.join(directory, "pod.h5")) as f, browser() as b:
+        b.open(page, "#theme=light")
+        first = b.js(left)
+        check({"wait_ns", "category_4", "blame_ns"} <= set(first) and not {"present", "step_ns", "kept_ns"} & set(first), f"not unpacked: {first}")
+        b.js("State.set({colour: 'category_4'})")
+        b.wait("Viewer.heat.plane.key === 'category_4'")
+        check("category_6" in b.js(left), "all is unpacked for one colour")
+        b.js("document.getElementById('pinned-title').scrollIntoView()")
+        b.wait("Viewer.columns.items.length === 1024")
+        number = b.js("Pod.stepShown[Viewer.step]")
+        want = f["breakdown/exclusive_ns"][number - 100, :, 3]
+        got = b.js("Viewer.columns.items.map(i => i.segments.find(s => s.id === 4).ns)")
+        check(got == [int(v) for v in want], "the columns of the pinned step")
+        b.js("State.set({group: 'host'})")
+        check(b.js("Viewer.heat.compact() && Viewer.groups.length") == 128, "128 hosts as groups")
+        b.js("document.getElementById('blame').scrollIntoView()")
+        b.wait("Blame.pinned.items.length === 1024")
+        b.js("[...document.querySelectorAll('summary')].find(s => s.textContent.includes('the pinned step as a table')).parentElement.open = true")
+        b.wait(f"{left}.length === 0")
+        at = heads(b, "cells").index("Waiting")
+        same(column(b, "cells", at), f["breakdown/wait_ns"][number - 100, :50], "the table of the pinned step")
+        clean(b, "unpacked")
+
+
+def looks(place, full):
+    """Light, dark, narrow and paper: charts are drawn, nothing overflows; a link brings a view back."""
+    inked = ("(() => { const c = document.querySelector('%s'), o = document.createElement('canvas'); o.width = c.width; o.height = c.height;"
+             " const g = o.getContext('2d', {willReadFrequently: true}); g.drawImage(c, 0, 0);"
+             " return new Set(new Uint32Array(g.getImageData(0, 0, o.width, o.height).data.buffer)).size })()")
+    with browser() as b:
+        _, page = pod(place)
+        for theme in ("light", "dark"):
+            b.open(page, f"#theme={theme}&group=role&t-x=1")
+            for canvas in ("#bands", "#sizes", "#skyline-sum", "#skyline-most", "#blame canvas"):
+                check(b.js(inked % canvas) > 8, f"{canvas} is empty, {theme}")
+        for width in (1400, 900, 420):
+            b.size(width, 800)
+            b.js(DRAWN)
+            check(b.js("document.documentElement.scrollWidth <= innerWidth"), f"the page is wider than {width}")
+        b.size(1400, 900)
+        check(len(b.call("Page.printToPDF", printBackground=True)["data"]) > 20000, "print")
+        b.js("State.set({colour: 'blame_ns', group: 'host', sort: 'late', skyline: 1, 'blame.f': 'h1'})")
+        link = b.js("location.hash")
+        b.open(page, link)
+        seen = b.js("[Viewer.plane.key, Viewer.groups.length, Pod.skyline.indexOf(Skyline.source()), document.querySelectorAll('#t-blame tbody tr').length]")
+        check(seen == ["blame_ns", 2, 1, 4], f"a link shows another view: {seen}")
+        clean(b, "looks")
+
+
+def timeline(place, full):
+    """A click on a rank's number, or Enter, shows its timeline of the pinned step."""
+    page = pod_page(place, pods.Pod(workers=4, steps=10, first_step=0))
+    if not os.path.exists(os.path.join(place.bin, "timeline_page")):
+        raise jobs.Skipped("timeline_page was not built")
+    made = subprocess.run([os.path.join(place.bin, "timeline_page"), "4", "10", "20"], check=True, stdout=subprocess.PIPE, text=True)
+    with_timeline = os.path.join(os.path.dirname(page), "timeline.html")
+    timeline_kit.put_into(page, made.stdout, with_timeline)
+    with browser() as b:
+        b.open(with_timeline, "#step=4")
+        b.js("document.querySelector('canvas.heat').scrollIntoView({block: 'center'})")
+        at = b.js("(box => ({x: box.left + 24, y: Viewer.heat.middleOf(0, 2).y}))(Viewer.heat.canvas.getBoundingClientRect())")
+        b.click(at["x"], at["y"])
+        seen = b.js("[Viewer.worker, Pod.stepShown[Viewer.step], [...Trace.open].join(), Trace.pinned(), State.get('at', '')]")
+        check(seen == [2, 4, "2", 4, "timeline"], f"a click on the rank: {seen}")
+        top = b.js("document.getElementById('timeline').getBoundingClientRect().top")
+        check(-50 < top < 450, f"the timeline is not in view: {top}")
+        b.js("State.set({rank: 1}); document.querySelector('canvas.heat').focus()")
+        b.key("Enter")
+        check(b.js("[...Trace.open].sort().join()") == "1,2", "Enter does not open the pinned rank")
+        b.open(page)
+        check(b.js("!document.getElementById('to-timeline')"), "a button leads to no timeline")
+        clean(b, "timeline")
+
+
+def summary(place, full):
+    """The lines of the summary and their JSON; a session without these tables has none, and the page says why."""
+    directory, _ = pod(place)
+    said = jobs.run([place.podprof(), "report", directory]).out
+    for words in ("  Blame:      rank 3, Input: the ranks together wait ", "  Pattern:    persistent rank: rank 3 is late in every step",
+                  "  What if:    rank 3 (host h0) at the median of role 0: mean step 15.0 ms instead of 26.0 ms, 11.0 ms less", "  Advice:     compare the files",
+                  "and 2 more: podprof report --table advice "):
+        check(words in said, f"'{words}' is not in:\n{said}")
+    got = json.loads(jobs.run([place.podprof(), "report", "--json", directory]).out)
+    with h5py.File(os.path.join(directory, "pod.h5")) as f:
+        check(got["blame"]["blame_ns"] == int(f["blame/blame_ns"][0]) // 24 and got["blame"]["rank"] == 3 and got["blame"]["reason"] == "Input", got["blame"])
+    check(got["pattern"]["class"] == "persistent rank" and got["what_if"]["gain_ns"] == 11000000 and got["advice"]["more"] == 2, "JSON")
+    plain = pods.Pod(workers=4, steps=5).write(os.path.join(place.scratch, "plain"))
+    said = jobs.run([place.podprof(), "report", plain]).out
+    check(not any(line.startswith(("  Blame:", "  Pattern:", "  What if:", "  Advice:")) for line in said.splitlines()), said)
+    got = json.loads(jobs.run([place.podprof(), "report", "--json", plain]).out)
+    check([got[k] for k in ("blame", "pattern", "what_if", "advice")] == [None] * 4, "JSON of a plain session")
+    with browser() as b:
+        b.open(os.path.join(plain, "report.html"))
+        for section in ("blame", "advice", "skyline"):
+            check(len(text(b, f"#{section} .empty")) > 40, f"{section} does not say why it is empty")
+        check("No point-to-point message" in text(b, "#collectives"), text(b, "#collectives"))
+        clean(b, "a plain session")
+
+
+MARKUP = b"</option></script><img src=x onerror=alert(1)> 'podprof report x'"
+FAULTS = [("blame/reason", [99, -5]), ("blame/worker", [77, -1]), ("blame/blame_ns", [-5, 0]), ("straggler/class", [44, -3]), ("straggler/class_role", [9, -9]),
+          ("straggler/class_reason", [120, -120]), ("straggler/first_step", [-2 ** 62, 2 ** 62]), ("straggler/confidence", [float("nan"), 1e300]),
+          ("what_if/gain_ns", [-2 ** 55, 2 ** 55]), ("what_if/before_ns", [0, -5]), ("what_if/subject", [100, -100]), ("collective/row_first", [2 ** 40, 2 ** 50]),
+          ("collective/row_count", [2 ** 31, 2 ** 30]), ("collective/source", [-7, 2 ** 30]), ("collective/bytes", [2 ** 63, 2 ** 63]),
+          ("message_size/occurrences", [0, 0]), ("message_size/busbw_median", [float("nan"), -1.0]), ("message_size/busbw_most", [float("inf"), 0.0]),
+          ("message_size/from_bytes", [0, 2 ** 63]), ("advice/advice_worker", [500, -7]), ("advice/cost_ns", [-1, 2 ** 54]), ("role/first_rank", [-3, 900]),
+          ("worker/role", [77, -77]), ("memory/time_ns", [2 ** 54, -2 ** 54]), ("memory/rss_bytes", [2 ** 63, 2 ** 63]), ("torch_memory/step", [2 ** 62, -2 ** 62]),
+          ("torch_memory/device", [-1, 2 ** 30]), ("allocator/device_bytes", [-9, 0]), ("blame_step/step_blame_ns", [-5, -2 ** 54]), ("blame_step/step_reason", [77, -77]),
+          ("advice/advice", [MARKUP, MARKUP]), ("advice/evidence", [MARKUP, MARKUP]), ("role/role_ranks", [MARKUP, MARKUP]), ("straggler/what", [MARKUP, MARKUP]),
+          ("what_if/what_if", [MARKUP, MARKUP])]
+
+
+def hostile(place, full):
+    """A damaged file: numbers of no code, ranks of no worker, absurd times, texts of markup. It is refused in one line, or the page stands and
+    runs none of it."""
+    directory, page = pod(place)
+    path, bad, stood = os.path.join(directory, "pod.h5"), os.path.join(place.scratch, "bad"), 0
+    os.makedirs(bad)
+    with browser() as b:
+        for name, values in FAULTS:
+            shutil.copy(path, bad)
+            with h5py.File(os.path.join(bad, "pod.h5"), "r+") as f:
+                v = f[name][()]
+                flat = v.reshape(-1)
+                for i, value in enumerate(values):
+                    flat[i] = value if isinstance(value, bytes) else np.array(value).astype(v.dtype)
+                f[name][...] = v
+            got = jobs.run([place.podprof(), "report", "--html", os.path.join(bad, "bad.html"), bad])
+            said = [line for line in got.err.splitlines() if line.startswith("podprof: ")]
+            if got.code:
+                check(got.code == 1 and len(said) == 1, f"{name}: {got.transcript()}")
+                continue
+            stood += 1
+            b.open(os.path.join(bad, "bad.html"), "#group=role&colour=blame_ns")
+            check(not b.js("!!document.getElementById('failed')"), f"{name}: the page failed")
+            check(b.js("!document.querySelector('img, svg, iframe')"), f"{name}: a text became an element")
+            check(not isinstance(values[0], bytes) or "<img src=x" in b.js("document.body.textContent"), f"{name}: the text is not shown")
+            for line in ("undefined", "NaN"):
+                check(line not in b.js("document.querySelector('main').innerText"), f"{name}: the page says {line}")
+            clean(b, name)
+    check(stood > len(FAULTS) // 2, f"only {stood} of {len(FAULTS)} faults came as far as the page")
+
+
+if __name__ == "__main__":
+    sys.exit(jobs.main({"order": order, "blame": blame, "advice": advice, "collectives": collectives, "skyline": skyline, "viewer": viewer, "unpacked": unpacked,
+                        "looks": looks, "timeline": timeline, "summary": summary, "hostile": hostile}, __doc__))
