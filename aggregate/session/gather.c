@@ -149,10 +149,10 @@ static struct pp_dataset *more(struct parts *p)
 	return &p->part[p->parts++];
 }
 
-/* Merges the parts from `first` on into one in their place, with others before and after them (NULL: none). */
-static int merge_from(struct parts *p, size_t first, struct pp_dataset *before, struct pp_dataset *after, struct pp_err *err)
+/* Merges and releases the parts from `first` on, with others before and after them (NULL: none). */
+static int merge_from(struct parts *p, size_t first, struct pp_dataset *before, struct pp_dataset *after,
+                      struct pp_dataset *ret_merged, struct pp_err *err)
 {
-	struct pp_dataset merged = {.names = NULL};
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a part */
 	struct pp_dataset **list = calloc(p->parts - first + 2, sizeof(*list));
 	size_t n = 0;
@@ -162,24 +162,17 @@ static int merge_from(struct parts *p, size_t first, struct pp_dataset *before, 
 		return pp_err_set(err, -ENOMEM, "cannot merge the shares of %zu hosts: no memory", p->parts + 1);
 	if (before)
 		list[n++] = before;
-	for (size_t i = first; p->part && i < p->parts; i++)
+	for (size_t i = first; i < p->parts; i++)
 		list[n++] = &p->part[i];
 	if (after)
 		list[n++] = after;
-	rc = pp_dataset_merge_spend(list, n, &merged, err);
+	rc = pp_dataset_merge_spend(list, n, ret_merged, err);
 	/* NOLINTNEXTLINE(bugprone-multi-level-implicit-pointer-conversion): the pointers, not what they point to */
 	free(list);
-	for (size_t i = first; p->part && i < p->parts; i++)
+	for (size_t i = first; i < p->parts; i++)
 		pp_dataset_release(&p->part[i]);
 	p->parts = first;
-	if (rc)
-		return rc;
-	if (!more(p)) {
-		pp_dataset_release(&merged);
-		return pp_err_set(err, -ENOMEM, "cannot merge the shares of other hosts: no memory");
-	}
-	p->part[first] = merged;
-	return 0;
+	return rc;
 }
 
 static int read_part(const struct pp_gather *g, struct pp_intern *names, const struct pp_gather_row *row, struct parts *p,
@@ -206,6 +199,7 @@ static int read_part(const struct pp_gather *g, struct pp_intern *names, const s
 static int read_parts(const struct pp_gather *g, struct pp_dataset *own, struct pp_intern *names, const struct pp_gather_row *row,
                       size_t rows, struct parts *p, struct pp_dataset *missing, struct pp_err *err)
 {
+	struct pp_dataset one = {.names = NULL};
 	size_t merged = 0;
 	int rc = 0;
 
@@ -221,8 +215,10 @@ static int read_parts(const struct pp_gather *g, struct pp_dataset *own, struct 
 		if (rc) {
 			pp_err_set(err, rc, "cannot merge the shares of other hosts: no memory");
 		} else if (p->parts - merged == PARTS_AT_ONCE) {
-			rc = merge_from(p, merged, NULL, NULL, err);
-			merged++;
+			rc = merge_from(p, merged, NULL, NULL, &one, err);
+			if (!rc)
+				p->part[merged++] = one; /* in the place of the first of them */
+			p->parts = merged;
 		}
 	}
 	pp_dataset_sort_workers(missing);
@@ -236,11 +232,10 @@ static int read_parts(const struct pp_gather *g, struct pp_dataset *own, struct 
 static int merge_parts(struct pp_dataset *own, struct parts *p, struct pp_dataset *missing, struct pp_dataset *ret_dataset,
                        struct pp_err *err)
 {
-	int rc = merge_from(p, 0, own, missing, err);
+	int rc = merge_from(p, 0, own, missing, ret_dataset, err);
 
 	if (rc)
 		return rc;
-	*ret_dataset = p->part[--p->parts];
 	malloc_trim(0);
 	for (size_t i = 0; i < missing->warnings; i++)
 		pp_dataset_warn(ret_dataset, "%s", missing->warning[i].warning);
