@@ -49,10 +49,9 @@ static void warn_c10d(struct pp_dataset *d)
 
 static int is_recorded(const struct pp_dataset *d, int32_t rank)
 {
-	for (size_t w = 0; w < d->workers; w++)
-		if (d->worker[w].rank == rank)
-			return !pp_worker_is_missing(&d->worker[w]);
-	return 0;
+	size_t w = pp_dataset_worker(d, rank);
+
+	return w != SIZE_MAX && !pp_worker_is_missing(&d->worker[w]);
 }
 
 /* Names the largest communicator whose members are not all recorded. */

@@ -40,7 +40,24 @@ static int room_for(struct pp_block_io *io, size_t more)
 	return 1;
 }
 
-void pp_block_u(struct pp_block_io *io, uint64_t *value)
+/* Where a number of any length lies before the end of the bytes. */
+static void read_quickly(struct pp_block_io *io, uint64_t *value)
+{
+	const uint8_t *at = io->bytes + io->at;
+	uint64_t v = *at & 0x7f;
+
+	for (unsigned shift = 7; *at++ >= 0x80; shift += 7) {
+		if (shift == 63 && *at > 1) {
+			pp_block_fault(io, -EBADMSG, "a number");
+			return;
+		}
+		v |= (uint64_t)(*at & 0x7f) << shift;
+	}
+	io->at = (size_t)(at - io->bytes);
+	*value = v;
+}
+
+void pp_block_long(struct pp_block_io *io, uint64_t *value)
 {
 	uint64_t v = 0;
 
@@ -50,6 +67,10 @@ void pp_block_u(struct pp_block_io *io, uint64_t *value)
 		return;
 	}
 	*value = 0;
+	if (!io->fault && io->size - io->at >= PP_VARINT_MAX) {
+		read_quickly(io, value);
+		return;
+	}
 	for (unsigned shift = 0; !io->fault; shift += 7) {
 		uint8_t byte;
 
@@ -76,27 +97,11 @@ uint8_t *pp_block_take(struct pp_block_io *io, size_t n)
 	return io->bytes + io->at - n;
 }
 
-void pp_block_s(struct pp_block_io *io, int64_t *value)
+void pp_block_bad_time(struct pp_block_io *io, int64_t *value)
 {
-	uint64_t v = ((uint64_t)*value << 1) ^ (*value < 0 ? UINT64_MAX : 0);
-
-	pp_block_u(io, &v);
+	pp_block_fault(io, -EBADMSG, "a time");
 	if (io->reads)
-		*value = (int64_t)((v >> 1) ^ (v & 1 ? UINT64_MAX : 0));
-}
-
-void pp_block_delta(struct pp_block_io *io, int64_t *value, int64_t base, int is_time)
-{
-	int64_t difference = (int64_t)((uint64_t)*value - (uint64_t)base);
-
-	pp_block_s(io, &difference);
-	if (io->reads)
-		*value = io->fault ? 0 : (int64_t)((uint64_t)base + (uint64_t)difference);
-	if (is_time && (*value > PP_BLOCK_TIME_MAX || *value < -PP_BLOCK_TIME_MAX)) {
-		pp_block_fault(io, -EBADMSG, "a time");
-		if (io->reads)
-			*value = 0;
-	}
+		*value = 0;
 }
 
 void pp_block_double(struct pp_block_io *io, double *value)

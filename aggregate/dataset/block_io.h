@@ -25,10 +25,38 @@ struct pp_block_io {
 void pp_block_fault(struct pp_block_io *io, int code, const char *what);
 /* The next n bytes, to write or to read; NULL is a fault. */
 uint8_t *pp_block_take(struct pp_block_io *io, size_t n);
-void pp_block_u(struct pp_block_io *io, uint64_t *value);
-void pp_block_s(struct pp_block_io *io, int64_t *value);
+void pp_block_long(struct pp_block_io *io, uint64_t *value); /* any; the one below is quicker with small ones */
+void pp_block_bad_time(struct pp_block_io *io, int64_t *value);
+
+static inline void pp_block_u(struct pp_block_io *io, uint64_t *value)
+{
+	if (io->reads && !io->fault && io->at < io->size && io->bytes[io->at] < 0x80)
+		*value = io->bytes[io->at++];
+	else
+		pp_block_long(io, value);
+}
+
+static inline void pp_block_s(struct pp_block_io *io, int64_t *value)
+{
+	uint64_t v = ((uint64_t)*value << 1) ^ (*value < 0 ? UINT64_MAX : 0);
+
+	pp_block_u(io, &v);
+	if (io->reads)
+		*value = (int64_t)((v >> 1) ^ (v & 1 ? UINT64_MAX : 0));
+}
+
 /* Written as the difference to another value. */
-void pp_block_delta(struct pp_block_io *io, int64_t *value, int64_t base, int is_time);
+static inline void pp_block_delta(struct pp_block_io *io, int64_t *value, int64_t base, int is_time)
+{
+	int64_t difference = (int64_t)((uint64_t)*value - (uint64_t)base);
+
+	pp_block_s(io, &difference);
+	if (io->reads)
+		*value = io->fault ? 0 : (int64_t)((uint64_t)base + (uint64_t)difference);
+	if (is_time && (*value > PP_BLOCK_TIME_MAX || *value < -PP_BLOCK_TIME_MAX))
+		pp_block_bad_time(io, value);
+}
+
 void pp_block_double(struct pp_block_io *io, double *value);
 void pp_block_text(struct pp_block_io *io, char *text, size_t size);
 void pp_block_name(struct pp_block_io *io, uint32_t *name);

@@ -62,17 +62,34 @@ static int compare_group(const void *a, const void *b)
 	return order ? order : (x->worker > y->worker) - (x->worker < y->worker);
 }
 
+static int compare_host(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Without memory some hosts count more than once: those whose ranks do not follow each other. */
 size_t pp_dataset_hosts(const struct pp_dataset *d)
 {
-	size_t hosts = 0;
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a host */
+	const char **host = calloc(d->workers + 1, sizeof(*host)), *before = "";
+	size_t hosts = 0, n = 0;
 
 	for (size_t i = 0; i < d->workers; i++) {
-		size_t k = 0;
-
-		while (k < i && strcmp(d->worker[k].host, d->worker[i].host))
-			k++;
-		hosts += k == i && d->worker[i].host[0];
+		if (!d->worker[i].host[0] || !strcmp(before, d->worker[i].host))
+			continue;
+		before = d->worker[i].host;
+		n++;
+		if (host)
+			host[n - 1] = before;
 	}
+	if (!host)
+		return n;
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): the pointers */
+	qsort(host, n, sizeof(*host), compare_host);
+	for (size_t i = 0; i < n; i++)
+		hosts += !i || strcmp(host[i - 1], host[i]) != 0;
+	/* NOLINTNEXTLINE(bugprone-multi-level-implicit-pointer-conversion): the pointers, not what they point to */
+	free(host);
 	return hosts;
 }
 
@@ -86,6 +103,19 @@ int32_t pp_dataset_domains(const struct pp_dataset *d)
 	return domains;
 }
 
+struct peers {
+	int32_t domain;
+	int known;
+	size_t worker;
+};
+
+static int compare_peers(const void *a, const void *b)
+{
+	const struct peers *x = a, *y = b;
+
+	return (x->domain > y->domain) - (x->domain < y->domain);
+}
+
 size_t pp_dataset_peers(const struct pp_dataset *d, size_t worker)
 {
 	size_t peers = 0;
@@ -93,6 +123,27 @@ size_t pp_dataset_peers(const struct pp_dataset *d, size_t worker)
 	for (size_t w = 0; w < d->workers && worker < d->workers; w++)
 		peers += w != worker && !pp_worker_is_missing(&d->worker[w]) && d->worker[w].domain == d->worker[worker].domain;
 	return peers;
+}
+
+int pp_dataset_count_peers(const struct pp_dataset *d, size_t *ret_peers)
+{
+	struct peers *one = calloc(d->workers + 1, sizeof(*one));
+	size_t known = 0;
+
+	if (!one)
+		return -ENOMEM;
+	for (size_t w = 0; w < d->workers; w++)
+		one[w] = (struct peers){d->worker[w].domain, !pp_worker_is_missing(&d->worker[w]), w};
+	qsort(one, d->workers, sizeof(*one), compare_peers);
+	for (size_t i = 0, n; i < d->workers; i += n) {
+		known = 0;
+		for (n = 0; i + n < d->workers && one[i + n].domain == one[i].domain; n++)
+			known += (size_t)one[i + n].known;
+		for (size_t k = i; k < i + n; k++)
+			ret_peers[one[k].worker] = known - (size_t)one[k].known;
+	}
+	free(one);
+	return 0;
 }
 
 /* Error of its times against job time: that of its own line, and that of its host's clock comparison. */

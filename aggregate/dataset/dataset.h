@@ -111,6 +111,8 @@ int pp_dataset_clocks(struct pp_dataset *d);
 /* Number of domains of delivered ranks; and of delivered ranks in a worker's domain besides it: only these wait for it. */
 int32_t pp_dataset_domains(const struct pp_dataset *d);
 size_t pp_dataset_peers(const struct pp_dataset *d, size_t worker);
+/* The latter of every worker: ret_peers[workers]. 0, or -ENOMEM. */
+int pp_dataset_count_peers(const struct pp_dataset *d, size_t *ret_peers);
 /* NULL: unknown. */
 const struct pp_row_communicator *pp_dataset_communicator(const struct pp_dataset *d, uint64_t id);
 /* Hosts of delivered ranks: a missing rank has none. */

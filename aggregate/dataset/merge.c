@@ -9,6 +9,7 @@
 #include "aggregate/dataset/merge_part.h"
 #include "aggregate/dataset/order.h"
 #include "aggregate/dataset/status.h"
+#include "core/base/huge.h"
 #include "core/base/wrap.h"
 
 /* Which part has the row: a delivered rank first, then one with a reason, then the earlier part. */
@@ -89,7 +90,7 @@ static int merge_workers(struct pp_merge *m)
 		clocks += m->part[p]->host_clocks;
 	}
 	claim = calloc(all + 1, sizeof(*claim));
-	d->worker = calloc(all + 1, sizeof(*d->worker));
+	d->worker = pp_huge_calloc(all + 1, sizeof(*d->worker));
 	d->host_clock = calloc(clocks + 1, sizeof(*d->host_clock));
 	if (!claim || !d->worker || !d->host_clock) {
 		free(claim);
@@ -104,6 +105,7 @@ static int merge_workers(struct pp_merge *m)
 
 		if (i && one->rank == claim[i - 1].worker->rank) {
 			m->worker_of[claim[i].part][claim[i].index] = SIZE_MAX;
+			m->whole[claim[i].part] = 0;
 			if (!pp_worker_is_missing(one))
 				pp_dataset_warn(d, "hosts '%s' and '%s' both sent rank %d: the second one is dropped",
 				                d->worker[d->workers - 1].host, one->host, (int)one->rank);
@@ -204,7 +206,7 @@ static int merge_steps(struct pp_merge *m)
 
 	if (rc < 0)
 		return rc;
-	d->cell = calloc(d->steps * d->workers + 1, sizeof(*d->cell));
+	d->cell = pp_huge_calloc(d->steps * d->workers + 1, sizeof(*d->cell));
 	if (!d->cell)
 		return -ENOMEM;
 	d->window_begin_ns = INT64_MAX;
@@ -244,20 +246,30 @@ static void merge_head(struct pp_merge *m)
 	}
 }
 
+static void spend_cells(const struct pp_merge *m)
+{
+	for (size_t p = 0; m->spent && p < m->parts; p++) {
+		free(m->spent[p]->cell);
+		m->spent[p]->cell = NULL;
+	}
+}
+
 static int merge_all(struct pp_merge *m)
 {
 	int rc;
 
 	m->shift = calloc(m->parts, sizeof(*m->shift));
+	m->whole = calloc(m->parts, sizeof(*m->whole));
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a part */
 	m->worker_of = calloc(m->parts, sizeof(*m->worker_of));
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a part */
 	m->step_of = calloc(m->parts, sizeof(*m->step_of));
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a part */
 	m->host_of = calloc(m->parts, sizeof(*m->host_of));
-	if (!m->shift || !m->worker_of || !m->step_of || !m->host_of)
+	if (!m->shift || !m->whole || !m->worker_of || !m->step_of || !m->host_of)
 		return -ENOMEM;
 	for (size_t p = 0; p < m->parts; p++) {
+		m->whole[p] = 1;
 		m->worker_of[p] = calloc(m->part[p]->workers + 1, sizeof(**m->worker_of));
 		m->step_of[p] = calloc(m->part[p]->steps + 1, sizeof(**m->step_of));
 		m->host_of[p] = calloc(m->part[p]->host_clocks + 1, sizeof(**m->host_of));
@@ -269,6 +281,7 @@ static int merge_all(struct pp_merge *m)
 	rc = merge_workers(m);
 	if (rc == 0)
 		rc = merge_steps(m);
+	spend_cells(m);
 	if (rc == 0)
 		rc = pp_merge_tables(m);
 	if (rc == 0)
@@ -276,10 +289,11 @@ static int merge_all(struct pp_merge *m)
 	return rc == 0 ? pp_dataset_late(m->d) : rc;
 }
 
-int pp_dataset_merge(const struct pp_dataset *const *part, size_t parts, struct pp_dataset *ret_dataset, struct pp_err *err)
+static int merge(const struct pp_dataset *const *part, struct pp_dataset *const *spent, size_t parts,
+                 struct pp_dataset *ret_dataset, struct pp_err *err)
 {
 	struct pp_dataset d = {.names = NULL};
-	struct pp_merge m = {.part = part, .parts = parts, .d = &d};
+	struct pp_merge m = {.part = part, .spent = spent, .parts = parts, .d = &d};
 	int rc;
 
 	if (!parts)
@@ -291,6 +305,7 @@ int pp_dataset_merge(const struct pp_dataset *const *part, size_t parts, struct 
 		free(m.step_of[p]);
 	for (size_t p = 0; m.host_of && p < parts; p++)
 		free(m.host_of[p]);
+	free(m.whole);
 	free(m.host_of);
 	free(m.worker_of);
 	free(m.step_of);
@@ -301,4 +316,14 @@ int pp_dataset_merge(const struct pp_dataset *const *part, size_t parts, struct 
 	}
 	*ret_dataset = d;
 	return 0;
+}
+
+int pp_dataset_merge(const struct pp_dataset *const *part, size_t parts, struct pp_dataset *ret_dataset, struct pp_err *err)
+{
+	return merge(part, NULL, parts, ret_dataset, err);
+}
+
+int pp_dataset_merge_spend(struct pp_dataset *const *part, size_t parts, struct pp_dataset *ret_dataset, struct pp_err *err)
+{
+	return merge((const struct pp_dataset *const *)part, part, parts, ret_dataset, err);
 }

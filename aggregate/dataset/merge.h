@@ -13,3 +13,6 @@
 /* All parts share one table of names, which the result borrows; they are not changed. A rank that two hosts have is the first
  * one's, with a warning. -ENOMEM, -EINVAL: no part. */
 int pp_dataset_merge(const struct pp_dataset *const *part, size_t parts, struct pp_dataset *ret_dataset, struct pp_err *err);
+/* The same, and the parts' rows go as soon as they are merged: all of them are never there twice. The parts may only be released
+ * then, also where this fails. */
+int pp_dataset_merge_spend(struct pp_dataset *const *part, size_t parts, struct pp_dataset *ret_dataset, struct pp_err *err);

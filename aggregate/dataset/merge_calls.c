@@ -5,6 +5,7 @@
 
 #include "aggregate/dataset/block_io.h"
 #include "aggregate/dataset/merge_part.h"
+#include "core/base/huge.h"
 #include "core/base/wrap.h"
 #include "core/source/mpi_call.h"
 
@@ -14,9 +15,11 @@ struct piece { /* a part's rows of a collective */
 	int32_t rank; /* the lowest of its rows */
 };
 
-struct pick {
-	struct pp_row_arrival row;
-	size_t part, from;
+struct pick { /* a row of a part */
+	const struct pp_row_arrival *row;
+	int64_t arrival_ns; /* job time */
+	uint32_t part;
+	uint8_t is_other_call;
 };
 
 struct calls {
@@ -56,9 +59,9 @@ static int compare_pick(const void *a, const void *b)
 {
 	const struct pick *x = a, *y = b;
 
-	if (x->row.worker != y->row.worker)
-		return x->row.worker < y->row.worker ? -1 : 1;
-	return (x->row.arrival_ns > y->row.arrival_ns) - (x->row.arrival_ns < y->row.arrival_ns);
+	if (x->row->worker != y->row->worker)
+		return x->row->worker < y->row->worker ? -1 : 1;
+	return (x->arrival_ns > y->arrival_ns) - (x->arrival_ns < y->arrival_ns);
 }
 
 /* Copies the segments of a row's call, in the order of rows. Returns their index + 1. */
@@ -105,23 +108,33 @@ static void add_run(struct pp_row_collective *to, const struct pp_row_collective
 
 static void pick_rows(struct calls *calls, const struct piece *piece, uint16_t call)
 {
-	struct pp_merge *m = calls->m;
-	const struct pp_dataset *from = m->part[piece->part];
+	const struct pp_merge *m = calls->m;
+	const struct pp_row_arrival *row = &m->part[piece->part]->arrival[piece->c->row_first];
 
-	for (uint32_t i = 0; i < piece->c->row_count; i++) {
-		struct pick *pick = &calls->pick[calls->picks];
+	for (uint32_t i = 0; i < piece->c->row_count; i++, row++)
+		if (m->whole[piece->part] || pp_merge_has(m, piece->part, row->worker))
+			calls->pick[calls->picks++] = (struct pick){row, pp_wrap_plus(row->arrival_ns, m->shift[piece->part]),
+			                                            (uint32_t)piece->part, piece->c->operation != call};
+}
 
-		*pick = (struct pick){from->arrival[piece->c->row_first + i], piece->part, piece->c->row_first + i};
-		if (!pp_merge_has(m, piece->part, pick->row.worker))
-			continue;
-		if (piece->c->operation != call)
-			pick->row.needs = PP_ROW_OTHER_CALL;
-		if (pick->row.wait_step)
-			pick->row.wait_step = (m->step_of[piece->part][pick->row.wait_step - 1] & INT32_MAX) + 1;
-		pick->row.arrival_ns = pp_wrap_plus(pick->row.arrival_ns, m->shift[piece->part]);
-		pick->row.exit_ns = pp_wrap_plus(pick->row.exit_ns, m->shift[piece->part]);
-		calls->picks++;
-	}
+static void take_row(struct calls *calls, const struct pick *pick)
+{
+	const struct pp_merge *m = calls->m;
+	struct pp_dataset *d = m->d;
+	struct pp_row_arrival *row = &d->arrival[d->arrivals];
+
+	*row = *pick->row;
+	if (pick->is_other_call)
+		row->needs = PP_ROW_OTHER_CALL;
+	if (row->wait_step)
+		row->wait_step = (m->step_of[pick->part][row->wait_step - 1] & INT32_MAX) + 1;
+	row->arrival_ns = pick->arrival_ns;
+	row->exit_ns = pp_wrap_plus(row->exit_ns, m->shift[pick->part]);
+	if (row->exposed)
+		row->exposed = take_exposed(calls, pick->part, row->exposed - 1) & PP_EXPOSED_MOST;
+	if (calls->row_of[pick->part])
+		calls->row_of[pick->part][pick->row - m->part[pick->part]->arrival] = (uint32_t)d->arrivals;
+	d->arrivals++;
 }
 
 /* How the pieces differ, beside what each of them knows. */
@@ -167,15 +180,8 @@ static void join_pieces(struct calls *calls, const struct piece *piece, size_t n
 		in_order = compare_pick(&calls->pick[i - 1], &calls->pick[i]) <= 0;
 	if (!in_order)
 		qsort(calls->pick, calls->picks, sizeof(*calls->pick), compare_pick);
-	for (size_t i = 0; i < calls->picks; i++) {
-		struct pp_row_arrival row = calls->pick[i].row;
-
-		if (row.exposed)
-			row.exposed = take_exposed(calls, calls->pick[i].part, row.exposed - 1) & PP_EXPOSED_MOST;
-		if (calls->row_of[calls->pick[i].part])
-			calls->row_of[calls->pick[i].part][calls->pick[i].from] = (uint32_t)d->arrivals;
-		d->arrival[d->arrivals++] = row;
-	}
+	for (size_t i = 0; i < calls->picks; i++)
+		take_row(calls, &calls->pick[i]);
 	c->row_count = (uint32_t)calls->picks;
 }
 
@@ -231,9 +237,9 @@ static int make_room(struct calls *calls, size_t *ret_pieces)
 	}
 	if (exposeds >= PP_EXPOSED_MOST)
 		return -ENOMEM;
-	d->collective = calloc(pieces + 1, sizeof(*d->collective));
-	d->arrival = calloc(rows + 1, sizeof(*d->arrival));
-	d->exposed = calloc(exposeds + 1, sizeof(*d->exposed));
+	d->collective = pp_huge_calloc(pieces + 1, sizeof(*d->collective));
+	d->arrival = pp_huge_calloc(rows + 1, sizeof(*d->arrival));
+	d->exposed = pp_huge_calloc(exposeds + 1, sizeof(*d->exposed));
 	d->awaited = calloc(awaiteds + 1, sizeof(*d->awaited));
 	*ret_pieces = pieces;
 	return d->collective && d->arrival && d->exposed && d->awaited ? 0 : -ENOMEM;

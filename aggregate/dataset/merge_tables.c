@@ -45,7 +45,7 @@ static int has_warning(const struct pp_dataset *d, const char *text)
 
 static int has_worker(const void *context, size_t part, int32_t rank)
 {
-	return pp_merge_has(context, part, rank);
+	return ((const struct pp_merge *)context)->whole[part] || pp_merge_has(context, part, rank);
 }
 
 /* A copy of a part's rows, in the order of its hosts' numbers in the merged dataset. */
@@ -93,6 +93,19 @@ static int merge_of_hosts(const struct pp_merge *m, const struct pp_table_merge 
 	return rc;
 }
 
+static void spend(const struct pp_merge *m, int id)
+{
+	struct pp_table all[PP_TABLES];
+
+	for (size_t p = 0; m->spent && p < m->parts; p++) {
+		pp_dataset_tables(m->spent[p], all);
+		free(all[id].row);
+		all[id].row = NULL;
+		all[id].rows = 0;
+		pp_dataset_take_tables(m->spent[p], all);
+	}
+}
+
 /* Tables that hosts made. */
 static int merge_described(struct pp_merge *m)
 {
@@ -114,6 +127,7 @@ static int merge_described(struct pp_merge *m)
 			rc = merge_of_hosts(m, &how, part, &to[id]);
 		else
 			rc = pp_table_merge(part, m->parts, &how, &to[id]);
+		spend(m, id);
 	}
 	pp_dataset_take_tables(m->d, to);
 	free(rank);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "aggregate/report/page.h"
+#include "core/base/huge.h"
 #include "core/base/wrap.h"
 
 enum { ALWAYS = 5, MOST_PLANES = 40, REST = PP_CATEGORIES + 1, LEAST_CATEGORIES = 3, FOREIGN_VALUES = PP_PAGE_VALUES / 2 * 3 };
@@ -39,14 +40,25 @@ static int64_t cell_value(const struct cells *c, const struct pp_row_cell *cell,
 	return rest;
 }
 
-/* peers: of the cell's worker, as in pp_sums_kept(). */
-static int64_t named_value(const struct pp_row_cell *cell, const char *key, size_t peers)
+enum named { PRESENT, STEP, WAIT, KEPT, TRANSFER };
+
+static enum named named(const char *key)
 {
-	return !strcmp(key, "present")   ? cell->present
-	       : !strcmp(key, "step_ns") ? cell->step_ns
-	       : !strcmp(key, "wait_ns") ? cell->wait_ns
-	       : !strcmp(key, "kept_ns") ? cell->late_ns / (int64_t)(peers ? peers : 1)
-	                                 : cell->transfer_ns;
+	return !strcmp(key, "present")   ? PRESENT
+	       : !strcmp(key, "step_ns") ? STEP
+	       : !strcmp(key, "wait_ns") ? WAIT
+	       : !strcmp(key, "kept_ns") ? KEPT
+	                                 : TRANSFER;
+}
+
+/* peers: of the cell's worker, as in pp_sums_kept(). */
+static int64_t named_value(const struct pp_row_cell *cell, enum named which, size_t peers)
+{
+	return which == PRESENT ? cell->present
+	       : which == STEP  ? cell->step_ns
+	       : which == WAIT  ? cell->wait_ns
+	       : which == KEPT  ? cell->late_ns / (int64_t)(peers ? peers : 1)
+	                        : cell->transfer_ns;
 }
 
 static void begin_plane(struct cells *c, const char *key, const char *name, const char *unit)
@@ -67,7 +79,8 @@ static void put_plane(struct cells *c, const char *key, const char *name, int wh
 {
 	struct pp_page *p = c->p;
 	size_t workers = p->d.workers, n = c->steps * workers;
-	int64_t *value = malloc((n + 1) * sizeof(*value));
+	int64_t *value = pp_huge_malloc((n + 1) * sizeof(*value));
+	const enum named name_of = key ? named(key) : TRANSFER;
 	char own[32];
 
 	if (!value) {
@@ -81,7 +94,7 @@ static void put_plane(struct cells *c, const char *key, const char *name, int wh
 	for (size_t i = 0; i < n; i++) {
 		const struct pp_row_cell *cell = &p->d.cell[i / workers * c->stride * workers + i % workers];
 
-		value[i] = key ? named_value(cell, key, p->peers[i % workers]) : cell_value(c, cell, which);
+		value[i] = key ? named_value(cell, name_of, p->peers[i % workers]) : cell_value(c, cell, which);
 	}
 	pp_page_key(p, "data", 0);
 	if (pp_json_ints(p->to, value, n) && !p->code)

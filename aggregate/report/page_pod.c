@@ -39,10 +39,8 @@ void pp_page_read(struct pp_page *p)
 	p->blame = read_grid(p, "step_blame_ns");
 	p->reason = p->blame ? read_grid(p, "step_reason") : NULL;
 	p->peers = calloc(p->d.workers + 1, sizeof(*p->peers));
-	if (!p->peers && !p->code)
+	if ((!p->peers || pp_dataset_count_peers(&p->d, p->peers)) && !p->code)
 		p->code = pp_err_set(p->err, -ENOMEM, "no memory for the report");
-	for (size_t w = 0; p->peers && w < p->d.workers; w++)
-		p->peers[w] = pp_dataset_peers(&p->d, w);
 }
 
 static int64_t value_of(const struct bands *b, size_t at, int quantity)

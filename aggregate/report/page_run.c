@@ -8,7 +8,7 @@
 #include "aggregate/analyze/kept.h"
 #include "aggregate/report/page.h"
 #include "aggregate/tools/answer.h"
-#include "core/base/compare.h"
+#include "core/base/select.h"
 
 void pp_page_note(struct pp_page *p, const char *fmt, ...)
 {
@@ -203,23 +203,31 @@ static int64_t worker_sum(const struct pp_page *p, size_t w, int which)
 }
 
 /* In how many steps the others waited for this rank most. */
-static int64_t late_steps(const struct pp_page *p, size_t w, int which)
+static void put_late_steps(struct pp_page *p)
 {
-	(void)which;
-	for (size_t i = 0; i < p->d.workers; i++)
-		if (p->d.late[i].rank == p->d.worker[w].rank)
-			return p->d.late[i].steps;
-	return 0;
+	const struct pp_dataset *d = &p->d;
+	int64_t *steps = calloc(d->workers + 1, sizeof(*steps));
+
+	for (size_t i = 0; steps && i < d->workers; i++) {
+		size_t w = pp_dataset_worker(d, d->late[i].rank);
+
+		if (w != SIZE_MAX)
+			steps[w] = d->late[i].steps;
+	}
+	pp_page_key(p, "late_steps", 0);
+	if ((!steps || pp_json_ints(p->to, steps, d->workers)) && !p->code)
+		p->code = pp_err_set(p->err, -ENOMEM, "no memory for the report");
+	free(steps);
 }
 
-static void put_categories_of(struct pp_page *p, size_t n, int64_t (*get)(const struct pp_page *p, size_t i, int which))
+static void put_categories_of(struct pp_page *p, size_t n)
 {
 	pp_page_key(p, "category", 0);
 	fputc('[', p->to);
 	for (int c = 1; c <= PP_CATEGORIES; c++) {
 		if (c > 1)
 			fputc(',', p->to);
-		put_ints(p, NULL, n, get, c);
+		put_ints(p, NULL, n, worker_sum, c);
 	}
 	fputc(']', p->to);
 }
@@ -255,71 +263,71 @@ void pp_page_workers(struct pp_page *p)
 	put_ints(p, "transfer_ns", n, worker_sum, TRANSFER);
 	put_ints(p, "kept_ns", n, worker_sum, KEPT);
 	put_ints(p, "kept_error_ns", n, worker_sum, KEPT_ERROR);
-	put_ints(p, "late_steps", n, late_steps, 0);
-	put_categories_of(p, n, worker_sum);
+	put_late_steps(p);
+	put_categories_of(p, n);
 	fputc('}', p->to);
 }
 
-enum step_value { COUNT = -10, LEAST, LOWER, MIDDLE, UPPER, MOST, WORST, LATEST, LATEST_KEPT, STEP_WAIT, STEP_SUM };
+enum step_value { COUNT, WORST, LATEST, LATEST_KEPT, STEP_WAIT, STEP_SUM, STEP_VALUES = STEP_SUM + PP_CATEGORIES + 1 };
 
-/* A quartile of step_ns over the workers that have the step: one of these values, the upper as far from its end as the lower. */
-static int64_t quantile(const struct pp_dataset *d, const struct pp_row_cell *row, int quarter)
+enum { QUARTILES = 5 };
+
+/* Quartiles of step_ns over the workers that have the step: some of these values, the upper as far from its end as the lower.
+ * found[step * QUARTILES + quarter]; NULL: no memory. To be freed. */
+static int64_t *quartiles(const struct pp_dataset *d)
 {
-	int64_t *value = malloc((d->workers + 1) * sizeof(*value)), found = 0;
-	size_t n = 0;
+	int64_t *value = malloc((d->workers + 1) * sizeof(*value)), *found = calloc(d->steps * QUARTILES + 1, sizeof(*found));
 
-	for (size_t w = 0; value && w < d->workers; w++)
-		if (row[w].present)
-			value[n++] = row[w].step_ns;
-	if (n) {
-		qsort(value, n, sizeof(*value), pp_compare_int64);
-		found = value[quarter == 3 ? n - 1 - (n - 1) / 4 : (n - 1) * (size_t)quarter / 4];
+	for (size_t s = 0; value && found && s < d->steps; s++) {
+		const struct pp_row_cell *row = &d->cell[s * d->workers];
+		size_t n = 0;
+
+		for (size_t w = 0; w < d->workers; w++)
+			if (row[w].present)
+				value[n++] = row[w].step_ns;
+		for (size_t q = 0; n && q < QUARTILES; q++)
+			found[s * QUARTILES + q] = pp_select_int64(value, n, q == 3 ? n - 1 - (n - 1) / 4 : (n - 1) * q / 4);
+	}
+	if (!value) {
+		free(found);
+		found = NULL;
 	}
 	free(value);
 	return found;
 }
 
-static int64_t worst_of(const struct pp_dataset *d, const struct pp_row_cell *row, int late)
+/* Of all steps, in one pass over the cells: value[step * STEP_VALUES + enum step_value]. NULL: no memory. To be freed. */
+static int64_t *step_values(const struct pp_dataset *d)
 {
-	int64_t most = late ? 0 : -1, worst = -1;
+	int64_t *value = calloc(d->steps * STEP_VALUES + 1, sizeof(*value));
 
-	for (size_t w = 0; w < d->workers; w++) {
-		int64_t value = late ? row[w].late_ns : row[w].step_ns;
+	for (size_t s = 0; value && s < d->steps; s++) {
+		const struct pp_row_cell *row = &d->cell[s * d->workers];
+		int64_t *v = &value[s * STEP_VALUES], most = -1, late = 0;
+		size_t peers;
 
-		if (row[w].present && value > most) {
-			most = value;
-			worst = (int64_t)w;
+		v[WORST] = v[LATEST] = -1;
+		for (size_t w = 0; w < d->workers; w++) {
+			if (!row[w].present)
+				continue;
+			v[COUNT]++;
+			v[STEP_WAIT] += row[w].wait_ns;
+			v[STEP_SUM] += row[w].step_ns;
+			for (int c = 1; c <= PP_CATEGORIES; c++)
+				v[STEP_SUM + c] += row[w].exclusive_ns[c];
+			if (row[w].step_ns > most) {
+				most = row[w].step_ns;
+				v[WORST] = (int64_t)w;
+			}
+			if (row[w].late_ns > late) {
+				late = row[w].late_ns;
+				v[LATEST] = (int64_t)w;
+			}
 		}
+		peers = v[LATEST] < 0 ? 0 : pp_dataset_peers(d, (size_t)v[LATEST]);
+		v[LATEST_KEPT] = peers ? late / (int64_t)peers : 0;
 	}
-	return worst;
-}
-
-static int64_t cell_value(const struct pp_row_cell *cell, int which)
-{
-	if (which > 0 && which <= PP_CATEGORIES)
-		return cell->exclusive_ns[which];
-	return which == COUNT ? 1 : which == STEP_WAIT ? cell->wait_ns : cell->step_ns;
-}
-
-static int64_t step_value(const struct pp_page *p, size_t s, int which)
-{
-	const struct pp_row_cell *row = &p->d.cell[s * p->d.workers];
-	int64_t sum = 0;
-
-	if (which >= LEAST && which <= MOST)
-		return quantile(&p->d, row, which - LEAST);
-	if (which == WORST || which == LATEST)
-		return worst_of(&p->d, row, which == LATEST);
-	if (which == LATEST_KEPT) {
-		int64_t w = worst_of(&p->d, row, 1);
-		size_t peers = w < 0 ? 0 : pp_dataset_peers(&p->d, (size_t)w);
-
-		return peers ? row[w].late_ns / (int64_t)peers : 0;
-	}
-	for (size_t w = 0; w < p->d.workers; w++)
-		if (row[w].present)
-			sum += cell_value(&row[w], which);
-	return sum;
+	return value;
 }
 
 static int64_t step_number(const struct pp_page *p, size_t s, int which)
@@ -328,17 +336,40 @@ static int64_t step_number(const struct pp_page *p, size_t s, int which)
 	return p->d.step[s].number;
 }
 
+/* Column k of a list of rows of so many values; `from` NULL: there was no memory. */
+static void put_of_steps(struct pp_page *p, const char *key, const int64_t *from, size_t values, size_t k)
+{
+	int64_t *value = malloc((p->d.steps + 1) * sizeof(*value));
+
+	for (size_t s = 0; from && value && s < p->d.steps; s++)
+		value[s] = from[s * values + k];
+	if (key)
+		pp_page_key(p, key, 0);
+	if ((!from || !value || pp_json_ints(p->to, value, p->d.steps)) && !p->code)
+		p->code = pp_err_set(p->err, -ENOMEM, "no memory for the report");
+	free(value);
+}
+
 void pp_page_steps(struct pp_page *p)
 {
-	static const char *const key[] = {"count", "min_ns", "q25_ns",  "median_ns", "q75_ns", "max_ns",
-	                                  "worst", "latest", "kept_ns", "wait_ns",   "step_ns"};
-	size_t n = p->d.steps;
+	static const char *const quartile[QUARTILES] = {"min_ns", "q25_ns", "median_ns", "q75_ns", "max_ns"};
+	static const char *const key[] = {"worst", "latest", "kept_ns", "wait_ns", "step_ns"};
+	int64_t *value = step_values(&p->d), *found = quartiles(&p->d);
 
 	pp_page_key(p, "step", 0);
-	fprintf(p->to, "{\"n\":%zu", n);
-	put_ints(p, "number", n, step_number, 0);
+	fprintf(p->to, "{\"n\":%zu", p->d.steps);
+	put_ints(p, "number", p->d.steps, step_number, 0);
+	put_of_steps(p, "count", value, STEP_VALUES, COUNT);
+	for (size_t q = 0; q < QUARTILES; q++)
+		put_of_steps(p, quartile[q], found, QUARTILES, q);
 	for (size_t i = 0; i < sizeof(key) / sizeof(key[0]); i++)
-		put_ints(p, key[i], n, step_value, COUNT + (int)i);
-	put_categories_of(p, n, step_value);
-	fputc('}', p->to);
+		put_of_steps(p, key[i], value, STEP_VALUES, WORST + i);
+	pp_page_key(p, "category", 0);
+	for (size_t c = 1; c <= PP_CATEGORIES; c++) {
+		fputc(c > 1 ? ',' : '[', p->to);
+		put_of_steps(p, NULL, value, STEP_VALUES, STEP_SUM + c);
+	}
+	fputs("]}", p->to);
+	free(value);
+	free(found);
 }

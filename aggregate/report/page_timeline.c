@@ -25,12 +25,15 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "aggregate/analyze/bounds.h"
 #include "aggregate/report/page.h"
+#include "aggregate/timeline/event_files.h"
 #include "core/base/units.h"
 
 #define THEY_ARE "'podprof export --format perfetto' has them"
@@ -453,6 +456,20 @@ static uint64_t foreign_bytes(const struct pp_page *p)
 	return bytes;
 }
 
+/* Is it in a log directory without event files? Then its tables need not be read for them. */
+static int has_no_files(const struct pp_page *p, struct pp_err *err)
+{
+	struct pp_event_files events;
+	char directory[PATH_MAX];
+
+	pp_event_files_look(pp_pod_file_path(p->pod), &events);
+	if (p->d.trace_files || events.files || pp_timeline_directory(pp_pod_file_path(p->pod), directory) ||
+	    (access(directory, R_OK | X_OK) && errno != ENOENT))
+		return 0;
+	pp_timeline_no_files(directory, err);
+	return 1;
+}
+
 void pp_page_timeline(struct pp_page *p)
 {
 	const struct pp_timeline_options options = {.ranks = NULL};
@@ -468,6 +485,10 @@ void pp_page_timeline(struct pp_page *p)
 		put_why(p,
 		        "The files that were analysed are too large for this page. Type 'podprof export --format perfetto -o FILE "
 		        "LOGDIR', and open FILE at https://ui.perfetto.dev.");
+		return;
+	}
+	if (has_no_files(p, &err)) {
+		put_why(p, err.text);
 		return;
 	}
 	set_state(p, PP_PAGE_TIMELINE_BEGUN);

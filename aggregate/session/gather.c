@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 #include "aggregate/dataset/block.h"
 #include "aggregate/dataset/merge.h"
 
-enum { PARTS_MORE = 16 };
+enum { PARTS_MORE = 16, PARTS_AT_ONCE = 64 };
 
 struct parts {
 	struct pp_dataset *part;
@@ -148,62 +149,94 @@ static struct pp_dataset *more(struct parts *p)
 	return &p->part[p->parts++];
 }
 
-/* Reads the shares of all rows; `missing` is the last part. */
-static int read_parts(const struct pp_gather *g, struct pp_dataset *own, struct pp_intern *names, const struct pp_gather_row *row,
-                      size_t rows, struct parts *p, struct pp_dataset *missing)
+/* Merges and releases the parts from `first` on, with others before and after them (NULL: none). */
+static int merge_from(struct parts *p, size_t first, struct pp_dataset *before, struct pp_dataset *after,
+                      struct pp_dataset *ret_merged, struct pp_err *err)
 {
-	for (size_t i = 0; i < rows; i++) {
-		struct pp_err err = {""};
-		size_t size = 0;
-		void *bytes;
-		struct pp_dataset *part;
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a part */
+	struct pp_dataset **list = calloc(p->parts - first + 2, sizeof(*list));
+	size_t n = 0;
+	int rc;
 
+	if (!list)
+		return pp_err_set(err, -ENOMEM, "cannot merge the shares of %zu hosts: no memory", p->parts + 1);
+	if (before)
+		list[n++] = before;
+	for (size_t i = first; i < p->parts; i++)
+		list[n++] = &p->part[i];
+	if (after)
+		list[n++] = after;
+	rc = pp_dataset_merge_spend(list, n, ret_merged, err);
+	/* NOLINTNEXTLINE(bugprone-multi-level-implicit-pointer-conversion): the pointers, not what they point to */
+	free(list);
+	for (size_t i = first; i < p->parts; i++)
+		pp_dataset_release(&p->part[i]);
+	p->parts = first;
+	return rc;
+}
+
+static int read_part(const struct pp_gather *g, struct pp_intern *names, const struct pp_gather_row *row, struct parts *p,
+                     struct pp_dataset *missing)
+{
+	struct pp_dataset *part = more(p);
+	struct pp_err err = {""};
+	size_t size = 0;
+	void *bytes = part ? read_file(g, row->text, &size, &err) : NULL;
+
+	if (!part)
+		return -ENOMEM;
+	if (!bytes || pp_block_read(bytes, size, names, part, &err)) {
+		p->parts--;
+		g->log("share of '%s': %s", row->host, err.text);
+		pp_dataset_warn(missing, "the share of host '%s' is dropped: %s", row->host, err.text);
+	}
+	free(bytes);
+	return 0;
+}
+
+/* Reads the shares of all rows; `missing` is the last part. Shares of many hosts are merged some at a time: the memory of those
+ * serves the next ones, and operations of several hosts become few early. */
+static int read_parts(const struct pp_gather *g, struct pp_dataset *own, struct pp_intern *names, const struct pp_gather_row *row,
+                      size_t rows, struct parts *p, struct pp_dataset *missing, struct pp_err *err)
+{
+	struct pp_dataset one = {.names = NULL};
+	size_t merged = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < rows && !rc; i++) {
 		if (row[i].kind == PP_GATHER_MISSING && pp_dataset_add_missing(missing, row[i].rank, row[i].host, row[i].text))
-			return -ENOMEM;
+			rc = -ENOMEM;
 		if (row[i].kind == PP_GATHER_NOTE)
 			pp_dataset_warn(missing, "%s", row[i].text);
 		if (row[i].kind == PP_GATHER_CLOCK && own->host_clocks)
 			pp_clock_metadata_scan(row[i].text, own->host_clock);
-		if (row[i].kind != PP_GATHER_BLOCK)
-			continue;
-		part = more(p);
-		bytes = part ? read_file(g, row[i].text, &size, &err) : NULL;
-		if (!part)
-			return -ENOMEM;
-		if (!bytes || pp_block_read(bytes, size, names, part, &err)) {
-			p->parts--;
-			g->log("share of '%s': %s", row[i].host, err.text);
-			pp_dataset_warn(missing, "the share of host '%s' is dropped: %s", row[i].host, err.text);
+		if (row[i].kind == PP_GATHER_BLOCK)
+			rc = read_part(g, names, &row[i], p, missing);
+		if (rc) {
+			pp_err_set(err, rc, "cannot merge the shares of other hosts: no memory");
+		} else if (p->parts - merged == PARTS_AT_ONCE) {
+			rc = merge_from(p, merged, NULL, NULL, &one, err);
+			if (!rc)
+				p->part[merged++] = one; /* in the place of the first of them */
+			p->parts = merged;
 		}
-		free(bytes);
 	}
 	pp_dataset_sort_workers(missing);
 	missing->names = own->names;
 	missing->epoch_realtime_ns = own->epoch_realtime_ns;
 	missing->steps_asked_first = own->steps_asked_first;
 	missing->steps_asked_last = own->steps_asked_last;
-	return 0;
+	return rc;
 }
 
-static int merge_parts(const struct pp_dataset *own, struct parts *p, const struct pp_dataset *missing,
-                       struct pp_dataset *ret_dataset, struct pp_err *err)
+static int merge_parts(struct pp_dataset *own, struct parts *p, struct pp_dataset *missing, struct pp_dataset *ret_dataset,
+                       struct pp_err *err)
 {
-	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a part */
-	const struct pp_dataset **list = calloc(p->parts + 2, sizeof(*list));
-	size_t n = 0;
-	int rc;
+	int rc = merge_from(p, 0, own, missing, ret_dataset, err);
 
-	if (!list)
-		return pp_err_set(err, -ENOMEM, "cannot merge the shares of %zu hosts: no memory", p->parts + 1);
-	list[n++] = own;
-	for (size_t i = 0; i < p->parts; i++)
-		list[n++] = &p->part[i];
-	list[n++] = missing;
-	rc = pp_dataset_merge(list, n, ret_dataset, err);
-	/* NOLINTNEXTLINE(bugprone-multi-level-implicit-pointer-conversion): the pointers, not what they point to */
-	free(list);
 	if (rc)
 		return rc;
+	malloc_trim(0);
 	for (size_t i = 0; i < missing->warnings; i++)
 		pp_dataset_warn(ret_dataset, "%s", missing->warning[i].warning);
 	rc = pp_dataset_finish(ret_dataset, err);
@@ -228,9 +261,9 @@ int pp_gather_merge(const struct pp_gather *g, struct pp_dataset *own, struct pp
 	row = read_file(g, name, &size, &ignored);
 	if (!row)
 		g->log("no other host's share: %s", ignored.text);
-	rc = read_parts(g, own, names, row, row ? size / sizeof(*row) : 0, &p, &missing);
-	rc = rc ? pp_err_set(err, rc, "cannot merge the shares of other hosts: no memory")
-	        : merge_parts(own, &p, &missing, &merged, err);
+	rc = read_parts(g, own, names, row, row ? size / sizeof(*row) : 0, &p, &missing, err);
+	if (!rc)
+		rc = merge_parts(own, &p, &missing, &merged, err);
 	for (size_t i = 0; i < p.parts; i++)
 		pp_dataset_release(&p.part[i]);
 	free(p.part);

@@ -51,8 +51,8 @@ struct pp_gather_row { /* of <spool>/gather-NUMBER.rows, from the leader's paren
 /* Leader. Sends the session's name, once its directory exists: the other hosts may begin. */
 int pp_gather_name(const struct pp_gather *g, const char *logdir, const char *session, const struct pp_clock_map *map,
                    int64_t epoch_realtime_ns, int has_steps, struct pp_err *err);
-/* Leader. Waits for the other hosts' shares, and merges them and `own` into one dataset with common names. An unreadable share
- * becomes rows with its error. */
+/* Leader. Waits for the other hosts' shares, and merges them and `own`, which may only be released then, into one dataset with
+ * common names. An unreadable share becomes rows with its error. */
 int pp_gather_merge(const struct pp_gather *g, struct pp_dataset *own, struct pp_intern *names, struct pp_dataset *ret_dataset,
                     struct pp_err *err);
 /* Follower. Writes the block as <spool>/share-NUMBER.block. */

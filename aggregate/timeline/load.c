@@ -86,6 +86,11 @@ int pp_timeline_directory(const char *pod, char directory[PATH_MAX])
 	return snprintf(directory, PATH_MAX, "%s/plugins/profile/%s", whole, name) < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
+int pp_timeline_no_files(const char *directory, struct pp_err *err)
+{
+	return pp_err_set(err, -ENODATA, "no event file in '%s': it was removed, or is on another host. Copy it there", directory);
+}
+
 /* Files of podprof itself: those beside pod.h5. */
 static int list_own(struct files *f, const char *directory)
 {
@@ -429,8 +434,7 @@ int pp_timeline_files(struct pp_timeline_maker *m, const char *pod, struct pp_er
 	else if (!m->capture.ranks && f.unread)
 		rc = pp_err_set(err, -ENODATA, "%s", f.why);
 	else if (!f.files)
-		rc = pp_err_set(err, -ENODATA, "no event file in '%s': it was removed, or is on another host. Copy it there",
-		                directory);
+		rc = pp_timeline_no_files(directory, err);
 	if (m->capture.ranks)
 		qsort(m->capture.rank, m->capture.ranks, sizeof(*m->capture.rank), by_rank);
 	free(f.file);

@@ -172,6 +172,8 @@ int pp_timeline_load_of(struct pp_pod_file *pod, const struct pp_timeline_option
                         struct pp_err *err);
 /* The directory of a session's own event files, whether or not it exists. 0, or -ENOENT: `pod` is in no log directory. */
 int pp_timeline_directory(const char *pod, char directory[PATH_MAX]);
+/* -ENODATA: says that this directory has no event files. */
+int pp_timeline_no_files(const char *directory, struct pp_err *err);
 /* The lines that users must see of what is not in it, one sentence each with its number; "" where nothing is missing. */
 void pp_timeline_left_text(const struct pp_timeline *t, char *text, size_t size);
 void pp_timeline_release(struct pp_timeline *t);

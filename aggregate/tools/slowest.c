@@ -3,13 +3,7 @@
 #include <stdlib.h>
 
 #include "aggregate/tools/tools.h"
-
-static int compare_ns(const void *a, const void *b)
-{
-	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
+#include "core/base/select.h"
 
 int pp_tool_slowest(const struct pp_dataset *in, struct pp_table *tables, struct pp_err *err)
 {
@@ -20,6 +14,7 @@ int pp_tool_slowest(const struct pp_dataset *in, struct pp_table *tables, struct
 		const struct pp_row_cell *cell = &in->cell[s * in->workers];
 		struct pp_row_slowest *row;
 		size_t n = 0, slowest = 0;
+		int64_t lower, upper;
 
 		for (size_t w = 0; w < in->workers; w++) {
 			if (!cell[w].present)
@@ -30,7 +25,8 @@ int pp_tool_slowest(const struct pp_dataset *in, struct pp_table *tables, struct
 		}
 		if (n < 2)
 			continue;
-		qsort(ns, n, sizeof(*ns), compare_ns);
+		upper = pp_select_int64(ns, n, n / 2);
+		lower = n % 2 ? upper : pp_select_int64(ns, n / 2, (n - 1) / 2);
 		row = pp_table_add(&tables[PP_TABLE_slowest]);
 		if (!row) {
 			rc = -ENOMEM;
@@ -38,7 +34,7 @@ int pp_tool_slowest(const struct pp_dataset *in, struct pp_table *tables, struct
 		}
 		row->step = in->step[s].number;
 		row->worker = in->worker[slowest].rank;
-		row->over_ns = ns[n - 1] - (ns[(n - 1) / 2] + ns[n / 2]) / 2;
+		row->over_ns = cell[slowest].step_ns - (lower + upper) / 2;
 	}
 	free(ns);
 	return rc ? pp_err_set(err, rc, "no memory for the slowest ranks") : 0;

@@ -20,15 +20,10 @@ static void median_of(int64_t *v, size_t n, int64_t *ret_median, int64_t *ret_sp
 	*ret_spread = (v[n - 1 - (n - 1) / 4] - v[(n - 1) / 4]) / 2;
 }
 
-/* Number of waits of other ranks for this one: steps x ranks of its clock besides it. */
-static int64_t cells_of(const struct pp_dataset *d, size_t worker)
-{
-	return worker < d->workers ? (int64_t)d->steps * (int64_t)pp_dataset_peers(d, worker) : 0;
-}
-
 int64_t pp_sums_kept(const struct pp_dataset *d, size_t worker, int64_t ns)
 {
-	int64_t cells = cells_of(d, worker);
+	/* how often other ranks may have waited for it */
+	int64_t cells = worker < d->workers ? (int64_t)d->steps * (int64_t)pp_dataset_peers(d, worker) : 0;
 
 	return cells ? ns / cells : 0;
 }
@@ -41,9 +36,11 @@ int pp_sums_of(const struct pp_dataset *d, struct pp_sums *ret_sums)
 	                    .worker_steps = calloc(d->workers + 1, sizeof(*t.worker_steps)),
 	                    .worker_kept_ns = calloc(d->workers + 1, sizeof(*t.worker_kept_ns)),
 	                    .worker_kept_error_ns = calloc(d->workers + 1, sizeof(*t.worker_kept_error_ns))};
-	int64_t cells = 0;
+	size_t *peers = calloc(d->workers + 1, sizeof(*peers));
 
-	if (!t.step_ns || !t.worker_ns || !t.worker_wait_ns || !t.worker_steps || !t.worker_kept_ns || !t.worker_kept_error_ns) {
+	if (!peers || pp_dataset_count_peers(d, peers) || !t.step_ns || !t.worker_ns || !t.worker_wait_ns || !t.worker_steps ||
+	    !t.worker_kept_ns || !t.worker_kept_error_ns) {
+		free(peers);
 		pp_sums_release(&t);
 		return -ENOMEM;
 	}
@@ -75,14 +72,12 @@ int pp_sums_of(const struct pp_dataset *d, struct pp_sums *ret_sums)
 			t.longest_step = (int64_t)s;
 		}
 	for (size_t w = 0; w < d->workers; w++) {
-		/* Ranks of one clock mostly follow each other: counting anew for each is quadratic. */
-		if (!w || d->worker[w].domain != d->worker[w - 1].domain ||
-		    pp_worker_is_missing(&d->worker[w]) != pp_worker_is_missing(&d->worker[w - 1]))
-			cells = cells_of(d, w);
+		int64_t cells = (int64_t)d->steps * (int64_t)peers[w];
 
 		t.worker_kept_ns[w] = cells ? t.worker_kept_ns[w] / cells : 0;
 		t.worker_kept_error_ns[w] = cells ? (t.worker_kept_error_ns[w] + cells - 1) / cells : 0;
 	}
+	free(peers);
 	median_of(t.step_ns, d->steps, &t.median_ns, &t.spread_ns);
 	*ret_sums = t;
 	return 0;

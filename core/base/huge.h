@@ -18,6 +18,16 @@ static inline void pp_huge_advise(void *p, size_t bytes)
 		madvise((void *)begin, end - begin, MADV_HUGEPAGE);
 }
 
+/* As calloc(). */
+static inline void *pp_huge_calloc(size_t n, size_t size)
+{
+	void *p = calloc(n, size);
+
+	if (p)
+		pp_huge_advise(p, n * size);
+	return p;
+}
+
 /* As malloc(); what is not small begins where a huge page may, and ends where one does if it would fill half of it. */
 static inline void *pp_huge_malloc(size_t bytes)
 {

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/dataset/order.h"
 #include "core/source/mpi_call.h"
 
-enum { STEP_NS = 20000000, SCATTER_NS = 60000, STAY_NS = 350000, LEAVE_NS = 9000, SAMPLE_STEPS = 5 };
+enum { STEP_NS = 20000000, SCATTER_NS = 60000, STAY_NS = 350000, LEAVE_NS = 9000, SAMPLE_STEPS = 5, SLOW_NS = 100000 };
 
 static uint64_t seed;
 
@@ -36,15 +37,16 @@ static uint16_t call_of(const char *name)
 	abort();
 }
 
-static void make_worker(struct pp_row_worker *w, int32_t rank, int32_t host)
+static void make_worker(struct pp_row_worker *w, int32_t rank, int32_t host, int32_t per_host)
 {
-	*w = (struct pp_row_worker){.rank = rank, .local_rank = rank % 16, .pid = 4000 + (int32_t)dice(60000), .own_bound_ns = 240};
+	*w = (struct pp_row_worker){
+	        .rank = rank, .local_rank = rank % per_host, .pid = 4000 + (int32_t)dice(60000), .own_bound_ns = 240};
 	w->records = 100000 + (uint64_t)dice(5000);
 	snprintf(w->host, sizeof(w->host), "node%03d", host);
 	snprintf(w->status, sizeof(w->status), "delivered");
 	snprintf(w->device, sizeof(w->device), "CPU");
 	snprintf(w->clock, sizeof(w->clock),
-	         "b9e1c9a2-3f7e-4a41-9a66-%012d counter map 81723918273 0 5592405 24 epoch 1700000000123456789", host);
+	         "b9e1c9a2-3f7e-4a41-9a66-%012d counter map 81723918273 0 5592405 24 epoch 1700000000123456789", 0);
 	snprintf(w->options, sizeof(w->options), "steps=0:1000 output=/scratch/logs");
 	snprintf(w->command, sizeof(w->command), "./train --layers 48 --batch 32");
 }
@@ -68,9 +70,11 @@ static void make_cell(struct pp_dataset *d, const struct block_job *job, size_t 
 	for (int k = 1; k <= PP_CATEGORIES; k++)
 		if (k != PP_CATEGORY_HOST_COMPUTE)
 			c->exclusive_ns[PP_CATEGORY_HOST_COMPUTE] -= c->exclusive_ns[k];
-	c->wait_ns = dice(40000); /* of collectives of its own host */
-	c->transfer_ns = 60000 + dice(20000);
-	c->late_ns = dice(40000);
+	if (!job->per_host) { /* of collectives of its own host */
+		c->wait_ns = dice(40000);
+		c->transfer_ns = 60000 + dice(20000);
+		c->late_ns = dice(40000);
+	}
 	*p = (struct pp_row_process){
 	        .step = (int64_t)s, .worker = d->worker[w].rank, .present = 1, .rss_present = s % SAMPLE_STEPS == 0};
 	p->cpu_user_ns = STEP_NS - dice(800000);
@@ -104,35 +108,157 @@ static void make_samples(struct pp_dataset *d)
 	}
 }
 
-/* One call of all ranks: this part's rows, each exposed from arrival to exit, or in the Waitall. */
-static void make_call(struct pp_dataset *d, size_t s, int64_t at, int nonblocking)
+struct call {
+	uint64_t communicator;
+	uint32_t sequence;
+	size_t step, first, count; /* this part's ranks in it */
+	int64_t at_ns;
+	int nonblocking;
+};
+
+/* Work since the call before: the ledger's, as far as a description has it. */
+static void make_work(struct pp_row_arrival *row, int64_t distance_ns)
+{
+	int64_t us = distance_ns / 1000 - 60 + dice(120);
+
+	row->local_us[PP_CATEGORY_INPUT] = (uint32_t)(us / 50 + dice(100));
+	row->local_us[PP_CATEGORY_OTHER] = (uint32_t)(us / 100 + dice(40));
+	row->local_us[PP_CATEGORY_HOST_COMMUNICATION] = (uint32_t)(STAY_NS / 1000 + dice(10));
+	row->local_us[PP_CATEGORY_HOST_COMPUTE] = (uint32_t)(us - us / 25);
+	row->between_us = (uint32_t)dice(5);
+}
+
+/* This part's rows of a call, each exposed from arrival to exit, or in the Waitall. */
+static void make_call(struct pp_dataset *d, const struct block_job *job, const struct call *call)
 {
 	struct pp_row_collective *c = &d->collective[d->collectives];
 
-	*c = (struct pp_row_collective){
-	        .communicator = 0x9e3779b97f4a7c15ULL, .sequence = (uint32_t)d->collectives, .bytes = 4 << 20};
-	c->operation = call_of(nonblocking ? "MPI_Iallreduce" : "MPI_Allreduce");
+	*c = (struct pp_row_collective){.communicator = call->communicator, .sequence = call->sequence, .bytes = 4 << 20};
+	c->operation = call_of(call->nonblocking ? "MPI_Iallreduce" : "MPI_Allreduce");
 	c->row_first = d->arrivals;
-	c->row_count = (uint32_t)d->workers;
-	for (size_t w = 0; w < d->workers; w++) {
+	c->row_count = (uint32_t)call->count;
+	for (size_t w = call->first; w < call->first + call->count; w++) {
 		struct pp_row_arrival *row = &d->arrival[d->arrivals++];
 		struct pp_exposed *e = &d->exposed[d->exposeds++];
 
 		*row = (struct pp_row_arrival){.worker = d->worker[w].rank, .exposed = (uint32_t)d->exposeds & PP_EXPOSED_MOST};
-		row->shared = nonblocking != 0;
-		row->arrival_ns = at + dice(SCATTER_NS);
-		row->exit_ns = at + STAY_NS + dice(LEAVE_NS);
-		*e = (struct pp_exposed){.begin_ns = row->arrival_ns, .step = (uint32_t)s & INT32_MAX};
-		if (nonblocking)
-			e->begin_ns += 40000 + dice(40000);
+		row->shared = call->nonblocking != 0;
+		row->arrival_ns = call->at_ns + dice(SCATTER_NS);
+		if (job->per_host && row->worker == job->ranks / 3) /* one rank is late in every call */
+			row->arrival_ns = call->at_ns + SCATTER_NS + SLOW_NS + dice(SCATTER_NS);
+		row->exit_ns = call->at_ns + STAY_NS + dice(LEAVE_NS);
+		if (job->per_host)
+			make_work(row, STEP_NS / (job->calls + 1));
+		*e = (struct pp_exposed){.begin_ns = row->arrival_ns, .step = (uint32_t)call->step & INT32_MAX};
+		if (call->nonblocking)
+			e->begin_ns += job->per_host ? 4000 + dice(4000) : 40000 + dice(40000);
 		e->length_ns = (uint32_t)(row->exit_ns - e->begin_ns);
 	}
 	d->collectives++;
 }
 
+static void make_calls(struct pp_dataset *d, const struct block_job *job, size_t s)
+{
+	for (int k = 0; k < job->calls; k++) {
+		struct call c = {
+		        .communicator = BLOCK_WORLD, .sequence = (uint32_t)d->collectives, .step = s, .nonblocking = k % 4 == 3};
+
+		c.count = d->workers;
+		c.at_ns = (int64_t)s * STEP_NS + STEP_NS / (job->calls + 1) * (k + 1) + dice(100000);
+		make_call(d, job, &c);
+	}
+}
+
+/* One of WORLD a step, and one of the rank's tensor group or data group in turns; as keepers have them, by communicator. */
+static void make_pod_calls(struct pp_dataset *d, const struct block_job *job)
+{
+	const size_t per_host = (size_t)job->per_host;
+
+	for (size_t i = 0; i < d->communicators; i++) {
+		const struct pp_row_communicator *comm = &d->communicator[i];
+		int is_world = comm->id == BLOCK_WORLD, is_data = !is_world && comm->id >= BLOCK_DATA;
+		struct call c = {.communicator = comm->id, .count = is_data ? 1 : per_host};
+
+		if (is_data)
+			c.first = (comm->id - BLOCK_DATA) % per_host;
+		for (size_t s = is_world ? 0 : (size_t)is_data; s < job->steps; s += is_world ? 1 : 2, c.sequence++) {
+			c.step = s;
+			c.nonblocking = is_world && s % 4 == 3;
+			c.at_ns = (int64_t)s * STEP_NS + STEP_NS / (job->calls + 1) * (is_world ? 2 : 1) + dice(LEAVE_NS);
+			make_call(d, job, &c);
+		}
+	}
+}
+
+static void make_communicator(struct pp_dataset *d, uint64_t id, uint32_t size, int32_t first, int32_t gap)
+{
+	struct pp_row_communicator *c = &d->communicator[d->communicators++];
+
+	*c = (struct pp_row_communicator){.id = id, .size = size, .kind = PP_COMM_MEMBERS};
+	c->member = room(size, sizeof(*c->member));
+	for (uint32_t i = 0; i < size; i++)
+		c->member[i] = first + gap * (int32_t)i;
+}
+
+/* WORLD; tensor groups: a host's ranks; data groups: ranks of one local rank on BLOCK_DATA_HOSTS hosts. By id. */
+static void make_communicators(struct pp_dataset *d, const struct block_job *job, int32_t first)
+{
+	int32_t part = first / (job->per_host * BLOCK_DATA_HOSTS);
+
+	d->communicator = room((size_t)job->per_host + 2, sizeof(*d->communicator));
+	make_communicator(d, BLOCK_TENSOR + (uint64_t)(first / job->per_host), (uint32_t)job->per_host, first, 1);
+	for (int32_t i = 0; i < job->per_host; i++)
+		make_communicator(d, BLOCK_DATA + (uint64_t)(part * job->per_host + i), BLOCK_DATA_HOSTS,
+		                  part * job->per_host * BLOCK_DATA_HOSTS + i, job->per_host);
+	make_communicator(d, BLOCK_WORLD, (uint32_t)job->ranks, 0, 1);
+	pp_communicators_fold(d);
+}
+
+/* A clock of its own for each host, compared four times in the window. */
+static void make_clock(struct pp_dataset *d, int32_t host)
+{
+	struct pp_row_clock_sample sample[4] = {{.half_ns = 0}};
+	struct pp_row_clock_stretch stretch[3] = {{.end_ns = 0}};
+	int64_t gap = (int64_t)d->steps * STEP_NS / 3;
+	struct pp_row_host_clock c = {.hops = host ? 1 : 0, .sample = sample, .samples = 4, .stretch = stretch, .stretches = 3};
+
+	snprintf(c.name, sizeof(c.name), "node%05d", host);
+	snprintf(c.parent, sizeof(c.parent), "%s", host ? "node00000" : "");
+	snprintf(c.own, sizeof(c.own), "b9e1c9a2-3f7e-4a41-9a66-%012d counter", host);
+	c.trips = 400;
+	c.host_bound_ns = host ? 3000 : 0;
+	for (int i = 0; i < 4; i++)
+		sample[i] = (struct pp_row_clock_sample){
+		        .time_ns = i * gap, .half_ns = 1200 + dice(1500), .residual_ns = dice(300), .sample_trips = 100};
+	for (int i = 0; i < 3; i++)
+		stretch[i] = (struct pp_row_clock_stretch){.begin_ns = i * gap, .end_ns = (i + 1) * gap};
+	for (int i = 0; host && i < 3; i++) {
+		stretch[i].bound_begin_ns = sample[i].half_ns;
+		stretch[i].bound_end_ns = sample[i + 1].half_ns;
+		stretch[i].bound_hump_ns = dice(200);
+	}
+	if (pp_dataset_add_clock(d, &c))
+		abort();
+	for (size_t w = 0; w < d->workers; w++)
+		d->worker[w].host_clock = 1;
+}
+
+static void make_pod(struct pp_dataset *d, const struct block_job *job, int32_t first)
+{
+	int32_t host = first / job->per_host;
+
+	snprintf(d->step_rule, sizeof(d->step_rule), "podprof_step");
+	d->step_confidence = 1;
+	for (size_t w = 0; w < d->workers; w++)
+		snprintf(d->worker[w].host, sizeof(d->worker[w].host), "node%05d", host);
+	make_communicators(d, job, first);
+	make_clock(d, host);
+	make_pod_calls(d, job);
+}
+
 void block_make(struct pp_dataset *d, const struct pp_intern *names, const struct block_job *job, int32_t first, int32_t count)
 {
-	size_t workers = (size_t)count, calls = job->steps * (size_t)job->calls;
+	size_t workers = (size_t)count, calls = job->steps * (size_t)(job->per_host ? 2 + job->per_host : job->calls);
 
 	seed = 88172645463325252ULL + (uint64_t)first;
 	*d = (struct pp_dataset){.names = names, .workers = workers, .steps = job->steps, .ranks_asked = job->ranks};
@@ -147,14 +273,16 @@ void block_make(struct pp_dataset *d, const struct pp_intern *names, const struc
 	d->exposed = room(calls * workers, sizeof(*d->exposed));
 	d->awaited = room(0, sizeof(*d->awaited));
 	for (size_t w = 0; w < workers; w++)
-		make_worker(&d->worker[w], first + (int32_t)w, 0);
+		make_worker(&d->worker[w], first + (int32_t)w, 0, job->per_host ? job->per_host : 16);
 	for (size_t s = 0; s < job->steps; s++) {
 		d->step[s].number = (int64_t)s;
 		for (size_t w = 0; w < workers; w++)
 			make_cell(d, job, s, w);
-		for (int k = 0; k < job->calls; k++)
-			make_call(d, s, (int64_t)s * STEP_NS + STEP_NS / (job->calls + 1) * (k + 1) + dice(100000), k % 4 == 3);
+		if (!job->per_host)
+			make_calls(d, job, s);
 	}
+	if (job->per_host)
+		make_pod(d, job, first);
 	make_samples(d);
 	if (pp_dataset_clocks(d) || pp_dataset_late(d))
 		abort();

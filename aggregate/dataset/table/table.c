@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/huge.h"
+
 int pp_table_is_grid(const struct pp_table_desc *d)
 {
 	return strchr(d->dim, ' ') != NULL;
@@ -93,6 +95,7 @@ int pp_table_room(struct pp_table *t, size_t rows)
 
 	if (!row)
 		return -ENOMEM;
+	pp_huge_advise(row, rows * size);
 	t->row = row;
 	t->room = rows;
 	return 0;
@@ -520,7 +523,7 @@ int pp_table_merge(const struct pp_table *part, size_t parts, const struct pp_ta
 			m.worker = &d->column[i];
 	for (size_t p = 0; p < parts; p++)
 		t.room += part[p].rows;
-	t.row = calloc(t.room + 1, d->row_size);
+	t.row = pp_huge_calloc(t.room + 1, d->row_size);
 	if (!keys || !m.heap || !t.row)
 		goto free_all;
 	for (size_t p = 0; p < parts; p++) {

@@ -14,6 +14,7 @@
 #include "aggregate/dataset/hdf5_layout.h"
 #include "aggregate/read/h5/pod_memory.h"
 #include "core/base/grow.h"
+#include "core/base/huge.h"
 #include "core/base/why.h"
 
 enum { MOST_VALUES = INT_MAX, MOST_TEXT = 1 << 20, DEFLATE_MOST = 1032 /* largest factor by which a byte expands */ };
@@ -552,7 +553,7 @@ static int read_or_look(struct pp_pod_file *pod, const char *group, const char *
 		return damaged(pod, group, variable, s->why, err);
 	c = s->column;
 	if (values) {
-		c.data.any = calloc(c.n + 1, sizeof(int64_t));
+		c.data.any = pp_huge_calloc(c.n + 1, sizeof(int64_t));
 		if (!c.data.any)
 			code = pp_err_set(err, -ENOMEM, "no memory for /%s/%s of '%s'", group, variable, pod->path);
 		else if (c.n && (c.kind == PP_POD_FILE_TEXT ? read_texts(pod, s->set, &c) : read_numbers(pod, s->set, &c)) < 0)

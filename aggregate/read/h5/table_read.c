@@ -23,11 +23,16 @@ static int64_t number_of(const struct pp_column *c, const char *text)
 	return number;
 }
 
-/* Values as bits for pp_column_store(); NULL: no memory. The caller frees them. */
-static int64_t *bits_of(const struct pp_pod_file_column *from, const struct pp_column *c, struct pp_intern *names)
+/* Values as bits for pp_column_store(), which take the place of `from`'s; NULL: no memory. The caller frees them. */
+static int64_t *bits_of(struct pp_pod_file_column *from, const struct pp_column *c, struct pp_intern *names)
 {
-	int64_t *bits = calloc(from->n + 1, sizeof(*bits));
+	int64_t *bits = from->data.i;
 
+	if (from->kind != PP_POD_FILE_TEXT) {
+		from->data.i = NULL;
+		return bits;
+	}
+	bits = calloc(from->n + 1, sizeof(*bits));
 	for (size_t i = 0; bits && i < from->n; i++) {
 		const char *text = pp_pod_file_text(from, i);
 
@@ -35,10 +40,8 @@ static int64_t *bits_of(const struct pp_pod_file_column *from, const struct pp_c
 			bits[i] = bits[i - 1];
 		else if (c->word)
 			bits[i] = number_of(c, text);
-		else if (from->kind == PP_POD_FILE_TEXT)
-			bits[i] = *text ? (int64_t)pp_intern_put(names, text, strlen(text)) : 0;
 		else
-			memcpy(&bits[i], &from->data.i[i], sizeof(*bits));
+			bits[i] = *text ? (int64_t)pp_intern_put(names, text, strlen(text)) : 0;
 	}
 	return bits;
 }
@@ -52,8 +55,24 @@ static int fits(const struct pp_column *c, const struct pp_pod_file_column *from
 	return from->kind == PP_POD_FILE_INT || from->kind == PP_POD_FILE_UINT;
 }
 
+/* Rows of one value each, as most tables have them. */
+static int take_values(struct pp_table *t, const struct pp_column *c, const int64_t *bits, int other_sign)
+{
+	int bad = 0;
+
+	for (size_t first = 0, n; first < t->rows; first += n) {
+		n = t->rows - first < PP_TABLE_BATCH ? t->rows - first : PP_TABLE_BATCH;
+		for (size_t i = 0; other_sign && i < n; i++)
+			bad |= bits[first + i] < 0;
+		bad |= pp_column_store(c, t, first, n, 0, bits + first);
+		if (c->type != PP_TYPE_TIME && c->type != PP_TYPE_NS) /* a host's date may be wrong by decades */
+			bad |= !pp_column_is_good(c, n, bits + first);
+	}
+	return bad;
+}
+
 /* Value k of row r is the row's k-th, or its group's. `values`: how many per row the file has, where the array has grown. */
-static int take_column(struct pp_table *t, const struct pp_column *c, const struct pp_pod_file_column *from, size_t values,
+static int take_column(struct pp_table *t, const struct pp_column *c, struct pp_pod_file_column *from, size_t values,
                        const int64_t *group, struct pp_intern *names)
 {
 	const int is_unsigned = c->type == PP_TYPE_U16 || c->type == PP_TYPE_U32 || c->type == PP_TYPE_U64;
@@ -66,6 +85,10 @@ static int take_column(struct pp_table *t, const struct pp_column *c, const stru
 	if (c->type == PP_TYPE_CHARS)
 		return 0;
 	bits = bits_of(from, c, names);
+	if (bits && c->count == 1 && values == 1 && !c->is_scalar && !group && from->n >= t->rows) {
+		bad = take_values(t, c, bits, other_sign);
+		goto free_bits;
+	}
 	for (size_t k = 0; bits && k < c->count && k < values; k++) {
 		for (size_t first = 0, n; first < t->rows; first += n) {
 			n = t->rows - first < PP_TABLE_BATCH ? t->rows - first : PP_TABLE_BATCH;
@@ -82,6 +105,7 @@ static int take_column(struct pp_table *t, const struct pp_column *c, const stru
 				bad |= !pp_column_is_good(c, n, value);
 		}
 	}
+free_bits:
 	free(bits);
 	return !bits ? -ENOMEM : bad ? -EINVAL : 0;
 }

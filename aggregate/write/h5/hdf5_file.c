@@ -414,7 +414,56 @@ static int new_dims_of(const struct pp_h5 *h, const struct pp_h5_row *row, size_
 	return rank == 1 && h->dim[dim[0]].scale > 0 && !strcmp(row->variable, h->dim[dim[0]].name) ? -1 : rank;
 }
 
-static void put(struct pp_h5 *h, const struct pp_h5_row *row, hid_t text, const void *data)
+struct values { /* of a column: all of them, or how they are made */
+	const void *data;
+	const struct pp_h5_fill *fill;
+};
+
+/* All at once. */
+static int make_all(const struct pp_h5_fill *fill, int rank, const hsize_t *size, size_t value, void **ret_data)
+{
+	size_t n = 1;
+	void *data;
+
+	for (int i = 0; i < rank; i++)
+		n *= size[i];
+	data = calloc(n + 1, value);
+	if (!data)
+		return -ENOMEM;
+	fill->put(fill->context, 0, rank ? size[0] : 1, data);
+	*ret_data = data;
+	return 0;
+}
+
+static void write_values(struct pp_h5 *h, const char *variable, hid_t d, hid_t type, int rank, const hsize_t *size, hid_t large,
+                         const struct values *v)
+{
+	struct pp_h5_chunks chunks = {.row_bytes = H5Tget_size(type), .fill = v->fill};
+	hsize_t chunk[PP_H5_MOST_DIMS];
+	void *made = NULL;
+	int rc = 0;
+
+	if (v->fill && large >= 0) {
+		H5Pget_chunk(large, rank, chunk);
+		chunks.rows = size[0];
+		chunks.chunk_rows = chunk[0];
+		for (int i = 1; i < rank; i++)
+			chunks.row_bytes *= size[i];
+		rc = pp_h5_write_chunks(d, &chunks);
+	} else {
+		if (v->fill)
+			rc = make_all(v->fill, rank, size, H5Tget_size(type), &made);
+		if (!rc)
+			rc = H5Dwrite(d, type, H5S_ALL, H5S_ALL, h->transfer, v->fill ? made : v->data) < 0 ? -1 : 0;
+		free(made);
+	}
+	if (rc == -ENOMEM)
+		h->code = h->code ? h->code : pp_err_set(h->err, rc, "no memory for column '%s'", variable);
+	else if (rc)
+		fail(h, variable);
+}
+
+static void put(struct pp_h5 *h, const struct pp_h5_row *row, hid_t text, const struct values *v)
 {
 	size_t dim[PP_H5_MOST_DIMS];
 	hsize_t size[PP_H5_MOST_DIMS];
@@ -428,8 +477,10 @@ static void put(struct pp_h5 *h, const struct pp_h5_row *row, hid_t text, const 
 	large = large_plist(h, rank, size, type);
 	errno = 0;
 	d = H5Dcreate2(h->group, row->variable, type, space, H5P_DEFAULT, large < 0 ? h->column : large, H5P_DEFAULT);
-	if (d < 0 || H5Dwrite(d, type, H5S_ALL, H5S_ALL, h->transfer, data) < 0)
+	if (d < 0)
 		fail(h, row->variable);
+	else
+		write_values(h, row->variable, d, type, rank, size, large, v);
 	if (!h->code && row->unit[0])
 		attribute_text(h, d, "units", row->unit);
 	if (!h->code)
@@ -457,7 +508,27 @@ void pp_h5_put_row(struct pp_h5 *h, const struct pp_h5_row *row, const void *dat
 	if (rank >= 0)
 		pp_h5_keep(h, row, dim, size, rank, pp_h5_widen(row->type, n, data));
 	if (!h->memory)
-		put(h, row, H5I_INVALID_HID, data);
+		put(h, row, H5I_INVALID_HID, &(struct values){.data = data});
+}
+
+void pp_h5_put_row_by(struct pp_h5 *h, const struct pp_h5_row *row, const struct pp_h5_fill *fill)
+{
+	size_t dim[PP_H5_MOST_DIMS];
+	hsize_t size[PP_H5_MOST_DIMS];
+	void *data = NULL;
+	int rank, rc;
+
+	if (!h->memory) {
+		put(h, row, H5I_INVALID_HID, &(struct values){.fill = fill});
+		return;
+	}
+	rank = new_dims_of(h, row, dim, size);
+	rc = rank < 0 ? 0 : make_all(fill, rank, size, sizeof(int64_t), &data);
+	if (rc && !h->code)
+		h->code = pp_err_set(h->err, rc, "no memory for column '%s'", row->variable);
+	if (data)
+		pp_h5_put_row(h, row, data);
+	free(data);
 }
 
 static void free_texts(char **text, size_t n)
@@ -495,7 +566,7 @@ void pp_h5_put_row_texts(struct pp_h5 *h, const struct pp_h5_row *row, size_t n,
 	} else {
 		hid_t type = text_type(H5T_VARIABLE);
 
-		put(h, row, type, text);
+		put(h, row, type, &(struct values){.data = text});
 		H5Tclose(type);
 	}
 	free_texts(text, n);

@@ -6,6 +6,7 @@
 
 #include "aggregate/dataset/hdf5_layout.h"
 #include "aggregate/read/h5/pod_memory.h"
+#include "aggregate/write/h5/hdf5_chunks.h"
 #include "core/base/err.h"
 
 enum { PP_H5_DIMS = 8 };
@@ -58,6 +59,8 @@ void pp_h5_keep(struct pp_h5 *h, const struct pp_h5_row *row, const size_t *dim,
 void *pp_h5_widen(enum pp_h5_type type, size_t n, const void *data);
 /* `data` is the array of the row's type, in C order. A table without rows is left out. */
 void pp_h5_put_row(struct pp_h5 *h, const struct pp_h5_row *row, const void *data);
+/* The same of values that are made as they are written. */
+void pp_h5_put_row_by(struct pp_h5 *h, const struct pp_h5_row *row, const struct pp_h5_fill *fill);
 /* Texts of a column: get(context, i) for i in 0..n-1. */
 void pp_h5_put_row_texts(struct pp_h5 *h, const struct pp_h5_row *row, size_t n, const char *(*get)(const void *context, size_t i),
                          const void *context);

@@ -126,33 +126,44 @@ static const char *text_of(const void *context, size_t i)
 	return t->word;
 }
 
-/* Of an index 0 1 2 .. NULL: no memory. To be freed. */
-static void *values_of(const struct pp_table *t, const struct pp_column *c, const struct places *p)
-{
-	const size_t bytes = (size_t)c->size * c->count, stride = t->desc->row_size;
-	const char *from = (const char *)t->row + c->offset;
-	char *data = calloc(p->n + 1, bytes ? bytes : sizeof(int64_t));
+struct column { /* of a table, as the file has it */
+	const struct pp_table *table;
+	const struct pp_column *column;
+	const struct places *place;
+	size_t per; /* places of a row of its first dimension */
+};
 
-	for (size_t i = 0; data && i < p->n; i++) {
-		const size_t row = p->row ? p->row[i] : i;
-		int64_t index = (int64_t)i;
+static void put_values(const void *context, size_t first, size_t n, void *to)
+{
+	const struct column *k = context;
+	const struct pp_column *c = k->column;
+	const size_t bytes = (size_t)c->size * c->count, stride = k->table->desc->row_size, from_place = first * k->per;
+	const char *from = (const char *)k->table->row + c->offset;
+	char *data = to;
+
+	for (size_t i = 0; i < n * k->per && from_place + i < k->place->n; i++) {
+		const size_t row = k->place->row ? k->place->row[from_place + i] : from_place + i;
+		int64_t index = (int64_t)(from_place + i);
 
 		if (c->rule == PP_RULE_INDEX)
 			memcpy(data + i * sizeof(index), &index, sizeof(index));
-		else if (row != SIZE_MAX && bytes == sizeof(int64_t)) /* of a known size: a load and a store */
+		else if (row == SIZE_MAX)
+			memset(data + i * bytes, 0, bytes);
+		else if (bytes == sizeof(int64_t)) /* of a known size: a load and a store */
 			memcpy(data + i * sizeof(int64_t), from + row * stride, sizeof(int64_t));
-		else if (row != SIZE_MAX)
+		else if (bytes == sizeof(int32_t))
+			memcpy(data + i * sizeof(int32_t), from + row * stride, sizeof(int32_t));
+		else
 			memcpy(data + i * bytes, from + row * stride, bytes);
 	}
-	return data;
 }
 
-static void put_column(struct pp_h5 *h, const struct pp_table *t, const struct pp_column *c, const struct places *p,
+/* per: places of a row of the column's first dimension. */
+static void put_column(struct pp_h5 *h, const struct pp_table *t, const struct pp_column *c, const struct places *p, size_t per,
                        const struct pp_intern *names)
 {
 	char dims[PP_H5_TABLE_DIMS], word[PP_TABLE_WORD + 1];
 	struct pp_h5_row row;
-	void *data;
 
 	if (!pp_h5_table_row(t->desc, c, dims, &row))
 		return;
@@ -166,12 +177,7 @@ static void put_column(struct pp_h5 *h, const struct pp_table *t, const struct p
 		pp_h5_put_row_texts(h, &row, c->label ? c->label : p->n, text_of, &(struct texts){t, c, p, names, word});
 		return;
 	}
-	data = values_of(t, c, p);
-	if (data)
-		pp_h5_put_row(h, &row, data);
-	else if (!h->code)
-		h->code = pp_err_set(h->err, -ENOMEM, "no memory for column '%s'", c->name);
-	free(data);
+	pp_h5_put_row_by(h, &row, &(struct pp_h5_fill){put_values, &(struct column){t, c, p, c->is_scalar ? 1 : per}});
 }
 
 /* A row for each row; columns of groups have a value for each group. */
@@ -188,7 +194,7 @@ static void put_list(struct pp_h5 *h, const struct pp_table *t, const struct pla
 		pp_h5_dim(h, d->dim, t->rows);
 	for (size_t i = 0; i < d->columns; i++)
 		if (d->column[i].rule != PP_RULE_GROUP)
-			put_column(h, t, &d->column[i], i < d->once ? groups : &rows, names);
+			put_column(h, t, &d->column[i], i < d->once ? groups : &rows, 1, names);
 		else if (pp_h5_table_row(d, &d->column[i], dims, &row))
 			pp_h5_put_row(h, &row, groups->group);
 }
@@ -224,7 +230,7 @@ static void put_grid(struct pp_h5 *h, const struct pp_table *t, const struct pla
 		if (c->is_axis || c->rule == PP_RULE_KEY)
 			put_axis(h, t->desc, c, d, rank);
 		else
-			put_column(h, t, c, cells, d->names);
+			put_column(h, t, c, cells, d->workers, d->names);
 	}
 free_rank:
 	free(rank);

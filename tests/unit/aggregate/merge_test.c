@@ -197,21 +197,25 @@ TEST(associative)
 {
 	for (int i = 0; i < 200 && !test_failures; i++) {
 		struct pp_intern *names = pp_intern_new();
-		struct pp_dataset a = part_of(names, 0), b = part_of(names, 1), c = part_of(names, 2), way[3], ab, bc;
+		struct pp_dataset a = part_of(names, 0), b = part_of(names, 1), c = part_of(names, 2), way[4], ab, bc;
 		const struct pp_dataset *const all[] = {&a, &b, &c};
-		void *bytes[3] = {NULL, NULL, NULL};
-		size_t size[3] = {0, 0, 0};
+		struct pp_dataset *const spent[] = {&ab, &c};
+		void *bytes[4] = {NULL};
+		size_t size[4] = {0};
 
 		ab = merge_two(&a, &b);
 		bc = merge_two(&b, &c);
 		way[0] = merge_two(&ab, &c);
 		way[1] = merge_two(&a, &bc);
 		CHECK_INT(pp_dataset_merge(all, 3, &way[2], NULL), 0);
-		for (int k = 0; k < 3; k++)
+		CHECK_INT(pp_dataset_merge_spend(spent, 2, &way[3], NULL), 0);
+		CHECK(!ab.cell && !ab.files && !ab.memory && !c.cell); /* they went */
+		for (int k = 0; k < 4; k++)
 			CHECK_INT(pp_block_write(&way[k], &bytes[k], &size[k], NULL), 0);
 		CHECK(size[0] == size[1] && size[0] == size[2]);
 		CHECK(!memcmp(bytes[0], bytes[1], size[0]) && !memcmp(bytes[0], bytes[2], size[0]));
-		for (int k = 0; k < 3; k++) {
+		CHECK(size[0] == size[3] && !memcmp(bytes[0], bytes[3], size[0]));
+		for (int k = 0; k < 4; k++) {
 			free(bytes[k]);
 			pp_dataset_release(&way[k]);
 		}

@@ -1,0 +1,96 @@
+/* Hosts and peers of ranks, and the k-th of values, against the plain count. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/dataset/dataset.h"
+#include "core/base/select.h"
+#include "tests/test.h"
+
+enum { RANKS = 300, VALUES = 2000 };
+
+static uint64_t seed = 88172645463325252ULL;
+
+static int64_t dice(uint64_t below)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return (int64_t)(seed % below);
+}
+
+/* Ranks of few hosts and clocks in any order; some of them missing, without a host. */
+static void fill(struct pp_row_worker *w)
+{
+	for (int32_t r = 0; r < RANKS; r++) {
+		w[r] = (struct pp_row_worker){.rank = r, .domain = (int32_t)dice(5) - 1};
+		snprintf(w[r].status, sizeof(w[r].status), "%s", dice(7) ? "delivered" : "missing: it died");
+		if (dice(9))
+			snprintf(w[r].host, sizeof(w[r].host), "node%d", (int)dice(40));
+	}
+}
+
+TEST(test_peers)
+{
+	static struct pp_row_worker w[RANKS];
+	struct pp_dataset d = {.worker = w, .workers = RANKS};
+	size_t peers[RANKS], hosts = 0;
+
+	fill(w);
+	CHECK_INT(pp_dataset_count_peers(&d, peers), 0);
+	for (size_t i = 0; i < RANKS; i++)
+		CHECK_INT(peers[i], pp_dataset_peers(&d, i));
+	for (size_t i = 0; i < RANKS; i++) {
+		size_t k = 0;
+
+		while (k < i && strcmp(w[k].host, w[i].host))
+			k++;
+		hosts += k == i && w[i].host[0];
+	}
+	CHECK_INT(pp_dataset_hosts(&d), hosts);
+	d.workers = 0;
+	CHECK_INT(pp_dataset_hosts(&d), 0);
+	CHECK_INT(pp_dataset_count_peers(&d, peers), 0);
+}
+
+/* kind 0: any values, 1: few, 2: rising, 3: falling, 4: a saw, against the choice of pivots */
+static int64_t value_of(int kind, size_t i, size_t n)
+{
+	switch (kind) {
+	case 0:
+		return dice(UINT64_C(1) << 62) - (INT64_C(1) << 61);
+	case 1:
+		return dice(3);
+	case 2:
+		return (int64_t)i;
+	case 3:
+		return -(int64_t)i;
+	default:
+		return (int64_t)(i % 2 ? i : n - i);
+	}
+}
+
+TEST(test_select)
+{
+	static int64_t v[VALUES], sorted[VALUES];
+
+	for (int turn = 0; turn < 400; turn++) {
+		size_t n = 1 + (size_t)dice(turn % 2 ? VALUES : 40), k = (size_t)dice(n);
+
+		for (size_t i = 0; i < n; i++)
+			v[i] = sorted[i] = value_of(turn % 5, i, n);
+		qsort(sorted, n, sizeof(*sorted), pp_compare_int64);
+		CHECK(pp_select_int64(v, n, k) == sorted[k]);
+		for (size_t i = 0; i < n; i++)
+			CHECK(i < k ? v[i] <= v[k] : v[i] >= v[k]);
+		qsort(v, n, sizeof(*v), pp_compare_int64);
+		CHECK(!memcmp(v, sorted, n * sizeof(*v)));
+	}
+}
+
+int main(void)
+{
+	test_peers();
+	test_select();
+	return test_end();
+}
