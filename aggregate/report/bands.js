@@ -38,7 +38,8 @@ const Bands = {
       {name: 'median', colour: 'var(--accent)'}, {name: '25 % to 75 %', colour: 'var(--accent)', wide: true, alpha: 0.45},
       {name: 'least to most', colour: 'var(--accent)', wide: true, alpha: 0.18}
     ]),
-        details('Details: percentiles of every step as a table', Bands.table.element), Bands.groups(), Bands.worst());
+        details('Details: percentiles of every step as a table', Bands.table.element),
+        Bands.meansOf = el('p', {class: 'lead', style: {margin: '14px 0 0'}}), Bands.groups(), Bands.worst());
   },
 
   /* The quantity of the viewer; step time where it has no time. */
@@ -93,6 +94,8 @@ const Bands = {
       Bands.table.refill(view.x.length);
       Bands.tables.forEach(t => t.draw());
     }
+    Bands.meansOf.textContent =
+        `Means per step of: ${plane.name}.` + (plane === Viewer.plane ? '' : ` ${Viewer.plane.name} has no means of ranks.`);
     const {x, q, worst} = Bands.view, colour = css('--accent'), known = q[2].map((v, i) => v === null ? -1 : i).filter(i => i >= 0),
                  of = v => known.map(i => v[i]), kx = of(x);
     Bands.title.textContent = `${plane.name}: percentiles over ${
@@ -167,7 +170,7 @@ const Bands = {
     const table = new Table({
       id: 'groups',
       title: 'Groups of ranks by host and role',
-      label: 'Groups of ranks: mean per step of the chosen quantity',
+      label: 'Groups of ranks',
       columns: [
         {name: 'by', text: true, get: i => rows[i].kind}, {name: 'group', text: true, get: i => rows[i].name},
         {name: 'ranks', get: i => rows[i].list.length},
@@ -190,11 +193,11 @@ const Bands = {
     const table = new Table({
       id: 'worst',
       title: 'Ranks with most of the chosen quantity',
-      label: 'Ranks with most of it',
+      label: 'Ranks with most',
       columns: [
         {name: 'rank', get: w => Pod.worker.rank[w]}, {name: 'host', text: true, get: w => Pod.worker.host[w]},
         ...Pod.table('role') ? [{name: 'role', get: w => Pod.role(w) < 0 ? null : Pod.role(w)}] : [],
-        column('mean per step', 'ns', 'of the quantity that the viewer\u2019s colour shows', w => Bands.mean(w)),
+        column('mean per step', 'ns', 'of the quantity named above', w => Bands.mean(w)),
         {name: 'step time', unit: 'ns', what: 'mean over its steps', get: w => Pod.mean(Pod.worker.step_ns, w)}
       ],
       rows: Pod.workers,

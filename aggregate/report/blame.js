@@ -5,7 +5,6 @@
 const Blame = {
   classes: ['none', 'persistent rank', 'persistent host', 'persistent role', 'rotating', 'one-off', 'periodic'],
   subjects: ['rank', 'host', 'input', 'communicator'],
-  between: 12, /* colour of what happens between steps: 11 is that of small categories */
 
   reason(code) {
     const k = Pod.category.find(c => c.id === code);
@@ -156,7 +155,7 @@ const Blame = {
     return Pod.plane.blame_reason ? Pod.at(Pod.plane.blame_reason, s, w) : 0;
   },
   segment(reason, ns) {
-    return {id: reason === Pod.category.length + 1 ? Blame.between : reason, name: Blame.reason(reason), ns};
+    return {id: reason === Pod.category.length + 1 ? Pod.between : reason, name: Blame.reason(reason), ns};
   },
   /* Sums over ranks, by main reason: made once. */
   ofStep(s) {
@@ -219,7 +218,7 @@ const Blame = {
       column('seen in', '', 'steps', steps, (i, v) => `${Format.count(v)} of ${Format.count(Pod.sum.steps)} steps`),
       {name: 'first step', minor: true, get: i => of('first_step')[i]},
       column('period', '', 'steps from one to the next', i => of('period')[i] || null),
-      {name: 'confidence', what: '0 to 1', get: i => of('confidence')[i]},
+      column('confidence', '', '0 to 1', i => of('confidence')[i], (i, v) => v.toFixed(2)),
       {name: 'what was found', text: true, class: 'wide', get: i => of('what')[i]},
       {name: 'next', text: true, class: 'wide', get: i => of('next')[i]}
     ];

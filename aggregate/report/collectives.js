@@ -91,7 +91,7 @@ const Collectives = {
         el('p', {class: 'lead', style: {margin: '0'}},
             'Point: median of the operations of one size; line through it: least to most.',
             shown.length < all.length && ` Shown: the ${shown.length} calls with most bytes of ${all.length}.`),
-        Collectives.plot.element, plotLegend(shown.map((l, k) => ({name: l.name, colour: Collectives.colours[k], wide: true}))),
+        Collectives.plot.element, Collectives.legend = el('div', {}),
         new Table({id: 'sizes', title: 'Size against bandwidth', columns, rows: t.shown, first: 12}).element);
   },
   draw() {
@@ -111,6 +111,7 @@ const Collectives = {
         high: pick('busbw_most')
       };
     });
+    Collectives.legend.replaceChildren(plotLegend(points.map(p => ({name: p.name, colour: p.colour, wide: true}))));
     Collectives.plot.show({points, what: `Bus bandwidth by size of ${points.map(p => p.name).join('; ')}`});
   },
 

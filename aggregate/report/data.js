@@ -263,6 +263,7 @@ function quartile(sorted, quarter) {
 }
 
 const Pod = {
+  between: 12,         /* colour of what happens between steps: 11 is that of small categories */
   small_page: 4 << 20, /* values of planes that are unpacked before the first view */
 
   async load() {
@@ -333,7 +334,7 @@ const Pod = {
   },
   colour(id) {
     const c = Pod.category.find(k => k.id === id);
-    return c ? c.colour : css(id === Blame.between ? '--soft' : '--rest');
+    return c ? c.colour : css(id === Pod.between ? '--soft' : '--rest');
   },
   table(group, dim) {
     return Pod.table_list.find(t => t.group === group && (!dim || t.dim === dim));

@@ -81,7 +81,7 @@ const Verdict = {
         tile('Potential gain', el('span', {id: 'gain', 'data-v': a.gain_ns}, Format.time(a.gain_ns)),
             [`${s.steps > 1 ? 'per step ' : ''}at most, if rank ${a.gain_rank} matched the median of the other ranks`]);
     const wait = s.wait_ns > 0 &&
-        tile('Waiting in collectives',
+        tile('Waiting for other ranks',
             el('span', {id: 'wait-time', 'data-v': s.wait_ns}, s.cells ? Format.time(s.wait_ns / s.cells) : '\u2013'), [
               `per step, mean of all ${Format.count(Pod.workers)} ranks`,
               `${Format.share(s.wait_ns, s.all_ns)} of all ranks\u2019 step time`
@@ -294,7 +294,7 @@ const Overview = {
           ]));
       const rest = s.category[i] - s.wait_ns - s.transfer_ns;
       if (k.id === 10)
-        for (const [name, ns] of [['wait in collectives', s.wait_ns], ['transfer in collectives', s.transfer_ns],
+        for (const [name, ns] of [['wait', s.wait_ns], ['transfer', s.transfer_ns],
                  ['other calls, not split', rest > s.category[i] / 100 ? rest : 0]]
                  .filter(([, ns]) => ns > 0))
           rows.push(el('tr', {class: 'sub'}, el('td', {class: 'name'}, name), el('td'),

@@ -47,7 +47,7 @@ class Plot {
     if (low > high)
       return [axis.log ? 1 : 0, 1];
     if (axis.log)
-      return [low / 1.3, high * 1.3];
+      return high / low < 8 ? [low / 8, high * 8] : [low / 1.3, high * 1.3];
     if (axis.zero !== false)
       low = Math.min(0, low);
     return high > low ? [low, high] : [low, low + 1];

@@ -326,4 +326,4 @@ const Viewer = {
 };
 
 /* One quantity on the whole page. */
-const KEPT = 'kept others waiting', KEPT_WHAT = 'mean time per step that each other rank waits for this rank in collectives';
+const KEPT = 'kept others waiting', KEPT_WHAT = 'mean time per step that each other rank waits for this rank';

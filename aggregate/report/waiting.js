@@ -18,7 +18,8 @@ const Waiting = {
       el('p', {class: 'lead'},
           'In a collective, a rank waits from its own arrival until the last rank arrives whose data it needs. ' +
               'The waiting is attributed to that last rank. ' +
-              'Point-to-point calls are not split into waiting and transfer. ',
+              'In a message, the receiver waits for a late sender, and the sender of a large message for a late receiver: see ',
+          el('a', {href: '#collectives', onclick: e => App.go(e, 'collectives')}, 'Collectives'), '. ',
           Pod.sum.bound_ns > 0 &&
               `Clock error between two ranks \u2264${NB}${Format.time(Pod.sum.bound_ns)}${
                   Clocks.count() > 1 ? ' (smaller within a host)' : ''}; smaller waits are shown as \u201ctie\u201d.`),

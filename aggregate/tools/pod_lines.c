@@ -66,7 +66,7 @@ static void say_pattern(const struct pp_dataset *d, const struct pp_sums *s, str
 	if (!most || pp_sums_percent(most->class_ns, s->all_ns) < LEAST_PERCENT)
 		return;
 	l->class_row = most;
-	snprintf(l->pattern, sizeof(l->pattern), "%s: %s (confidence %.2f)", pp_straggler_class_name(most->class), most->what,
+	snprintf(l->pattern, sizeof(l->pattern), "%s (%s, confidence %.2f)", most->what, pp_straggler_class_name(most->class),
 	         most->confidence);
 }
 
@@ -102,8 +102,7 @@ static void say_advice(const struct pp_dataset *d, struct pp_pod_lines *l)
 		return;
 	l->advice_row = most;
 	l->more = n - 1;
-	snprintf(l->advice, sizeof(l->advice), "%s%s%s%s", most->advice, most->evidence[0] ? " (" : "", most->evidence,
-	         most->evidence[0] ? ")" : "");
+	snprintf(l->advice, sizeof(l->advice), "%s%s%s", most->advice, most->evidence[0] ? ". Evidence: " : "", most->evidence);
 }
 
 void pp_pod_lines_of(const struct pp_dataset *d, const struct pp_sums *s, struct pp_pod_lines *ret_lines)
