@@ -238,7 +238,7 @@ const Blame = {
   whatIf() {
     const t = Pod.table('what_if'), of = name => Pod.column(t, name);
     if (!t)
-      return el('p', {class: 'lead', style: {marginTop: '14px'}}, absentReason('what_if') || 'This dataset has no /what_if.');
+      return el('p', {class: 'lead', style: {marginTop: '14px'}}, 'This dataset has no replays of its steps (/what_if).');
     const gain = v => v > 0 ? Format.time(v) : v < 0 ? Format.time(v) + ' (longer)' : 'none';
     const columns = [
       {name: 'what if', text: true, class: 'wide', get: i => of('what_if')[i]},
