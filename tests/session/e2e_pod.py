@@ -1,0 +1,330 @@
+#!/usr/bin/python3
+"""Jobs with stragglers that are known, at random places: /blame names rank, reason and amount, /straggler the pattern; and jobs without
+any. Run by ctest session_pod. PODPROF_POD_SEED: another seed than 1, or `random`; PODPROF_POD_TIMES: placements of each."""
+import json
+import os
+import random
+import sys
+
+import numpy
+
+from e2e import check_dataset, good, h5, text
+from hosts import Hosts
+import jobs
+from jobs import check, Failed, run, session_of, Skipped
+
+STEPS, FIRST, WARM = 32, 6, 2  # steps of a job, the first with a straggler, and those before which nothing is measured
+WORK_US, LEAST_US, MOST_US = 5000, 4000, 9000
+REASON = {"input": "input", "compute": "host_compute", "launch": "kernel_launch", "send": "host_communication", "output": "output",
+          "between": "between_steps"}
+AFTER = ("output", "between")  # seen in the sums of the next step
+TRIES = 3
+
+
+class Noisy(Exception):
+    """By the job's own clock this machine did not let it be what it should be."""
+
+
+class Job:
+    """What is run, and what must be found: pattern, its rank and period."""
+
+    def __init__(self, ranks, rules=(), shape="even", pair=(0, 1), found="none", rank=-1, period=0):
+        self.ranks, self.rules, self.shape, self.pair, self.found, self.rank, self.period = ranks, list(rules), shape, pair, found, rank, period
+        self.slow = []  # ranks of the slow host
+
+    def words(self, truth):
+        return [truth, str(STEPS), str(WORK_US), self.shape, str(self.pair[0]), str(self.pair[1]), *self.rules]
+
+
+def rule(rank, reason, us, first=FIRST, every=1, last=STEPS):
+    return f"{rank}:{reason}:{us}:{first}:{every}:{last}"
+
+
+class Truth:
+    """What the job wrote, and what podprof must find of it."""
+
+    def __init__(self, path):
+        with open(path, encoding="ascii") as f:
+            record = json.load(f)
+        self.ranks, self.steps = record["ranks"], record["steps"]
+        # when each rank was ready to communicate, and when it came to the sum over all, [step][rank]
+        self.ready, self.arrival = (numpy.array(record[name], dtype=numpy.int64).T for name in ("ready_ns", "arrival_ns"))
+        self.delay = {}  # of (rank, reason) and the step in which others wait for it
+        before = numpy.zeros_like(self.ready)
+        for late in record["late"]:
+            step = late["step"] + (late["reason"] in AFTER)
+            if step < self.steps:
+                at = self.delay.setdefault((late["rank"], REASON[late["reason"]]), numpy.zeros(self.steps, dtype=numpy.int64))
+                at[step] += late["ns"]
+                if late["reason"] != "send":
+                    before[step][late["rank"]] += late["ns"]
+        ready, send = self.ready - before, sum((v for (_, r), v in self.delay.items() if r == REASON["send"]), numpy.zeros(self.steps))
+        # how far the ranks are apart without what was made late; what sums and messages before the last sum take
+        self.noise = ready.max(axis=1) - ready.min(axis=1)
+        self.hops = (self.arrival.max(axis=1) - self.ready.max(axis=1) - send).clip(min=0)
+
+    def injected(self):
+        return sum(self.delay.values(), numpy.zeros(self.steps)) > 0
+
+
+def words(f, name):
+    """A column of codes as words."""
+    meaning = dict(zip(f[name].attrs["flag_values"], text(f[name].attrs["flag_meanings"]).split()))
+    return [meaning[v] for v in f[name][()]]
+
+
+def run_job(place, job, hosts=None):
+    """The session and the truth. The job's code is 0, and nothing is lost."""
+    logs = place.new_logs()
+    os.makedirs(logs)
+    path = os.path.join(logs, "truth.json")
+    command = place.under(logs, [place.program("pod_job"), *job.words(path)])
+    if hosts:
+        result = run(hosts.on(hosts.front, hosts.mpirun(job.ranks, command)))
+        check(result.code == 0 and not result.timed_out, result.transcript())
+    else:
+        good(run(place.mpirun(job.ranks, command)))
+    session = session_of(logs)
+    check_dataset(session, workers=job.ranks, steps=range(STEPS), lines=120)
+    return session, Truth(path)
+
+
+def check_sums(session):
+    """To the ns: waiting is charged once, and exposed communication is wait, transfer or what cannot be split."""
+    with h5(session) as f:
+        b, op = {k: v[()] for k, v in f["breakdown"].items()}, {k: v[()] for k, v in f["op"].items()}
+        exposed = int(f["collective/exposed_wait_ns"][()].sum())
+        charged = int(f["blame/blame_ns"][()].sum()) if "blame" in f else 0
+        by_step = int(f["blame_step/step_blame_ns"][()].sum()) if "blame_step" in f else 0
+    wait = int(b["wait_ns"].sum())
+    check(exposed == wait, f"exposed_wait_ns of /collective {exposed}, wait_ns of /breakdown {wait}")
+    check(charged == wait and by_step == wait, f"blame_ns {charged}, step_blame_ns {by_step}, wait_ns {wait}")
+    check(int(b["late_ns"].sum()) == wait, f"late_ns {int(b['late_ns'].sum())}, wait_ns {wait}")
+    own = numpy.zeros(len(b["worker"]), dtype=numpy.int64)  # of ranges that the program calls communication
+    for i, of in enumerate(op["row_op"]):
+        if text(op["name"][of]) == "send halo":
+            own[op["worker"][i]] += op["self_ns"][i]
+    left = (b["exclusive_ns"][:, :, 2] + b["exclusive_ns"][:, :, 9] - b["wait_ns"] - b["transfer_ns"] - b["point_to_point_ns"]).sum(axis=0)
+    check((left == own).all(), f"exposed communication less wait, transfer and point-to-point: {left}, of it the program's own ranges {own}")
+
+
+def causes(session):
+    """blame_ns and error_ns of each rank and reason, and blame_ns of each step and rank."""
+    with h5(session) as f:
+        rows = list(zip([int(w) for w in f["blame/worker"][()]], words(f, "blame/reason")))
+        check(len(set(rows)) == len(rows), f"a rank and reason twice: {rows}")
+        return dict(zip(rows, map(int, f["blame/blame_ns"][()]))), dict(zip(rows, map(int, f["blame/error_ns"][()]))), f["blame_step/step_blame_ns"][()]
+
+
+def ordered(row):
+    return [(*who, f"{ns / 1e6:.3f} ms") for who, ns in sorted(row.items(), key=lambda item: -item[1])[:6]]
+
+
+def close(what, have, want, less, more, row):
+    check(-less <= have - want <= more, f"{what}: {have / 1e6:.3f} ms, injected {want / 1e6:.3f} - {less / 1e6:.3f} .. + {more / 1e6:.3f}; all: {ordered(row)}")
+
+
+def apart(job, truth, largest):
+    """What a rank may be charged without an injection, [step]; the largest injection must stand out."""
+    ns = (truth.noise + truth.hops) * (job.ranks - 1)
+    if ns.sum() > largest / 2:
+        raise Noisy(f"what ranks are apart adds up to {ns.sum() / 1e6:.0f} ms of waiting, injected are {largest / 1e6:.0f} ms")
+    return ns
+
+
+def check_cause(session, job, truth):
+    """The largest row is the injected one, and every injected one has its amount: what was made late by the job's clock, for each rank that
+    waits, give or take how far the ranks were apart without it, the clock error and 2 % (from a stamp to the call behind it)."""
+    if not truth.delay:
+        return
+    row, error, step = causes(session)
+    noise = apart(job, truth, max(int(d.sum()) for d in truth.delay.values()) * (job.ranks - 1))
+    most = max(row, key=row.get)
+    check(most in truth.delay, f"most is of {most}, injected {[(*w, int(d.sum()) // 1000000) for w, d in truth.delay.items()]}; all: {ordered(row)}")
+    for who, delay in truth.delay.items():
+        at, want = delay > 0, int(delay.sum()) * (job.ranks - 1)
+        less = int(noise[at].sum()) + error.get(who, 0) + want // 50
+        close(f"{who}", row.get(who, 0), want, less, less + int(noise[~at].sum()), row)
+        close(f"rank {who[0]}, in the steps that wait for it", int(step[at, who[0]].sum()), want, less, less, row)
+
+
+def check_host_cause(session, job, truth):
+    """The ranks of the slow host together."""
+    row, error, _ = causes(session)
+    late = [(who, "host_compute") for who in job.slow]
+    delay = numpy.array([truth.delay[who] for who in late])
+    first, last = delay.min(axis=0), delay.max(axis=0)
+    want = int(last.sum()) * (job.ranks - len(late))
+    noise = apart(job, truth, want // len(late))
+    most = max(row, key=row.get)
+    check(most in late, f"most is of {most}, slow are {job.slow}; all: {ordered(row)}")
+    less = int(noise[last > 0].sum() + (last - first).sum() * (job.ranks - 1)) + sum(error.values()) + want // 50
+    close(f"ranks {job.slow}", sum(row.get(who, 0) for who in late), want, less, less + int(noise[last == 0].sum()), row)
+
+
+def check_class(session, job, host=""):
+    """The first pattern of a job with one; of a job without, no other than none."""
+    rows = []
+    with h5(session) as f:
+        if "straggler" in f:
+            columns = {"class": words(f, "straggler/class"), "class_reason": words(f, "straggler/class_reason"),
+                       **{k: [text(v) for v in f["straggler/" + k][()]] for k in ("class_host", "what")},
+                       **{k: [int(v) for v in f["straggler/" + k][()]] for k in ("class_worker", "class_ns", "class_steps", "first_step", "period")}}
+            rows = [dict(zip(columns, values)) for values in zip(*columns.values())]
+    if job.found == "none":
+        check(all(r["class"] == "none" for r in rows), f"patterns in a job without: {rows}")
+        return
+    check(rows and rows[0]["class"] == job.found, f"not {job.found}: {rows}")
+    check(job.rank < 0 or rows[0]["class_worker"] == job.rank, f"not of rank {job.rank}: {rows[0]}")
+    check(rows[0]["period"] == job.period and rows[0]["class_host"] == host, f"not of period {job.period}, host '{host}': {rows[0]}")
+
+
+def check_quiet(job, truth):
+    """Was the machine quiet enough for the job to show what it should? By the job's own clock: how far its ranks are apart without what
+    was made late, beside the shortest injection. One disturbed step hides no straggler of every step, but is a pattern of its own."""
+    noise = (truth.noise + truth.hops)[WARM:]
+    least = min([LEAST_US * 1000] + [int(d[d > 0].min()) for d in truth.delay.values()])
+    alone = 2 if job.found.startswith("persistent") else 0
+    if noise.mean() > least / 8 or (noise > least / 4).sum() > alone:
+        raise Noisy(f"ranks are apart by {noise.mean() / 1000:.0f} us in the mean, {noise.max() / 1000:.0f} us at most")
+
+
+def judge(place, job, hosts=None):
+    """What is wrong, and what this machine hid, in sentences."""
+    session, truth = run_job(place, job, hosts)
+    wrong, hidden, host = [], [], hosts.names[job.slow[0] % len(hosts.names)] if job.slow else ""
+
+    def classify(*given):
+        check_quiet(job, truth)
+        check_class(*given)
+    for part, given in ((check_sums, (session,)), (check_host_cause if job.slow else check_cause, (session, job, truth)),
+                        (classify, (session, job, host))):
+        try:
+            part(*given)
+        except Failed as reason:
+            wrong.append(str(reason))
+        except KeyError as reason:
+            wrong.append(f"{part.__name__}: pod.h5 lacks something: {reason}")
+        except Noisy as reason:
+            hidden.append(str(reason))
+    return wrong, hidden
+
+
+def repeat(place, full, name, make, hosts=None):
+    """Placements by a seed; what this machine hid is run again, and what it always hides is not judged. Says all wrong answers."""
+    seed = os.environ.get("PODPROF_POD_SEED", "1")
+    seed = random.SystemRandom().randrange(1 << 30) if seed == "random" else int(seed)
+    times = int(os.environ.get("PODPROF_POD_TIMES", "20" if full else "5"))
+    all_wrong, runs, judged, hidden = [], 0, 0, []
+    for number in range(times):
+        job = make(random.Random(f"{name} {seed} {number}"))
+        for _ in range(TRIES):
+            wrong, hidden = judge(place, job, hosts)
+            runs += 1
+            all_wrong += [f"seed {seed}, placement {number}: {job.ranks} ranks, pod_job {' '.join(job.words('TRUTH'))}: {reason}" for reason in wrong]
+            if not hidden:
+                judged += 1
+                break
+    print(f"  {name}, seed {seed}: {judged} of {times} placements judged in full, {runs} jobs{'; the last: ' + hidden[0] if hidden else ''}", flush=True)
+    check(not all_wrong, f"{len(all_wrong)} wrong answers, of them the first:\n  " + "\n  ".join(all_wrong[:8]))
+    if judged * 2 < times:
+        raise Skipped("this machine is too busy")
+
+
+def some(r, least=LEAST_US, most=MOST_US):
+    return r.randrange(least, most)
+
+
+def of_kind(reason):
+    """One rank that is late in this range in every step; in every second job other sums come before and after."""
+    def make(r):
+        ranks, shape = r.randrange(8, 17), r.choice(("even", "groups"))
+        rank = r.randrange(ranks)
+        return Job(ranks, [rule(rank, reason, some(r))], shape, found="persistent_rank", rank=rank)
+    return lambda place, full: repeat(place, full, reason, make)
+
+
+def two(r, ranks):
+    return r.sample(range(ranks), 2)
+
+
+def link(place, full):
+    """Messages from one rank to the next come late."""
+    def make(r):
+        ranks = r.randrange(8, 17)
+        rank = r.randrange(ranks)
+        return Job(ranks, [rule(rank, "send", some(r))], "ring", found="persistent_rank", rank=rank)
+    repeat(place, full, "link", make)
+
+
+def chain(place, full):
+    """Rank a is late for b, b for all others in a communicator that a is not in."""
+    def make(r):
+        ranks = r.randrange(8, 17)
+        pair = two(r, ranks)
+        return Job(ranks, [rule(pair[0], r.choice(("input", "compute", "launch", "output")), some(r))], "chain", pair, "persistent_rank", pair[0])
+    repeat(place, full, "chain", make)
+
+
+def relay(place, full):
+    """Rank a is late for b, which waits for its message, and so late for all others."""
+    def make(r):
+        ranks = r.randrange(8, 17)
+        pair = two(r, ranks)
+        return Job(ranks, [rule(pair[0], r.choice(("input", "compute", "launch", "send")), some(r))], "relay", pair, "persistent_rank", pair[0])
+    repeat(place, full, "relay", make)
+
+
+def rotating(place, full):
+    """A few ranks in turn."""
+    def make(r):
+        ranks, us = r.randrange(8, 17), some(r)
+        turn = r.sample(range(ranks), r.randrange(4, 7))
+        return Job(ranks, [rule(rank, "compute", us, FIRST + i, len(turn)) for i, rank in enumerate(turn)], found="rotating")
+    repeat(place, full, "rotating", make)
+
+
+def periodic(place, full):
+    """One rank, every few steps."""
+    def make(r):
+        ranks, period, reason = r.randrange(8, 17), r.randrange(4, 7), r.choice(("compute", "output", "input"))
+        rank = r.randrange(ranks)
+        return Job(ranks, [rule(rank, reason, some(r, 2 * LEAST_US, 2 * MOST_US), r.randrange(2, 2 + period), period)], found="periodic", rank=rank,
+                   period=period)
+    repeat(place, full, "periodic", make)
+
+
+def one_off(place, full):
+    """One rank, in one step."""
+    def make(r):
+        ranks, at = r.randrange(8, 17), r.randrange(FIRST, STEPS - 2)
+        rank = r.randrange(ranks)
+        return Job(ranks, [rule(rank, "compute", some(r, 20000, 40000), at, 1, at)], r.choice(("even", "groups")), found="one_off", rank=rank)
+    repeat(place, full, "one_off", make)
+
+
+def host(place, full):
+    """All ranks of one host."""
+    def make(r):
+        slow, us = r.randrange(3), some(r)
+        job = Job(12, [], found="persistent_host")
+        job.slow = [rank for rank in range(12) if rank % 3 == slow]
+        job.rules = [rule(rank, "compute", us) for rank in job.slow]
+        return job
+    with Hosts(place, 3) as hosts:
+        repeat(place, full, "host", make, hosts=hosts)
+
+
+def clean(place, full):
+    """Nobody: no pattern but none."""
+    def make(r):
+        ranks = r.randrange(8, 17)
+        return Job(ranks, (), r.choice(("even", "groups", "chain", "relay", "ring")), two(r, ranks))
+    repeat(place, full, "clean", make)
+
+
+CASES = {**{reason: of_kind(reason) for reason in ("compute", "input", "launch", "output", "between")}, "link": link, "chain": chain, "relay": relay,
+         "rotating": rotating, "periodic": periodic, "one_off": one_off, "host": host, "clean": clean}
+
+if __name__ == "__main__":
+    sys.exit(jobs.main(CASES, __doc__))
