@@ -124,7 +124,7 @@ def close(what, have, want, less, more, row):
     check(-less <= have - want <= more, f"{what}: {have / 1e6:.3f} ms, injected {want / 1e6:.3f} - {less / 1e6:.3f} .. + {more / 1e6:.3f}; all: {ordered(row)}")
 
 
-def apart(job, truth, largest):
+def noise_of(job, truth, largest):
     """What a rank may be charged without an injection, [step]; the largest injection must stand out."""
     ns = (truth.noise + truth.hops) * (job.ranks - 1)
     if ns.sum() > largest / 2:
@@ -138,7 +138,7 @@ def check_cause(session, job, truth):
     if not truth.delay:
         return
     row, error, step = causes(session)
-    noise = apart(job, truth, max(int(d.sum()) for d in truth.delay.values()) * (job.ranks - 1))
+    noise = noise_of(job, truth, max(int(d.sum()) for d in truth.delay.values()) * (job.ranks - 1))
     most = max(row, key=row.get)
     check(most in truth.delay, f"most is of {most}, injected {[(*w, int(d.sum()) // 1000000) for w, d in truth.delay.items()]}; all: {ordered(row)}")
     for who, delay in truth.delay.items():
@@ -155,7 +155,7 @@ def check_host_cause(session, job, truth):
     delay = numpy.array([truth.delay[who] for who in late])
     first, last = delay.min(axis=0), delay.max(axis=0)
     want = int(last.sum()) * (job.ranks - len(late))
-    noise = apart(job, truth, want // len(late))
+    noise = noise_of(job, truth, want // len(late))
     most = max(row, key=row.get)
     check(most in late, f"most is of {most}, slow are {job.slow}; all: {ordered(row)}")
     less = int(noise[last > 0].sum() + (last - first).sum() * (job.ranks - 1)) + sum(error.values()) + want // 50
@@ -181,11 +181,11 @@ def check_class(session, job, host=""):
 
 def check_quiet(job, truth):
     """Was the machine quiet enough for the job to show what it should? By the job's own clock: how far its ranks are apart without what
-    was made late, beside the shortest injection. One disturbed step hides no straggler of every step, but is a pattern of its own."""
+    was made late, beside the shortest injection. A disturbed step hides no straggler of every step, but is a pattern of its own."""
     noise = (truth.noise + truth.hops)[WARM:]
     least = min([LEAST_US * 1000] + [int(d[d > 0].min()) for d in truth.delay.values()])
-    alone = 2 if job.found.startswith("persistent") else 0
-    if noise.mean() > least / 8 or (noise > least / 4).sum() > alone:
+    lasts = job.found.startswith("persistent")
+    if noise.mean() > least / (4 if lasts else 8) or not lasts and (noise > least / 4).any():
         raise Noisy(f"ranks are apart by {noise.mean() / 1000:.0f} us in the mean, {noise.max() / 1000:.0f} us at most")
 
 
