@@ -13,7 +13,7 @@ from hosts import Hosts
 import jobs
 from jobs import check, Failed, run, session_of, Skipped
 
-STEPS, FIRST, WARM = 32, 6, 2  # steps of a job, the first with a straggler, and those before which nothing is measured
+STEPS, FIRST, WARM = 32, 6, 1  # steps of a job, the first with a straggler, and those at the begin that do not count
 WORK_US, LEAST_US, MOST_US = 5000, 4000, 9000
 REASON = {"input": "input", "compute": "host_compute", "launch": "kernel_launch", "send": "host_communication", "output": "output",
           "between": "between_steps"}
