@@ -5,6 +5,7 @@ import json
 import os
 import random
 import sys
+import time
 
 import numpy
 
@@ -18,7 +19,7 @@ WORK_US, LEAST_US, MOST_US = 5000, 4000, 9000
 REASON = {"input": "input", "compute": "host_compute", "launch": "kernel_launch", "send": "host_communication", "output": "output",
           "between": "between_steps"}
 AFTER = ("output", "between")  # seen in the sums of the next step
-TRIES = 3
+TRIES, PATIENCE_S = 3, 3  # jobs of a placement; seconds for each, beyond which a case repeats none
 
 
 class Noisy(Exception):
@@ -215,10 +216,12 @@ def repeat(place, full, name, make, hosts=None):
     seed = os.environ.get("PODPROF_POD_SEED", "1")
     seed = random.SystemRandom().randrange(1 << 30) if seed == "random" else int(seed)
     times = int(os.environ.get("PODPROF_POD_TIMES", "20" if full else "5"))
-    all_wrong, runs, judged, hidden = [], 0, 0, []
+    all_wrong, runs, judged, hidden, began = [], 0, 0, [], time.monotonic()
     for number in range(times):
         job = make(random.Random(f"{name} {seed} {number}"))
-        for _ in range(TRIES):
+        for again in range(TRIES):
+            if again and time.monotonic() - began > PATIENCE_S * times:
+                break
             wrong, hidden = judge(place, job, hosts)
             runs += 1
             all_wrong += [f"seed {seed}, placement {number}: {job.ranks} ranks, pod_job {' '.join(job.words('TRUTH'))}: {reason}" for reason in wrong]
