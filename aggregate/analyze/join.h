@@ -21,7 +21,7 @@ struct pp_member { /* one rank's part in a collective, or one end of a message *
 	uint64_t comm;
 	uint32_t sequence;
 	int32_t source, destination, tag; /* of a message; else 0 */
-	uint32_t worker; /* index of the worker */
+	uint32_t worker;                  /* index of the worker */
 	uint32_t thread, span;
 	int64_t arrival, exit;
 	uint32_t request; /* nonblocking: its request; 0 blocking */

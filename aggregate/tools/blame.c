@@ -265,7 +265,7 @@ static void find_common(const struct blame *b, const struct wait *w, struct side
 	const struct pp_ledger *g = &b->ledger;
 	const struct pp_row_arrival *row = b->d->arrival;
 	struct search s = {.b = b, .w = w, .r = r, .l = l};
-	uint64_t apart = (uint64_t)w->late_row - w->row; /* often the same in all operations */
+	uint64_t distance = (uint64_t)w->late_row - w->row; /* often the same in all operations */
 
 	for (size_t k = 1; k <= LOOK_BACK; k++) {
 		int has_r = r->to - r->first >= k, has_l = l->to - l->first >= k;
@@ -275,12 +275,12 @@ static void find_common(const struct blame *b, const struct wait *w, struct side
 			break;
 		if (has_r) {
 			one = g->list[r->to - k];
-			if (try_pair(&s, one, pp_ledger_row(g, g->operation[one], row[w->late_row].worker, one + apart)))
+			if (try_pair(&s, one, pp_ledger_row(g, g->operation[one], row[w->late_row].worker, one + distance)))
 				return;
 		}
 		if (has_l) {
 			one = g->list[l->to - k];
-			if (try_pair(&s, pp_ledger_row(g, g->operation[one], row[w->row].worker, one - apart), one))
+			if (try_pair(&s, pp_ledger_row(g, g->operation[one], row[w->row].worker, one - distance), one))
 				return;
 		}
 	}

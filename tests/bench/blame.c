@@ -1,6 +1,6 @@
 /* What blame takes per row of the ledger (an arrival of a rank in an operation), on one core: 8 ranks and a million collectives,
- * of all ranks; and the same rows with chains over two communicators, and with messages. Budget: 60 ns, so that there is room for the
- * ledger itself in 100 ns. Runs only with PODPROF_BENCH=1. */
+ * of all ranks; and the same rows with chains over two communicators, and with messages. Budget: 60 ns, so that there is room for
+ * the ledger itself in 100 ns. Runs only with PODPROF_BENCH=1. */
 #include "aggregate/tools/tools.h"
 #include "tests/bench/bench.h"
 #include "tests/unit/aggregate/pod_made.h"

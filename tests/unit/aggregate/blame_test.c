@@ -430,10 +430,48 @@ static void test_random(int is_pure)
 	release(&r);
 }
 
+static void damage(struct pp_dataset *d)
+{
+	static const int64_t odd[] = {INT64_MIN, INT64_MAX, -1, 0, 1, (int64_t)1 << 55, 123456789};
+	struct pp_row_arrival *a = &d->arrival[draw((uint32_t)d->arrivals)];
+	struct pp_row_collective *c = &d->collective[draw((uint32_t)d->collectives)];
+	int64_t value = odd[draw(7)];
+
+	switch (draw(9)) {
+	case 0:
+		a->worker = (int32_t)value;
+		break;
+	case 1:
+		a->arrival_ns = value;
+		break;
+	case 2:
+		a->exit_ns = value;
+		break;
+	case 3:
+		a->late_rank = (int32_t)value;
+		break;
+	case 4:
+		a->exposed_wait_ns = value;
+		break;
+	case 5:
+		a->local_us[1 + draw(PP_CATEGORIES)] = (uint32_t)value;
+		break;
+	case 6:
+		c->row_first = draw(2) ? (uint64_t)value : draw(30);
+		break;
+	case 7:
+		c->row_count = draw(2) ? (uint32_t)value : draw(30);
+		break;
+	default:
+		c->bound_ns = value;
+		c->step = value;
+		*a = d->arrival[draw((uint32_t)d->arrivals)];
+	}
+}
+
 /* Any values: no crash, no endless loop, rows of known ranks only, no more blame than there is waiting. */
 static void test_damaged(void)
 {
-	static const int64_t odd[] = {INT64_MIN, INT64_MAX, -1, 0, 1, (int64_t)1 << 55, 123456789};
 	struct pp_made_job m;
 	struct result r = {.table = {{0}}};
 	struct pp_err err = {""};
@@ -448,42 +486,8 @@ static void test_damaged(void)
 		end_all(&m);
 	}
 	r.d = pp_made_end(&m);
-	for (int k = 0; k < 12; k++) {
-		struct pp_row_arrival *a = &r.d.arrival[draw((uint32_t)r.d.arrivals)];
-		struct pp_row_collective *c = &r.d.collective[draw((uint32_t)r.d.collectives)];
-		int64_t value = odd[draw(7)];
-
-		switch (draw(9)) {
-		case 0:
-			a->worker = (int32_t)value;
-			break;
-		case 1:
-			a->arrival_ns = value;
-			break;
-		case 2:
-			a->exit_ns = value;
-			break;
-		case 3:
-			a->late_rank = (int32_t)value;
-			break;
-		case 4:
-			a->exposed_wait_ns = value;
-			break;
-		case 5:
-			a->local_us[1 + draw(PP_CATEGORIES)] = (uint32_t)value;
-			break;
-		case 6:
-			c->row_first = draw(2) ? (uint64_t)value : draw(30);
-			break;
-		case 7:
-			c->row_count = draw(2) ? (uint32_t)value : draw(30);
-			break;
-		default:
-			c->bound_ns = value;
-			c->step = value;
-			*a = r.d.arrival[draw((uint32_t)r.d.arrivals)];
-		}
-	}
+	for (int k = 0; k < 12; k++)
+		damage(&r.d);
 	pp_dataset_tables(&r.d, r.table);
 	CHECK_INT(pp_tool_blame(&r.d, r.table, &err), 0);
 	for (size_t i = 0; i < r.table[PP_TABLE_blame].rows; i++) {
