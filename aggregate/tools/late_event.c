@@ -20,7 +20,7 @@
 #define STALL_SIGMA 6
 enum { OCCURRENCES = 3, CUTS = 6, MOST_ROUNDS = 4, PERIOD_MOST = 1000 };
 
-struct period {
+struct period { /* from its first stall, at phase, on */
 	size_t period, phase, jitter, hits, slots, events;
 	double chance;
 };
@@ -45,32 +45,36 @@ static int is_slot(const struct period *p, size_t s)
 {
 	size_t at;
 
-	if (!p->period)
+	if (!p->period || s + p->jitter < p->phase)
 		return 0;
 	at = (s + p->period - p->phase % p->period) % p->period;
 	return at <= p->jitter || p->period - at <= p->jitter;
 }
 
-static void try_period(const struct search *f, double cut, struct period *p)
+/* In: a phase in the first period. Returns in how many of the later slots such a period could begin. */
+static size_t try_period(const struct search *f, double cut, struct period *p)
 {
-	const size_t steps = f->k->steps;
+	const size_t steps = f->k->steps, starts = (steps - 1 - p->phase) / p->period + 1;
 
 	for (size_t at = p->phase; at < steps; at += p->period) {
 		int hit = 0;
 
 		for (size_t s = at > p->jitter ? at - p->jitter : 0; s <= at + p->jitter && s < steps; s++)
 			hit |= f->value[s] >= cut;
+		if (hit && !p->hits)
+			p->phase = at;
 		p->hits += hit != 0;
-		p->slots++;
+		p->slots += p->hits > 0;
 	}
+	return starts > OCCURRENCES ? starts - OCCURRENCES : 0;
 }
 
 /* The best period of steps at or above the cut; its chance is 1 where there is none. Jitter: long periods need not be exact, where
  * the job counts time, not steps. */
 static struct period best_period(const struct search *f, double cut, int has_jitter)
 {
-	struct period best = {.chance = 1};
-	size_t steps = f->k->steps, events = 0, tests = 0;
+	struct period best[2] = {{.chance = 1}, {.chance = 1}}; /* that begins at once; later */
+	size_t steps = f->k->steps, events = 0, tests[2] = {0};
 
 	for (size_t s = 0; s < steps; s++)
 		events += f->value[s] >= cut;
@@ -80,17 +84,18 @@ static struct period best_period(const struct search *f, double cut, int has_jit
 			        .period = period, .phase = phase, .jitter = has_jitter ? period / 10 : 0, .events = events};
 			double usual = (double)events / (double)steps * (1 + 2 * (double)p.jitter);
 
-			try_period(f, cut, &p);
-			tests++;
+			tests[0]++;
+			tests[1] += try_period(f, cut, &p);
 			if (p.hits < OCCURRENCES || (double)p.hits < COVERAGE * (double)p.slots ||
 			    (double)p.hits < PURITY * (double)events)
 				continue;
 			p.chance = pp_chance((double)p.hits, (double)p.slots, usual < 1 ? usual : 1);
-			if (p.chance < best.chance)
-				best = p;
+			if (p.chance < best[p.phase >= period].chance)
+				best[p.phase >= period] = p;
 		}
-	best.chance *= (double)tests;
-	return best;
+	for (int i = 0; i < 2; i++)
+		best[i].chance *= (double)tests[i];
+	return best[best[1].chance < best[0].chance];
 }
 
 static double largest_other(const struct search *f, const struct period *p)

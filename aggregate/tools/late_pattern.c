@@ -17,6 +17,8 @@
 #define OWN_DELAY 0.02   /* of all waiting */
 #define HIDDEN_WAIT 0.05 /* of its lateness, that a rank behind a later one waits */
 #define EVEN 0.3
+#define STALL 4          /* times the median lateness: no delay of most steps */
+#define BESIDE 0.03      /* of what its stalls cost: a rank that is otherwise late by less is not named for it */
 #define GAP 1.5          /* the least late one is so much later than the latest of the others */
 #define GROUP_SHARE 0.75 /* of the ranks of a host or role */
 #define ROTATING_STEPS 0.6
@@ -91,15 +93,18 @@ static int find_peers_work(struct search *f)
 	if (!f->peers)
 		return -ENOMEM;
 	for (size_t i = 0; i < k->ranks; i = end) {
-		for (end = i + 1; end < k->ranks && k->group[k->member[end]] == k->group[k->member[i]];)
-			end++;
+		const size_t *peer;
+		size_t peers;
+
+		end = pp_late_group_end(k, i);
+		peer = pp_late_peers(k, i, end, &peers);
 		for (size_t s = 0; s < k->steps; s += f->every) {
 			size_t n = 0;
 			double median;
 
-			for (size_t j = i; j < end; j++)
-				if (pp_late_cell(k, s, k->member[j])->present)
-					f->value[n++] = pp_late_work(k, s, k->member[j]);
+			for (size_t j = 0; j < peers; j++)
+				if (pp_late_cell(k, s, peer[j])->present)
+					f->value[n++] = pp_late_work(k, s, peer[j]);
 			median = pp_quantile(f->value, n, 0.5);
 			for (size_t j = i; j < end; j++)
 				f->peers[s / f->every * k->ranks + k->member[j]] = median;
@@ -134,40 +139,58 @@ static int by_lateness(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Of ranks on time in other groups, the latest. */
+static double latest_outside(const struct search *f, int32_t group)
+{
+	const struct pp_late_series *k = f->k;
+	double most = 0;
+
+	for (size_t w = 0; w < k->ranks; w++)
+		if (!f->rank[w].is_late && k->group[w] != group && k->lateness_all[w] > most)
+			most = k->lateness_all[w];
+	return most;
+}
+
+static void require_gap_in(struct search *f, size_t *member, size_t n)
+{
+	struct pp_late_series *k = f->k;
+	size_t late = 0, cut = 0, peers;
+	int has_more;
+	double outside;
+
+	pp_late_peers(k, 0, n, &peers);
+	has_more = peers > n;
+	outside = has_more ? latest_outside(f, k->group[member[0]]) : 0;
+	qsort(member, n, sizeof(*member), by_lateness);
+	while (late < n && f->rank[member[late]].is_late)
+		late++;
+	for (size_t i = 0; i < late && i + !has_more < n; i++) {
+		double here = k->lateness[member[i]], next = i + 1 < n ? k->lateness[member[i + 1]] : 0;
+
+		next = next > outside ? next : outside;
+		cut = here >= GAP * next && here - next >= k->floor_ns ? i + 1 : cut;
+	}
+	for (size_t i = cut; i < n; i++)
+		f->rank[member[i]].is_late = 0;
+}
+
 /* Late ranks are those before a gap in the order of lateness. The gap is what it would save to cure them. Ranks that all differ a
- * little have none. */
+ * little have none. Small groups are last: others count for them if they are not late. */
 static void require_gap(struct search *f, size_t *order)
 {
 	struct pp_late_series *k = f->k;
-	size_t end;
+	size_t first = 0, end;
 
 	memcpy(order, k->member, k->ranks * sizeof(*order));
 	sorting_late = k->lateness;
-	for (size_t i = 0; i < k->ranks; i = end) {
-		size_t late = i, cut = i;
-
-		for (end = i + 1; end < k->ranks && k->group[k->member[end]] == k->group[k->member[i]];)
-			end++;
-		qsort(&order[i], end - i, sizeof(*order), by_lateness);
-		while (late < end && f->rank[order[late]].is_late)
-			late++;
-		for (size_t j = i; j < late && j + 1 < end; j++) {
-			double here = k->lateness[order[j]], next = k->lateness[order[j + 1]];
-
-			cut = here >= GAP * next && here - next >= k->floor_ns ? j + 1 : cut;
-		}
-		for (size_t j = cut; j < end; j++)
-			f->rank[order[j]].is_late = 0;
+	if (k->ranks && k->group[k->member[0]] < 0)
+		first = pp_late_group_end(k, 0);
+	for (size_t i = first; i < k->ranks; i = end) {
+		end = pp_late_group_end(k, i);
+		require_gap_in(f, &order[i], end - i);
 	}
-}
-
-static size_t group_size(const struct pp_late_series *k, size_t w)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < k->ranks && n < 3; i++)
-		n += k->group[i] == k->group[w];
-	return n;
+	if (first)
+		require_gap_in(f, order, first);
 }
 
 /* Every second step is a period. */
@@ -190,10 +213,9 @@ static void judge_ranks(struct search *f)
 	usual = usual_share(f);
 	for (size_t w = 0; w < k->ranks; w++) {
 		struct rank_late *r = &f->rank[w];
-		double p = group_size(k, w) < 3 && usual < 0.5 ? 0.5 : usual;
 
 		share = (double)r->steps / (double)k->steps;
-		r->chance = (double)k->ranks * pp_chance((double)r->steps, (double)k->steps, p);
+		r->chance = (double)k->ranks * pp_chance((double)r->steps, (double)k->steps, usual);
 		r->is_late = share >= MOST_STEPS && r->is_even && !alternates(k, w) && r->chance <= CHANCE &&
 		             r->each_ns * share >= k->floor_ns;
 		r->is_some = share >= SOME_STEPS && share < MOST_STEPS && r->steps >= SOME_LEAST && r->chance <= CHANCE_SOME &&
@@ -203,8 +225,8 @@ static void judge_ranks(struct search *f)
 	}
 }
 
-/* Takes what a rank usually delays out of the series: what is left may be another pattern. */
-static void take_out(struct search *f, size_t w)
+/* What a rank usually delays. Stalls among few delays are not usual: it is not so late in most steps. */
+static double usual_delay(struct search *f, size_t w)
 {
 	struct pp_late_series *k = f->k;
 	size_t n = 0;
@@ -214,11 +236,24 @@ static void take_out(struct search *f, size_t w)
 		if (k->delay[s * k->ranks + w] > 0)
 			f->value[n++] = k->delay[s * k->ranks + w];
 	usual = pp_quantile(f->value, n, 0.5);
+	return f->rank[w].each_ns > 0 && usual > STALL * f->rank[w].each_ns ? f->rank[w].each_ns : usual;
+}
+
+/* Takes what a rank usually delays out of the series, for a pattern with weights of reasons. What is left may be another one. */
+static void take_out(struct search *f, size_t w, struct pp_late_pattern *p, double weight[12])
+{
+	struct pp_late_series *k = f->k;
+	double usual = usual_delay(f, w);
+
 	for (size_t s = 0; s < k->steps; s++) {
 		double *delay = &k->delay[s * k->ranks + w], left = *delay > 2 * usual ? *delay - usual : 0;
+		double part = *delay - left;
 
-		k->total[s] -= *delay - left;
+		k->total[s] -= part;
 		*delay = left;
+		p->ns += part * (double)(k->ranks - 1);
+		if (left <= 0) /* else the reason is that of what is left */
+			weight[k->reason[s * k->ranks + w]] += part;
 	}
 	f->rank[w].is_taken = 1;
 }
@@ -245,7 +280,7 @@ static void add_lasting(struct search *f, enum pp_late_class class, const size_t
 	struct pp_late_series *k = f->k;
 	struct pp_late_pattern p = {
 	        .class = class, .rank = member[0], .ranks = ranks, .role = role, .of = k->steps, .at = SIZE_MAX};
-	double weight[12] = {0};
+	double weight[12] = {0}, all = 0;
 	size_t n = 0;
 
 	for (size_t s = 0; s < k->steps; s++) {
@@ -257,18 +292,18 @@ static void add_lasting(struct search *f, enum pp_late_class class, const size_t
 
 			late += k->late[at] > 0;
 			sum += k->delay[at];
-			weight[k->reason[at]] += k->delay[at];
 		}
-		p.ns += sum * (double)(k->ranks - 1);
 		if (class == PP_LATE_ROLE ? sum < k->floor_ns : 2 * late <= ranks)
 			continue;
 		p.at = p.steps++ ? p.at : s;
 		f->value[n++] = class == PP_LATE_RANK ? k->late[s * k->ranks + member[0]] : sum;
 	}
 	p.each_ns = pp_quantile(f->value, n, 0.5);
-	p.reason = p.ns > 0 ? pp_late_reason(weight) : longer_category(k, member[0]);
 	for (size_t i = 0; i < ranks; i++)
-		take_out(f, member[i]);
+		take_out(f, member[i], &p, weight);
+	for (int i = 0; i < 12; i++)
+		all += weight[i];
+	p.reason = all > 0 ? pp_late_reason(weight) : longer_category(k, member[0]);
 	pp_late_add(f->to, &p);
 }
 
@@ -593,6 +628,24 @@ static int find_rotating(struct search *f, size_t *top)
 	return 1;
 }
 
+/* A rank that stalls is not named again for the little that it is late by in other steps. */
+static void drop_small(struct pp_late_patterns *to)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < to->patterns; i++) {
+		const struct pp_late_pattern *p = &to->pattern[i];
+		double stalls = 0;
+
+		for (size_t j = 0; j < to->patterns && p->class == PP_LATE_RANK; j++)
+			if (to->pattern[j].class == PP_LATE_PERIODIC && to->pattern[j].rank == p->rank)
+				stalls += to->pattern[j].ns;
+		if (p->ns >= BESIDE * stalls)
+			to->pattern[n++] = *p;
+	}
+	to->patterns = n;
+}
+
 /* Once all that lasts is taken out, the rest is noise to them. */
 static void set_confidence(struct search *f, size_t from)
 {
@@ -628,6 +681,7 @@ int pp_late_patterns(struct pp_late_series *k, struct pp_late_patterns *to)
 			set_confidence(&f, 0);
 		}
 		rc = pp_late_periodic(k, to);
+		drop_small(to);
 		lasting = to->patterns;
 		find_some(&f);
 		set_confidence(&f, lasting);

@@ -154,29 +154,62 @@ static int find_groups(struct pp_late_series *k)
 	return 0;
 }
 
-static void mark_group(struct pp_late_series *k, size_t s, const size_t *member, size_t n)
+size_t pp_late_group_end(const struct pp_late_series *k, size_t from)
 {
-	double early, most;
+	size_t end = from + 1;
+
+	while (end < k->ranks && k->group[k->member[end]] == k->group[k->member[from]])
+		end++;
+	return end;
+}
+
+const size_t *pp_late_peers(const struct pp_late_series *k, size_t from, size_t end, size_t *ret_n)
+{
+	int is_small = end - from < PEERS_LEAST;
+
+	*ret_n = is_small ? k->ranks : end - from;
+	return is_small ? k->member : &k->member[from];
+}
+
+/* How long ranks on time wait in a step, and how late the latest is; 0: no rank is late. */
+static double find_early(struct pp_late_series *k, size_t s, const size_t *peer, size_t peers, double *ret_most)
+{
+	double early;
 	size_t present = 0;
 
-	for (size_t i = 0; i < n; i++)
-		if (pp_late_cell(k, s, member[i])->present)
-			k->scratch[present++] = at_least_0(pp_late_cell(k, s, member[i])->wait_ns);
+	for (size_t i = 0; i < peers; i++)
+		if (pp_late_cell(k, s, peer[i])->present)
+			k->scratch[present++] = at_least_0(pp_late_cell(k, s, peer[i])->wait_ns);
 	if (present < 2)
-		return;
+		return 0;
 	early = pp_quantile(k->scratch, present, EARLY);
-	most = early - k->scratch[0];
-	if (most < k->floor_ns)
-		return;
-	for (size_t i = 0; i < n; i++) {
-		const struct pp_row_cell *c = pp_late_cell(k, s, member[i]);
+	*ret_most = early - k->scratch[0];
+	return *ret_most >= k->floor_ns ? early : 0;
+}
 
+static void mark_group(struct pp_late_series *k, size_t s, size_t from, size_t end)
+{
+	double most = 0, early;
+	size_t peers;
+	const size_t *peer = pp_late_peers(k, from, end, &peers);
+
+	early = find_early(k, s, peer, peers, &most);
+	if (early <= 0)
+		return;
+	for (size_t i = from; i < end; i++) {
+		const struct pp_row_cell *c = pp_late_cell(k, s, k->member[i]);
 		double less = c->present ? early - at_least_0(c->wait_ns) : 0;
 
 		if (less >= LATE_SHARE * most)
-			k->late[s * k->ranks + member[i]] = (float)less;
+			k->late[s * k->ranks + k->member[i]] = (float)less;
 		if (less > 0)
-			k->lateness[member[i]] += less / (double)k->steps;
+			k->lateness[k->member[i]] += less / (double)k->steps;
+	}
+	for (size_t i = 0; i < peers && peers > end - from; i++) {
+		const struct pp_row_cell *c = pp_late_cell(k, s, peer[i]);
+
+		if (c->present && early > at_least_0(c->wait_ns))
+			k->lateness_all[peer[i]] += (early - at_least_0(c->wait_ns)) / (double)k->steps;
 	}
 }
 
@@ -185,11 +218,10 @@ static void mark_late(struct pp_late_series *k)
 	size_t end;
 
 	for (size_t i = 0; i < k->ranks; i = end) {
-		for (end = i + 1; end < k->ranks && k->group[k->member[end]] == k->group[k->member[i]];)
-			end++;
+		end = pp_late_group_end(k, i);
 		for (size_t s = 0; s < k->steps; s++)
 			if (k->total[s] >= k->floor_ns)
-				mark_group(k, s, &k->member[i], end - i);
+				mark_group(k, s, i, end);
 	}
 }
 
@@ -207,12 +239,13 @@ int pp_late_series_init(struct pp_late_series *k, const struct pp_dataset *in, c
 	k->reason = calloc(cells + 1, 1);
 	k->late = calloc(cells + 1, sizeof(*k->late));
 	k->lateness = calloc(k->ranks + 1, sizeof(*k->lateness));
+	k->lateness_all = calloc(k->ranks + 1, sizeof(*k->lateness_all));
 	k->total = calloc(k->steps + 1, sizeof(*k->total));
 	k->scratch = calloc(k->steps + k->ranks + 1, sizeof(*k->scratch));
 	k->group = calloc(k->ranks + 1, sizeof(*k->group));
 	k->member = calloc(k->ranks + 1, sizeof(*k->member));
-	if (!k->delay || !k->reason || !k->late || !k->lateness || !k->total || !k->scratch || !k->group || !k->member ||
-	    find_groups(k)) {
+	if (!k->delay || !k->reason || !k->late || !k->lateness || !k->lateness_all || !k->total || !k->scratch || !k->group ||
+	    !k->member || find_groups(k)) {
 		pp_late_series_release(k);
 		return -ENOMEM;
 	}
@@ -235,6 +268,7 @@ void pp_late_series_release(struct pp_late_series *k)
 	free(k->reason);
 	free(k->late);
 	free(k->lateness);
+	free(k->lateness_all);
 	free(k->total);
 	free(k->scratch);
 	free(k->group);

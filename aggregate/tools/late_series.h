@@ -13,7 +13,8 @@ struct pp_late_series {
 	double *scratch;            /* [steps + ranks] */
 	float *late;                /* [steps][ranks] ns that it waited less than its peers; 0: not much less */
 	double *lateness;           /* [ranks] mean ns per step that it waited less than its peers */
-	int32_t *group;             /* [ranks] whom it is compared with: its role, or -1: all ranks of small roles */
+	double *lateness_all;       /* [ranks] than all ranks; 0 in jobs without a group of less than three ranks */
+	int32_t *group;             /* [ranks] its role, or -1: small roles together */
 	size_t *member;             /* [ranks] in the order of groups */
 	double step_ns, floor_ns;   /* a median step; delays below this one do not count: effect and clock error */
 	int has_messages;
@@ -22,6 +23,10 @@ struct pp_late_series {
 int pp_late_series_init(struct pp_late_series *k, const struct pp_dataset *in, const struct pp_table *step_delays);
 void pp_late_series_release(struct pp_late_series *k);
 const struct pp_row_cell *pp_late_cell(const struct pp_late_series *k, size_t step, size_t rank);
+/* The end of the group that begins at member[from]. */
+size_t pp_late_group_end(const struct pp_late_series *k, size_t from);
+/* Whom the ranks of member[from] to [end] are compared with: each other, or if they are less than three, all ranks. */
+const size_t *pp_late_peers(const struct pp_late_series *k, size_t from, size_t end, size_t *ret_n);
 /* Time of a step that is no communication. */
 double pp_late_work(const struct pp_late_series *k, size_t step, size_t rank);
 void pp_late_sum_up(struct pp_late_series *k); /* after `delay` has changed */

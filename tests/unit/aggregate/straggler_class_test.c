@@ -7,7 +7,7 @@
 #include "tests/test.h"
 #include "tests/unit/aggregate/pod_made.h"
 
-enum { NONE, RANK, HOST, ROLE, ROTATING, ONE_OFF, PERIODIC };
+enum { NONE, RANK, HOST, ROLE, ROTATING, ONE_OFF, PERIODIC, FROM_LATER_ON };
 enum { CALM, EXPONENTIAL, LOG_NORMAL, PARETO, PREEMPTED, UNEVEN, NOISES };
 
 #define STEP 20e6 /* ns */
@@ -18,10 +18,10 @@ struct job {
 	size_t rows;
 	uint64_t state;
 	size_t ranks, steps, collectives;
-	double *extra, *all; /* [steps][ranks] ns of late work; [steps] of all ranks */
-	double *bias;        /* [ranks] */
-	int noise, reason;
-	double level; /* of the noise, of a step */
+	double *extra, *all;            /* [steps][ranks] ns of late work; [steps] of all ranks */
+	double *bias;                   /* [ranks] */
+	int noise, reason, long_reason; /* of delays of more than two steps */
+	double level;                   /* of the noise, of a step */
 };
 
 static struct pp_table table[PP_TABLES];
@@ -64,7 +64,8 @@ static double random_noise(struct job *j, size_t rank)
 
 static void begin(struct job *j, uint64_t seed, size_t ranks, size_t steps, size_t per_host)
 {
-	*j = (struct job){.state = seed * 7919 + 13, .ranks = ranks, .steps = steps, .reason = PP_CATEGORY_HOST_COMPUTE};
+	*j = (struct job){.state = seed * 7919 + 13, .ranks = ranks, .steps = steps};
+	j->reason = j->long_reason = PP_CATEGORY_HOST_COMPUTE;
 	j->extra = calloc(ranks * steps, sizeof(*j->extra));
 	j->all = calloc(steps, sizeof(*j->all));
 	j->bias = calloc(ranks, sizeof(*j->bias));
@@ -124,11 +125,12 @@ static void run(struct job *j)
 			run_collective(j, s, at, i == 0);
 	for (size_t i = 0; i < j->ranks * j->steps; i++)
 		if (j->d.cell[i].late_ns)
-			j->row[j->rows++] = (struct pp_row_blame_step){.step = j->d.step[i / j->ranks].number,
-			                                               .worker = (int32_t)(i % j->ranks),
-			                                               .step_blame_ns = j->d.cell[i].late_ns,
-			                                               .step_error_ns = 1000,
-			                                               .step_reason = (pp_c_CODE)j->reason};
+			j->row[j->rows++] = (struct pp_row_blame_step){
+			        .step = j->d.step[i / j->ranks].number,
+			        .worker = (int32_t)(i % j->ranks),
+			        .step_blame_ns = j->d.cell[i].late_ns,
+			        .step_error_ns = 1000,
+			        .step_reason = (pp_c_CODE)(j->extra[i] > 2 * STEP ? j->long_reason : j->reason)};
 	j->d.blame_step = j->row;
 	j->d.blame_steps = j->rows;
 	pp_dataset_tables(&j->d, table);
@@ -192,8 +194,8 @@ static void add_late(struct job *j, size_t step, size_t rank, double ns)
 
 struct truth {
 	int class;
-	int64_t worker; /* -2: any */
-	int64_t period;
+	int64_t worker;        /* -2: any */
+	int64_t period, first; /* 0: not judged */
 };
 
 /* Writes a pattern into the job, at a random place. */
@@ -201,7 +203,7 @@ static struct truth inject(struct job *j, int class, size_t per_host)
 {
 	double ns = late_ns(j), part = 0.6 + 0.4 * random_one(j);
 	size_t rank = random_below(j, j->ranks), host = rank / per_host, period, phase;
-	struct truth t = {class, (int64_t)rank, 0};
+	struct truth t = {class, (int64_t)rank, 0, 0};
 
 	part = random_below(j, 2) ? 1 : part;
 	switch (class) {
@@ -241,6 +243,16 @@ static struct truth inject(struct job *j, int class, size_t per_host)
 		for (size_t s = phase; s < j->steps; s += period)
 			add_late(j, s, rank, 2 * ns);
 		break;
+	case FROM_LATER_ON:
+		t.class = PERIODIC;
+		period = 3 + random_below(j, j->steps / 10);
+		period = period == 4 ? 3 : period;
+		t.period = (int64_t)period;
+		phase = period + random_below(j, j->steps - 4 * period); /* four stalls are left */
+		t.first = j->d.step[phase].number;
+		for (size_t s = phase; s < j->steps; s += period)
+			add_late(j, s, rank, 2 * ns);
+		break;
 	default:
 		break;
 	}
@@ -251,7 +263,7 @@ static const struct shape {
 	size_t ranks, per_host;
 } shape[] = {{8, 4}, {16, 4}, {64, 8}, {1024, 8}};
 static const char *const class_name[] = {"none",     "persistent_rank", "persistent_host", "persistent_role",
-                                         "rotating", "one_off",         "periodic"};
+                                         "rotating", "one_off",         "periodic",        "from later on"};
 
 struct rates {
 	size_t jobs, missed, more;
@@ -268,8 +280,8 @@ static void one_job(uint64_t seed, const struct shape *sh, size_t steps, int cla
 	t = inject(&j, class, sh->per_host);
 	run(&j);
 	rows_of(&n);
-	row = class == NONE ? find(NONE, -2) : find(class, t.worker);
-	if (row && class == PERIODIC && row->period != t.period)
+	row = class == NONE ? find(NONE, -2) : find(t.class, t.worker);
+	if (row && ((t.period && row->period != t.period) || (t.first && row->first_step != t.first)))
 		row = NULL;
 	extra = n - (row != NULL);
 	rates->jobs++;
@@ -439,6 +451,36 @@ static void stalls(void)
 	end(&j);
 }
 
+/* A rank that stalls, and is late in other steps for another reason. */
+static void late_and_stalls(void)
+{
+	const struct pp_row_straggler_class *row, *stall;
+	struct job j;
+	size_t n;
+
+	begin_noise(&j, 8, 60, 4, EXPONENTIAL, 0.01);
+	j.long_reason = PP_CATEGORY_OUTPUT;
+	for (size_t s = 0; s < 60; s++)
+		add_late(&j, s, 3, s % 10 == 4 ? 6 * STEP : 0.4 * STEP);
+	run_and_print(&j, "late and stalls");
+	rows_of(&n);
+	row = find(RANK, 3);
+	stall = find(PERIODIC, 3);
+	CHECK(n == 2 && row && stall);
+	CHECK(row && row->class_reason == PP_CATEGORY_HOST_COMPUTE && (double)row->class_ns < 7 * 60 * 0.5 * STEP);
+	CHECK(stall && stall->class_reason == PP_CATEGORY_OUTPUT && stall->period == 10 &&
+	      (double)stall->class_ns > 7 * 6 * 5 * STEP);
+	end(&j);
+	begin_noise(&j, 8, 60, 4, CALM, 0.01); /* so short beside the stalls that nobody cares */
+	j.long_reason = PP_CATEGORY_OUTPUT;
+	for (size_t s = 0; s < 60; s++)
+		add_late(&j, s, 3, s % 10 == 4 ? 60 * STEP : 0.1 * STEP);
+	run_and_print(&j, "late by nothing and stalls");
+	rows_of(&n);
+	CHECK(n == 1 && find(PERIODIC, 3));
+	end(&j);
+}
+
 /* Start-up in the job's first step, delays within the clock error, no delays at all, one rank. */
 static void nothing_to_find(void)
 {
@@ -499,35 +541,36 @@ static void release_made(struct pp_dataset *d, struct job *j)
 	free(table[PP_TABLE_straggler_class].row);
 }
 
-/* 4 stages of 4 ranks; stages wait for each other in every step, although no rank is slow. `slow`: a rank, or 100 + a stage. */
-static struct pp_dataset make_pipeline(size_t slow, uint64_t seed)
+/* Stages of `width` ranks; stages wait for each other in every step, although no rank is slow. `slow`: a rank, or 100 + a stage. */
+static struct pp_dataset make_pipeline(size_t stages, size_t width, size_t slow, uint64_t seed)
 {
 	struct pp_made_job m;
 	struct job random = {.state = seed};
+	size_t ranks = stages * width, hops = 2 * (stages - 1);
 	uint64_t group[4];
 
-	pp_made_begin(&m, 16, 4, 5, 40);
-	for (int32_t g = 0; g < 4; g++)
+	pp_made_begin(&m, ranks, 4, 5, 40);
+	for (int32_t g = 0; g < 4 && width == 4; g++)
 		group[g] = pp_made_communicator(&m, "stage", (int32_t[]){g * 4, g * 4 + 1, g * 4 + 2, g * 4 + 3}, 4);
 	for (size_t s = 0; s < 40; s++) {
-		for (size_t r = 0; r < 16; r++)
+		for (size_t r = 0; r < ranks; r++)
 			pp_made_step_begin(&m, r, s);
-		for (size_t i = 0; i < 8 * 6; i++) { /* 8 micro-batches, forward and backward */
-			size_t hop = i % 6, a = hop < 3 ? hop : 6 - hop, b = hop < 3 ? hop + 1 : a - 1;
+		for (size_t i = 0; i < 8 * hops; i++) { /* 8 micro-batches, forward and backward */
+			size_t hop = i % hops, a = hop < stages - 1 ? hop : hops - hop, b = hop < stages - 1 ? hop + 1 : a - 1;
 
-			for (size_t r = 0; r < 4; r++) {
-				size_t from = a * 4 + r;
+			for (size_t r = 0; r < width; r++) {
+				size_t from = a * width + r;
 				double ns = 1e6 * (1 - 0.05 * log(random_one(&random)));
 
-				ns *= a == 0 || a == 3 ? 2 : 1; /* the others work forward and backward */
+				ns *= a == 0 || a == stages - 1 ? 2 : 1; /* the others work forward and backward */
 				ns *= slow == from || slow == 100 + a ? 1.6 : 1;
 				pp_made_work(&m, from, PP_CATEGORY_HOST_COMPUTE, (int64_t)ns);
-				pp_made_message(&m, from, b * 4 + r, 0, 1 << 16, 5000, 1);
+				pp_made_message(&m, from, b * width + r, 0, 1 << 16, 5000, 1);
 			}
 		}
-		for (size_t g = 0; g < 4; g++)
+		for (size_t g = 0; g < 4 && width == 4; g++)
 			pp_made_collective(&m, group[g], "MPI_Allreduce", 1 << 20, 100000);
-		for (size_t r = 0; r < 16; r++)
+		for (size_t r = 0; r < ranks; r++)
 			pp_made_step_end(&m, r);
 	}
 	return pp_made_end(&m);
@@ -536,7 +579,7 @@ static struct pp_dataset make_pipeline(size_t slow, uint64_t seed)
 static void pipelines(void)
 {
 	for (uint64_t seed = 1; seed <= 10; seed++) {
-		struct pp_dataset d = make_pipeline(SIZE_MAX, seed);
+		struct pp_dataset d = make_pipeline(4, 4, SIZE_MAX, seed);
 		struct job j;
 		size_t n, slow = (size_t)seed % 16;
 
@@ -545,18 +588,106 @@ static void pipelines(void)
 		CHECK_INT(d.roles, 3);
 		CHECK(find(NONE, -1) != NULL);
 		release_made(&d, &j);
-		d = make_pipeline(slow, seed);
+		d = make_pipeline(4, 4, slow, seed);
 		classify_made(&d, &j);
 		print_rows(&j, "pipeline with a slow rank");
 		rows_of(&n);
 		CHECK(n == 1 && find(RANK, (int64_t)slow));
 		release_made(&d, &j);
-		d = make_pipeline(101 + seed % 2, seed); /* a stage in the middle */
+		d = make_pipeline(4, 4, 101 + seed % 2, seed); /* a stage in the middle */
 		classify_made(&d, &j);
 		print_rows(&j, "pipeline with a slow stage");
 		rows_of(&n);
 		CHECK(n == 1 && find(ROLE, 4));
 		release_made(&d, &j);
+	}
+}
+
+/* A job whose blame and roles are found by their own tools. */
+static void run_made(struct pp_dataset *d, const char *what)
+{
+	struct pp_err err = {""};
+	struct job j = {.ranks = d->workers, .steps = d->steps};
+
+	CHECK_INT(pp_tools_run(d, &err), 0);
+	table[PP_TABLE_straggler_class] = (struct pp_table){.row = d->straggler_class, .rows = d->straggler_classes};
+	print_rows(&j, what);
+}
+
+static void end_made(struct pp_dataset *d)
+{
+	struct pp_intern *names = (struct pp_intern *)d->names;
+
+	pp_dataset_release(d);
+	pp_intern_free(names);
+	table[PP_TABLE_straggler_class] = (struct pp_table){0};
+}
+
+/* Ranks `from` and `to` have roles of their own: a message, then a sum of all. From step 6 on `slow` works 5 ms longer. `to`
+ * SIZE_MAX: all others send to `from`, a role of one rank. */
+static struct pp_dataset make_relay(size_t ranks, size_t from, size_t to, size_t slow, uint64_t seed)
+{
+	struct pp_made_job m;
+	struct job random = {.state = seed};
+
+	pp_made_begin(&m, ranks, 4, 1, 32);
+	for (size_t s = 0; s < 32; s++) {
+		for (size_t r = 0; r < ranks; r++) {
+			pp_made_step_begin(&m, r, s);
+			pp_made_work(&m, r, PP_CATEGORY_HOST_COMPUTE, (int64_t)(5e6 * (1 - 0.02 * log(random_one(&random)))));
+			if (r == slow && s >= 6)
+				pp_made_work(&m, r, PP_CATEGORY_INPUT, 5000000);
+		}
+		for (size_t r = 0; r < ranks && to == SIZE_MAX; r++)
+			if (r != from)
+				pp_made_message(&m, r, from, 0, 64, 1000, 0);
+		if (to != SIZE_MAX)
+			pp_made_message(&m, from, to, 0, 64, 1000, 0);
+		pp_made_collective(&m, 1, "MPI_Allreduce", 1 << 10, 20000);
+		for (size_t r = 0; r < ranks; r++)
+			pp_made_step_end(&m, r);
+	}
+	return pp_made_end(&m);
+}
+
+static void small_roles(void)
+{
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		size_t ranks = 6 + seed % 10, from = seed % ranks, to = seed % 3 ? (from + 1 + seed % 4) % ranks : SIZE_MAX, n;
+		struct pp_dataset d = make_relay(ranks, from, to, SIZE_MAX, seed);
+
+		run_made(&d, "relay");
+		CHECK(d.roles >= 2);
+		CHECK(find(NONE, -1) != NULL);
+		end_made(&d);
+		for (size_t slow = 0; slow < ranks; slow++) {
+			d = make_relay(ranks, from, to, slow, seed);
+			run_made(&d, "relay with a slow rank");
+			rows_of(&n);
+			CHECK(n == 1 && find(RANK, (int64_t)slow) && find(RANK, (int64_t)slow)->class_reason == PP_CATEGORY_INPUT);
+			end_made(&d);
+		}
+	}
+}
+
+/* Its ends are roles of one rank: a place there alone makes nobody late. */
+static void narrow_pipelines(void)
+{
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		size_t stages = 5 + seed, n;
+		struct pp_dataset d = make_pipeline(stages, 1, SIZE_MAX, seed);
+
+		run_made(&d, "narrow pipeline");
+		CHECK_INT(d.roles, 3);
+		CHECK(find(NONE, -1) != NULL);
+		end_made(&d);
+		for (size_t slow = 0; slow < stages; slow += stages - 1) {
+			d = make_pipeline(stages, 1, slow, seed);
+			run_made(&d, "narrow pipeline with a slow end");
+			rows_of(&n);
+			CHECK(n == 1 && find(RANK, (int64_t)slow));
+			end_made(&d);
+		}
 	}
 }
 
@@ -608,11 +739,15 @@ int main(int argc, char **argv)
 	check_class(ROTATING, jobs, large, 0.03);
 	check_class(ONE_OFF, jobs, large, 0.05);
 	check_class(PERIODIC, jobs, large, 0.05);
+	check_class(FROM_LATER_ON, jobs, large, 0.05);
 	several();
 	hosts_and_pairs();
 	stalls();
+	late_and_stalls();
 	nothing_to_find();
 	pipelines();
+	small_roles();
+	narrow_pipelines();
 	hostile();
 	return test_end();
 }
