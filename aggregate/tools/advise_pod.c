@@ -7,21 +7,21 @@
 #include "aggregate/dataset/table/functions.h"
 #include "aggregate/tools/advice.h"
 #include "aggregate/tools/advice_rule.h"
+#include "aggregate/tools/late_found.h"
 #include "core/base/units.h"
 #include "core/base/wrap.h"
 
-enum { FEW_PERCENT = 1, LARGE_PERCENT = 5, MANY_PER_STEP = 8, PERSISTENT_FIRST = 1, PERSISTENT_LAST = 3, COMMUNICATOR = 3 };
+enum { FEW_PERCENT = 1, LARGE_PERCENT = 5, MANY_PER_STEP = 8, COMMUNICATOR = 3 };
 
-/* The largest class of stragglers that is the same rank, host or role all the time. */
-int pp_rule_persistent_straggler(const struct pp_advising *a, struct pp_finding *f)
+/* The largest pattern of stragglers of classes first to last, with its own words. */
+static int find_straggler(const struct pp_advising *a, int first, int last, struct pp_finding *f)
 {
 	const struct pp_row_straggler_class *most = NULL;
 
 	for (size_t i = 0; i < a->d->straggler_classes; i++) {
 		const struct pp_row_straggler_class *one = &a->d->straggler_class[i];
 
-		if (one->class >= PERSISTENT_FIRST && one->class <= PERSISTENT_LAST && one->class_ns > 0 &&
-		    (!most || one->class_ns > most->class_ns))
+		if (one->class >= first && one->class <= last && one->class_ns > 0 && (!most || one->class_ns > most->class_ns))
 			most = one;
 	}
 	if (!most || pp_sums_percent(most->class_ns, a->s.all_ns) < FEW_PERCENT)
@@ -31,6 +31,26 @@ int pp_rule_persistent_straggler(const struct pp_advising *a, struct pp_finding 
 	snprintf(f->evidence, sizeof(f->evidence), "%s", most->what);
 	snprintf(f->advice, sizeof(f->advice), "%s", most->next);
 	return 1;
+}
+
+int pp_rule_persistent_straggler(const struct pp_advising *a, struct pp_finding *f)
+{
+	return find_straggler(a, PP_LATE_RANK, PP_LATE_ROLE, f);
+}
+
+int pp_rule_rotating_straggler(const struct pp_advising *a, struct pp_finding *f)
+{
+	return find_straggler(a, PP_LATE_ROTATING, PP_LATE_ROTATING, f);
+}
+
+int pp_rule_periodic_straggler(const struct pp_advising *a, struct pp_finding *f)
+{
+	return find_straggler(a, PP_LATE_PERIODIC, PP_LATE_PERIODIC, f);
+}
+
+int pp_rule_one_off_straggler(const struct pp_advising *a, struct pp_finding *f)
+{
+	return find_straggler(a, PP_LATE_ONE_OFF, PP_LATE_ONE_OFF, f);
 }
 
 /* Senders of messages that wait for their receiver: the sum, the receiver with most of it, and how many of the messages. */
