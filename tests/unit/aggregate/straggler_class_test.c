@@ -7,7 +7,7 @@
 #include "tests/test.h"
 #include "tests/unit/aggregate/pod_made.h"
 
-enum { NONE, RANK, HOST, ROLE, ROTATING, ONE_OFF, PERIODIC, FROM_LATER_ON };
+enum { NONE, RANK, HOST, ROLE, ROTATING, ONE_OFF, PERIODIC, FROM_LATER_ON, SMALL_ROLES };
 enum { CALM, EXPONENTIAL, LOG_NORMAL, PARETO, PREEMPTED, UNEVEN, NOISES };
 
 #define STEP 20e6 /* ns */
@@ -198,6 +198,22 @@ struct truth {
 	int64_t period, first; /* 0: not judged */
 };
 
+static void add_stalls(struct job *j, size_t first, const struct truth *t, double ns)
+{
+	for (size_t s = first; s < j->steps; s += (size_t)t->period)
+		add_late(j, s, (size_t)t->worker, ns);
+}
+
+/* Every 4th rank has this role. */
+static void add_late_role(struct job *j, size_t role, double ns)
+{
+	for (size_t r = 0; r < j->ranks; r++)
+		j->d.worker[r].role = (int32_t)(r % 4);
+	for (size_t s = 0; s < j->steps; s++)
+		for (size_t r = role; r < j->ranks; r += 4)
+			add_late(j, s, r, ns);
+}
+
 /* Writes a pattern into the job, at a random place. */
 static struct truth inject(struct job *j, int class, size_t per_host)
 {
@@ -218,13 +234,9 @@ static struct truth inject(struct job *j, int class, size_t per_host)
 			for (size_t r = host * per_host; r < (host + 1) * per_host; r++)
 				add_late(j, s, r, ns);
 		break;
-	case ROLE: /* every 4th rank */
+	case ROLE:
 		t.worker = (int64_t)(rank % 4);
-		for (size_t r = 0; r < j->ranks; r++)
-			j->d.worker[r].role = (int32_t)(r % 4);
-		for (size_t s = 0; s < j->steps; s++)
-			for (size_t r = rank % 4; r < j->ranks; r += 4)
-				add_late(j, s, r, ns);
+		add_late_role(j, rank % 4, ns);
 		break;
 	case ROTATING:
 		t.worker = -1;
@@ -240,8 +252,7 @@ static struct truth inject(struct job *j, int class, size_t per_host)
 		period = period == 4 ? 5 : period;
 		t.period = (int64_t)period;
 		phase = random_below(j, period);
-		for (size_t s = phase; s < j->steps; s += period)
-			add_late(j, s, rank, 2 * ns);
+		add_stalls(j, phase, &t, 2 * ns);
 		break;
 	case FROM_LATER_ON:
 		t.class = PERIODIC;
@@ -250,8 +261,13 @@ static struct truth inject(struct job *j, int class, size_t per_host)
 		t.period = (int64_t)period;
 		phase = period + random_below(j, j->steps - 4 * period); /* four stalls are left */
 		t.first = j->d.step[phase].number;
-		for (size_t s = phase; s < j->steps; s += period)
-			add_late(j, s, rank, 2 * ns);
+		add_stalls(j, phase, &t, 2 * ns);
+		break;
+	case SMALL_ROLES: /* of one rank or two, none of them late */
+		t.class = NONE;
+		j->d.worker[rank].role = 1;
+		if (random_below(j, 2))
+			j->d.worker[(rank + 1) % j->ranks].role = 2;
 		break;
 	default:
 		break;
@@ -262,8 +278,8 @@ static struct truth inject(struct job *j, int class, size_t per_host)
 static const struct shape {
 	size_t ranks, per_host;
 } shape[] = {{8, 4}, {16, 4}, {64, 8}, {1024, 8}};
-static const char *const class_name[] = {"none",     "persistent_rank", "persistent_host", "persistent_role",
-                                         "rotating", "one_off",         "periodic",        "from later on"};
+static const char *const class_name[] = {"none",    "persistent_rank", "persistent_host", "persistent_role", "rotating",
+                                         "one_off", "periodic",        "from later on",   "small roles"};
 
 struct rates {
 	size_t jobs, missed, more;
@@ -280,7 +296,7 @@ static void one_job(uint64_t seed, const struct shape *sh, size_t steps, int cla
 	t = inject(&j, class, sh->per_host);
 	run(&j);
 	rows_of(&n);
-	row = class == NONE ? find(NONE, -2) : find(t.class, t.worker);
+	row = t.class == NONE ? find(NONE, -2) : find(t.class, t.worker);
 	if (row && ((t.period && row->period != t.period) || (t.first && row->first_step != t.first)))
 		row = NULL;
 	extra = n - (row != NULL);
@@ -740,6 +756,7 @@ int main(int argc, char **argv)
 	check_class(ONE_OFF, jobs, large, 0.05);
 	check_class(PERIODIC, jobs, large, 0.05);
 	check_class(FROM_LATER_ON, jobs, large, 0.05);
+	check_class(SMALL_ROLES, 5 * jobs, large, 0.01);
 	several();
 	hosts_and_pairs();
 	stalls();
