@@ -246,7 +246,7 @@ const Blame = {
       column('of the step', '', 'of the mean step as measured',
           i => of('before_ns')[i] > 0 ? of('gain_ns')[i] / of('before_ns')[i] : null,
           (i, v) => v === null ? '\u2013' : (v < 0 ? '\u2212' : '') + Format.share(Math.abs(of('gain_ns')[i]), of('before_ns')[i])),
-      column('measured', 'ns', 'mean over steps of the longest rank\u2019s step', i => of('before_ns')[i]),
+      column('measured', 'ns', 'mean time from step to step, of the rank with most', i => of('before_ns')[i]),
       column('replayed', 'ns', 'the same of the replay', i => of('after_ns')[i]),
       {name: 'by', text: true, minor: true, get: i => Blame.subjects[of('subject')[i]] || 'unknown'},
       {name: 'assumes', text: true, class: 'wide', get: i => of('assumes')[i]}

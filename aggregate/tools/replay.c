@@ -16,12 +16,13 @@ struct pp_replay_event {
 };
 
 struct pp_replay_rank {
-	int64_t shift_ns, begin_shift_ns; /* now; at the begin of the step */
-	size_t next;                      /* place of its next row */
-	int64_t floor_ns, floor_from;     /* shift_ns at least, at this measured time: what it then had waited for must be there */
-	size_t edge;                      /* 2 s: begin of step s, 2 s + 1: its end */
-	int64_t edge_ns;                  /* its next edge is not before */
-	uint8_t given;                    /* bits: parts of the next row whose saving is in shift_ns already */
+	int64_t shift_ns, begin_shift_ns, end_shift_ns; /* now; at the begin of the step; at the end of the step before */
+	int64_t sum_ns, steps;                          /* replayed so far */
+	size_t next;                                    /* place of its next row */
+	int64_t floor_ns, floor_from; /* shift_ns at least, at this measured time: what it then had waited for must be there */
+	size_t edge;                  /* 2 s: begin of step s, 2 s + 1: its end */
+	int64_t edge_ns;              /* its next edge is not before */
+	uint8_t given;                /* bits: parts of the next row whose saving is in shift_ns already */
 };
 
 /* For whom rows of an operation wait. */
@@ -528,6 +529,19 @@ static void keep_floor(struct pp_replay_rank *rank, const struct awaited *w, int
 	rank->floor_ns = floor > rank->floor_ns ? floor : rank->floor_ns;
 }
 
+/* Time between a step and the one before, where the rank has both. */
+static void add_gap(struct pp_replay *r, size_t w, size_t s)
+{
+	const struct pp_dataset *d = r->d;
+	const struct pp_row_cell *cell = &d->cell[s * d->workers + w], *before = s ? cell - d->workers : NULL;
+	struct pp_replay_rank *rank = &r->rank[w];
+
+	if (!before || !before->present || d->step[s].number != pp_wrap_plus(d->step[s - 1].number, 1))
+		return;
+	rank->sum_ns = pp_wrap_plus(rank->sum_ns, pp_wrap_plus(pp_wrap_minus(cell->begin_ns, before->end_ns),
+	                                                       pp_wrap_minus(rank->begin_shift_ns, rank->end_shift_ns)));
+}
+
 /* Begins and ends of the rank's steps up to a measured time. */
 static void pass_edges(struct pp_replay *r, size_t w, int64_t until)
 {
@@ -549,10 +563,14 @@ static void pass_edges(struct pp_replay *r, size_t w, int64_t until)
 		give(r, w, is_end ? PP_REPLAY_TAIL : PP_REPLAY_BETWEEN);
 		if (!is_end) {
 			rank->begin_shift_ns = rank->shift_ns;
+			add_gap(r, w, s);
 			continue;
 		}
 		ns = pp_wrap_plus(cell->step_ns, pp_wrap_minus(rank->shift_ns, rank->begin_shift_ns));
 		r->longest_ns[s] = ns > r->longest_ns[s] ? ns : r->longest_ns[s];
+		rank->end_shift_ns = rank->shift_ns;
+		rank->sum_ns = pp_wrap_plus(rank->sum_ns, ns);
+		rank->steps++;
 	}
 	apply_floor(rank, until);
 }
@@ -609,7 +627,7 @@ static void complete(struct pp_replay *r, size_t o)
 int64_t pp_replay_run(struct pp_replay *r)
 {
 	const struct pp_dataset *d = r->d;
-	int64_t sum = 0, steps = 0;
+	int64_t most = 0;
 
 	memset(r->longest_ns, 0, d->steps * sizeof(*r->longest_ns));
 	for (size_t w = 0; w < d->workers; w++)
@@ -623,15 +641,12 @@ int64_t pp_replay_run(struct pp_replay *r)
 	}
 	for (size_t w = 0; w < d->workers; w++)
 		pass_edges(r, w, INT64_MAX);
-	for (size_t s = 0; s < d->steps; s++) {
-		int any = 0;
+	for (size_t w = 0; w < d->workers; w++) {
+		int64_t mean = r->rank[w].steps ? r->rank[w].sum_ns / r->rank[w].steps : 0;
 
-		for (size_t w = 0; w < d->workers && !any; w++)
-			any = d->cell[s * d->workers + w].present != 0;
-		steps += any;
-		sum = pp_wrap_plus(sum, r->longest_ns[s]);
+		most = mean > most ? mean : most;
 	}
-	return steps ? sum / steps : 0;
+	return most;
 }
 
 void pp_replay_release(struct pp_replay *r)

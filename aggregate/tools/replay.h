@@ -37,6 +37,7 @@ struct pp_replay {
 int pp_replay_init(const struct pp_dataset *d, struct pp_replay *ret_replay);
 /* No savings. */
 void pp_replay_reset(struct pp_replay *r);
-/* Mean over the steps of the longest rank's step; 0: there is no step. */
+/* Mean time of a step, with the time between steps that follow each other, of the rank with most; 0: there is no step. A delay
+ * behind the last operation of a step, which others wait for in the next one, so counts once. */
 int64_t pp_replay_run(struct pp_replay *r);
 void pp_replay_release(struct pp_replay *r);

@@ -192,11 +192,12 @@ TEST(between)
 	end(&r);
 }
 
-/* A barrier between the steps takes up the lateness: what the steps take does not change. */
+/* A barrier between the steps takes up the lateness: the steps are as long as before, but come sooner. */
 TEST(outside)
 {
 	struct pp_made_job m;
 	struct result r;
+	const struct pp_row_what_if *row;
 
 	pp_made_begin(&m, 4, 4, 0, STEPS);
 	for (size_t s = 0; s < STEPS; s++) {
@@ -208,9 +209,39 @@ TEST(outside)
 		pp_made_collective(&m, 1, "MPI_Barrier", 0, 1 * MS);
 	}
 	for (size_t s = 0; s < STEPS; s++)
-		m.d.cell[s * 4 + 2].late_ns = 1; /* blamed for nothing */
+		m.d.cell[s * 4 + 2].late_ns = 1; /* what the waiting between steps says is in no cell */
 	r = what_if(&m);
-	CHECK_INT(r.rows, 0);
+	row = find(&r, RANK, 2);
+	CHECK(row != NULL);
+	if (row) {
+		CHECK_INT(row->before_ns, (STEPS * 18 * MS - 7 * MS) / STEPS); /* nothing is between the last step and a next one */
+		CHECK_INT(row->gain_ns, (STEPS - 1) * 6 * MS / STEPS);
+	}
+	end(&r);
+}
+
+/* A delay behind the last operation of a step is waiting in the next step: it counts once. */
+TEST(behind_the_last_operation)
+{
+	struct pp_made_job m;
+	struct result r;
+	const struct pp_row_what_if *row;
+
+	pp_made_begin(&m, 4, 4, 0, STEPS);
+	for (size_t s = 0; s < STEPS; s++) {
+		begin_all(&m, s);
+		work_all(&m, PP_CATEGORY_HOST_COMPUTE, 10 * MS);
+		pp_made_collective(&m, 1, "MPI_Allreduce", 8, 1 * MS);
+		pp_made_work(&m, 1, PP_CATEGORY_OUTPUT, 5 * MS);
+		end_all(&m);
+	}
+	r = what_if(&m);
+	row = find(&r, RANK, 1);
+	CHECK(row != NULL);
+	if (row) {
+		CHECK_INT(row->before_ns, 16 * MS);
+		CHECK_INT(row->gain_ns, (STEPS - 1) * 5 * MS / STEPS); /* work behind the last call is kept */
+	}
 	end(&r);
 }
 
@@ -532,6 +563,7 @@ int main(void)
 	second();
 	between();
 	outside();
+	behind_the_last_operation();
 	chain();
 	together();
 	hidden();
