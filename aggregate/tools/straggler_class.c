@@ -75,7 +75,7 @@ static void say_next(const struct pp_late_pattern *p, char *to, size_t size)
 		break;
 	case PP_LATE_PERIODIC:
 		snprintf(to, size, "Find what runs at this period: checkpoints, logging, evaluation, garbage collection; %s",
-		         p->all_stall && p->reason == PP_CATEGORY_OUTPUT ? "write asynchronously" : look);
+		         p->reason == PP_CATEGORY_OUTPUT ? "write in the background, or less often" : look);
 		break;
 	case PP_LATE_ONE_OFF:
 		snprintf(to, size, "Open this step in the timeline. If it does not come again, ignore it; else %s", look);

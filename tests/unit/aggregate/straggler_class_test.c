@@ -484,6 +484,7 @@ static void late_and_stalls(void)
 	stall = find(PERIODIC, 3);
 	CHECK(n == 2 && row && stall);
 	CHECK(row && row->class_reason == PP_CATEGORY_HOST_COMPUTE && (double)row->class_ns < 7 * 60 * 0.5 * STEP);
+	CHECK(stall && strstr(stall->next, "write in the background"));
 	CHECK(stall && stall->class_reason == PP_CATEGORY_OUTPUT && stall->period == 10 &&
 	      (double)stall->class_ns > 7 * 6 * 5 * STEP);
 	end(&j);
