@@ -125,8 +125,10 @@ static struct late_step *late_step_of(struct blame *b, int64_t step, size_t work
 	struct late_step *grown;
 
 	if (!*at) {
+		if (b->late_steps >= UINT32_MAX - 1)
+			return NULL;
 		grown = pp_grow(b->late_step, b->late_steps, &b->late_room, sizeof(*grown));
-		if (!grown || b->late_steps >= UINT32_MAX - 1)
+		if (!grown)
 			return NULL;
 		b->late_step = grown;
 		memset(&grown[b->late_steps], 0, sizeof(*grown));

@@ -94,7 +94,7 @@ uint64_t pp_ledger_rows(const struct pp_dataset *d, size_t operation, uint64_t *
 	return count;
 }
 
-/* Gives rows their operation, and their worker as their place for now. Returns workers whose rows are not in the order of arrival:
+/* Gives rows their operation, and their worker as their place for now. Marks workers whose rows are not in the order of arrival:
  * is_odd[worker] is 1. */
 static void find_operations(struct pp_ledger *l, int64_t *last, uint8_t *is_odd)
 {

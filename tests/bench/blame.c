@@ -5,7 +5,7 @@
 #include "tests/bench/bench.h"
 #include "tests/unit/aggregate/pod_made.h"
 
-enum { SKIP = 77, RANKS = 8, STEPS = 100, PER_STEP = 1000, REPS = 5, US = 1000, GATE = 60 };
+enum { SKIP = 77, RANKS = 8, STEPS = 1000, PER_STEP = 1000, REPS = 5, US = 1000, GATE = 60 };
 enum kind { WORLD, CHAINS, MESSAGES };
 
 static double cpu_ns(void)
