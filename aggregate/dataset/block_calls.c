@@ -41,7 +41,7 @@ static void do_messages(struct pp_block_io *io, struct pp_row_collective *c, siz
 		pp_block_u(io, &kind);
 		if (kind > 2)
 			pp_block_fault(io, -EBADMSG, "a message");
-		c[i].message = kind > 0;
+		c[i].message = (int8_t)(kind > 0);
 		if (kind == 1) {
 			c[i].source = before->source;
 			c[i].destination = before->destination;

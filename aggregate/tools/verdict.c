@@ -97,7 +97,7 @@ struct culprit {
 	size_t who;                /* its worker */
 	int64_t wait_ns, error_ns; /* sums over the steps and the other ranks */
 	int is_blamed;
-	int reason; /* of the blame, its largest */
+	int8_t reason; /* of the blame, its largest */
 };
 
 static struct culprit find_culprit(const struct pp_dataset *d)
