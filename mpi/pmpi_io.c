@@ -42,4 +42,3 @@
 #include "mpi/pmpi_family.h"
 
 #include "mpi/pmpi_call.def"
-#include "mpi/pmpi_large.def"

@@ -13,16 +13,8 @@ enum pp_mpi_row {
 #define PP_MPI(symbol, ...) PP_MPI_CALL_##symbol,
 #include "mpi/pmpi_call.def"
 #undef PP_MPI
-	PP_MPI_CALLS,
-#define PP_MPI_LARGE(symbol, of, ...) PP_MPI_CALL_##symbol = PP_MPI_CALL_##of,
-#include "mpi/pmpi_large.def"
-#undef PP_MPI_LARGE
+	PP_MPI_CALLS
 };
-
-/* The mpi.h may be older. */
-#define PP_MPI_LARGE(symbol, of, family, params, ...) int MPI_##symbol params;
-#include "mpi/pmpi_large.def"
-#undef PP_MPI_LARGE
 
 enum { PP_NO_PEER = -0x7fffffff }; /* "peer" of a call that has none; no MPI constant has this value */
 

@@ -34,32 +34,32 @@ uint64_t pp_type_size_slow(MPI_Datatype type)
 	return size;
 }
 
-uint64_t pp_bytes_v(struct pp_counts counts, int n, MPI_Datatype type)
+uint64_t pp_bytes_v(const int *counts, int n, MPI_Datatype type)
 {
 	uint64_t sum = 0;
 
 	for (int i = 0; i < n; i++)
-		sum += pp_count(counts, i) > 0 ? (uint64_t)pp_count(counts, i) : 0;
+		sum += counts[i] > 0 ? (uint64_t)counts[i] : 0;
 	return sum ? sum * pp_type_size(type) : 0;
 }
 
-uint64_t pp_bytes_w(struct pp_counts counts, int n, const MPI_Datatype *types)
+uint64_t pp_bytes_w(const int *counts, int n, const MPI_Datatype *types)
 {
 	uint64_t sum = 0;
 
 	for (int i = 0; i < n; i++)
-		sum += pp_bytes(pp_count(counts, i), types[i]);
+		sum += pp_bytes(counts[i], types[i]);
 	return sum;
 }
 
-uint64_t pp_bytes_from(struct pp_mpi_scope *s, struct pp_counts counts, MPI_Datatype type, const MPI_Datatype *types)
+uint64_t pp_bytes_from(struct pp_mpi_scope *s, const int *counts, MPI_Datatype type, const MPI_Datatype *types)
 {
 	const struct pp_comm *c = s->comm;
 	int32_t others = 0, giving = 0;
 	uint64_t sum = 0;
 
 	for (int i = 0; i < c->peers; i++) {
-		uint64_t bytes = pp_bytes(pp_count(counts, i), types ? types[i] : type);
+		uint64_t bytes = pp_bytes(counts[i], types ? types[i] : type);
 
 		sum += bytes;
 		if (!c->inter && i == c->rank)
