@@ -11,8 +11,8 @@
 #include "core/ring/utf8.h"
 #include "core/source/mpi_call.h"
 
-enum subject { RANK, HOST, INPUT, COMMUNICATOR };            /* as in the description */
-enum { MOST_RANKS = 3, NAME_BYTES = 60, LEAST_PART = 1000 }; /* of the step: chance alone saves some */
+enum subject { RANK, HOST, INPUT, COMMUNICATOR };             /* as in the description */
+enum { MOST_RANKS = 3, NAME_BYTES = 60, LEAST_PART = 10000 }; /* of the step: chance alone saves some */
 
 struct peer {           /* a row of a rank of the role, at the same place of the same step */
 	uint64_t alike; /* rows with equal numbers are compared */
@@ -190,7 +190,7 @@ static struct pp_row_what_if *add(struct scene *s, enum subject subject, int *re
 	struct pp_row_what_if *row;
 
 	*ret_rc = 0;
-	if (gain <= s->before_ns / LEAST_PART || gain <= s->bound_ns)
+	if (gain < s->before_ns / LEAST_PART || gain <= s->bound_ns)
 		return NULL;
 	row = pp_table_add(s->to);
 	if (!row) {
