@@ -58,24 +58,6 @@ static int list_of(const struct pp_diff_run *run, const struct pp_diff_shared *s
 	return 0;
 }
 
-/* "host compute" */
-static void name_reason(int32_t reason, char *to, size_t size)
-{
-	const struct pp_table_desc *desc = pp_table_desc(PP_TABLE_blame);
-	int length = 0;
-	const char *word = "";
-
-	for (size_t i = 0; i < desc->columns; i++)
-		if (!strcmp(desc->column[i].name, "reason"))
-			word = pp_column_word(&desc->column[i], reason, &length);
-	snprintf(to, size, "%.*s", length, word);
-	for (char *c = to; *c; c++)
-		if (*c == '_')
-			*c = ' ';
-	if (!*to)
-		snprintf(to, size, "unknown");
-}
-
 static int by_change(const void *a, const void *b)
 {
 	const struct pp_diff_cause *x = a, *y = b;
@@ -95,7 +77,7 @@ static void merge(struct pp_diff *d, const struct items *a, const struct items *
 		struct pp_diff_cause c = {.rank = any->rank};
 		double error = any->error;
 
-		name_reason(any->reason, c.reason, sizeof(c.reason));
+		snprintf(c.reason, sizeof(c.reason), "%s", pp_reason_name(any->reason));
 		if (order <= 0)
 			c.a = a->item[i++].wait;
 		if (order >= 0) {

@@ -159,7 +159,7 @@ static void put_blame(FILE *to, const struct pp_pod_lines *l, int64_t steps)
 		return;
 	}
 	fprintf(to, "{\"rank\":%" PRId32, b->worker);
-	put_text(to, "reason", pp_blame_reason_name(b->reason));
+	put_text(to, "reason", pp_reason_name(b->reason));
 	put_int(to, "blame_ns", b->blame_ns / steps);
 	put_int(to, "clock_error_ns", b->error_ns / steps);
 	put_int(to, "steps", b->steps);
@@ -180,7 +180,7 @@ static void put_pattern(FILE *to, const struct pp_pod_lines *l)
 	pp_json_text(to, pp_straggler_class_name(c->class));
 	put_int(to, "rank", c->class_worker < 0 ? INT64_MIN : c->class_worker);
 	put_text(to, "host", c->class_host);
-	put_text(to, "reason", pp_blame_reason_name(c->class_reason));
+	put_text(to, "reason", pp_reason_name(c->class_reason));
 	key(to, "confidence");
 	pp_json_real(to, c->confidence);
 	put_text(to, "text", l->pattern);

@@ -9,12 +9,9 @@
 #include "core/base/grow.h"
 
 enum {
-	LOOK_BACK = 512, /* rows of a rank that are looked at for one wait */
-	TRIES = 16,      /* common operations that are looked at for one wait */
-	UNKNOWN = 0,
-	BETWEEN = PP_CATEGORIES + 1,
-	REASONS,
-	WAITED = REASONS, /* item of a comparison that is no reason: it goes to earlier waits */
+	LOOK_BACK = 512,     /* rows of a rank that are looked at for one wait */
+	TRIES = 16,          /* common operations that are looked at for one wait */
+	WAITED = PP_REASONS, /* item of a comparison that is no reason: it goes to earlier waits */
 	ITEMS,
 	US = 1000
 };
@@ -30,7 +27,7 @@ struct total { /* of a worker's reason */
 };
 
 struct late_step { /* of a worker in a step */
-	uint64_t ns[REASONS], error;
+	uint64_t ns[PP_REASONS], error;
 };
 
 struct side {                   /* one rank on its way from their last common operation */
@@ -44,7 +41,7 @@ struct blame {
 	struct pp_ledger ledger;
 	struct mass *mass;   /* [arrivals], pushed by later waits */
 	uint8_t *is_done;    /* [arrivals] */
-	struct total *total; /* [workers][REASONS] */
+	struct total *total; /* [workers][PP_REASONS] */
 	uint32_t *late;      /* [steps][workers]: index + 1 in late_step; 0: none */
 	struct late_step *late_step;
 	size_t late_steps, late_room;
@@ -139,7 +136,7 @@ static struct late_step *late_step_of(struct blame *b, int64_t step, size_t work
 
 static int charge(struct blame *b, const struct wait *w, size_t worker, int reason, struct mass own, struct mass pushed)
 {
-	struct total *total = &b->total[worker * REASONS + (size_t)reason];
+	struct total *total = &b->total[worker * PP_REASONS + (size_t)reason];
 	uint64_t ns = own.ns + pushed.ns;
 	struct late_step *step;
 
@@ -197,7 +194,7 @@ static void look(const struct blame *b, struct side *s)
 		s->ns[c] = us[c] * US;
 	s->ns[PP_CATEGORY_DEVICE_COLLECTIVE] = ns[PP_CATEGORY_DEVICE_COLLECTIVE];
 	s->ns[PP_CATEGORY_HOST_COMMUNICATION] = ns[PP_CATEGORY_HOST_COMMUNICATION];
-	s->ns[BETWEEN] = between * US;
+	s->ns[PP_REASON_BETWEEN_STEPS] = between * US;
 	s->ns[WAITED] = waited;
 }
 
@@ -301,7 +298,7 @@ static int push(struct blame *b, const struct wait *w, const struct side *l, str
 		if (!b->is_done[b->ledger.list[p]])
 			whole += wait_of(&b->d->arrival[b->ledger.list[p]]);
 	if (!whole)
-		return charge(b, w, w->late, UNKNOWN, own, pushed);
+		return charge(b, w, w->late, PP_REASON_UNKNOWN, own, pushed);
 	for (size_t p = first; p < l->to; p++) {
 		uint32_t row = b->ledger.list[p];
 		uint64_t wait = wait_of(&b->d->arrival[row]);
@@ -334,10 +331,10 @@ static void compare(const struct blame *b, const struct wait *w, const struct si
 		more->items += more->ns[k] > 0;
 		sum += more->ns[k];
 	}
-	more->ns[UNKNOWN] = sum < wait && wait - sum > wait / 8 + laps * US ? wait - sum : 0;
-	if (more->ns[UNKNOWN])
-		more->item[more->items++] = UNKNOWN;
-	more->whole = sum + more->ns[UNKNOWN];
+	more->ns[PP_REASON_UNKNOWN] = sum < wait && wait - sum > wait / 8 + laps * US ? wait - sum : 0;
+	if (more->ns[PP_REASON_UNKNOWN])
+		more->item[more->items++] = PP_REASON_UNKNOWN;
+	more->whole = sum + more->ns[PP_REASON_UNKNOWN];
 }
 
 static int distribute(struct blame *b, const struct wait *w)
@@ -357,7 +354,7 @@ static int distribute(struct blame *b, const struct wait *w)
 	}
 	compare(b, w, &r, &b->cached, &more);
 	if (!more.items)
-		return charge(b, w, w->late, UNKNOWN, w->own, w->pushed);
+		return charge(b, w, w->late, PP_REASON_UNKNOWN, w->own, w->pushed);
 	for (int i = 0; i < more.items && !rc; i++) {
 		int k = more.item[i];
 		struct mass own = cut(&w->own, done, done + more.ns[k], more.whole);
@@ -426,7 +423,7 @@ static int charge_waits(struct blame *b, const struct pp_ledger_key *key, size_t
 		b->is_done[w.row] = 1;
 		if (w.late == SIZE_MAX) /* a damaged file */
 			w.late = pp_ledger_worker(&b->ledger, row->worker);
-		rc = w.late_row == PP_LEDGER_NONE ? charge(b, &w, w.late, UNKNOWN, w.own, w.pushed) : distribute(b, &w);
+		rc = w.late_row == PP_LEDGER_NONE ? charge(b, &w, w.late, PP_REASON_UNKNOWN, w.own, w.pushed) : distribute(b, &w);
 	}
 	return rc;
 }
@@ -445,8 +442,8 @@ static int by_blame(const void *a, const void *b)
 static int add_rows(const struct blame *b, struct pp_table *to)
 {
 	for (size_t w = 0; w < b->d->workers; w++)
-		for (int k = 0; k < REASONS; k++) {
-			const struct total *t = &b->total[w * REASONS + (size_t)k];
+		for (int k = 0; k < PP_REASONS; k++) {
+			const struct total *t = &b->total[w * PP_REASONS + (size_t)k];
 			struct pp_row_blame *row = t->ns ? pp_table_add(to) : NULL;
 
 			if (!t->ns)
@@ -473,7 +470,7 @@ static int add_steps(const struct blame *b, struct pp_table *to)
 		uint64_t sum = 0;
 		int most = 0;
 
-		for (int k = 0; s && k < REASONS; k++) {
+		for (int k = 0; s && k < PP_REASONS; k++) {
 			sum += s->ns[k];
 			most = s->ns[k] > s->ns[most] ? k : most;
 		}
@@ -502,7 +499,7 @@ int pp_tool_blame(const struct pp_dataset *in, struct pp_table *tables, struct p
 		goto out;
 	b.mass = calloc(in->arrivals + 1, sizeof(*b.mass));
 	b.is_done = calloc(in->arrivals + 1, sizeof(*b.is_done));
-	b.total = calloc(in->workers * REASONS + 1, sizeof(*b.total));
+	b.total = calloc(in->workers * PP_REASONS + 1, sizeof(*b.total));
 	b.late = calloc(in->steps * in->workers + 1, sizeof(*b.late));
 	rc = b.mass && b.is_done && b.total && b.late ? list_waits(&b, &key, &n) : -ENOMEM;
 	if (!rc)

@@ -195,7 +195,7 @@ static void add_periodic(struct search *f, const struct period *p, double cut, s
 	                                .period = p->period,
 	                                .of = p->slots,
 	                                .at = SIZE_MAX};
-	double weight[12] = {0};
+	double weight[PP_REASONS] = {0};
 	size_t n = 0;
 
 	for (size_t s = 0; s < k->steps; s++) {
@@ -385,7 +385,7 @@ static void add_one_off(struct search *f, size_t rank, double cut, double rest)
 {
 	struct pp_late_series *k = f->k;
 	struct pp_late_pattern p = {.class = PP_LATE_ONE_OFF, .rank = rank, .ranks = 1, .role = -1, .of = k->steps, .at = SIZE_MAX};
-	double weight[12] = {0};
+	double weight[PP_REASONS] = {0};
 
 	for (size_t s = 0; s < k->steps; s++) {
 		double delay = k->delay[s * k->ranks + rank];

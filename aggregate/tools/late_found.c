@@ -9,11 +9,11 @@ void pp_late_add(struct pp_late_patterns *to, const struct pp_late_pattern *p)
 		to->left_out++;
 }
 
-int pp_late_reason(const double weight[12])
+int pp_late_reason(const double weight[PP_REASONS])
 {
 	int best = 0;
 
-	for (int i = 1; i < 12; i++)
+	for (int i = 1; i < PP_REASONS; i++)
 		if (weight[i] > weight[best])
 			best = i;
 	return best;

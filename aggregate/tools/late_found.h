@@ -37,7 +37,7 @@ struct pp_late_patterns {
 
 void pp_late_add(struct pp_late_patterns *to, const struct pp_late_pattern *p);
 /* Reason with the largest weight. */
-int pp_late_reason(const double weight[12]);
+int pp_late_reason(const double weight[PP_REASONS]);
 /* Share of the steps; noise of the other steps lowers it, and so do few steps. */
 double pp_late_confidence(double share, double ns, double noise_ns, size_t steps);
 /* A median step's delay. */

@@ -28,7 +28,7 @@ enum { ROTATING_LEAST = 6, LAG_MOST = 256, SOME_LEAST = 4, SAMPLES = 32 };
 struct rank_late {
 	size_t steps, first;
 	double each_ns, chance, delay; /* how late, when; sum of its delays */
-	double weight[12];
+	double weight[PP_REASONS];
 	int is_even; /* it is late by about as much in most of these steps */
 	int is_late, is_some, is_taken;
 };
@@ -240,7 +240,7 @@ static double usual_delay(struct search *f, size_t w)
 }
 
 /* Takes what a rank usually delays out of the series, for a pattern with weights of reasons. What is left may be another one. */
-static void take_out(struct search *f, size_t w, struct pp_late_pattern *p, double weight[12])
+static void take_out(struct search *f, size_t w, struct pp_late_pattern *p, double weight[PP_REASONS])
 {
 	struct pp_late_series *k = f->k;
 	double usual = usual_delay(f, w);
@@ -280,7 +280,7 @@ static void add_lasting(struct search *f, enum pp_late_class class, const size_t
 	struct pp_late_series *k = f->k;
 	struct pp_late_pattern p = {
 	        .class = class, .rank = member[0], .ranks = ranks, .role = role, .of = k->steps, .at = SIZE_MAX};
-	double weight[12] = {0}, all = 0;
+	double weight[PP_REASONS] = {0}, all = 0;
 	size_t n = 0;
 
 	for (size_t s = 0; s < k->steps; s++) {
@@ -301,7 +301,7 @@ static void add_lasting(struct search *f, enum pp_late_class class, const size_t
 	p.each_ns = pp_quantile(f->value, n, 0.5);
 	for (size_t i = 0; i < ranks; i++)
 		take_out(f, member[i], &p, weight);
-	for (int i = 0; i < 12; i++)
+	for (int i = 0; i < PP_REASONS; i++)
 		all += weight[i];
 	p.reason = all > 0 ? pp_late_reason(weight) : longer_category(k, member[0]);
 	pp_late_add(f->to, &p);
@@ -584,7 +584,7 @@ static int find_rotating(struct search *f, size_t *top)
 	struct pp_late_series *k = f->k;
 	size_t n = find_tops(k, top), lag = 0, ranks = 0;
 	struct pp_late_pattern p = {.class = PP_LATE_ROTATING, .rank = SIZE_MAX, .role = -1, .of = k->steps, .at = SIZE_MAX};
-	double collide, by_distance, by_turn, chance_distance, chance_turn, share = 0, weight[12] = {0};
+	double collide, by_distance, by_turn, chance_distance, chance_turn, share = 0, weight[PP_REASONS] = {0};
 
 	if (n < ROTATING_LEAST || (double)n < ROTATING_STEPS * (double)k->steps)
 		return 0;

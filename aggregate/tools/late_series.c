@@ -90,7 +90,7 @@ static double read_delays(struct pp_late_series *k, const struct pp_table *t)
 			continue;
 		at = (s - k->first) * k->ranks + w;
 		k->delay[at] += ns / others;
-		k->reason[at] = row[i].step_reason >= 0 && row[i].step_reason < 12 ? (uint8_t)row[i].step_reason : 0;
+		k->reason[at] = row[i].step_reason >= 0 && row[i].step_reason < PP_REASONS ? (uint8_t)row[i].step_reason : 0;
 		error += error_ns / others;
 	}
 	return error;

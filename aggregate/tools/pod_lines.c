@@ -10,15 +10,8 @@
 #include "core/base/units.h"
 #include "core/step/category.h"
 
-enum { BETWEEN_STEPS = PP_CATEGORIES + 1, LEAST_PERCENT = 1 };
+enum { LEAST_PERCENT = 1 };
 static const double LEAST_CONFIDENCE = 0.5;
-
-const char *pp_blame_reason_name(int reason)
-{
-	return reason >= 1 && reason <= PP_CATEGORIES ? pp_category_name(reason)
-	       : reason == BETWEEN_STEPS              ? "between steps"
-	                                              : "unknown reason";
-}
 
 const char *pp_straggler_class_name(int class)
 {
@@ -44,7 +37,7 @@ static void say_blame(const struct pp_dataset *d, const struct pp_sums *s, struc
 	snprintf(l->blame, sizeof(l->blame),
 	         "rank %" PRId32 ", %s: the ranks together wait %s per step because of it (%.0f %% of all waiting, %" PRIu32
 	         " of %" PRId64 " steps",
-	         most->worker, pp_blame_reason_name(most->reason), pp_text_time(a, most->blame_ns / steps),
+	         most->worker, pp_reason_name(most->reason), pp_text_time(a, most->blame_ns / steps),
 	         pp_sums_percent(most->blame_ns, s->wait_ns), most->steps, steps);
 	if (most->error_ns > 0)
 		snprintf(l->blame + strlen(l->blame), sizeof(l->blame) - strlen(l->blame), ", clock error <= %s per step)",

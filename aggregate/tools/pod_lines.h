@@ -29,7 +29,5 @@ struct pp_pod_lines { /* "": there is nothing to say */
 };
 
 void pp_pod_lines_of(const struct pp_dataset *d, const struct pp_sums *s, struct pp_pod_lines *ret_lines);
-/* "Input", "between steps", "unknown reason": a reason of /blame. */
-const char *pp_blame_reason_name(int reason);
 /* "persistent rank": a class of /straggler. */
 const char *pp_straggler_class_name(int class);

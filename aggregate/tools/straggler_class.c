@@ -9,8 +9,6 @@
 #include "aggregate/tools/tools.h"
 #include "core/base/units.h"
 
-enum { REASONS = 12, BETWEEN_STEPS = 11 };
-
 struct shares { /* of the variance of delays: between ranks, hosts, roles, steps */
 	double rank, host, role, step;
 };
@@ -28,16 +26,9 @@ static void say(char *to, size_t size, const char *fmt, ...)
 	va_end(list);
 }
 
-static const char *reason_name(int reason)
-{
-	if (reason == 0)
-		return "unknown reason";
-	return reason >= BETWEEN_STEPS ? "time between steps" : pp_category_name(reason);
-}
-
 static const char *look_at(int reason)
 {
-	static const char *const text[REASONS] = {
+	static const char *const text[PP_REASONS] = {
 	        "nothing that was recorded explains it: mark ranges in its code",
 	        "compare its kernels and the clock rates of its device with another rank's",
 	        "compare its copies between devices with another rank's",
@@ -52,7 +43,7 @@ static const char *look_at(int reason)
 	        "look at what it does between steps",
 	};
 
-	return text[reason > 0 && reason < REASONS ? reason : 0];
+	return text[reason > 0 && reason < PP_REASONS ? reason : 0];
 }
 
 static void say_next(const struct pp_late_pattern *p, char *to, size_t size)
@@ -121,10 +112,10 @@ static void say_periodic(const struct pp_late_series *k, const struct pp_late_pa
 	put_rank(k, p->rank, who, sizeof(who));
 	if (p->all_stall)
 		say(to, size, "All ranks together stall every %zu steps by %s, %zu of %zu times from step %lld on: %s", p->period,
-		    delay, p->steps, p->of, first, reason_name(p->reason));
+		    delay, p->steps, p->of, first, pp_reason_name(p->reason));
 	else
 		say(to, size, "Every %zu steps %s delays the others by %s, %zu of %zu times from step %lld on: %s", p->period, who,
-		    delay, p->steps, p->of, first, reason_name(p->reason));
+		    delay, p->steps, p->of, first, pp_reason_name(p->reason));
 }
 
 static void say_none(const struct pp_late_series *k, const struct shares *v, double delay, char *to, size_t size)
@@ -148,22 +139,22 @@ static void say_what(const struct pp_late_series *k, const struct pp_late_patter
 	case PP_LATE_RANK:
 		who[0] = 'R';
 		say(to, size, "%s is later than its peers by %s in %zu of %zu steps: %s", who, delay, p->steps, p->of,
-		    reason_name(p->reason));
+		    pp_reason_name(p->reason));
 		break;
 	case PP_LATE_HOST:
 		say(to, size, "All %zu ranks of host %.40s together delay the others by %s in %zu of %zu steps: %s", p->ranks,
-		    k->in->worker[p->rank].host, delay, p->steps, p->of, reason_name(p->reason));
+		    k->in->worker[p->rank].host, delay, p->steps, p->of, pp_reason_name(p->reason));
 		break;
 	case PP_LATE_ROLE:
 		say(to, size, "Role %d (%zu ranks, from rank %d on) delays the others by %s in %zu of %zu steps: %s", (int)p->role,
-		    p->ranks, (int)k->in->worker[p->rank].rank, delay, p->steps, p->of, reason_name(p->reason));
+		    p->ranks, (int)k->in->worker[p->rank].rank, delay, p->steps, p->of, pp_reason_name(p->reason));
 		break;
 	case PP_LATE_ROTATING:
 		say(to, size, "%zu ranks take turns: another one delays the others by %s in %zu of %zu steps", p->ranks, delay,
 		    p->steps, p->of);
 		if (p->period)
 			say(to, size, ", again after %zu steps", p->period);
-		say(to, size, ": %s", reason_name(p->reason));
+		say(to, size, ": %s", pp_reason_name(p->reason));
 		break;
 	case PP_LATE_PERIODIC:
 		say_periodic(k, p, to, size);
@@ -171,10 +162,10 @@ static void say_what(const struct pp_late_series *k, const struct pp_late_patter
 	default:
 		if (p->steps > 1)
 			say(to, size, "In %zu of %zu steps, first in step %lld, %s delayed the others by up to %s: %s", p->steps,
-			    p->of, (long long)k->in->step[k->first + p->at].number, who, delay, reason_name(p->reason));
+			    p->of, (long long)k->in->step[k->first + p->at].number, who, delay, pp_reason_name(p->reason));
 		else
 			say(to, size, "Once, in step %lld, %s delayed the others by %s: %s",
-			    (long long)k->in->step[k->first + p->at].number, who, delay, reason_name(p->reason));
+			    (long long)k->in->step[k->first + p->at].number, who, delay, pp_reason_name(p->reason));
 	}
 }
 

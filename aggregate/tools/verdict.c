@@ -153,12 +153,6 @@ struct cause { /* causes of one rank's lateness, per step */
 	int category;       /* of most_ns */
 };
 
-/* A category of work, no communication. */
-static int is_work(int reason)
-{
-	return reason > 0 && reason < PP_CATEGORY_HOST_COMMUNICATION && reason != PP_CATEGORY_DEVICE_COLLECTIVE;
-}
-
 static struct cause cause_of(const struct pp_dataset *d, const struct worker_sum *sum, const struct culprit *by, int64_t *work)
 {
 	size_t who = by->who;
@@ -168,7 +162,7 @@ static struct cause cause_of(const struct pp_dataset *d, const struct worker_sum
 		int64_t more = more_than_others(sum, d->workers, who, k, work);
 
 		/* The blame knows what the rank did while others waited, the sums do not. */
-		if (more > c.most_ns && (!is_work(by->reason) || k == by->reason)) {
+		if (more > c.most_ns && (!pp_reason_is_work(by->reason) || k == by->reason)) {
 			c.most_ns = more;
 			c.category = k;
 		}
@@ -291,7 +285,7 @@ static void say_kept(const struct pp_dataset *d, const struct worker_sum *sum, c
 static struct pp_verdict_what say_blamed(const struct pp_dataset *d, const struct worker_sum *sum, const struct cause *c,
                                          char *text, size_t size)
 {
-	int between = c->by.reason > PP_CATEGORIES;
+	int between = c->by.reason == PP_REASON_BETWEEN_STEPS;
 	char kept[160];
 
 	say_kept(d, sum, c, kept, sizeof(kept));
@@ -345,7 +339,7 @@ static struct pp_verdict_what say_late(const struct pp_dataset *d, const struct 
 		return (struct pp_verdict_what){.kind = PP_VERDICT_WAITING};
 	}
 	c = cause_of(d, sum, late, work);
-	if (late->is_blamed && !c.most_ns && (is_work(late->reason) || late->reason > PP_CATEGORIES))
+	if (late->is_blamed && !c.most_ns && (pp_reason_is_work(late->reason) || late->reason == PP_REASON_BETWEEN_STEPS))
 		return say_blamed(d, sum, &c, text, size);
 	if (!c.most_ns || c.waited_ns > c.most_ns || (!late->is_blamed && c.unsplit_ns > c.most_ns))
 		return say_unexplained(d, &sum[who], &c, share, text, size);

@@ -167,3 +167,10 @@ const char *pp_loss_label(int place)
 
 	return name[place];
 }
+
+const char *pp_reason_name(int reason)
+{
+	return reason > PP_REASON_UNKNOWN && reason <= PP_CATEGORIES ? pp_category_name(reason)
+	       : reason == PP_REASON_BETWEEN_STEPS                   ? "time between steps"
+	                                                             : "unknown reason";
+}

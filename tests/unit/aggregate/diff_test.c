@@ -325,7 +325,7 @@ TEST(causes_of_waiting)
 		CHECK_INT(r.diff.causes, both);
 		if (r.diff.causes) {
 			CHECK_INT(r.diff.cause[0].rank, 2);
-			CHECK_STR(r.diff.cause[0].reason, "input");
+			CHECK_STR(r.diff.cause[0].reason, "Input");
 			CHECK(fabs(r.diff.cause[0].b - 3 * MS) < 1);
 			CHECK_INT(r.diff.causes_below, 1);
 		}
