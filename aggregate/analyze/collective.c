@@ -11,25 +11,10 @@
 #include "aggregate/dataset/table/table.h"
 #include "core/source/mpi_call.h"
 
-static int compare_operation(const struct pp_member *x, const struct pp_member *y)
-{
-	if (x->comm != y->comm)
-		return x->comm < y->comm ? -1 : 1;
-	if (x->is_message != y->is_message)
-		return x->is_message - y->is_message;
-	if (x->source != y->source)
-		return x->source < y->source ? -1 : 1;
-	if (x->destination != y->destination)
-		return x->destination < y->destination ? -1 : 1;
-	if (x->tag != y->tag)
-		return x->tag < y->tag ? -1 : 1;
-	return (x->sequence > y->sequence) - (x->sequence < y->sequence);
-}
-
 static int compare_member(const void *a, const void *b)
 {
 	const struct pp_member *x = a, *y = b;
-	int order = compare_operation(x, y);
+	int order = pp_operation_compare(&x->key, &y->key);
 
 	if (order)
 		return order;
@@ -52,8 +37,7 @@ static void add_member(struct pp_join *j, size_t r, uint32_t t, uint32_t i, cons
 {
 	const struct pp_span *span = &j->in->capture->rank[r].thread[t].span[i];
 	struct pp_member m = {
-	        .comm = span->mpi.comm,
-	        .sequence = span->mpi.sequence,
+	        .key = {.communicator = span->mpi.comm, .sequence = span->mpi.sequence},
 	        .worker = j->worker_of[r],
 	        .thread = t,
 	        .span = i,
@@ -105,11 +89,7 @@ static size_t add_ends(struct pp_join *j, size_t r, uint32_t t, uint32_t i, cons
 		if (!j->member)
 			continue;
 		j->member[j->members++] = (struct pp_member){
-		        .comm = span->mpi.comm,
-		        .sequence = half[k].order,
-		        .source = half[k].sender,
-		        .destination = half[k].receiver,
-		        .tag = half[k].tag,
+		        .key = {span->mpi.comm, 1, half[k].sender, half[k].receiver, half[k].tag, half[k].order},
 		        .worker = j->worker_of[r],
 		        .thread = t,
 		        .span = call_of(&rank->thread[t], i),
@@ -117,7 +97,6 @@ static size_t add_ends(struct pp_join *j, size_t r, uint32_t t, uint32_t i, cons
 		        .exit = done ? done->span->end : span->end,
 		        .request = span->mpi.request,
 		        .exit_known = span->mpi.request ? done != NULL : !(span->flags & PP_SPAN_CUT_END),
-		        .is_message = 1,
 		        .is_root = !half[k].receives,
 		        .call = (uint16_t)pp_mpi_call_of_message(),
 		};
@@ -169,9 +148,9 @@ static int list_members(struct pp_join *j, struct pp_requests *requests)
 /* Other hosts may have members too, so the last arrival is not known here. */
 static int is_open(const struct pp_join *j, const struct pp_member *m, size_t n)
 {
-	const struct pp_row_communicator *comm = pp_dataset_communicator(j->d, m->comm);
+	const struct pp_row_communicator *comm = pp_dataset_communicator(j->d, m->key.communicator);
 
-	return j->in->partial && (m->is_message ? n < 2 : !comm || comm->size > n);
+	return j->in->partial && (m->key.is_message ? n < 2 : !comm || comm->size > n);
 }
 
 /* A call that receives no data waits for none: Open MPI returns at once where there is nothing to move. */
@@ -241,17 +220,11 @@ static const struct pp_span *span_of(const struct pp_join *j, const struct pp_me
 /* Bytes of the member. A receive that has a request knows them when it is complete, as its request does. */
 static uint64_t bytes_of(const struct pp_member *m, const struct pp_span *span, const struct pp_requests *requests)
 {
-	const struct pp_done *done = m->is_message && !m->is_root ? pp_requests_find(requests, m->request) : NULL;
+	const struct pp_done *done = m->key.is_message && !m->is_root ? pp_requests_find(requests, m->request) : NULL;
 
-	if (m->is_message)
+	if (m->key.is_message)
 		return m->is_root ? span->mpi.sent : done ? done->span->mpi.received : span->mpi.received;
 	return span->mpi.sent > span->mpi.received ? span->mpi.sent : span->mpi.received;
-}
-
-static void note_mismatch(struct pp_row_collective *c, enum pp_row_mismatch mismatch)
-{
-	if (!c->mismatch || (int8_t)mismatch < c->mismatch)
-		c->mismatch = (int8_t)mismatch;
 }
 
 /* The member's row, and what it says of the operation. */
@@ -259,15 +232,17 @@ static void fill_row(struct pp_join *j, struct pp_member *m, const struct pp_req
 {
 	const struct pp_span *span = span_of(j, m);
 	uint64_t bytes = bytes_of(m, span, &requests[j->rank_of[m->worker]]);
-	enum pp_row_needs needs = m->call != c->operation ? PP_ROW_OTHER_CALL : m->is_message ? PP_ROW_NEEDS_ALL : needs_of(span);
+	enum pp_row_needs needs = m->call != c->operation ? PP_ROW_OTHER_CALL
+	                          : m->key.is_message     ? PP_ROW_NEEDS_ALL
+	                                                  : needs_of(span);
 	struct pp_row_arrival *row = &j->d->arrival[j->d->arrivals];
 
 	if (needs == PP_ROW_OTHER_CALL)
-		note_mismatch(c, PP_MISMATCH_CALL);
-	else if (j->d->arrivals > c->row_first && bytes != c->bytes && (m->is_message || pp_mpi_call_has_equal_bytes(m->call)))
-		note_mismatch(c, PP_MISMATCH_BYTES);
+		pp_mismatch_note(c, PP_MISMATCH_CALL);
+	else if (j->d->arrivals > c->row_first && bytes != c->bytes && (m->key.is_message || pp_mpi_call_has_equal_bytes(m->call)))
+		pp_mismatch_note(c, PP_MISMATCH_BYTES);
 	if (j->d->arrivals > c->row_first && row[-1].worker == j->d->worker[m->worker].rank)
-		note_mismatch(c, PP_MISMATCH_TWICE);
+		pp_mismatch_note(c, PP_MISMATCH_TWICE);
 	c->bytes = bytes > c->bytes ? bytes : c->bytes;
 	*row = (struct pp_row_arrival){.worker = j->d->worker[m->worker].rank,
 	                               .arrival_ns = m->arrival,
@@ -278,7 +253,7 @@ static void fill_row(struct pp_join *j, struct pp_member *m, const struct pp_req
 	                               .needs = needs & 3};
 	fill_lap(j, m, row);
 	j->d->arrivals++;
-	if (m->is_message)
+	if (m->key.is_message)
 		return;
 	row->is_empty = pp_mpi_call_only_moves_data(span->mpi.call) && !span->mpi.sent;
 	row->side = side_of(span);
@@ -289,13 +264,13 @@ static void fill_row(struct pp_join *j, struct pp_member *m, const struct pp_req
 static int fill_collective(struct pp_join *j, struct pp_waiting *w, struct pp_member *m, size_t n,
                            const struct pp_requests *requests, struct pp_row_collective *ret_c)
 {
-	struct pp_row_collective c = {.communicator = m[0].comm,
+	struct pp_row_collective c = {.communicator = m[0].key.communicator,
 	                              .operation = m[0].call,
-	                              .sequence = m[0].sequence,
-	                              .message = (int8_t)m[0].is_message,
-	                              .source = m[0].source,
-	                              .destination = m[0].destination,
-	                              .tag = m[0].tag,
+	                              .sequence = m[0].key.sequence,
+	                              .message = (int8_t)m[0].key.is_message,
+	                              .source = m[0].key.source,
+	                              .destination = m[0].key.destination,
+	                              .tag = m[0].key.tag,
 	                              .row_first = j->d->arrivals,
 	                              .row_count = (uint32_t)n};
 
@@ -367,7 +342,7 @@ static int note_member(struct pp_join *j, const struct pp_member *m, struct pp_r
 	/* It waited for no rank. So does a Wait that began before the operation, on another thread. */
 	if (waited.waits_for < 0)
 		waited = nobody;
-	if (m->is_message ? !m->request : !pp_mpi_call_info(m->call)->nonblocking)
+	if (m->key.is_message ? !m->request : !pp_mpi_call_info(m->call)->nonblocking)
 		return m->is_open ? open_call(j, r, m->thread, m->span, row) : note_call(j, r, m->thread, m->span, &waited);
 	/* The call that starts it waits for no rank: it is transfer. */
 	if (note_call(j, r, m->thread, m->span, &nobody) < 0)
@@ -417,7 +392,7 @@ int pp_join_collectives(struct pp_join *j)
 	rc = j->d->collective && j->d->arrival && (j->open || !j->in->partial) ? 0 : -ENOMEM;
 	for (size_t i = 0, n; i < j->members && rc == 0; i += n) {
 		for (n = 1; i + n < j->members; n++)
-			if (compare_operation(&j->member[i + n], &j->member[i]))
+			if (pp_operation_compare(&j->member[i + n].key, &j->member[i].key))
 				break;
 		rc = fill_collective(j, &waiting, &j->member[i], n, requests, &j->d->collective[j->d->collectives++]);
 	}

@@ -5,6 +5,7 @@
 #include "aggregate/analyze/operation.h"
 #include "aggregate/analyze/waiting.h"
 #include "aggregate/dataset/dataset.h"
+#include "aggregate/dataset/order.h"
 
 enum pp_call_need {                   /* how a call's own time splits, pp_call.need */
 	            PP_NEED_NONE = 0, /* neither waiting nor transfer: point to point, or a test that found nothing */
@@ -18,16 +19,13 @@ struct pp_call { /* one span of a thread with MPI calls */
 };
 
 struct pp_member { /* one rank's part in a collective, or one end of a message */
-	uint64_t comm;
-	uint32_t sequence;
-	int32_t source, destination, tag; /* of a message; else 0 */
-	uint32_t worker;                  /* index of the worker */
+	struct pp_operation_key key;
+	uint32_t worker; /* index of the worker */
 	uint32_t thread, span;
 	int64_t arrival, exit;
 	uint32_t request; /* nonblocking: its request; 0 blocking */
 	uint8_t exit_known;
 	uint8_t is_root;
-	uint8_t is_message;
 	uint8_t is_open; /* in a part: other hosts may have members of it too */
 	uint16_t call;
 	struct pp_waited waited; /* unless it is open */

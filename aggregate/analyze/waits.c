@@ -20,19 +20,9 @@ struct finder {
 
 static int compare_operation(const void *a, const void *b)
 {
-	const struct pp_row_collective *x = a, *y = b;
+	struct pp_operation_key x = pp_operation_key_of(a), y = pp_operation_key_of(b);
 
-	if (x->communicator != y->communicator)
-		return x->communicator < y->communicator ? -1 : 1;
-	if (x->message != y->message)
-		return x->message - y->message;
-	if (x->source != y->source)
-		return x->source < y->source ? -1 : 1;
-	if (x->destination != y->destination)
-		return x->destination < y->destination ? -1 : 1;
-	if (x->tag != y->tag)
-		return x->tag < y->tag ? -1 : 1;
-	return (x->sequence > y->sequence) - (x->sequence < y->sequence);
+	return pp_operation_compare(&x, &y);
 }
 
 static int init(struct finder *f, const struct pp_capture *c, const struct pp_dataset *d)
@@ -110,14 +100,14 @@ static void add_wait(struct finder *f, const struct pp_row_collective *c, size_t
 	const struct pp_done *done;
 
 	f->to->waits++;
-	*w = (struct pp_wait){.call = place_of(f, m), .is_message = m->is_message, .is_known = is_known, .last_rank = -1};
+	*w = (struct pp_wait){.call = place_of(f, m), .is_message = m->key.is_message, .is_known = is_known, .last_rank = -1};
 	if (!is_known)
 		return;
 	w->until_ns = m->waited.until;
 	w->bound_ns = m->waited.bound_ns;
 	w->waiter = w->call;
 	w->last.span = UINT32_MAX;
-	if (m->is_message ? m->request != 0 : pp_mpi_call_info(m->call)->nonblocking) {
+	if (m->key.is_message ? m->request != 0 : pp_mpi_call_info(m->call)->nonblocking) {
 		done = pp_requests_find(&f->requests[w->call.rank], m->request);
 		w->waiter.span = UINT32_MAX;
 		if (done && done->wait_span != UINT32_MAX)

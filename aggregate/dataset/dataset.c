@@ -220,6 +220,21 @@ static int compare_late(const void *a, const void *b)
 	return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
+size_t pp_dataset_step(const struct pp_dataset *d, int64_t number)
+{
+	size_t low = 0, high = d->steps;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (d->step[middle].number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < d->steps && d->step[low].number == number ? low : SIZE_MAX;
+}
+
 size_t pp_dataset_list_ranks(const struct pp_dataset *d, int (*is_one)(const struct pp_row_worker *w, const char *text),
                              const char *text, const char *between, char *to, size_t size)
 {

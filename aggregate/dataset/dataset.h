@@ -119,6 +119,8 @@ const struct pp_row_communicator *pp_dataset_communicator(const struct pp_datase
 size_t pp_dataset_hosts(const struct pp_dataset *d);
 /* Index of a rank's row; SIZE_MAX: it has none. */
 size_t pp_dataset_worker(const struct pp_dataset *d, int32_t rank);
+/* Index of a step by its number; SIZE_MAX: it is not in the window. */
+size_t pp_dataset_step(const struct pp_dataset *d, int64_t number);
 /* A row for a rank of which nothing came, and why, at the end; then the rows in order of rank. 0, or -ENOMEM. */
 int pp_dataset_add_missing(struct pp_dataset *d, int32_t rank, const char *host, const char *status);
 void pp_dataset_sort_workers(struct pp_dataset *d);

@@ -5,6 +5,7 @@
 
 #include "aggregate/dataset/block_io.h"
 #include "aggregate/dataset/merge_part.h"
+#include "aggregate/dataset/order.h"
 #include "core/base/huge.h"
 #include "core/base/wrap.h"
 #include "core/source/mpi_call.h"
@@ -32,17 +33,9 @@ struct calls {
 
 static int compare_call(const struct piece *x, const struct piece *y)
 {
-	if (x->c->communicator != y->c->communicator)
-		return x->c->communicator < y->c->communicator ? -1 : 1;
-	if (x->c->message != y->c->message)
-		return x->c->message - y->c->message;
-	if (x->c->source != y->c->source)
-		return x->c->source < y->c->source ? -1 : 1;
-	if (x->c->destination != y->c->destination)
-		return x->c->destination < y->c->destination ? -1 : 1;
-	if (x->c->tag != y->c->tag)
-		return x->c->tag < y->c->tag ? -1 : 1;
-	return (x->c->sequence > y->c->sequence) - (x->c->sequence < y->c->sequence);
+	struct pp_operation_key a = pp_operation_key_of(x->c), b = pp_operation_key_of(y->c);
+
+	return pp_operation_compare(&a, &b);
 }
 
 static int compare_piece(const void *a, const void *b)
@@ -138,16 +131,14 @@ static void take_row(struct calls *calls, const struct pick *pick)
 }
 
 /* How the pieces differ, beside what each of them knows. */
-static void note_mismatch(struct pp_row_collective *c, const struct pp_row_collective *piece)
+static void compare_with(struct pp_row_collective *c, const struct pp_row_collective *piece)
 {
-	int8_t mismatch = piece->mismatch;
-
 	if (piece->operation != c->operation)
-		mismatch = PP_MISMATCH_CALL;
-	else if (!mismatch && piece->bytes != c->bytes && (c->message || pp_mpi_call_has_equal_bytes(c->operation)))
-		mismatch = PP_MISMATCH_BYTES;
-	if (mismatch && (!c->mismatch || mismatch < c->mismatch))
-		c->mismatch = mismatch;
+		pp_mismatch_note(c, PP_MISMATCH_CALL);
+	else if (piece->mismatch)
+		pp_mismatch_note(c, (enum pp_row_mismatch)piece->mismatch);
+	else if (piece->bytes != c->bytes && (c->message || pp_mpi_call_has_equal_bytes(c->operation)))
+		pp_mismatch_note(c, PP_MISMATCH_BYTES);
 }
 
 /* Values that its part's ranks determine; finish.c sets the rest. */
@@ -168,7 +159,7 @@ static void join_pieces(struct calls *calls, const struct piece *piece, size_t n
 	c->row_first = d->arrivals;
 	calls->picks = 0;
 	for (size_t i = 0; i < n; i++) {
-		note_mismatch(c, piece[i].c);
+		compare_with(c, piece[i].c);
 		if (piece[i].c->bytes > c->bytes)
 			c->bytes = piece[i].c->bytes;
 		before = calls->picks;

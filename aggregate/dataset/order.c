@@ -8,6 +8,21 @@
 
 #include "core/ring/intern.h"
 
+int pp_operation_compare(const struct pp_operation_key *x, const struct pp_operation_key *y)
+{
+	if (x->communicator != y->communicator)
+		return x->communicator < y->communicator ? -1 : 1;
+	if (x->is_message != y->is_message)
+		return x->is_message < y->is_message ? -1 : 1;
+	if (x->source != y->source)
+		return x->source < y->source ? -1 : 1;
+	if (x->destination != y->destination)
+		return x->destination < y->destination ? -1 : 1;
+	if (x->tag != y->tag)
+		return x->tag < y->tag ? -1 : 1;
+	return (x->sequence > y->sequence) - (x->sequence < y->sequence);
+}
+
 /* The longer list first, then by content: the result does not depend on the order of parts. */
 static int compare_communicator(const void *a, const void *b)
 {

@@ -4,6 +4,26 @@
 
 #include "aggregate/dataset/dataset.h"
 
+struct pp_operation_key { /* what makes calls of ranks one operation; of a collective the members of a message are 0 */
+	uint64_t communicator;
+	int32_t is_message, source, destination, tag;
+	uint32_t sequence;
+};
+
+static inline struct pp_operation_key pp_operation_key_of(const struct pp_row_collective *c)
+{
+	return (struct pp_operation_key){c->communicator, c->message, c->source, c->destination, c->tag, c->sequence};
+}
+
+/* For sorting: < 0, 0 or > 0. */
+int pp_operation_compare(const struct pp_operation_key *x, const struct pp_operation_key *y);
+/* Of several mismatches of an operation the first of the enum counts. */
+static inline void pp_mismatch_note(struct pp_row_collective *c, enum pp_row_mismatch mismatch)
+{
+	if (!c->mismatch || (int8_t)mismatch < c->mismatch)
+		c->mismatch = (int8_t)mismatch;
+}
+
 /* One row per id. */
 void pp_communicators_fold(struct pp_dataset *d);
 /* Two workers' rows of one operator? */

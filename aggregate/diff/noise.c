@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/base/compare.h"
+
 enum { DRAWS = 1000, TAIL = 5, PARTS = 4, LEAST_BLOCKS = 3, FEW_STEPS = 10 };
 
 #define SEED UINT64_C(0x706f6470726f6621)
@@ -115,13 +117,6 @@ static int draw(struct pp_noise_series s, uint32_t block, double sign, uint64_t 
 	return 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* How much wider the interval of few blocks, and of many comparisons, has to be than that of the draws. */
 static double widen(size_t blocks, size_t freedom, size_t family)
 {
@@ -145,7 +140,7 @@ int pp_noise_compare(struct pp_noise_series a, struct pp_noise_series b, double 
 	n.block_b = pp_noise_block(b);
 	if (draw(a, n.block_a, -1, SEED, drawn) || draw(b, n.block_b, 1, SEED + 1, drawn))
 		return -ENOMEM;
-	qsort(drawn, DRAWS, sizeof(*drawn), by_value);
+	qsort(drawn, DRAWS, sizeof(*drawn), pp_compare_double);
 	blocks_a = a.steps / n.block_a;
 	blocks_b = b.steps / n.block_b;
 	wider = widen(blocks_a < blocks_b ? blocks_a : blocks_b, blocks_a + blocks_b - 2, family);
@@ -169,7 +164,7 @@ int pp_noise_half(struct pp_noise_series a, double *ret_half)
 	block = pp_noise_block(a);
 	if (draw(a, block, 1, SEED, drawn))
 		return -ENOMEM;
-	qsort(drawn, DRAWS, sizeof(*drawn), by_value);
+	qsort(drawn, DRAWS, sizeof(*drawn), pp_compare_double);
 	*ret_half = widen(a.steps / block, a.steps / block - 1, 1) * (drawn[DRAWS - TAIL] - drawn[TAIL - 1]) / 2;
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "aggregate/diff/compare.h"
+#include "core/base/compare.h"
 #include "core/base/grow.h"
 
 /* A rank's part of a run is a sample of its mean; fewer parts decide nothing. QUARTERS: 1 + FEW_STEPS / steps as in noise.c. */
@@ -62,13 +63,6 @@ static struct change change_of(const struct pp_diff *d, size_t rank, int quantit
 	return c;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* The usual change of `n` ranks: the one nearest to 0 of their middle half. If half of them changed, the other half is usual.
  * And how much the nearer half of the ranks varies around it. Sorts `value`. */
 static void usual(double *value, size_t n, double *ret_usual, double *ret_spread)
@@ -78,13 +72,13 @@ static void usual(double *value, size_t n, double *ret_usual, double *ret_spread
 	*ret_usual = *ret_spread = 0;
 	if (n < ALONE)
 		return;
-	qsort(value, n, sizeof(*value), by_value);
+	qsort(value, n, sizeof(*value), pp_compare_double);
 	low = value[(n - 1) / 4];
 	high = value[n - 1 - (n - 1) / 4];
 	*ret_usual = low > 0 ? low : high < 0 ? high : 0;
 	for (size_t i = 0; i < n; i++)
 		value[i] = fabs(value[i] - *ret_usual);
-	qsort(value, n, sizeof(*value), by_value);
+	qsort(value, n, sizeof(*value), pp_compare_double);
 	*ret_spread = value[(n - 1) / 2];
 }
 

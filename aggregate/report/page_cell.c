@@ -237,22 +237,6 @@ static void put_blame(struct cells *c)
 		put_grid(c, "blame_reason", "Reason of blame", "", c->p->reason);
 }
 
-/* The index of a step's number; SIZE_MAX: it has none. */
-static size_t step_at(const struct pp_dataset *d, int64_t number)
-{
-	size_t low = 0, high = d->steps;
-
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (d->step[middle].number < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < d->steps && d->step[low].number == number ? low : SIZE_MAX;
-}
-
 /* What PyTorch's allocator holds of all devices of a rank; and where that is known. */
 static void put_torch(struct cells *c)
 {
@@ -266,7 +250,7 @@ static void put_torch(struct cells *c)
 	known = calloc(n + 1, sizeof(*known));
 	for (size_t i = 0; held && known && i < d->torch_memories; i++) {
 		const struct pp_row_torch_memory *m = &d->torch_memory[i];
-		const size_t s = step_at(d, m->step), w = pp_dataset_worker(d, m->worker);
+		const size_t s = pp_dataset_step(d, m->step), w = pp_dataset_worker(d, m->worker);
 
 		if (s == SIZE_MAX || w == SIZE_MAX)
 			continue;

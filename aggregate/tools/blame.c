@@ -51,8 +51,8 @@ struct blame {
 /* A wait that is charged. */
 struct wait {
 	uint32_t row, late_row;
-	size_t late;  /* worker */
-	int64_t step; /* index; -1: none of the window */
+	size_t late; /* worker */
+	size_t step; /* index; SIZE_MAX: none of the window */
 	struct mass own, pushed;
 };
 
@@ -100,25 +100,9 @@ static uint64_t error_of(const struct blame *b, uint32_t row, uint32_t late_row)
 	return c->bound_ns <= 0 ? 0 : (uint64_t)(c->bound_ns < most ? c->bound_ns : most);
 }
 
-/* Index of a step; -1: it is not in the window. */
-static int64_t step_of(const struct pp_dataset *d, int64_t number)
+static struct late_step *late_step_of(struct blame *b, size_t step, size_t worker)
 {
-	size_t low = 0, high = d->steps;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (d->step[middle].number < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < d->steps && d->step[low].number == number ? (int64_t)low : -1;
-}
-
-static struct late_step *late_step_of(struct blame *b, int64_t step, size_t worker)
-{
-	uint32_t *at = &b->late[(size_t)step * b->d->workers + worker];
+	uint32_t *at = &b->late[step * b->d->workers + worker];
 	struct late_step *grown;
 
 	if (!*at) {
@@ -143,7 +127,7 @@ static int charge(struct blame *b, const struct wait *w, size_t worker, int reas
 	total->ns += ns;
 	total->direct += own.ns;
 	total->error += own.error + pushed.error;
-	if (w->step < 0 || (!ns && !own.error && !pushed.error))
+	if (w->step == SIZE_MAX || (!ns && !own.error && !pushed.error))
 		return 0;
 	step = late_step_of(b, w->step, worker);
 	if (!step)
@@ -411,7 +395,7 @@ static int charge_waits(struct blame *b, const struct pp_ledger_key *key, size_t
 		w.row = key[i].row;
 		if (b->ledger.operation[w.row] != operation) {
 			operation = b->ledger.operation[w.row];
-			w.step = step_of(b->d, b->d->collective[operation].step);
+			w.step = pp_dataset_step(b->d, b->d->collective[operation].step);
 		}
 		w.late_row = key[i].other;
 		w.late = pp_ledger_worker(&b->ledger, row->late_rank);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/base/compare.h"
 #include "core/base/huge.h"
 
 #define EFFECT 0.03    /* of a step: what costs less is nobody's concern */
@@ -12,18 +13,11 @@
 #define EARLY 0.8      /* quantile of the waits of ranks that are on time; at most this share of ranks is late */
 enum { PEERS_LEAST = 3, FIRST_LEAST = 8 };
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 double pp_quantile(double *value, size_t n, double q)
 {
 	if (!n)
 		return 0;
-	qsort(value, n, sizeof(*value), by_value);
+	qsort(value, n, sizeof(*value), pp_compare_double);
 	return value[(size_t)(q * (double)(n - 1) + 0.5)];
 }
 
@@ -60,21 +54,6 @@ double pp_late_work(const struct pp_late_series *k, size_t step, size_t rank)
 	return sum;
 }
 
-static size_t step_index(const struct pp_dataset *in, int64_t number)
-{
-	size_t low = 0, high = in->steps;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (in->step[middle].number < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < in->steps && in->step[low].number == number ? low : SIZE_MAX;
-}
-
 /* What is below its clock error is a tie. Returns the sum of the errors of what is not, over the other ranks. */
 static double read_delays(struct pp_late_series *k, const struct pp_table *t)
 {
@@ -82,7 +61,7 @@ static double read_delays(struct pp_late_series *k, const struct pp_table *t)
 	double error = 0;
 
 	for (size_t i = 0; i < t->rows; i++) {
-		size_t s = step_index(k->in, row[i].step), w = pp_dataset_worker(k->in, row[i].worker), at;
+		size_t s = pp_dataset_step(k->in, row[i].step), w = pp_dataset_worker(k->in, row[i].worker), at;
 		double others = (double)(k->ranks - 1), ns = at_least_0(row[i].step_blame_ns),
 		       error_ns = at_least_0(row[i].step_error_ns);
 

@@ -8,6 +8,7 @@
 #include "aggregate/analyze/kept.h"
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/tools/sums.h"
+#include "core/base/compare.h"
 #include "core/base/units.h"
 #include "core/base/wrap.h"
 
@@ -47,13 +48,6 @@ static void sum_worker(const struct pp_dataset *d, size_t w, struct worker_sum *
 	                             sum->exclusive_ns[PP_CATEGORY_DEVICE_COLLECTIVE] - sum->transfer_ns;
 }
 
-static int compare_ns(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Per step, median over the other workers. */
 static int64_t median_of_others(const struct worker_sum *sum, size_t workers, size_t but, int category, int64_t *work)
 {
@@ -64,7 +58,7 @@ static int64_t median_of_others(const struct worker_sum *sum, size_t workers, si
 			work[n++] = sum[w].exclusive_ns[category] / sum[w].steps;
 	if (!n)
 		return 0;
-	qsort(work, n, sizeof(*work), compare_ns);
+	qsort(work, n, sizeof(*work), pp_compare_int64);
 	return n % 2 ? work[n / 2] : (work[n / 2 - 1] + work[n / 2]) / 2;
 }
 

@@ -7,6 +7,7 @@
 
 #include "aggregate/tools/replay.h"
 #include "aggregate/tools/tools.h"
+#include "core/base/select.h"
 #include "core/base/wrap.h"
 #include "core/ring/utf8.h"
 #include "core/source/mpi_call.h"
@@ -33,27 +34,10 @@ struct scene {
 	struct pp_table *to;
 };
 
-/* The lower median: the least value that at least half of them do not exceed. */
-static int64_t median_of(const int64_t *ns, size_t n)
+/* The lower median: the least value that at least half of them do not exceed. Changes their order. */
+static int64_t median_of(int64_t *ns, size_t n)
 {
-	int64_t low = INT64_MAX, high = INT64_MIN;
-
-	for (size_t i = 0; i < n; i++) {
-		low = ns[i] < low ? ns[i] : low;
-		high = ns[i] > high ? ns[i] : high;
-	}
-	while (low < high) {
-		int64_t middle = (int64_t)((uint64_t)low + ((uint64_t)high - (uint64_t)low) / 2);
-		size_t below = 0;
-
-		for (size_t i = 0; i < n; i++)
-			below += ns[i] <= middle;
-		if (below >= (n + 1) / 2)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return pp_select_int64(ns, n, (n - 1) / 2);
 }
 
 static int by_alike(const void *a, const void *b)
@@ -95,17 +79,22 @@ static void save_parts(struct scene *s, const struct peer *peer, size_t peers)
 	}
 }
 
+static int64_t input_ns(const struct scene *s, const struct peer *peer)
+{
+	return (int64_t)s->d->arrival[peer->row].local_us[PP_CATEGORY_INPUT] * 1000;
+}
+
 /* Input is at the begin of steps, as far as there is room. */
 static void save_input(struct scene *s, const struct peer *peer, size_t peers)
 {
 	int64_t median;
 
 	for (size_t i = 0; i < peers; i++)
-		s->ns[i] = (int64_t)s->d->arrival[peer[i].row].local_us[PP_CATEGORY_INPUT] * 1000;
+		s->ns[i] = input_ns(s, &peer[i]);
 	median = median_of(s->ns, peers);
 	for (size_t i = 0; i < peers; i++) {
 		struct pp_replay_row *row = &s->replay.row[peer[i].row];
-		int64_t more = s->ns[i] > median ? s->ns[i] - median : 0;
+		int64_t ns = input_ns(s, &peer[i]), more = ns > median ? ns - median : 0;
 
 		row->saved_ns[PP_REPLAY_HEAD] = more < row->part_ns[PP_REPLAY_HEAD] ? more : row->part_ns[PP_REPLAY_HEAD];
 		more -= row->saved_ns[PP_REPLAY_HEAD];

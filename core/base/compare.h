@@ -1,4 +1,4 @@
-/* For qsort() of int64_t, ascending. Used by core/step and aggregate. */
+/* For qsort() of int64_t and of double, ascending. Used by core/step and aggregate. */
 #pragma once
 
 #include <stdint.h>
@@ -6,6 +6,13 @@
 static inline int pp_compare_int64(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static inline int pp_compare_double(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
 
 	return (x > y) - (x < y);
 }
