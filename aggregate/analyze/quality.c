@@ -84,7 +84,7 @@ static void warn_groups(struct pp_dataset *d)
 	}
 }
 
-static int has_remark(const struct pp_row_worker *w, const char *text)
+static int has_remark(const struct pp_row_worker *w, const void *text)
 {
 	for (uint32_t i = 0; i < PP_REMARKS && i < w->remarks; i++)
 		if (!strcmp(w->remark[i], text))

@@ -235,19 +235,19 @@ size_t pp_dataset_step(const struct pp_dataset *d, int64_t number)
 	return low < d->steps && d->step[low].number == number ? low : SIZE_MAX;
 }
 
-size_t pp_dataset_list_ranks(const struct pp_dataset *d, int (*is_one)(const struct pp_row_worker *w, const char *text),
-                             const char *text, const char *between, char *to, size_t size)
+size_t pp_dataset_list_ranks(const struct pp_dataset *d, int (*is_one)(const struct pp_row_worker *w, const void *context),
+                             const void *context, const char *between, char *to, size_t size)
 {
 	size_t many = 0, used;
 
 	for (size_t w = 0; w < d->workers; w++)
-		many += is_one(&d->worker[w], text) != 0;
+		many += is_one(&d->worker[w], context) != 0;
 	used = (size_t)snprintf(to, size, many > 1 ? "ranks" : "rank");
 	for (size_t w = 0, end, parts = 0; w < d->workers; w = end + 1) {
 		end = w;
-		if (!is_one(&d->worker[w], text))
+		if (!is_one(&d->worker[w], context))
 			continue;
-		while (end + 1 < d->workers && is_one(&d->worker[end + 1], text))
+		while (end + 1 < d->workers && is_one(&d->worker[end + 1], context))
 			end++;
 		if (used + 32 > size) {
 			snprintf(to + used, size - used, "%s...", between);

@@ -126,8 +126,8 @@ int pp_dataset_add_missing(struct pp_dataset *d, int32_t rank, const char *host,
 void pp_dataset_sort_workers(struct pp_dataset *d);
 /* "rank 3", "ranks 0-3, 8": those for which `is_one` holds, with `between` them; cut with dots where there is no room. Returns how
  * many they are. */
-size_t pp_dataset_list_ranks(const struct pp_dataset *d, int (*is_one)(const struct pp_row_worker *w, const char *text),
-                             const char *text, const char *between, char *to, size_t size);
+size_t pp_dataset_list_ranks(const struct pp_dataset *d, int (*is_one)(const struct pp_row_worker *w, const void *context),
+                             const void *context, const char *between, char *to, size_t size);
 /* Makes `late` from the cells' late_ns. 0, or -ENOMEM. */
 int pp_dataset_late(struct pp_dataset *d);
 /* The largest bound of joined clocks; /quality names those not joined. */

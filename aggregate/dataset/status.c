@@ -51,7 +51,7 @@ static int is_first(const struct pp_dataset *d, size_t w)
 	return 1;
 }
 
-static int has_status(const struct pp_row_worker *w, const char *status)
+static int has_status(const struct pp_row_worker *w, const void *status)
 {
 	return !strcmp(w->status, status);
 }

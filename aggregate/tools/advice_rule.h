@@ -18,7 +18,7 @@ struct pp_finding {
 	char advice[320]; /* "": as in advice_rule.def */
 };
 
-enum { PP_RANKS_TEXT = 64 };
+enum { PP_RANKS_TEXT = 80 };
 
 /* 1: it holds; -ENOMEM. 0: it does not hold; what it left in the finding is not used. */
 #define PP_ADVICE(name, items, advice) int pp_rule_##name(const struct pp_advising *a, struct pp_finding *f);

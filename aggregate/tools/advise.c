@@ -23,37 +23,19 @@ static const struct rule {
 #include "aggregate/tools/advice_rule.def"
 #undef PP_ADVICE
 
+static int is_marked(const struct pp_row_worker *w, const void *context)
+{
+	const struct pp_advising *a = context;
+
+	return a->is[w - a->d->worker];
+}
+
 const char *pp_advice_ranks(const struct pp_advising *a, char text[PP_RANKS_TEXT])
 {
-	const struct pp_dataset *d = a->d;
-	size_t ranks = 0, at = 0;
+	size_t ranks = pp_dataset_list_ranks(a->d, is_marked, a, ", ", text, PP_RANKS_TEXT);
 
-	for (size_t w = 0; w < d->workers; w++)
-		ranks += a->is[w] != 0;
-	if (ranks == d->workers && ranks > 1) {
+	if (ranks == a->d->workers && ranks > 1)
 		snprintf(text, PP_RANKS_TEXT, "all ranks");
-		return text;
-	}
-	at += (size_t)snprintf(text, PP_RANKS_TEXT, ranks == 1 ? "rank" : "ranks");
-	for (size_t w = 0, end; w < d->workers; w = end) {
-		char one[32];
-
-		end = w + 1;
-		if (!a->is[w])
-			continue;
-		while (end < d->workers && a->is[end])
-			end++;
-		if (end == w + 1)
-			snprintf(one, sizeof(one), "%s %" PRId32, at > 5 ? "," : "", d->worker[w].rank);
-		else
-			snprintf(one, sizeof(one), "%s %" PRId32 "-%" PRId32, at > 5 ? "," : "", d->worker[w].rank,
-			         d->worker[end - 1].rank);
-		if (at + strlen(one) + sizeof(", ...") > PP_RANKS_TEXT) {
-			snprintf(text + at, PP_RANKS_TEXT - at, ", ...");
-			break;
-		}
-		at += (size_t)snprintf(text + at, PP_RANKS_TEXT - at, "%s", one);
-	}
 	return text;
 }
 
