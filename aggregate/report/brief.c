@@ -13,8 +13,8 @@
 #include "aggregate/read/h5/pod.h"
 #include "aggregate/report/json.h"
 #include "aggregate/report/report.h"
-#include "aggregate/tools/advice.h"
 #include "aggregate/tools/answer.h"
+#include "aggregate/tools/recommend.h"
 #include "aggregate/tools/sums.h"
 #include "aggregate/write/text/text.h"
 #include "core/base/forked.h"
@@ -23,7 +23,7 @@
 
 enum { SCHEMA = 1, SECOND = 1000000000 };
 
-static const uint64_t tables = UINT64_C(1) << PP_TABLE_window | PP_ADVICE_TABLES | PP_POD_TABLES;
+static const uint64_t tables = UINT64_C(1) << PP_TABLE_window | PP_RECOMMEND_TABLES | PP_POD_TABLES;
 
 static const char *const kinds[] = {
         [PP_VERDICT_NONE] = "none",

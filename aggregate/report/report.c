@@ -15,8 +15,8 @@
 #include "aggregate/report/embed.h"
 #include "aggregate/report/page.h"
 #include "aggregate/timeline/event_files.h"
-#include "aggregate/tools/advice.h"
 #include "aggregate/tools/pod_lines.h"
+#include "aggregate/tools/recommend.h"
 #include "aggregate/write/h5/hdf5.h"
 #include "aggregate/write/writer.h"
 #include "core/base/why.h"
@@ -121,7 +121,7 @@ static int make(struct pp_pod_file *pod, volatile int *at_timeline, FILE *to, st
 	                        UINT64_C(1) << PP_TABLE_clock_stretch | UINT64_C(1) << PP_TABLE_clock_wall |
 	                        UINT64_C(1) << PP_TABLE_clock_change | UINT64_C(1) << PP_TABLE_memory |
 	                        UINT64_C(1) << PP_TABLE_torch_memory | UINT64_C(1) << PP_TABLE_allocator |
-	                        UINT64_C(1) << PP_TABLE_memory_timeline | PP_ADVICE_TABLES | PP_POD_TABLES;
+	                        UINT64_C(1) << PP_TABLE_memory_timeline | PP_RECOMMEND_TABLES | PP_POD_TABLES;
 	const char *path = pp_pod_file_path(pod);
 	int code;
 

@@ -1,5 +1,5 @@
 /* Rules of /advice: each looks for its evidence in the tables of a dataset. In: a dataset with all tables, and sums over it. Out: a
- * finding. Pure. Called by advise.c; docs/tools.md lists them. */
+ * finding. Pure. Called by advice.c; docs/tools.md lists them. */
 #pragma once
 
 #include "aggregate/dataset/dataset.h"

@@ -9,7 +9,7 @@
 #include "aggregate/analyze/kept.h"
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/dataset/status.h"
-#include "aggregate/tools/advice.h"
+#include "aggregate/tools/recommend.h"
 #include "aggregate/tools/sums.h"
 #include "core/base/units.h"
 #include "core/base/wrap.h"
@@ -47,7 +47,7 @@ static int quote(const char *path, char *text, size_t size)
 /* One rank delays the others: what to compare. */
 static void after_rank(const struct pp_dataset *d, int32_t rank, int category, const char *session, char *text, size_t size)
 {
-	if (pp_advice_rank(d, rank, category, session, text, size))
+	if (pp_recommend_rank(d, rank, category, session, text, size))
 		return;
 	switch (category) {
 	case PP_CATEGORY_INPUT:
@@ -79,7 +79,7 @@ static void after_rank(const struct pp_dataset *d, int32_t rank, int category, c
 static void after_largest(const struct pp_dataset *d, const struct pp_sums *s, int category, const char *session, char *text,
                           size_t size)
 {
-	if (pp_advice_largest(d, s, category, session, text, size))
+	if (pp_recommend_largest(d, s, category, session, text, size))
 		return;
 	switch (category) {
 	case PP_CATEGORY_INPUT:

@@ -7,9 +7,9 @@
 enum { PP_REASON_UNKNOWN, PP_REASON_BETWEEN_STEPS = PP_CATEGORIES + 1, PP_REASONS };
 
 /* The code's words in a file, in order. */
-#define PP_REASON_WORDS                                                                                                             \
-	"unknown device_compute device_to_device device_collective host_compute kernel_launch input output compilation all_others " \
-	"host_communication between_steps"
+#define PP_REASON_WORDS                                                                                                            \
+	"unknown device_compute device_to_device device_collective host_compute kernel_launch input output compilation "           \
+	"all_others host_communication between_steps"
 
 /* "Input", "time between steps", "unknown reason". */
 const char *pp_reason_name(int reason);

@@ -1,12 +1,12 @@
-/* Rules of advice about input and the host; see advice_rule.h. Called by advise.c. */
+/* Rules of advice about input and the host; see advice_rule.h. Called by advice.c. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "aggregate/dataset/table/word.h"
-#include "aggregate/tools/advice.h"
 #include "aggregate/tools/advice_rule.h"
+#include "aggregate/tools/recommend.h"
 #include "core/base/units.h"
 #include "core/base/wrap.h"
 #include "core/ring/utf8.h"

@@ -1,11 +1,11 @@
-/* Rules of advice about devices, their memory, results and compilation; see advice_rule.h. Called by advise.c. */
+/* Rules of advice about devices, their memory, results and compilation; see advice_rule.h. Called by advice.c. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "aggregate/tools/advice.h"
 #include "aggregate/tools/advice_rule.h"
+#include "aggregate/tools/recommend.h"
 #include "core/base/compare.h"
 #include "core/base/units.h"
 #include "core/base/wrap.h"
@@ -26,11 +26,11 @@ enum {
 
 int pp_rule_mixed_precision(const struct pp_advising *a, struct pp_finding *f)
 {
-	double idle = pp_advice_idle_tensor_cores(a->d), wide = pp_advice_precision(a->d, PP_PRECISION_32);
+	double idle = pp_recommend_idle_tensor_cores(a->d), wide = pp_recommend_precision(a->d, PP_PRECISION_32);
 	double share = pp_advice_share(a, PP_CATEGORY_DEVICE_COMPUTE);
-	int is_idle = idle >= PP_ADVICE_MANY_IDLE_PERCENT;
+	int is_idle = idle >= PP_RECOMMEND_MANY_IDLE_PERCENT;
 
-	if (share < LARGE_PERCENT || (!is_idle && wide < PP_ADVICE_MOSTLY_PERCENT))
+	if (share < LARGE_PERCENT || (!is_idle && wide < PP_RECOMMEND_MOSTLY_PERCENT))
 		return 0;
 	f->cost_ns =
 	        (int64_t)((double)pp_advice_per_cell(a, a->s.sum_ns[PP_CATEGORY_DEVICE_COMPUTE]) * (is_idle ? idle : wide) / 100);
@@ -120,7 +120,8 @@ int pp_rule_pageable_copies(const struct pp_advising *a, struct pp_finding *f)
 int pp_rule_input_copies(const struct pp_advising *a, struct pp_finding *f)
 {
 	struct pp_activity copies = pp_activity_of(a->d, PP_DEVICE_HOST_TO_DEVICE);
-	const struct pp_row_input_stage *stage = copies.occurrences && a->s.cells ? pp_advice_enqueues(a->d, &a->s, &copies) : NULL;
+	const struct pp_row_input_stage *stage =
+	        copies.occurrences && a->s.cells ? pp_recommend_enqueues(a->d, &a->s, &copies) : NULL;
 	char mean[PP_TEXT_UNIT], each[PP_TEXT_UNIT];
 
 	if (!stage || !a->d->input_bounds || !a->d->input_bound->input_bound)

@@ -1,13 +1,13 @@
-/* Rules of advice about waiting and communication; see advice_rule.h. Called by advise.c. */
+/* Rules of advice about waiting and communication; see advice_rule.h. Called by advice.c. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "aggregate/dataset/table/functions.h"
-#include "aggregate/tools/advice.h"
 #include "aggregate/tools/advice_rule.h"
 #include "aggregate/tools/late_found.h"
+#include "aggregate/tools/recommend.h"
 #include "core/base/units.h"
 #include "core/base/wrap.h"
 
@@ -121,7 +121,7 @@ int pp_rule_small_messages(const struct pp_advising *a, struct pp_finding *f)
 		const struct pp_row_all_reduce *one = &a->d->all_reduce[i];
 		uint64_t bytes = one->occurrences ? one->bytes / one->occurrences : 0;
 
-		if (bytes && bytes < PP_ADVICE_SMALL_MESSAGE && one->occurrences / a->d->steps >= MANY_PER_STEP &&
+		if (bytes && bytes < PP_RECOMMEND_SMALL_MESSAGE && one->occurrences / a->d->steps >= MANY_PER_STEP &&
 		    (!most || time_of(one) > time_of(most)))
 			most = one;
 	}
