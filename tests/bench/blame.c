@@ -50,16 +50,14 @@ static struct pp_dataset make(enum kind kind)
 	pp_made_communicator(&m, "B", b, 5);
 	m.bound_ns = 100;
 	for (size_t s = 0; s < STEPS; s++) {
-		for (size_t r = 0; r < RANKS; r++)
-			pp_made_step_begin(&m, r, s);
+		pp_made_begin_all(&m, s);
 		for (size_t k = 0; k < PER_STEP; k++) {
 			for (size_t r = 0; r < RANKS; r++)
 				pp_made_work(&m, r, PP_CATEGORY_HOST_COMPUTE, 50 * US + draw(20 * US));
 			pp_made_work(&m, s % RANKS, PP_CATEGORY_INPUT, 10 * US);
 			call(&m, kind, k);
 		}
-		for (size_t r = 0; r < RANKS; r++)
-			pp_made_step_end(&m, r);
+		pp_made_end_all(&m);
 	}
 	return pp_made_end(&m);
 }

@@ -36,8 +36,7 @@ static int write_session(const char *logdir, const char *session, int64_t more)
 			pp_made_work(&m, r, PP_CATEGORY_HOST_COMPUTE, 20000000 + noise(400000) + (r == 700 ? more : 0));
 		}
 		pp_made_collective(&m, 1, "MPI_Allreduce", 1 << 20, 500000);
-		for (size_t r = 0; r < RANKS; r++)
-			pp_made_step_end(&m, r);
+		pp_made_end_all(&m);
 	}
 	d = pp_made_end(&m);
 	d.role = calloc(ROLES, sizeof(*d.role));

@@ -40,8 +40,7 @@ static void step(struct pp_made_job *m, size_t ranks, size_t loaders, size_t s)
 	for (size_t r = ranks - loaders; loaders && r < ranks; r++)
 		pp_made_message(m, r, r - loaders, 7, 4096u << s % 8, 40 * US + dice(20 * US), s % 2 == 0);
 	pp_made_collective(m, 1, "MPI_Allreduce", 1024u << s % 12, 200 * US + (int64_t)(s % 12) * 50 * US);
-	for (size_t r = 0; r < ranks; r++)
-		pp_made_step_end(m, r);
+	pp_made_end_all(m);
 }
 
 static void clear(struct pp_table *t, int id)

@@ -55,8 +55,7 @@ static struct pp_dataset make(enum talk how)
 			pp_made_work(&m, r, PP_CATEGORY_HOST_COMPUTE, 10 * MS);
 		}
 		talk(&m, how, a, b);
-		for (size_t r = 0; r < RANKS; r++)
-			pp_made_step_end(&m, r);
+		pp_made_end_all(&m);
 	}
 	return pp_made_end(&m);
 }

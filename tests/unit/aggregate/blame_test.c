@@ -109,22 +109,9 @@ static int64_t step_blame(const struct result *r, int64_t step, int32_t worker, 
 	return 0;
 }
 
-static void begin_all(struct pp_made_job *m, size_t step)
-{
-	for (size_t r = 0; r < m->ranks; r++)
-		pp_made_step_begin(m, r, step);
-}
-
-static void end_all(struct pp_made_job *m)
-{
-	for (size_t r = 0; r < m->ranks; r++)
-		pp_made_step_end(m, r);
-}
-
 static void work_all(struct pp_made_job *m, int64_t ns)
 {
-	for (size_t r = 0; r < m->ranks; r++)
-		pp_made_work(m, r, HOST, ns);
+	pp_made_work_all(m, HOST, ns);
 }
 
 static void all_reduce(struct pp_made_job *m, uint64_t communicator)
@@ -142,11 +129,11 @@ static void test_category(int category)
 	pp_made_begin(&m, 4, 4, 100, 5);
 	m.bound_ns = 40;
 	for (size_t s = 0; s < 5; s++) {
-		begin_all(&m, s);
+		pp_made_begin_all(&m, s);
 		work_all(&m, MS);
 		pp_made_work(&m, 2, (enum pp_category)category, 2 * MS);
 		all_reduce(&m, 1);
-		end_all(&m);
+		pp_made_end_all(&m);
 	}
 	r = finish(&m);
 	CHECK_INT(r.table[PP_TABLE_blame].rows, 1);
@@ -169,12 +156,12 @@ static void test_end_of_step(int is_between)
 
 	pp_made_begin(&m, 3, 3, 0, 4);
 	for (size_t s = 0; s < 4; s++) {
-		begin_all(&m, s);
+		pp_made_begin_all(&m, s);
 		work_all(&m, MS);
 		all_reduce(&m, 1);
 		if (s == 1 && !is_between)
 			pp_made_work(&m, 0, PP_CATEGORY_OUTPUT, 3 * MS);
-		end_all(&m);
+		pp_made_end_all(&m);
 		if (s == 1 && is_between)
 			pp_made_work(&m, 0, PP_CATEGORY_OTHER, 3 * MS);
 	}
@@ -198,13 +185,13 @@ static void test_two_communicators(int64_t transfer)
 	comm_a = pp_made_communicator(&m, "A", a, 2);
 	comm_b = pp_made_communicator(&m, "B", b, 3);
 	for (size_t s = 0; s < 6; s++) {
-		begin_all(&m, s);
+		pp_made_begin_all(&m, s);
 		work_all(&m, MS);
 		pp_made_work(&m, 0, PP_CATEGORY_INPUT, 4 * MS);
 		pp_made_collective(&m, comm_a, "MPI_Allreduce", 8, transfer);
 		pp_made_collective(&m, comm_b, "MPI_Allreduce", 8, transfer);
 		pp_made_collective(&m, 1, "MPI_Barrier", 0, transfer);
-		end_all(&m);
+		pp_made_end_all(&m);
 	}
 	r = finish(&m);
 	CHECK_INT(blame_of(&r, 0, PP_CATEGORY_INPUT), 6 * 3 * 4 * MS);
@@ -224,13 +211,13 @@ static void test_messages(int is_eager)
 
 	pp_made_begin(&m, 4, 4, 0, 6);
 	for (size_t s = 0; s < 6; s++) {
-		begin_all(&m, s);
+		pp_made_begin_all(&m, s);
 		work_all(&m, MS);
 		pp_made_work(&m, 0, PP_CATEGORY_COMPILATION, 5 * MS);
 		for (size_t k = 0; k < 3; k++)
 			pp_made_message(&m, k, k + 1, 7, 100, is_eager ? 1 * US : 2 * US, is_eager);
 		all_reduce(&m, 1);
-		end_all(&m);
+		pp_made_end_all(&m);
 	}
 	r = finish(&m);
 	CHECK(blame_of(&r, 0, PP_CATEGORY_COMPILATION) >= 6 * 3 * 5 * MS - 6 * 20 * US);
@@ -248,12 +235,12 @@ static void test_late_receiver(void)
 
 	pp_made_begin(&m, 3, 3, 0, 3);
 	for (size_t s = 0; s < 3; s++) {
-		begin_all(&m, s);
+		pp_made_begin_all(&m, s);
 		work_all(&m, MS);
 		pp_made_work(&m, 2, HOST, 3 * MS);
 		pp_made_message(&m, 1, 2, 7, 1 << 20, 0, 0);
 		all_reduce(&m, 1);
-		end_all(&m);
+		pp_made_end_all(&m);
 	}
 	r = finish(&m);
 	CHECK_INT(blame_of(&r, 2, HOST), waited(&r.d));
@@ -269,14 +256,14 @@ static void test_two_and_rotating(void)
 
 	pp_made_begin(&m, 4, 4, 0, 8);
 	for (size_t s = 0; s < 8; s++) {
-		begin_all(&m, s);
+		pp_made_begin_all(&m, s);
 		work_all(&m, MS);
 		pp_made_work(&m, s % 4, HOST, 2 * MS);
 		all_reduce(&m, 1);
 		work_all(&m, MS);
 		pp_made_work(&m, (s + 1) % 4, PP_CATEGORY_INPUT, 1 * MS);
 		all_reduce(&m, 1);
-		end_all(&m);
+		pp_made_end_all(&m);
 	}
 	r = finish(&m);
 	CHECK_INT(r.table[PP_TABLE_blame].rows, 8);
@@ -299,14 +286,14 @@ static void test_shares(void)
 	struct result r;
 
 	pp_made_begin(&m, 2, 2, 0, 1);
-	begin_all(&m, 0);
+	pp_made_begin_all(&m, 0);
 	all_reduce(&m, 1);
 	pp_made_work(&m, 0, PP_CATEGORY_INPUT, 1 * MS);
 	pp_made_work(&m, 0, HOST, 3 * MS);
 	pp_made_work(&m, 0, PP_CATEGORY_OUTPUT, 2 * MS);
 	pp_made_work(&m, 1, PP_CATEGORY_OUTPUT, 3 * MS);
 	all_reduce(&m, 1);
-	end_all(&m);
+	pp_made_end_all(&m);
 	r = finish(&m);
 	CHECK_INT(waited(&r.d), 3 * MS);
 	CHECK_INT(blame_of(&r, 0, PP_CATEGORY_INPUT), 3 * MS / 4);
@@ -322,10 +309,10 @@ static void test_hidden(void)
 
 	pp_made_begin(&m, 3, 3, 0, 5);
 	for (size_t s = 0; s < 5; s++) {
-		begin_all(&m, s);
+		pp_made_begin_all(&m, s);
 		work_all(&m, MS);
 		all_reduce(&m, 1);
-		end_all(&m);
+		pp_made_end_all(&m);
 		pp_made_work(&m, 1, PP_CATEGORY_OTHER, 2 * MS);
 		pp_made_collective(&m, 1, "MPI_Barrier", 0, TRANSFER);
 	}
@@ -334,7 +321,7 @@ static void test_hidden(void)
 	CHECK_INT(r.table[PP_TABLE_blame].rows, 0);
 	release(&r);
 	pp_made_begin(&m, 2, 2, 0, 1);
-	begin_all(&m, 0);
+	pp_made_begin_all(&m, 0);
 	all_reduce(&m, 1);
 	pp_made_work(&m, 0, HOST, 4 * MS);
 	pp_made_work(&m, 1, HOST, MS);
@@ -342,7 +329,7 @@ static void test_hidden(void)
 	pp_made_work(&m, 0, HOST, MS);
 	pp_made_work(&m, 1, HOST, MS);
 	all_reduce(&m, 1);
-	end_all(&m);
+	pp_made_end_all(&m);
 	r.d = pp_made_end(&m);
 	for (size_t i = 0; i < r.d.arrivals; i++)
 		if (r.d.arrival[i].exposed_wait_ns) { /* its wait is in the last operation instead */
@@ -369,12 +356,12 @@ static void test_unknown(void)
 	struct result r = {.table = {{0}}};
 
 	pp_made_begin(&m, 2, 2, 0, 1);
-	begin_all(&m, 0);
+	pp_made_begin_all(&m, 0);
 	all_reduce(&m, 1);
 	work_all(&m, MS);
 	pp_made_work(&m, 1, HOST, 2 * MS);
 	all_reduce(&m, 1);
-	end_all(&m);
+	pp_made_end_all(&m);
 	r.d = pp_made_end(&m);
 	memset(r.d.arrival[3].local_us, 0, sizeof(r.d.arrival[3].local_us));
 	r.d.arrival[3].between_us = 0;
@@ -406,7 +393,7 @@ static void test_random(int is_pure)
 		half[i] = (int32_t)(i + ranks - (ranks / 2 + 1));
 	pp_made_communicator(&m, "some", half, (uint32_t)(ranks / 2 + 1));
 	for (size_t s = 0; s < 12; s++) {
-		begin_all(&m, s);
+		pp_made_begin_all(&m, s);
 		for (uint32_t k = 0; k < 5; k++) {
 			if (is_pure)
 				work_all(&m, draw(500) * US);
@@ -418,7 +405,7 @@ static void test_random(int is_pure)
 				                (int)draw(2));
 			pp_made_collective(&m, 1 + draw(2), "MPI_Allreduce", 8, is_pure ? 0 : TRANSFER);
 		}
-		end_all(&m);
+		pp_made_end_all(&m);
 		if (!is_pure && !draw(2))
 			pp_made_work(&m, draw((uint32_t)ranks), PP_CATEGORY_OTHER, MS);
 	}
@@ -478,12 +465,12 @@ static void test_damaged(void)
 
 	pp_made_begin(&m, 4, 4, 0, 4);
 	for (size_t s = 0; s < 4; s++) {
-		begin_all(&m, s);
+		pp_made_begin_all(&m, s);
 		for (size_t i = 0; i < 4; i++)
 			pp_made_work(&m, i, HOST, draw(1000) * US);
 		all_reduce(&m, 1);
 		pp_made_message(&m, 0, 1, 1, 10, 0, 0);
-		end_all(&m);
+		pp_made_end_all(&m);
 	}
 	r.d = pp_made_end(&m);
 	for (int k = 0; k < 12; k++)
@@ -506,11 +493,11 @@ static void test_doubled(void)
 
 	pp_made_begin(&m, 3, 3, 0, 2);
 	for (size_t s = 0; s < 2; s++) {
-		begin_all(&m, s);
+		pp_made_begin_all(&m, s);
 		work_all(&m, MS);
 		pp_made_work(&m, 2, HOST, MS);
 		all_reduce(&m, 1);
-		end_all(&m);
+		pp_made_end_all(&m);
 	}
 	r.d = pp_made_end(&m);
 	r.d.arrival[1].worker = 0;

@@ -41,8 +41,7 @@ static struct pp_dataset make(struct job j)
 			pp_made_work(&m, r, PP_CATEGORY_HOST_COMPUTE, 10 * MS + noise(&seed, MS / 10) + (is_slow ? j.slow_ns : 0));
 		}
 		pp_made_collective(&m, 1, "MPI_Allreduce", 1 << 20, j.transfer_ns + noise(&seed, MS / 20));
-		for (size_t r = 0; r < j.ranks; r++)
-			pp_made_step_end(&m, r);
+		pp_made_end_all(&m);
 	}
 	d = pp_made_end(&m);
 	d.role = calloc(2, sizeof(*d.role));

@@ -102,6 +102,24 @@ void pp_made_work(struct pp_made_job *m, size_t rank, enum pp_category category,
 	}
 }
 
+void pp_made_begin_all(struct pp_made_job *m, size_t step)
+{
+	for (size_t r = 0; r < m->ranks; r++)
+		pp_made_step_begin(m, r, step);
+}
+
+void pp_made_end_all(struct pp_made_job *m)
+{
+	for (size_t r = 0; r < m->ranks; r++)
+		pp_made_step_end(m, r);
+}
+
+void pp_made_work_all(struct pp_made_job *m, enum pp_category category, int64_t ns)
+{
+	for (size_t r = 0; r < m->ranks; r++)
+		pp_made_work(m, r, category, ns);
+}
+
 /* Row of a rank in the operation at hand; it leaves at `exit`, and waited until `until` for `late`. */
 static void add_row(struct pp_made_job *m, size_t rank, int64_t until, int64_t exit, size_t late)
 {

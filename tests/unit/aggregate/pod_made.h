@@ -26,6 +26,10 @@ void pp_made_step_begin(struct pp_made_job *m, size_t rank, size_t step);
 void pp_made_step_end(struct pp_made_job *m, size_t rank);
 /* Exclusive time in a step; outside of steps the category does not count. */
 void pp_made_work(struct pp_made_job *m, size_t rank, enum pp_category category, int64_t ns);
+/* The same of all ranks. */
+void pp_made_begin_all(struct pp_made_job *m, size_t step);
+void pp_made_end_all(struct pp_made_job *m);
+void pp_made_work_all(struct pp_made_job *m, enum pp_category category, int64_t ns);
 /* A blocking operation of all members, which all leave `transfer_ns` after the last arrival. `name`: "MPI_Allreduce". */
 void pp_made_collective(struct pp_made_job *m, uint64_t communicator, const char *name, uint64_t bytes, int64_t transfer_ns);
 /* Is_eager: the sender does not wait. */

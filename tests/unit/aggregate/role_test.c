@@ -43,8 +43,7 @@ static void begin_steps(struct pp_made_job *m, size_t s)
 
 static void end_steps(struct pp_made_job *m)
 {
-	for (size_t r = 0; r < m->ranks; r++)
-		pp_made_step_end(m, r);
+	pp_made_end_all(m);
 }
 
 /* Rank 0 gets something of all at times, and is the root of what all take part in. */

@@ -570,8 +570,7 @@ static struct pp_dataset make_pipeline(size_t stages, size_t width, size_t slow,
 	for (int32_t g = 0; g < 4 && width == 4; g++)
 		group[g] = pp_made_communicator(&m, "stage", (int32_t[]){g * 4, g * 4 + 1, g * 4 + 2, g * 4 + 3}, 4);
 	for (size_t s = 0; s < 40; s++) {
-		for (size_t r = 0; r < ranks; r++)
-			pp_made_step_begin(&m, r, s);
+		pp_made_begin_all(&m, s);
 		for (size_t i = 0; i < 8 * hops; i++) { /* 8 micro-batches, forward and backward */
 			size_t hop = i % hops, a = hop < stages - 1 ? hop : hops - hop, b = hop < stages - 1 ? hop + 1 : a - 1;
 
@@ -587,8 +586,7 @@ static struct pp_dataset make_pipeline(size_t stages, size_t width, size_t slow,
 		}
 		for (size_t g = 0; g < 4 && width == 4; g++)
 			pp_made_collective(&m, group[g], "MPI_Allreduce", 1 << 20, 100000);
-		for (size_t r = 0; r < ranks; r++)
-			pp_made_step_end(&m, r);
+		pp_made_end_all(&m);
 	}
 	return pp_made_end(&m);
 }
@@ -661,8 +659,7 @@ static struct pp_dataset make_relay(size_t ranks, size_t from, size_t to, size_t
 		if (to != SIZE_MAX)
 			pp_made_message(&m, from, to, 0, 64, 1000, 0);
 		pp_made_collective(&m, 1, "MPI_Allreduce", 1 << 10, 20000);
-		for (size_t r = 0; r < ranks; r++)
-			pp_made_step_end(&m, r);
+		pp_made_end_all(&m);
 	}
 	return pp_made_end(&m);
 }

@@ -64,24 +64,6 @@ static const struct pp_row_what_if *find(const struct result *r, int subject, in
 
 enum { RANK, HOST, INPUT, COMMUNICATOR };
 
-static void work_all(struct pp_made_job *m, enum pp_category category, int64_t ns)
-{
-	for (size_t r = 0; r < m->ranks; r++)
-		pp_made_work(m, r, category, ns);
-}
-
-static void begin_all(struct pp_made_job *m, size_t step)
-{
-	for (size_t r = 0; r < m->ranks; r++)
-		pp_made_step_begin(m, r, step);
-}
-
-static void end_all(struct pp_made_job *m)
-{
-	for (size_t r = 0; r < m->ranks; r++)
-		pp_made_step_end(m, r);
-}
-
 /* Rank 3 computes 8 ms longer: a step takes 19 ms, and 11 ms without that. */
 TEST(rank)
 {
@@ -91,11 +73,11 @@ TEST(rank)
 
 	pp_made_begin(&m, 8, 4, 5, STEPS);
 	for (size_t s = 0; s < STEPS; s++) {
-		begin_all(&m, s);
-		work_all(&m, PP_CATEGORY_HOST_COMPUTE, 10 * MS);
+		pp_made_begin_all(&m, s);
+		pp_made_work_all(&m, PP_CATEGORY_HOST_COMPUTE, 10 * MS);
 		pp_made_work(&m, 3, PP_CATEGORY_HOST_COMPUTE, 8 * MS);
 		pp_made_collective(&m, 1, "MPI_Allreduce", 1 << 20, 1 * MS);
-		end_all(&m);
+		pp_made_end_all(&m);
 	}
 	r = what_if(&m);
 	row = find(&r, RANK, 3);
@@ -121,13 +103,13 @@ TEST(nonblocking)
 
 	pp_made_begin(&m, 4, 4, 0, STEPS);
 	for (size_t s = 0; s < STEPS; s++) {
-		begin_all(&m, s);
-		work_all(&m, PP_CATEGORY_HOST_COMPUTE, 4 * MS);
+		pp_made_begin_all(&m, s);
+		pp_made_work_all(&m, PP_CATEGORY_HOST_COMPUTE, 4 * MS);
 		pp_made_work(&m, 1, PP_CATEGORY_HOST_COMPUTE, 8 * MS);
 		pp_made_collective(&m, 1, "MPI_Iallreduce", 8, 1 * MS);
-		work_all(&m, PP_CATEGORY_HOST_COMPUTE, 2 * MS);
+		pp_made_work_all(&m, PP_CATEGORY_HOST_COMPUTE, 2 * MS);
 		pp_made_collective(&m, 1, "MPI_Iallreduce", 8, 1 * MS);
-		end_all(&m);
+		pp_made_end_all(&m);
 	}
 	for (size_t i = 0; i < m.d.arrivals; i += 8) /* the first of a step is begun early by the others, which then wait less */
 		for (size_t k = i; k < i + 4; k++)
@@ -150,12 +132,12 @@ TEST(second)
 
 	pp_made_begin(&m, 8, 4, 0, STEPS);
 	for (size_t s = 0; s < STEPS; s++) {
-		begin_all(&m, s);
-		work_all(&m, PP_CATEGORY_HOST_COMPUTE, 10 * MS);
+		pp_made_begin_all(&m, s);
+		pp_made_work_all(&m, PP_CATEGORY_HOST_COMPUTE, 10 * MS);
 		pp_made_work(&m, 5, PP_CATEGORY_HOST_COMPUTE, 8 * MS);
 		pp_made_work(&m, 6, PP_CATEGORY_HOST_COMPUTE, 5 * MS);
 		pp_made_collective(&m, 1, "MPI_Allreduce", 1 << 20, 1 * MS);
-		end_all(&m);
+		pp_made_end_all(&m);
 	}
 	r = what_if(&m);
 	row = find(&r, RANK, 5);
@@ -176,10 +158,10 @@ TEST(between)
 	pp_made_begin(&m, 4, 4, 0, STEPS);
 	for (size_t s = 0; s < STEPS; s++) {
 		pp_made_work(&m, 2, PP_CATEGORY_HOST_COMPUTE, s ? 6 * MS : 0);
-		begin_all(&m, s);
-		work_all(&m, PP_CATEGORY_HOST_COMPUTE, 10 * MS);
+		pp_made_begin_all(&m, s);
+		pp_made_work_all(&m, PP_CATEGORY_HOST_COMPUTE, 10 * MS);
 		pp_made_collective(&m, 1, "MPI_Allreduce", 8, 1 * MS);
-		end_all(&m);
+		pp_made_end_all(&m);
 	}
 	r = what_if(&m);
 	row = find(&r, RANK, 2);
@@ -201,10 +183,10 @@ TEST(outside)
 
 	pp_made_begin(&m, 4, 4, 0, STEPS);
 	for (size_t s = 0; s < STEPS; s++) {
-		begin_all(&m, s);
-		work_all(&m, PP_CATEGORY_HOST_COMPUTE, 10 * MS);
+		pp_made_begin_all(&m, s);
+		pp_made_work_all(&m, PP_CATEGORY_HOST_COMPUTE, 10 * MS);
 		pp_made_collective(&m, 1, "MPI_Allreduce", 8, 1 * MS);
-		end_all(&m);
+		pp_made_end_all(&m);
 		pp_made_work(&m, 2, PP_CATEGORY_HOST_COMPUTE, 6 * MS);
 		pp_made_collective(&m, 1, "MPI_Barrier", 0, 1 * MS);
 	}
@@ -229,11 +211,11 @@ TEST(behind_the_last_operation)
 
 	pp_made_begin(&m, 4, 4, 0, STEPS);
 	for (size_t s = 0; s < STEPS; s++) {
-		begin_all(&m, s);
-		work_all(&m, PP_CATEGORY_HOST_COMPUTE, 10 * MS);
+		pp_made_begin_all(&m, s);
+		pp_made_work_all(&m, PP_CATEGORY_HOST_COMPUTE, 10 * MS);
 		pp_made_collective(&m, 1, "MPI_Allreduce", 8, 1 * MS);
 		pp_made_work(&m, 1, PP_CATEGORY_OUTPUT, 5 * MS);
-		end_all(&m);
+		pp_made_end_all(&m);
 	}
 	r = what_if(&m);
 	row = find(&r, RANK, 1);
@@ -254,14 +236,14 @@ TEST(chain)
 
 	pp_made_begin(&m, 3, 3, 0, STEPS);
 	for (size_t s = 0; s < STEPS; s++) {
-		begin_all(&m, s);
-		work_all(&m, PP_CATEGORY_HOST_COMPUTE, 2 * MS);
+		pp_made_begin_all(&m, s);
+		pp_made_work_all(&m, PP_CATEGORY_HOST_COMPUTE, 2 * MS);
 		pp_made_work(&m, 0, PP_CATEGORY_HOST_COMPUTE, 7 * MS);
 		pp_made_message(&m, 0, 1, 7, 100, 1 * MS, 0);
 		pp_made_work(&m, 1, PP_CATEGORY_HOST_COMPUTE, 3 * MS);
 		pp_made_message(&m, 1, 2, 7, 100, 1 * MS, 1);
 		pp_made_collective(&m, 1, "MPI_Allreduce", 8, 1 * MS);
-		end_all(&m);
+		pp_made_end_all(&m);
 	}
 	r = what_if(&m);
 	CHECK_INT(r.rows, 0); /* the ranks do different things: 0 sends, 1 receives first, 2 receives behind nothing */
@@ -269,13 +251,13 @@ TEST(chain)
 
 	pp_made_begin(&m, 4, 4, 0, STEPS);
 	for (size_t s = 0; s < STEPS; s++) { /* 0 and 2 send to 1 and 3, 0 is late */
-		begin_all(&m, s);
-		work_all(&m, PP_CATEGORY_HOST_COMPUTE, 2 * MS);
+		pp_made_begin_all(&m, s);
+		pp_made_work_all(&m, PP_CATEGORY_HOST_COMPUTE, 2 * MS);
 		pp_made_work(&m, 0, PP_CATEGORY_HOST_COMPUTE, 7 * MS);
 		pp_made_message(&m, 0, 1, 7, 100, 1 * MS, s % 2);
 		pp_made_message(&m, 2, 3, 7, 100, 1 * MS, s % 2);
 		pp_made_collective(&m, 1, "MPI_Allreduce", 8, 1 * MS);
-		end_all(&m);
+		pp_made_end_all(&m);
 	}
 	r = what_if(&m);
 	row = find(&r, RANK, 0);
@@ -294,7 +276,7 @@ TEST(together)
 	for (size_t s = 0; s < STEPS; s++) {
 		size_t a = m.d.arrivals;
 
-		begin_all(&m, s);
+		pp_made_begin_all(&m, s);
 		pp_made_work(&m, 0, PP_CATEGORY_HOST_COMPUTE, 8 * MS);
 		pp_made_work(&m, 2, PP_CATEGORY_HOST_COMPUTE, 5 * MS);
 		pp_made_message(&m, 2, 1, 7, 100, 1 * US, 0); /* rows: 1, 2 */
@@ -306,7 +288,7 @@ TEST(together)
 		m.d.arrival[a].exposed_wait_ns = 0;
 		m.d.arrival[a].exit_ns = m.d.arrival[a + 3].exit_ns;
 		pp_made_collective(&m, 1, "MPI_Allreduce", 8, 1 * MS);
-		end_all(&m);
+		pp_made_end_all(&m);
 	}
 	r = what_if(&m);
 	row = find(&r, RANK, 0);
@@ -326,7 +308,7 @@ TEST(hidden)
 		for (size_t s = 0; s < STEPS; s++) {
 			size_t a = m.d.arrivals;
 
-			begin_all(&m, s);
+			pp_made_begin_all(&m, s);
 			pp_made_work(&m, 0, PP_CATEGORY_HOST_COMPUTE, 8 * MS);
 			for (size_t w = 3; w < 6; w++)
 				pp_made_work(&m, w, PP_CATEGORY_HOST_COMPUTE, 4 * MS);
@@ -338,7 +320,7 @@ TEST(hidden)
 				if (m.d.arrival[i].worker < 3) /* the Wait is behind the work */
 					m.d.arrival[i].exit_ns += 3 * MS;
 			pp_made_collective(&m, 1, "MPI_Allreduce", 8, 1 * MS);
-			end_all(&m);
+			pp_made_end_all(&m);
 		}
 		r = what_if(&m);
 		CHECK_INT(pp_replay_init(&r.d, &replay), 0);
@@ -360,12 +342,12 @@ TEST(input)
 
 	pp_made_begin(&m, 4, 4, 0, STEPS);
 	for (size_t s = 0; s < STEPS; s++) { /* another rank each time */
-		begin_all(&m, s);
-		work_all(&m, PP_CATEGORY_INPUT, 1 * MS);
+		pp_made_begin_all(&m, s);
+		pp_made_work_all(&m, PP_CATEGORY_INPUT, 1 * MS);
 		pp_made_work(&m, s % 4, PP_CATEGORY_INPUT, 5 * MS);
-		work_all(&m, PP_CATEGORY_HOST_COMPUTE, 3 * MS);
+		pp_made_work_all(&m, PP_CATEGORY_HOST_COMPUTE, 3 * MS);
 		pp_made_collective(&m, 1, "MPI_Allreduce", 8, 1 * MS);
-		end_all(&m);
+		pp_made_end_all(&m);
 	}
 	r = what_if(&m);
 	row = find(&r, INPUT, -1);
@@ -386,12 +368,12 @@ TEST(communicator)
 	a = pp_made_communicator(&m, "upper", upper, 2);
 	b = pp_made_communicator(&m, "lower", lower, 2);
 	for (size_t s = 0; s < STEPS; s++) {
-		begin_all(&m, s);
-		work_all(&m, PP_CATEGORY_HOST_COMPUTE, 3 * MS);
+		pp_made_begin_all(&m, s);
+		pp_made_work_all(&m, PP_CATEGORY_HOST_COMPUTE, 3 * MS);
 		pp_made_collective(&m, a, "MPI_Allreduce", 1 << 20, 2 * MS);
 		pp_made_collective(&m, b, "MPI_Allreduce", 1 << 20, 9 * MS);
 		pp_made_collective(&m, 1, "MPI_Allreduce", 8, 1 * MS);
-		end_all(&m);
+		pp_made_end_all(&m);
 	}
 	r = what_if(&m);
 	row = find(&r, COMMUNICATOR, -1);
@@ -414,12 +396,12 @@ TEST(role)
 
 		pp_made_begin(&m, 6, 6, 0, STEPS);
 		for (size_t s = 0; s < STEPS; s++) {
-			begin_all(&m, s);
-			work_all(&m, PP_CATEGORY_HOST_COMPUTE, 3 * MS);
+			pp_made_begin_all(&m, s);
+			pp_made_work_all(&m, PP_CATEGORY_HOST_COMPUTE, 3 * MS);
 			pp_made_work(&m, 0, PP_CATEGORY_HOST_COMPUTE, 4 * MS);
 			pp_made_work(&m, 1, PP_CATEGORY_HOST_COMPUTE, 5 * MS);
 			pp_made_collective(&m, 1, "MPI_Allreduce", 8, 1 * MS);
-			end_all(&m);
+			pp_made_end_all(&m);
 		}
 		for (int32_t w = 2; w < 6 && roles; w++)
 			m.d.worker[w].role = 1;
@@ -441,11 +423,11 @@ TEST(bound)
 		pp_made_begin(&m, 4, 4, 0, STEPS);
 		m.bound_ns = bound;
 		for (size_t s = 0; s < STEPS; s++) {
-			begin_all(&m, s);
-			work_all(&m, PP_CATEGORY_HOST_COMPUTE, 3 * MS);
+			pp_made_begin_all(&m, s);
+			pp_made_work_all(&m, PP_CATEGORY_HOST_COMPUTE, 3 * MS);
 			pp_made_work(&m, 1, PP_CATEGORY_HOST_COMPUTE, 8 * MS);
 			pp_made_collective(&m, 1, "MPI_Allreduce", 8, 1 * MS);
-			end_all(&m);
+			pp_made_end_all(&m);
 		}
 		r = what_if(&m);
 		CHECK_INT(r.rows, bound < 8 * MS);
@@ -464,11 +446,11 @@ TEST(blame)
 
 	pp_made_begin(&m, 4, 4, 0, STEPS);
 	for (size_t s = 0; s < STEPS; s++) {
-		begin_all(&m, s);
-		work_all(&m, PP_CATEGORY_HOST_COMPUTE, 3 * MS);
+		pp_made_begin_all(&m, s);
+		pp_made_work_all(&m, PP_CATEGORY_HOST_COMPUTE, 3 * MS);
 		pp_made_work(&m, 1, PP_CATEGORY_HOST_COMPUTE, 8 * MS);
 		pp_made_collective(&m, 1, "MPI_Allreduce", 8, 1 * MS);
-		end_all(&m);
+		pp_made_end_all(&m);
 	}
 	r.d = pp_made_end(&m);
 	pp_dataset_tables(&r.d, r.table);
@@ -539,13 +521,13 @@ TEST(hostile)
 
 		pp_made_begin(&m, 4, 2, 0, 3);
 		for (size_t s = 0; s < 3; s++) {
-			begin_all(&m, s);
-			work_all(&m, PP_CATEGORY_HOST_COMPUTE, 3 * MS);
+			pp_made_begin_all(&m, s);
+			pp_made_work_all(&m, PP_CATEGORY_HOST_COMPUTE, 3 * MS);
 			pp_made_work(&m, 1, PP_CATEGORY_HOST_COMPUTE, 8 * MS);
 			pp_made_collective(&m, 1, "MPI_Allreduce", 8, 1 * MS);
 			pp_made_collective(&m, 1, "MPI_Bcast", 8, 1 * MS);
 			pp_made_message(&m, 0, 3, 1, 8, 1 * MS, 0);
-			end_all(&m);
+			pp_made_end_all(&m);
 		}
 		r.d = pp_made_end(&m);
 		spoil(&r.d, fault);
