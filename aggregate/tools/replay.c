@@ -470,9 +470,7 @@ int pp_replay_init(const struct pp_dataset *d, struct pp_replay *ret_replay)
 		r.transfer_saved_ns = calloc(d->collectives + 1, sizeof(*r.transfer_saved_ns));
 		r.need = calloc(d->collectives + 1, sizeof(*r.need));
 		r.rank = calloc(d->workers + 1, sizeof(*r.rank));
-		r.longest_ns = calloc(d->steps + 1, sizeof(*r.longest_ns));
-		rc = r.row && r.worker_first && r.step_first && r.transfer_saved_ns && r.need && r.rank && r.longest_ns ? 0
-		                                                                                                        : -ENOMEM;
+		rc = r.row && r.worker_first && r.step_first && r.transfer_saved_ns && r.need && r.rank ? 0 : -ENOMEM;
 	}
 	if (!rc) {
 		rows = own_rows(&r);
@@ -567,7 +565,6 @@ static void pass_edges(struct pp_replay *r, size_t w, int64_t until)
 			continue;
 		}
 		ns = pp_wrap_plus(cell->step_ns, pp_wrap_minus(rank->shift_ns, rank->begin_shift_ns));
-		r->longest_ns[s] = ns > r->longest_ns[s] ? ns : r->longest_ns[s];
 		rank->end_shift_ns = rank->shift_ns;
 		rank->sum_ns = pp_wrap_plus(rank->sum_ns, ns);
 		rank->steps++;
@@ -629,7 +626,6 @@ int64_t pp_replay_run(struct pp_replay *r)
 	const struct pp_dataset *d = r->d;
 	int64_t most = 0;
 
-	memset(r->longest_ns, 0, d->steps * sizeof(*r->longest_ns));
 	for (size_t w = 0; w < d->workers; w++)
 		r->rank[w] = (struct pp_replay_rank){
 		        .next = r->worker_first[w], .floor_ns = INT64_MIN, .floor_from = INT64_MAX, .edge_ns = INT64_MIN};
@@ -651,7 +647,6 @@ int64_t pp_replay_run(struct pp_replay *r)
 
 void pp_replay_release(struct pp_replay *r)
 {
-	free(r->longest_ns);
 	free(r->rank);
 	free(r->event);
 	free(r->need);

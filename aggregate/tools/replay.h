@@ -30,7 +30,6 @@ struct pp_replay {
 	struct pp_replay_event *event;
 	size_t events;
 	struct pp_replay_rank *rank; /* [workers] */
-	int64_t *longest_ns;         /* [steps] of the ranks, as replayed */
 };
 
 /* 0, or -ENOMEM. */
