@@ -148,8 +148,10 @@ static int keep(struct sweep *s, const struct window *w)
 			if (f->by_default)
 				s->default_ns[s->rank->thread[f->thread].span[f->span].name] += f->end - f->begin;
 		}
-		pp_laps_advance(&s->laps, f->begin, PP_CATEGORY_OTHER);
-		pp_laps_advance(&s->laps, f->end, f->category);
+		if (s->laps.at < s->laps.laps) {
+			pp_laps_advance(&s->laps, f->begin, PP_CATEGORY_OTHER);
+			pp_laps_advance(&s->laps, f->end, f->category);
+		}
 		if (!is_kept(s, w, f))
 			continue;
 		if (last && last->end == f->begin && last->span == f->span && last->thread == f->thread && last->step == w->step) {
