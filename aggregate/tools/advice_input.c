@@ -72,9 +72,32 @@ int pp_rule_input_on_demand(const struct pp_advising *a, struct pp_finding *f)
 	return is_stage(a, f, PP_INPUT_ON_DEMAND, "reading on demand");
 }
 
+/* Mean of the ranks that have samples; -1: none has. */
+static double loader_busy(const struct pp_advising *a)
+{
+	double sum = 0;
+	size_t n = 0;
+
+	for (size_t w = 0; w < a->d->workers; w++) {
+		if (!a->d->worker[w].loader_samples)
+			continue;
+		sum += a->d->worker[w].loader_busy;
+		n++;
+	}
+	return n ? 100 * sum / (double)n : -1;
+}
+
+static int has_idle_workers(const struct pp_advising *a)
+{
+	double busy = loader_busy(a);
+
+	return busy >= 0 && busy < HARDLY_PERCENT;
+}
+
+/* Workers with pauses are not too slow: see loader_not_busy. */
 int pp_rule_input_in_advance(const struct pp_advising *a, struct pp_finding *f)
 {
-	return is_stage(a, f, PP_INPUT_IN_ADVANCE, "reading in advance");
+	return !has_idle_workers(a) && is_stage(a, f, PP_INPUT_IN_ADVANCE, "reading in advance");
 }
 
 int pp_rule_input_preprocessing(const struct pp_advising *a, struct pp_finding *f)
@@ -229,21 +252,6 @@ int pp_rule_input_same_file(const struct pp_advising *a, struct pp_finding *f)
 	return ranks > 0;
 }
 
-/* Mean of the ranks that have samples; -1: none has. */
-static double loader_busy(const struct pp_advising *a)
-{
-	double sum = 0;
-	size_t n = 0;
-
-	for (size_t w = 0; w < a->d->workers; w++) {
-		if (!a->d->worker[w].loader_samples)
-			continue;
-		sum += a->d->worker[w].loader_busy;
-		n++;
-	}
-	return n ? 100 * sum / (double)n : -1;
-}
-
 static void say_busy(const struct pp_advising *a, struct pp_finding *f)
 {
 	size_t at = say_input(a, f);
@@ -261,9 +269,7 @@ int pp_rule_loader_busy(const struct pp_advising *a, struct pp_finding *f)
 
 int pp_rule_loader_not_busy(const struct pp_advising *a, struct pp_finding *f)
 {
-	double busy = loader_busy(a);
-
-	if (!waits_for_input(a) || !(busy >= 0 && busy < HARDLY_PERCENT))
+	if (!waits_for_input(a) || !has_idle_workers(a))
 		return 0;
 	say_busy(a, f);
 	return 1;

@@ -78,24 +78,24 @@ static void say_what_if(const struct pp_dataset *d, struct pp_pod_lines *l)
 	         pp_text_time(a, most->after_ns), pp_text_time(b, most->before_ns), pp_text_time(c, most->gain_ns));
 }
 
+/* The dearest advice. The pattern's evidence is the pattern line, which stands before. */
 static void say_advice(const struct pp_dataset *d, struct pp_pod_lines *l)
 {
 	const struct pp_row_advice *most = NULL;
-	size_t n = 0;
+	const char *evidence;
 
 	for (size_t i = 0; i < d->advices; i++) {
-		/* The line before says it, or a caution. */
-		if (!d->advice[i].cost_ns || (l->class_row && strstr(d->advice[i].rule, "straggler")))
+		if (!d->advice[i].cost_ns) /* a caution */
 			continue;
-		n++;
+		l->more += most != NULL;
 		if (!most || d->advice[i].cost_ns > most->cost_ns)
 			most = &d->advice[i];
 	}
 	if (!most)
 		return;
 	l->advice_row = most;
-	l->more = n - 1;
-	snprintf(l->advice, sizeof(l->advice), "%s%s%s", most->advice, most->evidence[0] ? ". Evidence: " : "", most->evidence);
+	evidence = l->class_row && strstr(most->rule, "straggler") ? "" : most->evidence;
+	snprintf(l->advice, sizeof(l->advice), "%s%s%s", most->advice, evidence[0] ? ". Evidence: " : "", evidence);
 }
 
 void pp_pod_lines_of(const struct pp_dataset *d, const struct pp_sums *s, struct pp_pod_lines *ret_lines)

@@ -52,28 +52,28 @@ static void say_next(const struct pp_late_pattern *p, char *to, size_t size)
 
 	switch (p->class) {
 	case PP_LATE_RANK:
-		snprintf(to, size, "Move the rank to another place to see whether the delay follows it; %s", look);
+		snprintf(to, size, "move the rank to another place to see whether the delay follows it; %s", look);
 		break;
 	case PP_LATE_HOST:
-		snprintf(to, size, "Compare the host with another one: clock rates, cooling, other processes, network, storage; %s",
+		snprintf(to, size, "compare the host with another one: clock rates, cooling, other processes, network, storage; %s",
 		         look);
 		break;
 	case PP_LATE_ROLE:
-		snprintf(to, size, "Give this role less work or more ranks: move layers or data to the other roles; %s", look);
+		snprintf(to, size, "give this role less work or more ranks: move layers or data to the other roles; %s", look);
 		break;
 	case PP_LATE_ROTATING:
-		snprintf(to, size, "Cure the cause, not a rank: what takes turns is data, experts or a shared resource; %s", look);
+		snprintf(to, size, "cure the cause, not a rank: what takes turns is data, experts or a shared resource; %s", look);
 		break;
 	case PP_LATE_PERIODIC:
-		snprintf(to, size, "Find what runs at this period: checkpoints, logging, evaluation, garbage collection; %s",
+		snprintf(to, size, "find what runs at this period: checkpoints, logging, evaluation, garbage collection; %s",
 		         p->reason == PP_CATEGORY_OUTPUT ? "write in the background, or less often" : look);
 		break;
 	case PP_LATE_ONE_OFF:
-		snprintf(to, size, "Open this step in the timeline. If it does not come again, ignore it; else %s", look);
+		snprintf(to, size, "open this step in the timeline; if it does not come again, ignore it, else %s", look);
 		break;
 	default:
 		snprintf(to, size,
-		         "No rank, host or role to repair: reduce noise (pin ranks, keep cores free) or synchronise less");
+		         "no rank, host or role to repair: reduce noise (pin ranks, keep cores free) or synchronise less");
 	}
 }
 

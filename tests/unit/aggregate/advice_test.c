@@ -179,6 +179,11 @@ static void loader_not_busy(struct pp_dataset *d, int with)
 	loader(d, with ? 0.2 : 0.7);
 }
 
+static void advance_workers_busy(struct pp_dataset *d, int with)
+{
+	loader(d, with ? 0.7 : 0.2);
+}
+
 static void few_cores(struct pp_dataset *d, int with)
 {
 	preprocessing(d, 1);
@@ -360,6 +365,7 @@ TEST(each)
 	           "2.00 ms per step on rank 2 (most on rank 2, 2.00 ms), behind 9 of 9 steps");
 	check_rule("input_on_demand", 0, 0, on_demand, "% of the input operations' time is reading on demand");
 	check_rule("input_in_advance", 0, 0, in_advance, "1.00 ms per step");
+	check_rule("input_in_advance", 0, 0, advance_workers_busy, "100 % of the input operations' time is reading in advance");
 	check_rule("input_preprocessing", 0, 0, preprocessing, "100 % of the input");
 	check_rule("input_other", 0, 0, other_input, "wait for input 9.9 %");
 	check_rule("input_python", 0, 0, python, "\"Iterator::Root::Generator#a=1#\"");
