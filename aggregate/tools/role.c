@@ -29,6 +29,8 @@ struct work {
 	uint8_t *end;      /* [workers] enum pp_role_end */
 	struct pp_use *use;
 	size_t uses, room;
+	uint32_t *slot; /* [slots] hash table of uses by kind and rank: index + 1; 0: free */
+	size_t slots;   /* a power of 2 */
 	struct pp_use **sorted;
 	struct pp_group_sizes sizes;
 };
@@ -46,9 +48,7 @@ static int by_key(const void *a, const void *b)
 
 	if (x->key != y->key)
 		return x->key < y->key ? -1 : 1;
-	if (x->worker != y->worker)
-		return x->worker < y->worker ? -1 : 1;
-	return (x->step > y->step) - (x->step < y->step);
+	return (x->worker > y->worker) - (x->worker < y->worker);
 }
 
 #define COMPARE_BY(member)                                                                                                         \
@@ -109,13 +109,57 @@ static void take_turn(struct kind *k, const struct pp_row_collective *c, const s
 	}
 }
 
+static size_t slot_of(const struct work *k, uint64_t key, uint32_t worker)
+{
+	size_t at = (size_t)mix(key + worker) & (k->slots - 1);
+
+	while (k->slot[at] && (k->use[k->slot[at] - 1].key != key || k->use[k->slot[at] - 1].worker != worker))
+		at = (at + 1) & (k->slots - 1);
+	return at;
+}
+
+/* Room for one more use, with half of the slots free. */
+static int make_room(struct work *k)
+{
+	struct pp_use *use = pp_grow(k->use, k->uses, &k->room, sizeof(*use));
+	uint32_t *slot;
+
+	if (!use || k->uses >= UINT32_MAX / 4)
+		return -ENOMEM;
+	k->use = use;
+	if (2 * k->room <= k->slots)
+		return 0;
+	slot = calloc(2 * k->room, sizeof(*slot));
+	if (!slot)
+		return -ENOMEM;
+	free(k->slot);
+	k->slot = slot;
+	k->slots = 2 * k->room;
+	for (size_t i = 0; i < k->uses; i++)
+		k->slot[slot_of(k, use[i].key, use[i].worker)] = (uint32_t)i + 1;
+	return 0;
+}
+
+static struct pp_use *use_of(struct work *k, uint64_t key, size_t worker)
+{
+	size_t at = k->slots ? slot_of(k, key, (uint32_t)worker) : 0;
+
+	if (k->slots && k->slot[at])
+		return &k->use[k->slot[at] - 1];
+	if (make_room(k))
+		return NULL;
+	k->slot[slot_of(k, key, (uint32_t)worker)] = (uint32_t)k->uses + 1;
+	k->use[k->uses] = (struct pp_use){.key = key, .step = INT64_MIN, .worker = (uint32_t)worker};
+	return &k->use[k->uses++];
+}
+
+/* Adds an operation to the sums of its kind and rank. A rank's operations are nearly in the order of its steps. */
 static int add_use(struct work *k, const struct pp_row_collective *c)
 {
-	int32_t size = c->message ? 2 : size_of(k->in, c);
+	int32_t size = c->message ? 2 : size_of(k->in, c), low = size < 2 ? 0 : pp_group_low(&k->sizes, size);
+	const uint64_t key[2] = {pp_use_key(c->operation, c->message != 0, 0, low), pp_use_key(c->operation, c->message != 0, 1, low)};
 
-	if (size < 2)
-		return 0;
-	for (uint32_t i = 0; i < c->row_count; i++) {
+	for (uint32_t i = 0; i < c->row_count && size >= 2; i++) {
 		const struct pp_row_arrival *a = &k->in->arrival[c->row_first + i];
 		size_t w = pp_dataset_worker(k->in, a->worker);
 		struct pp_use *use;
@@ -124,43 +168,30 @@ static int add_use(struct work *k, const struct pp_row_collective *c)
 			continue;
 		if (c->message)
 			take_turn(&k->kind[w], c, a);
-		use = pp_grow(k->use, k->uses, &k->room, sizeof(*use));
+		use = use_of(k, key[a->is_root != 0], w);
 		if (!use)
 			return -ENOMEM;
-		k->use = use;
-		use[k->uses++] =
-		        (struct pp_use){.key = pp_use_key(c->operation, c->message != 0, a->is_root, pp_group_low(&k->sizes, size)),
-		                        .step = c->step,
-		                        .worker = (uint32_t)w,
-		                        .per_step = 1,
-		                        .bytes = (double)c->bytes};
+		use->share += use->per_step < 1 || c->step > use->step;
+		use->step = c->step > use->step ? c->step : use->step;
+		use->per_step++;
+		use->bytes += (double)c->bytes;
 	}
 	return 0;
 }
 
-/* One row per kind of operation and rank. */
-static void fold_uses(struct work *k)
+/* Sums become means. */
+static void end_uses(struct work *k)
 {
-	size_t n = 0, next;
+	for (size_t i = 0; i < k->uses; i++) {
+		struct pp_use *use = &k->use[i];
+		double steps = (double)k->kind[use->worker].steps;
 
+		use->bytes /= use->per_step;
+		use->per_step /= steps;
+		use->share /= steps;
+	}
 	if (k->uses)
 		qsort(k->use, k->uses, sizeof(*k->use), by_key);
-	for (size_t i = 0; i < k->uses; i = next) {
-		struct pp_use sum = k->use[i];
-		double steps = (double)k->kind[sum.worker].steps;
-
-		sum.share = 1;
-		for (next = i + 1; next < k->uses && k->use[next].key == sum.key && k->use[next].worker == sum.worker; next++) {
-			sum.per_step++;
-			sum.bytes += k->use[next].bytes;
-			sum.share += k->use[next].step != k->use[next - 1].step;
-		}
-		sum.bytes /= sum.per_step;
-		sum.per_step /= steps;
-		sum.share /= steps;
-		k->use[n++] = sum;
-	}
-	k->uses = n;
 }
 
 static void classify(struct work *k, struct pp_use *use, size_t n)
@@ -351,7 +382,7 @@ static int find_roles(struct work *k, struct pp_table *t)
 	}
 	if ((rc = read_uses(k)))
 		return rc;
-	fold_uses(k);
+	end_uses(k);
 	classify_all(k);
 	split_ends(k);
 	roles = number_roles(k, &alone);
@@ -387,6 +418,7 @@ int pp_tool_role(const struct pp_dataset *in, struct pp_table *tables, struct pp
 	free(k.end);
 	free(k.sorted);
 	free(k.use);
+	free(k.slot);
 	free(k.sizes.size);
 	return rc ? pp_err_set(err, rc, "no memory for the roles of ranks") : 0;
 }

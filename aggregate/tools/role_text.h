@@ -8,7 +8,7 @@ struct pp_use { /* of one kind of operation by one rank */
 	uint64_t key;
 	double per_step, bytes; /* mean of one */
 	double share;           /* of its steps, those with one */
-	int64_t step;           /* of one, before they are summed */
+	int64_t step;           /* the last one */
 	uint32_t worker;        /* index */
 	uint32_t count_class, bytes_class;
 };
