@@ -9,18 +9,15 @@
 
 enum { ROUNDING_NS = 500 * PP_CATEGORIES }; /* local_us are rounded, each by itself */
 
-struct pp_replay_event {
-	int64_t at;
-	uint32_t index;        /* of a row, which arrives; or of an operation */
-	uint32_t is_operation; /* its last rank arrives */
-};
+/* Events are rows, which arrive, and operations, whose last rank arrives; at one time rows are first. */
+#define OPERATION UINT32_C(0x80000000)
 
 struct pp_replay_rank {
 	int64_t shift_ns, begin_shift_ns, end_shift_ns; /* now; at the begin of the step; at the end of the step before */
-	int64_t sum_ns, steps;                          /* replayed so far */
+	int64_t sum_ns;                                 /* replayed so far */
 	size_t next;                                    /* place of its next row */
 	int64_t floor_ns, floor_from; /* shift_ns at least, at this measured time: what it then had waited for must be there */
-	size_t edge;                  /* 2 s: begin of step s, 2 s + 1: its end */
+	size_t edge;                  /* 2 i: begin of its span i, 2 i + 1: its end */
 	int64_t edge_ns;              /* its next edge is not before */
 	uint8_t given;                /* bits: parts of the next row whose saving is in shift_ns already */
 };
@@ -46,6 +43,11 @@ static const struct pp_row_arrival *rows_of(const struct pp_replay *r, const str
 static int is_whole(const struct pp_dataset *d, const struct pp_row_collective *c)
 {
 	return c->row_first <= d->arrivals && c->row_count <= d->arrivals - c->row_first;
+}
+
+static size_t worker_of(const struct pp_replay *r, const struct pp_row_arrival *a)
+{
+	return pp_ledger_worker(&r->ledger, a->worker);
 }
 
 static int has_odd_rows(const struct pp_row_collective *c, const struct pp_row_arrival *a)
@@ -216,98 +218,6 @@ static void set_waits(struct pp_replay *r, const struct pp_row_collective *c)
 	}
 }
 
-static int by_time(const void *a, const void *b)
-{
-	const struct pp_replay_event *x = a, *y = b;
-
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	if (x->is_operation != y->is_operation)
-		return x->is_operation ? 1 : -1;
-	return (x->index > y->index) - (x->index < y->index);
-}
-
-/* Which operations are replayed, and the number of their rows by rank, in worker_first[w + 1]. */
-static size_t own_rows(struct pp_replay *r)
-{
-	const struct pp_dataset *d = r->d;
-	size_t rows = 0;
-
-	for (size_t i = 0; i < d->arrivals; i++)
-		r->row[i].operation = r->row[i].worker = r->row[i].before = UINT32_MAX;
-	for (size_t o = 0; o < d->collectives; o++) {
-		const struct pp_row_collective *c = &d->collective[o];
-		int good = is_whole(d, c);
-
-		for (uint32_t i = 0; i < c->row_count && good; i++)
-			good = r->row[c->row_first + i].operation == UINT32_MAX &&
-			       pp_dataset_worker(d, rows_of(r, c)[i].worker) != SIZE_MAX;
-		for (uint32_t i = 0; i < c->row_count && good; i++) {
-			struct pp_replay_row *row = &r->row[c->row_first + i];
-
-			row->operation = (uint32_t)o;
-			row->worker = (uint32_t)pp_dataset_worker(d, rows_of(r, c)[i].worker);
-			r->worker_first[row->worker + 1]++;
-			rows++;
-		}
-	}
-	return rows;
-}
-
-struct order {
-	int64_t at;
-	uint32_t row;
-};
-
-static int by_arrival(const void *a, const void *b)
-{
-	const struct order *x = a, *y = b;
-
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return (x->row > y->row) - (x->row < y->row);
-}
-
-static int order_rows(struct pp_replay *r, size_t rows)
-{
-	const struct pp_dataset *d = r->d;
-	struct order *order = calloc(rows + 1, sizeof(*order));
-	size_t *at = calloc(d->workers + 1, sizeof(*at));
-
-	if (!order || !at) {
-		free(order);
-		free(at);
-		return -ENOMEM;
-	}
-	for (size_t w = 0; w < d->workers; w++)
-		r->worker_first[w + 1] += r->worker_first[w];
-	for (size_t o = 0; o < d->collectives; o++) {
-		const struct pp_row_collective *c = &d->collective[o];
-
-		for (uint32_t i = 0; is_whole(d, c) && i < c->row_count && r->row[c->row_first + i].operation == o; i++) {
-			size_t w = r->row[c->row_first + i].worker;
-
-			order[r->worker_first[w] + at[w]++] =
-			        (struct order){rows_of(r, c)[i].arrival_ns, (uint32_t)(c->row_first + i)};
-		}
-	}
-	for (size_t w = 0; w < d->workers; w++) {
-		size_t first = r->worker_first[w], sorted = first + 1;
-
-		while (sorted < r->worker_first[w + 1] && by_arrival(&order[sorted - 1], &order[sorted]) <= 0)
-			sorted++;
-		if (sorted < r->worker_first[w + 1])
-			qsort(&order[first], r->worker_first[w + 1] - first, sizeof(*order), by_arrival);
-	}
-	for (size_t i = 0; i < rows; i++) {
-		r->of_worker[i] = order[i].row;
-		r->row[order[i].row].place = (uint32_t)i;
-	}
-	free(order);
-	free(at);
-	return 0;
-}
-
 static int64_t positive(int64_t ns)
 {
 	return ns > 0 ? ns : 0;
@@ -325,46 +235,44 @@ static int64_t local_of(const struct pp_row_arrival *a)
 
 /* Where the rank went on after `before`, to come to `row`: at the end of a blocking call. A message is of a nonblocking one if the
  * rank called or worked before its end. */
-static int64_t goes_on(const struct pp_replay *r, struct pp_replay_row *before, struct pp_replay_row *row)
+static int64_t goes_on(struct pp_replay *r, uint32_t before, uint32_t row)
 {
-	const struct pp_row_arrival *b = &r->d->arrival[before - r->row], *a = &r->d->arrival[row - r->row];
-	const struct pp_row_collective *c = &r->d->collective[before->operation];
+	const struct pp_row_arrival *b = &r->d->arrival[before], *a = &r->d->arrival[row];
+	const struct pp_row_collective *c = &r->d->collective[r->ledger.operation[before]];
 	int64_t after = pp_wrap_minus(a->arrival_ns, b->exit_ns);
 
 	if (b->exit_open || b->exit_ns < b->arrival_ns)
 		return b->arrival_ns;
 	if (b->exit_ns > a->arrival_ns) {
-		before->overlaps = row->overlaps = 1;
+		r->row[before].overlaps = r->row[row].overlaps = 1;
 		return b->arrival_ns;
 	}
 	if ((c->message || pp_mpi_call_info(c->operation)->nonblocking) && after < INT64_MAX - ROUNDING_NS &&
 	    local_of(a) > after + ROUNDING_NS) {
-		before->overlaps = 1;
+		r->row[before].overlaps = 1;
 		return b->arrival_ns;
 	}
 	return b->exit_ns;
 }
 
-/* `from`: where the row before, in step `s`, let the rank go on; `to`: step of the row. Of several steps without a row between
- * them all of it is between. */
-static void set_parts(struct pp_replay *r, struct pp_replay_row *row, size_t w, int64_t s, int64_t to, int64_t from)
+/* `from`: where the row before, in span `was`, let the rank go on; `to`: span of the row; NULL: before the first. Of several spans
+ * without a row between them all of it is between. */
+static void set_parts(struct pp_replay *r, uint32_t row, const struct pp_replay_span *was, const struct pp_replay_span *to,
+                      int64_t from)
 {
-	const struct pp_dataset *d = r->d;
-	const struct pp_row_arrival *a = &d->arrival[row - r->row];
-	int64_t local = local_of(a), inside, *part = row->part_ns;
+	const struct pp_row_arrival *a = &r->d->arrival[row];
+	int64_t local = local_of(a), inside, *part = r->row[row].part_ns;
 
-	if (to >= 0 && from < d->cell[(size_t)to * d->workers + w].begin_ns) {
-		int64_t begin = d->cell[(size_t)to * d->workers + w].begin_ns;
-		int64_t end = s >= 0 ? d->cell[(size_t)s * d->workers + w].end_ns : from;
+	if (to && from < to->begin_ns) {
+		int64_t end = was ? was->end_ns : from;
 
-		end = end < from ? from : end > begin ? begin : end;
+		end = end < from ? from : end > to->begin_ns ? to->begin_ns : end;
 		part[PP_REPLAY_TAIL] = pp_wrap_minus(end, from);
-		part[PP_REPLAY_BETWEEN] = s >= 0 ? pp_wrap_minus(begin, end) : 0;
-		part[PP_REPLAY_HEAD] = pp_wrap_minus(a->arrival_ns, begin);
-	} else if (to >= 0 && a->arrival_ns > d->cell[(size_t)to * d->workers + w].end_ns) {
-		int64_t end = d->cell[(size_t)to * d->workers + w].end_ns;
+		part[PP_REPLAY_BETWEEN] = was ? pp_wrap_minus(to->begin_ns, end) : 0;
+		part[PP_REPLAY_HEAD] = pp_wrap_minus(a->arrival_ns, to->begin_ns);
+	} else if (to && a->arrival_ns > to->end_ns) {
+		int64_t end = to->end_ns < from ? from : to->end_ns;
 
-		end = end < from ? from : end;
 		part[PP_REPLAY_TAIL] = pp_wrap_minus(end, from);
 		part[PP_REPLAY_BETWEEN] = pp_wrap_minus(a->arrival_ns, end);
 	} else {
@@ -381,106 +289,139 @@ static void set_parts(struct pp_replay *r, struct pp_replay_row *row, size_t w, 
 	}
 }
 
-/* The step after `s` that the worker has; d->steps: none. */
-static size_t step_after(const struct pp_dataset *d, size_t w, int64_t s)
+/* Numbers of calls have 16 bits; those of MPI, NCCL and torch need 10. */
+static uint32_t alike_of(const struct pp_replay *r, uint32_t row, uint32_t before)
 {
-	size_t next = (size_t)(s + 1);
+	const struct pp_row_collective *c = &r->d->collective[r->ledger.operation[row]];
+	uint32_t side = c->message && r->d->arrival[row].is_root;
 
-	while (next < d->steps && !d->cell[next * d->workers + w].present)
-		next++;
-	return next;
+	return (uint32_t)c->operation << 17 | side << 16 |
+	       (before == PP_LEDGER_NONE ? UINT16_MAX : r->d->collective[r->ledger.operation[before]].operation);
 }
 
 static void set_worker(struct pp_replay *r, size_t w)
 {
 	const struct pp_dataset *d = r->d;
+	const struct pp_replay_span *next = r->span + w * d->steps, *end = next + r->spans[w], *s = NULL, *was = NULL;
 	size_t *first = &r->step_first[w], filled = 0;
-	struct pp_replay_row *before = NULL;
-	int64_t s = -1, was = -1;
+	uint32_t before = PP_LEDGER_NONE;
 
-	first[0] = r->worker_first[w];
-	for (size_t i = r->worker_first[w]; i < r->worker_first[w + 1]; i++) {
-		struct pp_replay_row *row = &r->row[r->of_worker[i]];
-		const struct pp_row_arrival *a = &d->arrival[r->of_worker[i]];
-		int64_t from = a->arrival_ns;
+	first[0] = r->ledger.first[w];
+	for (size_t i = r->ledger.first[w]; i < r->ledger.first[w + 1]; i++) {
+		uint32_t row = r->ledger.list[i];
+		int64_t from = d->arrival[row].arrival_ns;
 
-		for (size_t next = step_after(d, w, s); next < d->steps; next = step_after(d, w, s)) {
-			if (d->cell[next * d->workers + w].begin_ns > a->arrival_ns)
-				break;
-			s = (int64_t)next;
-		}
-		while (filled < (size_t)(s + 1))
+		while (next < end && next->begin_ns <= d->arrival[row].arrival_ns)
+			s = next++;
+		while (s && filled < (size_t)s->step + 1)
 			first[++filled * d->workers] = i;
-		if (before) {
+		if (before != PP_LEDGER_NONE)
 			from = goes_on(r, before, row);
-			row->before = before->operation;
-		} else if (s >= 0) {
-			from = d->cell[(size_t)s * d->workers + w].begin_ns;
-		}
-		set_parts(r, row, w, was, s, from);
+		else if (s)
+			from = s->begin_ns;
+		r->row[row].alike = alike_of(r, row, before);
+		set_parts(r, row, was, s, from);
 		before = row;
 		was = s;
 	}
 	while (filled < d->steps + 1)
-		first[++filled * d->workers] = r->worker_first[w + 1];
+		first[++filled * d->workers] = r->ledger.first[w + 1];
 }
 
-/* A row has an event of its own where its rank does something else before the operation's last rank arrives. */
-static int list_events(struct pp_replay *r, size_t rows)
+static void list_spans(struct pp_replay *r)
 {
 	const struct pp_dataset *d = r->d;
 
-	r->event = malloc((rows + d->collectives + 1) * sizeof(*r->event));
+	for (size_t s = 0; s < d->steps; s++)
+		for (size_t w = 0; w < d->workers; w++) {
+			const struct pp_row_cell *cell = &d->cell[s * d->workers + w];
+			struct pp_replay_span *to = &r->span[w * d->steps + r->spans[w]];
+
+			if (!cell->present)
+				continue;
+			*to = (struct pp_replay_span){cell->begin_ns, cell->end_ns, cell->step_ns, (uint32_t)s,
+			                              r->spans[w] && to[-1].step + (size_t)1 == s &&
+			                                      d->step[s].number == pp_wrap_plus(d->step[s - 1].number, 1)};
+			r->spans[w]++;
+		}
+}
+
+/* All its rows are of it, and of ranks that there are. */
+static int is_good(const struct pp_replay *r, size_t o)
+{
+	const struct pp_row_collective *c = &r->d->collective[o];
+
+	if (!is_whole(r->d, c) || !c->row_count)
+		return 0;
+	for (uint32_t i = 0; i < c->row_count; i++)
+		if (r->ledger.operation[c->row_first + i] != o)
+			return 0;
+	return 1;
+}
+
+/* A row has an event of its own where its rank does something else before the operation's last rank arrives. */
+static int list_events(struct pp_replay *r)
+{
+	const struct pp_dataset *d = r->d;
+
+	r->event = malloc((d->arrivals + d->collectives + 1) * sizeof(*r->event));
 	if (!r->event)
 		return -ENOMEM;
 	for (size_t o = 0; o < d->collectives; o++) {
 		const struct pp_row_collective *c = &d->collective[o];
+		const struct pp_row_arrival *a = rows_of(r, c);
 		int64_t last = INT64_MIN;
 
-		if (!is_whole(d, c) || !c->row_count || r->row[c->row_first].operation != o)
+		if (!is_good(r, o))
 			continue;
 		for (uint32_t i = 0; i < c->row_count; i++)
-			last = rows_of(r, c)[i].arrival_ns > last ? rows_of(r, c)[i].arrival_ns : last;
+			last = a[i].arrival_ns > last ? a[i].arrival_ns : last;
 		for (uint32_t i = 0; i < c->row_count; i++) {
-			const struct pp_replay_row *row = &r->row[c->row_first + i];
-			size_t next = row->place + (size_t)1;
+			uint32_t row = (uint32_t)(c->row_first + i);
+			size_t next = r->ledger.at[row] + (size_t)1;
 
-			if (next < r->worker_first[row->worker + 1] && d->arrival[r->of_worker[next]].arrival_ns <= last)
-				r->event[r->events++] =
-				        (struct pp_replay_event){rows_of(r, c)[i].arrival_ns, (uint32_t)(c->row_first + i), 0};
+			if (next < r->ledger.first[worker_of(r, &a[i]) + 1] && d->arrival[r->ledger.list[next]].arrival_ns <= last)
+				r->event[r->events++] = (struct pp_ledger_key){a[i].arrival_ns, row, 0};
 		}
-		r->event[r->events++] = (struct pp_replay_event){last, (uint32_t)o, 1};
-		r->need[o] = (struct pp_replay_need){needs_of(c, rows_of(r, c)), root_of(c, rows_of(r, c))};
+		r->event[r->events++] = (struct pp_ledger_key){last, OPERATION | (uint32_t)o, 0};
+		r->need[o] = (struct pp_replay_need){needs_of(c, a), root_of(c, a)};
 		set_waits(r, c);
 	}
-	qsort(r->event, r->events, sizeof(*r->event), by_time);
-	return 0;
+	return pp_ledger_sort(r->event, r->events);
+}
+
+static int allocate(struct pp_replay *r)
+{
+	const struct pp_dataset *d = r->d;
+
+	if (d->arrivals >= OPERATION || d->collectives >= OPERATION)
+		return -EOVERFLOW;
+	r->row = calloc(d->arrivals + 1, sizeof(*r->row));
+	r->span = malloc((d->workers * d->steps + 1) * sizeof(*r->span));
+	r->spans = calloc(d->workers + 1, sizeof(*r->spans));
+	r->step_first = calloc((d->steps + 2) * (d->workers + 1), sizeof(*r->step_first));
+	r->saves = calloc(d->workers + 1, sizeof(*r->saves));
+	r->transfer_saved_ns = calloc(d->collectives + 1, sizeof(*r->transfer_saved_ns));
+	r->need = calloc(d->collectives + 1, sizeof(*r->need));
+	r->rank = calloc(d->workers + 1, sizeof(*r->rank));
+	return r->row && r->span && r->spans && r->step_first && r->saves && r->transfer_saved_ns && r->need && r->rank ? 0
+	                                                                                                                : -ENOMEM;
 }
 
 int pp_replay_init(const struct pp_dataset *d, struct pp_replay *ret_replay)
 {
 	struct pp_replay r = {.d = d};
-	size_t rows = 0;
-	int rc = d->arrivals < UINT32_MAX && d->collectives < UINT32_MAX ? 0 : -ENOMEM;
+	int rc = pp_ledger_init(&r.ledger, d);
 
-	if (!rc) {
-		r.row = calloc(d->arrivals + 1, sizeof(*r.row));
-		r.worker_first = calloc(d->workers + 2, sizeof(*r.worker_first));
-		r.step_first = calloc((d->steps + 2) * (d->workers + 1), sizeof(*r.step_first));
-		r.transfer_saved_ns = calloc(d->collectives + 1, sizeof(*r.transfer_saved_ns));
-		r.need = calloc(d->collectives + 1, sizeof(*r.need));
-		r.rank = calloc(d->workers + 1, sizeof(*r.rank));
-		rc = r.row && r.worker_first && r.step_first && r.transfer_saved_ns && r.need && r.rank ? 0 : -ENOMEM;
-	}
-	if (!rc) {
-		rows = own_rows(&r);
-		r.of_worker = malloc((rows + 1) * sizeof(*r.of_worker));
-		rc = r.of_worker ? order_rows(&r, rows) : -ENOMEM;
-	}
+	if (rc)
+		return rc;
+	rc = allocate(&r);
+	if (!rc)
+		list_spans(&r);
 	for (size_t w = 0; w < d->workers && !rc; w++)
 		set_worker(&r, w);
 	if (!rc)
-		rc = list_events(&r, rows);
+		rc = list_events(&r);
 	if (rc) {
 		pp_replay_release(&r);
 		return rc;
@@ -489,11 +430,64 @@ int pp_replay_init(const struct pp_dataset *d, struct pp_replay *ret_replay)
 	return 0;
 }
 
-void pp_replay_reset(struct pp_replay *r)
+/* New memory costs nothing where nothing is saved. */
+int pp_replay_begin(struct pp_replay *r)
 {
-	for (size_t i = 0; i < r->d->arrivals; i++)
-		memset(r->row[i].saved_ns, 0, sizeof(r->row[i].saved_ns));
+	free(r->saved_ns);
+	r->saved_ns = calloc(r->ledger.first[r->d->workers] + 1, PP_REPLAY_PARTS * sizeof(*r->saved_ns));
+	memset(r->saves, 0, r->d->workers);
 	memset(r->transfer_saved_ns, 0, r->d->collectives * sizeof(*r->transfer_saved_ns));
+	r->saved_sum_ns = 0;
+	return r->saved_ns ? 0 : -ENOMEM;
+}
+
+void pp_replay_save(struct pp_replay *r, uint32_t row, enum pp_replay_part part, int64_t ns)
+{
+	r->saved_ns[(size_t)r->ledger.at[row] * PP_REPLAY_PARTS + part] = ns;
+	r->saves[worker_of(r, &r->d->arrival[row])] = 1;
+	r->saved_sum_ns = pp_wrap_plus(r->saved_sum_ns, ns);
+}
+
+void pp_replay_save_transfer(struct pp_replay *r, size_t operation, int64_t ns)
+{
+	r->transfer_saved_ns[operation] = ns;
+	r->saved_sum_ns = pp_wrap_plus(r->saved_sum_ns, ns);
+}
+
+static uint32_t most_spans(const struct pp_replay *r)
+{
+	uint32_t most = 0;
+
+	for (size_t w = 0; w < r->d->workers; w++)
+		most = r->spans[w] > most ? r->spans[w] : most;
+	return most;
+}
+
+int64_t pp_replay_most_gain(const struct pp_replay *r)
+{
+	uint32_t steps = most_spans(r);
+
+	return steps ? r->saved_sum_ns / steps + 1 : 0;
+}
+
+int64_t pp_replay_measured(const struct pp_replay *r)
+{
+	uint32_t steps = most_spans(r);
+	int64_t most = 0;
+
+	for (size_t w = 0; w < r->d->workers; w++) {
+		const struct pp_replay_span *span = r->span + w * r->d->steps;
+		int64_t sum = 0;
+
+		for (size_t i = 0; i < r->spans[w]; i++) {
+			sum = pp_wrap_plus(sum, span[i].step_ns);
+			if (span[i].follows)
+				sum = pp_wrap_plus(sum, pp_wrap_minus(span[i].begin_ns, span[i - 1].end_ns));
+		}
+		if (r->spans[w] == steps && steps && sum / steps > most)
+			most = sum / steps;
+	}
+	return most;
 }
 
 /* What the scenario saves of a part of the rank's next row, once. */
@@ -501,10 +495,10 @@ static void give(struct pp_replay *r, size_t w, enum pp_replay_part part)
 {
 	struct pp_replay_rank *rank = &r->rank[w];
 
-	if (rank->next >= r->worker_first[w + 1] || rank->given & 1 << part)
+	if (!r->saves[w] || rank->next >= r->ledger.first[w + 1] || rank->given & 1 << part)
 		return;
 	rank->given |= (uint8_t)(1 << part);
-	rank->shift_ns = pp_wrap_minus(rank->shift_ns, r->row[r->of_worker[rank->next]].saved_ns[part]);
+	rank->shift_ns = pp_wrap_minus(rank->shift_ns, r->saved_ns[rank->next * PP_REPLAY_PARTS + part]);
 }
 
 /* A call that waits for several operations has its waiting in the row of the last of them. The others may now be the last. */
@@ -527,65 +521,51 @@ static void keep_floor(struct pp_replay_rank *rank, const struct awaited *w, int
 	rank->floor_ns = floor > rank->floor_ns ? floor : rank->floor_ns;
 }
 
-/* Time between a step and the one before, where the rank has both. */
-static void add_gap(struct pp_replay *r, size_t w, size_t s)
-{
-	const struct pp_dataset *d = r->d;
-	const struct pp_row_cell *cell = &d->cell[s * d->workers + w], *before = s ? cell - d->workers : NULL;
-	struct pp_replay_rank *rank = &r->rank[w];
-
-	if (!before || !before->present || d->step[s].number != pp_wrap_plus(d->step[s - 1].number, 1))
-		return;
-	rank->sum_ns = pp_wrap_plus(rank->sum_ns, pp_wrap_plus(pp_wrap_minus(cell->begin_ns, before->end_ns),
-	                                                       pp_wrap_minus(rank->begin_shift_ns, rank->end_shift_ns)));
-}
-
 /* Begins and ends of the rank's steps up to a measured time. */
 static void pass_edges(struct pp_replay *r, size_t w, int64_t until)
 {
-	const struct pp_dataset *d = r->d;
+	const struct pp_replay_span *spans = r->span + w * r->d->steps;
 	struct pp_replay_rank *rank = &r->rank[w];
 
-	for (; rank->edge_ns <= until && rank->edge < 2 * d->steps; rank->edge++) {
-		size_t s = rank->edge / 2;
-		const struct pp_row_cell *cell = &d->cell[s * d->workers + w];
+	for (; rank->edge_ns <= until && rank->edge < (size_t)2 * r->spans[w]; rank->edge++) {
+		const struct pp_replay_span *span = &spans[rank->edge / 2];
 		int is_end = rank->edge % 2 != 0;
-		int64_t ns;
 
-		if (!cell->present)
-			continue;
-		rank->edge_ns = is_end ? cell->end_ns : cell->begin_ns;
+		rank->edge_ns = is_end ? span->end_ns : span->begin_ns;
 		if (rank->edge_ns > until)
 			break;
 		apply_floor(rank, rank->edge_ns);
 		give(r, w, is_end ? PP_REPLAY_TAIL : PP_REPLAY_BETWEEN);
-		if (!is_end) {
-			rank->begin_shift_ns = rank->shift_ns;
-			add_gap(r, w, s);
+		if (is_end) {
+			rank->end_shift_ns = rank->shift_ns;
+			rank->sum_ns = pp_wrap_plus(
+			        rank->sum_ns, pp_wrap_plus(span->step_ns, pp_wrap_minus(rank->shift_ns, rank->begin_shift_ns)));
 			continue;
 		}
-		ns = pp_wrap_plus(cell->step_ns, pp_wrap_minus(rank->shift_ns, rank->begin_shift_ns));
-		rank->end_shift_ns = rank->shift_ns;
-		rank->sum_ns = pp_wrap_plus(rank->sum_ns, ns);
-		rank->steps++;
+		rank->begin_shift_ns = rank->shift_ns;
+		if (span->follows)
+			rank->sum_ns =
+			        pp_wrap_plus(rank->sum_ns, pp_wrap_plus(pp_wrap_minus(span->begin_ns, span[-1].end_ns),
+			                                                pp_wrap_minus(rank->begin_shift_ns, rank->end_shift_ns)));
 	}
 	apply_floor(rank, until);
 }
 
-static void arrive(struct pp_replay *r, struct pp_replay_row *row)
+static void arrive(struct pp_replay *r, uint32_t row, size_t w)
 {
-	struct pp_replay_rank *rank = &r->rank[row->worker];
+	struct pp_replay_rank *rank = &r->rank[w];
+	size_t place = r->ledger.at[row];
 
-	row->shift_ns = rank->shift_ns;
-	if (rank->next > row->place) /* only where times contradict each other */
+	r->row[row].shift_ns = rank->shift_ns;
+	if (rank->next > place) /* only where times contradict each other */
 		return;
-	if (rank->next < row->place)
+	if (rank->next < place)
 		rank->given = 0;
-	rank->next = row->place;
-	pass_edges(r, row->worker, r->d->arrival[row - r->row].arrival_ns);
+	rank->next = place;
+	pass_edges(r, w, r->d->arrival[row].arrival_ns);
 	for (int p = 0; p < PP_REPLAY_PARTS; p++)
-		give(r, row->worker, (enum pp_replay_part)p);
-	row->shift_ns = rank->shift_ns;
+		give(r, w, (enum pp_replay_part)p);
+	r->row[row].shift_ns = rank->shift_ns;
 	rank->next++;
 	rank->given = 0;
 }
@@ -597,13 +577,17 @@ static void complete(struct pp_replay *r, size_t o)
 	int nonblocking = pp_mpi_call_info(c->operation)->nonblocking;
 	struct look look;
 
-	for (uint32_t i = 0; i < c->row_count; i++)
-		if (r->rank[r->row[c->row_first + i].worker].next <= r->row[c->row_first + i].place)
-			arrive(r, &r->row[c->row_first + i]);
+	for (uint32_t i = 0; i < c->row_count; i++) {
+		size_t w = worker_of(r, &a[i]);
+
+		if (r->rank[w].next <= r->ledger.at[c->row_first + i])
+			arrive(r, (uint32_t)(c->row_first + i), w);
+	}
 	look = look_begin(r, c);
 	for (uint32_t i = 0; i < c->row_count && look.needs != NEEDS_NOTHING; i++) {
 		struct pp_replay_row *row = &r->row[c->row_first + i];
-		struct pp_replay_rank *rank = &r->rank[row->worker];
+		size_t worker = worker_of(r, &a[i]);
+		struct pp_replay_rank *rank = &r->rank[worker];
 		struct awaited w = awaited_by(&look, r, c, i);
 		int64_t late = pp_wrap_minus(w.is_ns, w.was_ns), wait = 0;
 
@@ -612,7 +596,7 @@ static void complete(struct pp_replay *r, size_t o)
 		else if (w.known && w.was_ns <= a[i].arrival_ns && !nonblocking && !(c->message && (a[i].is_root || row->overlaps)))
 			wait = positive(pp_wrap_minus(w.is_ns, replayed(r, c, i)));
 		if (wait != row->wait_ns && row->wait_ns > 0)
-			pass_edges(r, row->worker, w.was_ns < a[i].exit_ns ? w.was_ns : a[i].exit_ns);
+			pass_edges(r, worker, w.was_ns < a[i].exit_ns ? w.was_ns : a[i].exit_ns);
 		rank->shift_ns = pp_wrap_plus(rank->shift_ns, pp_wrap_minus(wait, row->wait_ns));
 		if (w.known && row->wait_ns <= 0 && look.needs != NEEDS_NAMED && !a[i].exit_open && !(c->message && a[i].is_root))
 			keep_floor(rank, &w, a[i].exit_ns);
@@ -624,23 +608,24 @@ static void complete(struct pp_replay *r, size_t o)
 int64_t pp_replay_run(struct pp_replay *r)
 {
 	const struct pp_dataset *d = r->d;
+	uint32_t steps = most_spans(r);
 	int64_t most = 0;
 
 	for (size_t w = 0; w < d->workers; w++)
 		r->rank[w] = (struct pp_replay_rank){
-		        .next = r->worker_first[w], .floor_ns = INT64_MIN, .floor_from = INT64_MAX, .edge_ns = INT64_MIN};
+		        .next = r->ledger.first[w], .floor_ns = INT64_MIN, .floor_from = INT64_MAX, .edge_ns = INT64_MIN};
 	for (size_t i = 0; i < r->events; i++) {
-		if (r->event[i].is_operation)
-			complete(r, r->event[i].index);
-		else
-			arrive(r, &r->row[r->event[i].index]);
-	}
-	for (size_t w = 0; w < d->workers; w++)
-		pass_edges(r, w, INT64_MAX);
-	for (size_t w = 0; w < d->workers; w++) {
-		int64_t mean = r->rank[w].steps ? r->rank[w].sum_ns / r->rank[w].steps : 0;
+		uint32_t one = r->event[i].row;
 
-		most = mean > most ? mean : most;
+		if (one & OPERATION)
+			complete(r, one & ~OPERATION);
+		else
+			arrive(r, one, worker_of(r, &d->arrival[one]));
+	}
+	for (size_t w = 0; w < d->workers; w++) {
+		pass_edges(r, w, INT64_MAX);
+		if (r->spans[w] == steps && steps && r->rank[w].sum_ns / steps > most)
+			most = r->rank[w].sum_ns / steps;
 	}
 	return most;
 }
@@ -651,8 +636,11 @@ void pp_replay_release(struct pp_replay *r)
 	free(r->event);
 	free(r->need);
 	free(r->transfer_saved_ns);
+	free(r->saves);
+	free(r->saved_ns);
 	free(r->step_first);
-	free(r->worker_first);
-	free(r->of_worker);
+	free(r->spans);
+	free(r->span);
 	free(r->row);
+	pp_ledger_release(&r->ledger);
 }

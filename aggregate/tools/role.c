@@ -121,10 +121,10 @@ static size_t slot_of(const struct work *k, uint64_t key, uint32_t worker)
 /* Room for one more use, with half of the slots free. */
 static int make_room(struct work *k)
 {
-	struct pp_use *use = pp_grow(k->use, k->uses, &k->room, sizeof(*use));
+	struct pp_use *use = k->uses < UINT32_MAX / 4 ? pp_grow(k->use, k->uses, &k->room, sizeof(*use)) : NULL;
 	uint32_t *slot;
 
-	if (!use || k->uses >= UINT32_MAX / 4)
+	if (!use)
 		return -ENOMEM;
 	k->use = use;
 	if (2 * k->room <= k->slots)
@@ -157,7 +157,8 @@ static struct pp_use *use_of(struct work *k, uint64_t key, size_t worker)
 static int add_use(struct work *k, const struct pp_row_collective *c)
 {
 	int32_t size = c->message ? 2 : size_of(k->in, c), low = size < 2 ? 0 : pp_group_low(&k->sizes, size);
-	const uint64_t key[2] = {pp_use_key(c->operation, c->message != 0, 0, low), pp_use_key(c->operation, c->message != 0, 1, low)};
+	const uint64_t key[2] = {pp_use_key(c->operation, c->message != 0, 0, low),
+	                         pp_use_key(c->operation, c->message != 0, 1, low)};
 
 	for (uint32_t i = 0; i < c->row_count && size >= 2; i++) {
 		const struct pp_row_arrival *a = &k->in->arrival[c->row_first + i];

@@ -15,9 +15,8 @@
 enum subject { RANK, HOST, INPUT, COMMUNICATOR };             /* as in the description */
 enum { MOST_RANKS = 3, NAME_BYTES = 60, LEAST_PART = 10000 }; /* of the step: chance alone saves some */
 
-struct peer {           /* a row of a rank of the role, at the same place of the same step */
-	uint64_t alike; /* rows with equal numbers are compared */
-	uint32_t row;
+struct peer { /* a row of a rank of the role, at the same place of the same step */
+	uint32_t alike, row, worker;
 };
 
 struct scene {
@@ -49,34 +48,27 @@ static int by_alike(const void *a, const void *b)
 	return (x->row > y->row) - (x->row < y->row);
 }
 
-/* Calls of the row and of the row before, and which side of a message it is. */
-static uint64_t alike_of(const struct scene *s, uint32_t row)
+/* What peers take longer than the median of the others in one part, where they are chosen. */
+static void save_part(struct scene *s, const struct peer *peer, size_t peers, enum pp_replay_part part)
 {
-	const struct pp_replay_row *one = &s->replay.row[row];
-	uint64_t alike = s->d->collective[one->operation].operation;
+	const struct pp_replay_row *row = s->replay.row;
+	size_t others = 0;
+	int64_t most = 0, median;
 
-	alike = alike << 1 | s->d->arrival[row].is_root * (uint64_t)s->d->collective[one->operation].message;
-	return alike << 17 | (one->before == UINT32_MAX ? UINT64_C(1) << 16 : s->d->collective[one->before].operation);
-}
+	for (size_t i = 0; i < peers; i++) {
+		int64_t ns = row[peer[i].row].part_ns[part];
 
-static void save_parts(struct scene *s, const struct peer *peer, size_t peers)
-{
-	struct pp_replay_row *row = s->replay.row;
-
-	for (int p = 0; p < PP_REPLAY_PARTS; p++) {
-		size_t others = 0;
-		int64_t median;
-
-		for (size_t i = 0; i < peers; i++)
-			if (!s->chosen[row[peer[i].row].worker])
-				s->ns[others++] = row[peer[i].row].part_ns[p];
-		if (!others)
-			return;
-		median = median_of(s->ns, others);
-		for (size_t i = 0; i < peers; i++)
-			if (s->chosen[row[peer[i].row].worker] && row[peer[i].row].part_ns[p] > median)
-				row[peer[i].row].saved_ns[p] = row[peer[i].row].part_ns[p] - median;
+		if (!s->chosen[peer[i].worker])
+			s->ns[others++] = ns;
+		else if (ns > most)
+			most = ns;
 	}
+	if (!others || most <= 0)
+		return;
+	median = median_of(s->ns, others);
+	for (size_t i = 0; i < peers && most > median; i++)
+		if (s->chosen[peer[i].worker] && row[peer[i].row].part_ns[part] > median)
+			pp_replay_save(&s->replay, peer[i].row, part, row[peer[i].row].part_ns[part] - median);
 }
 
 static int64_t input_ns(const struct scene *s, const struct peer *peer)
@@ -87,18 +79,24 @@ static int64_t input_ns(const struct scene *s, const struct peer *peer)
 /* Input is at the begin of steps, as far as there is room. */
 static void save_input(struct scene *s, const struct peer *peer, size_t peers)
 {
-	int64_t median;
+	int64_t median, most = 0;
 
-	for (size_t i = 0; i < peers; i++)
-		s->ns[i] = input_ns(s, &peer[i]);
-	median = median_of(s->ns, peers);
 	for (size_t i = 0; i < peers; i++) {
-		struct pp_replay_row *row = &s->replay.row[peer[i].row];
-		int64_t ns = input_ns(s, &peer[i]), more = ns > median ? ns - median : 0;
+		s->ns[i] = input_ns(s, &peer[i]);
+		most = s->ns[i] > most ? s->ns[i] : most;
+	}
+	if (!most)
+		return;
+	median = median_of(s->ns, peers);
+	for (size_t i = 0; i < peers && most > median; i++) {
+		const int64_t *part = s->replay.row[peer[i].row].part_ns;
+		int64_t more = input_ns(s, &peer[i]) - median, head = more < part[PP_REPLAY_HEAD] ? more : part[PP_REPLAY_HEAD];
+		int64_t tail = more - head < part[PP_REPLAY_TAIL] ? more - head : part[PP_REPLAY_TAIL];
 
-		row->saved_ns[PP_REPLAY_HEAD] = more < row->part_ns[PP_REPLAY_HEAD] ? more : row->part_ns[PP_REPLAY_HEAD];
-		more -= row->saved_ns[PP_REPLAY_HEAD];
-		row->saved_ns[PP_REPLAY_TAIL] = more < row->part_ns[PP_REPLAY_TAIL] ? more : row->part_ns[PP_REPLAY_TAIL];
+		if (head > 0)
+			pp_replay_save(&s->replay, peer[i].row, PP_REPLAY_HEAD, head);
+		if (more > 0 && tail > 0)
+			pp_replay_save(&s->replay, peer[i].row, PP_REPLAY_TAIL, tail);
 	}
 }
 
@@ -123,8 +121,8 @@ static void save_place(struct scene *s, const struct pp_row_worker *const *worke
 
 		if (n >= rows_in(s, (size_t)(worker[i] - s->worker), slot, &first))
 			continue;
-		row = s->replay.of_worker[first + n];
-		s->peer[peers] = (struct peer){alike_of(s, row), row};
+		row = s->replay.ledger.list[first + n];
+		s->peer[peers] = (struct peer){s->replay.row[row].alike, row, (uint32_t)(worker[i] - s->worker)};
 		mixed |= s->peer[peers].alike != s->peer[0].alike;
 		peers++;
 	}
@@ -135,8 +133,8 @@ static void save_place(struct scene *s, const struct pp_row_worker *const *worke
 			;
 		if (s->is_input)
 			save_input(s, &s->peer[i], end - i);
-		else
-			save_parts(s, &s->peer[i], end - i);
+		for (int p = 0; p < PP_REPLAY_PARTS && !s->is_input; p++)
+			save_part(s, &s->peer[i], end - i, (enum pp_replay_part)p);
 	}
 }
 
@@ -154,11 +152,12 @@ static size_t most_rows(const struct scene *s, const struct pp_row_worker *const
 }
 
 /* The chosen ranks are as fast as the median of the ranks of their role that are not chosen; at input, of all. */
-static void save_all(struct scene *s)
+static int save_all(struct scene *s)
 {
 	const size_t workers = s->d->workers;
 
-	pp_replay_reset(&s->replay);
+	if (pp_replay_begin(&s->replay))
+		return -ENOMEM;
 	for (size_t i = 0, end; i < workers; i = end) {
 		int any = 0;
 
@@ -171,15 +170,25 @@ static void save_all(struct scene *s)
 				save_place(s, &s->by_role[i], end - i, slot, n);
 		}
 	}
+	return 0;
 }
 
+static int is_little(const struct scene *s, int64_t gain_ns)
+{
+	return gain_ns < s->before_ns / LEAST_PART || gain_ns <= s->bound_ns;
+}
+
+/* A row for the scenario that was begun; NULL: it gains nothing, or *ret_rc is an error. */
 static struct pp_row_what_if *add(struct scene *s, enum subject subject, int *ret_rc)
 {
-	int64_t after = pp_replay_run(&s->replay), gain = pp_wrap_minus(s->before_ns, after);
 	struct pp_row_what_if *row;
+	int64_t after;
 
 	*ret_rc = 0;
-	if (gain < s->before_ns / LEAST_PART || gain <= s->bound_ns)
+	if (is_little(s, pp_replay_most_gain(&s->replay)))
+		return NULL;
+	after = pp_replay_run(&s->replay);
+	if (is_little(s, pp_wrap_minus(s->before_ns, after)))
 		return NULL;
 	row = pp_table_add(s->to);
 	if (!row) {
@@ -189,7 +198,7 @@ static struct pp_row_what_if *add(struct scene *s, enum subject subject, int *re
 	*row = (struct pp_row_what_if){.subject = (int8_t)subject, .subject_worker = -1};
 	row->before_ns = s->before_ns;
 	row->after_ns = after;
-	row->gain_ns = gain;
+	row->gain_ns = pp_wrap_minus(s->before_ns, after);
 	return row;
 }
 
@@ -207,7 +216,8 @@ static int add_rank(struct scene *s, size_t w)
 	memset(s->chosen, 0, s->d->workers);
 	s->chosen[w] = 1;
 	s->is_input = 0;
-	save_all(s);
+	if ((rc = save_all(s)))
+		return rc;
 	row = add(s, RANK, &rc);
 	if (!row)
 		return rc;
@@ -234,7 +244,8 @@ static int add_host(struct scene *s, size_t w)
 	if (ranks < 2 || ranks == s->d->workers)
 		return 0;
 	s->is_input = 0;
-	save_all(s);
+	if ((rc = save_all(s)))
+		return rc;
 	row = add(s, HOST, &rc);
 	if (!row)
 		return rc;
@@ -257,7 +268,8 @@ static int add_input(struct scene *s)
 		return 0;
 	memset(s->chosen, 1, s->d->workers);
 	s->is_input = 1;
-	save_all(s);
+	if ((rc = save_all(s)))
+		return rc;
 	row = add(s, INPUT, &rc);
 	if (!row)
 		return rc;
@@ -327,7 +339,7 @@ static size_t save_transfer(struct scene *s, uint64_t communicator, struct call 
 				continue;
 			compared++;
 			if (call[k].transfer_ns > median)
-				s->replay.transfer_saved_ns[call[k].operation] = call[k].transfer_ns - median;
+				pp_replay_save_transfer(&s->replay, call[k].operation, call[k].transfer_ns - median);
 		}
 	}
 	return compared;
@@ -368,10 +380,9 @@ static int add_communicator(struct scene *s)
 
 	if (!c)
 		return 0;
-	call = malloc((s->d->collectives + 1) * sizeof(*call));
+	call = pp_replay_begin(&s->replay) ? NULL : malloc((s->d->collectives + 1) * sizeof(*call));
 	if (!call)
 		return -ENOMEM;
-	pp_replay_reset(&s->replay);
 	row = save_transfer(s, id, call) ? add(s, COMMUNICATOR, &rc) : NULL;
 	free(call);
 	if (!row)
@@ -439,7 +450,7 @@ static int add_scenarios(struct scene *s)
 	for (size_t w = 0; w < s->d->collectives; w++)
 		if (s->d->collective[w].bound_ns != INT64_MAX && s->d->collective[w].bound_ns > s->bound_ns)
 			s->bound_ns = s->d->collective[w].bound_ns;
-	s->before_ns = pp_replay_run(&s->replay);
+	s->before_ns = pp_replay_measured(&s->replay);
 	for (int n = 0; n < MOST_RANKS && !rc; n++) {
 		size_t most = 0;
 

@@ -37,6 +37,7 @@ static struct result what_if(struct pp_made_job *m)
 
 	CHECK_INT(pp_replay_init(&r.d, &replay), 0);
 	CHECK_INT(pp_replay_run(&replay), measured(&r.d)); /* nothing saved */
+	CHECK_INT(pp_replay_measured(&replay), measured(&r.d));
 	pp_replay_release(&replay);
 	pp_dataset_tables(&r.d, r.table);
 	CHECK_INT(pp_tool_what_if(&r.d, r.table, &err), 0);
@@ -96,6 +97,33 @@ TEST(rank)
 	row = find(&r, HOST, 0);
 	CHECK(row && row->gain_ns == 8 * MS);
 	end(&r);
+}
+
+/* A rank that was recorded in one long step only decides nothing. */
+TEST(few_steps)
+{
+	struct pp_made_job m;
+	struct pp_replay replay;
+	struct pp_intern *names;
+	struct pp_dataset d;
+
+	pp_made_begin(&m, 4, 4, 0, STEPS);
+	for (size_t s = 0; s < STEPS; s++) {
+		pp_made_begin_all(&m, s);
+		pp_made_work_all(&m, PP_CATEGORY_HOST_COMPUTE, s ? 10 * MS : 90 * MS);
+		pp_made_collective(&m, 1, "MPI_Allreduce", 8, 1 * MS);
+		pp_made_end_all(&m);
+	}
+	d = pp_made_end(&m);
+	names = (struct pp_intern *)d.names;
+	for (size_t s = 1; s < STEPS; s++)
+		d.cell[s * d.workers + 3].present = 0;
+	CHECK_INT(pp_replay_init(&d, &replay), 0);
+	CHECK_INT(pp_replay_measured(&replay), (91 + 9 * 11) * MS / STEPS);
+	CHECK_INT(pp_replay_run(&replay), pp_replay_measured(&replay));
+	pp_replay_release(&replay);
+	pp_dataset_release(&d);
+	pp_intern_free(names);
 }
 
 /* Operations that are still open when the next begins: each waits for the late rank, and only its exposed part counts. */
@@ -329,7 +357,8 @@ TEST(hidden)
 		}
 		r = what_if(&m);
 		CHECK_INT(pp_replay_init(&r.d, &replay), 0);
-		replay.row[0].saved_ns[PP_REPLAY_HEAD] = 8 * MS; /* its receive of the first step */
+		CHECK_INT(pp_replay_begin(&replay), 0);
+		pp_replay_save(&replay, 0, PP_REPLAY_HEAD, 8 * MS); /* its receive of the first step */
 		pp_replay_run(&replay);
 		CHECK_INT(r.d.arrival[0].worker, 0);
 		CHECK_INT(replay.row[0].shift_ns, -8 * MS);
@@ -546,6 +575,7 @@ TEST(hostile)
 int main(void)
 {
 	rank();
+	few_steps();
 	nonblocking();
 	second();
 	between();
