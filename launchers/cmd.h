@@ -26,6 +26,7 @@ int pp_cmd_view(int argc, char **argv);
 int pp_cmd_completion(int argc, char **argv);
 int pp_cmd_keeper(int argc, char **argv); /* hidden: the keeper's process */
 int pp_cmd_arrive(int argc, char **argv); /* hidden: a rank on a host without a spool starts it */
+int pp_cmd_task(int argc, char **argv);   /* hidden: Slurm's plug-in starts it for each task */
 int pp_cmd_man(int argc, char **argv);    /* hidden: the build prints the man pages by it */
 int pp_cmd_probe(int argc, char **argv);  /* hidden: the job that doctor records */
 

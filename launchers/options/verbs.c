@@ -24,6 +24,7 @@ const struct pp_verb pp_verbs[PP_VERBS] = {
         {"keeper", pp_cmd_keeper, NULL, NULL, NULL},
         {"man", pp_cmd_man, NULL, NULL, NULL},
         {"probe", pp_cmd_probe, NULL, NULL, NULL},
+        {"task", pp_cmd_task, NULL, NULL, NULL},
 };
 
 const struct pp_verb *pp_verb_find(const char *name)

@@ -29,6 +29,7 @@
 #include "launchers/run/launcher_hosts.h"
 #include "launchers/run/rendezvous.h"
 #include "launchers/run/spool.h"
+#include "launchers/slurm/task_words.h"
 
 const struct pp_options_verb pp_verb_run = {
         .name = "podprof run",
@@ -407,10 +408,14 @@ static int prepare(struct run *run, char *const *command, const char **ret_cure,
 	*ret_cure = "type 'podprof doctor' for more";
 	if (run->job.rank <= 0)
 		pp_spool_sweep(run->spool);
-	rc = start_keeper(run, self, err);
-	if (!rc)
-		rc = pp_env_plan_apply(&run->plan, err);
-	if (!rc && how == PP_FORWARD_BY_WORDS)
+	return start_keeper(run, self, err);
+}
+
+static int apply(struct run *run, char *const *command, struct pp_err *err)
+{
+	int rc = pp_env_plan_apply(&run->plan, err);
+
+	if (!rc && pp_forward_how(command) == PP_FORWARD_BY_WORDS)
 		run->words = pp_forward_words(&run->plan, command); /* without memory, ranks of other hosts run unprofiled */
 	return rc;
 }
@@ -442,53 +447,74 @@ static int check_rules(struct pp_options *options)
 	return -1;
 }
 
+/* What was given, and whether it can be followed. Returns an exit code, or -1: go on with the command in argv[*ret_first]. */
+static int read_options(struct run *run, int argc, char **argv, int *ret_first)
+{
+	int rc = pp_options_parse(&pp_verb_run, argc, argv, &run->options, ret_first);
+
+	if (rc >= 0)
+		return rc;
+	if (*ret_first >= argc) {
+		pp_say("no command to run. Type for example 'podprof run -o logs -- python3 train.py'.");
+		return PP_EXIT_USAGE;
+	}
+	pp_job_read(&run->job);
+	run->nested = getenv("PODPROF_SPOOL") && getenv("PODPROF_JOB");
+	if (!run->nested)
+		unsetenv(PP_RENDEZVOUS_VARIABLE); /* left from another job */
+	may_speak = run->job.speaks;
+	pp_options_environment(&run->options, PP_OPT_RUN,
+	                       run->nested ? NULL : warn); /* the outer podprof run has printed them already */
+	rc = check_windows(&run->options);
+	if (rc < 0)
+		rc = check_times(&run->options);
+	if (rc < 0)
+		rc = check_lookback(&run->options);
+	if (rc < 0)
+		rc = check_step_rule(&run->options);
+	return rc < 0 ? check_rules(&run->options) : rc;
+}
+
+static void give_up(struct run *run, const char *cure, const struct pp_err *err)
+{
+	if (run->registered)
+		pp_spool_unregister(run->spool, &run->job);
+	if (run->made_logdir)
+		rmdir(run->logdir); /* fails where there is something in it */
+	if (run->job.rank <= 0)
+		pp_say("%s. The job runs unprofiled; %s.", err->text, cure);
+}
+
+static void say_not_loadable(const struct run *run, char file[PATH_MAX])
+{
+	char why[PATH_MAX + 256];
+
+	if (may_speak && !is_loadable(file, why, sizeof(why)) && pp_spool_say_once(run->spool, PP_SAID_FILE))
+		pp_say("%s.", why);
+}
+
 int pp_cmd_run(int argc, char **argv)
 {
 	struct run run = {.plan.count = 0};
 	struct pp_err err = {""};
 	const char *cure;
-	char file[PATH_MAX], why[PATH_MAX + 256];
-	int first, rc;
+	char file[PATH_MAX];
+	int first, rc = read_options(&run, argc, argv, &first);
 
-	rc = pp_options_parse(&pp_verb_run, argc, argv, &run.options, &first);
-	if (rc >= 0)
-		return rc;
-	if (first >= argc) {
-		pp_say("no command to run. Type for example 'podprof run -o logs -- python3 train.py'.");
-		return PP_EXIT_USAGE;
-	}
-	pp_job_read(&run.job);
-	run.nested = getenv("PODPROF_SPOOL") && getenv("PODPROF_JOB");
-	if (!run.nested)
-		unsetenv(PP_RENDEZVOUS_VARIABLE); /* left from another job */
-	may_speak = run.job.speaks;
-	pp_options_environment(&run.options, PP_OPT_RUN,
-	                       run.nested ? NULL : warn); /* the outer podprof run has printed them already */
-	rc = check_windows(&run.options);
-	if (rc < 0)
-		rc = check_times(&run.options);
-	if (rc < 0)
-		rc = check_lookback(&run.options);
-	if (rc < 0)
-		rc = check_step_rule(&run.options);
-	if (rc < 0)
-		rc = check_rules(&run.options);
 	if (rc >= 0)
 		return rc;
 	rc = look_for(argv[first], file);
 	if (rc)
 		return not_runnable(argv[first], rc);
 	rc = prepare(&run, argv + first, &cure, &err);
+	if (!rc)
+		rc = apply(&run, argv + first, &err);
 	if (rc) {
-		if (run.registered)
-			pp_spool_unregister(run.spool, &run.job);
-		if (run.made_logdir)
-			rmdir(run.logdir); /* fails where there is something in it */
-		if (run.job.rank <= 0)
-			pp_say("%s. The job runs unprofiled; %s.", err.text, cure);
+		give_up(&run, cure, &err);
 		pp_env_stand_in(run.library, run.mpi_library, get_variable);
-	} else if (may_speak && !is_loadable(file, why, sizeof(why)) && pp_spool_say_once(run.spool, PP_SAID_FILE))
-		pp_say("%s.", why);
+	} else {
+		say_not_loadable(&run, file);
+	}
 	release(&run);
 	pp_file_limit_restore();
 	execvp(argv[first], run.words ? run.words : argv + first);
@@ -496,4 +522,37 @@ int pp_cmd_run(int argc, char **argv)
 	if (run.registered)
 		pp_spool_unregister(run.spool, &run.job);
 	return rc;
+}
+
+/* For a launcher that starts the command itself: prints the variables that it needs, each as NAME=VALUE and a NUL. */
+int pp_cmd_task(int argc, char **argv)
+{
+	struct run run = {.plan.count = 0};
+	struct pp_err err = {""};
+	const char *cure;
+	char file[PATH_MAX], **words = argc > 4 ? pp_task_words(argv[2], argv + 3) : NULL;
+	int64_t pid = 0;
+	int first, rc;
+
+	if (!words || pp_parse_int(argv[1], &pid, NULL)) {
+		pp_say("'podprof task' is internal: Slurm's plug-in starts it. Type 'srun --podprof'.");
+		return PP_EXIT_USAGE;
+	}
+	for (argc = 0; words[argc]; argc++)
+		;
+	rc = read_options(&run, argc, words, &first);
+	if (rc >= 0 || !pid) /* only looks at the options */
+		return rc < 0 ? PP_EXIT_OK : rc;
+	run.job.pid = (int)pid;
+	if (look_for(words[first], file)) /* exec will say so */
+		return PP_EXIT_OK;
+	rc = prepare(&run, words + first, &cure, &err);
+	if (rc) {
+		give_up(&run, cure, &err);
+		return PP_EXIT_FAILED;
+	}
+	say_not_loadable(&run, file);
+	for (size_t i = 0; i < run.plan.count; i++)
+		printf("%s=%s%c", run.plan.variable[i].name, run.plan.variable[i].value, '\0');
+	return fflush(stdout) ? PP_EXIT_FAILED : PP_EXIT_OK;
 }

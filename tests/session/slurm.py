@@ -37,7 +37,7 @@ ReturnToService=2
 """
 PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "sinfo")
 # Open MPI tells hosts apart by their names, and these nodes have one: memory that ranks of two nodes share would be mixed up.
-ENV = {"OMPI_MCA_btl": "tcp,self"}
+ENV = {"OMPI_MCA_btl": "tcp,self", "OMPI_MCA_mpi_yield_when_idle": "1"}
 
 
 def free_ports(count):
@@ -54,8 +54,10 @@ def free_ports(count):
 class Slurm:
     """with Slurm(place, nodes, cores) as slurm: slurm.run(["srun", "-n", "2", ...]). Skips where the programs are absent or do not come up."""
 
-    def __init__(self, place, nodes, cores):
+    def __init__(self, place, nodes, cores, lines="", plugins=""):
+        """lines: more of slurm.conf; plugins: plugstack.conf."""
         self.at, self.nodes, self.cores, self.daemons = os.path.join(place.scratch, "slurm"), nodes, cores, []
+        self.lines, self.plugins = lines, plugins
         self.env = {**ENV, "SLURM_CONF": self.at + "/slurm.conf"}
 
     def __enter__(self):
@@ -99,7 +101,12 @@ class Slurm:
             f.write(CONF.format(at=self.at, host=host, port=ports[0]))
             for i in range(self.nodes):
                 f.write(f"NodeName=n{i} NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1 + i]} CPUs={self.cores} State=UNKNOWN\n")
+            if self.plugins:
+                f.write(f"PlugStackConfig={self.at}/plugstack.conf\n")
+            f.write(self.lines)
             f.write(f"PartitionName=p Nodes=n[0-{self.nodes - 1}] Default=YES State=UP\n")
+        with open(self.at + "/plugstack.conf", "w") as f:
+            f.write(self.plugins)
         with open(self.at + "/cgroup.conf", "w") as f:
             f.write("CgroupAutomount=no\nCgroupPlugin=cgroup/v1\n")
 
@@ -131,5 +138,8 @@ class Slurm:
             lines = f.read().strip().splitlines()
         return lines[-1] if lines else "it says nothing"
 
-    def run(self, command):
-        return jobs.run([self.found[command[0]], *command[1:]], self.env)
+    def start(self, command, env=None):
+        return jobs.start([self.found.get(command[0]) or shutil.which(command[0]), *command[1:]], {**self.env, **(env or {})}, cwd=self.at)
+
+    def run(self, command, env=None):
+        return jobs.finish(self.start(command, env))

@@ -1,0 +1,124 @@
+#!/usr/bin/python3
+"""srun, sbatch and salloc --podprof under a real Slurm: sessions of steps, arrays and allocations; refused options; jobs without it.
+Run by ctest session_spank. Needs root and Slurm, and slurm/spank.h when podprof is built."""
+import glob
+import os
+import sys
+
+from e2e import check_dataset, h5
+import jobs
+from jobs import check, session_of
+from slurm import Slurm
+
+RANKS = 8
+
+
+def slurm_of(place, plugin=""):
+    """Two nodes with the plug-in of the build."""
+    so = os.path.join(place.bin, "..", "lib", "spank_podprof.so")
+    if not os.path.exists(so):
+        raise jobs.Skipped("podprof was built without slurm/spank.h (apt-get install libslurm-dev)")
+    return Slurm(place, 2, 8, plugins=f"optional {os.path.realpath(so)} {plugin}\n")
+
+
+def trains(place, *words):
+    return [os.path.realpath(os.path.join(place.bin, "c_mpi_train")), "--steps", "40", "--work-us", "500", *words]
+
+
+def sessions(logs):
+    return sorted(glob.glob(os.path.join(logs, "podprof", "*")))
+
+
+def script(place, *lines):
+    path = os.path.join(place.scratch, "script.sh")
+    with open(path, "w", encoding="ascii") as f:
+        f.write("\n".join(["#!/bin/sh", *lines, ""]))
+    os.chmod(path, 0o755)
+    return path
+
+
+def step(place, full):
+    """srun --mpi=pmix over two nodes is one session of the wanted steps; output and exit code are the program's."""
+    logs = place.new_logs()
+    with slurm_of(place) as slurm:
+        if not slurm.has_pmix():
+            raise jobs.Skipped("this Slurm has no plug-in for PMIx")
+        bare = slurm.run(["srun", "--mpi=pmix", "-N", "2", "-n", str(RANKS), *trains(place)])
+        got = slurm.run(["srun", "--mpi=pmix", "-N", "2", "-n", str(RANKS), f"--podprof=steps=10:20,output={logs}", *trains(place)])
+        check(bare.code == 0 and got.code == 0 and not bare.podprof_lines(), bare.transcript() + got.transcript())
+        check(len(got.out.splitlines()) == len(bare.out.splitlines()), got.transcript())
+        check(not got.other_err() or got.other_err() == bare.other_err(), got.transcript())
+        check(f"captured on {RANKS} of {RANKS} ranks" in got.err, got.transcript())
+        check_dataset(session_of(logs), RANKS, range(10, 20))
+        failing = slurm.run(["srun", "-n", "2", f"--podprof=output={place.new_logs()}", "sh", "-c", "exit 7"])
+        check(failing.code == 7, failing.transcript())
+
+
+def absent(place, full):
+    """A job without the option, and the batch script of one with it, are as if there were no plug-in."""
+    logs = place.new_logs()
+    with slurm_of(place) as slurm:
+        got = slurm.run(["srun", "-n", "2", "env"])
+        check(got.code == 0 and "PODPROF" not in got.out and "podprof" not in got.err and "LD_PRELOAD" not in got.out, got.transcript())
+        out = os.path.join(place.scratch, "batch.out")
+        got = slurm.run(["sbatch", "--wait", f"--podprof=output={logs}", "-o", out, script(place, "env")])
+        with open(out, encoding="utf-8", errors="replace") as f:
+            check(got.code == 0 and "PODPROF_SPOOL" not in (text := f.read()) and "LD_PRELOAD" not in text, got.transcript())
+        check(not os.path.exists(logs), jobs.tree(logs))
+
+
+def refused(place, full):
+    """A wrong option is refused where the job is submitted, in podprof's words; nothing starts."""
+    with slurm_of(place) as slurm:
+        for given, words in (("steps=5", "'5' is not a range of steps"), ("stops=1:2", "did you mean '--steps'"),
+                             ("steps=1:2,every=x", "--every"), ("steps=1:2,delay=5s", "cannot be combined with --steps")):
+            for command in (["srun", "-n", "1"], ["sbatch", "-o", "/dev/null"]):
+                mark = os.path.join(place.scratch, "started")
+                got = slurm.run([*command, f"--podprof={given}", script(place, f"touch {mark}")])
+                check(got.code and words in got.err and len(got.podprof_lines()) == 1, got.transcript())
+                check(not os.path.exists(mark), got.transcript())
+
+
+def batch(place, full):
+    """Two steps of a batch script, one of them for other steps of the job, are two sessions."""
+    logs = place.new_logs()
+    out = os.path.join(place.scratch, "batch.out")
+    with slurm_of(place) as slurm:
+        if not slurm.has_pmix():
+            raise jobs.Skipped("this Slurm has no plug-in for PMIx")
+        line = "srun --mpi=pmix -n 2 " + " ".join(trains(place))
+        got = slurm.run(["sbatch", "--wait", "-n", "2", f"--podprof=steps=10:20,output={logs}", "-o", out,
+                         script(place, line, line.replace("srun", "srun --podprof=steps=5:8,output=" + logs))])
+        with open(out, encoding="utf-8", errors="replace") as f:
+            text = f.read()
+        check(got.code == 0 and text.count("captured on 2 of 2 ranks") == 2, got.transcript() + text)
+        found = sorted(len(h5(s)["breakdown/step"]) for s in sessions(logs))
+        check(found == [3, 10], f"steps of the sessions: {found}\n{text}")
+
+
+def several(place, full):
+    """Tasks of an array, two steps of one allocation at a time, and the parts of a heterogeneous job each have a session."""
+    logs = place.new_logs()
+    with slurm_of(place) as slurm:
+        if not slurm.has_pmix():
+            raise jobs.Skipped("this Slurm has no plug-in for PMIx")
+        line = "srun --mpi=pmix --overlap -n 2 " + " ".join(trains(place))
+        got = slurm.run(["sbatch", "--wait", "-n", "2", "--array=0-1", f"--podprof=steps=10:20,output={logs}", "-o",
+                         os.path.join(place.scratch, "array-%a.out"), script(place, line)])
+        check(got.code == 0 and len(sessions(logs)) == 2, f"{got.transcript()}\n{sessions(logs)}")
+        got = slurm.run(["salloc", "-n", "4", f"--podprof=steps=10:20,output={logs}", script(place, line + " & " + line + "; wait")])
+        check(got.code == 0 and len(sessions(logs)) == 4, f"{got.transcript()}\n{sessions(logs)}")
+        for s in sessions(logs):
+            check_dataset(s, 2, range(10, 20))
+
+
+def missing(place, full):
+    """A node without podprof: one line, and the program runs."""
+    with slurm_of(place, "podprof=" + os.path.join(place.scratch, "none")) as slurm:
+        got = slurm.run(["srun", "-n", "2", "--podprof=steps=1:2", "echo", "here"])
+        check(got.code == 0 and got.out == "here\nhere\n", got.transcript())
+        check(got.err.count("podprof") >= 1 and got.err.count("runs unprofiled") == 1, got.transcript())
+
+
+if __name__ == "__main__":
+    sys.exit(jobs.main({f.__name__: f for f in (step, absent, refused, batch, several, missing)}, __doc__))
