@@ -24,6 +24,7 @@ int pp_cmd_diff(int argc, char **argv);
 int pp_cmd_export(int argc, char **argv);
 int pp_cmd_view(int argc, char **argv);
 int pp_cmd_completion(int argc, char **argv);
+int pp_cmd_slurm(int argc, char **argv);
 int pp_cmd_keeper(int argc, char **argv); /* hidden: the keeper's process */
 int pp_cmd_arrive(int argc, char **argv); /* hidden: a rank on a host without a spool starts it */
 int pp_cmd_task(int argc, char **argv);   /* hidden: Slurm's plug-in starts it for each task */
@@ -32,7 +33,7 @@ int pp_cmd_probe(int argc, char **argv);  /* hidden: the job that doctor records
 
 struct pp_options_verb;
 extern const struct pp_options_verb pp_verb_run, pp_verb_report, pp_verb_capture, pp_verb_status, pp_verb_salvage, pp_verb_doctor,
-        pp_verb_analyze, pp_verb_diff, pp_verb_export, pp_verb_view, pp_verb_completion;
+        pp_verb_analyze, pp_verb_diff, pp_verb_export, pp_verb_view, pp_verb_completion, pp_verb_slurm;
 
 /* Prints one line on stderr, after "podprof: ". */
 void pp_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

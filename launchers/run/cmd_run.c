@@ -29,7 +29,7 @@
 #include "launchers/run/launcher_hosts.h"
 #include "launchers/run/rendezvous.h"
 #include "launchers/run/spool.h"
-#include "launchers/slurm/task_words.h"
+#include "launchers/run/task_words.h"
 
 const struct pp_options_verb pp_verb_run = {
         .name = "podprof run",

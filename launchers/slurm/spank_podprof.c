@@ -1,13 +1,14 @@
 /* Slurm's plug-in: srun, sbatch and salloc --podprof[=OPTIONS] record a job step. Loaded by srun and the like, which ask podprof
- * whether the options are right, and by slurmstepd, where each task's process, as the user, runs `podprof task` just before it becomes
- * the program, and takes over the variables that it prints. It does nothing in a job without the option, and no failure of it ends a
- * job: one line says so, and the task runs unprofiled. docs/slurm.md is for those who install it. */
+ * whether the options are right, and by slurmstepd, where each task's process, as the user, runs `podprof task` just before it
+ * becomes the program, and takes over the variables that it prints. It does nothing in a job without the option, and no failure of
+ * it ends a job: one line says so, and the task runs unprofiled. docs/slurm.md is for those who install it. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <slurm/spank.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +16,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <slurm/spank.h>
 
 /* Slurm finds these by their names. */
 extern const char plugin_name[], plugin_type[];

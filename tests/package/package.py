@@ -69,11 +69,11 @@ def check_python(plugins):
 
 
 def check_modes(prefix):
-    """Programs 755, all else 644, directories 755."""
+    """Programs and hooks of Slurm 755, all else 644, directories 755."""
     for directory, _, files in os.walk(prefix):
         for name in files:
             path = os.path.join(directory, name)
-            want = 0o755 if os.path.basename(directory) == "bin" else 0o644
+            want = 0o755 if os.path.basename(directory) == "bin" or name in ("prolog", "epilog") else 0o644
             mode = stat.S_IMODE(os.lstat(path).st_mode)
             check(mode == want, f"{path} has mode {mode:o}, not {want:o}")
         if directory != prefix:

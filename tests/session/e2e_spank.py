@@ -13,12 +13,12 @@ from slurm import Slurm
 RANKS = 8
 
 
-def slurm_of(place, plugin=""):
+def slurm_of(place, plugin="", lines=""):
     """Two nodes with the plug-in of the build."""
     so = os.path.join(place.bin, "..", "lib", "spank_podprof.so")
     if not os.path.exists(so):
         raise jobs.Skipped("podprof was built without slurm/spank.h (apt-get install libslurm-dev)")
-    return Slurm(place, 2, 8, plugins=f"optional {os.path.realpath(so)} {plugin}\n")
+    return Slurm(place, 2, 8, lines=lines, plugins=f"optional {os.path.realpath(so)} {plugin}\n")
 
 
 def trains(place, *words):
@@ -120,5 +120,41 @@ def missing(place, full):
         check(got.err.count("podprof") >= 1 and got.err.count("runs unprofiled") == 1, got.transcript())
 
 
+def hook(place, name):
+    """A hook of slurm.conf, as launchers/slurm has it, with a log in place of the system's."""
+    path, log = (os.path.join(place.scratch, name + end) for end in ("", ".log"))
+    with open(path, "w", encoding="ascii") as f:
+        f.write(f"#!/bin/sh\n{place.podprof()} slurm {name.lower()} >>{log} 2>&1\nexit 0\n")
+    os.chmod(path, 0o755)
+    return f"{name}={path}\n", log
+
+
+def cancelled(place, full):
+    """scancel --signal=KILL in the middle of a window kills ranks and keeper at once: the epilog alone writes what they recorded."""
+    logs = place.new_logs()
+    (prolog, before), (epilog, after) = hook(place, "Prolog"), hook(place, "Epilog")
+    with slurm_of(place, lines=prolog + epilog) as slurm:
+        if not slurm.has_pmix():
+            raise jobs.Skipped("this Slurm has no plug-in for PMIx")
+        job = slurm.start(["srun", "--mpi=pmix", "-N", "1", "-n", "4", f"--podprof=steps=10:100000,output={logs}",
+                           *trains(place)[:1], "--steps", "1000000", "--work-us", "500"])
+        spools = glob.escape(f"/dev/shm/podprof-{os.getuid()}") + "/slurm.pmix.*"
+        check(jobs.wait_until(lambda: len(glob.glob(spools + "/rank-*.ring")) == 4, 30), "no rings")
+        spool = os.path.dirname(glob.glob(spools + "/rank-*.ring")[0])
+        status = [place.podprof(), "status", "--json", logs]
+        check(jobs.wait_until(lambda: '"step": 2' in jobs.run(status).out.replace('"step":2', '"step": 2'), 30), jobs.run(status).transcript())
+        number = slurm.run(["squeue", "-h", "-o", "%i"]).out.split()[0]
+        for keeper in jobs.keepers(spool):
+            os.kill(keeper, 9)
+        slurm.run(["scancel", "--signal=KILL", number])
+        jobs.finish(job)
+        check(jobs.wait_until(lambda: not os.path.exists(spool), 30), f"the spool stays: {jobs.tree(spool)}\n{open(after).read()}")
+        with open(before, encoding="utf-8") as f:
+            check('"checks": [' in f.read(), before)
+    session = session_of(logs)
+    with h5(session) as f:
+        check(len(f["breakdown/step"]) >= 1 and len(f["worker/rank"]) == 4, session)
+
+
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (step, absent, refused, batch, several, missing)}, __doc__))
+    sys.exit(jobs.main({f.__name__: f for f in (step, absent, refused, batch, several, missing, cancelled)}, __doc__))

@@ -35,7 +35,7 @@ SlurmdParameters=config_overrides
 MpiDefault=none
 ReturnToService=2
 """
-PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "sinfo")
+PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "salloc", "scancel", "squeue", "sinfo")
 # Open MPI tells hosts apart by their names, and these nodes have one: memory that ranks of two nodes share would be mixed up.
 ENV = {"OMPI_MCA_btl": "tcp,self", "OMPI_MCA_mpi_yield_when_idle": "1"}
 
@@ -139,7 +139,7 @@ class Slurm:
         return lines[-1] if lines else "it says nothing"
 
     def start(self, command, env=None):
-        return jobs.start([self.found.get(command[0]) or shutil.which(command[0]), *command[1:]], {**self.env, **(env or {})}, cwd=self.at)
+        return jobs.start([self.found[command[0]], *command[1:]], {**self.env, **(env or {})}, cwd=self.at)
 
     def run(self, command, env=None):
         return jobs.finish(self.start(command, env))

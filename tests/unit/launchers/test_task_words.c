@@ -1,7 +1,7 @@
 /* The value of srun --podprof as words of podprof run. */
 #include <stdlib.h>
 
-#include "launchers/slurm/task_words.h"
+#include "launchers/run/task_words.h"
 #include "tests/test.h"
 
 static char *const command[] = {"--", "./train", "-n", "2", NULL};

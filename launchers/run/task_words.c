@@ -1,5 +1,5 @@
 /* Splits the value of --podprof; see task_words.h. */
-#include "launchers/slurm/task_words.h"
+#include "launchers/run/task_words.h"
 
 #include <stdio.h>
 #include <stdlib.h>

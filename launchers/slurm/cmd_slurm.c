@@ -1,0 +1,229 @@
+/* podprof slurm prolog | epilog | check: for Slurm's hooks, which run it as root on each node of a job, and for the administrator. The hooks
+ * act as the job's user, never as root, and always succeed: an exit code would drain the node. slurm_check.c has the check. */
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "aggregate/keeper/keeper.h"
+#include "aggregate/keeper/spool.h"
+#include "core/base/now.h"
+#include "core/base/parse.h"
+#include "core/base/why.h"
+#include "launchers/cmd.h"
+#include "launchers/options/options.h"
+#include "launchers/run/spool.h"
+#include "launchers/slurm/slurm_check.h"
+
+const struct pp_options_verb pp_verb_slurm = {
+        .name = "podprof slurm",
+        .arguments = "check | prolog | epilog",
+        .doc = "check: say whether Slurm is set up for podprof, with a fix for each fault.\vprolog and epilog are for Slurm's hooks. They act "
+               "as the user of the job in SLURM_JOB_ID, and always exit with 0. prolog makes the directory of the user's spools and "
+               "prints what 'podprof doctor --json' prints. epilog writes sessions of what killed jobs recorded on this node, and "
+               "removes their spools.",
+};
+
+enum { SPOOLS = 64, NAP_MS = 20, DOCTOR_MS = 1000, KEEPER_MS = 10000, SALVAGE_MS = 60000 };
+
+/* Root becomes the job's user for good. 0, or -1: one line says why not. */
+static int become_user(void)
+{
+	const char *text = getenv("SLURM_JOB_UID");
+	struct passwd *user;
+	int64_t uid = 0;
+	gid_t gid;
+
+	if (!text || pp_parse_int(text, &uid, NULL) || uid < 0) {
+		pp_say("SLURM_JOB_UID does not say whose job this is. Call this from Prolog or Epilog of slurm.conf.");
+		return -1;
+	}
+	if ((uid_t)uid == geteuid())
+		return 0;
+	user = getpwuid((uid_t)uid); /* cppcheck-suppress getpwuidCalled ; one thread */
+	gid = user ? user->pw_gid : (gid_t)uid;
+	if ((user ? initgroups(user->pw_name, gid) : setgroups(0, NULL)) || setgid(gid) || setuid((uid_t)uid) ||
+	    geteuid() != (uid_t)uid) {
+		pp_say("cannot become user %lld: %s. Nothing was done.", (long long)uid, pp_why(errno));
+		return -1;
+	}
+	return 0;
+}
+
+/* Waits until the child ends, or kills it and all that it started. */
+static int wait_or_kill(pid_t child, int limit_ms)
+{
+	int64_t until = pp_clock_ns(CLOCK_MONOTONIC) + (int64_t)limit_ms * 1000000;
+	int status = 0;
+
+	while (waitpid(child, &status, WNOHANG) == 0) {
+		if (pp_clock_ns(CLOCK_MONOTONIC) < until) {
+			pp_nap_ms(NAP_MS);
+			continue;
+		}
+		kill(-child, SIGKILL);
+		kill(child, SIGKILL);
+		while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+			;
+		return -ETIMEDOUT;
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -ECHILD;
+}
+
+/* So that nobody else takes the name before the job does. */
+static void make_root(void)
+{
+	char root[64];
+	struct stat st;
+
+	snprintf(root, sizeof(root), "/dev/shm/podprof-%u", (unsigned)geteuid());
+	if (mkdir(root, 0700) && errno != EEXIST)
+		pp_say("cannot create '%s': %s. Jobs use the node's tmp instead.", root, pp_why(errno));
+	else if (lstat(root, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 077)
+		pp_say("'%s' is not a directory of user %u alone. Jobs use the node's tmp instead; remove it.", root,
+		       (unsigned)geteuid());
+}
+
+static void prolog(void)
+{
+	char *words[] = {(char *)"podprof doctor", (char *)"--json", NULL};
+	pid_t child;
+
+	make_root();
+	fflush(stdout);
+	child = fork();
+	if (!child) {
+		setpgid(0, 0);
+		_exit(chdir("/") ? PP_EXIT_FAILED : pp_cmd_doctor(2, words) | fflush(stdout));
+	}
+	if (child > 0 && wait_or_kill(child, DOCTOR_MS) == -ETIMEDOUT)
+		pp_say("podprof doctor did not end within %d ms.", DOCTOR_MS);
+}
+
+struct found {
+	const char *job;
+	struct pp_spool_state state[SPOOLS];
+	size_t count, more;
+};
+
+static int is_of_job(const struct pp_spool_state *state, void *data)
+{
+	struct found *found = data;
+	char job[64];
+
+	if (pp_spool_read_option(state->path, "SLURM_JOB", job, sizeof(job)) || strcmp(job, found->job) != 0)
+		return 0;
+	if (found->count < SPOOLS)
+		found->state[found->count++] = *state;
+	else
+		found->more++;
+	return 0;
+}
+
+static int write_session(const struct pp_spool_state *state)
+{
+	struct pp_session_options session = {.salvaged = 1, .logdir = state->output, .session = ""};
+	char message[3072] = "", xspace[16] = "";
+	char *spool[] = {(char *)state->path, NULL};
+	struct pp_err err = {""};
+
+	if (!*state->output) {
+		pp_say("'%s' does not say where its session belongs. Type 'podprof salvage %s -o DIR'.", state->path, state->path);
+		return PP_EXIT_FAILED;
+	}
+	pp_spool_read_option(state->path, "XSPACE", xspace, sizeof(xspace));
+	session.xspace_per_rank = !strcmp(xspace, "rank");
+	if (pp_salvage(spool, 1, &session, message, sizeof(message), &err)) {
+		pp_say("%s. The spool '%s' stays.", err.text, state->path);
+		return PP_EXIT_FAILED;
+	}
+	for (char *line = message, *next; line && *line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		pp_say("%s", line);
+	}
+	return PP_EXIT_OK;
+}
+
+/* The job's processes have ended; its keeper may still write. */
+static void end_spool(struct pp_spool_state *state)
+{
+	int64_t until = pp_clock_ns(CLOCK_MONOTONIC) + (int64_t)KEEPER_MS * 1000000;
+	pid_t child;
+	int rc;
+
+	while (state->life == PP_SPOOL_RECORDING || state->life == PP_SPOOL_WRITING) {
+		if (pp_clock_ns(CLOCK_MONOTONIC) > until) {
+			pp_say("the keeper of '%s' (pid %d) still works; it is left alone.", state->path, state->keeper_pid);
+			return;
+		}
+		pp_nap_ms(NAP_MS);
+		if (pp_spool_read(state->path, state))
+			return;
+	}
+	if (state->rings) {
+		child = fork();
+		if (!child) {
+			setpgid(0, 0);
+			_exit(write_session(state));
+		}
+		rc = child > 0 ? wait_or_kill(child, SALVAGE_MS) : -errno;
+		if (rc == -ETIMEDOUT)
+			pp_say("no session of '%s' within %d s. The spool stays; type 'podprof salvage %s'.", state->path,
+			       SALVAGE_MS / 1000, state->path);
+		if (rc)
+			return;
+	}
+	if (pp_spool_is_one(state->path) == 1)
+		pp_spool_remove(state->path);
+}
+
+static void epilog(void)
+{
+	struct found *found = calloc(1, sizeof(*found));
+
+	if (!found)
+		return;
+	found->job = getenv("SLURM_JOB_ID");
+	if (found->job && *found->job)
+		pp_spool_each(is_of_job, found);
+	else
+		pp_say("SLURM_JOB_ID does not say which job ended. Call this from Epilog of slurm.conf.");
+	for (size_t i = 0; i < found->count; i++)
+		end_spool(&found->state[i]);
+	if (found->more)
+		pp_say("%zu more spools of job %s were left. Type 'podprof doctor' to see them.", found->more, found->job);
+	free(found);
+}
+
+int pp_cmd_slurm(int argc, char **argv)
+{
+	struct pp_options options;
+	int first, rc = pp_options_parse(&pp_verb_slurm, argc, argv, &options, &first);
+	const char *word;
+
+	if (rc >= 0)
+		return rc;
+	word = argc - first == 1 ? argv[first] : "";
+	if (!strcmp(word, "check"))
+		return pp_slurm_check() ? PP_EXIT_FAILED : PP_EXIT_OK;
+	if (strcmp(word, "prolog") != 0 && strcmp(word, "epilog") != 0) {
+		pp_say("what of Slurm? Type 'podprof slurm check'; Slurm's hooks type 'podprof slurm prolog' and 'podprof slurm epilog'.");
+		return PP_EXIT_USAGE;
+	}
+	umask(077);
+	if (become_user())
+		return PP_EXIT_OK;
+	if (!strcmp(word, "prolog"))
+		prolog();
+	else
+		epilog();
+	return PP_EXIT_OK;
+}

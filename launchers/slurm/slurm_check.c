@@ -1,0 +1,121 @@
+/* The rows of podprof slurm check; see slurm_check.h. */
+#include "launchers/slurm/slurm_check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "launchers/doctor/doctor.h"
+
+enum { VALUE = 1024, LINES = 4096 };
+
+static const char *const wanted[] = {"PlugStackConfig", "Prolog", "Epilog", "JobContainerType", "SLURM_VERSION"};
+
+enum { PLUGSTACK, PROLOG, EPILOG, CONTAINER, VERSION, WANTED };
+
+/* Lines of "Name   = value"; "(null)" is none. Returns 0: there is a Slurm. */
+static int read_configuration(char value[WANTED][VALUE])
+{
+	/* NOLINTNEXTLINE(cert-env33-c): a fixed text, looked up in PATH as the administrator would have it */
+	FILE *f = popen("scontrol show config 2>/dev/null", "re");
+	char line[VALUE + 64];
+	int found = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		for (int i = 0; i < WANTED; i++) {
+			size_t length = strcspn(line, " =");
+			const char *text = line + strcspn(line, "=");
+
+			if (length != strlen(wanted[i]) || memcmp(line, wanted[i], length) != 0 || *text != '=')
+				continue;
+			text += 1 + strspn(text + 1, " ");
+			found = 1;
+			if (strncmp(text, "(null)", 6) != 0)
+				snprintf(value[i], VALUE, "%.*s", (int)strcspn(text, "\n"), text);
+		}
+	return !f || pclose(f) || !found;
+}
+
+/* The first line of the file that has the word. 1: found; 0: not; -1: the file cannot be read. */
+static int find_line(const char *path, const char *word, char *ret_line, size_t size)
+{
+	FILE *f = fopen(path, "re");
+	int found = 0;
+
+	if (!f)
+		return -1;
+	for (int i = 0; i < LINES && !found && fgets(ret_line, (int)size, f); i++) {
+		ret_line[strcspn(ret_line, "\n")] = '\0';
+		found = ret_line[strspn(ret_line, " \t")] != '#' && strstr(ret_line, word);
+	}
+	fclose(f);
+	return found;
+}
+
+/* "optional PATH [ARGUMENT...]", perhaps in a file that another one includes, which only Slurm can tell. */
+static int check_plugin(const char *plugstack)
+{
+	const char *path = *plugstack ? plugstack : "/etc/slurm/plugstack.conf";
+	char line[VALUE], command[64] = "srun --help 2>/dev/null | grep -e --podprof", shown[256];
+	char *file, *rest = NULL;
+	int rc = find_line(path, "spank_podprof.so", line, sizeof(line));
+
+	if (rc == 1) {
+		strtok_r(line, " \t", &rest); /* optional or required */
+		file = strtok_r(NULL, " \t", &rest);
+		if (file && *file == '/' && access(file, R_OK)) {
+			pp_doctor_row("plug-in", PP_DOCTOR_NO, "install podprof there, or correct that line",
+			              "%s names %s, which cannot be read", path, file);
+			return 1;
+		}
+	}
+	if (!pp_doctor_line(command, shown, sizeof(shown))) {
+		pp_doctor_row("plug-in", PP_DOCTOR_OK, "", "srun has --podprof%s%s", rc == 1 ? ", by " : "", rc == 1 ? path : "");
+		return 0;
+	}
+	pp_doctor_row("plug-in", PP_DOCTOR_NO, "add the line of plugstack.conf in docs/slurm.md",
+	              rc == 1 ? "%s names it, but srun does not show --podprof: it was built for another version of Slurm"
+	                      : "srun has no --podprof; %s does not name spank_podprof.so",
+	              path);
+	return 1;
+}
+
+/* A hook may be a list of scripts, a pattern, or call podprof through another script: then nothing is certain. */
+static void check_hook(const char *name, const char *script, const char *use)
+{
+	char line[VALUE], word[32];
+	int rc;
+
+	snprintf(word, sizeof(word), "podprof slurm %s", name);
+	if (!*script) {
+		pp_doctor_row(name, PP_DOCTOR_LIMITED, "set it in slurm.conf, as docs/slurm.md says", "not configured: %s", use);
+		return;
+	}
+	rc = find_line(script, word, line, sizeof(line));
+	if (rc == 1)
+		pp_doctor_row(name, PP_DOCTOR_OK, "", "%s calls '%s'", script, word);
+	else
+		pp_doctor_row(name, PP_DOCTOR_LIMITED, "call it there, as docs/slurm.md says", "%s %s '%s': %s", script,
+		              rc ? "cannot be read, so perhaps it does not call" : "does not call", word, use);
+}
+
+int pp_slurm_check(void)
+{
+	char value[WANTED][VALUE] = {""};
+	int faults;
+
+	if (read_configuration(value)) {
+		pp_doctor_row("Slurm", PP_DOCTOR_NO, "type 'scontrol show config' and mend what it says",
+		              "scontrol shows no configuration here");
+		return 1;
+	}
+	pp_doctor_row("Slurm", PP_DOCTOR_OK, "", "version %s", value[VERSION]);
+	faults = check_plugin(value[PLUGSTACK]);
+	check_hook("prolog", value[PROLOG], "another user could take the name of the spool's directory before a job does");
+	check_hook("epilog", value[EPILOG], "what killed jobs recorded stays in /dev/shm until 'podprof salvage'");
+	if (strstr(value[CONTAINER], "tmpfs"))
+		pp_doctor_row("/dev/shm", PP_DOCTOR_LIMITED, "use --podprof=spool=DIR with a directory that outlives the job",
+		              "%s gives each job its own, which is gone before the epilog", value[CONTAINER]);
+	return faults;
+}

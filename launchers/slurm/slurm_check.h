@@ -1,0 +1,6 @@
+/* Whether this Slurm is set up for podprof. In: slurm.conf as scontrol prints it, and the files that it names. Out: a row per check on
+ * stdout, as those of podprof doctor. */
+#pragma once
+
+/* How many of them prevent recording. */
+int pp_slurm_check(void);
