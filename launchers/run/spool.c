@@ -322,6 +322,7 @@ static int write_part(char *part, const char *text, size_t length)
 static char *options_text(const struct pp_job *job, const struct pp_options *options, const char *logdir, char *const *command,
                           size_t *ret_length)
 {
+	const char *slurm = getenv("SLURM_JOB_ID"); /* for the epilog (launchers/slurm) */
 	char *text = NULL;
 	FILE *f = open_memstream(&text, ret_length);
 
@@ -330,6 +331,8 @@ static char *options_text(const struct pp_job *job, const struct pp_options *opt
 	for (int i = 0; i < PP_OPTS; i++)
 		if (pp_opt_table[i].groups & PP_OPT_RUN && i != PP_OPT_ID_SPOOL)
 			fprintf(f, "%s=%s\n", pp_opt_table[i].env + 8, i == PP_OPT_ID_OUTPUT ? logdir : options->value[i]);
+	if (slurm)
+		fprintf(f, "SLURM_JOB=%.32s\n", slurm);
 	fprintf(f, "JOB=%s\nVERSION=%s\nCOMMAND=", job->name, PODPROF_VERSION);
 	for (size_t i = 0; command[i]; i++) {
 		if (i)
@@ -522,10 +525,26 @@ static int count_rings(const char *spool)
 /* Names of podprof's files: core/ring/ring_file.h, and files that keepers of several hosts exchange. */
 static int is_own_name(const char *name)
 {
-	static const char *const begin[] = {"run-",      "rank-",        "share-",   "gather-",           ".options-",
-	                                    ".control-", ".run-",        ".rank-",   "options",           "control",
-	                                    "keeper.",   "socket",       "followed", "salvaged",          "said",
-	                                    "meeting",   PP_SPOOL_RULES, ".rules-",  PP_SPOOL_MADE_LOGDIR};
+	static const char *const begin[] = {"run-",
+	                                    "rank-",
+	                                    "share-",
+	                                    "gather-",
+	                                    ".options-",
+	                                    ".control-",
+	                                    ".run-",
+	                                    ".rank-",
+	                                    "options",
+	                                    "control",
+	                                    "keeper.",
+	                                    "socket",
+	                                    "followed",
+	                                    "salvaged",
+	                                    "said",
+	                                    "meeting",
+	                                    PP_SPOOL_RULES,
+	                                    ".rules-",
+	                                    PP_SPOOL_MADE_LOGDIR,
+	                                    "mpi-"};
 
 	for (size_t i = 0; i < sizeof(begin) / sizeof(begin[0]); i++)
 		if (!strncmp(name, begin[i], strlen(begin[i])))
