@@ -151,17 +151,18 @@ static int ints_as_reals(FILE *to, const int64_t *value, size_t n)
 
 int pp_json_ints(FILE *to, const int64_t *value, size_t n)
 {
-	int64_t least = 0, most = 0;
+	uint64_t all = 0; /* bits of all values */
+	int exact = n > SHORT_ARRAY;
 
-	for (size_t i = 0; i < n; i++) {
-		least = value[i] < least ? value[i] : least;
-		most = value[i] > most ? value[i] : most;
-	}
-	if (n > SHORT_ARRAY && least >= 0 && most <= UINT8_MAX)
+	for (size_t i = 0; i < n; i++)
+		all |= (uint64_t)value[i];
+	if (n > SHORT_ARRAY && all <= UINT8_MAX)
 		return pack(to, "u1", BYTE, (const uint64_t *)value, n);
-	if (n > SHORT_ARRAY && least >= 0 && most <= UINT32_MAX)
+	if (n > SHORT_ARRAY && all <= UINT32_MAX)
 		return pack(to, "u4", WORD, (const uint64_t *)value, n);
-	if (n > SHORT_ARRAY && least >= -PP_JSON_EXACT && most <= PP_JSON_EXACT)
+	for (size_t i = 0; i < n && exact; i++)
+		exact = value[i] >= -PP_JSON_EXACT && value[i] <= PP_JSON_EXACT;
+	if (exact)
 		return ints_as_reals(to, value, n);
 	fputc('[', to);
 	for (size_t i = 0; i < n; i++) {

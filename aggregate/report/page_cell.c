@@ -78,7 +78,7 @@ static void begin_plane(struct cells *c, const char *key, const char *name, cons
 static void put_plane(struct cells *c, const char *key, const char *name, int which)
 {
 	struct pp_page *p = c->p;
-	size_t workers = p->d.workers, n = c->steps * workers;
+	size_t workers = p->d.workers, n = c->steps * workers, at = 0;
 	int64_t *value = pp_huge_malloc((n + 1) * sizeof(*value));
 	const enum named name_of = key ? named(key) : TRANSFER;
 	char own[32];
@@ -91,10 +91,11 @@ static void put_plane(struct cells *c, const char *key, const char *name, int wh
 	begin_plane(c, key ? key : own, name, "ns");
 	if (!key)
 		fprintf(p->to, ",\"category\":%d", which);
-	for (size_t i = 0; i < n; i++) {
-		const struct pp_row_cell *cell = &p->d.cell[i / workers * c->stride * workers + i % workers];
+	for (size_t s = 0; s < c->steps; s++) {
+		const struct pp_row_cell *cell = &p->d.cell[s * c->stride * workers];
 
-		value[i] = key ? named_value(cell, name_of, p->peers[i % workers]) : cell_value(c, cell, which);
+		for (size_t w = 0; w < workers; w++, cell++)
+			value[at++] = key ? named_value(cell, name_of, p->peers[w]) : cell_value(c, cell, which);
 	}
 	pp_page_key(p, "data", 0);
 	if (pp_json_ints(p->to, value, n) && !p->code)
@@ -181,8 +182,8 @@ static void put_foreign(struct cells *c, const char *group, const char *variable
 	begin_plane(c, key, key, v.unit);
 	pp_page_key(p, "what", 0);
 	pp_json_text(p->to, v.what);
-	for (size_t i = 0; i < c->steps * workers; i++)
-		v.data.i[i] = v.data.i[i / workers * c->stride * workers + i % workers];
+	for (size_t s = 1; s < c->steps && c->stride > 1; s++)
+		memcpy(&v.data.i[s * workers], &v.data.i[s * c->stride * workers], workers * sizeof(*v.data.i));
 	pp_page_key(p, "data", 0);
 	if ((v.kind == PP_POD_FILE_REAL ? pp_json_reals(p->to, v.data.real, c->steps * workers)
 	                                : pp_json_ints(p->to, v.data.i, c->steps * workers)) &&
@@ -208,24 +209,19 @@ static void put_foreign_planes(struct cells *c)
 	}
 }
 
-static void put_grid(struct cells *c, const char *key, const char *name, const char *unit, const int64_t *grid)
+/* A grid of all cells, of which it moves some. */
+static void put_grid(struct cells *c, const char *key, const char *name, const char *unit, int64_t *grid)
 {
 	struct pp_page *p = c->p;
 	const size_t workers = p->d.workers, n = c->steps * workers;
-	int64_t *value = malloc((n + 1) * sizeof(*value));
 
-	if (!value) {
-		p->code = p->code ? p->code : pp_err_set(p->err, -ENOMEM, "no memory for %s of the report", key);
-		return;
-	}
-	for (size_t i = 0; i < n; i++)
-		value[i] = grid[i / workers * c->stride * workers + i % workers];
+	for (size_t s = 1; s < c->steps && c->stride > 1; s++)
+		memcpy(&grid[s * workers], &grid[s * c->stride * workers], workers * sizeof(*grid));
 	begin_plane(c, key, name, unit);
 	pp_page_key(p, "data", 0);
-	if (pp_json_ints(p->to, value, n) && !p->code)
+	if (pp_json_ints(p->to, grid, n) && !p->code)
 		p->code = pp_err_set(p->err, -ENOMEM, "no memory for %s of the report", key);
 	fputc('}', p->to);
-	free(value);
 }
 
 /* Who made others wait; where there is no /blame_step there is no plane. */

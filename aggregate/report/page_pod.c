@@ -5,16 +5,23 @@
 #include <string.h>
 
 #include "aggregate/report/page.h"
+#include "aggregate/report/quartile.h"
 
-enum { MOST_BINS = 1000, QUARTILES = 5, BLAME = PP_CATEGORIES + 1, KEPT, WAIT, STEP, QUANTITIES };
+enum { MOST_BINS = 1000, BLAME = PP_CATEGORIES + 1, KEPT, WAIT, STEP, QUANTITIES };
+
+struct band {                     /* of a quantity */
+	int64_t *q[PP_QUARTILES]; /* [bins] */
+	int64_t *worst;           /* [bins] index of a worker; -1: none */
+	int64_t all;              /* bits of all values: 0 is a quantity of zeros */
+};
 
 struct bands {
 	struct pp_page *p;
 	size_t bins;
-	int64_t *value;        /* of one bin, [values] */
-	int64_t *q[QUARTILES]; /* [bins] */
-	int64_t *worst;        /* [bins] index of a worker; -1: none */
-	int64_t *first;        /* [bins] index of its first step */
+	int64_t *value, *few; /* of one bin, [values] */
+	struct band band[QUANTITIES];
+	int64_t *first; /* [bins] index of its first step */
+	int64_t *room;  /* of all of these */
 };
 
 /* NULL: there is none, or it is of another shape. */
@@ -56,87 +63,45 @@ static int64_t value_of(const struct bands *b, size_t at, int quantity)
 	                          : cell->step_ns;
 }
 
-static void swap(int64_t *a, int64_t *b)
-{
-	const int64_t t = *a;
-
-	*a = *b;
-	*b = t;
-}
-
-/* The k-th smallest of n values, which it moves about: smaller ones are before it afterwards, larger ones behind it. */
-static int64_t select_at(int64_t *v, size_t n, size_t k)
-{
-	size_t low = 0, high = n - 1;
-
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-		size_t i = low, j = high;
-		int64_t pivot;
-
-		if (v[middle] < v[low])
-			swap(&v[middle], &v[low]);
-		if (v[high] < v[low])
-			swap(&v[high], &v[low]);
-		if (v[high] < v[middle])
-			swap(&v[high], &v[middle]);
-		pivot = v[middle];
-		for (;;) {
-			while (v[i] < pivot)
-				i++;
-			while (v[j] > pivot)
-				j--;
-			if (i >= j)
-				break;
-			swap(&v[i++], &v[j--]);
-		}
-		if (k <= j)
-			high = j;
-		else
-			low = j + 1;
-	}
-	return v[k];
-}
-
-/* As quantile() of page_run.c: values of ranks, none interpolated. */
-static void quartiles(struct bands *b, size_t bin, size_t n)
-{
-	const size_t at[QUARTILES] = {0, (n - 1) / 4, (n - 1) * 2 / 4, n - 1 - (n - 1) / 4, n - 1};
-
-	for (size_t i = 0; i < QUARTILES; i++)
-		b->q[i][bin] = select_at(b->value, n, at[i]);
-}
-
-static int64_t fill(struct bands *b, int quantity)
+/* One quantity of a bin's cells from `from` to below `to`. */
+static void fill(struct bands *b, size_t bin, int quantity, size_t from, size_t to)
 {
 	const struct pp_page *p = b->p;
-	const size_t workers = p->d.workers;
-	int64_t all = 0;
+	struct band *band = &b->band[quantity];
+	int64_t most = INT64_MIN, quartile[PP_QUARTILES] = {0};
+	size_t n = 0;
+
+	band->worst[bin] = -1;
+	for (size_t i = from; i < to; i++) {
+		if (!p->d.cell[i].present)
+			continue;
+		b->value[n] = value_of(b, i, quantity);
+		band->all |= b->value[n];
+		if (b->value[n] > most) {
+			most = b->value[n];
+			band->worst[bin] = (int64_t)(i % p->d.workers);
+		}
+		n++;
+	}
+	if (n)
+		pp_quartiles(b->value, n, b->few, quartile);
+	for (size_t i = 0; i < PP_QUARTILES; i++)
+		band->q[i][bin] = quartile[i];
+}
+
+/* All quantities of a bin while its cells are in the cache. */
+static void fill_all(struct bands *b)
+{
+	const struct pp_page *p = b->p;
 
 	for (size_t bin = 0; bin < b->bins; bin++) {
 		const size_t from = bin * p->d.steps / b->bins, to = (bin + 1) * p->d.steps / b->bins;
-		int64_t most = INT64_MIN;
-		size_t n = 0;
 
 		b->first[bin] = (int64_t)from;
-		b->worst[bin] = -1;
-		for (size_t i = from * workers; i < to * workers; i++) {
-			if (!p->d.cell[i].present)
-				continue;
-			b->value[n] = value_of(b, i, quantity);
-			all |= b->value[n];
-			if (b->value[n] > most) {
-				most = b->value[n];
-				b->worst[bin] = (int64_t)(i % workers);
-			}
-			n++;
-		}
-		for (size_t i = 0; i < QUARTILES; i++)
-			b->q[i][bin] = 0;
-		if (n)
-			quartiles(b, bin, n);
+		for (int k = 1; k < QUANTITIES; k++)
+			if (k != BLAME || p->blame)
+				fill(b, bin, k, from * p->d.workers, to * p->d.workers);
 	}
-	return all;
 }
 
 static void put_ints(struct bands *b, const char *key, int first, const int64_t *value)
@@ -147,18 +112,18 @@ static void put_ints(struct bands *b, const char *key, int first, const int64_t 
 		b->p->code = pp_err_set(b->p->err, -ENOMEM, "no memory for the quartiles of the report");
 }
 
-static void put_quantity(struct bands *b, const char *key, int *count)
+static void put_quantity(struct bands *b, const char *key, const struct band *band, int *count)
 {
 	fputs((*count)++ ? ",{" : "{", b->p->to);
 	pp_page_key(b->p, "key", 1);
 	pp_json_text(b->p->to, key);
 	pp_page_key(b->p, "q", 0);
-	for (size_t i = 0; i < QUARTILES; i++) {
+	for (size_t i = 0; i < PP_QUARTILES; i++) {
 		fputc(i ? ',' : '[', b->p->to);
-		put_ints(b, NULL, 0, b->q[i]);
+		put_ints(b, NULL, 0, band->q[i]);
 	}
 	fputc(']', b->p->to);
-	put_ints(b, "worst", 0, b->worst);
+	put_ints(b, "worst", 0, band->worst);
 	fputc('}', b->p->to);
 }
 
@@ -166,15 +131,20 @@ static int make(struct bands *b)
 {
 	const struct pp_dataset *d = &b->p->d;
 	const size_t most = (d->steps / b->bins + 1) * d->workers;
+	int64_t *at;
 
 	b->value = malloc((most + 1) * sizeof(*b->value));
-	b->worst = calloc(b->bins, sizeof(*b->worst));
-	b->first = calloc(b->bins, sizeof(*b->first));
-	if (!b->value || !b->worst || !b->first)
+	b->few = malloc((most + 1) * sizeof(*b->few));
+	b->room = calloc(QUANTITIES * (PP_QUARTILES + 1) * b->bins, sizeof(*b->room));
+	if (!b->value || !b->few || !b->room)
 		return -ENOMEM;
-	for (size_t i = 0; i < QUARTILES; i++)
-		if (!(b->q[i] = calloc(b->bins, sizeof(**b->q))))
-			return -ENOMEM;
+	at = b->room;
+	for (int k = 1; k < QUANTITIES; k++, at += b->bins) {
+		for (size_t i = 0; i < PP_QUARTILES; i++, at += b->bins)
+			b->band[k].q[i] = at;
+		b->band[k].worst = at;
+	}
+	b->first = at;
 	return 0;
 }
 
@@ -189,8 +159,8 @@ static void put_all(struct bands *b)
 		if (k == BLAME && !b->p->blame)
 			continue;
 		snprintf(key, sizeof(key), "category_%d", k);
-		if (fill(b, k) || k > PP_CATEGORIES)
-			put_quantity(b, k > PP_CATEGORIES ? named[k] : key, &count);
+		if (b->band[k].all || k > PP_CATEGORIES)
+			put_quantity(b, k > PP_CATEGORIES ? named[k] : key, &b->band[k], &count);
 	}
 	fputc(']', b->p->to);
 	put_ints(b, "first", 0, b->first);
@@ -206,13 +176,13 @@ void pp_page_bands(struct pp_page *p)
 		fputs("null", p->to);
 		return;
 	}
-	if (make(&b) && !p->code)
+	if (make(&b)) {
 		p->code = pp_err_set(p->err, -ENOMEM, "no memory for the quartiles of the report");
-	else if (!p->code)
+	} else {
+		fill_all(&b);
 		put_all(&b);
-	for (size_t i = 0; i < QUARTILES; i++)
-		free(b.q[i]);
+	}
 	free(b.value);
-	free(b.worst);
-	free(b.first);
+	free(b.few);
+	free(b.room);
 }

@@ -7,8 +7,8 @@
 
 #include "aggregate/analyze/kept.h"
 #include "aggregate/report/page.h"
+#include "aggregate/report/quartile.h"
 #include "aggregate/tools/answer.h"
-#include "core/base/select.h"
 
 void pp_page_note(struct pp_page *p, const char *fmt, ...)
 {
@@ -270,64 +270,49 @@ void pp_page_workers(struct pp_page *p)
 
 enum step_value { COUNT, WORST, LATEST, LATEST_KEPT, STEP_WAIT, STEP_SUM, STEP_VALUES = STEP_SUM + PP_CATEGORIES + 1 };
 
-enum { QUARTILES = 5 };
-
-/* Quartiles of step_ns over the workers that have the step: some of these values, the upper as far from its end as the lower.
- * found[step * QUARTILES + quarter]; NULL: no memory. To be freed. */
-static int64_t *quartiles(const struct pp_dataset *d)
+/* value[n], few[n]: of the workers that have the step; sets v[enum step_value] and quartile[PP_QUARTILES] of step_ns. */
+static void look_at_step(const struct pp_dataset *d, size_t s, int64_t *value, int64_t *few, int64_t *v, int64_t *quartile)
 {
-	int64_t *value = malloc((d->workers + 1) * sizeof(*value)), *found = calloc(d->steps * QUARTILES + 1, sizeof(*found));
+	const struct pp_row_cell *row = &d->cell[s * d->workers];
+	int64_t most = -1, late = 0;
+	size_t peers, n = 0;
 
-	for (size_t s = 0; value && found && s < d->steps; s++) {
-		const struct pp_row_cell *row = &d->cell[s * d->workers];
-		size_t n = 0;
-
-		for (size_t w = 0; w < d->workers; w++)
-			if (row[w].present)
-				value[n++] = row[w].step_ns;
-		for (size_t q = 0; n && q < QUARTILES; q++)
-			found[s * QUARTILES + q] = pp_select_int64(value, n, q == 3 ? n - 1 - (n - 1) / 4 : (n - 1) * q / 4);
+	v[WORST] = v[LATEST] = -1;
+	for (size_t w = 0; w < d->workers; w++) {
+		if (!row[w].present)
+			continue;
+		value[n++] = row[w].step_ns;
+		v[STEP_WAIT] += row[w].wait_ns;
+		v[STEP_SUM] += row[w].step_ns;
+		for (int c = 1; c <= PP_CATEGORIES; c++)
+			v[STEP_SUM + c] += row[w].exclusive_ns[c];
+		if (row[w].step_ns > most) {
+			most = row[w].step_ns;
+			v[WORST] = (int64_t)w;
+		}
+		if (row[w].late_ns > late) {
+			late = row[w].late_ns;
+			v[LATEST] = (int64_t)w;
+		}
 	}
-	if (!value) {
-		free(found);
-		found = NULL;
-	}
-	free(value);
-	return found;
+	v[COUNT] = (int64_t)n;
+	if (n)
+		pp_quartiles(value, n, few, quartile);
+	peers = v[LATEST] < 0 ? 0 : pp_dataset_peers(d, (size_t)v[LATEST]);
+	v[LATEST_KEPT] = peers ? late / (int64_t)peers : 0;
 }
 
-/* Of all steps, in one pass over the cells: value[step * STEP_VALUES + enum step_value]. NULL: no memory. To be freed. */
-static int64_t *step_values(const struct pp_dataset *d)
+/* Of all steps, in one pass over the cells: value[step * STEP_VALUES + enum step_value], quartile[step * PP_QUARTILES + k]. */
+static int look_at_steps(const struct pp_dataset *d, int64_t *value, int64_t *quartile)
 {
-	int64_t *value = calloc(d->steps * STEP_VALUES + 1, sizeof(*value));
+	int64_t *ns = malloc((d->workers + 1) * sizeof(*ns)), *few = malloc((d->workers + 1) * sizeof(*few));
+	const int rc = ns && few && value && quartile ? 0 : -ENOMEM;
 
-	for (size_t s = 0; value && s < d->steps; s++) {
-		const struct pp_row_cell *row = &d->cell[s * d->workers];
-		int64_t *v = &value[s * STEP_VALUES], most = -1, late = 0;
-		size_t peers;
-
-		v[WORST] = v[LATEST] = -1;
-		for (size_t w = 0; w < d->workers; w++) {
-			if (!row[w].present)
-				continue;
-			v[COUNT]++;
-			v[STEP_WAIT] += row[w].wait_ns;
-			v[STEP_SUM] += row[w].step_ns;
-			for (int c = 1; c <= PP_CATEGORIES; c++)
-				v[STEP_SUM + c] += row[w].exclusive_ns[c];
-			if (row[w].step_ns > most) {
-				most = row[w].step_ns;
-				v[WORST] = (int64_t)w;
-			}
-			if (row[w].late_ns > late) {
-				late = row[w].late_ns;
-				v[LATEST] = (int64_t)w;
-			}
-		}
-		peers = v[LATEST] < 0 ? 0 : pp_dataset_peers(d, (size_t)v[LATEST]);
-		v[LATEST_KEPT] = peers ? late / (int64_t)peers : 0;
-	}
-	return value;
+	for (size_t s = 0; !rc && s < d->steps; s++)
+		look_at_step(d, s, ns, few, &value[s * STEP_VALUES], &quartile[s * PP_QUARTILES]);
+	free(ns);
+	free(few);
+	return rc;
 }
 
 static int64_t step_number(const struct pp_page *p, size_t s, int which)
@@ -336,32 +321,37 @@ static int64_t step_number(const struct pp_page *p, size_t s, int which)
 	return p->d.step[s].number;
 }
 
-/* Column k of a list of rows of so many values; `from` NULL: there was no memory. */
+/* Column k of a list of rows of so many values. */
 static void put_of_steps(struct pp_page *p, const char *key, const int64_t *from, size_t values, size_t k)
 {
 	int64_t *value = malloc((p->d.steps + 1) * sizeof(*value));
 
-	for (size_t s = 0; from && value && s < p->d.steps; s++)
+	for (size_t s = 0; value && s < p->d.steps; s++)
 		value[s] = from[s * values + k];
 	if (key)
 		pp_page_key(p, key, 0);
-	if ((!from || !value || pp_json_ints(p->to, value, p->d.steps)) && !p->code)
+	if ((!value || pp_json_ints(p->to, value, p->d.steps)) && !p->code)
 		p->code = pp_err_set(p->err, -ENOMEM, "no memory for the report");
 	free(value);
 }
 
 void pp_page_steps(struct pp_page *p)
 {
-	static const char *const quartile[QUARTILES] = {"min_ns", "q25_ns", "median_ns", "q75_ns", "max_ns"};
+	static const char *const key_of[PP_QUARTILES] = {"min_ns", "q25_ns", "median_ns", "q75_ns", "max_ns"};
 	static const char *const key[] = {"worst", "latest", "kept_ns", "wait_ns", "step_ns"};
-	int64_t *value = step_values(&p->d), *found = quartiles(&p->d);
+	int64_t *value = calloc(p->d.steps * STEP_VALUES + 1, sizeof(*value)),
+	        *quartile = calloc(p->d.steps * PP_QUARTILES + 1, sizeof(*quartile));
 
+	if (look_at_steps(&p->d, value, quartile)) {
+		p->code = p->code ? p->code : pp_err_set(p->err, -ENOMEM, "no memory for the report");
+		goto free_values;
+	}
 	pp_page_key(p, "step", 0);
 	fprintf(p->to, "{\"n\":%zu", p->d.steps);
 	put_ints(p, "number", p->d.steps, step_number, 0);
 	put_of_steps(p, "count", value, STEP_VALUES, COUNT);
-	for (size_t q = 0; q < QUARTILES; q++)
-		put_of_steps(p, quartile[q], found, QUARTILES, q);
+	for (size_t q = 0; q < PP_QUARTILES; q++)
+		put_of_steps(p, key_of[q], quartile, PP_QUARTILES, q);
 	for (size_t i = 0; i < sizeof(key) / sizeof(key[0]); i++)
 		put_of_steps(p, key[i], value, STEP_VALUES, WORST + i);
 	pp_page_key(p, "category", 0);
@@ -370,6 +360,7 @@ void pp_page_steps(struct pp_page *p)
 		put_of_steps(p, NULL, value, STEP_VALUES, STEP_SUM + c);
 	}
 	fputs("]}", p->to);
+free_values:
 	free(value);
-	free(found);
+	free(quartile);
 }

@@ -36,6 +36,7 @@ set(PP_REPORT_SOURCES
   report/page_table.c
   report/page_arrival.c
   report/page_pod.c
+  report/quartile.c
   report/page_message.c
   report/page_skyline.c
   report/page_op.c

@@ -1,9 +1,10 @@
-/* Hosts and peers of ranks, and the k-th of values, against the plain count. */
+/* Hosts and peers of ranks, and the k-th and the quartiles of values, against the plain count. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aggregate/dataset/dataset.h"
+#include "aggregate/report/quartile.h"
 #include "core/base/select.h"
 #include "tests/test.h"
 
@@ -88,9 +89,36 @@ TEST(test_select)
 	}
 }
 
+/* As of sorted values, also where one of them is far away from all others. */
+TEST(test_quartiles)
+{
+	static int64_t v[VALUES], sorted[VALUES], few[VALUES];
+	int64_t found[PP_QUARTILES];
+
+	for (int turn = 0; turn < 600; turn++) {
+		size_t n = 1 + (size_t)dice(turn % 2 ? VALUES : 40);
+
+		for (size_t i = 0; i < n; i++)
+			v[i] = value_of(turn % 5, i, n);
+		if (turn % 3 == 1)
+			v[dice(n)] = INT64_MAX;
+		if (turn % 3 == 2)
+			v[dice(n)] = INT64_MIN;
+		memcpy(sorted, v, n * sizeof(*v));
+		qsort(sorted, n, sizeof(*sorted), pp_compare_int64);
+		pp_quartiles(v, n, few, found);
+		CHECK(found[0] == sorted[0]);
+		CHECK(found[1] == sorted[(n - 1) / 4]);
+		CHECK(found[2] == sorted[(n - 1) / 2]);
+		CHECK(found[3] == sorted[n - 1 - (n - 1) / 4]);
+		CHECK(found[4] == sorted[n - 1]);
+	}
+}
+
 int main(void)
 {
 	test_peers();
 	test_select();
+	test_quartiles();
 	return test_end();
 }
