@@ -1,8 +1,7 @@
-/* Chunks of a column, each filled, summed and written at once; see hdf5_chunks.h. */
+/* Chunks of columns, each summed and written as soon as it is full; see hdf5_chunks.h. */
 #include "aggregate/write/h5/hdf5_chunks.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,26 +37,60 @@ static uint32_t fletcher32(const uint8_t *p, size_t bytes)
 	return (uint32_t)two << 16 | (uint32_t)one;
 }
 
-int pp_h5_write_chunks(hid_t set, const struct pp_h5_chunks *c)
+/* The chunk whose first row is `first`, of which it has so many. */
+static int write_chunk(struct pp_h5_chunks *c, hsize_t first, hsize_t rows)
 {
-	const size_t bytes = (size_t)c->chunk_rows * c->row_bytes;
-	hsize_t offset[DIMS_MOST] = {0};
-	uint8_t *chunk = calloc(1, bytes + SUM_BYTES);
-	int rc = chunk ? 0 : -ENOMEM;
+	const size_t bytes = (size_t)c->chunk_rows * c->row_bytes, filled = (size_t)rows * c->row_bytes;
+	const hsize_t offset[DIMS_MOST] = {first};
+	uint32_t sum;
 
-	for (hsize_t first = 0, n; first < c->rows && !rc; first += n) {
-		uint32_t sum;
+	memset(c->chunk + filled, 0, bytes - filled); /* the last one is whole too */
+	if (!c->chunk[0] && !memcmp(c->chunk, c->chunk + 1, bytes - 1))
+		return 0;
+	sum = fletcher32(c->chunk, bytes);
+	for (int i = 0; i < SUM_BYTES; i++)
+		c->chunk[bytes + (size_t)i] = (uint8_t)(sum >> 8 * i);
+	return H5Dwrite_chunk(c->set, H5P_DEFAULT, 0, offset, bytes + SUM_BYTES, c->chunk) < 0 ? -1 : 0;
+}
 
-		n = c->rows - first < c->chunk_rows ? c->rows - first : c->chunk_rows;
-		if (n < c->chunk_rows) /* the last one is whole too */
-			memset(chunk, 0, bytes);
-		c->fill->put(c->fill->context, (size_t)first, (size_t)n, chunk);
-		sum = fletcher32(chunk, bytes);
-		for (int i = 0; i < SUM_BYTES; i++)
-			chunk[bytes + (size_t)i] = (uint8_t)(sum >> 8 * i);
-		offset[0] = first;
-		rc = H5Dwrite_chunk(set, H5P_DEFAULT, 0, offset, bytes + SUM_BYTES, chunk) < 0 ? -1 : 0;
+/* Until so many rows are done. */
+static int advance(struct pp_h5_chunks *c, hsize_t to)
+{
+	int rc = 0;
+
+	for (hsize_t n; c->done < to && !rc; c->done += n) {
+		const hsize_t at = c->done % c->chunk_rows;
+
+		n = to - c->done < c->chunk_rows - at ? to - c->done : c->chunk_rows - at;
+		c->fill.put(c->fill.context, (size_t)c->done, (size_t)n, c->chunk + (size_t)at * c->row_bytes);
+		if (at + n == c->chunk_rows || c->done + n == c->rows)
+			rc = write_chunk(c, c->done - at, at + n);
 	}
-	free(chunk);
+	return rc;
+}
+
+int pp_h5_write_chunks(struct pp_h5_chunks *column, size_t columns, hsize_t rows_at_once, size_t *ret_failed)
+{
+	hsize_t most = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < columns && !rc; i++) {
+		column[i].done = 0;
+		column[i].chunk = malloc((size_t)column[i].chunk_rows * column[i].row_bytes + SUM_BYTES);
+		most = column[i].rows > most ? column[i].rows : most;
+		rc = column[i].chunk ? 0 : -ENOMEM;
+		*ret_failed = i;
+	}
+	for (hsize_t to = 0; to < most && !rc;) {
+		to = most - to < rows_at_once ? most : to + rows_at_once;
+		for (size_t i = 0; i < columns && !rc; i++) {
+			rc = advance(&column[i], to < column[i].rows ? to : column[i].rows);
+			*ret_failed = i;
+		}
+	}
+	for (size_t i = 0; i < columns; i++) {
+		free(column[i].chunk);
+		column[i].chunk = NULL;
+	}
 	return rc;
 }

@@ -435,40 +435,66 @@ static int make_all(const struct pp_h5_fill *fill, int rank, const hsize_t *size
 	return 0;
 }
 
-static void write_values(struct pp_h5 *h, const char *variable, hid_t d, hid_t type, int rank, const hsize_t *size, hid_t large,
+static void write_values(struct pp_h5 *h, const char *variable, hid_t d, hid_t type, int rank, const hsize_t *size,
                          const struct values *v)
 {
-	struct pp_h5_chunks chunks = {.row_bytes = H5Tget_size(type), .fill = v->fill};
-	hsize_t chunk[PP_H5_MOST_DIMS];
 	void *made = NULL;
-	int rc = 0;
+	int rc = v->fill ? make_all(v->fill, rank, size, H5Tget_size(type), &made) : 0;
 
-	if (v->fill && large >= 0) {
-		H5Pget_chunk(large, rank, chunk);
-		chunks.rows = size[0];
-		chunks.chunk_rows = chunk[0];
-		for (int i = 1; i < rank; i++)
-			chunks.row_bytes *= size[i];
-		rc = pp_h5_write_chunks(d, &chunks);
-	} else {
-		if (v->fill)
-			rc = make_all(v->fill, rank, size, H5Tget_size(type), &made);
-		if (!rc)
-			rc = H5Dwrite(d, type, H5S_ALL, H5S_ALL, h->transfer, v->fill ? made : v->data) < 0 ? -1 : 0;
-		free(made);
-	}
-	if (rc == -ENOMEM)
+	if (rc)
 		h->code = h->code ? h->code : pp_err_set(h->err, rc, "no memory for column '%s'", variable);
-	else if (rc)
+	else if (H5Dwrite(d, type, H5S_ALL, H5S_ALL, h->transfer, v->fill ? made : v->data) < 0)
 		fail(h, variable);
+	free(made);
+}
+
+/* Remembers a large column for pp_h5_put_end(). NULL: no memory. */
+static struct pp_h5_chunks *put_off(struct pp_h5 *h, const char *variable, hid_t d, hid_t type, int rank, const hsize_t *size,
+                                    hid_t large, const struct pp_h5_fill *fill)
+{
+	struct pp_h5_chunks *more = pp_grow(h->later, h->laters, &h->laters_room, sizeof(*more));
+	hsize_t chunk[PP_H5_MOST_DIMS];
+
+	if (!more) {
+		h->code = h->code ? h->code : pp_err_set(h->err, -ENOMEM, "no memory for column '%s'", variable);
+		return NULL;
+	}
+	H5Pget_chunk(large, rank, chunk);
+	h->later = more;
+	more += h->laters++;
+	*more = (struct pp_h5_chunks){
+	        .set = d, .name = variable, .rows = size[0], .chunk_rows = chunk[0], .row_bytes = H5Tget_size(type), .fill = *fill};
+	for (int i = 1; i < rank; i++)
+		more->row_bytes *= size[i];
+	return more;
+}
+
+void pp_h5_put_end(struct pp_h5 *h, size_t rows_at_once)
+{
+	size_t failed = 0;
+	int rc;
+
+	errno = 0;
+	rc = h->code ? 0 : pp_h5_write_chunks(h->later, h->laters, rows_at_once, &failed);
+	if (rc == -ENOMEM)
+		h->code = pp_err_set(h->err, rc, "no memory for column '%s'", h->later[failed].name);
+	else if (rc)
+		fail(h, h->later[failed].name);
+	for (size_t i = 0; i < h->laters; i++)
+		if (h->later[i].closes)
+			H5Dclose(h->later[i].set);
+	free(h->later);
+	h->later = NULL;
+	h->laters = h->laters_room = 0;
 }
 
 static void put(struct pp_h5 *h, const struct pp_h5_row *row, hid_t text, const struct values *v)
 {
 	size_t dim[PP_H5_MOST_DIMS];
 	hsize_t size[PP_H5_MOST_DIMS];
+	struct pp_h5_chunks *later = NULL;
 	hid_t space, large, type, d;
-	int rank = new_dims_of(h, row, dim, size);
+	int rank = new_dims_of(h, row, dim, size), own;
 
 	if (rank < 0)
 		return;
@@ -479,8 +505,10 @@ static void put(struct pp_h5 *h, const struct pp_h5_row *row, hid_t text, const 
 	d = H5Dcreate2(h->group, row->variable, type, space, H5P_DEFAULT, large < 0 ? h->column : large, H5P_DEFAULT);
 	if (d < 0)
 		fail(h, row->variable);
+	else if (v->fill && large >= 0)
+		later = put_off(h, row->variable, d, type, rank, size, large, v->fill);
 	else
-		write_values(h, row->variable, d, type, rank, size, large, v);
+		write_values(h, row->variable, d, type, rank, size, v);
 	if (!h->code && row->unit[0])
 		attribute_text(h, d, "units", row->unit);
 	if (!h->code)
@@ -489,7 +517,10 @@ static void put(struct pp_h5 *h, const struct pp_h5_row *row, hid_t text, const 
 		attribute_words(h, d, row->words);
 	if (!h->code)
 		attach(h, d, row, dim, rank);
-	if (d >= 0 && (!rank || h->dim[dim[0]].scale != d))
+	own = d >= 0 && (!rank || h->dim[dim[0]].scale != d);
+	if (later)
+		later->closes = own;
+	else if (own)
 		H5Dclose(d);
 	if (large >= 0)
 		H5Pclose(large);

@@ -31,6 +31,8 @@ struct pp_h5 {
 	const char *group_name;
 	struct pp_h5_dim dim[PP_H5_DIMS];
 	size_t dims;
+	struct pp_h5_chunks *later; /* large columns whose values are not yet written */
+	size_t laters, laters_room;
 	int code; /* first error */
 	struct pp_err *err;
 };
@@ -59,8 +61,10 @@ void pp_h5_keep(struct pp_h5 *h, const struct pp_h5_row *row, const size_t *dim,
 void *pp_h5_widen(enum pp_h5_type type, size_t n, const void *data);
 /* `data` is the array of the row's type, in C order. A table without rows is left out. */
 void pp_h5_put_row(struct pp_h5 *h, const struct pp_h5_row *row, const void *data);
-/* The same of values that are made as they are written. */
+/* The same of values that are made as they are written: those of a large column in pp_h5_put_end(). */
 void pp_h5_put_row_by(struct pp_h5 *h, const struct pp_h5_row *row, const struct pp_h5_fill *fill);
+/* Writes what is left of a table's columns, so many rows at a time; the contexts of their values are needed until then. */
+void pp_h5_put_end(struct pp_h5 *h, size_t rows_at_once);
 /* Texts of a column: get(context, i) for i in 0..n-1. */
 void pp_h5_put_row_texts(struct pp_h5 *h, const struct pp_h5_row *row, size_t n, const char *(*get)(const void *context, size_t i),
                          const void *context);

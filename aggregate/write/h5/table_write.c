@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CACHED_BYTES = 512 << 10 /* of rows that are written at a time */ };
+
 /* Is the column written once a group? */
 static int is_once(const struct pp_table_desc *d, const struct pp_column *c)
 {
@@ -158,9 +160,9 @@ static void put_values(const void *context, size_t first, size_t n, void *to)
 	}
 }
 
-/* per: places of a row of the column's first dimension. */
+/* per: places of a row of the column's first dimension. `values` lasts until pp_h5_put_end(). */
 static void put_column(struct pp_h5 *h, const struct pp_table *t, const struct pp_column *c, const struct places *p, size_t per,
-                       const struct pp_intern *names)
+                       const struct pp_intern *names, struct column *values)
 {
 	char dims[PP_H5_TABLE_DIMS], word[PP_TABLE_WORD + 1];
 	struct pp_h5_row row;
@@ -177,13 +179,14 @@ static void put_column(struct pp_h5 *h, const struct pp_table *t, const struct p
 		pp_h5_put_row_texts(h, &row, c->label ? c->label : p->n, text_of, &(struct texts){t, c, p, names, word});
 		return;
 	}
-	pp_h5_put_row_by(h, &row, &(struct pp_h5_fill){put_values, &(struct column){t, c, p, c->is_scalar ? 1 : per}});
+	*values = (struct column){t, c, p, c->is_scalar ? 1 : per};
+	pp_h5_put_row_by(h, &row, &(struct pp_h5_fill){put_values, values});
 }
 
 /* A row for each row; columns of groups have a value for each group. */
-static void put_list(struct pp_h5 *h, const struct pp_table *t, const struct places *groups, const struct pp_intern *names)
+static void put_list(struct pp_h5 *h, const struct pp_table *t, const struct places *groups, const struct places *rows,
+                     const struct pp_intern *names, struct column *values)
 {
-	const struct places rows = {.n = t->rows};
 	const struct pp_table_desc *d = t->desc;
 	char dims[PP_H5_TABLE_DIMS];
 	struct pp_h5_row row;
@@ -194,7 +197,7 @@ static void put_list(struct pp_h5 *h, const struct pp_table *t, const struct pla
 		pp_h5_dim(h, d->dim, t->rows);
 	for (size_t i = 0; i < d->columns; i++)
 		if (d->column[i].rule != PP_RULE_GROUP)
-			put_column(h, t, &d->column[i], i < d->once ? groups : &rows, 1, names);
+			put_column(h, t, &d->column[i], i < d->once ? groups : rows, 1, names, &values[i]);
 		else if (pp_h5_table_row(d, &d->column[i], dims, &row))
 			pp_h5_put_row(h, &row, groups->group);
 }
@@ -212,7 +215,8 @@ static void put_axis(struct pp_h5 *h, const struct pp_table_desc *desc, const st
 	pp_h5_put_row(h, &row, is_step ? (const void *)d->step : rank);
 }
 
-static void put_grid(struct pp_h5 *h, const struct pp_table *t, const struct places *cells, const struct pp_dataset *d)
+static void put_grid(struct pp_h5 *h, const struct pp_table *t, const struct places *cells, const struct pp_dataset *d,
+                     struct column *values)
 {
 	int32_t *rank = malloc((d->workers + 1) * sizeof(*rank));
 
@@ -230,32 +234,41 @@ static void put_grid(struct pp_h5 *h, const struct pp_table *t, const struct pla
 		if (c->is_axis || c->rule == PP_RULE_KEY)
 			put_axis(h, t->desc, c, d, rank);
 		else
-			put_column(h, t, c, cells, d->workers, d->names);
+			put_column(h, t, c, cells, d->workers, d->names, &values[i]);
 	}
 free_rank:
 	free(rank);
 }
 
+static void put_table(struct pp_h5 *h, const struct pp_table *t, const struct pp_dataset *d)
+{
+	const int is_grid = pp_table_is_grid(t->desc);
+	const struct places rows = {.n = t->rows};
+	const size_t per = is_grid ? d->workers + !d->workers : 1, at_once = CACHED_BYTES / t->desc->row_size / per;
+	struct column *values = calloc(t->desc->columns + 1, sizeof(*values)); /* of each of its columns */
+	struct places p = {.n = is_grid ? d->steps * d->workers : 0};
+	int rc = !values                         ? -ENOMEM
+	         : is_grid && t->desc->keys      ? find_cells(t, d, &p)
+	         : !is_grid && t->desc->once > 0 ? find_groups(t, &p)
+	                                         : 0;
+
+	if (rc)
+		h->code = h->code ? h->code : pp_err_set(h->err, rc, "no memory for table '%s'", t->desc->name);
+	else if (is_grid)
+		put_grid(h, t, &p, d, values);
+	else
+		put_list(h, t, &p, &rows, d->names, values);
+	if (!h->memory)
+		pp_h5_put_end(h, at_once ? at_once : 1);
+	places_release(&p);
+	free(values);
+}
+
 void pp_h5_put_tables(struct pp_h5 *h, const struct pp_table *table, size_t tables, const struct pp_dataset *d)
 {
-	for (size_t i = 0; i < tables; i++) {
-		const struct pp_table *t = &table[i];
-		const int is_grid = pp_table_is_grid(t->desc);
-		struct places p = {.n = 0};
-		int rc;
-
-		if (!pp_table_is_in(t->desc, h->group_name) || (!t->rows && !is_grid))
-			continue;
-		p.n = is_grid ? d->steps * d->workers : 0;
-		rc = is_grid && t->desc->keys ? find_cells(t, d, &p) : t->desc->once ? find_groups(t, &p) : 0;
-		if (rc)
-			h->code = h->code ? h->code : pp_err_set(h->err, rc, "no memory for table '%s'", t->desc->name);
-		else if (is_grid)
-			put_grid(h, t, &p, d);
-		else
-			put_list(h, t, &p, d->names);
-		places_release(&p);
-	}
+	for (size_t i = 0; i < tables; i++)
+		if (pp_table_is_in(table[i].desc, h->group_name) && (table[i].rows || pp_table_is_grid(table[i].desc)))
+			put_table(h, &table[i], d);
 }
 
 void pp_h5_write_groups(struct pp_h5 *h, const struct pp_table *table, size_t tables, const struct pp_dataset *d)
