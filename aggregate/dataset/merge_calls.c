@@ -12,8 +12,10 @@
 
 struct piece { /* a part's rows of a collective */
 	const struct pp_row_collective *c;
-	size_t part;
+	uint64_t communicator; /* of its key, here so that sorting seldom looks at the row */
+	uint32_t sequence, part;
 	int32_t rank; /* the lowest of its rows */
+	int is_message;
 };
 
 struct pick { /* a row of a part */
@@ -33,8 +35,14 @@ struct calls {
 
 static int compare_call(const struct piece *x, const struct piece *y)
 {
-	struct pp_operation_key a = pp_operation_key_of(x->c), b = pp_operation_key_of(y->c);
+	struct pp_operation_key a, b;
 
+	if (x->communicator != y->communicator)
+		return x->communicator < y->communicator ? -1 : 1;
+	if (!x->is_message && !y->is_message)
+		return (x->sequence > y->sequence) - (x->sequence < y->sequence);
+	a = pp_operation_key_of(x->c);
+	b = pp_operation_key_of(y->c);
 	return pp_operation_compare(&a, &b);
 }
 
@@ -264,7 +272,12 @@ static int merge_collectives(struct calls *calls)
 		for (size_t i = 0; i < m->part[p]->collectives; i++) {
 			const struct pp_row_collective *c = &m->part[p]->collective[i];
 
-			piece[at++] = (struct piece){c, p, m->part[p]->arrival[c->row_first].worker};
+			piece[at++] = (struct piece){.c = c,
+			                             .communicator = c->communicator,
+			                             .sequence = c->sequence,
+			                             .part = (uint32_t)p,
+			                             .rank = m->part[p]->arrival[c->row_first].worker,
+			                             .is_message = c->message != 0};
 		}
 	}
 	qsort(piece, all, sizeof(*piece), compare_piece);
