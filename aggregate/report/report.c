@@ -123,7 +123,7 @@ static int make(struct pp_pod_file *pod, volatile int *at_timeline, FILE *to, st
 	                        UINT64_C(1) << PP_TABLE_torch_memory | UINT64_C(1) << PP_TABLE_allocator |
 	                        UINT64_C(1) << PP_TABLE_memory_timeline | PP_RECOMMEND_TABLES | PP_POD_TABLES;
 	const char *path = pp_pod_file_path(pod);
-	int code;
+	int code, borrows;
 
 	if (!p) {
 		code = pp_err_set(err, -ENOMEM, "no memory for the report of '%s'", path);
@@ -133,7 +133,8 @@ static int make(struct pp_pod_file *pod, volatile int *at_timeline, FILE *to, st
 	p->err = err;
 	p->pod = pod;
 	p->at_timeline = at_timeline;
-	code = pp_pod_file_dataset(p->pod, tables, &p->d, err);
+	borrows = pp_pod_file_view(p->pod, tables, &p->d);
+	code = borrows ? 0 : pp_pod_file_dataset(p->pod, tables, &p->d, err);
 	if (code)
 		goto free_page;
 	code = pp_sums_of(&p->d, &p->sum);
@@ -149,7 +150,8 @@ static int make(struct pp_pod_file *pod, volatile int *at_timeline, FILE *to, st
 		free(p->logdir);
 		pp_sums_release(&p->sum);
 	}
-	pp_dataset_release(&p->d);
+	if (!borrows)
+		pp_dataset_release(&p->d);
 free_page:
 	free(p);
 close_pod:

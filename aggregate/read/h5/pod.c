@@ -188,6 +188,11 @@ struct pp_intern *pp_pod_file_names(struct pp_pod_file *pod)
 	return pod->names;
 }
 
+const struct pp_pod_memory *pp_pod_file_memory(const struct pp_pod_file *pod)
+{
+	return pod->memory;
+}
+
 const char *pp_pod_file_path(const struct pp_pod_file *pod)
 {
 	return pod->path;
@@ -577,19 +582,28 @@ static int copy_texts(struct pp_pod_file_column *to, const struct pp_pod_file_co
 	return 0;
 }
 
+/* Values of a column in memory. */
+static int make_or_copy(const struct pp_pod_memory_column *from, struct pp_pod_file_column *c)
+{
+	if (from->make)
+		return from->make(from->context, c);
+	c->data.any = calloc(c->n + 1, sizeof(int64_t));
+	if (c->data.any && c->kind != PP_POD_FILE_TEXT)
+		memcpy(c->data.any, from->column.data.any, c->n * sizeof(int64_t));
+	return !c->data.any ? -ENOMEM : c->kind == PP_POD_FILE_TEXT ? copy_texts(c, &from->column) : 0;
+}
+
 static int copy_or_look(struct pp_pod_file *pod, const char *group, const char *variable, int values,
                         struct pp_pod_file_column *ret, struct pp_err *err)
 {
-	const struct pp_pod_file_column *from = pp_pod_memory_get(pod->memory, group, variable);
+	const struct pp_pod_memory_column *from = pp_pod_memory_get(pod->memory, group, variable);
 	struct pp_pod_file_column c;
 
 	if (!from)
 		return damaged(pod, group, variable, "cannot be opened", err);
-	c = *from;
-	c.data.any = values ? calloc(c.n + 1, sizeof(int64_t)) : NULL;
-	if (values && c.data.any && c.kind != PP_POD_FILE_TEXT)
-		memcpy(c.data.any, from->data.any, c.n * sizeof(int64_t));
-	if (values && (!c.data.any || (c.kind == PP_POD_FILE_TEXT && copy_texts(&c, from)))) {
+	c = from->column;
+	c.data.any = NULL;
+	if (values && make_or_copy(from, &c)) {
 		pp_pod_file_release(&c);
 		return pp_err_set(err, -ENOMEM, "no memory for /%s/%s of '%s'", group, variable, pod->path);
 	}

@@ -22,6 +22,8 @@ int pp_pod_file_open(const char *path, struct pp_pod_file **ret_pod, struct pp_e
 int pp_pod_file_over(const struct pp_pod_memory *memory, const char *path, struct pp_pod_file **ret_pod, struct pp_err *err);
 void pp_pod_file_close(struct pp_pod_file *pod);
 const char *pp_pod_file_path(const struct pp_pod_file *pod);
+/* NULL: there is a file. */
+const struct pp_pod_memory *pp_pod_file_memory(const struct pp_pod_file *pod);
 
 /* Attributes of /; "" and `fallback` where there is none. The text is valid until the next call. */
 const char *pp_pod_file_attribute(struct pp_pod_file *pod, const char *name);
@@ -43,3 +45,5 @@ struct pp_intern *pp_pod_file_names(struct pp_pod_file *pod);
 /* The dataset of pod.h5: attributes, late, clocks, and the described tables whose bit 1 << PP_TABLE_name is set.
  * pp_dataset_release() frees it. */
 int pp_pod_file_dataset(struct pp_pod_file *pod, uint64_t tables, struct pp_dataset *ret_dataset, struct pp_err *err);
+/* The same of a file in memory, without a copy: nobody may change or release it. 0: it is no file in memory. */
+int pp_pod_file_view(struct pp_pod_file *pod, uint64_t tables, struct pp_dataset *ret_view);

@@ -4,7 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/read/h5/pod_memory.h"
 #include "aggregate/read/h5/table_read.h"
+
+static const uint64_t always = UINT64_C(1) << PP_TABLE_worker | UINT64_C(1) << PP_TABLE_step | UINT64_C(1) << PP_TABLE_cell |
+                               UINT64_C(1) << PP_TABLE_warning | UINT64_C(1) << PP_TABLE_host_clock |
+                               UINT64_C(1) << PP_TABLE_unclassified | UINT64_C(1) << PP_TABLE_event |
+                               UINT64_C(1) << PP_TABLE_trace_file;
 
 #define COPY_TEXT(member, text) snprintf((member), sizeof(member), "%s", (text))
 
@@ -91,9 +97,6 @@ static int lacks(int id, uint64_t missing, const char *column)
  * unknown. */
 static void fill_tables(struct fill *f, uint64_t tables)
 {
-	const uint64_t always = 1 << PP_TABLE_worker | 1 << PP_TABLE_step | 1 << PP_TABLE_cell | (uint64_t)1 << PP_TABLE_warning |
-	                        (uint64_t)1 << PP_TABLE_host_clock | (uint64_t)1 << PP_TABLE_unclassified |
-	                        (uint64_t)1 << PP_TABLE_event | (uint64_t)1 << PP_TABLE_trace_file;
 	struct pp_table table[PP_TABLES];
 	uint64_t missing[PP_TABLES];
 	size_t cells;
@@ -140,4 +143,22 @@ int pp_pod_file_dataset(struct pp_pod_file *pod, uint64_t tables, struct pp_data
 	}
 	*ret_dataset = d;
 	return 0;
+}
+
+int pp_pod_file_view(struct pp_pod_file *pod, uint64_t tables, struct pp_dataset *ret_view)
+{
+	const struct pp_dataset *d = pp_pod_file_memory(pod) ? pp_pod_memory_dataset(pp_pod_file_memory(pod)) : NULL;
+	struct pp_table table[PP_TABLES];
+
+	if (!d)
+		return 0;
+	*ret_view = *d;
+	ret_view->rendezvous[0] = '\0'; /* these a file does not say */
+	ret_view->exposeds = ret_view->awaiteds = 0;
+	pp_dataset_tables(d, table);
+	for (int id = 0; id < PP_TABLES; id++)
+		if (!((tables | always) >> id & 1))
+			table[id].rows = 0;
+	pp_dataset_take_tables(ret_view, table);
+	return 1;
 }

@@ -18,7 +18,7 @@ struct attribute {
 
 struct columns {
 	char name[PP_POD_FILE_NAME];
-	struct pp_pod_file_column *column;
+	struct pp_pod_memory_column *column;
 	size_t columns, room;
 };
 
@@ -27,6 +27,9 @@ struct pp_pod_memory {
 	size_t attributes, attributes_room;
 	struct columns *group;
 	size_t groups, groups_room;
+	void **owned;
+	size_t owneds, owneds_room;
+	const struct pp_dataset *dataset;
 };
 
 struct pp_pod_memory *pp_pod_memory_new(void)
@@ -42,12 +45,40 @@ void pp_pod_memory_free(struct pp_pod_memory *m)
 		free(m->attribute[i].text);
 	for (size_t g = 0; g < m->groups; g++) {
 		for (size_t i = 0; i < m->group[g].columns; i++)
-			pp_pod_file_release(&m->group[g].column[i]);
+			pp_pod_file_release(&m->group[g].column[i].column);
 		free(m->group[g].column);
 	}
+	for (size_t i = 0; i < m->owneds; i++)
+		free(m->owned[i]);
+	/* NOLINTNEXTLINE(bugprone-multi-level-implicit-pointer-conversion): the pointers, not what they point to */
+	free(m->owned);
 	free(m->group);
 	free(m->attribute);
 	free(m);
+}
+
+int pp_pod_memory_own(struct pp_pod_memory *m, void *p)
+{
+	/* NOLINTNEXTLINE(bugprone-multi-level-implicit-pointer-conversion): the same */
+	void **more = pp_grow(m->owned, m->owneds, &m->owneds_room, sizeof(*more));
+
+	if (!more) {
+		free(p);
+		return -ENOMEM;
+	}
+	m->owned = more;
+	m->owned[m->owneds++] = p;
+	return 0;
+}
+
+void pp_pod_memory_of(struct pp_pod_memory *m, const struct pp_dataset *dataset)
+{
+	m->dataset = dataset;
+}
+
+const struct pp_dataset *pp_pod_memory_dataset(const struct pp_pod_memory *m)
+{
+	return m->dataset;
 }
 
 static struct attribute *add_attribute(struct pp_pod_memory *m, const char *name)
@@ -105,13 +136,13 @@ int pp_pod_memory_group(struct pp_pod_memory *m, const char *name)
 	return 0;
 }
 
-int pp_pod_memory_column(struct pp_pod_memory *m, const struct pp_pod_file_column *column)
+int pp_pod_memory_column(struct pp_pod_memory *m, const struct pp_pod_memory_column *column)
 {
 	struct columns *g = &m->group[m->groups - 1];
-	struct pp_pod_file_column *more = pp_grow(g->column, g->columns, &g->room, sizeof(*more)), lost = *column;
+	struct pp_pod_memory_column *more = pp_grow(g->column, g->columns, &g->room, sizeof(*more)), lost = *column;
 
 	if (!more) {
-		pp_pod_file_release(&lost);
+		pp_pod_file_release(&lost.column);
 		return -ENOMEM;
 	}
 	g->column = more;
@@ -167,15 +198,15 @@ const char *pp_pod_memory_name(const struct pp_pod_memory *m, const char *group,
 
 	if (!group)
 		return i < m->groups ? m->group[i].name : NULL;
-	return g && i < g->columns ? g->column[i].name : NULL;
+	return g && i < g->columns ? g->column[i].column.name : NULL;
 }
 
-const struct pp_pod_file_column *pp_pod_memory_get(const struct pp_pod_memory *m, const char *group, const char *variable)
+const struct pp_pod_memory_column *pp_pod_memory_get(const struct pp_pod_memory *m, const char *group, const char *variable)
 {
 	const struct columns *g = find_group(m, group);
 
 	for (size_t i = 0; g && i < g->columns; i++)
-		if (!strcmp(g->column[i].name, variable))
+		if (!strcmp(g->column[i].column.name, variable))
 			return &g->column[i];
 	return NULL;
 }

@@ -4,7 +4,15 @@
 
 #include "aggregate/read/h5/pod_column.h"
 
+struct pp_dataset;
 struct pp_pod_memory;
+
+struct pp_pod_memory_column {
+	struct pp_pod_file_column column;
+	/* Makes the values when they are asked for: column->data, from malloc(). 0 or -ENOMEM. NULL: the column has them. */
+	int (*make)(const void *context, struct pp_pod_file_column *column);
+	const void *context;
+};
 
 struct pp_pod_memory *pp_pod_memory_new(void); /* NULL: no memory */
 void pp_pod_memory_free(struct pp_pod_memory *memory);
@@ -15,7 +23,12 @@ int pp_pod_memory_int(struct pp_pod_memory *memory, const char *name, int64_t va
 int pp_pod_memory_real(struct pp_pod_memory *memory, const char *name, double value);
 int pp_pod_memory_group(struct pp_pod_memory *memory, const char *name);
 /* Into the last group. The column's values are the memory's from now on, also on failure. */
-int pp_pod_memory_column(struct pp_pod_memory *memory, const struct pp_pod_file_column *column);
+int pp_pod_memory_column(struct pp_pod_memory *memory, const struct pp_pod_memory_column *column);
+/* What the columns' contexts need, from malloc(): freed with the memory, and on failure at once. NULL is nothing. */
+int pp_pod_memory_own(struct pp_pod_memory *memory, void *p);
+/* The dataset of which all of it is, borrowed. */
+void pp_pod_memory_of(struct pp_pod_memory *memory, const struct pp_dataset *dataset);
+const struct pp_dataset *pp_pod_memory_dataset(const struct pp_pod_memory *memory);
 int pp_pod_memory_has_group(const struct pp_pod_memory *memory, const char *name);
 
 /* NULL: there is none of this name and kind. */
@@ -24,4 +37,4 @@ const int64_t *pp_pod_memory_get_int(const struct pp_pod_memory *memory, const c
 const double *pp_pod_memory_get_real(const struct pp_pod_memory *memory, const char *name);
 /* The i-th name of a group, NULL past the last; `group` NULL: the groups. */
 const char *pp_pod_memory_name(const struct pp_pod_memory *memory, const char *group, size_t i);
-const struct pp_pod_file_column *pp_pod_memory_get(const struct pp_pod_memory *memory, const char *group, const char *variable);
+const struct pp_pod_memory_column *pp_pod_memory_get(const struct pp_pod_memory *memory, const char *group, const char *variable);

@@ -38,15 +38,18 @@ static void write_attributes(struct pp_h5 *h, const struct pp_dataset *d, const 
 		pp_h5_attribute_text(h, "previous", previous);
 }
 
-static void write_all(struct pp_h5 *h, const struct pp_dataset *d, const char *logdir)
-{
-	struct pp_dataset view = *d; /* which nobody changes */
+struct tables {                 /* of a dataset, and its values as one more */
+	struct pp_dataset view; /* which nobody changes */
 	struct pp_table table[PP_TABLES + 1];
+};
 
+static void write_all(struct pp_h5 *h, struct tables *t, const struct pp_dataset *d, const char *logdir)
+{
+	t->view = *d;
 	write_attributes(h, d, logdir);
-	pp_dataset_tables(d, table);
-	table[PP_TABLES] = pp_dataset_record(&view);
-	pp_h5_write_groups(h, table, PP_TABLES + 1, d);
+	pp_dataset_tables(d, t->table);
+	t->table[PP_TABLES] = pp_dataset_record(&t->view);
+	pp_h5_write_groups(h, t->table, PP_TABLES + 1, d);
 }
 
 struct file {
@@ -58,26 +61,34 @@ struct file {
 static int write_file(void *context, struct pp_err *err)
 {
 	const struct pp_dataset *d = ((struct file *)context)->dataset;
+	struct tables tables;
 	struct pp_h5 h;
 	int code = pp_h5_create(&h, ((struct file *)context)->part, err);
 
 	if (code)
 		return code;
-	write_all(&h, d, ((struct file *)context)->logdir);
+	write_all(&h, &tables, d, ((struct file *)context)->logdir);
 	return pp_h5_close(&h);
 }
 
 int pp_hdf5_in_memory(const struct pp_dataset *d, const char *logdir, struct pp_pod_memory **ret_memory, struct pp_err *err)
 {
 	struct pp_pod_memory *memory = pp_pod_memory_new();
+	struct tables *tables = malloc(sizeof(*tables));
 	struct pp_h5 h;
 	int code;
 
-	if (!memory)
+	if (!memory || !tables) {
+		free(tables);
+		pp_pod_memory_free(memory);
 		return pp_err_set(err, -ENOMEM, "no memory for the tables of the session");
+	}
+	pp_pod_memory_of(memory, d);
 	pp_h5_create_in(&h, memory, err);
-	write_all(&h, d, logdir);
+	write_all(&h, tables, d, logdir);
 	code = pp_h5_close(&h);
+	if (pp_pod_memory_own(memory, tables) && !code)
+		code = pp_err_set(err, -ENOMEM, "no memory for the tables of the session");
 	if (code) {
 		pp_pod_memory_free(memory);
 		return code;

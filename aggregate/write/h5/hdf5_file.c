@@ -153,8 +153,7 @@ static hid_t text_type(size_t size)
 	return t;
 }
 
-/* Readers refuse bytes that are no UTF-8. To be freed. */
-static char *utf8_of(const char *text)
+char *pp_h5_utf8(const char *text)
 {
 	size_t length = strlen(text);
 	char *good;
@@ -169,7 +168,7 @@ static char *utf8_of(const char *text)
 
 static void attribute_text(struct pp_h5 *h, hid_t at, const char *name, const char *text)
 {
-	char *good = utf8_of(text);
+	char *good = pp_h5_utf8(text);
 	hid_t type;
 
 	if (!good) {
@@ -189,7 +188,7 @@ static hid_t here(const struct pp_h5 *h)
 
 void pp_h5_attribute_text(struct pp_h5 *h, const char *name, const char *text)
 {
-	char *good = h->memory ? utf8_of(text) : NULL;
+	char *good = h->memory ? pp_h5_utf8(text) : NULL;
 
 	if (h->memory)
 		note(h, good ? pp_pod_memory_text(h->memory, name, good) : -ENOMEM, name);
@@ -546,20 +545,12 @@ void pp_h5_put_row_by(struct pp_h5 *h, const struct pp_h5_row *row, const struct
 {
 	size_t dim[PP_H5_MOST_DIMS];
 	hsize_t size[PP_H5_MOST_DIMS];
-	void *data = NULL;
-	int rank, rc;
+	int rank = h->memory ? new_dims_of(h, row, dim, size) : -1;
 
-	if (!h->memory) {
+	if (rank >= 0)
+		pp_h5_keep_by(h, row, dim, size, rank, fill);
+	if (!h->memory)
 		put(h, row, H5I_INVALID_HID, &(struct values){.fill = fill});
-		return;
-	}
-	rank = new_dims_of(h, row, dim, size);
-	rc = rank < 0 ? 0 : make_all(fill, rank, size, sizeof(int64_t), &data);
-	if (rc && !h->code)
-		h->code = pp_err_set(h->err, rc, "no memory for column '%s'", row->variable);
-	if (data)
-		pp_h5_put_row(h, row, data);
-	free(data);
 }
 
 static void free_texts(char **text, size_t n)
@@ -572,31 +563,26 @@ static void free_texts(char **text, size_t n)
 void pp_h5_put_row_texts(struct pp_h5 *h, const struct pp_h5_row *row, size_t n, const char *(*get)(const void *context, size_t i),
                          const void *context)
 {
-	size_t dim[PP_H5_MOST_DIMS];
+	size_t dim[PP_H5_MOST_DIMS], i;
 	hsize_t size[PP_H5_MOST_DIMS];
 	char **text;
-	size_t i;
-	int rank;
+	hid_t type;
+	int rank = h->memory && n ? new_dims_of(h, row, dim, size) : -1;
 
-	if (h->code || !n)
+	if (rank >= 0)
+		pp_h5_keep_texts(h, row, dim, size, rank, get, context);
+	if (h->code || h->memory || !n)
 		return;
 	text = calloc(n, sizeof(*text));
 	for (i = 0; text && i < n; i++) {
-		text[i] = utf8_of(get(context, i));
+		text[i] = pp_h5_utf8(get(context, i));
 		if (!text[i])
 			break;
 	}
 	if (!text || i < n) {
 		h->code = pp_err_set(h->err, -ENOMEM, "no memory for column '%s'", row->variable);
-	} else if (h->memory) {
-		rank = new_dims_of(h, row, dim, size);
-		if (rank >= 0) {
-			pp_h5_keep(h, row, dim, size, rank, text);
-			return;
-		}
 	} else {
-		hid_t type = text_type(H5T_VARIABLE);
-
+		type = text_type(H5T_VARIABLE);
 		put(h, row, type, &(struct values){.data = text});
 		H5Tclose(type);
 	}

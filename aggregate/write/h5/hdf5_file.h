@@ -55,16 +55,24 @@ int pp_h5_has_group(const struct pp_h5 *h, const char *name);
 void pp_h5_group_begin(struct pp_h5 *h, const char *name);
 void pp_h5_dim(struct pp_h5 *h, const char *name, size_t size);
 void pp_h5_group_end(struct pp_h5 *h);
-/* hdf5_memory.c: the column of a row in memory. dim, size: its dimensions. Takes `values`, from malloc(), as it takes each text. */
+/* hdf5_memory.c: a column in memory. dim, size: its dimensions. Takes `values`, from malloc(). */
 void pp_h5_keep(struct pp_h5 *h, const struct pp_h5_row *row, const size_t *dim, const hsize_t *size, int rank, void *values);
 /* `n` numbers of a type with 64 bits each. NULL: no memory. */
 void *pp_h5_widen(enum pp_h5_type type, size_t n, const void *data);
+/* Columns whose values are made when they are asked for. */
+void pp_h5_keep_by(struct pp_h5 *h, const struct pp_h5_row *row, const size_t *dim, const hsize_t *size, int rank,
+                   const struct pp_h5_fill *fill);
+void pp_h5_keep_texts(struct pp_h5 *h, const struct pp_h5_row *row, const size_t *dim, const hsize_t *size, int rank,
+                      const char *(*get)(const void *context, size_t i), const void *context);
+/* A text with each byte that is no UTF-8 replaced: readers refuse those. NULL: no memory. To be freed. */
+char *pp_h5_utf8(const char *text);
 /* `data` is the array of the row's type, in C order. A table without rows is left out. */
 void pp_h5_put_row(struct pp_h5 *h, const struct pp_h5_row *row, const void *data);
-/* The same of values that are made as they are written: those of a large column in pp_h5_put_end(). */
+/* The same of values that are made as they are written: those of a large column in pp_h5_put_end(), in memory when they are asked
+ * for. */
 void pp_h5_put_row_by(struct pp_h5 *h, const struct pp_h5_row *row, const struct pp_h5_fill *fill);
 /* Writes what is left of a table's columns, so many rows at a time; the contexts of their values are needed until then. */
 void pp_h5_put_end(struct pp_h5 *h, size_t rows_at_once);
-/* Texts of a column: get(context, i) for i in 0..n-1. */
+/* Texts of a column: get(context, i) for i in 0..n-1; in memory when they are asked for. */
 void pp_h5_put_row_texts(struct pp_h5 *h, const struct pp_h5_row *row, size_t n, const char *(*get)(const void *context, size_t i),
                          const void *context);

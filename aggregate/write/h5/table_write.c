@@ -47,12 +47,6 @@ struct places {         /* what stands at 0 1 2 .. of a column in the file */
 	size_t n;
 };
 
-static void places_release(struct places *p)
-{
-	free(p->row);
-	free(p->group);
-}
-
 /* The first row of each group. Rows are in the order of their keys: those of one group stand together. */
 static int find_groups(const struct pp_table *t, struct places *p)
 {
@@ -97,17 +91,18 @@ static int find_cells(const struct pp_table *t, const struct pp_dataset *d, stru
 	return 0;
 }
 
-struct texts {
+struct column { /* of a table, as the file has it */
 	const struct pp_table *table;
 	const struct pp_column *column;
 	const struct places *place;
+	size_t per; /* places of a row of its first dimension */
 	const struct pp_intern *names;
-	char *word; /* [PP_TABLE_WORD + 1] of the one that was asked for last */
+	char *word; /* [PP_TABLE_WORD + 1] of the text that was asked for last */
 };
 
 static const char *text_of(const void *context, size_t i)
 {
-	const struct texts *t = context;
+	const struct column *t = context;
 	const size_t at = t->place->row ? t->place->row[i] : i;
 	const char *row = (const char *)t->table->row + at * t->table->desc->row_size, *text;
 	int64_t number;
@@ -127,13 +122,6 @@ static const char *text_of(const void *context, size_t i)
 	snprintf(t->word, PP_TABLE_WORD + 1, "%.*s", (int)length, text);
 	return t->word;
 }
-
-struct column { /* of a table, as the file has it */
-	const struct pp_table *table;
-	const struct pp_column *column;
-	const struct places *place;
-	size_t per; /* places of a row of its first dimension */
-};
 
 static void put_values(const void *context, size_t first, size_t n, void *to)
 {
@@ -160,11 +148,19 @@ static void put_values(const void *context, size_t first, size_t n, void *to)
 	}
 }
 
-/* per: places of a row of the column's first dimension. `values` lasts until pp_h5_put_end(). */
-static void put_column(struct pp_h5 *h, const struct pp_table *t, const struct pp_column *c, const struct places *p, size_t per,
-                       const struct pp_intern *names, struct column *values)
+/* All that a table's columns need while they are written, or in memory as long as that has them. */
+struct held {
+	struct places places, rows; /* of groups or cells, and of rows */
+	char word[PP_TABLE_WORD + 1];
+	struct column column[];
+};
+
+/* per: places of a row of the column's first dimension. */
+static void put_column(struct pp_h5 *h, const struct pp_table *t, size_t i, struct held *held, const struct places *p, size_t per,
+                       const struct pp_intern *names)
 {
-	char dims[PP_H5_TABLE_DIMS], word[PP_TABLE_WORD + 1];
+	const struct pp_column *c = &t->desc->column[i];
+	char dims[PP_H5_TABLE_DIMS];
 	struct pp_h5_row row;
 
 	if (!pp_h5_table_row(t->desc, c, dims, &row))
@@ -175,31 +171,29 @@ static void put_column(struct pp_h5 *h, const struct pp_table *t, const struct p
 		pp_h5_dim(h, c->dim, c->count);
 	if (c->label)
 		pp_h5_dim(h, c->name, c->label);
-	if (row.type == PP_H5_STR) {
-		pp_h5_put_row_texts(h, &row, c->label ? c->label : p->n, text_of, &(struct texts){t, c, p, names, word});
-		return;
-	}
-	*values = (struct column){t, c, p, c->is_scalar ? 1 : per};
-	pp_h5_put_row_by(h, &row, &(struct pp_h5_fill){put_values, values});
+	held->column[i] = (struct column){t, c, p, c->is_scalar ? 1 : per, names, held->word};
+	if (row.type == PP_H5_STR)
+		pp_h5_put_row_texts(h, &row, c->label ? c->label : p->n, text_of, &held->column[i]);
+	else
+		pp_h5_put_row_by(h, &row, &(struct pp_h5_fill){put_values, &held->column[i]});
 }
 
 /* A row for each row; columns of groups have a value for each group. */
-static void put_list(struct pp_h5 *h, const struct pp_table *t, const struct places *groups, const struct places *rows,
-                     const struct pp_intern *names, struct column *values)
+static void put_list(struct pp_h5 *h, const struct pp_table *t, struct held *held, const struct pp_intern *names)
 {
 	const struct pp_table_desc *d = t->desc;
 	char dims[PP_H5_TABLE_DIMS];
 	struct pp_h5_row row;
 
 	if (d->once)
-		pp_h5_dim(h, d->column[0].name, groups->n);
+		pp_h5_dim(h, d->column[0].name, held->places.n);
 	if (d->dim[0])
 		pp_h5_dim(h, d->dim, t->rows);
 	for (size_t i = 0; i < d->columns; i++)
 		if (d->column[i].rule != PP_RULE_GROUP)
-			put_column(h, t, &d->column[i], i < d->once ? groups : rows, 1, names, &values[i]);
+			put_column(h, t, i, held, i < d->once ? &held->places : &held->rows, 1, names);
 		else if (pp_h5_table_row(d, &d->column[i], dims, &row))
-			pp_h5_put_row(h, &row, groups->group);
+			pp_h5_put_row(h, &row, held->places.group);
 }
 
 static void put_axis(struct pp_h5 *h, const struct pp_table_desc *desc, const struct pp_column *c, const struct pp_dataset *d,
@@ -215,12 +209,11 @@ static void put_axis(struct pp_h5 *h, const struct pp_table_desc *desc, const st
 	pp_h5_put_row(h, &row, is_step ? (const void *)d->step : rank);
 }
 
-static void put_grid(struct pp_h5 *h, const struct pp_table *t, const struct places *cells, const struct pp_dataset *d,
-                     struct column *values)
+static void put_grid(struct pp_h5 *h, const struct pp_table *t, struct held *held, const struct pp_dataset *d)
 {
 	int32_t *rank = malloc((d->workers + 1) * sizeof(*rank));
 
-	if (h->code || !cells->n)
+	if (h->code || !held->places.n)
 		goto free_rank;
 	if (!rank) {
 		h->code = pp_err_set(h->err, -ENOMEM, "no memory for the ranks of '%s'", t->desc->name);
@@ -234,34 +227,49 @@ static void put_grid(struct pp_h5 *h, const struct pp_table *t, const struct pla
 		if (c->is_axis || c->rule == PP_RULE_KEY)
 			put_axis(h, t->desc, c, d, rank);
 		else
-			put_column(h, t, c, cells, d->workers, d->names, &values[i]);
+			put_column(h, t, i, held, &held->places, d->workers, d->names);
 	}
 free_rank:
 	free(rank);
 }
 
+/* To the memory, if there is one. */
+static void let_go(struct pp_h5 *h, struct held *held)
+{
+	void *part[] = {held->places.row, held->places.group, held};
+
+	for (size_t i = 0; i < sizeof(part) / sizeof(part[0]); i++)
+		if (!h->memory)
+			free(part[i]);
+		else if (part[i] && pp_pod_memory_own(h->memory, part[i]) && !h->code)
+			h->code = pp_err_set(h->err, -ENOMEM, "no memory for group '%s'", h->group_name);
+}
+
 static void put_table(struct pp_h5 *h, const struct pp_table *t, const struct pp_dataset *d)
 {
 	const int is_grid = pp_table_is_grid(t->desc);
-	const struct places rows = {.n = t->rows};
 	const size_t per = is_grid ? d->workers + !d->workers : 1, at_once = CACHED_BYTES / t->desc->row_size / per;
-	struct column *values = calloc(t->desc->columns + 1, sizeof(*values)); /* of each of its columns */
-	struct places p = {.n = is_grid ? d->steps * d->workers : 0};
-	int rc = !values                         ? -ENOMEM
-	         : is_grid && t->desc->keys      ? find_cells(t, d, &p)
-	         : !is_grid && t->desc->once > 0 ? find_groups(t, &p)
-	                                         : 0;
+	struct held *held = calloc(1, sizeof(*held) + t->desc->columns * sizeof(held->column[0]));
+	int rc = held ? 0 : -ENOMEM;
 
+	if (held) {
+		held->rows.n = t->rows;
+		held->places.n = is_grid ? d->steps * d->workers : 0;
+	}
+	if (held && is_grid && t->desc->keys)
+		rc = find_cells(t, d, &held->places);
+	else if (held && !is_grid && t->desc->once)
+		rc = find_groups(t, &held->places);
 	if (rc)
 		h->code = h->code ? h->code : pp_err_set(h->err, rc, "no memory for table '%s'", t->desc->name);
 	else if (is_grid)
-		put_grid(h, t, &p, d, values);
+		put_grid(h, t, held, d);
 	else
-		put_list(h, t, &p, &rows, d->names, values);
+		put_list(h, t, held, d->names);
 	if (!h->memory)
 		pp_h5_put_end(h, at_once ? at_once : 1);
-	places_release(&p);
-	free(values);
+	if (held)
+		let_go(h, held);
 }
 
 void pp_h5_put_tables(struct pp_h5 *h, const struct pp_table *table, size_t tables, const struct pp_dataset *d)
