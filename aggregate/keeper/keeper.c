@@ -429,7 +429,7 @@ static int close_for_all(struct pp_keeper *k, char *message, size_t size, struct
 }
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): it is written through close_it */
-static int close_here(struct pp_keeper *k, char *message, size_t size, char *later, struct pp_err *err)
+static int close_here(struct pp_keeper *k, char *message, size_t size, struct pp_session_page *page, struct pp_err *err)
 {
 	struct pp_close close_it = {.options = &k->options,
 	                            .message = message,
@@ -437,7 +437,7 @@ static int close_here(struct pp_keeper *k, char *message, size_t size, char *lat
 	                            .range = k->lookback.range,
 	                            .ranges = k->lookback.range ? pp_rings_count(k->view.rings) : 0};
 
-	k->options.ret_later = later;
+	k->options.ret_page = page;
 	if (pp_pod_session(k->pod))
 		k->options.session = pp_pod_session(k->pod);
 	return pp_job_close(&k->job, &close_it, err);
@@ -480,7 +480,8 @@ static void cut_window(struct pp_keeper *k)
 
 static int close_window(struct pp_keeper *k)
 {
-	char message[sizeof(k->control->message)] = "", later[PP_SESSION_PATH] = "";
+	char message[sizeof(k->control->message)] = "";
+	struct pp_session_page page = {.pid = 0};
 	struct pp_forked_writer writer = {.fd = -1};
 	struct pp_err err = {""};
 	int rc = 0;
@@ -492,7 +493,7 @@ static int close_window(struct pp_keeper *k)
 	else if (pp_pod_role(k->pod) == PP_POD_LEADER || k->goes_on)
 		rc = close_for_all(k, message, sizeof(message), &writer, &err);
 	else
-		rc = close_here(k, message, sizeof(message), later, &err);
+		rc = close_here(k, message, sizeof(message), &page, &err);
 	if (k->lookback.range || pp_lookback_only_triggers(&k->lookback))
 		pp_pod_send_over(k->pod);
 	pp_lookback_message(&k->lookback, &k->requests, k->options.logdir, message, sizeof(message));
@@ -505,7 +506,7 @@ static int close_window(struct pp_keeper *k)
 		pp_keeper_log("done: %s", message);
 	}
 	pp_control_set(k->control, rc ? PP_KEEPER_FAILED : PP_KEEPER_DONE, message);
-	if (!rc && later[0] && pp_session_page(later, NULL, &err)) /* `podprof report` tries again and says why */
+	if (!rc && pp_session_page_end(&page, &err)) /* `podprof report` tries again and says why */
 		pp_keeper_log("no report.html: %s", err.text);
 	while (!pp_forked_writer_reaped(&writer)) /* it writes the report */
 		tend(k);

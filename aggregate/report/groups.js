@@ -164,7 +164,7 @@ const Groups = {
                     : 'no step'
       ],
       ['Records of all ranks', Format.count(Array.from(w.records).reduce((a, b) => a + b, 0))],
-      ...r.pod_bytes > 0 ? [['Size of pod.h5', Format.bytes(r.pod_bytes)]] : [],
+      ...Pod.pod_bytes > 0 ? [['Size of pod.h5', Format.bytes(Pod.pod_bytes)]] : [],
       [
         'Not measured',
         'time that podprof takes in the application’s own threads, its memory there, and bytes that keepers send to each other; ' +

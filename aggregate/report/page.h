@@ -21,12 +21,15 @@ enum { PP_PAGE_FOREIGN_BYTES = 4 << 20 };
 /* How far the page is with event files: it tells who waits for this process. */
 enum pp_page_timeline_state { PP_PAGE_TIMELINE_AHEAD, PP_PAGE_TIMELINE_BEGUN, PP_PAGE_TIMELINE_DONE, PP_PAGE_TIMELINE_NOT };
 
+struct pp_report_wait;
+
 struct pp_page {
 	FILE *to;
 	struct pp_pod_file *pod;
 	struct pp_dataset d;
 	struct pp_sums sum;
-	char *logdir; /* for commands; NULL: not in a log directory */
+	char *logdir;                      /* for commands; NULL: not in a log directory */
+	const struct pp_report_wait *wait; /* NULL: pod.h5 stands */
 	struct pp_err *err;
 	int code;                      /* first error; later parts write nothing of use */
 	char note[PP_PAGE_NOTES][240]; /* what the page omits */

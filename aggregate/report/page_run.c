@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "aggregate/analyze/kept.h"
 #include "aggregate/report/page.h"
@@ -154,7 +153,6 @@ void pp_page_run(struct pp_page *p)
 	                                     "window_begin_ns", "window_end_ns", "steps_asked_first", "steps_asked_last",
 	                                     "format_version"};
 	char kept[PP_KEPT_TEXT], program[64];
-	struct stat st;
 
 	pp_page_key(p, "run", 1);
 	fputs("{\"made_by\":\"" PODPROF_VERSION "\"", p->to);
@@ -170,7 +168,6 @@ void pp_page_run(struct pp_page *p)
 	pp_json_real(p->to, p->d.step_confidence);
 	/* a double holds an epoch in ns only to 256 ns */
 	put_int(p, "window_begin_s", (p->d.epoch_realtime_ns + p->d.window_begin_ns) / 1000000000);
-	put_int(p, "pod_bytes", stat(pp_pod_file_path(p->pod), &st) ? 0 : (int64_t)st.st_size);
 	fputc('}', p->to);
 	put_answer(p);
 	put_sum(p);

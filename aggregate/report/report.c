@@ -52,6 +52,18 @@ static void put_losses(struct pp_page *p)
 	fputc('}', p->to);
 }
 
+/* Late, as pod.h5 may not stand before; event files, which other hosts write meanwhile, are read later still. */
+static void put_size(struct pp_page *p)
+{
+	struct stat st;
+	int rc = p->code || !p->wait ? 0 : p->wait->pod_stands(p->wait->context);
+
+	if (rc)
+		p->code = pp_err_set(p->err, rc, "there is no '%s'", pp_pod_file_path(p->pod));
+	pp_page_key(p, "pod_bytes", 0);
+	pp_json_int(p->to, stat(pp_pod_file_path(p->pod), &st) ? 0 : (int64_t)st.st_size);
+}
+
 static void put_data(struct pp_page *p)
 {
 	fputc('{', p->to);
@@ -66,6 +78,7 @@ static void put_data(struct pp_page *p)
 	pp_page_arrivals(p);
 	pp_page_messages(p);
 	pp_page_skyline(p);
+	put_size(p);
 	pp_page_timeline(p);
 	put_losses(p);
 	put_notes(p);
@@ -96,10 +109,27 @@ static void put_page(struct pp_page *p)
 	fputs(at, p->to);
 }
 
+/* The same for a file that is not there, in a directory that is. */
+static char *in_directory(const char *pod_path)
+{
+	const char *slash = strrchr(pod_path, '/');
+	char *given = slash ? strndup(pod_path, (size_t)(slash - pod_path)) : NULL, *real = given ? realpath(given, NULL) : NULL,
+	     *path = NULL;
+
+	if (real && asprintf(&path, "%s%s", real, slash) < 0)
+		path = NULL;
+	free(given);
+	free(real);
+	return path;
+}
+
 char *pp_report_logdir(const char *pod_path)
 {
-	char *path = realpath(pod_path, NULL), *end = path;
+	char *path = realpath(pod_path, NULL), *end;
 
+	if (!path) /* not yet written */
+		path = in_directory(pod_path);
+	end = path;
 	for (int up = 0; end && up < 3; up++) {
 		end = strrchr(path, '/');
 		if (!end || end == path || (up == 2 && strcmp(end, "/podprof") != 0))
@@ -112,8 +142,8 @@ char *pp_report_logdir(const char *pod_path)
 	return NULL;
 }
 
-/* The page of `pod`, which is closed. at_timeline: see struct pp_page. */
-static int make(struct pp_pod_file *pod, volatile int *at_timeline, FILE *to, struct pp_err *err)
+/* The page of `pod`, which is closed. at_timeline, wait: see struct pp_page. */
+static int make(struct pp_pod_file *pod, volatile int *at_timeline, const struct pp_report_wait *wait, FILE *to, struct pp_err *err)
 {
 	struct pp_page *p = calloc(1, sizeof(*p));
 	/* The page's groups are read one by one. */
@@ -133,6 +163,7 @@ static int make(struct pp_pod_file *pod, volatile int *at_timeline, FILE *to, st
 	p->err = err;
 	p->pod = pod;
 	p->at_timeline = at_timeline;
+	p->wait = wait;
 	borrows = pp_pod_file_view(p->pod, tables, &p->d);
 	code = borrows ? 0 : pp_pod_file_dataset(p->pod, tables, &p->d, err);
 	if (code)
@@ -181,7 +212,7 @@ static int make_part(void *context, struct pp_err *err)
 	}
 	code = pp_pod_file_open(part->pod_path, &pod, err);
 	if (!code)
-		code = make(pod, part->at_timeline, to, err);
+		code = make(pod, part->at_timeline, NULL, to, err);
 	lost = ferror(to);
 	if ((fclose(to) || lost) && !code) {
 		code = errno ? -errno : -EIO;
@@ -227,32 +258,37 @@ int pp_report_write_to(const char *pod_path, int fd, struct pp_err *err)
 	return code;
 }
 
-/* The page is made in memory: there is no .part while a damaged file is read, as the caller may kill this process at any time. */
+/* The page is made in memory: there is no .part before it is whole, as the caller may kill this process at any time. */
+static int make_memory(const char *html_path, int *ret_memory, struct pp_err *err)
+{
+	*ret_memory = memfd_create("podprof-report", MFD_CLOEXEC);
+	return *ret_memory < 0 ? pp_err_set(err, -errno, "cannot write '%s': %s", html_path, pp_why(errno)) : 0;
+}
+
+static int write_file(int memory, const char *html_path, struct pp_err *err)
+{
+	int fd = pp_output_create(html_path, err), code;
+
+	if (fd < 0)
+		return fd;
+	code = lseek(memory, 0, SEEK_SET) ? -errno : copy_page(memory, fd);
+	if (!code)
+		return pp_output_commit(fd, html_path, err);
+	pp_output_abandon(fd, html_path);
+	return pp_err_set(err, code, "cannot write '%s': %s", html_path, pp_why(-code));
+}
+
 static int write_part(const char *pod_path, const char *html_path, struct pp_err *err)
 {
-	int memory = memfd_create("podprof-report", MFD_CLOEXEC), code, fd;
+	int memory, code = make_memory(html_path, &memory, err);
 
-	if (memory < 0)
-		return pp_err_set(err, -errno, "cannot write '%s': %s", html_path, pp_why(errno));
+	if (code)
+		return code;
 	code = pp_report_write_to(pod_path, memory, err);
-	if (code) { /* the error of an unreadable file names it already */
-		if (code != -EINVAL && code != -ETIMEDOUT && code != -ENOENT)
-			pp_err_wrap(err, code, "cannot write '%s'", html_path);
-		goto close_memory;
-	}
-	fd = pp_output_create(html_path, err);
-	if (fd < 0) {
-		code = fd;
-		goto close_memory;
-	}
-	code = lseek(memory, 0, SEEK_SET) ? -errno : copy_page(memory, fd);
-	if (code) {
-		pp_output_abandon(fd, html_path);
-		pp_err_set(err, code, "cannot write '%s': %s", html_path, pp_why(-code));
-	} else {
-		code = pp_output_commit(fd, html_path, err);
-	}
-close_memory:
+	if (!code)
+		code = write_file(memory, html_path, err);
+	else if (code != -EINVAL && code != -ETIMEDOUT && code != -ENOENT) /* the error of an unreadable file names it already */
+		pp_err_wrap(err, code, "cannot write '%s'", html_path);
 	close(memory);
 	return code;
 }
@@ -282,6 +318,17 @@ int pp_report_is_quick(const char *pod_path)
 		return 1;
 	pp_event_files_look(pod_path, &events);
 	return st.st_size <= QUICK_BYTES && events.bytes <= QUICK_EVENT_BYTES;
+}
+
+int pp_report_is_quick_of(const struct pp_dataset *d)
+{
+	struct pp_table table[PP_TABLES];
+	size_t bytes = 0;
+
+	pp_dataset_tables(d, table);
+	for (int id = 0; id < PP_TABLES; id++)
+		bytes += table[id].rows * table[id].desc->row_size;
+	return bytes <= QUICK_BYTES;
 }
 
 /* Opens the directory of a file for a lock; -1 where that fails. */
@@ -315,50 +362,60 @@ int pp_report_write(const char *pod_path, const char *html_path, struct pp_err *
 	return code;
 }
 
-static int write_page(struct pp_pod_file *pod, const char *html_path, struct pp_err *err)
+/* Makes the page of `pod`, which is closed, into an open file. */
+static int make_into(int fd, struct pp_pod_file *pod, const struct pp_report_wait *wait, struct pp_err *err)
 {
-	int fd = pp_output_create(html_path, err), copy = fd < 0 ? -1 : dup(fd), code = 0, lost;
+	int copy = dup(fd), code, lost;
 	FILE *to = copy < 0 ? NULL : fdopen(copy, "w");
 
-	if (fd < 0) {
-		pp_pod_file_close(pod);
-		return fd;
-	}
 	if (!to) {
-		code = pp_err_set(err, -errno, "cannot write '%s': %s", html_path, pp_why(errno));
+		code = pp_err_set(err, -errno, "%s", pp_why(errno));
 		if (copy >= 0)
 			close(copy);
 		pp_pod_file_close(pod);
-	} else {
-		code = make(pod, NULL, to, err);
-		lost = ferror(to);
-		if ((fclose(to) || lost) && !code)
-			code = pp_err_set(err, errno ? -errno : -EIO, "cannot write '%s': %s", html_path,
-			                  pp_why(errno ? errno : EIO));
+		return code;
 	}
-	if (!code)
-		return pp_output_commit(fd, html_path, err);
-	pp_output_abandon(fd, html_path);
+	code = make(pod, NULL, wait, to, err);
+	lost = ferror(to);
+	if ((fclose(to) || lost) && !code)
+		code = pp_err_set(err, errno ? -errno : -EIO, "%s", pp_why(errno ? errno : EIO));
 	return code;
 }
 
-int pp_report_write_of(const struct pp_dataset *d, const char *pod_path, const char *html_path, struct pp_err *err)
+static int write_of(const struct pp_pod_memory *in, const char *pod_path, const char *html_path, const struct pp_report_wait *wait,
+                    struct pp_err *err)
+{
+	struct pp_pod_file *pod;
+	int memory, lock, code = make_memory(html_path, &memory, err);
+
+	if (code)
+		return code;
+	code = pp_pod_file_over(in, pod_path, &pod, err);
+	if (!code)
+		code = make_into(memory, pod, wait, err);
+	if (code) {
+		pp_err_wrap(err, code, "cannot write '%s'", html_path);
+	} else {
+		lock = lock_directory(html_path);
+		code = write_file(memory, html_path, err);
+		if (lock >= 0)
+			close(lock);
+	}
+	close(memory);
+	return code;
+}
+
+int pp_report_write_of(const struct pp_dataset *d, const char *pod_path, const char *html_path, const struct pp_report_wait *wait,
+                       struct pp_err *err)
 {
 	char *logdir = pp_report_logdir(pod_path);
 	struct pp_pod_memory *memory;
-	struct pp_pod_file *pod;
-	int lock, code = pp_hdf5_in_memory(d, logdir ? logdir : "", &memory, err);
+	int code = pp_hdf5_in_memory(d, logdir ? logdir : "", &memory, err);
 
 	free(logdir);
 	if (code)
 		return code;
-	code = pp_pod_file_over(memory, pod_path, &pod, err);
-	if (!code) {
-		lock = lock_directory(html_path);
-		code = write_page(pod, html_path, err);
-		if (lock >= 0)
-			close(lock);
-	}
+	code = write_of(memory, pod_path, html_path, wait, err);
 	pp_pod_memory_free(memory);
 	return code;
 }

@@ -11,13 +11,20 @@
 int pp_report_write(const char *pod_path, const char *html_path, struct pp_err *err);
 /* Writes the page to an open file, for readers that leave the session as it is. */
 int pp_report_write_to(const char *pod_path, int fd, struct pp_err *err);
-/* The same page from the dataset that pod.h5 was just written of, without reading it back. For datasets of which
- * pp_report_is_quick(): all columns are in memory at once. */
-int pp_report_write_of(const struct pp_dataset *d, const char *pod_path, const char *html_path, struct pp_err *err);
+struct pp_report_wait {
+	int (*pod_stands)(void *context); /* waits until pod.h5 is there: 0 */
+	void *context;
+};
+/* The same page from the dataset of which pod.h5 is written, without reading it back. `wait`: NULL, or pod.h5 may still be in work;
+ * before it stands nothing is written. Event files are read in this process. */
+int pp_report_write_of(const struct pp_dataset *d, const char *pod_path, const char *html_path, const struct pp_report_wait *wait,
+                       struct pp_err *err);
 /* 1: there is a page that is not older than the dataset and its event files. */
 int pp_report_is_fresh(const char *pod_path, const char *html_path);
 /* 1: making it is too quick for a rank to notice, or the size cannot be read (then making it reports why). */
 int pp_report_is_quick(const char *pod_path);
+/* The same of a dataset whose pod.h5 is not yet written, by the size of its tables. */
+int pp_report_is_quick_of(const struct pp_dataset *d);
 /* LOGDIR of LOGDIR/podprof/SESSION/pod.h5, absolute; NULL where the file lies elsewhere. Owned by the caller. */
 char *pp_report_logdir(const char *pod_path);
 /* Prints one table of the dataset, or all tables of a group of pod.h5 as pp_report_tool() does, as CSV or JSON. *ret_missing: a

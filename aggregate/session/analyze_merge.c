@@ -11,7 +11,7 @@
 #include "aggregate/dataset/merge.h"
 #include "aggregate/dataset/status.h"
 #include "aggregate/session/analyze.h"
-#include "aggregate/session/files.h"
+#include "aggregate/session/page.h"
 #include "aggregate/write/text/text.h"
 #include "core/base/forked.h"
 #include "core/ring/intern.h"

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "aggregate/report/report.h"
 #include "aggregate/tools/tools.h"
 
 enum { NAME_TRIES = 1000 };
@@ -97,13 +96,4 @@ int pp_files_write(const struct pp_output *out, unsigned which, struct pp_messag
 			first = rc;
 	}
 	return written ? 0 : pp_err_set(err, first, "%s", message->failure);
-}
-
-int pp_session_page(const char *directory, const struct pp_dataset *d, struct pp_err *err)
-{
-	char pod[PP_SESSION_PATH + 16], html[PP_SESSION_PATH + 16];
-
-	snprintf(pod, sizeof(pod), "%s/pod.h5", directory);
-	snprintf(html, sizeof(html), "%s/report.html", directory);
-	return d && pp_report_is_quick(pod) ? pp_report_write_of(d, pod, html, err) : pp_report_write(pod, html, err);
 }

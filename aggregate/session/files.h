@@ -18,6 +18,3 @@ void pp_files_tools(struct pp_dataset *d);
 /* Runs the writers with one of these flags. A failing one does not stop the others. Fails where none could write, with the first
  * one's error. *ret_pod: pod.h5 exists. */
 int pp_files_write(const struct pp_output *out, unsigned which, struct pp_message *message, int *ret_pod, struct pp_err *err);
-/* Writes report.html of a session's directory from its pod.h5. `d`: the dataset that it was just written of, which is quicker; or
- * NULL. */
-int pp_session_page(const char *directory, const struct pp_dataset *d, struct pp_err *err);

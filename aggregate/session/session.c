@@ -64,7 +64,8 @@ static void name_by_time(const struct pp_capture *c, const struct pp_steps *step
 }
 
 /* Ranks wait for these files: a slow report is left to the keeper's time after them. */
-static void write_page(const struct pp_output *out, const struct pp_session_options *o, struct pp_message *message)
+static void write_page(const struct pp_output *out, const struct pp_session_options *o, struct pp_session_page *page,
+                       struct pp_message *message)
 {
 	char directory[PP_SESSION_PATH], pod[PP_SESSION_PATH + 16];
 	struct pp_err err = {""};
@@ -72,11 +73,13 @@ static void write_page(const struct pp_output *out, const struct pp_session_opti
 
 	snprintf(directory, sizeof(directory), "%s/podprof/%s", out->logdir, out->session);
 	snprintf(pod, sizeof(pod), "%s/pod.h5", directory);
-	if (o->ret_later && !pp_report_is_quick(pod)) {
-		snprintf(o->ret_later, PP_SESSION_PATH, "%s", directory);
+	pp_session_page_go(page);
+	if (o->ret_page && (page->pid || !pp_report_is_quick(pod))) {
+		*o->ret_page = *page;
+		snprintf(o->ret_page->directory, sizeof(o->ret_page->directory), "%s", directory);
 		return;
 	}
-	rc = pp_session_page(directory, out->dataset, &err);
+	rc = page->pid ? pp_session_page_end(page, &err) : pp_session_page(directory, out->dataset, &err);
 	pp_message_file(message, "report.html", rc, err.text);
 }
 
@@ -131,9 +134,10 @@ static void note_all(const struct pp_capture *c, const struct pp_clock_map *cloc
 
 /* Writes the session of all hosts: their XSpace files come beside ours, the other files are written here. */
 static int write_for_all(const struct pp_output *out, struct pp_dataset *own, const struct pp_gather *g, struct pp_message *message,
-                         int *ret_pod, struct pp_err *err)
+                         struct pp_session_page *page, int *ret_pod, struct pp_err *err)
 {
 	struct pp_dataset merged = {.names = NULL};
+	char directory[PP_SESSION_PATH];
 	struct pp_err xspace = {""};
 	int rc;
 
@@ -146,12 +150,15 @@ static int write_for_all(const struct pp_output *out, struct pp_dataset *own, co
 	pp_dataset_release(own);
 	*own = merged;
 	pp_files_tools(own);
+	snprintf(directory, sizeof(directory), "%s/podprof/%s", out->logdir, out->session);
+	pp_session_page_begin(page, directory, own);
 	return pp_files_write(out, PP_WRITER_OF_JOB, message, ret_pod, err);
 }
 
 static int write_files(const struct pp_output *out, struct pp_dataset *own, const struct pp_session_options *o,
                        struct pp_message *message, struct pp_err *err)
 {
+	struct pp_session_page page = {.pid = 0};
 	int pod = 0, rc = pp_output_make_dirs(out, err);
 
 	if (rc)
@@ -159,11 +166,13 @@ static int write_files(const struct pp_output *out, struct pp_dataset *own, cons
 	if (!o->gather)
 		rc = pp_files_write(out, PP_WRITER_OF_HOST | PP_WRITER_OF_JOB, message, &pod, err);
 	else if (o->gather->leads)
-		rc = write_for_all(out, own, o->gather, message, &pod, err);
+		rc = write_for_all(out, own, o->gather, message, &page, &pod, err);
 	else
 		rc = pp_files_write(out, PP_WRITER_OF_HOST, message, &pod, err);
 	if (!rc && pod) /* else the message says why it is missing */
-		write_page(out, o, message);
+		write_page(out, o, &page, message);
+	else
+		pp_session_page_drop(&page);
 	return rc;
 }
 

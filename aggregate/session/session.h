@@ -5,6 +5,7 @@
 #include "aggregate/session/files.h"
 #include "aggregate/session/gather.h"
 #include "aggregate/session/message.h"
+#include "aggregate/session/page.h"
 #include "core/base/err.h"
 #include "core/clock/clock_map.h"
 #include "core/clock/wall.h"
@@ -27,7 +28,7 @@ struct pp_session_options {
 	const struct pp_row_host_clock *host_clock; /* NULL, or the description of this host's clock: copied */
 	struct pp_wall *wall;                       /* NULL, or dates of this host's ticks by its wall clock (salvage has none) */
 	char *ret_claimed; /* NULL, or 2 * PP_SESSION_PATH bytes: the session's directories once made, one per line */
-	char *ret_later;   /* NULL, or PP_SESSION_PATH bytes: directory whose report.html is still to be written; "" none */
+	struct pp_session_page *ret_page; /* NULL, or what is still to be done for report.html: pp_session_page_end() */
 };
 
 /* `message` (may be NULL) receives the lines for rank 0, newline between, no "podprof: ". `capture` is converted in place. */

@@ -95,9 +95,10 @@ static double close_window(struct maker *m, const char *dir)
 	struct pp_rings *rings = pp_rings_new((size_t)1 << 30);
 	struct pp_clock_pair a = {.tick = 0, .raw_ns = 0},
 	                     b = {.tick = 1000000000, .raw_ns = 1000000000, .realtime_ns = 1000000000};
-	char later[PP_SESSION_PATH] = ""; /* as in the keeper: the page of a large session is written when no rank waits any more */
+	struct pp_session_page later = {
+	        .pid = 0}; /* as in the keeper: the page of a large session is written when no rank waits any more */
 	struct pp_session_options options = {
-	        .logdir = dir, .session = "bench", .job = "bench", .command = "bench", .options = "", .ret_later = later};
+	        .logdir = dir, .session = "bench", .job = "bench", .command = "bench", .options = "", .ret_page = &later};
 	struct pp_clock_map clock;
 	struct pp_capture capture;
 	struct pp_err err;

@@ -18,6 +18,7 @@
 #include "aggregate/dataset/merge.h"
 #include "aggregate/session/files.h"
 #include "aggregate/session/gather.h"
+#include "aggregate/session/page.h"
 #include "aggregate/report/report.h"
 #include "aggregate/tools/tools.h"
 #include "tests/bench/bench.h"
@@ -268,6 +269,7 @@ static void write_session(struct pp_dataset *d, struct pp_output *out)
 {
 	struct pp_steps steps = {.rule = PP_STEP_RULE_PODPROF};
 	struct pp_message m = {.delivered = 0};
+	struct pp_session_page page = {.pid = 0};
 	char directory[PATH], path[PATH + 16];
 	struct pp_err err = {""};
 	int of_job = PHASE_WRITERS, rc;
@@ -275,6 +277,11 @@ static void write_session(struct pp_dataset *d, struct pp_output *out)
 	out->dataset = d;
 	if (pp_output_make_dirs(out, &err))
 		stop(err.text);
+	snprintf(directory, sizeof(directory), "%s/podprof/%s", out->logdir, out->session);
+	snprintf(path, sizeof(path), "%s/pod.h5", directory);
+	begin(PHASE_PAGE);
+	pp_session_page_begin(&page, directory, d);
+	end(PHASE_PAGE);
 	for (int i = 0; pp_writer_list[i]; i++) {
 		if (!(pp_writer_list[i]->flags & PP_WRITER_OF_JOB))
 			continue;
@@ -286,12 +293,9 @@ static void write_session(struct pp_dataset *d, struct pp_output *out)
 	begin(PHASE_MESSAGE);
 	pp_message_session(&m, d, &steps, d->names, out->logdir, out->session);
 	end(PHASE_MESSAGE);
-	snprintf(directory, sizeof(directory), "%s/podprof/%s", out->logdir, out->session);
-	snprintf(path, sizeof(path), "%s/pod.h5", directory);
 	begin(PHASE_PAGE);
-	if (!pp_report_is_quick(path)) /* then the keeper makes it when the dataset is gone */
-		pp_dataset_release(d);
-	rc = pp_session_page(directory, d->worker ? d : NULL, &err);
+	pp_session_page_go(&page);
+	rc = page.pid ? pp_session_page_end(&page, &err) : pp_session_page(directory, d, &err);
 	if (rc)
 		stop(err.text);
 	end(PHASE_PAGE);

@@ -12,7 +12,7 @@ struct work { /* of the child */
 	struct pp_window_metadata metadata;
 	struct pp_gather *gather; /* NULL: no other host is asked */
 	const char *rendezvous;
-	char later[PP_SESSION_PATH];
+	struct pp_session_page page;
 };
 
 static int write_window(void *context, struct pp_forked_answer *answer)
@@ -35,7 +35,7 @@ static int write_window(void *context, struct pp_forked_answer *answer)
 		options.event_ranks = work->w.event_ranks;
 	options.ret_message = &answer->message;
 	options.ret_claimed = answer->claimed;
-	options.ret_later = work->later;
+	options.ret_page = &work->page;
 	options.gather = work->gather;
 	options.rendezvous = work->rendezvous;
 	return pp_job_close(&work->job, &close_it, &answer->err);
@@ -46,7 +46,7 @@ static void write_page(void *context)
 	struct work *work = context;
 	struct pp_err err = {""};
 
-	if (work->later[0] && pp_session_page(work->later, NULL, &err))
+	if (pp_session_page_end(&work->page, &err))
 		pp_keeper_log("no report.html: %s", err.text);
 }
 
