@@ -13,6 +13,7 @@
 #include "core/ring/utf8.h"
 
 enum { SHORT_ARRAY = 48, LARGE_ARRAY = 32768, BYTE = 1, WORD = 4, DOUBLE = 8, ZLIB_LEVEL = 6, RAW_DEFLATE = -15, ZLIB_MEMORY = 8 };
+enum { NOISE_SAMPLE = 16384, NOISE_PERCENT = 104, PLANE_BYTES = 64 /* that the end of a plane takes at most */ };
 
 void pp_json_text(FILE *to, const char *text)
 {
@@ -71,21 +72,48 @@ static void base64(FILE *to, const unsigned char *p, size_t n)
 	}
 }
 
-/* NOLINTNEXTLINE(readability-non-const-parameter): zlib wants next_in so */
-static int put_deflated(FILE *to, unsigned char *bytes, size_t size, int strategy)
+/* Are these bytes so evenly spread that no code is shorter than they are, and in no runs? Some of them tell: how often two are
+ * equal, and neighbours. */
+static int is_noise(const unsigned char *p, size_t n)
 {
-	z_stream z = {.next_in = bytes, .avail_in = (uInt)size};
+	const size_t step = n / NOISE_SAMPLE + 1;
+	uint64_t count[UINT8_MAX + 1] = {0}, pairs = 0, seen = 0, equal = 0;
+
+	for (size_t i = 0; i < n; i += step, seen++) {
+		count[p[i]]++;
+		equal += i && p[i] == p[i - 1];
+	}
+	for (size_t i = 0; i <= UINT8_MAX; i++)
+		pairs += count[i] * count[i];
+	return seen > NOISE_SAMPLE / 2 && equal * (UINT8_MAX + 1) < 4 * seen &&
+	       (pairs - seen) * (UINT8_MAX + 1) * 100 <= seen * seen * NOISE_PERCENT;
+}
+
+/* Planes of n bytes each. Those of noise are stored. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): zlib wants next_in so */
+static int put_deflated(FILE *to, unsigned char *bytes, size_t planes, size_t n, int strategy)
+{
+	z_stream z = {.next_in = bytes};
 	unsigned char *out;
 	uLong most;
-	int code = -ENOMEM;
+	int code = -ENOMEM, level = ZLIB_LEVEL, done = Z_OK;
 
-	if (size > UINT_MAX || deflateInit2(&z, ZLIB_LEVEL, Z_DEFLATED, RAW_DEFLATE, ZLIB_MEMORY, strategy) != Z_OK)
+	if (planes * n > UINT_MAX || deflateInit2(&z, level, Z_DEFLATED, RAW_DEFLATE, ZLIB_MEMORY, strategy) != Z_OK)
 		return code;
-	most = deflateBound(&z, (uLong)size);
+	most = deflateBound(&z, (uLong)(planes * n)) + (uLong)planes * PLANE_BYTES;
 	out = pp_huge_malloc(most + 1);
 	z.next_out = out;
 	z.avail_out = (uInt)most;
-	if (out && deflate(&z, Z_FINISH) == Z_STREAM_END) {
+	for (size_t i = 0; i < planes && out && done == Z_OK; i++) {
+		const int wanted = strategy == Z_RLE && is_noise(bytes + i * n, n) ? Z_NO_COMPRESSION : ZLIB_LEVEL;
+
+		if (wanted != level && deflateParams(&z, wanted, strategy) != Z_OK)
+			break;
+		level = wanted;
+		z.avail_in = (uInt)n;
+		done = deflate(&z, i + 1 < planes ? Z_NO_FLUSH : Z_FINISH);
+	}
+	if (out && done == Z_STREAM_END) {
 		base64(to, out, most - z.avail_out);
 		code = 0;
 	}
@@ -96,7 +124,7 @@ static int put_deflated(FILE *to, unsigned char *bytes, size_t size, int strateg
 
 int pp_json_deflated(FILE *to, unsigned char *bytes, size_t size)
 {
-	return put_deflated(to, bytes, size, Z_DEFAULT_STRATEGY);
+	return put_deflated(to, bytes, 1, size, Z_DEFAULT_STRATEGY);
 }
 
 void pp_json_plane(unsigned char *bytes, const uint64_t *bits, size_t n, size_t width)
@@ -116,7 +144,7 @@ static int pack(FILE *to, const char *type, size_t width, const uint64_t *bits, 
 	pp_json_plane(bytes, bits, n, width);
 	fprintf(to, "{\"t\":\"%s\",\"n\":%zu,\"z\":\"", type, n);
 	/* The lower bytes of many measured times are noise, the upper ones equal: no search for matches finds more. */
-	code = put_deflated(to, bytes, n * width, n > LARGE_ARRAY ? Z_RLE : Z_DEFAULT_STRATEGY);
+	code = put_deflated(to, bytes, width, n, n > LARGE_ARRAY ? Z_RLE : Z_DEFAULT_STRATEGY);
 	fputs("\"}", to);
 	free(bytes);
 	return code;

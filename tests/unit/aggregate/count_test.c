@@ -1,14 +1,16 @@
-/* Hosts and peers of ranks, and the k-th and the quartiles of values, against the plain count. */
+/* Hosts and peers of ranks, and the k-th and the quartiles of values, against the plain count; planes of the page, inflated again. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "aggregate/dataset/dataset.h"
+#include "aggregate/report/json.h"
 #include "aggregate/report/quartile.h"
 #include "core/base/select.h"
 #include "tests/test.h"
 
-enum { RANKS = 300, VALUES = 2000 };
+enum { RANKS = 300, VALUES = 2000, PACKED = 100000 };
 
 static uint64_t seed = 88172645463325252ULL;
 
@@ -115,8 +117,67 @@ TEST(test_quartiles)
 	}
 }
 
+static size_t from_base64(unsigned char *to, const char *text)
+{
+	static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	uint32_t bits = 0;
+	size_t n = 0;
+
+	for (int i = 0; text[i] && text[i] != '"' && text[i] != '='; i++) {
+		bits = bits << 6 | (uint32_t)(strchr(digit, text[i]) - digit);
+		if (i % 4)
+			to[n++] = (unsigned char)(bits >> (6 - 2 * (i % 4)));
+	}
+	return n;
+}
+
+/* A plane of the page inflates to what it was, whether its bytes are noise (kind 1, 2), or not (0), or only for a while (3). */
+static void pack_and_unpack(int kind)
+{
+	static int64_t v[PACKED];
+	static unsigned char packed[8 * PACKED], bytes[4 * PACKED];
+	z_stream z = {.next_in = packed, .next_out = bytes, .avail_out = sizeof(bytes)};
+	char *text = NULL, *data;
+	size_t size = 0, wrong = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	for (size_t i = 0; i < PACKED; i++)
+		v[i] = kind == 1   ? dice(UINT64_C(1) << 32)
+		       : kind == 2 ? dice(1 << 16) + (9 << 16)
+		       : kind == 3 ? (i < PACKED / 2 ? dice(1 << 16) : 0)
+		                   : (int64_t)(i / 100) + 300;
+	CHECK_INT(pp_json_ints(f, v, PACKED), 0);
+	fclose(f);
+	data = strstr(text, "\"z\":\"");
+	CHECK(data && strstr(text, "\"t\":\"u4\""));
+	z.avail_in = data ? (uInt)from_base64(packed, data + 5) : 0;
+	CHECK(kind != 1 || z.avail_in < 4 * PACKED + 400);
+	CHECK(kind != 2 || z.avail_in < 2 * PACKED + 4000);
+	CHECK(kind != 0 || z.avail_in < PACKED / 10);
+	CHECK_INT(inflateInit2(&z, -15), Z_OK);
+	CHECK_INT(inflate(&z, Z_FINISH), Z_STREAM_END);
+	CHECK_INT((int64_t)z.total_out, 4 * PACKED);
+	inflateEnd(&z);
+	for (size_t i = 0; i < PACKED; i++) {
+		uint32_t back = 0;
+
+		for (size_t b = 0; b < 4; b++)
+			back |= (uint32_t)bytes[b * PACKED + i] << 8 * b;
+		wrong += back != v[i];
+	}
+	CHECK_INT((int64_t)wrong, 0);
+	free(text);
+}
+
+TEST(test_packed)
+{
+	for (int kind = 0; kind < 4; kind++)
+		pack_and_unpack(kind);
+}
+
 int main(void)
 {
+	test_packed();
 	test_peers();
 	test_select();
 	test_quartiles();
