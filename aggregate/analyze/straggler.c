@@ -5,19 +5,24 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "aggregate/analyze/waiting.h"
 #include "core/base/grow.h"
 #include "core/source/mpi_call.h"
 
-/* Its row in a collective inside a step; UINT32_MAX: none. */
+/* A rank's row in a collective, whose rows are in the order of ranks; UINT32_MAX: none. */
 static uint32_t row_of(const struct pp_dataset *d, const struct pp_row_collective *c, int32_t rank)
 {
-	if (c->step == INT64_MIN || pp_mpi_class_is_file(pp_mpi_call_info(c->operation)->class))
-		return UINT32_MAX;
-	for (uint32_t i = 0; i < c->row_count; i++)
-		if (d->arrival[c->row_first + i].worker == rank)
-			return i;
-	return UINT32_MAX;
+	const struct pp_row_arrival *row = &d->arrival[c->row_first];
+	uint32_t low = 0, high = c->row_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (row[middle].worker < rank)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < c->row_count && row[low].worker == rank ? low : UINT32_MAX;
 }
 
 struct interval {
@@ -44,33 +49,39 @@ static int add(struct intervals *list, int64_t begin, int64_t end, int32_t waits
 	return 0;
 }
 
+/* Until when a row waits for another: as in pp_waiting_solve(), which has set late_rank. */
+static int64_t until(const struct pp_row_arrival *row, const struct pp_row_arrival *late)
+{
+	return late->arrival_ns < row->exit_ns ? late->arrival_ns : row->exit_ns;
+}
+
 /* own: when the rank waits, and for whom. held: when others wait for it, from the first to the last of each collective. */
 static int find_waits(const struct pp_dataset *d, size_t who, struct intervals *own, struct intervals *held)
 {
-	struct pp_waiting w = {.d = d};
+	const int32_t rank = d->worker[who].rank;
 	int rc = 0;
 
 	for (size_t i = 0; i < d->collectives && rc == 0; i++) {
-		struct pp_row_collective c = d->collective[i];
-		uint32_t at = row_of(d, &c, d->worker[who].rank);
-		const struct pp_row_arrival *row = &d->arrival[c.row_first];
+		const struct pp_row_collective *c = &d->collective[i];
+		const struct pp_row_arrival *row = &d->arrival[c->row_first];
+		uint32_t at = row_of(d, c, rank), late;
 		int64_t begin = INT64_MAX, end = INT64_MIN;
 
-		if (at == UINT32_MAX)
+		if (at == UINT32_MAX || c->step == INT64_MIN || pp_mpi_class_is_file(pp_mpi_call_info(c->operation)->class))
 			continue;
-		rc = pp_waiting_solve(&w, &c);
-		if (rc == 0 && w.row[at].waits_for >= 0)
-			rc = add(own, row[at].arrival_ns, w.row[at].until, w.row[at].waits_for);
-		for (uint32_t k = 0; rc == 0 && k < c.row_count; k++) {
-			if (w.row[k].waits_for < 0 || (size_t)w.row[k].waits_for != who)
+		late = row[at].late_rank < 0 ? UINT32_MAX : row_of(d, c, row[at].late_rank);
+		if (late != UINT32_MAX)
+			rc = add(own, row[at].arrival_ns, until(&row[at], &row[late]),
+			         (int32_t)pp_dataset_worker(d, row[late].worker));
+		for (uint32_t k = 0; rc == 0 && k < c->row_count; k++) {
+			if (row[k].late_rank != rank)
 				continue;
 			begin = row[k].arrival_ns < begin ? row[k].arrival_ns : begin;
-			end = w.row[k].until > end ? w.row[k].until : end;
+			end = until(&row[k], &row[at]) > end ? until(&row[k], &row[at]) : end;
 		}
 		if (rc == 0)
 			rc = add(held, begin, end, -1);
 	}
-	pp_waiting_release(&w);
 	return rc;
 }
 

@@ -203,7 +203,8 @@ static void need_near(struct pp_waiting *w, const struct pp_row_collective *c, c
 static int set_needs(struct pp_waiting *w, const struct pp_row_collective *c, const struct pp_row_arrival *row)
 {
 	enum pp_mpi_class class = pp_mpi_call_info(c->operation)->class;
-	int64_t root = -1, last[SIDES];
+	int64_t root = -1, last[SIDES] = {0};
+	int sides = 0;
 
 	if (c->message) {
 		need_other_end(w, c, row);
@@ -211,7 +212,9 @@ static int set_needs(struct pp_waiting *w, const struct pp_row_collective *c, co
 	}
 	for (uint32_t i = 0; i < c->row_count && root < 0; i++)
 		root = row[i].is_root ? (int64_t)i : -1;
-	for (uint32_t side = 0; side < SIDES; side++)
+	for (uint32_t i = 0; i < c->row_count; i++)
+		sides |= row[i].side != 0;
+	for (uint32_t side = 0; side < (sides ? SIDES : 1); side++)
 		last[side] = last_for(c, row, side);
 	if (class == PP_MPI_PREFIX && need_lower(w, c, row) < 0)
 		return -ENOMEM;
