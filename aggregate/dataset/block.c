@@ -66,6 +66,7 @@ int pp_block_write(const struct pp_dataset *d, void **ret_bytes, size_t *ret_siz
 }
 
 /* As uncompress(), but for its checksum: that of all packed bytes has been compared. 0 or -EBADMSG. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): zlib writes there */
 static int inflate_all(uint8_t *out, size_t size, const uint8_t *body, size_t packed)
 {
 	z_stream z = {.next_in = (uint8_t *)body, .next_out = out};

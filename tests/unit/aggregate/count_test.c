@@ -1,4 +1,5 @@
-/* Hosts and peers of ranks, and the k-th and the quartiles of values, against the plain count; planes of the page, inflated again. */
+/* Hosts and peers of ranks, and the k-th and the quartiles of values, against the plain count; planes of the page, inflated
+ * again. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
