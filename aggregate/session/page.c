@@ -41,7 +41,7 @@ static void be_maker(const char *directory, const struct pp_dataset *d, pid_t pa
 	struct sigaction start = {.sa_handler = SIG_DFL};
 	struct pp_report_wait wait = {wait_for_pod, &fd};
 	struct pp_err err = {""};
-	struct paths p;
+	struct paths p = {.pod = ""};
 	sigset_t limit;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -119,7 +119,7 @@ int pp_session_page_end(struct pp_session_page *page, struct pp_err *err)
 
 int pp_session_page(const char *directory, const struct pp_dataset *d, struct pp_err *err)
 {
-	struct paths p;
+	struct paths p = {.pod = ""};
 
 	name_paths(directory, &p);
 	return d && pp_report_is_quick(p.pod) ? pp_report_write_of(d, p.pod, p.html, NULL, err)
