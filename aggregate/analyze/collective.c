@@ -276,6 +276,7 @@ static int fill_collective(struct pp_join *j, struct pp_waiting *w, struct pp_me
 
 	for (size_t i = 0; i < n; i++) {
 		m[i].is_open = (uint8_t)is_open(j, m, n);
+		m[i].operation = c.operation;
 		fill_row(j, &m[i], requests, &c);
 	}
 	*ret_c = c;
@@ -298,7 +299,7 @@ static struct pp_call *calls_of(struct pp_join *j, size_t r, uint32_t t)
 	return j->call[r][t];
 }
 
-/* Notes until when a call waits; a Wait for several collectives waits for the last of them. */
+/* Notes until when a call waits; a Wait for several collectives waits for the last of them that is split. */
 static int note_call(struct pp_join *j, size_t r, uint32_t t, uint32_t span, const struct pp_waited *waited)
 {
 	struct pp_call *call = calls_of(j, r, t);
@@ -306,8 +307,11 @@ static int note_call(struct pp_join *j, size_t r, uint32_t t, uint32_t span, con
 	if (!call)
 		return -ENOMEM;
 	call += span;
-	if (call->need == PP_NEED_NONE ||
-	    pp_waiting_is_later(waited->until, waited->waits_for, call->waited.until, call->waited.waits_for)) {
+	if (waited->is_unsplit) {
+		if (call->need == PP_NEED_NONE)
+			*call = (struct pp_call){*waited, PP_NEED_UNSPLIT, call->open};
+	} else if (call->need != PP_NEED_UNTIL ||
+	           pp_waiting_is_later(waited->until, waited->waits_for, call->waited.until, call->waited.waits_for)) {
 		call->waited = *waited;
 		call->need = PP_NEED_UNTIL;
 	}
@@ -337,8 +341,7 @@ static int note_member(struct pp_join *j, const struct pp_member *m, struct pp_r
 	                 nobody = {.until = INT64_MIN, .worker = m->worker, .waits_for = -1, .row = (size_t)(row - j->d->arrival)};
 	const struct pp_done *done;
 
-	if (!m->is_open && waited.is_unsplit)
-		return 0;
+	nobody.is_unsplit = !m->is_open && waited.is_unsplit;
 	/* It waited for no rank. So does a Wait that began before the operation, on another thread. */
 	if (waited.waits_for < 0)
 		waited = nobody;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "aggregate/analyze/bounds.h"
+#include "aggregate/analyze/budget.h"
 #include "aggregate/analyze/join.h"
 #include "aggregate/analyze/straggler.h"
 #include "aggregate/analyze/waiting.h"
@@ -14,6 +15,7 @@
 #include "aggregate/dataset/merge.h"
 #include "aggregate/dataset/status.h"
 #include "core/base/wrap.h"
+#include "core/source/mpi_call.h"
 
 #define STEP_NONE ((uint32_t)INT32_MAX) /* marks a segment outside the job's steps */
 
@@ -150,7 +152,7 @@ static int keep_common_steps(struct pp_dataset *d)
 /* A Wait and one of the operations that it waits for. */
 struct shared {
 	uint32_t exposed;
-	enum { SOLVED, KNOWN, UNSPLIT } what; /* KNOWN: its own host alone knew it */
+	enum { SOLVED, KNOWN, UNSPLIT, UNSPLIT_COLLECTIVE } what; /* KNOWN: its own host alone knew it */
 	struct pp_waited waited;
 };
 
@@ -158,54 +160,81 @@ struct finalise {
 	struct pp_dataset *d;
 	struct pp_waiting waiting;
 	struct shared *shared;
+	struct pp_budget budget;
 	size_t n;
 };
 
-static void charge_call(struct pp_dataset *d, const struct pp_waited *waited, size_t exposed)
+/* The operation of a row, while operations are in the order of rows. */
+static const struct pp_row_collective *operation_of(const struct pp_dataset *d, size_t row)
 {
-	for (int more = 1; more && exposed < d->exposeds; exposed++) {
-		const struct pp_exposed *e = &d->exposed[exposed];
+	size_t low = 0, high = d->collectives;
 
-		more = e->more;
-		if (e->step < d->steps)
-			pp_waiting_charge(d, waited, e->step, e->begin_ns, pp_wrap_plus(e->begin_ns, e->length_ns));
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (d->collective[middle].row_first + d->collective[middle].row_count <= row)
+			low = middle + 1;
+		else
+			high = middle;
 	}
+	return &d->collective[low];
 }
 
-/* Neither waiting nor transfer. */
-static void charge_unsplit(struct pp_dataset *d, uint32_t worker, size_t exposed)
+/* Charges an exposed call to an operation that it waits for. `what` other than SOLVED and KNOWN: neither waiting nor transfer. */
+static int charge_call(struct finalise *s, const struct shared *call, const struct pp_row_collective *c)
 {
-	for (int more = 1; more && exposed < d->exposeds; exposed++) {
+	struct pp_dataset *d = s->d;
+	const struct pp_row_arrival *row = &d->arrival[call->waited.row];
+	int is_file = pp_mpi_class_is_file(pp_mpi_call_info(c->operation)->class);
+	struct pp_budget_call of = {c->communicator, row->arrival_ns, is_file ? row->arrival_ns : row->exit_ns, c->operation};
+	size_t exposed = call->exposed;
+	int rc = 0;
+
+	for (int more = 1; more && exposed < d->exposeds && !rc; exposed++) {
 		const struct pp_exposed *e = &d->exposed[exposed];
-		struct pp_row_cell *cell = e->step < d->steps ? &d->cell[e->step * d->workers + worker] : NULL;
+		struct pp_budget_segment part = {.step = e->step,
+		                                 .begin = e->begin_ns,
+		                                 .end = pp_wrap_plus(e->begin_ns, e->length_ns),
+		                                 .wait_ns = PP_BUDGET_UNSPLIT,
+		                                 .blocks = e->blocks ? PP_BUDGET_BLOCKS : PP_BUDGET_BESIDE};
+		struct pp_row_cell *cell = e->step < d->steps ? &d->cell[e->step * d->workers + call->waited.worker] : NULL;
 
 		more = e->more;
-		if (cell)
+		if (!cell)
+			continue;
+		if (call->what == SOLVED || call->what == KNOWN)
+			part.wait_ns = pp_waiting_charge(d, &call->waited, e->step, part.begin, part.end);
+		else if (call->what == UNSPLIT)
 			cell->point_to_point_ns = pp_wrap_plus(cell->point_to_point_ns, e->length_ns);
+		rc = pp_budget_charge(&s->budget, &of, &part);
 	}
+	return rc;
 }
 
-static void finalise_rows(struct finalise *s, const struct pp_row_collective *c)
+static int finalise_rows(struct finalise *s, const struct pp_row_collective *c)
 {
+	int rc = 0;
+
 	pp_waiting_note(&s->waiting, c, s->d);
-	for (uint32_t i = 0; i < c->row_count; i++) {
+	for (uint32_t i = 0; i < c->row_count && !rc; i++) {
 		struct pp_row_arrival *row = &s->d->arrival[c->row_first + i];
-		struct pp_waited waited = s->waiting.row[i];
+		struct shared call = {row->exposed - 1, SOLVED, s->waiting.row[i]};
 
 		if (!row->exposed)
 			continue;
 		/* It waited for nobody. So does a Wait that began before the operation, on another thread. */
-		if (waited.waits_for < 0)
-			waited.until = INT64_MIN;
-		if (row->shared && (!waited.is_unsplit || c->message))
-			s->shared[s->n++] = (struct shared){row->exposed - 1, waited.is_unsplit ? UNSPLIT : SOLVED, waited};
-		else if (!waited.is_unsplit)
-			charge_call(s->d, &waited, row->exposed - 1);
-		else if (c->message)
-			charge_unsplit(s->d, waited.worker, row->exposed - 1);
+		if (call.waited.waits_for < 0)
+			call.waited.until = INT64_MIN;
+		if (call.waited.is_unsplit)
+			call.what = c->message ? UNSPLIT : UNSPLIT_COLLECTIVE;
+		if (row->shared)
+			s->shared[s->n++] = call;
+		else
+			rc = charge_call(s, &call, c);
 		row->exposed = 0;
 		row->shared = 0;
 	}
+	return rc;
 }
 
 static int compare_shared(const void *a, const void *b)
@@ -218,9 +247,10 @@ static int compare_shared(const void *a, const void *b)
 }
 
 /* A Wait for several operations waits for the last of them. */
-static void finalise_shared(struct finalise *s)
+static int finalise_shared(struct finalise *s)
 {
 	struct pp_dataset *d = s->d;
+	int rc = 0;
 
 	for (size_t i = 0; i < d->awaiteds; i++) {
 		const struct pp_awaited *a = &d->awaited[i];
@@ -238,21 +268,19 @@ static void finalise_shared(struct finalise *s)
 		                                     .row = a->row}};
 	}
 	qsort(s->shared, s->n, sizeof(*s->shared), compare_shared);
-	for (size_t i = 0, n; i < s->n; i += n) {
-		struct pp_waited last = s->shared[i].waited;
+	for (size_t i = 0, n; i < s->n && !rc; i += n) {
+		struct shared last = s->shared[i];
 
 		for (n = 1; i + n < s->n && s->shared[i + n].exposed == s->shared[i].exposed; n++) {
 			const struct pp_waited *one = &s->shared[i + n].waited;
 
-			if (s->shared[i + n].what != UNSPLIT &&
-			    pp_waiting_is_later(one->until, one->waits_for, last.until, last.waits_for))
-				last = *one;
+			if (s->shared[i + n].what <= KNOWN &&
+			    pp_waiting_is_later(one->until, one->waits_for, last.waited.until, last.waited.waits_for))
+				last.waited = *one;
 		}
-		if (s->shared[i].what == UNSPLIT)
-			charge_unsplit(d, last.worker, s->shared[i].exposed);
-		else
-			charge_call(d, &last, s->shared[i].exposed);
+		rc = charge_call(s, &last, operation_of(d, last.waited.row));
 	}
+	return rc;
 }
 
 /* Readers expect collectives in the order of their begins. */
@@ -274,15 +302,16 @@ static int finalise_waiting(struct pp_dataset *d)
 	for (size_t i = 0; i < d->arrivals; i++)
 		shared += d->arrival[i].shared;
 	s.shared = calloc(shared + d->awaiteds + 1, sizeof(*s.shared));
-	if (!s.shared)
-		return -ENOMEM;
+	rc = s.shared ? pp_budget_init(&s.budget, d, 0) : -ENOMEM;
 	for (size_t i = 0; i < d->collectives && rc == 0; i++) {
 		rc = pp_waiting_solve(&s.waiting, &d->collective[i]);
 		if (rc == 0)
-			finalise_rows(&s, &d->collective[i]);
+			rc = finalise_rows(&s, &d->collective[i]);
 	}
 	if (rc == 0)
-		finalise_shared(&s);
+		rc = finalise_shared(&s);
+	if (rc == 0)
+		rc = pp_budget_finish(&s.budget);
 	d->violations = s.waiting.violations;
 	d->unsplit = s.waiting.unsplit;
 	d->doubled = s.waiting.doubled;
@@ -290,6 +319,7 @@ static int finalise_waiting(struct pp_dataset *d)
 	d->messages_lone = s.waiting.lone;
 	d->causality = s.waiting.causality;
 	pp_waiting_release(&s.waiting);
+	pp_budget_release(&s.budget);
 	free(s.shared);
 	if (rc < 0)
 		return rc;

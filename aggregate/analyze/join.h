@@ -10,6 +10,7 @@
 enum pp_call_need {                   /* how a call's own time splits, pp_call.need */
 	            PP_NEED_NONE = 0, /* neither waiting nor transfer: point to point, or a test that found nothing */
 	            PP_NEED_UNTIL,    /* waits until `until`, then transfers */
+	            PP_NEED_UNSPLIT,  /* neither, but of an operation that is known: waited.row */
 };
 
 struct pp_call { /* one span of a thread with MPI calls */
@@ -26,9 +27,9 @@ struct pp_member { /* one rank's part in a collective, or one end of a message *
 	uint32_t request; /* nonblocking: its request; 0 blocking */
 	uint8_t exit_known;
 	uint8_t is_root;
-	uint8_t is_open; /* in a part: other hosts may have members of it too */
-	uint16_t call;
-	struct pp_waited waited; /* unless it is open */
+	uint8_t is_open;          /* in a part: other hosts may have members of it too */
+	uint16_t call, operation; /* operation: as the row of /collective names it */
+	struct pp_waited waited;  /* unless it is open */
 };
 
 struct pp_dataset_input; /* build.h */
@@ -82,7 +83,7 @@ int pp_join_torch_memory(struct pp_join *j);
 int pp_join_process(struct pp_join *j);
 /* /trace_file */
 int pp_join_trace_files(struct pp_join *j);
-/* wait_ns and transfer_ns of cells; late. In a part, `exposed` takes what other hosts' ranks decide. */
+/* wait_ns and transfer_ns of cells; late; /budget. In a part, `exposed` takes what other hosts' ranks decide. */
 int pp_join_late(struct pp_join *j);
 /* The part of /quality that needs all ranks, once the tables are sealed. */
 void pp_dataset_quality(struct pp_dataset *d);

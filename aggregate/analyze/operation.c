@@ -137,12 +137,24 @@ static int64_t covered_until(const struct work *w, int64_t time)
 	return c->before + (time < c->end ? time : c->end) - c->begin;
 }
 
-static void add_run(struct work *w, const struct pp_operation *o, struct kernel *k)
+static int compare_ran(const void *a, const void *b)
 {
-	struct pp_operation_run run = {.request = o->request, .device_ns = o->device_ns, .channels = o->channels, .how = o->how};
+	const struct pp_operation_run *x = a, *y = b;
+
+	if (x->correlation != y->correlation)
+		return x->correlation < y->correlation ? -1 : 1;
+	return compare_run(a, b);
+}
+
+static void add_run(struct work *w, const struct pp_operation *o, const struct pp_span *call, struct kernel *k)
+{
+	struct pp_operation_run run = {
+	        .request = o->request, .device_ns = o->device_ns, .channels = o->channels, .how = o->how, .call = call};
 
 	if (k) {
 		k->operations++;
+		run.correlation = k->correlation;
+		run.end = k->end;
 		run.device_ns = k->end - k->begin;
 		run.exposed_ns = run.device_ns - (covered_until(w, k->end) - covered_until(w, k->begin));
 	}
@@ -194,14 +206,14 @@ static int list_runs(struct work *w)
 			const struct pp_done *done = o ? pp_requests_find(&requests, s->mpi.request) : NULL;
 
 			if (o && w->out->runs < rank->operations)
-				add_run(w, o, done ? find_kernel(w, o->correlation, done->span->end) : NULL);
+				add_run(w, o, s, done ? find_kernel(w, o->correlation, done->span->end) : NULL);
 		}
 	}
 	pp_requests_release(&requests);
 	return 0;
 }
 
-static void finish_runs(struct work *w)
+static int finish_runs(struct work *w)
 {
 	struct pp_operation_runs *o = w->out;
 
@@ -211,8 +223,15 @@ static void finish_runs(struct work *w)
 		o->without_kernel += !w->run_kernel[i];
 	for (size_t i = 0; i < w->kernels; i++)
 		o->without_operation += !w->kernel[i].operations;
-	if (o->runs)
-		qsort(o->run, o->runs, sizeof(*o->run), compare_run);
+	o->ran = malloc((o->runs + 1) * sizeof(*o->ran));
+	if (!o->ran)
+		return -ENOMEM;
+	for (size_t i = 0; i < o->runs; i++)
+		if (o->run[i].correlation)
+			o->ran[o->rans++] = o->run[i];
+	qsort(o->run, o->runs, sizeof(*o->run), compare_run);
+	qsort(o->ran, o->rans, sizeof(*o->ran), compare_ran);
+	return 0;
 }
 
 int pp_operation_runs_init(struct pp_operation_runs *o, const struct pp_rank *rank)
@@ -229,7 +248,7 @@ int pp_operation_runs_init(struct pp_operation_runs *o, const struct pp_rank *ra
 		rc = list_runs(&w);
 	}
 	if (!rc)
-		finish_runs(&w);
+		rc = finish_runs(&w);
 	free(w.kernel);
 	free(w.cover);
 	free(w.run_kernel);
@@ -239,7 +258,23 @@ int pp_operation_runs_init(struct pp_operation_runs *o, const struct pp_rank *ra
 void pp_operation_runs_release(struct pp_operation_runs *o)
 {
 	free(o->run);
+	free(o->ran);
 	*o = (struct pp_operation_runs){0};
+}
+
+const struct pp_operation_run *pp_operation_runs_of_kernel(const struct pp_operation_runs *o, uint64_t correlation)
+{
+	size_t low = 0, high = o->rans;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (o->ran[middle].correlation < correlation)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < o->rans && o->ran[low].correlation == correlation ? &o->ran[low] : NULL;
 }
 
 const struct pp_operation_run *pp_operation_runs_find(const struct pp_operation_runs *o, uint32_t request)

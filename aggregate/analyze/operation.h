@@ -10,11 +10,15 @@ struct pp_operation_run { /* of a call */
 	int64_t device_ns;  /* a year at most; of its kernel, else as the library timed it; 0: unknown */
 	int64_t exposed_ns; /* with a kernel: part of it in which no device of the rank did what comes before collectives */
 	uint8_t channels, how;
+	uint32_t correlation; /* of its kernel; 0: none was recorded */
+	int64_t end;          /* of its kernel */
+	const struct pp_span *call;
 };
 
 struct pp_operation_runs {
 	struct pp_operation_run *run; /* by request */
-	size_t runs;
+	struct pp_operation_run *ran; /* those with a kernel, by correlation, then by request */
+	size_t runs, rans;
 	uint64_t without_kernel;    /* operations whose kernel was not recorded, on a rank that recorded devices */
 	uint64_t without_operation; /* kernels of a library of collectives that belong to no operation */
 };
@@ -22,5 +26,7 @@ struct pp_operation_runs {
 /* -ENOMEM. */
 int pp_operation_runs_init(struct pp_operation_runs *o, const struct pp_rank *rank);
 void pp_operation_runs_release(struct pp_operation_runs *o);
+/* The first of the operations that this kernel ran; NULL: none is known. */
+const struct pp_operation_run *pp_operation_runs_of_kernel(const struct pp_operation_runs *o, uint64_t correlation);
 /* NULL: nothing is known of it. */
 const struct pp_operation_run *pp_operation_runs_find(const struct pp_operation_runs *o, uint32_t request);

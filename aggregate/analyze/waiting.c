@@ -497,7 +497,7 @@ static int64_t error_of(const struct pp_waited *w, int64_t begin, int64_t end, i
 	return more > less ? more : less;
 }
 
-void pp_waiting_charge(struct pp_dataset *d, const struct pp_waited *w, size_t step, int64_t begin, int64_t end)
+int64_t pp_waiting_charge(struct pp_dataset *d, const struct pp_waited *w, size_t step, int64_t begin, int64_t end)
 {
 	struct pp_row_cell *cell = &d->cell[step * d->workers + w->worker];
 	struct pp_row_arrival *row = &d->arrival[w->row];
@@ -506,12 +506,13 @@ void pp_waiting_charge(struct pp_dataset *d, const struct pp_waited *w, size_t s
 	cell->wait_ns = pp_wrap_plus(cell->wait_ns, wait);
 	cell->transfer_ns = pp_wrap_plus(cell->transfer_ns, pp_wrap_minus(pp_wrap_minus(end, begin), wait));
 	if (w->waits_for < 0)
-		return;
+		return wait;
 	row->exposed_wait_ns = pp_wrap_plus(row->exposed_wait_ns, wait);
 	row->wait_step = row->exposed_wait_ns ? (uint32_t)step + 1 : 0;
 	cell = &d->cell[step * d->workers + (size_t)w->waits_for];
 	cell->late_ns = pp_wrap_plus(cell->late_ns, wait);
 	cell->late_error_ns = pp_wrap_plus(cell->late_error_ns, error_of(w, begin, end, wait));
+	return wait;
 }
 
 int pp_waiting_is_later(int64_t until, int64_t waits_for, int64_t than_until, int64_t than_waits_for)

@@ -48,7 +48,8 @@ void pp_waiting_release(struct pp_waiting *w);
 /* Writes for whom each row of the solved operation waits. */
 void pp_waiting_note(const struct pp_waiting *w, const struct pp_row_collective *c, struct pp_dataset *d);
 
-/* Charges waiting and transfer of a part of a call to its step and row, and the lateness to the rank it waits for. */
-void pp_waiting_charge(struct pp_dataset *d, const struct pp_waited *w, size_t step, int64_t begin, int64_t end);
+/* Charges waiting and transfer of a part of a call to its step and row, and the lateness to the rank it waits for. Returns the
+ * waiting. */
+int64_t pp_waiting_charge(struct pp_dataset *d, const struct pp_waited *w, size_t step, int64_t begin, int64_t end);
 /* The later arrival counts; of equal ones the lower rank, so that the order of calls does not matter. */
 int pp_waiting_is_later(int64_t until, int64_t waits_for, int64_t than_until, int64_t than_waits_for);

@@ -160,26 +160,28 @@ static void do_segments(struct pp_block_io *io, struct pp_dataset *d, const stru
 	for (uint64_t more = 1; more && !io->fault; (*at)++) {
 		struct pp_exposed *e;
 		int64_t length, number;
+		uint64_t flags;
 
 		if (*at >= d->exposeds) {
 			pp_block_fault(io, -EBADMSG, "segments of a call");
 			return;
 		}
 		e = &d->exposed[*at];
-		more = e->more;
+		flags = e->more | (uint64_t)e->blocks << 1;
 		PP_BLOCK_T(io, e->begin_ns, begin);
 		length = e->length_ns;
 		pp_block_delta(io, &length, pp_wrap_minus(row->exit_ns, e->begin_ns), 0);
 		number = e->step;
 		pp_block_delta(io, &number, *step, 0);
-		pp_block_u(io, &more);
-		if (length < 0 || length > UINT32_MAX || number < 0 || (size_t)number >= d->steps || more > 1) {
+		pp_block_u(io, &flags);
+		if (length < 0 || length > INT32_MAX || number < 0 || (size_t)number >= d->steps || flags > 3) {
 			pp_block_fault(io, -EBADMSG, "a segment of a call");
 			return;
 		}
-		e->length_ns = (uint32_t)length;
+		e->length_ns = (uint32_t)length & INT32_MAX;
 		e->step = (uint32_t)number & INT32_MAX;
-		e->more = more & 1;
+		e->more = more = flags & 1;
+		e->blocks = flags >> 1 & 1;
 		*step = e->step;
 		begin = pp_wrap_plus(e->begin_ns, length);
 	}

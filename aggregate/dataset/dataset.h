@@ -38,9 +38,10 @@ enum { PP_EXPOSED_MOST = (1 << 29) - 1 };
 /* Part: a segment of a call whose waiting depends on other hosts; its time is in no cell's wait_ns or transfer_ns yet. */
 struct pp_exposed {
 	int64_t begin_ns;
-	uint32_t length_ns; /* a longer one is cut in two */
-	uint32_t step : 31; /* index */
-	uint32_t more : 1;  /* the next segment is of the same call */
+	uint32_t length_ns : 31; /* a longer one is cut in two */
+	uint32_t blocks : 1;     /* work of the rank waits for the call */
+	uint32_t step : 31;      /* index */
+	uint32_t more : 1;       /* the next segment is of the same call */
 };
 
 /* Part: the rank that such a Wait waits for, by this part's ranks. */

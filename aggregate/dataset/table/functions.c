@@ -126,6 +126,11 @@ const char *pp_operation_name(int call)
 	return call >= 0 && pp_mpi_call_is_known((unsigned)call) ? pp_mpi_call_info((unsigned)call)->name : "";
 }
 
+const char *pp_budget_operation_name(int call)
+{
+	return call == PP_BUDGET_OTHER ? "other" : pp_operation_name(call);
+}
+
 const char *pp_nccl_algorithm_name(int algorithm)
 {
 	static const char *const name[] = {

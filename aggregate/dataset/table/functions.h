@@ -23,6 +23,8 @@ const char *pp_side_name(int side);
 const char *pp_activity_name(int activity);
 const char *pp_precision_name(int precision);
 const char *pp_operation_name(int call);
+enum { PP_BUDGET_OTHER = 4095 }; /* operation of /budget: none */
+const char *pp_budget_operation_name(int call);
 /* Of core/source/nccl_how.def; "" for 0. */
 enum { PP_NCCL_SEVERAL = 16 };
 const char *pp_nccl_algorithm_name(int algorithm);

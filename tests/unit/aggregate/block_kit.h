@@ -6,6 +6,7 @@
 #include "aggregate/analyze/window.h"
 #include "aggregate/dataset/block.h"
 #include "aggregate/dataset/order.h"
+#include "aggregate/dataset/table/functions.h"
 #include "core/source/mpi_call.h"
 #include "tests/test.h"
 
@@ -195,6 +196,19 @@ static inline void kit_same_tables(const struct pp_dataset *a, const struct pp_d
 		free(text[0]);
 		free(text[1]);
 	}
+}
+
+static inline void kit_budget(struct pp_dataset *d)
+{
+	d->budgets = kit_random(5);
+	d->budget = calloc(d->budgets + 1, sizeof(*d->budget));
+	for (size_t i = 0; i < d->budgets; i++)
+		d->budget[i] = (struct pp_row_budget){.operation = i < 4 ? (uint16_t)i : PP_BUDGET_OTHER,
+		                                      .communicator = kit_random(0),
+		                                      .step = kit_time(),
+		                                      .calls = kit_random(9),
+		                                      .hidden_ns = kit_time(),
+		                                      .blocking_ns = kit_time()};
 }
 
 static inline void kit_tables(struct pp_dataset *d, struct pp_intern *names)
@@ -473,6 +487,7 @@ static inline struct pp_dataset kit_dataset(struct pp_intern *names, size_t work
 	}
 	kit_collectives(&d, collectives);
 	kit_tables(&d, names);
+	kit_budget(&d);
 	kit_kernels(&d, names);
 	kit_ops(&d, names);
 	kit_window(&d);

@@ -6,6 +6,7 @@
 #include "aggregate/read/ring/order.h"
 #include "core/step/category.h"
 #include "tests/test.h"
+#include "tests/unit/aggregate/budget_kit.h"
 #include "tests/unit/capture.h"
 
 enum { RANKS = 4, THREADS = 3, END = 100000, STEP = 9000, ROUNDS = 60, COMMS = 3, MOST_NEAR = 4 };
@@ -171,6 +172,7 @@ static void check_cells(const struct pp_dataset *d)
 		listed += d->late[i].wait_ns;
 	CHECK_INT(late, wait); /* all waiting is for somebody */
 	CHECK_INT(listed, wait);
+	check_budget(d);
 }
 
 /* Row k of a neighbourhood collective, by the lists that the dice threw. Returns whether its time is split. */

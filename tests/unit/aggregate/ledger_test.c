@@ -95,6 +95,7 @@ static void check_sums(const struct pp_dataset *d)
 	for (size_t i = 0; i < d->arrivals; i++)
 		rows += d->arrival[i].exposed_wait_ns;
 	CHECK_INT(rows, wait);
+	check_budget(d);
 }
 
 /* Rank 1 receives from 0 us until the message comes at 300 us; then rank 0 sends at 400 us what rank 1 only takes at 700 us. */

@@ -6,6 +6,7 @@
 #include "aggregate/dataset/merge.h"
 #include "core/clock/clock_map.h"
 #include "tests/unit/aggregate/block_kit.h"
+#include "tests/unit/aggregate/budget_kit.h"
 #include "tests/unit/capture.h"
 
 enum { MADE_RANKS = 8 };
@@ -167,6 +168,11 @@ static inline void compare_cells(const struct pp_dataset *a, const struct pp_dat
 		CHECK(!memcmp(&a->cell[i], &b->cell[i], sizeof(a->cell[i])));
 	}
 	EQUAL(a->workers, a->late, b->late);
+	check_budget(a);
+	check_budget(b);
+	CHECK_INT(b->budgets, a->budgets);
+	for (size_t i = 0; i < a->budgets && !test_failures; i++)
+		CHECK(!memcmp(&a->budget[i], &b->budget[i], sizeof(a->budget[i])));
 	CHECK(a->window_begin_ns == b->window_begin_ns && a->window_end_ns == b->window_end_ns);
 	CHECK_INT(b->straggler.waited_for, a->straggler.waited_for);
 	CHECK_INT(b->straggler.waited_ns, a->straggler.waited_ns);

@@ -2,6 +2,7 @@
  * what could not be joined. From records in rings to /collective, /all_reduce and /channel. */
 #include "aggregate/dataset/table/functions.h"
 #include "core/source/mpi_call.h"
+#include "tests/unit/aggregate/budget_kit.h"
 #include "tests/unit/aggregate/session_kit.h"
 
 enum { COMM = 77, RING_LL128 = 2 << 4 | 2 };
@@ -90,6 +91,7 @@ TEST(both_ranks)
 	struct maker m[2];
 	struct made made;
 	const struct pp_row_collective *c;
+	const struct pp_row_budget *budget;
 
 	for (int i = 0; i < 2; i++) {
 		begin(&m[i], i);
@@ -123,6 +125,12 @@ TEST(both_ranks)
 	CHECK_STR(pp_nccl_algorithm_name(made.d.all_reduce[0].algorithm), "RING");
 	CHECK_INT(made.d.all_reduce[0].channels, 4);
 	CHECK(!warned(&made.d, "NCCL"));
+	check_budget(&made.d);
+	budget = budget_of(&made.d, "ncclAllReduce");
+	CHECK_INT(budget->communicator, COMM);
+	CHECK_INT(budget->time_ns, 400 + 400);
+	CHECK_INT(budget->unsplit_ns, 200 + 200); /* what is exposed of the kernels */
+	CHECK_INT(budget->blocking_unknown_ns, budget->unsplit_ns);
 	drop(&made);
 }
 
