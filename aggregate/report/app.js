@@ -29,7 +29,7 @@ const KNOWN = [
   'collective', 'communicator', 'channel', 'clock', 'quality', 'input', 'op', 'op_stats', 'op_idle', 'kernel', 'kernel_stats',
   'precision', 'memory', 'slowest', 'window', 'input_op', 'input_stage', 'input_wait', 'step_statistics', 'allocator',
   'memory_timeline', 'memory_peak', 'all_reduce', 'torch_memory', 'blame', 'blame_step', 'straggler', 'what_if', 'message_size',
-  'advice', 'role'
+  'advice', 'role', 'budget'
 ];
 const MEANING = {
   process: 'CPU time, context switches and page faults of each rank and its children, counted by the operating system.',

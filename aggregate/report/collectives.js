@@ -1,12 +1,13 @@
-/* Collectives and messages: size against bandwidth (/message_size), collectives by operation, late senders and receivers by
- * pair. */
+/* Collectives and messages: what of their time is hidden, late or slow (/budget), size against bandwidth (/message_size),
+ * collectives by operation, late senders and receivers by pair. */
 'use strict';
 
 const Collectives = {
   colours: ['#1b4f91', '#d7263d', '#13805a', '#b0492f', '#8a5fc0', '#2a9db5', '#7f8f1e', '#d46aa0'],
 
   has() {
-    return !!(Pod.table('message_size') || Pod.table('all_reduce') || Pod.table('collective', 'event') || Pod.message);
+    return !!(Pod.table('budget') || Pod.table('message_size') || Pod.table('all_reduce') || Pod.table('collective', 'event') ||
+        Pod.message);
   },
   section() {
     const title = el('h2', {}, 'Collectives');
@@ -22,9 +23,9 @@ const Collectives = {
     return [
       title,
       el('p', {class: 'lead'},
-          'How fast data moves once the last rank has arrived; waiting is not in it. ' +
+          'What communication costs the steps, by operation, and how fast data moves once the last rank has arrived. ' +
               'Operations whose ranks\u2019 clocks are not joined have no duration.'),
-      Collectives.sizes(),
+      Collectives.budget(), Collectives.sizes(),
       Together.allReduce() ||
           el('p', {class: 'lead'},
               Pod.table('collective', 'event')
@@ -32,6 +33,77 @@ const Collectives = {
                   : sentence(absentReason('collective')) || 'No collective operation was recorded.'),
       Collectives.messages()
     ];
+  },
+
+  /* Parts of the time of an operation: its column of /budget, name, colour. */
+  parts() {
+    return [
+      {key: 'hidden_ns', name: 'hidden', what: 'the rank had other work, or other communication', colour: 'var(--rest)'}, {
+        key: 'wait_ns',
+        name: 'late',
+        what: 'exposed: it waited for a rank that was late',
+        colour: Pod.colour(COMMUNICATION[0]),
+        hatched: true
+      },
+      {key: 'transfer_ns', name: 'slow', what: 'exposed: all ranks were there, data moved', colour: Pod.colour(COMMUNICATION[0])}, {
+        key: 'unsplit_ns',
+        name: 'not split',
+        what: 'exposed: it is not known for whom it waits, for example in kernels on devices',
+        colour: Pod.colour(COMMUNICATION[1])
+      }
+    ];
+  },
+  budget() {
+    const t = Pod.table('budget'), of = name => Pod.column(t, name);
+    if (!t)
+      return el('p', {class: 'lead'},
+          sentence(absentReason('budget')) || 'This dataset does not say what of the communication is hidden.');
+    const parts = Collectives.parts(), cells = Math.max(1, Pod.sum.cells), per = (key, i) => of(key)[i] / cells;
+    const exposed = i => of('wait_ns')[i] + of('transfer_ns')[i] + of('unsplit_ns')[i];
+    const shown = Array.from({length: t.shown}, (unused, i) => i), all = key => shown.reduce((sum, i) => sum + of(key)[i], 0);
+    const most = Math.max(1, ...shown.map(i => of('time_ns')[i])), rest = t.shown < t.rows ? ' of the rows here' : '';
+    const swatch = p => el('span', {class: p.hatched ? 'swatch hatched' : 'swatch', style: {backgroundColor: p.colour}});
+    const bar = i => el('div',
+        {class: 'track stack', role: 'img', 'aria-label': parts.map(p => `${p.name} ${Format.time(per(p.key, i))}`).join(', ')},
+        parts.filter(p => of(p.key)[i] > 0).map(p => el('span', {
+          title: `${p.name}: ${Format.time(per(p.key, i))} per step and rank`,
+          class: p.hatched ? 'hatched' : null,
+          style: {width: 100 * of(p.key)[i] / most + '%', backgroundColor: p.colour}
+        })));
+    const waits = [
+      ['blocking_ns', 'blocking', 'what work of the rank waited for'],
+      ['not_blocking_ns', 'not blocking', 'what no work waited for'],
+      ['blocking_unknown_ns', 'blocking unknown', 'kernels on devices']
+    ];
+    const columns = [
+      {name: 'operation', text: true, get: i => of('operation')[i]}, {
+        name: 'communicator',
+        text: true,
+        minor: true,
+        get: i => String(of('communicator')[i]) === '0' ? '\u2013' : Together.communicator(of('communicator')[i])
+      },
+      {name: 'time', text: true, what: 'hidden, late, slow, not split', get: i => of('time_ns')[i], show: i => bar(i)},
+      column('exposed', 'ns', 'late, slow and not split, per step and rank', i => exposed(i) / cells),
+      ...parts.map(p => column(p.name, 'ns', p.what + '; per step and rank', i => per(p.key, i))),
+      ...waits.filter(([key, name]) => name === 'blocking' || all(key) > 0).map(([key, name,
+        what]) => column(name, 'ns', `of the exposed time, ${what}; per step and rank`, i => per(key, i))),
+      {name: 'calls', minor: true, what: 'of ranks, in all steps', get: i => of('calls')[i] || null}
+    ];
+    const exposure = (all('wait_ns') + all('transfer_ns') + all('unsplit_ns')) / cells;
+    return el('div', {}, el('h3', {}, 'Hidden, late, slow'),
+        el('p', {class: 'lead', id: 'budget-sum', style: {margin: '0'}},
+            `Mean per step and rank${rest}: ${Format.time(exposure)} of communication is exposed, ${
+                Format.time(all('blocking_ns') / cells)} of it blocking; ${Format.time(all('hidden_ns') / cells)} is hidden.`),
+        el('ul', {class: 'legendlist', 'aria-label': 'Colours'}, el('li', {class: 'title'}, 'Time:'),
+            parts.map(p => el('li', {title: p.what}, swatch(p), p.name))),
+        new Table({
+          id: 'budget',
+          title: 'Hidden, late, slow: time of communication by operation',
+          columns,
+          rows: t.shown,
+          first: 12,
+          sort: '-' + columns.findIndex(c => c.name === 'exposed')
+        }).element);
   },
 
   /* Rows of /message_size by call and number of ranks. */
@@ -87,7 +159,7 @@ const Collectives = {
         get: i => of('duration_ns')[i] / Math.max(1, of('occurrences')[i])
       }
     ];
-    return el('div', {}, el('h3', {}, 'Size against bandwidth'),
+    return el('div', {}, el('h3', {style: {marginTop: '26px'}}, 'Size against bandwidth'),
         el('p', {class: 'lead', style: {margin: '0'}},
             'Point: median of the operations of one size; line through it: least to most.',
             shown.length < all.length && ` Shown: the ${shown.length} calls with most bytes of ${all.length}.`),

@@ -156,6 +156,33 @@ def collectives(place, full):
         clean(b, "collectives")
 
 
+def budget(place, full):
+    """The parts of each operation's time as in pod.h5, as means and as a bar; by exposed time, and what they are in words."""
+    directory, page = pod(place)
+    parts = ("hidden", "late", "slow", "not split")
+    with h5py.File(os.path.join(directory, "pod.h5")) as f, browser() as b:
+        g, cells = f["budget"], int((f["breakdown/step_ns"][()] > 0).sum())
+        of = {n: g[k + "_ns"][()] / cells for n, k in zip(parts, ("hidden", "wait", "transfer", "unsplit"))}
+        exposed = of["late"] + of["slow"] + of["not split"]
+        order = np.argsort(-exposed)
+        b.open(page)
+        at = heads(b, "budget")
+        check([n for n in parts + ("exposed", "blocking") if n in at] == list(parts + ("exposed", "blocking")), f"heads: {at}")
+        check(column(b, "budget", 0) == [g["operation"][i].decode() for i in order], "operations, or their order")
+        for n in parts:
+            same(column(b, "budget", at.index(n)), of[n][order], n)
+        same(column(b, "budget", at.index("exposed")), exposed[order], "exposed")
+        same(column(b, "budget", at.index("blocking")), g["blocking_ns"][()][order] / cells, "blocking")
+        bars = b.js("[...document.querySelectorAll('#t-budget .track')].map(t => [...t.children].map(s => s.getBoundingClientRect().width))")
+        for i, bar in zip(order, bars):
+            shown = [of[n][i] for n in parts if of[n][i] > 0]
+            check(len(bar) == len(shown) and np.allclose(np.array(bar) / sum(bar), np.array(shown) / sum(shown), atol=0.02), f"bar {i}: {bar}")
+        check("6.98 ms of communication is exposed" in text(b, "#budget-sum") and "3.75 ms is hidden" in text(b, "#budget-sum"), text(b, "#budget-sum"))
+        rows = csv_of(place, b, "budget")
+        check(rows[0][4] == "hidden [ns]" and len(rows) == 5, f"CSV: {rows[0]}")
+        clean(b, "budget")
+
+
 def skyline(place, full):
     """Sums at instants, the rank with most, who runs out first, whether ranks peak together; the source stands in the address."""
     directory, page = pod(place)
@@ -374,5 +401,5 @@ def hostile(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({"order": order, "blame": blame, "advice": advice, "collectives": collectives, "skyline": skyline, "viewer": viewer, "unpacked": unpacked,
+    sys.exit(jobs.main({"order": order, "blame": blame, "advice": advice, "collectives": collectives, "budget": budget, "skyline": skyline, "viewer": viewer, "unpacked": unpacked,
                         "looks": looks, "timeline": timeline, "summary": summary, "hostile": hostile}, __doc__))
