@@ -174,23 +174,18 @@ const App = {
     Collectives.draw();
     Skyline.draw();
   },
-  /* Paper is light. */
+  /* Paper is light, and has what was never scrolled to. Nothing may come later: the browser prints what is drawn now. */
   printing(on) {
     if (on)
       App.theme = document.documentElement.dataset.theme;
     document.documentElement.dataset.theme = on ? 'light' : App.theme;
-    Overview.draw();
-    Pie.draw();
-    Viewer.draw();
-    Waiting.draw();
-    Blame.draw();
-    Trace.draw();
-    Samples.draw();
-    Clocks.draw();
-    Input.draw();
-    Memory.draw();
-    Collectives.draw();
-    Skyline.draw();
+    Pod.printing = on;
+    for (const part of [Overview, Pie, Viewer, Waiting, Blame, Trace, Samples, Clocks, Input, Memory, Collectives, Skyline])
+      try {
+        part.draw();
+      } catch (e) {
+        App.failed(e);
+      }
   },
   failed(e) {
     document.getElementById('main').prepend(el('p', {class: 'missing bad'}, `A part of this page cannot be shown: ${e.message}.`));

@@ -111,11 +111,14 @@ function ticks(most, wanted) {
 const Pack = {
   types: {u1: [Uint8Array, 1], u2: [Uint16Array, 2], u4: [Uint32Array, 4], f8: [Float64Array, 8]},
 
-  async inflate(text) {
+  coded(text) {
     const plain = atob(text), coded = new Uint8Array(plain.length);
     for (let i = 0; i < plain.length; i++) /* Uint8Array.from() takes many times as long */
       coded[i] = plain.charCodeAt(i);
-    const stream = new Blob([coded]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
+    return coded;
+  },
+  async inflate(text) {
+    const stream = new Blob([Pack.coded(text)]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
     return new Uint8Array(await new Response(stream).arrayBuffer());
   },
   /* Values of which the lowest bytes come first. */
@@ -131,6 +134,11 @@ const Pack = {
   async unpack(packed) {
     const [Type, width] = Pack.types[packed.t];
     return Pack.join(await Pack.inflate(packed.z), Type, width, packed.n);
+  },
+
+  unpackNow(packed) {
+    const [Type, width] = Pack.types[packed.t];
+    return Pack.join(Inflate.all(Pack.coded(packed.z)), Type, width, packed.n);
   },
 
   /* Every packed array of a tree, in place. */
@@ -200,9 +208,9 @@ addEventListener('hashchange', () => {
   State.notify();
 });
 
-/* Has it come into view since the page was opened? If not, f is called when it does. */
+/* Has it come into view since the page was opened? If not, f is called when it does. On paper all is in view. */
 function seen(element, f) {
-  if (element.dataset.seen)
+  if (element.dataset.seen || Pod.printing)
     return true;
   if (!element.dataset.watched) {
     element.dataset.watched = 'true';
@@ -292,9 +300,13 @@ const Pod = {
   ready(plane) {
     return !plane.data.z;
   },
-  /* Unpacks planes, with what says where they are known. Null where they are here. */
+  /* Those that are still packed, with what says where they are known. */
+  waiting(planes) {
+    return [...new Set(planes.filter(p => p).flatMap(p => p.mask ? [p, p.mask] : [p]))].filter(p => !Pod.ready(p));
+  },
+  /* Unpacks planes. Null where they are here. */
   need(planes) {
-    const waiting = planes.filter(p => p).flatMap(p => p.mask ? [p, p.mask] : [p]).filter(p => !Pod.ready(p));
+    const waiting = Pod.waiting(planes);
     const load = async p => {
       p.data = await Pack.unpack(p.data);
       delete p.coming;
@@ -303,6 +315,8 @@ const Pod = {
   },
   /* Draws once these planes are here; at once where they are. Returns whether they were. */
   later(planes, draw) {
+    if (Pod.printing)
+      Pod.waiting(planes).forEach(p => p.data = Pack.unpackNow(p.data));
     const coming = Pod.need(planes);
     if (coming)
       coming.then(draw, App.failed);

@@ -40,6 +40,10 @@ const TraceData = {
 
   async load(chunk) {
     const planes = await Pack.inflate(chunk.lazy);
+    if (!chunk.levels) /* printing may have been faster */
+      TraceData.take(chunk, planes);
+  },
+  take(chunk, planes) {
     let at = 0;
     const columns = (list, n) => Object.fromEntries(list.map(([name, type]) => {
       const [Type, width] = Pack.types[type === 'T' ? (chunk.wide ? 'f8' : 'u4') : type];
@@ -121,6 +125,10 @@ const TraceData = {
   /* Starts those of the wanted chunks that are missing; `done` is called when something came. */
   need(wanted, done, failed) {
     Pod.timeline.chunk.forEach((chunk, i) => {
+      if (Pod.printing && !chunk.levels && !chunk.failed && wanted(chunk, i)) {
+        TraceData.take(chunk, Inflate.all(Pack.coded(chunk.lazy)));
+        chunk.asked = Promise.resolve();
+      }
       if (!chunk.asked && wanted(chunk, i))
         TraceData.get(chunk).then(done, failed);
     });

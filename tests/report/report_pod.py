@@ -281,6 +281,57 @@ def unpacked(place, full):
         clean(b, "unpacked")
 
 
+def paper(place, full):
+    """A large page that was never scrolled prints all its charts: they are drawn when the browser asks, from what was packed until then."""
+    directory, page = pod(place, ranks=1024, steps=420, per_host=8)
+    packed = "Pod.cell.plane.filter(p => !Pod.ready(p))"
+    with h5py.File(os.path.join(directory, "pod.h5")) as f, browser() as b:
+        b.open(page, "#theme=dark")
+        b.js(f"{packed}.forEach(p => p.before = p.data)")
+        check(b.js(f"{packed}.length") > 5 and not b.js("Viewer.columns.items?.length || Blame.pinned.items?.length"), "the page is not lazy")
+        b.js("""window.drawn = c => { const o = document.createElement('canvas'); o.width = c.width; o.height = c.height;
+            const g = o.getContext('2d', {willReadFrequently: true}); g.drawImage(c, 0, 0);
+            return new Set(new Uint32Array(g.getImageData(0, 0, o.width, o.height).data.buffer)).size; };
+            addEventListener('beforeprint', () => window.printed = {
+              columns: Viewer.columns.items.map(i => i.segments.find(s => s.id === 4).ns), blame: Blame.pinned.items.length,
+              empty: [...document.querySelectorAll('canvas')].filter(c => c.checkVisibility() && c.width && drawn(c) < 3)
+                         .map(c => c.id || c.getAttribute('aria-label')),
+              light: document.documentElement.dataset.theme })""")
+        check(len(b.call("Page.printToPDF", printBackground=True)["data"]) > 100000, "the PDF")
+        printed = b.js("window.printed")
+        step = b.js("Pod.stepShown[Viewer.step]") - 100
+        check(printed["columns"] == [int(v) for v in f["breakdown/exclusive_ns"][step, :, 3]], "the columns of the pinned step on paper")
+        check(printed["blame"] == 1024 and printed["light"] == "light" and not printed["empty"], f"on paper: {printed['empty']}, {printed['blame']}")
+        check(b.js("document.documentElement.dataset.theme") == "dark", "the screen has the colours of the paper")
+        differ = b.js("""Promise.all(Pod.cell.plane.filter(p => p.before && Pod.ready(p)).map(async p =>
+            (await Pack.unpack(p.before)).some((v, i) => v !== p.data[i]) && p.key)).then(list => list.filter(k => k))""")
+        check(not differ, f"unpacked at once, these differ: {differ}")
+        clean(b, "paper")
+
+
+def inflated(place, full):
+    """What is unpacked at once is what the browser's own stream unpacks: stored, fixed and dynamic blocks; damage is an error, never an endless loop."""
+    with browser() as b:
+        b.open(pod(place)[1])
+        b.js("""window.pack = async bytes => new Uint8Array(await new Response(
+            new Blob([bytes]).stream().pipeThrough(new CompressionStream('deflate-raw'))).arrayBuffer());
+            let seed = 7; window.dice = n => (seed = (seed * 1103515245 + 12345) & 0x7fffffff) % n;
+            window.make = (n, kinds) => Uint8Array.from({length: n}, () => dice(kinds))""")
+        wrong = b.js("""(async () => { const wrong = [];
+            for (const [n, kinds] of [[0, 1], [1, 256], [5, 2], [300, 1], [40000, 3], [70000, 256], [200000, 40], [1000000, 5]]) {
+              const bytes = make(n, kinds), got = Inflate.all(await pack(bytes));
+              if (got.length !== n || got.some((v, i) => v !== bytes[i])) wrong.push([n, kinds]); }
+            return wrong; })()""")
+        check(not wrong, f"bytes and kinds of them that come back as others: {wrong}")
+        stood = b.js("""(async () => { const packed = await pack(make(5000, 20)); let stood = 0;
+            for (let i = 0; i < 400; i++) { const bad = packed.slice(0, i % 2 ? packed.length : dice(packed.length));
+              bad[dice(bad.length)] ^= 1 << dice(8);
+              try { Inflate.all(bad); } catch (e) { stood += /damaged|cut off/.test(e.message); } }
+            return stood; })()""")
+        check(stood > 200, f"only {stood} of 400 damaged parts are an error with words")
+        clean(b, "inflated")
+
+
 def looks(place, full):
     """Light, dark, narrow and paper: charts are drawn, nothing overflows; a link brings a view back."""
     inked = ("(() => { const c = document.querySelector('%s'), o = document.createElement('canvas'); o.width = c.width; o.height = c.height;"
@@ -401,5 +452,5 @@ def hostile(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({"order": order, "blame": blame, "advice": advice, "collectives": collectives, "budget": budget, "skyline": skyline, "viewer": viewer, "unpacked": unpacked,
+    sys.exit(jobs.main({"order": order, "blame": blame, "advice": advice, "collectives": collectives, "budget": budget, "skyline": skyline, "viewer": viewer, "unpacked": unpacked, "paper": paper, "inflated": inflated,
                         "looks": looks, "timeline": timeline, "summary": summary, "hostile": hostile}, __doc__))
