@@ -270,6 +270,15 @@ static void put_ranks(FILE *to, const struct pp_dataset *d, const struct pp_sums
 	fputc(']', to);
 }
 
+/* What recording takes in the ranks, mean per step and rank; null: unknown. */
+static void put_recording(FILE *to, struct pp_recording r)
+{
+	int is_known = r.ns > 0;
+
+	put_int(to, "recording_ns", is_known ? (int64_t)(r.ns + 0.5) : INT64_MIN);
+	put_int(to, "records_per_step", is_known ? (int64_t)(r.records + 0.5) : INT64_MIN);
+}
+
 static void put_session(FILE *to, const char *path, const struct pp_dataset *d, const struct pp_sums *s, const struct pp_answer *a)
 {
 	struct pp_brief b = {""};
@@ -303,6 +312,7 @@ static void put_session(FILE *to, const char *path, const struct pp_dataset *d, 
 	put_categories(to, s->sum_ns, s->cells);
 	put_int(to, "clock_error_ns", d->pair_bound_ns ? d->pair_bound_ns : INT64_MIN);
 	put_int(to, "keeper_cpu_ns", d->keeper_cpu_ns);
+	put_recording(to, pp_sums_recording(d, s));
 	put_ranks(to, d, s);
 	fputs("}\n", to);
 }

@@ -156,6 +156,7 @@ const Groups = {
             ? `${Format.time(one('keeper_cpu_ns'))}${r.hosts > 1 ? `, ${Format.count(r.hosts)} hosts together` : ''}`
                                                                  : 'unknown'
       ],
+      ['In the ranks, an estimate', Groups.recording(one('record_cost_ps') / 1000)],
       ['Largest memory of a keeper', one('keeper_rss_bytes') ? Format.bytes(one('keeper_rss_bytes')) : 'unknown'],
       [
         'Records per rank and step',
@@ -167,13 +168,20 @@ const Groups = {
       ...Pod.pod_bytes > 0 ? [['Size of pod.h5', Format.bytes(Pod.pod_bytes)]] : [],
       [
         'Not measured',
-        'time that podprof takes in the application’s own threads, its memory there, and bytes that keepers send to each other; ' +
-            'docs/performance.md has figures of benches'
+        'memory that podprof takes in the application, its time there outside of records, ' +
+            'and bytes that keepers send to each other; docs/performance.md has figures of benches'
       ]
     ];
     return el('div', {}, el('h3', {}, 'What podprof itself took'),
         el('dl', {class: 'run', id: 'overhead', style: {margin: '6px 0 18px'}},
             rows.map(([k, v]) => [el('dt', {}, k), el('dd', {}, v)])));
+  },
+  /* Of a record: what a keeper measured on its host. */
+  recording(each) {
+    const {recording_ns: ns, records_per_step: records} = Pod.answer;
+    return ns > 0 ? `${Format.time(ns)} per step and rank, ${Format.share(ns, Pod.sum.all_ns / Pod.sum.cells)} of the step: ${
+                        Format.count(records)} records of ${Format.time(each)}, as a loop of the keeper measured`
+                  : 'unknown';
   },
   losses() {
     const causes = Pod.table('quality', 'cause'), dropped = Pod.smallOf('quality', 'dropped');

@@ -120,6 +120,7 @@ static const char *plane_of(const struct pp_verdict_what *what, char *text, size
 /* What the summary says at its top, in the same words. */
 static void put_answer(struct pp_page *p)
 {
+	struct pp_recording recording = pp_sums_recording(&p->d, &p->sum);
 	char colour[24];
 	struct pp_answer a;
 
@@ -137,6 +138,8 @@ static void put_answer(struct pp_page *p)
 	put_text(p, "next", a.next);
 	put_text(p, "step", a.step);
 	put_text(p, "overhead", a.overhead);
+	put_int(p, "recording_ns", (int64_t)(recording.ns + 0.5));
+	put_int(p, "records_per_step", (int64_t)(recording.records + 0.5));
 	put_int(p, "more", (int64_t)a.more);
 	pp_page_key(p, "qualifiers", 0);
 	for (size_t i = 0; i < a.qualifiers; i++) {

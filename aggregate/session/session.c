@@ -14,6 +14,7 @@
 #include "aggregate/read/torch/c10d.h"
 #include "aggregate/report/report.h"
 #include "aggregate/session/message.h"
+#include "aggregate/session/record_cost.h"
 #include "aggregate/session/window_rows.h"
 #include "aggregate/write/writer.h"
 #include "core/base/forked.h"
@@ -127,6 +128,7 @@ static void note_all(const struct pp_capture *c, const struct pp_clock_map *cloc
 		pp_dataset_warn(d, "salvaged from the rings of a job without a keeper. Records that its "
 		                   "keeper had already read are lost: keeper_gone in /quality");
 	pp_files_cost(d, 0);
+	d->record_cost_ps = pp_record_cost_ps();
 	if (o->rendezvous && *o->rendezvous && !o->gather) /* it only says that no other host was reached */
 		pp_dataset_warn(d, "%s", o->rendezvous);
 	snprintf(d->rendezvous, sizeof(d->rendezvous), "%s", o->rendezvous ? o->rendezvous : "");

@@ -2,6 +2,7 @@
 #include "aggregate/tools/answer.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -241,8 +242,25 @@ static void say_step(const struct pp_dataset *d, const struct pp_sums *s, struct
 		snprintf(a->step, sizeof(a->step), "%s (%smedian of %zu steps; half IQR %s)", median, whose, d->steps, spread);
 }
 
+/* An estimate: "; in the ranks about 2.52 us per step (210 records of 12 ns, 0.03 % of it)". */
+static void say_recording(const struct pp_dataset *d, const struct pp_sums *s, char *text, size_t size)
+{
+	struct pp_recording r = pp_sums_recording(d, s);
+	char each[PP_TEXT_UNIT], all[PP_TEXT_UNIT], share[24] = "below 0.01";
+
+	text[0] = '\0';
+	if (r.ns <= 0)
+		return;
+	pp_text_time(all, llrint(r.ns));
+	pp_text_time(each, llrint(r.record_ns));
+	if (r.percent >= 0.01)
+		snprintf(share, sizeof(share), "%.2f", r.percent);
+	snprintf(text, size, "; in the ranks about %s per step (%.*f records of %s, %s %% of it)", all, r.records < 10, r.records,
+	         each, share);
+}
+
 /* The keeper runs as long as the job: its share of a window's time says nothing, its share of a whole run does. */
-static void say_overhead(const struct pp_dataset *d, struct pp_answer *a)
+static void say_overhead(const struct pp_dataset *d, const struct pp_sums *s, struct pp_answer *a)
 {
 	int64_t run_ns = d->window_end_ns - d->window_begin_ns;
 	char cpu[PP_TEXT_UNIT], kept[PP_KEPT_TEXT];
@@ -256,6 +274,7 @@ static void say_overhead(const struct pp_dataset *d, struct pp_answer *a)
 		         pp_sums_percent(d->keeper_cpu_ns, run_ns));
 	else
 		snprintf(a->overhead, sizeof(a->overhead), "keeper %s CPU since the job began", cpu);
+	say_recording(d, s, a->overhead + strlen(a->overhead), sizeof(a->overhead) - strlen(a->overhead));
 }
 
 /* The next qualifier; the last that fit are kept, the rest is counted. */
@@ -450,5 +469,5 @@ void pp_answer_of(const struct pp_dataset *d, const struct pp_sums *s, const cha
 	say_next(d, s, &a->what, a->session, a->next + at, sizeof(a->next) - at);
 	a->command = command_in(a->next);
 	say_step(d, s, a);
-	say_overhead(d, a);
+	say_overhead(d, s, a);
 }

@@ -22,7 +22,7 @@ struct pp_answer {
 	size_t command;                    /* where the command begins in it; 0: there is none */
 	char session[PP_ANSWER_TEXT / 2];  /* the session's directory as a word of a shell, for commands */
 	char step[160];                    /* the step time with its spread; "": no step */
-	char overhead[96];                 /* what podprof's keeper took */
+	char overhead[256];                /* what podprof's keeper took, and about how much recording took in the ranks */
 	/* Upper limit of what the job gains per step if this rank matched the median of the others; rank -1: unknown. */
 	int32_t gain_rank;
 	int64_t gain_ns;

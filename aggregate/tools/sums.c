@@ -83,6 +83,25 @@ int pp_sums_of(const struct pp_dataset *d, struct pp_sums *ret_sums)
 	return 0;
 }
 
+struct pp_recording pp_sums_recording(const struct pp_dataset *d, const struct pp_sums *s)
+{
+	struct pp_recording r = {.record_ns = (double)d->record_cost_ps / 1000};
+	double records = 0, kept_ns = 0;
+
+	for (size_t w = 0; w < d->workers; w++) {
+		if (!d->worker[w].records || d->worker[w].kept_ns <= 0)
+			continue;
+		records += (double)d->worker[w].records;
+		kept_ns += (double)d->worker[w].kept_ns;
+	}
+	if (kept_ns <= 0 || !s->cells || s->all_ns <= 0)
+		return r;
+	r.records = records / kept_ns * ((double)s->all_ns / (double)s->cells);
+	r.ns = r.records * r.record_ns;
+	r.percent = 100 * records / kept_ns * r.record_ns;
+	return r;
+}
+
 void pp_sums_release(struct pp_sums *s)
 {
 	free(s->worker_kept_error_ns);

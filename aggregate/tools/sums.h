@@ -33,5 +33,11 @@ void pp_sums_release(struct pp_sums *s);
 int pp_sums_has_longest(const struct pp_dataset *d, const struct pp_sums *s);
 /* Index of the worker with the largest mean of a category; 0 where there is none. */
 size_t pp_sums_most(const struct pp_dataset *d, const struct pp_sums *s, int category);
+/* What recording takes in the ranks, mean per step and rank. An estimate: records of the time that the session holds, each as
+ * long as a keeper measured for one. */
+struct pp_recording {
+	double records, record_ns, ns, percent; /* percent: of the step; ns 0: unknown */
+};
+struct pp_recording pp_sums_recording(const struct pp_dataset *d, const struct pp_sums *s);
 /* part / whole in percent; 0 without a whole. */
 double pp_sums_percent(int64_t part, int64_t whole);

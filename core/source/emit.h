@@ -6,13 +6,7 @@
 
 #include "core/collector_calls.h"
 #include "core/ring/thread_ring.h"
-
-struct pp_emit { /* fields of a range record besides its text */
-	uint16_t kind, domain;
-	uint8_t category, source;
-	uint32_t nvtx_category;
-	uint64_t id;
-};
+#include "core/source/emit_range.h"
 
 /* Cold half of pp_emit_wanted(): claims, or counts calls after the end. */
 int pp_emit_claim(void) __attribute__((cold));
@@ -38,22 +32,6 @@ static inline int pp_emit_wanted(void)
 
 static inline void pp_emit_range(const struct pp_emit *e, const char *name, size_t length)
 {
-	struct pp_thread_ring *t = pp_thread_self;
-	struct pp_record *r;
-
-	if (__builtin_expect(length > PP_TEXT_INLINE, 0) || !(r = pp_ring_take(&t->cursor, &pp_wiped.recording))) {
+	if (!pp_emit_range_quick(&pp_thread_self->cursor, &pp_wiped.recording, e, name, length))
 		pp_emit_range_slow(e, name, length);
-		return;
-	}
-	r->tick = pp_tick_now();
-	r->kind = e->kind;
-	r->more = 0;
-	r->length = (uint32_t)length;
-	r->range.id = e->id;
-	r->range.domain = e->domain;
-	r->range.category = e->category;
-	r->range.source = e->source;
-	r->range.nvtx_category = e->nvtx_category;
-	pp_copy_short(r->range.text, name, length);
-	pp_ring_commit(&t->cursor);
 }

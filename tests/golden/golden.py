@@ -31,7 +31,7 @@ except ImportError:
     sys.exit(jobs.SKIP)
 
 # What a run of the test has of its own, or of the machine that recorded: that it is there is compared, not its value.
-OWN = {"/podprof_version", "/epoch_realtime_ns", "/quality/keeper_cpu_ns", "/quality/keeper_rss_bytes", "/worker/pid", "/worker/version"}
+OWN = {"/podprof_version", "/epoch_realtime_ns", "/quality/keeper_cpu_ns", "/quality/keeper_rss_bytes", "/quality/record_cost_ps", "/worker/pid", "/worker/version"}
 # Size of a file before the zeros at its end were left out.
 SIZE = "podprof.size"
 TORCH = os.path.join(TOP, ".venv", "bin")

@@ -328,9 +328,12 @@ int main(int argc, char **argv)
 	d.pair_bound_ns = 41;
 	d.keeper_cpu_ns = 38 * MS;
 	d.keeper_rss_bytes = 9 << 20;
+	d.record_cost_ps = 12500;
 	d.epoch_realtime_ns = INT64_C(1795000000000000000);
-	for (size_t w = 0; w < d.workers; w++)
+	for (size_t w = 0; w < d.workers; w++) {
 		d.worker[w].records = 4200 + (uint64_t)dice(100);
+		d.worker[w].kept_ns = d.worker[w].recorded_ns = 2 * (d.window_end_ns - d.window_begin_ns);
+	}
 	if (pp_tools_run(&d, &err)) {
 		fprintf(stderr, "page_make: %s\n", err.text);
 		return 1;

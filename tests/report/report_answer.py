@@ -7,6 +7,7 @@ import os
 import random
 import sys
 
+import h5py
 import numpy as np
 
 from kit import browser, check, clean, column, heads, jobs, pod_page, slow_train
@@ -42,6 +43,9 @@ def summary(place, full):
                 for table in ("late", "workers")]
         check(kept[0] == kept[1] and f"waits {kept[0]} per step" in text_of(b, "#straggler"), f"kept others waiting: {kept}")
         overhead = next(line for line in lines if line.startswith("Overhead:"))
+        check("; in the ranks about " in overhead and " of it)" in overhead, overhead)
+        with h5py.File(os.path.join(session, "pod.h5")) as f:
+            check(0 < f["quality/record_cost_ps"][()] < 10 ** 9, f"a record takes {f['quality/record_cost_ps'][()]} ps")
         check(overhead in text_of(b, "#quality-notes"), f"'{overhead}' is not in {text_of(b, '#quality-notes')}")
         clean(b, "a real job")
 

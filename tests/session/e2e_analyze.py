@@ -63,7 +63,7 @@ def dump(session):
     rows = {}
 
     def keep(name, item):
-        if hasattr(item, "shape") and name not in ("quality/keeper_cpu_ns", "quality/keeper_rss_bytes"):
+        if hasattr(item, "shape") and name not in ("quality/keeper_cpu_ns", "quality/keeper_rss_bytes", "quality/record_cost_ps"):
             rows[name] = item[()].tobytes() if item.dtype.kind != "O" else repr(item[()].tolist())
     with h5(session) as f:
         f.visititems(keep)

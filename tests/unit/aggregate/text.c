@@ -5,7 +5,9 @@
 #include <stdlib.h>
 
 #include "aggregate/analyze/join.h"
+#include "aggregate/session/record_cost.h"
 #include "aggregate/tools/answer.h"
+#include "aggregate/tools/sums.h"
 #include "tests/golden.h"
 #include "tests/unit/aggregate/sample.h"
 
@@ -375,7 +377,9 @@ TEST(said_once)
 /* The keeper's CPU time has a share only of a run that it was there for. */
 TEST(overhead)
 {
+	struct pp_recording r;
 	struct pp_answer a;
+	struct pp_sums sums;
 	struct sample s;
 
 	sample_make(&s, 2, "unused");
@@ -387,6 +391,29 @@ TEST(overhead)
 	s.dataset.steps_asked_first = s.dataset.steps_asked_last = 0;
 	answer_of(&s.dataset, NULL, &a);
 	CHECK_STR(a.overhead, "keeper 50.0 ms CPU (2.5 % of one core over the run)");
+	/* 4000 and 2000 records in 1 s each of two ranks, at 12.5 ns, are 37.5 us per second, whatever the step. */
+	for (size_t w = 0; w < s.dataset.workers; w++) {
+		s.dataset.worker[w].records = w ? 2000 : 4000;
+		s.dataset.worker[w].kept_ns = 1000000000;
+	}
+	s.dataset.record_cost_ps = 12500;
+	CHECK(!pp_sums_of(&s.dataset, &sums));
+	r = pp_sums_recording(&s.dataset, &sums);
+	CHECK(r.record_ns > 12.49 && r.record_ns < 12.51);
+	CHECK(r.percent > 0.003749 && r.percent < 0.003751);
+	CHECK(r.records * (double)sums.cells > 2.999e-6 * (double)sums.all_ns &&
+	      r.records * (double)sums.cells < 3.001e-6 * (double)sums.all_ns);
+	CHECK(r.ns > r.records * 12.49 && r.ns < r.records * 12.51);
+	pp_sums_release(&sums);
+	for (size_t w = 0; w < s.dataset.workers; w++)
+		s.dataset.worker[w].records *= 1000000;
+	answer_of(&s.dataset, NULL, &a);
+	CHECK(strstr(a.overhead, "over the run); in the ranks about ") &&
+	      strstr(a.overhead, " records of 12 ns, 3750.00 % of it)"));
+	s.dataset.record_cost_ps = 0; /* not measured: nothing is said */
+	answer_of(&s.dataset, NULL, &a);
+	CHECK_STR(a.overhead, "keeper 50.0 ms CPU (2.5 % of one core over the run)");
+	CHECK(pp_record_cost_ps() > 0);
 	s.dataset.windows = 1;
 	sample_free(&s);
 }
