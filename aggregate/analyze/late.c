@@ -122,12 +122,11 @@ static int charge(struct late *l, size_t r, const struct pp_attr_segment *segmen
 	struct pp_join *j = l->j;
 	const struct pp_call *call = j->call[r][segment->thread];
 	struct pp_budget_call of;
-	struct pp_budget_segment part = {.step = segment->step,
-	                                 .begin = segment->begin,
-	                                 .end = segment->end,
-	                                 .wait_ns = PP_BUDGET_UNSPLIT,
-	                                 .blocks = pp_blocking_of(&l->blocking, segment)};
+	struct pp_budget_segment part = {
+	        .step = segment->step, .begin = segment->begin, .end = segment->end, .wait_ns = PP_BUDGET_UNSPLIT};
 
+	if (pp_blocking_of(&l->blocking, segment, &part.blocks))
+		return -ENOMEM;
 	call = call ? &call[segment->span] : NULL;
 	if (is_point_to_point(j, r, segment) && (!call || (!call->open && call->need != PP_NEED_UNTIL)))
 		cell_of(j, r, segment)->point_to_point_ns += segment->end - segment->begin;

@@ -52,7 +52,7 @@ static int compare_run(const void *a, const void *b)
 }
 
 /* As core/step/attr_flat.c has it: kernels and sets, copies to the host, copies between devices. */
-static int comes_before(int activity)
+int pp_device_comes_before(int activity)
 {
 	return activity == PP_DEVICE_KERNEL || activity == PP_DEVICE_SET || activity == PP_DEVICE_DEVICE_TO_HOST ||
 	       activity == PP_DEVICE_DEVICE_TO_DEVICE;
@@ -65,7 +65,7 @@ static void look_at_stream(struct work *w, const struct pp_thread *t)
 
 		if (s->kind != PP_SPAN_DEVICE || s->end <= s->begin)
 			continue;
-		if (comes_before(s->device.activity)) {
+		if (pp_device_comes_before(s->device.activity)) {
 			if (w->cover)
 				w->cover[w->covers] = (struct cover){s->begin, s->end, 0};
 			w->covers++;

@@ -23,6 +23,8 @@ struct pp_operation_runs {
 	uint64_t without_operation; /* kernels of a library of collectives that belong to no operation */
 };
 
+/* Work of devices that comes before collectives in exclusive time, enum pp_device_activity. */
+int pp_device_comes_before(int activity);
 /* -ENOMEM. */
 int pp_operation_runs_init(struct pp_operation_runs *o, const struct pp_rank *rank);
 void pp_operation_runs_release(struct pp_operation_runs *o);

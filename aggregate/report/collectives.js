@@ -73,7 +73,7 @@ const Collectives = {
     const waits = [
       ['blocking_ns', 'blocking', 'what work of the rank waited for'],
       ['not_blocking_ns', 'not blocking', 'what no work waited for'],
-      ['blocking_unknown_ns', 'blocking unknown', 'kernels on devices']
+      ['blocking_unknown_ns', 'blocking unknown', 'kernels of which it is not known']
     ];
     const columns = [
       {name: 'operation', text: true, get: i => of('operation')[i]}, {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "aggregate/analyze/launch_call.h"
 #include "aggregate/analyze/request.h"
 #include "aggregate/analyze/waiting.h"
 #include "aggregate/analyze/waits.h"
@@ -114,92 +115,26 @@ static int add_requests(struct pp_timeline_maker *m, size_t r)
 	return rc;
 }
 
-struct launch {
-	uint64_t correlation;
-	int64_t begin;
-	uint32_t event;
-};
-
-static int by_correlation(const void *a, const void *b)
-{
-	const struct launch *x = a, *y = b;
-
-	if (x->correlation != y->correlation)
-		return x->correlation < y->correlation ? -1 : 1;
-	return (x->begin > y->begin) - (x->begin < y->begin);
-}
-
-static uint64_t launches(const struct pp_span *s)
-{
-	return s->kind == PP_SPAN_RANGE || s->kind == PP_SPAN_MARK ? s->range.id : 0;
-}
-
-static int list_launches(const struct pp_timeline_maker *m, size_t r, struct launch **ret, size_t *ret_n)
-{
-	const struct pp_rank *rank = &m->capture.rank[r];
-	struct launch *list = NULL;
-	size_t n = 0, room = 0;
-
-	for (size_t t = 0; t < rank->threads; t++)
-		for (size_t i = 0; !rank->thread[t].device && i < rank->thread[t].spans; i++) {
-			const struct pp_span *s = &rank->thread[t].span[i];
-			struct launch *more;
-
-			if (!launches(s))
-				continue;
-			more = pp_grow(list, n, &room, sizeof(*more));
-			if (!more) {
-				free(list);
-				return -ENOMEM;
-			}
-			list = more;
-			list[n++] = (struct launch){launches(s), s->begin, m->event[r][t][i]};
-		}
-	if (n)
-		qsort(list, n, sizeof(*list), by_correlation);
-	*ret = list;
-	*ret_n = n;
-	return 0;
-}
-
-/* Numbers may be used again: the last call before the work began. */
-static const struct launch *launch_of(const struct launch *list, size_t n, const struct pp_span *s)
-{
-	size_t low = 0, high = n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct launch *l = &list[middle];
-
-		if (l->correlation < s->device.correlation || (l->correlation == s->device.correlation && l->begin <= s->begin))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && list[low - 1].correlation == s->device.correlation ? &list[low - 1] : NULL;
-}
-
 static int add_launches(struct pp_timeline_maker *m, size_t r)
 {
 	const struct pp_rank *rank = &m->capture.rank[r];
-	struct launch *list = NULL;
-	size_t n = 0;
-	int rc = list_launches(m, r, &list, &n);
+	struct pp_launch_calls list;
+	int rc = pp_launch_calls_init(&list, rank);
 
 	for (size_t t = 0; t < rank->threads; t++)
 		for (size_t i = 0; !rc && rank->thread[t].device && i < rank->thread[t].spans; i++) {
 			const struct pp_span *s = &rank->thread[t].span[i];
-			const struct launch *l;
+			const struct pp_launch_call *l;
 
 			if (s->kind != PP_SPAN_DEVICE || m->event[r][t][i] == NONE)
 				continue;
-			l = s->device.correlation ? launch_of(list, n, s) : NULL;
+			l = pp_launch_calls_find(&list, s);
 			if (l)
-				rc = pp_timeline_add_flow(m, l->event, m->event[r][t][i], PP_FLOW_LAUNCH);
+				rc = pp_timeline_add_flow(m, m->event[r][l->thread][l->span], m->event[r][t][i], PP_FLOW_LAUNCH);
 			else
 				m->t->left.unmatched_launches++;
 		}
-	free(list);
+	pp_launch_calls_release(&list);
 	return rc;
 }
 

@@ -129,8 +129,37 @@ TEST(both_ranks)
 	budget = budget_of(&made.d, "ncclAllReduce");
 	CHECK_INT(budget->communicator, COMM);
 	CHECK_INT(budget->time_ns, 400 + 400);
-	CHECK_INT(budget->unsplit_ns, 200 + 200); /* what is exposed of the kernels */
-	CHECK_INT(budget->blocking_unknown_ns, budget->unsplit_ns);
+	CHECK_INT(budget->unsplit_ns, 200 + 200);         /* what is exposed of the kernels */
+	CHECK_INT(budget->not_blocking_ns, 150);          /* rank 0's until its computation begins beside the kernel */
+	CHECK_INT(budget->blocking_unknown_ns, 50 + 200); /* nothing was recorded behind them */
+	drop(&made);
+}
+
+/* Kernels of 100 that nothing hides. Behind rank 0's, a computation begins that stood in the queue; behind rank 1's one that was
+ * launched later. */
+TEST(what_waits)
+{
+	struct maker m[2];
+	struct made made;
+	const struct pp_row_budget *budget;
+
+	for (int i = 0; i < 2; i++) {
+		begin(&m[i], i);
+		operation(&m[i], "ncclAllReduce", 1, 5, 2000, 4096, -1);
+		launched(&m[i], 7, 2015);
+		ran(&m[i], 7, 2, 2100, 2200);
+	}
+	launched(&m[0], 8, 2060);
+	ran(&m[0], 8, 3, 2210, 2300);
+	launched(&m[1], 8, 2205);
+	ran(&m[1], 8, 3, 2215, 2300);
+	finish(m, 2, &made);
+	check_budget(&made.d);
+	budget = budget_of(&made.d, "ncclAllReduce");
+	CHECK_INT(budget->unsplit_ns, 200);
+	CHECK_INT(budget->blocking_ns, 100 + budget->transfer_ns); /* and the calls on the step thread */
+	CHECK_INT(budget->not_blocking_ns, 100);
+	CHECK_INT(budget->blocking_unknown_ns, 0);
 	drop(&made);
 }
 
@@ -357,6 +386,7 @@ int main(void)
 	if (rings_kit_begin())
 		return 1;
 	both_ranks();
+	what_waits();
 	shared_and_lost();
 	without_launch();
 	lost_and_used_again();

@@ -1,0 +1,69 @@
+/* Calls that launched work of devices; see launch_call.h. */
+#include "aggregate/analyze/launch_call.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core/base/grow.h"
+
+static int by_correlation(const void *a, const void *b)
+{
+	const struct pp_launch_call *x = a, *y = b;
+
+	if (x->correlation != y->correlation)
+		return x->correlation < y->correlation ? -1 : 1;
+	return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+static uint64_t launches(const struct pp_span *s)
+{
+	return s->kind == PP_SPAN_RANGE || s->kind == PP_SPAN_MARK ? s->range.id : 0;
+}
+
+int pp_launch_calls_init(struct pp_launch_calls *l, const struct pp_rank *rank)
+{
+	size_t room = 0;
+
+	*l = (struct pp_launch_calls){.call = NULL};
+	for (size_t t = 0; t < rank->threads; t++)
+		for (size_t i = 0; !rank->thread[t].device && i < rank->thread[t].spans; i++) {
+			const struct pp_span *s = &rank->thread[t].span[i];
+			struct pp_launch_call *more;
+
+			if (!launches(s))
+				continue;
+			more = pp_grow(l->call, l->calls, &room, sizeof(*more));
+			if (!more) {
+				pp_launch_calls_release(l);
+				return -ENOMEM;
+			}
+			l->call = more;
+			more[l->calls++] = (struct pp_launch_call){launches(s), s->begin, (uint32_t)t, (uint32_t)i};
+		}
+	if (l->calls)
+		qsort(l->call, l->calls, sizeof(*l->call), by_correlation);
+	return 0;
+}
+
+void pp_launch_calls_release(struct pp_launch_calls *l)
+{
+	free(l->call);
+	*l = (struct pp_launch_calls){.call = NULL};
+}
+
+/* Numbers may be used again: the last call before the work began. */
+const struct pp_launch_call *pp_launch_calls_find(const struct pp_launch_calls *l, const struct pp_span *s)
+{
+	size_t low = 0, high = s->device.correlation ? l->calls : 0;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct pp_launch_call *c = &l->call[middle];
+
+		if (c->correlation < s->device.correlation || (c->correlation == s->device.correlation && c->begin <= s->begin))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && l->call[low - 1].correlation == s->device.correlation ? &l->call[low - 1] : NULL;
+}
