@@ -20,19 +20,20 @@
 #include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/missing.h"
+#include "aggregate/keeper/pace.h"
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/keeper/spawn.h"
 #include "aggregate/keeper/unrecorded.h"
+#include "aggregate/keeper/wake.h"
 #include "aggregate/session/close.h"
 #include "core/base/memory_room.h"
 #include "core/base/now.h"
 
 enum {
 	BUSY_MS = 1,
-	IDLE_MS = 20,
-	SCAN_MS = 20,       /* new rings and deaths */
-	CALM_MS = 4,        /* with few records: half the hot set of a busy thread at most */
-	CALM_RECORDS = 500, /* of all ranks in one round */
+	TURN_MS = 20,       /* between two turns while something is under way */
+	CALM_TURN_MS = 250, /* while nothing is, and no rank records */
+	SCAN_MS = 1000,     /* of a spool without changes */
 	EMPTY_MS = 60000,   /* without any ring or run process the keeper ends */
 	ORPHAN_MS = 10000,  /* after the last run process has ended */
 	BLIND_MS = 3000,    /* with a spool that cannot be read: removed, or no descriptor left */
@@ -48,6 +49,11 @@ struct pp_keeper {
 	const char *spool;
 	struct pp_settings settings;
 	struct pp_spool_view view;
+	struct pp_wake wake;
+	struct pp_pace pace;
+	int64_t turned_ms, scanned_ms; /* last turn, last scan of the spool */
+	uint64_t words;                /* of the rings, at the last turn */
+	int is_calm;                   /* between turns nothing has to be done */
 	struct pp_control *control;
 	struct pp_sampler sampler;
 	struct pp_session_options options;
@@ -68,6 +74,7 @@ struct pp_keeper {
 	int64_t blind_ms;               /* 0: the spool can be read */
 	int blind_code;                 /* why not: -errno */
 	struct pp_missing missing;
+	int news;    /* a process has ended */
 	int goes_on; /* its windows are over, the ranks run on: captures are served */
 };
 
@@ -219,18 +226,28 @@ static void look_for_rings(struct pp_keeper *k)
 	pp_unrecorded_look(&k->view, k->control, pp_pod_role(k->pod) == PP_POD_ALONE);
 }
 
-/* Finds new rings and dead ranks. Returns why the window closes now, or NULL. */
-static const char *scan(struct pp_keeper *k)
+/* Finds new rings, where the spool has changed. */
+static void scan_spool(struct pp_keeper *k)
 {
-	int opened = pp_spool_scan(&k->view);
-	const char *why;
+	int64_t now = pp_now_ms();
+	int opened;
 
-	pp_watch_all(k->view.rank, pp_rings_count(k->view.rings));
-
-	k->blind_ms = opened >= 0 ? 0 : k->blind_ms ? k->blind_ms : pp_now_ms();
+	if (!pp_wake_take(&k->wake, PP_WAKE_SPOOL) && !k->view.again && !k->blind_ms && now - k->scanned_ms < SCAN_MS)
+		return;
+	k->scanned_ms = now;
+	opened = pp_spool_scan(&k->view);
+	k->blind_ms = opened >= 0 ? 0 : k->blind_ms ? k->blind_ms : now;
 	k->blind_code = opened;
 	if (opened > 0)
 		pp_keeper_make_room(&k->view);
+}
+
+/* Finds new rings and dead ranks. Returns why the window closes now, or NULL. */
+static const char *scan(struct pp_keeper *k)
+{
+	const char *why;
+
+	scan_spool(k);
 	pp_rings_exclude(k->view.rings);
 	for (size_t i = 0; i < pp_rings_count(k->view.rings); i++)
 		pp_rings_let_go(k->view.rings, i);
@@ -247,39 +264,83 @@ static const char *scan(struct pp_keeper *k)
 	return why ? why : "the job's other hosts are done";
 }
 
-/* Waits; a message of another host ends the wait. */
+static void look_for_ends(struct pp_keeper *k)
+{
+	pp_watch_all(k->view.rank, pp_rings_count(k->view.rings));
+	for (size_t i = 0; i < k->view.runs; i++)
+		pp_watch_all(&k->view.run[i].watch, 1);
+}
+
+/* Waits; an event and a message of another host end the wait. */
 static void rest(struct pp_keeper *k, int ms)
 {
-	if (!pp_pod_wait(k->pod, ms))
-		pp_nap_ms(ms);
+	if (pp_pod_wait(k->pod, k->wake.fd, ms))
+		ms = 0;
+	pp_wake_wait(&k->wake, ms);
+	if (k->wake.seen & PP_WAKE_PROCESS) {
+		k->wake.seen &= ~(unsigned)PP_WAKE_PROCESS;
+		k->news = 1;
+		look_for_ends(k);
+	}
+}
+
+/* Is something under way that needs turns more often than the rings do? */
+static int is_under_way(const struct pp_keeper *k)
+{
+	return pp_requests_busy(&k->requests) || k->windows.busy || pp_timed_is_open(&k->timed) || k->view.again;
+}
+
+/* ms until the rings are to be drained again. */
+static int pause_of(struct pp_keeper *k, uint64_t records)
+{
+	int64_t now = pp_now_ms();
+	int ms = pp_pace_next(&k->pace, records, pp_pace_room(k->view.rings), now, now - k->begin_ms);
+
+	if (is_under_way(k) && ms > TURN_MS)
+		ms = TURN_MS;
+	return ms < pp_pod_pace(k->pod) ? ms : pp_pod_pace(k->pod);
+}
+
+/* Is a turn due? Between turns of a calm job a look at the rings' words suffices. */
+static int is_due(struct pp_keeper *k)
+{
+	int64_t now = pp_now_ms();
+	int recording, due;
+	uint64_t words = pp_ranks_words(k->view.rings, &recording);
+
+	k->is_calm = !recording && k->wake.spool_fd >= 0 && k->pace.ms == PP_PACE_MOST_MS && !is_under_way(k) &&
+	             pp_pod_role(k->pod) == PP_POD_ALONE;
+	due = stop || k->news || k->wake.seen || words != k->words || !k->turned_ms ||
+	      now - k->turned_ms >= (k->is_calm ? CALM_TURN_MS : TURN_MS);
+	if (!due)
+		return 0;
+	k->turned_ms = now;
+	k->words = words;
+	k->news = 0;
+	return 1;
 }
 
 static void drain_until_over(struct pp_keeper *k)
 {
-	int64_t scanned = 0;
-	int wait = BUSY_MS, news;
 	const char *why = NULL;
 
 	while (!why) {
-		uint64_t records = drain(k);
+		int due = is_due(k), news = 0;
+		uint64_t records = 0;
 
-		pp_sampler_run(&k->sampler, k->view.rings);
-		news = pp_pod_run(k->pod);
-		if (pp_now_ms() - scanned >= SCAN_MS || !scanned) {
-			scanned = pp_now_ms();
-			why = scan(k);
-			news = 1;
+		if (due || !k->is_calm) {
+			records = drain(k);
+			pp_sampler_run(&k->sampler, k->view.rings);
+			news = pp_pod_run(k->pod);
+		} else {
+			look(k);
 		}
-		if (news && !why)
+		if (due)
+			why = scan(k);
+		if ((due || news) && !why)
 			serve(k);
-		if (records >= CALM_RECORDS)
-			wait = BUSY_MS;
-		else if (wait < (records ? CALM_MS : IDLE_MS))
-			wait = wait * 2 < IDLE_MS ? wait * 2 : IDLE_MS;
-		else
-			wait = records ? CALM_MS : IDLE_MS;
 		if (!why)
-			rest(k, wait < pp_pod_pace(k->pod) ? wait : pp_pod_pace(k->pod));
+			rest(k, pause_of(k, records));
 	}
 	pp_keeper_log("closing: %s", why);
 }
@@ -328,7 +389,11 @@ static void fit_memory(struct pp_settings *s)
 /* Without memory for the pod this host runs alone. */
 static void open_pod(struct pp_keeper *k)
 {
-	struct pp_pod_options o = {.spool = k->spool, .settings = &k->settings, .job = &k->job, .control = k->control};
+	struct pp_pod_options o = {.spool = k->spool,
+	                           .settings = &k->settings,
+	                           .job = &k->job,
+	                           .control = k->control,
+	                           .spool_changes = &k->wake.changes};
 
 	if (!pp_pod_new(&o, &k->pod))
 		k->job.pod = k->pod;
@@ -381,6 +446,7 @@ static void begin_to_close(struct pp_keeper *k)
 {
 	pp_control_set(k->control, PP_KEEPER_WRITING, NULL);
 	pp_spool_scan(&k->view);
+	look_for_ends(k);
 	pp_control_set_speaker(k->control, pp_missing_speaker(&k->view));
 	/* Killed ranks still have records in their rings; ranks that record on are not waited for. */
 	for (int i = 0; i < LAST_ROUNDS && drain(k); i++)
@@ -566,12 +632,20 @@ static void serve_on(struct pp_keeper *k)
 {
 	char before[sizeof(k->control->message)];
 	int64_t ended_ms = pp_now_ms();
-	int asked = pp_pod_role(k->pod) != PP_POD_FOLLOWER, pace;
+	int asked = pp_pod_role(k->pod) != PP_POD_FOLLOWER;
 
 	snprintf(before, sizeof(before), "%s", k->control->message);
 	memset(k->requests.own, 0, sizeof(k->requests.own)); /* the message holds their results */
 	while (stays(k, &ended_ms)) {
-		drain(k);
+		uint64_t records;
+
+		if (!is_due(k) && k->is_calm) {
+			look(k);
+			rest(k, pause_of(k, 0));
+			continue;
+		}
+		k->wake.seen &= PP_WAKE_CLIENT;
+		records = drain(k);
 		pp_sampler_run(&k->sampler, k->view.rings);
 		look(k);
 		pp_pod_run(k->pod);
@@ -581,8 +655,7 @@ static void serve_on(struct pp_keeper *k)
 		if (asked && !pp_requests_active(&k->requests))
 			append_results(k, before);
 		asked = pp_requests_active(&k->requests);
-		pace = pp_pod_pace(k->pod);
-		rest(k, asked ? BUSY_MS : pace < IDLE_MS ? pace : IDLE_MS);
+		rest(k, asked ? BUSY_MS : pause_of(k, records));
 	}
 	pp_requests_close(&k->requests, &k->job, k->spool);
 	append_results(k, before);
@@ -615,7 +688,7 @@ static int wait_for_ranks(struct pp_keeper *k)
 		if (stop || pp_now_ms() - ending_ms > (k->settings.wait_s + LINGER_S) * 1000)
 			return 0;
 		pp_pod_run(k->pod);
-		rest(k, training ? 100 : IDLE_MS);
+		rest(k, training ? 100 : TURN_MS);
 	}
 }
 
@@ -628,15 +701,25 @@ static void remove_empty_logdir(const char *spool, const char *logdir)
 		rmdir(logdir); /* fails where there is something in it */
 }
 
+static void open_requests(struct pp_keeper *k, struct pp_err *err)
+{
+	if (pp_requests_open(&k->requests, k->spool, err))
+		pp_keeper_log("%s", err->text);
+	if (pp_wake_add(&k->wake, k->requests.listen_fd, PP_WAKE_CLIENT))
+		k->requests.wake = &k->wake;
+	k->requests.always = pp_settings_always(&k->settings);
+}
+
 /* 0, or -errno: no session. */
 int pp_keeper_main(const char *spool, struct pp_err *err)
 {
-	struct pp_keeper k = {.spool = spool, .view = {.path = spool}, .begin_ms = pp_now_ms()};
+	struct pp_keeper k = {.spool = spool, .view = {.path = spool, .wake = &k.wake}, .begin_ms = pp_now_ms()};
 	int lock = pp_keeper_lock(spool, err), rc;
 
 	if (lock < 0)
 		return lock == -EBUSY ? 0 : lock;
 	pp_keeper_log_start();
+	pp_wake_open(&k.wake, spool);
 	take_signals();
 	umask(022); /* the session is for the user's group as the log directory is; the spool's own files say 0600 */
 	prctl(PR_SET_NAME, "podprof-keeper", 0, 0, 0);
@@ -662,9 +745,7 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 	if (rc)
 		goto release_view;
 	pp_keeper_log("keeper %s, pid %d, spool '%s'", PODPROF_VERSION, (int)getpid(), spool);
-	if (pp_requests_open(&k.requests, spool, err))
-		pp_keeper_log("%s", err->text);
-	k.requests.always = pp_settings_always(&k.settings);
+	open_requests(&k, err);
 	pp_lookback_init(&k.lookback, &k.settings);
 	open_pod(&k);
 	drain_until_over(&k);
@@ -686,6 +767,7 @@ release_view:
 	pp_wall_watch_release(&k.wall);
 	pp_spool_view_release(&k.view);
 unlock:
+	pp_wake_close(&k.wake);
 	close(lock);
 	return rc;
 }

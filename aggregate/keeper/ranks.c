@@ -29,6 +29,25 @@ int pp_ranks_is_over(struct pp_spool_view *v, size_t ring)
 	return pp_ring_window_state(h) >= 2 || pp_ranks_has_ended(v, ring);
 }
 
+uint64_t pp_ranks_words(const struct pp_rings *r, int *ret_recording)
+{
+	uint64_t words = 0;
+
+	*ret_recording = 0;
+	for (size_t i = 0; i < pp_rings_count(r); i++) {
+		const struct pp_ring_header *h = pp_rings_header(r, i);
+		const uint64_t word[] = {pp_ring_state(h),        pp_ring_recording(h),   pp_ring_step_marks(h),
+		                         pp_ring_window_state(h), pp_ring_mpi_state(h),   pp_ring_claim_by(h),
+		                         pp_ring_net_wanted(h),   pp_ring_signals(h),     pp_ring_windows_passed(h),
+		                         pp_ring_request(h),      pp_ring_api_windows(h), pp_ring_claim_beside(h)};
+
+		for (size_t k = 0; k < sizeof(word) / sizeof(word[0]); k++)
+			words = words * 31 + word[k];
+		*ret_recording |= pp_ring_recording(h) != 0;
+	}
+	return words;
+}
+
 int pp_ranks_seen(const struct pp_spool_view *v)
 {
 	int seen = 0;

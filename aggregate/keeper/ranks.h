@@ -13,6 +13,8 @@ int pp_ranks_has_ended(struct pp_spool_view *v, size_t ring);
 int64_t pp_ranks_step(const struct pp_ring_header *h);
 /* The highest step of all ranks of this host. */
 int64_t pp_ranks_highest_step(const struct pp_rings *r);
+/* A number that changes when a word changes that a turn acts on, other than step numbers. *ret_recording: a rank records. */
+uint64_t pp_ranks_words(const struct pp_rings *r, int *ret_recording);
 int pp_ranks_seen(const struct pp_spool_view *v);
 /* Ranks expected on this host, as launchers announced them to run processes and ranks; 0: unknown. */
 int pp_ranks_expected(const struct pp_spool_view *v);

@@ -55,6 +55,7 @@ static int open_ring(struct pp_spool_view *v, const char *name)
 	rc = pp_rings_open(v->rings, path, &err);
 	if (rc == -EAGAIN && !v->salvaged) {
 		v->ring_names--;
+		v->again = 1;
 		return 0;
 	}
 	if (rc) {
@@ -66,6 +67,7 @@ static int open_ring(struct pp_spool_view *v, const char *name)
 	h = pp_rings_header(v->rings, pp_rings_count(v->rings) - 1);
 	snprintf(path, sizeof(path), "%s/rank-%d.claim", v->path, h->rank);
 	pp_watch_open_in(&v->rank[pp_rings_count(v->rings) - 1], h->pid, h->start_time, h->pid_space, path);
+	pp_watch_join(&v->rank[pp_rings_count(v->rings) - 1], v->wake);
 	pp_keeper_log("rank %d of %d, pid %d: ring '%s'", h->rank, h->size, h->pid, name);
 	return 1;
 }
@@ -91,6 +93,7 @@ static void open_run(struct pp_spool_view *v, const char *name)
 		return;
 	v->run = run;
 	pp_watch_open_in(&one.watch, one.pid, start_time, one.space, NULL);
+	pp_watch_join(&one.watch, v->wake);
 	run[v->runs++] = one;
 }
 
@@ -102,6 +105,7 @@ int pp_spool_scan(struct pp_spool_view *v)
 
 	if (!dir)
 		return -errno;
+	v->again = 0;
 	while (errno = 0, (e = readdir(dir))) {
 		if (!strncmp(e->d_name, "run-", 4))
 			open_run(v, e->d_name);
@@ -112,6 +116,7 @@ int pp_spool_scan(struct pp_spool_view *v)
 		rc = open_ring(v, e->d_name);
 		opened += rc > 0;
 		failed = rc < 0 ? rc : failed;
+		v->again |= rc < 0;
 	}
 	if (errno)
 		failed = -errno;

@@ -44,8 +44,10 @@ struct pp_spool_view {
 	struct pp_watch *rank; /* [pp_rings_count()] */
 	struct pp_run *run;
 	size_t runs;
-	int salvaged; /* no process writes it any more: an incomplete ring stays incomplete */
-	int followed; /* the launcher has restarted the ranks, with another spool */
+	int salvaged;         /* no process writes it any more: an incomplete ring stays incomplete */
+	int again;            /* a ring could not be read yet: the next scan may */
+	struct pp_wake *wake; /* of the keeper that watches the processes; NULL: none */
+	int followed;         /* the launcher has restarted the ranks, with another spool */
 	struct pp_notes notes;
 };
 

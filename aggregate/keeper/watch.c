@@ -16,7 +16,7 @@
 #include "core/base/now.h"
 #include "core/base/proc.h"
 
-enum { AT_ONCE = 64, FIELD_END = 52 }; /* FIELD_END: exit_code of /proc/PID/stat */
+enum { AT_ONCE = 64, FIELD_END = 52, LOOK_MS = 20 }; /* FIELD_END: exit_code of /proc/PID/stat */
 
 struct end_info { /* Linux 6.15: the first version of struct pidfd_info */
 	uint64_t mask, cgroup;
@@ -109,10 +109,28 @@ static int read_end(const struct pp_watch *w)
 	return end < 0 && w->pidfd >= 0 ? end_of_reaped(w->pidfd) : end;
 }
 
-int pp_watch_gone(struct pp_watch *w)
+void pp_watch_join(struct pp_watch *w, struct pp_wake *wake)
+{
+	if (pp_wake_add(wake, w->pidfd, PP_WAKE_PROCESS))
+		w->wake = wake;
+}
+
+static int is_early(struct pp_watch *w)
+{
+	int64_t now = pp_now_ms();
+
+	if (w->looked_ms && now - w->looked_ms < LOOK_MS)
+		return 1;
+	w->looked_ms = now;
+	return 0;
+}
+
+static int ask(struct pp_watch *w)
 {
 	if (w->gone)
 		return 1;
+	if (w->pidfd < 0 && is_early(w))
+		return 0;
 	if (w->is_foreign) {
 		w->gone = w->lock_fd >= 0 && is_unlocked(w->lock_fd);
 	} else if (w->pidfd >= 0) {
@@ -130,6 +148,11 @@ int pp_watch_gone(struct pp_watch *w)
 	return w->gone;
 }
 
+int pp_watch_gone(struct pp_watch *w)
+{
+	return w->wake ? w->gone : ask(w);
+}
+
 void pp_watch_all(struct pp_watch *w, size_t count)
 {
 	for (size_t first = 0; first < count; first += AT_ONCE) {
@@ -142,12 +165,14 @@ void pp_watch_all(struct pp_watch *w, size_t count)
 			continue;
 		for (size_t i = 0; i < n; i++)
 			if (p[i].revents)
-				pp_watch_gone(&w[first + i]);
+				ask(&w[first + i]);
 	}
 }
 
 void pp_watch_close(struct pp_watch *w)
 {
+	if (w->wake)
+		pp_wake_forget(w->wake, w->pidfd);
 	if (w->pidfd >= 0)
 		close(w->pidfd);
 	if (w->lock_fd >= 0)

@@ -411,6 +411,28 @@ static uint64_t drain_thread(struct pp_drain *d, uint32_t slot, const struct pp_
 	return records;
 }
 
+/* Not recording, and nothing is new since the last run: it needs no system call. */
+static int is_still(const struct pp_drain *d, const struct pp_ring_header *h)
+{
+	uint32_t threads = pp_ring_thread_used(h);
+
+	if (pp_ring_recording(h) || threads > PP_RING_THREADS || !d->size)
+		return 0;
+	for (uint32_t i = 0; i < threads; i++) {
+		const struct pp_thread_slot *s = &h->thread[i];
+		const struct place *p = &d->place[i];
+		const struct pp_chunk *c = chunk_of(d, p->chunk);
+		uint32_t state = pp_slot_state(s);
+
+		if (p->broken || state == PP_THREAD_FREE)
+			continue;
+		if (state != PP_THREAD_LIVE ||
+		    (p->chunk ? !c || pp_chunk_next(c) || pp_chunk_committed(c) != p->at : pp_slot_first(s)))
+			return 0;
+	}
+	return !has_changed(d, threads) && !d->guard.cut;
+}
+
 uint64_t pp_drain_run(struct pp_drain *d, const struct pp_drain_sink *sink)
 {
 	const struct pp_ring_header *h = pp_drain_header(d);
@@ -418,6 +440,9 @@ uint64_t pp_drain_run(struct pp_drain *d, const struct pp_drain_sink *sink)
 	uint64_t records = 0;
 
 	d->ended = 0;
+	d->fill = 0;
+	if (is_still(d, h))
+		return 0;
 	if (update_size(d) || d->guard.cut) {
 		lose_threads(d);
 		return 0;

@@ -31,6 +31,7 @@ enum {
 	OPEN_MS = 2000,    /* for ranks that have not begun to record, once one has */
 	SILENT_MS = 60000, /* for the first one */
 	SAY_MS = 1000,
+	PACE_MS = 20,
 };
 
 int pp_requests_active(const struct pp_requests *r)
@@ -147,7 +148,7 @@ static void say_steps(struct pp_requests *r, int64_t step)
 		              r->last - 1, step);
 }
 
-/* `pace`: steps since the last turn, some 20 ms ago. */
+/* `pace`: steps in PACE_MS. */
 static void ask(struct pp_requests *r, const struct pp_windows_job *job, struct pp_control *control, int64_t step, int64_t pace)
 {
 	int agree = can_agree(r, job->view);
@@ -521,30 +522,45 @@ static void answer(struct pp_requests *r)
 		r->turn = PP_TURN_IDLE;
 }
 
-/* Steps since the last turn. Larger jumps of the number are not a pace. */
-static int64_t pace_of(const struct pp_requests *r, int64_t step)
+/* Takes notice of the highest step, PACE_MS after the last time or later. Larger jumps of the number are not a pace. */
+static void see_step(struct pp_requests *r, int64_t step)
 {
 	uint64_t moved = (uint64_t)step - (uint64_t)r->seen_step;
+	int64_t now = pp_now_ms(), passed = now - r->seen_ms;
 
-	return step > r->seen_step && r->seen_step != INT64_MIN && moved < JUMP ? (int64_t)moved : 0;
+	if (passed < PACE_MS)
+		return;
+	r->pace = step > r->seen_step && r->seen_step != INT64_MIN && moved < JUMP
+	                  ? ((int64_t)moved * PACE_MS + passed - 1) / passed
+	                  : 0;
+	if (step != r->seen_step)
+		r->moved_ms = r->turn == PP_TURN_ASKED ? now : r->moved_ms;
+	r->seen_step = step;
+	r->seen_ms = now;
+}
+
+int pp_requests_busy(const struct pp_requests *r)
+{
+	int busy = r->turn != PP_TURN_IDLE;
+
+	for (int i = 0; i < PP_REQUEST_SLOTS; i++)
+		busy |= r->client[i].state != PP_CLIENT_FREE;
+	return busy;
 }
 
 void pp_requests_run(struct pp_requests *r, const struct pp_windows_job *job, struct pp_control *control, int busy)
 {
-	int64_t step, pace;
+	int64_t step;
 
 	r->pod = job->pod;
 	if (pp_requests_pod(r))
 		return;
 	step = pp_requests_highest(r, job->view);
-	pace = pace_of(r, step);
+	see_step(r, step);
 	pp_requests_listen(r, pp_now_ms());
 	pp_request_files_run(r, job, pp_now_ms());
 	pp_requests_status(r);
 	pp_own_look(r, job);
-	if (step != r->seen_step)
-		r->moved_ms = r->turn == PP_TURN_ASKED ? pp_now_ms() : r->moved_ms;
-	r->seen_step = step;
 	if (r->turn != PP_TURN_IDLE && r->turn != PP_TURN_WRITING && pp_client_gone(r->active)) {
 		pp_requests_publish(r, control, PP_ASK_NOTHING, 0, 0);
 		end_request(r);
@@ -552,7 +568,7 @@ void pp_requests_run(struct pp_requests *r, const struct pp_windows_job *job, st
 	if (r->turn == PP_TURN_IDLE && r->held)
 		return;
 	if (r->turn == PP_TURN_IDLE)
-		take_next(r, job, control, step, pace, busy);
+		take_next(r, job, control, step, r->pace, busy);
 	else if (r->turn == PP_TURN_ASKED)
 		wait_steps(r, job, control, step, busy);
 	else if (r->turn == PP_TURN_WRITING)
@@ -578,7 +594,7 @@ static void write_out(struct pp_requests *r)
 	while (r->turn == PP_TURN_WRITING) {
 		answer(r);
 		pp_pod_run(r->pod);
-		if (!pp_pod_wait(r->pod, 1))
+		if (!pp_pod_wait(r->pod, -1, 1))
 			pp_nap_ms(1);
 	}
 }

@@ -12,6 +12,8 @@
 void pp_requests_run(struct pp_requests *r, const struct pp_windows_job *job, struct pp_control *control, int busy);
 /* 1: an open request needs what the rings hold. */
 int pp_requests_active(const struct pp_requests *r);
+/* 1: a client or a request is there, which the next turns look at. */
+int pp_requests_busy(const struct pp_requests *r);
 /* The ranks are over: no request is served any more, and waiting clients get an answer. */
 void pp_requests_close(struct pp_requests *r, const struct pp_windows_job *job, const char *spool);
 /* At the keeper's end, once: returns when the answers have been fetched, or after 2 s. */

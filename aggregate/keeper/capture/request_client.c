@@ -241,19 +241,25 @@ static void accept_one(struct pp_requests *r, int fd, int64_t now_ms)
 	close(fd);
 }
 
-void pp_requests_listen(struct pp_requests *r, int64_t now_ms)
+/* As many clients per turn as can be served: a flood waits in the backlog and does not delay the draining of the rings. */
+static void accept_some(struct pp_requests *r, int64_t now_ms)
 {
-	int fd;
-
-	/* Accepts per turn as many clients as can be served: a flood waits in the backlog and does not delay the draining of the
-	 * rings. */
-	for (int i = 0; r->listen_fd >= 0 && i < PP_REQUEST_CLIENTS; i++) {
+	for (int i = 0; i < PP_REQUEST_CLIENTS; i++) {
 		/* cppcheck-suppress nullPointer ; accept4() takes NULL where nobody wants the address */
-		fd = accept4(r->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		int fd = accept4(r->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
 		if (fd < 0)
-			break;
+			return;
 		accept_one(r, fd, now_ms);
 	}
+	if (r->wake) /* more of them may wait */
+		r->wake->seen |= PP_WAKE_CLIENT;
+}
+
+void pp_requests_listen(struct pp_requests *r, int64_t now_ms)
+{
+	if (r->listen_fd >= 0 && pp_wake_take(r->wake, PP_WAKE_CLIENT))
+		accept_some(r, now_ms);
 	for (int i = 0; i < PP_REQUEST_SLOTS; i++) {
 		struct pp_client *c = &r->client[i];
 

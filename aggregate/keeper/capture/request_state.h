@@ -76,8 +76,9 @@ struct pp_requests_seen {
 struct pp_live;
 
 struct pp_requests {
-	struct pp_pod *pod; /* pod.h; NULL: one host */
-	int listen_fd;      /* -1: there is none */
+	struct pp_pod *pod;   /* pod.h; NULL: one host */
+	int listen_fd;        /* -1: there is none */
+	struct pp_wake *wake; /* reports clients of listen_fd; NULL: each turn looks for them */
 	struct pp_client client[PP_REQUEST_SLOTS];
 	uint64_t orders;
 	struct pp_client *active;
@@ -88,7 +89,8 @@ struct pp_requests {
 	enum pp_ask_kind kind;
 	int64_t first, last, margin;
 	int tries;
-	int64_t seen_step, reported_step; /* the highest step of all ranks: at the last turn; as last reported to the client */
+	int64_t seen_step, reported_step; /* the highest step of all ranks: at seen_ms; as last reported to the client */
+	int64_t seen_ms, pace;            /* steps in PACE_MS before it */
 	int64_t begun_step;               /* the highest step when the request was sent */
 	int64_t moved_ms;                 /* when seen_step rose last */
 	int64_t requested_ms;

@@ -23,6 +23,12 @@ void pp_timed_init(struct pp_timed *t, const char *delay, const char *duration, 
 int pp_timed_run(struct pp_timed *t, struct pp_windows *w, const struct pp_windows_job *job, struct pp_requests *r,
                  struct pp_control *control, int ending);
 /* 1: it is open, or about to be: no request may change what ranks record. */
+/* 1: it may begin or end at any moment. */
+static inline int pp_timed_is_open(const struct pp_timed *t)
+{
+	return t->turn != PP_TIMED_NONE && t->turn != PP_TIMED_OVER;
+}
+
 static inline int pp_timed_holds(const struct pp_timed *t)
 {
 	return t->turn == PP_TIMED_OPEN || t->turn == PP_TIMED_DUE;

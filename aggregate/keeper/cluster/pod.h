@@ -25,6 +25,7 @@ struct pp_pod_options {
 	const struct pp_settings *settings;
 	const struct pp_windows_job *job; /* the job's only session: its options, its rings */
 	struct pp_control *control;
+	const unsigned *spool_changes; /* rises when a file was made in the spool */
 };
 
 /* A rank of another host, as its keeper reported it last: within a few ms while a request is open, else within half a second. */
@@ -52,8 +53,8 @@ void pp_pod_free(struct pp_pod *p);
 /* One turn: decides on the role, receives and sends messages, writes the leader's request into this host's control page. Returns
  * whether something arrived that requests or windows should look at now. */
 int pp_pod_run(struct pp_pod *p);
-/* Until a message comes, at most `ms`. 0: nothing to wait on, the caller sleeps. */
-int pp_pod_wait(struct pp_pod *p, int ms);
+/* Until a message comes or `fd` (-1: none) is readable, at most `ms`. 0: nothing to wait on, the caller sleeps. */
+int pp_pod_wait(struct pp_pod *p, int fd, int ms);
 
 /* May the keeper close now? `over`: its own ranks are over; `asked`: it was requested to end. A leader waits for the others'
  * ranks, a follower for the leader's request: once it has sent its share this returns 1 and pp_pod_is_done() holds. Where the

@@ -27,9 +27,10 @@ int pp_pod_run(struct pp_pod *p)
 	return 0;
 }
 
-int pp_pod_wait(struct pp_pod *p, int ms)
+int pp_pod_wait(struct pp_pod *p, int fd, int ms)
 {
 	(void)p;
+	(void)fd;
 	(void)ms;
 	return 0;
 }

@@ -190,7 +190,7 @@ static int spans(const struct pp_pod *p)
 	if (h->size > h->local_size && h->local_size > 0)
 		return 1;
 	/* One host to the launcher may be several containers, with a keeper each. */
-	if ((h->local_size <= 0 || in_container()) && pp_now_ms() - p->rings_ms > RINGS_MS && !pp_pod_is_complete(p))
+	if (pp_now_ms() - p->rings_ms > RINGS_MS && !pp_pod_is_complete(p) && (h->local_size <= 0 || in_container()))
 		return 1;
 	return pp_ring_net_wanted(h) != 0;
 }
@@ -367,11 +367,11 @@ int pp_pod_run(struct pp_pod *p)
 	return news;
 }
 
-int pp_pod_wait(struct pp_pod *p, int ms)
+int pp_pod_wait(struct pp_pod *p, int fd, int ms)
 {
 	if (!p || !p->net)
 		return 0;
-	pp_net_wait(p->net, ms);
+	pp_net_wait(p->net, fd, ms);
 	return 1;
 }
 

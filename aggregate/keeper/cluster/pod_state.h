@@ -133,7 +133,9 @@ struct pp_pod {
 	struct pp_rendezvous_point *rendezvous; /* at the podprof run around the launcher; NULL: none, or none that is of use */
 	int serves, rendezvous_tried; /* serves: this keeper serves it; rendezvous_tried: the rank's environment was looked at */
 	char rendezvous_why[300];
-	int64_t rendezvous_ms, found_ms; /* last look for it; when a file with an invitation was found */
+	int has_looked;         /* for a rendezvous that is wanted, */
+	unsigned spool_changes; /* and the number of changes of the spool then */
+	int64_t found_ms;       /* when a file with an invitation was found */
 	struct pp_pod_peer peer[PP_NET_PEERS];
 	size_t peers;
 	struct pp_pod_rank *rank; /* of other hosts */

@@ -17,7 +17,6 @@
 
 enum {
 	PATH_SIZE = 4200,
-	LOOK_MS = 20, /* between two looks at the rendezvous */
 	SILENCE_MS = 10000,
 	POINT_MS = 1000, /* how long the rendezvous is preferred to an existing file */
 };
@@ -177,19 +176,20 @@ static void join_point(struct pp_pod *p)
 
 void pp_pod_rendezvous_run(struct pp_pod *p)
 {
-	int64_t now = pp_now_ms();
 	char path[PATH_SIZE];
 
 	if (p->rendezvous) {
 		pp_rendezvous_point_run(p->rendezvous);
 		return;
 	}
-	if (p->rendezvous_ms && now - p->rendezvous_ms < LOOK_MS)
-		return;
-	p->rendezvous_ms = now;
-	spool_path(p, PP_RENDEZVOUS_POINT_WANTED, path);
-	if ((p->state == PP_POD_UNDECIDED || p->state == PP_POD_HERE) && !access(path, F_OK)) {
-		serve_point(p);
+	if (p->state == PP_POD_UNDECIDED || p->state == PP_POD_HERE) {
+		if (p->has_looked && p->spool_changes == *p->o.spool_changes)
+			return;
+		p->has_looked = 1;
+		p->spool_changes = *p->o.spool_changes;
+		spool_path(p, PP_RENDEZVOUS_POINT_WANTED, path);
+		if (!access(path, F_OK))
+			serve_point(p);
 	} else if ((p->state == PP_POD_LISTENING || p->state == PP_POD_SEARCHING) && !p->rendezvous_tried) {
 		p->rendezvous_tried = 1;
 		join_point(p);

@@ -284,14 +284,17 @@ static int make_room(struct pp_sampler *s, struct pp_sampled *r)
 }
 
 /* A window may be shorter than the period: a rank that begins to record is sampled at once. */
-static int any_begins(struct pp_sampler *s, const struct pp_rings *rings)
+static int any_begins(struct pp_sampler *s, const struct pp_rings *rings, int *ret_recording)
 {
 	int any = 0;
+
+	*ret_recording = 0;
 
 	for (size_t i = 0; i < s->rings; i++) {
 		int recording = pp_ring_recording(pp_rings_header(rings, i)) != 0;
 
 		any |= recording && !s->ring[i].recording;
+		*ret_recording |= recording;
 		s->ring[i].recording = recording;
 	}
 	return any;
@@ -334,11 +337,13 @@ void pp_sampler_run(struct pp_sampler *s, const struct pp_rings *rings)
 {
 	size_t count = pp_rings_count(rings);
 	int64_t now, cost;
-	int begins, with_pss;
+	int begins, with_pss, recording;
 
 	if (!count || know_rings(s, count))
 		return;
-	begins = any_begins(s, rings);
+	begins = any_begins(s, rings, &recording);
+	if (!recording)
+		return;
 	now = pp_clock_ns(CLOCK_MONOTONIC);
 	if (now < s->next_ns && !begins)
 		return;

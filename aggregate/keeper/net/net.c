@@ -760,10 +760,10 @@ static int look_at_time(struct pp_net *net, struct pp_net_event *e)
 	return CONSUMED;
 }
 
-void pp_net_wait(struct pp_net *net, int64_t most_ms)
+void pp_net_wait(struct pp_net *net, int fd, int64_t most_ms)
 {
-	zmq_pollitem_t item[PP_NET_ADDRESSES + 1];
-	int n = 0;
+	zmq_pollitem_t item[PP_NET_ADDRESSES + 2] = {{.fd = fd, .events = ZMQ_POLLIN}};
+	int n = fd >= 0;
 
 	for (size_t i = 0; i < net->sockets; i++)
 		item[n++] = (zmq_pollitem_t){.socket = net->socket[i], .events = ZMQ_POLLIN};
@@ -794,6 +794,6 @@ int pp_net_next(struct pp_net *net, int64_t timeout_ms, struct pp_net_event *ret
 		if (net->now_ms >= end)
 			return 0;
 		if (idle)
-			pp_net_wait(net, end - net->now_ms < most ? end - net->now_ms : most);
+			pp_net_wait(net, -1, end - net->now_ms < most ? end - net->now_ms : most);
 	}
 }

@@ -74,8 +74,8 @@ void pp_net_beat(struct pp_net *net);
 int pp_net_send(struct pp_net *net, int peer, const struct pp_wire *m, struct pp_err *err);
 /* 1: an event, 0: none within timeout_ms. Must be called at least every dead_ms / 4, or the others count this keeper as lost. */
 int pp_net_next(struct pp_net *net, int64_t timeout_ms, struct pp_net_event *ret_event);
-/* Waits until something arrives, at most `ms`; consumes no event. */
-void pp_net_wait(struct pp_net *net, int64_t ms);
+/* Waits until something arrives or `fd` (-1: none) is readable, at most `ms`; consumes no event. */
+void pp_net_wait(struct pp_net *net, int fd, int64_t ms);
 /* Listener: through which of the invitation's addresses this peer connected. */
 size_t pp_net_address_of(const struct pp_net *net, int peer);
 size_t pp_net_unsent(const struct pp_net *net); /* bytes that live peers have not acknowledged */
