@@ -39,6 +39,14 @@ static void follow_forks(void)
 	pp_at_fork(child);
 }
 
+/* Did podprof run become this process? A helper's pid is another one than the variable's: it asks the kernel nothing. */
+static int may_be_registered(void)
+{
+	const char *pid = pp_env("PODPROF_PID");
+
+	return pid && strtol(pid, NULL, 10) == birth;
+}
+
 /* Shells and helpers run this too: it is silent and short. */
 __attribute__((constructor)) static void loaded(void)
 {
@@ -49,7 +57,8 @@ __attribute__((constructor)) static void loaded(void)
 		birth = getpid();
 	pp_collector_born();
 	follow_forks();
-	pp_unrecorded_start();
+	if (may_be_registered())
+		pp_unrecorded_start();
 }
 
 int pp_lifecycle_is_forked(void)

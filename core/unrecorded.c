@@ -19,7 +19,7 @@
 
 static pid_t root;
 
-/* As launchers/run/spool.c names it. */
+/* As launchers/run/spool.c names it: the pid may be that of another PID namespace. */
 static int is_registered(const char *spool)
 {
 	char path[512];

@@ -358,6 +358,17 @@ static void warn_other_output(const struct run *run)
 	pp_say("this job already writes into '%s': -o '%s' is ignored. Give all parts of a job the same -o.", there, run->logdir);
 }
 
+/* By it a process knows that podprof run became it (core/unrecorded.c); its children have other pids. */
+#define PID_VARIABLE "PODPROF_PID"
+
+static void set_pid(void)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", (int)getpid());
+	setenv(PID_VARIABLE, text, 1); /* without memory the keeper speaks for the process */
+}
+
 /* Prepares everything except the environment itself; on failure `ret_cure` says what to do. */
 static int prepare(struct run *run, char *const *command, const char **ret_cure, struct pp_err *err)
 {
@@ -415,6 +426,8 @@ static int apply(struct run *run, char *const *command, struct pp_err *err)
 {
 	int rc = pp_env_plan_apply(&run->plan, err);
 
+	if (!rc)
+		set_pid(); /* not passed on to other hosts */
 	if (!rc && pp_forward_how(command) == PP_FORWARD_BY_WORDS)
 		run->words = pp_forward_words(&run->plan, command); /* without memory, ranks of other hosts run unprofiled */
 	return rc;
@@ -554,5 +567,6 @@ int pp_cmd_task(int argc, char **argv)
 	say_not_loadable(&run, file);
 	for (size_t i = 0; i < run.plan.count; i++)
 		printf("%s=%s%c", run.plan.variable[i].name, run.plan.variable[i].value, '\0');
+	printf(PID_VARIABLE "=%d%c", run.job.pid, '\0');
 	return fflush(stdout) ? PP_EXIT_FAILED : PP_EXIT_OK;
 }
