@@ -734,7 +734,6 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 		pp_keeper_log("%s", err->text);
 	fit_memory(&k.settings);
 	set_options(&k);
-	pp_wall_watch_init(&k.wall);
 	pp_sampler_init(&k.sampler, "/proc");
 	k.view.rings = pp_rings_new(pp_settings_span_bytes(&k.settings));
 	if (!k.view.rings) {
@@ -745,6 +744,7 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 	if (rc)
 		goto release_view;
 	pp_keeper_log("keeper %s, pid %d, spool '%s'", PODPROF_VERSION, (int)getpid(), spool);
+	pp_wall_watch_init(&k.wall); /* looks at all processes: the job starts once the control page is there */
 	open_requests(&k, err);
 	pp_lookback_init(&k.lookback, &k.settings);
 	open_pod(&k);
