@@ -388,10 +388,8 @@ static void add_parent(void)
 		pp_comm_set_name(parent, "MPI_COMM_PARENT");
 }
 
-int pp_comm_start(void)
+static int find_calls(void)
 {
-	struct pp_comm *world, *self = NULL;
-
 	real.comm_rank = (__typeof__(real.comm_rank))pp_mpi_real("PMPI_Comm_rank");
 	real.comm_size = (__typeof__(real.comm_size))pp_mpi_real("PMPI_Comm_size");
 	real.comm_group = (__typeof__(real.comm_group))pp_mpi_real("PMPI_Comm_group");
@@ -402,6 +400,31 @@ int pp_comm_start(void)
 	real.group_free = (__typeof__(real.group_free))pp_mpi_real("PMPI_Group_free");
 	if (!real.comm_rank || !real.comm_size || !real.comm_group || !real.comm_remote_group || !real.comm_test_inter ||
 	    !real.group_size || !real.translate || !real.group_free)
+		return -1;
+	return 0;
+}
+
+/* The group stays: another session may begin while the last one ends. */
+int pp_comm_start_session(struct ompi_instance_t *session)
+{
+	int (*of_set)(struct ompi_instance_t *, const char *, MPI_Group *) =
+	        (__typeof__(of_set))pp_mpi_real("PMPI_Group_from_session_pset");
+	__typeof__(&MPI_Group_rank) group_rank = (__typeof__(group_rank))pp_mpi_real("PMPI_Group_rank");
+	MPI_Group all;
+
+	if (find_calls() || !of_set || !group_rank || of_set(session, "mpi://WORLD", &all))
+		return -1;
+	if (group_rank(all, &world_rank) || real.group_size(all, &world_size) || world_rank < 0)
+		return -1;
+	pp_comm_world_group = all;
+	return 0;
+}
+
+int pp_comm_start(void)
+{
+	struct pp_comm *world, *self = NULL;
+
+	if (find_calls())
 		return -1;
 	if (real.comm_rank(pp_mpi_names.world, &world_rank) || real.comm_size(pp_mpi_names.world, &world_size) ||
 	    real.comm_group(pp_mpi_names.world, &pp_comm_world_group))

@@ -12,6 +12,8 @@ enum { PP_COMM_SAID_NOTHING, PP_COMM_SAID_MEMBERS, PP_COMM_SAID_ALL };
 
 enum pp_comm_kind { PP_COMM_IS_PLAIN, PP_COMM_IS_WINDOW, PP_COMM_IS_FILE };
 
+struct ompi_instance_t;
+
 struct pp_comm { /* memory stays a pp_comm for ever: a late reader of a freed one reads another one */
 	_Atomic(MPI_Comm) handle;
 	_Atomic(struct pp_comm *) next; /* of its bucket */
@@ -59,6 +61,8 @@ extern _Atomic uint32_t pp_comm_gen __attribute__((visibility("hidden"))); /* ch
 extern MPI_Group pp_comm_world_group __attribute__((visibility("hidden")));
 /* Once, inside MPI_Init. 0 or -1 (then nothing is recorded). */
 int pp_comm_start(void);
+/* The same inside MPI_Session_init: there are ranks, and no communicator yet. */
+int pp_comm_start_session(struct ompi_instance_t *session);
 /* MPI_COMM_WORLD as rank and size; -1 before pp_comm_start(). */
 int pp_comm_world_rank(void);
 int pp_comm_world_size(void);

@@ -70,3 +70,4 @@
 #endif
 
 #define PP_MPI(symbol, class_, nonblocking, family, ...) PP_WRAP_##family(symbol, __VA_ARGS__)
+#define PP_MPI_LARGE(symbol, of, family, ...) PP_WRAP_##family(symbol, __VA_ARGS__)

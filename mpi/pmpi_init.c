@@ -1,11 +1,16 @@
 /* Wrappers of MPI's begin and end, which activate and deactivate this library. Called as MPI_X or PMPI_X. */
+#include "mpi/pmpi_init.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 
 #include "core/base/libc.h"
+#include "mpi/pmpi_later.h"
 #include "mpi/pmpi_poll.h"
 #include "mpi/pmpi_request.h"
+
+static _Atomic uint32_t users; /* MPI_Init and open sessions, recorded or not */
 
 static int find_names(void)
 {
@@ -39,13 +44,42 @@ static void flush(int64_t deadline_ms)
 
 static const struct pp_source_ops source = {.name = "mpi", .flush = flush, .thread_end = pp_poll_flush};
 
-/* After a successful MPI_Init: finds the collector, claims, registers world and self. */
-static void activate(void)
+static void announce(struct pp_comm *c)
 {
-	const struct podprof_collector *collector;
-	int saved = errno;
+	if (c && atomic_load_explicit(pp_mpi_recording, memory_order_relaxed))
+		pp_comm_announce(c);
+}
 
-	if (atomic_load_explicit(&pp_mpi_wiped.active, memory_order_relaxed) || pp_mpi_collector)
+/* MPI's thread level must not be asked without MPI_Init. */
+static void begin(const struct podprof_collector *collector, int by_session)
+{
+	static int is_known;
+
+	pp_tick_kind = *collector->tick_kind;
+	pp_mpi_recording = collector->recording;
+	pp_mpi_pattern = collector->pattern;
+	pp_mpi_bell = collector->bell;
+	pp_mpi_acknowledged = collector->acknowledged;
+	collector->mpi_state(PP_MPI_RUNS);
+	if (by_session)
+		collector->coordinator(PP_COORDINATOR_NONE, "it uses MPI sessions, without MPI_COMM_WORLD");
+	pp_request_shared = by_session || calls_overlap();
+	if (!is_known) {
+		collector->add_source(&source);
+		pp_at_fork(forked);
+		pp_wipe_on_fork(&pp_mpi_wiped, sizeof pp_mpi_wiped);
+	}
+	is_known = 1;
+	atomic_store_explicit(&pp_mpi_wiped.active, 1, memory_order_release);
+}
+
+/* Finds the collector, claims, registers world and self. session NULL: after MPI_Init. */
+static void activate(struct ompi_instance_t *session)
+{
+	int runs = (int)atomic_load_explicit(&pp_mpi_wiped.active, memory_order_relaxed), saved = errno;
+	const struct podprof_collector *collector;
+
+	if (runs && session)
 		goto out;
 	collector = dlsym(RTLD_DEFAULT, "podprof_collector");
 	if (!collector || collector->size != sizeof *collector)
@@ -56,38 +90,31 @@ static void activate(void)
 		goto out;
 	}
 	pp_mpi_collector = collector;
-	if (pp_comm_start())
+	if (session ? pp_comm_start_session(session) : pp_comm_start())
 		goto out;
-	if (!collector->claim(PP_EVIDENCE_MPI, pp_comm_world_rank(), pp_comm_world_size()))
+	if (!runs && !collector->claim(PP_EVIDENCE_MPI, pp_comm_world_rank(), pp_comm_world_size()))
 		goto out;
-	pp_tick_kind = *collector->tick_kind;
-	pp_mpi_recording = collector->recording;
-	pp_mpi_pattern = collector->pattern;
-	pp_mpi_bell = collector->bell;
-	pp_mpi_acknowledged = collector->acknowledged;
-	collector->mpi_state(PP_MPI_RUNS);
-	collector->add_source(&source);
-	pp_request_shared = calls_overlap();
-	pp_at_fork(forked);
-	pp_wipe_on_fork(&pp_mpi_wiped, sizeof pp_mpi_wiped);
-	atomic_store_explicit(&pp_mpi_wiped.active, 1, memory_order_release);
-	if (atomic_load_explicit(pp_mpi_recording, memory_order_relaxed)) {
-		pp_comm_announce(pp_comm_find(pp_mpi_names.world));
-		pp_comm_announce(pp_comm_find(pp_mpi_names.self));
-		if (pp_comm_parent())
-			pp_comm_announce(pp_comm_parent());
+	if (!runs)
+		begin(collector, session != NULL);
+	if (!session) {
+		announce(pp_comm_find(pp_mpi_names.world));
+		announce(pp_comm_find(pp_mpi_names.self));
+		announce(pp_comm_parent());
 	}
 out:
 	errno = saved;
 }
 
-/* Around MPI_Finalize: counts what was not correlated before it, records nothing after it. */
+/* Counts what was not correlated before it, records nothing after it. */
 static void deactivate(void)
 {
 	static const char text[] = "MPI requests not tied";
 	_Static_assert(sizeof text <= PP_TEXT_INLINE, "fits inline");
-	uint64_t uncorrelated = pp_request_uncorrelated();
+	uint64_t uncorrelated;
 
+	if (!atomic_load_explicit(&pp_mpi_wiped.active, memory_order_acquire))
+		return;
+	uncorrelated = pp_request_uncorrelated();
 	if (uncorrelated && atomic_load_explicit(pp_mpi_recording, memory_order_relaxed)) {
 		struct pp_record r = {.tick = pp_tick_now(), .kind = PP_RECORD_COUNTER, .length = sizeof text - 1};
 
@@ -99,26 +126,35 @@ static void deactivate(void)
 	pp_mpi_collector->mpi_state(PP_MPI_OVER);
 }
 
+void pp_mpi_ended(void)
+{
+	if (atomic_fetch_sub(&users, 1) == 1)
+		deactivate();
+}
+
 /* The call that activates this library began before that. */
-static int init_done(struct pp_mpi_thread *t, enum pp_mpi_row call, pp_tick tsc, pp_tick raw, int rc)
+int pp_mpi_begun(struct pp_mpi_thread *t, enum pp_mpi_row call, const pp_tick begin[2], int rc, struct ompi_instance_t *session)
 {
 	struct pp_mpi_scope s;
 
 	if (rc == MPI_SUCCESS) {
-		activate();
-		pp_coord_start_all((int)atomic_load_explicit(&pp_mpi_wiped.active, memory_order_relaxed));
+		atomic_fetch_add(&users, 1);
+		pp_later_attach();
+		activate(session);
 	}
+	if (rc == MPI_SUCCESS && !session)
+		pp_coord_start_all((int)atomic_load_explicit(&pp_mpi_wiped.active, memory_order_relaxed));
 	if (rc != MPI_SUCCESS || !atomic_load_explicit(&pp_mpi_wiped.active, memory_order_relaxed)) {
 		t->depth = 0;
 		return rc;
 	}
 	if (pp_tick_kind != PP_TICK_RAW)
-		pp_poll_start(pp_tick_counter() - tsc, pp_tick_raw() - raw);
+		pp_poll_start(pp_tick_counter() - begin[0], pp_tick_raw() - begin[1]);
 	pp_mpi_enter(&s, t, call, NULL, PP_NO_PEER, 0);
 	if (s.recording) {
 		pp_tick end = pp_mpi_end(&s);
 
-		s.begin = pp_tick_kind != PP_TICK_RAW ? tsc : raw;
+		s.begin = begin[pp_tick_kind == PP_TICK_RAW];
 		pp_mpi_record(&s, end, rc, 0, 0, 0);
 	}
 	pp_mpi_leave(&s);
@@ -128,7 +164,7 @@ static int init_done(struct pp_mpi_thread *t, enum pp_mpi_row call, pp_tick tsc,
 PP_PUBLIC int MPI_Init(int *argc, char ***argv)
 {
 	struct pp_mpi_thread *t = &pp_mpi_thread;
-	pp_tick tsc = pp_tick_counter(), raw = pp_tick_raw();
+	const pp_tick begin[2] = {pp_tick_counter(), pp_tick_raw()};
 	int rc;
 
 	PP_REAL(Init)
@@ -137,14 +173,14 @@ PP_PUBLIC int MPI_Init(int *argc, char ***argv)
 	t->depth = 1;
 	pp_coord_before();
 	rc = real(argc, argv);
-	return init_done(t, PP_MPI_CALL_Init, tsc, raw, rc);
+	return pp_mpi_begun(t, PP_MPI_CALL_Init, begin, rc, NULL);
 }
 PP_BOTH(Init)
 
 PP_PUBLIC int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
 	struct pp_mpi_thread *t = &pp_mpi_thread;
-	pp_tick tsc = pp_tick_counter(), raw = pp_tick_raw();
+	const pp_tick begin[2] = {pp_tick_counter(), pp_tick_raw()};
 	int rc;
 
 	PP_REAL(Init_thread)
@@ -153,7 +189,7 @@ PP_PUBLIC int MPI_Init_thread(int *argc, char ***argv, int required, int *provid
 	t->depth = 1;
 	pp_coord_before();
 	rc = real(argc, argv, required, provided);
-	return init_done(t, PP_MPI_CALL_Init_thread, tsc, raw, rc);
+	return pp_mpi_begun(t, PP_MPI_CALL_Init_thread, begin, rc, NULL);
 }
 PP_BOTH(Init_thread)
 
@@ -179,7 +215,7 @@ PP_PUBLIC int MPI_Finalize(void)
 	if (scope.recording)
 		pp_mpi_record(&scope, end, rc, 0, 0, 0);
 	pp_mpi_leave(&scope);
-	deactivate();
+	pp_mpi_ended();
 	return rc;
 }
 PP_BOTH(Finalize)

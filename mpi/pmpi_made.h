@@ -1,6 +1,7 @@
 /* Registers the communicator that a wrapped call made, and chooses what its id is made of. */
 #pragma once
 
+#include "core/base/hash.h"
 #include "mpi/pmpi_source.h"
 
 static inline struct pp_comm_birth pp_mpi_birth(const struct pp_mpi_scope *scope, int tag)
@@ -37,6 +38,22 @@ static inline struct pp_comm *pp_mpi_made(const struct pp_mpi_scope *scope, MPI_
 	if (!handle || handle == pp_mpi_names.comm_null)
 		return NULL;
 	c = pp_comm_add(handle, &birth);
+	if (c && scope->recording)
+		pp_comm_announce(c);
+	return c;
+}
+
+/* The same for a communicator made from groups, without another one: its members know the tag, and the n-th with it. */
+static inline struct pp_comm *pp_mpi_made_from_groups(const struct pp_mpi_scope *scope, MPI_Comm handle, const char *tag)
+{
+	struct pp_comm_birth birth = {.by = PP_COMM_BY_TAG, .number = (uint32_t)pp_hash_text(tag)};
+	struct pp_comm *c;
+
+	if (!handle || handle == pp_mpi_names.comm_null)
+		return NULL;
+	c = pp_comm_add(handle, &birth);
+	if (c)
+		pp_comm_set_name(c, tag);
 	if (c && scope->recording)
 		pp_comm_announce(c);
 	return c;

@@ -115,43 +115,49 @@ PP_PUBLIC int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Mes
 }
 PP_BOTH(Improbe)
 
-PP_PUBLIC int MPI_Mrecv(void *buf, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status)
-{
-	struct pp_request known;
-	MPI_Status own;
+#define PP_MRECV(symbol, count_type)                                                                                               \
+	PP_PUBLIC int MPI_##symbol(void *buf, count_type count, MPI_Datatype type, MPI_Message *message, MPI_Status *status)       \
+	{                                                                                                                          \
+		struct pp_request known;                                                                                           \
+		MPI_Status own;                                                                                                    \
+		PP_HEAD(symbol, (buf, count, type, message, status))                                                               \
+		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, NULL, PP_NO_PEER, 0);                                           \
+		recall(&scope, message, &known);                                                                                   \
+		if (scope.recording && status == MPI_STATUS_IGNORE)                                                                \
+			status = &own;                                                                                             \
+		rc = real(buf, count, type, message, status);                                                                      \
+		end = pp_mpi_end(&scope);                                                                                          \
+		if (rc != MPI_SUCCESS)                                                                                             \
+			put_back(&known, message);                                                                                 \
+		if (scope.recording && rc == MPI_SUCCESS && known.handle)                                                          \
+			pp_message_record(&scope, NULL, &known.half);                                                              \
+		if (scope.recording)                                                                                               \
+			pp_mpi_record(&scope, end, rc, 0, rc == MPI_SUCCESS ? status->_ucount : 0, 0);                             \
+		PP_TAIL                                                                                                            \
+	}                                                                                                                          \
+	PP_BOTH(symbol)
 
-	PP_HEAD(Mrecv, (buf, count, type, message, status))
-	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Mrecv, NULL, PP_NO_PEER, 0);
-	recall(&scope, message, &known);
-	if (scope.recording && status == MPI_STATUS_IGNORE)
-		status = &own;
-	rc = real(buf, count, type, message, status);
-	end = pp_mpi_end(&scope);
-	if (rc != MPI_SUCCESS)
-		put_back(&known, message);
-	if (scope.recording && rc == MPI_SUCCESS && known.handle)
-		pp_message_record(&scope, NULL, &known.half);
-	if (scope.recording)
-		pp_mpi_record(&scope, end, rc, 0, rc == MPI_SUCCESS ? status->_ucount : 0, 0);
-	PP_TAIL
-}
-PP_BOTH(Mrecv)
+PP_MRECV(Mrecv, int)
+PP_MRECV(Mrecv_c, MPI_Count)
 
-PP_PUBLIC int MPI_Imrecv(void *buf, int count, MPI_Datatype type, MPI_Message *message, MPI_Request *request)
-{
-	struct pp_request known;
+#define PP_IMRECV(symbol, count_type)                                                                                              \
+	PP_PUBLIC int MPI_##symbol(void *buf, count_type count, MPI_Datatype type, MPI_Message *message, MPI_Request *request)     \
+	{                                                                                                                          \
+		struct pp_request known;                                                                                           \
+		PP_HEAD(symbol, (buf, count, type, message, request))                                                              \
+		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, NULL, PP_NO_PEER, 0);                                           \
+		recall(&scope, message, &known);                                                                                   \
+		rc = real(buf, count, type, message, request);                                                                     \
+		end = pp_mpi_end(&scope);                                                                                          \
+		if (rc != MPI_SUCCESS)                                                                                             \
+			put_back(&known, message);                                                                                 \
+		if (scope.recording && rc == MPI_SUCCESS && known.handle)                                                          \
+			pp_message_record(&scope, NULL, &known.half);                                                              \
+		if (scope.recording)                                                                                               \
+			pp_correlation_record(&scope, end, rc, 0, 0, request, 1, scope.peer);                                      \
+		PP_TAIL                                                                                                            \
+	}                                                                                                                          \
+	PP_BOTH(symbol)
 
-	PP_HEAD(Imrecv, (buf, count, type, message, request))
-	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Imrecv, NULL, PP_NO_PEER, 0);
-	recall(&scope, message, &known);
-	rc = real(buf, count, type, message, request);
-	end = pp_mpi_end(&scope);
-	if (rc != MPI_SUCCESS)
-		put_back(&known, message);
-	if (scope.recording && rc == MPI_SUCCESS && known.handle)
-		pp_message_record(&scope, NULL, &known.half);
-	if (scope.recording)
-		pp_correlation_record(&scope, end, rc, 0, 0, request, 1, scope.peer);
-	PP_TAIL
-}
-PP_BOTH(Imrecv)
+PP_IMRECV(Imrecv, int)
+PP_IMRECV(Imrecv_c, MPI_Count)

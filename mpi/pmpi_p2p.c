@@ -109,3 +109,4 @@
 #include "mpi/pmpi_family.h"
 
 #include "mpi/pmpi_call.def"
+#include "mpi/pmpi_large.def"

@@ -33,6 +33,7 @@ static void remember(struct pp_mpi_scope *scope, MPI_Request handle, int receive
 #include "mpi/pmpi_family.h"
 
 #include "mpi/pmpi_call.def"
+#include "mpi/pmpi_large.def"
 
 static enum pp_message_way way_of(const struct pp_request *known)
 {

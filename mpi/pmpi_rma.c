@@ -71,3 +71,4 @@ static void record_start(struct pp_mpi_scope *s, pp_tick end, int rc, uint64_t s
 #include "mpi/pmpi_family.h"
 
 #include "mpi/pmpi_call.def"
+#include "mpi/pmpi_large.def"

@@ -13,8 +13,22 @@ enum pp_mpi_row {
 #define PP_MPI(symbol, ...) PP_MPI_CALL_##symbol,
 #include "mpi/pmpi_call.def"
 #undef PP_MPI
-	PP_MPI_CALLS
+	PP_MPI_CALLS,
+#define PP_MPI_LARGE(symbol, of, ...) PP_MPI_CALL_##symbol = PP_MPI_CALL_##of,
+#include "mpi/pmpi_large.def"
+#undef PP_MPI_LARGE
 };
+
+/* Calls of MPI 4: the mpi.h may be older. */
+struct ompi_instance_t;
+int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, struct ompi_instance_t **session);
+int MPI_Session_finalize(struct ompi_instance_t **session);
+int MPI_Comm_create_from_group(MPI_Group group, const char *tag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *made_);
+int MPI_Intercomm_create_from_groups(MPI_Group group, int leader, MPI_Group remote, int remote_leader, const char *tag,
+                                     MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *made_);
+#define PP_MPI_LARGE(symbol, of, family, params, ...) int MPI_##symbol params;
+#include "mpi/pmpi_large.def"
+#undef PP_MPI_LARGE
 
 enum { PP_NO_PEER = -0x7fffffff }; /* "peer" of a call that has none; no MPI constant has this value */
 

@@ -141,22 +141,22 @@ int pp_topo_there(const struct pp_topo *t, int out)
 	return !t ? 0 : out ? t->out.there : t->in.there;
 }
 
-uint64_t pp_topo_bytes_v(const struct pp_topo *t, int out, const int *counts, MPI_Datatype type)
+uint64_t pp_topo_bytes_v(const struct pp_topo *t, int out, struct pp_counts counts, MPI_Datatype type)
 {
 	const struct pp_topo_side *side = t ? (out ? &t->out : &t->in) : NULL;
 	uint64_t sum = 0;
 
 	for (int i = 0; side && i < side->places; i++)
-		sum += side->rank[i] != MPI_PROC_NULL ? pp_bytes(counts[i], type) : 0;
+		sum += side->rank[i] != MPI_PROC_NULL ? pp_bytes(pp_count(counts, i), type) : 0;
 	return sum;
 }
 
-uint64_t pp_topo_bytes_w(const struct pp_topo *t, int out, const int *counts, const MPI_Datatype *types)
+uint64_t pp_topo_bytes_w(const struct pp_topo *t, int out, struct pp_counts counts, const MPI_Datatype *types)
 {
 	const struct pp_topo_side *side = t ? (out ? &t->out : &t->in) : NULL;
 	uint64_t sum = 0;
 
 	for (int i = 0; side && i < side->places; i++)
-		sum += side->rank[i] != MPI_PROC_NULL ? pp_bytes(counts[i], types[i]) : 0;
+		sum += side->rank[i] != MPI_PROC_NULL ? pp_bytes(pp_count(counts, i), types[i]) : 0;
 	return sum;
 }

@@ -3,7 +3,7 @@
  * MPI_PROC_NULL at an edge is no neighbour. */
 #pragma once
 
-#include "mpi/pmpi_comm.h"
+#include "mpi/pmpi_type.h"
 
 struct pp_topo_side {
 	int places; /* entries in the arrays of a call */
@@ -22,13 +22,13 @@ struct pp_topo {
 const struct pp_topo *pp_topo(struct pp_comm *c, MPI_Comm handle);
 
 int pp_topo_there(const struct pp_topo *t, int out);
-uint64_t pp_topo_bytes_v(const struct pp_topo *t, int out, const int *counts, MPI_Datatype type);
-uint64_t pp_topo_bytes_w(const struct pp_topo *t, int out, const int *counts, const MPI_Datatype *types);
+uint64_t pp_topo_bytes_v(const struct pp_topo *t, int out, struct pp_counts counts, MPI_Datatype type);
+uint64_t pp_topo_bytes_w(const struct pp_topo *t, int out, struct pp_counts counts, const MPI_Datatype *types);
 
 #define PP_TOPO pp_topo(scope.comm, comm)
 #define PP_IN ((uint64_t)pp_topo_there(PP_TOPO, 0))
 #define PP_OUT ((uint64_t)pp_topo_there(PP_TOPO, 1))
-#define PP_IN_V(counts, type) pp_topo_bytes_v(PP_TOPO, 0, counts, type)
-#define PP_OUT_V(counts, type) pp_topo_bytes_v(PP_TOPO, 1, counts, type)
-#define PP_IN_W(counts, types) pp_topo_bytes_w(PP_TOPO, 0, counts, types)
-#define PP_OUT_W(counts, types) pp_topo_bytes_w(PP_TOPO, 1, counts, types)
+#define PP_IN_V(counts, type) pp_topo_bytes_v(PP_TOPO, 0, PP_COUNTS(counts), type)
+#define PP_OUT_V(counts, type) pp_topo_bytes_v(PP_TOPO, 1, PP_COUNTS(counts), type)
+#define PP_IN_W(counts, types) pp_topo_bytes_w(PP_TOPO, 0, PP_COUNTS(counts), types)
+#define PP_OUT_W(counts, types) pp_topo_bytes_w(PP_TOPO, 1, PP_COUNTS(counts), types)

@@ -13,12 +13,29 @@ static uint64_t ask(MPI_Datatype type)
 	return (uint64_t)size;
 }
 
+/* A type that was made with large counts has no envelope for MPI_Type_get_envelope, which is an error then. -1: this MPI has no
+ * such types. */
+static int predefined_large(MPI_Datatype type, int *ret_combiner)
+{
+	static _Atomic int is_missing;
+	int (*real)(MPI_Datatype, MPI_Count *, MPI_Count *, MPI_Count *, MPI_Count *, int *);
+	MPI_Count n[4];
+
+	if (atomic_load_explicit(&is_missing, memory_order_relaxed))
+		return -1;
+	real = (__typeof__(real))pp_mpi_real("PMPI_Type_get_envelope_c");
+	atomic_store_explicit(&is_missing, !real, memory_order_relaxed);
+	return real ? real(type, &n[0], &n[1], &n[2], &n[3], ret_combiner) != MPI_SUCCESS : -1;
+}
+
 static int predefined(MPI_Datatype type)
 {
-	int integers, addresses, types, combiner;
+	int integers, addresses, types, combiner, rc = predefined_large(type, &combiner);
 
 	PP_REAL(Type_get_envelope)
-	return real(type, &integers, &addresses, &types, &combiner) == MPI_SUCCESS && combiner == MPI_COMBINER_NAMED;
+	if (rc < 0)
+		rc = real(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS;
+	return !rc && combiner == MPI_COMBINER_NAMED;
 }
 
 uint64_t pp_type_size_slow(MPI_Datatype type)
@@ -34,32 +51,32 @@ uint64_t pp_type_size_slow(MPI_Datatype type)
 	return size;
 }
 
-uint64_t pp_bytes_v(const int *counts, int n, MPI_Datatype type)
+uint64_t pp_bytes_v(struct pp_counts counts, int n, MPI_Datatype type)
 {
 	uint64_t sum = 0;
 
 	for (int i = 0; i < n; i++)
-		sum += counts[i] > 0 ? (uint64_t)counts[i] : 0;
+		sum += pp_count(counts, i) > 0 ? (uint64_t)pp_count(counts, i) : 0;
 	return sum ? sum * pp_type_size(type) : 0;
 }
 
-uint64_t pp_bytes_w(const int *counts, int n, const MPI_Datatype *types)
+uint64_t pp_bytes_w(struct pp_counts counts, int n, const MPI_Datatype *types)
 {
 	uint64_t sum = 0;
 
 	for (int i = 0; i < n; i++)
-		sum += pp_bytes(counts[i], types[i]);
+		sum += pp_bytes(pp_count(counts, i), types[i]);
 	return sum;
 }
 
-uint64_t pp_bytes_from(struct pp_mpi_scope *s, const int *counts, MPI_Datatype type, const MPI_Datatype *types)
+uint64_t pp_bytes_from(struct pp_mpi_scope *s, struct pp_counts counts, MPI_Datatype type, const MPI_Datatype *types)
 {
 	const struct pp_comm *c = s->comm;
 	int32_t others = 0, giving = 0;
 	uint64_t sum = 0;
 
 	for (int i = 0; i < c->peers; i++) {
-		uint64_t bytes = pp_bytes(counts[i], types ? types[i] : type);
+		uint64_t bytes = pp_bytes(pp_count(counts, i), types ? types[i] : type);
 
 		sum += bytes;
 		if (!c->inter && i == c->rank)

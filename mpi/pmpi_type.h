@@ -28,18 +28,30 @@ static inline uint64_t pp_type_size(MPI_Datatype type)
 	return pp_type_size_slow(type);
 }
 
-static inline uint64_t pp_bytes(int count, MPI_Datatype type)
+static inline uint64_t pp_bytes(MPI_Count count, MPI_Datatype type)
 {
 	return count > 0 ? (uint64_t)count * pp_type_size(type) : 0;
 }
 
+struct pp_counts { /* an array of int or of MPI_Count */
+	const void *at;
+	int is_large;
+};
+
+#define PP_COUNTS(counts) ((struct pp_counts){(counts), sizeof *(counts) != sizeof(int)})
+
+static inline MPI_Count pp_count(struct pp_counts counts, int i)
+{
+	return counts.is_large ? ((const MPI_Count *)counts.at)[i] : ((const int *)counts.at)[i];
+}
+
 /* n counts of one type; or each with its own type. */
-uint64_t pp_bytes_v(const int *counts, int n, MPI_Datatype type);
-uint64_t pp_bytes_w(const int *counts, int n, const MPI_Datatype *types);
+uint64_t pp_bytes_v(struct pp_counts counts, int n, MPI_Datatype type);
+uint64_t pp_bytes_w(struct pp_counts counts, int n, const MPI_Datatype *types);
 
 /* The same for received bytes; also records from how many of the other ranks: all, some or none. Type NULL: `types` has one for
  * each. */
-uint64_t pp_bytes_from(struct pp_mpi_scope *s, const int *counts, MPI_Datatype type, const MPI_Datatype *types);
+uint64_t pp_bytes_from(struct pp_mpi_scope *s, struct pp_counts counts, MPI_Datatype type, const MPI_Datatype *types);
 
 /* Role of a rank in a rooted collective: the root, one that sends to or receives from it, or (intercommunicators) none. */
 enum pp_role { PP_ROLE_LEAF, PP_ROLE_ROOT, PP_ROLE_NONE };
@@ -61,8 +73,8 @@ static inline enum pp_role pp_role(const struct pp_comm *c, int root)
 #define PP_IF_MEMBER(bytes) (role == PP_ROLE_NONE || (role == PP_ROLE_ROOT && scope.comm->inter) ? 0 : (bytes))
 /* with MPI_IN_PLACE, counts and types of the other buffer apply */
 #define PP_SENT(in_place) (sendbuf == MPI_IN_PLACE ? (in_place) : pp_bytes(sendcount, sendtype))
-#define PP_SENT_V(in_place) (sendbuf == MPI_IN_PLACE ? (in_place) : pp_bytes_v(sendcounts, PP_EACH, sendtype))
-#define PP_SENT_W(in_place) (sendbuf == MPI_IN_PLACE ? (in_place) : pp_bytes_w(sendcounts, PP_EACH, sendtypes))
-#define PP_FROM_V pp_bytes_from(&scope, recvcounts, recvtype, NULL)
-#define PP_FROM_W pp_bytes_from(&scope, recvcounts, NULL, recvtypes)
+#define PP_SENT_V(in_place) (sendbuf == MPI_IN_PLACE ? (in_place) : pp_bytes_v(PP_COUNTS(sendcounts), PP_EACH, sendtype))
+#define PP_SENT_W(in_place) (sendbuf == MPI_IN_PLACE ? (in_place) : pp_bytes_w(PP_COUNTS(sendcounts), PP_EACH, sendtypes))
+#define PP_FROM_V pp_bytes_from(&scope, PP_COUNTS(recvcounts), recvtype, NULL)
+#define PP_FROM_W pp_bytes_from(&scope, PP_COUNTS(recvcounts), NULL, recvtypes)
 #define PP_GOT(in_place) (recvbuf == MPI_IN_PLACE ? (in_place) : pp_bytes(recvcount, recvtype))

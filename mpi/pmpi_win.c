@@ -27,6 +27,7 @@ static void made(struct pp_mpi_scope *s, MPI_Win win)
 #include "mpi/pmpi_family.h"
 
 #include "mpi/pmpi_call.def"
+#include "mpi/pmpi_large.def"
 
 /* The handle leaves the table before MPI may give it to another thread's new window. */
 PP_PUBLIC int MPI_Win_free(MPI_Win *win)

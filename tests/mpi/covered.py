@@ -1,5 +1,6 @@
 # Every function of mpi.h is in a table of wrapped calls or in unwrapped.txt with its reason, and every row of the tables was found, as
-# wanted, by some program of this directory. covered.py TABLES MPI_H UNWRAPPED COVERED: COVERED.PROGRAM.RANK hold what was found.
+# wanted, by some program of this directory. The table of calls for large counts has the rows of the others that have counts.
+# covered.py TABLES MPI_H UNWRAPPED COVERED: COVERED.PROGRAM.RANK hold what was found.
 import fnmatch
 import glob
 import os
@@ -12,6 +13,29 @@ def rows(tables):
     for path in tables.split(","):
         names += re.findall(r"^PP_MPI\((\w+),", open(path).read(), re.M)
     return names
+
+
+LARGE = ((r"\bint ((?:\w+_|send|recv)?count)\b", r"MPI_Count \1"), (r"\bconst int \*((?:send|recv)counts)\b", r"const MPI_Count *\1"),
+         (r"\bconst int \*([sr]?displs)\b", r"const MPI_Aint *\1"), (r"\bint unit\b", "MPI_Aint unit"), (r"\bint \*size\b", "MPI_Count *size"))
+WRITTEN_OUT = ("Mrecv", "Imrecv")
+
+
+def large(tables):
+    """What pmpi_large.def must hold, by the other tables, and does: symbol to row."""
+    want, have = {}, {}
+    for path in tables.split(","):
+        for symbol, family, params, rest in re.findall(r"^PP_MPI\((\w+), \w+, \d, (\w+), \((.*?)\), (\(.*)\)$", open(path).read(), re.M):
+            wide = params
+            for old, new in LARGE:
+                wide = re.sub(old, new, wide)
+            if wide != params and family != "SPAWN":  # its count is of commands
+                want[symbol + "_c"] = f"{symbol}, {family}, ({wide}), {rest}"
+    text = open(os.path.join(os.path.dirname(tables.split(",")[0]), "pmpi_large.def")).read()
+    for symbol, row in re.findall(r"^PP_MPI_LARGE\((\w+), (.*)\)$", text, re.M):
+        have[symbol] = row
+    for symbol in WRITTEN_OUT:
+        want[symbol + "_c"] = have.get(symbol + "_c")
+    return want, have
 
 
 def functions(directories):
@@ -35,7 +59,12 @@ def main():
             reason = line.strip().rstrip(":")
     if len(set(table)) != len(table):
         bad.append("a call is in the tables twice")
-    for name in sorted(known - set(table)):
+    want, have = large(tables)
+    sessions = set(rows(os.path.join(os.path.dirname(tables.split(",")[0]), "pmpi_session.def")))
+    for name in sorted(set(want) | set(have)):
+        if want.get(name) is None or want.get(name) != have.get(name):
+            bad.append(f"MPI_{name}: the row of pmpi_large.def is not {want.get(name)}")
+    for name in sorted(known - set(table) - set(have) - sessions):
         if not any(fnmatch.fnmatchcase(name, pattern) for pattern in reasons):
             bad.append(f"MPI_{name} is neither wrapped nor in unwrapped.txt")
     for name in sorted(set(table) & set(reasons)):

@@ -169,7 +169,19 @@ def neighbours(place, full):
     check(len(table) > 2 and sums == table, f"the timeline's waits are {sums}, the table's {table}")
 
 
-CASES = {f.__name__: f for f in (empty, neighbours, persistent, polls, pcontrol, spawn_inside, spawn_outside, spawn_own_session)}
+def large(place, full):
+    """Ranks that call MPI_Allreduce_c are in one operation with those that call MPI_Allreduce; where the MPI lacks it, nobody has it."""
+    for name, has in (("large_program", 1), ("large_program_without", 0)):
+        logs = place.new_logs()
+        result = good(run(place.mpirun(4, place.under(logs, [place.program(name)]))))
+        check(result.sorted_out() == [f"large {has}"] * 4, result.transcript())
+        with opened(session_of(logs)) as f:
+            c = f["collective"]
+            have = sorted(zip(c["operation"][:].tolist(), c["sequence"][:].tolist(), c["bytes"][:].tolist(), c["row_count"][:].tolist()))
+            check(have == [(b"MPI_Allreduce", i, 4, 4) for i in range(4)] + [(b"MPI_Send", 0, 4, 2)], f"{name}: {have}")
+
+
+CASES = {f.__name__: f for f in (empty, large, neighbours, persistent, polls, pcontrol, spawn_inside, spawn_outside, spawn_own_session)}
 
 if __name__ == "__main__":
     sys.exit(main(CASES, __doc__))

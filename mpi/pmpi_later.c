@@ -1,0 +1,204 @@
+/* Replaces pointers to calls that only some MPIs have; see pmpi_later.h. Called when this library is loaded, and by the wrappers of
+ * MPI's begin. */
+#include "mpi/pmpi_later.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "mpi/pmpi_source.h"
+
+struct later {
+	const char *name; /* PMPI_X */
+	void *ours;
+	void *real; /* NULL: this MPI lacks it */
+};
+
+#define LATER(symbol) {"PMPI_" #symbol, (void *)MPI_##symbol, NULL},
+/* The first of a group stands for all: an MPI without it has none of them. */
+static struct later session_calls[] = {
+#define PP_MPI(symbol, ...) LATER(symbol)
+#include "mpi/pmpi_session.def"
+#undef PP_MPI
+};
+static struct later large_calls[] = {
+#define PP_MPI_LARGE(symbol, ...) LATER(symbol)
+#include "mpi/pmpi_large.def"
+#undef PP_MPI_LARGE
+};
+static struct group {
+	struct later *call;
+	size_t count;
+} groups[] = {{session_calls, sizeof session_calls / sizeof session_calls[0]},
+              {large_calls, sizeof large_calls / sizeof large_calls[0]}};
+enum { GROUPS = sizeof groups / sizeof groups[0] };
+
+struct object { /* as the dynamic linker holds it */
+	uintptr_t base, first, end;
+	uintptr_t relro, relro_end;
+	const Elf64_Sym *symbols;
+	const char *strings;
+	const Elf64_Rela *rela, *plt;
+	size_t rela_count, plt_count;
+	int calls_mpi;
+};
+
+/* Looks the MPI's own up. 1: it has some. */
+static int find(struct group *g)
+{
+	if (!g->call[0].real && !(g->call[0].real = pp_mpi_real(g->call[0].name)))
+		return 0;
+	for (size_t i = 1; i < g->count; i++)
+		if (!g->call[i].real)
+			g->call[i].real = pp_mpi_real(g->call[i].name);
+	return 1;
+}
+
+/* name: MPI_X or PMPI_X. NULL: no such call, or this MPI lacks it. */
+static const struct later *later_of(const char *name)
+{
+	name += *name == 'P';
+	if (memcmp(name, "MPI_", 4) != 0)
+		return NULL;
+	for (int g = 0; g < GROUPS; g++)
+		for (size_t i = 0; groups[g].call[0].real && i < groups[g].count; i++)
+			if (!strcmp(name, groups[g].call[i].name + 1))
+				return groups[g].call[i].real ? &groups[g].call[i] : NULL;
+	return NULL;
+}
+
+static void replace(const struct object *o, _Atomic uintptr_t *slot, void *ours)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)slot & ~(page - 1);
+	int is_sealed = (uintptr_t)slot >= (o->relro & ~(page - 1)) && (uintptr_t)slot < o->relro_end;
+
+	if (is_sealed && mprotect((void *)at, page, PROT_READ | PROT_WRITE))
+		return;
+	atomic_store_explicit(slot, (uintptr_t)ours, memory_order_release);
+	if (is_sealed)
+		mprotect((void *)at, page, PROT_READ);
+}
+
+/* is_plt: the slot may point into its own object still, until the first call. Another tool's wrapper stays: it calls PMPI_X. */
+static void walk(const struct object *o, const Elf64_Rela *r, size_t count, int is_plt)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint32_t symbol = (uint32_t)ELF64_R_SYM(r[i].r_info);
+		const char *name = symbol ? o->strings + o->symbols[symbol].st_name : "";
+		const struct later *later = *name == 'M' || *name == 'P' ? later_of(name) : NULL;
+		_Atomic uintptr_t *slot = (_Atomic uintptr_t *)(o->base + r[i].r_offset);
+		uintptr_t now;
+
+		if (!later || (uintptr_t)slot % sizeof *slot)
+			continue;
+		now = atomic_load_explicit(slot, memory_order_relaxed);
+		if (now == (uintptr_t)later->real || (is_plt && now >= o->first && now < o->end))
+			replace(o, slot, later->ours);
+	}
+}
+
+/* Some dynamic linkers leave offsets in place, others put addresses there. */
+static const void *address(const struct object *o, Elf64_Addr at)
+{
+	return (const void *)(at < o->base ? o->base + at : at);
+}
+
+static void read_dynamic(struct object *o, const Elf64_Dyn *dynamic)
+{
+	size_t rela_bytes = 0, plt_bytes = 0;
+	int plt_is_rela = 0;
+
+	for (const Elf64_Dyn *d = dynamic; d->d_tag != DT_NULL; d++) {
+		switch (d->d_tag) {
+		case DT_SYMTAB:
+			o->symbols = address(o, d->d_un.d_ptr);
+			break;
+		case DT_STRTAB:
+			o->strings = address(o, d->d_un.d_ptr);
+			break;
+		case DT_RELA:
+			o->rela = address(o, d->d_un.d_ptr);
+			break;
+		case DT_RELASZ:
+			rela_bytes = d->d_un.d_val;
+			break;
+		case DT_JMPREL:
+			o->plt = address(o, d->d_un.d_ptr);
+			break;
+		case DT_PLTRELSZ:
+			plt_bytes = d->d_un.d_val;
+			break;
+		case DT_PLTREL:
+			plt_is_rela = d->d_un.d_val == DT_RELA;
+			break;
+		default:
+			break;
+		}
+	}
+	for (const Elf64_Dyn *d = dynamic; o->strings && d->d_tag != DT_NULL; d++)
+		o->calls_mpi |= d->d_tag == DT_NEEDED && !strncmp(o->strings + d->d_un.d_val, "libmpi", 6);
+	o->rela_count = o->rela ? rela_bytes / sizeof *o->rela : 0;
+	o->plt_count = o->plt && plt_is_rela ? plt_bytes / sizeof *o->plt : 0;
+}
+
+static int visit(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct object o = {.base = info->dlpi_addr, .first = UINTPTR_MAX};
+	const Elf64_Dyn *dynamic = NULL;
+
+	(void)size;
+	(void)data;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const Elf64_Phdr *p = &info->dlpi_phdr[i];
+		uintptr_t first = o.base + p->p_vaddr, end = first + p->p_memsz;
+
+		if (p->p_type == PT_LOAD) {
+			o.first = first < o.first ? first : o.first;
+			o.end = end > o.end ? end : o.end;
+		} else if (p->p_type == PT_DYNAMIC) {
+			dynamic = (const Elf64_Dyn *)first;
+		} else if (p->p_type == PT_GNU_RELRO) {
+			o.relro = first;
+			o.relro_end = end;
+		}
+	}
+	if (!dynamic)
+		return 0;
+	read_dynamic(&o, dynamic);
+	if (o.calls_mpi && o.symbols) {
+		walk(&o, o.rela, o.rela_count, 0);
+		walk(&o, o.plt, o.plt_count, 1);
+	}
+	return 0;
+}
+
+void pp_later_attach(void)
+{
+	static _Atomic uint32_t busy;
+	int saved = errno, found = 0;
+
+	if (atomic_exchange_explicit(&busy, 1, memory_order_acquire))
+		return;
+	for (int g = 0; g < GROUPS && pp_mpi_object("ompi_mpi_comm_world"); g++) /* another MPI's calls are not recorded */
+		found |= find(&groups[g]);
+	if (found)
+		dl_iterate_phdr(visit, NULL);
+	atomic_store_explicit(&busy, 0, memory_order_release);
+	errno = saved;
+}
+
+/* Of a program that is linked with such an MPI; others have it not loaded yet, and need not be searched. */
+__attribute__((constructor)) static void loaded(void)
+{
+	int saved = errno;
+
+	if (dlsym(RTLD_NEXT, session_calls[0].name) || dlsym(RTLD_NEXT, large_calls[0].name))
+		pp_later_attach();
+	errno = saved;
+}
