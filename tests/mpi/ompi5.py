@@ -29,15 +29,20 @@ def built(place, name, sources, *options):
     return program
 
 
-def recorded(place, command):
-    """The job's collectives, as sorted rows (communicator, operation, sequence, ranks), and the sizes of communicators; it prints what it does
-    without podprof."""
+def unharmed(place, command):
+    """The log directory of a job that does what it does without podprof."""
     mpirun = [tool("mpirun"), "--oversubscribe", "--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl", "self,sm", "-n", str(RANKS)]
     logs = place.new_logs()
     bare = run([*mpirun, *command])
     check(bare.code == 0, bare.transcript())
     got = run([*mpirun, *place.under(logs, command)])
     check(not compare(bare, got), f"{compare(bare, got)}; {got.transcript()}")
+    return logs
+
+
+def recorded(place, command):
+    """The job's collectives, as sorted rows (communicator, operation, sequence, ranks), and the name and size of each communicator."""
+    logs = unharmed(place, command)
     if h5py is None:
         raise Skipped("no h5py")
     with h5py.File(os.path.join(session_of(logs), "pod.h5"), "r") as f:
@@ -92,6 +97,10 @@ def mpi4py(place, full):
             "[MPI.COMM_WORLD.Allreduce(a, b) for i in range(5)]; print(MPI.Get_library_version()[:10], b[0])")
     rows, _ = recorded(place, [tool("python"), "-c", text])
     check([r[1:] for r in rows if r[1] == b"MPI_Allreduce"] == [(b"MPI_Allreduce", i, RANKS) for i in range(5)], f"{rows}")
+    text = ("import mpi4py; mpi4py.rc.initialize = False; from mpi4py import MPI; s = MPI.Session.Init();"
+            "g = s.Create_group('mpi://WORLD'); c = MPI.Intracomm.Create_from_group(g, 'wheel'); print(c.allreduce(1));"
+            "c.Free(); g.Free(); s.Finalize()")
+    unharmed(place, [tool("python"), "-c", text])  # not recorded: docs/sources.md
 
 
 CASES = {f.__name__: f for f in (train, sessions, sessions_two, sessions_and_init, mpi4py)}
