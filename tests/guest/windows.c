@@ -1,6 +1,6 @@
 /* A job for windows: steps of MS milliseconds with a sum of all ranks in each, in one range of the whole run. Called by
  * tests/session/e2e_windows.py, e2e_status.py: windows STEPS MS [HOW]; all ranks end before where there is GUEST_STOP
- * unmarked RANK | killed RANK STEP | hung RANK STEP | slow RANK STEP | late RANK MS | from STEP */
+ * unmarked RANK | killed RANK STEP | hung RANK STEP | slow RANK STEP | late RANK MS | from STEP | eats RANK STEP */
 #include <mpi.h>
 #include <signal.h>
 #include <string.h>
@@ -10,6 +10,20 @@
 static int number(int argc, char **argv, int at, int fallback)
 {
 	return at < argc ? (int)strtol(argv[at], NULL, 10) : fallback;
+}
+
+/* Takes memory until a limit ends the process, 4 GiB at most. */
+static void eat(void)
+{
+	enum { PART = 4 << 20 };
+
+	for (int i = 0; i < 1024; i++) {
+		char *part = malloc(PART);
+
+		if (!part)
+			return;
+		memset(part, i | 1, PART);
+	}
 }
 
 int main(int argc, char **argv)
@@ -31,6 +45,8 @@ int main(int argc, char **argv)
 		podprof_range_pop();
 		if (!strcmp(how, "killed") && rank == who && step == when)
 			raise(SIGKILL);
+		if (!strcmp(how, "eats") && rank == who && step == when)
+			eat();
 		if (!strcmp(how, "hung") && rank == who && step == when)
 			sleep_ms(6000);
 		if (!strcmp(how, "slow") && rank == who && step == when)

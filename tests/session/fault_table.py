@@ -1,0 +1,91 @@
+"""The faults that podprof is tested against, as data: what is promised, and the cases that hold it. Read by e2e_matrix.py, which runs them and
+writes the table of docs/faults.md."""
+import os
+import re
+from typing import NamedTuple
+
+# The promise of every row: exit code, output and end of the job are as without podprof.
+BEGIN, END = "<!-- faults: written by tests/session/e2e_matrix.py --update -->\n", "<!-- end of faults -->\n"
+
+
+class Fault(NamedTuple):
+    fault: str
+    promise: str  # beyond that of every row
+    tests: tuple  # "FOLDER/SCRIPT CASE", or "torture/disk" where a script is one case; "-f" behind a case: it needs --full
+    known: str = ""  # what does not hold yet; the row is then "fails"
+
+
+M = "session/e2e_matrix"
+FAULTS = (
+    Fault("kill -9 of a rank before MPI_Init", "nothing is left running", (f"{M} before_init", "guest/guest_table mpi_crash_early")),
+    Fault("kill -9 of a rank outside of windows", "windows before it are whole", (f"{M} idle",)),
+    Fault("kill -9 of a rank in a window", "the rank is named, the data of all ranks up to then are written",
+          ("session/e2e_ends killed", "session/e2e_windows killed", "guest/guest_table mpi_sigkill", "guest/guest_more killed_rank")),
+    Fault("kill -9 of a rank while ranks agree on a window", "the rank is named, or no window was begun", (f"{M} agreement", "session/e2e_capture rank_dies")),
+    Fault("kill -9 of a rank while its session is written", "the session is whole", (f"{M} writing",)),
+    Fault("kill -9 of rank 0", "the rank is named, the data of all ranks are written", ("session/e2e_faults rank_killed",)),
+    Fault("kill -9 of the keeper", "podprof salvage writes a session",
+          ("guest/guest_more keeper_killed", "session/e2e_keeper salvage_counts", "session/e2e_capture_ends keeper_dies", "session/e2e_faults keeper_killed")),
+    Fault("kill -9 of a process that writes a session", "only that session is lost, with a sentence", ("session/e2e_windows child_dies",)),
+    Fault("kill -9 of mpirun", "what all ranks did until then is written", (f"{M} launcher_killed",)),
+    Fault("MPI_Abort", "the rank that called it is named", ("session/e2e_ends aborted", "guest/guest_table mpi_abort5")),
+    Fault("_exit", "the records are written", ("guest/guest_table lone_uexit", "guest/guest_table mpi_no_finalize_uexit")),
+    Fault("exit with a code, without MPI_Finalize", "the rank and its code are named", ("session/e2e_ends exited", "guest/guest_table mpi_exit3")),
+    Fault("segmentation fault", "the rank is named", ("session/e2e_ends crashed", "guest/guest_table lone_segv")),
+    Fault("SIGTERM to the job", "all ranks are partial, none was killed", ("session/e2e_ends job_ended",)),
+    Fault("SIGTERM, then SIGKILL to all ranks after 1 s", "all ranks are named with their data", (f"{M} term_then_kill",)),
+    Fault("scancel (Slurm with proctrack/linuxproc)", "all ranks are named with their data", (f"{M} cancelled",)),
+    Fault("OOM kill of a rank", "the rank is named, the keeper lives", (f"{M} out_of_memory",)),
+    Fault("a host is gone", "its ranks are missing with the reason", ("session/e2e_hosts killed", "session/e2e_faults host_killed -f")),
+    Fault("a host's link is cut for 2 s", "nothing is missing", ("session/e2e_faults cut_for_a_while -f",)),
+    Fault("a host's link is cut for good", "its ranks are missing with the reason", ("session/e2e_hosts cut", "session/e2e_faults cut_for_good -f")),
+    Fault("SIGSTOP of a rank for 3 s", "nothing is missing", (f"{M} stopped", "session/e2e_faults rank_stopped -f")),
+    Fault("SIGSTOP of a keeper", "the session is written without its ranks, or with them", ("session/e2e_stalls late_keeper", "session/e2e_tree stopped")),
+    Fault("log directory: disk full", "whole files or none, with a sentence", ("torture/disk", "session/e2e_faults log_directory -f")),
+    Fault("log directory: read-only", "a sentence says why", (f"{M} logs_read_only", "session/e2e_faults log_directory -f")),
+    Fault("log directory: over quota", "a sentence says why, no half file is left", (f"{M} over_quota",)),
+    Fault("log directory: slow disk", "ranks wait for it no longer than --wait, the session comes", (f"{M} slow_disk",)),
+    Fault("log directory vanishes", "it is made again", (f"{M} logs_vanish", "session/e2e_faults log_directory -f")),
+    Fault("spool: tmpfs full", "records are lost and counted, no SIGBUS", ("guest/scarce late_full", "guest/claim small_shm", "session/e2e_faults full_spool -f")),
+    Fault("spool: read-only", "a sentence says why, or another place is taken", (f"{M} spool_read_only",)),
+    Fault("the wall clock is stepped", "dates are those of the window's begin, the step is named", ("session/e2e_wall in_window", "session/e2e_wall step_elsewhere")),
+    Fault("another user's spool", "it is not used, a sentence says why", ("security/others squatted_spool", "security/others stranger_tries")),
+    Fault("symbolic links planted for podprof's files", "nothing is written through them", ("security/others planted_links",)),
+    Fault("10 000 spools of dead jobs", "the job starts, its session is written, nothing is removed at once", (f"{M} stale_spools",)),
+)
+
+
+def page(root):
+    return os.path.join(root, "docs", "faults.md")
+
+
+def named(text):
+    """Faults that the page names, from its table."""
+    table = text[text.index(BEGIN):text.index(END)]
+    return re.findall(r"^\| ([^|]+?) \|", table, re.M)[1:]
+
+
+def table(results, only, old):
+    """results: {test: text}; rows without `only` in their name are taken from the old table."""
+    kept = {line.split(" | ")[0][2:]: line for line in old.splitlines(True) if line.startswith("| ")}
+    rows = ["| fault | promise | test | result |\n", "|---|---|---|---|\n"]
+    for f in FAULTS:
+        tests = ", ".join(f"`{t.removesuffix(' -f')}`" for t in f.tests)
+        line = f"| {f.fault} | {f.promise} | {tests} | {said(f, results)} |\n"
+        rows.append(line if only in f.fault else kept.get(f.fault, line))
+    return "".join(rows)
+
+
+def said(fault, results):
+    """One word for a row: that of its worst test, with the reason."""
+    if fault.known:
+        return "fails: " + fault.known
+    found = [results.get(t, "not run") for t in fault.tests]
+    bad = [r for r in found if r.startswith("failed")]
+    passed = found.count("held")
+    if bad:
+        return bad[0]
+    if passed == len(found):
+        return "held"
+    reasons = "; ".join(sorted({r for r in found if r != "held"}))
+    return f"held by {passed} of {len(found)} tests ({reasons})" if passed else reasons
