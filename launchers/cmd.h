@@ -21,6 +21,7 @@ int pp_cmd_doctor(int argc, char **argv);
 int pp_cmd_salvage(int argc, char **argv);
 int pp_cmd_analyze(int argc, char **argv);
 int pp_cmd_diff(int argc, char **argv);
+int pp_cmd_fleet(int argc, char **argv);
 int pp_cmd_export(int argc, char **argv);
 int pp_cmd_view(int argc, char **argv);
 int pp_cmd_completion(int argc, char **argv);
@@ -33,7 +34,7 @@ int pp_cmd_probe(int argc, char **argv);  /* hidden: the job that doctor records
 
 struct pp_options_verb;
 extern const struct pp_options_verb pp_verb_run, pp_verb_report, pp_verb_capture, pp_verb_status, pp_verb_salvage, pp_verb_doctor,
-        pp_verb_analyze, pp_verb_diff, pp_verb_export, pp_verb_view, pp_verb_completion, pp_verb_slurm;
+        pp_verb_analyze, pp_verb_diff, pp_verb_fleet, pp_verb_export, pp_verb_view, pp_verb_completion, pp_verb_slurm;
 
 /* Prints one line on stderr, after "podprof: ". */
 void pp_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

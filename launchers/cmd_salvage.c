@@ -111,6 +111,8 @@ int pp_cmd_salvage(int argc, char **argv)
 	session.logdir = logdir;
 	session.session = options.value[PP_OPT_ID_SESSION];
 	session.xspace_per_rank = !strcmp(options.value[PP_OPT_ID_XSPACE], "rank");
+	session.site_log = options.value[PP_OPT_ID_SITE_LOG];
+	session.metrics = options.value[PP_OPT_ID_METRICS];
 	/* With several windows the rest in the rings becomes one session, of all of them. */
 	if (*options.value[PP_OPT_ID_STEPS] && !pp_step_windows_parse(options.value[PP_OPT_ID_STEPS], &windows, NULL)) {
 		session.steps_first = windows.first[0];

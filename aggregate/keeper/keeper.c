@@ -365,6 +365,8 @@ static void set_options(struct pp_keeper *k)
 	                                         .steps_first = k->settings.steps_first,
 	                                         .steps_last = k->settings.steps_last,
 	                                         .xspace_per_rank = k->settings.xspace_per_rank,
+	                                         .site_log = k->settings.site_log,
+	                                         .metrics = k->settings.metrics,
 	                                         .event_ranks = k->settings.ranks};
 	k->many = pp_step_windows_many(&k->settings.windows) || k->settings.timed;
 	pp_windows_init(&k->windows, &k->settings.windows);

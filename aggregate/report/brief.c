@@ -25,20 +25,6 @@ enum { SCHEMA = 1, SECOND = 1000000000 };
 
 static const uint64_t tables = UINT64_C(1) << PP_TABLE_window | PP_RECOMMEND_TABLES | PP_POD_TABLES;
 
-static const char *const kinds[] = {
-        [PP_VERDICT_NONE] = "none",
-        [PP_VERDICT_STARTUP] = "startup",
-        [PP_VERDICT_RANK] = "rank",
-        [PP_VERDICT_WAITING] = "waiting",
-        [PP_VERDICT_TIE] = "tie",
-        [PP_VERDICT_UNEXPLAINED] = "unexplained",
-        [PP_VERDICT_SHARED] = "shared_cores",
-        [PP_VERDICT_CHAIN] = "chain",
-        [PP_VERDICT_UNSPLIT] = "unsplit",
-        [PP_VERDICT_LARGEST] = "largest_category",
-        [PP_VERDICT_UNSEEN] = "mpi_not_recorded",
-};
-
 /* Why there is this session: a request, the options that bound it, or nothing: the whole job. */
 static void why_of(const struct pp_dataset *d, char *text, size_t size)
 {
@@ -135,7 +121,7 @@ static void put_verdict(FILE *to, const struct pp_verdict_what *v, const char *t
 	int one = v->kind == PP_VERDICT_RANK || v->kind == PP_VERDICT_UNEXPLAINED || v->kind == PP_VERDICT_SHARED ||
 	          v->kind == PP_VERDICT_CHAIN;
 
-	fprintf(to, ",\"verdict\":{\"kind\":\"%s\"", kinds[v->kind]);
+	fprintf(to, ",\"verdict\":{\"kind\":\"%s\"", pp_verdict_word(v->kind));
 	put_text(to, "text", text);
 	key(to, "rank");
 	pp_json_int(to, one ? v->rank : INT64_MIN);

@@ -270,6 +270,17 @@ void pp_message_salvaged(struct pp_message *m, const struct pp_dataset *d, const
 	snprintf(m->must_know, sizeof(m->must_know), "%s; %.380s", what, rest[0] ? rest : "no record was lost");
 }
 
+void pp_message_add(struct pp_message *m, const char *fmt, ...)
+{
+	char text[sizeof(m->must_know)];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	add(m->must_know, sizeof(m->must_know), "; ", "%s", text);
+}
+
 /* A file is missing: the first line has what was written, the second what was not. */
 static void failed_text(const struct pp_message *m, char *text, size_t size)
 {

@@ -20,6 +20,8 @@ void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const 
                         const struct pp_intern *names, const char *logdir, const char *session);
 /* Of a salvaged session: steps requested, found, lost. `last_step`: the highest that a rank marked, or INT64_MIN. */
 void pp_message_salvaged(struct pp_message *m, const struct pp_dataset *d, const struct pp_steps *steps, int64_t last_step);
+/* One more thing that the user must know. */
+void pp_message_add(struct pp_message *m, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* All lines that are not empty, newline between. */
 void pp_message_text(const struct pp_message *m, char *text, size_t size);
 void pp_message_copy(char *to, size_t size, const char *from);

@@ -15,6 +15,7 @@
 #include "aggregate/report/report.h"
 #include "aggregate/session/message.h"
 #include "aggregate/session/record_cost.h"
+#include "aggregate/session/site_log.h"
 #include "aggregate/session/window_rows.h"
 #include "aggregate/write/writer.h"
 #include "core/base/forked.h"
@@ -256,6 +257,8 @@ static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, c
 	pp_message_session(message, &dataset, steps, c->names, o->logdir, name);
 	if (o->salvaged)
 		pp_message_salvaged(message, &dataset, steps, last_step(c));
+	if (!rc && (!o->gather || o->gather->leads))
+		pp_site_record(&dataset, &(struct pp_site_files){o->site_log, o->metrics, o->logdir}, message);
 	pp_dataset_release(&dataset);
 	return rc;
 }

@@ -24,6 +24,7 @@ struct pp_session_options {
 	const struct pp_gather *gather;         /* NULL: all ranks are here; else this host's part of a window on several hosts */
 	const struct pp_clock_map *other_clock; /* of ranks whose ticks are of another kind; NULL: there are none */
 	const char *const *warning;             /* NULL-terminated extra warnings for /quality, or NULL */
+	const char *site_log, *metrics;         /* files for the site, or NULL or "": see site_log.h */
 	struct pp_message *ret_message;         /* NULL, or the message in parts, where a session was written */
 	const struct pp_row_host_clock *host_clock; /* NULL, or the description of this host's clock: copied */
 	struct pp_wall *wall;                       /* NULL, or dates of this host's ticks by its wall clock (salvage has none) */

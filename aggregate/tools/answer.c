@@ -201,6 +201,7 @@ static void say_straggler(const struct pp_dataset *d, const struct pp_sums *s, s
 	size_t who = d->workers > 1 && late && late->wait_ns ? pp_dataset_worker(d, late->rank) : SIZE_MAX, peers;
 	size_t at;
 
+	a->straggler_rank = -1;
 	if (!split || !s->cells || who == SIZE_MAX)
 		return;
 	peers = pp_dataset_peers(d, who);
@@ -218,6 +219,7 @@ static void say_straggler(const struct pp_dataset *d, const struct pp_sums *s, s
 		         error);
 		return;
 	}
+	a->straggler_rank = late->rank;
 	snprintf(a->straggler, sizeof(a->straggler), "rank %d. %s%s waits %s%s for it (%.0f %% of all waiting", late->rank,
 	         peers == 1 ? "The other rank" : "Each other rank", pp_dataset_domains(d) > 1 ? " of its clock domain" : "", kept,
 	         each, pp_sums_percent(late->wait_ns, s->wait_ns));

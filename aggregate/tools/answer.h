@@ -17,6 +17,7 @@ struct pp_answer {
 	char qualifier[PP_QUALIFIERS][PP_QUALIFIER_TEXT];
 	size_t qualifiers, more;
 	char straggler[PP_QUALIFIER_TEXT]; /* for behind "Straggler: "; "": none can be named */
+	int32_t straggler_rank;            /* the rank that it names; -1: none */
 	struct pp_pod_lines pod;           /* who made others wait, and why; borrows rows of the dataset */
 	char next[PP_ANSWER_TEXT];         /* what to do, with the command to type */
 	size_t command;                    /* where the command begins in it; 0: there is none */

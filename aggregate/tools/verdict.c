@@ -478,6 +478,25 @@ static void say_unseen(const struct pp_dataset *d, const int64_t *all, int best,
 	         100.0 * (double)all[best] / (double)step_ns, whole(d));
 }
 
+const char *pp_verdict_word(enum pp_verdict_kind kind)
+{
+	static const char *const word[] = {
+	        [PP_VERDICT_NONE] = "none",
+	        [PP_VERDICT_STARTUP] = "startup",
+	        [PP_VERDICT_RANK] = "rank",
+	        [PP_VERDICT_WAITING] = "waiting",
+	        [PP_VERDICT_TIE] = "tie",
+	        [PP_VERDICT_UNEXPLAINED] = "unexplained",
+	        [PP_VERDICT_SHARED] = "shared_cores",
+	        [PP_VERDICT_CHAIN] = "chain",
+	        [PP_VERDICT_UNSPLIT] = "unsplit",
+	        [PP_VERDICT_LARGEST] = "largest_category",
+	        [PP_VERDICT_UNSEEN] = "mpi_not_recorded",
+	};
+
+	return word[kind];
+}
+
 struct pp_verdict_what pp_verdict(const struct pp_dataset *d, char *text, size_t size)
 {
 	struct pp_verdict_what what = {.kind = PP_VERDICT_NONE};

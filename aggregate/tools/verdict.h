@@ -37,3 +37,6 @@ struct pp_verdict_what {
 
 /* Always writes what limits the job, for behind "Bottleneck: ", cut at `size`, without full stop. Returns its meaning. */
 struct pp_verdict_what pp_verdict(const struct pp_dataset *d, char *text, size_t size);
+
+/* One word for scripts: "rank", "waiting". */
+const char *pp_verdict_word(enum pp_verdict_kind kind);

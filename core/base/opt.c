@@ -113,6 +113,7 @@ static int parse_ranks(const struct pp_opt *opt, const char *value, void *to, st
 #define EXPORT PP_OPT_EXPORT
 #define VIEW PP_OPT_VIEW
 #define DIFF PP_OPT_DIFF
+#define FLEET PP_OPT_FLEET
 #define TO(member) offsetof(struct pp_settings, member), sizeof(((struct pp_settings *)NULL)->member)
 #define VERB 0, 0
 

@@ -17,7 +17,8 @@ enum pp_opt_groups {
 	PP_OPT_ANALYZE = 64,
 	PP_OPT_EXPORT = 128,
 	PP_OPT_VIEW = 256,
-	PP_OPT_DIFF = 512
+	PP_OPT_DIFF = 512,
+	PP_OPT_FLEET = 1024
 };
 
 enum pp_opt_id {
@@ -43,6 +44,7 @@ struct pp_settings { /* of a job: <spool>/options, read by the keeper (aggregate
 		uint16_t first, last;
 	} port;          /* to listen on for other hosts; 0: any */
 	char ranks[256]; /* of --ranks */
+	char site_log[4096], metrics[4096];
 	int64_t keep_ns;
 	struct pp_opt_slow {
 		char text[64];

@@ -460,6 +460,22 @@ static int check_rules(struct pp_options *options)
 	return -1;
 }
 
+/* Files that keepers write, which may start elsewhere: their paths become absolute. */
+static void make_absolute(struct pp_options *options)
+{
+	static char made[2][PATH_MAX];
+	static const enum pp_opt_id id[] = {PP_OPT_ID_SITE_LOG, PP_OPT_ID_METRICS};
+	char here[PATH_MAX];
+
+	for (size_t i = 0; i < sizeof(id) / sizeof(id[0]); i++) {
+		const char *path = options->value[id[i]];
+
+		if (*path && *path != '/' && getcwd(here, sizeof(here)) &&
+		    snprintf(made[i], sizeof(made[i]), "%s/%s", here, path) < (int)sizeof(made[i]))
+			options->value[id[i]] = made[i];
+	}
+}
+
 /* What was given, and whether it can be followed. Returns an exit code, or -1: go on with the command in argv[*ret_first]. */
 static int read_options(struct run *run, int argc, char **argv, int *ret_first)
 {
@@ -485,7 +501,10 @@ static int read_options(struct run *run, int argc, char **argv, int *ret_first)
 		rc = check_lookback(&run->options);
 	if (rc < 0)
 		rc = check_step_rule(&run->options);
-	return rc < 0 ? check_rules(&run->options) : rc;
+	if (rc < 0)
+		rc = check_rules(&run->options);
+	make_absolute(&run->options);
+	return rc;
 }
 
 static void give_up(struct run *run, const char *cure, const struct pp_err *err)

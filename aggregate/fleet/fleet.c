@@ -1,0 +1,308 @@
+/* Counts jobs by host, and tests the counts; see fleet.h. Called by launchers/cmd_fleet.c. */
+#include "aggregate/fleet/fleet.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/fleet/host_list.h"
+#include "aggregate/fleet/job.h"
+#include "aggregate/fleet/tail.h"
+#include "core/base/grow.h"
+#include "core/base/hash.h"
+#include "core/base/plain.h"
+#include "core/base/wrap.h"
+
+enum { FIRST_SLOTS = 1024, NOBODY = -1, HOSTS_BITS = 32 };
+
+struct map { /* open addressing: a key that is not 0 to a number */
+	struct slot {
+		uint64_t key;
+		int64_t value;
+	} * slot;
+	size_t slots, used;
+};
+
+struct row {               /* a job: all of its sessions are one trial */
+	int64_t straggler; /* host of the session in which the others waited longest */
+	int64_t lost_ns;
+};
+
+struct pp_fleet {
+	struct map host_of, job_of, session_of, trial_of; /* trial_of: host + 1 and a job's hosts to trials */
+	struct pp_fleet_host *host;
+	size_t hosts, host_room;
+	struct row *row;
+	size_t rows, row_room;
+	struct pp_fleet_total total;
+	struct pp_fleet_job job; /* the line at hand */
+	int64_t straggler;       /* its host */
+	int is_first, is_trial;
+};
+
+static void put(struct map *m, uint64_t key, int64_t value)
+{
+	size_t at = key * 0x9e3779b97f4a7c15u >> 20 & (m->slots - 1);
+
+	while (m->slot[at].key)
+		at = (at + 1) & (m->slots - 1);
+	m->slot[at] = (struct slot){key, value};
+}
+
+static int make_room(struct map *m)
+{
+	struct map more = {.slots = m->slots ? 2 * m->slots : FIRST_SLOTS, .used = m->used};
+
+	if (m->slots && 2 * m->used < m->slots)
+		return 0;
+	more.slot = calloc(more.slots, sizeof(*more.slot));
+	if (!more.slot)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->slots; i++)
+		if (m->slot[i].key)
+			put(&more, m->slot[i].key, m->slot[i].value);
+	free(m->slot);
+	*m = more;
+	return 0;
+}
+
+/* The value of a key, which is made where it is new. NULL: no memory. */
+static int64_t *value_of(struct map *m, uint64_t key, int64_t fallback, int *ret_is_new)
+{
+	size_t at;
+
+	if (make_room(m))
+		return NULL;
+	key = key ? key : 1;
+	for (at = key * 0x9e3779b97f4a7c15u >> 20 & (m->slots - 1); m->slot[at].key && m->slot[at].key != key;)
+		at = (at + 1) & (m->slots - 1);
+	*ret_is_new = !m->slot[at].key;
+	if (*ret_is_new) {
+		m->slot[at] = (struct slot){key, fallback};
+		m->used++;
+	}
+	return &m->slot[at].value;
+}
+
+struct pp_fleet *pp_fleet_new(void)
+{
+	return calloc(1, sizeof(struct pp_fleet));
+}
+
+void pp_fleet_free(struct pp_fleet *f)
+{
+	if (!f)
+		return;
+	for (size_t i = 0; i < f->hosts; i++)
+		free(f->host[i].name);
+	free(f->host);
+	free(f->row);
+	free(f->host_of.slot);
+	free(f->job_of.slot);
+	free(f->session_of.slot);
+	free(f->trial_of.slot);
+	free(f);
+}
+
+/* Index, or -ENOMEM. */
+static int64_t find_host(struct pp_fleet *f, const char *name)
+{
+	int is_new;
+	int64_t *value = value_of(&f->host_of, pp_hash_text(name), (int64_t)f->hosts, &is_new);
+	struct pp_fleet_host *host;
+
+	if (!value || !is_new)
+		return value ? *value : -ENOMEM;
+	host = pp_grow(f->host, f->hosts, &f->host_room, sizeof(*host));
+	if (!host)
+		return -ENOMEM;
+	f->host = host;
+	host[f->hosts] = (struct pp_fleet_host){.name = strdup(name)};
+	return host[f->hosts].name ? (int64_t)f->hosts++ : -ENOMEM;
+}
+
+static int add_trial(struct pp_fleet *f, int64_t host)
+{
+	int is_new;
+	int64_t *value = value_of(&f->trial_of, ((uint64_t)host + 1) << HOSTS_BITS | (uint64_t)f->job.hosts, 0, &is_new);
+
+	if (!value)
+		return -ENOMEM;
+	++*value;
+	f->host[host].trials++;
+	f->host[host].expected += 1 / (double)f->job.hosts;
+	return 0;
+}
+
+static int count_host(const char *name, void *context)
+{
+	struct pp_fleet *f = context;
+	int64_t host = find_host(f, name);
+
+	if (host < 0)
+		return (int)host;
+	f->host[host].jobs += f->is_first;
+	return f->is_trial ? add_trial(f, host) : 0;
+}
+
+struct check { /* of a line, before anything of it counts */
+	int64_t names;
+	const char *straggler;
+	int is_there;
+};
+
+static int check_host(const char *name, void *context)
+{
+	struct check *c = context;
+
+	c->names++;
+	c->is_there |= !strcmp(name, c->straggler);
+	return 0;
+}
+
+/* Names become plain first: they are printed, and anybody may have written the line. */
+static int is_damaged(struct pp_fleet_job *job)
+{
+	struct check c = {.straggler = job->straggler, .is_there = !job->straggler[0] || job->unlisted};
+
+	pp_plain(job->list, "");
+	pp_plain(job->straggler, "");
+	return pp_host_list_read(job->list, check_host, &c) || !c.is_there || c.names + job->unlisted != job->hosts;
+}
+
+/* Sessions of one job, by its name and hosts, count as one. */
+static int count_job(struct pp_fleet *f)
+{
+	const struct pp_fleet_job *job = &f->job;
+	uint64_t key = pp_hash(pp_hash_text(job->list), job->job, strlen(job->job) + 1);
+	int is_new, may_test = job->straggler[0] && job->hosts > 1 && !job->unlisted;
+	int64_t *at = value_of(&f->session_of, pp_hash(key, job->session, strlen(job->session)), 0, &is_new), host = NOBODY;
+	struct row *row;
+
+	if (at && !is_new)
+		f->total.repeated++;
+	if (!at || !is_new)
+		return at ? 0 : -ENOMEM;
+	row = pp_grow(f->row, f->rows, &f->row_room, sizeof(*row));
+	if (!row)
+		return -ENOMEM;
+	f->row = row;
+	at = value_of(&f->job_of, key, (int64_t)f->rows, &f->is_first);
+	if (!at)
+		return -ENOMEM;
+	if (f->is_first)
+		row[f->rows++] = (struct row){.straggler = NOBODY};
+	row += *at;
+	f->total.sessions++;
+	f->total.jobs += (uint64_t)f->is_first;
+	f->total.unlisted += f->is_first && job->unlisted;
+	f->is_trial = may_test && row->straggler == NOBODY;
+	f->total.trials += (uint64_t)f->is_trial;
+	if (job->straggler[0] && (host = find_host(f, job->straggler)) < 0)
+		return (int)host;
+	if (host != NOBODY)
+		f->host[host].lost_ns = pp_wrap_plus(f->host[host].lost_ns, job->lost_ns);
+	if (may_test && (row->straggler == NOBODY || job->lost_ns > row->lost_ns))
+		*row = (struct row){host, job->lost_ns};
+	return f->is_first || f->is_trial ? pp_host_list_read(job->list, count_host, f) : 0;
+}
+
+int pp_fleet_line(struct pp_fleet *f, const char *line, size_t length)
+{
+	if (!length)
+		return 0;
+	f->total.lines++;
+	if (length >= PP_FLEET_LINE || pp_fleet_job_read(line, length, &f->job) || is_damaged(&f->job)) {
+		f->total.damaged++;
+		return 0;
+	}
+	return count_job(f);
+}
+
+static int by_rows(const void *a, const void *b)
+{
+	const struct pp_fleet_host *x = a, *y = b;
+
+	if (x->adjusted != y->adjusted)
+		return (x->adjusted > y->adjusted) - (x->adjusted < y->adjusted);
+	if (x->p != y->p)
+		return (x->p > y->p) - (x->p < y->p);
+	if (x->lost_ns != y->lost_ns)
+		return (x->lost_ns < y->lost_ns) - (x->lost_ns > y->lost_ns);
+	return strcmp(x->name, y->name);
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct slot *x = a, *y = b;
+
+	return (x->key > y->key) - (x->key < y->key);
+}
+
+/* Trials of each host, sorted by host and number of hosts: p of each. */
+static int test(struct pp_fleet *f)
+{
+	struct map *m = &f->trial_of;
+	struct pp_tail_group *group = malloc((m->used + 1) * sizeof(*group));
+	size_t n = 0, at = 0;
+	int rc = 0;
+
+	if (!group)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->slots; i++) /* the map becomes a list */
+		if (m->slot[i].key)
+			m->slot[n++] = m->slot[i];
+	if (n)
+		qsort(m->slot, n, sizeof(*m->slot), by_key);
+	for (size_t h = 0; h < f->hosts; h++) {
+		size_t groups = 0;
+
+		for (; at < n && m->slot[at].key >> HOSTS_BITS == h + 1; at++)
+			group[groups++] = (struct pp_tail_group){m->slot[at].value, (int64_t)(m->slot[at].key & UINT32_MAX)};
+		f->host[h].p = groups ? pp_tail(group, groups, f->host[h].straggler) : 1;
+		rc = f->host[h].p < 0 ? -ENOMEM : rc;
+	}
+	free(group);
+	return rc;
+}
+
+/* Of the hosts that were in a trial; the others have no chance to correct. */
+static int correct(struct pp_fleet *f)
+{
+	double *p = malloc((f->hosts + 1) * sizeof(*p)), *adjusted = malloc((f->hosts + 1) * sizeof(*p));
+	size_t n = 0;
+	int rc = p && adjusted ? 0 : -ENOMEM;
+
+	for (size_t h = 0; !rc && h < f->hosts; h++)
+		if (f->host[h].trials)
+			p[n++] = f->host[h].p;
+	if (!rc)
+		rc = pp_holm(p, n, adjusted);
+	f->total.tested = n;
+	n = 0;
+	for (size_t h = 0; !rc && h < f->hosts; h++)
+		f->host[h].adjusted = f->host[h].trials ? adjusted[n++] : 1;
+	free(p);
+	free(adjusted);
+	return rc;
+}
+
+int pp_fleet_finish(struct pp_fleet *f, const struct pp_fleet_host **ret_host, struct pp_fleet_total *ret_total)
+{
+	int rc;
+
+	for (size_t i = 0; i < f->rows; i++)
+		if (f->row[i].straggler != NOBODY)
+			f->host[f->row[i].straggler].straggler++;
+	rc = test(f);
+	if (!rc)
+		rc = correct(f);
+	if (rc)
+		return rc;
+	if (f->hosts)
+		qsort(f->host, f->hosts, sizeof(*f->host), by_rows);
+	f->total.hosts = f->hosts;
+	*ret_host = f->host;
+	*ret_total = f->total;
+	return 0;
+}

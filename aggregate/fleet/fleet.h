@@ -1,0 +1,35 @@
+/* Which hosts were the straggler of many jobs: lines of site logs, counted by host, and a test against chance. In: lines. Out: rows
+ * of hosts. Pure but for memory. docs/fleet.md has the method. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define PP_FLEET_LEVEL 0.05
+
+struct pp_fleet_host {
+	char *name;
+	int64_t jobs;       /* with this host */
+	int64_t trials;     /* of these, jobs of several hosts that named a straggler */
+	int64_t straggler;  /* of these, jobs that named this host */
+	double expected;    /* sum of 1 / hosts of the job, over trials */
+	double p, adjusted; /* chance of so many or more where every host of a job is as likely; Holm's correction for all hosts */
+	int64_t lost_ns;    /* waiting of the others for it, of all sessions */
+};
+
+struct pp_fleet_total {
+	uint64_t lines, damaged, repeated; /* repeated: the same session again */
+	uint64_t sessions, jobs, trials;
+	uint64_t unlisted; /* jobs that do not list all of their hosts: in no trial */
+	size_t hosts, tested;
+};
+
+struct pp_fleet;
+
+/* NULL: no memory. */
+struct pp_fleet *pp_fleet_new(void);
+void pp_fleet_free(struct pp_fleet *f);
+/* A line without its newline; an empty one is none. 0, also where it is damaged, which is counted; -ENOMEM. */
+int pp_fleet_line(struct pp_fleet *f, const char *line, size_t length);
+/* Once, behind the last line: the rows, those that are least likely by chance first; owned by f. 0, or -ENOMEM. */
+int pp_fleet_finish(struct pp_fleet *f, const struct pp_fleet_host **ret_host, struct pp_fleet_total *ret_total);

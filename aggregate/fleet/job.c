@@ -1,0 +1,216 @@
+/* A job from its dataset, to a line, and back; see job.h. Called by aggregate/session/site_log.c and fleet.c. */
+#include "aggregate/fleet/job.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/dataset/dataset.h"
+#include "aggregate/dataset/status.h"
+#include "aggregate/fleet/host_list.h"
+#include "aggregate/fleet/member.h"
+#include "aggregate/report/json.h"
+#include "aggregate/tools/answer.h"
+#include "aggregate/tools/sums.h"
+
+enum { VERSION = 1, SECOND = 1000000000, BESIDE_HOSTS = 1800 };
+
+static void list_hosts(const struct pp_dataset *d, struct pp_fleet_job *job)
+{
+	char(*name)[PP_HOST_LIST_NAME] = calloc(d->workers + 1, sizeof(*name));
+	size_t names = 0;
+
+	job->hosts = (int64_t)pp_dataset_hosts(d);
+	job->unlisted = job->hosts;
+	if (!name)
+		return;
+	for (size_t w = 0; w < d->workers; w++)
+		if (!pp_worker_is_missing(&d->worker[w]) && d->worker[w].host[0] &&
+		    (!names || strcmp(name[names - 1], d->worker[w].host) != 0))
+			snprintf(name[names++], sizeof(*name), "%s", d->worker[w].host);
+	job->unlisted = (int64_t)pp_host_list_write(name, names, job->list, PP_FLEET_LINE - BESIDE_HOSTS);
+	free(name);
+}
+
+/* As the host stands in the list. */
+static void name_straggler(const struct pp_dataset *d, const struct pp_answer *a, struct pp_fleet_job *job)
+{
+	size_t who = a->straggler_rank >= 0 ? pp_dataset_worker(d, a->straggler_rank) : SIZE_MAX;
+	char name[1][PP_HOST_LIST_NAME];
+
+	job->straggler_rank = -1;
+	if (who == SIZE_MAX || !d->worker[who].host[0])
+		return;
+	snprintf(name[0], sizeof(name[0]), "%s", d->worker[who].host);
+	pp_host_list_write(name, 1, job->straggler, sizeof(job->straggler));
+	job->straggler_rank = a->straggler_rank;
+	job->lost_ns = d->late[0].wait_ns;
+}
+
+void pp_fleet_job_of(const struct pp_dataset *d, const struct pp_sums *s, const struct pp_answer *a, struct pp_fleet_job *ret_job)
+{
+	struct pp_fleet_job *job = ret_job;
+
+	*job = (struct pp_fleet_job){.time_s = (d->epoch_realtime_ns + d->window_end_ns) / SECOND,
+	                             .ranks = d->ranks_asked,
+	                             .delivered = d->ranks_delivered,
+	                             .steps = (int64_t)d->steps,
+	                             .step_ns = s->median_ns,
+	                             .wait_share = pp_sums_percent(s->wait_ns, s->all_ns) / 100};
+	snprintf(job->job, sizeof(job->job), "%s", d->job);
+	snprintf(job->session, sizeof(job->session), "%s", d->session);
+	snprintf(job->verdict, sizeof(job->verdict), "%s", pp_verdict_word(a->what.kind));
+	snprintf(job->bottleneck, sizeof(job->bottleneck), "%s", a->bottleneck);
+	list_hosts(d, job);
+	name_straggler(d, a, job);
+}
+
+static void put_text(FILE *to, const char *name, const char *text)
+{
+	fprintf(to, ",\"%s\":", name);
+	pp_json_text(to, text);
+}
+
+static void put_int(FILE *to, const char *name, int64_t value)
+{
+	fprintf(to, ",\"%s\":", name);
+	pp_json_int(to, value);
+}
+
+static void put_straggler(FILE *to, const struct pp_fleet_job *job)
+{
+	if (!job->straggler[0]) {
+		fputs(",\"straggler_host\":null,\"straggler_rank\":null", to);
+		return;
+	}
+	put_text(to, "straggler_host", job->straggler);
+	put_int(to, "straggler_rank", job->straggler_rank);
+	put_int(to, "straggler_wait_ns", job->lost_ns);
+}
+
+/* `with`: the sentence too. Length; 0: no memory. */
+static size_t compose(const struct pp_fleet_job *job, int with, char *line)
+{
+	char *text = NULL;
+	size_t length = 0;
+	FILE *to = open_memstream(&text, &length);
+
+	if (!to)
+		return 0;
+	fprintf(to, "{\"podprof_fleet\":%d", VERSION);
+	put_int(to, "time_s", job->time_s);
+	put_text(to, "job", job->job);
+	put_text(to, "session", job->session);
+	put_int(to, "ranks", job->ranks);
+	put_int(to, "ranks_delivered", job->delivered);
+	put_int(to, "hosts", job->hosts);
+	put_int(to, "steps", job->steps);
+	put_int(to, "median_step_ns", job->step_ns);
+	fprintf(to, ",\"wait_share\":%.6f", isfinite(job->wait_share) ? job->wait_share : 0);
+	put_text(to, "verdict", job->verdict);
+	if (with)
+		put_text(to, "bottleneck", job->bottleneck);
+	put_straggler(to, job);
+	put_text(to, "host_list", job->list);
+	put_int(to, "hosts_not_listed", job->unlisted);
+	fputs("}\n", to);
+	if (fclose(to))
+		length = 0;
+	if (length && length <= PP_FLEET_LINE) {
+		memcpy(line, text, length);
+		line[length] = '\0';
+	}
+	free(text);
+	return length;
+}
+
+size_t pp_fleet_job_write(const struct pp_fleet_job *job, char line[PP_FLEET_LINE + 1])
+{
+	size_t length = compose(job, 1, line);
+
+	if (length > PP_FLEET_LINE)
+		length = compose(job, 0, line);
+	return length > PP_FLEET_LINE ? 0 : length;
+}
+
+struct text_field {
+	const char *name;
+	size_t offset, size;
+};
+
+#define TEXT(name, member)                                                                                                         \
+	{                                                                                                                          \
+		name, offsetof(struct pp_fleet_job, member), sizeof(((struct pp_fleet_job *)NULL)->member)                         \
+	}
+
+static const struct text_field text_field[] = {
+        TEXT("job", job),
+        TEXT("session", session),
+        TEXT("verdict", verdict),
+        TEXT("bottleneck", bottleneck),
+        TEXT("straggler_host", straggler),
+        TEXT("host_list", list),
+};
+
+static const struct int_field {
+	const char *name;
+	size_t offset;
+} int_field[] = {
+        {"time_s", offsetof(struct pp_fleet_job, time_s)},
+        {"ranks", offsetof(struct pp_fleet_job, ranks)},
+        {"ranks_delivered", offsetof(struct pp_fleet_job, delivered)},
+        {"hosts", offsetof(struct pp_fleet_job, hosts)},
+        {"steps", offsetof(struct pp_fleet_job, steps)},
+        {"median_step_ns", offsetof(struct pp_fleet_job, step_ns)},
+        {"straggler_rank", offsetof(struct pp_fleet_job, straggler_rank)},
+        {"straggler_wait_ns", offsetof(struct pp_fleet_job, lost_ns)},
+        {"hosts_not_listed", offsetof(struct pp_fleet_job, unlisted)},
+};
+
+/* -EINVAL: a known member has a value of another kind, or one that does not fit. */
+static int take(const struct pp_members *m, struct pp_fleet_job *job, int *version)
+{
+	for (size_t i = 0; m->kind == PP_MEMBER_TEXT && i < sizeof(text_field) / sizeof(text_field[0]); i++)
+		if (!strcmp(m->name, text_field[i].name)) {
+			size_t length = strlen(m->text);
+
+			if (length >= text_field[i].size)
+				return -EINVAL;
+			memcpy((char *)job + text_field[i].offset, m->text, length + 1);
+			return 0;
+		}
+	if (m->kind != PP_MEMBER_NUMBER)
+		return 0;
+	if (!strcmp(m->name, "podprof_fleet"))
+		*version = m->number >= 1 && m->number < 1000;
+	if (!strcmp(m->name, "wait_share"))
+		job->wait_share = m->number;
+	for (size_t i = 0; i < sizeof(int_field) / sizeof(int_field[0]); i++)
+		if (!strcmp(m->name, int_field[i].name)) {
+			if (fabs(m->number) > (double)PP_JSON_EXACT)
+				return -EINVAL;
+			*(int64_t *)(void *)((char *)job + int_field[i].offset) = (int64_t)m->number;
+		}
+	return 0;
+}
+
+int pp_fleet_job_read(const char *line, size_t length, struct pp_fleet_job *ret_job)
+{
+	struct pp_fleet_job *job = ret_job;
+	struct pp_members m;
+	int version = 0, rc;
+
+	/* not the whole list: a log may have many lines */
+	memset(job, 0, offsetof(struct pp_fleet_job, list) + 1);
+	job->straggler_rank = -1;
+	pp_members_begin(&m, line, length);
+	while ((rc = pp_members_next(&m)) > 0)
+		if (take(&m, job, &version))
+			return -EINVAL;
+	if (rc || !version || job->hosts < 0 || job->unlisted < 0 || job->lost_ns < 0 ||
+	    !(job->wait_share >= 0 && job->wait_share <= 1))
+		return -EINVAL;
+	return 0;
+}

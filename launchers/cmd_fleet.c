@@ -1,0 +1,233 @@
+/* podprof fleet: lists hosts that were the straggler of many jobs, with a test against chance. In: site logs. Out: a table, or
+ * JSON, on stdout. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "aggregate/fleet/fleet.h"
+#include "aggregate/fleet/job.h"
+#include "aggregate/report/json.h"
+#include "core/base/units.h"
+#include "core/base/why.h"
+#include "launchers/cmd.h"
+#include "launchers/options/options.h"
+
+const struct pp_options_verb pp_verb_fleet = {
+        .name = "podprof fleet",
+        .arguments = "LOG...",
+        .doc = "List the hosts that were the straggler of jobs, from logs that --site-log made: in how many jobs, how many are "
+               "expected by chance, and how unlikely that is. Sessions of one job count as one.",
+        .groups = PP_OPT_FLEET,
+};
+
+enum { BLOCK = 1 << 16, HOST_COLUMN = 12, NAMED = 4 };
+
+/* Lines of a file; of one that is too long for a line its first bytes, which the reader counts as damaged. 0, or -errno. */
+static int read_log(int fd, struct pp_fleet *f)
+{
+	static char block[BLOCK];
+	size_t kept = 0;
+	int rc = 0, is_long = 0;
+	ssize_t n;
+
+	while (!rc && (n = read(fd, block + kept, sizeof(block) - kept)) > 0) {
+		char *at = block, *end = block + kept + (size_t)n, *stop;
+
+		while (!rc && (stop = memchr(at, '\n', (size_t)(end - at)))) {
+			rc = is_long ? 0 : pp_fleet_line(f, at, (size_t)(stop - at));
+			is_long = 0;
+			at = stop + 1;
+		}
+		kept = (size_t)(end - at);
+		if (kept > PP_FLEET_LINE) {
+			rc = is_long ? 0 : pp_fleet_line(f, at, kept);
+			is_long = 1;
+			kept = 0;
+		}
+		memmove(block, at, kept);
+	}
+	if (!rc && n < 0)
+		rc = -errno;
+	return !rc && kept && !is_long ? pp_fleet_line(f, block, kept) : rc;
+}
+
+static int read_logs(char *const *path, int paths, struct pp_fleet *f)
+{
+	for (int i = 0; i < paths; i++) {
+		int fd = open(path[i], O_RDONLY | O_CLOEXEC), rc = fd < 0 ? -errno : read_log(fd, f);
+
+		if (fd >= 0)
+			close(fd);
+		if (rc) {
+			pp_say("cannot read the log '%s': %s. Give files that --site-log made.", path[i], pp_why(-rc));
+			return PP_EXIT_FAILED;
+		}
+	}
+	return PP_EXIT_OK;
+}
+
+static size_t count_significant(const struct pp_fleet_host *host, const struct pp_fleet_total *t)
+{
+	size_t n = 0;
+
+	while (n < t->hosts && host[n].trials && host[n].adjusted <= PP_FLEET_LEVEL)
+		n++;
+	return n;
+}
+
+static const char *chance(char text[PP_TEXT_UNIT], double p)
+{
+	if (p <= 1e-12)
+		snprintf(text, PP_TEXT_UNIT, "< 1e-12");
+	else
+		snprintf(text, PP_TEXT_UNIT, p < 0.001 ? "%.1e" : "%.3f", p);
+	return text;
+}
+
+static void print_head(const struct pp_fleet_host *host, const struct pp_fleet_total *t)
+{
+	size_t n = count_significant(host, t);
+
+	if (!t->tested) {
+		printf("No job of several hosts named a straggler: no host can be compared with chance.\n");
+		return;
+	}
+	if (!n)
+		printf("No host was the straggler in more jobs than by chance (p <= %.2f, corrected for %zu hosts).\n",
+		       PP_FLEET_LEVEL, t->tested);
+	else
+		printf("%zu of %zu hosts %s the straggler in more jobs than by chance (p <= %.2f, corrected for all hosts): ", n,
+		       t->tested, n == 1 ? "was" : "were", PP_FLEET_LEVEL);
+	for (size_t i = 0; i < n && i < NAMED; i++)
+		printf("%s%s", i ? ", " : "", host[i].name);
+	if (n)
+		printf("%s\n", n > NAMED ? ", and others" : "");
+}
+
+static void print_total(const struct pp_fleet_total *t, size_t never)
+{
+	char text[4][PP_TEXT_UNIT];
+
+	printf("\n%s jobs (%s sessions), %s of them on several hosts with a straggler", pp_text_count(text[0], t->jobs),
+	       pp_text_count(text[1], t->sessions), pp_text_count(text[2], t->trials));
+	if (never)
+		printf("; %s hosts were never the straggler", pp_text_count(text[3], never));
+	printf("\n");
+	if (t->damaged || t->repeated)
+		printf("%s damaged lines and %s repeated sessions were left out\n", pp_text_count(text[0], t->damaged),
+		       pp_text_count(text[1], t->repeated));
+	if (t->unlisted)
+		printf("%s jobs do not list all of their hosts: they are not compared with chance\n",
+		       pp_text_count(text[0], t->unlisted));
+}
+
+static void print_table(const struct pp_fleet_host *host, const struct pp_fleet_total *t)
+{
+	int width = HOST_COLUMN;
+	size_t never = 0;
+
+	print_head(host, t);
+	for (size_t i = 0; i < t->hosts; i++)
+		if ((host[i].straggler || host[i].lost_ns) && (int)strlen(host[i].name) > width)
+			width = (int)strlen(host[i].name);
+	printf("\n%-*s %8s %8s %10s %10s %10s %10s %12s\n", width, "host", "jobs", "compared", "straggler", "by chance", "p",
+	       "corrected", "others wait");
+	for (size_t i = 0; i < t->hosts; i++) {
+		const struct pp_fleet_host *h = &host[i];
+		char p[2][PP_TEXT_UNIT], lost[PP_TEXT_UNIT];
+
+		never += !h->straggler && !h->lost_ns;
+		if (!h->straggler && !h->lost_ns)
+			continue;
+		printf("%-*s %8" PRId64 " %8" PRId64 " %10" PRId64 " %10.1f %10s %10s %12s\n", width, h->name, h->jobs, h->trials,
+		       h->straggler, h->expected, h->trials ? chance(p[0], h->p) : "-", h->trials ? chance(p[1], h->adjusted) : "-",
+		       pp_text_time(lost, h->lost_ns));
+	}
+	print_total(t, never);
+}
+
+static void json_member(const char *name, int64_t value)
+{
+	printf(",\"%s\":", name);
+	pp_json_int(stdout, value);
+}
+
+static void print_json(const struct pp_fleet_host *host, const struct pp_fleet_total *t)
+{
+	printf("{\"level\":%.2f", PP_FLEET_LEVEL);
+	json_member("lines", (int64_t)t->lines);
+	json_member("damaged", (int64_t)t->damaged);
+	json_member("repeated", (int64_t)t->repeated);
+	json_member("sessions", (int64_t)t->sessions);
+	json_member("jobs", (int64_t)t->jobs);
+	json_member("compared", (int64_t)t->trials);
+	json_member("not_all_hosts_listed", (int64_t)t->unlisted);
+	json_member("hosts_tested", (int64_t)t->tested);
+	json_member("hosts_significant", (int64_t)count_significant(host, t));
+	printf(",\"hosts\":[");
+	for (size_t i = 0; i < t->hosts; i++) {
+		const struct pp_fleet_host *h = &host[i];
+
+		printf("%s{\"host\":", i ? ",\n" : "\n");
+		pp_json_text(stdout, h->name);
+		json_member("jobs", h->jobs);
+		json_member("compared", h->trials);
+		json_member("straggler", h->straggler);
+		printf(",\"by_chance\":%.6g,\"p\":%.6g,\"p_corrected\":%.6g", h->expected, h->p, h->adjusted);
+		json_member("others_wait_ns", h->lost_ns);
+		printf(",\"is_significant\":%s}", h->trials && h->adjusted <= PP_FLEET_LEVEL ? "true" : "false");
+	}
+	printf("]}\n");
+}
+
+static int show(struct pp_fleet *f, int is_json)
+{
+	const struct pp_fleet_host *host;
+	struct pp_fleet_total total;
+
+	if (pp_fleet_finish(f, &host, &total)) {
+		pp_say("no memory to count the jobs. Give fewer logs.");
+		return PP_EXIT_FAILED;
+	}
+	if (!total.jobs) {
+		pp_say("no job is in the logs (%" PRIu64 " lines, %" PRIu64 " damaged). Give files that --site-log made.",
+		       total.lines, total.damaged);
+		return PP_EXIT_FAILED;
+	}
+	if (is_json)
+		print_json(host, &total);
+	else
+		print_table(host, &total);
+	if (!fflush(stdout) && !ferror(stdout))
+		return PP_EXIT_OK;
+	pp_say("cannot print the hosts: %s.", pp_why(errno ? errno : EIO));
+	return PP_EXIT_FAILED;
+}
+
+int pp_cmd_fleet(int argc, char **argv)
+{
+	struct pp_options options;
+	struct pp_fleet *f;
+	int first, rc = pp_options_parse(&pp_verb_fleet, argc, argv, &options, &first);
+
+	if (rc >= 0)
+		return rc;
+	if (first >= argc) {
+		pp_say("no log to read. Type 'podprof fleet LOG', with a file that 'podprof run --site-log LOG' made.");
+		return PP_EXIT_USAGE;
+	}
+	f = pp_fleet_new();
+	if (!f) {
+		pp_say("no memory to read the logs.");
+		return PP_EXIT_FAILED;
+	}
+	rc = read_logs(argv + first, argc - first, f);
+	if (!rc)
+		rc = show(f, !strcmp(options.value[PP_OPT_ID_JSON], "1"));
+	pp_fleet_free(f);
+	return rc;
+}
