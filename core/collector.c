@@ -453,6 +453,18 @@ static void collector_want_net(void)
 		pp_ring_set_net_wanted(pp_ring_pool.header, 1);
 }
 
+static void collector_comm(const struct pp_ring_comm *row)
+{
+	if (pp_collector_is_rank())
+		pp_ring_comm_put(row);
+}
+
+static void collector_comm_freed(uint64_t id)
+{
+	if (pp_collector_is_rank())
+		pp_ring_comm_drop(id);
+}
+
 struct podprof_collector podprof_collector = {
         .size = sizeof(struct podprof_collector),
         .claim = pp_collector_claim,
@@ -473,4 +485,6 @@ struct podprof_collector podprof_collector = {
         .spool = pp_collector_spool,
         .coordinator = collector_coordinator,
         .want_net = collector_want_net,
+        .comm = collector_comm,
+        .comm_freed = collector_comm_freed,
 };

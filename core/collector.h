@@ -56,4 +56,7 @@ struct podprof_collector { /* services of libpodprof.so for libpodprof-mpi.so of
 	void (*coordinator)(enum pp_coordinator what, const char *why);
 	/* Rank 0: asks its keeper to admit keepers of other hosts. */
 	void (*want_net)(void);
+	/* A communicator was made, or got its name; one was freed. Also while nothing is recorded. */
+	void (*comm)(const struct pp_ring_comm *row);
+	void (*comm_freed)(uint64_t id);
 };

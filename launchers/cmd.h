@@ -8,6 +8,7 @@ enum pp_exit {
 	PP_EXIT_FAILED = 1,
 	PP_EXIT_PARTIAL = 2,        /* analyze: a session was written, but not from all that was given */
 	PP_EXIT_SLOWER = 3,         /* diff --fail-above: it is slower by more than that */
+	PP_EXIT_STUCK = 4,          /* hang: something is stuck */
 	PP_EXIT_USAGE = 64,         /* podprof's own command line is invalid: nothing was started */
 	PP_EXIT_NOT_RUNNABLE = 126, /* as in a shell */
 	PP_EXIT_NOT_FOUND = 127,
@@ -17,6 +18,7 @@ int pp_cmd_run(int argc, char **argv);
 int pp_cmd_report(int argc, char **argv);
 int pp_cmd_capture(int argc, char **argv);
 int pp_cmd_status(int argc, char **argv);
+int pp_cmd_hang(int argc, char **argv);
 int pp_cmd_doctor(int argc, char **argv);
 int pp_cmd_salvage(int argc, char **argv);
 int pp_cmd_analyze(int argc, char **argv);
@@ -33,8 +35,9 @@ int pp_cmd_man(int argc, char **argv);    /* hidden: the build prints the man pa
 int pp_cmd_probe(int argc, char **argv);  /* hidden: the job that doctor records */
 
 struct pp_options_verb;
-extern const struct pp_options_verb pp_verb_run, pp_verb_report, pp_verb_capture, pp_verb_status, pp_verb_salvage, pp_verb_doctor,
-        pp_verb_analyze, pp_verb_diff, pp_verb_fleet, pp_verb_export, pp_verb_view, pp_verb_completion, pp_verb_slurm;
+extern const struct pp_options_verb pp_verb_run, pp_verb_report, pp_verb_capture, pp_verb_status, pp_verb_hang, pp_verb_salvage,
+        pp_verb_doctor, pp_verb_analyze, pp_verb_diff, pp_verb_fleet, pp_verb_export, pp_verb_view, pp_verb_completion,
+        pp_verb_slurm;
 
 /* Prints one line on stderr, after "podprof: ". */
 void pp_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -99,6 +99,8 @@ static void cut(struct pp_comm *c)
 /* Puts it into the list of unused nodes. Under the lock. */
 static void shelve(struct pp_comm *c)
 {
+	if (c->id && pp_mpi_collector)
+		pp_mpi_collector->comm_freed(c->id);
 	atomic_fetch_add_explicit(&c->life, 1, memory_order_release);
 	atomic_store_explicit(&c->next, atomic_load_explicit(&unused, memory_order_relaxed), memory_order_relaxed);
 	atomic_store_explicit(&unused, c, memory_order_relaxed);
@@ -270,6 +272,8 @@ static void publish(struct pp_comm *c, MPI_Comm handle, const struct pp_comm_bir
 	c->id = make_id(c, *birth);
 	link_node(c, handle);
 	pthread_mutex_unlock(&lock);
+	if (birth->by != PP_COMM_BY_NAME)
+		pp_comm_describe(c);
 }
 
 struct pp_comm *pp_comm_add(MPI_Comm handle, const struct pp_comm_birth *birth)

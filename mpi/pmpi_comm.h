@@ -83,6 +83,8 @@ void pp_comm_unlink(struct pp_comm *c);
 void pp_comm_relink(struct pp_comm *c, MPI_Comm handle);
 void pp_comm_release(struct pp_comm *c);
 void pp_comm_set_name(struct pp_comm *c, const char *name);
+/* Describes it in the ring's header, where readers of a hung job find it. */
+void pp_comm_describe(const struct pp_comm *c);
 /* Puts the COMM records that are due. */
 void pp_comm_announce(struct pp_comm *c);
 /* Puts that of the n world ranks from which this one receives in neighbourhood collectives. */

@@ -62,6 +62,7 @@ static inline struct pp_request pp_correlation_request(const struct pp_mpi_scope
 	        .peer = s->peer,
 	        .flags = s->flags & PP_MPI_PEER_IN_COMM,
 	        .call = s->call,
+	        .sequence = s->sequence,
 	        .receives = (uint8_t)receives,
 	};
 }

@@ -83,11 +83,24 @@
 	}                                                                                                                          \
 	PP_CLOSE(symbol)
 
+/* The other end of a Sendrecv: the source. */
+static inline void show_source(const struct pp_mpi_scope *s, int source)
+{
+	struct pp_where *w = s->where;
+	uint16_t flags = 0;
+	int32_t peer = source == MPI_PROC_NULL ? -1 : pp_mpi_peer(s->comm, source, &flags);
+
+	w->peer_of[0] = peer;
+	w->peers = peer >= 0 && !flags;
+	w->peers_more = peer == -2 || flags;
+}
+
 /* The call's own record has one peer: the destination; the source where nothing is sent. */
 #define PP_WRAP_SENDRECV(symbol, params, args, on, rank, sent_, received_)                                                         \
 	PP_OPEN(symbol, params, args, on, rank == MPI_PROC_NULL ? source : rank, 0)                                                \
 	MPI_Status own;                                                                                                            \
 	struct pp_message sends, receives;                                                                                         \
+	show_source(&scope, source);                                                                                               \
 	pp_message_begin(&sends, scope.comm, PP_MESSAGE_SEND, rank, sendtag);                                                      \
 	pp_message_begin(&receives, scope.comm, PP_MESSAGE_RECEIVE, source, recvtag);                                              \
 	if ((scope.recording || receives.wild.is_pending) && status == MPI_STATUS_IGNORE)                                          \

@@ -30,6 +30,7 @@ struct pp_request {
 	uint8_t receives;   /* its status has source and bytes */
 	uint8_t persistent; /* stays in the table when it completes; every start gives it a number */
 	uint16_t flags;     /* how to read `peer`: PP_MPI_PEER_IN_COMM */
+	uint32_t sequence;  /* of the communicator's collectives, when it was started */
 	uint64_t sent;      /* persistent: bytes of each start */
 	int32_t rank, tag;  /* persistent: as the application gave them */
 	struct pp_message_wild wild;

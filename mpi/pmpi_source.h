@@ -166,6 +166,7 @@ static inline void pp_mpi_enter(struct pp_mpi_scope *s, struct pp_mpi_thread *t,
 	w->sequence = s->sequence;
 	w->peer = s->peer;
 	w->calls++;
+	w->last = (uint16_t)(call + 1);
 	w->call = (uint16_t)(call + 1);
 	if (__builtin_expect(pp_mpi_is_rung() | (atomic_load_explicit(&pp_coord_busy, memory_order_relaxed) != 0), 0))
 		pp_coord_look(t);

@@ -43,11 +43,46 @@ static void show_common(const struct look *l, struct pp_mpi_scope *s, const MPI_
 		s->flags |= first->flags;
 }
 
+/* Which peers the operations are with, and what began them. */
+static void show_peers(const struct look *l, struct pp_where *w, const MPI_Request *requests)
+{
+	int one_call = 1;
+
+	w->waits = w->peers = 0;
+	w->peers_more = 0;
+	for (int i = 0; i < l->count; i++) {
+		const struct pp_request *r = &l->known[i];
+		int k = 0;
+
+		if (!r->number) {
+			w->peers_more |=
+			        !r->handle && requests[i] != pp_mpi_names.request_null && requests[i] != pp_mpi_names.request_empty;
+			continue;
+		}
+		one_call &= !w->waits || (w->waits == r->call + 1 && w->waits_sequence == r->sequence);
+		w->waits = (uint16_t)(r->call + 1);
+		w->waits_sequence = r->sequence;
+		if (r->peer < 0 || r->flags & PP_MPI_PEER_IN_COMM) {
+			w->peers_more |= l->count > 1;
+			continue;
+		}
+		while (k < w->peers && w->peer_of[k] != r->peer)
+			k++;
+		if (k == w->peers && k < PP_WHERE_PEERS)
+			w->peer_of[w->peers++] = r->peer;
+		w->peers_more |= k == PP_WHERE_PEERS;
+	}
+	if (!one_call)
+		w->waits = 0;
+}
+
 /* take: one request of a blocking call. */
 static inline void look_begin(struct look *l, struct pp_mpi_scope *s, int count, const MPI_Request *requests, int take)
 {
 	int any = 0;
 
+	s->where->waits = s->where->peers = 0;
+	s->where->peers_more = 1;
 	l->known = NULL;
 	l->own_heap = NULL;
 	l->receives = 0;
@@ -72,6 +107,7 @@ static inline void look_begin(struct look *l, struct pp_mpi_scope *s, int count,
 	}
 	if (any) {
 		show_common(l, s, requests);
+		show_peers(l, s->where, requests);
 		return;
 	}
 	if (l->known != l->stack)

@@ -102,9 +102,13 @@ static const struct member doctor_raw[] = {
         AT(doctor_raw.date_y),  AT(doctor_raw.date_y_bound), AT(doctor_raw.trips), AT(doctor_raw.lost),
 };
 static const struct member rank_state[] = {
-        RANK_AT(rank), RANK_AT(pid),     RANK_AT(state),    RANK_AT(step), RANK_AT(marks),          RANK_AT(recording),
-        RANK_AT(over), RANK_AT(request), RANK_AT(first),    RANK_AT(last), RANK_AT(windows_passed), RANK_AT(signals),
-        RANK_AT(call), RANK_AT(comm),    RANK_AT(sequence), RANK_AT(peer),
+        RANK_AT(rank),           RANK_AT(pid),       RANK_AT(state),     RANK_AT(step),           RANK_AT(marks),
+        RANK_AT(recording),      RANK_AT(over),      RANK_AT(request),   RANK_AT(first),          RANK_AT(last),
+        RANK_AT(windows_passed), RANK_AT(signals),   RANK_AT(call),      RANK_AT(comm),           RANK_AT(sequence),
+        RANK_AT(peer),           RANK_AT(last_call), RANK_AT(waits),     RANK_AT(waits_sequence), RANK_AT(other[0]),
+        RANK_AT(other[1]),       RANK_AT(other[2]),  RANK_AT(other[3]),  RANK_AT(other_more),     RANK_AT(place_ms),
+        RANK_AT(process),        RANK_AT(end),       RANK_AT(comm_size), RANK_AT(comm_flags),     RANK_AT(members),
+        RANK_AT(comm_name),
 };
 
 static const struct form {
@@ -163,6 +167,23 @@ static const struct pp_wire_rank *ranks_of(const struct pp_wire *m, size_t *ret_
 	return m->kind == PP_WIRE_HELLO ? m->hello.rank : m->kind == PP_WIRE_HEARTBEAT ? m->heartbeat.rank : NULL;
 }
 
+static int is_plain(const char *text, size_t size)
+{
+	size_t n = strnlen(text, size);
+
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
+			return 0;
+	return n < size;
+}
+
+static int place_is_good(const struct pp_wire_rank *r)
+{
+	return r->call <= UINT16_MAX && r->last_call <= UINT16_MAX && r->waits <= UINT16_MAX && r->process < 0x7f &&
+	       r->place_ms <= INT64_MAX / 1000000 && r->comm_size <= INT32_MAX && r->comm_flags <= UINT16_MAX &&
+	       is_plain(r->members, sizeof(r->members)) && is_plain(r->comm_name, sizeof(r->comm_name));
+}
+
 static const char *ranks_fault(const struct pp_wire *m)
 {
 	size_t ranks;
@@ -171,7 +192,7 @@ static const char *ranks_fault(const struct pp_wire *m)
 	if (ranks > PP_WIRE_RANKS)
 		return "too many ranks of one host";
 	for (size_t i = 0; i < ranks; i++)
-		if (rank[i].rank < 0 || rank[i].pid < 0 || (unsigned)rank[i].state >= PP_WIRE_STATES || rank[i].call > UINT16_MAX)
+		if (rank[i].rank < 0 || rank[i].pid < 0 || (unsigned)rank[i].state >= PP_WIRE_STATES || !place_is_good(&rank[i]))
 			return "a rank's number or state is out of its range";
 	return NULL;
 }

@@ -55,6 +55,14 @@ struct pp_wire_rank {
 	uint32_t call, sequence; /* where its main thread is */
 	uint64_t comm;
 	int32_t peer;
+	uint32_t last_call, waits, waits_sequence; /* as in struct pp_where */
+	int32_t other[4];
+	int other_more;
+	uint64_t place_ms;
+	uint32_t process;
+	int32_t end; /* ENDED: exit status; DIED: as of wait(), -1 unknown */
+	uint32_t comm_size, comm_flags;
+	char members[256], comm_name[84];
 };
 
 struct pp_wire_clock { /* the clock of ticks, as the ring's header has it */

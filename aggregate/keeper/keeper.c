@@ -23,6 +23,7 @@
 #include "aggregate/keeper/pace.h"
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/keeper/spawn.h"
+#include "aggregate/keeper/still.h"
 #include "aggregate/keeper/unrecorded.h"
 #include "aggregate/keeper/wake.h"
 #include "aggregate/session/close.h"
@@ -34,6 +35,7 @@ enum {
 	TURN_MS = 20,       /* between two turns while something is under way */
 	CALM_TURN_MS = 250, /* while nothing is, and no rank records */
 	SCAN_MS = 1000,     /* of a spool without changes */
+	STILL_MS = 500,     /* between two looks at where ranks stand */
 	EMPTY_MS = 60000,   /* without any ring or run process the keeper ends */
 	ORPHAN_MS = 10000,  /* after the last run process has ended */
 	BLIND_MS = 3000,    /* with a spool that cannot be read: removed, or no descriptor left */
@@ -176,9 +178,10 @@ static const char *reason_to_close(struct pp_keeper *k)
 	return NULL;
 }
 
-/* Reads the wall clock once a second. */
+/* Reads the wall clock once a second, and where ranks stand. */
 static void look(struct pp_keeper *k)
 {
+	pp_still_look_all(&k->view, pp_now_ms(), STILL_MS);
 	if (k->clock_read)
 		pp_wall_watch_run(&k->wall, pp_close_tick_kind(k->view.rings), pp_now_ms());
 }

@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "aggregate/keeper/ranks.h"
-#include "aggregate/keeper/spool.h"
+#include "aggregate/keeper/still.h"
+#include "core/base/now.h"
 #include "core/base/plain.h"
 #include "core/source/mpi_call.h"
 
@@ -90,26 +91,63 @@ void pp_live_look(struct pp_live *l, int64_t now_ns)
 {
 	size_t count = pp_rings_count(l->view.rings);
 
+	pp_still_look_all(&l->view, pp_now_ms(), 0);
 	for (size_t i = 0; i < count && i < l->paces; i++)
 		look_at(&l->pace[i], pp_ranks_step(pp_rings_header(l->view.rings, i)), now_ns);
 }
 
-static void say_where(const struct pp_ring_header *h, struct pp_live_rank *r)
+static void name_call(char *to, size_t size, unsigned call)
 {
-	uint32_t threads = pp_ring_thread_used(h), at = 0;
-	struct pp_where where;
+	snprintf(to, size, "%s", call ? pp_mpi_call_info(call - 1)->name : "");
+}
 
-	while (at < threads && at < PP_RING_THREADS && !(h->thread[at].is_main && pp_slot_state(&h->thread[at]) == PP_THREAD_LIVE))
-		at++;
-	if (at >= threads || at >= PP_RING_THREADS)
+void pp_live_place(struct pp_live_rank *r, const struct pp_still *s, int64_t now_ms)
+{
+	const struct pp_where *w = &s->where;
+
+	name_call(r->call, sizeof(r->call), w->call ? w->call : pp_still_polls(w->last) ? w->last : 0);
+	name_call(r->last, sizeof(r->last), w->last);
+	name_call(r->waits, sizeof(r->waits), w->waits);
+	r->comm = w->comm;
+	r->sequence = w->sequence;
+	r->peer = w->peer;
+	r->waits_sequence = w->waits_sequence;
+	r->other_more = w->peers_more != 0;
+	for (int i = 0; i < PP_WHERE_PEERS; i++)
+		r->other[i] = i < w->peers ? w->peer_of[i] : -1;
+	r->place_ns = (now_ms - s->since_ms) * INT64_C(1000000);
+}
+
+void pp_live_comm(struct pp_live_rank *r, const struct pp_ring_comm *row)
+{
+	size_t n = 0;
+
+	r->comm_size = row->size > 0 ? row->size : 0;
+	r->comm_flags = row->flags;
+	snprintf(r->comm_name, sizeof(r->comm_name), "%s", row->name);
+	pp_plain(r->comm_name, "");
+	for (int i = 0; i < row->runs && n + 40 < sizeof(r->members); i++)
+		n += (size_t)snprintf(r->members + n, sizeof(r->members) - n, "%d:%d:%d,", row->run[i].first, row->run[i].count,
+		                      row->run[i].stride);
+	if (n + 40 >= sizeof(r->members))
+		r->members[0] = '\0';
+}
+
+static void say_place(const struct pp_live *l, size_t i, struct pp_live_rank *r)
+{
+	const struct pp_ring_header *h = pp_rings_header(l->view.rings, i);
+	struct pp_still *s = pp_still_of(&l->view, i);
+	int64_t now_ms = pp_now_ms();
+	struct pp_ring_comm row;
+
+	r->end = l->view.rank[i].gone ? l->view.rank[i].end : -1;
+	if (!s)
 		return;
-	where = h->thread[at].where;
-	if (!where.call)
-		return;
-	snprintf(r->call, sizeof(r->call), "%s", pp_mpi_call_info(where.call - 1u)->name);
-	r->comm = where.comm;
-	r->sequence = where.sequence;
-	r->peer = where.peer;
+	pp_live_place(r, s, now_ms);
+	if (r->state == PP_LIVE_RUNNING)
+		r->process = pp_still_process(s, &l->view.rank[i], now_ms);
+	if (pp_still_comm(h, r->comm, &row))
+		pp_live_comm(r, &row);
 }
 
 static void fill(struct pp_live *l, size_t i, int64_t now_ns, struct pp_live_rank *r)
@@ -134,8 +172,7 @@ static void fill(struct pp_live *l, size_t i, int64_t now_ns, struct pp_live_ran
 	/* The next list's times begin where this one's ended. */
 	p->first_ns = p->first_ns ? p->changed_ns : 0;
 	p->moved = 0;
-	if (r->state == PP_LIVE_RUNNING)
-		say_where(h, r);
+	say_place(l, i, r);
 }
 
 static int slower(const void *a, const void *b)
@@ -202,37 +239,61 @@ long pp_live_list(struct pp_live *l, int64_t now_ns, struct pp_live_rank **ret_l
 	return count;
 }
 
-int pp_live_put(const struct pp_live_rank *r, char *line, size_t size)
+/* A text as one word of a line; "-" for none. */
+static const char *word_of(const char *text, char *to, size_t size)
 {
-	char host[72];
-
-	snprintf(host, sizeof(host), "%s", r->host[0] ? r->host : "?");
-	for (char *p = host; *p; p++)
+	snprintf(to, size, "%s", text[0] ? text : "-");
+	for (char *p = to; *p; p++)
 		if ((unsigned char)*p <= ' ' || *p == 0x7f)
 			*p = '_';
+	return to;
+}
+
+int pp_live_put(const struct pp_live_rank *r, char *line, size_t size)
+{
+	char host[72], name[84], members[256], call[48], last[48], waits[48];
+
+	snprintf(name, sizeof(name), "%s", r->comm_name);
 	return snprintf(line, size,
 	                "rank %d %d %d %s %d %d %d %d %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %s %" PRIx64 " %" PRIu32
-	                " %" PRId32 "\n",
-	                r->rank, r->size, r->pid, host, (int)r->state, r->exit_status, r->recording, r->marks, r->step, r->step_ns,
-	                r->still_ns, r->slow_ns, r->call[0] ? r->call : "-", r->comm, r->sequence, r->peer);
+	                " %" PRId32 " %s %s %" PRIu32 " %d %d %d %d %d %" PRId64 " %d %d %d %d %d %s %s\n",
+	                r->rank, r->size, r->pid, word_of(r->host[0] ? r->host : "?", host, sizeof(host)), (int)r->state,
+	                r->exit_status, r->recording, r->marks, r->step, r->step_ns, r->still_ns, r->slow_ns,
+	                word_of(r->call, call, sizeof(call)), r->comm, r->sequence, r->peer, word_of(r->last, last, sizeof(last)),
+	                word_of(r->waits, waits, sizeof(waits)), r->waits_sequence, r->other[0], r->other[1], r->other[2],
+	                r->other[3], r->other_more, r->place_ns, r->process, r->end, r->lost, r->comm_size, r->comm_flags,
+	                word_of(r->members, members, sizeof(members)), r->comm_name[0] ? pp_plain(name, "") : "-");
+}
+
+/* "-" is an empty text. */
+static void unword(char *text)
+{
+	if (!strcmp(text, "-"))
+		text[0] = '\0';
 }
 
 int pp_live_get(const char *line, struct pp_live_rank *ret)
 {
 	struct pp_live_rank r = {.rank = 0};
-	int state = 0;
+	int state = 0, process = 0;
 
 	/* NOLINTNEXTLINE(cert-err34-c): what is out of range is out of range in the table too */
 	if (sscanf(line,
 	           "rank %d %d %d %71s %d %d %d %d %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %47s %" SCNx64 " %" SCNu32
-	           " %" SCNd32,
+	           " %" SCNd32 " %47s %47s %" SCNu32 " %d %d %d %d %d %" SCNd64 " %d %d %d %d %d %255s %83[^\n]",
 	           &r.rank, &r.size, &r.pid, r.host, &state, &r.exit_status, &r.recording, &r.marks, &r.step, &r.step_ns,
-	           &r.still_ns, &r.slow_ns, r.call, &r.comm, &r.sequence, &r.peer) != 16 ||
+	           &r.still_ns, &r.slow_ns, r.call, &r.comm, &r.sequence, &r.peer, r.last, r.waits, &r.waits_sequence, &r.other[0],
+	           &r.other[1], &r.other[2], &r.other[3], &r.other_more, &r.place_ns, &process, &r.end, &r.lost, &r.comm_size,
+	           &r.comm_flags, r.members, r.comm_name) != 32 ||
 	    state < PP_LIVE_RUNNING || state > PP_LIVE_GONE)
 		return -EINVAL;
 	r.state = (enum pp_live_state)state;
-	if (!strcmp(r.call, "-"))
-		r.call[0] = '\0';
+	r.process = (char)(process > ' ' && process < 0x7f ? process : 0);
+	unword(r.call);
+	unword(r.last);
+	unword(r.waits);
+	unword(r.members);
+	unword(r.comm_name);
 	*ret = r;
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "core/base/err.h"
+#include "core/ring/ring_file.h"
 
 enum pp_live_state { PP_LIVE_RUNNING, PP_LIVE_ENDED, PP_LIVE_GONE }; /* ENDED: its exit handler ran */
 
@@ -21,14 +22,35 @@ struct pp_live_rank {
 	int64_t step_ns;  /* a step's time since the last list; 0: fewer than two began */
 	int64_t still_ns; /* since a step began, as far as it was watched */
 	int64_t slow_ns;  /* sort key of the list */
-	char call[48];    /* MPI call that its main thread is in; "" none */
-	uint64_t comm;
+	char call[48];    /* MPI call that it is in; "" none. The main thread's, else another one's */
+	uint64_t comm;    /* of that call, or of the last one */
 	uint32_t sequence;
-	int32_t peer; /* world rank; -1 none, -2 any */
+	int32_t peer;                  /* world rank; -1 none, -2 any */
+	char last[48];                 /* the last call that it began; "" unknown */
+	char waits[48];                /* in a wait: what began the operations; "" unknown, or several */
+	uint32_t waits_sequence;       /* of one collective waited for */
+	int32_t other[PP_WHERE_PEERS]; /* further ranks that the call may wait for, -1 none */
+	int other_more;                /* and some that are not known */
+	int64_t place_ns;              /* it has been at this place so long */
+	char process;                  /* state of its process in /proc; 0 unknown */
+	int end;                       /* GONE: status as of wait(), -1 unknown */
+	int lost;                      /* GONE: with its host */
+	int32_t comm_size;             /* members of `comm`; 0 unknown */
+	int comm_flags;                /* enum pp_ring_comm_flag */
+	char comm_name[84];            /* "" none */
+	char members[256];             /* "FIRST:COUNT:STRIDE," of world ranks; "" unknown */
 };
 
 /* Sorts a list again as pp_live_list() does. */
 void pp_live_sort(struct pp_live_rank *list, long count);
+
+struct pp_still;
+/* Fills what a where-am-I line says. `now_ms`: of pp_now_ms(). */
+void pp_live_place(struct pp_live_rank *r, const struct pp_still *s, int64_t now_ms);
+/* The same of the communicator that it names. */
+void pp_live_comm(struct pp_live_rank *r, const struct pp_ring_comm *row);
+
+enum { PP_LIVE_LINE = 1536 };
 
 struct pp_live;
 

@@ -134,6 +134,7 @@ void pp_spool_view_release(struct pp_spool_view *v)
 		pp_watch_close(&v->run[i].watch);
 	free(v->ring);
 	free(v->rank);
+	free(v->still);
 	free(v->run);
 	pp_rings_free(v->rings);
 	*v = (struct pp_spool_view){0};

@@ -35,13 +35,18 @@ struct pp_run { /* a process that `podprof run` became */
 	struct pp_watch watch;
 };
 
+struct pp_still;
+
 struct pp_spool_view {
 	const char *path;
 	struct pp_rings *rings;
 	char (*ring)[64]; /* file names seen, opened or not */
 	size_t ring_names;
-	size_t refused;        /* of them, rings that cannot be read: from another version of podprof, for example */
-	struct pp_watch *rank; /* [pp_rings_count()] */
+	size_t refused;         /* of them, rings that cannot be read: from another version of podprof, for example */
+	struct pp_watch *rank;  /* [pp_rings_count()] */
+	struct pp_still *still; /* [stills], of the first rings: still.h */
+	size_t stills;
+	int64_t still_ms;
 	struct pp_run *run;
 	size_t runs;
 	int salvaged;         /* no process writes it any more: an incomplete ring stays incomplete */

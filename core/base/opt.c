@@ -114,6 +114,7 @@ static int parse_ranks(const struct pp_opt *opt, const char *value, void *to, st
 #define VIEW PP_OPT_VIEW
 #define DIFF PP_OPT_DIFF
 #define FLEET PP_OPT_FLEET
+#define HANG PP_OPT_HANG
 #define TO(member) offsetof(struct pp_settings, member), sizeof(((struct pp_settings *)NULL)->member)
 #define VERB 0, 0
 
@@ -134,6 +135,8 @@ const struct pp_opt pp_opt_table[PP_OPTS] = {
 #undef ANALYZE
 #undef EXPORT
 #undef VIEW
+#undef DIFF
+#undef HANG
 #undef TO
 #undef VERB
 

@@ -18,7 +18,8 @@ enum pp_opt_groups {
 	PP_OPT_EXPORT = 128,
 	PP_OPT_VIEW = 256,
 	PP_OPT_DIFF = 512,
-	PP_OPT_FLEET = 1024
+	PP_OPT_FLEET = 1024,
+	PP_OPT_HANG = 2048
 };
 
 enum pp_opt_id {

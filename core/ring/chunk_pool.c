@@ -259,3 +259,13 @@ int pp_pool_back_slots(struct pp_pool *p, uint32_t count)
 		p->slots_backed = want;
 	return rc;
 }
+
+int pp_pool_back_comms(struct pp_pool *p)
+{
+	size_t from = offsetof(struct pp_ring_header, comm) & ~(size_t)65535;
+	int rc = pp_ring_comms(p->header) ? 0 : reserve(p, from, PP_RING_HEADER_BYTES);
+
+	if (!rc)
+		pp_ring_set_comms(p->header, PP_RING_COMMS);
+	return rc;
+}

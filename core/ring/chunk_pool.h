@@ -39,3 +39,5 @@ void pp_pool_give(struct pp_pool *p, uint32_t number);
 uint32_t pp_pool_take(struct pp_pool *p, int grow, enum pp_loss *ret_loss);
 /* Reserves memory for slots below `count`; -errno where there is none. */
 int pp_pool_back_slots(struct pp_pool *p, uint32_t count);
+/* The same for the header's rows of communicators. */
+int pp_pool_back_comms(struct pp_pool *p);

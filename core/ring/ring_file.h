@@ -49,6 +49,9 @@ enum {
 	PP_RING_FIRST_CHUNKS = 4, /* a thread begins with 256 KiB */
 	PP_RING_NOTES = 16384,    /* bytes of notes */
 	PP_WINDOW_ROWS = 64,      /* the last so many windows of a rank */
+	PP_RING_COMMS = 64,       /* communicators that the header describes */
+	PP_RING_COMM_RUNS = 13,
+	PP_WHERE_PEERS = 4,
 };
 
 struct pp_chunk {
@@ -65,11 +68,17 @@ struct pp_where { /* where this thread is now: plain stores, valid outside windo
 	uint64_t comm;
 	uint32_t sequence;
 	int32_t peer;
-	uint16_t call; /* 1 + row of mpi/pmpi_call.def; 0: not inside MPI */
-	uint16_t reserved;
+	uint16_t call;  /* 1 + row of mpi/pmpi_call.def; 0: not inside MPI */
+	uint16_t last;  /* the same of the last call begun; 0: none */
 	uint32_t calls; /* MPI calls so far, wraps */
 	int64_t step;   /* step number, INT64_MIN: none yet */
-	uint8_t pad[32];
+	/* Of Wait, Test and Sendrecv calls only; else left from an earlier one. */
+	uint16_t waits;          /* as `call`: what began all the operations waited for; 0: unknown, or several */
+	uint16_t peers;          /* entries of peer_of[] */
+	uint32_t waits_sequence; /* of one collective waited for */
+	int32_t peer_of[PP_WHERE_PEERS];
+	uint32_t peers_more; /* 1: operations with further or unknown peers */
+	uint32_t reserved;
 };
 _Static_assert(sizeof(struct pp_where) == 64, "one line per thread");
 
@@ -129,6 +138,24 @@ struct pp_window_row {           /* a window that has begun on this rank */
 	pp_tick end;             /* of the edge step after it; valid once windows_passed covers the window */
 	uint64_t reserved;
 };
+
+enum pp_ring_comm_flag {
+	PP_RING_COMM_INTER = 1, /* two groups: peers may be ranks of the other one */
+	PP_RING_COMM_WINDOW = 2,
+	PP_RING_COMM_FILE = 4,
+};
+
+struct pp_ring_comm {        /* a communicator other than MPI_COMM_WORLD and MPI_COMM_SELF, while it exists */
+	_Atomic uint64_t id; /* as in struct pp_where; 0: the row is free or being written. Stored last */
+	int32_t size;        /* members */
+	uint16_t runs;       /* 0: the members do not fit */
+	uint16_t flags;      /* enum pp_ring_comm_flag */
+	struct {
+		int32_t first, count, stride;
+	} run[PP_RING_COMM_RUNS]; /* members as world ranks; -1: of another world */
+	char name[84];            /* terminated, "" none */
+};
+_Static_assert(sizeof(struct pp_ring_comm) == 256, "four lines a communicator");
 
 enum pp_ask_kind {                 /* the keeper's request to a rank, pp_control.request_kind */
 	           PP_ASK_NOTHING, /* forget the previous request */
@@ -231,12 +258,15 @@ struct pp_ring_header {
 	_Atomic uint32_t api_refused;   /* podprof_profile_steps() calls that were refused */
 	_Atomic uint32_t steps_by_shim; /* 1: the shim marks the steps, by the rule in step_rule */
 	_Atomic uint32_t claim_beside;  /* 1: another process had claimed the number with weaker evidence */
-	char step_rule[64];             /* "torch: DataLoader", terminated; whole before `steps_by_shim` is set */
+	char step_rule[56];             /* "torch: DataLoader", terminated; whole before `steps_by_shim` is set */
+	_Atomic uint32_t comms;         /* rows of comm[] that are reserved in the file; 0: none, do not touch them */
+	_Atomic uint32_t comms_lost;    /* communicators that found no row */
 	/* By the keeper: records of chunks that it has returned, which are no longer in this file; and those of them that are
 	 * in a session or that no window needs. A keeper that dies loses the difference. */
 	_Atomic uint64_t records_taken, records_finalised;
-	/* Last: all before it is reserved in the file when the ring gets its name, each slot before `thread_used` covers it. */
+	/* All before it is reserved in the file when the ring gets its name, each slot before `thread_used` covers it. */
 	struct pp_thread_slot thread[PP_RING_THREADS] __attribute__((aligned(64)));
+	struct pp_ring_comm comm[PP_RING_COMMS]; /* reserved before `comms` covers it */
 };
 
 /* The words of header, chunk, slot and control page by name: pp_ring_NAME(h), pp_ring_set_NAME(h, value), pp_chunk_NAME(c) ...
@@ -277,6 +307,7 @@ PP_RING_PUBLISHED(uint32_t, notes_used)     /* note[] below it */
 PP_RING_PUBLISHED(uint32_t, coordinator)    /* coordinator_why */
 PP_RING_PUBLISHED(uint32_t, steps_by_shim)  /* step_rule */
 PP_RING_PUBLISHED(uint32_t, claim_by)       /* rank, size */
+PP_RING_PUBLISHED(uint32_t, comms)          /* memory of comm[] below it */
 PP_RING_PUBLISHED(uint32_t, mpi_state)
 PP_RING_PUBLISHED(uint32_t, net_wanted)
 PP_RING_ALONE(int32_t, exit_status) /* `state` covers it */
@@ -291,6 +322,7 @@ PP_RING_COUNTER(uint64_t, lost_threads)
 PP_RING_COUNTER(uint32_t, signals)
 PP_RING_COUNTER(uint32_t, api_strays)
 PP_RING_COUNTER(uint32_t, api_refused)
+PP_RING_COUNTER(uint32_t, comms_lost)
 
 PP_WORD_PUBLISHED(pp_chunk, pp_chunk, uint32_t, committed)  /* record[] below it */
 PP_WORD_PUBLISHED(pp_chunk, pp_chunk, uint32_t, next)       /* the last `committed` of this chunk; the next one is the thread's */

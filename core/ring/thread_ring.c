@@ -444,3 +444,46 @@ void pp_ring_name_thread(uint32_t tid, const char *name)
 	pthread_mutex_unlock(&lock);
 	pp_thread_self = self;
 }
+
+/* The row with that id, else NULL; 0: a free one. Locked. */
+static struct pp_ring_comm *comm_row(uint64_t id)
+{
+	struct pp_ring_header *h = pp_ring_pool.header;
+
+	for (uint32_t i = 0; i < pp_ring_comms(h); i++)
+		if (atomic_load_explicit(&h->comm[i].id, memory_order_relaxed) == id)
+			return &h->comm[i];
+	return NULL;
+}
+
+void pp_ring_comm_put(const struct pp_ring_comm *row)
+{
+	int saved = errno;
+	uint64_t id = atomic_load_explicit(&row->id, memory_order_relaxed);
+	struct pp_ring_comm *to;
+
+	pthread_mutex_lock(&lock);
+	to = pp_ring_pool.header && !pp_pool_back_comms(&pp_ring_pool) ? comm_row(id) : NULL;
+	if (!to && pp_ring_pool.header)
+		to = comm_row(0);
+	if (to) {
+		pp_row_take(&to->id);
+		memcpy((char *)to + sizeof(to->id), (const char *)row + sizeof(row->id), sizeof(*to) - sizeof(to->id));
+		atomic_store_explicit(&to->id, id, memory_order_release);
+	} else if (pp_ring_pool.header) {
+		pp_ring_add_comms_lost(pp_ring_pool.header, 1);
+	}
+	pthread_mutex_unlock(&lock);
+	errno = saved;
+}
+
+void pp_ring_comm_drop(uint64_t id)
+{
+	struct pp_ring_comm *row;
+
+	pthread_mutex_lock(&lock);
+	row = id && pp_ring_pool.header ? comm_row(id) : NULL;
+	if (row)
+		pp_row_take(&row->id);
+	pthread_mutex_unlock(&lock);
+}

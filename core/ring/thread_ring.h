@@ -42,5 +42,8 @@ struct pp_thread_ring *pp_thread_enter(void);
 int pp_ring_put(const struct pp_record *head, const void *rest, uint32_t rest_length);
 /* Counts a record that was not tried. */
 void pp_ring_lose(enum pp_loss loss);
+/* Describes a communicator in the ring file, with row->id as its id; where there is no room it is counted. Drop: it was freed. */
+void pp_ring_comm_put(const struct pp_ring_comm *row);
+void pp_ring_comm_drop(uint64_t id);
 /* Give the thread `tid` its name. */
 void pp_ring_name_thread(uint32_t tid, const char *name);

@@ -11,6 +11,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,7 +27,8 @@ enum {
 	POLL_MS = 200,
 	TAKEN_MS = 15000,  /* a keeper polls once a second; a shared file system shows the file some seconds later */
 	SILENT_MS = 60000, /* the keeper touches the answer each second */
-	ANSWER_MOST = 4 << 20,
+	ANSWER_MOST = 64 << 20,
+	STATUS_S = 10, /* for the list of ranks, which a keeper sends after a second */
 };
 
 struct find {
@@ -196,6 +198,7 @@ static size_t show_waits(char *text, size_t used, void (*progress)(const char *w
 static int ask_socket(const char *spool, const struct pp_capture_request *request, void (*progress)(const char *what),
                       char **ret_answer, struct pp_err *err)
 {
+	const struct timeval limit = {.tv_sec = STATUS_S};
 	size_t used = 0, room = 8192;
 	char *text = malloc(room);
 	int fd;
@@ -207,6 +210,8 @@ static int ask_socket(const char *spool, const struct pp_capture_request *reques
 		free(text);
 		return fd;
 	}
+	if (request->kind == PP_CAPTURE_REQUEST_STATUS) /* a keeper that is stopped, or hangs itself, does not answer */
+		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	text[0] = '\0';
 	for (;;) {
 		ssize_t n = read(fd, text + used, room - 1 - used);

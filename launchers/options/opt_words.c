@@ -35,8 +35,8 @@ const char *pp_options_help(const struct pp_opt *opt, unsigned groups)
 
 const char *pp_options_variable(const struct pp_opt *opt, unsigned groups)
 {
-	return groups == PP_OPT_CAPTURE || groups == PP_OPT_STATUS || groups == PP_OPT_EXPORT || groups == PP_OPT_DIFF ||
-	                       groups == PP_OPT_FLEET
+	return groups == PP_OPT_CAPTURE || groups == PP_OPT_STATUS || groups == PP_OPT_HANG || groups == PP_OPT_EXPORT ||
+	                       groups == PP_OPT_DIFF || groups == PP_OPT_FLEET
 	               ? NULL
 	               : opt->env;
 }

@@ -18,6 +18,7 @@ const struct pp_verb pp_verbs[PP_VERBS] = {
         {"capture", pp_cmd_capture, "While the job runs", "capture the next steps, or the last seconds, of all ranks",
          &pp_verb_capture},
         {"status", pp_cmd_status, "While the job runs", "print what each rank does now, slowest first", &pp_verb_status},
+        {"hang", pp_cmd_hang, "While the job runs", "find out why a job hangs, and which rank is the cause", &pp_verb_hang},
         {"doctor", pp_cmd_doctor, "Check and set up", "check what works on this node, and print fixes", &pp_verb_doctor},
         {"slurm", pp_cmd_slurm, "Check and set up", "check the set-up of Slurm; its prolog and epilog", &pp_verb_slurm},
         {"completion", pp_cmd_completion, "Check and set up", "print the completion script of bash, zsh or fish",

@@ -289,6 +289,16 @@ __attribute__((destructor)) static void end(void)
 	pthread_mutex_unlock(&lock);
 }
 
+static void comm(const struct pp_ring_comm *row)
+{
+	(void)row;
+}
+
+static void comm_freed(uint64_t id)
+{
+	(void)id;
+}
+
 extern PUBLIC const struct podprof_collector podprof_collector;
 PUBLIC const struct podprof_collector podprof_collector = {
         .size = sizeof podprof_collector,
@@ -311,6 +321,8 @@ PUBLIC const struct podprof_collector podprof_collector = {
         .spool = spool,
         .coordinator = coordinator,
         .want_net = look,
+        .comm = comm,
+        .comm_freed = comm_freed,
 };
 
 extern PUBLIC const struct pp_fake pp_fake;

@@ -8,7 +8,8 @@ import sys
 
 from package import build_of, check, good, jobs, run
 
-VERBS = ("run", "report", "capture", "status", "diff", "fleet", "export", "view", "analyze", "salvage", "doctor", "slurm", "completion")
+VERBS = ("run", "report", "capture", "status", "hang", "diff", "fleet", "export", "view", "analyze", "salvage", "doctor", "slurm",
+         "completion")
 
 
 def options_of(place, verb):

@@ -559,7 +559,7 @@ void pp_requests_run(struct pp_requests *r, const struct pp_windows_job *job, st
 	see_step(r, step);
 	pp_requests_listen(r, pp_now_ms());
 	pp_request_files_run(r, job, pp_now_ms());
-	pp_requests_status(r);
+	pp_requests_status(r, job->view);
 	pp_own_look(r, job);
 	if (r->turn != PP_TURN_IDLE && r->turn != PP_TURN_WRITING && pp_client_gone(r->active)) {
 		pp_requests_publish(r, control, PP_ASK_NOTHING, 0, 0);

@@ -18,15 +18,15 @@
 #include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/live.h"
+#include "aggregate/keeper/still.h"
 #include "core/base/now.h"
 #include "core/base/plain.h"
-#include "core/source/mpi_call.h"
 
 enum {
 	SAY_MS = 1000,    /* between two lines of progress in a file */
 	SILENT_MS = 2000, /* of a client that sends nothing */
 	LOOK_MS = 1000,   /* at the ranks, for a list of them */
-	LINE = 512,
+	WHOLE_MS = 900,   /* a rank that did not move for WHOLE_MS did not since the keeper's own last look */
 };
 
 static void say_elsewhere(struct pp_client *c, const char *text, int ended)
@@ -371,7 +371,15 @@ static void from_elsewhere(const struct pp_pod_rank *p, const struct pp_requests
 	*r = (struct pp_live_rank){.rank = p->rank,
 	                           .size = size,
 	                           .pid = p->pid,
-	                           .state = p->gone ? PP_LIVE_GONE : PP_LIVE_RUNNING,
+	                           .state = !p->gone             ? PP_LIVE_RUNNING
+	                                    : p->died || p->lost ? PP_LIVE_GONE
+	                                                         : PP_LIVE_ENDED,
+	                           .exit_status = p->end,
+	                           .end = p->died ? p->end : -1,
+	                           .lost = p->lost,
+	                           .process = p->still.process,
+	                           .comm_size = p->comm_size,
+	                           .comm_flags = p->comm_flags,
 	                           .recording = p->recording,
 	                           .marks = p->marks,
 	                           .step = p->step,
@@ -383,12 +391,11 @@ static void from_elsewhere(const struct pp_pod_rank *p, const struct pp_requests
 	r->still_ns = LOOK_MS * INT64_C(1000000);
 	if (moved > 0)
 		r->step_ns = r->slow_ns = r->still_ns / moved;
-	if (moved > 0 || !p->where.call)
-		return;
-	snprintf(r->call, sizeof(r->call), "%s", pp_mpi_call_info(p->where.call - 1u)->name);
-	r->comm = p->where.comm;
-	r->sequence = p->where.sequence;
-	r->peer = p->where.peer;
+	pp_live_place(r, &p->still, pp_now_ms());
+	memcpy(r->members, p->members, sizeof(r->members));
+	memcpy(r->comm_name, p->comm_name, sizeof(r->comm_name));
+	if (moved > 0)
+		r->call[0] = '\0';
 }
 
 static void see_elsewhere(struct pp_requests *r)
@@ -422,7 +429,7 @@ static long add_elsewhere(struct pp_requests *r, struct pp_live_rank **list, lon
 /* One text: many small sends fill a socket long before their bytes do. NULL: no memory. */
 static char *text_of(const struct pp_live_rank *list, long count)
 {
-	size_t room = 16 + (size_t)(count > 0 ? count : 0) * LINE, n = 0;
+	size_t room = 16 + (size_t)(count > 0 ? count : 0) * PP_LIVE_LINE, n = 0;
 	char *text = malloc(room);
 
 	if (!text || count < 0) {
@@ -431,9 +438,9 @@ static char *text_of(const struct pp_live_rank *list, long count)
 	}
 	n = (size_t)snprintf(text, room, "done\n");
 	for (long i = 0; i < count; i++) {
-		int line = pp_live_put(&list[i], text + n, LINE);
+		int line = pp_live_put(&list[i], text + n, PP_LIVE_LINE);
 
-		n += line < LINE ? (size_t)line : 0;
+		n += line < PP_LIVE_LINE ? (size_t)line : 0;
 	}
 	text[n] = '\0';
 	return text;
@@ -457,7 +464,31 @@ static void answer_all(struct pp_requests *r, const struct pp_live_rank *list, l
 	free(text);
 }
 
-void pp_requests_status(struct pp_requests *r)
+/* This host's ranks, with what the keeper has seen before this list began. */
+static long list_here(const struct pp_requests *r, const struct pp_spool_view *v, struct pp_live_rank **ret_list)
+{
+	long count = pp_live_list(r->live, pp_clock_ns(CLOCK_MONOTONIC), ret_list);
+	int64_t now = pp_now_ms();
+
+	for (long i = 0; i < count; i++) {
+		struct pp_live_rank *one = &(*ret_list)[i];
+
+		for (size_t k = 0; k < v->stills; k++) {
+			const struct pp_ring_header *h = pp_rings_header(v->rings, k);
+			int64_t ns = (now - v->still[k].since_ms) * INT64_C(1000000);
+
+			if (h->pid != one->pid || h->rank != one->rank)
+				continue;
+			if (one->state == PP_LIVE_GONE && one->end < 0 && v->rank[k].gone)
+				one->end = v->rank[k].end;
+			if (v->still[k].since_ms && ns > one->place_ns && one->place_ns >= WHOLE_MS * INT64_C(1000000))
+				one->place_ns = ns;
+		}
+	}
+	return count;
+}
+
+void pp_requests_status(struct pp_requests *r, const struct pp_spool_view *view)
 {
 	struct pp_live_rank *list = NULL;
 	long count = -1;
@@ -477,7 +508,7 @@ void pp_requests_status(struct pp_requests *r)
 	if (r->live && pp_now_ms() - r->live_ms < LOOK_MS)
 		return;
 	if (r->live)
-		count = add_elsewhere(r, &list, pp_live_list(r->live, pp_clock_ns(CLOCK_MONOTONIC), &list));
+		count = add_elsewhere(r, &list, list_here(r, view, &list));
 	answer_all(r, list, count);
 	free(list);
 	pp_live_close(r->live);

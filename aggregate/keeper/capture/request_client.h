@@ -24,6 +24,6 @@ int pp_requests_address(const char *spool, struct sockaddr_un *ret_address, int 
 
 /* The list of ranks, beside the capture in progress. One turn: watches the ranks, or after a second sends the list to all clients
  * that wait for it. */
-void pp_requests_status(struct pp_requests *r);
+void pp_requests_status(struct pp_requests *r, const struct pp_spool_view *view);
 /* Clients of other hosts. 1: this keeper follows and passes its clients on; a leader serves them. */
 int pp_requests_pod(struct pp_requests *r);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "aggregate/keeper/capture/job.h"
+#include "aggregate/keeper/still.h"
 #include "core/ring/ring_file.h"
 
 enum { PP_POD_TEXT = 1024 }; /* bytes of a client's line, of an answer */
@@ -42,8 +43,11 @@ struct pp_pod_rank {
 	int64_t first, last;     /* pp_ring_header.request_row: steps that it agreed on, with PP_ASK_AGREE */
 	uint64_t windows_passed; /* pp_ring_header.windows_passed */
 	uint32_t signals;        /* pp_ring_header.signals */
-	struct pp_where where;   /* of its main thread */
-	int64_t received_ms;     /* CLOCK_MONOTONIC; last message of its keeper */
+	struct pp_still still;   /* where it is, and since when as its keeper saw it */
+	int died, end;           /* gone: without exit handlers; exit status, or status as of wait(), -1 unknown */
+	int32_t comm_size, comm_flags;
+	char members[256], comm_name[84]; /* of the communicator that it stands still on, as in struct pp_live_rank */
+	int64_t received_ms;              /* CLOCK_MONOTONIC; last message of its keeper */
 };
 
 /* -ENOMEM only. */

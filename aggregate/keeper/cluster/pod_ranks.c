@@ -5,11 +5,16 @@
 
 #include "aggregate/keeper/cluster/pod_state.h"
 #include "aggregate/keeper/control.h"
+#include "aggregate/keeper/live.h"
 #include "aggregate/keeper/ranks.h"
 #include "core/base/now.h"
 #include "core/ring/utf8.h"
 
-enum { EAGER_MS = 1, CALM_MS = 100 }; /* between two looks at this host's ranks: while a request goes on, else */
+enum {
+	EAGER_MS = 1, /* between two looks at this host's ranks: while a request goes on, else */
+	CALM_MS = 100,
+	STILL_MS = 1000, /* a rank that stands in one place so long also says what its communicator is */
+};
 
 static const struct pp_rings *rings_of(const struct pp_pod *p)
 {
@@ -37,21 +42,43 @@ static int is_replaced(const struct pp_rings *r, size_t i)
 	return 0;
 }
 
-static const struct pp_where *where_of(const struct pp_ring_header *h)
+/* Where it is; and of one that stands still, what its communicator is. */
+static void say_place(struct pp_spool_view *v, size_t ring, struct pp_wire_rank *r)
 {
-	uint32_t threads = pp_ring_thread_used(h);
+	struct pp_still *s = pp_still_of(v, ring);
+	struct pp_live_rank place = {.rank = r->rank};
+	struct pp_ring_comm row;
+	int64_t now = pp_now_ms();
 
-	for (uint32_t i = 0; i < threads && i < PP_RING_THREADS; i++)
-		if (h->thread[i].is_main && pp_slot_state(&h->thread[i]) == PP_THREAD_LIVE)
-			return &h->thread[i].where;
-	return NULL;
+	if (!s)
+		return;
+	r->call = s->where.call;
+	r->comm = s->where.comm;
+	r->sequence = s->where.sequence;
+	r->peer = s->where.peer;
+	r->last_call = s->where.last;
+	r->waits = s->where.waits;
+	r->waits_sequence = s->where.waits_sequence;
+	for (int i = 0; i < PP_WHERE_PEERS; i++)
+		r->other[i] = i < s->where.peers ? s->where.peer_of[i] : -1;
+	r->other_more = s->where.peers_more != 0;
+	r->place_ms = now > s->since_ms ? (uint64_t)(now - s->since_ms) : 0;
+	if (r->place_ms < STILL_MS)
+		return;
+	r->process = r->state == PP_WIRE_RUNNING ? (unsigned char)pp_still_process(s, &v->rank[ring], now) : 0;
+	if (!pp_still_comm(pp_rings_header(v->rings, ring), r->comm, &row))
+		return;
+	pp_live_comm(&place, &row);
+	r->comm_size = (uint32_t)place.comm_size;
+	r->comm_flags = (uint32_t)place.comm_flags;
+	memcpy(r->members, place.members, sizeof(r->members));
+	memcpy(r->comm_name, place.comm_name, sizeof(r->comm_name));
 }
 
 static void look_at(struct pp_pod *p, size_t ring, struct pp_wire_rank *r)
 {
 	struct pp_spool_view *v = p->o.job->view;
 	const struct pp_ring_header *h = pp_rings_header(v->rings, ring);
-	const struct pp_where *where = where_of(h);
 	int ended = pp_ring_state(h) == PP_RANK_ENDING;
 
 	*r = (struct pp_wire_rank){.rank = h->rank, .pid = h->pid, .step = pp_ranks_step(h), .peer = -1};
@@ -64,12 +91,8 @@ static void look_at(struct pp_pod *p, size_t ring, struct pp_wire_rank *r)
 	r->first = h->request_row.first;
 	r->last = h->request_row.last;
 	r->signals = pp_ring_signals(h);
-	if (where && where->call) {
-		r->call = where->call;
-		r->comm = where->comm;
-		r->sequence = where->sequence;
-		r->peer = where->peer;
-	}
+	r->end = ended ? pp_ring_exit_status(h) : v->rank[ring].gone ? v->rank[ring].end : -1;
+	say_place(v, ring, r);
 }
 
 /* Without steps_too only changes count that other hosts wait for; steps alone are sent with the heartbeats. */
@@ -203,6 +226,30 @@ static void look_for_answers(struct pp_pod *p)
 	p->request.sent_us = 0;
 }
 
+static void take_place(struct pp_pod_rank *row, const struct pp_wire_rank *r)
+{
+	struct pp_where *w = &row->still.where;
+
+	*w = (struct pp_where){.call = (uint16_t)r->call,
+	                       .comm = r->comm,
+	                       .sequence = r->sequence,
+	                       .peer = r->peer,
+	                       .step = r->step,
+	                       .last = (uint16_t)r->last_call,
+	                       .waits = (uint16_t)r->waits,
+	                       .waits_sequence = r->waits_sequence,
+	                       .peers_more = r->other_more != 0};
+	for (int i = 0; i < PP_WHERE_PEERS; i++)
+		if (r->other[i] >= 0)
+			w->peer_of[w->peers++] = r->other[i];
+	row->still.since_ms = row->received_ms - (int64_t)r->place_ms;
+	row->still.process = (char)r->process;
+	row->comm_size = (int32_t)r->comm_size;
+	row->comm_flags = (int32_t)r->comm_flags;
+	memcpy(row->members, r->members, sizeof(row->members));
+	memcpy(row->comm_name, r->comm_name, sizeof(row->comm_name));
+}
+
 void pp_pod_take_ranks(struct pp_pod *p, int peer, const struct pp_wire *m)
 {
 	const struct pp_wire_heartbeat *h = &m->heartbeat;
@@ -230,13 +277,11 @@ void pp_pod_take_ranks(struct pp_pod *p, int peer, const struct pp_wire *m)
 		                            .last = r->last,
 		                            .windows_passed = r->windows_passed,
 		                            .signals = r->signals,
-		                            .where = {.call = (uint16_t)r->call,
-		                                      .comm = r->comm,
-		                                      .sequence = r->sequence,
-		                                      .peer = r->peer,
-		                                      .step = r->step},
+		                            .died = r->state == PP_WIRE_DIED,
+		                            .end = r->end,
 		                            .received_ms = one->received_ms};
 		snprintf(row->host, sizeof(row->host), "%s", one->name);
+		take_place(row, r);
 	}
 	p->news = 1;
 	look_for_answers(p);

@@ -1,0 +1,129 @@
+/* Watches where-am-I lines for changes; see still.h. */
+#include "aggregate/keeper/still.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/proc.h"
+#include "core/source/mpi_call.h"
+
+enum { PROCESS_MS = 1000 };
+
+int pp_still_polls(unsigned call)
+{
+	static const char *const poll[] = {"MPI_Test",   "MPI_Testall", "MPI_Testany",           "MPI_Testsome",
+	                                   "MPI_Iprobe", "MPI_Improbe", "MPI_Request_get_status"};
+	const char *name = call ? pp_mpi_call_info(call - 1)->name : "";
+
+	for (size_t i = 0; i < sizeof(poll) / sizeof(poll[0]); i++)
+		if (!strcmp(name, poll[i]))
+			return 1;
+	return 0;
+}
+
+struct pp_where pp_still_where(const struct pp_ring_header *h)
+{
+	uint32_t threads = pp_ring_thread_used(h);
+	const struct pp_where *main = NULL, *inside = NULL;
+	struct pp_where w = {.peer = -1, .step = INT64_MIN};
+
+	for (uint32_t i = 0; i < threads && i < PP_RING_THREADS; i++) {
+		if (pp_slot_state(&h->thread[i]) != PP_THREAD_LIVE)
+			continue;
+		if (h->thread[i].is_main && !main)
+			main = &h->thread[i].where;
+		if (h->thread[i].where.call && (!inside || h->thread[i].is_main))
+			inside = &h->thread[i].where;
+	}
+	if (inside || main)
+		memcpy(&w, inside ? inside : main, sizeof(w));
+	for (uint32_t i = 0; i < threads && i < PP_RING_THREADS; i++) /* another thread may mark the steps */
+		if (h->thread[i].where.step > w.step)
+			w.step = h->thread[i].where.step;
+	w.peers = w.peers < PP_WHERE_PEERS ? w.peers : PP_WHERE_PEERS;
+	return w;
+}
+
+static int is_same(const struct pp_where *a, const struct pp_where *b)
+{
+	if (a->last != b->last || a->comm != b->comm || a->sequence != b->sequence || a->peer != b->peer || a->step != b->step)
+		return 0;
+	return (a->calls == b->calls && a->call == b->call) || pp_still_polls(a->last);
+}
+
+void pp_still_look(struct pp_still *s, const struct pp_ring_header *h, int64_t now_ms)
+{
+	struct pp_where now = pp_still_where(h);
+
+	if (s->since_ms && is_same(&s->where, &now))
+		return;
+	s->where = now;
+	s->since_ms = now_ms > 0 ? now_ms : 1;
+	s->process_ms = 0;
+}
+
+void pp_still_look_all(struct pp_spool_view *v, int64_t now_ms, int64_t pause_ms)
+{
+	size_t rings = pp_rings_count(v->rings);
+	struct pp_still *more;
+
+	if (v->still_ms && now_ms - v->still_ms < pause_ms)
+		return;
+	v->still_ms = now_ms;
+	if (rings > v->stills) {
+		more = realloc(v->still, rings * sizeof(*more));
+		if (!more)
+			return;
+		memset(more + v->stills, 0, (rings - v->stills) * sizeof(*more));
+		v->still = more;
+		v->stills = rings;
+	}
+	for (size_t i = 0; i < rings; i++)
+		pp_still_look(&v->still[i], pp_rings_header(v->rings, i), now_ms);
+}
+
+struct pp_still *pp_still_of(const struct pp_spool_view *v, size_t ring)
+{
+	return ring < v->stills && v->still[ring].since_ms ? &v->still[ring] : NULL;
+}
+
+char pp_still_process(struct pp_still *s, const struct pp_watch *w, int64_t now_ms)
+{
+	char path[64], text[512];
+	const char *end;
+
+	if (w->gone || w->is_foreign || w->pid <= 0)
+		return 0;
+	if (s->process_ms && now_ms - s->process_ms < PROCESS_MS)
+		return s->process;
+	s->process_ms = now_ms;
+	s->process = 0;
+	snprintf(path, sizeof(path), "/proc/%d/stat", w->pid);
+	if (pp_proc_read(path, text, sizeof(text)) < 0)
+		return 0;
+	end = strrchr(text, ')'); /* the name may hold any character */
+	if (end && end[1] == ' ' && end[2])
+		s->process = end[2];
+	return s->process;
+}
+
+int pp_still_comm(const struct pp_ring_header *h, uint64_t id, struct pp_ring_comm *ret_row)
+{
+	uint32_t rows = pp_ring_comms(h);
+
+	for (uint32_t i = 0; id && i < rows && i < PP_RING_COMMS; i++) {
+		const struct pp_ring_comm *row = &h->comm[i];
+
+		if (atomic_load_explicit(&row->id, memory_order_acquire) != id)
+			continue;
+		memcpy(ret_row, row, sizeof(*ret_row));
+		atomic_thread_fence(memory_order_acquire);
+		if (atomic_load_explicit(&row->id, memory_order_relaxed) != id)
+			continue;
+		ret_row->runs = ret_row->runs < PP_RING_COMM_RUNS ? ret_row->runs : PP_RING_COMM_RUNS;
+		ret_row->name[sizeof(ret_row->name) - 1] = '\0';
+		return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,490 @@
+/* Prints the operations that ranks are stuck in, and the first cause; see hang_text.h. */
+#include "launchers/ask/hang_text.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "core/base/libc.h"
+#include "launchers/cmd.h"
+
+enum { LINES = 8, LIST = 120, PLACE = 512 };
+
+typedef int (*pick)(const struct pp_hang_rank *r);
+
+/* "0-3, 7" as far as it fits; ranks of `list`, or those that `which` picks. Returns how many there are. */
+static int32_t list_ranks(const struct pp_hang *h, const int32_t *list, int32_t count, pick which, char *text, size_t room)
+{
+	int32_t all = 0, first = -1, last = -1, most = list ? count : h->ranks;
+	size_t n = 0;
+	int is_cut = 0;
+
+	text[0] = '\0';
+	for (int32_t i = 0; i <= most; i++) {
+		int32_t rank = i == most ? -1 : list ? list[i] : which(&h->rank[i]) ? i : -1;
+
+		if (rank < 0 && i < most)
+			continue;
+		all += rank >= 0;
+		if (rank >= 0 && first >= 0 && rank == last + 1) {
+			last = rank;
+			continue;
+		}
+		if (first >= 0 && !is_cut) {
+			is_cut = n + 40 > room;
+			if (is_cut)
+				n += (size_t)snprintf(text + n, room - n, ", ...");
+			else
+				n += (size_t)snprintf(text + n, room - n, last > first ? "%s%d-%d" : "%s%d", n ? ", " : "", first,
+				                      last);
+		}
+		first = last = rank;
+	}
+	return all;
+}
+
+static const char *time_text(int64_t ns, char *text, size_t size)
+{
+	int64_t s = ns / 1000000000;
+
+	if (s < 10)
+		snprintf(text, size, "%" PRId64 ".%d s", s < 0 ? 0 : s, (int)(ns / 100000000 % 10));
+	else if (s < 600)
+		snprintf(text, size, "%" PRId64 " s", s);
+	else
+		snprintf(text, size, "%" PRId64 " min", s / 60);
+	return text;
+}
+
+/* " of MPI_COMM_WORLD"; "" where the call has no communicator. */
+static const char *on_comm(const struct pp_live_rank *r, const char *word, char *text, size_t size)
+{
+	const char *name = pp_live_comm_name(r);
+	const char *kind = r->comm_flags & PP_RING_COMM_FILE ? "file " : r->comm_flags & PP_RING_COMM_WINDOW ? "window " : "";
+
+	text[0] = '\0';
+	if (name)
+		snprintf(text, size, " %s %s%s", word, kind, name);
+	else if (r->comm)
+		snprintf(text, size, " %s %s%016" PRIx64, word, *kind ? kind : "communicator ", r->comm);
+	return text;
+}
+
+/* "MPI_Allreduce number 812 of MPI_COMM_WORLD", "MPI_Recv from rank 1 on MPI_COMM_WORLD". */
+static void call_text(const struct pp_hang_rank *r, const char *call, int is_now, char *text, size_t size)
+{
+	const struct pp_live_rank *l = r->live;
+	int is_wait = is_now && l->waits[0], sends = strstr(call, "end") != NULL && !strstr(call, "recv"), peer = l->peer;
+	char comm[160];
+	size_t n;
+
+	n = (size_t)snprintf(text, size, "%s", call);
+	if (is_wait)
+		n += (size_t)snprintf(text + n, size - n, " for %s", l->waits);
+	if (pp_hang_is_numbered(is_wait ? l->waits : call)) {
+		snprintf(text + n, size - n, " number %" PRIu32 "%s", is_wait ? l->waits_sequence : l->sequence,
+		         on_comm(l, "of", comm, sizeof(comm)));
+		return;
+	}
+	if (peer >= 0)
+		n += (size_t)snprintf(text + n, size - n, " %s rank %d",
+		                      sends                  ? "to"
+		                      : strstr(call, "Recv") ? "from"
+		                                             : "with",
+		                      peer);
+	else if (peer == -2)
+		n += (size_t)snprintf(text + n, size - n, " from any rank");
+	for (int i = 0; is_now && i < r->targets && n < size; i++)
+		if (r->target[i] != peer)
+			n += (size_t)snprintf(text + n, size - n, " %s %d", i ? "and" : "with rank", r->target[i]);
+	if (n < size)
+		snprintf(text + n, size - n, "%s", on_comm(l, "on", comm, sizeof(comm)));
+}
+
+static void end_text(const struct pp_live_rank *l, char *text, size_t size)
+{
+	const char *name = WIFSIGNALED(l->end) ? sigabbrev_np(WTERMSIG(l->end)) : NULL;
+
+	if (l->state == PP_LIVE_ENDED && l->exit_status != PP_EXIT_STATUS_UNKNOWN)
+		snprintf(text, size, "ended with exit code %d", l->exit_status);
+	else if (l->state == PP_LIVE_GONE && l->end >= 0 && WIFSIGNALED(l->end))
+		snprintf(text, size, "ended by signal %d%s%s%s", WTERMSIG(l->end), name ? " (SIG" : "", name ? name : "",
+		         name ? ")" : "");
+	else if (l->state == PP_LIVE_GONE && l->end >= 0)
+		snprintf(text, size, "ended by _exit() with status %d", WEXITSTATUS(l->end));
+	else if (l->state == PP_LIVE_GONE)
+		snprintf(text, size, "killed, or ended by _exit() (which of them is unknown)");
+	else
+		snprintf(text, size, "ended");
+}
+
+/* Where the rank is, to follow "rank 2 ". `time`: how long it has been there. */
+static const char *timed_text(const struct pp_hang *h, int32_t rank, const char *time, char *text, size_t size)
+{
+	const struct pp_hang_rank *r = &h->rank[rank];
+	const struct pp_live_rank *l = r->live;
+	char call[256] = "", end[96], step[48] = "";
+	const char *in;
+
+	if (!l) {
+		snprintf(text, size, "never arrived: no MPI call, step or range of it was seen");
+		return text;
+	}
+	in = l->call[0] ? "in" : "after";
+	if (l->call[0] || l->last[0])
+		call_text(r, l->call[0] ? l->call : l->last, l->call[0] != 0, call, sizeof(call));
+	if (l->marks && l->step != INT64_MIN)
+		snprintf(step, sizeof(step), ", step %" PRId64, l->step);
+	if (r->at == PP_HANG_LOST)
+		snprintf(text, size, "lost with its host %s, last seen %s %s%s", l->host, in, *call ? call : "no MPI call", step);
+	else if (r->at == PP_HANG_ENDED && !*call)
+		snprintf(text, size, "%s%s", (end_text(l, end, sizeof(end)), end), step);
+	else if (r->at == PP_HANG_ENDED)
+		snprintf(text, size, "%s %s %s%s", (end_text(l, end, sizeof(end)), end), in, call, step);
+	else if (r->at == PP_HANG_STOPPED)
+		snprintf(text, size, "stopped (process state %c) for %s%s%s%s%s", l->process, time, *call ? ", " : "",
+		         *call ? in : "", *call ? " " : "", call);
+	else if (r->at != PP_HANG_OUTSIDE)
+		snprintf(text, size, "%s %s for %s%s", pp_hang_is_poll(l->call) ? "polls" : "in", call, time, step);
+	else
+		snprintf(text, size, "in the application for %s%s%s%s", time, *call ? ", last call " : ", no MPI call so far", call,
+		         step);
+	return text;
+}
+
+static const char *place_text(const struct pp_hang *h, int32_t rank, char *text, size_t size)
+{
+	char time[32];
+
+	return timed_text(h, rank, time_text(h->rank[rank].live ? h->rank[rank].live->place_ns : 0, time, sizeof(time)), text,
+	                  size);
+}
+
+static int hosts_differ(const struct pp_hang *h)
+{
+	const char *first = NULL;
+
+	for (int32_t i = 0; i < h->ranks; i++) {
+		if (!h->rank[i].live)
+			continue;
+		if (first && strcmp(first, h->rank[i].live->host) != 0)
+			return 1;
+		first = h->rank[i].live->host;
+	}
+	return 0;
+}
+
+/* Ranks that are at the same place, but for the time. */
+struct group {
+	int32_t *rank, count;
+	char place[PLACE];
+};
+
+static void print_group(const struct pp_hang *h, const struct group *g, const char *before, int hosts)
+{
+	int32_t longest = g->rank[0];
+	const struct pp_live_rank *l;
+	char ranks[LIST], place[PLACE];
+
+	for (int32_t i = 1; i < g->count; i++)
+		if (h->rank[g->rank[i]].live && h->rank[g->rank[i]].live->place_ns > h->rank[longest].live->place_ns)
+			longest = g->rank[i];
+	list_ranks(h, g->rank, g->count, NULL, ranks, sizeof(ranks));
+	l = g->count == 1 ? h->rank[longest].live : NULL;
+	printf("%srank%s %s%s%s: %s\n", before, g->count > 1 ? "s" : "", ranks, hosts && l ? " on " : "", hosts && l ? l->host : "",
+	       place_text(h, longest, place, sizeof(place)));
+}
+
+/* A line for each place that ranks of the list are at. */
+static void print_ranks(const struct pp_hang *h, const int32_t *list, int32_t count, const char *before, int hosts)
+{
+	struct group *group = calloc(LINES, sizeof(*group));
+	int32_t *rank = calloc((size_t)(uint32_t)count * (LINES + 1) + 1, sizeof(*rank)), *rest = rank, rests = 0;
+	char place[PLACE], ranks[LIST];
+	int groups = 0, k;
+
+	for (int32_t i = 0; group && rank && i < count; i++) {
+		timed_text(h, list[i], "", place, sizeof(place));
+		for (k = 0; k < groups && strcmp(group[k].place, place) != 0; k++)
+			;
+		if (k == LINES) {
+			rest[rests++] = list[i];
+			continue;
+		}
+		if (k == groups) {
+			group[k].rank = rank + (size_t)(uint32_t)count * (size_t)(k + 1);
+			memcpy(group[groups++].place, place, sizeof(place));
+		}
+		group[k].rank[group[k].count++] = list[i];
+	}
+	for (k = 0; k < groups; k++)
+		print_group(h, &group[k], before, hosts);
+	if (rests) {
+		list_ranks(h, rest, rests, NULL, ranks, sizeof(ranks));
+		printf("%sand %d more: rank%s %s\n", before, rests, rests > 1 ? "s" : "", ranks);
+	}
+	free(group);
+	free(rank);
+}
+
+/* The same for the ranks that `which` picks. */
+static void print_picked(const struct pp_hang *h, pick which, const char *before, int hosts)
+{
+	int32_t *list = calloc((size_t)h->ranks, sizeof(*list)), n = 0;
+
+	for (int32_t i = 0; list && i < h->ranks; i++)
+		if (which(&h->rank[i]))
+			list[n++] = i;
+	print_ranks(h, list, n, before, hosts);
+	free(list);
+}
+
+static void op_title(const struct pp_hang *h, const struct pp_hang_op *op, char *text, size_t size)
+{
+	const struct pp_hang_rank *r = &h->rank[op->first->rank];
+	char comm[160], call[256];
+
+	if (op->kind == PP_HANG_FINALIZE)
+		snprintf(text, size, "MPI_Finalize");
+	else if (op->kind == PP_HANG_ANY)
+		snprintf(text, size, "receive from any rank%s", on_comm(op->first, "on", comm, sizeof(comm)));
+	else {
+		call_text(r, op->first->call, 1, call, sizeof(call));
+		snprintf(text, size, "%s", call);
+	}
+}
+
+/* Which calls or roots meet in one collective. */
+static void print_mismatch(const struct pp_hang *h, const struct pp_hang_op *op)
+{
+	char ranks[LIST];
+	int32_t some[256], n;
+
+	printf("    the ranks disagree: %s\n",
+	       op->mismatch == PP_HANG_CALLS_DIFFER ? "they call different collectives" : "they name different roots");
+	for (int32_t i = 0, lines = 0; i < op->ins && lines < LINES; i++) {
+		const struct pp_live_rank *l = h->rank[op->in[i]].live;
+		int32_t k = 0;
+
+		while (k < i && !pp_hang_agree(l, h->rank[op->in[k]].live))
+			k++;
+		if (k < i)
+			continue;
+		n = 0;
+		for (k = i; k < op->ins && n < 256; k++)
+			if (pp_hang_agree(l, h->rank[op->in[k]].live))
+				some[n++] = op->in[k];
+		list_ranks(h, some, n, NULL, ranks, sizeof(ranks));
+		printf("      rank%s %s: %s", n > 1 ? "s" : "", ranks, l->waits[0] ? l->waits : l->call);
+		printf(op->mismatch == PP_HANG_ROOTS_DIFFER ? " with root %d\n" : "\n", l->peer);
+		lines++;
+	}
+}
+
+static void print_op(const struct pp_hang *h, const struct pp_hang_op *op, int hosts)
+{
+	char title[320], time[32], ranks[LIST];
+	int32_t in;
+
+	op_title(h, op, title, sizeof(title));
+	in = list_ranks(h, op->in, op->ins, NULL, ranks, sizeof(ranks));
+	printf("  %s: the first rank waits for %s\n", title, time_text(op->since_ns, time, sizeof(time)));
+	if (op->size)
+		printf("    in it: %d of %d ranks (%s)\n", in, op->size, ranks);
+	else
+		printf("    in it: rank%s %s; which other ranks belong to it is not known\n", in > 1 ? "s" : "", ranks);
+	if (op->mismatch)
+		print_mismatch(h, op);
+	if (op->kind == PP_HANG_ANY)
+		return;
+	if (op->is_known && !op->missings && !op->mismatch && op->ins == op->size)
+		printf("    every rank is in it, and yet it does not end: look at the network, and at MPI itself\n");
+	else if (op->is_known && !op->missings && !op->mismatch)
+		printf("    the others have left it: perhaps with another root or size, or its messages are lost in the network\n");
+	if (op->missings)
+		printf("    not in it:\n");
+	print_ranks(h, op->missing, op->missings, "      ", hosts);
+}
+
+static int has_cause(const struct pp_hang_rank *r)
+{
+	return r->is_cause && !r->in_circle;
+}
+
+static int is_in_circle(const struct pp_hang_rank *r)
+{
+	return r->in_circle;
+}
+
+static int waits_paused(const struct pp_hang_rank *r)
+{
+	return r->is_paused;
+}
+
+static int waits_for_message(const struct pp_hang_rank *r)
+{
+	return r->is_stuck && !r->is_paused && r->op < 0 && r->at != PP_HANG_STOPPED && !r->in_circle;
+}
+
+static void print_causes(const struct pp_hang *h, int hosts)
+{
+	int32_t all = h->causes - h->circle;
+	char ranks[LIST];
+
+	if (h->circle) {
+		list_ranks(h, NULL, 0, is_in_circle, ranks, sizeof(ranks));
+		printf("Deadlock: ranks %s wait for each other\n", ranks);
+		print_picked(h, is_in_circle, "  ", hosts);
+	}
+	for (long i = 0; i < h->ops; i++)
+		if (h->circle && h->op[i].kind == PP_HANG_FINALIZE && h->op[i].is_stuck && h->op[i].missings) {
+			list_ranks(h, h->op[i].in, h->op[i].ins, NULL, ranks, sizeof(ranks));
+			printf("  Rank%s %s called MPI_Finalize before the others had done their last operation\n",
+			       h->op[i].ins > 1 ? "s" : "", ranks);
+		}
+	if (!all)
+		return;
+	list_ranks(h, NULL, 0, has_cause, ranks, sizeof(ranks));
+	printf("%s: rank%s %s, which no other rank's wait explains\n",
+	       h->is_unsure ? "Possible cause"
+	       : h->circle  ? "Another cause"
+	                    : "First cause",
+	       all > 1 ? "s" : "", ranks);
+	print_picked(h, has_cause, "  ", hosts);
+}
+
+void pp_hang_print(const struct pp_hang *h, const char *title, int64_t after_ns)
+{
+	int lines = 0, more = 0, hosts = hosts_differ(h);
+	char after[32], ranks[LIST];
+
+	time_text(after_ns, after, sizeof(after));
+	if (h->stuck)
+		printf("%s: %d of %d ranks are stuck for %s or longer\n", title, h->stuck, h->ranks, after);
+	else
+		printf("%s: nothing is stuck: no rank of %d has waited for %s or longer for one that does not move\n", title,
+		       h->ranks, after);
+	for (long i = 0; i < h->ops; i++) {
+		if (!h->op[i].is_stuck)
+			continue;
+		if (lines < LINES)
+			print_op(h, &h->op[i], hosts);
+		more += lines++ >= LINES;
+	}
+	if (more)
+		printf("  and %d more operations\n", more);
+	print_picked(h, waits_for_message, "  ", hosts);
+	if (h->stuck)
+		print_causes(h, hosts);
+	if (h->paused) {
+		list_ranks(h, NULL, 0, waits_paused, ranks, sizeof(ranks));
+		printf("  rank%s %s wait%s for %s or longer, for ranks that move\n", h->paused > 1 ? "s" : "", ranks,
+		       h->paused > 1 ? "" : "s", after);
+	}
+	if (h->is_unsure && h->stuck)
+		printf("  For whom some ranks wait is not known: what they wait for began while nothing was recorded.\n");
+}
+
+static void json_list(const char *name, const int32_t *list, int32_t count)
+{
+	printf(", \"%s\": [", name);
+	for (int32_t i = 0; i < count; i++)
+		printf("%s%d", i ? ", " : "", list[i]);
+	putchar(']');
+}
+
+static void json_picked(const struct pp_hang *h, const char *name, pick which)
+{
+	int n = 0;
+
+	printf(", \"%s\": [", name);
+	for (int32_t i = 0; i < h->ranks; i++)
+		if (which(&h->rank[i]))
+			printf("%s%d", n++ ? ", " : "", i);
+	putchar(']');
+}
+
+static void json_op(const struct pp_hang *h, const struct pp_hang_op *op)
+{
+	static const char *const kind[] = {"collective", "finalize", "any"}, *const differ[] = {"", "calls", "roots"};
+	const char *name = pp_live_comm_name(op->first);
+
+	(void)h;
+	printf("{\"kind\": \"%s\", \"call\": ", kind[op->kind]);
+	pp_say_json(op->first->waits[0] && op->kind == PP_HANG_COLLECTIVE ? op->first->waits : op->first->call);
+	if (op->kind == PP_HANG_COLLECTIVE)
+		printf(", \"sequence\": %" PRIu32 ", \"communicator\": \"%016" PRIx64 "\"", op->sequence, op->comm);
+	if (name && op->kind != PP_HANG_FINALIZE) {
+		printf(", \"communicator_name\": ");
+		pp_say_json(name);
+	}
+	if (op->size)
+		printf(", \"size\": %d", op->size);
+	printf(", \"since_ns\": %" PRId64 ", \"stuck\": %s", op->since_ns, op->is_stuck ? "true" : "false");
+	if (op->mismatch)
+		printf(", \"mismatch\": \"%s\"", differ[op->mismatch]);
+	json_list("in", op->in, op->ins);
+	if (op->is_known && op->kind != PP_HANG_ANY)
+		json_list("not_in", op->missing, op->missings);
+	putchar('}');
+}
+
+static void json_rank(const struct pp_hang *h, int32_t rank)
+{
+	static const char *const at[] = {"application", "waits", "mpi", "stopped", "ended", "lost", "absent"};
+	const struct pp_hang_rank *r = &h->rank[rank];
+	const struct pp_live_rank *l = r->live;
+	char place[PLACE];
+
+	printf("{\"rank\": %d, \"at\": \"%s\", \"stuck\": %s, \"text\": ", rank, at[r->at],
+	       r->is_stuck && !r->is_paused ? "true" : "false");
+	pp_say_json(place_text(h, rank, place, sizeof(place)));
+	if (r->targets)
+		json_list("waits_for", r->target, r->targets);
+	if (!l) {
+		putchar('}');
+		return;
+	}
+	printf(", \"host\": ");
+	pp_say_json(l->host);
+	printf(", \"pid\": %d, \"place_ns\": %" PRId64, l->pid, l->place_ns);
+	if (l->marks && l->step != INT64_MIN)
+		printf(", \"step\": %" PRId64, l->step);
+	if (l->call[0]) {
+		printf(", \"call\": ");
+		pp_say_json(l->call);
+	}
+	if (l->last[0]) {
+		printf(", \"last_call\": ");
+		pp_say_json(l->last);
+	}
+	if (l->comm)
+		printf(", \"communicator\": \"%016" PRIx64 "\", \"sequence\": %" PRIu32 ", \"peer\": %d", l->comm, l->sequence,
+		       l->peer);
+	putchar('}');
+}
+
+void pp_hang_json(const struct pp_hang *h, int64_t after_ns)
+{
+	int n = 0;
+
+	printf("\"size\": %d, \"after_ns\": %" PRId64 ", \"stuck\": %d, \"paused\": %d, \"unsure\": %s, \"operations\": [",
+	       h->ranks, after_ns, h->stuck, h->paused, h->is_unsure ? "true" : "false");
+	for (long i = 0; i < h->ops; i++)
+		if (h->op[i].ins) {
+			printf("%s", n++ ? ", " : "");
+			json_op(h, &h->op[i]);
+		}
+	putchar(']');
+	json_picked(h, "causes", has_cause);
+	json_picked(h, "deadlock", is_in_circle);
+	printf(", \"ranks\": [");
+	for (int32_t i = 0; i < h->ranks; i++) {
+		printf("%s", i ? ", " : "");
+		json_rank(h, i);
+	}
+	putchar(']');
+}

@@ -1,0 +1,333 @@
+/* Why a job hangs: waits followed across communicators and messages, circles, mismatches; lists with any content. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/keeper/hang.h"
+#include "core/base/comm_id.h"
+#include "tests/test.h"
+
+#define SECOND INT64_C(1000000000)
+enum { MOST = 64 };
+
+static struct pp_live_rank list[MOST];
+static int32_t ranks;
+
+static uint64_t world(void)
+{
+	return pp_comm_id_named(PP_COMM_NAME_WORLD, 0, ranks);
+}
+
+/* All are in the application, and do not move. */
+static void begin(int32_t size)
+{
+	ranks = size;
+	memset(list, 0, sizeof(list));
+	for (int32_t i = 0; i < size; i++)
+		list[i] = (struct pp_live_rank){.rank = i,
+		                                .size = size,
+		                                .pid = 100 + i,
+		                                .host = "h",
+		                                .peer = -1,
+		                                .other = {-1, -1, -1, -1},
+		                                .end = -1,
+		                                .place_ns = 5 * SECOND};
+}
+
+static void in(int32_t rank, const char *call, uint64_t comm, uint32_t sequence, int32_t peer)
+{
+	struct pp_live_rank *r = &list[rank];
+
+	snprintf(r->call, sizeof(r->call), "%s", call);
+	snprintf(r->last, sizeof(r->last), "%s", call);
+	r->comm = comm;
+	r->sequence = sequence;
+	r->peer = peer;
+}
+
+static void done(int32_t rank, const char *last, uint64_t comm, uint32_t sequence)
+{
+	in(rank, last, comm, sequence, -1);
+	list[rank].call[0] = '\0';
+}
+
+static struct pp_hang find(void)
+{
+	struct pp_hang h = {.ranks = 0};
+
+	CHECK_INT(pp_hang_find(list, ranks, 2 * SECOND, &h), 0);
+	return h;
+}
+
+static const struct pp_hang_op *op_of(const struct pp_hang *h, uint64_t comm, uint32_t sequence)
+{
+	for (long i = 0; i < h->ops; i++)
+		if (h->op[i].comm == comm && h->op[i].sequence == sequence && h->op[i].ins)
+			return &h->op[i];
+	return NULL;
+}
+
+TEST(missing_in_collective)
+{
+	struct pp_hang h;
+	const struct pp_hang_op *op;
+
+	begin(4);
+	for (int32_t i = 0; i < 3; i++)
+		in(i, "MPI_Allreduce", world(), 7, -1);
+	done(3, "MPI_Allreduce", world(), 6);
+	h = find();
+	op = op_of(&h, world(), 7);
+	CHECK(op && op->ins == 3 && op->missings == 1 && op->missing[0] == 3 && op->size == 4 && op->is_stuck);
+	CHECK_INT(h.stuck, 3);
+	CHECK_INT(h.causes, 1);
+	CHECK(h.rank[3].is_cause && !h.circle && !h.is_unsure);
+	pp_hang_release(&h);
+	list[3].place_ns = SECOND; /* it moves: slow, not hung */
+	h = find();
+	CHECK_INT(h.stuck, 0);
+	CHECK_INT(h.paused, 3);
+	CHECK_INT(h.causes, 0);
+	pp_hang_release(&h);
+	for (int32_t i = 0; i < 4; i++)
+		list[i].place_ns = SECOND;
+	h = find();
+	CHECK(!h.stuck && !h.paused && !h.causes);
+	pp_hang_release(&h);
+}
+
+/* 5 receives from 4, 4 is in its half, where 3 is missing, which sends to 0, which has ended. */
+TEST(followed)
+{
+	struct pp_hang h;
+
+	begin(6);
+	in(5, "MPI_Recv", world(), 3, 4);
+	in(4, "MPI_Barrier", 77, 1, -1);
+	snprintf(list[4].members, sizeof(list[4].members), "3:2:1,");
+	in(3, "MPI_Send", world(), 3, 0);
+	in(1, "MPI_Barrier", world(), 3, -1);
+	in(2, "MPI_Barrier", world(), 3, -1);
+	list[0].state = PP_LIVE_GONE;
+	list[0].end = 9;
+	h = find();
+	CHECK_INT(h.stuck, 5);
+	CHECK_INT(h.causes, 1);
+	CHECK(h.rank[0].is_cause && h.rank[0].at == PP_HANG_ENDED);
+	pp_hang_release(&h);
+}
+
+TEST(circles)
+{
+	struct pp_hang h;
+
+	begin(5);
+	in(0, "MPI_Recv", world(), 3, 1);
+	in(1, "MPI_Recv", world(), 3, 2);
+	in(2, "MPI_Ssend", world(), 3, 0);
+	in(3, "MPI_Barrier", world(), 3, -1);
+	h = find(); /* 4 loops, which is a cause of its own */
+	CHECK_INT(h.circle, 3);
+	CHECK(h.rank[0].in_circle && h.rank[1].in_circle && h.rank[2].in_circle && !h.rank[3].in_circle);
+	CHECK(h.rank[4].is_cause && h.causes == 4);
+	pp_hang_release(&h);
+	in(1, "MPI_Recv", world(), 3, 1); /* from itself: no circle of ranks, and yet it waits for ever */
+	h = find();
+	CHECK(h.stuck >= 3);
+	pp_hang_release(&h);
+}
+
+/* A rank in MPI_Finalize, and waits of which one of several ends would do. */
+TEST(finalize_and_some)
+{
+	struct pp_hang h;
+
+	begin(3);
+	in(0, "MPI_Finalize", 0, 0, -1);
+	in(1, "MPI_Reduce", world(), 9, 2);
+	in(2, "MPI_Reduce", world(), 9, 2);
+	h = find();
+	CHECK_INT(h.circle, 3);
+	pp_hang_release(&h);
+	begin(3);
+	in(0, "MPI_Waitall", world(), 9, -1);
+	list[0].other[0] = 1;
+	list[0].other[1] = 2;
+	in(1, "MPI_Recv", world(), 9, 0);
+	done(2, "MPI_Send", world(), 9);
+	h = find(); /* perhaps for 1 alone, so 2 may be innocent; both are shown */
+	CHECK(h.rank[0].targets == 2 && !h.rank[0].is_sure && h.rank[2].is_cause && !h.rank[0].in_circle);
+	pp_hang_release(&h);
+	in(2, "MPI_Recv", world(), 9, 0);
+	h = find();
+	CHECK_INT(h.circle, 3);
+	pp_hang_release(&h);
+}
+
+TEST(mismatches)
+{
+	struct pp_hang h;
+
+	begin(4);
+	for (int32_t i = 0; i < 4; i++)
+		in(i, i == 2 ? "MPI_Barrier" : "MPI_Bcast", world(), 7, 0);
+	h = find();
+	CHECK_INT(op_of(&h, world(), 7)->mismatch, PP_HANG_CALLS_DIFFER);
+	CHECK_INT(h.stuck, 4);
+	pp_hang_release(&h);
+	in(2, "MPI_Bcast", world(), 7, 1);
+	h = find();
+	CHECK_INT(op_of(&h, world(), 7)->mismatch, PP_HANG_ROOTS_DIFFER);
+	pp_hang_release(&h);
+	in(2, "MPI_Wait", world(), 8, 0); /* for the same, nonblocking */
+	snprintf(list[2].waits, sizeof(list[2].waits), "MPI_Ibcast");
+	list[2].waits_sequence = 7;
+	h = find();
+	CHECK_INT(op_of(&h, world(), 7)->ins, 4);
+	CHECK_INT(op_of(&h, world(), 7)->mismatch, PP_HANG_CALLS_DIFFER);
+	pp_hang_release(&h);
+}
+
+TEST(ended_and_absent)
+{
+	struct pp_hang h;
+
+	begin(4);
+	in(0, "MPI_Allreduce", world(), 7, -1);
+	list[1] = list[0]; /* rank 0 twice; 1 and 3 never came */
+	list[1].state = PP_LIVE_GONE;
+	in(2, "MPI_Allreduce", world(), 7, -1);
+	list[2].process = 'T';
+	list[3].rank = 99; /* not of this job: it is larger, then */
+	list[3].size = -5;
+	h = find();
+	CHECK_INT(h.ranks, 100);
+	pp_hang_release(&h);
+	list[3].rank = -1;
+	h = find();
+	CHECK_INT(h.ranks, 4);
+	CHECK(h.rank[1].at == PP_HANG_ABSENT && h.rank[3].at == PP_HANG_ABSENT && h.rank[1].is_cause && h.rank[3].is_cause);
+	CHECK(h.rank[0].at == PP_HANG_WAITS && h.rank[2].at == PP_HANG_STOPPED && h.rank[2].is_cause);
+	pp_hang_release(&h);
+}
+
+/* One that is behind, and one that is past: only who has not begun is missing. */
+TEST(past)
+{
+	struct pp_hang h;
+	const struct pp_hang_op *op;
+
+	begin(4);
+	in(0, "MPI_Bcast", world(), 7, 3);
+	done(1, "MPI_Bcast", world(), 7);
+	in(2, "MPI_Send", world(), 7, 0); /* has begun 7 of them: the one with number 7 is its next */
+	done(3, "MPI_Bcast", world(), 7);
+	h = find();
+	op = op_of(&h, world(), 7);
+	CHECK(op->missings == 1 && op->missing[0] == 2 && op->is_known);
+	pp_hang_release(&h);
+}
+
+TEST(blind)
+{
+	struct pp_hang h;
+
+	begin(3);
+	in(0, "MPI_Wait", 0, 0, -1);
+	in(1, "MPI_Wait", 0, 0, -1);
+	h = find();
+	CHECK(h.is_unsure && h.stuck == 2 && h.rank[2].is_cause && !h.rank[0].is_cause);
+	pp_hang_release(&h);
+	in(2, "MPI_Wait", 0, 0, -1);
+	h = find();
+	CHECK(h.is_unsure && h.stuck == 3 && h.causes == 3);
+	pp_hang_release(&h);
+}
+
+static uint64_t seed = 88172645463325252u;
+
+static uint32_t dice(uint32_t sides)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return (uint32_t)(seed >> 33) % sides;
+}
+
+/* Whatever keepers send: no list is read beyond its end, and the numbers agree. */
+TEST(anything)
+{
+	static const char *const call[] = {"",          "MPI_Allreduce", "MPI_Recv",     "MPI_Send",   "MPI_Waitall",
+	                                   "MPI_Bcast", "MPI_Gather",    "MPI_Finalize", "MPI_Iprobe", "MPI_Win_fence",
+	                                   "nonsense",  "MPI_Sendrecv"};
+	static const char *const members[] = {"",    "0:4:1,", "3:9:-1,", "0:2000000000:2000000000,", "-1:3:0,2:1:0,", "x",
+	                                      "0:1", "0:0:0,", "5:-1:1,"};
+
+	for (int round = 0; round < 3000; round++) {
+		struct pp_hang h;
+		long count = 1 + dice(MOST);
+		int32_t stuck = 0, causes = 0;
+
+		begin((int32_t)count);
+		for (long i = 0; i < count; i++) {
+			in((int32_t)i, call[dice(12)], dice(3) ? world() : dice(4), dice(3), (int32_t)dice(80) - 5);
+			snprintf(list[i].waits, sizeof(list[i].waits), "%s", call[dice(12)]);
+			snprintf(list[i].members, sizeof(list[i].members), "%s", members[dice(9)]);
+			list[i].waits_sequence = dice(3);
+			list[i].rank = dice(20) ? (int32_t)i : (int32_t)dice(1 << 30) - (1 << 29);
+			list[i].size = dice(20) ? (int32_t)count : (int32_t)dice(400) - 200;
+			list[i].place_ns = (int64_t)dice(5) * SECOND;
+			list[i].state = (enum pp_live_state)(dice(8) ? 0 : dice(3));
+			list[i].process = dice(9) ? 'S' : 'T';
+			list[i].comm_flags = (int)dice(8);
+			for (int k = 0; k < PP_WHERE_PEERS; k++)
+				list[i].other[k] = (int32_t)dice(90) - 10;
+		}
+		if (pp_hang_find(list, count, 2 * SECOND, &h))
+			continue;
+		for (int32_t i = 0; i < h.ranks; i++) {
+			stuck += h.rank[i].is_stuck && !h.rank[i].is_paused;
+			causes += h.rank[i].is_cause;
+		}
+		CHECK(stuck == h.stuck && causes == h.causes && h.circle <= h.causes);
+		for (long i = 0; i < h.ops; i++)
+			for (int32_t k = 0; k < h.op[i].missings; k++)
+				CHECK(h.op[i].missing[k] >= 0 && h.op[i].missing[k] < h.ranks &&
+				      (!k || h.op[i].missing[k - 1] <= h.op[i].missing[k]));
+		pp_hang_release(&h);
+	}
+}
+
+/* The line between keepers and clients keeps all of it. */
+TEST(lines)
+{
+	char line[PP_LIVE_LINE];
+	struct pp_live_rank back;
+
+	begin(1);
+	in(0, "MPI_Allreduce", 77, 3, -2);
+	snprintf(list[0].comm_name, sizeof(list[0].comm_name), "upper half");
+	snprintf(list[0].members, sizeof(list[0].members), "2:2:1,");
+	list[0].process = 'S';
+	list[0].comm_size = 2;
+	CHECK(pp_live_put(&list[0], line, sizeof(line)) < (int)sizeof(line));
+	CHECK_INT(pp_live_get(line, &back), 0);
+	CHECK(!strcmp(back.comm_name, "upper half") && !strcmp(back.members, "2:2:1,") && back.process == 'S' &&
+	      back.comm_size == 2);
+	CHECK(!strcmp(back.last, "MPI_Allreduce") && !back.waits[0] && back.place_ns == 5 * SECOND && back.end == -1 &&
+	      back.peer == -2);
+}
+
+int main(void)
+{
+	missing_in_collective();
+	followed();
+	circles();
+	finalize_and_some();
+	mismatches();
+	ended_and_absent();
+	past();
+	blind();
+	lines();
+	anything();
+	return test_end();
+}
