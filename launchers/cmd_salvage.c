@@ -47,7 +47,8 @@ static int was_salvaged(const char *spool, char *ret_session, size_t size)
 	return rc && !access(ret_session, F_OK);
 }
 
-static int refuse(const char *spool)
+/* `others`: further spools are salvaged together with it; one without records is then left out. */
+static int refuse(const char *spool, int others, int *ret_empty)
 {
 	char session[PP_SESSION_PATH], before[PP_SESSION_PATH + 64];
 	struct pp_spool_state state;
@@ -67,6 +68,11 @@ static int refuse(const char *spool)
 		       state.keeper_pid, state.output);
 		return PP_EXIT_FAILED;
 	}
+	*ret_empty = !state.rings;
+	if (!state.rings && others) {
+		pp_say("left out '%s': no rank recorded anything in it.", spool);
+		return PP_EXIT_OK;
+	}
 	if (!state.rings) {
 		snprintf(before, sizeof(before), "cannot salvage '%s': no rank recorded anything in it. ", spool);
 		say_remove(spool, before);
@@ -81,6 +87,22 @@ static int refuse(const char *spool)
 	return PP_EXIT_OK;
 }
 
+/* Puts those that have records first; returns how many. *ret_code: why nothing is salvaged. */
+static size_t choose(char **spool, int spools, int *ret_code)
+{
+	int count = 0, empty = 0;
+
+	for (int i = 0; i < spools; i++) {
+		/* the last one, where no other has records, is refused */
+		*ret_code = refuse(spool[i], count || i + 1 < spools, &empty);
+		if (*ret_code)
+			return 0;
+		if (!empty)
+			spool[count++] = spool[i];
+	}
+	return (size_t)count;
+}
+
 int pp_cmd_salvage(int argc, char **argv)
 {
 	struct pp_session_options session = {.salvaged = 1};
@@ -88,6 +110,7 @@ int pp_cmd_salvage(int argc, char **argv)
 	struct pp_options options;
 	struct pp_err err = {""};
 	char message[3072] = "", logdir[PP_SPOOL_PATH];
+	size_t count, left_out = 0;
 	int first, code, rc = pp_options_parse(&pp_verb_salvage, argc, argv, &options, &first);
 
 	if (rc >= 0)
@@ -98,11 +121,9 @@ int pp_cmd_salvage(int argc, char **argv)
 		return PP_EXIT_USAGE;
 	}
 	pp_options_environment(&options, PP_OPT_SALVAGE, NULL);
-	for (int i = first; i < argc; i++) {
-		rc = refuse(argv[i]);
-		if (rc)
-			return rc;
-	}
+	count = choose(argv + first, argc - first, &rc);
+	if (rc)
+		return rc;
 	code = pp_logdir_open(options.value[PP_OPT_ID_OUTPUT], logdir, sizeof(logdir), &err);
 	if (code) {
 		pp_say("%s. Nothing was salvaged; %s.", err.text, pp_logdir_cure(code));
@@ -118,7 +139,7 @@ int pp_cmd_salvage(int argc, char **argv)
 		session.steps_first = windows.first[0];
 		session.steps_last = windows.last[windows.count - 1];
 	}
-	rc = pp_salvage(argv + first, (size_t)(argc - first), &session, message, sizeof(message), &err);
+	rc = pp_salvage(argv + first, count, &session, message, sizeof(message), &left_out, &err);
 	for (char *line = message, *next; !rc && line && *line; line = next) {
 		next = strchr(line, '\n');
 		if (next)
@@ -127,7 +148,7 @@ int pp_cmd_salvage(int argc, char **argv)
 	}
 	if (rc)
 		pp_say("%s.", err.text);
-	for (int i = first; !rc && i < argc; i++)
-		say_remove(argv[i], "");
-	return rc ? PP_EXIT_FAILED : PP_EXIT_OK;
+	for (size_t i = 0; !rc && i < count - left_out; i++)
+		say_remove(argv[first + (int)i], "");
+	return rc ? PP_EXIT_FAILED : left_out ? PP_EXIT_PARTIAL : PP_EXIT_OK;
 }

@@ -63,6 +63,8 @@ static void fill_worker(struct pp_row_worker *w, const struct pp_rank *rank)
 	copy_text(w->device_name, sizeof(w->device_name), rank->devices ? rank->device[0].name : "");
 	pp_plain(w->device_name, "");
 	w->devices = (int32_t)(rank->devices < INT32_MAX ? rank->devices : INT32_MAX);
+	w->last_step = rank->step_marks ? rank->last_step : INT64_MIN;
+	copy_text(w->last_place, sizeof(w->last_place), rank->last_place);
 	w->cores = rank->cores;
 	w->host_cores = rank->host_cores;
 	copy_text(w->memory_note, sizeof(w->memory_note), rank->memory_note);
@@ -93,7 +95,7 @@ static int fill_workers(struct pp_join *j)
 		} else if ((size_t)number >= asked) {
 			number = capture->rank[at].rank;
 		} else {
-			*w = (struct pp_row_worker){.rank = number, .local_rank = -1, .domain = -1};
+			*w = (struct pp_row_worker){.rank = number, .local_rank = -1, .domain = -1, .last_step = INT64_MIN};
 			copy_text(w->status, sizeof(w->status), PP_STATUS_NOTHING_CAME);
 			j->rank_of[d->workers++] = -1;
 			continue;

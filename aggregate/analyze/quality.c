@@ -284,7 +284,7 @@ static void warn_ranks(struct pp_dataset *d)
 {
 	size_t shown = 0, missing = 0, differ = 0;
 	const struct pp_row_worker *first = NULL;
-	char text[200];
+	char text[200], place[384];
 
 	while (shown < 8 && pp_status_sentence(d, shown, text, sizeof(text))) {
 		pp_dataset_warn(d, "%s", text);
@@ -292,6 +292,10 @@ static void warn_ranks(struct pp_dataset *d)
 	}
 	if (shown == 8 && pp_status_sentence(d, shown, text, sizeof(text)))
 		pp_dataset_warn(d, "more ranks are partial: /worker status has the reason of each");
+	for (shown = 0; shown < 8 && pp_status_place(d, shown, place, sizeof(place)); shown++)
+		pp_dataset_warn(d, "%s", place);
+	if (shown == 8 && pp_status_place(d, shown, place, sizeof(place)))
+		pp_dataset_warn(d, "more ranks ended elsewhere: /worker last_place has the place of each");
 
 	for (size_t w = 0; w < d->workers; w++) {
 		const struct pp_row_worker *one = &d->worker[w];

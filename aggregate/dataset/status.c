@@ -1,6 +1,7 @@
 /* Groups ranks by status; see status.h. Called by quality.c, message.c and the summary. */
 #include "aggregate/dataset/status.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -91,4 +92,40 @@ int pp_status_missing(const struct pp_dataset *d, size_t n, char *text, size_t s
 	static const char *const word[] = {PP_STATUS_MISSING, NULL};
 
 	return say_nth(d, word, n, text, size);
+}
+
+/* A rank that ended by itself was done with MPI. */
+static int has_place(const struct pp_row_worker *w)
+{
+	return strcmp(w->status, PP_STATUS_DELIVERED) != 0 && w->last_place[0] &&
+	       strncmp(w->last_place, "after MPI_Finalize", 18) != 0;
+}
+
+static int is_at(const struct pp_row_worker *w, const void *other)
+{
+	const struct pp_row_worker *o = other;
+
+	return has_place(w) && w->last_step == o->last_step && !strcmp(w->last_place, o->last_place);
+}
+
+int pp_status_place(const struct pp_dataset *d, size_t n, char *text, size_t size)
+{
+	char ranks[96], step[48] = "";
+	size_t w, i, many;
+
+	for (w = 0; w < d->workers; w++) {
+		if (!has_place(&d->worker[w]))
+			continue;
+		for (i = 0; i < w && !is_at(&d->worker[i], &d->worker[w]); i++)
+			;
+		if (i == w && !n--)
+			break;
+	}
+	if (w == d->workers)
+		return 0;
+	many = pp_dataset_list_ranks(d, is_at, &d->worker[w], ", ", ranks, sizeof(ranks));
+	if (d->worker[w].last_step != INT64_MIN)
+		snprintf(step, sizeof(step), "in step %" PRId64 " and ", d->worker[w].last_step);
+	snprintf(text, size, "%s ended %s%s", ranks, step, d->worker[w].last_place);
+	return many > 0;
 }

@@ -22,5 +22,8 @@ void pp_status_join(struct pp_dataset *d);
 /* The n-th sentence about ranks that delivered a part only, each status once: "rank 2 was killed: signal 9 (SIGKILL)". 0: there
  * are no more. */
 int pp_status_sentence(const struct pp_dataset *d, size_t n, char *text, size_t size);
+/* The n-th sentence about where ranks were that did not end by themselves: "rank 2 ended in step 19 and
+ * in MPI_Barrier number 3 of MPI_COMM_WORLD". */
+int pp_status_place(const struct pp_dataset *d, size_t n, char *text, size_t size);
 /* The same of ranks of which nothing arrived: "ranks 4-5 are missing: host b did not answer". */
 int pp_status_missing(const struct pp_dataset *d, size_t n, char *text, size_t size);

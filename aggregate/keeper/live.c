@@ -9,6 +9,7 @@
 
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/keeper/still.h"
+#include "aggregate/read/ring/place.h"
 #include "core/base/now.h"
 #include "core/base/plain.h"
 #include "core/source/mpi_call.h"
@@ -146,7 +147,7 @@ static void say_place(const struct pp_live *l, size_t i, struct pp_live_rank *r)
 	pp_live_place(r, s, now_ms);
 	if (r->state == PP_LIVE_RUNNING)
 		r->process = pp_still_process(s, &l->view.rank[i], now_ms);
-	if (pp_still_comm(h, r->comm, &row))
+	if (pp_place_comm(h, r->comm, &row))
 		pp_live_comm(r, &row);
 }
 

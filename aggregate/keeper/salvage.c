@@ -71,24 +71,54 @@ static int lock_all(char *const *spool, size_t spools, int *lock, struct pp_err 
 	return lock[n] == -EBUSY ? pp_err_wrap(err, lock[n], "cannot salvage") : lock[n];
 }
 
-static int check_jobs(char *const *spool, size_t spools, const struct pp_settings *first, struct pp_err *err)
+/* The settings of the first spool whose options file names the job; where none does, those of the first one. Returns its number. */
+static size_t find_settings(char *const *spool, size_t spools, struct pp_settings *ret)
 {
-	struct pp_settings other;
-
-	for (size_t i = 1; i < spools; i++) {
-		pp_settings_read(spool[i], &other, NULL);
-		if (strcmp(other.job, first->job))
-			return pp_err_set(
-			        err, -EINVAL,
-			        "cannot salvage '%s' with '%s': they belong to two jobs, '%s' and '%s'. Give the spools of one job",
-			        *spool, spool[i], first->job, other.job);
+	for (size_t i = 0; i < spools; i++) {
+		pp_settings_read(spool[i], ret, NULL);
+		if (ret->job[0])
+			return i;
 	}
+	pp_settings_read(*spool, ret, NULL);
 	return 0;
 }
 
+/* Puts the spools of this job first, in their order, and those of others behind them. A spool whose options file does not name its
+ * job belongs to it. Returns how many are first. */
+static size_t sort_jobs(const char *job, char **spool, size_t spools)
+{
+	struct pp_settings other;
+	char **others = calloc(spools + 1, sizeof(*others));
+	size_t n = 0, left = 0;
+
+	for (size_t i = 0; i < spools && others; i++) {
+		pp_settings_read(spool[i], &other, NULL);
+		if (other.job[0] && strcmp(other.job, job) != 0)
+			others[left++] = spool[i];
+		else
+			spool[n++] = spool[i];
+	}
+	for (size_t i = 0; i < left; i++)
+		spool[n + i] = others[i];
+	free(others);
+	return left ? n : spools;
+}
+
+/* One line for each spool that was left out. */
+static void say_left_out(char *const *spool, size_t first, size_t spools, const char *job, char *message, size_t size)
+{
+	for (size_t i = first; i < spools; i++) {
+		size_t n = strlen(message);
+
+		if (n + 1 < size)
+			snprintf(message + n, size - n,
+			         "\nleft out '%s': it belongs to another job than '%s'. Salvage it by itself", spool[i], job);
+	}
+}
+
 /* NOLINTNEXTLINE(readability-non-const-parameter): pp_close() writes it */
-int pp_salvage(char *const *spool, size_t spools, const struct pp_session_options *options, char *message, size_t message_size,
-               struct pp_err *err)
+int pp_salvage(char **spool, size_t spools, const struct pp_session_options *options, char *message, size_t message_size,
+               size_t *ret_left_out, struct pp_err *err)
 {
 	struct pp_session_options o = *options;
 	struct pp_spool_view view = {.path = *spool, .salvaged = 1};
@@ -98,16 +128,18 @@ int pp_salvage(char *const *spool, size_t spools, const struct pp_session_option
 	        .notes = &view.notes, .status_of = status_of, .options = &o, .message = message, .message_size = message_size};
 	char session[PP_SESSION_PATH];
 	int *lock = calloc(spools + 1, sizeof(*lock)), rc;
+	size_t given = spools, named = find_settings(spool, spools, &settings);
+	struct pp_err rules = {""};
 
 	if (!lock)
 		return pp_err_set(err, -ENOMEM, "no memory to salvage '%s'", *spool);
+	if (pp_settings_rules(spool[named], &rules)) /* names of ranges get podprof's own categories */
+		pp_notes_add(&view.notes, "the file of --rules is not used: %s", rules.text);
+	spools = sort_jobs(settings.job, spool, spools);
 	rc = lock_all(spool, spools, lock, err);
 	if (rc)
 		goto free_locks;
-	rc = pp_settings_rules(*spool, err);
-	if (rc)
-		goto unlock;
-	pp_settings_read(*spool, &settings, NULL); /* the caller names the log directory; the rings hold the rest too */
+	view.path = *spool; /* the caller names the log directory; the rings hold the rest of the settings too */
 	if (!o.job || !*o.job)
 		o.job = settings.job;
 	if (!o.command || !*o.command)
@@ -120,9 +152,7 @@ int pp_salvage(char *const *spool, size_t spools, const struct pp_session_option
 	}
 	o.salvaged = 1;
 	o.ret_message = &result;
-	rc = check_jobs(spool, spools, &settings, err);
-	if (!rc)
-		rc = read_rings(&view, spool, spools, pp_settings_span_bytes(&settings), err);
+	rc = read_rings(&view, spool, spools, pp_settings_span_bytes(&settings), err);
 	if (!rc) {
 		close_it.rings = view.rings;
 		close_it.refused = view.refused;
@@ -133,8 +163,10 @@ int pp_salvage(char *const *spool, size_t spools, const struct pp_session_option
 		for (size_t i = 0; i < spools; i++)
 			mark(spool[i], session);
 	}
+	if (!rc)
+		say_left_out(spool, spools, given, settings.job, message, message_size);
+	*ret_left_out = given - spools;
 	pp_spool_view_release(&view);
-unlock:
 	for (size_t i = 0; i < spools; i++)
 		close(lock[i]);
 free_locks:

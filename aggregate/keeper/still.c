@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/read/ring/place.h"
 #include "core/base/proc.h"
 #include "core/source/mpi_call.h"
 
@@ -22,29 +23,6 @@ int pp_still_polls(unsigned call)
 	return 0;
 }
 
-struct pp_where pp_still_where(const struct pp_ring_header *h)
-{
-	uint32_t threads = pp_ring_thread_used(h);
-	const struct pp_where *main = NULL, *inside = NULL;
-	struct pp_where w = {.peer = -1, .step = INT64_MIN};
-
-	for (uint32_t i = 0; i < threads && i < PP_RING_THREADS; i++) {
-		if (pp_slot_state(&h->thread[i]) != PP_THREAD_LIVE)
-			continue;
-		if (h->thread[i].is_main && !main)
-			main = &h->thread[i].where;
-		if (h->thread[i].where.call && (!inside || h->thread[i].is_main))
-			inside = &h->thread[i].where;
-	}
-	if (inside || main)
-		memcpy(&w, inside ? inside : main, sizeof(w));
-	for (uint32_t i = 0; i < threads && i < PP_RING_THREADS; i++) /* another thread may mark the steps */
-		if (h->thread[i].where.step > w.step)
-			w.step = h->thread[i].where.step;
-	w.peers = w.peers < PP_WHERE_PEERS ? w.peers : PP_WHERE_PEERS;
-	return w;
-}
-
 static int is_same(const struct pp_where *a, const struct pp_where *b)
 {
 	if (a->last != b->last || a->comm != b->comm || a->sequence != b->sequence || a->peer != b->peer || a->step != b->step)
@@ -54,7 +32,7 @@ static int is_same(const struct pp_where *a, const struct pp_where *b)
 
 void pp_still_look(struct pp_still *s, const struct pp_ring_header *h, int64_t now_ms)
 {
-	struct pp_where now = pp_still_where(h);
+	struct pp_where now = pp_place_where(h);
 
 	if (s->since_ms && is_same(&s->where, &now))
 		return;
@@ -106,24 +84,4 @@ char pp_still_process(struct pp_still *s, const struct pp_watch *w, int64_t now_
 	if (end && end[1] == ' ' && end[2])
 		s->process = end[2];
 	return s->process;
-}
-
-int pp_still_comm(const struct pp_ring_header *h, uint64_t id, struct pp_ring_comm *ret_row)
-{
-	uint32_t rows = pp_ring_comms(h);
-
-	for (uint32_t i = 0; id && i < rows && i < PP_RING_COMMS; i++) {
-		const struct pp_ring_comm *row = &h->comm[i];
-
-		if (atomic_load_explicit(&row->id, memory_order_acquire) != id)
-			continue;
-		memcpy(ret_row, row, sizeof(*ret_row));
-		atomic_thread_fence(memory_order_acquire);
-		if (atomic_load_explicit(&row->id, memory_order_relaxed) != id)
-			continue;
-		ret_row->runs = ret_row->runs < PP_RING_COMM_RUNS ? ret_row->runs : PP_RING_COMM_RUNS;
-		ret_row->name[sizeof(ret_row->name) - 1] = '\0';
-		return 1;
-	}
-	return 0;
 }

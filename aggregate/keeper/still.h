@@ -20,9 +20,5 @@ void pp_still_look_all(struct pp_spool_view *v, int64_t now_ms, int64_t pause_ms
 struct pp_still *pp_still_of(const struct pp_spool_view *v, size_t ring);
 /* State of its process, read at most once a second; 0: unknown. */
 char pp_still_process(struct pp_still *s, const struct pp_watch *w, int64_t now_ms);
-/* Where the rank is by its lines, the same choice of thread. */
-struct pp_where pp_still_where(const struct pp_ring_header *h);
 /* 1: a call that asks again and again; 1 + row as in struct pp_where. */
 int pp_still_polls(unsigned call);
-/* The row of a communicator in the header; 0: none. */
-int pp_still_comm(const struct pp_ring_header *h, uint64_t id, struct pp_ring_comm *ret_row);

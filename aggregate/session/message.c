@@ -15,7 +15,7 @@
 #include "core/ring/intern.h"
 #include "core/ring/utf8.h"
 
-enum { RANKS_NAMED = 6, REASONS_NAMED = 2 };
+enum { RANKS_NAMED = 6, REASONS_NAMED = 2, PLACES_NAMED = 2 };
 
 static void add(char *to, size_t size, const char *between, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
@@ -113,10 +113,10 @@ static void say_head(struct pp_message *m, const struct pp_dataset *d, const str
 	say_clocks(m, d);
 }
 
-/* "3 ranks missing: rank 1, 4, 5", and a sentence for each reason why ranks are not whole. */
+/* "3 ranks missing: rank 1, 4, 5", a sentence for each reason why ranks are not whole, and where such ranks ended. */
 static void say_ranks(struct pp_message *m, const struct pp_dataset *d)
 {
-	char list[200] = "";
+	char list[200] = "", place[384];
 	int count = 0;
 
 	for (size_t i = 0; i < d->workers; i++)
@@ -127,6 +127,8 @@ static void say_ranks(struct pp_message *m, const struct pp_dataset *d)
 		    count > RANKS_NAMED ? " and others" : "");
 	for (size_t n = 0; n < REASONS_NAMED && pp_status_sentence(d, n, list, sizeof(list)); n++)
 		add(m->must_know, sizeof(m->must_know), "; ", "%s", list);
+	for (size_t n = 0; n < PLACES_NAMED && pp_status_place(d, n, place, sizeof(place)); n++)
+		add(m->must_know, sizeof(m->must_know), "; ", "%s", place);
 }
 
 /* The number of records is unknown: ranks are counted. */

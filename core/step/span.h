@@ -245,10 +245,11 @@ struct pp_rank { /* one rank's capture; owns what it points to */
 	char status[96]; /* aggregate/dataset/status.h */
 	char options[512], version[32], command[512];
 	int exit_known, exit_status;
-	int step_marks;    /* podprof_step_* was used */
-	int shifted;       /* by shift_ns */
-	int64_t shift_ns;  /* of its clock against the first rank's, in salvage of several hosts; added when ticks are mapped */
-	int64_t last_step; /* the highest step a thread ended on, captured or not; without step_marks: no meaning */
+	int step_marks;       /* podprof_step_* was used */
+	int shifted;          /* by shift_ns */
+	int64_t shift_ns;     /* of its clock against the first rank's, in salvage of several hosts; added when ticks are mapped */
+	int64_t last_step;    /* the highest step a thread ended on, captured or not; without step_marks: no meaning */
+	char last_place[160]; /* its last MPI call, as pp_place_text() has it; "" unknown */
 	int64_t open_tick;
 	int64_t horizon;                    /* nothing before this tick is complete (evicted); INT64_MIN: nothing was evicted */
 	int64_t recorded_from, recorded_to; /* first to last recorded tick, evicted or not; `to` INT64_MIN: none */

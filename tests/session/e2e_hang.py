@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """podprof hang beside jobs that hang in many ways, and beside jobs that do not. Run by ctest session_hang."""
+import glob
 import json
 import os
 import signal
@@ -8,7 +9,8 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "guest"))
 
 import jobs  # noqa: E402
-from jobs import check, finish, run, start, wait_until
+from e2e import h5, read, text  # noqa: E402
+from jobs import check, finish, run, session_of, start, wait_until  # noqa: E402
 
 WORLD = "MPI_COMM_WORLD"
 
@@ -155,6 +157,20 @@ def killed(place, full):
         check("step 19" in found["ranks"][2]["text"] and "after MPI_Allreduce number 19 of MPI_COMM_WORLD" in found["ranks"][2]["text"], found)
 
 
+def ended(place, full):
+    """The launcher ends the others: the session has the last step and the last call of each."""
+    logs = place.new_logs()
+    run(place.mpirun(4, place.under(logs, [place.program("hangs"), "killed"])))
+    check(wait_until(lambda: glob.glob(logs + "/podprof/*/summary.txt"), 20), jobs.tree(logs))
+    session = session_of(logs)
+    with h5(session) as f:
+        steps, places, warnings = list(f["worker/last_step"][()]), *([text(s) for s in f[n][()]] for n in ("worker/last_place", "quality/warning"))
+    check(steps == [19] * 4 and places[2] == "after MPI_Allreduce number 19 of MPI_COMM_WORLD", (steps, places))
+    check(all(p == "in MPI_Allreduce number 20 of MPI_COMM_WORLD" for r, p in enumerate(places) if r != 2), places)
+    check("rank 2 ended in step 19 and after MPI_Allreduce number 19 of MPI_COMM_WORLD" in warnings, warnings)
+    check("ended in step 19 and in MPI_Allreduce number 20" in read(session, "summary.txt"), read(session, "summary.txt"))
+
+
 def keeperless(place, full):
     """A keeper that does not answer: the rings are watched."""
     with Hung(place, "loop") as job:
@@ -189,5 +205,5 @@ def usage(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (loop, skip, roots, early, crossed, orders, chain, halo, server, stopped, killed, keeperless,
+    sys.exit(jobs.main({f.__name__: f for f in (loop, skip, roots, early, crossed, orders, chain, halo, server, stopped, killed, ended, keeperless,
                                                 fine, usage)}, __doc__))

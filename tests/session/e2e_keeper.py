@@ -119,7 +119,7 @@ def salvage_asked(place, full):
 
 
 def salvage_hosts(place, full):
-    """The spools of a job's hosts, given together, are one session, of one clock or two; those of two jobs are not."""
+    """The spools of a job's hosts, given together, are one session, of one clock or two; one of another job is left out."""
     spools, logs = [os.path.join(place.scratch, f"host{i}") for i in range(3)], place.new_logs()
     jobs_of = []
     for i, spool in enumerate(spools):
@@ -151,8 +151,19 @@ def salvage_hosts(place, full):
     got = run([place.podprof(), "salvage", spools[0], spools[2], "-o", place.new_logs()])
     check(got.code == 1 and "salvaged already" in got.err, got.transcript())
     os.remove(spools[0] + "/salvaged")
-    got = run([place.podprof(), "salvage", spools[0], spools[2], "-o", place.new_logs()])
-    check(got.code == 1 and "two jobs" in got.err, got.transcript())
+    out = place.new_logs()
+    got = run([place.podprof(), "salvage", spools[0], spools[2], "-o", out])
+    check(got.code == 2 and f"left out '{spools[2]}': it belongs to another job" in got.err and got.err.count("rm -r") == 1, got.transcript())
+    with h5(session_of(out)) as f:
+        check([text(s)[:8] for s in f["worker/status"][()]] == ["salvaged", "missing:"], f["worker/status"][()])
+        check(list(f["worker/last_step"][()])[0] == 299, f["worker/last_step"][()])
+    with open(os.path.join(spools[0], "options"), "r+b") as f:  # torn: the other host's names the job
+        f.truncate(20)
+    for spool in spools[:2]:
+        if os.path.exists(spool + "/salvaged"):
+            os.remove(spool + "/salvaged")
+    got = run([place.podprof(), "salvage", spools[0], spools[1], spools[2], "-o", place.new_logs()])
+    check(got.code == 2 and "steps 0..299 captured on 2 of 2 ranks" in got.err and f"left out '{spools[2]}'" in got.err, got.transcript())
 
 
 def no_spool(place, full):

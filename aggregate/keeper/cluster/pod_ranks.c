@@ -7,6 +7,7 @@
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/live.h"
 #include "aggregate/keeper/ranks.h"
+#include "aggregate/read/ring/place.h"
 #include "core/base/now.h"
 #include "core/ring/utf8.h"
 
@@ -66,7 +67,7 @@ static void say_place(struct pp_spool_view *v, size_t ring, struct pp_wire_rank 
 	if (r->place_ms < STILL_MS)
 		return;
 	r->process = r->state == PP_WIRE_RUNNING ? (unsigned char)pp_still_process(s, &v->rank[ring], now) : 0;
-	if (!pp_still_comm(pp_rings_header(v->rings, ring), r->comm, &row))
+	if (!pp_place_comm(pp_rings_header(v->rings, ring), r->comm, &row))
 		return;
 	pp_live_comm(&place, &row);
 	r->comm_size = (uint32_t)place.comm_size;

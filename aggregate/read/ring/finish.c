@@ -8,6 +8,7 @@
 
 #include "aggregate/read/ring/device_link.h"
 #include "aggregate/read/ring/order.h"
+#include "aggregate/read/ring/place.h"
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/ring/rings_private.h"
 #include "core/ring/utf8.h"
@@ -238,6 +239,7 @@ static void take_header(const struct pp_ring_header *h, struct pp_rank *rank, in
 	copy_text(rank->options, sizeof(rank->options), h->options, sizeof(h->options));
 	copy_text(rank->version, sizeof(rank->version), h->podprof_version, sizeof(h->podprof_version));
 	copy_text(rank->command, sizeof(rank->command), h->command, sizeof(h->command));
+	pp_place_text(h, rank->last_place, sizeof(rank->last_place));
 	rank->exit_known = pp_ring_state(h) == PP_RANK_ENDING;
 	rank->exit_status = rank->exit_known ? pp_ring_exit_status(h) : 0;
 }

@@ -326,21 +326,22 @@ TEST(salvage)
 	char spool[256], logs[256], path[300], message[1024] = "", *one = spool;
 	struct pp_session_options o = {.logdir = logs, .session = "dead"};
 	struct pp_err err = {""};
+	size_t left_out;
 	int lock;
 
 	make_spool(spool, sizeof(spool), "dead", "");
 	snprintf(logs, sizeof(logs), "%s/dead-logs", top);
-	CHECK_INT(pp_salvage(&one, 1, &o, message, sizeof(message), &err), -ENOENT);
+	CHECK_INT(pp_salvage(&one, 1, &o, message, sizeof(message), &left_out, &err), -ENOENT);
 	make_ring(spool, 0, 3, dead_pid(), 8, PP_RANK_OPEN);
 	snprintf(path, sizeof(path), "%s/keeper.lock", spool);
 	CHECK_INT(pp_lock_is_held(path), 0);
 	lock = pp_keeper_lock(spool, &err); /* who only asks has not taken it */
 	CHECK(lock >= 0);
 	CHECK_INT(pp_lock_is_held(path), 1);
-	CHECK_INT(pp_salvage(&one, 1, &o, message, sizeof(message), &err), -EBUSY);
+	CHECK_INT(pp_salvage(&one, 1, &o, message, sizeof(message), &left_out, &err), -EBUSY);
 	close(lock);
 	for (int i = 0; i < 2; i++) {
-		CHECK_INT(pp_salvage(&one, 1, &o, message, sizeof(message), &err), 0);
+		CHECK_INT(pp_salvage(&one, 1, &o, message, sizeof(message), &left_out, &err), 0);
 		CHECK(strstr(message, "captured on 1 of 3 ranks") != NULL);
 		CHECK(strstr(message, "2 ranks missing: rank 1, 2") != NULL);
 	}
