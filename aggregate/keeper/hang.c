@@ -336,7 +336,7 @@ static int fill_ops(struct find *f)
 		struct pp_hang_op *op = h->rank[i].op >= 0 ? &h->op[h->rank[i].op] : NULL;
 		const struct pp_live_rank *l = h->rank[i].live;
 
-		if (!op)
+		if (!op || !l)
 			continue;
 		op->ins++;
 		if (!op->first || (!op->first->members[0] && l->members[0]))
@@ -344,7 +344,7 @@ static int fill_ops(struct find *f)
 		if (l->place_ns > op->since_ns)
 			op->since_ns = l->place_ns;
 	}
-	for (long i = 0; i < h->ops; i++) {
+	for (long i = 0; h->op && i < h->ops; i++) {
 		h->op[i].in = calloc((size_t)h->op[i].ins + 1, sizeof(*h->op[i].in));
 		if (!h->op[i].in)
 			return -ENOMEM;
@@ -360,7 +360,7 @@ static int fill_ops(struct find *f)
 		    compare(h->rank[i].live, op->first) != PP_HANG_SAME)
 			op->mismatch = compare(h->rank[i].live, op->first);
 	}
-	for (long i = 0; i < h->ops; i++)
+	for (long i = 0; h->op && i < h->ops; i++)
 		if (h->op[i].ins && fill_op(f, &h->op[i]))
 			return -ENOMEM;
 	return 0;

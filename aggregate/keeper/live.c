@@ -252,7 +252,7 @@ static const char *word_of(const char *text, char *to, size_t size)
 
 int pp_live_put(const struct pp_live_rank *r, char *line, size_t size)
 {
-	char host[72], name[84], members[256], call[48], last[48], waits[48];
+	char host[72], name[84] = "", members[256], call[48], last[48], waits[48];
 
 	snprintf(name, sizeof(name), "%s", r->comm_name);
 	return snprintf(line, size,

@@ -24,6 +24,7 @@ static int32_t list_ranks(const struct pp_hang *h, const int32_t *list, int32_t 
 
 	text[0] = '\0';
 	for (int32_t i = 0; i <= most; i++) {
+		/* cppcheck-suppress nullPointer ; one of list and which is given */
 		int32_t rank = i == most ? -1 : list ? list[i] : which(&h->rank[i]) ? i : -1;
 
 		if (rank < 0 && i < most)

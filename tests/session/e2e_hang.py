@@ -10,6 +10,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 import jobs  # noqa: E402
 from e2e import h5, read, text  # noqa: E402
+from hosts import Hosts  # noqa: E402
 from jobs import check, finish, run, session_of, start, wait_until  # noqa: E402
 
 WORLD = "MPI_COMM_WORLD"
@@ -171,6 +172,28 @@ def ended(place, full):
     check("ended in step 19 and in MPI_Allreduce number 20" in read(session, "summary.txt"), read(session, "summary.txt"))
 
 
+def hosts(place, full):
+    """Two hosts: each of their keepers is asked, the one of rank 0 and the other, which passes the question on."""
+    logs = place.new_logs()
+    with Hosts(place, 2) as two:
+        process = start(two.on(two.front, two.mpirun(4, place.under(logs, [place.program("hangs"), "chain"], "--delay", "1h"))))
+
+        def look(name):
+            got = run(two.on(name, [place.podprof(), "hang", "--json", "--after", "2s", logs]))
+            found = json.loads(got.out)["jobs"] if got.code in (0, 4) else []
+            return found[0] if found and found[0]["stuck"] == 3 else None
+
+        for name in two.names[:2]:
+            found = wait_until(lambda host=name: look(host), 40)
+            check(found and found["causes"] == [1] and not found["unsure"] and found["ranks"][2]["waits_for"] == [0], (name, found))
+            for half, comm in enumerate(("lower half", "upper half")):
+                check(op(found, "MPI_Allreduce", comm)["size"] == 2, found["operations"])
+                check(op(found, "MPI_Allreduce", comm)["not_in"] == [[1], [2]][half], found["operations"])
+            check(len({r["host"] for r in found["ranks"]}) == 2, found["ranks"])
+        process.terminate()
+        finish(process)
+
+
 def keeperless(place, full):
     """A keeper that does not answer: the rings are watched."""
     with Hung(place, "loop") as job:
@@ -205,5 +228,5 @@ def usage(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (loop, skip, roots, early, crossed, orders, chain, halo, server, stopped, killed, ended, keeperless,
+    sys.exit(jobs.main({f.__name__: f for f in (loop, skip, roots, early, crossed, orders, chain, halo, server, stopped, killed, ended, hosts, keeperless,
                                                 fine, usage)}, __doc__))

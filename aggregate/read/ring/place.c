@@ -75,7 +75,7 @@ void pp_place_text(const struct pp_ring_header *h, char *text, size_t size)
 {
 	struct pp_where w = pp_place_where(h);
 	unsigned call = w.call ? w.call : w.last;
-	char comm[96];
+	char comm[96] = "";
 	size_t n;
 
 	text[0] = '\0';

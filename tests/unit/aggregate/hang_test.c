@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "aggregate/keeper/hang.h"
+#include "aggregate/keeper/still.h"
+#include "aggregate/read/ring/place.h"
 #include "core/base/comm_id.h"
 #include "tests/test.h"
 
@@ -317,6 +319,33 @@ TEST(lines)
 	      back.peer == -2);
 }
 
+/* A header with any bytes, as a torn or foreign file has them: nothing outside it is read, and texts end. */
+TEST(any_header)
+{
+	struct pp_ring_header *h = malloc(PP_RING_HEADER_BYTES);
+	uint8_t *bytes = (uint8_t *)h;
+	char text[160];
+
+	for (int round = 0; h && round < 300; round++) {
+		struct pp_still still = {.since_ms = 0};
+		struct pp_live_rank r = {.rank = 0};
+		struct pp_ring_comm row;
+
+		for (size_t i = 0; i < PP_RING_HEADER_BYTES; i++)
+			bytes[i] = (uint8_t)(dice(4) ? dice(256) : dice(4));
+		h->size = (int32_t)dice(2000) - 10; /* the id of a larger world takes long to make */
+		pp_place_text(h, text, sizeof(text));
+		CHECK(strlen(text) < sizeof(text));
+		pp_still_look(&still, h, 5);
+		CHECK(still.since_ms == 5 && still.where.peers <= PP_WHERE_PEERS);
+		pp_live_place(&r, &still, 10);
+		if (pp_place_comm(h, atomic_load(&h->comm[dice(PP_RING_COMMS)].id), &row))
+			pp_live_comm(&r, &row);
+		CHECK(strlen(r.comm_name) < sizeof(r.comm_name) && strlen(r.members) < sizeof(r.members));
+	}
+	free(h);
+}
+
 int main(void)
 {
 	missing_in_collective();
@@ -329,5 +358,6 @@ int main(void)
 	blind();
 	lines();
 	anything();
+	any_header();
 	return test_end();
 }
