@@ -1,5 +1,6 @@
-/* podprof slurm prolog | epilog | check: for Slurm's hooks, which run it as root on each node of a job, and for the administrator. The hooks
- * act as the job's user, never as root, and always succeed: an exit code would drain the node. slurm_check.c has the check. */
+/* podprof slurm prolog | epilog | check: for Slurm's hooks, which run it as root on each node of a job, and for the administrator.
+ * The hooks act as the job's user, never as root, and always succeed: an exit code would drain the node. slurm_check.c has the
+ * check. */
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
@@ -24,9 +25,9 @@
 const struct pp_options_verb pp_verb_slurm = {
         .name = "podprof slurm",
         .arguments = "check | prolog | epilog",
-        .doc = "check: say whether Slurm is set up for podprof, with a fix for each fault.\vprolog and epilog are for Slurm's hooks. They act "
-               "as the user of the job in SLURM_JOB_ID, and always exit with 0. prolog makes the directory of the user's spools and "
-               "prints what 'podprof doctor --json' prints. epilog writes sessions of what killed jobs recorded on this node, and "
+        .doc = "check: say whether Slurm is set up for podprof, with a fix for each fault.\vprolog and epilog are for Slurm's hooks. "
+               "They act as the user of the job in SLURM_JOB_ID, and always exit with 0. prolog makes the directory of the user's "
+               "spools and prints what 'podprof doctor --json' prints. epilog writes sessions of what killed jobs recorded on this node, and "
                "removes their spools.",
 };
 
@@ -129,9 +130,10 @@ static int is_of_job(const struct pp_spool_state *state, void *data)
 static int write_session(const struct pp_spool_state *state)
 {
 	struct pp_session_options session = {.salvaged = 1, .logdir = state->output, .session = ""};
-	char message[3072] = "", xspace[16] = "";
+	char message[3072] = "", xspace[16] = "", site_log[PP_SPOOL_PATH] = "", metrics[PP_SPOOL_PATH] = "";
 	char *spool[] = {(char *)state->path, NULL};
 	struct pp_err err = {""};
+	size_t left_out;
 
 	if (!*state->output) {
 		pp_say("'%s' does not say where its session belongs. Type 'podprof salvage %s -o DIR'.", state->path, state->path);
@@ -139,7 +141,11 @@ static int write_session(const struct pp_spool_state *state)
 	}
 	pp_spool_read_option(state->path, "XSPACE", xspace, sizeof(xspace));
 	session.xspace_per_rank = !strcmp(xspace, "rank");
-	if (pp_salvage(spool, 1, &session, message, sizeof(message), &err)) {
+	pp_spool_read_option(state->path, "SITE_LOG", site_log, sizeof(site_log));
+	session.site_log = site_log;
+	pp_spool_read_option(state->path, "METRICS", metrics, sizeof(metrics));
+	session.metrics = metrics;
+	if (pp_salvage(spool, 1, &session, message, sizeof(message), &left_out, &err)) {
 		pp_say("%s. The spool '%s' stays.", err.text, state->path);
 		return PP_EXIT_FAILED;
 	}
@@ -215,7 +221,8 @@ int pp_cmd_slurm(int argc, char **argv)
 	if (!strcmp(word, "check"))
 		return pp_slurm_check() ? PP_EXIT_FAILED : PP_EXIT_OK;
 	if (strcmp(word, "prolog") != 0 && strcmp(word, "epilog") != 0) {
-		pp_say("what of Slurm? Type 'podprof slurm check'; Slurm's hooks type 'podprof slurm prolog' and 'podprof slurm epilog'.");
+		pp_say("what of Slurm? Type 'podprof slurm check'; Slurm's hooks type 'podprof slurm prolog' and "
+		       "'podprof slurm epilog'.");
 		return PP_EXIT_USAGE;
 	}
 	umask(077);

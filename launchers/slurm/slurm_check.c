@@ -106,7 +106,7 @@ int pp_slurm_check(void)
 	int faults;
 
 	if (read_configuration(value)) {
-		pp_doctor_row("Slurm", PP_DOCTOR_NO, "type 'scontrol show config' and mend what it says",
+		pp_doctor_row("Slurm", PP_DOCTOR_NO, "type 'scontrol show config' and repair what it says",
 		              "scontrol shows no configuration here");
 		return 1;
 	}

@@ -1,5 +1,5 @@
-/* Whether this Slurm is set up for podprof. In: slurm.conf as scontrol prints it, and the files that it names. Out: a row per check on
- * stdout, as those of podprof doctor. */
+/* Whether this Slurm is set up for podprof. In: slurm.conf as scontrol prints it, and the files that it names. Out: a row per check
+ * on stdout, as those of podprof doctor. */
 #pragma once
 
 /* How many of them prevent recording. */
