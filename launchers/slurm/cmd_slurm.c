@@ -25,10 +25,10 @@
 const struct pp_options_verb pp_verb_slurm = {
         .name = "podprof slurm",
         .arguments = "check | prolog | epilog",
-        .doc = "check: say whether Slurm is set up for podprof, with a fix for each fault.\vprolog and epilog are for Slurm's hooks. "
-               "They act as the user of the job in SLURM_JOB_ID, and always exit with 0. prolog makes the directory of the user's "
-               "spools and prints what 'podprof doctor --json' prints. epilog writes sessions of what killed jobs recorded on this node, and "
-               "removes their spools.",
+        .doc = "check: say whether Slurm is set up for podprof, with a fix for each fault.\v"
+               "prolog and epilog are for Slurm's hooks. They act as the user of the job in SLURM_JOB_ID, and always exit "
+               "with 0. prolog makes the directory of the user's spools and prints what 'podprof doctor --json' prints. "
+               "epilog writes sessions of what killed jobs recorded on this node, and removes their spools.",
 };
 
 enum { SPOOLS = 64, NAP_MS = 20, DOCTOR_MS = 1000, KEEPER_MS = 10000, SALVAGE_MS = 60000 };
