@@ -64,7 +64,7 @@ static int find(struct group *g)
 static const struct later *later_of(const char *name)
 {
 	name += *name == 'P';
-	if (memcmp(name, "MPI_", 4) != 0)
+	if (strncmp(name, "MPI_", 4) != 0)
 		return NULL;
 	for (int g = 0; g < GROUPS; g++)
 		for (size_t i = 0; groups[g].call[0].real && i < groups[g].count; i++)

@@ -142,7 +142,7 @@ def words(place, full):
     """Help and version: on stdout, within a screen, exit 0; doctor says one line a thing."""
     for verb in ("run", "report", "capture", "status", "salvage", "doctor"):
         got = run([place.podprof(), verb, "--help"])
-        check(got.code == 0 and 3 < len(got.out.splitlines()) <= (95 if verb == "run" else 50) and not got.err, f"{verb}: {got.transcript()}")
+        check(got.code == 0 and 3 < len(got.out.splitlines()) <= (100 if verb == "run" else 50) and not got.err, f"{verb}: {got.transcript()}")
     got = run([place.podprof(), "--help"])
     check(got.code == 0 and "run" in got.out and "salvage" in got.out, got.transcript())
     got = run([place.podprof(), "--version"])
