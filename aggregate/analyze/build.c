@@ -95,8 +95,7 @@ static int fill_workers(struct pp_join *j)
 		} else if ((size_t)number >= asked) {
 			number = capture->rank[at].rank;
 		} else {
-			*w = (struct pp_row_worker){.rank = number, .local_rank = -1, .domain = -1, .last_step = INT64_MIN};
-			copy_text(w->status, sizeof(w->status), PP_STATUS_NOTHING_CAME);
+			pp_worker_begin(w, number, PP_STATUS_NOTHING_CAME);
 			j->rank_of[d->workers++] = -1;
 			continue;
 		}

@@ -33,13 +33,8 @@ static int add_missing(struct pp_dataset *d, struct pp_err *err)
 	if (!missing.worker)
 		return pp_err_set(err, -ENOMEM, "cannot finish the dataset: no memory");
 	for (int32_t rank = 0; (size_t)rank < asked; rank++) {
-		struct pp_row_worker *w = &missing.worker[missing.workers];
-
-		if (pp_dataset_worker(d, rank) != SIZE_MAX)
-			continue;
-		*w = (struct pp_row_worker){.rank = rank, .local_rank = -1, .domain = -1};
-		snprintf(w->status, sizeof(w->status), "%s", PP_STATUS_NOTHING_CAME);
-		missing.workers++;
+		if (pp_dataset_worker(d, rank) == SIZE_MAX)
+			pp_worker_begin(&missing.worker[missing.workers++], rank, PP_STATUS_NOTHING_CAME);
 	}
 	if (missing.workers)
 		rc = pp_dataset_merge(part, 2, &whole, err);

@@ -292,9 +292,8 @@ int pp_dataset_add_missing(struct pp_dataset *d, int32_t rank, const char *host,
 		return -ENOMEM;
 	d->worker = worker;
 	worker += d->workers++;
-	*worker = (struct pp_row_worker){.rank = rank, .local_rank = -1, .domain = -1};
+	pp_worker_begin(worker, rank, status);
 	snprintf(worker->host, sizeof(worker->host), "%s", host);
-	snprintf(worker->status, sizeof(worker->status), "%s", status);
 	return 0;
 }
 

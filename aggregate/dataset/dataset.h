@@ -2,6 +2,7 @@
  * In: pp_block of every rank, merged. Out: pod.h5, summary.txt, report.html. All times are job ns, int64. Owns its memory. */
 #pragma once
 
+#include <stdio.h>
 #include <string.h>
 
 #include "aggregate/dataset/host_clock.h"
@@ -18,6 +19,13 @@ enum pp_side { PP_SIDE_HOST, PP_SIDE_DEVICE }; /* what ran an operator */
 
 enum { PP_KERNELS_MOST = 4096 }; /* rows of /kernel per worker: those with most time; the rest is counted */
 enum { PP_OPS_MOST = 4096 };     /* rows of /op per worker: those with most self time; the rest is counted */
+
+/* Of a rank of which nothing is known. `status`: PP_STATUS_*. */
+static inline void pp_worker_begin(struct pp_row_worker *w, int32_t rank, const char *status)
+{
+	*w = (struct pp_row_worker){.rank = rank, .local_rank = -1, .domain = -1, .last_step = INT64_MIN};
+	snprintf(w->status, sizeof(w->status), "%s", status);
+}
 
 static inline int pp_worker_is_missing(const struct pp_row_worker *w)
 {

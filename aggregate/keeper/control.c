@@ -126,9 +126,29 @@ void pp_keeper_log_start(void)
 	logging = 1;
 }
 
+/* A flood of requests must not fill the spool: so many lines, then one a second. Returns whether one more is written; *ret_missed:
+ * how many were not since the last one. */
+static int may_log(time_t now, unsigned long *ret_missed)
+{
+	enum { LINES = 1000 };
+	static unsigned long missed;
+	static time_t last;
+	static int left;
+
+	if (now > last) {
+		left = now - last > LINES - left ? LINES : left + (int)(now - last);
+		last = now;
+	}
+	*ret_missed = missed;
+	missed = left > 0 ? 0 : missed + 1;
+	left -= left > 0;
+	return !missed;
+}
+
 void pp_keeper_log(const char *fmt, ...)
 {
 	char line[1024];
+	unsigned long missed;
 	struct timespec now;
 	struct tm tm;
 	va_list args;
@@ -137,6 +157,8 @@ void pp_keeper_log(const char *fmt, ...)
 	if (!logging)
 		return;
 	clock_gettime(CLOCK_REALTIME, &now);
+	if (!may_log(now.tv_sec, &missed))
+		return;
 	pp_local_time(now.tv_sec, &tm);
 	n = strftime(line, sizeof(line), "%Y-%m-%d %H:%M:%S", &tm);
 	n += (size_t)snprintf(line + n, sizeof(line) - n, ".%03ld ", now.tv_nsec / 1000000);
@@ -145,5 +167,7 @@ void pp_keeper_log(const char *fmt, ...)
 	va_end(args);
 	for (char *end = strchr(line, '\n'); end; end = strchr(end, '\n'))
 		*end = ' '; /* a message of several sentences */
+	if (missed)
+		fprintf(stderr, "(%lu lines are left out here: too many in a short time)\n", missed);
 	fprintf(stderr, "%s\n", pp_plain(line, ""));
 }
