@@ -42,6 +42,9 @@ extern const struct pp_options_verb pp_verb_run, pp_verb_report, pp_verb_capture
 /* Prints one line on stderr, after "podprof: ". */
 void pp_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* The same for each line of a text, which it cuts at its line breaks. */
+void pp_say_lines(char *text);
+
 /* Prints a JSON string on stdout; non-ASCII bytes unchanged. */
 void pp_say_json(const char *text);
 

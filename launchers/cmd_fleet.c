@@ -108,46 +108,58 @@ static void print_head(const struct pp_fleet_host *host, const struct pp_fleet_t
 		printf("%s\n", n > NAMED ? ", and others" : "");
 }
 
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 static void print_total(const struct pp_fleet_total *t, size_t never)
 {
 	char text[4][PP_TEXT_UNIT];
 
-	printf("\n%s jobs (%s sessions), %s of them on several hosts with a straggler", pp_text_count(text[0], t->jobs),
-	       pp_text_count(text[1], t->sessions), pp_text_count(text[2], t->trials));
+	printf("\n%s job%s (%s session%s), %s of them on several hosts with a straggler", pp_text_count(text[0], t->jobs),
+	       plural(t->jobs), pp_text_count(text[1], t->sessions), plural(t->sessions), pp_text_count(text[2], t->trials));
 	if (never)
-		printf("; %s hosts were never the straggler", pp_text_count(text[3], never));
+		printf("; %s host%s never the straggler", pp_text_count(text[3], never), never == 1 ? " was" : "s were");
 	printf("\n");
 	if (t->damaged || t->repeated)
-		printf("%s damaged lines and %s repeated sessions were left out\n", pp_text_count(text[0], t->damaged),
-		       pp_text_count(text[1], t->repeated));
+		printf("%s damaged line%s and %s repeated session%s were left out\n", pp_text_count(text[0], t->damaged),
+		       plural(t->damaged), pp_text_count(text[1], t->repeated), plural(t->repeated));
 	if (t->unlisted)
-		printf("%s jobs do not list all of their hosts: they are not compared with chance\n",
-		       pp_text_count(text[0], t->unlisted));
+		printf("%s job%s not list all hosts, and %s not compared with chance\n", pp_text_count(text[0], t->unlisted),
+		       t->unlisted == 1 ? " does" : "s do", t->unlisted == 1 ? "is" : "are");
+}
+
+static int is_shown(const struct pp_fleet_host *h)
+{
+	return h->straggler || h->lost_ns;
 }
 
 static void print_table(const struct pp_fleet_host *host, const struct pp_fleet_total *t)
 {
 	int width = HOST_COLUMN;
-	size_t never = 0;
+	size_t shown = 0;
 
 	print_head(host, t);
-	for (size_t i = 0; i < t->hosts; i++)
-		if ((host[i].straggler || host[i].lost_ns) && (int)strlen(host[i].name) > width)
+	for (size_t i = 0; i < t->hosts; i++) {
+		shown += is_shown(&host[i]);
+		if (is_shown(&host[i]) && (int)strlen(host[i].name) > width)
 			width = (int)strlen(host[i].name);
-	printf("\n%-*s %8s %8s %10s %10s %10s %10s %12s\n", width, "host", "jobs", "compared", "straggler", "by chance", "p",
-	       "corrected", "others wait");
+	}
+	if (shown)
+		printf("\n%-*s %8s %8s %10s %10s %10s %10s %12s\n", width, "host", "jobs", "compared", "straggler", "by chance",
+		       "p", "corrected", "others wait");
 	for (size_t i = 0; i < t->hosts; i++) {
 		const struct pp_fleet_host *h = &host[i];
 		char p[2][PP_TEXT_UNIT], lost[PP_TEXT_UNIT];
 
-		never += !h->straggler && !h->lost_ns;
-		if (!h->straggler && !h->lost_ns)
+		if (!is_shown(h))
 			continue;
 		printf("%-*s %8" PRId64 " %8" PRId64 " %10" PRId64 " %10.1f %10s %10s %12s\n", width, h->name, h->jobs, h->trials,
 		       h->straggler, h->expected, h->trials ? chance(p[0], h->p) : "-", h->trials ? chance(p[1], h->adjusted) : "-",
 		       pp_text_time(lost, h->lost_ns));
 	}
-	print_total(t, never);
+	print_total(t, t->hosts - shown);
 }
 
 static void json_member(const char *name, int64_t value)

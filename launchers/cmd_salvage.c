@@ -140,14 +140,10 @@ int pp_cmd_salvage(int argc, char **argv)
 		session.steps_last = windows.last[windows.count - 1];
 	}
 	rc = pp_salvage(argv + first, count, &session, message, sizeof(message), &left_out, &err);
-	for (char *line = message, *next; !rc && line && *line; line = next) {
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = '\0';
-		pp_say("%s", line);
-	}
 	if (rc)
 		pp_say("%s.", err.text);
+	else
+		pp_say_lines(message);
 	for (size_t i = 0; !rc && i < count - left_out; i++)
 		say_remove(argv[first + (int)i], "");
 	return rc ? PP_EXIT_FAILED : left_out ? PP_EXIT_PARTIAL : PP_EXIT_OK;

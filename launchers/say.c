@@ -21,6 +21,16 @@ void pp_say(const char *fmt, ...)
 	fprintf(stderr, "podprof: %s\n", pp_plain(text, "")); /* one write: the lines of ranks do not mix */
 }
 
+void pp_say_lines(char *text)
+{
+	for (char *line = text, *next; line && *line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		pp_say("%s", line);
+	}
+}
+
 void pp_say_json(const char *text)
 {
 	putchar('"');

@@ -80,7 +80,7 @@ const Collectives = {
         name: 'communicator',
         text: true,
         minor: true,
-        get: i => String(of('communicator')[i]) === '0' ? '\u2013' : Together.communicator(of('communicator')[i])
+        get: i => /^0+$/.test(of('communicator')[i]) ? '\u2013' : Together.communicator(of('communicator')[i])
       },
       {name: 'time', text: true, what: 'hidden, late, slow, not split', get: i => of('time_ns')[i], show: i => bar(i)},
       column('exposed', 'ns', 'late, slow and not split, per step and rank', i => exposed(i) / cells),

@@ -129,16 +129,6 @@ static int is_whole(const struct pp_inputs *in)
 	return 1;
 }
 
-static void say_lines(char *text)
-{
-	for (char *line = text, *next; line && *line; line = next) {
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = '\0';
-		pp_say("%s", line);
-	}
-}
-
 /* The signals that end a program wait until the session is whole. */
 static int write_session(struct pp_inputs *in, const struct pp_analyze_options *o, const struct notes *notes)
 {
@@ -153,7 +143,7 @@ static int write_session(struct pp_inputs *in, const struct pp_analyze_options *
 	sigaddset(&ends, SIGHUP);
 	sigprocmask(SIG_BLOCK, &ends, &before);
 	rc = pp_analyze_write(in->file, in->files, o, notes->list, &damaged, text, sizeof(text), &err);
-	say_lines(text);
+	pp_say_lines(text);
 	if (rc)
 		pp_say("%s. No session was written.", err.text);
 	sigprocmask(SIG_SETMASK, &before, NULL);

@@ -149,12 +149,7 @@ static int write_session(const struct pp_spool_state *state)
 		pp_say("%s. The spool '%s' stays.", err.text, state->path);
 		return PP_EXIT_FAILED;
 	}
-	for (char *line = message, *next; line && *line; line = next) {
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = '\0';
-		pp_say("%s", line);
-	}
+	pp_say_lines(message);
 	return PP_EXIT_OK;
 }
 

@@ -63,7 +63,7 @@ def one_host(place, full):
     check(f"podprof_session_step_seconds {line['median_step_ns'] / 1e9:.15g}\n" in found and f'session="{line["session"]}"' in found, found)
     check(not [n for n in os.listdir(place.scratch) if ".part" in n], os.listdir(place.scratch))
     got = run([place.podprof(), "fleet", log])
-    check(got.code == 0 and "2 jobs (2 sessions), 0 of them" in got.out and "1 damaged lines" in got.out, got.transcript())
+    check(got.code == 0 and "2 jobs (2 sessions), 0 of them" in got.out and "1 damaged line and" in got.out, got.transcript())
 
 
 def off(place, full):
