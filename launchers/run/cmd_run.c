@@ -404,7 +404,7 @@ static int prepare(struct run *run, char *const *command, const char **ret_cure,
 	if (run->made_logdir)
 		pp_spool_say_once(run->spool, PP_SPOOL_MADE_LOGDIR);
 	warn_other_output(run);
-	run->spans = pp_launcher_spans(command);
+	run->spans |= pp_launcher_spans(command);
 	in.library = run->library;
 	in.mpi_library = run->mpi_library;
 	in.shim = run->shim = pp_env_find_shim(run->library);
@@ -513,7 +513,7 @@ static void give_up(struct run *run, const char *cure, const struct pp_err *err)
 		pp_spool_unregister(run->spool, &run->job);
 	if (run->made_logdir)
 		rmdir(run->logdir); /* fails where there is something in it */
-	if (run->job.rank <= 0)
+	if (run->job.rank <= 0 && may_speak)
 		pp_say("%s. The job runs unprofiled; %s.", err->text, cure);
 }
 
@@ -556,36 +556,45 @@ int pp_cmd_run(int argc, char **argv)
 	return rc;
 }
 
-/* For a launcher that starts the command itself: prints the variables that it needs, each as NAME=VALUE and a NUL. */
+/* For a launcher that starts the command itself; prints the variables that it needs, each as NAME=VALUE and a NUL.
+ * MODE is check (only looks at the options), rank (PID becomes the command) or launcher (PID starts it on several hosts). */
 int pp_cmd_task(int argc, char **argv)
 {
 	struct run run = {.plan.count = 0};
 	struct pp_err err = {""};
-	const char *cure;
-	char file[PATH_MAX], **words = argc > 4 ? pp_task_words(argv[2], argv + 3) : NULL;
+	const char *cure, *mode = argc > 5 ? argv[1] : "";
+	int is_rank = !strcmp(mode, "rank"), is_launcher = !strcmp(mode, "launcher");
+	char file[PATH_MAX], **words = is_rank || is_launcher || !strcmp(mode, "check") ? pp_task_words(argv[3], argv + 4) : NULL;
 	int64_t pid = 0;
 	int first, rc;
 
-	if (!words || pp_parse_int(argv[1], &pid, NULL)) {
+	if (!words || pp_parse_int(argv[2], &pid, NULL)) {
 		pp_say("'podprof task' is internal: Slurm's plug-in starts it. Type 'srun --podprof'.");
 		return PP_EXIT_USAGE;
 	}
 	for (argc = 0; words[argc]; argc++)
 		;
 	rc = read_options(&run, argc, words, &first);
-	if (rc >= 0 || !pid) /* only looks at the options */
+	if (rc >= 0 || (!is_rank && !is_launcher))
 		return rc < 0 ? PP_EXIT_OK : rc;
 	run.job.pid = (int)pid;
-	if (look_for(words[first], file)) /* exec will say so */
+	run.spans = is_launcher;
+	if (is_launcher) /* a batch script has a rank too */
+		run.job.rank = run.job.local_rank = -1, run.job.size = run.job.local_size = 0;
+	if (is_rank && look_for(words[first], file)) /* exec will say so */
 		return PP_EXIT_OK;
 	rc = prepare(&run, words + first, &cure, &err);
 	if (rc) {
+		may_speak = is_rank; /* the ranks try for themselves */
 		give_up(&run, cure, &err);
 		return PP_EXIT_FAILED;
 	}
-	say_not_loadable(&run, file);
+	if (is_rank)
+		say_not_loadable(&run, file);
 	for (size_t i = 0; i < run.plan.count; i++)
 		printf("%s=%s%c", run.plan.variable[i].name, run.plan.variable[i].value, '\0');
-	printf(PID_VARIABLE "=%d%c", run.job.pid, '\0');
+	if (is_rank)
+		printf(PID_VARIABLE "=%d%c", run.job.pid, '\0');
+	release(&run);
 	return fflush(stdout) ? PP_EXIT_FAILED : PP_EXIT_OK;
 }

@@ -1,7 +1,8 @@
 /* Slurm's plug-in: srun, sbatch and salloc --podprof[=OPTIONS] record a job step. Loaded by srun and the like, which ask podprof
  * whether the options are right, and by slurmstepd, where each task's process, as the user, runs `podprof task` just before it
- * becomes the program, and takes over the variables that it prints. It does nothing in a job without the option, and no failure of
- * it ends a job: one line says so, and the task runs unprofiled. docs/slurm.md is for those who install it. */
+ * becomes the program, and takes over the variables that it prints. If the step has several nodes, srun becomes their rendezvous
+ * point before. It does nothing in a job without the option, and no failure of it ends a job: one line says so, and the task runs
+ * unprofiled. docs/slurm.md is for those who install it. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +23,8 @@ extern const char plugin_name[], plugin_type[];
 extern const unsigned int plugin_version, spank_plugin_version;
 SPANK_PLUGIN(podprof, 1)
 
-enum { DEADLINE_S = 5, MOST = 1 << 18, USAGE = 64, REFUSED = -1 };
-#define BATCH_SCRIPT UINT32_C(0xfffffffb) /* number of the step that runs a batch script (slurm.h) */
+enum { START_S = 5, MOST = 1 << 18, USAGE = 64, REFUSED = -1 };
+#define LAST_STEP UINT32_C(0xfffffff0) /* behind it: a batch script, a shell of salloc, the extern step */
 
 static char *given; /* value of --podprof, "" without one; NULL: it was not given */
 static char program[PATH_MAX];
@@ -89,9 +90,9 @@ static int wait_for(pid_t child, int64_t until)
 }
 
 /* Runs podprof. Returns its exit code, or -errno; *ret_length: of what it printed into `text`. */
-static int run(char *const *words, char *const *environment, char *text, size_t size, size_t *ret_length)
+static int run(char *const *words, char *const *environment, int limit_s, char *text, size_t size, size_t *ret_length)
 {
-	int64_t until = now_ms() + (int64_t)DEADLINE_S * 1000;
+	int64_t until = now_ms() + (int64_t)limit_s * 1000;
 	int end[2];
 	pid_t child;
 
@@ -112,12 +113,13 @@ static int run(char *const *words, char *const *environment, char *text, size_t 
 /* Where the job is submitted: options that podprof run would refuse are refused here, by podprof's own sentence. */
 static int check(void)
 {
-	char *words[] = {(char *)"podprof", (char *)"task", (char *)"0", given, (char *)"--", (char *)"CMD", NULL}, none[64];
+	char *words[] = {(char *)"podprof", (char *)"task", (char *)"check", (char *)"0", given, (char *)"--", (char *)"CMD", NULL};
+	char none[64];
 	size_t length;
 
 	if (access(program, X_OK)) /* the nodes have one, or will say so */
 		return 0;
-	return run(words, environ, none, sizeof(none), &length) == USAGE ? REFUSED : 0;
+	return run(words, environ, START_S, none, sizeof(none), &length) == USAGE ? REFUSED : 0;
 }
 
 static int take_option(int value, const char *text, int remote)
@@ -144,8 +146,23 @@ int slurm_spank_init(spank_t spank, int argc, char **argv)
 	return spank_option_register(spank, &option) == ESPANK_SUCCESS ? 0 : -1;
 }
 
+typedef void set_variable(spank_t spank, const char *name, const char *value);
+
+static void set_for_task(spank_t spank, const char *name, const char *value)
+{
+	spank_setenv(spank, name, value, 1);
+}
+
+/* For what srun passes on: the tasks add the others, such as LD_PRELOAD, when they begin. */
+static void set_for_step(spank_t spank, const char *name, const char *value)
+{
+	(void)spank;
+	if (!strncmp(name, "PODPROF_", 8))
+		setenv(name, value, 1); /* NOLINT(concurrency-mt-unsafe): srun has no other thread yet that would look */
+}
+
 /* "NAME=VALUE" and a NUL, for each variable. */
-static void take_variables(spank_t spank, char *text, size_t length)
+static void take_variables(spank_t spank, set_variable *set, char *text, size_t length)
 {
 	for (char *end = text + length, *next; text < end; text = next) {
 		char *equal = memchr(text, '=', (size_t)(end - text));
@@ -154,49 +171,123 @@ static void take_variables(spank_t spank, char *text, size_t length)
 		if (!next++ || !equal || equal >= next)
 			return;
 		*equal = '\0';
-		spank_setenv(spank, text, equal + 1, 1);
+		set(spank, text, equal + 1);
 	}
 }
 
-static char **words_of(spank_t spank, char *pid)
+/* podprof task MODE PID OPTIONS -- COMMAND; the caller frees the array. */
+static char **words_of(const char *mode, char *pid, char *const *command, int argc)
 {
-	char **command = NULL, **words;
-	int argc = 0;
+	char **words = calloc((size_t)argc + 7, sizeof(*words)); /* NOLINT(bugprone-sizeof-expression): pointers */
 
-	if (spank_get_item(spank, S_JOB_ARGV, &argc, &command) != ESPANK_SUCCESS || argc < 1)
-		return NULL;
-	words = calloc((size_t)argc + 6, sizeof(*words)); /* NOLINT(bugprone-sizeof-expression): pointers */
 	if (!words)
 		return NULL;
 	words[0] = (char *)"podprof";
 	words[1] = (char *)"task";
-	words[2] = pid;
-	words[3] = given;
-	words[4] = (char *)"--";
-	memcpy(words + 5, command, (size_t)argc * sizeof(*words)); /* NOLINT(bugprone-sizeof-expression): pointers */
+	words[2] = (char *)mode;
+	words[3] = pid;
+	words[4] = given;
+	words[5] = (char *)"--";
+	memcpy(words + 6, command, (size_t)argc * sizeof(*words)); /* NOLINT(bugprone-sizeof-expression): pointers */
 	return words;
+}
+
+/* Runs podprof task for this process and takes over what it prints. As run(). */
+static int join(spank_t spank, const char *mode, char *const *command, int argc, char *const *environment, set_variable *set)
+{
+	char pid[32], **words, *text;
+	size_t length = 0;
+	int rc;
+
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	words = argc > 0 ? words_of(mode, pid, command, argc) : NULL;
+	text = words ? malloc(MOST) : NULL;
+	rc = text ? run(words, environment, START_S, text, MOST, &length) : -ENOMEM;
+	if (!rc)
+		take_variables(spank, set, text, length);
+	free(text);
+	free(words); /* NOLINT(bugprone-multi-level-implicit-pointer-conversion): pointers */
+	return rc;
+}
+
+/* The words of srun's own command line, in `text`; the last ones are left out where they do not fit. */
+static int own_words(char *text, size_t size, char **words, int most)
+{
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC), count = 0;
+	ssize_t n = fd < 0 ? 0 : read(fd, text, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	for (char *p = text; p < text + n && count < most; p += strlen(p) + 1)
+		words[count++] = p;
+	return count;
+}
+
+/* srun A : B starts two components, which may be on two nodes. Its environment is copied for each of them before their nodes are
+ * known, so that this is the place for it. */
+int slurm_spank_init_post_opt(spank_t spank, int argc, char **argv)
+{
+	char text[8192], *words[256];
+	int count, several = 0;
+
+	(void)argc;
+	(void)argv;
+	if (!given || spank_context() != S_CTX_LOCAL || access(program, X_OK))
+		return 0;
+	count = own_words(text, sizeof(text), words, sizeof(words) / sizeof(words[0]));
+	for (int i = 1; i < count; i++)
+		several |= !strcmp(words[i], ":");
+	if (several)
+		join(spank, "launcher", words, count, environ, set_for_step);
+	return 0;
+}
+
+/* In srun, when the nodes are known and no task has started: on several nodes, keepers find each other here if they do not by MPI
+ * or by a directory. Without it, for any reason, the tasks are recorded as well. */
+int slurm_spank_local_user_init(spank_t spank, int argc, char **argv)
+{
+	char number[2][48], **environment, **command = NULL;
+	uint32_t nodes = 0, job = 0, step = 0;
+	size_t count = 0;
+
+	(void)argv;
+	if (!given || getenv("PODPROF_MEETING") || access(program, X_OK) ||
+	    spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS ||
+	    spank_get_item(spank, S_JOB_STEPID, &step) != ESPANK_SUCCESS ||
+	    spank_get_item(spank, S_JOB_NNODES, &nodes) != ESPANK_SUCCESS || nodes < 2 ||
+	    spank_get_item(spank, S_JOB_ARGV, &argc, &command) != ESPANK_SUCCESS)
+		return 0;
+	while (environ[count])
+		count++;
+	environment = calloc(count + 3, sizeof(*environment)); /* NOLINT(bugprone-sizeof-expression): pointers */
+	if (!environment)
+		return 0;
+	/* In front: the first of two with one name counts, and srun has the numbers of a batch script. */
+	snprintf(number[0], sizeof(number[0]), "SLURM_JOB_ID=%u", (unsigned)job);
+	snprintf(number[1], sizeof(number[1]), "SLURM_STEP_ID=%u", (unsigned)step);
+	environment[0] = number[0];
+	environment[1] = number[1];
+	memcpy(environment + 2, environ, count * sizeof(*environ)); /* NOLINT(bugprone-sizeof-expression): pointers */
+	join(spank, "launcher", command, argc, environment, set_for_step);
+	free(environment); /* NOLINT(bugprone-multi-level-implicit-pointer-conversion): pointers */
+	return 0;
 }
 
 /* In the task's own process, as its user, before it becomes the program. */
 int slurm_spank_task_init(spank_t spank, int argc, char **argv)
 {
-	char pid[32], **environment = NULL, **words, *text;
+	char **environment = NULL, **command = NULL;
 	uint32_t step = 0, task = 0;
-	size_t length = 0;
 	int rc;
 
-	(void)argc;
 	(void)argv;
 	if (!given || spank_remote(spank) != 1 || spank_get_item(spank, S_JOB_STEPID, &step) != ESPANK_SUCCESS ||
-	    step == BATCH_SCRIPT || spank_get_item(spank, S_JOB_ENV, &environment) != ESPANK_SUCCESS)
+	    step > LAST_STEP || spank_get_item(spank, S_JOB_ENV, &environment) != ESPANK_SUCCESS ||
+	    spank_get_item(spank, S_JOB_ARGV, &argc, &command) != ESPANK_SUCCESS)
 		return 0;
-	snprintf(pid, sizeof(pid), "%d", (int)getpid());
-	words = words_of(spank, pid);
-	text = words ? malloc(MOST) : NULL;
-	rc = text ? run(words, environment, text, MOST, &length) : -ENOMEM;
-	if (!rc)
-		take_variables(spank, text, length);
-	else if ((rc < 0 || rc > USAGE) && spank_get_item(spank, S_TASK_GLOBAL_ID, &task) == ESPANK_SUCCESS && !task)
+	rc = join(spank, "rank", command, argc, environment, set_for_task);
+	if ((rc < 0 || rc > USAGE) && spank_get_item(spank, S_TASK_GLOBAL_ID, &task) == ESPANK_SUCCESS && !task)
 		slurm_spank_log(
 		        "podprof: cannot start '%s' on this node%s. The step runs unprofiled; ask your administrator to install "
 		        "podprof there.",
@@ -204,7 +295,5 @@ int slurm_spank_task_init(spank_t spank, int argc, char **argv)
 		        rc == -ETIMEDOUT ? " within 5 s"
 		        : rc == 127      ? ": no such file"
 		                         : "");
-	free(text);
-	free(words); /* NOLINT(bugprone-multi-level-implicit-pointer-conversion): pointers */
 	return 0;
 }

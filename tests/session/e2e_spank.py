@@ -5,7 +5,9 @@ import glob
 import os
 import sys
 
-from e2e import check_dataset, h5
+from e2e import check_dataset, h5, text
+from e2e_rendezvous import on, separate
+from hosts import Hosts
 import jobs
 from jobs import check, session_of
 from slurm import Slurm
@@ -13,12 +15,12 @@ from slurm import Slurm
 RANKS = 8
 
 
-def slurm_of(place, plugin="", lines=""):
+def slurm_of(place, plugin="", lines="", **more):
     """Two nodes with the plug-in of the build."""
     so = os.path.join(place.bin, "..", "lib", "spank_podprof.so")
     if not os.path.exists(so):
         raise jobs.Skipped("podprof was built without slurm/spank.h (apt-get install libslurm-dev)")
-    return Slurm(place, 2, 8, lines=lines, plugins=f"optional {os.path.realpath(so)} {plugin}\n")
+    return Slurm(place, 2, 8, lines=lines, plugins=f"optional {os.path.realpath(so)} {plugin}\n", **more)
 
 
 def trains(place, *words):
@@ -112,6 +114,42 @@ def several(place, full):
             check_dataset(s, 2, range(10, 20))
 
 
+def front_spools(logs):
+    """Spools for this log directory in the /dev/shm that the front end shares with others."""
+    found = []
+    for path in glob.glob(f"/dev/shm/podprof-{os.getuid()}/*/options"):
+        try:
+            with open(path, encoding="utf-8", errors="replace") as f:
+                found += [path] * (f"OUTPUT={logs}\n" in f.read())
+        except OSError:
+            continue
+    return found
+
+
+def separate_hosts(place, full):
+    """Ranks without MPI on two hosts that share no directory, of one program or of two components, meet at srun: one session on rank 0's host."""
+    with Hosts(place, 2, prefix="sr") as hosts:
+        logs = separate(place, hosts)
+        option, program = f"--podprof=output={logs}", ["--mpi=none", place.program("steps"), "60", "20"]
+        part = ["-N", "1", "-n", "2", *program]
+        with slurm_of(place, hosts=hosts) as slurm:
+            one = slurm.run(["srun", option, "-N", "2", "-n", "4", *program])
+            two = slurm.run(["srun", option, *part, ":", *part])
+            other = slurm.run(["srun", option, "-w", hosts.names[0], *part])
+        for got in (one, two):
+            check(got.code == 0 and got.out == "60 steps\n" * 4 and "captured on 4 of 4 ranks, 2 hosts" in got.err, got.transcript())
+            check(len(got.podprof_lines()) == 2, got.transcript())
+        check(other.code == 0 and "captured on 2 of 2 ranks, 1 host" in other.err, other.transcript())
+        made = sessions(on(hosts, hosts.names[0], logs))
+        ways = []
+        for session in made:
+            with h5(session) as f:
+                way = text(f.attrs.get("rendezvous", b""))
+                ways.append((len(f["worker/rank"]), "invited through the podprof run around the launcher" in way))
+        check(sorted(ways) == [(2, False), (4, True), (4, True)] and not sessions(on(hosts, hosts.names[1], logs)), f"{made}: {ways}")
+        check(jobs.wait_until(lambda: not front_spools(logs)), f"srun's spool is left: {front_spools(logs)}")
+
+
 def missing(place, full):
     """A node without podprof: one line, and the program runs."""
     with slurm_of(place, "podprof=" + os.path.join(place.scratch, "none")) as slurm:
@@ -157,4 +195,4 @@ def cancelled(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (step, absent, refused, batch, several, missing, cancelled)}, __doc__))
+    sys.exit(jobs.main({f.__name__: f for f in (step, absent, refused, batch, several, separate_hosts, missing, cancelled)}, __doc__))

@@ -1,5 +1,5 @@
-"""A Slurm of this machine alone, for tests: munged, slurmctld and a slurmd for each pretended node, none of them a service. Needs root.
-Used by e2e_slurm.py."""
+"""A Slurm of this machine alone, for tests: munged, slurmctld and a slurmd for each node, none of them a service. Needs root. The nodes are
+pretended, on one host, or the pretend hosts of hosts.py. Used by e2e_slurm.py and e2e_spank.py."""
 import os
 import shutil
 import socket
@@ -9,7 +9,7 @@ import jobs
 from jobs import Skipped
 
 CONF = """ClusterName=podprof
-SlurmctldHost={host}(127.0.0.1)
+SlurmctldHost={host}({address})
 SlurmctldPort={port}
 SlurmUser=root
 SlurmdUser=root
@@ -23,14 +23,14 @@ SlurmctldPidFile={at}/slurmctld.pid
 SlurmdPidFile={at}/slurmd-%n.pid
 SlurmctldLogFile={at}/slurmctld.log
 SlurmdLogFile={at}/slurmd-%n.log
-ProctrackType=proctrack/linuxproc
+ProctrackType={track}
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 SwitchType=switch/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
-SchedulerParameters=batch_sched_delay=0,sched_min_interval=0
+SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,bf_interval=1
 SlurmdParameters=config_overrides
 MpiDefault=none
 ReturnToService=2
@@ -54,10 +54,11 @@ def free_ports(count):
 class Slurm:
     """with Slurm(place, nodes, cores) as slurm: slurm.run(["srun", "-n", "2", ...]). Skips where the programs are absent or do not come up."""
 
-    def __init__(self, place, nodes, cores, lines="", plugins=""):
-        """lines: more of slurm.conf; plugins: plugstack.conf."""
-        self.at, self.nodes, self.cores, self.daemons = os.path.join(place.scratch, "slurm"), nodes, cores, []
-        self.lines, self.plugins = lines, plugins
+    def __init__(self, place, nodes, cores, lines="", plugins="", hosts=None, track="proctrack/linuxproc"):
+        """lines: more of slurm.conf; plugins: plugstack.conf; hosts: a node on each of them, and slurmctld and srun on their front end."""
+        self.at, self.cores, self.daemons = os.path.join(place.scratch, "slurm"), cores, []
+        self.hosts, self.names = hosts, hosts.names if hosts else [f"n{i}" for i in range(nodes)]
+        self.nodes, self.lines, self.plugins, self.track = len(self.names), lines, plugins, track
         self.env = {**ENV, "SLURM_CONF": self.at + "/slurm.conf"}
 
     def __enter__(self):
@@ -84,27 +85,32 @@ class Slurm:
                 daemon.kill()
                 daemon.wait()
 
-    def daemon(self, *words):
+    def on(self, node, command):
+        """The command on that node; None: on the front end."""
+        return self.hosts.on(node or self.hosts.front, command) if self.hosts else command
+
+    def daemon(self, *words, node=None):
         with open(f"{self.at}/daemons.out", "a") as out:
-            self.daemons.append(subprocess.Popen([self.found[words[0]], *words[1:]], env=jobs.clean_environment(self.env), stdin=subprocess.DEVNULL,
+            self.daemons.append(subprocess.Popen(self.on(node, [self.found[words[0]], *words[1:]]), env=jobs.clean_environment(self.env), stdin=subprocess.DEVNULL,
                                                  stdout=out, stderr=out))
 
     def configure(self):
-        host, ports = socket.gethostname().split(".")[0], free_ports(1 + self.nodes)
+        host, ports = self.hosts.front if self.hosts else socket.gethostname().split(".")[0], free_ports(1 + self.nodes)
         os.makedirs(self.at + "/state")
-        for i in range(self.nodes):
-            os.makedirs(f"{self.at}/spool-n{i}")
-            os.makedirs(f"{self.at}/tmp-n{i}")
+        for name in self.names:
+            os.makedirs(f"{self.at}/spool-{name}")
+            os.makedirs(f"{self.at}/tmp-{name}")
         with open(self.at + "/munge.key", "wb", opener=lambda p, flags: os.open(p, flags, 0o600)) as f:
             f.write(os.urandom(128))
         with open(self.at + "/slurm.conf", "w") as f:
-            f.write(CONF.format(at=self.at, host=host, port=ports[0]))
-            for i in range(self.nodes):
-                f.write(f"NodeName=n{i} NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1 + i]} CPUs={self.cores} State=UNKNOWN\n")
+            f.write(CONF.format(at=self.at, host=host, port=ports[0], track=self.track, address=host if self.hosts else "127.0.0.1"))
+            for name, port in zip(self.names, ports[1:]):
+                where = f"NodeAddr={name}" if self.hosts else f"NodeHostname={host} NodeAddr=127.0.0.1"
+                f.write(f"NodeName={name} {where} Port={port} CPUs={self.cores} State=UNKNOWN\n")
             if self.plugins:
                 f.write(f"PlugStackConfig={self.at}/plugstack.conf\n")
             f.write(self.lines)
-            f.write(f"PartitionName=p Nodes=n[0-{self.nodes - 1}] Default=YES State=UP\n")
+            f.write(f"PartitionName=p Nodes={','.join(self.names)} Default=YES State=UP\n")
         with open(self.at + "/plugstack.conf", "w") as f:
             f.write(self.plugins)
         with open(self.at + "/cgroup.conf", "w") as f:
@@ -116,8 +122,8 @@ class Slurm:
                     f"--pid-file={self.at}/munged.pid", f"--log-file={self.at}/munged.log", f"--seed-file={self.at}/munge.seed")
         jobs.wait_until(lambda: os.path.exists(self.at + "/munge.socket"), 10)
         self.daemon("slurmctld", "-D", "-i")
-        for i in range(self.nodes):
-            self.daemon("slurmd", "-D", "-N", f"n{i}")
+        for name in self.names:
+            self.daemon("slurmd", "-D", "-N", name, node=name)
         if not jobs.wait_until(self.is_idle, 30, 0.1):
             raise Skipped("no Slurm comes up here: " + self.last_line())
         plain = self.run(["srun", "-n", "1", "true"])
@@ -139,7 +145,7 @@ class Slurm:
         return lines[-1] if lines else "it says nothing"
 
     def start(self, command, env=None):
-        return jobs.start([self.found[command[0]], *command[1:]], {**self.env, **(env or {})}, cwd=self.at)
+        return jobs.start(self.on(None, [self.found[command[0]], *command[1:]]), {**self.env, **(env or {})}, cwd=self.at)
 
     def run(self, command, env=None):
         return jobs.finish(self.start(command, env))
