@@ -13,6 +13,7 @@
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
 #include "launchers/run/job.h"
+#include "launchers/run/logdir.h"
 #include "launchers/run/rendezvous.h"
 #include "launchers/run/spool.h"
 
@@ -57,7 +58,7 @@ static int arrive(struct pp_job *job, const struct pp_options *options, struct p
 		return pp_err_set(err, -errno, "cannot find the podprof program: '/proc/self/exe': %s", pp_why(errno));
 	self[length] = '\0';
 	command_of(job->pid, text, sizeof(text));
-	rc = pp_logdir_open(options->value[PP_OPT_ID_OUTPUT], logdir, sizeof(logdir), err);
+	rc = pp_logdir_open(options->value[PP_OPT_ID_OUTPUT], logdir, sizeof(logdir), NULL, err);
 	if (!rc)
 		rc = pp_spool_join(getenv("PODPROF_SPOOL"), 1, job, options, logdir, command, spool, sizeof(spool), err);
 	if (!rc) {

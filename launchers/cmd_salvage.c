@@ -8,6 +8,7 @@
 #include "core/base/step_windows.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
+#include "launchers/run/logdir.h"
 #include "launchers/run/spool.h"
 
 const struct pp_options_verb pp_verb_salvage = {
@@ -124,7 +125,7 @@ int pp_cmd_salvage(int argc, char **argv)
 	count = choose(argv + first, argc - first, &rc);
 	if (rc)
 		return rc;
-	code = pp_logdir_open(options.value[PP_OPT_ID_OUTPUT], logdir, sizeof(logdir), &err);
+	code = pp_logdir_open(options.value[PP_OPT_ID_OUTPUT], logdir, sizeof(logdir), NULL, &err);
 	if (code) {
 		pp_say("%s. Nothing was salvaged; %s.", err.text, pp_logdir_cure(code));
 		return PP_EXIT_FAILED;

@@ -15,6 +15,7 @@
 #include "launchers/analyze/workers.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
+#include "launchers/run/logdir.h"
 #include "launchers/run/spool.h"
 
 enum { WARNINGS = 8, WARNING_BYTES = 256 };
@@ -215,7 +216,7 @@ static int prepare(char *const *word, size_t words, const struct pp_options *opt
 	rc = refuse(in);
 	if (rc)
 		return rc;
-	rc = pp_logdir_open(options->value[PP_OPT_ID_OUTPUT], logdir, size, &err);
+	rc = pp_logdir_open(options->value[PP_OPT_ID_OUTPUT], logdir, size, NULL, &err);
 	if (rc)
 		pp_say("%s. Nothing was analysed; %s.", err.text, pp_logdir_cure(rc));
 	return rc ? PP_EXIT_FAILED : PP_EXIT_OK;

@@ -27,6 +27,7 @@
 #include "launchers/run/file_limit.h"
 #include "launchers/run/job.h"
 #include "launchers/run/launcher_hosts.h"
+#include "launchers/run/logdir.h"
 #include "launchers/run/rendezvous.h"
 #include "launchers/run/spool.h"
 #include "launchers/run/task_words.h"
@@ -389,8 +390,7 @@ static int prepare(struct run *run, char *const *command, const char **ret_cure,
 	rc = pp_env_find_libraries(self, &run->library, &run->mpi_library, err);
 	if (rc)
 		return rc;
-	run->made_logdir = access(run->options.value[PP_OPT_ID_OUTPUT], F_OK) && errno == ENOENT;
-	rc = pp_logdir_open(run->options.value[PP_OPT_ID_OUTPUT], run->logdir, sizeof(run->logdir), err);
+	rc = pp_logdir_open(run->options.value[PP_OPT_ID_OUTPUT], run->logdir, sizeof(run->logdir), &run->made_logdir, err);
 	*ret_cure = pp_logdir_cure(rc);
 	if (rc)
 		return rc;
@@ -511,7 +511,7 @@ static void give_up(struct run *run, const char *cure, const struct pp_err *err)
 {
 	if (run->registered)
 		pp_spool_unregister(run->spool, &run->job);
-	if (run->made_logdir)
+	if (run->made_logdir && *run->logdir)
 		rmdir(run->logdir); /* fails where there is something in it */
 	if (run->job.rank <= 0 && may_speak)
 		pp_say("%s. The job runs unprofiled; %s.", err->text, cure);

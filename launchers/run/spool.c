@@ -44,63 +44,6 @@ static int make_parents(char *path, mode_t mode)
 	return mkdir(path, mode) && errno != EEXIST ? -errno : 0;
 }
 
-/* Writes a page, not a byte: a full file system still creates empty files. The name has no pid: processes of other hosts have
- * the same ones. */
-static int prove_writable(const char *directory)
-{
-	char path[PATH_MAX], page[4096] = {0};
-	int fd, rc = 0;
-
-	if (snprintf(path, sizeof(path), "%s/.podprof-XXXXXX.part", directory) >= (int)sizeof(path))
-		return -ENAMETOOLONG;
-	fd = mkostemps(path, (int)strlen(".part"), O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	errno = ENOSPC;
-	if (write(fd, page, sizeof(page)) != (ssize_t)sizeof(page))
-		rc = -errno;
-	if (close(fd) && !rc)
-		rc = -errno;
-	unlink(path);
-	return rc;
-}
-
-int pp_logdir_open(const char *logdir, char *ret_path, size_t size, struct pp_err *err)
-{
-	char path[PATH_MAX];
-	char *absolute;
-	int rc;
-
-	if (strpbrk(logdir, "\n\r"))
-		return pp_err_set(err, -EINVAL, "cannot use the log directory: its name has a line break");
-	if (snprintf(path, sizeof(path), "%s", logdir) >= (int)sizeof(path))
-		return pp_err_set(err, -ENAMETOOLONG, "cannot use the log directory: its name is too long");
-	rc = make_parents(path, 0777);
-	if (rc)
-		return pp_err_set(err, rc, "cannot create '%s': %s", logdir, pp_why(-rc));
-	absolute = realpath(logdir, NULL);
-	if (!absolute)
-		return pp_err_set(err, -errno, "cannot open '%s': %s", logdir, pp_why(errno));
-	rc = snprintf(ret_path, size, "%s", absolute) >= (int)size ? -ENAMETOOLONG : prove_writable(absolute);
-	free(absolute);
-	return rc ? pp_err_set(err, rc, "cannot write '%s': %s", logdir, pp_why(-rc)) : 0;
-}
-
-const char *pp_logdir_cure(int rc)
-{
-	switch (rc) {
-	case -EACCES:
-	case -EPERM:
-	case -EROFS:
-		return "give a directory of your own by -o";
-	case -ENOSPC:
-	case -EDQUOT:
-		return "free space or use -o";
-	default:
-		return "give another directory by -o";
-	}
-}
-
 /* The directory must be owner-only, ours and no link: rings hold what the job does, and whoever can rename them can feed the
  * keeper. */
 static int own_directory(const char *path, struct pp_err *err)

@@ -15,11 +15,6 @@ int pp_spool_read_option(const char *spool, const char *name, char *ret_value, s
 /* 1 for the first process of the job that calls it with this file name. */
 int pp_spool_say_once(const char *spool, const char *name);
 
-/* Makes the log directory if it is missing, and proves that a file can be written there. `ret_path`: absolute. */
-int pp_logdir_open(const char *logdir, char *ret_path, size_t size, struct pp_err *err);
-/* What to do about a failure (-errno) of it: the end of a sentence. */
-const char *pp_logdir_cure(int rc);
-
 /* Make (or join) the spool: `wanted` if not empty, else /dev/shm/podprof-UID/JOB, else the same under the node's tmp. */
 int pp_spool_open(const char *wanted, const struct pp_job *job, char *ret_path, size_t size, struct pp_err *err);
 /* The spool of the outer podprof run: `outer`, or the node's tmp where this host does not have it. With "-rN" behind it where

@@ -23,7 +23,7 @@ extern const char plugin_name[], plugin_type[];
 extern const unsigned int plugin_version, spank_plugin_version;
 SPANK_PLUGIN(podprof, 1)
 
-enum { START_S = 5, MOST = 1 << 18, USAGE = 64, REFUSED = -1 };
+enum { START_S = 10, MOST = 1 << 18, USAGE = 64, REFUSED = -1 };
 #define LAST_STEP UINT32_C(0xfffffff0) /* behind it: a batch script, a shell of salloc, the extern step */
 
 static char *given; /* value of --podprof, "" without one; NULL: it was not given */
@@ -75,15 +75,19 @@ static size_t listen_to(int fd, int64_t until, char *text, size_t size)
 	return length;
 }
 
-/* Its exit code; -ETIMEDOUT: it did not end in time, or was killed. */
+/* Its exit code; -ETIMEDOUT: it did not end in time, or was killed. It is left alone if it cannot be killed, as where a file system
+ * hangs. */
 static int wait_for(pid_t child, int64_t until)
 {
+	int64_t killed = 0;
 	int status = 0;
 	pid_t ended;
 
 	while ((ended = waitpid(child, &status, WNOHANG)) == 0 || (ended < 0 && errno == EINTR)) {
-		if (now_ms() > until)
-			kill(child, SIGKILL);
+		if (now_ms() > until && !killed)
+			killed = kill(child, SIGKILL) ? 0 : now_ms();
+		if (killed && now_ms() > killed + 1000)
+			break;
 		usleep(500);
 	}
 	return ended == child && WIFEXITED(status) ? WEXITSTATUS(status) : -ETIMEDOUT;
@@ -292,7 +296,7 @@ int slurm_spank_task_init(spank_t spank, int argc, char **argv)
 		        "podprof: cannot start '%s' on this node%s. The step runs unprofiled; ask your administrator to install "
 		        "podprof there.",
 		        program,
-		        rc == -ETIMEDOUT ? " within 5 s"
+		        rc == -ETIMEDOUT ? " within 10 s"
 		        : rc == 127      ? ": no such file"
 		                         : "");
 	return 0;

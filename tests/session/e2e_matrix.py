@@ -346,6 +346,66 @@ def slow_disk(place, full):
     check(got.code == 0 and set(all_named(job, steps=300).values()) == {"delivered"}, got.transcript())
 
 
+class Hanging:
+    """with Hanging(place) as h: h.path is a directory of a file system that answers nobody between h.hang() and h.answer()."""
+
+    def __init__(self, place):
+        self.path, self.source = os.path.join(place.scratch, "hanging"), os.path.join(place.scratch, "behind")
+
+    def __enter__(self):
+        if os.geteuid() or not shutil.which("bindfs") or not os.path.exists("/dev/fuse"):
+            raise Skipped("a file system that hangs needs root, bindfs and /dev/fuse")
+        os.makedirs(self.path)
+        os.makedirs(self.source)
+        self.daemon = start(["bindfs", "-f", self.source, self.path])
+        if not wait_until(lambda: os.path.ismount(self.path) or self.daemon.poll() is not None, 10) or self.daemon.poll() is not None:
+            raise Skipped("bindfs does not mount here")
+        return self
+
+    def hang(self):
+        jobs.freeze(self.daemon.pid)
+
+    def answer(self):
+        self.daemon.send_signal(signal.SIGCONT)
+
+    def __exit__(self, *_):
+        self.answer()
+        run(["umount", "-l", self.path])
+        finish(self.daemon)
+
+
+def logs_hang_first(place, full):
+    """The log directory hangs before the job begins: it runs unprofiled, and podprof says so once."""
+    with Hanging(place) as h:
+        words = ["50", "5"]
+        base = finish(Job(place, words, False).process)
+        h.hang()
+        job = Job(place, words, True, logs=h.path + "/logs")
+        got = finish(job.process)
+        h.answer()
+        check(not got.timed_out and got.code == base.code and got.sorted_out() == base.sorted_out(), got.transcript())
+        check(wait_until(lambda: not jobs.tree(h.source)), f"left behind: {jobs.tree(h.source)}")
+        job.nothing_left()
+        said = "its file system does not answer within 5 s. The job runs unprofiled; give another directory by -o."
+        check(len(got.podprof_lines()) == 1 and said in got.err, got.transcript())
+
+
+def logs_hang(place, full):
+    """The log directory hangs while the job runs: its end waits for --wait, 1 s; the session comes when the directory answers."""
+    with Hanging(place) as h:
+        words = ["300", "5"]
+        base = finish(Job(place, words, False).process)
+        job = Job(place, words, True, logs=h.path + "/logs", options=("--wait", "1"))
+        job.begun(0.1)
+        h.hang()
+        got = finish(job.process)
+        check(got.code == base.code == 0 and got.sorted_out() == base.sorted_out(), got.transcript())
+        check("still writing the session" in got.err, got.transcript())
+        h.answer()
+        check(set(all_named(job, steps=300).values()) == {"delivered"}, got.transcript())
+        job.nothing_left()
+
+
 def logs_vanish(place, full):
     """The log directory is removed while the job runs."""
     def hurt(job):
@@ -405,7 +465,7 @@ def page(place, full):
 
 
 CASES = {f.__name__: f for f in (before_init, idle, agreement, writing, launcher_killed, term_then_kill, cancelled, out_of_memory, stopped,
-                                 logs_read_only, spool_read_only, over_quota, slow_disk, logs_vanish, stale_spools, page)}
+                                 logs_read_only, spool_read_only, over_quota, slow_disk, logs_hang_first, logs_hang, logs_vanish, stale_spools, page)}
 
 
 def result_of(test, args):

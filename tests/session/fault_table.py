@@ -45,6 +45,8 @@ FAULTS = (
     Fault("log directory: read-only", "a sentence says why", (f"{M} logs_read_only", "session/e2e_faults log_directory -f")),
     Fault("log directory: over quota", "a sentence says why, no half file is left", (f"{M} over_quota",)),
     Fault("log directory: slow disk", "ranks wait for it no longer than --wait, the session comes", (f"{M} slow_disk",)),
+    Fault("log directory: hangs when the job begins", "the job runs unprofiled after 5 s, with a sentence", (f"{M} logs_hang_first",)),
+    Fault("log directory: hangs while the job runs", "ranks wait for it no longer than --wait, the session comes when it answers", (f"{M} logs_hang",)),
     Fault("log directory vanishes", "it is made again", (f"{M} logs_vanish", "session/e2e_faults log_directory -f")),
     Fault("spool: tmpfs full", "records are lost and counted, no SIGBUS", ("guest/scarce late_full", "guest/claim small_shm", "session/e2e_faults full_spool -f")),
     Fault("spool: read-only", "a sentence says why, or another place is taken", (f"{M} spool_read_only",)),

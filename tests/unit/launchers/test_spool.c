@@ -1,4 +1,5 @@
 /* Job names, spool directories and what is written there before a job starts. */
+#include "launchers/run/logdir.h"
 #include "launchers/run/spool.h"
 
 #include <errno.h>
@@ -295,18 +296,18 @@ TEST(log_directories)
 	FILE *f;
 
 	snprintf(wanted, sizeof(wanted), "%s/logs/deep", scratch);
-	CHECK_INT(pp_logdir_open(wanted, path, sizeof(path), &err), 0);
+	CHECK_INT(pp_logdir_open(wanted, path, sizeof(path), NULL, &err), 0);
 	CHECK_STR(path, wanted);
 	snprintf(wanted, sizeof(wanted), "%s/file", scratch);
 	f = fopen(wanted, "w");
 	CHECK(f != NULL);
 	if (f)
 		fclose(f);
-	CHECK(pp_logdir_open(wanted, path, sizeof(path), &err) < 0);
+	CHECK(pp_logdir_open(wanted, path, sizeof(path), NULL, &err) < 0);
 	CHECK(strstr(err.text, wanted) != NULL);
-	CHECK(pp_logdir_open("/proc/nowhere", path, sizeof(path), &err) < 0);
+	CHECK(pp_logdir_open("/proc/nowhere", path, sizeof(path), NULL, &err) < 0);
 	if (!access("/dev/full", F_OK))
-		CHECK(pp_logdir_open("/dev/full", path, sizeof(path), &err) < 0);
+		CHECK(pp_logdir_open("/dev/full", path, sizeof(path), NULL, &err) < 0);
 }
 
 int main(void)
