@@ -25,8 +25,13 @@ struct find {
 
 struct call {
 	enum pp_mpi_class class;
-	int known, joins;
+	int known, joins, is_c10d;
 };
+
+int pp_hang_is_c10d(const char *call)
+{
+	return pp_c10d_call_of(call, strlen(call)) != 0;
+}
 
 static struct call call_of(const char *name)
 {
@@ -39,6 +44,11 @@ static struct call call_of(const char *name)
 			c.known = 1;
 			break;
 		}
+	if (pp_hang_is_c10d(name)) {
+		c.class = pp_mpi_call_info(pp_c10d_call_of(name, strlen(name)))->class;
+		c.joins = pp_mpi_class_joins(c.class);
+		c.known = c.is_c10d = 1;
+	}
 	return c;
 }
 
@@ -71,7 +81,7 @@ static int stands_in(const struct pp_live_rank *r, uint32_t *ret_sequence, const
 		c = call_of(r->waits);
 	}
 	*ret = c;
-	return c.known && c.joins && r->comm;
+	return c.known && c.joins && !c.is_c10d && r->comm;
 }
 
 /* Number of the next collective that the rank begins on its last communicator. */
@@ -177,6 +187,8 @@ static void classify(struct find *f, struct pp_hang_rank *r)
 	r->at = PP_HANG_INSIDE;
 	if (stands_in(l, &sequence, &name, &c))
 		op = op_of(f, PP_HANG_COLLECTIVE, l->comm, sequence);
+	else if (c.is_c10d && c.joins)
+		op = op_of(f, PP_HANG_C10D, pp_c10d_call_of(l->call, strlen(l->call)), 0);
 	else if (!strcmp(l->call, "MPI_Finalize"))
 		op = op_of(f, PP_HANG_FINALIZE, f->world, UINT32_MAX);
 	else if (c.known && (pp_mpi_class_is_message(c.class) || c.class == PP_MPI_PROBE || c.class == PP_MPI_WAIT ||
@@ -299,7 +311,9 @@ int pp_hang_agree(const struct pp_live_rank *a, const struct pp_live_rank *b)
 
 int pp_hang_is_numbered(const char *call)
 {
-	return call_of(call).joins;
+	struct call c = call_of(call);
+
+	return c.joins && !c.is_c10d;
 }
 
 /* Lists of one operation; `in` was counted. */
@@ -313,11 +327,12 @@ static int fill_op(struct find *f, struct pp_hang_op *op)
 	op->missing = calloc(m.room + 1, sizeof(*op->missing));
 	if (!op->missing)
 		return -ENOMEM;
-	op->is_known = m.room && each_member(h, op->first, f->world, op->kind == PP_HANG_FINALIZE, add_missing, &m);
+	op->is_known = m.room && each_member(h, op->first, f->world, op->kind == PP_HANG_FINALIZE || op->kind == PP_HANG_C10D,
+	                                     add_missing, &m);
 	if (!op->is_known)
 		op->missings = 0;
 	op->size = op->is_known ? m.members : op->first->comm_size;
-	if (op->size < op->ins)
+	if (op->size < op->ins || op->kind == PP_HANG_C10D)
 		op->size = 0;
 	qsort(op->missing, (size_t)op->missings, sizeof(*op->missing), by_rank);
 	f->listed += (size_t)op->missings;
@@ -413,6 +428,22 @@ out:
 	else
 		*ret = h;
 	return rc;
+}
+
+int pp_hang_is_unseen(const struct pp_hang *h)
+{
+	int standing = 0;
+
+	for (int32_t i = 0; i < h->ranks; i++) {
+		const struct pp_hang_rank *r = &h->rank[i];
+
+		if (!r->live || r->live->state != PP_LIVE_RUNNING)
+			continue;
+		if (r->at != PP_HANG_OUTSIDE || r->moves || r->live->last[0])
+			return 0;
+		standing++;
+	}
+	return standing > 1;
 }
 
 void pp_hang_release(struct pp_hang *h)

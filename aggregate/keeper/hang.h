@@ -21,7 +21,8 @@ enum pp_hang_at {
 enum pp_hang_kind {
 	PP_HANG_COLLECTIVE,
 	PP_HANG_FINALIZE,
-	PP_HANG_ANY, /* messages from any rank of a communicator */
+	PP_HANG_ANY,  /* messages from any rank of a communicator */
+	PP_HANG_C10D, /* collectives of torch.distributed of one name; number and process group are not known */
 };
 
 enum pp_hang_mismatch { PP_HANG_SAME, PP_HANG_CALLS_DIFFER, PP_HANG_ROOTS_DIFFER };
@@ -65,17 +66,22 @@ struct pp_hang {
 	long ops;
 	int32_t stuck, paused, causes, circle; /* numbers of ranks */
 	int is_unsure;                         /* some rank waits for ranks that are not known: suspects are among the causes */
+	int in_c10d;                           /* is_unsure, for a call of torch.distributed */
 };
 
 /* -ENOMEM; -EINVAL: no rank has a valid number. */
 int pp_hang_find(const struct pp_live_rank *list, long count, int64_t after_ns, struct pp_hang *ret);
 void pp_hang_release(struct pp_hang *h);
+/* Is nothing known that its ranks could wait for? They stand still in the application, and made no MPI call. */
+int pp_hang_is_unseen(const struct pp_hang *h);
 /* Name of its communicator, or NULL. */
 const char *pp_live_comm_name(const struct pp_live_rank *r);
 
 /* Names of calls: one that takes a number on its communicator; one that asks again and again. */
 int pp_hang_is_numbered(const char *call);
 int pp_hang_is_poll(const char *call);
+/* One of torch.distributed. */
+int pp_hang_is_c10d(const char *call);
 /* Do two ranks of one collective call the same, with the same root? */
 int pp_hang_agree(const struct pp_live_rank *a, const struct pp_live_rank *b);
 

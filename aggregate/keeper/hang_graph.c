@@ -250,8 +250,14 @@ static void add_suspects(struct pp_hang *h)
 {
 	int others = 0;
 
-	for (int32_t i = 0; i < h->ranks; i++)
-		h->is_unsure |= h->rank[i].is_stuck && h->rank[i].is_blind;
+	for (int32_t i = 0; i < h->ranks; i++) {
+		const struct pp_hang_rank *r = &h->rank[i];
+
+		if (!r->is_stuck || r->is_paused)
+			continue;
+		h->in_c10d |= pp_hang_is_c10d(r->live->call);
+		h->is_unsure |= r->is_blind || h->in_c10d;
+	}
 	for (int32_t i = 0; h->is_unsure && i < h->ranks; i++) {
 		struct pp_hang_rank *r = &h->rank[i];
 		int is_over = r->at == PP_HANG_ENDED && r->live->state == PP_LIVE_ENDED && r->live->exit_status == 0;

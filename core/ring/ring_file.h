@@ -78,7 +78,8 @@ struct pp_where { /* where this thread is now: plain stores, valid outside windo
 	uint32_t waits_sequence; /* of one collective waited for */
 	int32_t peer_of[PP_WHERE_PEERS];
 	uint32_t peers_more; /* 1: operations with further or unknown peers */
-	uint32_t reserved;
+	uint16_t c10d;       /* 1 + call number of torch.distributed (core/source/c10d_call.def) that this thread is in; 0: none */
+	uint16_t c10d_calls; /* of these so far, wraps */
 };
 _Static_assert(sizeof(struct pp_where) == 64, "one line per thread");
 

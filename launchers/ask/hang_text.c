@@ -250,6 +250,8 @@ static void op_title(const struct pp_hang *h, const struct pp_hang_op *op, char 
 
 	if (op->kind == PP_HANG_FINALIZE)
 		snprintf(text, size, "MPI_Finalize");
+	else if (op->kind == PP_HANG_C10D)
+		snprintf(text, size, "%s of torch.distributed", op->first->call);
 	else if (op->kind == PP_HANG_ANY)
 		snprintf(text, size, "receive from any rank%s", on_comm(op->first, "on", comm, sizeof(comm)));
 	else {
@@ -301,7 +303,9 @@ static void print_op(const struct pp_hang *h, const struct pp_hang_op *op, int h
 		print_mismatch(h, op);
 	if (op->kind == PP_HANG_ANY)
 		return;
-	if (op->is_known && !op->missings && !op->mismatch && op->ins == op->size)
+	if (op->kind == PP_HANG_C10D && !op->missings)
+		printf("    every rank is in one: perhaps in different ones, with different sizes, or the network fails\n");
+	else if (op->is_known && !op->missings && !op->mismatch && op->ins == op->size)
 		printf("    every rank is in it, and yet it does not end: look at the network, and at MPI itself\n");
 	else if (op->is_known && !op->missings && !op->mismatch)
 		printf("    the others have left it: perhaps with another root or size, or its messages are lost in the network\n");
@@ -337,7 +341,7 @@ static void print_causes(const struct pp_hang *h, int hosts)
 
 	if (h->circle) {
 		list_ranks(h, NULL, 0, is_in_circle, ranks, sizeof(ranks));
-		printf("Deadlock: ranks %s wait for each other\n", ranks);
+		printf("%s: ranks %s wait for each other\n", h->in_c10d ? "Possible deadlock" : "Deadlock", ranks);
 		print_picked(h, is_in_circle, "  ", hosts);
 	}
 	for (long i = 0; i < h->ops; i++)
@@ -357,6 +361,20 @@ static void print_causes(const struct pp_hang *h, int hosts)
 	print_picked(h, has_cause, "  ", hosts);
 }
 
+static int is_running(const struct pp_hang_rank *r)
+{
+	return r->live && r->live->state == PP_LIVE_RUNNING;
+}
+
+static void print_unseen(const struct pp_hang *h, const char *title, const char *after, int hosts)
+{
+	printf("%s: it is not known whether ranks are stuck: for %s or longer no rank has begun a step, and none has "
+	       "made an MPI call\n",
+	       title, after);
+	print_picked(h, is_running, "  ", hosts);
+	printf("  podprof sees that a rank waits in MPI calls and, while it records ranges, in torch.distributed with gloo.\n");
+}
+
 void pp_hang_print(const struct pp_hang *h, const char *title, int64_t after_ns)
 {
 	int lines = 0, more = 0, hosts = hosts_differ(h);
@@ -365,6 +383,8 @@ void pp_hang_print(const struct pp_hang *h, const char *title, int64_t after_ns)
 	time_text(after_ns, after, sizeof(after));
 	if (h->stuck)
 		printf("%s: %d of %d ranks are stuck for %s or longer\n", title, h->stuck, h->ranks, after);
+	else if (pp_hang_is_unseen(h))
+		print_unseen(h, title, after, hosts);
 	else
 		printf("%s: nothing is stuck: no rank of %d has waited for %s or longer for one that does not move\n", title,
 		       h->ranks, after);
@@ -385,7 +405,10 @@ void pp_hang_print(const struct pp_hang *h, const char *title, int64_t after_ns)
 		printf("  rank%s %s wait%s for %s or longer, for ranks that move\n", h->paused > 1 ? "s" : "", ranks,
 		       h->paused > 1 ? "" : "s", after);
 	}
-	if (h->is_unsure && h->stuck)
+	if (h->in_c10d)
+		printf("  The number and process group of such a call are not known: ranks that are listed in one may be in "
+		       "different ones.\n");
+	else if (h->is_unsure && h->stuck)
 		printf("  For whom some ranks wait is not known: what they wait for began while nothing was recorded.\n");
 }
 
@@ -410,7 +433,7 @@ static void json_picked(const struct pp_hang *h, const char *name, pick which)
 
 static void json_op(const struct pp_hang *h, const struct pp_hang_op *op)
 {
-	static const char *const kind[] = {"collective", "finalize", "any"}, *const differ[] = {"", "calls", "roots"};
+	static const char *const kind[] = {"collective", "finalize", "any", "c10d"}, *const differ[] = {"", "calls", "roots"};
 	const char *name = pp_live_comm_name(op->first);
 
 	(void)h;
@@ -472,8 +495,9 @@ void pp_hang_json(const struct pp_hang *h, int64_t after_ns)
 {
 	int n = 0;
 
-	printf("\"size\": %d, \"after_ns\": %" PRId64 ", \"stuck\": %d, \"paused\": %d, \"unsure\": %s, \"operations\": [",
-	       h->ranks, after_ns, h->stuck, h->paused, h->is_unsure ? "true" : "false");
+	printf("\"size\": %d, \"after_ns\": %" PRId64
+	       ", \"stuck\": %d, \"paused\": %d, \"unsure\": %s, \"unseen\": %s, \"operations\": [",
+	       h->ranks, after_ns, h->stuck, h->paused, h->is_unsure ? "true" : "false", pp_hang_is_unseen(h) ? "true" : "false");
 	for (long i = 0; i < h->ops; i++)
 		if (h->op[i].ins) {
 			printf("%s", n++ ? ", " : "");

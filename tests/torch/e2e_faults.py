@@ -108,6 +108,44 @@ def interrupted(place, full):
         check(ranks or results[1].code == -signal.SIGINT and "KeyboardInterrupt" in results[1].err, results[1].transcript())
 
 
+def hung(place, full):
+    """Rank 1 of DDP stands still before its backward pass: podprof hang names the collective of the others, and rank 1."""
+    logs = place.new_logs()
+    env = {**tj.ENV, "MEET": os.path.join(place.scratch, f"meet{place.count}")}
+    process = jobs.start(place.mpirun(3, place.under(logs, tj.python(tj.script("small.py"), "stall:1"))), env)
+
+    def look(*words):
+        return jobs.run([place.podprof(), "hang", "--after", "1s", *words, logs])
+
+    try:
+        found = jobs.wait_until(lambda: look().code == 4 and json.loads(look("--json").out)["jobs"][0], 60)
+        check(found, look().transcript())
+        one = [o for o in found["operations"] if o["stuck"]]
+        check(len(one) == 1 and one[0]["kind"] == "c10d" and one[0]["call"] == "c10d::allreduce_", found)
+        check(one[0]["in"] == [0, 2] and one[0]["not_in"] == [1] and found["causes"] == [1] and found["unsure"], found)
+        text = look().out
+        check("c10d::allreduce_ of torch.distributed: the first rank waits for " in text and "Possible cause: rank 1, " in text, text)
+        got = jobs.run([place.podprof(), "status", logs])
+        check(got.out.count("in c10d::allreduce_;") == 2, got.transcript())
+    finally:
+        process.terminate()
+        jobs.finish(process, 60)
+
+
+def hung_unseen(place, full):
+    """The same outside of windows, where torch does not say what it does: podprof hang says that it cannot know."""
+    logs = place.new_logs()
+    env = {**tj.ENV, "MEET": os.path.join(place.scratch, f"meet{place.count}")}
+    process = jobs.start(place.mpirun(2, place.under(logs, tj.python(tj.script("small.py"), "stall:1"), "--steps", "2:4")), env)
+    try:
+        got = jobs.wait_until(lambda: (lambda g: g if "it is not known whether" in g.out and ", step 8" in g.out else None)(
+            jobs.run([place.podprof(), "hang", "--after", "1s", logs])), 60)
+        check(got and got.code == 0 and "ranks 0-1: in the application for " in got.out, got and got.transcript())
+    finally:
+        process.terminate()
+        jobs.finish(process, 60)
+
+
 def own_profiler(place, full):
     """The program's torch.profiler has its trace, whole; podprof has its steps, and says for which it has no operators."""
     traces = [os.path.join(place.scratch, f"trace{i}.json") for i in range(2)]
@@ -159,8 +197,8 @@ def no_torch(place, full):
     check(got.code == 1 and "caught libtorch_cpu.so" in got.out, got.transcript())
 
 
-CASES = {f.__name__: f for f in (own_sitecustomize, flags, workers, helper, exception, exit_at_once, interrupted, own_profiler, without_itt,
-                                 other_collector, no_torch)}
+CASES = {f.__name__: f for f in (own_sitecustomize, flags, workers, helper, exception, exit_at_once, interrupted, hung, hung_unseen, own_profiler,
+                                 without_itt, other_collector, no_torch)}
 
 if __name__ == "__main__":
     sys.exit(tj.main(CASES, __doc__))

@@ -11,6 +11,34 @@
 
 enum { SIZE_MOST = 1 << 20 }; /* of a job; larger ones are damaged */
 
+/* Of a rank that is not inside MPI: the call of torch.distributed that a thread of it is in. Collectives, which the backend's
+ * threads are in, go before c10d::wait, which is the first row. */
+static void place_c10d(const struct pp_ring_header *h, uint32_t threads, struct pp_where *w)
+{
+	unsigned call = 0, calls = 0;
+
+	if (w->call)
+		return;
+	for (uint32_t i = 0; i < threads && i < PP_RING_THREADS; i++) {
+		const struct pp_where *one = &h->thread[i].where;
+
+		if (pp_slot_state(&h->thread[i]) != PP_THREAD_LIVE)
+			continue;
+		calls += one->c10d_calls;
+		if (one->c10d > PP_C10D_FIRST && one->c10d > call && pp_mpi_call_is_known(one->c10d - 1u))
+			call = one->c10d;
+	}
+	w->calls += calls; /* it moves */
+	if (!call)
+		return;
+	w->call = (uint16_t)call;
+	w->comm = 0; /* these were of the last MPI call */
+	w->sequence = 0;
+	w->peer = -1;
+	w->waits = w->peers = 0;
+	w->peers_more = 0;
+}
+
 struct pp_where pp_place_where(const struct pp_ring_header *h)
 {
 	uint32_t threads = pp_ring_thread_used(h);
@@ -30,6 +58,7 @@ struct pp_where pp_place_where(const struct pp_ring_header *h)
 	for (uint32_t i = 0; i < threads && i < PP_RING_THREADS; i++) /* another thread may mark the steps */
 		if (h->thread[i].where.step > w.step)
 			w.step = h->thread[i].where.step;
+	place_c10d(h, threads, &w);
 	w.peers = w.peers < PP_WHERE_PEERS ? w.peers : PP_WHERE_PEERS;
 	return w;
 }

@@ -6,7 +6,8 @@
 
 #include "core/ring/ring_file.h"
 
-/* The line of the thread that is in MPI, the main thread first; else of the main thread. With the highest step of all. */
+/* The line of the thread that is in MPI, the main thread first; else of the main thread, with the call of torch.distributed that
+ * any thread is in, without its communicator. With the highest step of all. */
 struct pp_where pp_place_where(const struct pp_ring_header *h);
 /* The row of a communicator in the header; 0: none. */
 int pp_place_comm(const struct pp_ring_header *h, uint64_t id, struct pp_ring_comm *ret_row);

@@ -34,6 +34,49 @@ static void emit_at(enum pp_record_kind kind, uint16_t domain, uint64_t id, pp_t
 	pp_emit_range_at(&e, tick, name, length);
 }
 
+/* The range of torch.distributed that this thread is in, and how many ranges of its domain are open since: where-am-I lines. */
+static _Thread_local struct {
+	const struct pp_itt_domain *domain;
+	uint32_t open;
+} inside;
+
+static __attribute__((noinline)) void place_begin(const struct pp_itt_domain *domain, int call)
+{
+	struct pp_where *w;
+
+	if (inside.open) {
+		inside.open += domain == inside.domain && call != PP_ITT_NO_END;
+		return;
+	}
+	if (call <= 0)
+		return;
+	w = pp_collector_where();
+	inside.domain = domain;
+	inside.open = 1;
+	w->c10d_calls++;
+	w->c10d = (uint16_t)(call + 1);
+}
+
+static __attribute__((noinline)) void place_end(const struct pp_itt_domain *domain)
+{
+	if (domain != inside.domain || --inside.open)
+		return;
+	pp_collector_where()->c10d = 0;
+}
+
+/* These two outside of windows too: a range may end after its window. */
+static inline void note_begin(const struct pp_itt_domain *domain, int call)
+{
+	if (__builtin_expect(call || inside.open, 0))
+		place_begin(domain, call);
+}
+
+static inline void note_end(const struct pp_itt_domain *domain)
+{
+	if (__builtin_expect(inside.open != 0, 0))
+		place_end(domain);
+}
+
 static uint64_t on_get_timestamp(void)
 {
 	return THEIRS(get_timestamp) ? THEIRS(get_timestamp)() : pp_tick_now();
@@ -97,7 +140,7 @@ static void emit_named_at(enum pp_record_kind kind, const struct pp_itt_domain *
 }
 
 /* Names a task by its function: "0x" and the address. */
-static void push_function(const struct pp_itt_domain *domain, pp_tick tick, const void *fn)
+static void emit_function(const struct pp_itt_domain *domain, pp_tick tick, const void *fn)
 {
 	char text[PP_TEXT_INLINE];
 	size_t n = 0;
@@ -108,6 +151,48 @@ static void push_function(const struct pp_itt_domain *domain, pp_tick tick, cons
 		if ((uintptr_t)fn >> shift || !shift)
 			text[n++] = "0123456789abcdef"[(uintptr_t)fn >> shift & 15];
 	emit_at(PP_RECORD_PUSH, pp_itt_domain_index(domain), 0, tick, text, n);
+}
+
+static inline void push(const struct pp_itt_domain *domain, const struct pp_itt_string *name)
+{
+	if (pp_emit_wanted())
+		emit_named(PP_RECORD_PUSH, domain, name);
+	note_begin(domain, pp_itt_place(name));
+}
+
+static void push_at(const struct pp_itt_domain *domain, const void *clock_domain, uint64_t timestamp,
+                    const struct pp_itt_string *name)
+{
+	pp_tick tick = pp_emit_wanted() ? when(clock_domain, timestamp) : 0;
+
+	if (tick)
+		emit_named_at(PP_RECORD_PUSH, domain, 0, tick, name);
+	note_begin(domain, pp_itt_place(name));
+}
+
+static void push_function(const struct pp_itt_domain *domain, const void *clock_domain, uint64_t timestamp, const void *fn)
+{
+	pp_tick tick = pp_emit_wanted() ? when(clock_domain, timestamp) : 0;
+
+	if (tick)
+		emit_function(domain, tick, fn);
+	note_begin(domain, 0);
+}
+
+static inline void pop(const struct pp_itt_domain *domain)
+{
+	note_end(domain);
+	if (pp_emit_wanted())
+		emit(PP_RECORD_POP, pp_itt_domain_index(domain), 0, "", 0);
+}
+
+static void pop_at(const struct pp_itt_domain *domain, const void *clock_domain, uint64_t timestamp)
+{
+	pp_tick tick = pp_emit_wanted() ? when(clock_domain, timestamp) : 0;
+
+	note_end(domain);
+	if (tick)
+		emit_at(PP_RECORD_POP, pp_itt_domain_index(domain), 0, tick, "", 0);
 }
 
 /* Tasks that overlap and regions: any thread may end them. */
@@ -147,15 +232,14 @@ static void submit_frame(const struct pp_itt_domain *domain, const struct pp_itt
 #define IDS struct pp_itt_id id, struct pp_itt_id parent
 #define NAME struct pp_itt_string *name
 
-WANTED_THEN_THEIRS(task_begin, (DOMAIN, IDS, NAME), (domain, id, parent, name), emit_named(PP_RECORD_PUSH, domain, name))
-WANTED_THEN_THEIRS(task_begin_fn, (DOMAIN, IDS, void *fn), (domain, id, parent, fn), push_function(domain, pp_tick_now(), fn))
-WANTED_THEN_THEIRS(task_end, (DOMAIN), (domain), emit(PP_RECORD_POP, pp_itt_domain_index(domain), 0, "", 0))
-AT_THEN_THEIRS(task_begin_ex, (DOMAIN, TIME, IDS, NAME), (domain, clock_domain, timestamp, id, parent, name),
-               emit_named_at(PP_RECORD_PUSH, domain, 0, tick, name))
-AT_THEN_THEIRS(task_begin_fn_ex, (DOMAIN, TIME, IDS, void *fn), (domain, clock_domain, timestamp, id, parent, fn),
-               push_function(domain, tick, fn))
-AT_THEN_THEIRS(task_end_ex, (DOMAIN, TIME), (domain, clock_domain, timestamp),
-               emit_at(PP_RECORD_POP, pp_itt_domain_index(domain), 0, tick, "", 0))
+THEN_THEIRS(task_begin, (DOMAIN, IDS, NAME), (domain, id, parent, name), push(domain, name))
+THEN_THEIRS(task_begin_fn, (DOMAIN, IDS, void *fn), (domain, id, parent, fn), push_function(domain, NULL, 0, fn))
+THEN_THEIRS(task_end, (DOMAIN), (domain), pop(domain))
+THEN_THEIRS(task_begin_ex, (DOMAIN, TIME, IDS, NAME), (domain, clock_domain, timestamp, id, parent, name),
+            push_at(domain, clock_domain, timestamp, name))
+THEN_THEIRS(task_begin_fn_ex, (DOMAIN, TIME, IDS, void *fn), (domain, clock_domain, timestamp, id, parent, fn),
+            push_function(domain, clock_domain, timestamp, fn))
+THEN_THEIRS(task_end_ex, (DOMAIN, TIME), (domain, clock_domain, timestamp), pop_at(domain, clock_domain, timestamp))
 WANTED_THEN_THEIRS(task_begin_overlapped, (DOMAIN, IDS, NAME), (domain, id, parent, name), start(domain, &id, pp_tick_now(), name))
 AT_THEN_THEIRS(task_begin_overlapped_ex, (DOMAIN, TIME, IDS, NAME), (domain, clock_domain, timestamp, id, parent, name),
                start(domain, &id, tick, name))

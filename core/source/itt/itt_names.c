@@ -7,6 +7,7 @@
 
 #include "core/collector_calls.h"
 #include "core/ring/thread_ring.h"
+#include "core/source/mpi_call.h"
 
 enum {
 	ROWS = 2 * PP_ITT_NAMES, /* a power of two, half full at most */
@@ -96,6 +97,16 @@ static int has_suffix(const char *text)
 	return 0;
 }
 
+/* Of NCCL's work the thread that begins it does not see the end. */
+static int place_of(const char *text, size_t length)
+{
+	unsigned backend = pp_c10d_call_of_backend(text, length);
+
+	if (backend && strncmp(text, "gloo:", 5) != 0)
+		return PP_ITT_NO_END;
+	return (int)(backend ? backend : pp_c10d_call_of(text, length));
+}
+
 static int take_one(_Atomic uint32_t *count, uint32_t most)
 {
 	uint32_t had = atomic_load_explicit(count, memory_order_relaxed);
@@ -129,6 +140,7 @@ static struct pp_itt_name *make(const char *text, size_t length, uint64_t hash)
 		return NULL; /* other threads were faster: these bytes stay unused */
 	n = (struct pp_itt_name *)(pp_itt_arena + at);
 	n->handle.text = n->text;
+	n->handle.extra1 = place_of(text, length);
 	n->hash = hash;
 	n->length = (uint32_t)length;
 	memcpy(n->text, text, length + 1);

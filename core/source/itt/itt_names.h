@@ -16,8 +16,12 @@ enum {
 	PP_ITT_ARENA_BYTES = 4 << 20 /* for all of them */
 };
 
-struct pp_itt_name {                 /* a string that is kept; a counter is the one of its name */
-	struct pp_itt_string handle; /* first: its address is the application's handle */
+enum { PP_ITT_NO_END = -1 };
+
+struct pp_itt_name { /* a string that is kept; a counter is the one of its name */
+	/* First: its address is the application's handle. extra1: call number of torch.distributed that is named so, 0: none;
+	 * PP_ITT_NO_END: such a range may end on another thread. */
+	struct pp_itt_string handle;
 	uint64_t hash;
 	uint32_t length;
 	_Atomic uint32_t type;  /* enum pp_itt_type, of a counter */
@@ -49,6 +53,12 @@ void pp_itt_names_child(void);
 static inline int pp_itt_is_kept(const void *handle)
 {
 	return (uintptr_t)handle - (uintptr_t)pp_itt_arena < PP_ITT_ARENA_BYTES;
+}
+
+/* extra1 of a kept name; 0 of others. */
+static inline int pp_itt_place(const struct pp_itt_string *handle)
+{
+	return __builtin_expect(pp_itt_is_kept(handle), 1) ? handle->extra1 : 0;
 }
 
 static inline const char *pp_itt_text(const struct pp_itt_string *handle, size_t *ret_length)

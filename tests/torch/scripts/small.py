@@ -1,4 +1,5 @@
-"""A small training job that ends as it is told to: small.py [END [WORKERS [CONTEXT]]]. END: plain, raise:RANK, exit3, hang, profiler:FILE, helper."""
+"""A small training job that ends as it is told to: small.py [END [WORKERS [CONTEXT]]]. END: plain, raise:RANK, exit3, hang, profiler:FILE,
+helper, stall:RANK."""
 import os
 import subprocess
 import sys
@@ -31,6 +32,8 @@ def train(end, workers, context):
             profile.start()
         optimizer.zero_grad()
         loss = torch.nn.functional.mse_loss(model(x), y)
+        if step == 8 and end == f"stall:{os.environ.get('OMPI_COMM_WORLD_RANK')}":
+            time.sleep(600)
         loss.backward()
         optimizer.step()
         if profile and step == 7:
@@ -55,7 +58,7 @@ def main():
     end, workers, context = (sys.argv[1:] + ["plain", "0", "fork"][len(sys.argv) - 1:])[:3]
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    if "OMPI_COMM_WORLD_RANK" in os.environ and end.startswith("raise"):
+    if "OMPI_COMM_WORLD_RANK" in os.environ and end.startswith(("raise", "stall")):
         rank, size = (int(os.environ["OMPI_COMM_WORLD_" + n]) for n in ("RANK", "SIZE"))
         dist.init_process_group("gloo", init_method="file://" + os.environ["MEET"], rank=rank, world_size=size)
     try:

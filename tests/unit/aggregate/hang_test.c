@@ -6,6 +6,7 @@
 #include "aggregate/keeper/still.h"
 #include "aggregate/read/ring/place.h"
 #include "core/base/comm_id.h"
+#include "core/source/mpi_call.h"
 #include "tests/test.h"
 
 #define SECOND INT64_C(1000000000)
@@ -245,6 +246,91 @@ TEST(blind)
 	pp_hang_release(&h);
 }
 
+/* Its group and number are not known: who is in none may be the cause, unless it moves. */
+TEST(torch_distributed)
+{
+	struct pp_hang h;
+
+	begin(4);
+	for (int32_t i = 0; i < 3; i++)
+		in(i, "c10d::allreduce_", 0, 0, -1);
+	list[3].last[0] = '\0';
+	h = find();
+	CHECK(h.stuck == 3 && h.causes == 1 && h.rank[3].is_cause && h.is_unsure && h.in_c10d && !h.circle);
+	CHECK(h.ops == 1 && h.op[0].kind == PP_HANG_C10D && h.op[0].ins == 3 && h.op[0].missings == 1 && h.op[0].missing[0] == 3 &&
+	      h.op[0].size == 0);
+	pp_hang_release(&h);
+	list[3].place_ns = SECOND; /* it works */
+	h = find();
+	CHECK(h.stuck == 0 && h.paused == 3 && h.causes == 0 && !h.is_unsure && !h.in_c10d);
+	pp_hang_release(&h);
+	in(3, "c10d::allreduce_", 0, 0, -1);
+	list[3].place_ns = 5 * SECOND;
+	h = find();
+	CHECK(h.stuck == 4 && h.causes == 0 && h.op[0].missings == 0 && h.in_c10d);
+	pp_hang_release(&h);
+	in(3, "c10d::broadcast_", 0, 0, -1);
+	h = find();
+	CHECK(h.stuck == 4 && h.circle == 4 && h.in_c10d && h.ops == 2);
+	pp_hang_release(&h);
+	in(3, "c10d::wait", 0, 0, -1);
+	h = find();
+	CHECK(h.stuck == 4 && h.rank[3].is_blind && h.in_c10d);
+	pp_hang_release(&h);
+}
+
+/* Ranks that made no MPI call and stand still: nothing is known of them. */
+TEST(unseen)
+{
+	struct pp_hang h;
+
+	begin(2);
+	h = find();
+	CHECK(h.stuck == 0 && pp_hang_is_unseen(&h));
+	pp_hang_release(&h);
+	list[1].place_ns = 0;
+	h = find();
+	CHECK(!pp_hang_is_unseen(&h));
+	pp_hang_release(&h);
+	begin(2);
+	done(0, "MPI_Allreduce", world(), 3);
+	h = find();
+	CHECK(!pp_hang_is_unseen(&h));
+	pp_hang_release(&h);
+}
+
+/* A call of torch.distributed by any thread is the rank's place while it is in no MPI call. */
+TEST(places)
+{
+	struct pp_ring_header *h = calloc(1, PP_RING_HEADER_BYTES);
+	unsigned wait = pp_c10d_call_of("c10d::wait", 10), reduce = pp_c10d_call_of("c10d::allreduce_", 16);
+	struct pp_where w;
+	char text[160];
+
+	if (!h)
+		return;
+	for (int i = 0; i < 2; i++)
+		pp_slot_set_state(&h->thread[i], PP_THREAD_LIVE);
+	pp_ring_set_thread_used(h, 2);
+	h->thread[0].is_main = 1;
+	h->thread[0].where =
+	        (struct pp_where){.comm = 9, .sequence = 4, .peer = -1, .last = 1, .calls = 7, .c10d = (uint16_t)(wait + 1)};
+	h->thread[1].where = (struct pp_where){.peer = -1, .c10d = (uint16_t)(reduce + 1), .c10d_calls = 3};
+	w = pp_place_where(h);
+	CHECK(w.call == reduce + 1 && w.comm == 0 && w.peer == -1 && w.last == 1 && w.calls == 10);
+	pp_place_text(h, text, sizeof(text));
+	CHECK_STR(text, "in c10d::allreduce_");
+	h->thread[1].where.c10d = 0;
+	CHECK_INT(pp_place_where(h).call, wait + 1);
+	h->thread[0].where.c10d = UINT16_MAX; /* of no call */
+	w = pp_place_where(h);
+	CHECK(w.call == 0 && w.comm == 9 && w.sequence == 4);
+	h->thread[1].where.c10d = (uint16_t)(reduce + 1);
+	h->thread[0].where.call = 1;
+	CHECK_INT(pp_place_where(h).call, 1);
+	free(h);
+}
+
 static uint64_t seed = 88172645463325252u;
 
 static uint32_t dice(uint32_t sides)
@@ -258,9 +344,9 @@ static uint32_t dice(uint32_t sides)
 /* Whatever keepers send: no list is read beyond its end, and the numbers agree. */
 TEST(anything)
 {
-	static const char *const call[] = {"",          "MPI_Allreduce", "MPI_Recv",     "MPI_Send",   "MPI_Waitall",
-	                                   "MPI_Bcast", "MPI_Gather",    "MPI_Finalize", "MPI_Iprobe", "MPI_Win_fence",
-	                                   "nonsense",  "MPI_Sendrecv"};
+	static const char *const call[] = {"",          "MPI_Allreduce", "MPI_Recv",     "MPI_Send",        "MPI_Waitall",
+	                                   "MPI_Bcast", "MPI_Gather",    "MPI_Finalize", "MPI_Iprobe",      "MPI_Win_fence",
+	                                   "nonsense",  "MPI_Sendrecv",  "c10d::wait",   "c10d::allreduce_"};
 	static const char *const members[] = {"",    "0:4:1,", "3:9:-1,", "0:2000000000:2000000000,", "-1:3:0,2:1:0,", "x",
 	                                      "0:1", "0:0:0,", "5:-1:1,"};
 
@@ -271,8 +357,8 @@ TEST(anything)
 
 		begin((int32_t)count);
 		for (long i = 0; i < count; i++) {
-			in((int32_t)i, call[dice(12)], dice(3) ? world() : dice(4), dice(3), (int32_t)dice(80) - 5);
-			snprintf(list[i].waits, sizeof(list[i].waits), "%s", call[dice(12)]);
+			in((int32_t)i, call[dice(14)], dice(3) ? world() : dice(4), dice(3), (int32_t)dice(80) - 5);
+			snprintf(list[i].waits, sizeof(list[i].waits), "%s", call[dice(14)]);
 			snprintf(list[i].members, sizeof(list[i].members), "%s", members[dice(9)]);
 			list[i].waits_sequence = dice(3);
 			list[i].rank = dice(20) ? (int32_t)i : (int32_t)dice(1 << 30) - (1 << 29);
@@ -356,6 +442,9 @@ int main(void)
 	ended_and_absent();
 	past();
 	blind();
+	torch_distributed();
+	unseen();
+	places();
 	lines();
 	anything();
 	any_header();

@@ -1,5 +1,6 @@
 /* ITT as frameworks use it: static copies of ittnotify, their handles, tasks, frames and counters. With PODPROF_ITT_CHAIN another
  * collector is behind podprof. */
+#include "core/source/mpi_call.h"
 #include "tests/unit/core/itt_kit.h"
 
 static struct itt_copy onednn;
@@ -146,6 +147,39 @@ TEST(overlapped_tasks_and_frames)
 	CHECK_STR(seen[4].text, "other");
 	CHECK(seen[0].id == seen[3].id && seen[1].id == seen[2].id && seen[0].id != seen[1].id);
 	CHECK(seen[4].tick == begin && seen[5].tick == end && seen[6].tick == end && seen[7].tick > end);
+}
+
+/* A call of torch.distributed is on the thread's where-am-I line from its begin to its end, whatever is nested in it. */
+TEST(places_of_torch_distributed)
+{
+	struct pp_itt_domain *other = onednn.domain_create("dnnl::primitive");
+	const struct pp_ring_header *h = pp_drain_header(drain);
+	const struct pp_where *w = &h->thread[0].where;
+	unsigned calls = w->c10d_calls;
+
+	task(&torch, domain, "aten::mm");
+	CHECK(w->c10d == 0 && w->c10d_calls == calls);
+	torch.task_begin(domain, none, none, torch.string_handle_create("c10d::allreduce_"));
+	CHECK_INT(w->c10d, 1 + pp_c10d_call_of("c10d::allreduce_", 16));
+	task(&torch, domain, "aten::mm");
+	task(&torch, domain, "c10d::wait");
+	torch.task_begin(domain, none, none, torch.string_handle_create("nccl:all_reduce")); /* ends on another thread */
+	torch.task_begin(other, none, none, torch.string_handle_create("open"));
+	CHECK_INT(w->c10d, 1 + pp_c10d_call_of("c10d::allreduce_", 16));
+	torch.task_end(domain);
+	CHECK(w->c10d == 0 && w->c10d_calls == calls + 1);
+	torch.task_end(other);
+	torch.task_end(domain); /* one that nothing began */
+	torch.task_begin_ex(domain, NULL, 0, none, none, torch.string_handle_create("gloo:broadcast"));
+	torch.task_begin_fn(domain, none, none, (void *)(uintptr_t)0x1f00);
+	torch.pause();
+	torch.task_end(domain);
+	CHECK_INT(w->c10d, 1 + pp_c10d_call_of("c10d::broadcast_", 16));
+	torch.task_end_ex(domain, NULL, 0); /* of a range that began while recording went on */
+	torch.resume();
+	CHECK(w->c10d == 0 && w->c10d_calls == calls + 2);
+	task(&torch, domain, "after the pause");
+	look();
 }
 
 /* Times that the caller gives: by our clock as given, by a clock of its own not recorded. */
@@ -296,6 +330,7 @@ static void all(void)
 	tasks_of_two_domains();
 	handles_from_before();
 	overlapped_tasks_and_frames();
+	places_of_torch_distributed();
 	tasks_with_a_time();
 	counters_of_every_kind();
 	thread_names_and_pauses();
