@@ -328,7 +328,7 @@ static struct pp_verdict_what say_late(const struct pp_dataset *d, const struct 
 		         share, whole(d));
 		return (struct pp_verdict_what){.kind = PP_VERDICT_TIE};
 	}
-	if (late->wait_ns * 100 < wait * ONE_RANK_PERCENT || who == d->workers || !sum[who].steps) {
+	if (pp_sums_percent(late->wait_ns, wait) < ONE_RANK_PERCENT || who == d->workers || !sum[who].steps) {
 		say_no_one(d, sum, late, wait, share, text, size);
 		return (struct pp_verdict_what){.kind = PP_VERDICT_WAITING};
 	}
@@ -413,7 +413,7 @@ static void say_largest(const struct pp_dataset *d, const int64_t *all, int best
 	         d->workers <= 1 ? "There is only one rank"
 	         : d->trace_files && (size_t)pp_dataset_domains(d) == d->workers
 	                 ? "Whether ranks wait for each other is unknown: their clocks were not compared"
-	         : most_is_unsplit(c) && c->unsplit * 100 > step_ns * SMALL_WAIT_PERCENT
+	         : most_is_unsplit(c) && pp_sums_percent(c->unsplit, step_ns) > SMALL_WAIT_PERCENT
 	                 ? "Waiting in point-to-point and one-sided calls is not measured"
 	         : pp_dataset_domains(d) > 1
 	                 ? "No rank waits long for a rank of its clock domain; waiting between the domains is unknown"
@@ -522,21 +522,21 @@ struct pp_verdict_what pp_verdict(const struct pp_dataset *d, char *text, size_t
 	if (!best && d->startup_ns > wait) {
 		say_startup(d, step_ns, text, size);
 		what.kind = PP_VERDICT_STARTUP;
-	} else if (c.unsplit > wait &&
-	           (wait * 100 > step_ns * SMALL_WAIT_PERCENT || (best == PP_CATEGORY_HOST_COMMUNICATION && most_is_unsplit(&c)))) {
+	} else if (c.unsplit > wait && (pp_sums_percent(wait, step_ns) > SMALL_WAIT_PERCENT ||
+	                                (best == PP_CATEGORY_HOST_COMMUNICATION && most_is_unsplit(&c)))) {
 		say_unsplit(d, &c, step_ns, text, size);
 		what.kind = PP_VERDICT_UNSPLIT;
-	} else if (all[PP_CATEGORY_INPUT] * 100 > step_ns * SMALL_WAIT_PERCENT && (busy = loaders_busy(d)) > 0) {
+	} else if (pp_sums_percent(all[PP_CATEGORY_INPUT], step_ns) > SMALL_WAIT_PERCENT && (busy = loaders_busy(d)) > 0) {
 		snprintf(text, size, "Input, %.0f %% of %s. The data-loader workers of all ranks are busy %.0f %% of the time",
 		         100.0 * (double)all[PP_CATEGORY_INPUT] / (double)step_ns, whole(d), busy);
 		what = (struct pp_verdict_what){.kind = PP_VERDICT_LARGEST, .category = PP_CATEGORY_INPUT};
-	} else if (wait * 100 > step_ns * SMALL_WAIT_PERCENT && (stall = stall_of(d, sum, wait, work))) {
+	} else if (pp_sums_percent(wait, step_ns) > SMALL_WAIT_PERCENT && (stall = stall_of(d, sum, wait, work))) {
 		snprintf(text, size,
 		         "%s, %.0f %% of %s. It stalls all ranks for longer than they wait for each other (%.0f %% of %s)",
 		         pp_category_name(stall), 100.0 * (double)all[stall] / (double)step_ns, whole(d),
 		         100.0 * (double)wait / (double)step_ns, whole(d));
 		what = (struct pp_verdict_what){.kind = PP_VERDICT_LARGEST, .category = stall};
-	} else if (wait * 100 > step_ns * SMALL_WAIT_PERCENT) {
+	} else if (pp_sums_percent(wait, step_ns) > SMALL_WAIT_PERCENT) {
 		what = say_late(d, sum, work, wait, step_ns, text, size);
 		if (what.kind == PP_VERDICT_UNEXPLAINED && c.transfer > wait) { /* who comes last then is a matter of the network */
 			snprintf(text, size, "transfer between ranks, %.0f %% of %s. Ranks wait %.0f %% of %s for each other",

@@ -126,7 +126,8 @@ int pp_name_has_words(const char *rule, const char *name, size_t length)
  * the type out: then it is the last part of the path. */
 static size_t operator_type(const char *name, size_t length)
 {
-	const char *colon = memchr(name, ':', length), *slash = colon ? memrchr(name, '/', (size_t)(colon - name)) : NULL;
+	const char *colon = length ? memchr(name, ':', length) : NULL; /* an empty name may be NULL */
+	const char *slash = colon ? memrchr(name, '/', (size_t)(colon - name)) : NULL;
 	size_t at = colon ? (size_t)(colon - name) + 1 : 0;
 
 	if (!slash && (!colon || at >= length || name[at] != '_'))

@@ -167,6 +167,11 @@ class Place:
     def podprof(self):
         return os.path.join(self.bin, "podprof")
 
+    def has_asan(self):
+        """Is this build's podprof itself built with AddressSanitizer?"""
+        with open(self.podprof(), "rb") as f:
+            return b"__asan_init" in f.read()
+
     def program(self, name):
         return os.path.join(self.guest, name)
 

@@ -205,8 +205,8 @@ static void write_communication(const struct pp_sums *t, size_t steps, FILE *to)
 	fprintf(to, "  Exposed communication%s: ", steps > 1 ? " per step" : "");
 	if (t->wait_ns || t->transfer_ns)
 		fprintf(to, "%s wait + %s transfer%s", pp_text_time(a, t->wait_ns / t->cells),
-		        pp_text_time(b, t->transfer_ns / t->cells), rest * 100 > all ? "; other calls " : "\n");
-	if (rest * 100 > all)
+		        pp_text_time(b, t->transfer_ns / t->cells), pp_sums_percent(rest, all) > 1 ? "; other calls " : "\n");
+	if (pp_sums_percent(rest, all) > 1)
 		fprintf(to, "%s (wait and transfer not separated)\n", pp_text_time(c, rest / t->cells));
 }
 

@@ -575,6 +575,35 @@ TEST(slow_rank)
 	drop(&m);
 }
 
+/* Times as of 5000 ranks over a day: a hundred times as much does not fit 64 bits. */
+TEST(verdict_of_a_long_run)
+{
+	const int64_t longer = INT64_C(100000000000000);
+	struct made m = {.capture = make_capture(RANKS)};
+	struct pp_verdict_what what;
+
+	for (size_t r = 0; r < RANKS; r++) {
+		add_step(&m.capture, r, 0, 0, 1000);
+		add_range(&m.capture, r, 0, "forward", 0, 500);
+		add_mpi(&m.capture, r, "MPI_Allreduce", 0, r == 2 ? 900 : 500, 1000);
+	}
+	build(&m, 0, 1);
+	for (size_t w = 0; w < RANKS; w++) {
+		struct pp_row_cell *cell = &m.d.cell[w];
+
+		for (int c = 1; c <= PP_CATEGORIES; c++)
+			cell->exclusive_ns[c] *= longer;
+		cell->step_ns *= longer;
+		cell->wait_ns *= longer;
+		cell->transfer_ns *= longer;
+	}
+	for (size_t w = 0; w < RANKS; w++)
+		m.d.late[w].wait_ns *= longer;
+	what = pp_verdict(&m.d, m.verdict, sizeof(m.verdict));
+	CHECK(what.kind == PP_VERDICT_RANK && strstr(m.verdict, "rank 2, All others") != NULL);
+	drop(&m);
+}
+
 TEST(nonblocking)
 {
 	struct made m = {.capture = make_capture(2)};
@@ -749,6 +778,7 @@ int main(void)
 	run_queue_of_the_straggler();
 	no_rate_without_all_ranks();
 	slow_rank();
+	verdict_of_a_long_run();
 	nonblocking();
 	point_to_point();
 	communicators();

@@ -135,6 +135,8 @@ TEST(long_name)
 		name[i] = i % 2 ? 'A' : 'b';
 	CHECK_INT(pp_category_of_name(name, sizeof(name), &by_default), PP_CATEGORY_HOST_COMPUTE);
 	CHECK_INT(by_default, 1);
+	CHECK_INT(pp_category_of_name(NULL, 0, &by_default), PP_CATEGORY_HOST_COMPUTE);
+	CHECK_INT(by_default, 1);
 }
 
 TEST(names_of_ids)
