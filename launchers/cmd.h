@@ -51,5 +51,8 @@ void pp_say_json(const char *text);
 /* A path as a word of a shell, quoted where it has to be: users paste what podprof prints. Returns `to`. */
 char *pp_shell_word(const char *path, char *to, size_t size);
 
+struct pp_options_verb;
+/* The one directory among the arguments from `first` on, or the default; NULL after one error line: there are more. */
+const char *pp_given_directory(const struct pp_options_verb *verb, int argc, char **argv, int first);
 /* The log directory of a verb as realpath() has it, to be freed; NULL after one error line. */
 char *pp_given_logdir(const char *given);

@@ -316,17 +316,15 @@ int pp_cmd_report(int argc, char **argv)
 
 	if (rc >= 0)
 		return rc;
-	if (argc - first > 1) {
-		pp_say("too many arguments: '%s': report takes one directory. Type 'podprof report LOGDIR'.", argv[first + 1]);
+	given = pp_given_directory(&pp_verb_report, argc, argv, first);
+	if (!given)
 		return PP_EXIT_USAGE;
-	}
 	pp_options_environment(&options, PP_OPT_REPORT, NULL);
 	rc = check_options(&options);
 	if (rc >= 0)
 		return rc;
 	sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_IGN},
 	          NULL); /* a page above the limit of 'ulimit -f' gives an error, and leaves no .part */
-	given = first < argc ? argv[first] : pp_opt_table[PP_OPT_ID_OUTPUT].fallback;
 	rc = pp_report_resolve(given, path);
 	if (rc < 0)
 		return PP_EXIT_FAILED;

@@ -117,19 +117,19 @@ static int serve(const char *session, const struct pp_options *options, int port
 int pp_cmd_view(int argc, char **argv)
 {
 	struct pp_options options;
+	const char *given;
 	char session[PATH_MAX];
 	int first, port, rc = pp_options_parse(&pp_verb_view, argc, argv, &options, &first);
 
 	if (rc >= 0)
 		return rc;
-	if (argc - first > 1) {
-		pp_say("too many arguments: '%s': view takes one directory. Type 'podprof view LOGDIR'.", argv[first + 1]);
+	given = pp_given_directory(&pp_verb_view, argc, argv, first);
+	if (!given)
 		return PP_EXIT_USAGE;
-	}
 	pp_options_environment(&options, PP_OPT_VIEW, NULL);
 	rc = read_port(&options, &port);
 	if (rc >= 0)
 		return rc;
-	rc = pp_report_find(first < argc ? argv[first] : pp_opt_table[PP_OPT_ID_OUTPUT].fallback, session);
+	rc = pp_report_find(given, session);
 	return rc ? rc : serve(session, &options, port);
 }

@@ -9,6 +9,7 @@
 #include "core/base/plain.h"
 #include "core/base/why.h"
 #include "launchers/cmd.h"
+#include "launchers/options/options.h"
 
 void pp_say(const char *fmt, ...)
 {
@@ -56,6 +57,14 @@ char *pp_shell_word(const char *path, char *to, size_t size)
 		n += (size_t)snprintf(to + n, size - n, *path == '\'' ? "'\\''" : "%c", *path);
 	snprintf(to + n, size - n, "'");
 	return to;
+}
+
+const char *pp_given_directory(const struct pp_options_verb *verb, int argc, char **argv, int first)
+{
+	if (argc - first <= 1)
+		return first < argc ? argv[first] : pp_opt_table[PP_OPT_ID_OUTPUT].fallback;
+	pp_say("too many arguments: '%s': %s takes one directory. Type '%s LOGDIR'.", argv[first + 1], verb->name, verb->name);
+	return NULL;
 }
 
 char *pp_given_logdir(const char *given)

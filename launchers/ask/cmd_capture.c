@@ -111,14 +111,12 @@ int pp_cmd_capture(int argc, char **argv)
 
 	if (rc >= 0)
 		return rc;
-	if (argc - first > 1) {
-		pp_say("too many arguments: '%s': capture takes one directory. Type 'podprof capture LOGDIR'.", argv[first + 1]);
+	given = pp_given_directory(&pp_verb_capture, argc, argv, first);
+	if (!given)
 		return PP_EXIT_USAGE;
-	}
 	rc = read_request(&options, &request);
 	if (rc >= 0)
 		return rc;
-	given = first < argc ? argv[first] : pp_opt_table[PP_OPT_ID_OUTPUT].fallback;
 	logdir = pp_given_logdir(given);
 	if (!logdir)
 		return PP_EXIT_FAILED;

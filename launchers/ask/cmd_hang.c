@@ -98,16 +98,14 @@ int pp_cmd_hang(int argc, char **argv)
 
 	if (rc >= 0)
 		return rc;
-	if (argc - first > 1) {
-		pp_say("too many arguments: '%s': hang takes one directory. Type 'podprof hang LOGDIR'.", argv[first + 1]);
+	given = pp_given_directory(&pp_verb_hang, argc, argv, first);
+	if (!given)
 		return PP_EXIT_USAGE;
-	}
 	if (pp_parse_time(options.value[PP_OPT_ID_AFTER], &after_ns, NULL) || after_ns < 1000000) {
 		pp_say("--after: '%s': less than 1ms. Give a time that is longer than a step, for example 2s.",
 		       options.value[PP_OPT_ID_AFTER]);
 		return PP_EXIT_USAGE;
 	}
-	given = first < argc ? argv[first] : pp_opt_table[PP_OPT_ID_OUTPUT].fallback;
 	logdir = pp_given_logdir(given);
 	if (!logdir)
 		return PP_EXIT_FAILED;

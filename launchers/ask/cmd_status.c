@@ -196,11 +196,9 @@ int pp_cmd_status(int argc, char **argv)
 
 	if (rc >= 0)
 		return rc;
-	if (argc - first > 1) {
-		pp_say("too many arguments: '%s': status takes one directory. Type 'podprof status LOGDIR'.", argv[first + 1]);
+	given = pp_given_directory(&pp_verb_status, argc, argv, first);
+	if (!given)
 		return PP_EXIT_USAGE;
-	}
-	given = first < argc ? argv[first] : pp_opt_table[PP_OPT_ID_OUTPUT].fallback;
 	logdir = pp_given_logdir(given);
 	if (!logdir)
 		return PP_EXIT_FAILED;
