@@ -227,9 +227,9 @@ void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const 
 	else if (steps->rule == PP_STEP_RULE_WINDOW && strstr(d->options, "--step-rule=collectives") &&
 	         !strstr(steps->note, "pattern"))
 		add(m->must_know, sizeof(m->must_know), "; ",
-		    "--step-rule collectives: no repeating pattern of MPI collectives was found, so the run is treated as "
-		    "one step. Mark "
-		    "steps with podprof_step_begin()");
+		    "--step-rule collectives: no repeating pattern was found in the collectives on MPI_COMM_WORLD, so the run is "
+		    "treated as one step. A pattern has at least two different collectives, and one of them combines data: not "
+		    "MPI_Barrier or MPI_Bcast. Mark steps with podprof_step_begin(), in Python with podprof.steps()");
 	else if (steps->note[0] && (steps->rule == PP_STEP_RULE_WINDOW || !steps->steps))
 		add(m->must_know, sizeof(m->must_know), "; ", "%s", steps->note);
 	else if (steps->rule == PP_STEP_RULE_WINDOW)

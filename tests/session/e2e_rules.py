@@ -139,7 +139,8 @@ def period_missing(place, full):
     got = run(place.mpirun(4, place.under(logs, [place.program("unmarked"), "none"], "--steps", "22:27", "--step-rule", "collectives")))
     session = session_of(logs)
     check(rules(session) == {"window"}, rules(session))
-    check("podprof: --step-rule collectives: no repeating pattern of MPI collectives was found, so the run is treated as one step" in got.err, got.transcript())
+    check("podprof: --step-rule collectives: no repeating pattern was found in the collectives on MPI_COMM_WORLD, so the run is treated as one step. A "
+          "pattern has at least two different collectives" in got.err, got.transcript())
     got = run(place.under(place.new_logs(), ["/bin/true"], "--step-rule", "collectives"))
     check(got.code == 64 and "needs --steps" in got.err and len(got.err.splitlines()) == 1, got.transcript())
 
