@@ -270,6 +270,9 @@ static void say_kept(const struct pp_dataset *d, const struct worker_sum *sum, c
 
 	if (c->by.is_blamed && c->by.rank != d->late[0].rank)
 		snprintf(through, sizeof(through), "because of it, mostly for rank %d", (int)d->late[0].rank);
+	else if (c->by.is_blamed && c->by.wait_ns > d->late[0].wait_ns + d->late[0].wait_ns / 10)
+		snprintf(through, sizeof(through),
+		         "for it, directly or through other ranks"); /* the straggler line has direct waits */
 	snprintf(text, size, "%s %s%s %s (%.0f %% of %s)", one ? "The other rank waits" : "The other ranks wait",
 	         pp_text_time(kept, c->late_ns), per_step(d), through, step > 0 ? 100.0 * (double)c->late_ns / step : 0,
 	         d->steps != 1 ? one ? "its step" : "their step" : whole(d));
