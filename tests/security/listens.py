@@ -60,7 +60,8 @@ def without_mpi(place, full):
     need_namespaces()
     stage, logs, uid = kit.Stage(place), place.new_logs(), os.getuid()
     process = start(namespace(stage.job(logs, 1000, 10)))
-    check(wait_until(lambda: stage.spool_of(logs, uid) and jobs.keepers(stage.spool_of(logs, uid)), 10), "no keeper")
+    check(wait_until(lambda: stage.spool_of(logs, uid) and jobs.keepers(stage.spool_of(logs, uid)) and
+                     glob.glob(os.path.join(stage.spool_of(logs, uid), "rank-*.ring")), 10), "no keeper, or no rank")
     keeper = jobs.keepers(stage.spool_of(logs, uid))[0]
     check(os.readlink(f"/proc/{keeper}/ns/net") != os.readlink("/proc/self/ns/net"), "the keeper is not in the namespace of its job")
     asked = start([stage.podprof, "capture", logs, "--steps", "+5"])
