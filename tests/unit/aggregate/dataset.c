@@ -575,6 +575,30 @@ TEST(slow_rank)
 	drop(&m);
 }
 
+/* More goes back to the rank than waits for it directly, which is what the straggler line has. */
+TEST(verdict_through_others)
+{
+	struct made m = {.capture = make_capture(RANKS)};
+	struct pp_row_blame row = {.worker = 2, .reason = PP_CATEGORY_OTHER, .blame_ns = 3 * 400};
+
+	for (size_t r = 0; r < RANKS; r++) {
+		add_step(&m.capture, r, 0, 0, 1000);
+		add_range(&m.capture, r, 0, "forward", 0, 500);
+		add_mpi(&m.capture, r, "MPI_Allreduce", 0, r == 2 ? 900 : 500, 1000);
+	}
+	build(&m, 0, 1);
+	m.d.blame = &row;
+	m.d.blames = 1;
+	pp_verdict(&m.d, m.verdict, sizeof(m.verdict));
+	CHECK(strstr(m.verdict, "wait 400 ns for it (") != NULL);
+	row.blame_ns = 3 * 450;
+	pp_verdict(&m.d, m.verdict, sizeof(m.verdict));
+	CHECK(strstr(m.verdict, "wait 450 ns for it, directly or through other ranks (") != NULL);
+	m.d.blame = NULL;
+	m.d.blames = 0;
+	drop(&m);
+}
+
 /* Times as of 5000 ranks over a day: a hundred times as much does not fit 64 bits. */
 TEST(verdict_of_a_long_run)
 {
@@ -778,6 +802,7 @@ int main(void)
 	run_queue_of_the_straggler();
 	no_rate_without_all_ranks();
 	slow_rank();
+	verdict_through_others();
 	verdict_of_a_long_run();
 	nonblocking();
 	point_to_point();
