@@ -25,8 +25,7 @@ const struct pp_options_verb pp_verb_analyze = {
         .arguments = "FILE|DIR...",
         .doc = "Make a session from traces that other profilers wrote: XSpace (.xplane.pb) of TensorFlow, JAX and xprof, and "
                "Kineto JSON of PyTorch, plain or .gz. All files become one session, each file one rank.\v"
-               "A directory is searched for such files. Exit code: 0, all was read; 2, a session was written, but a file is "
-               "damaged or unreadable, a path has no trace, or a file of the session is missing; 1, no session was written.",
+               "A directory is searched for such files.",
         .groups = PP_OPT_ANALYZE,
 };
 

@@ -16,7 +16,7 @@ const struct pp_options_verb pp_verb_status = {
         .name = "podprof status",
         .arguments = "[LOGDIR]",
         .doc = "Print what each rank does, for the jobs that record into LOGDIR (default podprof_logs): step, step time over one "
-               "second, and the current MPI call; slowest rank first.",
+               "second, and the current call of MPI or torch.distributed; slowest rank first.",
         .groups = PP_OPT_STATUS,
 };
 
