@@ -69,7 +69,7 @@ static void print_tunnel(int port)
 	       user ? user : "", user ? "@" : "", host);
 }
 
-static int print_links(const char *session, const struct pp_http_gate *gate)
+static int print_links(const char *session, const struct pp_http_gate *gate, int is_given)
 {
 	char word[PATH_MAX];
 
@@ -83,9 +83,10 @@ static int print_links(const char *session, const struct pp_http_gate *gate)
 		return PP_EXIT_FAILED;
 	}
 	if (gate->port != VIEWER_PORT)
-		pp_say("no link for Perfetto: its page reads from port %d only, and this is port %d. Free port %d, or type "
+		pp_say("no link for Perfetto: its page reads from port %d only, and this is port %d. %s port %d, or type "
 		       "'podprof export --format perfetto -o trace.perfetto-trace %s' and open that file there.",
-		       VIEWER_PORT, gate->port, VIEWER_PORT, pp_shell_word(session, word, sizeof(word)));
+		       VIEWER_PORT, gate->port, is_given ? "Take" : "Free", VIEWER_PORT,
+		       pp_shell_word(session, word, sizeof(word)));
 	pp_say("serving '%s' until ^C. Do not share the links: they are the key to it.", session);
 	return PP_EXIT_OK;
 }
@@ -103,7 +104,7 @@ static int serve(const char *session, const struct pp_options *options, int port
 	fd = open_port(options, port, &gate.port);
 	if (fd < 0)
 		return PP_EXIT_FAILED;
-	rc = print_links(session, &gate);
+	rc = print_links(session, &gate, options->source[PP_OPT_ID_PORT] != PP_FROM_DEFAULT);
 	if (rc) {
 		close(fd);
 		return rc;

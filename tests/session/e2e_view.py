@@ -307,6 +307,7 @@ def ports(place, full):
             taken.enter_context(socket.create_server(("127.0.0.1", 9001)))
         with view(place) as v:
             check(v.port != 9001 and "ui.perfetto.dev" not in v.text(0) and "podprof export --format perfetto" in v.text(1), v.text(0) + v.text(1))
+            check("Free port 9001, or" in v.text(1), v.text(1))
             listens = [line.split()[1] for line in open("/proc/net/tcp", encoding="ascii").readlines()[1:] if line.split()[3] == "0A"]
             check(f"0100007F:{v.port:04X}" in listens and f"00000000:{v.port:04X}" not in listens, listens)
             got = jobs.run([place.podprof(), "view", "--port", str(v.port), session(place)])
@@ -321,6 +322,7 @@ def tunnel(place, full):
     """In a login by ssh it prints the command for the other machine."""
     with view(place, "--port", "0", env={"SSH_CONNECTION": "192.0.2.7 50000 192.0.2.9 2222", "LOGNAME": "me"}) as v:
         check(f"ssh -N -L {v.port}:127.0.0.1:{v.port} -p 2222 me@192.0.2.9\n" in v.text(0), v.text(0))
+        check("Take port 9001, or" in v.text(1), v.text(1))
         v.end()
     with view(place, "--port", "0", env={"SSH_CONNECTION": "192.0.2.7 50000 a;b 22"}) as v:
         check("ssh" not in v.text(0), v.text(0))
