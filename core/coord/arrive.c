@@ -52,20 +52,25 @@ static int with_restarts(const char *text, int times, char *ret_text, size_t siz
 	return n < (int)size;
 }
 
+static int is_under(const char *base, const char *name, char *ret_path, size_t size)
+{
+	int n = snprintf(ret_path, size, "%s/podprof-%u", base, (unsigned)geteuid());
+
+	if (n >= (int)size || !is_there(ret_path))
+		return 0;
+	return snprintf(ret_path + n, size - (size_t)n, "/%s", name) < (int)size - n && is_there(ret_path);
+}
+
 /* Where podprof puts the spool if the directory that the outer process chose is not available on this host; as
  * launchers/run/spool.c does. */
 static int other_place(int times, char *ret_path, size_t size)
 {
 	const char *tmp = pp_env("TMPDIR"), *job = pp_env("PODPROF_JOB");
 	char name[160];
-	int n;
 
 	if (!job || !*job || strchr(job, '/') || !with_restarts(job, times, name, sizeof(name)))
 		return 0;
-	n = snprintf(ret_path, size, "%s/podprof-%u", tmp && *tmp == '/' ? tmp : "/tmp", (unsigned)geteuid());
-	if (n >= (int)size || !is_there(ret_path))
-		return 0;
-	return snprintf(ret_path + n, size - (size_t)n, "/%s", name) < (int)size - n && is_there(ret_path);
+	return is_under("/var/tmp", name, ret_path, size) || is_under(tmp && *tmp == '/' ? tmp : "/tmp", name, ret_path, size);
 }
 
 static int find(const char *wanted, int times, char *ret_spool, size_t size)

@@ -9,6 +9,7 @@
 
 #include "core/base/tick.h"
 #include "launchers/doctor/doctor.h"
+#include "launchers/run/place.h"
 #include "launchers/run/spool.h"
 
 #if defined(__aarch64__)
@@ -44,31 +45,45 @@ static void check_clock(void)
 		              source);
 }
 
-static void check_spool(void)
+static void check_room(const char *base, const char *path)
 {
-	char path[64];
 	struct statvfs fs;
-	struct stat st;
 	double size, room;
 
-	if (statvfs("/dev/shm", &fs) || access("/dev/shm", W_OK)) {
-		pp_doctor_row("spool", PP_DOCTOR_LIMITED, "sudo mount -t tmpfs -o mode=1777 tmpfs /dev/shm",
-		              "no writable /dev/shm: rings are files in the node's tmp, on disk");
+	if (statvfs(base, &fs) || access(base, W_OK)) {
+		pp_doctor_row("spool", PP_DOCTOR_LIMITED,
+		              strcmp(base, PP_PLACE_SHM) ? "sudo chmod 1777 " PP_PLACE_STAYS
+		                                         : "sudo mount -t tmpfs -o mode=1777 tmpfs " PP_PLACE_SHM,
+		              "no writable %s: rings are files in the node's tmp, on disk", base);
 		return;
 	}
 	size = (double)fs.f_blocks * (double)fs.f_frsize / mib;
 	room = (double)fs.f_bavail * (double)fs.f_frsize / mib;
-	snprintf(path, sizeof(path), "/dev/shm/podprof-%u", (unsigned)geteuid());
-	if (!lstat(path, &st) && st.st_uid != geteuid()) {
+	if (room < 64)
+		pp_doctor_row("spool", PP_DOCTOR_LIMITED,
+		              strcmp(base, PP_PLACE_SHM) ? "free space there" : "sudo mount -o remount,size=1G " PP_PLACE_SHM,
+		              "%s: %.0f of %.0f MiB free; rings take at most an eighth of that", base, room, size);
+	else
+		pp_doctor_row("spool", PP_DOCTOR_OK, "", "%s: %.0f of %.0f MiB free, spools in %s", base, room, size, path);
+}
+
+static void check_spool(void)
+{
+	enum pp_place_why why;
+	const char *base = pp_place_find(&why);
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/podprof-%u", base, (unsigned)geteuid());
+	if (!lstat(path, &st) && st.st_uid != geteuid())
 		pp_doctor_row("spool", PP_DOCTOR_NO, "podprof run --spool DIR, with a directory of your own",
 		              "'%s' belongs to user %u", path, (unsigned)st.st_uid);
-		return;
-	}
-	if (room < 64)
-		pp_doctor_row("spool", PP_DOCTOR_LIMITED, "sudo mount -o remount,size=1G /dev/shm",
-		              "/dev/shm: %.0f of %.0f MiB free; rings take at most an eighth of that", room, size);
+	else if (why == PP_PLACE_NONE)
+		pp_doctor_row("spool", PP_DOCTOR_LIMITED, "podprof run --spool DIR, with a directory of the node that stays",
+		              "Slurm gives this job a " PP_PLACE_SHM " and a " PP_PLACE_STAYS
+		              " of its own: the epilog finds no spool");
 	else
-		pp_doctor_row("spool", PP_DOCTOR_OK, "", "/dev/shm: %.0f of %.0f MiB free, spools in %s", room, size, path);
+		check_room(base, path);
 }
 
 static void check_limits(void)

@@ -28,6 +28,7 @@
 #include "launchers/run/job.h"
 #include "launchers/run/launcher_hosts.h"
 #include "launchers/run/logdir.h"
+#include "launchers/run/place.h"
 #include "launchers/run/rendezvous.h"
 #include "launchers/run/spool.h"
 #include "launchers/run/task_words.h"
@@ -359,6 +360,20 @@ static void warn_other_output(const struct run *run)
 	pp_say("this job already writes into '%s': -o '%s' is ignored. Give all parts of a job the same -o.", there, run->logdir);
 }
 
+/* A job whose spool is gone before the epilog is recorded all the same. */
+static void warn_place(const struct run *run)
+{
+	enum pp_place_why why;
+
+	if (!may_speak || *run->options.value[PP_OPT_ID_SPOOL] || !getenv("SLURM_JOB_ID"))
+		return;
+	pp_place_find(&why);
+	if (why == PP_PLACE_NONE && pp_spool_say_once(run->spool, "said-place"))
+		pp_say("Slurm gives this job a " PP_PLACE_SHM " and a " PP_PLACE_STAYS
+		       " of its own, so the epilog writes no session if it "
+		       "is killed. Give --spool a directory of the node that stays.");
+}
+
 /* By it a process knows that podprof run became it (core/unrecorded.c); its children have other pids. */
 #define PID_VARIABLE "PODPROF_PID"
 
@@ -404,6 +419,7 @@ static int prepare(struct run *run, char *const *command, const char **ret_cure,
 	if (run->made_logdir)
 		pp_spool_say_once(run->spool, PP_SPOOL_MADE_LOGDIR);
 	warn_other_output(run);
+	warn_place(run);
 	run->spans |= pp_launcher_spans(command);
 	in.library = run->library;
 	in.mpi_library = run->mpi_library;

@@ -22,6 +22,7 @@
 #include "core/base/why.h"
 #include "core/ring/ring_file.h"
 #include "launchers/cmd.h"
+#include "launchers/run/place.h"
 
 #define AT ".at-" /* in the root of spools: a link to a spool elsewhere */
 
@@ -103,9 +104,11 @@ static int open_under(const char *base, const char *job, int wants_room, char *r
 
 static int open_default(const char *base, const char *job, char *ret_path, size_t size, struct pp_err *err)
 {
-	const char *tmp = getenv("TMPDIR");
-	int rc = open_under(base, job, 1, ret_path, size, err);
+	const char *tmp = getenv("TMPDIR"), *place = strcmp(base, PP_PLACE_SHM) ? base : pp_place_find(NULL);
+	int rc = open_under(place, job, 1, ret_path, size, err);
 
+	if (rc && strcmp(place, base) != 0) /* better a spool that may be gone before the epilog than none */
+		rc = open_under(base, job, 1, ret_path, size, err);
 	if (rc == -ENOENT || rc == -EACCES || rc == -EROFS || rc == -ENOSPC)
 		rc = open_under(tmp && *tmp == '/' ? tmp : "/tmp", job, 0, ret_path, size, err);
 	return rc;
@@ -184,7 +187,7 @@ int pp_spool_open(const char *wanted, const struct pp_job *job, char *ret_path, 
 	int rc;
 
 	if (!*wanted)
-		return open_default("/dev/shm", job->name, ret_path, size, err);
+		return open_default(PP_PLACE_SHM, job->name, ret_path, size, err);
 	if (strpbrk(wanted, "\n\r"))
 		return pp_err_set(err, -EINVAL, "cannot create the spool: its name has a line break");
 	if (*wanted != '/' && !getcwd(cwd, sizeof(cwd)))
@@ -299,16 +302,29 @@ static int is_root(const char *root)
 	return !lstat(root, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
 }
 
+/* Is it below one of the roots that every process of the user looks into? */
+static int is_found_anyway(const char *spool)
+{
+	const char *const under[] = {PP_PLACE_SHM, PP_PLACE_STAYS};
+	char base[64];
+
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(base, sizeof(base), "%s/podprof-%u/", under[i], (unsigned)geteuid());
+		if (!strncmp(spool, base, strlen(base)))
+			return 1;
+	}
+	return 0;
+}
+
 /* So that pp_spool_each() finds a spool that is elsewhere; best effort. */
 static void announce(const char *spool)
 {
-	char root[PP_SPOOL_PATH], path[PP_SPOOL_PATH + 32], base[64];
-	const char *const under[] = {"/dev/shm", "/tmp"};
+	char root[PP_SPOOL_PATH], path[PP_SPOOL_PATH + 32];
+	const char *const under[] = {pp_place_find(NULL), PP_PLACE_SHM, "/tmp"};
 
-	snprintf(base, sizeof(base), "/dev/shm/podprof-%u/", (unsigned)geteuid());
-	if (!strncmp(spool, base, strlen(base)))
+	if (is_found_anyway(spool))
 		return;
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < 3; i++) {
 		snprintf(root, sizeof(root), "%s/podprof-%u", under[i], (unsigned)geteuid());
 		mkdir(root, 0700);
 		snprintf(path, sizeof(path), "%s/" AT "%016llx", root, (unsigned long long)pp_hash_text(spool));
@@ -553,23 +569,41 @@ int pp_spool_read(const char *path, struct pp_spool_state *ret_state)
 	return 0;
 }
 
+enum { ROOTS = 4, WALKED = 3 };
+
+struct root {
+	char path[PP_SPOOL_PATH];
+};
+
+/* Where spools of this user may be; in the last one there are only links of announce() for us. Returns how many. */
+static int list_roots(struct root root[ROOTS])
+{
+	const char *tmp = getenv("TMPDIR");
+	const char *const base[ROOTS] = {PP_PLACE_SHM, PP_PLACE_STAYS, tmp && *tmp == '/' ? tmp : "/tmp", "/tmp"};
+
+	for (int i = 0; i < ROOTS; i++)
+		snprintf(root[i].path, PP_SPOOL_PATH, "%s/podprof-%u", base[i], (unsigned)geteuid());
+	return !strcmp(root[2].path, root[3].path) ? WALKED : ROOTS;
+}
+
 /* Follows a link of announce() to a spool that is not below a root searched anyway; removes a dangling one. */
-static int see_elsewhere(const char *root, const char *name, const char *const skip[2],
+static int see_elsewhere(const char *from, const char *name, const struct root root[ROOTS],
                          int (*see)(const struct pp_spool_state *state, void *data), void *data)
 {
 	char path[PP_SPOOL_PATH + 256], to[PP_SPOOL_PATH];
 	struct pp_spool_state state;
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "%s/%s", root, name);
+	if (snprintf(path, sizeof(path), "%s/%s", from, name) >= (int)sizeof(path))
+		return 0;
 	n = readlink(path, to, sizeof(to) - 1);
 	if (n <= 0)
 		return 0;
 	to[n] = '\0';
-	for (int i = 0; i < 2; i++) {
-		size_t length = strlen(skip[i]);
+	for (int i = 0; i < WALKED; i++) {
+		size_t length = strlen(root[i].path);
 
-		if (!strncmp(to, skip[i], length) && to[length] == '/' && !strchr(to + length + 1, '/'))
+		if (!strncmp(to, root[i].path, length) && to[length] == '/' && !strchr(to + length + 1, '/'))
 			return 0;
 	}
 	if (access(to, F_OK) && errno == ENOENT)
@@ -583,30 +617,26 @@ static int see_elsewhere(const char *root, const char *name, const char *const s
 
 int pp_spool_each(int (*see)(const struct pp_spool_state *state, void *data), void *data)
 {
-	const char *tmp = getenv("TMPDIR");
-	const char *base[] = {"/dev/shm", tmp && *tmp == '/' ? tmp : "/tmp", "/tmp"};
-	char root[3][PP_SPOOL_PATH], path[PP_SPOOL_PATH + 256];
-	const char *const walked[2] = {root[0], root[1]};
+	struct root root[ROOTS];
+	char path[PP_SPOOL_PATH + 256];
+	int roots = list_roots(root), rc = 0;
 	struct pp_spool_state state;
 	struct dirent *e;
-	int rc = 0;
 
-	for (size_t i = 0; i < 3; i++)
-		snprintf(root[i], sizeof(root[i]), "%s/podprof-%u", base[i], (unsigned)geteuid());
-	for (size_t i = 0; i < 3 && !rc; i++) {
+	for (int i = 0; i < roots && !rc; i++) {
 		DIR *d;
 
-		if (i == 2 && !strcmp(root[1], root[2]))
-			break;
+		if (i == 2 && (!strcmp(root[2].path, root[0].path) || !strcmp(root[2].path, root[1].path)))
+			continue;
 		/* a directory of another user with our name is ignored */
-		d = is_root(root[i]) ? opendir(root[i]) : NULL;
+		d = is_root(root[i].path) ? opendir(root[i].path) : NULL;
 		while (d && !rc && (e = readdir(d))) {
 			if (!strncmp(e->d_name, AT, strlen(AT)))
-				rc = see_elsewhere(root[i], e->d_name, walked, see, data);
-			if (e->d_name[0] == '.' || i == 2) /* the third has links alone for us */
+				rc = see_elsewhere(root[i].path, e->d_name, root, see, data);
+			if (e->d_name[0] == '.' || i == WALKED)
 				continue;
-			snprintf(path, sizeof(path), "%s/%s", root[i], e->d_name);
-			if (strlen(path) < PP_SPOOL_PATH && !pp_spool_read(path, &state))
+			if (snprintf(path, sizeof(path), "%s/%s", root[i].path, e->d_name) < PP_SPOOL_PATH &&
+			    !pp_spool_read(path, &state))
 				rc = see(&state, data);
 		}
 		if (d)

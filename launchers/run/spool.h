@@ -15,7 +15,7 @@ int pp_spool_read_option(const char *spool, const char *name, char *ret_value, s
 /* 1 for the first process of the job that calls it with this file name. */
 int pp_spool_say_once(const char *spool, const char *name);
 
-/* Make (or join) the spool: `wanted` if not empty, else /dev/shm/podprof-UID/JOB, else the same under the node's tmp. */
+/* Make (or join) the spool: `wanted` if not empty, else podprof-UID/JOB in the directory of run/place.h, else in the node's tmp. */
 int pp_spool_open(const char *wanted, const struct pp_job *job, char *ret_path, size_t size, struct pp_err *err);
 /* The spool of the outer podprof run: `outer`, or the node's tmp where this host does not have it. With "-rN" behind it where
  * the ranks were restarted. */

@@ -19,6 +19,7 @@
 #include "core/base/why.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
+#include "launchers/run/place.h"
 #include "launchers/run/spool.h"
 #include "launchers/slurm/slurm_check.h"
 
@@ -78,16 +79,16 @@ static int wait_or_kill(pid_t child, int limit_ms)
 }
 
 /* So that nobody else takes the name before the job does. */
-static void make_root(void)
+static void make_root(const char *base)
 {
 	char root[64];
 	struct stat st;
 
-	snprintf(root, sizeof(root), "/dev/shm/podprof-%u", (unsigned)geteuid());
+	snprintf(root, sizeof(root), "%s/podprof-%u", base, (unsigned)geteuid());
 	if (mkdir(root, 0700) && errno != EEXIST)
-		pp_say("cannot create '%s': %s. Jobs use the node's tmp instead.", root, pp_why(errno));
+		pp_say("cannot create '%s': %s. Jobs use another directory instead.", root, pp_why(errno));
 	else if (lstat(root, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 077)
-		pp_say("'%s' is not a directory of user %u alone. Jobs use the node's tmp instead; remove it.", root,
+		pp_say("'%s' is not a directory of user %u alone. Jobs use another one instead; remove it.", root,
 		       (unsigned)geteuid());
 }
 
@@ -96,7 +97,8 @@ static void prolog(void)
 	char *words[] = {(char *)"podprof doctor", (char *)"--json", NULL};
 	pid_t child;
 
-	make_root();
+	make_root(PP_PLACE_SHM);
+	make_root(PP_PLACE_STAYS);
 	fflush(stdout);
 	child = fork();
 	if (!child) {
