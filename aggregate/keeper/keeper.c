@@ -241,8 +241,10 @@ static void scan_spool(struct pp_keeper *k)
 	opened = pp_spool_scan(&k->view);
 	k->blind_ms = opened >= 0 ? 0 : k->blind_ms ? k->blind_ms : now;
 	k->blind_code = opened;
-	if (opened > 0)
+	if (opened > 0) {
+		pp_settings_learn_command(k->view.path, &k->settings, pp_rings_header(k->view.rings, 0)->pid);
 		pp_keeper_make_room(&k->view);
+	}
 }
 
 /* Finds new rings and dead ranks. Returns why the window closes now, or NULL. */

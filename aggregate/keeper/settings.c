@@ -1,5 +1,6 @@
 /* <spool>/options: NAME=value lines that `podprof run` wrote. Called by keeper.c and salvage.c. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,6 +98,27 @@ int pp_settings_rules(const char *spool, struct pp_err *err)
 	if (snprintf(path, sizeof(path), "%s/" PP_SPOOL_RULES, spool) >= (int)sizeof(path) || access(path, F_OK))
 		return 0;
 	return pp_category_rules_load(path, err);
+}
+
+void pp_settings_learn_command(const char *spool, struct pp_settings *s, int pid)
+{
+	char path[4096];
+	long n;
+	int fd;
+
+	if (s->command[0])
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	n = pp_proc_read(path, s->command, sizeof(s->command));
+	for (long i = 0; i + 1 < n; i++)
+		if ((unsigned char)s->command[i] < ' ')
+			s->command[i] = ' ';
+	snprintf(path, sizeof(path), "%s/options", spool);
+	fd = n > 0 ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW) : -1;
+	if (fd < 0)
+		return;
+	dprintf(fd, "COMMAND=%s\n", s->command);
+	close(fd);
 }
 
 int pp_settings_always(const struct pp_settings *s)

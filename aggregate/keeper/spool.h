@@ -19,6 +19,9 @@ int pp_settings_read(const char *spool, struct pp_settings *ret_settings, struct
 /* The spool's rules for names of ranges, where it has some, hold in this process from now on. podprof run has checked them. */
 int pp_settings_rules(const char *spool, struct pp_err *err);
 
+/* The command line of a rank's process, where whoever made the spool knew none; also for salvage, in <spool>/options. */
+void pp_settings_learn_command(const char *spool, struct pp_settings *s, int pid);
+
 /* Bytes of the window buffer for spans; the other half is for the segments of time made from them at the close. */
 static inline size_t pp_settings_span_bytes(const struct pp_settings *s)
 {

@@ -572,8 +572,9 @@ int pp_cmd_run(int argc, char **argv)
 	return rc;
 }
 
-/* For a launcher that starts the command itself; prints the variables that it needs, each as NAME=VALUE and a NUL.
- * MODE is check (only looks at the options), rank (PID becomes the command) or launcher (PID starts it on several hosts). */
+/* For a launcher that starts the command itself; prints the variables that it needs, each as NAME=VALUE and a NUL. MODE is check
+ * (only looks at the options), rank (PID becomes the command, empty if it is not known) or launcher (PID starts it on several
+ * hosts). */
 int pp_cmd_task(int argc, char **argv)
 {
 	struct run run = {.plan.count = 0};
@@ -582,10 +583,10 @@ int pp_cmd_task(int argc, char **argv)
 	int is_rank = !strcmp(mode, "rank"), is_launcher = !strcmp(mode, "launcher");
 	char file[PATH_MAX], **words = is_rank || is_launcher || !strcmp(mode, "check") ? pp_task_words(argv[3], argv + 4) : NULL;
 	int64_t pid = 0;
-	int first, rc;
+	int first, is_known, rc;
 
 	if (!words || pp_parse_int(argv[2], &pid, NULL)) {
-		pp_say("'podprof task' is internal: Slurm's plug-in starts it. Type 'srun --podprof'.");
+		pp_say("'podprof task' is internal: Slurm's plug-in and hooks start it. Type 'srun --podprof'.");
 		return PP_EXIT_USAGE;
 	}
 	for (argc = 0; words[argc]; argc++)
@@ -597,7 +598,8 @@ int pp_cmd_task(int argc, char **argv)
 	run.spans = is_launcher;
 	if (is_launcher) /* a batch script has a rank too */
 		run.job.rank = run.job.local_rank = -1, run.job.size = run.job.local_size = 0;
-	if (is_rank && look_for(words[first], file)) /* exec will say so */
+	is_known = *words[first] != '\0';
+	if (is_rank && is_known && look_for(words[first], file)) /* exec will say so */
 		return PP_EXIT_OK;
 	rc = prepare(&run, words + first, &cure, &err);
 	if (rc) {
@@ -605,7 +607,7 @@ int pp_cmd_task(int argc, char **argv)
 		give_up(&run, cure, &err);
 		return PP_EXIT_FAILED;
 	}
-	if (is_rank)
+	if (is_rank && is_known)
 		say_not_loadable(&run, file);
 	for (size_t i = 0; i < run.plan.count; i++)
 		printf("%s=%s%c", run.plan.variable[i].name, run.plan.variable[i].value, '\0');

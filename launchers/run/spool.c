@@ -268,7 +268,7 @@ static int write_part(char *part, const char *text, size_t length)
 static char *options_text(const struct pp_job *job, const struct pp_options *options, const char *logdir, char *const *command,
                           size_t *ret_length)
 {
-	const char *slurm = getenv("SLURM_JOB_ID"); /* for the epilog (launchers/slurm) */
+	const char *slurm = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID"); /* for Slurm's hooks (launchers/slurm) */
 	char *text = NULL;
 	FILE *f = open_memstream(&text, ret_length);
 
@@ -278,15 +278,15 @@ static char *options_text(const struct pp_job *job, const struct pp_options *opt
 		if (pp_opt_table[i].groups & PP_OPT_RUN && i != PP_OPT_ID_SPOOL)
 			fprintf(f, "%s=%s\n", pp_opt_table[i].env + 8, i == PP_OPT_ID_OUTPUT ? logdir : options->value[i]);
 	if (slurm)
-		fprintf(f, "SLURM_JOB=%.32s\n", slurm);
-	fprintf(f, "JOB=%s\nVERSION=%s\nCOMMAND=", job->name, PODPROF_VERSION);
-	for (size_t i = 0; command[i]; i++) {
-		if (i)
-			fputc(' ', f);
+		fprintf(f, "SLURM_JOB=%.32s\nSLURM_STEP=%.32s\n", slurm, step ? step : "");
+	fprintf(f, "JOB=%s\nVERSION=%s\n", job->name, PODPROF_VERSION);
+	for (size_t i = 0; *command[0] && command[i]; i++) { /* else the keeper adds it: pp_settings_learn_command() */
+		fputs(i ? " " : "COMMAND=", f);
 		for (const char *p = command[i]; *p; p++)
 			fputc((unsigned char)*p < ' ' ? ' ' : *p, f);
 	}
-	fputc('\n', f);
+	if (*command[0])
+		fputc('\n', f);
 	if (fclose(f)) {
 		free(text);
 		return NULL;

@@ -22,7 +22,7 @@ static int pid_of(const char *name)
 	return (int)strtol(text, NULL, 10);
 }
 
-static int has_processes(const char *spool)
+int pp_spool_has_processes(const char *spool)
 {
 	DIR *d = opendir(spool);
 	struct dirent *e;
@@ -47,7 +47,7 @@ static int is_stale(const char *path, time_t now)
 		return 0;
 	if (pp_spool_read(path, &state) || state.life == PP_SPOOL_RECORDING || state.life == PP_SPOOL_WRITING)
 		return 0;
-	return (!state.rings || now - st.st_mtime > OLD_SECONDS) && !has_processes(path);
+	return (!state.rings || now - st.st_mtime > OLD_SECONDS) && !pp_spool_has_processes(path);
 }
 
 int pp_spool_sweep(const char *spool)

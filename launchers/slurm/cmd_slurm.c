@@ -1,15 +1,13 @@
-/* podprof slurm prolog | epilog | check: for Slurm's hooks, which run it as root on each node of a job, and for the administrator.
- * The hooks act as the job's user, never as root, and always succeed: an exit code would drain the node. slurm_check.c has the
- * check. */
+/* podprof slurm: for Slurm's hooks, prolog and epilog as root on each node of a job, task-prolog and task-epilog as its user, and
+ * for the administrator. The hooks act as the job's user, never as root, and always succeed: an exit code would drain the node or
+ * end the task. slurm_task.c has the hooks of tasks, slurm_check.c the check. */
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "aggregate/keeper/keeper.h"
@@ -22,17 +20,29 @@
 #include "launchers/run/place.h"
 #include "launchers/run/spool.h"
 #include "launchers/slurm/slurm_check.h"
+#include "launchers/slurm/slurm_child.h"
+#include "launchers/slurm/slurm_task.h"
 
 const struct pp_options_verb pp_verb_slurm = {
         .name = "podprof slurm",
-        .arguments = "check | prolog | epilog",
+        .arguments = "check | prolog | epilog | task-prolog | task-epilog [SECONDS]",
         .doc = "check: say whether Slurm is set up for podprof, with a fix for each fault.\v"
-               "prolog and epilog are for Slurm's hooks. They act as the user of the job in SLURM_JOB_ID, and always exit "
-               "with 0. prolog makes the directory of the user's spools and prints what 'podprof doctor --json' prints. "
-               "epilog writes sessions of what killed jobs recorded on this node, and removes their spools.",
+               "The others are for Slurm's hooks. They act as the user of the job in SLURM_JOB_ID, and always exit with 0. prolog "
+               "makes the directories of the user's spools and prints what 'podprof doctor --json' prints. epilog writes sessions "
+               "of what killed jobs recorded on this node, and removes their spools. task-prolog does what the plug-in does, for "
+               "steps with PODPROF_SLURM=OPTIONS in their environment. task-epilog waits at most SECONDS (5) while a keeper of "
+               "the step still writes.",
 };
 
-enum { SPOOLS = 64, NAP_MS = 20, DOCTOR_MS = 1000, KEEPER_MS = 10000, SALVAGE_MS = 60000 };
+enum {
+	SPOOLS = 64,
+	NAP_MS = 20,
+	DOCTOR_MS = 1000,
+	KEEPER_MS = 10000,
+	SALVAGE_MS = 60000,
+	TASK_EPILOG_S = 5,
+	TASK_EPILOG_MOST_S = 3600
+};
 
 /* Root becomes the job's user for good. 0, or -1: one line says why not. */
 static int become_user(void)
@@ -56,26 +66,6 @@ static int become_user(void)
 		return -1;
 	}
 	return 0;
-}
-
-/* Waits until the child ends, or kills it and all that it started. */
-static int wait_or_kill(pid_t child, int limit_ms)
-{
-	int64_t until = pp_clock_ns(CLOCK_MONOTONIC) + (int64_t)limit_ms * 1000000;
-	int status = 0;
-
-	while (waitpid(child, &status, WNOHANG) == 0) {
-		if (pp_clock_ns(CLOCK_MONOTONIC) < until) {
-			pp_nap_ms(NAP_MS);
-			continue;
-		}
-		kill(-child, SIGKILL);
-		kill(child, SIGKILL);
-		while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-			;
-		return -ETIMEDOUT;
-	}
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -ECHILD;
 }
 
 /* So that nobody else takes the name before the job does. */
@@ -105,7 +95,7 @@ static void prolog(void)
 		setpgid(0, 0);
 		_exit(chdir("/") ? PP_EXIT_FAILED : pp_cmd_doctor(2, words) | fflush(stdout));
 	}
-	if (child > 0 && wait_or_kill(child, DOCTOR_MS) == -ETIMEDOUT)
+	if (child > 0 && pp_slurm_wait(child, DOCTOR_MS) == -ETIMEDOUT)
 		pp_say("podprof doctor did not end within %d ms.", DOCTOR_MS);
 }
 
@@ -177,7 +167,7 @@ static void end_spool(struct pp_spool_state *state)
 			setpgid(0, 0);
 			_exit(write_session(state));
 		}
-		rc = child > 0 ? wait_or_kill(child, SALVAGE_MS) : -errno;
+		rc = child > 0 ? pp_slurm_wait(child, SALVAGE_MS) : -errno;
 		if (rc == -ETIMEDOUT)
 			pp_say("no session of '%s' within %d s. The spool stays; type 'podprof salvage %s'.", state->path,
 			       SALVAGE_MS / 1000, state->path);
@@ -206,22 +196,9 @@ static void epilog(void)
 	free(found);
 }
 
-int pp_cmd_slurm(int argc, char **argv)
+/* The hooks of the node: root, who becomes the user. */
+static int hook(const char *word)
 {
-	struct pp_options options;
-	int first, rc = pp_options_parse(&pp_verb_slurm, argc, argv, &options, &first);
-	const char *word;
-
-	if (rc >= 0)
-		return rc;
-	word = argc - first == 1 ? argv[first] : "";
-	if (!strcmp(word, "check"))
-		return pp_slurm_check() ? PP_EXIT_FAILED : PP_EXIT_OK;
-	if (strcmp(word, "prolog") != 0 && strcmp(word, "epilog") != 0) {
-		pp_say("what of Slurm? Type 'podprof slurm check'; Slurm's hooks type 'podprof slurm prolog' and "
-		       "'podprof slurm epilog'.");
-		return PP_EXIT_USAGE;
-	}
 	umask(077);
 	if (become_user())
 		return PP_EXIT_OK;
@@ -230,4 +207,40 @@ int pp_cmd_slurm(int argc, char **argv)
 	else
 		epilog();
 	return PP_EXIT_OK;
+}
+
+/* As the user already. */
+static int task_hook(const char *word, const char *argument)
+{
+	int64_t seconds = TASK_EPILOG_S;
+
+	if (argument && (pp_parse_int(argument, &seconds, NULL) || seconds < 0 || seconds > TASK_EPILOG_MOST_S)) {
+		pp_say("'%s' is not a number of seconds up to %d.", argument, TASK_EPILOG_MOST_S);
+		seconds = TASK_EPILOG_S;
+	}
+	if (!strcmp(word, "task-prolog"))
+		pp_slurm_task_prolog();
+	else
+		pp_slurm_task_epilog((int)seconds);
+	return PP_EXIT_OK;
+}
+
+int pp_cmd_slurm(int argc, char **argv)
+{
+	struct pp_options options;
+	int first, rc = pp_options_parse(&pp_verb_slurm, argc, argv, &options, &first), words = argc - first;
+	const char *word;
+
+	if (rc >= 0)
+		return rc;
+	word = words >= 1 && words <= 2 ? argv[first] : "";
+	if (!strcmp(word, "task-epilog") || (!strcmp(word, "task-prolog") && words == 1))
+		return task_hook(word, words == 2 ? argv[first + 1] : NULL);
+	if (!strcmp(word, "check") && words == 1)
+		return pp_slurm_check() ? PP_EXIT_FAILED : PP_EXIT_OK;
+	if ((!strcmp(word, "prolog") || !strcmp(word, "epilog")) && words == 1)
+		return hook(word);
+	pp_say("what of Slurm? Type 'podprof slurm check'; Slurm's hooks type 'podprof slurm prolog', 'epilog', 'task-prolog' or "
+	       "'task-epilog'.");
+	return PP_EXIT_USAGE;
 }

@@ -54,11 +54,13 @@ def free_ports(count):
 class Slurm:
     """with Slurm(place, nodes, cores) as slurm: slurm.run(["srun", "-n", "2", ...]). Skips where the programs are absent or do not come up."""
 
-    def __init__(self, place, nodes, cores, lines="", plugins="", hosts=None, track="proctrack/linuxproc"):
-        """lines: more of slurm.conf; plugins: plugstack.conf; hosts: a node on each of them, and slurmctld and srun on their front end."""
+    def __init__(self, place, nodes, cores, lines="", plugins="", hosts=None, track="proctrack/linuxproc", files=None, name="n"):
+        """lines: more of slurm.conf; plugins: plugstack.conf; hosts: a node on each of them, and slurmctld and srun on their front end;
+        files: names and texts of more files beside slurm.conf; name: of the nodes, before their numbers: cgroups of two Slurms differ by it."""
         self.at, self.cores, self.daemons = os.path.join(place.scratch, "slurm"), cores, []
-        self.hosts, self.names = hosts, hosts.names if hosts else [f"n{i}" for i in range(nodes)]
+        self.hosts, self.names = hosts, hosts.names if hosts else [f"{name}{i}" for i in range(nodes)]
         self.nodes, self.lines, self.plugins, self.track = len(self.names), lines, plugins, track
+        self.files = files or {}
         self.env = {**ENV, "SLURM_CONF": self.at + "/slurm.conf"}
 
     def __enter__(self):
@@ -113,8 +115,9 @@ class Slurm:
             f.write(f"PartitionName=p Nodes={','.join(self.names)} Default=YES State=UP\n")
         with open(self.at + "/plugstack.conf", "w") as f:
             f.write(self.plugins)
-        with open(self.at + "/cgroup.conf", "w") as f:
-            f.write("CgroupAutomount=no\nCgroupPlugin=cgroup/v1\n")
+        for name, text in {"cgroup.conf": "CgroupAutomount=no\nCgroupPlugin=cgroup/v1\n", **self.files}.items():
+            with open(f"{self.at}/{name}", "w") as f:
+                f.write(text)
 
     def up(self):
         self.configure()

@@ -1,0 +1,227 @@
+#!/usr/bin/python3
+"""Slurm's hooks, and jobs whose /dev/shm goes with them, under a real Slurm: job_container/tmpfs, task prolog and task epilog.
+Run by ctest session_slurm_hooks. Needs root and Slurm."""
+import copy
+import glob
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from e2e import check_dataset, h5, read, text
+import jobs
+from jobs import check, session_of
+from slurm import Slurm
+
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+
+def podprof(place):
+    return os.path.realpath(place.podprof())
+
+
+def trains(place, steps=40):
+    return [os.path.realpath(os.path.join(place.bin, "c_mpi_train")), "--steps", str(steps), "--work-us", "500"]
+
+
+def script(place, name, *lines):
+    path = os.path.join(place.scratch, name)
+    with open(path, "w", encoding="ascii") as f:
+        f.write("\n".join(["#!/bin/sh", *lines, ""]))
+    os.chmod(path, 0o755)
+    return path
+
+
+def hook(place, name, verb):
+    """A hook of slurm.conf, as launchers/slurm has it, with a log in place of the system's."""
+    log = os.path.join(place.scratch, name + ".log")
+    path = script(place, name, f"{podprof(place)} slurm {verb} >>{log} 2>&1", "exit 0")
+    return f"{name}={path}\n", log
+
+
+def task_prolog(place, name="TaskProlog"):
+    path = script(place, name, f'[ "${{PODPROF_SLURM+set}}" ] && {podprof(place)} slurm task-prolog 2>/dev/null', "exit 0")
+    return f"{name}={path}\n"
+
+
+def plugin(place):
+    so = os.path.join(place.bin, "..", "lib", "spank_podprof.so")
+    if not os.path.exists(so):
+        raise jobs.Skipped("podprof was built without slurm/spank.h (apt-get install libslurm-dev)")
+    return f"optional {os.path.realpath(so)} podprof={podprof(place)}\n"
+
+
+def needs_pmix(slurm):
+    if not slurm.has_pmix():
+        raise jobs.Skipped("this Slurm has no plug-in for PMIx")
+
+
+def names(logs):
+    return sorted(os.path.basename(os.path.dirname(p)) for p in glob.glob(os.path.join(logs, "podprof", "*", "pod.h5")))
+
+
+class Elsewhere:
+    """with Elsewhere(place) as place: the same with a scratch directory in /var/tmp, which jobs with a /tmp of their own see too."""
+
+    def __init__(self, place):
+        self.place = copy.copy(place)
+        if podprof(place).startswith(("/tmp/", "/dev/shm/")):
+            raise jobs.Skipped("the build is in a directory that jobs do not see")
+
+    def __enter__(self):
+        self.place.scratch = tempfile.mkdtemp(prefix="podprof-test-", dir="/var/tmp")
+        os.chmod(self.place.scratch, 0o755)
+        return self.place
+
+    def __exit__(self, *_):
+        with open("/proc/self/mountinfo", encoding="ascii", errors="replace") as f:
+            left = [line.split()[4] for line in f]
+        for mount in reversed(left):
+            if mount.startswith(self.place.scratch + "/"):
+                subprocess.run(["umount", "-l", mount], check=False)
+        shutil.rmtree(self.place.scratch, ignore_errors=True)
+
+
+def contained(place, lines=""):
+    """A node where each job has a /dev/shm and a /tmp of its own."""
+    base = os.path.join(place.scratch, "containers")
+    return Slurm(place, 1, 8, lines="JobContainerType=job_container/tmpfs\nPrologFlags=Contain\n" + lines,
+                 files={"job_container.conf": f"AutoBasePath=true\nBasePath={base}\n"})
+
+
+def container(place, full):
+    """The /dev/shm of a job ends with it: its spool is where the epilog sees it. A job whose ranks and keeper are killed in a window has a
+    session, by the epilog alone; a job that ends leaves nothing."""
+    with Elsewhere(place) as there:
+        logs, ends = there.new_logs(), there.new_logs()
+        (prolog, before), (epilog, after) = hook(there, "Prolog", "prolog"), hook(there, "Epilog", "epilog")
+        with contained(there, prolog + epilog) as slurm:
+            needs_pmix(slurm)
+            shm = slurm.run(["srun", "-n", "1", "sh", "-c", "stat -c %d:%i /dev/shm"])
+            if shm.out.strip() == "{0.st_dev}:{0.st_ino}".format(os.stat("/dev/shm")):
+                raise jobs.Skipped("job_container/tmpfs gives a job no /dev/shm of its own here: " + shm.transcript())
+            got = slurm.run(["srun", "--mpi=pmix", "-n", "2", podprof(there), "run", "-o", ends, "--steps", "10:20", "--", *trains(there)])
+            check(got.code == 0 and len(names(ends)) == 1, got.transcript())
+            job = slurm.start(["srun", "--mpi=pmix", "-n", "4", podprof(there), "run", "-o", logs, "--steps", "10:100000", "--",
+                               *trains(there, 1000000)])
+            spools = glob.escape(f"/var/tmp/podprof-{os.getuid()}") + "/slurm.pmix.*"
+            check(jobs.wait_until(lambda: len(glob.glob(spools + "/rank-*.ring")) == 4, 30), "no rings in /var/tmp")
+            spool = os.path.dirname(glob.glob(spools + "/rank-*.ring")[0])
+            check(os.stat(os.path.dirname(spool)).st_mode & 0o777 == 0o700, "other users may enter the directory of spools")
+            asked = [podprof(there), "status", "--json", logs]
+            check(jobs.wait_until(lambda: '"step":2' in jobs.run(asked).out.replace(" ", ""), 30), jobs.run(asked).transcript())
+            number = slurm.run(["squeue", "-h", "-o", "%i"]).out.split()[0]
+            for keeper in jobs.keepers(spool):
+                os.kill(keeper, 9)
+            slurm.run(["scancel", "--signal=KILL", number])
+            jobs.finish(job)
+            with open(after, encoding="utf-8", errors="replace") as log:
+                check(jobs.wait_until(lambda: not os.path.exists(spool), 30), f"the spool stays: {jobs.tree(spool)}\n{log.read()}")
+            with open(before, encoding="utf-8") as log:
+                check('"checks": [' in log.read(), before)
+        session = session_of(logs)
+        with h5(session) as f:
+            check(len(f["breakdown/step"]) >= 1 and len(f["worker/rank"]) == 4, session)
+
+
+def mounts(place, full):
+    """Mounts as Slurm makes them for a job: only /dev/shm and /tmp, and /var/tmp too, which one line says."""
+    with Elsewhere(place) as there:
+        for private in ("/tmp", "/tmp /var/tmp"):
+            logs = os.path.join(there.scratch, "logs" + str(len(private)))
+            inside = [f"mkdir -p {there.scratch}/9/.9", *(f"mkdir -p {there.scratch}/9/.9/x{i} && mount --bind {there.scratch}/9/.9/x{i} {at}"
+                                                         for i, at in enumerate(private.split())),
+                      "mount -t tmpfs tmpfs /dev/shm", f"mkdir -p {there.scratch} /dev/shm/out",
+                      f"{podprof(place)} run -o /dev/shm/out -- sh -c 'echo $PODPROF_SPOOL'", f"{podprof(place)} doctor"]
+            path = os.path.join(place.scratch, "inside")
+            shutil.copy(script(place, "inside", *inside), there.scratch + "/inside")
+            os.makedirs(logs)
+            got = jobs.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", "\n".join(inside)], {"SLURM_JOB_ID": "9"})
+            if "unshare failed" in got.err or "permission denied" in got.err:
+                raise jobs.Skipped("no mounts here: " + got.err)
+            lines = [line for line in got.podprof_lines() if "of its own" in line]
+            where = "/dev/shm" if "var" in private else "/var/tmp"
+            check(got.out.startswith(f"{where}/podprof-{os.getuid()}/"), f"{private}: {got.transcript()} {path}")
+            check(len(lines) == ("var" in private) and got.out.count("of its own") == ("var" in private), got.transcript())
+
+
+def prolog(place, full):
+    """TaskProlog in place of the plug-in: tasks with the variable are recorded, under the pid that becomes the program; others and the batch
+    script are as they were; the summary has the program's name, which the prolog does not know."""
+    logs = place.new_logs()
+    out = os.path.join(place.scratch, "batch.out")
+    with Slurm(place, 2, 8, lines=task_prolog(place)) as slurm:
+        needs_pmix(slurm)
+        got = slurm.run(["srun", "-n", "2", "env"])
+        check(got.code == 0 and "PODPROF" not in got.out and "LD_PRELOAD" not in got.out, got.transcript())
+        got = slurm.run(["srun", "--mpi=pmix", "-N", "2", "-n", "8", *trains(place)], {"PODPROF_SLURM": f"steps=10:20,output={logs}"})
+        check(got.code == 0 and "captured on 8 of 8 ranks" in got.err and not got.other_err(), got.transcript())
+        check(all("captured on" in line or "logs" in line for line in got.podprof_lines()), got.transcript())
+        session = session_of(logs)
+        check_dataset(session, 8, range(10, 20))
+        check(read(session, "summary.txt").startswith("c_mpi_train "), read(session, "summary.txt")[:200])
+        logs = place.new_logs()
+        line = "srun --mpi=pmix -n 2 " + " ".join(trains(place))
+        got = slurm.run(["sbatch", "--wait", "-n", "2", "-o", out, script(place, "batch.sh", "env | grep -c LD_PRELOAD", line)],
+                        {"PODPROF_SLURM": f"steps=10:20,output={logs}"})
+        with open(out, encoding="utf-8", errors="replace") as f:
+            check(got.code == 0 and (said := f.read()).startswith("0\n") and "captured on 2 of 2" in said, got.transcript() + said)
+        check_dataset(session_of(logs), 2, range(10, 20))
+        failing = slurm.run(["srun", "-n", "2", "sh", "-c", "exit 7"], {"PODPROF_SLURM": "output=" + place.new_logs()})
+        check(failing.code == 7, failing.transcript())
+
+
+def refused(place, full):
+    """What the task prolog cannot do is said by srun in one line, and the tasks run: a wrong option, a log directory that is a file, as another
+    user too; a value that its lines cannot carry is left out."""
+    with Slurm(place, 1, 8, lines=task_prolog(place)) as slurm:
+        run = ["srun", "-n", "2", "sh", "-c", "echo ${PODPROF_SPOOL:-none}"]
+        for given, words in (("steps=5", "'5' is not a range of steps"), ("output=/dev/null", "/dev/null")):
+            for user in ([], NOBODY):
+                got = jobs.finish(jobs.start([*user, slurm.found["srun"], *run[1:]], {**slurm.env, "PODPROF_SLURM": given}, cwd="/"))
+                check(got.code == 0 and got.out == "none\nnone\n", got.transcript())
+                check(got.err.count(words) == 1, got.transcript())
+        logs = place.new_logs()
+        got = slurm.run(["srun", "-n", "2", "sh", "-c", 'echo ${PODPROF_SPOOL:+recorded}; echo "$PYTHONPATH"'],
+                        {"PODPROF_SLURM": f"output={logs}", "PYTHONPATH": "/a\n/b"})
+        check(got.code == 0 and got.out.split() == ["recorded", "/a", "/b"] * 2, got.transcript())
+        check(got.err.count("PYTHONPATH") == 1 and "is left out" in got.err, got.transcript())
+        got = slurm.run([*run], {"PODPROF_SLURM": f"output={logs}", "LD_PRELOAD": "\n"})
+        check(got.code == 0 and got.out == "none\nnone\n" and got.err.count("The step runs unprofiled") == 1, got.transcript())
+
+
+def once(place, full):
+    """The plug-in and two task prologs prepare a task once: each rank has one run file, and there is one session."""
+    logs = place.new_logs()
+    own = script(place, "own", f"exec {podprof(place)} slurm task-prolog")
+    with Slurm(place, 1, 8, lines=task_prolog(place), plugins=plugin(place)) as slurm:
+        needs_pmix(slurm)
+        env = {"PODPROF_SLURM": f"steps=5:8,output={logs}-other"}
+        got = slurm.run(["srun", "--mpi=pmix", "-n", "2", f"--podprof=steps=10:20,output={logs}", f"--task-prolog={own}", *trains(place)], env)
+        check(got.code == 0 and got.err.count("captured on 2 of 2 ranks") == 1, got.transcript())
+        check(not os.path.exists(logs + "-other"), jobs.tree(logs + "-other"))
+        check_dataset(session_of(logs), 2, range(10, 20))
+        command = ["sh", "-c", "ls $PODPROF_SPOOL | grep -c ^run-; echo $PODPROF_PID $$; echo $LD_PRELOAD | tr : '\\n' | grep -c libpodprof.so"]
+        got = slurm.run(["srun", "-n", "1", f"--task-prolog={own}", *command], {"PODPROF_SLURM": "output=" + place.new_logs()})
+        lines = got.out.split()
+        check(got.code == 0 and lines[0] == "1" and lines[1] == lines[2] and lines[3] == "1", got.transcript())
+
+
+def epilog(place, full):
+    """proctrack/cgroup kills the keeper when the last rank is gone: the task epilog gives it the time to write what ranks recorded that do
+    not wait for it."""
+    logs = place.new_logs()
+    line, _ = hook(place, "TaskEpilog", "task-epilog 30")
+    with Slurm(place, 1, 8, lines=task_prolog(place) + line, track="proctrack/cgroup", name="hooks") as slurm:
+        needs_pmix(slurm)
+        got = slurm.run(["srun", "--mpi=pmix", "-n", "4", *trains(place, 2000)[:3], "--work-us", "50"],
+                        {"PODPROF_SLURM": f"wait=0,output={logs}"})
+        check(got.code == 0, got.transcript())
+        session = session_of(logs, 5)
+        with h5(session) as f:
+            check(len(f["worker/rank"]) == 4 and "salvaged" not in " ".join(text(s) for s in f["worker/status"][()]), session)
+
+
+if __name__ == "__main__":
+    sys.exit(jobs.main({f.__name__: f for f in (container, mounts, prolog, refused, once, epilog)}, __doc__))
