@@ -164,7 +164,7 @@ int pp_place_removes_ipc(const char *root)
 		if (!i || strcmp(name[i], name[i - 1]) != 0)
 			read_ipc(open_first(root, name[i]), 0, &value);
 	free(name);
-	return value && exists(root, "/run/systemd/seats", ""); /* logind runs */
+	return value && exists(root, "/run/systemd/system", "") && exists(root, "/run/systemd/seats", ""); /* logind runs */
 }
 
 static unsigned system_uid_max(const char *root)

@@ -125,6 +125,28 @@ def container(place, full):
             check(len(f["breakdown/step"]) >= 1 and len(f["worker/rank"]) == 4, session)
 
 
+def rows_of_check(place, slurm):
+    got = jobs.run([podprof(place), "slurm", "check"], slurm.env)
+    return got, {line[:12].strip(): line for line in got.out.splitlines()}
+
+
+def checked(place, full):
+    """podprof slurm check has a row for the hooks of tasks and for the /dev/shm of jobs; without the plug-in a task prolog is enough."""
+    with Elsewhere(place) as there:
+        (epilog_line, _), (task_epilog, _) = hook(there, "Epilog", "epilog"), hook(there, "TaskEpilog", "task-epilog")
+        with contained(there, task_prolog(there) + epilog_line + task_epilog) as slurm:
+            got, rows = rows_of_check(there, slurm)
+            check(got.code == 0 and "PODPROF_SLURM" in rows["plug-in"] and "not configured" in rows["prolog"], got.transcript())
+            check(all(" ok " in rows[name] for name in ("epilog", "TaskProlog", "TaskEpilog", "/dev/shm")), got.transcript())
+            with open(slurm.at + "/job_container.conf", "a", encoding="ascii") as f:
+                f.write("Dirs=/tmp,/var/tmp,/dev/shm\n")
+            got, rows = rows_of_check(there, slurm)
+            check(got.code == 0 and " limited " in rows["/dev/shm"], got.transcript())
+        with Slurm(place, 1, 2, lines=epilog_line) as slurm:
+            got, rows = rows_of_check(there, slurm)
+            check(got.code == 1 and " no " in rows["plug-in"] and "Task" not in got.out and "/dev/shm" not in got.out, got.transcript())
+
+
 def mounts(place, full):
     """Mounts as Slurm makes them for a job: only /dev/shm and /tmp, and /var/tmp too, which one line says."""
     with Elsewhere(place) as there:
@@ -224,4 +246,4 @@ def epilog(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (container, mounts, prolog, refused, once, epilog)}, __doc__))
+    sys.exit(jobs.main({f.__name__: f for f in (container, checked, mounts, prolog, refused, once, epilog)}, __doc__))

@@ -67,8 +67,10 @@ TEST(mounts_of_a_job)
 
 TEST(logind_as_configured)
 {
-	CHECK(!pp_place_removes_ipc(root)); /* no logind runs */
-	put("/run/systemd/seats/seat0", "");
+	CHECK(!pp_place_removes_ipc(root));  /* no logind runs */
+	put("/run/systemd/seats/seat0", ""); /* a package may make it */
+	CHECK(!pp_place_removes_ipc(root));
+	put("/run/systemd/system/x", "");
 	CHECK(pp_place_removes_ipc(root)); /* upstream's default */
 	put("/usr/lib/systemd/logind.conf", "[Login]\n#RemoveIPC=no\n");
 	CHECK(!pp_place_removes_ipc(root)); /* as compiled by this distribution */
