@@ -558,6 +558,7 @@ int pp_spool_read(const char *path, struct pp_spool_state *ret_state)
 	held = pp_lock_is_held(lock);
 	if (held < 0) /* no /proc/locks in this container */
 		held = ret_state->keeper_pid > 0 && (!kill(ret_state->keeper_pid, 0) || errno == EPERM);
+	ret_state->keeper_lives = held > 0;
 	if (state == PP_KEEPER_DONE)
 		ret_state->life = PP_SPOOL_DONE;
 	else if (state == PP_KEEPER_FAILED)

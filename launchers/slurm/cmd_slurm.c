@@ -152,7 +152,7 @@ static void end_spool(struct pp_spool_state *state)
 	pid_t child;
 	int rc;
 
-	while (state->life == PP_SPOOL_RECORDING || state->life == PP_SPOOL_WRITING) {
+	while (state->keeper_lives) {
 		if (pp_clock_ns(CLOCK_MONOTONIC) > until) {
 			pp_say("the keeper of '%s' (pid %d) still works; it is left alone.", state->path, state->keeper_pid);
 			return;
@@ -161,7 +161,7 @@ static void end_spool(struct pp_spool_state *state)
 		if (pp_spool_read(state->path, state))
 			return;
 	}
-	if (state->rings) {
+	if (state->rings && state->life != PP_SPOOL_DONE) { /* a done one was killed while it removed the spool */
 		child = fork();
 		if (!child) {
 			setpgid(0, 0);
@@ -209,11 +209,13 @@ static int hook(const char *word)
 	return PP_EXIT_OK;
 }
 
-/* As the user already. */
+/* As the user already, where Slurm runs it; the plug-in runs it as root. */
 static int task_hook(const char *word, const char *argument)
 {
 	int64_t seconds = TASK_EPILOG_S;
 
+	if (!geteuid() && getenv("SLURM_JOB_UID") && become_user())
+		return PP_EXIT_OK;
 	if (argument && (pp_parse_int(argument, &seconds, NULL) || seconds < 0 || seconds > TASK_EPILOG_MOST_S)) {
 		pp_say("'%s' is not a number of seconds up to %d.", argument, TASK_EPILOG_MOST_S);
 		seconds = TASK_EPILOG_S;

@@ -183,8 +183,7 @@ static int look(const struct pp_spool_state *state, void *data)
 	if (pp_spool_read_option(state->path, "SLURM_JOB", job, sizeof(job)) || strcmp(job, step->job) != 0 ||
 	    pp_spool_read_option(state->path, "SLURM_STEP", number, sizeof(number)) || strcmp(number, step->number) != 0)
 		return 0;
-	step->busy |=
-	        state->life == PP_SPOOL_WRITING || (state->life == PP_SPOOL_RECORDING && !pp_spool_has_processes(state->path));
+	step->busy |= state->keeper_lives && (state->life != PP_SPOOL_RECORDING || !pp_spool_has_processes(state->path));
 	return step->busy;
 }
 

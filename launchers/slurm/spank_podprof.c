@@ -23,7 +23,7 @@ extern const char plugin_name[], plugin_type[];
 extern const unsigned int plugin_version, spank_plugin_version;
 SPANK_PLUGIN(podprof, 1)
 
-enum { START_S = 10, MOST = 1 << 18, USAGE = 64, REFUSED = -1 };
+enum { START_S = 10, END_S = 12, MOST = 1 << 18, USAGE = 64, REFUSED = -1 };
 #define LAST_STEP UINT32_C(0xfffffff0) /* behind it: a batch script, a shell of salloc, the extern step */
 
 static char *given; /* value of --podprof, "" without one; NULL: it was not given */
@@ -299,5 +299,31 @@ int slurm_spank_task_init(spank_t spank, int argc, char **argv)
 		        rc == -ETIMEDOUT ? " within 10 s"
 		        : rc == 127      ? ": no such file"
 		                         : "");
+	return 0;
+}
+
+/* As root, when each task of this node has ended. Behind the last one Slurm kills what is left of the step, also a keeper that
+ * still writes: podprof waits for it, as the job's user, for 10 s at most. */
+int slurm_spank_task_exit(spank_t spank, int argc, char **argv)
+{
+	static const char *const name[] = {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_JOB_UID"};
+	char *words[] = {(char *)"podprof", (char *)"slurm", (char *)"task-epilog", (char *)"10", NULL};
+	char variable[3][48], none[64], *environment[] = {variable[0], variable[1], variable[2], NULL};
+	static uint32_t ended;
+	uint32_t number[3] = {0}, tasks = 0;
+	size_t length;
+	uid_t user = 0;
+
+	(void)argc;
+	(void)argv;
+	if (!given || spank_remote(spank) != 1 || spank_get_item(spank, S_JOB_ID, &number[0]) != ESPANK_SUCCESS ||
+	    spank_get_item(spank, S_JOB_STEPID, &number[1]) != ESPANK_SUCCESS || number[1] > LAST_STEP ||
+	    spank_get_item(spank, S_JOB_UID, &user) != ESPANK_SUCCESS ||
+	    spank_get_item(spank, S_JOB_LOCAL_TASK_COUNT, &tasks) != ESPANK_SUCCESS || ++ended < tasks)
+		return 0;
+	number[2] = (uint32_t)user;
+	for (int i = 0; i < 3; i++)
+		snprintf(variable[i], sizeof(variable[i]), "%s=%u", name[i], (unsigned)number[i]);
+	run(words, environment, END_S, none, sizeof(none), &length);
 	return 0;
 }

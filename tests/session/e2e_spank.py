@@ -3,6 +3,7 @@
 Run by ctest session_spank. Needs root and Slurm, and slurm/spank.h when podprof is built."""
 import glob
 import os
+import re
 import sys
 
 from e2e import check_dataset, h5, text
@@ -167,6 +168,38 @@ def hook(place, name):
     return f"{name}={path}\n", log
 
 
+def cancel(place, slurm, nodes):
+    """scancel in the middle of a window, without hooks: one whole session of all ranks, and nothing is left."""
+    if not slurm.has_pmix():
+        raise jobs.Skipped("this Slurm has no plug-in for PMIx")
+    logs = place.new_logs()
+    job = slurm.start(["srun", "--mpi=pmix", "-N", str(nodes), "-n", "4", f"--podprof=steps=10:100000,output={logs}",
+                       *trains(place)[:1], "--steps", "1000000", "--work-us", "500"])
+    status = [place.podprof(), "status", "--json", logs]
+    check(jobs.wait_until(lambda: len(re.findall(r'"step": ?[0-9]{2}', jobs.run(slurm.on(slurm.names[0], status)).out)) == 4, 30),
+          jobs.run(slurm.on(slurm.names[0], status)).transcript())
+    slurm.run(["scancel", slurm.run(["squeue", "-h", "-o", "%i"]).out.split()[0]])
+    got = jobs.finish(job)
+    session = session_of(logs)
+    with h5(session) as f:
+        said = [text(t) for t in f["worker/status"][()]]
+        check(len(f["step/number"]) >= 1 and len(said) == 4 and not any("missing" in t for t in said), f"{said}\n{got.transcript()}")
+    check(jobs.wait_until(lambda: os.path.exists(session + "/report.html")), jobs.tree(logs))
+    check(len(sessions(logs)) == 1, sessions(logs))
+
+
+def cancelled_cgroup(place, full):
+    """Where Slurm kills what is left in the step's cgroup behind its last task, the plug-in lets the keeper finish before."""
+    with slurm_of(place, track="proctrack/cgroup") as slurm:
+        cancel(place, slurm, 1)
+
+
+def cancelled_hosts(place, full):
+    """The keepers of two hosts finish together."""
+    with Hosts(place, 2, prefix="sc") as hosts, slurm_of(place, hosts=hosts) as slurm:
+        cancel(place, slurm, 2)
+
+
 def cancelled(place, full):
     """scancel --signal=KILL in the middle of a window kills ranks and keeper at once: the epilog alone writes what they recorded."""
     logs = place.new_logs()
@@ -195,4 +228,5 @@ def cancelled(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (step, absent, refused, batch, several, separate_hosts, missing, cancelled)}, __doc__))
+    sys.exit(jobs.main({f.__name__: f for f in (step, absent, refused, batch, several, separate_hosts, missing, cancelled_cgroup,
+                                            cancelled_hosts, cancelled)}, __doc__))
