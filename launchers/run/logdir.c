@@ -79,6 +79,7 @@ static int look(const char *logdir, struct answer *a)
 /* The process that may hang. It keeps none of the job's descriptors: whoever waits for their end would wait for it. */
 static void answer(int fd, const char *logdir)
 {
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
 	static struct answer a;
 	size_t done = 0;
 
@@ -88,7 +89,7 @@ static void answer(int fd, const char *logdir)
 	if (open("/dev/null", O_RDWR) != 0 || dup2(0, 1) < 0 || dup2(0, 2) < 0 || dup2(fd, ANSWER) < 0)
 		_exit(1);
 	close_range(ANSWER + 1, ~0u, 0); /* without it they close on exec only, and the pipe counts */
-	signal(SIGPIPE, SIG_IGN);
+	sigaction(SIGPIPE, &ignore, NULL);
 	a.rc = look(logdir, &a);
 	while (done < sizeof(a)) {
 		ssize_t n = write(ANSWER, (char *)&a + done, sizeof(a) - done);
@@ -105,7 +106,7 @@ static void answer(int fd, const char *logdir)
 }
 
 /* 0, or -ETIMEDOUT, or -EIO: no whole answer came. */
-static int hear(int fd, struct answer *a)
+static int receive(int fd, struct answer *a)
 {
 	int64_t until = pp_clock_ns(CLOCK_MONOTONIC) + (int64_t)LIMIT_S * 1000000000;
 	size_t done = 0;
@@ -149,7 +150,7 @@ static int ask(const char *logdir, struct answer *a, struct pp_err *err)
 	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
 		;
 	if (!rc)
-		rc = hear(end[0], a);
+		rc = receive(end[0], a);
 	close(end[0]);
 	if (rc == -ETIMEDOUT)
 		return pp_err_set(err, rc, "cannot use '%s': its file system does not answer within %d s", logdir, LIMIT_S);

@@ -41,7 +41,7 @@ struct pp_spool_state {
 	char output[PP_SPOOL_PATH]; /* log directory it writes to, "" unknown */
 	enum pp_spool_life life;    /* LEFT: no keeper and not finished */
 	int keeper_pid;
-	int keeper_lives; /* behind DONE, it writes the page and removes the spool */
+	int keeper_lives;   /* behind DONE, it writes the page and removes the spool */
 	int rings;          /* ring files */
 	int elsewhere;      /* not below our podprof-UID: named by --spool, or by another TMPDIR */
 	char message[1024]; /* the keeper's, where FAILED */
