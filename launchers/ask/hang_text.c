@@ -382,7 +382,8 @@ void pp_hang_print(const struct pp_hang *h, const char *title, int64_t after_ns)
 
 	time_text(after_ns, after, sizeof(after));
 	if (h->stuck)
-		printf("%s: %d of %d ranks are stuck for %s or longer\n", title, h->stuck, h->ranks, after);
+		printf("%s: %d of %d ranks %s stuck for %s or longer\n", title, h->stuck, h->ranks, h->stuck == 1 ? "is" : "are",
+		       after);
 	else if (pp_hang_is_unseen(h))
 		print_unseen(h, title, after, hosts);
 	else
@@ -406,8 +407,8 @@ void pp_hang_print(const struct pp_hang *h, const char *title, int64_t after_ns)
 		       h->paused > 1 ? "" : "s", after);
 	}
 	if (h->in_c10d)
-		printf("  The number and process group of such a call are not known: ranks that are listed in one may be in "
-		       "different ones.\n");
+		printf("  Of calls of torch.distributed only the name is known, not number, process group or peer: ranks that are "
+		       "listed in one may be in different ones.\n");
 	else if (h->is_unsure && h->stuck)
 		printf("  For whom some ranks wait is not known: what they wait for began while nothing was recorded.\n");
 }
