@@ -138,7 +138,7 @@ static int make_page(const char *directory, const struct pp_options *options)
 		pp_say("%s  (open it in a browser)", html);
 		return PP_EXIT_OK;
 	}
-	rc = pp_report_write(pod, *elsewhere ? elsewhere : html, &err);
+	rc = pp_report_write(pod, *elsewhere ? elsewhere : html, NULL, &err);
 	if (!rc) {
 		pp_say("%s  (open it in a browser)", *elsewhere ? elsewhere : html);
 		return PP_EXIT_OK;

@@ -12,7 +12,7 @@
 #include "core/base/huge.h"
 #include "core/ring/utf8.h"
 
-enum { SHORT_ARRAY = 48, LARGE_ARRAY = 32768, BYTE = 1, WORD = 4, DOUBLE = 8, ZLIB_LEVEL = 6, RAW_DEFLATE = -15, ZLIB_MEMORY = 8 };
+enum { SHORT_ARRAY = 48, LARGE_ARRAY = 32768, BYTE = 1, WORD = 4, DOUBLE = 8, ZLIB_LEVEL = 6, ZLIB_FAST = 3, RAW_DEFLATE = -15, ZLIB_MEMORY = 8 };
 enum { NOISE_SAMPLE = 16384, NOISE_PERCENT = 104, PLANE_BYTES = 64 /* that the end of a plane takes at most */ };
 
 void pp_json_text(FILE *to, const char *text)
@@ -91,12 +91,12 @@ static int is_noise(const unsigned char *p, size_t n)
 
 /* Planes of n bytes each. Those of noise are stored. */
 /* NOLINTNEXTLINE(readability-non-const-parameter): zlib wants next_in so */
-static int put_deflated(FILE *to, unsigned char *bytes, size_t planes, size_t n, int strategy)
+static int put_deflated(FILE *to, unsigned char *bytes, size_t planes, size_t n, int best, int strategy)
 {
 	z_stream z = {.next_in = bytes};
 	unsigned char *out;
 	uLong most;
-	int code = -ENOMEM, level = ZLIB_LEVEL, done = Z_OK;
+	int code = -ENOMEM, level = best, done = Z_OK;
 
 	if (planes * n > UINT_MAX || deflateInit2(&z, level, Z_DEFLATED, RAW_DEFLATE, ZLIB_MEMORY, strategy) != Z_OK)
 		return code;
@@ -105,7 +105,7 @@ static int put_deflated(FILE *to, unsigned char *bytes, size_t planes, size_t n,
 	z.next_out = out;
 	z.avail_out = (uInt)most;
 	for (size_t i = 0; i < planes && out && done == Z_OK; i++) {
-		const int wanted = strategy == Z_RLE && is_noise(bytes + i * n, n) ? Z_NO_COMPRESSION : ZLIB_LEVEL;
+		const int wanted = strategy == Z_RLE && is_noise(bytes + i * n, n) ? Z_NO_COMPRESSION : best;
 
 		if (wanted != level && deflateParams(&z, wanted, strategy) != Z_OK)
 			break;
@@ -124,7 +124,7 @@ static int put_deflated(FILE *to, unsigned char *bytes, size_t planes, size_t n,
 
 int pp_json_deflated(FILE *to, unsigned char *bytes, size_t size)
 {
-	return put_deflated(to, bytes, 1, size, Z_DEFAULT_STRATEGY);
+	return put_deflated(to, bytes, 1, size, ZLIB_FAST, Z_DEFAULT_STRATEGY);
 }
 
 void pp_json_plane(unsigned char *bytes, const uint64_t *bits, size_t n, size_t width)
@@ -144,7 +144,7 @@ static int pack(FILE *to, const char *type, size_t width, const uint64_t *bits, 
 	pp_json_plane(bytes, bits, n, width);
 	fprintf(to, "{\"t\":\"%s\",\"n\":%zu,\"z\":\"", type, n);
 	/* The lower bytes of many measured times are noise, the upper ones equal: no search for matches finds more. */
-	code = put_deflated(to, bytes, width, n, n > LARGE_ARRAY ? Z_RLE : Z_DEFAULT_STRATEGY);
+	code = put_deflated(to, bytes, width, n, ZLIB_LEVEL, n > LARGE_ARRAY ? Z_RLE : Z_DEFAULT_STRATEGY);
 	fputs("\"}", to);
 	free(bytes);
 	return code;

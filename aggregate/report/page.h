@@ -30,6 +30,7 @@ struct pp_page {
 	struct pp_sums sum;
 	char *logdir;                      /* for commands; NULL: not in a log directory */
 	const struct pp_report_wait *wait; /* NULL: pod.h5 stands */
+	struct pp_capture *capture;        /* NULL, or what the event files were made of: it is taken over */
 	struct pp_err *err;
 	int code;                      /* first error; later parts write nothing of use */
 	char note[PP_PAGE_NOTES][240]; /* what the page omits */

@@ -5,6 +5,7 @@
 
 #include "aggregate/report/page_timeline.h"
 #include "core/base/compare.h"
+#include "core/base/huge.h"
 
 enum { FIRST_STEPS = 3, LONGEST_STEPS = 8, FIRST_RANKS = 8, REST_SHARE = 4 };
 
@@ -283,8 +284,8 @@ int pp_page_pick(struct pp_page_part *part, const struct pp_timeline *t, size_t 
 	*part = (struct pp_page_part){.t = t,
 	                              .has_rank = malloc(t->ranks + 1),
 	                              .has_chunk = calloc(t->steps + 1, 1),
-	                              .number = malloc((t->events + 1) * sizeof(*part->number)),
-	                              .event = malloc((t->events + 1) * sizeof(*part->event)),
+	                              .number = pp_huge_malloc((t->events + 1) * sizeof(*part->number)),
+	                              .event = pp_huge_malloc((t->events + 1) * sizeof(*part->event)),
 	                              .first = calloc(t->steps + 2, sizeof(*part->first))};
 	if (part->has_rank && part->has_chunk && part->number && part->event && part->first && count)
 		code = order_steps(t, pin < t->steps ? pin : t->steps / 2, &steps);

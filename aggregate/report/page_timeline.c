@@ -5,7 +5,7 @@
  *   begin, end     job ns of all events in the page
  *   clock, source, replay
  *   rank           ordered by rank: rank, host, missing, bound (ns; null: its clock is not joined), domain
- *   track          rank (index), name, of (enum pp_timeline_of), main, tid, device (number + 1; 0: the host), depths
+ *   track          rank (index), name, of (enum pp_timeline_of), main, device (number + 1; 0: the host), depths
  *   name           texts that events use; the first is ""
  *   comm           id, name, size
  *   counter        rank (index), name, unit, and the arrays time and value
@@ -117,7 +117,6 @@ static void put_tracks(struct put *p)
 		put_text(p, "name", name);
 		put_int(p, "of", k->of, 0);
 		put_int(p, "main", k->is_main, 0);
-		put_int(p, "tid", k->tid, 0);
 		put_int(p, "device", k->device, 0);
 		put_int(p, "depths", k->depths, 0);
 		fputc('}', p->to);
@@ -472,7 +471,7 @@ static int has_no_files(const struct pp_page *p, struct pp_err *err)
 
 void pp_page_timeline(struct pp_page *p)
 {
-	const struct pp_timeline_options options = {.ranks = NULL};
+	const struct pp_timeline_options options = {.capture = p->capture};
 	struct pp_timeline t;
 	struct pp_err err = {""};
 

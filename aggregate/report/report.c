@@ -142,8 +142,9 @@ char *pp_report_logdir(const char *pod_path)
 	return NULL;
 }
 
-/* The page of `pod`, which is closed. at_timeline, wait: see struct pp_page. */
-static int make(struct pp_pod_file *pod, volatile int *at_timeline, const struct pp_report_wait *wait, FILE *to, struct pp_err *err)
+/* The page of `pod`, which is closed. at_timeline, wait, capture: see struct pp_page. */
+static int make(struct pp_pod_file *pod, volatile int *at_timeline, const struct pp_report_wait *wait, struct pp_capture *capture,
+                FILE *to, struct pp_err *err)
 {
 	struct pp_page *p = calloc(1, sizeof(*p));
 	/* The page's groups are read one by one. */
@@ -164,6 +165,7 @@ static int make(struct pp_pod_file *pod, volatile int *at_timeline, const struct
 	p->pod = pod;
 	p->at_timeline = at_timeline;
 	p->wait = wait;
+	p->capture = capture;
 	borrows = pp_pod_file_view(p->pod, tables, &p->d);
 	code = borrows ? 0 : pp_pod_file_dataset(p->pod, tables, &p->d, err);
 	if (code)
@@ -194,6 +196,7 @@ struct part {
 	const char *pod_path;
 	int fd;
 	volatile int *at_timeline; /* shared with the child; NULL without memory */
+	struct pp_capture *capture;
 };
 
 /* Runs in a child: HDF5 can crash or hang on a damaged file. */
@@ -212,7 +215,7 @@ static int make_part(void *context, struct pp_err *err)
 	}
 	code = pp_pod_file_open(part->pod_path, &pod, err);
 	if (!code)
-		code = make(pod, part->at_timeline, NULL, to, err);
+		code = make(pod, part->at_timeline, NULL, part->capture, to, err);
 	lost = ferror(to);
 	if ((fclose(to) || lost) && !code) {
 		code = errno ? -errno : -EIO;
@@ -236,9 +239,9 @@ static int copy_page(int from, int to)
 }
 
 /* Where reading event files ends the child, the page is made without a timeline. */
-int pp_report_write_to(const char *pod_path, int fd, struct pp_err *err)
+static int write_to(const char *pod_path, struct pp_capture *capture, int fd, struct pp_err *err)
 {
-	struct part part = {.pod_path = pod_path, .fd = fd};
+	struct part part = {.pod_path = pod_path, .fd = fd, .capture = capture};
 	struct pp_event_files events;
 	void *shared = mmap(NULL, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int code;
@@ -256,6 +259,11 @@ int pp_report_write_to(const char *pod_path, int fd, struct pp_err *err)
 	if (shared != MAP_FAILED)
 		munmap(shared, sizeof(int));
 	return code;
+}
+
+int pp_report_write_to(const char *pod_path, int fd, struct pp_err *err)
+{
+	return write_to(pod_path, NULL, fd, err);
 }
 
 /* The page is made in memory: there is no .part before it is whole, as the caller may kill this process at any time. */
@@ -278,13 +286,13 @@ static int write_file(int memory, const char *html_path, struct pp_err *err)
 	return pp_err_set(err, code, "cannot write '%s': %s", html_path, pp_why(-code));
 }
 
-static int write_part(const char *pod_path, const char *html_path, struct pp_err *err)
+static int write_part(const char *pod_path, const char *html_path, struct pp_capture *capture, struct pp_err *err)
 {
 	int memory, code = make_memory(html_path, &memory, err);
 
 	if (code)
 		return code;
-	code = pp_report_write_to(pod_path, memory, err);
+	code = write_to(pod_path, capture, memory, err);
 	if (!code)
 		code = write_file(memory, html_path, err);
 	else if (code != -EINVAL && code != -ETIMEDOUT && code != -ENOENT) /* the error of an unreadable file names it already */
@@ -353,9 +361,9 @@ static int lock_directory(const char *html_path)
 	return lock;
 }
 
-int pp_report_write(const char *pod_path, const char *html_path, struct pp_err *err)
+int pp_report_write(const char *pod_path, const char *html_path, struct pp_capture *capture, struct pp_err *err)
 {
-	int lock = lock_directory(html_path), code = write_part(pod_path, html_path, err);
+	int lock = lock_directory(html_path), code = write_part(pod_path, html_path, capture, err);
 
 	if (lock >= 0)
 		close(lock);
@@ -375,7 +383,7 @@ static int make_into(int fd, struct pp_pod_file *pod, const struct pp_report_wai
 		pp_pod_file_close(pod);
 		return code;
 	}
-	code = make(pod, NULL, wait, to, err);
+	code = make(pod, NULL, wait, NULL, to, err);
 	lost = ferror(to);
 	if ((fclose(to) || lost) && !code)
 		code = pp_err_set(err, errno ? -errno : -EIO, "%s", pp_why(errno ? errno : EIO));

@@ -7,8 +7,11 @@
 #include "aggregate/dataset/dataset.h"
 #include "core/base/err.h"
 
-/* Makes the page, also over an old one. Two writers of one page wait for each other. */
-int pp_report_write(const char *pod_path, const char *html_path, struct pp_err *err);
+struct pp_capture;
+
+/* Makes the page, also over an old one. Two writers of one page wait for each other. `capture`: NULL, or the spans that pod.h5 and
+ * the event files were just written of, in job ns, which saves reading the files; it stays as it is. */
+int pp_report_write(const char *pod_path, const char *html_path, struct pp_capture *capture, struct pp_err *err);
 /* Writes the page to an open file, for readers that leave the session as it is. */
 int pp_report_write_to(const char *pod_path, int fd, struct pp_err *err);
 struct pp_report_wait {

@@ -311,7 +311,7 @@ static int write_session(const struct pp_analyze_file *file, size_t files, struc
 	}
 	if (pod) {
 		snprintf(directory, sizeof(directory), "%s/podprof/%s", o->logdir, name);
-		rc = pp_session_page(directory, d, &page);
+		rc = pp_session_page(directory, d, NULL, &page);
 		pp_message_file(&message, "report.html", rc, page.text);
 	}
 	*ret_damaged += message.failure[0] != 0;

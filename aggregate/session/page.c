@@ -114,14 +114,14 @@ int pp_session_page_end(struct pp_session_page *page, struct pp_err *err)
 {
 	if (!page->directory[0] || (page->pid && !wait_for_maker(page)))
 		return 0;
-	return pp_session_page(page->directory, NULL, err);
+	return pp_session_page(page->directory, NULL, NULL, err);
 }
 
-int pp_session_page(const char *directory, const struct pp_dataset *d, struct pp_err *err)
+int pp_session_page(const char *directory, const struct pp_dataset *d, struct pp_capture *capture, struct pp_err *err)
 {
 	struct paths p = {.pod = ""};
 
 	name_paths(directory, &p);
 	return d && pp_report_is_quick(p.pod) ? pp_report_write_of(d, p.pod, p.html, NULL, err)
-	                                      : pp_report_write(p.pod, p.html, err);
+	                                      : pp_report_write(p.pod, p.html, capture, err);
 }

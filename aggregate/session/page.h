@@ -21,6 +21,6 @@ void pp_session_page_go(struct pp_session_page *page);
 void pp_session_page_drop(struct pp_session_page *page);
 /* Waits for the process, or makes the page from pod.h5, also where that process failed. Without a directory nothing is done. */
 int pp_session_page_end(struct pp_session_page *page, struct pp_err *err);
-/* Writes report.html of a session's directory from its pod.h5. `d`: the dataset that it was just written of, which is quicker; or
- * NULL. */
-int pp_session_page(const char *directory, const struct pp_dataset *d, struct pp_err *err);
+/* Writes report.html of a session's directory from its pod.h5. `d`, `capture`: the dataset and the spans that its files were just
+ * written of, which is quicker; or NULL. */
+int pp_session_page(const char *directory, const struct pp_dataset *d, struct pp_capture *capture, struct pp_err *err);

@@ -65,9 +65,9 @@ static void name_by_time(const struct pp_capture *c, const struct pp_steps *step
 	strftime(name, size, "%Y_%m_%d_%H_%M_%S", &tm);
 }
 
-/* Ranks wait for these files: a slow report is left to the keeper's time after them. */
+/* Ranks wait for these files: a slow report is left to the keeper's time after them. `c`: all that is in the event files. */
 static void write_page(const struct pp_output *out, const struct pp_session_options *o, struct pp_session_page *page,
-                       struct pp_message *message)
+                       struct pp_capture *c, struct pp_message *message)
 {
 	char directory[PP_SESSION_PATH], pod[PP_SESSION_PATH + 16];
 	struct pp_err err = {""};
@@ -81,7 +81,7 @@ static void write_page(const struct pp_output *out, const struct pp_session_opti
 		snprintf(o->ret_page->directory, sizeof(o->ret_page->directory), "%s", directory);
 		return;
 	}
-	rc = page->pid ? pp_session_page_end(page, &err) : pp_session_page(directory, out->dataset, &err);
+	rc = page->pid ? pp_session_page_end(page, &err) : pp_session_page(directory, out->dataset, c, &err);
 	pp_message_file(message, "report.html", rc, err.text);
 }
 
@@ -158,7 +158,17 @@ static int write_for_all(const struct pp_output *out, struct pp_dataset *own, co
 	return pp_files_write(out, PP_WRITER_OF_JOB, message, ret_pod, err);
 }
 
-static int write_files(const struct pp_output *out, struct pp_dataset *own, const struct pp_session_options *o,
+/* Has this process all that the event files have, in the same form? Those of devices have lines of their own, and waits of
+ * torch.distributed lose their names there. */
+static int has_all_events(const struct pp_output *out, const struct pp_session_options *o)
+{
+	for (size_t i = 0; i < out->capture->ranks; i++)
+		if (out->capture->rank[i].devices || out->capture->rank[i].c10d.calls)
+			return 0;
+	return !o->gather && !out->ranks;
+}
+
+static int write_files(const struct pp_output *out, struct pp_dataset *own, struct pp_capture *c, const struct pp_session_options *o,
                        struct pp_message *message, struct pp_err *err)
 {
 	struct pp_session_page page = {.pid = 0};
@@ -173,7 +183,7 @@ static int write_files(const struct pp_output *out, struct pp_dataset *own, cons
 	else
 		rc = pp_files_write(out, PP_WRITER_OF_HOST, message, &pod, err);
 	if (!rc && pod) /* else the message says why it is missing */
-		write_page(out, o, &page, message);
+		write_page(out, o, &page, has_all_events(out, o) ? c : NULL, message);
 	else
 		pp_session_page_drop(&page);
 	return rc;
@@ -251,7 +261,7 @@ static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, c
 	note_all(c, clock, o, &dataset);
 	if (!o->gather)
 		pp_files_tools(&dataset);
-	rc = o->gather && !o->gather->leads ? write_share(&out, o, message, err) : write_files(&out, &dataset, o, message, err);
+	rc = o->gather && !o->gather->leads ? write_share(&out, o, message, err) : write_files(&out, &dataset, c, o, message, err);
 	if (rc && (!o->gather || o->gather->leads))
 		pp_files_unclaim(&out);
 	pp_message_session(message, &dataset, steps, c->names, o->logdir, name);

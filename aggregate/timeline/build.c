@@ -7,6 +7,7 @@
 
 #include "aggregate/timeline/timeline_private.h"
 #include "core/base/grow.h"
+#include "core/base/huge.h"
 #include "core/source/mpi_call.h"
 
 enum { NONE = UINT32_MAX, DEPTHS_MOST = UINT16_MAX };
@@ -461,11 +462,24 @@ static void cache_names(struct pp_timeline_maker *m)
 		m->categories.count = 0;
 }
 
+/* Address space for the events of all spans: growing would touch their memory twice. Without it the list grows. */
+static void make_room(struct pp_timeline_maker *m)
+{
+	size_t spans = m->capture.ranks * m->d->steps;
+
+	for (size_t r = 0; r < m->capture.ranks; r++)
+		for (size_t t = 0; t < m->capture.rank[r].threads; t++)
+			spans += m->capture.rank[r].thread[t].spans;
+	m->t->event = spans ? pp_huge_malloc(spans * sizeof(*m->t->event)) : NULL;
+	m->event_room = m->t->event ? spans : 0;
+}
+
 int pp_timeline_tracks(struct pp_timeline_maker *m)
 {
 	int rc = 0;
 
 	cache_names(m);
+	make_room(m);
 	m->mark = calloc(m->d->steps + 1, sizeof(*m->mark));
 	m->range = calloc(m->capture.ranks + 1, sizeof(*m->range));
 	if (!m->mark || !m->range)

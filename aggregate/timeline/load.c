@@ -249,6 +249,27 @@ static int take_ranks(struct pp_timeline_maker *m, struct files *f, struct pp_ca
 	return 0;
 }
 
+void pp_timeline_take(struct pp_timeline_maker *m)
+{
+	struct pp_capture *c = m->options->capture;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->ranks; i++) {
+		const size_t at = pp_timeline_rank_at(m->t, c->rank[i].rank);
+
+		if (at == SIZE_MAX)
+			continue;
+		m->t->is_replay |= c->rank[i].device_replay;
+		m->t->rank[at].missing[0] = '\0';
+		c->rank[kept++] = c->rank[i];
+	}
+	c->ranks = kept;
+	m->capture = *c;
+	m->capture.names = NULL; /* the timeline's */
+	*c = (struct pp_capture){.names = NULL};
+	snprintf(m->t->source, sizeof(m->t->source), "podprof");
+}
+
 static int adopt(struct pp_timeline_maker *m, struct files *f, struct pp_capture *c)
 {
 	const uint32_t names = pp_intern_count(c->names);

@@ -10,6 +10,7 @@
 #include "aggregate/read/h5/pod.h"
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/timeline/timeline_private.h"
+#include "core/base/huge.h"
 #include "core/base/units.h"
 
 #define BIT(table) (UINT64_C(1) << PP_TABLE_##table)
@@ -196,7 +197,7 @@ static int make_places(struct pp_timeline_maker *m)
 		/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a thread */
 		m->event[r] = calloc(rank->threads + 1, sizeof(*m->event[r]));
 		for (size_t t = 0; m->event[r] && t < rank->threads; t++) {
-			m->event[r][t] = malloc((rank->thread[t].spans + 1) * sizeof(*m->event[r][t]));
+			m->event[r][t] = pp_huge_malloc((rank->thread[t].spans + 1) * sizeof(*m->event[r][t]));
 			if (!m->event[r][t])
 				return -ENOMEM;
 			memset(m->event[r][t], 0xff, (rank->thread[t].spans + 1) * sizeof(*m->event[r][t]));
@@ -244,7 +245,7 @@ void pp_timeline_maker_release(struct pp_timeline_maker *m)
 int pp_timeline_load_of(struct pp_pod_file *pod, const struct pp_timeline_options *options, struct pp_timeline *ret,
                         struct pp_err *err)
 {
-	struct pp_timeline t = {.names = pp_intern_new()};
+	struct pp_timeline t = {.names = options->capture ? options->capture->names : pp_intern_new()};
 	struct pp_dataset d;
 	struct pp_timeline_maker m = {.options = options, .t = &t, .d = &d};
 	int rc = pp_pod_file_dataset(pod,
@@ -267,7 +268,10 @@ int pp_timeline_load_of(struct pp_pod_file *pod, const struct pp_timeline_option
 		rc = fill_comms(&m);
 	if (!rc) {
 		fill_head(&m);
-		rc = pp_timeline_files(&m, pp_pod_file_path(pod), err);
+		if (options->capture)
+			pp_timeline_take(&m);
+		else
+			rc = pp_timeline_files(&m, pp_pod_file_path(pod), err);
 		if (!rc)
 			rc = pp_timeline_make(&m);
 	}

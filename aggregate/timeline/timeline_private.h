@@ -37,6 +37,9 @@ static inline int pp_timeline_wants(const struct pp_timeline_maker *m, int32_t r
 /* load.c: reads the event files into the capture; the timeline has its ranks already. */
 int pp_timeline_files(struct pp_timeline_maker *m, const char *pod, struct pp_err *err);
 
+/* load.c: takes the ranks of `options->capture`, whose names the timeline has. */
+void pp_timeline_take(struct pp_timeline_maker *m);
+
 /* session.c: ranks, steps and capture are there, and become the rest of the timeline. 0 or -ENOMEM. */
 int pp_timeline_make(struct pp_timeline_maker *m);
 /* Releases all but the timeline and the dataset. */

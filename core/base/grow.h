@@ -4,13 +4,17 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "core/base/huge.h"
+
 /* The list with room for one more behind its `n` rows of `size` bytes. NULL: no memory, and the list is as it was. */
 static inline void *pp_grow(void *list, size_t n, size_t *room, size_t size)
 {
 	size_t more = *room ? 2 * *room : 64;
 	void *grown = n < *room ? list : realloc(list, more * size);
 
-	if (grown && n == *room)
+	if (grown && n == *room) {
+		pp_huge_advise(grown, more * size);
 		*room = more;
+	}
 	return grown;
 }

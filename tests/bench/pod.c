@@ -295,7 +295,7 @@ static void write_session(struct pp_dataset *d, struct pp_output *out)
 	end(PHASE_MESSAGE);
 	begin(PHASE_PAGE);
 	pp_session_page_go(&page);
-	rc = page.pid ? pp_session_page_end(&page, &err) : pp_session_page(directory, d, &err);
+	rc = page.pid ? pp_session_page_end(&page, &err) : pp_session_page(directory, d, NULL, &err);
 	if (rc)
 		stop(err.text);
 	end(PHASE_PAGE);

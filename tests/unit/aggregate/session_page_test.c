@@ -135,7 +135,7 @@ TEST(test_beside)
 	CHECK_INT(pp_session_page_end(&page, &err), 0);
 	CHECK_STR(err.text, "");
 	beside = page_of(&p);
-	CHECK_INT(pp_session_page(p.directory, NULL, &err), 0);
+	CHECK_INT(pp_session_page(p.directory, NULL, NULL, &err), 0);
 	after = page_of(&p);
 	CHECK(beside && after && strstr(after, "\"pod_bytes\":") && !strstr(after, "\"pod_bytes\":0,"));
 	CHECK(beside && after && !strcmp(beside, after));
