@@ -214,6 +214,7 @@ static void join_release(struct pp_join *j)
 		free(j->call[r]);
 	}
 	free(j->call);
+	free(j->noted);
 	for (size_t r = 0; j->run && r < j->in->capture->ranks; r++)
 		pp_operation_runs_release(&j->run[r]);
 	free(j->run);

@@ -292,21 +292,24 @@ static int fill_collective(struct pp_join *j, struct pp_waiting *w, struct pp_me
 	return 0;
 }
 
-static struct pp_call *calls_of(struct pp_join *j, size_t r, uint32_t t)
+static struct pp_call *note_of(struct pp_join *j, size_t r, uint32_t t, uint32_t span)
 {
 	if (!j->call[r][t])
-		j->call[r][t] = calloc(j->in->capture->rank[r].thread[t].spans, sizeof(struct pp_call));
-	return j->call[r][t];
+		j->call[r][t] = calloc(j->in->capture->rank[r].thread[t].spans, sizeof(*j->call[r][t]));
+	if (!j->call[r][t])
+		return NULL;
+	if (!j->call[r][t][span])
+		j->call[r][t][span] = (uint32_t)++j->noteds;
+	return pp_join_call(j, r, t, span);
 }
 
 /* Notes until when a call waits; a Wait for several collectives waits for the last of them that is split. */
 static int note_call(struct pp_join *j, size_t r, uint32_t t, uint32_t span, const struct pp_waited *waited)
 {
-	struct pp_call *call = calls_of(j, r, t);
+	struct pp_call *call = note_of(j, r, t, span);
 
 	if (!call)
 		return -ENOMEM;
-	call += span;
 	if (waited->is_unsplit) {
 		if (call->need == PP_NEED_NONE)
 			*call = (struct pp_call){*waited, PP_NEED_UNSPLIT, call->open};
@@ -321,11 +324,10 @@ static int note_call(struct pp_join *j, size_t r, uint32_t t, uint32_t span, con
 /* Leaves open for which rank the call waits, since that needs other hosts: its row numbers the call. */
 static int open_call(struct pp_join *j, size_t r, uint32_t t, uint32_t span, struct pp_row_arrival *row)
 {
-	struct pp_call *call = calls_of(j, r, t);
+	struct pp_call *call = note_of(j, r, t, span);
 
 	if (!call || j->opens == PP_EXPOSED_MOST)
 		return -ENOMEM;
-	call += span;
 	if (!call->open) {
 		j->open[j->opens++] = call;
 		call->open = (uint32_t)j->opens;
@@ -392,14 +394,16 @@ int pp_join_collectives(struct pp_join *j)
 	if (j->in->partial)
 		/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a call */
 		j->open = calloc(j->members + 1, sizeof(*j->open));
-	rc = j->d->collective && j->d->arrival && (j->open || !j->in->partial) ? 0 : -ENOMEM;
+	if (j->call)
+		j->noted = calloc(2 * j->members + 1, sizeof(*j->noted));
+	rc = j->d->collective && j->d->arrival && (j->open || !j->in->partial) && (j->noted || !j->call) ? 0 : -ENOMEM;
 	for (size_t i = 0, n; i < j->members && rc == 0; i += n) {
 		for (n = 1; i + n < j->members; n++)
 			if (pp_operation_compare(&j->member[i + n].key, &j->member[i].key))
 				break;
 		rc = fill_collective(j, &waiting, &j->member[i], n, requests, &j->d->collective[j->d->collectives++]);
 	}
-	for (size_t i = 0; i < j->members && rc == 0; i++)
+	for (size_t i = 0; j->call && i < j->members && rc == 0; i++)
 		rc = note_member(j, &j->member[i], &j->d->arrival[i], requests);
 	if (!j->in->partial) {
 		j->d->violations = waiting.violations;

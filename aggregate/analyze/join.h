@@ -13,7 +13,7 @@ enum pp_call_need {                   /* how a call's own time splits, pp_call.n
 	            PP_NEED_UNSPLIT,  /* neither, but of an operation that is known: waited.row */
 };
 
-struct pp_call { /* one span of a thread with MPI calls */
+struct pp_call { /* a span that waits in operations, or may */
 	struct pp_waited waited;
 	uint32_t need; /* enum pp_call_need */
 	uint32_t open; /* in a part: number + 1 in pp_join.open; its waiting is decided when all parts are in */
@@ -47,8 +47,20 @@ struct pp_join {
 	size_t opens;
 	uint32_t names;
 	uint64_t *unclassified; /* [names] calls that only the default rule matches, by op.c for quality.c */
-	struct pp_call ***call; /* [capture->ranks][threads][spans]; NULL where the thread has no collective */
+	/* [capture->ranks][threads][spans] number + 1 in noted[]; NULL where the thread has none. NULL as a whole: calls are not
+	 * noted. Most spans have none, and pp_call is large. */
+	uint32_t ***call;
+	struct pp_call *noted; /* [noteds], at most two a member */
+	size_t noteds;
 };
+
+/* NULL: the span waits in no operation. */
+static inline struct pp_call *pp_join_call(const struct pp_join *j, size_t rank, uint32_t thread, uint32_t span)
+{
+	const uint32_t *number = j->call[rank][thread];
+
+	return number && number[span] ? &j->noted[number[span] - 1] : NULL;
+}
 
 /* How operations of NCCL ran on devices, for /collective and /channel. */
 int pp_join_operations(struct pp_join *j);

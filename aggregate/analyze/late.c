@@ -95,12 +95,11 @@ static struct pp_budget_call call_of_member(const struct pp_member *m)
 static struct pp_budget_call call_of(const struct pp_join *j, size_t r, const struct pp_attr_segment *segment)
 {
 	const struct pp_span *span = &j->in->capture->rank[r].thread[segment->thread].span[segment->span];
-	const struct pp_call *call = j->call[r][segment->thread];
+	const struct pp_call *call = pp_join_call(j, r, segment->thread, segment->span);
 	const struct pp_operation_run *run =
 	        span->kind == PP_SPAN_DEVICE ? pp_operation_runs_of_kernel(&j->run[r], span->device.correlation) : NULL;
 	struct pp_budget_call c = {.operation = PP_BUDGET_OTHER};
 
-	call = call ? &call[segment->span] : NULL;
 	if (call && call->need != PP_NEED_NONE)
 		return call_of_member(&j->member[call->waited.row]);
 	if (run)
@@ -120,14 +119,13 @@ static struct pp_budget_call call_of(const struct pp_join *j, size_t r, const st
 static int charge(struct late *l, size_t r, const struct pp_attr_segment *segment)
 {
 	struct pp_join *j = l->j;
-	const struct pp_call *call = j->call[r][segment->thread];
+	const struct pp_call *call = pp_join_call(j, r, segment->thread, segment->span);
 	struct pp_budget_call of;
 	struct pp_budget_segment part = {
 	        .step = segment->step, .begin = segment->begin, .end = segment->end, .wait_ns = PP_BUDGET_UNSPLIT};
 
 	if (pp_blocking_of(&l->blocking, segment, &part.blocks))
 		return -ENOMEM;
-	call = call ? &call[segment->span] : NULL;
 	if (is_point_to_point(j, r, segment) && (!call || (!call->open && call->need != PP_NEED_UNTIL)))
 		cell_of(j, r, segment)->point_to_point_ns += segment->end - segment->begin;
 	if (call && call->open)

@@ -27,22 +27,19 @@ static int compare_operation(const void *a, const void *b)
 
 static int init(struct finder *f, const struct pp_capture *c, const struct pp_dataset *d)
 {
-	f->j.call = calloc(c->ranks + 1, sizeof(*f->j.call));
 	f->j.run = calloc(c->ranks + 1, sizeof(*f->j.run));
 	f->j.worker_of = calloc(c->ranks + 1, sizeof(*f->j.worker_of));
 	f->j.rank_of = calloc(d->workers + 1, sizeof(*f->j.rank_of));
 	f->ledger = malloc((d->collectives + 1) * sizeof(*f->ledger));
 	f->requests = calloc(c->ranks + 1, sizeof(*f->requests));
-	if (!f->j.call || !f->j.run || !f->j.worker_of || !f->j.rank_of || !f->ledger || !f->requests)
+	if (!f->j.run || !f->j.worker_of || !f->j.rank_of || !f->ledger || !f->requests)
 		return -ENOMEM;
 	for (size_t w = 0; w < d->workers; w++)
 		f->j.rank_of[w] = -1;
 	for (size_t r = 0; r < c->ranks; r++) {
 		f->j.worker_of[r] = (uint32_t)pp_dataset_worker(d, c->rank[r].rank);
 		f->j.rank_of[f->j.worker_of[r]] = (int32_t)r;
-		/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a thread */
-		f->j.call[r] = calloc(c->rank[r].threads + 1, sizeof(**f->j.call));
-		if (!f->j.call[r] || pp_requests_init(&f->requests[r], &c->rank[r]))
+		if (pp_requests_init(&f->requests[r], &c->rank[r]))
 			return -ENOMEM;
 	}
 	for (size_t i = 0; i < d->collectives; i++)
@@ -53,15 +50,8 @@ static int init(struct finder *f, const struct pp_capture *c, const struct pp_da
 
 static void release(struct finder *f, size_t ranks)
 {
-	for (size_t r = 0; r < ranks; r++) {
-		for (size_t t = 0; f->j.call && f->j.call[r] && t < f->in.capture->rank[r].threads; t++)
-			free(f->j.call[r][t]);
-		if (f->j.call)
-			free(f->j.call[r]);
-		if (f->requests)
-			pp_requests_release(&f->requests[r]);
-	}
-	free(f->j.call);
+	for (size_t r = 0; f->requests && r < ranks; r++)
+		pp_requests_release(&f->requests[r]);
 	free(f->j.run);
 	free(f->j.worker_of);
 	free(f->j.rank_of);

@@ -107,10 +107,21 @@ static int merge_threads(struct sweep *s, size_t lists)
 	return 0;
 }
 
+/* Address space for all of them at once, as far as they are known: growing would touch their memory twice. A range has a segment
+ * and gives the one around it another. */
+static size_t first_room(const struct sweep *s)
+{
+	size_t spans = 0;
+
+	for (size_t t = 0; s->which == PP_ATTR_KEEP_ALL && t < s->rank->threads; t++)
+		spans += s->rank->thread[t].spans;
+	return 1024 + 2 * spans;
+}
+
 static int make_room(struct sweep *s, size_t segments)
 {
 	struct pp_attr *attr = s->attr;
-	size_t room = s->room ? s->room : 1024;
+	size_t room = s->room ? s->room : first_room(s);
 	struct pp_attr_segment *more;
 
 	if (s->room - attr->segments >= segments)
