@@ -29,6 +29,7 @@ struct search {
 	struct pp_late_series *k;
 	struct pp_late_patterns *to;
 	double *value, *sorted; /* [steps], of the series at hand */
+	uint32_t *before;       /* [steps + 1] how many steps before each are at or above the cut */
 	double *work;           /* [ranks] */
 	size_t *top;            /* [steps] rank with the largest delay */
 	double series;          /* of so many series the one at hand was chosen */
@@ -51,16 +52,16 @@ static int is_slot(const struct period *p, size_t s)
 	return at <= p->jitter || p->period - at <= p->jitter;
 }
 
-/* In: a phase in the first period. Returns in how many of the later slots such a period could begin. */
-static size_t try_period(const struct search *f, double cut, struct period *p)
+/* In: a phase in the first period. Returns in how many of the later slots such a period could begin. It has no hits where its slots
+ * are too few for the events. */
+static size_t try_period(const struct search *f, struct period *p)
 {
 	const size_t steps = f->k->steps, starts = (steps - 1 - p->phase) / p->period + 1;
 
-	for (size_t at = p->phase; at < steps; at += p->period) {
-		int hit = 0;
+	for (size_t at = p->phase; at < steps && (double)starts >= PURITY * (double)p->events; at += p->period) {
+		const size_t from = at > p->jitter ? at - p->jitter : 0, end = at + p->jitter + 1;
+		const int hit = f->before[end < steps ? end : steps] > f->before[from];
 
-		for (size_t s = at > p->jitter ? at - p->jitter : 0; s <= at + p->jitter && s < steps; s++)
-			hit |= f->value[s] >= cut;
 		if (hit && !p->hits)
 			p->phase = at;
 		p->hits += hit != 0;
@@ -74,10 +75,11 @@ static size_t try_period(const struct search *f, double cut, struct period *p)
 static struct period best_period(const struct search *f, double cut, int has_jitter)
 {
 	struct period best[2] = {{.chance = 1}, {.chance = 1}}; /* that begins at once; later */
-	size_t steps = f->k->steps, events = 0, tests[2] = {0};
+	size_t steps = f->k->steps, events, tests[2] = {0};
 
 	for (size_t s = 0; s < steps; s++)
-		events += f->value[s] >= cut;
+		f->before[s + 1] = f->before[s] + (f->value[s] >= cut);
+	events = f->before[steps];
 	for (size_t period = 2; period <= PERIOD_MOST && period * (OCCURRENCES - 1) < steps; period++)
 		for (size_t phase = 0; phase < period && phase < steps; phase++) {
 			struct period p = {
@@ -85,7 +87,7 @@ static struct period best_period(const struct search *f, double cut, int has_jit
 			double usual = (double)events / (double)steps * (1 + 2 * (double)p.jitter);
 
 			tests[0]++;
-			tests[1] += try_period(f, cut, &p);
+			tests[1] += try_period(f, &p);
 			if (p.hits < OCCURRENCES || (double)p.hits < COVERAGE * (double)p.slots ||
 			    (double)p.hits < PURITY * (double)events)
 				continue;
@@ -301,15 +303,17 @@ static int search_init(struct search *f, struct pp_late_series *k, struct pp_lat
 	*f = (struct search){.k = k, .to = to};
 	f->value = calloc(k->steps + 1, sizeof(*f->value));
 	f->sorted = calloc(k->steps + 1, sizeof(*f->sorted));
+	f->before = calloc(k->steps + 1, sizeof(*f->before));
 	f->work = calloc(k->ranks + 1, sizeof(*f->work));
 	f->top = calloc(k->steps + 1, sizeof(*f->top));
-	return f->value && f->sorted && f->work && f->top ? 0 : -ENOMEM;
+	return f->value && f->sorted && f->before && f->work && f->top ? 0 : -ENOMEM;
 }
 
 static void search_release(struct search *f)
 {
 	free(f->value);
 	free(f->sorted);
+	free(f->before);
 	free(f->work);
 	free(f->top);
 }
