@@ -16,6 +16,8 @@
 
 enum { ADDRESSES = 16, BURST = 64, NAP_MS = 1000 };
 
+#define PP_CLOCK_EXCHANGE "podprof exchange of clocks" /* tagged with the key, it names the exchange */
+
 struct pp_clock_link {
 	uint16_t port_first, port_last;
 	int wake; /* eventfd */
@@ -427,6 +429,40 @@ int pp_clock_link_nodes(struct pp_clock_link *l, struct pp_band_node **ret_node,
 	rc = copy_of(l->x.band.node, l->x.band.nodes, sizeof(**ret_node), &copy, ret_nodes, err);
 	pthread_mutex_unlock(&l->lock);
 	*ret_node = rc ? *ret_node : copy;
+	return rc;
+}
+
+/* The burst of a turn that runs is not complete. */
+static size_t whole_groups(const struct pp_clock_exchange *x)
+{
+	return x->band.groups - (x->group != NULL);
+}
+
+int pp_clock_link_bursts(struct pp_clock_link *l, int64_t since, struct pp_clock_bursts *ret, struct pp_err *err)
+{
+	const struct pp_clock_exchange *x = &l->x;
+	struct pp_clock_bursts b;
+	void *copy = NULL;
+	size_t first, end;
+	int rc;
+
+	pthread_mutex_lock(&l->lock);
+	first = end = whole_groups(x);
+	while (first > 0 && x->band.group[first - 1].first != since)
+		first--;
+	b = (struct pp_clock_bursts){
+	        .self = x->o.self,
+	        .parent = x->o.parent,
+	        .same = x->o.same && pp_same_clock_verdict(&x->same, INT64_MAX) != PP_SAME_FALSE,
+	        .exchange = pp_siphash(x->o.key, PP_CLOCK_EXCHANGE, sizeof(PP_CLOCK_EXCHANGE)),
+	        .rate = x->has_band ? x->band.o.rate : 1,
+	        .wander = x->has_band ? x->band.o.wander : 0,
+	        .all = !first,
+	};
+	rc = copy_of(end ? x->band.group + first : NULL, end - first, sizeof(*b.group), &copy, &b.groups, err);
+	pthread_mutex_unlock(&l->lock);
+	b.group = copy;
+	*ret = b;
 	return rc;
 }
 

@@ -60,6 +60,17 @@ void pp_clock_link_state(struct pp_clock_link *l, struct pp_clock_link_state *re
 int pp_clock_link_pieces(struct pp_clock_link *l, int64_t beyond, struct pp_pieces *ret, struct pp_err *err);
 /* Copies, for files; to be freed. */
 int pp_clock_link_nodes(struct pp_clock_link *l, struct pp_band_node **ret_node, size_t *ret_nodes, struct pp_err *err);
+/* Of those, copies for the file of clocks: complete bursts behind the one that began at tick `since`. */
+struct pp_clock_bursts {
+	uint32_t self, parent;
+	int same;          /* it counts as the parent's clock, and no trip contradicts that */
+	uint64_t exchange; /* equal for all hosts of one exchange */
+	double rate, wander;
+	int all; /* no burst began at `since`: these are all */
+	struct pp_band_group *group; /* to be freed */
+	size_t groups;
+};
+int pp_clock_link_bursts(struct pp_clock_link *l, int64_t since, struct pp_clock_bursts *ret, struct pp_err *err);
 int pp_clock_link_children(struct pp_clock_link *l, struct pp_clock_child **ret_child, size_t *ret_children, struct pp_err *err);
 
 /* Parent process. Copies what is known by now; releases what `t` held. `parent`: host with which this one compares its clock,

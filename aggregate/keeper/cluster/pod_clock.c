@@ -39,6 +39,7 @@ static int open_link(struct pp_pod *p)
 	pp_clock_read_pair(o.kind, &b);
 	o.ticks_per_ns = pp_clock_rate(o.kind, &a, &b);
 	p->clock.ticks_per_ns = o.ticks_per_ns;
+	p->clock.first = a;
 	if (!pp_clock_link_open(&o, &p->clock.link, &err))
 		return 0;
 	pp_keeper_log("%s", err.text);
@@ -122,8 +123,10 @@ static void lead(struct pp_pod *p)
 	pp_pod_tree_run(p);
 	look_at_windows(p, now);
 	pp_clock_link_state(c->link, &state);
-	if (was_busy && !state.busy)
+	if (was_busy && !state.busy) {
 		pp_pod_tree_look(p);
+		pp_pod_clock_keep(p, state.round);
+	}
 	c->busy = state.busy;
 	c->wanted &= state.children > 0;
 	if (state.busy || !state.children || !is_due(c, &state, now) || pp_clock_link_start(c->link, c->round + 1))
@@ -308,6 +311,8 @@ static void follow(struct pp_pod *p)
 		pp_keeper_log("'%s' gives this host's clock no turn", c->host);
 		send_clock(p, (struct pp_wire_clock_place){.lost = 1});
 	}
+	if (!state.busy)
+		pp_pod_clock_keep(p, state.turn);
 	look_at_claim(p, &state);
 }
 

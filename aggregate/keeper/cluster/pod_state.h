@@ -3,6 +3,7 @@
  * clock is compared with whose), pod_gather.c (the leader's window), pod_share.c (a follower's). No other file includes it. */
 #pragma once
 
+#include "aggregate/keeper/clock/clock_file.h"
 #include "aggregate/keeper/clock/clock_link.h"
 #include "aggregate/keeper/clock/clock_tree.h"
 #include "aggregate/keeper/cluster/pod.h"
@@ -100,6 +101,10 @@ struct pp_pod_clock {               /* pod_clock.c */
 	struct pp_clock_link *link; /* NULL: clocks are not compared */
 	uint8_t key[PP_CLOCK_KEY];
 	double ticks_per_ns;
+	struct pp_clock_pair first; /* when the link was opened */
+	struct pp_clock_file file;
+	int64_t kept;                                      /* tick at which the last burst in the file began */
+	uint64_t kept_round;                               /* follower: turn, leader: round after which it was written */
 	/* leader */
 	uint64_t round;
 	int64_t round_ms, look_ms, join_ms, join_began_ms; /* join_ms: of a round for hosts that have just joined; 0: none */
@@ -210,6 +215,8 @@ void pp_pod_clock_want(struct pp_pod *p);
 void pp_pod_clock_run(struct pp_pod *p);
 int pp_pod_clock_is_ready(struct pp_pod *p, int64_t since_ms);
 void pp_pod_clock_end(struct pp_pod *p);
+/* pod_clock_file.c: keeps in the spool what is new after this round or turn. */
+void pp_pod_clock_keep(struct pp_pod *p, uint64_t round);
 /* Follower: receives its place and the chain of its parent's clock. */
 pp_pod_take pp_pod_clock_take_place;
 pp_pod_take pp_pod_clock_take_chain;
