@@ -28,10 +28,10 @@ static void fill_clock(struct pp_row_worker *w, const struct pp_rank *rank, cons
 
 	w->domain = rank->domain;
 	w->own_bound_ns = map ? map->bound_ns : in->bound_ns;
-	if (in->host_clock && !rank->domain) {
-		w->host_clock = 1;
-		w->offset_ns = in->host_clock->host_offset_ns;
-		w->drift_ppb = in->host_clock->host_drift_ppb;
+	if (rank->host_clock && rank->host_clock <= in->host_clocks) {
+		w->host_clock = rank->host_clock;
+		w->offset_ns = in->host_clock[rank->host_clock - 1].host_offset_ns;
+		w->drift_ppb = in->host_clock[rank->host_clock - 1].host_drift_ppb;
 	}
 	if (rank->trace.clock_bound_ns >= 0 && rank->trace.file[0] && in->capture->epoch_realtime_ns) {
 		/* Of a file of podprof: job time. Its error is against rank 0's clock: that of two ranks may be twice as large. */
@@ -80,8 +80,9 @@ static int fill_workers(struct pp_join *j)
 	size_t asked = capture->ranks_asked > 0 && !j->in->partial ? (size_t)capture->ranks_asked : 0, at = 0;
 
 	d->ranks_asked = capture->ranks_asked;
-	if (j->in->host_clock && pp_dataset_add_clock(d, j->in->host_clock))
-		return -ENOMEM;
+	for (size_t i = 0; i < j->in->host_clocks; i++)
+		if (pp_dataset_add_clock(d, &j->in->host_clock[i]))
+			return -ENOMEM;
 	d->worker = calloc(asked + capture->ranks + 1, sizeof(*d->worker));
 	j->rank_of = calloc(asked + capture->ranks + 1, sizeof(*j->rank_of));
 	j->worker_of = calloc(capture->ranks + 1, sizeof(*j->worker_of));

@@ -3,12 +3,16 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "aggregate/dataset/status.h"
 #include "core/base/units.h"
 #include "core/clock/band.h"
 #include "core/clock/wall.h"
 
-enum { MOST_CHANGES = 4, MOST_HOSTS = 8 }; /* most warnings of one host, and of the job */
+enum { MOST_CHANGES = 4, MOST_HOSTS = 8, NAMED_HOSTS = 4 }; /* most warnings of one host, and of the job */
+
+static const int64_t MISSED_NS = 6000000000; /* clocks are compared every 5 s while ranks record, and at a window's end */
 
 static int is_broken(const struct pp_row_host_clock *c)
 {
@@ -21,9 +25,19 @@ static int is_broken(const struct pp_row_host_clock *c)
 	return (flags & PP_BAND_BROKEN) != 0;
 }
 
-const char *pp_clock_why(const struct pp_row_host_clock *c, char text[PP_CLOCK_TEXT])
+int pp_clock_is_salvaged(const struct pp_dataset *d)
 {
-	if (!c->trips && !c->lost)
+	for (size_t w = 0; w < d->workers; w++)
+		if (!strcmp(d->worker[w].status, PP_STATUS_SALVAGED))
+			return 1;
+	return 0;
+}
+
+const char *pp_clock_why(const struct pp_dataset *d, const struct pp_row_host_clock *c, char text[PP_CLOCK_TEXT])
+{
+	if (pp_clock_is_salvaged(d))
+		snprintf(text, PP_CLOCK_TEXT, "no comparison that its keeper left can be used");
+	else if (!c->trips && !c->lost)
 		snprintf(text, PP_CLOCK_TEXT,
 		         "no packet was sent: no free UDP port on it or on rank 0's host, or it started too late");
 	else if (!c->trips)
@@ -87,10 +101,44 @@ static void warn_changes(struct pp_dataset *d, const struct pp_row_host_clock *c
 		pp_dataset_warn(d, PP_CLOCK_WARNING "the wall clock of host %.72s changed %" PRIu64 " more times", c->name, more);
 }
 
+/* From the last comparison of a clock to the end of what was recorded; 0: it was compared after that, or needed no comparison. */
+static int64_t since_compared(const struct pp_row_host_clock *c)
+{
+	if (!c->samples || !c->stretches || c->host_bound_ns == PP_BOUND_UNKNOWN)
+		return 0;
+	return c->stretch[c->stretches - 1].end_ns - c->sample[c->samples - 1].time_ns;
+}
+
+size_t pp_clock_last_compared(const struct pp_dataset *d, char text[PP_CLOCK_LAST])
+{
+	const int64_t missed = pp_clock_is_salvaged(d) ? 0 : MISSED_NS;
+	int64_t longest = 0, bound = 0;
+	char names[200] = "", a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
+	size_t hosts = 0;
+
+	for (size_t i = 0; i < d->host_clocks; i++) {
+		const struct pp_row_host_clock *c = &d->host_clock[i];
+		int64_t since = since_compared(c), end = since > missed ? c->stretch[c->stretches - 1].bound_end_ns : 0;
+
+		if (since <= missed)
+			continue;
+		if (hosts++ < NAMED_HOSTS)
+			snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%.40s", hosts > 1 ? ", " : "", c->name);
+		longest = since > longest ? since : longest;
+		bound = end > bound ? end : bound;
+	}
+	if (hosts > NAMED_HOSTS)
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), " and %zu more", hosts - NAMED_HOSTS);
+	snprintf(text, PP_CLOCK_LAST, "the clock%s of host%s %s %s last compared %s before %s last record: clock error <= %s there",
+	         hosts > 1 ? "s" : "", hosts > 1 ? "s" : "", names, hosts > 1 ? "were" : "was", pp_text_time(a, longest),
+	         hosts > 1 ? "their" : "its", pp_text_time(b, bound));
+	return hosts;
+}
+
 void pp_quality_warn_clocks(struct pp_dataset *d)
 {
 	size_t changed = 0, separate = 0;
-	char text[PP_CLOCK_TEXT];
+	char text[PP_CLOCK_TEXT], last[PP_CLOCK_LAST];
 
 	for (size_t i = 0; i < d->host_clocks; i++) {
 		const struct pp_row_host_clock *c = &d->host_clock[i];
@@ -98,10 +146,12 @@ void pp_quality_warn_clocks(struct pp_dataset *d)
 		if (c->host_bound_ns == PP_BOUND_UNKNOWN && separate++ < MOST_HOSTS)
 			pp_dataset_warn(
 			        d, PP_CLOCK_WARNING "the clock of host %.72s could not be compared with that of rank 0's host: %s",
-			        c->name, pp_clock_why(c, text));
+			        c->name, pp_clock_why(d, c, text));
 	}
 	if (separate > MOST_HOSTS)
 		pp_dataset_warn(d, PP_CLOCK_WARNING "%zu more hosts have clocks that could not be compared", separate - MOST_HOSTS);
+	if (pp_clock_last_compared(d, last))
+		pp_dataset_warn(d, PP_CLOCK_WARNING "%s", last);
 	for (size_t i = 0; i < d->host_clocks; i++)
 		if ((d->host_clock[i].changes || d->host_clock[i].changes_lost) && changed++ < MOST_HOSTS)
 			warn_changes(d, &d->host_clock[i]);

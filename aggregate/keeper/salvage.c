@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "aggregate/dataset/status.h"
+#include "aggregate/keeper/clock/clock_salvage.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/keeper.h"
 #include "aggregate/keeper/spool.h"
@@ -15,7 +16,8 @@
 
 enum { ROUNDS = 8 };
 
-static int read_rings(struct pp_spool_view *view, char *const *spool, size_t spools, uint64_t buffer, struct pp_err *err)
+static int read_rings(struct pp_spool_view *view, char *const *spool, size_t spools, uint64_t buffer, struct pp_clock_salvage *clock,
+                      struct pp_err *err)
 {
 	view->rings = pp_rings_new(buffer);
 	if (!view->rings)
@@ -24,7 +26,9 @@ static int read_rings(struct pp_spool_view *view, char *const *spool, size_t spo
 	for (size_t i = 0; i < spools; i++) {
 		view->path = spool[i];
 		view->ring_names = 0; /* another host may have the same pids */
+		clock[i].ring = pp_rings_count(view->rings);
 		pp_spool_scan(view);
+		clock[i].rings = pp_rings_count(view->rings) - clock[i].ring;
 	}
 	if (!pp_rings_count(view->rings))
 		return pp_err_set(err, -ENOENT, "cannot salvage '%s': it has no readable ring%s%s", *spool,
@@ -130,6 +134,8 @@ int pp_salvage(char **spool, size_t spools, const struct pp_session_options *opt
 	int *lock = calloc(spools + 1, sizeof(*lock)), rc;
 	size_t given = spools, named = find_settings(spool, spools, &settings);
 	struct pp_err rules = {""};
+	struct pp_salvage_clocks clocks = {.spools = 0};
+	struct pp_clock_salvage *clock;
 
 	if (!lock)
 		return pp_err_set(err, -ENOMEM, "no memory to salvage '%s'", *spool);
@@ -139,6 +145,7 @@ int pp_salvage(char **spool, size_t spools, const struct pp_session_options *opt
 	rc = lock_all(spool, spools, lock, err);
 	if (rc)
 		goto free_locks;
+	clock = pp_clock_salvage_read(spool, spools);
 	view.path = *spool; /* the caller names the log directory; the rings hold the rest of the settings too */
 	if (!o.job || !*o.job)
 		o.job = settings.job;
@@ -152,8 +159,12 @@ int pp_salvage(char **spool, size_t spools, const struct pp_session_options *opt
 	}
 	o.salvaged = 1;
 	o.ret_message = &result;
-	rc = read_rings(&view, spool, spools, pp_settings_span_bytes(&settings), err);
+	rc = clock ? read_rings(&view, spool, spools, pp_settings_span_bytes(&settings), clock, err)
+	           : pp_err_set(err, -ENOMEM, "no memory to salvage '%s'", *spool);
+	if (!rc)
+		rc = pp_clock_salvage_join(clock, spools, view.rings, &view.notes, &clocks, err);
 	if (!rc) {
+		close_it.clocks = &clocks;
 		close_it.rings = view.rings;
 		close_it.refused = view.refused;
 		rc = pp_close_session(&close_it, err);
@@ -166,6 +177,8 @@ int pp_salvage(char **spool, size_t spools, const struct pp_session_options *opt
 	if (!rc)
 		say_left_out(spool, spools, given, settings.job, message, message_size);
 	*ret_left_out = given - spools;
+	pp_salvage_clocks_release(&clocks);
+	pp_clock_salvage_release(clock, spools);
 	pp_spool_view_release(&view);
 	for (size_t i = 0; i < spools; i++)
 		close(lock[i]);

@@ -46,13 +46,13 @@ static int is_compared(const struct pp_span *s)
 	return s->kind == PP_SPAN_STEP || ((s->kind == PP_SPAN_MPI || s->kind == PP_SPAN_REQUEST) && s->mpi.comm);
 }
 
-void pp_clock_metadata_extent(const struct pp_capture *c, int64_t *ret_from, int64_t *ret_to)
+void pp_clock_metadata_extent(const struct pp_capture *c, uint32_t host_clock, int64_t *ret_from, int64_t *ret_to)
 {
 	for (int all = 0; all < 2; all++) {
 		*ret_from = INT64_MAX;
 		*ret_to = INT64_MIN;
 		for (size_t r = 0; r < c->ranks; r++)
-			for (size_t t = 0; t < c->rank[r].threads && !c->rank[r].domain; t++)
+			for (size_t t = 0; t < c->rank[r].threads && c->rank[r].host_clock == host_clock; t++)
 				for (size_t i = 0; i < c->rank[r].thread[t].spans; i++) {
 					const struct pp_span *s = &c->rank[r].thread[t].span[i];
 
@@ -106,7 +106,10 @@ static void fill_offset(const struct pp_clock_metadata_input *in, struct pp_row_
 
 	if (!in->first)
 		return;
-	pp_clock_read_pair(in->kind, &now);
+	if (in->last)
+		now = *in->last;
+	else
+		pp_clock_read_pair(in->kind, &now);
 	rate = pp_clock_rate(in->kind, in->first, &now);
 	if (in->kind != PP_TICK_RAW)
 		rate_error = (double)(in->first->width_ns + now.width_ns) / (double)(now.raw_ns - in->first->raw_ns);

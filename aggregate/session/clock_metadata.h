@@ -31,7 +31,7 @@ struct pp_clock_metadata_input {
 	const struct pp_clock_metadata *exchange; /* NULL: no other host */
 	struct pp_row_host_clock *wall;           /* NULL: not watched; pair[] and change[] in ticks: moved out of it */
 	const struct pp_clock_map *map;           /* of this host's ticks */
-	const struct pp_clock_pair *first;        /* NULL: not known */
+	const struct pp_clock_pair *first, *last; /* first NULL: not known; last NULL: now */
 	enum pp_tick_kind kind;
 	const char *host, *own;
 	int64_t from_tick, to_tick; /* range of the comparisons */
@@ -40,6 +40,6 @@ struct pp_clock_metadata_input {
 
 /* In the child. -ENOMEM. */
 int pp_clock_metadata_finish(const struct pp_clock_metadata_input *in, struct pp_row_host_clock *ret, struct pp_err *err);
-/* Range of ticks by which hosts are compared, for ranks of the first ring's clock: steps and calls on communicators; where there
+/* Range of ticks by which hosts are compared, for ranks with this pp_rank.host_clock: steps and calls on communicators; where there
  * are none, all spans. from > to: nothing was recorded. */
-void pp_clock_metadata_extent(const struct pp_capture *c, int64_t *ret_from, int64_t *ret_to);
+void pp_clock_metadata_extent(const struct pp_capture *c, uint32_t host_clock, int64_t *ret_from, int64_t *ret_to);

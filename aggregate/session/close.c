@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -11,6 +12,7 @@
 #include "aggregate/read/ring/cut.h"
 #include "aggregate/session/clock_metadata.h"
 #include "aggregate/session/message.h"
+#include "aggregate/session/salvage_clock.h"
 #include "aggregate/session/window_rows.h"
 #include "core/base/now.h"
 #include "core/clock/pieces.h"
@@ -25,13 +27,10 @@ enum pp_tick_kind pp_close_tick_kind(const struct pp_rings *r)
 	return pp_rings_count(r) ? (enum pp_tick_kind)pp_rings_header(r, 0)->tick_kind : PP_TICK_RAW;
 }
 
-/* Are its ticks comparable with the first ring's? Spools of several hosts may be salvaged together. */
+/* Spools of several hosts may be salvaged together. */
 static int is_like_first(const struct pp_rings *r, const struct pp_ring_header *h)
 {
-	const struct pp_ring_header *first = pp_rings_header(r, 0);
-
-	return h->tick_kind == first->tick_kind && !memcmp(h->boot_id, first->boot_id, sizeof(h->boot_id)) &&
-	       !memcmp(h->timens_ns, first->timens_ns, sizeof(h->timens_ns));
+	return pp_rings_same_clock(pp_rings_header(r, 0), h);
 }
 
 /* The ring that was opened first. */
@@ -248,6 +247,12 @@ static void find_shifted(const struct pp_rings *r, struct pp_capture *c)
 	}
 }
 
+static void move_epoch(struct pp_capture *c, struct pp_clock_map *map, int64_t by_ns)
+{
+	map->ns0 -= by_ns;
+	c->epoch_realtime_ns += by_ns;
+}
+
 static void shift_hosts(const struct pp_rings *r, struct pp_capture *c, struct pp_clock_map *map)
 {
 	int64_t earliest = 0;
@@ -264,8 +269,42 @@ static void shift_hosts(const struct pp_rings *r, struct pp_capture *c, struct p
 			    pp_clock_map_ns(map, (pp_tick)rank->thread[t].first) + rank->shift_ns < earliest)
 				earliest = pp_clock_map_ns(map, (pp_tick)rank->thread[t].first) + rank->shift_ns;
 	}
-	map->ns0 -= earliest;
-	c->epoch_realtime_ns += earliest;
+	move_epoch(c, map, earliest);
+}
+
+/* The keepers have left readings of the root's ticks, or they are those of a clock that is read here. The error of the rate grows
+ * with the distance from them. */
+static int read_root(const struct pp_close *c, struct pp_capture *capture, struct pp_clock_map *map, struct pp_err *err)
+{
+	const struct pp_clock_pair *first = &c->clocks->first, *last = &c->clocks->last;
+	enum pp_tick_kind kind = c->clocks->root_here ? pp_close_tick_kind(c->rings) : PP_TICK_TSC;
+	int64_t latest = pp_salvage_clocks_latest(c->clocks, capture);
+	int rc;
+
+	if (last->tick <= first->tick)
+		return read_clock(c->rings, NULL, NULL, map, capture, err);
+	rc = pp_clock_map_init(map, kind, first, last, first->tick, err);
+	if (rc)
+		return rc;
+	capture->epoch_realtime_ns = last->realtime_ns - pp_clock_map_ns(map, last->tick);
+	if (latest > (int64_t)last->tick)
+		map->bound_ns = (int64_t)ceil((double)map->bound_ns * (double)(latest - (int64_t)first->tick) /
+		                              (double)(last->tick - first->tick));
+	return 0;
+}
+
+/* Joins the clocks of salvaged hosts, as the keepers would have done. Hosts that cannot be joined are placed by their dates. */
+static int join_clocks(const struct pp_close *c, struct pp_capture *capture, struct pp_clock_map *map, struct pp_err *err)
+{
+	int rc;
+
+	pp_salvage_clocks_place(c->clocks, c->rings, capture);
+	rc = read_root(c, capture, map, err);
+	if (rc)
+		return rc;
+	move_epoch(capture, map, pp_salvage_clocks_earliest(c->clocks, capture, map));
+	shift_hosts(c->rings, capture, map);
+	return pp_salvage_clocks_map(c->clocks, c->rings, capture, map, err);
 }
 
 /* Maps ticks to job ns and describes this host's clock. A salvaged job has no description: its ticks may be of another boot. */
@@ -283,7 +322,11 @@ static int set_clock(const struct pp_close *c, struct pp_capture *capture, struc
 	                                     .own = own};
 	int rc = 0;
 
-	pp_clock_metadata_extent(capture, &in.from_tick, &in.to_tick);
+	if (c->clocks && pp_salvage_clocks_any(c->clocks))
+		return join_clocks(c, capture, map, err);
+	for (size_t r = 0; r < capture->ranks; r++)
+		capture->rank[r].host_clock = !capture->rank[r].domain;
+	pp_clock_metadata_extent(capture, 1, &in.from_tick, &in.to_tick);
 	if (g && g->own_clock)
 		name_own_clock(capture);
 	if (g && g->map)
@@ -342,7 +385,13 @@ int pp_close_session(const struct pp_close *c, struct pp_err *err)
 	rc = cut_ranks(c, &capture, err);
 	if (!rc)
 		rc = set_clock(c, &capture, &map, &clock, err);
-	options.host_clock = clock.name[0] ? &clock : NULL;
+	options.host_clock = &clock;
+	options.host_clocks = clock.name[0] != '\0';
+	if (c->clocks && c->clocks->rows) {
+		options.host_clock = c->clocks->row;
+		options.host_map = c->clocks->map;
+		options.host_clocks = c->clocks->rows;
+	}
 	if (!rc && any_counts_other(&capture)) {
 		rc = read_other_clock(c->rings, &capture, &map, &other, err);
 		options.other_clock = &other;

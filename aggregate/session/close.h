@@ -12,6 +12,7 @@ struct pp_close_range { /* range of ticks of one rank's window */
 };
 
 struct pp_sampler;
+struct pp_salvage_clocks;
 
 struct pp_close {
 	struct pp_rings *rings;
@@ -20,6 +21,7 @@ struct pp_close {
 	pp_status_of *status_of;
 	void *status_context;                     /* its first argument */
 	const struct pp_clock_pair *first;        /* NULL: both readings happen now (salvage) */
+	struct pp_salvage_clocks *clocks;         /* NULL, or the clocks of the hosts that are salvaged together */
 	const struct pp_session_options *options; /* `warning` is filled from notes */
 	struct pp_sampler *sampler;               /* NULL: no samples; else this function moves them into the capture: */
 	void (*give_samples)(struct pp_sampler *sampler, const struct pp_rings *r, struct pp_capture *c);

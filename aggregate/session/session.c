@@ -233,7 +233,8 @@ static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, c
 	                              .partial = o->gather != NULL,
 	                              .clock = clock,
 	                              .other_clock = o->other_clock,
-	                              .host_clock = o->host_clock};
+	                              .host_clock = o->host_clock,
+	                              .host_clocks = o->host_clocks};
 	struct pp_output out = {.capture = c,
 	                        .steps = steps,
 	                        .attr = attr,
@@ -335,10 +336,12 @@ static void say_nothing_came(const struct pp_capture *c, const struct pp_session
 	pp_message_copy(message, size, text);
 }
 
-static void map_rank(struct pp_rank *rank, const struct pp_clock_map *clock, const struct pp_clock_map *other)
+static void map_rank(struct pp_rank *rank, const struct pp_clock_map *clock, const struct pp_session_options *o)
 {
-	struct pp_clock_map map = rank->counts_other && other ? *other : *clock;
+	struct pp_clock_map map = rank->counts_other && o->other_clock ? *o->other_clock : *clock;
 
+	if (o->host_map && !rank->counts_other && rank->host_clock)
+		map = o->host_map[rank->host_clock - 1];
 	map.ns0 += rank->shift_ns;
 	pp_clock_map_rank(&map, rank);
 }
@@ -358,7 +361,7 @@ int pp_session_write(struct pp_capture *capture, const struct pp_clock_map *cloc
 		return 0;
 	}
 	for (size_t i = 0; i < capture->ranks; i++)
-		map_rank(&capture->rank[i], clock, options->other_clock);
+		map_rank(&capture->rank[i], clock, options);
 	rc = pp_c10d_convert(capture, err);
 	if (rc)
 		return rc;

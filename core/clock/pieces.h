@@ -35,6 +35,8 @@ int pp_pieces_of_band(const struct pp_band *b, int64_t beyond, struct pp_pieces 
 int pp_pieces_of_map(const struct pp_clock_map *m, pp_tick begin, pp_tick end, struct pp_pieces *ret, struct pp_err *err);
 /* Composes: first a, then b. Bounds add up, in ticks of b's target. */
 int pp_pieces_join(const struct pp_pieces *a, const struct pp_pieces *b, struct pp_pieces *ret, struct pp_err *err);
+/* Own ticks to job ns, by the chain to the ticks of the clock that defines job time, and by its line. */
+int pp_pieces_to_job(const struct pp_pieces *own, const struct pp_clock_map *m, struct pp_pieces *ret, struct pp_err *err);
 void pp_pieces_release(struct pp_pieces *p);
 
 struct pp_pieces_part { /* bound of a part of a piece; INFINITY: unknown */

@@ -355,21 +355,12 @@ static int leader_pieces(struct pp_pod *p, struct pp_pieces *ret, struct pp_err 
 
 int pp_pod_clock_pieces(struct pp_pod *p, struct pp_clock_map *leader, struct pp_pieces *ret, struct pp_err *err)
 {
-	struct pp_pieces own = {0}, line = {0};
-	int64_t from, to;
+	struct pp_pieces own = {0};
 	int rc = leader_pieces(p, &own, err);
 
-	if (rc || !own.pieces)
-		return rc ? rc : -ENODATA;
-	from = own.piece[0].y;
-	to = pp_pieces_map(&own, own.end);
-	if (from < 0)
-		from = 0;
-	rc = pp_pieces_of_map(leader, (pp_tick)from, (pp_tick)to, &line, err);
 	if (!rc)
-		rc = pp_pieces_join(&own, &line, ret, err);
+		rc = pp_pieces_to_job(&own, leader, ret, err);
 	pp_pieces_release(&own);
-	pp_pieces_release(&line);
 	return rc;
 }
 

@@ -311,14 +311,13 @@ static int take_ring(struct pp_rings *r, struct pp_ring *ring, struct pp_capture
 	return rc ? rc : pp_nccl_finish(&ring->pair, rank, threads);
 }
 
-/* Processor counters: equal boot ids; RAW: equal time namespaces too. */
-static int same_clock(const struct pp_ring_header *a, const struct pp_ring_header *b)
+int pp_rings_same_clock(const struct pp_ring_header *a, const struct pp_ring_header *b)
 {
 	return a->tick_kind == b->tick_kind && !strncmp(a->boot_id, b->boot_id, sizeof(a->boot_id)) &&
 	       (a->tick_kind != PP_TICK_RAW || !strncmp(a->timens_ns, b->timens_ns, sizeof(a->timens_ns)));
 }
 
-/* The fields that same_clock() compares, as text for other keepers. A ring without a boot id matches no other host's. */
+/* The fields that pp_rings_same_clock() compares, as text for other keepers. A ring without a boot id matches no other host's. */
 void pp_rings_name_clock(const char *boot_id, const char *timens, uint32_t tick_kind, char *name, size_t size)
 {
 	const struct pp_ring_header *h = NULL;
@@ -339,7 +338,7 @@ static int set_domains(const struct pp_rings *r, struct pp_capture *c)
 	for (size_t i = 0; i < r->rings; i++) {
 		size_t like = 0;
 
-		while (like < i && !same_clock(pp_rings_header(r, like), pp_rings_header(r, i)))
+		while (like < i && !pp_rings_same_clock(pp_rings_header(r, like), pp_rings_header(r, i)))
 			like++;
 		domain[i] = like < i ? domain[like] : domains++;
 		for (size_t k = 0; k < c->ranks; k++)

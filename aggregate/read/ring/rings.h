@@ -54,3 +54,5 @@ void pp_capture_release(struct pp_capture *c);
 
 /* Name of a clock domain that all keepers make alike: pp_rank.clock. "" without a boot id: it matches no other. */
 void pp_rings_name_clock(const char *boot_id, const char *timens, uint32_t tick_kind, char *name, size_t size);
+/* Do they count the same ticks? Processor counters: equal boot ids; RAW: equal time namespaces too. */
+int pp_rings_same_clock(const struct pp_ring_header *a, const struct pp_ring_header *b);

@@ -116,10 +116,18 @@ static void say_unjoined(const struct pp_dataset *d, struct by_host *host, FILE 
 		return;
 	fputs(INDENT "not compared with rank 0's host:", to);
 	for (size_t i = 0; i < n && i < NAMED; i++)
-		fprintf(to, "%s %s (%s)", i ? "," : "", host[i].clock->name, pp_clock_why(host[i].clock, text));
+		fprintf(to, "%s %s (%s)", i ? "," : "", host[i].clock->name, pp_clock_why(d, host[i].clock, text));
 	if (n > NAMED)
 		fprintf(to, " and %zu more in pod.h5", n - NAMED);
 	fputs("; waiting for their ranks is not reported\n", to);
+}
+
+static void say_last_compared(const struct pp_dataset *d, FILE *to)
+{
+	char text[PP_CLOCK_LAST];
+
+	if (pp_clock_last_compared(d, text))
+		fprintf(to, INDENT "%s\n", text);
 }
 
 /* Names wall clocks that were stepped, and hosts that were suspended: absolute times of the window are doubtful there,
@@ -210,6 +218,12 @@ static void say_claims(const struct pp_dataset *d, const char *before, FILE *to)
 	fputs("; affects absolute dates only\n", to);
 }
 
+/* What salvage was given may be one of the job's hosts. */
+static int is_alone(const struct pp_dataset *d)
+{
+	return pp_clock_is_salvaged(d) && d->ranks_delivered < d->ranks_asked && pp_dataset_hosts(d) == 1;
+}
+
 void pp_text_clock(const struct pp_dataset *d, FILE *to)
 {
 	struct by_host *host = malloc((d->host_clocks + 1) * sizeof(*host));
@@ -230,6 +244,8 @@ void pp_text_clock(const struct pp_dataset *d, FILE *to)
 		                                  : "all ranks share one clock");
 		if (d->pair_bound_ns) /* 0: a file of another profiler, which does not say */
 			fprintf(to, ", clock error <= %s", pp_text_time(a, d->pair_bound_ns));
+		if (is_alone(d))
+			fputs("; no other host is in this session", to);
 		if (d->host_clocks == 1 && d->host_clock[0].claim.known)
 			say_claims(d, ". ", to);
 		else
@@ -241,6 +257,7 @@ void pp_text_clock(const struct pp_dataset *d, FILE *to)
 		say_bound(d, domains, host, to);
 		say_drift(d, host, to);
 		say_unjoined(d, host, to);
+		say_last_compared(d, to);
 		say_causality(d, to);
 		say_changes(d, to);
 		say_claims(d, INDENT, to);

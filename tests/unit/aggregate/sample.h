@@ -289,9 +289,12 @@ static inline void sample_make(struct sample *s, size_t ranks, const char *logdi
 	struct pp_row_host_clock clock;
 
 	sample_clock(&clock);
+	for (size_t r = 0; r < ranks; r++)
+		s->capture.rank[r].host_clock = 1;
 
 	struct pp_dataset_input in = {.capture = &s->capture,
 	                              .host_clock = &clock,
+	                              .host_clocks = 1,
 	                              .steps = &s->steps,
 	                              .attr = s->attr,
 	                              .session = "sample",

@@ -188,11 +188,11 @@ TEST(why_it_is_not_joined)
 	struct pp_row_host_clock c = {.trips = 50, .sample = &sample, .samples = 1};
 	char text[PP_CLOCK_TEXT];
 
-	CHECK(strstr(pp_clock_why(&c, text), "jumped or changed rate") != NULL);
+	CHECK(strstr(pp_clock_why(&(struct pp_dataset){.workers = 0}, &c, text), "jumped or changed rate") != NULL);
 	sample.sample_flags = 0;
-	CHECK_STR(pp_clock_why(&c, text), "50 replies do not cover the whole window");
+	CHECK_STR(pp_clock_why(&(struct pp_dataset){.workers = 0}, &c, text), "50 replies do not cover the whole window");
 	c.impossible = 50;
-	CHECK_STR(pp_clock_why(&c, text), "50 of 50 replies carried inconsistent timestamps");
+	CHECK_STR(pp_clock_why(&(struct pp_dataset){.workers = 0}, &c, text), "50 of 50 replies carried inconsistent timestamps");
 }
 
 TEST(nothing_was_compared)
