@@ -18,7 +18,7 @@ struct pp_dataset_input {
 	 * capture->epoch_realtime_ns are merged into one domain. So a keeper that gets another keeper's map takes its epoch too.
 	 * NULL: its ranks are joined with no other host's. */
 	const struct pp_clock_map *clock, *other_clock; /* other_clock: of ranks with counts_other */
-	const struct pp_row_host_clock *host_clock; /* [host_clocks], pp_rank.host_clock has the number; copied */
+	const struct pp_row_host_clock *host_clock;     /* [host_clocks], pp_rank.host_clock has the number; copied */
 	size_t host_clocks;
 };
 

@@ -16,8 +16,8 @@
 
 enum { ROUNDS = 8 };
 
-static int read_rings(struct pp_spool_view *view, char *const *spool, size_t spools, uint64_t buffer, struct pp_clock_salvage *clock,
-                      struct pp_err *err)
+static int read_rings(struct pp_spool_view *view, char *const *spool, size_t spools, uint64_t buffer,
+                      struct pp_clock_salvage *clock, struct pp_err *err)
 {
 	view->rings = pp_rings_new(buffer);
 	if (!view->rings)
@@ -120,6 +120,31 @@ static void say_left_out(char *const *spool, size_t first, size_t spools, const 
 	}
 }
 
+/* Reads the rings and the clocks of the spools, and writes the session. */
+static int write_session(struct pp_spool_view *view, char **spool, size_t spools, uint64_t buffer, struct pp_close *close_it,
+                         struct pp_err *err)
+{
+	struct pp_clock_salvage *clock = pp_clock_salvage_read(spool, spools);
+	struct pp_salvage_clocks clocks = {.spools = 0};
+	int rc;
+
+	if (!clock)
+		return pp_err_set(err, -ENOMEM, "no memory to salvage '%s'", *spool);
+	view->path = *spool; /* the caller names the log directory; the rings hold the rest of the settings too */
+	rc = read_rings(view, spool, spools, buffer, clock, err);
+	if (!rc)
+		rc = pp_clock_salvage_join(clock, spools, view->rings, &view->notes, &clocks, err);
+	if (!rc) {
+		close_it->rings = view->rings;
+		close_it->refused = view->refused;
+		close_it->clocks = &clocks;
+		rc = pp_close_session(close_it, err);
+	}
+	pp_salvage_clocks_release(&clocks);
+	pp_clock_salvage_release(clock, spools);
+	return rc;
+}
+
 /* NOLINTNEXTLINE(readability-non-const-parameter): pp_close() writes it */
 int pp_salvage(char **spool, size_t spools, const struct pp_session_options *options, char *message, size_t message_size,
                size_t *ret_left_out, struct pp_err *err)
@@ -134,8 +159,6 @@ int pp_salvage(char **spool, size_t spools, const struct pp_session_options *opt
 	int *lock = calloc(spools + 1, sizeof(*lock)), rc;
 	size_t given = spools, named = find_settings(spool, spools, &settings);
 	struct pp_err rules = {""};
-	struct pp_salvage_clocks clocks = {.spools = 0};
-	struct pp_clock_salvage *clock;
 
 	if (!lock)
 		return pp_err_set(err, -ENOMEM, "no memory to salvage '%s'", *spool);
@@ -145,8 +168,6 @@ int pp_salvage(char **spool, size_t spools, const struct pp_session_options *opt
 	rc = lock_all(spool, spools, lock, err);
 	if (rc)
 		goto free_locks;
-	clock = pp_clock_salvage_read(spool, spools);
-	view.path = *spool; /* the caller names the log directory; the rings hold the rest of the settings too */
 	if (!o.job || !*o.job)
 		o.job = settings.job;
 	if (!o.command || !*o.command)
@@ -159,16 +180,7 @@ int pp_salvage(char **spool, size_t spools, const struct pp_session_options *opt
 	}
 	o.salvaged = 1;
 	o.ret_message = &result;
-	rc = clock ? read_rings(&view, spool, spools, pp_settings_span_bytes(&settings), clock, err)
-	           : pp_err_set(err, -ENOMEM, "no memory to salvage '%s'", *spool);
-	if (!rc)
-		rc = pp_clock_salvage_join(clock, spools, view.rings, &view.notes, &clocks, err);
-	if (!rc) {
-		close_it.clocks = &clocks;
-		close_it.rings = view.rings;
-		close_it.refused = view.refused;
-		rc = pp_close_session(&close_it, err);
-	}
+	rc = write_session(&view, spool, spools, pp_settings_span_bytes(&settings), &close_it, err);
 	if (!rc && result.session[0]) {
 		snprintf(session, sizeof(session), "%s/podprof/%s", o.logdir, result.session);
 		for (size_t i = 0; i < spools; i++)
@@ -177,8 +189,6 @@ int pp_salvage(char **spool, size_t spools, const struct pp_session_options *opt
 	if (!rc)
 		say_left_out(spool, spools, given, settings.job, message, message_size);
 	*ret_left_out = given - spools;
-	pp_salvage_clocks_release(&clocks);
-	pp_clock_salvage_release(clock, spools);
 	pp_spool_view_release(&view);
 	for (size_t i = 0; i < spools; i++)
 		close(lock[i]);

@@ -13,7 +13,7 @@
 #include "core/clock/clock_map.h"
 #include "core/clock/pieces.h"
 
-struct pp_salvage_clock { /* of one spool */
+struct pp_salvage_clock {                  /* of one spool */
 	size_t ring, rings;                /* its rings */
 	int joined;                        /* its ticks are the root's, or there is a chain to them: */
 	int has_chain, own;                /* own: another host's clock has its name, and is another one */

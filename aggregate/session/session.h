@@ -28,8 +28,8 @@ struct pp_session_options {
 	struct pp_message *ret_message;         /* NULL, or the message in parts, where a session was written */
 	const struct pp_row_host_clock *host_clock; /* [host_clocks] of this host, in salvage of all: copied */
 	size_t host_clocks;
-	const struct pp_clock_map *host_map;        /* salvage: [host_clocks] of the ticks of these hosts; NULL: all have one map */
-	struct pp_wall *wall;                       /* NULL, or dates of this host's ticks by its wall clock (salvage has none) */
+	const struct pp_clock_map *host_map; /* salvage: [host_clocks] of the ticks of these hosts; NULL: all have one map */
+	struct pp_wall *wall;                /* NULL, or dates of this host's ticks by its wall clock (salvage has none) */
 	char *ret_claimed; /* NULL, or 2 * PP_SESSION_PATH bytes: the session's directories once made, one per line */
 	struct pp_session_page *ret_page; /* NULL, or what is still to be done for report.html: pp_session_page_end() */
 };

@@ -66,7 +66,7 @@ struct pp_clock_bursts {
 	int same;          /* it counts as the parent's clock, and no trip contradicts that */
 	uint64_t exchange; /* equal for all hosts of one exchange */
 	double rate, wander;
-	int all; /* no burst began at `since`: these are all */
+	int all;                     /* no burst began at `since`: these are all */
 	struct pp_band_group *group; /* to be freed */
 	size_t groups;
 };

@@ -252,14 +252,16 @@ static void note_hosts(const struct pp_clock_salvage *spool, size_t spools, cons
                        const struct pp_salvage_clocks *s, struct pp_notes *notes)
 {
 	if (spools == 1 && spool->has_file && ring_of(r, spool))
-		pp_notes_add(notes, "host %.*s is alone in this session. Give the spools of all hosts of the job to one podprof salvage",
+		pp_notes_add(notes,
+		             "host %.*s is alone in this session. Give the spools of all hosts of the job to one podprof salvage",
 		             (int)sizeof(spool->kept.head.parent_host), ring_of(r, spool)->host);
 	for (size_t i = 0; i < spools; i++) {
 		const struct pp_ring_header *h = ring_of(r, &spool[i]);
 
 		if (h && spool[i].has_file && spool[i].kept.ignored)
-			pp_notes_add(notes, "the last comparisons of the clock of host %.*s are lost: %zu bytes of '" PP_CLOCK_FILE "' are damaged",
-			             (int)sizeof(h->host), h->host, spool[i].kept.ignored);
+			pp_notes_add(notes,
+			             "the last comparisons of the clock of host %.*s are lost: %zu bytes of '%s' are damaged",
+			             (int)sizeof(h->host), h->host, spool[i].kept.ignored, PP_CLOCK_FILE);
 		if (h && spools > 1 && !s->spool[i].joined && spool[i].why[0])
 			pp_notes_add(notes, "the clock of host %.*s is not joined with rank 0's: %s", (int)sizeof(h->host), h->host,
 			             spool[i].why);

@@ -1,5 +1,5 @@
-/* Keeps the comparisons of this host's clock in its spool, so that podprof salvage can join the hosts of a job whose keepers have all
- * been killed. Called by pod_clock.c when a comparison has ended. */
+/* Keeps the comparisons of this host's clock in its spool: podprof salvage joins hosts by them after all keepers have been killed.
+ * Called by pod_clock.c when a comparison has ended. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

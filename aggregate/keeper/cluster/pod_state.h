@@ -103,8 +103,8 @@ struct pp_pod_clock {               /* pod_clock.c */
 	double ticks_per_ns;
 	struct pp_clock_pair first; /* when the link was opened */
 	struct pp_clock_file file;
-	int64_t kept;                                      /* tick at which the last burst in the file began */
-	uint64_t kept_round;                               /* follower: turn, leader: round after which it was written */
+	int64_t kept;        /* tick at which the last burst in the file began */
+	uint64_t kept_round; /* follower: turn, leader: round after which it was written */
 	/* leader */
 	uint64_t round;
 	int64_t round_ms, look_ms, join_ms, join_began_ms; /* join_ms: of a round for hosts that have just joined; 0: none */
