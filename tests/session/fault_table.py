@@ -26,6 +26,8 @@ FAULTS = (
     Fault("kill -9 of rank 0", "the rank is named, the data of all ranks are written", ("session/e2e_faults rank_killed",)),
     Fault("kill -9 of the keeper", "podprof salvage writes a session",
           ("guest/guest_more keeper_killed", "session/e2e_keeper salvage_counts", "session/e2e_capture_ends keeper_dies", "session/e2e_faults keeper_killed")),
+    Fault("kill -9 of all keepers and ranks on several hosts", "podprof salvage writes one session, with the clock error since the last comparison",
+          ("session/e2e_salvage_clock all_killed", "session/e2e_salvage_clock a_file_is_lost", "session/e2e_salvage_clock without_rank_0")),
     Fault("kill -9 of a process that writes a session", "only that session is lost, with a sentence", ("session/e2e_windows child_dies",)),
     Fault("kill -9 of mpirun", "what all ranks did until then is written", (f"{M} launcher_killed",)),
     Fault("MPI_Abort", "the rank that called it is named", ("session/e2e_ends aborted", "guest/guest_table mpi_abort5")),

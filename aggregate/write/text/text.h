@@ -8,7 +8,7 @@
 #include "core/base/units.h"
 
 /* LINES, and additional lines where ranks made others wait, where there are several clocks, and where there are operators. */
-enum { PP_TEXT_LINES = 50, PP_TEXT_POD_LINES = 5, PP_TEXT_CLOCK_LINES = 6, PP_TEXT_OP_LINES = 15, PP_TEXT_NAME = 40 };
+enum { PP_TEXT_LINES = 50, PP_TEXT_POD_LINES = 5, PP_TEXT_CLOCK_LINES = 7, PP_TEXT_OP_LINES = 15, PP_TEXT_NAME = 40 };
 
 struct pp_answer;
 

@@ -207,6 +207,63 @@ TEST(nothing_was_compared)
 	               "              causality: not checked, since no collective of all its ranks spans two compared clocks\n");
 }
 
+static void said_of(struct made *m, const char *want)
+{
+	char text[PP_CLOCK_LAST];
+
+	CHECK_INT(pp_clock_last_compared(&m->d, text) > 0, want != NULL);
+	if (want)
+		CHECK_STR(text, want);
+}
+
+/* Comparisons that ended before the records: in a live job one must have been missed, in salvage there are none after the keeper. */
+TEST(last_compared)
+{
+	struct pp_row_clock_stretch stretch[HOSTS];
+	struct made m;
+
+	make(&m, 4);
+	for (size_t i = 1; i < 4; i++) {
+		stretch[i] = (struct pp_row_clock_stretch){
+		        .end_ns = (4000 + 1000 * (int64_t)i) * MS, .bound_begin_ns = 2000, .bound_end_ns = 9100 * (int64_t)i};
+		m.clock[i].stretch = &stretch[i];
+		m.clock[i].stretches = 1;
+	}
+	said_of(&m, NULL);
+	stretch[2].end_ns = 11000 * (int64_t)MS;
+	said_of(&m, "the clock of host h2 was last compared 7.00 s before its last record: clock error <= 18.2 us there");
+	snprintf(m.worker[1].status, sizeof(m.worker[1].status), "salvaged");
+	stretch[3].end_ns = 3000 * (int64_t)MS; /* compared after its last record */
+	said_of(&m, "the clocks of hosts h1, h2 were last compared 7.00 s before their last record: clock error <= 18.2 us there");
+	check_said(&m, "  Clock:      4 clocks on 4 hosts, clock error between any two ranks <= 5.04 us; to rank 0's host "
+	               "<= 3.00 us (h3), <= 2.00 us (h2)\n"
+	               "              drift against rank 0's host: h1 +0.0 ppm (error <= 1.0), h2 +0.0 ppm (error <= 1.0), h3 +0.0 ppm "
+	               "(error <= 1.0)\n"
+	               "              the clocks of hosts h1, h2 were last compared 7.00 s before their last record: clock error <= 18.2 us "
+	               "there\n"
+	               "              causality: not checked, since no collective of all its ranks spans two compared clocks\n");
+	m.clock[2].host_bound_ns = UNKNOWN; /* not joined: nothing is said of its error */
+	said_of(&m, "the clock of host h1 was last compared 1.00 s before its last record: clock error <= 9.10 us there");
+}
+
+/* Salvage of one host of several. */
+TEST(alone)
+{
+	struct made m;
+
+	make(&m, 1);
+	snprintf(m.worker->host, sizeof(m.worker->host), "h0");
+	m.d.host_clocks = 0;
+	m.worker->host_clock = 0;
+	m.d.ranks_asked = 2;
+	m.d.ranks_delivered = 1;
+	m.worker->records = 1;
+	snprintf(m.worker->status, sizeof(m.worker->status), "salvaged");
+	check_said(&m, "  Clock:      one rank, one clock, clock error <= 40 ns; no other host is in this session\n");
+	m.d.ranks_asked = 1;
+	check_said(&m, "  Clock:      one rank, one clock, clock error <= 40 ns\n");
+}
+
 /* Rank 1 kept the others waiting 2 ms in all. */
 static void waited(struct made *m, int64_t error)
 {
@@ -273,6 +330,8 @@ int main(void)
 	error_of_a_drift();
 	why_it_is_not_joined();
 	nothing_was_compared();
+	last_compared();
+	alone();
 	tie_below_the_bounds();
 	return test_end();
 }
