@@ -180,10 +180,22 @@ static long most_of(const char *text)
 	return number(dash ? dash + 1 : text);
 }
 
+/* Components of a heterogeneous step, which have nodes of their own where the allocation has not one for all. */
+static int srun_components_span(char *const *command)
+{
+	int several = 0;
+
+	for (size_t i = 1; command[i]; i++)
+		several |= !strcmp(command[i], ":");
+	return several && (!getenv("SLURM_JOB_ID") || number(getenv("SLURM_HET_SIZE")) > 1 || allocation_several());
+}
+
 static int srun_spans(char *const *command)
 {
 	long tasks = 0;
 
+	if (srun_components_span(command))
+		return 1;
 	for (size_t i = 1; command[i] && command[i][0] == '-' && strcmp(command[i], "--") != 0; i++) {
 		const char *word = command[i], *name = word + 1 + (word[1] == '-'), *value;
 		size_t length = word[1] == '-' ? strcspn(name, "=") : *name != '\0';

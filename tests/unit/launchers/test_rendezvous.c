@@ -82,9 +82,13 @@ TEST(allocations)
 	CHECK(!spans("mpirun --host a ./train") && !spans("srun -N1 ./train") && !spans("srun -n 4 --nodes=1 ./train"));
 	CHECK(!spans("./train") && !spans("srun -w node1 ./train"));
 	setenv("SLURM_JOB_NUM_NODES", "1", 1);
-	CHECK(!spans("srun -n 8 ./train") && !spans("mpirun ./train"));
+	CHECK(!spans("srun -n 8 ./train") && !spans("mpirun ./train") && !spans("srun -N1 ./x : -N1 ./y"));
+	setenv("SLURM_HET_SIZE", "2", 1);
+	CHECK(spans("srun -N1 ./x : -N1 ./y") && !spans("srun -N1 ./x"));
+	unsetenv("SLURM_HET_SIZE");
 	unsetenv("SLURM_JOB_NUM_NODES");
 	unsetenv("SLURM_JOB_ID");
+	CHECK(spans("srun -N1 ./x : -N1 ./y"));
 	CHECK(spans("srun -N 2 ./train") && spans("srun --label -N2-4 ./train") && spans("srun --nodes 1-2 ./train"));
 	CHECK(spans("srun --job-name x -w node[1-2] ./train") && spans("srun -n 8 ./train") && !spans("srun ./train -N 2"));
 	CHECK(!spans("srun -J -N2 ./train") && !spans("srun") && !spans("srun -N") && !spans("srun -- ./train -N 2"));
