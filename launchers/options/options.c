@@ -101,6 +101,12 @@ static const char *verb_with(unsigned groups)
 	return groups ? name[__builtin_ctz(groups)] : NULL;
 }
 
+/* What an error line ends with: a verb that starts a job has not done so. */
+static const char *not_started(const struct pp_options_verb *verb)
+{
+	return verb->command ? " Nothing was started." : "";
+}
+
 static int bad_option(const struct pp_options_verb *verb, const char *text, size_t length)
 {
 	const char *names[PP_OPTS];
@@ -114,8 +120,8 @@ static int bad_option(const struct pp_options_verb *verb, const char *text, size
 		else if (length == 2 + strlen(pp_opt_table[i].name) && !strncmp(text + 2, pp_opt_table[i].name, length - 2))
 			other = verb_with(pp_opt_table[i].groups);
 	if (other) {
-		pp_say("unknown option '%.*s': it belongs to 'podprof %s', not to '%s'. Nothing was started. Type '%s --help'.",
-		       (int)length, text, other, verb->name, verb->name);
+		pp_say("unknown option '%.*s': it belongs to 'podprof %s', not to '%s'.%s Type '%s --help'.", (int)length, text,
+		       other, verb->name, not_started(verb), verb->name);
 		return PP_EXIT_USAGE;
 	}
 	if (length > 2 && length - 2 <= NAME_MAX_LENGTH) {
@@ -123,9 +129,9 @@ static int bad_option(const struct pp_options_verb *verb, const char *text, size
 		near = pp_nearest(word, names, count);
 	}
 	if (near)
-		pp_say("unknown option '%.*s': did you mean '--%s'? Nothing was started.", (int)length, text, near);
+		pp_say("unknown option '%.*s': did you mean '--%s'?%s", (int)length, text, near, not_started(verb));
 	else
-		pp_say("unknown option '%.*s': nothing was started. '%s --help' lists all options.", (int)length, text, verb->name);
+		pp_say("unknown option '%.*s'.%s '%s --help' lists all options.", (int)length, text, not_started(verb), verb->name);
 	return PP_EXIT_USAGE;
 }
 
@@ -146,7 +152,12 @@ static int check_value(int id, const char *value, unsigned groups, struct pp_err
 		return pp_err_set(
 		        err, -EINVAL,
 		        "option --rendezvous: '%s' is a relative path, which differs between hosts. Give an absolute path", value);
-	return pp_opt_set(NULL, &pp_opt_table[id], value, err);
+	if (!pp_opt_set(NULL, &pp_opt_table[id], value, err))
+		return 0;
+	return id == PP_OPT_ID_FORMAT /* a verb may take fewer words than its row has */
+	               ? pp_err_set(err, -EINVAL, "option --format: '%s' is not one of %s", value,
+	                            pp_options_argument(&pp_opt_table[id], groups))
+	               : -EINVAL;
 }
 
 /* One option at argv[*at], which becomes the place of its last word. -1: go on, else the exit code. */
@@ -219,7 +230,7 @@ int pp_options_parse(const struct pp_options_verb *verb, int argc, char **argv, 
 	for (int i = 0; i < PP_OPTS; i++) {
 		if (ret_options->source[i] != PP_FROM_COMMAND_LINE || !check_value(i, ret_options->value[i], verb->groups, &err))
 			continue;
-		pp_say("%s. Nothing was started.", err.text);
+		pp_say("%s.%s", err.text, not_started(verb));
 		return PP_EXIT_USAGE;
 	}
 	return -1;

@@ -60,6 +60,14 @@ def wrong_words(place, full):
                   ["--steps", "1:2"], ["keeper"], ["report", "--timeout", "soon"]):
         got = run([place.podprof(), *words])
         check(got.code == 64 and got.err.startswith("podprof: ") and len(got.err.splitlines()) == 1, got.transcript())
+    for words, want in ((["run", "--zzz", "--", "true"], "unknown option '--zzz'. Nothing was started. 'podprof run --help' lists all options."),
+                        (["run", "--step-rule", "x", "--", "true"], "'x' is not one of auto|collectives. Nothing was started."),
+                        (["report", "--zzz"], "unknown option '--zzz'. 'podprof report --help' lists all options."),
+                        (["report", "--jsno"], "unknown option '--jsno': did you mean '--json'?"),
+                        (["report", "--format", "x"], "'x' is not one of csv|json."),
+                        (["export", "--format", "x"], "'x' is not one of csv|json|perfetto|chrome|folded.")):
+        got = run([place.podprof(), *words])
+        check(got.code == 64 and not got.out and got.err.endswith(want + "\n") and len(got.err.splitlines()) == 1, got.transcript())
 
 
 def options_of_the_program(place, full):
