@@ -1,12 +1,14 @@
 /* podprof slurm: for Slurm's hooks, prolog and epilog as root on each node of a job, task-prolog and task-epilog as its user, and
  * for the administrator. The hooks act as the job's user, never as root, and always succeed: an exit code would drain the node or
  * end the task. slurm_task.c has the hooks of tasks, slurm_check.c the check. */
+#include <dirent.h>
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@
 #include "aggregate/keeper/spool.h"
 #include "core/base/now.h"
 #include "core/base/parse.h"
+#include "core/base/proc.h"
 #include "core/base/why.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
@@ -21,6 +24,7 @@
 #include "launchers/run/spool.h"
 #include "launchers/slurm/slurm_check.h"
 #include "launchers/slurm/slurm_child.h"
+#include "launchers/slurm/slurm_comment.h"
 #include "launchers/slurm/slurm_task.h"
 
 const struct pp_options_verb pp_verb_slurm = {
@@ -36,6 +40,7 @@ const struct pp_options_verb pp_verb_slurm = {
 
 enum {
 	SPOOLS = 64,
+	LINE = 800,
 	NAP_MS = 20,
 	DOCTOR_MS = 1000,
 	KEEPER_MS = 10000,
@@ -101,6 +106,9 @@ static void prolog(void)
 
 struct found {
 	const char *job;
+	char *line; /* [LINE] of the last session of a job's rank 0; shared with the process that writes it */
+	char comment[LINE];
+	size_t commented;
 	struct pp_spool_state state[SPOOLS];
 	size_t count, more;
 };
@@ -119,7 +127,32 @@ static int is_of_job(const struct pp_spool_state *state, void *data)
 	return 0;
 }
 
-static int write_session(const struct pp_spool_state *state)
+static int has_rank_0(const char *spool)
+{
+	DIR *d = opendir(spool);
+	struct dirent *e;
+	int found = 0;
+
+	while (d && !found && (e = readdir(d)))
+		found = !strncmp(e->d_name, "rank-0-", 7);
+	if (d)
+		closedir(d);
+	return found;
+}
+
+/* "steps 10..14 captured on 8 of 8 ranks, 1 host: PATH", on the node of rank 0 alone: a large job makes one call. */
+static void note_session(const struct pp_spool_state *state, const char *message, char *line)
+{
+	char path[PP_SPOOL_PATH + 32], session[PP_SPOOL_PATH] = "";
+
+	snprintf(path, sizeof(path), "%s/" PP_SALVAGED, state->path);
+	if (!has_rank_0(state->path) || pp_proc_read(path, session, sizeof(session)) <= 0)
+		return;
+	session[strcspn(session, "\n")] = '\0';
+	snprintf(line, LINE, "%.*s: %s", (int)strcspn(message, "\n"), message, session);
+}
+
+static int write_session(const struct pp_spool_state *state, char *line)
 {
 	struct pp_session_options session = {.salvaged = 1, .logdir = state->output, .session = ""};
 	char message[3072] = "", xspace[16] = "", site_log[PP_SPOOL_PATH] = "", metrics[PP_SPOOL_PATH] = "";
@@ -141,12 +174,14 @@ static int write_session(const struct pp_spool_state *state)
 		pp_say("%s. The spool '%s' stays.", err.text, state->path);
 		return PP_EXIT_FAILED;
 	}
+	if (line)
+		note_session(state, message, line);
 	pp_say_lines(message);
 	return PP_EXIT_OK;
 }
 
 /* The job's processes have ended; its keeper may still write. */
-static void end_spool(struct pp_spool_state *state)
+static void end_spool(struct pp_spool_state *state, char *line)
 {
 	int64_t until = pp_clock_ns(CLOCK_MONOTONIC) + (int64_t)KEEPER_MS * 1000000;
 	pid_t child;
@@ -165,7 +200,7 @@ static void end_spool(struct pp_spool_state *state)
 		child = fork();
 		if (!child) {
 			setpgid(0, 0);
-			_exit(write_session(state));
+			_exit(write_session(state, line));
 		}
 		rc = child > 0 ? pp_slurm_wait(child, SALVAGE_MS) : -errno;
 		if (rc == -ETIMEDOUT)
@@ -176,6 +211,26 @@ static void end_spool(struct pp_spool_state *state)
 	}
 	if (pp_spool_is_one(state->path) == 1)
 		pp_spool_remove(state->path);
+}
+
+/* The first one; of others their number. */
+static void keep_line(struct found *found)
+{
+	if (!found->line || !*found->line)
+		return;
+	if (!found->commented++)
+		snprintf(found->comment, sizeof(found->comment), "%s", found->line);
+	*found->line = '\0';
+}
+
+static void add_comment(struct found *found)
+{
+	size_t n = strlen(found->comment);
+
+	if (found->commented > 1)
+		snprintf(found->comment + n, sizeof(found->comment) - n, ", and %zu more", found->commented - 1);
+	if (found->commented)
+		pp_slurm_comment(found->comment);
 }
 
 static void epilog(void)
@@ -189,10 +244,18 @@ static void epilog(void)
 		pp_spool_each(is_of_job, found);
 	else
 		pp_say("SLURM_JOB_ID does not say which job ended. Call this from Epilog of slurm.conf.");
-	for (size_t i = 0; i < found->count; i++)
-		end_spool(&found->state[i]);
+	found->line = mmap(NULL, LINE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (found->line == MAP_FAILED)
+		found->line = NULL;
+	for (size_t i = 0; i < found->count; i++) {
+		end_spool(&found->state[i], found->line);
+		keep_line(found);
+	}
+	add_comment(found);
 	if (found->more)
 		pp_say("%zu more spools of job %s were left. Type 'podprof doctor' to see them.", found->more, found->job);
+	if (found->line)
+		munmap(found->line, LINE);
 	free(found);
 }
 

@@ -57,6 +57,11 @@ def needs_pmix(slurm):
         raise jobs.Skipped("this Slurm has no plug-in for PMIx")
 
 
+def lines(path):
+    with open(path, encoding="utf-8", errors="replace") as f:
+        return f.read().splitlines()
+
+
 def names(logs):
     return sorted(os.path.basename(os.path.dirname(p)) for p in glob.glob(os.path.join(logs, "podprof", "*", "pod.h5")))
 
@@ -111,7 +116,7 @@ def container(place, full):
             check(os.stat(os.path.dirname(spool)).st_mode & 0o777 == 0o700, "other users may enter the directory of spools")
             asked = [podprof(there), "status", "--json", logs]
             check(jobs.wait_until(lambda: '"step":2' in jobs.run(asked).out.replace(" ", ""), 30), jobs.run(asked).transcript())
-            number = slurm.run(["squeue", "-h", "-o", "%i"]).out.split()[0]
+            number = slurm.run(["squeue", "-h", "-t", "running", "-o", "%i"]).out.split()[0]
             for keeper in jobs.keepers(spool):
                 os.kill(keeper, 9)
             slurm.run(["scancel", "--signal=KILL", number])
@@ -128,6 +133,41 @@ def container(place, full):
 def rows_of_check(place, slurm):
     got = jobs.run([podprof(place), "slurm", "check"], slurm.env)
     return got, {line[:12].strip(): line for line in got.out.splitlines()}
+
+
+def comment(place, full):
+    """The epilog adds the session of a killed job to the job's comment by sacctmgr, as the user, behind what is there; where that is refused its log
+    says so, and the session is there all the same. sacctmgr is a script here: there is no accounting."""
+    where = script(place, "sacctmgr", f'echo "$(id -u)|$*" >>{place.scratch}/called', f"exit $(cat {place.scratch}/answer)")
+    for name in ("called", "answer", "Epilog.log"):
+        with open(os.path.join(place.scratch, name), "w", encoding="ascii") as f:
+            f.write("0\n" if name == "answer" else "")
+        os.chmod(os.path.join(place.scratch, name), 0o666)
+    line, log = hook(place, "Epilog", "epilog")
+    script(place, "Epilog", f"export PATH={place.scratch}:$PATH", f"{podprof(place)} slurm epilog >>{log} 2>&1", "exit 0")
+    with Slurm(place, 1, 8, lines=line) as slurm:
+        for answer in (0, 1):
+            logs = place.new_logs()
+            os.makedirs(logs)
+            os.chown(logs, 65534, 65534)
+            with open(os.path.join(place.scratch, "answer"), "w", encoding="ascii") as f:
+                f.write(f"{answer}\n")
+            job = jobs.start([*NOBODY, slurm.found["srun"], "-n", "2", "--comment=mine, first", podprof(place), "run", "-o", logs, "--",
+                              os.path.realpath(place.program("lone")), "sleep"], {**slurm.env, "GUEST_MARK": "1"}, cwd="/")
+            spools = "/dev/shm/podprof-65534/*.0"
+            check(jobs.wait_until(lambda: len(glob.glob(spools + "/rank-*.ring")) == 2, 30), "no rings")
+            spool = os.path.dirname(glob.glob(spools + "/rank-*.ring")[0])
+            for keeper in jobs.keepers(spool):
+                os.kill(keeper, 9)
+            slurm.run(["scancel", "--signal=KILL", slurm.run(["squeue", "-h", "-t", "running", "-o", "%i"]).out.split()[0]])
+            jobs.finish(job)
+            check(jobs.wait_until(lambda: not os.path.exists(spool), 30), f"the spool stays: {jobs.tree(spool)}")
+            session = session_of(logs)
+            check(jobs.wait_until(lambda: len(lines(place.scratch + "/called")) == 1 + answer, 10), f"{where} was not called: {lines(log)}")
+            calls = lines(place.scratch + "/called")
+            check(calls[-1].startswith("65534|--immediate modify job where JobID="), calls)
+            check("set Comment=mine, first; podprof: " in calls[-1] and "2 of 2 ranks" in calls[-1] and calls[-1].endswith(": " + session), calls)
+            check(jobs.wait_until(lambda: ("refused" in " ".join(lines(log))) == bool(answer), 10), lines(log))
 
 
 def checked(place, full):
@@ -235,7 +275,7 @@ def epilog(place, full):
     not wait for it."""
     logs = place.new_logs()
     line, _ = hook(place, "TaskEpilog", "task-epilog 30")
-    with Slurm(place, 1, 8, lines=task_prolog(place) + line, track="proctrack/cgroup", name="hooks") as slurm:
+    with Slurm(place, 1, 8, lines=task_prolog(place) + line, track="proctrack/cgroup") as slurm:
         needs_pmix(slurm)
         got = slurm.run(["srun", "--mpi=pmix", "-n", "4", *trains(place, 2000)[:3], "--work-us", "50"],
                         {"PODPROF_SLURM": f"wait=0,output={logs}"})
@@ -246,4 +286,4 @@ def epilog(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (container, checked, mounts, prolog, refused, once, epilog)}, __doc__))
+    sys.exit(jobs.main({f.__name__: f for f in (container, comment, checked, mounts, prolog, refused, once, epilog)}, __doc__))

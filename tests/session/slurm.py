@@ -33,6 +33,7 @@ SelectTypeParameters=CR_CPU
 SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,bf_interval=1
 SlurmdParameters=config_overrides
 MpiDefault=none
+FirstJobId={first}
 ReturnToService=2
 """
 PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "salloc", "scancel", "squeue", "sinfo")
@@ -51,14 +52,19 @@ def free_ports(count):
     return ports
 
 
+def first_job():
+    """Spools and cgroups have the numbers of jobs in their names: those of two Slurms of this machine differ."""
+    return 1000 + os.getpid() % 50000 * 1000
+
+
 class Slurm:
     """with Slurm(place, nodes, cores) as slurm: slurm.run(["srun", "-n", "2", ...]). Skips where the programs are absent or do not come up."""
 
-    def __init__(self, place, nodes, cores, lines="", plugins="", hosts=None, track="proctrack/linuxproc", files=None, name="n"):
+    def __init__(self, place, nodes, cores, lines="", plugins="", hosts=None, track="proctrack/linuxproc", files=None):
         """lines: more of slurm.conf; plugins: plugstack.conf; hosts: a node on each of them, and slurmctld and srun on their front end;
-        files: names and texts of more files beside slurm.conf; name: of the nodes, before their numbers: cgroups of two Slurms differ by it."""
+        files: names and texts of more files beside slurm.conf."""
         self.at, self.cores, self.daemons = os.path.join(place.scratch, "slurm"), cores, []
-        self.hosts, self.names = hosts, hosts.names if hosts else [f"{name}{i}" for i in range(nodes)]
+        self.hosts, self.names = hosts, hosts.names if hosts else [f"n{i}" for i in range(nodes)]
         self.nodes, self.lines, self.plugins, self.track = len(self.names), lines, plugins, track
         self.files = files or {}
         self.env = {**ENV, "SLURM_CONF": self.at + "/slurm.conf"}
@@ -105,7 +111,7 @@ class Slurm:
         with open(self.at + "/munge.key", "wb", opener=lambda p, flags: os.open(p, flags, 0o600)) as f:
             f.write(os.urandom(128))
         with open(self.at + "/slurm.conf", "w") as f:
-            f.write(CONF.format(at=self.at, host=host, port=ports[0], track=self.track, address=host if self.hosts else "127.0.0.1"))
+            f.write(CONF.format(at=self.at, first=first_job(), host=host, port=ports[0], track=self.track, address=host if self.hosts else "127.0.0.1"))
             for name, port in zip(self.names, ports[1:]):
                 where = f"NodeAddr={name}" if self.hosts else f"NodeHostname={host} NodeAddr=127.0.0.1"
                 f.write(f"NodeName={name} {where} Port={port} CPUs={self.cores} State=UNKNOWN\n")
