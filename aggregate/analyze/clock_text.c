@@ -111,7 +111,8 @@ static int64_t since_compared(const struct pp_row_host_clock *c)
 
 size_t pp_clock_last_compared(const struct pp_dataset *d, char text[PP_CLOCK_LAST])
 {
-	const int64_t missed = pp_clock_is_salvaged(d) ? 0 : MISSED_NS;
+	const int salvaged = pp_clock_is_salvaged(d);
+	const int64_t missed = salvaged ? 0 : MISSED_NS;
 	int64_t longest = 0, bound = 0;
 	char names[200] = "", a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
 	size_t hosts = 0;
@@ -129,9 +130,9 @@ size_t pp_clock_last_compared(const struct pp_dataset *d, char text[PP_CLOCK_LAS
 	}
 	if (hosts > NAMED_HOSTS)
 		snprintf(names + strlen(names), sizeof(names) - strlen(names), " and %zu more", hosts - NAMED_HOSTS);
-	snprintf(text, PP_CLOCK_LAST, "the clock%s of host%s %s %s last compared %s before %s last record: clock error <= %s there",
+	snprintf(text, PP_CLOCK_LAST, "the clock%s of host%s %s %s last compared %s before %s last %s: clock error <= %s there",
 	         hosts > 1 ? "s" : "", hosts > 1 ? "s" : "", names, hosts > 1 ? "were" : "was", pp_text_time(a, longest),
-	         hosts > 1 ? "their" : "its", pp_text_time(b, bound));
+	         hosts > 1 ? "their" : "its", salvaged ? "record" : "step or call", pp_text_time(b, bound));
 	return hosts;
 }
 

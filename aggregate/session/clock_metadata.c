@@ -46,9 +46,9 @@ static int is_compared(const struct pp_span *s)
 	return s->kind == PP_SPAN_STEP || ((s->kind == PP_SPAN_MPI || s->kind == PP_SPAN_REQUEST) && s->mpi.comm);
 }
 
-void pp_clock_metadata_extent(const struct pp_capture *c, uint32_t host_clock, int64_t *ret_from, int64_t *ret_to)
+void pp_clock_metadata_extent(const struct pp_capture *c, uint32_t host_clock, int all, int64_t *ret_from, int64_t *ret_to)
 {
-	for (int all = 0; all < 2; all++) {
+	for (; all < 2; all++) {
 		*ret_from = INT64_MAX;
 		*ret_to = INT64_MIN;
 		for (size_t r = 0; r < c->ranks; r++)

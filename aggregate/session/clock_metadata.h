@@ -41,5 +41,5 @@ struct pp_clock_metadata_input {
 /* In the child. -ENOMEM. */
 int pp_clock_metadata_finish(const struct pp_clock_metadata_input *in, struct pp_row_host_clock *ret, struct pp_err *err);
 /* Range of ticks by which hosts are compared, for ranks with this pp_rank.host_clock: steps and calls on communicators; where there
- * are none, all spans. from > to: nothing was recorded. */
-void pp_clock_metadata_extent(const struct pp_capture *c, uint32_t host_clock, int64_t *ret_from, int64_t *ret_to);
+ * are none, or with `all`, all spans. from > to: nothing was recorded. */
+void pp_clock_metadata_extent(const struct pp_capture *c, uint32_t host_clock, int all, int64_t *ret_from, int64_t *ret_to);

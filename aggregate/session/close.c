@@ -326,7 +326,7 @@ static int set_clock(const struct pp_close *c, struct pp_capture *capture, struc
 		return join_clocks(c, capture, map, err);
 	for (size_t r = 0; r < capture->ranks; r++)
 		capture->rank[r].host_clock = !capture->rank[r].domain;
-	pp_clock_metadata_extent(capture, 1, &in.from_tick, &in.to_tick);
+	pp_clock_metadata_extent(capture, 1, 0, &in.from_tick, &in.to_tick);
 	if (g && g->own_clock)
 		name_own_clock(capture);
 	if (g && g->map)

@@ -27,7 +27,7 @@ void pp_salvage_clocks_release(struct pp_salvage_clocks *s)
 
 int pp_salvage_clocks_any(const struct pp_salvage_clocks *s)
 {
-	for (size_t i = 0; i < s->spools && s->spools > 1; i++)
+	for (size_t i = 0; i < s->spools; i++)
 		if (s->spool[i].has_chain)
 			return 1;
 	return 0;
@@ -66,7 +66,7 @@ void pp_salvage_clocks_place(struct pp_salvage_clocks *s, const struct pp_rings 
 	for (size_t i = 0; i < c->ranks; i++)
 		c->rank[i].host_clock = spool_of(s, r, c->rank[i].rank);
 	for (size_t i = 0; i < s->spools; i++) {
-		pp_clock_metadata_extent(c, (uint32_t)i + 1, &from, &to);
+		pp_clock_metadata_extent(c, (uint32_t)i + 1, 1, &from, &to);
 		if (s->spool[i].has_chain && from <= to && pp_pieces_worst(&s->spool[i].chain, from, to) > INT64_MAX / 4)
 			s->spool[i].joined = 0;
 	}
@@ -161,7 +161,7 @@ static int make_row(struct pp_salvage_clocks *s, size_t i, const struct pp_rings
 	pp_rings_name_clock(h->boot_id, h->timens_ns, h->tick_kind, own, sizeof(own));
 	if (clock->own)
 		snprintf(own + strlen(own), sizeof(own) - strlen(own), " of %s", in.host);
-	pp_clock_metadata_extent(c, (uint32_t)i + 1, &in.from_tick, &in.to_tick);
+	pp_clock_metadata_extent(c, (uint32_t)i + 1, 1, &in.from_tick, &in.to_tick);
 	if (in.from_tick > in.to_tick)
 		in.from_tick = in.to_tick = (int64_t)h->open_tick;
 	if (s->map[i].pieces)

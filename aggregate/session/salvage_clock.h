@@ -35,7 +35,7 @@ struct pp_salvage_clocks {
 	size_t rows;
 };
 
-/* Are there two hosts, and was a clock compared with another host's? Else nothing below is needed. */
+/* Has a host a clock that is mapped to another one's? Else nothing below is needed. */
 int pp_salvage_clocks_any(const struct pp_salvage_clocks *s);
 /* Sets pp_rank.host_clock, and puts ranks of joined hosts into the root's domain. A host whose bound is unknown is not joined, and
  * none is where the first rank's is not. */

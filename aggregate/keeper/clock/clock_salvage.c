@@ -37,7 +37,7 @@ struct pp_clock_salvage *pp_clock_salvage_read(char **spool, size_t spools)
 		if (rc == -ENOENT)
 			snprintf(one[i].why, sizeof(one[i].why), "'%.200s' has no file of comparisons", spool[i]);
 		else if (rc)
-			snprintf(one[i].why, sizeof(one[i].why), "%s", err.text);
+			snprintf(one[i].why, sizeof(one[i].why), "%.290s", err.text);
 		root = root == spools && one[i].has_file && is_root(&one[i].kept.head) ? i : root;
 		file = file == spools && one[i].has_file ? i : file;
 	}
@@ -215,7 +215,7 @@ static void join(struct pp_clock_salvage *spool, size_t spools, const struct pp_
 	clock->has_chain = clock->chain.pieces > 0;
 	clock->own = is_clone(spool, spools, r, i);
 	if (by && !clock->joined)
-		snprintf(one->why, sizeof(one->why), "%s", err.text);
+		snprintf(one->why, sizeof(one->why), "%.290s", err.text);
 	if (one->has_file)
 		take_exchange(one, clock);
 }
@@ -268,6 +268,20 @@ static void note_hosts(const struct pp_clock_salvage *spool, size_t spools, cons
 	}
 }
 
+/* Where all ranks count the same ticks, these need no other clock: of one host, or of hosts that share one. */
+static void drop_needless(const struct pp_clock_salvage *spool, size_t spools, const struct pp_rings *r,
+                          struct pp_salvage_clocks *s)
+{
+	for (size_t i = 0; i < spools; i++)
+		if (s->spool[i].own || (spool[i].rings && !pp_rings_same_clock(pp_rings_header(r, 0), ring_of(r, &spool[i]))))
+			return;
+	for (size_t i = 0; i < spools; i++) {
+		pp_pieces_release(&s->spool[i].chain);
+		s->spool[i].has_chain = 0;
+		s->spool[i].joined = 1;
+	}
+}
+
 /* Spools without a readable ring have served as parents only. */
 static void drop_empty(struct pp_salvage_clocks *s)
 {
@@ -296,6 +310,7 @@ int pp_clock_salvage_join(struct pp_clock_salvage *spool, size_t spools, const s
 		join(spool, spools, r, i, &s.spool[i]);
 	read_root(&s.spool[0], &s);
 	name_root(spool, spools, r, &s);
+	drop_needless(spool, spools, r, &s);
 	note_hosts(spool, spools, r, &s, notes);
 	drop_empty(&s);
 	*ret = s;

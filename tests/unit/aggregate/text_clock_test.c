@@ -216,7 +216,7 @@ static void said_of(struct made *m, const char *want)
 		CHECK_STR(text, want);
 }
 
-/* Comparisons that ended before the records: in a live job one must have been missed, in salvage there are none after the keeper. */
+/* Comparisons ended before the records: in a live job some were missed; in salvage none follows the death of the keeper. */
 TEST(last_compared)
 {
 	struct pp_row_clock_stretch stretch[HOSTS];
@@ -231,16 +231,16 @@ TEST(last_compared)
 	}
 	said_of(&m, NULL);
 	stretch[2].end_ns = 11000 * (int64_t)MS;
-	said_of(&m, "the clock of host h2 was last compared 7.00 s before its last record: clock error <= 18.2 us there");
+	said_of(&m, "the clock of host h2 was last compared 7.00 s before its last step or call: clock error <= 18.2 us there");
 	snprintf(m.worker[1].status, sizeof(m.worker[1].status), "salvaged");
 	stretch[3].end_ns = 3000 * (int64_t)MS; /* compared after its last record */
 	said_of(&m, "the clocks of hosts h1, h2 were last compared 7.00 s before their last record: clock error <= 18.2 us there");
 	check_said(&m, "  Clock:      4 clocks on 4 hosts, clock error between any two ranks <= 5.04 us; to rank 0's host "
 	               "<= 3.00 us (h3), <= 2.00 us (h2)\n"
-	               "              drift against rank 0's host: h1 +0.0 ppm (error <= 1.0), h2 +0.0 ppm (error <= 1.0), h3 +0.0 ppm "
-	               "(error <= 1.0)\n"
-	               "              the clocks of hosts h1, h2 were last compared 7.00 s before their last record: clock error <= 18.2 us "
-	               "there\n"
+	               "              drift against rank 0's host: h1 +0.0 ppm (error <= 1.0), h2 +0.0 ppm (error <= 1.0), "
+	               "h3 +0.0 ppm (error <= 1.0)\n"
+	               "              the clocks of hosts h1, h2 were last compared 7.00 s before their last record: "
+	               "clock error <= 18.2 us there\n"
 	               "              causality: not checked, since no collective of all its ranks spans two compared clocks\n");
 	m.clock[2].host_bound_ns = UNKNOWN; /* not joined: nothing is said of its error */
 	said_of(&m, "the clock of host h1 was last compared 1.00 s before its last record: clock error <= 9.10 us there");
