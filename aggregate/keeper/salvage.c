@@ -121,11 +121,12 @@ static void say_left_out(char *const *spool, size_t first, size_t spools, const 
 }
 
 /* Reads the rings and the clocks of the spools, and writes the session. */
-static int write_session(struct pp_spool_view *view, char **spool, size_t spools, uint64_t buffer, struct pp_close *close_it,
+static int write_session(struct pp_spool_view *view, char **spool, size_t spools, uint64_t buffer, const struct pp_close *close_it,
                          struct pp_err *err)
 {
 	struct pp_clock_salvage *clock = pp_clock_salvage_read(spool, spools);
 	struct pp_salvage_clocks clocks = {.spools = 0};
+	struct pp_close all = *close_it;
 	int rc;
 
 	if (!clock)
@@ -135,10 +136,10 @@ static int write_session(struct pp_spool_view *view, char **spool, size_t spools
 	if (!rc)
 		rc = pp_clock_salvage_join(clock, spools, view->rings, &view->notes, &clocks, err);
 	if (!rc) {
-		close_it->rings = view->rings;
-		close_it->refused = view->refused;
-		close_it->clocks = &clocks;
-		rc = pp_close_session(close_it, err);
+		all.rings = view->rings;
+		all.refused = view->refused;
+		all.clocks = &clocks;
+		rc = pp_close_session(&all, err);
 	}
 	pp_salvage_clocks_release(&clocks);
 	pp_clock_salvage_release(clock, spools);

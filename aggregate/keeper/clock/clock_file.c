@@ -79,6 +79,7 @@ int pp_clock_file_fits(const struct pp_clock_file *f, struct pp_clock_file_head 
 	head->version = PP_CLOCK_FILE_VERSION;
 	head->byte_order = PP_RING_BYTE_ORDER;
 	head->record_bytes = sizeof(struct record);
+	/* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): both were made by this process, field by field */
 	return !memcmp(&f->head, head, sizeof(*head));
 }
 

@@ -73,7 +73,7 @@ static struct pp_clock_file_burst burst_of(const struct pp_band *b, size_t i)
 
 static void make_spool(void)
 {
-	snprintf(spool, sizeof(spool), "/tmp/podprof-clocks-XXXXXX");
+	snprintf(spool, sizeof(spool), "/dev/shm/podprof-clocks-XXXXXX"); /* as spools are, in memory */
 	CHECK(mkdtemp(spool) != NULL);
 	snprintf(path, sizeof(path), "%s/" PP_CLOCK_FILE, spool);
 }
