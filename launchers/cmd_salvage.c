@@ -1,8 +1,6 @@
 /* podprof salvage SPOOL -o DIR: writes a session from rings that no keeper finished, by pp_salvage() of aggregate/keeper. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "aggregate/keeper/keeper.h"
 #include "core/base/step_windows.h"
@@ -28,24 +26,6 @@ static void say_remove(const char *spool, const char *before)
 		pp_say("%sRemove the spool with: rm -r %s", before, pp_shell_word(spool, word, sizeof(word)));
 	else if (*before)
 		pp_say("%sIt also holds files that podprof did not write.", before);
-}
-
-/* 1: <spool>/salvaged names an existing session. */
-static int was_salvaged(const char *spool, char *ret_session, size_t size)
-{
-	char path[PP_SPOOL_PATH + 32];
-	FILE *f;
-	int rc;
-
-	snprintf(path, sizeof(path), "%s/" PP_SALVAGED, spool);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	rc = fgets(ret_session, (int)size, f) != NULL;
-	fclose(f);
-	if (rc)
-		ret_session[strcspn(ret_session, "\n")] = '\0';
-	return rc && !access(ret_session, F_OK);
 }
 
 /* `others`: further spools are salvaged together with it; one without records is then left out. */
@@ -79,7 +59,7 @@ static int refuse(const char *spool, int others, int *ret_empty)
 		say_remove(spool, before);
 		return PP_EXIT_FAILED;
 	}
-	if (was_salvaged(spool, session, sizeof(session))) {
+	if (pp_spool_salvaged(spool, session, sizeof(session))) {
 		pp_say("'%s' was salvaged already: its session is '%s'. Print it with 'podprof report %s'.", spool, session,
 		       session);
 		say_remove(spool, "");
@@ -111,7 +91,7 @@ int pp_cmd_salvage(int argc, char **argv)
 	struct pp_options options;
 	struct pp_err err = {""};
 	char message[3072] = "", logdir[PP_SPOOL_PATH];
-	size_t count, left_out = 0;
+	size_t count, left_out = 0, rings_left_out = 0;
 	int first, code, rc = pp_options_parse(&pp_verb_salvage, argc, argv, &options, &first);
 
 	if (rc >= 0)
@@ -131,6 +111,7 @@ int pp_cmd_salvage(int argc, char **argv)
 		return PP_EXIT_FAILED;
 	}
 	session.logdir = logdir;
+	session.ret_rings_left_out = &rings_left_out;
 	session.session = options.value[PP_OPT_ID_SESSION];
 	session.xspace_per_rank = !strcmp(options.value[PP_OPT_ID_XSPACE], "rank");
 	session.site_log = options.value[PP_OPT_ID_SITE_LOG];
@@ -147,5 +128,5 @@ int pp_cmd_salvage(int argc, char **argv)
 		pp_say_lines(message);
 	for (size_t i = 0; !rc && i < count - left_out; i++)
 		say_remove(argv[first + (int)i], "");
-	return rc ? PP_EXIT_FAILED : left_out ? PP_EXIT_PARTIAL : PP_EXIT_OK;
+	return rc ? PP_EXIT_FAILED : left_out || rings_left_out ? PP_EXIT_PARTIAL : PP_EXIT_OK;
 }

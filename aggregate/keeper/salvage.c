@@ -10,34 +10,9 @@
 #include "aggregate/keeper/clock/clock_salvage.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/keeper.h"
-#include "aggregate/keeper/spool.h"
+#include "aggregate/keeper/salvage_rings.h"
 #include "aggregate/session/close.h"
 #include "aggregate/session/message.h"
-
-enum { ROUNDS = 8 };
-
-static int read_rings(struct pp_spool_view *view, char *const *spool, size_t spools, uint64_t buffer,
-                      struct pp_clock_salvage *clock, struct pp_err *err)
-{
-	view->rings = pp_rings_new(buffer);
-	if (!view->rings)
-		return pp_err_set(err, -ENOMEM, "no memory to read the rings of '%s'", *spool);
-	pp_rings_private(view->rings);
-	for (size_t i = 0; i < spools; i++) {
-		view->path = spool[i];
-		view->ring_names = 0; /* another host may have the same pids */
-		clock[i].ring = pp_rings_count(view->rings);
-		pp_spool_scan(view);
-		clock[i].rings = pp_rings_count(view->rings) - clock[i].ring;
-	}
-	if (!pp_rings_count(view->rings))
-		return pp_err_set(err, -ENOENT, "cannot salvage '%s': it has no readable ring%s%s", *spool,
-		                  view->notes.count ? ": " : "", view->notes.count ? view->notes.text[0] : "");
-	for (size_t i = 0; i < pp_rings_count(view->rings); i++)
-		for (int round = 0; round < ROUNDS && pp_rings_drain(view->rings, i, NULL); round++)
-			;
-	return 0;
-}
 
 /* A read-only spool is salvaged too, but not marked. */
 static void mark(const char *spool, const char *session)
@@ -47,7 +22,7 @@ static void mark(const char *spool, const char *session)
 
 	if (snprintf(path, sizeof(path), "%s/" PP_SALVAGED, spool) >= (int)sizeof(path))
 		return;
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	if (fd < 0)
 		return;
 	dprintf(fd, "%s\n", session);
@@ -120,9 +95,28 @@ static void say_left_out(char *const *spool, size_t first, size_t spools, const 
 	}
 }
 
+/* Which rings are of which spool: those that are kept stand in the order of their spools. */
+static void find_rings(struct pp_clock_salvage *clock, char *const *spool, size_t spools, const struct pp_rings *r)
+{
+	size_t ring = 0, rings = pp_rings_count(r);
+
+	for (size_t i = 0; i < spools; i++) {
+		size_t length = strlen(spool[i]);
+
+		clock[i].ring = ring;
+		for (; ring < rings; ring++) {
+			const char *path = pp_rings_path(r, ring), *slash = strrchr(path, '/');
+
+			if (!slash || (size_t)(slash - path) != length || memcmp(path, spool[i], length) != 0)
+				break;
+		}
+		clock[i].rings = ring - clock[i].ring;
+	}
+}
+
 /* Reads the rings and the clocks of the spools, and writes the session. */
-static int write_session(struct pp_spool_view *view, char **spool, size_t spools, uint64_t buffer, const struct pp_close *close_it,
-                         struct pp_err *err)
+static int write_session(struct pp_spool_view *view, char **spool, size_t spools, const struct pp_close *close_it,
+                         struct pp_left_out *left, struct pp_err *err)
 {
 	struct pp_clock_salvage *clock = pp_clock_salvage_read(spool, spools);
 	struct pp_salvage_clocks clocks = {.spools = 0};
@@ -132,9 +126,11 @@ static int write_session(struct pp_spool_view *view, char **spool, size_t spools
 	if (!clock)
 		return pp_err_set(err, -ENOMEM, "no memory to salvage '%s'", *spool);
 	view->path = *spool; /* the caller names the log directory; the rings hold the rest of the settings too */
-	rc = read_rings(view, spool, spools, buffer, clock, err);
-	if (!rc)
+	rc = pp_salvage_rings(view, spool, spools, left, err);
+	if (!rc) {
+		find_rings(clock, spool, spools, view->rings);
 		rc = pp_clock_salvage_join(clock, spools, view->rings, &view->notes, &clocks, err);
+	}
 	if (!rc) {
 		all.rings = view->rings;
 		all.refused = view->refused;
@@ -146,6 +142,21 @@ static int write_session(struct pp_spool_view *view, char **spool, size_t spools
 	return rc;
 }
 
+static void fill(struct pp_session_options *o, const struct pp_settings *settings)
+{
+	if (!o->job || !*o->job)
+		o->job = settings->job;
+	if (!o->command || !*o->command)
+		o->command = settings->command;
+	if (!o->options || !*o->options)
+		o->options = settings->text;
+	if (o->steps_last <= o->steps_first) {
+		o->steps_first = settings->steps_first;
+		o->steps_last = settings->steps_last;
+	}
+	o->salvaged = 1;
+}
+
 /* NOLINTNEXTLINE(readability-non-const-parameter): pp_close() writes it */
 int pp_salvage(char **spool, size_t spools, const struct pp_session_options *options, char *message, size_t message_size,
                size_t *ret_left_out, struct pp_err *err)
@@ -154,6 +165,7 @@ int pp_salvage(char **spool, size_t spools, const struct pp_session_options *opt
 	struct pp_spool_view view = {.path = *spool, .salvaged = 1};
 	struct pp_settings settings;
 	struct pp_message result = {.delivered = 0};
+	struct pp_left_out left = {.rings = 0};
 	struct pp_close close_it = {
 	        .notes = &view.notes, .status_of = status_of, .options = &o, .message = message, .message_size = message_size};
 	char session[PP_SESSION_PATH];
@@ -169,26 +181,20 @@ int pp_salvage(char **spool, size_t spools, const struct pp_session_options *opt
 	rc = lock_all(spool, spools, lock, err);
 	if (rc)
 		goto free_locks;
-	if (!o.job || !*o.job)
-		o.job = settings.job;
-	if (!o.command || !*o.command)
-		o.command = settings.command;
-	if (!o.options || !*o.options)
-		o.options = settings.text;
-	if (o.steps_last <= o.steps_first) {
-		o.steps_first = settings.steps_first;
-		o.steps_last = settings.steps_last;
-	}
-	o.salvaged = 1;
+	fill(&o, &settings);
 	o.ret_message = &result;
-	rc = write_session(&view, spool, spools, pp_settings_span_bytes(&settings), &close_it, err);
+	rc = write_session(&view, spool, spools, &close_it, &left, err);
 	if (!rc && result.session[0]) {
 		snprintf(session, sizeof(session), "%s/podprof/%s", o.logdir, result.session);
 		for (size_t i = 0; i < spools; i++)
 			mark(spool[i], session);
 	}
-	if (!rc)
+	if (!rc) {
+		pp_left_out_say(&left, message, message_size);
 		say_left_out(spool, spools, given, settings.job, message, message_size);
+	}
+	if (o.ret_rings_left_out)
+		*o.ret_rings_left_out = rc ? 0 : left.rings;
 	*ret_left_out = given - spools;
 	pp_spool_view_release(&view);
 	for (size_t i = 0; i < spools; i++)

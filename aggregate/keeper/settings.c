@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "aggregate/keeper/control.h"
@@ -13,7 +14,7 @@
 #include "core/base/proc.h"
 #include "core/step/category.h"
 
-enum { FILE_BYTES = 64 * 1024 };
+enum { FILE_BYTES = 64 * 1024, RULES_MOST = 1 << 20 };
 
 static void set(char *to, size_t size, const char *value)
 {
@@ -94,9 +95,12 @@ int pp_settings_read(const char *spool, struct pp_settings *ret_settings, struct
 int pp_settings_rules(const char *spool, struct pp_err *err)
 {
 	char path[PATH_MAX];
+	struct stat st;
 
-	if (snprintf(path, sizeof(path), "%s/" PP_SPOOL_RULES, spool) >= (int)sizeof(path) || access(path, F_OK))
+	if (snprintf(path, sizeof(path), "%s/" PP_SPOOL_RULES, spool) >= (int)sizeof(path) || stat(path, &st))
 		return 0;
+	if (!S_ISREG(st.st_mode) || st.st_size > RULES_MOST)
+		return pp_err_set(err, -EINVAL, "cannot use the rules '%s': it is not the file that podprof run wrote", path);
 	return pp_category_rules_load(path, err);
 }
 

@@ -124,6 +124,13 @@ int pp_spool_scan(struct pp_spool_view *v)
 	return failed && !opened ? failed : opened;
 }
 
+void pp_spool_drop(struct pp_spool_view *v, size_t index)
+{
+	pp_watch_close(&v->rank[index]);
+	pp_rings_take_out(v->rings, index);
+	memmove(v->rank + index, v->rank + index + 1, (pp_rings_count(v->rings) - index) * sizeof(*v->rank));
+}
+
 void pp_spool_view_release(struct pp_spool_view *v)
 {
 	size_t rings = v->rings ? pp_rings_count(v->rings) : 0;

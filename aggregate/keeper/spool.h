@@ -62,6 +62,8 @@ struct pp_spool_view {
 /* Opens new rings and finds new run files. Returns how many rings were opened; -errno: the directory cannot be read, or there
  * was no memory for a ring (which is retried). */
 int pp_spool_scan(struct pp_spool_view *v);
+/* Takes ring `index` out of the view. */
+void pp_spool_drop(struct pp_spool_view *v, size_t index);
 void pp_spool_view_release(struct pp_spool_view *v);
 /* Remove the files of the spool and the directory. */
 void pp_spool_remove(const char *spool);

@@ -12,7 +12,17 @@
 #include "core/base/huge.h"
 #include "core/ring/utf8.h"
 
-enum { SHORT_ARRAY = 48, LARGE_ARRAY = 32768, BYTE = 1, WORD = 4, DOUBLE = 8, ZLIB_LEVEL = 6, ZLIB_FAST = 3, RAW_DEFLATE = -15, ZLIB_MEMORY = 8 };
+enum {
+	SHORT_ARRAY = 48,
+	LARGE_ARRAY = 32768,
+	BYTE = 1,
+	WORD = 4,
+	DOUBLE = 8,
+	ZLIB_LEVEL = 6,
+	ZLIB_FAST = 3,
+	RAW_DEFLATE = -15,
+	ZLIB_MEMORY = 8
+};
 enum { NOISE_SAMPLE = 16384, NOISE_PERCENT = 104, PLANE_BYTES = 64 /* that the end of a plane takes at most */ };
 
 void pp_json_text(FILE *to, const char *text)

@@ -168,8 +168,8 @@ static int has_all_events(const struct pp_output *out, const struct pp_session_o
 	return !o->gather && !out->ranks;
 }
 
-static int write_files(const struct pp_output *out, struct pp_dataset *own, struct pp_capture *c, const struct pp_session_options *o,
-                       struct pp_message *message, struct pp_err *err)
+static int write_files(const struct pp_output *out, struct pp_dataset *own, struct pp_capture *c,
+                       const struct pp_session_options *o, struct pp_message *message, struct pp_err *err)
 {
 	struct pp_session_page page = {.pid = 0};
 	int pod = 0, rc = pp_output_make_dirs(out, err);

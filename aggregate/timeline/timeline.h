@@ -159,7 +159,7 @@ struct pp_timeline_options {              /* zeroed: everything */
 	const struct pp_rank_list *ranks; /* NULL: all */
 	int64_t last_ns;                  /* only the last that many ns of the session; 0: all */
 	uint32_t categories;              /* bit 1 << enum pp_category; 0: all. Steps and marks are always in */
-	struct pp_capture *capture;       /* NULL, or what the event files were made of, in job ns: it is taken over, and they are not read */
+	struct pp_capture *capture;       /* NULL, or what the event files were made of: taken over, and they are not read */
 };
 
 struct pp_pod_file; /* aggregate/read/h5/pod.h */

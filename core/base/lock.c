@@ -17,7 +17,7 @@ int pp_lock_take(int fd)
 int pp_lock_is_held(const char *path)
 {
 	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), rc;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), rc;
 
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -1;

@@ -11,7 +11,7 @@
 
 long pp_proc_read(const char *path, char *text, size_t size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe in place of a file must not hang */
 	size_t used = 0;
 	ssize_t n = 0;
 

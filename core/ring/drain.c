@@ -40,6 +40,7 @@ struct pp_drain {
 	struct pp_mapped guard;
 	struct pp_ring_header *known, *spare; /* the last good copy of the header */
 	int32_t rank, job_size;               /* validated */
+	uint8_t *seen;                        /* [chunks + 1] in a private drain: a list has led to it */
 	struct place place[PP_RING_THREADS];
 };
 
@@ -191,9 +192,17 @@ int pp_drain_open(const char *path, int flags, struct pp_drain **ret_drain, stru
 	d->chunks = d->limit < CHUNKS_MOST ? d->limit : CHUNKS_MOST;
 	d->limit = d->chunks ? d->chunks : 1;
 	d->mapped = PP_RING_HEADER_BYTES + (size_t)d->chunks * PP_CHUNK_BYTES;
+	if (flags & PP_DRAIN_PRIVATE && (size_t)st.st_size < d->mapped) /* it does not grow */
+		d->mapped = (size_t)st.st_size;
 	d->map = mmap(NULL, d->mapped, PROT_READ | PROT_WRITE, flags & PP_DRAIN_PRIVATE ? MAP_PRIVATE : MAP_SHARED, d->fd, 0);
 	if (d->map == MAP_FAILED) {
 		rc = pp_err_set(err, -errno, "cannot map ring '%s': %s", path, strerror(errno));
+		goto free_header;
+	}
+	d->seen = flags & PP_DRAIN_PRIVATE ? calloc((size_t)d->chunks + 1, 1) : NULL;
+	if (flags & PP_DRAIN_PRIVATE && !d->seen) {
+		rc = pp_err_set(err, -ENOMEM, "cannot read ring '%s': no memory", path);
+		munmap(d->map, d->mapped);
 		goto free_header;
 	}
 	d->guard = (struct pp_mapped){
@@ -218,6 +227,7 @@ void pp_drain_close(struct pp_drain *d)
 		return;
 	pp_mapped_forget(&d->guard);
 	munmap(d->map, d->mapped);
+	free(d->seen);
 	free(d->known);
 	free(d->spare);
 	close(d->fd);
@@ -261,13 +271,26 @@ void pp_drain_finalise(struct pp_drain *d, uint64_t kept)
 	pp_ring_set_records_finalised(h, taken > kept ? taken - kept : 0);
 }
 
-/* Returns the chunk to the rank. */
+/* Returns the chunk to the rank. In a private drain nobody reads that, and writing would copy a page of each chunk. */
 static void give_back(struct pp_drain *d, struct pp_chunk *c, uint32_t records)
 {
 	struct pp_ring_header *h = (struct pp_ring_header *)d->map;
 
 	pp_ring_add_records_taken(h, records);
-	pp_chunk_set_drained(c, 1);
+	if (!d->seen)
+		pp_chunk_set_drained(c, 1);
+}
+
+/* Goes on at a chunk. Where no process writes, each is in one list and once; a damaged link may lead to any. -1: it was there. */
+static int go_to(struct pp_drain *d, struct place *p, uint32_t number)
+{
+	int is_chunk = d->seen && number && number <= d->chunks, was_there = is_chunk && d->seen[number];
+
+	if (is_chunk)
+		d->seen[number] = 1;
+	*p = (struct place){.chunk = number, .broken = was_there};
+	d->faults += (uint64_t)was_there;
+	return was_there ? -1 : 0;
 }
 
 uint64_t pp_drain_cut(const struct pp_drain *d)
@@ -370,8 +393,8 @@ static uint64_t drain_thread(struct pp_drain *d, uint32_t slot, const struct pp_
 	state = close_ended(s);
 	if (state == PP_THREAD_FREE || state > PP_THREAD_CLOSING)
 		return 0;
-	if (!p->chunk)
-		p->chunk = pp_slot_first(s);
+	if (!p->chunk && go_to(d, p, pp_slot_first(s)))
+		return 0;
 	while (p->chunk) {
 		struct pp_chunk *c = chunk_of(d, p->chunk);
 		uint32_t next;
@@ -403,8 +426,8 @@ static uint64_t drain_thread(struct pp_drain *d, uint32_t slot, const struct pp_
 		(*chunks_left)--;
 		atomic_store_explicit(&s->first, next, memory_order_relaxed);
 		give_back(d, c, p->at);
-		p->chunk = next;
-		p->at = 0;
+		if (go_to(d, p, next))
+			return records;
 	}
 	if (state == PP_THREAD_CLOSING)
 		end_thread(d, s, slot, p, sink);

@@ -14,6 +14,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "aggregate/keeper/keeper.h"
 #include "aggregate/keeper/spool.h"
 #include "core/base/hash.h"
 #include "core/base/lock.h"
@@ -114,6 +115,37 @@ static int open_default(const char *base, const char *job, char *ret_path, size_
 	return rc;
 }
 
+/* A pipe or a device in place of a file must not hang. NULL with errno. */
+static FILE *open_text(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	FILE *f = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) ? fdopen(fd, "r") : NULL;
+
+	if (fd >= 0 && !f) {
+		close(fd);
+		errno = EINVAL;
+	}
+	return f;
+}
+
+int pp_spool_salvaged(const char *spool, char *ret_session, size_t size)
+{
+	char path[PP_SPOOL_PATH + 32];
+	FILE *f;
+	int rc;
+
+	snprintf(path, sizeof(path), "%s/" PP_SALVAGED, spool);
+	f = open_text(path);
+	if (!f)
+		return 0;
+	rc = fgets(ret_session, (int)size, f) != NULL;
+	fclose(f);
+	if (rc)
+		ret_session[strcspn(ret_session, "\n")] = '\0';
+	return rc && !access(ret_session, F_OK);
+}
+
 int pp_spool_read_option(const char *spool, const char *name, char *ret_value, size_t size)
 {
 	char path[PP_SPOOL_PATH + 32], line[PATH_MAX + 64];
@@ -122,7 +154,7 @@ int pp_spool_read_option(const char *spool, const char *name, char *ret_value, s
 	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/options", spool);
-	f = fopen(path, "re");
+	f = open_text(path);
 	if (!f)
 		return -errno;
 	while (rc && fgets(line, sizeof(line), f)) {
@@ -451,7 +483,7 @@ static int read_control(const char *spool, struct pp_spool_state *s, uint32_t *r
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/control", spool);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return -errno;
 	n = read(fd, &control, sizeof(control));

@@ -10,6 +10,8 @@
 
 enum { PP_SPOOL_PATH = 512 };
 
+/* 1: <spool>/salvaged names an existing session. */
+int pp_spool_salvaged(const char *spool, char *ret_session, size_t size);
 /* Value of a line of <spool>/options; 0, or -errno. */
 int pp_spool_read_option(const char *spool, const char *name, char *ret_value, size_t size);
 /* 1 for the first process of the job that calls it with this file name. */

@@ -58,7 +58,8 @@ def cut_left(place, full):
     os.truncate(glob.glob(spool + "/rank-1-*.ring")[0], 256 * 1024 + 100)
     os.truncate(glob.glob(spool + "/rank-2-*.ring")[0], 1000)
     got = run([place.podprof(), "salvage", spool, "-o", out])
-    check(got.code == 0 and "the ring file of rank 1 was truncated while it recorded" in got.err, got.transcript())
+    check(got.code == 2 and "the ring file of rank 1 was truncated while it recorded" in got.err, got.transcript())
+    check("left out: cannot read ring" in got.err and "rank-2-" in got.err, got.transcript())
     with h5(session_of(out)) as f:
         said = [text(w) for w in f["quality/warning"][()]]
         check([w for w in said if "rank-2-" in w and "shorter than its header" in w], said)

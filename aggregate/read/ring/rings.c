@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "aggregate/read/ring/rings_private.h"
 #include "core/base/proc.h"
@@ -45,15 +46,20 @@ struct pp_rings *pp_rings_new(size_t buffer)
 	return r;
 }
 
+static void free_ring(struct pp_ring *ring)
+{
+	pp_pair_release(&ring->pair);
+	pp_drain_close(ring->drain);
+	free(ring->path);
+	free(ring);
+}
+
 void pp_rings_free(struct pp_rings *r)
 {
 	if (!r)
 		return;
-	for (size_t i = 0; i < r->rings; i++) {
-		pp_pair_release(&r->ring[i]->pair);
-		pp_drain_close(r->ring[i]->drain);
-		free(r->ring[i]);
-	}
+	for (size_t i = 0; i < r->rings; i++)
+		free_ring(r->ring[i]);
 	free(r->ring);
 	pp_store_release(&r->shared.store);
 	pp_intern_free(r->shared.names);
@@ -81,14 +87,44 @@ int pp_rings_open(struct pp_rings *r, const char *path, struct pp_err *err)
 	n = calloc(1, sizeof(*n));
 	if (!n)
 		return pp_err_set(err, -ENOMEM, "cannot read ring '%s': no memory", path);
-	rc = pp_drain_open(path, r->flags, &n->drain, err);
+	n->path = strdup(path);
+	rc = n->path ? pp_drain_open(path, r->flags, &n->drain, err)
+	             : pp_err_set(err, -ENOMEM, "cannot read ring '%s': no memory", path);
 	if (rc) {
+		free(n->path);
 		free(n);
 		return rc;
 	}
 	pp_pair_init(&n->pair, &r->shared, pp_drain_header(n->drain));
 	r->ring[r->rings++] = n;
 	return 0;
+}
+
+void pp_rings_take_out(struct pp_rings *r, size_t index)
+{
+	struct pp_block *block;
+
+	for (struct pp_track *track = r->ring[index]->pair.tracks; track; track = track->next)
+		while ((block = pp_store_pop(&r->shared.store, &track->blocks)))
+			pp_block_free(block);
+	free_ring(r->ring[index]);
+	r->rings--;
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
+	memmove(r->ring + index, r->ring + index + 1, (r->rings - index) * sizeof(*r->ring));
+}
+
+const char *pp_rings_path(const struct pp_rings *r, size_t index)
+{
+	return r->ring[index]->path;
+}
+
+int64_t pp_rings_last_tick(const struct pp_rings *r, size_t index)
+{
+	int64_t last = INT64_MIN;
+
+	for (const struct pp_track *track = r->ring[index]->pair.tracks; track; track = track->next)
+		last = track->last > last ? track->last : last;
+	return last;
 }
 
 size_t pp_rings_count(const struct pp_rings *r)

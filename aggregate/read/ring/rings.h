@@ -27,6 +27,10 @@ void pp_rings_exclude(struct pp_rings *r);
 void pp_rings_let_go(struct pp_rings *r, size_t index);
 int pp_rings_is_excluded(const struct pp_rings *r, size_t index);
 uint64_t pp_rings_records(const struct pp_rings *r); /* drained so far, of all rings */
+/* Takes ring `index` out, with what was drained from it; later rings move down by one. */
+void pp_rings_take_out(struct pp_rings *r, size_t index);
+const char *pp_rings_path(const struct pp_rings *r, size_t index);
+int64_t pp_rings_last_tick(const struct pp_rings *r, size_t index); /* of its records; INT64_MIN: there was none */
 size_t pp_rings_count(const struct pp_rings *r);
 const struct pp_ring_header *pp_rings_header(const struct pp_rings *r, size_t index);
 /* Reads what is there of ring `index`; returns the number of records; *ret_fill is its used share of its limit in percent (may

@@ -4,6 +4,7 @@
 #include "aggregate/read/ring/pair.h"
 
 struct pp_ring {
+	char *path;
 	struct pp_drain *drain;
 	struct pp_pair pair;
 	uint64_t lost_before[PP_LOSSES], records_before; /* of windows that are closed */

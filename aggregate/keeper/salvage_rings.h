@@ -1,0 +1,17 @@
+/* The rings that a salvage reads. In: spools. Out: drained rings of one run, and which rings are left out. Called by salvage.c. */
+#pragma once
+
+#include "aggregate/keeper/spool.h"
+
+struct pp_left_out {
+	char text[2048]; /* a line for each of the first few, with a line feed before it */
+	size_t rings, named;
+};
+
+/* Opens and drains the rings of all spools, and takes those of other runs out again (runs.h). -ENOENT: none can be read;
+ * -EEXIST: two
+ * jobs' rings that cannot be told apart. */
+int pp_salvage_rings(struct pp_spool_view *view, char *const *spool, size_t spools, struct pp_left_out *ret_left,
+                     struct pp_err *err);
+/* Appends the lines to a message. */
+void pp_left_out_say(const struct pp_left_out *left, char *message, size_t size);

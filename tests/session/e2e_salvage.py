@@ -1,0 +1,263 @@
+#!/usr/bin/python3
+"""podprof salvage of spools that are mixed or torn: rings of several runs, of another boot or version, damaged and fake files. Run by ctest
+session_salvage."""
+import glob
+import os
+import random
+import shutil
+import signal
+import socket
+import struct
+import sys
+import tempfile
+import time
+
+from e2e import h5, text
+import jobs
+from jobs import check, finish, keepers, run, start, wait_until
+
+HEADER, CHUNK = 256 * 1024, 65536
+MEMORY = 1 << 30  # of address space: a salvage of these small spools needs much less, and must not believe damaged numbers
+LIMIT = 30.0
+
+
+def left_by(place, name, ranks=2, steps=40, options=()):
+    """The spool of a job of some ranks whose keeper was killed before it read anything."""
+    spool = os.path.join(place.scratch, name)
+    command = place.under(place.new_logs(), [place.program("lone"), "busy"], "--spool", spool, *options)
+    job = start(place.mpirun(ranks, command), {"GUEST_STEPS": steps})
+    check(wait_until(lambda: keepers(spool) and os.path.exists(spool + "/control"), 20), "no keeper was started")
+    pid = keepers(spool)[0]
+    os.kill(pid, signal.SIGSTOP)
+    check(wait_until(lambda: len(glob.glob(spool + "/*.ring")) == ranks, 20), "the job did not start")
+    time.sleep(0.3)
+    os.kill(pid, signal.SIGKILL)
+    finish(job)
+    check(not keepers(spool), "the keeper lives")
+    return spool
+
+
+def one_spool(place):
+    """The same for each case of this run: a copy."""
+    if not hasattr(place, "spool"):
+        place.spool = left_by(place, "first")
+    copy = tempfile.mkdtemp(prefix="copy-", dir=place.scratch)
+    for path in glob.glob(place.spool + "/*"):
+        if os.path.isfile(path) and not path.endswith("/salvaged"):
+            shutil.copy2(path, copy)
+    return copy
+
+
+def salvage(place, *spools, memory=MEMORY):
+    """In little memory; what it printed and its session, if there is one."""
+    out = place.new_logs()
+    got = run(["sh", "-c", f"ulimit -v {memory >> 10}; exec \"$@\"", "sh", place.podprof(), "salvage", *spools, "-o", out], limit=LIMIT)
+    check(not got.timed_out and got.code in (0, 1, 2), got.transcript())
+    check("Sanitizer" not in got.err and "runtime error" not in got.err, got.transcript())
+    sessions = glob.glob(out + "/podprof/*/pod.h5")
+    check(bool(sessions) == (got.code != 1) or "no session was written" in got.err, got.transcript())
+    check(all(line.startswith("podprof: ") and len(line) > 20 for line in got.err.splitlines()) and got.err, got.transcript())
+    return got, os.path.dirname(sessions[0]) if sessions else None
+
+
+def rings(spool):
+    return sorted(glob.glob(spool + "/*.ring"))
+
+
+def statuses(session):
+    with h5(session) as f:
+        return [text(s).partition(":")[0] for s in f["worker/status"][()]]
+
+
+def warnings(session):
+    with h5(session) as f:
+        return [text(w) for w in f["quality/warning"][()]]
+
+
+def patch(path, old, new):
+    """In the first page of a ring."""
+    with open(path, "r+b") as f:
+        head = f.read(4096)
+        check(old in head, f"{old} is not in {path}")
+        f.seek(0)
+        f.write(head.replace(old, new.ljust(len(old), b"\0")))
+
+
+def earlier_run(place, full):
+    """A requeued job found the rings of its earlier run: that of most ranks is salvaged, of equal ones the newest; the others are named."""
+    first, second, small = left_by(place, "run1"), left_by(place, "run2"), left_by(place, "run3", ranks=1)
+    old, new = rings(first), rings(second)
+    for path in old:
+        shutil.copy2(path, second)
+    got, session = salvage(place, second)
+    check(got.code == 2 and got.err.count("left out '") == 2 and "is of an earlier run" in got.err, got.transcript())
+    check(all(os.path.basename(path) in got.err for path in old) and not any(os.path.basename(path) in got.err for path in new), got.transcript())
+    check(statuses(session) == ["salvaged"] * 2 and sum("is of an earlier run" in w for w in warnings(session)) == 2, warnings(session))
+    with h5(session) as f:
+        check(sorted(f["worker/pid"][()]) == sorted(int(path.rpartition("-")[2][:-5]) for path in new), f["worker/pid"][()])
+    mixed = one_spool(place)
+    shutil.copy2(rings(small)[0], mixed)
+    got, session = salvage(place, mixed)
+    check(got.code == 2 and "is of an earlier run" in got.err and os.path.basename(rings(small)[0]) in got.err, got.transcript())
+    check(statuses(session) == ["salvaged"] * 2, statuses(session))
+
+
+def two_jobs(place, full):
+    """Rings of two jobs that ran at once cannot be told apart, and are not mixed."""
+    spools = [os.path.join(place.scratch, f"twin{i}") for i in range(2)]
+    both = []
+    for spool in spools:
+        both.append(start(place.under(place.new_logs(), [place.program("steps"), "100", "20"], "--spool", spool, "--wait", "0"), {"RANK": 0}))
+    for spool in spools:
+        check(wait_until(lambda spool=spool: keepers(spool) and glob.glob(spool + "/*.ring"), 20), "no keeper was started")
+        os.kill(keepers(spool)[0], signal.SIGKILL)
+    for job in both:
+        check(finish(job).code == 0, "the job failed")
+    shutil.copy2(rings(spools[0])[0], spools[1])
+    got, session = salvage(place, spools[1])
+    check(got.code == 1 and session is None and "were rank 0 at the same time" in got.err and "Move those of one of them" in got.err, got.transcript())
+
+
+def other_boot(place, full):
+    """A ring that the host wrote before it booted again, one of another podprof, one of another layout, and ticks of another processor."""
+    with open("/proc/sys/kernel/random/boot_id", "rb") as f:
+        boot = f.read().strip()
+    version = run([place.podprof(), "--version"]).out.split()[1].encode() + b"\0"
+    for what in ("boot", "podprof", "layout", "ticks"):
+        spool = one_spool(place)
+        ring = rings(spool)[0]
+        if what == "boot":
+            patch(ring, boot, boot[::-1])
+        elif what == "podprof":
+            patch(ring, version, b"0.0.1")
+        else:
+            with open(ring, "r+b") as f:
+                f.seek(8 if what == "layout" else 20)
+                f.write(struct.pack("=I", 77 if what == "layout" else 9))
+        got, session = salvage(place, spool)
+        if what in ("boot", "podprof"):  # of two runs of one rank each the newest is kept
+            ring = [path for path in rings(spool) if os.path.basename(path) in got.err]
+            check(len(ring) == 1, f"{what}: {got.transcript()}")
+            ring = ring[0]
+        check(got.code == 2 and os.path.basename(ring) in got.err and "left out" in got.err, f"{what}: {got.transcript()}")
+        check(sorted(statuses(session)) == ["missing", "salvaged"], f"{what}: {statuses(session)}")
+        check(any(os.path.basename(ring) in w for w in warnings(session)), f"{what}: {warnings(session)}")
+
+
+def fakes(place, full):
+    """A pipe, a socket, a directory or a link in place of any file of the spool: nothing hangs, and the rings are read."""
+    def pipe(path):
+        os.mkfifo(path, 0o600)
+
+    def sock(path):
+        with socket.socket(socket.AF_UNIX) as s:
+            s.bind(path)
+
+    def link(path):
+        os.symlink("/dev/zero", path)
+
+    names = ("options", "control", "salvaged", "rules", "keeper.lock", "rank-0.claim", "run-1", "rank-7-1.ring", "followed")
+    for make in (pipe, sock, os.mkdir, link):
+        for name in names:
+            spool = one_spool(place)
+            path = os.path.join(spool, name)
+            if os.path.exists(path):
+                os.remove(path)
+            here = os.getcwd()
+            os.chdir(spool)  # a socket's path is short
+            try:
+                make(name)
+            finally:
+                os.chdir(here)
+            got, session = salvage(place, spool)
+            what = f"{make.__name__} {name}: {got.transcript()}"
+            if name == "keeper.lock" and session is None:
+                check(got.code == 1 and "keeper.lock" in got.err, what)
+            elif name == "rank-7-1.ring":
+                check(got.code == 2 and name in got.err and statuses(session) == ["salvaged"] * 2, what)
+            else:
+                check(got.code == 0 and statuses(session) == ["salvaged"] * 2, what)
+
+
+def options(place, full):
+    """An options file that is missing, empty, huge, or of random bytes: the rings hold what a session needs."""
+    noise = random.Random(1)
+    for data in (None, b"", noise.randbytes(5000), b"JOB=" + b"x" * 3000000, b"OUTPUT=\nSTEPS=9:5\nBUFFER=-1\nJOB\n=\n\0\n" * 50, b"WINDOW_BUFFER=" + b"9" * 40):
+        spool = one_spool(place)
+        os.remove(spool + "/options")
+        if data is not None:
+            with open(spool + "/options", "wb") as f:
+                f.write(data)
+        got, session = salvage(place, spool)
+        check(got.code == 0 and statuses(session) == ["salvaged"] * 2, f"{data and data[:30]}: {got.transcript()}")
+
+
+def torn(place, full):
+    """A ring cut at any length, overwritten by noise, or with numbers that cannot be: the other ring is read, and the loss is named."""
+    noise = random.Random(7)
+    size = os.path.getsize(rings(one_spool(place))[0])
+    cuts = [0, 1, 7, 4095, HEADER - 1, HEADER, HEADER + 1, HEADER + 63, HEADER + 64, HEADER + 4096, HEADER + CHUNK - 1, HEADER + CHUNK, size - 1]
+    cuts += [noise.randrange(size) for _ in range(30 if full else 6)]
+    for cut in cuts:
+        spool = one_spool(place)
+        os.truncate(rings(spool)[1], cut)
+        got, session = salvage(place, spool)
+        check(session and statuses(session)[0] == "salvaged", f"{cut}: {got.transcript()}")
+        if cut < HEADER:
+            check(got.code == 2 and os.path.basename(rings(spool)[1]) in got.err, f"{cut}: {got.transcript()}")
+    for turn in range(120 if full else 24):
+        spool = one_spool(place)
+        with open(rings(spool)[1], "r+b") as f:
+            if turn % 3 == 0:  # anywhere in the words of the header
+                spots = [noise.randrange(4096) for _ in range(1 + turn % 7)]
+            elif turn % 3 == 1:  # slots, communicators, windows
+                spots = [noise.randrange(HEADER) for _ in range(200)]
+            else:  # chunks: counts, links and records
+                spots = [HEADER + noise.randrange(4) * CHUNK + noise.randrange(16) for _ in range(4)] + [HEADER + noise.randrange(4 * CHUNK) for _ in range(200)]
+            for at in spots:
+                f.seek(at)
+                f.write(noise.randbytes(1))
+        got, session = salvage(place, spool)
+        check(session or "no session was written" in got.err or "cannot salvage" in got.err, f"{turn}: {got.transcript()}")
+
+
+def impossible(place, full):
+    """A list of chunks that runs in a circle or into another thread's, and 10^9 chunks that are not there: counted, at once, in little memory."""
+    for what in ("circle", "chunks", "sparse"):
+        spool = one_spool(place)
+        with open(rings(spool)[1], "r+b") as f:
+            if what == "circle":  # chunk 1 ends, and is followed by itself
+                f.seek(HEADER)
+                f.write(struct.pack("=II", 1023, 1))
+            else:
+                f.seek(0)
+                head = bytearray(f.read(4096))
+                at = head.index(struct.pack("=I", 1023))  # chunk_limit of a ring of 64 MiB
+                head[at:at + 8] = struct.pack("=II", 10 ** 9, 10 ** 9)
+                f.seek(0)
+                f.write(head)
+        if what == "sparse":
+            os.truncate(rings(spool)[1], 1 << 40)
+        got, session = salvage(place, spool, memory=8 * MEMORY if what == "sparse" else MEMORY)  # address space of 4 GiB, not memory
+        check(session and statuses(session) == ["salvaged"] * 2, f"{what}: {got.transcript()}")
+        with h5(session) as f:
+            causes = [text(c) for c in f["quality/cause"][()]]
+            lost = f["quality/dropped"][()][1]
+            check(what != "circle" or lost[causes.index("bad_record")], f"{what}: {dict(zip(causes, lost))}")
+
+
+def large(place, full):
+    """More spans than the window buffer holds: salvage keeps those of all ranks."""
+    spool = left_by(place, "large", ranks=3, steps=3000, options=["--window-buffer", "64K"])
+    got, session = salvage(place, spool)
+    check(got.code == 0 and statuses(session) == ["salvaged"] * 3, got.transcript())
+    with h5(session) as f:
+        check(len(f["breakdown/step"]) > 200, got.transcript())  # ten times what the buffer holds
+        causes = [text(c) for c in f["quality/cause"][()]]
+        check(not f["quality/dropped"][()][:, causes.index("evicted")].any(), f["quality/dropped"][()])
+
+
+CASES = {f.__name__: f for f in (earlier_run, two_jobs, other_boot, fakes, options, torn, impossible, large)}
+
+if __name__ == "__main__":
+    sys.exit(jobs.main(CASES, __doc__))
