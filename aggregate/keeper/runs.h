@@ -1,6 +1,5 @@
 /* Tells the runs of a spool apart: a directory may hold rings of a requeued job's earlier run, of another boot, or of two spools
- * that
- * were copied together. In: drained rings. Out: the run of each. Called by salvage_rings.c. */
+ * that were copied together. In: drained rings. Out: the run of each. Called by salvage_rings.c. */
 #pragma once
 
 #include "aggregate/read/ring/rings.h"

@@ -9,8 +9,7 @@ struct pp_left_out {
 };
 
 /* Opens and drains the rings of all spools, and takes those of other runs out again (runs.h). -ENOENT: none can be read;
- * -EEXIST: two
- * jobs' rings that cannot be told apart. */
+ * -EEXIST: two jobs' rings that cannot be told apart. */
 int pp_salvage_rings(struct pp_spool_view *view, char *const *spool, size_t spools, struct pp_left_out *ret_left,
                      struct pp_err *err);
 /* Appends the lines to a message. */

@@ -214,7 +214,7 @@ def elsewhere(place, full):
     check(finish(job).code == 0, "the job failed")
     empty = place.new_logs()
     job = start(place.under(empty, [place.program("steps"), "400", "5"], "--spool", spool + "2"))
-    check(wait_until(lambda: keepers(spool + "2"), 20), "no keeper was started")
+    check(wait_until(lambda: keepers(spool + "2") and glob.glob(spool + "2/*.ring"), 20), "no keeper was started")
     got = run([place.podprof(), "report", empty])
     check(got.code == 0 and "400 " in got.out + finish(job).out, got.transcript())
     dead = place.new_logs()
