@@ -1,15 +1,15 @@
-/* Tells the runs of a spool apart by the headers of its rings and the times of their records; see runs.h. */
+/* Separates the runs of a spool by the headers of its rings and the times of their records; see runs.h. */
 #include "aggregate/keeper/runs.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define APART_NS INT64_C(60000000000)
+#define GAP_NS INT64_C(60000000000)
 
 enum { NO_RUN = UINT32_MAX };
 
-/* A life is the time from a ring's begin to its last record. Rings whose lives meet, directly or through others, are a group. */
+/* A life is the time from a ring's begin to its last record. Rings whose lives overlap, directly or through others, are a group. */
 struct finder {
 	const struct pp_rings *r;
 	size_t rings;
@@ -58,7 +58,7 @@ static int is_other_install(const struct finder *f, size_t a, size_t b)
 	       (!same_boot(x, y) || strncmp(x->podprof_version, y->podprof_version, sizeof(x->podprof_version)) != 0);
 }
 
-static int do_lives_meet(const struct finder *f, size_t a, size_t b)
+static int lives_overlap(const struct finder *f, size_t a, size_t b)
 {
 	const struct pp_ring_header *x = head(f, a), *y = head(f, b);
 
@@ -87,7 +87,7 @@ static int make_groups(struct finder *f, struct pp_err *err)
 		for (size_t k = 0; k < i && f->group[i] != SIZE_MAX; k++) {
 			int same = same_process(head(f, i), head(f, k));
 
-			if (f->group[k] == SIZE_MAX || (!same && !do_lives_meet(f, i, k)))
+			if (f->group[k] == SIZE_MAX || (!same && !lives_overlap(f, i, k)))
 				continue;
 			if (!same && head(f, i)->rank == head(f, k)->rank)
 				return pp_err_set(err, -EEXIST,
@@ -99,10 +99,10 @@ static int make_groups(struct finder *f, struct pp_err *err)
 	return 0;
 }
 
-/* May the group of `ring` belong to the run? Then *ret_apart is how long after that, or before it, the group began. */
-static int fits(const struct finder *f, size_t ring, uint32_t run, int64_t *ret_apart)
+/* May the group of `ring` belong to the run? Then *ret_gap is how long after that, or before it, the group began. */
+static int fits(const struct finder *f, size_t ring, uint32_t run, int64_t *ret_gap)
 {
-	int64_t apart = INT64_MAX;
+	int64_t gap = INT64_MAX;
 	int is_known = 0;
 
 	for (size_t i = 0; i < f->rings; i++)
@@ -114,22 +114,22 @@ static int fits(const struct finder *f, size_t ring, uint32_t run, int64_t *ret_
 			if (head(f, i)->rank == head(f, k)->rank || is_other_install(f, i, k))
 				return 0;
 			between = between < 0 ? -between : between;
-			apart = between < apart ? between : apart;
+			gap = between < gap ? between : gap;
 			is_known |= same_clock(head(f, i), head(f, k));
 		}
-	*ret_apart = apart;
-	return !is_known || apart < APART_NS;
+	*ret_gap = gap;
+	return !is_known || gap < GAP_NS;
 }
 
 static void place(struct finder *f, size_t ring)
 {
 	uint32_t best = f->runs;
-	int64_t least = INT64_MAX, apart;
+	int64_t least = INT64_MAX, gap;
 
 	for (uint32_t run = 0; run < f->runs; run++)
-		if (fits(f, ring, run, &apart) && apart <= least) {
+		if (fits(f, ring, run, &gap) && gap <= least) {
 			best = run;
-			least = apart;
+			least = gap;
 		}
 	for (size_t i = 0; i < f->rings; i++)
 		if (f->group[i] == f->group[ring])
@@ -149,25 +149,34 @@ static size_t next_ring(const struct finder *f)
 	return next;
 }
 
+static int find(struct finder *f, struct pp_err *err)
+{
+	size_t ring;
+	int rc = make_groups(f, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < f->rings; i++)
+		f->run[i] = NO_RUN;
+	while ((ring = next_ring(f)) != SIZE_MAX)
+		place(f, ring);
+	for (size_t i = 0; i < f->rings; i++)
+		if (f->run[i] == NO_RUN)
+			f->run[i] = f->runs ? f->runs - 1 : 0;
+	return (int)f->runs;
+}
+
 int pp_runs_find(const struct pp_rings *r, uint32_t *run, struct pp_err *err)
 {
 	struct finder f = {.r = r, .rings = pp_rings_count(r), .run = run};
-	size_t ring;
 	int rc;
 
 	f.group = calloc(f.rings + 1, sizeof(*f.group));
 	f.last = calloc(f.rings + 1, sizeof(*f.last));
-	rc = f.group && f.last ? make_groups(&f, err) : pp_err_set(err, -ENOMEM, "no memory for %zu rings", f.rings);
-	for (size_t i = 0; i < f.rings; i++)
-		run[i] = NO_RUN;
-	while (!rc && (ring = next_ring(&f)) != SIZE_MAX)
-		place(&f, ring);
-	for (size_t i = 0; i < f.rings && !rc; i++)
-		if (run[i] == NO_RUN)
-			run[i] = f.runs ? f.runs - 1 : 0;
+	rc = f.group && f.last ? find(&f, err) : pp_err_set(err, -ENOMEM, "no memory for %zu rings", f.rings);
 	free(f.group);
 	free(f.last);
-	return rc ? rc : (int)f.runs;
+	return rc;
 }
 
 static size_t count(const struct pp_rings *r, const uint32_t *run, uint32_t which)

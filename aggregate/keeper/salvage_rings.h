@@ -8,8 +8,8 @@ struct pp_left_out {
 	size_t rings, named;
 };
 
-/* Opens and drains the rings of all spools, and takes those of other runs out again (runs.h). -ENOENT: none can be read;
- * -EEXIST: two jobs' rings that cannot be told apart. */
+/* Opens and drains the rings of all spools, and takes those of other runs out again (runs.h). -ENOENT: none can be read; -EEXIST:
+ * rings of two jobs, which cannot be separated. */
 int pp_salvage_rings(struct pp_spool_view *view, char *const *spool, size_t spools, struct pp_left_out *ret_left,
                      struct pp_err *err);
 /* Appends the lines to a message. */

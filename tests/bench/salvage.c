@@ -25,10 +25,15 @@ static void layer(const char *phase, int number, int operators)
 	podprof_range_pop();
 }
 
+static int number(const char *word)
+{
+	return (int)strtol(word, NULL, 10);
+}
+
 int main(int argc, char **argv)
 {
-	int steps = argc == 4 ? atoi(argv[1]) : 0, layers = argc == 4 ? atoi(argv[2]) : 0;
-	int operators = argc == 4 ? atoi(argv[3]) : 0, rank;
+	int steps = argc == 4 ? number(argv[1]) : 0, layers = argc == 4 ? number(argv[2]) : 0;
+	int operators = argc == 4 ? number(argv[3]) : 0, rank;
 	float loss = 1, sum;
 
 	if (steps < 1 || layers < 0 || operators < 0) {
