@@ -572,6 +572,12 @@ int pp_cmd_run(int argc, char **argv)
 	return rc;
 }
 
+/* srun --multi-prog gives the name of its file and the text in it for a command. */
+static int is_multi_prog(char *const *words)
+{
+	return words[1] && strpbrk(words[1], " \t\n");
+}
+
 /* For a launcher that starts the command itself; prints the variables that it needs, each as NAME=VALUE and a NUL. MODE is check
  * (only looks at the options), rank (PID becomes the command, empty if it is not known) or launcher (PID starts it on several
  * hosts). */
@@ -598,16 +604,19 @@ int pp_cmd_task(int argc, char **argv)
 	run.spans = is_launcher;
 	if (is_launcher) /* a batch script has a rank too */
 		run.job.rank = run.job.local_rank = -1, run.job.size = run.job.local_size = 0;
-	is_known = *words[first] != '\0';
-	if (is_rank && is_known && look_for(words[first], file)) /* exec will say so */
-		return PP_EXIT_OK;
+	is_known = is_rank && !look_for(words[first], file);
+	if (is_rank && !is_known) {
+		if (*words[first] && !is_multi_prog(words + first)) /* exec will say so */
+			return PP_EXIT_OK;
+		words[first] = (char *)"";
+	}
 	rc = prepare(&run, words + first, &cure, &err);
 	if (rc) {
 		may_speak = is_rank; /* the ranks try for themselves */
 		give_up(&run, cure, &err);
 		return PP_EXIT_FAILED;
 	}
-	if (is_rank && is_known)
+	if (is_known)
 		say_not_loadable(&run, file);
 	for (size_t i = 0; i < run.plan.count; i++)
 		printf("%s=%s%c", run.plan.variable[i].name, run.plan.variable[i].value, '\0');

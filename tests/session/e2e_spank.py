@@ -82,6 +82,20 @@ def refused(place, full):
                 check(not os.path.exists(mark), got.transcript())
 
 
+def programs(place, full):
+    """srun --multi-prog: tasks of several programs, by a file with and without a line break at its end, are one session."""
+    path, program = os.path.join(place.scratch, "programs"), os.path.realpath(place.program("steps"))
+    with slurm_of(place) as slurm:
+        for lines in (f"0 {program} 60 20\n1 {program} 60 20 {'x' * 5000}\n", f"* {program} 60 20"):
+            logs = place.new_logs()
+            with open(path, "w", encoding="ascii") as f:
+                f.write(lines)
+            got = slurm.run(["srun", "-n", "2", f"--podprof=output={logs}", "--multi-prog", path])
+            check(got.code == 0 and got.out == "60 steps\n" * 2 and "captured on 2 of 2 ranks" in got.err, got.transcript())
+            with open(os.path.join(session_of(logs), "summary.txt"), encoding="utf-8") as f:
+                check(f.read().startswith("steps "), session_of(logs))
+
+
 def batch(place, full):
     """Two steps of a batch script, one of them for other steps of the job, are two sessions."""
     logs = place.new_logs()
@@ -228,5 +242,5 @@ def cancelled(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (step, absent, refused, batch, several, separate_hosts, missing, cancelled_cgroup,
-                                            cancelled_hosts, cancelled)}, __doc__))
+    sys.exit(jobs.main({f.__name__: f for f in (step, absent, refused, programs, batch, several, separate_hosts, missing,
+                                            cancelled_cgroup, cancelled_hosts, cancelled)}, __doc__))
