@@ -96,12 +96,17 @@ static int wait_for(pid_t child, int64_t until)
 /* Runs podprof. Returns its exit code, or -errno; *ret_length: of what it printed into `text`. */
 static int run(char *const *words, char *const *environment, int limit_s, char *text, size_t size, size_t *ret_length)
 {
+	const struct sigaction usual = {.sa_handler = SIG_DFL};
 	int64_t until = now_ms() + (int64_t)limit_s * 1000;
-	int end[2];
+	struct sigaction before;
+	int end[2], rc;
 	pid_t child;
 
 	if (pipe2(end, O_CLOEXEC))
 		return -errno;
+	sigaction(SIGCHLD, NULL, &before);
+	if (before.sa_handler == SIG_IGN) /* as srun inherited it: no exit code would come */
+		sigaction(SIGCHLD, &usual, NULL);
 	child = fork();
 	if (!child) {
 		dup2(end[1], STDOUT_FILENO);
@@ -111,7 +116,10 @@ static int run(char *const *words, char *const *environment, int limit_s, char *
 	close(end[1]);
 	*ret_length = child > 0 ? listen_to(end[0], until, text, size) : 0;
 	close(end[0]);
-	return child > 0 ? wait_for(child, until) : -EAGAIN;
+	rc = child > 0 ? wait_for(child, until) : -EAGAIN;
+	if (before.sa_handler == SIG_IGN)
+		sigaction(SIGCHLD, &before, NULL);
+	return rc;
 }
 
 /* Where the job is submitted: options that podprof run would refuse are refused here, by podprof's own sentence. */

@@ -82,6 +82,14 @@ def refused(place, full):
                 check(not os.path.exists(mark), got.transcript())
 
 
+def refused_without_children(place, full):
+    """As refused(), where srun inherits that it ignores the ends of its children."""
+    with slurm_of(place) as slurm:
+        mark = os.path.join(place.scratch, "started")
+        got = jobs.run(["env", "--ignore-signal=CHLD", slurm.found["srun"], "-n", "1", "--podprof=steps=5", "touch", mark], slurm.env)
+        check(got.code and len(got.podprof_lines()) == 1 and not os.path.exists(mark), got.transcript())
+
+
 def programs(place, full):
     """srun --multi-prog: tasks of several programs, by a file with and without a line break at its end, are one session."""
     path, program = os.path.join(place.scratch, "programs"), os.path.realpath(place.program("steps"))
@@ -242,5 +250,5 @@ def cancelled(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (step, absent, refused, programs, batch, several, separate_hosts, missing,
-                                            cancelled_cgroup, cancelled_hosts, cancelled)}, __doc__))
+    sys.exit(jobs.main({f.__name__: f for f in (step, absent, refused, refused_without_children, programs, batch, several, separate_hosts,
+                                            missing, cancelled_cgroup, cancelled_hosts, cancelled)}, __doc__))
