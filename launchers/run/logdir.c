@@ -19,7 +19,7 @@
 enum { LIMIT_S = 5, ANSWER = 3 };
 
 struct answer {
-	int rc, made;
+	int rc, made, pid;
 	char path[PATH_MAX];
 	struct pp_err err;
 };
@@ -90,6 +90,7 @@ static void answer(int fd, const char *logdir)
 		_exit(1);
 	close_range(ANSWER + 1, ~0u, 0); /* without it they close on exec only, and the pipe counts */
 	sigaction(SIGPIPE, &ignore, NULL);
+	a.pid = (int)getpid();
 	a.rc = look(logdir, &a);
 	while (done < sizeof(a)) {
 		ssize_t n = write(ANSWER, (char *)&a + done, sizeof(a) - done);
@@ -140,7 +141,8 @@ static int ask(const char *logdir, struct answer *a, struct pp_err *err)
 		return pp_err_set(err, -errno, "cannot look at '%s': %s", logdir, pp_why(errno));
 	child = fork();
 	if (!child) {
-		/* The middle process ends at once: the other one is then no child of what this process becomes. */
+		/* The middle process ends at once: the other one is then no child of what this process becomes, but in a container
+		 * that begins with this process. */
 		if (!fork())
 			answer(end[1], logdir);
 		_exit(0);
@@ -152,6 +154,8 @@ static int ask(const char *logdir, struct answer *a, struct pp_err *err)
 	if (!rc)
 		rc = receive(end[0], a);
 	close(end[0]);
+	while (!rc && waitpid(a->pid, NULL, 0) < 0 && errno == EINTR)
+		;
 	if (rc == -ETIMEDOUT)
 		return pp_err_set(err, rc, "cannot use '%s': its file system does not answer within %d s", logdir, LIMIT_S);
 	return rc ? pp_err_set(err, rc, "cannot look at '%s': %s", logdir, pp_why(-rc)) : 0;

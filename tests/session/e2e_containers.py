@@ -121,7 +121,15 @@ def two_jobs(place, full):
     time.sleep(0.1)
 
 
-CASES = {"own": own, "own_mpi": own_mpi, "shared": shared, "cramped": cramped, "many_jobs": many_jobs, "two_jobs": two_jobs}
+def first(place, full):
+    """The program is the first process of a container, to which the kernel gives orphans: of podprof run's processes it has only the keeper."""
+    Boxes(place)
+    look = "import glob; print(sum(') Z ' in open(p).read() for p in glob.glob('/proc/[0-9]*/stat')))"
+    got = run(["unshare", "-m", "-p", "--fork", "--mount-proc", *place.under(place.new_logs(), [sys.executable, "-c", look])])
+    check(got.code == 0 and got.out == "0\n", got.transcript())
+
+
+CASES = {"own": own, "own_mpi": own_mpi, "shared": shared, "cramped": cramped, "many_jobs": many_jobs, "two_jobs": two_jobs, "first": first}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))
