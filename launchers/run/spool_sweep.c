@@ -13,13 +13,13 @@
 
 enum { EMPTY_SECONDS = 3600, OLD_SECONDS = 7 * 24 * 3600 };
 
-/* "run-PID", "rank-R-PID.ring": a rank may train on for weeks after its keeper died. A reused pid keeps the spool a while
- * longer. */
+/* "run-PID", "run-PID-SPACE", "rank-R-PID.ring", not "rank-R.claim": a rank may train on for weeks after its keeper died. A reused
+ * pid keeps the spool a while longer. */
 static int pid_of(const char *name)
 {
-	const char *text = !strncmp(name, "run-", 4) ? name + 4 : !strncmp(name, "rank-", 5) ? strrchr(name, '-') + 1 : "0";
+	int pid = 0;
 
-	return (int)strtol(text, NULL, 10);
+	return sscanf(name, "run-%d", &pid) == 1 || sscanf(name, "rank-%*d-%d", &pid) == 1 ? pid : 0;
 }
 
 int pp_spool_has_processes(const char *spool)

@@ -310,6 +310,31 @@ TEST(log_directories)
 		CHECK(pp_logdir_open("/dev/full", path, sizeof(path), NULL, &err) < 0);
 }
 
+/* The files that name a process, and one that names a rank: its number may be a process's. */
+TEST(processes_are_found_by_their_files)
+{
+	static const struct {
+		const char *format;
+		int found;
+	} file[] = {{"run-%d", 1}, {"run-%d-7", 1}, {"rank-3-%d.ring", 1}, {"rank-%d.claim", 0}};
+	char path[PP_SPOOL_PATH], directory[64];
+
+	snprintf(directory, sizeof(directory), "%s/processes", scratch);
+	CHECK_INT(mkdir(directory, 0700), 0);
+	for (size_t i = 0; i < sizeof(file) / sizeof(file[0]); i++) {
+		int length = snprintf(path, sizeof(path), "%s/", directory), fd;
+
+		/* NOLINTNEXTLINE(clang-diagnostic-format-nonliteral): one of those above */
+		snprintf(path + length, sizeof(path) - (size_t)length, file[i].format, (int)getpid());
+		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		CHECK(fd >= 0);
+		close(fd);
+		CHECK_INT(pp_spool_has_processes(directory), file[i].found);
+		unlink(path);
+	}
+	rmdir(directory);
+}
+
 int main(void)
 {
 	char command[64];
@@ -329,6 +354,7 @@ int main(void)
 	a_spool_may_go_while_it_is_joined();
 	a_keeper_that_closes_takes_nobody_in();
 	log_directories();
+	processes_are_found_by_their_files();
 	snprintf(command, sizeof(command), "rm -r %s", scratch);
 	if (system(command))
 		return 1;
