@@ -76,8 +76,9 @@ static void check_spool(void)
 
 	snprintf(path, sizeof(path), "%s/podprof-%u", base, (unsigned)geteuid());
 	if (!lstat(path, &st) && st.st_uid != geteuid())
-		pp_doctor_row("spool", PP_DOCTOR_NO, "podprof run --spool DIR, with a directory of your own",
-		              "'%s' belongs to user %u", path, (unsigned)st.st_uid);
+		pp_doctor_row("spool", strcmp(base, PP_PLACE_SHM) ? PP_DOCTOR_LIMITED : PP_DOCTOR_NO,
+		              "podprof run --spool DIR, with a directory of your own", "'%s' belongs to user %u", path,
+		              (unsigned)st.st_uid);
 	else if (why == PP_PLACE_NONE)
 		pp_doctor_row("spool", PP_DOCTOR_LIMITED, "podprof run --spool DIR, with a directory of the node that stays",
 		              "Slurm gives this job a " PP_PLACE_SHM " and a " PP_PLACE_STAYS

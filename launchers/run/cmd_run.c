@@ -368,10 +368,12 @@ static void warn_place(const struct run *run)
 	if (!may_speak || *run->options.value[PP_OPT_ID_SPOOL] || !getenv("SLURM_JOB_ID"))
 		return;
 	pp_place_find(&why);
-	if (why == PP_PLACE_NONE && pp_spool_say_once(run->spool, "said-place"))
-		pp_say("Slurm gives this job a " PP_PLACE_SHM " and a " PP_PLACE_STAYS
-		       " of its own, so the epilog writes no session if it "
-		       "is killed. Give --spool a directory of the node that stays.");
+	if (why == PP_PLACE_PLAIN || strncmp(run->spool, PP_PLACE_SHM "/", strlen(PP_PLACE_SHM "/")) != 0 ||
+	    !pp_spool_say_once(run->spool, "said-place"))
+		return;
+	pp_say("the epilog may find no records if this job is killed: its " PP_PLACE_SHM " does not stay, and its " PP_PLACE_STAYS
+	       " %s. Give --spool a directory of the node that stays.",
+	       why == PP_PLACE_NONE ? "neither" : "cannot be used");
 }
 
 /* By it a process knows that podprof run became it (core/unrecorded.c); its children have other pids. */

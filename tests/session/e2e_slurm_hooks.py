@@ -188,24 +188,23 @@ def checked(place, full):
 
 
 def mounts(place, full):
-    """Mounts as Slurm makes them for a job: only /dev/shm and /tmp, and /var/tmp too, which one line says."""
-    with Elsewhere(place) as there:
-        for private in ("/tmp", "/tmp /var/tmp"):
-            logs = os.path.join(there.scratch, "logs" + str(len(private)))
-            inside = [f"mkdir -p {there.scratch}/9/.9", *(f"mkdir -p {there.scratch}/9/.9/x{i} && mount --bind {there.scratch}/9/.9/x{i} {at}"
-                                                         for i, at in enumerate(private.split())),
-                      "mount -t tmpfs tmpfs /dev/shm", f"mkdir -p {there.scratch} /dev/shm/out",
-                      f"{podprof(place)} run -o /dev/shm/out -- sh -c 'echo $PODPROF_SPOOL'", f"{podprof(place)} doctor"]
-            path = os.path.join(place.scratch, "inside")
-            shutil.copy(script(place, "inside", *inside), there.scratch + "/inside")
-            os.makedirs(logs)
-            got = jobs.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", "\n".join(inside)], {"SLURM_JOB_ID": "9"})
-            if "unshare failed" in got.err or "permission denied" in got.err:
-                raise jobs.Skipped("no mounts here: " + got.err)
-            lines = [line for line in got.podprof_lines() if "of its own" in line]
-            where = "/dev/shm" if "var" in private else "/var/tmp"
-            check(got.out.startswith(f"{where}/podprof-{os.getuid()}/"), f"{private}: {got.transcript()} {path}")
-            check(len(lines) == ("var" in private) and got.out.count("of its own") == ("var" in private), got.transcript())
+    """Mounts as Slurm makes them for a job, on a node whose /var/tmp is empty: /dev/shm and /tmp; the same where another user has the name of the
+    spools' directory in /var/tmp; and /var/tmp too. Of the last two one line says that the epilog will find nothing."""
+    if podprof(place).startswith(("/tmp/", "/var/tmp/", "/dev/shm/")):
+        raise jobs.Skipped("the build is in a directory that jobs do not see")
+    node = ["mount -t tmpfs -o mode=1777 tmpfs /var/tmp", "mkdir -p /var/tmp/9/.9/x /var/tmp/9/.9/y"]
+    job = ["mount --bind /var/tmp/9/.9/x /tmp", "mount -t tmpfs tmpfs /dev/shm", "mkdir /dev/shm/out",
+           f"{podprof(place)} run -o /dev/shm/out -- sh -c 'echo $PODPROF_SPOOL'", f"{podprof(place)} doctor"]
+    taken = f"mkdir /var/tmp/podprof-{os.getuid()} && chown 65534 /var/tmp/podprof-{os.getuid()}"
+    for more, where, said in (([], "/var/tmp", ""), ([taken], "/dev/shm", "cannot be used"),
+                              (["mount --bind /var/tmp/9/.9/y /var/tmp"], "/dev/shm", "neither")):
+        inside = "\n".join(["set -e", *node, job[0], *more, *job[1:]])
+        got = jobs.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", inside], {"SLURM_JOB_ID": "9"})
+        if "unshare failed" in got.err or "permission denied" in got.err:
+            raise jobs.Skipped("no mounts here: " + got.err)
+        check(got.out.startswith(f"{where}/podprof-{os.getuid()}/"), f"{more}: {got.transcript()}")
+        check(len(got.podprof_lines()) == 1 + bool(said) and said in got.err, got.transcript())
+        check(("spool      ok " in got.out) == (not said), got.transcript())
 
 
 def prolog(place, full):
