@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/wrap.h"
+
 const struct pp_row_communicator *pp_dataset_communicator(const struct pp_dataset *d, uint64_t id)
 {
 	size_t low = 0, high = d->communicators;
@@ -272,8 +274,8 @@ int pp_dataset_late(struct pp_dataset *d)
 		size_t most = 0;
 
 		for (size_t w = 0; w < d->workers; w++) {
-			d->late[w].wait_ns += row[w].late_ns;
-			d->late[w].error_ns += row[w].late_error_ns;
+			pp_wrap_add(&d->late[w].wait_ns, row[w].late_ns);
+			pp_wrap_add(&d->late[w].error_ns, row[w].late_error_ns);
 			if (row[w].late_ns > row[most].late_ns)
 				most = w;
 		}

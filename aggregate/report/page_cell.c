@@ -36,7 +36,7 @@ static int64_t cell_value(const struct cells *c, const struct pp_row_cell *cell,
 	if (which <= PP_CATEGORIES)
 		return cell->exclusive_ns[which];
 	for (int k = 1; k <= PP_CATEGORIES; k++)
-		rest += c->merged[k] ? cell->exclusive_ns[k] : 0;
+		pp_wrap_add(&rest, c->merged[k] ? cell->exclusive_ns[k] : 0);
 	return rest;
 }
 

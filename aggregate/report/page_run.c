@@ -8,6 +8,7 @@
 #include "aggregate/report/page.h"
 #include "aggregate/report/quartile.h"
 #include "aggregate/tools/answer.h"
+#include "core/base/wrap.h"
 
 void pp_page_note(struct pp_page *p, const char *fmt, ...)
 {
@@ -197,7 +198,7 @@ static int64_t worker_sum(const struct pp_page *p, size_t w, int which)
 	for (size_t s = 0; s < p->d.steps; s++) {
 		const struct pp_row_cell *c = &p->d.cell[s * p->d.workers + w];
 
-		sum += c->transfer_ns;
+		pp_wrap_add(&sum, c->transfer_ns);
 	}
 	return sum;
 }
@@ -282,10 +283,10 @@ static void look_at_step(const struct pp_dataset *d, size_t s, int64_t *value, i
 		if (!row[w].present)
 			continue;
 		value[n++] = row[w].step_ns;
-		v[STEP_WAIT] += row[w].wait_ns;
-		v[STEP_SUM] += row[w].step_ns;
+		pp_wrap_add(&v[STEP_WAIT], row[w].wait_ns);
+		pp_wrap_add(&v[STEP_SUM], row[w].step_ns);
 		for (int c = 1; c <= PP_CATEGORIES; c++)
-			v[STEP_SUM + c] += row[w].exclusive_ns[c];
+			pp_wrap_add(&v[STEP_SUM + c], row[w].exclusive_ns[c]);
 		if (row[w].step_ns > most) {
 			most = row[w].step_ns;
 			v[WORST] = (int64_t)w;

@@ -212,7 +212,8 @@ static void say_straggler(const struct pp_dataset *d, const struct pp_sums *s, s
 	/* where hardly anybody waits, or the network decides who is late, a name would only mislead */
 	if (a->what.kind == PP_VERDICT_LARGEST && a->what.category == PP_CATEGORY_HOST_COMMUNICATION)
 		return;
-	if (!is_waiting(a->what.kind) && s->worker_kept_ns[who] * 100 < s->median_ns * SMALL_WAIT_PERCENT)
+	if (!is_waiting(a->what.kind) && s->median_ns > 0 &&
+	    pp_sums_percent(s->worker_kept_ns[who], s->median_ns) < SMALL_WAIT_PERCENT)
 		return;
 	if (late->wait_ns <= late->error_ns) {
 		snprintf(a->straggler, sizeof(a->straggler), "not determined (%s%s is below the clock error of %s)", kept, each,
@@ -348,8 +349,8 @@ static void qualify_clock(const struct pp_dataset *d, const struct pp_sums *s, s
 		        (int)domains);
 	if (d->workers < 2 || s->median_ns <= 0)
 		return;
-	if (d->pair_bound_ns * 100 > s->median_ns * LARGE_CLOCK_PERCENT ||
-	    (kept && d->pair_bound_ns * 100 > kept * LARGE_OF_WAIT_PERCENT))
+	if (pp_sums_percent(d->pair_bound_ns, s->median_ns) > LARGE_CLOCK_PERCENT ||
+	    pp_sums_percent(d->pair_bound_ns, kept) > LARGE_OF_WAIT_PERCENT)
 		qualify(a, "clock error between ranks <= %s, %.0f %% of the step time: smaller waits are not attributed to a rank",
 		        pp_text_time(error, d->pair_bound_ns), pp_sums_percent(d->pair_bound_ns, s->median_ns));
 }

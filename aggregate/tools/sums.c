@@ -6,6 +6,7 @@
 
 #include "aggregate/dataset/dataset.h"
 #include "core/base/compare.h"
+#include "core/base/wrap.h"
 
 enum { FAR_FROM_MEDIAN = 2 };
 
@@ -48,22 +49,22 @@ int pp_sums_of(const struct pp_dataset *d, struct pp_sums *ret_sums)
 		const struct pp_row_cell *c = &d->cell[i];
 		size_t s = i / d->workers, w = i % d->workers;
 
-		t.worker_kept_ns[w] += c->late_ns;
-		t.worker_kept_error_ns[w] += c->late_error_ns;
+		pp_wrap_add(&t.worker_kept_ns[w], c->late_ns);
+		pp_wrap_add(&t.worker_kept_error_ns[w], c->late_error_ns);
 		if (!c->present)
 			continue;
 		t.cells++;
-		t.all_ns += c->step_ns;
-		t.wait_ns += c->wait_ns;
-		t.transfer_ns += c->transfer_ns;
-		t.worker_ns[w][0] += c->step_ns;
-		t.worker_wait_ns[w] += c->wait_ns;
+		pp_wrap_add(&t.all_ns, c->step_ns);
+		pp_wrap_add(&t.wait_ns, c->wait_ns);
+		pp_wrap_add(&t.transfer_ns, c->transfer_ns);
+		pp_wrap_add(&t.worker_ns[w][0], c->step_ns);
+		pp_wrap_add(&t.worker_wait_ns[w], c->wait_ns);
 		t.worker_steps[w]++;
 		if (c->step_ns > t.step_ns[s])
 			t.step_ns[s] = c->step_ns;
 		for (int k = 1; k <= PP_CATEGORIES; k++) {
-			t.sum_ns[k] += c->exclusive_ns[k];
-			t.worker_ns[w][k] += c->exclusive_ns[k];
+			pp_wrap_add(&t.sum_ns[k], c->exclusive_ns[k]);
+			pp_wrap_add(&t.worker_ns[w][k], c->exclusive_ns[k]);
 		}
 	}
 	for (size_t s = 0; s < d->steps; s++)
@@ -130,7 +131,7 @@ size_t pp_sums_most(const struct pp_dataset *d, const struct pp_sums *s, int cat
 
 int pp_sums_has_longest(const struct pp_dataset *d, const struct pp_sums *s)
 {
-	return d->steps > 1 && s->longest_ns > FAR_FROM_MEDIAN * s->median_ns;
+	return d->steps > 1 && (double)s->longest_ns > FAR_FROM_MEDIAN * (double)s->median_ns;
 }
 
 double pp_sums_percent(int64_t part, int64_t whole)

@@ -32,20 +32,22 @@ static void sum_worker(const struct pp_dataset *d, size_t w, struct worker_sum *
 		if (!cell->present)
 			continue;
 		for (int c = 1; c <= PP_CATEGORIES; c++)
-			sum->exclusive_ns[c] += cell->exclusive_ns[c];
-		sum->step_ns += cell->step_ns;
-		sum->wait_ns += cell->wait_ns;
-		sum->transfer_ns += cell->transfer_ns;
-		sum->point_to_point_ns += cell->point_to_point_ns;
+			pp_wrap_add(&sum->exclusive_ns[c], cell->exclusive_ns[c]);
+		pp_wrap_add(&sum->step_ns, cell->step_ns);
+		pp_wrap_add(&sum->wait_ns, cell->wait_ns);
+		pp_wrap_add(&sum->transfer_ns, cell->transfer_ns);
+		pp_wrap_add(&sum->point_to_point_ns, cell->point_to_point_ns);
 		sum->steps++;
 	}
-	sum->exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION] -= sum->wait_ns;
+	sum->exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION] =
+	        pp_wrap_minus(sum->exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION], sum->wait_ns);
 	if (sum->exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION] < 0) { /* the rest of the waiting is on the device */
-		sum->exclusive_ns[PP_CATEGORY_DEVICE_COLLECTIVE] += sum->exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION];
+		pp_wrap_add(&sum->exclusive_ns[PP_CATEGORY_DEVICE_COLLECTIVE], sum->exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION]);
 		sum->exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION] = 0;
 	}
-	sum->exclusive_ns[UNSPLIT] = sum->exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION] +
-	                             sum->exclusive_ns[PP_CATEGORY_DEVICE_COLLECTIVE] - sum->transfer_ns;
+	sum->exclusive_ns[UNSPLIT] = pp_wrap_minus(
+	        pp_wrap_plus(sum->exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION], sum->exclusive_ns[PP_CATEGORY_DEVICE_COLLECTIVE]),
+	        sum->transfer_ns);
 }
 
 /* Per step, median over the other workers. */
@@ -59,13 +61,13 @@ static int64_t median_of_others(const struct worker_sum *sum, size_t workers, si
 	if (!n)
 		return 0;
 	qsort(work, n, sizeof(*work), pp_compare_int64);
-	return n % 2 ? work[n / 2] : (work[n / 2 - 1] + work[n / 2]) / 2;
+	return n % 2 ? work[n / 2] : pp_wrap_plus(work[n / 2 - 1], work[n / 2]) / 2;
 }
 
 /* Per step: one worker's excess over the median of the others. */
 static int64_t more_than_others(const struct worker_sum *sum, size_t workers, size_t who, int category, int64_t *work)
 {
-	return sum[who].exclusive_ns[category] / sum[who].steps - median_of_others(sum, workers, who, category, work);
+	return pp_wrap_minus(sum[who].exclusive_ns[category] / sum[who].steps, median_of_others(sum, workers, who, category, work));
 }
 
 /* The base of a percentage: the steps, or what stands for the only one. */
@@ -255,7 +257,7 @@ static double step_of_others(const struct pp_dataset *d, const struct worker_sum
 	for (size_t w = 0; w < d->workers; w++) {
 		if (w == who || d->worker[w].domain != d->worker[who].domain)
 			continue;
-		ns += sum[w].step_ns;
+		pp_wrap_add(&ns, sum[w].step_ns);
 		steps += sum[w].steps;
 	}
 	return steps ? (double)ns / (double)steps : 0;
@@ -352,7 +354,7 @@ static int largest_of(const struct pp_dataset *d, const struct worker_sum *sum, 
 	all[0] = d->startup_ns;
 	for (size_t w = 0; w < d->workers; w++)
 		for (int c = 1; c <= PP_CATEGORIES; c++)
-			all[c] += sum[w].exclusive_ns[c];
+			pp_wrap_add(&all[c], sum[w].exclusive_ns[c]);
 	all[PP_CATEGORY_HOST_COMMUNICATION] -=
 	        d->startup_ns < all[PP_CATEGORY_HOST_COMMUNICATION] ? d->startup_ns : all[PP_CATEGORY_HOST_COMMUNICATION];
 	for (int c = 1; c <= PP_CATEGORIES; c++)
@@ -380,10 +382,10 @@ static struct communication communication_of(const struct pp_dataset *d, const s
 	struct communication c = {.unsplit = -d->startup_ns};
 
 	for (size_t w = 0; w < d->workers; w++) {
-		c.wait += sum[w].wait_ns;
-		c.transfer += sum[w].transfer_ns;
-		c.point_to_point += sum[w].point_to_point_ns;
-		c.unsplit += sum[w].exclusive_ns[UNSPLIT];
+		pp_wrap_add(&c.wait, sum[w].wait_ns);
+		pp_wrap_add(&c.transfer, sum[w].transfer_ns);
+		pp_wrap_add(&c.point_to_point, sum[w].point_to_point_ns);
+		pp_wrap_add(&c.unsplit, sum[w].exclusive_ns[UNSPLIT]);
 	}
 	if (c.unsplit < 0 || d->workers < 2)
 		c.unsplit = 0;
@@ -515,8 +517,8 @@ struct pp_verdict_what pp_verdict(const struct pp_dataset *d, char *text, size_t
 		goto out;
 	for (size_t w = 0; w < d->workers; w++) {
 		sum_worker(d, w, &sum[w]);
-		step_ns += sum[w].step_ns;
-		wait += sum[w].wait_ns;
+		pp_wrap_add(&step_ns, sum[w].step_ns);
+		pp_wrap_add(&wait, sum[w].wait_ns);
 	}
 	if (step_ns <= 0)
 		goto out;

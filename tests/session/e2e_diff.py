@@ -173,6 +173,8 @@ def absurd(place, full):
                 got = run([place.podprof(), "diff", logs, session])
                 check(got.code in (0, 1) and len(got.err.splitlines()) == got.code and "crashed" not in got.err,
                       f"/{group}/{name} {value}\n{got.transcript()}")
+                got = run([place.podprof(), "report", session])
+                check(got.code in (0, 1) and "crashed" not in got.err, f"/{group}/{name} {value}\n{got.transcript()}")
 
 
 CASES = {"equal": equal, "slow": slow, "page": page, "browser": browser, "ranks": ranks, "few": few, "faults": faults, "absurd": absurd}

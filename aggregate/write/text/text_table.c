@@ -8,6 +8,7 @@
 #include "aggregate/dataset/status.h"
 #include "aggregate/tools/answer.h"
 #include "aggregate/write/text/text.h"
+#include "core/base/wrap.h"
 #include "core/ring/intern.h"
 #include "core/ring/utf8.h"
 
@@ -196,8 +197,8 @@ void pp_text_longest(const struct pp_dataset *d, const struct pp_sums *t, FILE *
 /* What the ledger has is split into wait and transfer; other calls stand beside it. */
 static void write_communication(const struct pp_sums *t, size_t steps, FILE *to)
 {
-	int64_t all = t->sum_ns[PP_CATEGORY_HOST_COMMUNICATION] + t->sum_ns[PP_CATEGORY_DEVICE_COLLECTIVE];
-	int64_t rest = all - t->wait_ns - t->transfer_ns;
+	int64_t all = pp_wrap_plus(t->sum_ns[PP_CATEGORY_HOST_COMMUNICATION], t->sum_ns[PP_CATEGORY_DEVICE_COLLECTIVE]);
+	int64_t rest = pp_wrap_minus(pp_wrap_minus(all, t->wait_ns), t->transfer_ns);
 	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT], c[PP_TEXT_UNIT];
 
 	if (all <= 0)
