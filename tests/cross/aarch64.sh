@@ -34,8 +34,9 @@ echo "$guest needs $newest"
 # A step of a real process: the collector loads and the job runs to its end.
 sysroot=/usr/aarch64-linux-gnu
 qemu=$(command -v qemu-aarch64-static || command -v qemu-aarch64)
-# Without the tests that start programs with LD_PRELOAD: qemu-user does not hand it on, and the kernel may not start them.
-"$ctest" --test-dir "$build" -L unit --output-on-failure \
+# As short as elsewhere, since qemu-user is slow. Without the tests that start programs with LD_PRELOAD: it does not hand it on,
+# and the kernel may not start them.
+env -u PODPROF_LONG "$ctest" --test-dir "$build" -L unit --output-on-failure \
 	-E '^unit\.(core\.(source|itt|itt_bounds|itt_chain)|gpu\.cupti_(plain|no_device|faults|pools|other_users|many|lost_later|every_error|real))$'
 aarch64-linux-gnu-gcc -std=gnu11 -D_GNU_SOURCE -O2 -I"$source" -o "$build/job" "$source/tests/torture/job.c" -ldl -pthread
 spool="$build/spool"
