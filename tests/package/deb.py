@@ -38,7 +38,7 @@ def checkout(directory):
 def build(place, full):
     """dpkg-buildpackage without an error, lintian without an error or warning."""
     need("dpkg-buildpackage", "dh", "lintian", "git")
-    if not os.path.isdir(os.path.join(SOURCE, ".git")):
+    if not os.path.exists(os.path.join(SOURCE, ".git")):  # of a worktree it is a file
         raise jobs.Skipped("not a git checkout")
     out = tempfile.mkdtemp(prefix="podprof-deb-")
     made.append(out)
