@@ -1,4 +1,5 @@
-/* Clocks of hosts that are salvaged together: whose clock is joined with rank 0's, by which chain, and what is said of the others. */
+/* Clocks of hosts that are salvaged together: whose clock is joined with rank 0's, by which chain, and what is said of the
+ * others. */
 #include "aggregate/keeper/clock/clock_salvage.h"
 
 #include <stdlib.h>
