@@ -23,7 +23,7 @@ extern const char plugin_name[], plugin_type[];
 extern const unsigned int plugin_version, spank_plugin_version;
 SPANK_PLUGIN(podprof, 1)
 
-enum { START_S = 10, END_S = 12, MOST = 1 << 18, USAGE = 64, REFUSED = -1 };
+enum { START_S = 10, END_S = 10, FAILED_S = 3, KILL_S = 2, MOST = 1 << 18, USAGE = 64, REFUSED = -1 };
 #define LAST_STEP UINT32_C(0xfffffff0) /* behind it: a batch script, a shell of salloc, the extern step */
 
 static char *given; /* value of --podprof, "" without one; NULL: it was not given */
@@ -310,15 +310,25 @@ int slurm_spank_task_init(spank_t spank, int argc, char **argv)
 	return 0;
 }
 
+/* Of itself, not by Slurm's signal to all: Slurm does not know yet, and lets the other nodes run on. */
+static int has_failed(spank_t spank)
+{
+	int status = 0;
+
+	return spank_get_item(spank, S_TASK_EXIT_STATUS, &status) == ESPANK_SUCCESS && status &&
+	       !(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+}
+
 /* As root, when each task of this node has ended. Behind the last one Slurm kills what is left of the step, also a keeper that
- * still writes: podprof waits for it, as the job's user, for 10 s at most. */
+ * still writes: podprof waits for it, as the job's user, for 10 s at most, for 3 s if that keeps a failure from other nodes. */
 int slurm_spank_task_exit(spank_t spank, int argc, char **argv)
 {
 	static const char *const name[] = {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_JOB_UID"};
-	char *words[] = {(char *)"podprof", (char *)"slurm", (char *)"task-epilog", (char *)"10", NULL};
+	char limit[16], *words[] = {(char *)"podprof", (char *)"slurm", (char *)"task-epilog", limit, NULL};
 	char variable[3][48], none[64], *environment[] = {variable[0], variable[1], variable[2], NULL};
 	static uint32_t ended;
-	uint32_t number[3] = {0}, tasks = 0;
+	uint32_t number[3] = {0}, tasks = 0, nodes = 0;
+	int limit_s;
 	size_t length;
 	uid_t user = 0;
 
@@ -332,6 +342,9 @@ int slurm_spank_task_exit(spank_t spank, int argc, char **argv)
 	number[2] = (uint32_t)user;
 	for (int i = 0; i < 3; i++)
 		snprintf(variable[i], sizeof(variable[i]), "%s=%u", name[i], (unsigned)number[i]);
-	run(words, environment, END_S, none, sizeof(none), &length);
+	spank_get_item(spank, S_JOB_NNODES, &nodes);
+	limit_s = nodes > 1 && has_failed(spank) ? FAILED_S : END_S;
+	snprintf(limit, sizeof(limit), "%d", limit_s);
+	run(words, environment, limit_s + KILL_S, none, sizeof(none), &length);
 	return 0;
 }

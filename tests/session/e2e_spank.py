@@ -181,6 +181,21 @@ def missing(place, full):
         check(got.err.count("podprof") >= 1 and got.err.count("runs unprofiled") == 1, got.transcript())
 
 
+def ends(place, full):
+    """When the last task of a node has ended, podprof is asked to wait for the keeper, but shortly where Slurm is to tell other nodes of a
+    failure."""
+    asked, by = os.path.join(place.scratch, "asked"), os.path.join(place.scratch, "podprof")
+    with open(by, "w", encoding="ascii") as f:
+        f.write(f'#!/bin/sh\n[ "$2" = task-epilog ] && echo "$3" >>{asked}\nexec {os.path.realpath(place.podprof())} "$@"\n')
+    os.chmod(by, 0o755)
+    with slurm_of(place, "podprof=" + by) as slurm:
+        for nodes, end, seconds in (("2", "exit 0", "10"), ("2", "exit 9", "3"), ("2", "kill -9 $$", "3"), ("2", "kill $$", "10"), ("1", "exit 9", "10")):
+            got = slurm.run(["srun", "-N", nodes, "-n", "4", f"--podprof=output={place.new_logs()}", "sh", "-c", end])
+            with open(asked, encoding="ascii") as f:
+                check(f.read().split() == [seconds] * int(nodes), f"{nodes} nodes, {end}: {got.transcript()}")
+            os.remove(asked)
+
+
 def hook(place, name):
     """A hook of slurm.conf, as launchers/slurm has it, with a log in place of the system's."""
     path, log = (os.path.join(place.scratch, name + end) for end in ("", ".log"))
@@ -251,4 +266,4 @@ def cancelled(place, full):
 
 if __name__ == "__main__":
     sys.exit(jobs.main({f.__name__: f for f in (step, absent, refused, refused_without_children, programs, batch, several, separate_hosts,
-                                            missing, cancelled_cgroup, cancelled_hosts, cancelled)}, __doc__))
+                                            missing, ends, cancelled_cgroup, cancelled_hosts, cancelled)}, __doc__))
