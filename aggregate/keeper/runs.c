@@ -166,6 +166,7 @@ static int find(struct finder *f, struct pp_err *err)
 	return (int)f->runs;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): find() writes it */
 int pp_runs_find(const struct pp_rings *r, uint32_t *run, struct pp_err *err)
 {
 	struct finder f = {.r = r, .rings = pp_rings_count(r), .run = run};

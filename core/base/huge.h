@@ -35,7 +35,7 @@ static inline void *pp_huge_malloc(size_t bytes)
 	void *p;
 
 	if (bytes < page)
-		return malloc(bytes);
+		return malloc(bytes ? bytes : 1);
 	if (bytes % page > page / 2)
 		bytes += page - bytes % page;
 	if (posix_memalign(&p, page, bytes))
