@@ -21,16 +21,16 @@ MEMORY = 1 << 30  # of address space: a salvage of these small spools needs much
 LIMIT = 30.0
 
 
-def left_by(place, name, ranks=2, steps=40, options=()):
-    """The spool of a job of some ranks whose keeper was killed before it read anything."""
+def left_by(place, name, ranks=2, steps=40, options=(), program=None, seconds=0.3):
+    """The spool of a job of some ranks whose keeper was killed before it read anything; `seconds` later, as rings do not grow after that."""
     spool = os.path.join(place.scratch, name)
-    command = place.under(place.new_logs(), [place.program("lone"), "busy"], "--spool", spool, *options)
+    command = place.under(place.new_logs(), program or [place.program("lone"), "busy"], "--spool", spool, "--wait", "0", *options)
     job = start(place.mpirun(ranks, command), {"GUEST_STEPS": steps})
     check(wait_until(lambda: keepers(spool) and os.path.exists(spool + "/control"), 20), "no keeper was started")
     pid = keepers(spool)[0]
     os.kill(pid, signal.SIGSTOP)
     check(wait_until(lambda: len(glob.glob(spool + "/*.ring")) == ranks, 20), "the job did not start")
-    time.sleep(0.3)
+    time.sleep(seconds)
     os.kill(pid, signal.SIGKILL)
     finish(job)
     check(not keepers(spool), "the keeper lives")
@@ -258,6 +258,17 @@ def large(place, full):
         check(not f["quality/dropped"][()][:, causes.index("evicted")].any(), f["quality/dropped"][()])
 
 
+def page(place, full):
+    """The page of a large session is made of the spans in memory: it is the one that 'podprof report' makes of the files."""
+    train = [os.path.join(place.bin, "c_mpi_train"), "--quiet", "--steps", "500", "--parts", "3", "--group", "2"]
+    spool = left_by(place, "page", ranks=4, program=train, seconds=3)
+    got, session = salvage(place, spool)
+    logs = os.path.dirname(os.path.dirname(session))
+    trace = glob.glob(os.path.join(logs, "plugins/profile/*/*.xplane.pb"))[0]
+    check(got.code == 0 and os.path.getsize(trace) > 1 << 20, f"{os.path.getsize(trace)}: {got.transcript()}")
+    jobs.check_page(place.podprof(), logs, session)
+
+
 def places(session):
     """(last step, call, place) of each rank, and the sentences of the session's notes."""
     with h5(session) as f:
@@ -298,7 +309,7 @@ def where_ranks_ended(place, full):
         says_places(session, rows, notes, said)
 
 
-CASES = {f.__name__: f for f in (earlier_run, two_jobs, other_boot, fakes, options, torn, impossible, large, where_ranks_ended)}
+CASES = {f.__name__: f for f in (earlier_run, two_jobs, other_boot, fakes, options, torn, impossible, large, page, where_ranks_ended)}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))
