@@ -4,6 +4,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "guest"))
@@ -116,19 +117,34 @@ def nobody(place, full):
     check(got.code == 64 and "takes one directory" in got.err, got.transcript())
 
 
+def has_open(pid, path):
+    """Has a child of the process the file open?"""
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+        child = f.read().split()
+    try:
+        return any(os.readlink(link) == path for c in child for link in glob.glob(f"/proc/{c}/fd/*"))
+    except OSError:
+        return False
+
+
 def ending(place, full):
-    """A job of another host that ends between the search and the request: its directory of requests is gone. A pipe in place of its file
-    holds podprof there."""
+    """A job of another host that ends between the search and the request: its directory of requests is gone. podprof is held where it
+    reads the file there."""
+    if not shutil.which("strace"):
+        raise jobs.Skipped("no strace here: apt-get install strace")
     logs = place.new_logs()
     directory = os.path.join(logs, ".podprof-requests", "job")
     for made in (logs, os.path.dirname(directory), directory):
         os.mkdir(made, 0o700)
-    os.mkfifo(directory + "/keeper", 0o600)
-    process = jobs.start([place.podprof(), "status", logs])
-    with open(directory + "/keeper", "w", encoding="ascii") as keeper:  # waits until podprof reads it
+    with open(directory + "/keeper", "w", encoding="ascii") as keeper:
         keeper.write("HOST=vm\nSPOOL=/nowhere\nBOOT=other\nPID=7\nJOB=some\n")
-        os.rename(directory, os.path.join(logs, "over"))
+    process = jobs.start(["strace", "-qq", "-o", os.path.join(place.scratch, "strace"), "-P", directory + "/keeper", "-e", "trace=read", "-e",
+                          "inject=read:delay_enter=3000000:when=1", place.podprof(), "status", logs])
+    check(wait_until(lambda: process.poll() is not None or has_open(process.pid, directory + "/keeper"), 20, 0.01), "podprof does not read the file")
+    os.rename(directory, os.path.join(logs, "over"))
     got = finish(process)
+    if "ptrace" in got.err:
+        raise jobs.Skipped("strace may not trace here: " + got.err.strip())
     check(got.code == 1 and not got.out, got.transcript())
     check(got.err == f"podprof: the job on vm is ending: its keeper writes the session. Type 'podprof report {logs}'.\n", got.transcript())
 
