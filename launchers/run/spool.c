@@ -572,13 +572,14 @@ int pp_spool_is_one(const char *path)
 	return own && is_made_by_podprof(path);
 }
 
-int pp_spool_read(const char *path, struct pp_spool_state *ret_state)
+int pp_spool_read(const char *spool, struct pp_spool_state *ret_state)
 {
-	char lock[PP_SPOOL_PATH + 32];
+	char path[PP_SPOOL_PATH], lock[PP_SPOOL_PATH + 32];
 	uint32_t state = PP_KEEPER_NONE;
 	struct stat st;
 	int held;
 
+	snprintf(path, sizeof(path), "%s", spool);
 	memset(ret_state, 0, sizeof(*ret_state));
 	if (lstat(path, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
 		return -ENOENT;

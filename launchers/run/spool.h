@@ -56,5 +56,5 @@ int pp_spool_each(int (*see)(const struct pp_spool_state *state, void *data), vo
 int pp_spool_is_one(const char *path);
 /* Does a process that registered there, or has a ring there, live? */
 int pp_spool_has_processes(const char *spool);
-/* State of one spool; -ENOENT: not there. */
-int pp_spool_read(const char *path, struct pp_spool_state *ret_state);
+/* State of one spool; -ENOENT: not there. `spool` may be ret_state->path. */
+int pp_spool_read(const char *spool, struct pp_spool_state *ret_state);

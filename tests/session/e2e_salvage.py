@@ -33,7 +33,7 @@ def left_by(place, name, ranks=2, steps=40, options=(), program=None, seconds=0.
     time.sleep(seconds)
     os.kill(pid, signal.SIGKILL)
     finish(job)
-    check(not keepers(spool), "the keeper lives")
+    check(wait_until(lambda: not keepers(spool), 10), "the keeper lives")
     return spool
 
 
@@ -101,6 +101,20 @@ def earlier_run(place, full):
     got, session = salvage(place, mixed)
     check(got.code == 2 and "is of an earlier run" in got.err and os.path.basename(rings(small)[0]) in got.err, got.transcript())
     check(statuses(session) == ["salvaged"] * 2, statuses(session))
+
+
+def epilog(place, full):
+    """Slurm's epilog removes what it has salvaged, but no spool of which rings were left out."""
+    hook = [place.podprof(), "slurm", "epilog"]
+    for mixed in (False, True):
+        spool, job = left_by(place, f"epilog{mixed}"), str(os.getpid() * 10 + mixed)
+        with open(spool + "/options", "a", encoding="utf-8") as f:
+            f.write(f"SLURM_JOB={job}\n")
+        if mixed:
+            shutil.copy2(rings(left_by(place, "before", ranks=1))[0], spool)
+        got = run(hook, {"SLURM_JOB_ID": job, "SLURM_JOB_UID": str(os.getuid())})
+        check(got.code == 0 and "captured on 2 of 2 ranks" in got.err, got.transcript())
+        check(os.path.exists(spool) == mixed and ("stays, for the rings that were left out" in got.err) == mixed, got.transcript())
 
 
 def two_jobs(place, full):
@@ -309,7 +323,7 @@ def where_ranks_ended(place, full):
         says_places(session, rows, notes, said)
 
 
-CASES = {f.__name__: f for f in (earlier_run, two_jobs, other_boot, fakes, options, torn, impossible, large, page, where_ranks_ended)}
+CASES = {f.__name__: f for f in (earlier_run, epilog, two_jobs, other_boot, fakes, options, torn, impossible, large, page, where_ranks_ended)}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))

@@ -187,6 +187,8 @@ TEST(the_first_writes_the_options)
 	CHECK_STR(state.output, "/logs");
 	CHECK_INT(state.life, PP_SPOOL_LEFT);
 	CHECK_INT(state.rings, 0);
+	CHECK_INT(pp_spool_read(state.path, &state), 0); /* again, as those who wait for a keeper do */
+	CHECK_STR(state.path, spool);
 	CHECK_INT(pp_spool_read("/nowhere", &state), -ENOENT);
 }
 
