@@ -146,16 +146,18 @@ static int add_cpu(struct pp_timeline_maker *m, const struct samples *of, size_t
 
 struct value {
 	uint32_t name;
+	const char *text; /* of the name */
 	int64_t time;
 	double value;
 };
 
+/* By the text: the numbers of names depend on what was read first. */
 static int by_name(const void *a, const void *b)
 {
 	const struct value *x = a, *y = b;
 
 	if (x->name != y->name)
-		return x->name < y->name ? -1 : 1;
+		return strcmp(x->text, y->text);
 	return (x->time > y->time) - (x->time < y->time);
 }
 
@@ -163,6 +165,8 @@ static int add_values(struct pp_timeline_maker *m, size_t rank, struct value *li
 {
 	int rc = 0;
 
+	for (size_t i = 0; i < n; i++)
+		list[i].text = pp_intern_text(m->t->names, list[i].name, NULL);
 	qsort(list, n, sizeof(*list), by_name);
 	for (size_t i = 0; i < n && !rc;) {
 		const uint32_t name = list[i].name;
@@ -192,7 +196,7 @@ static int add_program(struct pp_timeline_maker *m, const struct pp_rank *r, siz
 	for (size_t t = 0; t < r->threads; t++)
 		for (size_t i = 0; pp_thread_may_have(&r->thread[t], PP_SPAN_BIT(PP_SPAN_COUNTER)) && i < r->thread[t].spans; i++)
 			if (r->thread[t].span[i].kind == PP_SPAN_COUNTER)
-				list[n++] = (struct value){r->thread[t].span[i].name, r->thread[t].span[i].begin,
+				list[n++] = (struct value){r->thread[t].span[i].name, NULL, r->thread[t].span[i].begin,
 				                           r->thread[t].span[i].value};
 	rc = add_values(m, rank, list, n, "1");
 	free(list);
@@ -210,7 +214,7 @@ static int add_allocators(struct pp_timeline_maker *m, const struct pp_rank *r, 
 		return r->allocations ? -ENOMEM : 0;
 	for (size_t i = 0; i < r->allocations; i++)
 		if (r->allocation[i].allocated >= 0)
-			list[n++] = (struct value){r->allocation[i].allocator, r->allocation[i].time,
+			list[n++] = (struct value){r->allocation[i].allocator, NULL, r->allocation[i].time,
 			                           (double)r->allocation[i].allocated};
 	rc = add_values(m, rank, list, n, "byte");
 	free(list);
