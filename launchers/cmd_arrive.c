@@ -17,7 +17,7 @@
 #include "launchers/run/rendezvous.h"
 #include "launchers/run/spool.h"
 
-enum { SECONDS = 6, DESCRIPTORS = 65536 };
+enum { SECONDS = 6 };
 
 /* Undoes what it inherits from the rank: blocked and ignored signals, descriptors without close-on-exec. */
 static void leave_the_job(void)
@@ -25,9 +25,7 @@ static void leave_the_job(void)
 	struct sigaction start = {.sa_handler = SIG_DFL};
 	sigset_t none;
 
-	if (close_range(3, ~0u, 0))
-		for (int fd = 3; fd < DESCRIPTORS; fd++)
-			close(fd);
+	pp_close_from(3);
 	for (int i = 1; i < NSIG; i++)
 		sigaction(i, &start, NULL);
 	sigemptyset(&none);

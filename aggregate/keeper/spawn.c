@@ -52,13 +52,13 @@ static int is_kept(const char *variable)
 	return 0;
 }
 
-static void close_others(int first)
+void pp_close_from(int first)
 {
 	long most = sysconf(_SC_OPEN_MAX);
 
 	if (!close_range((unsigned)first, ~0u, 0))
 		return;
-	for (int fd = first; fd < (most > 0 && most < DESCRIPTORS ? most : DESCRIPTORS); fd++)
+	for (int fd = first; fd < (most > 0 && most < DESCRIPTORS ? most : DESCRIPTORS); fd++) /* a kernel before 5.9 */
 		close(fd);
 }
 
@@ -95,7 +95,7 @@ static void become_keeper(const char *spool, const char *exe)
 	/* To report that the job recorded nothing (unrecorded.c); closed with the first ring. */
 	if (job >= 0 && dup2(job, JOB_STDERR) == JOB_STDERR)
 		argv[4] = "--stderr";
-	close_others(argv[4] ? JOB_STDERR + 1 : JOB_STDERR);
+	pp_close_from(argv[4] ? JOB_STDERR + 1 : JOB_STDERR);
 	reset_signals();
 	if (chdir("/"))
 		pp_keeper_log("cannot go to '/': %s", strerror(errno));

@@ -16,3 +16,5 @@ struct pp_spool_view;
 void pp_keeper_make_room(const struct pp_spool_view *v);
 /* Ranks fill their rings faster than the keeper reads: raises the priority to that of the ranks, once. */
 void pp_keeper_hurry(void);
+/* Closes all descriptors from `first` on, between fork() and exec or the end. */
+void pp_close_from(int first);

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "aggregate/keeper/spawn.h"
 #include "core/base/now.h"
 #include "core/base/why.h"
 
@@ -88,7 +89,7 @@ static void answer(int fd, const char *logdir)
 		close(i);
 	if (open("/dev/null", O_RDWR) != 0 || dup2(0, 1) < 0 || dup2(0, 2) < 0 || dup2(fd, ANSWER) < 0)
 		_exit(1);
-	close_range(ANSWER + 1, ~0u, 0); /* without it they close on exec only, and the pipe counts */
+	pp_close_from(ANSWER + 1);
 	sigaction(SIGPIPE, &ignore, NULL);
 	a.pid = (int)getpid();
 	a.rc = look(logdir, &a);
@@ -158,6 +159,8 @@ static int ask(const char *logdir, struct answer *a, struct pp_err *err)
 		;
 	if (rc == -ETIMEDOUT)
 		return pp_err_set(err, rc, "cannot use '%s': its file system does not answer within %d s", logdir, LIMIT_S);
+	if (rc == -EIO)
+		return pp_err_set(err, rc, "cannot look at '%s': no process can be started for it", logdir);
 	return rc ? pp_err_set(err, rc, "cannot look at '%s': %s", logdir, pp_why(-rc)) : 0;
 }
 

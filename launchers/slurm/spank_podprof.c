@@ -75,8 +75,8 @@ static size_t listen_to(int fd, int64_t until, char *text, size_t size)
 	return length;
 }
 
-/* Its exit code; -ETIMEDOUT: it did not end in time, or was killed. It is left alone if it cannot be killed, as where a file system
- * hangs. */
+/* Its exit code; -ETIMEDOUT: it did not end in time; -ECHILD: a signal ended it. It is left alone if it cannot be killed, for
+ * example because a file system hangs. */
 static int wait_for(pid_t child, int64_t until)
 {
 	int64_t killed = 0;
@@ -90,7 +90,9 @@ static int wait_for(pid_t child, int64_t until)
 			break;
 		usleep(500);
 	}
-	return ended == child && WIFEXITED(status) ? WEXITSTATUS(status) : -ETIMEDOUT;
+	if (ended != child || killed)
+		return -ETIMEDOUT;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -ECHILD;
 }
 
 /* Runs podprof. Returns its exit code, or -errno; *ret_length: of what it printed into `text`. */
