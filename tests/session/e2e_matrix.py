@@ -72,7 +72,7 @@ class Job:
     def nothing_left(self):
         check(wait_until(lambda: not self.pids(), 20), f"ranks are left: {self.pids()}")
         check(wait_until(lambda: not jobs.keepers(self.spool), 30), f"a keeper is left: {jobs.keepers(self.spool)}")
-        check(not [n for n in jobs.tree(self.logs) if n.endswith(".part")], jobs.tree(self.logs))
+        check(wait_until(lambda: not [n for n in jobs.tree(self.logs) if n.endswith(".part")], 10), jobs.tree(self.logs))
 
 
 def both(place, words, hurt=None, limit=40.0, same_out=True, **more):

@@ -111,7 +111,8 @@ def container(place, full):
             job = slurm.start(["srun", "--mpi=pmix", "-n", "4", podprof(there), "run", "-o", logs, "--steps", "10:100000", "--",
                                *trains(there, 1000000)])
             spools = glob.escape(f"/var/tmp/podprof-{os.getuid()}") + "/slurm.pmix.*"
-            check(jobs.wait_until(lambda: len(glob.glob(spools + "/rank-*.ring")) == 4, 30), "no rings in /var/tmp")
+            begun = jobs.wait_until(lambda: len(glob.glob(spools + "/rank-*.ring")) == 4 or job.poll() is not None, 30)
+            check(begun and job.poll() is None, "no rings in /var/tmp: " + (slurm.finish(job).transcript() if begun else "the job hangs"))
             spool = os.path.dirname(glob.glob(spools + "/rank-*.ring")[0])
             check(os.stat(os.path.dirname(spool)).st_mode & 0o777 == 0o700, "other users may enter the directory of spools")
             asked = [podprof(there), "status", "--json", logs]
