@@ -4,6 +4,7 @@ Run by ctest session_slurm_hooks. Needs root and Slurm."""
 import copy
 import glob
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -110,14 +111,19 @@ def container(place, full):
             check(got.code == 0 and len(names(ends)) == 1, got.transcript())
             job = slurm.start(["srun", "--mpi=pmix", "-n", "4", podprof(there), "run", "-o", logs, "--steps", "10:100000", "--",
                                *trains(there, 1000000)])
-            spools = glob.escape(f"/var/tmp/podprof-{os.getuid()}") + "/slurm.pmix.*"
-            begun = jobs.wait_until(lambda: len(glob.glob(spools + "/rank-*.ring")) == 4 or job.poll() is not None, 30)
-            check(begun and job.poll() is None, "no rings in /var/tmp: " + (slurm.finish(job).transcript() if begun else "the job hangs"))
-            spool = os.path.dirname(glob.glob(spools + "/rank-*.ring")[0])
+            found = jobs.wait_until(lambda: slurm.run(["squeue", "-h", "-t", "running", "-o", "%i"]).out.split() or job.poll() is not None, 30, 0.2)
+            if job.poll() is not None:
+                check(False, slurm.finish(job).transcript())
+            check(found, "the job does not begin")
+            number = found[0]
+            spool = f"/var/tmp/podprof-{os.getuid()}/slurm.pmix.{number}.0"
+            begun = jobs.wait_until(lambda: len(glob.glob(spool + "/rank-*.ring")) == 4 or job.poll() is not None, 30)
+            if job.poll() is not None:
+                check(False, slurm.finish(job).transcript())
+            check(begun, "no rings in /var/tmp")
             check(os.stat(os.path.dirname(spool)).st_mode & 0o777 == 0o700, "other users may enter the directory of spools")
             asked = [podprof(there), "status", "--json", logs]
-            check(jobs.wait_until(lambda: '"step":2' in jobs.run(asked).out.replace(" ", ""), 30), jobs.run(asked).transcript())
-            number = slurm.run(["squeue", "-h", "-t", "running", "-o", "%i"]).out.split()[0]
+            check(jobs.wait_until(lambda: re.search(r'"step": ?[0-9]{2}', jobs.run(asked).out), 30), jobs.run(asked).transcript())
             for keeper in jobs.keepers(spool):
                 os.kill(keeper, 9)
             slurm.run(["scancel", "--signal=KILL", number])

@@ -250,7 +250,7 @@ def cancelled(place, full):
         check(jobs.wait_until(lambda: len(glob.glob(spools + "/rank-*.ring")) == 4, 30), "no rings")
         spool = os.path.dirname(glob.glob(spools + "/rank-*.ring")[0])
         status = [place.podprof(), "status", "--json", logs]
-        check(jobs.wait_until(lambda: '"step": 2' in jobs.run(status).out.replace('"step":2', '"step": 2'), 30), jobs.run(status).transcript())
+        check(jobs.wait_until(lambda: re.search(r'"step": ?[0-9]{2}', jobs.run(status).out), 30), jobs.run(status).transcript())
         number = slurm.run(["squeue", "-h", "-o", "%i"]).out.split()[0]
         for keeper in jobs.keepers(spool):
             os.kill(keeper, 9)
