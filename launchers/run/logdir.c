@@ -25,20 +25,19 @@ struct answer {
 	struct pp_err err;
 };
 
-/* With the directories above it. */
-static int make_all(char *path)
+int pp_make_directories(char *path, mode_t mode)
 {
 	for (char *p = path + 1; *p; p++) {
 		if (*p != '/')
 			continue;
 		*p = '\0';
-		if (mkdir(path, 0777) && errno != EEXIST) {
+		if (mkdir(path, mode) && errno != EEXIST) {
 			*p = '/';
 			return -errno;
 		}
 		*p = '/';
 	}
-	return mkdir(path, 0777) && errno != EEXIST ? -errno : 0;
+	return mkdir(path, mode) && errno != EEXIST ? -errno : 0;
 }
 
 /* Writes a page, not a byte: a full file system still creates empty files. The name has no pid: processes of other hosts have
@@ -68,7 +67,7 @@ static int look(const char *logdir, struct answer *a)
 
 	snprintf(path, sizeof(path), "%s", logdir);
 	a->made = access(path, F_OK) && errno == ENOENT;
-	a->rc = make_all(path);
+	a->rc = pp_make_directories(path, 0777);
 	if (a->rc)
 		return pp_err_set(&a->err, a->rc, "cannot create '%s': %s", logdir, pp_why(-a->rc));
 	if (!realpath(path, a->path))
@@ -178,11 +177,9 @@ int pp_logdir_open(const char *logdir, char *ret_path, size_t size, int *ret_mad
 		return rc;
 	if (ret_made)
 		*ret_made = a.made;
-	if (a.rc)
-		return pp_err_set(err, a.rc, "%s", a.err.text);
 	if (snprintf(ret_path, size, "%s", a.path) >= (int)size)
 		return pp_err_set(err, -ENAMETOOLONG, "cannot use the log directory '%s': its name is too long", logdir);
-	return 0;
+	return a.rc ? pp_err_set(err, a.rc, "%s", a.err.text) : 0;
 }
 
 const char *pp_logdir_cure(int rc)

@@ -23,6 +23,7 @@
 #include "core/base/why.h"
 #include "core/ring/ring_file.h"
 #include "launchers/cmd.h"
+#include "launchers/run/logdir.h"
 #include "launchers/run/place.h"
 
 #define AT ".at-" /* in the root of spools: a link to a spool elsewhere */
@@ -30,21 +31,6 @@
 enum { NAPS = 200, LEFT_NAPS = 20, TRIES = 3, RULES_MOST = 1 << 20 };
 
 static const double ROOM_BYTES = 2 << 20;
-
-static int make_parents(char *path, mode_t mode)
-{
-	for (char *p = path + 1; *p; p++) {
-		if (*p != '/')
-			continue;
-		*p = '\0';
-		if (mkdir(path, mode) && errno != EEXIST) {
-			*p = '/';
-			return -errno;
-		}
-		*p = '/';
-	}
-	return mkdir(path, mode) && errno != EEXIST ? -errno : 0;
-}
 
 /* The directory must be owner-only, ours and no link: rings hold what the job does, and whoever can rename them can feed the
  * keeper. */
@@ -229,7 +215,7 @@ int pp_spool_open(const char *wanted, const struct pp_job *job, char *ret_path, 
 	rc = wait_for_last_job(ret_path, job, err);
 	if (rc)
 		return rc;
-	rc = make_parents(ret_path, 0700);
+	rc = pp_make_directories(ret_path, 0700);
 	if (rc)
 		return pp_err_set(err, rc, "cannot create the spool '%s': %s", wanted, pp_why(-rc));
 	return own_directory(ret_path, err);

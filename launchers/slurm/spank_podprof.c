@@ -172,7 +172,7 @@ static void set_for_step(spank_t spank, const char *name, const char *value)
 {
 	(void)spank;
 	if (!strncmp(name, "PODPROF_", 8))
-		setenv(name, value, 1); /* NOLINT(concurrency-mt-unsafe): srun has no other thread yet that would look */
+		setenv(name, value, 1); /* NOLINT(concurrency-mt-unsafe): no other thread of srun looks at it yet */
 }
 
 /* "NAME=VALUE" and a NUL, for each variable. */

@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -337,6 +339,28 @@ TEST(processes_are_found_by_their_files)
 	rmdir(directory);
 }
 
+/* Its maker removes it again: it needs the path, and to know that it was missing. */
+TEST(a_log_directory_that_takes_no_file)
+{
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
+	struct rlimit before, none;
+	char wanted[PP_SPOOL_PATH], path[PP_SPOOL_PATH] = "";
+	struct pp_err err = {""};
+	int made = 0;
+
+	snprintf(wanted, sizeof(wanted), "%s/full", scratch);
+	CHECK_INT(getrlimit(RLIMIT_FSIZE, &before), 0);
+	none = before;
+	none.rlim_cur = 0;
+	sigaction(SIGXFSZ, &ignore, NULL);
+	CHECK_INT(setrlimit(RLIMIT_FSIZE, &none), 0);
+	CHECK_INT(pp_logdir_open(wanted, path, sizeof(path), &made, &err), -EFBIG);
+	CHECK_INT(setrlimit(RLIMIT_FSIZE, &before), 0);
+	CHECK_INT(made, 1);
+	CHECK_STR(path, wanted);
+	CHECK_INT(rmdir(wanted), 0);
+}
+
 int main(void)
 {
 	char command[64];
@@ -356,6 +380,7 @@ int main(void)
 	a_spool_may_go_while_it_is_joined();
 	a_keeper_that_closes_takes_nobody_in();
 	log_directories();
+	a_log_directory_that_takes_no_file();
 	processes_are_found_by_their_files();
 	snprintf(command, sizeof(command), "rm -r %s", scratch);
 	if (system(command))
