@@ -184,7 +184,7 @@ static int read_option(const struct pp_options_verb *verb, int argc, char **argv
 		value = a + length + 1;
 	else if (!is_long && a[2])
 		value = a + 2;
-	else if (*at + 1 < argc)
+	else if (*at + 1 < argc && strcmp(argv[*at + 1], "--") != 0) /* behind "--" is the command */
 		value = argv[++*at];
 	if (!value) {
 		pp_say("option '--%s' needs a value. Give --%s=%s.", o->name, o->name, pp_options_argument(o, verb->groups));

@@ -74,6 +74,7 @@ def refused(place, full):
     """A wrong option is refused where the job is submitted, in podprof's words; nothing starts."""
     with slurm_of(place) as slurm:
         for given, words in (("steps=5", "'5' is not a range of steps"), ("stops=1:2", "did you mean '--steps'"),
+                             ("spool", "option '--spool' needs a value"),
                              ("steps=1:2,every=x", "--every"), ("steps=1:2,delay=5s", "cannot be combined with --steps")):
             for command in (["srun", "-n", "1"], ["sbatch", "-o", "/dev/null"]):
                 mark = os.path.join(place.scratch, "started")

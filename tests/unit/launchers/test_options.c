@@ -65,6 +65,7 @@ TEST(mistakes_are_refused)
 	CHECK_INT(PARSE(run, o, rest, (char *)"--stepz", (char *)"5:9", (char *)"./prog"), 64);
 	CHECK_INT(PARSE(run, o, rest, (char *)"-x", (char *)"./prog"), 64);
 	CHECK_INT(PARSE(run, o, rest, (char *)"--steps", (char *)"9:5", (char *)"./prog"), 64);
+	CHECK_INT(PARSE(run, o, rest, (char *)"--spool", (char *)"--", (char *)"./prog"), 64);
 	CHECK_INT(PARSE(run, o, rest, (char *)"--steps=a:b", (char *)"./prog"), 64);
 	CHECK_INT(PARSE(run, o, rest, (char *)"--xspace", (char *)"node", (char *)"./prog"), 64);
 	CHECK_INT(PARSE(run, o, rest, (char *)"--window-buffer", (char *)"much", (char *)"./prog"), 64);
