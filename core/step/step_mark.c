@@ -304,18 +304,20 @@ static void note_unmarked(struct pp_steps *s, const struct pp_capture *capture, 
 		add_note(s, "no step of %zu of %zu ranks was kept", evicted, recording);
 }
 
-/* Sets the rule, its marks and its confidence; formulas: docs/steps.md. */
+/* Sets the rule, its marks and its confidence; formulas: docs/steps.md. Where ranks mark steps and no mark was kept, no
+ * step is guessed. */
 static int choose_rule(const struct pp_capture *capture, struct pp_marks *list, int64_t first, int64_t last, struct pp_steps *s)
 {
 	const int asked = last > first;
 	size_t marking = 0, recording = 0, complete = 0;
 	struct pp_range_rule range = {0};
-	int rc;
+	int rc, marked = 0;
 
 	for (size_t r = 0; r < capture->ranks; r++) {
 		if (list_marked(&capture->rank[r], 0, &list[r], &s->backwards) < 0)
 			return -ENOMEM;
 		marking += list[r].marks > 0;
+		marked |= list[r].marks > 0 || capture->rank[r].step_marks;
 		for (size_t i = 0; i < list[r].marks; i++)
 			complete += list[r].mark[i].complete;
 		for (size_t t = 0; t < capture->rank[r].threads && !list[r].has_records; t++)
@@ -331,14 +333,16 @@ static int choose_rule(const struct pp_capture *capture, struct pp_marks *list, 
 			         (unsigned long long)s->backwards, s->backwards == 1 ? "" : "s");
 		return 0;
 	}
-	rc = marking ? 1 : choose_pattern(capture, list, first, last, s);
+	if (marked)
+		return 1;
+	rc = choose_pattern(capture, list, first, last, s);
 	if (rc <= 0)
 		return rc;
-	rc = marking ? 0 : pp_range_rule_find(capture, list, &range);
+	rc = pp_range_rule_find(capture, list, &range);
 	if (rc < 0)
 		return rc;
 	if (rc == 0) {
-		rc = marking ? 1 : choose_period(capture, list, s);
+		rc = choose_period(capture, list, s);
 		if (rc > 0 && range.name)
 			note_range(s, capture->names, &range);
 		return rc;

@@ -173,6 +173,23 @@ TEST(numbered_range)
 	free_capture(&c);
 }
 
+/* Marks that were evicted, or lost in a full ring: what repeats within a step is no step. */
+TEST(marks_not_kept)
+{
+	struct pp_capture c = make_capture(2);
+	struct pp_steps s;
+
+	for (size_t r = 0; r < 2; r++)
+		for (int64_t n = 0; n < 8; n++)
+			add_range(&c, r, 0, "layer", n * 100, n * 100 + 98);
+	c.rank[1].step_marks = 1;
+	s = find(&c, 0, 0);
+	CHECK_INT(s.rule, PP_STEP_RULE_WINDOW);
+	CHECK_INT(s.steps, 1);
+	pp_steps_release(&s);
+	free_capture(&c);
+}
+
 /* As PyTorch's programs often name their parts. */
 TEST(decorated_number)
 {
@@ -363,6 +380,7 @@ int main(void)
 	numbers_without_sense();
 	rank_without_step();
 	numbered_range();
+	marks_not_kept();
 	decorated_number();
 	plain_range_inside_main();
 	library_domains();
