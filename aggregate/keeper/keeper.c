@@ -41,7 +41,7 @@ enum {
 	BLIND_MS = 3000,    /* with a spool that cannot be read: removed, or no descriptor left */
 	SOME_MS = 2000,     /* after all run processes seen are over, though fewer than announced */
 	FULL_PERCENT = 50,
-	LEAST_BUFFER = 4 << 20,
+	LEAST_BUFFER = 2 << 20,
 	LINGER_S = 5, /* beyond --wait, for ranks that are ending */
 	LAST_ROUNDS = 8,
 	GATHER_MS = 600000, /* limit for the session of several hosts */
@@ -381,11 +381,12 @@ static void set_options(struct pp_keeper *k)
 	        .view = &k->view, .first = &k->first, .options = &k->options, .sampler = &k->sampler, .wall = &k->wall};
 }
 
-/* Limits memory to the cgroup's: rings get an eighth of what is free, and records another eighth. Where each record becomes a
- * step of its own, the tables made of them are four times as large. */
+/* Limits memory to the cgroup's: rings get an eighth of what is free, and records half as much. Where each record becomes a step of
+ * its own, the tables, files and page made of them take four to seven times as much. */
 static void fit_memory(struct pp_settings *s)
 {
-	uint64_t room = pp_memory_room(PP_MEMORY_CGROUP, PP_MEMORY_ROOT), most = room / 8 > LEAST_BUFFER ? room / 8 : LEAST_BUFFER;
+	uint64_t room = pp_memory_room(PP_MEMORY_CGROUP, PP_MEMORY_ROOT);
+	uint64_t most = room / 16 > LEAST_BUFFER ? room / 16 : LEAST_BUFFER;
 
 	if (s->buffer <= most)
 		return;

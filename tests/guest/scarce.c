@@ -131,6 +131,18 @@ static int memory(const char *count)
 	return 0;
 }
 
+/* The same without steps: each range is taken for one. */
+static int memory_unmarked(const char *count)
+{
+	for (long i = 0; i < strtol(count, NULL, 10) * 50000; i++) {
+		podprof_range_push("one of many");
+		for (volatile int k = 0; k < 200; k++)
+			;
+		podprof_range_pop();
+	}
+	return 0;
+}
+
 static void *ten_calls(void *unused)
 {
 	(void)unused;
@@ -288,7 +300,7 @@ static const struct {
 	int (*run)(const char *argument);
 } modes[] = {
         {"late_full", late_full}, {"file_size", file_size},           {"memory", memory},     {"keeper_gone", keeper_gone},
-        {"threads", threads},     {"threads_unread", threads_unread}, {"raw_fork", raw_fork},
+        {"threads", threads},     {"threads_unread", threads_unread}, {"raw_fork", raw_fork}, {"memory_unmarked", memory_unmarked},
 };
 
 int main(int argc, char **argv)

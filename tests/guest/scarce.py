@@ -161,11 +161,11 @@ def memory(place, full):
     """In a memory cgroup of three times what the job needs nothing is killed, however many records there are."""
     if place.has_asan():
         raise Skipped("AddressSanitizer alone needs more memory")
-    for mib in (60, 120):
+    for mode, mib in (("memory", 60), ("memory", 120), ("memory_unmarked", 60), ("memory_unmarked", 40)):
         group = Cgroup(mib)
         try:
             logs = place.new_logs()
-            got = run(group.inside(place.under(logs, [place.program("scarce"), "memory", "40" if full else "12"])))
+            got = run(group.inside(place.under(logs, [place.program("scarce"), mode, "40" if full else "12"])))
             check(got.code == 0 and got.out == "rank 0 is done\n", f"{mib} MiB: {got.transcript()}")
             check(wait_until(lambda: jobs.sessions(logs), 20), f"{mib} MiB: no session: {got.transcript()}, {jobs.tree(logs)}")
             check(group.kills() == 0, f"{mib} MiB: {group.kills()} processes killed: {got.transcript()}")
