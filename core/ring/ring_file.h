@@ -234,7 +234,7 @@ struct pp_ring_header {
 	_Atomic uint32_t chunk_used;       /* chunks handed out so far */
 	_Atomic uint32_t thread_used;      /* slots handed out so far */
 	_Atomic uint32_t recording;        /* 1 while records are written */
-	_Atomic uint32_t step_marks;       /* 1 once podprof_step_begin was called */
+	_Atomic uint32_t step_marks;       /* 1 once a step has begun, by podprof_step_begin or by the pattern of collectives */
 	_Atomic uint32_t window_state;     /* 0 before, 1 inside, 2 the last window's edge has passed */
 	_Atomic uint32_t mpi_state;        /* enum pp_mpi_state */
 	_Atomic uint32_t domains, categories;

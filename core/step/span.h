@@ -245,7 +245,7 @@ struct pp_rank { /* one rank's capture; owns what it points to */
 	char status[96]; /* aggregate/dataset/status.h */
 	char options[512], version[32], command[512];
 	int exit_known, exit_status;
-	int step_marks;       /* podprof_step_* was used */
+	int step_marks;       /* it has begun a step, by podprof_step_* or by the pattern of collectives */
 	int shifted;          /* by shift_ns */
 	int64_t shift_ns;     /* of its clock against the first rank's, in salvage of several hosts; added when ticks are mapped */
 	int64_t last_step;    /* the highest step a thread ended on, captured or not; without step_marks: no meaning */

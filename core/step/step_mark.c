@@ -317,7 +317,7 @@ static int choose_rule(const struct pp_capture *capture, struct pp_marks *list, 
 		if (list_marked(&capture->rank[r], 0, &list[r], &s->backwards) < 0)
 			return -ENOMEM;
 		marking += list[r].marks > 0;
-		marked |= list[r].marks > 0 || capture->rank[r].step_marks;
+		marked |= list[r].marks > 0 || (capture->rank[r].step_marks && marking_thread(&capture->rank[r], 1) < 0);
 		for (size_t i = 0; i < list[r].marks; i++)
 			complete += list[r].mark[i].complete;
 		for (size_t t = 0; t < capture->rank[r].threads && !list[r].has_records; t++)
@@ -333,11 +333,11 @@ static int choose_rule(const struct pp_capture *capture, struct pp_marks *list, 
 			         (unsigned long long)s->backwards, s->backwards == 1 ? "" : "s");
 		return 0;
 	}
-	if (marked)
-		return 1;
-	rc = choose_pattern(capture, list, first, last, s);
+	rc = marking ? 1 : choose_pattern(capture, list, first, last, s);
 	if (rc <= 0)
 		return rc;
+	if (marked)
+		return 1;
 	rc = pp_range_rule_find(capture, list, &range);
 	if (rc < 0)
 		return rc;
