@@ -163,7 +163,8 @@ def small_spool(place, full):
         many = "2000000" if full else "200000"
         logs, _ = same(place, [place.program("odd_marks"), "many", many], run_options=["--spool", os.path.join(spool, "job")])
         session_of(logs)
-        with open(os.path.join(spool, "filler"), "wb") as f:  # and with no room at all
+        check(wait_until(lambda: not keepers(spool), 20), "a keeper goes on")
+        with open(os.path.join(spool, "filler"), "wb", buffering=0) as f:  # and with no room at all
             try:
                 while True:
                     f.write(b"\0" * 65536)
