@@ -210,9 +210,10 @@ def sessions(logs):
 
 
 def session_of(logs, limit=60.0):
-    """The one session of a log directory; the keeper, which is of low priority, may still be writing it."""
+    """The one session of a log directory; the keeper, which is of low priority, may still be writing it, and writes its page last."""
     found = wait_until(lambda: sessions(logs), limit)
     check(len(found) == 1, f"one session expected in {logs}, there are {len(found)}: {tree(logs)}")
+    wait_until(lambda: os.path.exists(os.path.join(found[0], "report.html")), 10)  # where there is one
     return found[0]
 
 

@@ -22,6 +22,8 @@ def text(value):
 
 
 def read(session, name):
+    """A file of the session. The keeper writes the page last, when the job may have its session already."""
+    check(jobs.wait_until(lambda: os.path.exists(os.path.join(session, name)), 30), f"no {name} in {session}")
     with open(os.path.join(session, name), encoding="utf-8") as f:
         return f.read()
 

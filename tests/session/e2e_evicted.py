@@ -1,6 +1,5 @@
 #!/usr/bin/python3
 """A session that holds only the last part of what was recorded says so first, and nothing of the whole run. Run by ctest session_evicted."""
-import os
 import re
 import sys
 
@@ -32,8 +31,7 @@ def checked(got, logs):
         found = re.search(KEPT, line)
         check(found and abs(float(found.group(1)) - share) <= 1, f"{share} is not in: {line}")
         got.base = found.group(2)
-    with open(os.path.join(session, "report.html"), encoding="utf-8") as f:
-        check(re.search('"kept":"' + KEPT, f.read()), "the page does not say it")
+    check(re.search('"kept":"' + KEPT, read(session, "report.html")), "the page does not say it")
     return got
 
 
