@@ -195,7 +195,7 @@ class Place:
                 pass
         for path in glob.glob(f"/dev/shm/podprof-{os.getuid()}/*/options"):
             try:
-                ours = self.scratch in open(path).read()
+                ours = os.fsencode(self.scratch) in open(path, "rb").read()
             except OSError:
                 continue
             spool = os.path.dirname(path)
