@@ -1,8 +1,11 @@
 /* Begin and end of the collector: constructor, fork, exit. Called by the loader, libc and collector.c. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -210,6 +213,28 @@ static void wait_for_keeper(int64_t seconds)
 		pp_collector_say("the keeper is still writing the session. Wait for it with 'podprof report'");
 }
 
+/* As exit() does it soon. Left to exit(): what another thread prints now, what would wait for a reader, and what a pipe without one
+ * refuses. */
+static void flush_if_ready(FILE *file)
+{
+	struct pollfd p = {.fd = fileno(file), .events = POLLOUT};
+	size_t pending;
+
+	if (ftrylockfile(file))
+		return;
+	pending = __fpending(file);
+	if (pending > 0 && pending <= PIPE_BUF && poll(&p, 1, 0) == 1 && p.revents == POLLOUT)
+		(void)fflush_unlocked(file);
+	funlockfile(file);
+}
+
+/* Whoever ends the rank while it waits for its files must not take its own output from it: libc writes that after all handlers. */
+static void flush_output(void)
+{
+	flush_if_ready(stdout); /* may call stdout: it is the application's own text */
+	flush_if_ready(stderr);
+}
+
 static void ending(int status, void *arg)
 {
 	int saved = errno;
@@ -221,8 +246,10 @@ static void ending(int status, void *arg)
 	if (others_wait())
 		return;
 	/* Without MPI_Finalize the rank has failed, whatever its status: the other ranks hang until the launcher sees it end. */
-	if ((status == 0 || status == PP_EXIT_STATUS_UNKNOWN) && patience > 0 && !pp_collector_mpi_runs())
+	if ((status == 0 || status == PP_EXIT_STATUS_UNKNOWN) && patience > 0 && !pp_collector_mpi_runs()) {
+		flush_output();
 		wait_for_keeper(patience);
+	}
 	errno = saved;
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """What podprof must leave alone, beyond how ranks end: stdin, signals, threads, libraries that come and go, other MPIs, small spools,
 bound ranks, dying keepers and ranks. Run by ctest guest_more."""
+import glob
 import os
 import shutil
 import signal
@@ -287,6 +288,51 @@ def silent_shell(place, full):
     check(got.code == 7 and got.out == "one\n" and not got.other_err(), got.transcript())
 
 
+def output_at_end(place, full):
+    """A rank is killed while it waits for its files: what it printed is written, also what stdio left to exit()."""
+    spool = os.path.join(place.scratch, "spool-output")
+    process = jobs.start_until(place, place.under(place.new_logs(), [place.program("lone"), "unflushed"], "--spool", spool), {"GUEST_MARK": 1})
+    check(wait_until(lambda: keepers(spool) and glob.glob(spool + "/*.ring"), 20), "the job does not begin")
+    keeper = keepers(spool)[0]
+    jobs.freeze(keeper)
+    try:
+        with open(process.stop, "w", encoding="ascii"):
+            pass
+        out = wait_until(lambda: os.pread(process.files[0].fileno(), 100, 0), 8)  # less than --wait
+        waits = process.poll() is None
+        process.kill()
+    finally:
+        os.kill(keeper, signal.SIGCONT)
+    finish(process)
+    check(waits and out == b"rank 0 leaves this to exit()\n", f"the rank {'waits' if waits else 'has ended'}, {out}")
+
+
+def output_unread(place, full):
+    """Nobody reads stdout, or nobody any more: a rank with output in stdio's buffer waits at its end, or dies of SIGPIPE, as ever."""
+    for is_gone in (True, False):
+        for words in ([place.program("lone"), "unflushed"], place.under(place.new_logs(), [place.program("lone"), "unflushed"])):
+            reader, writer = os.pipe()
+            os.set_blocking(writer, False)
+            try:
+                while not is_gone:
+                    os.write(writer, b"x" * 4096)
+            except BlockingIOError:
+                pass
+            os.set_blocking(writer, True)
+            if is_gone:
+                os.close(reader)
+            process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.DEVNULL,
+                                       env=jobs.clean_environment({"GUEST_MARK": 1, "GUEST_STOP": "/"}))
+            os.close(writer)
+            if not is_gone:
+                time.sleep(0.5)
+                with os.fdopen(reader, "rb") as f:
+                    text = f.read().lstrip(b"x")
+                check(text == b"rank 0 leaves this to exit()\n", f"{words}: {text}")
+            code = process.wait(30)
+            check(code == (-signal.SIGPIPE if is_gone else 0), f"{words}, {'a pipe without a reader' if is_gone else 'a full pipe'}: {code}")
+
+
 def stderr_unread(place, full):
     """Nobody reads stderr, or nobody any more: a job that writes nothing to it ends as ever, by no signal and not later."""
     command = [place.program("steps"), "5", "1"]
@@ -313,7 +359,8 @@ def stderr_unread(place, full):
 CASES = {
     "alone": alone, "threads300": threads300, "fork_records": fork_records, "dlclose": plugin, "nvtx_odd": nvtx_odd, "mpich": mpich,
     "small_spool": small_spool, "left_mpi": left_mpi, "environment": environment, "keeper_habits": keeper_habits, "bound": bound, "stdin": stdin, "signals": signals, "keeper_killed": keeper_killed,
-    "killed_rank": killed_rank, "clean_end": clean_end, "silent_shell": silent_shell, "stderr_unread": stderr_unread,
+    "killed_rank": killed_rank, "clean_end": clean_end, "silent_shell": silent_shell, "output_at_end": output_at_end,
+    "output_unread": output_unread, "stderr_unread": stderr_unread,
 }
 
 if __name__ == "__main__":

@@ -234,6 +234,15 @@ static int mode_busy(void)
 	return 0;
 }
 
+/* Its last line is still in stdio's buffer when it ends. */
+static int mode_unflushed(void)
+{
+	while (!is_stopped())
+		sleep_ms(10);
+	printf("rank %d leaves this to exit()\n", world_rank());
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(void);
@@ -256,6 +265,7 @@ static const struct {
         {"sleep", mode_sleep},
         {"catch", mode_catch},
         {"busy", mode_busy},
+        {"unflushed", mode_unflushed},
 };
 
 int main(int argc, char **argv)
