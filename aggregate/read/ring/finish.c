@@ -341,7 +341,7 @@ static int set_domains(const struct pp_rings *r, struct pp_capture *c)
 		while (like < i && !pp_rings_same_clock(pp_rings_header(r, like), pp_rings_header(r, i)))
 			like++;
 		domain[i] = like < i ? domain[like] : domains++;
-		for (size_t k = 0; k < c->ranks; k++)
+		for (size_t k = 0; k < c->ranks && !pp_rings_is_excluded(r, i); k++)
 			if (c->rank[k].rank == pp_rings_header(r, i)->rank) {
 				c->rank[k].domain = domain[i];
 				pp_rings_name_clock(pp_rings_header(r, i)->boot_id, pp_rings_header(r, i)->timens_ns,

@@ -5,6 +5,7 @@
 #include "aggregate/tools/verdict.h"
 #include "aggregate/write/text/text.h"
 #include "core/base/units.h"
+#include "core/coord/claim.h"
 #include "tests/test.h"
 #include "tests/unit/aggregate/ring_maker.h"
 #include "tests/unit/capture.h"
@@ -186,6 +187,41 @@ TEST(clocks_by_boot_and_time_namespace)
 	pp_rings_free(rings);
 }
 
+/* A process of the same number that is no rank, with another clock. */
+TEST(an_excluded_ring_gives_no_clock)
+{
+	static const struct {
+		const char *boot;
+		int32_t size;
+		uint32_t by, tick;
+	} ring[] = {{"boot-a", 2, PP_CLAIM_MEMBER, PP_TICK_RAW}, {"boot-b", 1, PP_CLAIM_MEMBER - 1, PP_TICK_TSC}};
+	struct pp_rings *rings = pp_rings_new(16 << 20);
+	struct pp_capture c = {0};
+	struct pp_err err = {""};
+
+	for (int i = 0; i < 2; i++) {
+		struct maker m;
+		char path[64];
+
+		snprintf(path, sizeof(path), "/tmp/podprof-excluded-%d-%d.ring", (int)getpid(), i);
+		maker_open(&m, path, 0, ring[i].size, 1 + i, 4);
+		snprintf(m.header->boot_id, sizeof(m.header->boot_id), "%s", ring[i].boot);
+		m.header->tick_kind = ring[i].tick;
+		pp_ring_set_claim_by(m.header, ring[i].by);
+		CHECK_INT(pp_rings_open(rings, path, &err), 0);
+		maker_close(&m);
+		unlink(path);
+	}
+	CHECK_INT(pp_rings_finish(rings, &c, &err), 0);
+	CHECK_INT(c.ranks, 1);
+	CHECK(pp_rings_is_excluded(rings, 1));
+	CHECK_INT(c.rank->domain, 0);
+	CHECK_INT(c.rank->counts_other, 0);
+	CHECK(!strncmp(c.rank->clock, "boot-a ", 7));
+	pp_capture_release(&c);
+	pp_rings_free(rings);
+}
+
 TEST(bytes_as_people_read_them)
 {
 	char text[PP_TEXT_UNIT];
@@ -204,6 +240,7 @@ int main(void)
 	work_is_work();
 	nobody_waits_between_clocks_that_are_not_joined();
 	clocks_by_boot_and_time_namespace();
+	an_excluded_ring_gives_no_clock();
 	bytes_as_people_read_them();
 	return test_end();
 }
