@@ -54,7 +54,7 @@ int pp_spool_each(int (*see)(const struct pp_spool_state *state, void *data), vo
 /* 1: podprof made it and it holds nothing else: it may be removed. 0: it holds something else, or podprof may not have made it;
  * -ENOENT: it is no spool. */
 int pp_spool_is_one(const char *path);
-/* Does a process that registered there, or has a ring there, live? */
+/* Does a process that registered there, or has a ring there, live? Of other PID namespaces only ranks are seen. */
 int pp_spool_has_processes(const char *spool);
 /* State of one spool; -ENOENT: not there. `spool` may be ret_state->path. */
 int pp_spool_read(const char *spool, struct pp_spool_state *ret_state);

@@ -15,6 +15,7 @@
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/spool.h"
 #include "core/base/proc.h"
+#include "core/ring/ring_file.h"
 #include "tests/test.h"
 
 static char scratch[] = "/tmp/podprof-test-XXXXXX";
@@ -314,28 +315,80 @@ TEST(log_directories)
 		CHECK(pp_logdir_open("/dev/full", path, sizeof(path), NULL, &err) < 0);
 }
 
-/* The files that name a process, and one that names a rank: its number may be a process's. */
+static void write_ring(int fd, int pid, uint32_t space)
+{
+	struct pp_ring_header h = {.magic = PP_RING_MAGIC, .version = PP_RING_VERSION, .pid = pid, .pid_space = space};
+
+	CHECK_INT(write(fd, &h, sizeof(h)), (int)sizeof(h));
+}
+
+/* The files that name a process, and one that names a rank: its number may be a process's. Pids of another namespace are not
+ * this one's. */
 TEST(processes_are_found_by_their_files)
 {
 	static const struct {
 		const char *format;
+		uint32_t space; /* of a ring's header; 0: the file is empty */
 		int found;
-	} file[] = {{"run-%d", 1}, {"run-%d-7", 1}, {"rank-3-%d.ring", 1}, {"rank-%d.claim", 0}};
-	char path[PP_SPOOL_PATH], directory[64];
+	} file[] = {{"run-%d-7", 0, 0},       {"rank-3-%d.ring", 0, 1}, {"rank-3-%d.ring", 7, 0},
+	            {"rank-3-%d.ring", 1, 1}, {"rank-%d.claim", 0, 0},  {NULL, 0, 1}};
+	char path[PP_SPOOL_PATH], directory[64], own[32] = "run-%d";
 
 	snprintf(directory, sizeof(directory), "%s/processes", scratch);
 	CHECK_INT(mkdir(directory, 0700), 0);
+	if (pp_proc_pid_space() && pp_proc_pid_space() != PP_PID_SPACE_FIRST)
+		snprintf(own, sizeof(own), "run-%%d-%u", (unsigned)pp_proc_pid_space());
 	for (size_t i = 0; i < sizeof(file) / sizeof(file[0]); i++) {
 		int length = snprintf(path, sizeof(path), "%s/", directory), fd;
 
 		/* NOLINTNEXTLINE(clang-diagnostic-format-nonliteral): one of those above */
-		snprintf(path + length, sizeof(path) - (size_t)length, file[i].format, (int)getpid());
+		snprintf(path + length, sizeof(path) - (size_t)length, file[i].format ? file[i].format : own, (int)getpid());
 		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		CHECK(fd >= 0);
+		if (file[i].space)
+			write_ring(fd, (int)getpid(), file[i].space == 1 ? pp_proc_pid_space() : file[i].space);
 		close(fd);
 		CHECK_INT(pp_spool_has_processes(directory), file[i].found);
 		unlink(path);
 	}
+	rmdir(directory);
+}
+
+/* A rank is seen by the lock of its claim, whatever its pid is here: its ring says a pid of another namespace. */
+TEST(a_rank_of_another_namespace_is_found_by_its_lock)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+	char directory[64], claim[96], ring[96];
+	int fd, tube[2];
+	pid_t child;
+	char byte;
+
+	snprintf(directory, sizeof(directory), "%s/elsewhere", scratch);
+	snprintf(claim, sizeof(claim), "%s/rank-0.claim", directory);
+	snprintf(ring, sizeof(ring), "%s/rank-0-1.ring", directory);
+	CHECK_INT(mkdir(directory, 0700), 0);
+	fd = open(ring, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	write_ring(fd, 1, 7);
+	close(fd);
+	CHECK_INT(pp_spool_has_processes(directory), 0);
+	CHECK_INT(pipe(tube), 0);
+	child = fork();
+	if (!child) {
+		fd = open(claim, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		byte = fcntl(fd, F_SETLK, &lock) ? 'n' : 'y';
+		(void)!write(tube[1], &byte, 1);
+		pause();
+		_exit(0);
+	}
+	CHECK(read(tube[0], &byte, 1) == 1 && byte == 'y');
+	CHECK_INT(pp_spool_has_processes(directory), 1);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	CHECK_INT(pp_spool_has_processes(directory), 0);
+	close(tube[0]);
+	close(tube[1]);
+	unlink(claim);
+	unlink(ring);
 	rmdir(directory);
 }
 
@@ -382,6 +435,7 @@ int main(void)
 	log_directories();
 	a_log_directory_that_takes_no_file();
 	processes_are_found_by_their_files();
+	a_rank_of_another_namespace_is_found_by_its_lock();
 	snprintf(command, sizeof(command), "rm -r %s", scratch);
 	if (system(command))
 		return 1;
