@@ -13,7 +13,8 @@ const struct pp_options_verb pp_verb_salvage = {
         .name = "podprof salvage",
         .arguments = "SPOOL...",
         .doc = "Write a session from the spool of a job whose keeper died, or from the spools of all its hosts. 'podprof doctor' "
-               "lists such spools.\vThe records of the spool stay. The last line says how to remove the spool.",
+               "lists such spools.\vThe records of the spool stay. The last line says how to remove the spool. If ranks of the job "
+               "still run, the session has what they recorded so far, and the spool can be salvaged again.",
         .groups = PP_OPT_SALVAGE,
 };
 
@@ -91,7 +92,7 @@ int pp_cmd_salvage(int argc, char **argv)
 	struct pp_options options;
 	struct pp_err err = {""};
 	char message[3072] = "", logdir[PP_SPOOL_PATH];
-	size_t count, left_out = 0, rings_left_out = 0;
+	size_t count, left_out = 0, rings_left_out = 0, alive = 0;
 	int first, code, rc = pp_options_parse(&pp_verb_salvage, argc, argv, &options, &first);
 
 	if (rc >= 0)
@@ -112,6 +113,7 @@ int pp_cmd_salvage(int argc, char **argv)
 	}
 	session.logdir = logdir;
 	session.ret_rings_left_out = &rings_left_out;
+	session.ret_alive = &alive;
 	session.session = options.value[PP_OPT_ID_SESSION];
 	session.xspace_per_rank = !strcmp(options.value[PP_OPT_ID_XSPACE], "rank");
 	session.site_log = options.value[PP_OPT_ID_SITE_LOG];
@@ -126,7 +128,7 @@ int pp_cmd_salvage(int argc, char **argv)
 		pp_say("%s.", err.text);
 	else
 		pp_say_lines(message);
-	for (size_t i = 0; !rc && i < count - left_out; i++)
+	for (size_t i = 0; !rc && !alive && i < count - left_out; i++)
 		say_remove(argv[first + (int)i], "");
-	return rc ? PP_EXIT_FAILED : left_out || rings_left_out ? PP_EXIT_PARTIAL : PP_EXIT_OK;
+	return rc ? PP_EXIT_FAILED : left_out || rings_left_out || alive ? PP_EXIT_PARTIAL : PP_EXIT_OK;
 }

@@ -28,7 +28,7 @@ static int is_broken(const struct pp_row_host_clock *c)
 int pp_clock_is_salvaged(const struct pp_dataset *d)
 {
 	for (size_t w = 0; w < d->workers; w++)
-		if (!strcmp(d->worker[w].status, PP_STATUS_SALVAGED))
+		if (!strncmp(d->worker[w].status, PP_STATUS_SALVAGED, strlen(PP_STATUS_SALVAGED)))
 			return 1;
 	return 0;
 }

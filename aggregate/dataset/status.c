@@ -101,16 +101,22 @@ static int has_place(const struct pp_row_worker *w)
 	       strncmp(w->last_place, "after MPI_Finalize", 18) != 0;
 }
 
+static int is_alive(const struct pp_row_worker *w)
+{
+	return !strcmp(w->status, PP_STATUS_SALVAGED_ALIVE);
+}
+
 static int is_at(const struct pp_row_worker *w, const void *other)
 {
 	const struct pp_row_worker *o = other;
 
-	return has_place(w) && w->last_step == o->last_step && !strcmp(w->last_place, o->last_place);
+	return has_place(w) && is_alive(w) == is_alive(o) && w->last_step == o->last_step && !strcmp(w->last_place, o->last_place);
 }
 
 int pp_status_place(const struct pp_dataset *d, size_t n, char *text, size_t size)
 {
 	char ranks[96], step[48] = "";
+	const char *verb = "ended";
 	size_t w, i, many;
 
 	for (w = 0; w < d->workers; w++) {
@@ -126,6 +132,8 @@ int pp_status_place(const struct pp_dataset *d, size_t n, char *text, size_t siz
 	many = pp_dataset_list_ranks(d, is_at, &d->worker[w], ", ", ranks, sizeof(ranks));
 	if (d->worker[w].last_step != INT64_MIN)
 		snprintf(step, sizeof(step), "in step %" PRId64 " and ", d->worker[w].last_step);
-	snprintf(text, size, "%s ended %s%s", ranks, step, d->worker[w].last_place);
+	if (is_alive(&d->worker[w]))
+		verb = many > 1 ? "were" : "was";
+	snprintf(text, size, "%s %s %s%s", ranks, verb, step, d->worker[w].last_place);
 	return many > 0;
 }

@@ -7,6 +7,8 @@ struct pp_dataset;
 
 #define PP_STATUS_DELIVERED "delivered"
 #define PP_STATUS_SALVAGED "salvaged"
+/* Its process lived when its ring was salvaged. */
+#define PP_STATUS_SALVAGED_ALIVE PP_STATUS_SALVAGED " while it ran"
 #define PP_STATUS_PARTIAL "partial: "
 #define PP_STATUS_KILLED "killed: "
 #define PP_STATUS_MISSING "missing: "
@@ -23,7 +25,7 @@ void pp_status_join(struct pp_dataset *d);
  * are no more. */
 int pp_status_sentence(const struct pp_dataset *d, size_t n, char *text, size_t size);
 /* The n-th sentence about where ranks were that did not end by themselves: "rank 2 ended in step 19 and
- * in MPI_Barrier number 3 of MPI_COMM_WORLD". */
+ * in MPI_Barrier number 3 of MPI_COMM_WORLD"; "was" instead of "ended" for one that was salvaged while it ran. */
 int pp_status_place(const struct pp_dataset *d, size_t n, char *text, size_t size);
 /* The same of ranks of which nothing arrived: "ranks 4-5 are missing: host b did not answer". */
 int pp_status_missing(const struct pp_dataset *d, size_t n, char *text, size_t size);

@@ -13,6 +13,7 @@
 #include "aggregate/keeper/salvage_rings.h"
 #include "aggregate/session/close.h"
 #include "aggregate/session/message.h"
+#include "core/base/proc.h"
 
 /* A read-only spool is salvaged too, but not marked. */
 static void mark(const char *spool, const char *session)
@@ -29,12 +30,30 @@ static void mark(const char *spool, const char *session)
 	close(fd);
 }
 
+static int is_of_this_boot(const struct pp_ring_header *h)
+{
+	char boot[sizeof(h->boot_id) + 8];
+
+	if (pp_proc_read("/proc/sys/kernel/random/boot_id", boot, sizeof(boot)) <= 0)
+		return 0;
+	boot[strcspn(boot, "\n")] = '\0';
+	return !strncmp(boot, h->boot_id, sizeof(h->boot_id));
+}
+
+/* Before its ring was read: it may have recorded more since. Of another PID namespace, without the file that it has locked: a
+ * copy of its spool. */
+static int is_alive(const struct pp_spool_view *view, size_t ring)
+{
+	const struct pp_watch *w = &view->rank[ring];
+
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): each ring has a watch */
+	return !w->gone && (!w->is_foreign || w->lock_fd >= 0) && is_of_this_boot(pp_rings_header(view->rings, ring));
+}
+
 static void status_of(void *context, size_t ring, const struct pp_rank *rank, char *text, size_t size)
 {
-	(void)context;
-	(void)ring;
 	(void)rank;
-	snprintf(text, size, PP_STATUS_SALVAGED);
+	snprintf(text, size, "%s", is_alive(context, ring) ? PP_STATUS_SALVAGED_ALIVE : PP_STATUS_SALVAGED);
 }
 
 static int lock_all(char *const *spool, size_t spools, int *lock, struct pp_err *err)
@@ -95,6 +114,17 @@ static void say_left_out(char *const *spool, size_t first, size_t spools, const 
 	}
 }
 
+static void say_alive(size_t alive, char *message, size_t size)
+{
+	size_t n = strlen(message);
+
+	if (alive && n + 1 < size)
+		snprintf(message + n, size - n,
+		         "\n%zu rank%s of this job still run%s: the session ends where they are now. Salvage again when they "
+		         "have ended",
+		         alive, alive == 1 ? "" : "s", alive == 1 ? "s" : "");
+}
+
 /* Which rings are of which spool: those that are kept stand in the order of their spools. */
 static void find_rings(struct pp_clock_salvage *clock, char *const *spool, size_t spools, const struct pp_rings *r)
 {
@@ -112,6 +142,15 @@ static void find_rings(struct pp_clock_salvage *clock, char *const *spool, size_
 		}
 		clock[i].rings = ring - clock[i].ring;
 	}
+}
+
+static size_t count_alive(const struct pp_spool_view *view)
+{
+	size_t alive = 0;
+
+	for (size_t i = 0; i < pp_rings_count(view->rings); i++)
+		alive += !pp_rings_is_excluded(view->rings, i) && is_alive(view, i);
+	return alive;
 }
 
 /* Reads the rings and the clocks of the spools, and writes the session. */
@@ -166,11 +205,15 @@ int pp_salvage(char **spool, size_t spools, const struct pp_session_options *opt
 	struct pp_settings settings;
 	struct pp_message result = {.delivered = 0};
 	struct pp_left_out left = {.rings = 0};
-	struct pp_close close_it = {
-	        .notes = &view.notes, .status_of = status_of, .options = &o, .message = message, .message_size = message_size};
+	struct pp_close close_it = {.notes = &view.notes,
+	                            .status_of = status_of,
+	                            .status_context = &view,
+	                            .options = &o,
+	                            .message = message,
+	                            .message_size = message_size};
 	char session[PP_SESSION_PATH];
 	int *lock = calloc(spools + 1, sizeof(*lock)), rc;
-	size_t given = spools, named = find_settings(spool, spools, &settings);
+	size_t given = spools, named = find_settings(spool, spools, &settings), alive = 0;
 	struct pp_err rules = {""};
 
 	if (!lock)
@@ -184,7 +227,9 @@ int pp_salvage(char **spool, size_t spools, const struct pp_session_options *opt
 	fill(&o, &settings);
 	o.ret_message = &result;
 	rc = write_session(&view, spool, spools, &close_it, &left, err);
-	if (!rc && result.session[0]) {
+	if (!rc)
+		alive = count_alive(&view);
+	if (!rc && !alive && result.session[0]) { /* while ranks run, it can be salvaged again */
 		snprintf(session, sizeof(session), "%s/podprof/%s", o.logdir, result.session);
 		for (size_t i = 0; i < spools; i++)
 			mark(spool[i], session);
@@ -192,7 +237,10 @@ int pp_salvage(char **spool, size_t spools, const struct pp_session_options *opt
 	if (!rc) {
 		pp_left_out_say(&left, message, message_size);
 		say_left_out(spool, spools, given, settings.job, message, message_size);
+		say_alive(alive, message, message_size);
 	}
+	if (o.ret_alive)
+		*o.ret_alive = alive;
 	if (o.ret_rings_left_out)
 		*o.ret_rings_left_out = rc ? 0 : left.rings;
 	*ret_left_out = given - spools;

@@ -60,9 +60,11 @@ static int read_all(struct pp_spool_view *view, char *const *spool, size_t spool
 	if (!pp_rings_count(view->rings))
 		return pp_err_set(err, -ENOENT, "cannot salvage '%s': it has no readable ring%s%s", *spool,
 		                  view->notes.count ? ": " : "", view->notes.count ? view->notes.text[0] : "");
-	for (size_t i = 0; i < pp_rings_count(view->rings); i++)
+	for (size_t i = 0; i < pp_rings_count(view->rings); i++) {
+		(void)pp_watch_gone(&view->rank[i]); /* before it is read: a rank that runs may record more */
 		for (int round = 0; round < ROUNDS && pp_rings_drain(view->rings, i, NULL); round++)
 			;
+	}
 	return 0;
 }
 

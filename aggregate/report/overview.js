@@ -86,7 +86,7 @@ const Verdict = {
               `per step, mean of all ${Format.count(Pod.workers)} ranks`,
               `${Format.share(s.wait_ns, s.all_ns)} of all ranks\u2019 step time`
             ]);
-    const part = Pod.worker.status.filter((v, w) => Verdict.came(w) && v !== 'delivered' && v !== 'salvaged').length;
+    const part = Pod.worker.status.filter((v, w) => Verdict.came(w) && v !== 'delivered' && !v.startsWith('salvaged')).length;
     const ranks = tile('Ranks delivered', `${Format.count(r.ranks_delivered)} of ${Format.count(r.ranks_asked)}`,
         [
           part > 0 && `${Format.count(part)} with incomplete data`,

@@ -72,6 +72,7 @@ static int list_spool(const struct pp_spool_state *state, void *data)
 {
 	char cure[4 * PP_SPOOL_PATH + 64], spool[PP_SPOOL_PATH + 32], output[PP_SPOOL_PATH + 32];
 	struct left *left = data;
+	int is_alive;
 
 	if (state->life == PP_SPOOL_RECORDING || state->life == PP_SPOOL_WRITING || state->life == PP_SPOOL_DONE)
 		return 0;
@@ -89,9 +90,12 @@ static int list_spool(const struct pp_spool_state *state, void *data)
 	snprintf(cure, sizeof(cure), "podprof salvage %s -o %s", spool, output);
 	if (pp_spool_is_one(state->path) == 1)
 		snprintf(cure + strlen(cure), sizeof(cure) - strlen(cure), " && rm -r %s", spool);
-	pp_doctor_row("left over", PP_DOCTOR_LIMITED, cure, "%s: %d ring%s of a job whose keeper is gone%s%s", state->path,
-	              state->rings, state->rings == 1 ? "" : "s", state->life == PP_SPOOL_FAILED ? ": " : "",
-	              state->life == PP_SPOOL_FAILED ? state->message : "");
+	is_alive = pp_spool_has_processes(state->path);
+	if (is_alive)
+		snprintf(cure + strlen(cure), sizeof(cure) - strlen(cure), ", once its ranks have ended");
+	pp_doctor_row("left over", PP_DOCTOR_LIMITED, cure, "%s: %d ring%s of a job whose keeper is gone%s%s%s", state->path,
+	              state->rings, state->rings == 1 ? "" : "s", is_alive ? " and whose ranks still run" : "",
+	              state->life == PP_SPOOL_FAILED ? ": " : "", state->life == PP_SPOOL_FAILED ? state->message : "");
 	return 0;
 }
 

@@ -158,7 +158,7 @@ static int write_session(const struct pp_spool_state *state, char *line)
 	char message[3072] = "", xspace[16] = "", site_log[PP_SPOOL_PATH] = "", metrics[PP_SPOOL_PATH] = "";
 	char *spool[] = {(char *)state->path, NULL};
 	struct pp_err err = {""};
-	size_t left_out, rings_left_out = 0;
+	size_t left_out, rings_left_out = 0, alive = 0;
 
 	if (!*state->output) {
 		pp_say("'%s' does not say where its session belongs. Type 'podprof salvage %s -o DIR'.", state->path, state->path);
@@ -171,6 +171,7 @@ static int write_session(const struct pp_spool_state *state, char *line)
 	pp_spool_read_option(state->path, "METRICS", metrics, sizeof(metrics));
 	session.metrics = metrics;
 	session.ret_rings_left_out = &rings_left_out;
+	session.ret_alive = &alive;
 	if (pp_salvage(spool, 1, &session, message, sizeof(message), &left_out, &err)) {
 		pp_say("%s. The spool '%s' stays.", err.text, state->path);
 		return PP_EXIT_FAILED;
@@ -178,9 +179,9 @@ static int write_session(const struct pp_spool_state *state, char *line)
 	if (line)
 		note_session(state, message, line);
 	pp_say_lines(message);
-	if (!rings_left_out)
+	if (!rings_left_out && !alive)
 		return PP_EXIT_OK;
-	pp_say("The spool '%s' stays, for the rings that were left out.", state->path);
+	pp_say("The spool '%s' stays, for the %s.", state->path, alive ? "ranks that still run" : "rings that were left out");
 	return PP_EXIT_PARTIAL;
 }
 

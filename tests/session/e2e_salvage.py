@@ -323,7 +323,30 @@ def where_ranks_ended(place, full):
         says_places(session, rows, notes, said)
 
 
-CASES = {f.__name__: f for f in (earlier_run, epilog, two_jobs, other_boot, fakes, options, torn, impossible, large, page, where_ranks_ended)}
+def while_ranks_run(place, full):
+    """Ranks whose keeper is dead run on, also in a PID namespace of their own: salvage writes what they have recorded, says that they run, and
+    is done again when they have ended. Until then neither it nor doctor says that the spool can go."""
+    separate = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
+    for prefix in ([], separate) if not run([*separate, "true"]).code else ([],):
+        spool = os.path.join(place.scratch, f"alive{len(prefix)}")
+        command = place.under(place.new_logs(), [place.program("lone"), "unflushed"], "--spool", spool, "--wait", "0")
+        job = jobs.start_until(place, place.mpirun(2, [*prefix, *command]), {"GUEST_MARK": 1})
+        check(wait_until(lambda spool=spool: len(rings(spool)) == 2 and keepers(spool), 20), "the job did not start")
+        os.kill(keepers(spool)[0], signal.SIGKILL)
+        check(wait_until(lambda spool=spool: not keepers(spool), 10), "the keeper lives")
+        said = run([place.podprof(), "doctor"], {"TMPDIR": place.scratch}).out
+        got, session = salvage(place, spool)
+        check(got.code == 2 and "2 ranks of this job still run" in got.err and "rm -r" not in got.err, f"{prefix}: {got.transcript()}")
+        check(statuses(session) == ["salvaged while it ran"] * 2, f"{prefix}: {statuses(session)}")
+        check(f"{spool}: 2 rings of a job whose keeper is gone and whose ranks still run" in said, f"{prefix}: {said}")
+        check(jobs.over(job).code == 0, f"{prefix}: {job}")
+        got, session = salvage(place, spool)
+        check(got.code == 0 and "still run" not in got.err and f"rm -r {spool}" in got.err, f"{prefix}: {got.transcript()}")
+        check(statuses(session) == ["salvaged"] * 2, f"{prefix}: {statuses(session)}")
+
+
+CASES = {f.__name__: f for f in (earlier_run, epilog, two_jobs, other_boot, fakes, options, torn, impossible, large, page, where_ranks_ended,
+                                while_ranks_run)}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))
