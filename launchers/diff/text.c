@@ -35,6 +35,13 @@ static char letter(size_t run)
 	return (char)('A' + run);
 }
 
+/* Also a copy of it elsewhere. */
+static int is_same_session(const struct pp_dataset *a, const struct pp_dataset *b)
+{
+	return a->session[0] && !strcmp(a->session, b->session) && a->epoch_realtime_ns == b->epoch_realtime_ns &&
+	       a->window_begin_ns == b->window_begin_ns && a->window_end_ns == b->window_end_ns && a->workers == b->workers;
+}
+
 void pp_diff_sentence(const struct pp_diff *d, char *text, size_t size)
 {
 	const struct pp_noise *n = &pp_diff_last(d)->step;
@@ -43,7 +50,9 @@ void pp_diff_sentence(const struct pp_diff *d, char *text, size_t size)
 
 	pp_diff_signed(by, n->b - n->a);
 	pp_text_time(of, whole(n->a));
-	if (n->word == PP_NOISE_UNDECIDED)
+	if (is_same_session(&d->run[0].d, &d->run[d->runs - 1].d))
+		snprintf(text, size, "%c and %c are the same session, %s: there is nothing to compare", a, b, d->run[0].d.session);
+	else if (n->word == PP_NOISE_UNDECIDED)
 		snprintf(text, size,
 		         "undecided: a session has less than %d steps. %c against %c: %s per step (%+.1f %% of %c's step, %s)",
 		         PP_NOISE_STEPS, b, a, by, percent, a, of);

@@ -48,6 +48,11 @@ def equal(place, full):
                 different.append(d["text"])
                 logs = logs[-1:]
                 break
+    for other in (logs[0], copy(place, logs[0], "twice")[0]):
+        says = f"A and B are the same session, {os.path.basename(session_of(logs[0]))}: there is nothing to compare"
+        check(f"Result:     {says}\n" in diff(place, logs[0], other).out, diff(place, logs[0], other).out)
+        check(compare(place, logs[0], other)["text"] == says, other)
+    check("same session" not in compare(place, logs[0], logs[1])["text"], logs)
     same = compare(place, logs[0], logs[0])
     check(same["result"] == "no_difference" and not same["ranks_changed"] and not same["environment"] and not same["operators"], same)
 
