@@ -45,12 +45,6 @@ void pp_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The same for each line of a text, which it cuts at its line breaks. */
 void pp_say_lines(char *text);
 
-/* Prints a JSON string on stdout; non-ASCII bytes unchanged. */
-void pp_say_json(const char *text);
-
-/* A path as a word of a shell, quoted where it has to be: users paste what podprof prints. Returns `to`. */
-char *pp_shell_word(const char *path, char *to, size_t size);
-
 struct pp_options_verb;
 /* The one directory among the arguments from `first` on, or the default; NULL after one error line: there are more. */
 const char *pp_given_directory(const struct pp_options_verb *verb, int argc, char **argv, int first);

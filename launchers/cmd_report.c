@@ -16,6 +16,7 @@
 #include "aggregate/write/text/text.h"
 #include "core/base/now.h"
 #include "core/base/parse.h"
+#include "core/base/shell_word.h"
 #include "core/base/why.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "aggregate/keeper/keeper.h"
+#include "core/base/shell_word.h"
 #include "core/base/step_windows.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/base/parse.h"
+#include "core/base/shell_word.h"
 #include "core/base/why.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"

@@ -32,33 +32,6 @@ void pp_say_lines(char *text)
 	}
 }
 
-void pp_say_json(const char *text)
-{
-	putchar('"');
-	for (; *text; text++) {
-		if ((unsigned char)*text < ' ')
-			printf("\\u%04x", (unsigned)(unsigned char)*text);
-		else
-			printf("%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
-	}
-	putchar('"');
-}
-
-char *pp_shell_word(const char *path, char *to, size_t size)
-{
-	size_t n = 0;
-
-	if (!strpbrk(path, " \t\n*?[]{}&;|<>()$`\\\"'!#~")) {
-		snprintf(to, size, "%s", path);
-		return to;
-	}
-	n += (size_t)snprintf(to, size, "'");
-	for (; *path && n + 6 < size; path++)
-		n += (size_t)snprintf(to + n, size - n, *path == '\'' ? "'\\''" : "%c", *path);
-	snprintf(to + n, size - n, "'");
-	return to;
-}
-
 const char *pp_given_directory(const struct pp_options_verb *verb, int argc, char **argv, int first)
 {
 	if (argc - first <= 1)

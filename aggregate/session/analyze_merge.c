@@ -14,6 +14,7 @@
 #include "aggregate/session/page.h"
 #include "aggregate/write/text/text.h"
 #include "core/base/forked.h"
+#include "core/base/shell_word.h"
 #include "core/ring/intern.h"
 #include "core/step/step_mark.h"
 
@@ -255,8 +256,7 @@ static void name_session(const struct pp_dataset *d, const struct pp_analyze_opt
 static void say(const struct pp_analyze_file *file, size_t files, const struct pp_dataset *d, const struct parts *p,
                 const struct pp_message *m, const struct pp_output *out, char *text, size_t size)
 {
-	const char *quote = strpbrk(out->logdir, " \t*?&;|<>()$") ? "'" : ""; /* it is pasted into a shell */
-	char steps[64] = "no complete step";
+	char steps[64] = "no complete step", word[PP_SESSION_PATH];
 	size_t n, named = 0;
 
 	if (d->steps && strcmp(d->step_rule, pp_step_rule_name(PP_STEP_RULE_WINDOW)) == 0)
@@ -267,8 +267,8 @@ static void say(const struct pp_analyze_file *file, size_t files, const struct p
 	                     d->ranks_delivered == 1 ? "" : "s", pp_dataset_hosts(d), pp_dataset_hosts(d) == 1 ? "" : "s", p->parts,
 	                     p->parts == 1 ? "" : "s");
 	if (n < size)
-		n += (size_t)snprintf(text + n, size - n, "\n%s/podprof/%s  (podprof report %s%s%s)", out->logdir, out->session,
-		                      quote, out->logdir, quote);
+		n += (size_t)snprintf(text + n, size - n, "\n%s/podprof/%s  (podprof report %s)", out->logdir, out->session,
+		                      pp_shell_word(out->logdir, word, sizeof(word)));
 	if (m->failure[0] && n < size)
 		n += (size_t)snprintf(text + n, size - n, "\nit has %s, but not %s: %s", m->there, m->lacking, m->failure);
 	for (size_t i = 0; i < files && n < size && named < FILES_NAMED; i++)

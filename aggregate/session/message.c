@@ -11,6 +11,7 @@
 #include "aggregate/dataset/status.h"
 #include "aggregate/write/text/text.h"
 #include "core/base/plain.h"
+#include "core/base/shell_word.h"
 #include "core/base/units.h"
 #include "core/ring/intern.h"
 #include "core/ring/utf8.h"
@@ -199,8 +200,7 @@ static void say_losses(struct pp_message *m, const struct pp_dataset *d)
 void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const struct pp_steps *steps,
                         const struct pp_intern *names, const char *logdir, const char *session)
 {
-	char covered[64] = "";
-	const char *quote = strpbrk(logdir, " \t*?&;|<>()$") ? "'" : ""; /* it is pasted into a shell */
+	char covered[64] = "", word[sizeof(m->where)];
 
 	if (steps->covered > 0)
 		snprintf(covered, sizeof(covered), ", covering %.0f %% of the recorded time", 100 * steps->covered);
@@ -209,8 +209,8 @@ void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const 
 	if (m->failure[0])
 		snprintf(m->where, sizeof(m->where), "%s/podprof/%s", logdir, session);
 	else
-		snprintf(m->where, sizeof(m->where), "%s/podprof/%s  (podprof report %s%s%s)", logdir, session, quote, logdir,
-		         quote);
+		snprintf(m->where, sizeof(m->where), "%s/podprof/%s  (podprof report %s)", logdir, session,
+		         pp_shell_word(logdir, word, sizeof(word)));
 	say_ranks(m, d);
 	say_losses(m, d);
 	say_holes(m, d);

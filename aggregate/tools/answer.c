@@ -12,6 +12,7 @@
 #include "aggregate/dataset/status.h"
 #include "aggregate/tools/recommend.h"
 #include "aggregate/tools/sums.h"
+#include "core/base/shell_word.h"
 #include "core/base/units.h"
 #include "core/base/wrap.h"
 
@@ -29,21 +30,6 @@ static const char *const loss_what[] = {
 #include "core/ring/loss.def"
 #undef PP_LOSS
 };
-
-/* As one word of a shell; 0: it does not fit. */
-static int quote(const char *path, char *text, size_t size)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+:@%,=-";
-	const int quoted = path[strspn(path, plain)] != '\0';
-	size_t at = 0;
-
-	if (quoted && at < size)
-		text[at++] = '\'';
-	for (; *path && at + 6 < size; path++)
-		at += (size_t)snprintf(text + at, size - at, *path == '\'' ? "'\\''" : "%c", *path);
-	snprintf(text + at, size - at, "%s", quoted ? "'" : "");
-	return !*path;
-}
 
 /* One rank delays the others: what to compare. */
 static void after_rank(const struct pp_dataset *d, int32_t rank, int category, const char *session, char *text, size_t size)
@@ -444,7 +430,7 @@ static void say_where(const struct pp_dataset *d, const char *logdir, char *sess
 	char path[ROOM];
 	int length = snprintf(path, sizeof(path), "%s/podprof/%s", logdir ? logdir : "LOGDIR", d->session);
 
-	if (length < 0 || (size_t)length >= sizeof(path) || !quote(path, session, size))
+	if (length < 0 || (size_t)length >= sizeof(path) || !*pp_shell_word(path, session, size))
 		snprintf(session, size, "LOGDIR/podprof/SESSION");
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "aggregate/session/analyze.h"
+#include "core/base/shell_word.h"
 #include "core/base/step_windows.h"
 #include "core/step/category.h"
 #include "launchers/analyze/inputs.h"

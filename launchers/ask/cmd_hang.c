@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/report/json.h"
 #include "core/base/parse.h"
 #include "launchers/ask/hang_text.h"
 #include "launchers/ask/jobs.h"
@@ -38,7 +39,7 @@ static void print_one(const struct pp_live_job *job, const struct pp_hang *h, in
 		return;
 	}
 	printf("%s{\"spool\": ", first ? "" : ", ");
-	pp_say_json(job->state.path);
+	pp_json_text(stdout, job->state.path);
 	printf(", ");
 	pp_hang_json(h, after_ns);
 	putchar('}');

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/hang.h"
+#include "aggregate/report/json.h"
 #include "core/base/libc.h"
 #include "launchers/ask/jobs.h"
 #include "launchers/cmd.h"
@@ -103,7 +104,7 @@ static void json_rank(const struct pp_live_rank *r)
 	static const char *const state[] = {"running", "ended", "gone"};
 
 	printf("{\"rank\": %d, \"size\": %d, \"pid\": %d, \"host\": ", r->rank, r->size, r->pid);
-	pp_say_json(r->host);
+	pp_json_text(stdout, r->host);
 	printf(", \"state\": \"%s\", \"recording\": %s", state[r->state], r->recording ? "true" : "false");
 	if (r->state == PP_LIVE_ENDED && r->exit_status != PP_EXIT_STATUS_UNKNOWN)
 		printf(", \"exit_status\": %d", r->exit_status);
@@ -113,7 +114,7 @@ static void json_rank(const struct pp_live_rank *r)
 		printf(", \"step_ns\": %" PRId64, r->step_ns);
 	if (r->call[0]) {
 		printf(", \"call\": ");
-		pp_say_json(r->call);
+		pp_json_text(stdout, r->call);
 		printf(", \"communicator\": \"%016" PRIx64 "\", \"sequence\": %" PRIu32 ", \"peer\": %d", r->comm, r->sequence,
 		       r->peer);
 		if (pp_live_comm_name(r))
@@ -127,7 +128,7 @@ static void json_job(const struct pp_live_job *job, const struct pp_live_rank *l
 	static const char *const life[] = {"left", "recording", "writing", "done", "failed"};
 
 	printf("{\"spool\": ");
-	pp_say_json(job->state.path);
+	pp_json_text(stdout, job->state.path);
 	printf(", \"keeper_pid\": %d, \"keeper\": \"%s\", \"ranks\": [", job->state.keeper_pid, life[job->state.life]);
 	for (long i = 0; i < count; i++) {
 		printf("%s", i ? ", " : "");

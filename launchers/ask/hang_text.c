@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "aggregate/report/json.h"
 #include "core/base/libc.h"
 #include "launchers/cmd.h"
 
@@ -439,12 +440,12 @@ static void json_op(const struct pp_hang *h, const struct pp_hang_op *op)
 
 	(void)h;
 	printf("{\"kind\": \"%s\", \"call\": ", kind[op->kind]);
-	pp_say_json(op->first->waits[0] && op->kind == PP_HANG_COLLECTIVE ? op->first->waits : op->first->call);
+	pp_json_text(stdout, op->first->waits[0] && op->kind == PP_HANG_COLLECTIVE ? op->first->waits : op->first->call);
 	if (op->kind == PP_HANG_COLLECTIVE)
 		printf(", \"sequence\": %" PRIu32 ", \"communicator\": \"%016" PRIx64 "\"", op->sequence, op->comm);
 	if (name && op->kind != PP_HANG_FINALIZE) {
 		printf(", \"communicator_name\": ");
-		pp_say_json(name);
+		pp_json_text(stdout, name);
 	}
 	if (op->size)
 		printf(", \"size\": %d", op->size);
@@ -466,7 +467,7 @@ static void json_rank(const struct pp_hang *h, int32_t rank)
 
 	printf("{\"rank\": %d, \"at\": \"%s\", \"stuck\": %s, \"text\": ", rank, at[r->at],
 	       r->is_stuck && !r->is_paused ? "true" : "false");
-	pp_say_json(place_text(h, rank, place, sizeof(place)));
+	pp_json_text(stdout, place_text(h, rank, place, sizeof(place)));
 	if (r->targets)
 		json_list("waits_for", r->target, r->targets);
 	if (!l) {
@@ -474,17 +475,17 @@ static void json_rank(const struct pp_hang *h, int32_t rank)
 		return;
 	}
 	printf(", \"host\": ");
-	pp_say_json(l->host);
+	pp_json_text(stdout, l->host);
 	printf(", \"pid\": %d, \"place_ns\": %" PRId64, l->pid, l->place_ns);
 	if (l->marks && l->step != INT64_MIN)
 		printf(", \"step\": %" PRId64, l->step);
 	if (l->call[0]) {
 		printf(", \"call\": ");
-		pp_say_json(l->call);
+		pp_json_text(stdout, l->call);
 	}
 	if (l->last[0]) {
 		printf(", \"last_call\": ");
-		pp_say_json(l->last);
+		pp_json_text(stdout, l->last);
 	}
 	if (l->comm)
 		printf(", \"communicator\": \"%016" PRIx64 "\", \"sequence\": %" PRIu32 ", \"peer\": %d", l->comm, l->sequence,

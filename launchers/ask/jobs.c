@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/now.h"
+#include "core/base/shell_word.h"
 #include "launchers/cmd.h"
 
 enum { LOOK_MS = 2 };

@@ -3,6 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "aggregate/report/json.h"
+#include "core/base/plain.h"
+#include "core/base/shell_word.h"
 #include "launchers/cmd.h"
 #include "launchers/doctor/doctor.h"
 #include "launchers/doctor/doctor_clock.h"
@@ -24,11 +27,11 @@ static char names[3][256]; /* of the things in each state, for the last line */
 static void json_row(const char *thing, const char *state, const char *text, const char *repair)
 {
 	fputs(rows ? ",\n    {\"thing\": " : "\n    {\"thing\": ", stdout);
-	pp_say_json(thing);
+	pp_json_text(stdout, thing);
 	printf(", \"state\": \"%s\", \"text\": ", state);
-	pp_say_json(text);
+	pp_json_text(stdout, text);
 	fputs(", \"fix\": ", stdout);
-	pp_say_json(repair);
+	pp_json_text(stdout, repair);
 	putchar('}');
 }
 
@@ -44,18 +47,19 @@ static void note_name(char *list, size_t size, const char *name)
 void pp_doctor_row(const char *thing, enum pp_doctor_state state, const char *repair, const char *fmt, ...)
 {
 	static const char *const words[] = {"ok", "limited", "no"};
-	char text[PP_SPOOL_PATH + 1280];
+	char text[PP_SPOOL_PATH + 1280], fix[4 * PP_SPOOL_PATH + 128];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	snprintf(fix, sizeof(fix), "%s", repair);
 	if (as_json) {
 		json_row(thing, words[state], text, repair);
 	} else {
-		printf("  %-10s %-8s %s\n", thing, words[state], text);
+		printf("  %-10s %-8s %s\n", thing, words[state], pp_plain(text, "\n"));
 		if (state != PP_DOCTOR_OK)
-			printf("  %-10s %-8s fix: %s\n", "", "", repair);
+			printf("  %-10s %-8s fix: %s\n", "", "", pp_plain(fix, ""));
 	}
 	note_name(names[state], sizeof(names[state]), thing);
 	fflush(stdout); /* the next row may take long */
@@ -141,7 +145,7 @@ static void print_options(const struct pp_options *options)
 			continue;
 		}
 		printf("%s    {\"variable\": \"%s\", \"value\": ", said++ ? ",\n" : "", pp_opt_table[i].env);
-		pp_say_json(options->value[i]);
+		pp_json_text(stdout, options->value[i]);
 		printf(", \"from\": \"%s\"}", source);
 	}
 	if (as_json)

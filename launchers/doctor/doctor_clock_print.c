@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/report/json.h"
 #include "core/base/plain.h"
 #include "core/base/tick.h"
 #include "launchers/cmd.h"
@@ -274,7 +275,7 @@ static void print_judgement(const struct pp_doctor_table *t, const struct judged
 static void json_field(const char *name, const char *text)
 {
 	printf("\"%s\": ", name);
-	pp_say_json(text);
+	pp_json_text(stdout, text);
 	fputs(", ", stdout);
 }
 

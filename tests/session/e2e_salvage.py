@@ -2,12 +2,14 @@
 """podprof salvage of spools that are mixed or torn: rings of several runs, of another boot or version, damaged and fake files. Run by ctest
 session_salvage."""
 import glob
+import json
 import os
 import random
 import shutil
 import signal
 import socket
 import struct
+import subprocess
 import sys
 import tempfile
 import time
@@ -345,8 +347,26 @@ def while_ranks_run(place, full):
         check(statuses(session) == ["salvaged"] * 2, f"{prefix}: {statuses(session)}")
 
 
+def odd_names(place, full):
+    """Spools and log directories whose names a shell, a terminal and JSON do not take as they are: what is printed is clean, and commands work."""
+    shell, terminal = "it's \"$HOME\" & more", "\x1b[31m\udcff"
+    spool = {name: os.path.join(place.scratch, f"podprof-{os.getuid()}", name) for name in (shell, terminal)}
+    for path in spool.values():
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        shutil.move(one_spool(place), path)
+    doctor = [place.podprof(), "doctor"], {"TMPDIR": place.scratch}
+    said = run(*doctor).out
+    check("\x1b" not in said and f"{os.path.dirname(spool[shell])}/?[31m?: 2 rings" in said, said)
+    said = subprocess.run([*doctor[0], "--json"], env=jobs.clean_environment(doctor[1]), capture_output=True, check=False, timeout=60).stdout
+    check([row for row in json.loads(said.decode())["checks"] if "/\x1b[31m\ufffd: 2 rings" in row["text"]], said)
+    got = run([place.podprof(), "salvage", spool[shell], "-o", place.scratch + f"/{shell}"], limit=LIMIT)
+    command = next((line for line in got.err.splitlines() if "(podprof report" in line), "").partition("(podprof ")[2][:-1]
+    shown = run(["sh", "-c", f"'{place.podprof()}' {command}"])
+    check(got.code == 0 and shown.code == 0 and "2 of 2 ranks" in shown.out, got.transcript() + shown.transcript())
+
+
 CASES = {f.__name__: f for f in (earlier_run, epilog, two_jobs, other_boot, fakes, options, torn, impossible, large, page, where_ranks_ended,
-                                while_ranks_run)}
+                                while_ranks_run, odd_names)}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))
