@@ -14,6 +14,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "aggregate/keeper/clock/clock_file.h"
 #include "aggregate/keeper/keeper.h"
 #include "aggregate/keeper/spool.h"
 #include "core/base/hash.h"
@@ -502,26 +503,10 @@ static int count_rings(const char *spool)
 /* Names of podprof's files: core/ring/ring_file.h, and files that keepers of several hosts exchange. */
 static int is_own_name(const char *name)
 {
-	static const char *const begin[] = {"run-",
-	                                    "rank-",
-	                                    "share-",
-	                                    "gather-",
-	                                    ".options-",
-	                                    ".control-",
-	                                    ".run-",
-	                                    ".rank-",
-	                                    "options",
-	                                    "control",
-	                                    "keeper.",
-	                                    "socket",
-	                                    "followed",
-	                                    "salvaged",
-	                                    "said",
-	                                    "meeting",
-	                                    PP_SPOOL_RULES,
-	                                    ".rules-",
-	                                    PP_SPOOL_MADE_LOGDIR,
-	                                    "mpi-"};
+	static const char *const begin[] = {
+	        "run-",   "rank-",   "share-",      "gather-",      ".options-", ".control-",          ".run-",
+	        ".rank-", "options", "control",     "keeper.",      "socket",    "followed",           "salvaged",
+	        "said",   "meeting", PP_CLOCK_FILE, PP_SPOOL_RULES, ".rules-",   PP_SPOOL_MADE_LOGDIR, "mpi-"};
 
 	for (size_t i = 0; i < sizeof(begin) / sizeof(begin[0]); i++)
 		if (!strncmp(name, begin[i], strlen(begin[i])))

@@ -294,6 +294,34 @@ TEST(a_keeper_that_closes_takes_nobody_in)
 	pp_spool_remove(joined);
 }
 
+static void make(const char *path)
+{
+	FILE *f = fopen(path, "w");
+
+	CHECK(f != NULL);
+	if (f)
+		fclose(f);
+}
+
+/* What keepers and ranks of several hosts leave is podprof's: the epilog removes it. A file of somebody else keeps the spool. */
+TEST(a_spool_of_a_killed_job_is_podprofs)
+{
+	static const char *const left[] = {"clocks",         "clocks.part",  "meeting", "keeper.log",
+	                                   "rank-0-12.ring", "rank-0.claim", "mpi-1f"};
+	char path[PP_SPOOL_PATH + 32];
+
+	CHECK_INT(join("/last"), 0);
+	for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", joined, left[i]);
+		make(path);
+	}
+	CHECK_INT(pp_spool_is_one(joined), 1);
+	snprintf(path, sizeof(path), "%s/results.txt", joined);
+	make(path);
+	CHECK_INT(pp_spool_is_one(joined), 0);
+	pp_spool_remove(joined);
+}
+
 TEST(log_directories)
 {
 	char wanted[PP_SPOOL_PATH], path[PP_SPOOL_PATH];
@@ -432,6 +460,7 @@ int main(void)
 	processes_with_one_pid_write_the_options();
 	a_spool_may_go_while_it_is_joined();
 	a_keeper_that_closes_takes_nobody_in();
+	a_spool_of_a_killed_job_is_podprofs();
 	log_directories();
 	a_log_directory_that_takes_no_file();
 	processes_are_found_by_their_files();
