@@ -9,7 +9,7 @@
 
 enum { LIST_BYTES = 64 * 1024 };
 
-enum use { NOTHING, HOSTS, HOST_FILE, NODES, NODE_LIST, TASKS }; /* what the value of an option says */
+enum use { NOTHING, HOSTS, HOST_FILE, NODES, NODE_LIST, COMPONENTS, TASKS }; /* what the value of an option says */
 
 struct option {
 	const char *names; /* without dashes, with a space between two */
@@ -32,6 +32,7 @@ static const struct option mpirun_options[] = {
 static const struct option srun_options[] = {
         {"N nodes", 1, NODES},
         {"w nodelist", 1, NODE_LIST},
+        {"het-group", 1, COMPONENTS},
         {"n ntasks", 1, TASKS},
         {"l u v q Q E O s k X Z H label unbuffered verbose quiet overcommit oversubscribe no-kill disable-status", 0, NOTHING},
         {"no-allocate pty multi-prog overlap exclusive contiguous exact whole preserve-env spread-job kill-on-bad-exit hold", 0,
@@ -180,6 +181,11 @@ static long most_of(const char *text)
 	return number(dash ? dash + 1 : text);
 }
 
+static long max_of(long a, long b)
+{
+	return a > b ? a : b;
+}
+
 /* Components of a heterogeneous step, which have nodes of their own where the allocation has not one for all. */
 static int srun_components_span(char *const *command)
 {
@@ -192,7 +198,7 @@ static int srun_components_span(char *const *command)
 
 static int srun_spans(char *const *command)
 {
-	long tasks = 0;
+	long tasks = 0, nodes = 0;
 
 	if (srun_components_span(command))
 		return 1;
@@ -204,13 +210,17 @@ static int srun_spans(char *const *command)
 
 		value = in_word ? name + length + (name[length] == '=' && word[1] == '-') : command[i + 1];
 		if (option->use == NODES && value)
-			return most_of(value) > 1;
+			nodes = max_of(nodes, most_of(value));
 		if (option->use == NODE_LIST && value)
-			return nodelist_several(value);
+			nodes = max_of(nodes, nodelist_several(value) ? 2 : 1);
+		if (option->use == COMPONENTS && value && strpbrk(value, ",-")) /* of a heterogeneous job */
+			return 1;
 		if (option->use == TASKS && value)
 			tasks = number(value);
 		i += !in_word && command[i + 1] && option->words;
 	}
+	if (nodes)
+		return nodes > 1;
 	if (getenv("SLURM_JOB_ID"))
 		return allocation_several();
 	return tasks > 1; /* Slurm will choose the nodes */

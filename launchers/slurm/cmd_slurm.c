@@ -105,8 +105,8 @@ static void prolog(void)
 }
 
 struct found {
-	const char *job;
-	char *line; /* [LINE] of the last session of a job's rank 0; shared with the process that writes it */
+	const char *job, *first; /* of a heterogeneous job: the one that all its components' tasks have in SLURM_JOB_ID */
+	char *line;              /* [LINE] of the last session of a job's rank 0; shared with the process that writes it */
 	char comment[LINE];
 	size_t commented;
 	struct pp_spool_state state[SPOOLS];
@@ -118,7 +118,8 @@ static int is_of_job(const struct pp_spool_state *state, void *data)
 	struct found *found = data;
 	char job[64];
 
-	if (pp_spool_read_option(state->path, "SLURM_JOB", job, sizeof(job)) || strcmp(job, found->job) != 0)
+	if (pp_spool_read_option(state->path, "SLURM_JOB", job, sizeof(job)) ||
+	    (strcmp(job, found->job) != 0 && strcmp(job, found->first) != 0))
 		return 0;
 	if (found->count < SPOOLS)
 		found->state[found->count++] = *state;
@@ -245,6 +246,9 @@ static void epilog(void)
 	if (!found)
 		return;
 	found->job = getenv("SLURM_JOB_ID");
+	found->first = getenv("SLURM_HET_JOB_ID");
+	if (!found->first)
+		found->first = "";
 	if (found->job && *found->job)
 		pp_spool_each(is_of_job, found);
 	else

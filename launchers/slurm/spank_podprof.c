@@ -238,12 +238,12 @@ static int own_words(char *text, size_t size, char **words, int most)
 	return count;
 }
 
-/* srun A : B starts two components, which may be on two nodes. Its environment is copied for each of them before their nodes are
- * known, so that this is the place for it. */
+/* srun A : B starts two components, which may be on two nodes, and so does srun --het-group=0,1 in a heterogeneous job. Its
+ * environment is copied for each of them before their nodes are known, so that this is the place for it. */
 int slurm_spank_init_post_opt(spank_t spank, int argc, char **argv)
 {
 	char text[8192], *words[256];
-	int count, several = 0;
+	int count, several = getenv("SLURM_HET_SIZE") != NULL;
 
 	(void)argc;
 	(void)argv;
@@ -321,6 +321,16 @@ static int has_failed(spank_t spank)
 	       !(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
 }
 
+/* Tasks of all components of a heterogeneous job have the number of its first one; Slurm gives each component one of its own. */
+static uint32_t job_of_tasks(spank_t spank, uint32_t own)
+{
+	char text[16] = "";
+
+	return spank_getenv(spank, "SLURM_JOB_ID", text, sizeof(text)) == ESPANK_SUCCESS && *text
+	               ? (uint32_t)strtoul(text, NULL, 10)
+	               : own;
+}
+
 /* As root, when each task of this node has ended. Behind the last one Slurm kills what is left of the step, also a keeper that
  * still writes: podprof waits for it, as the job's user, for 10 s at most, for 3 s if that keeps a failure from other nodes. */
 int slurm_spank_task_exit(spank_t spank, int argc, char **argv)
@@ -341,6 +351,7 @@ int slurm_spank_task_exit(spank_t spank, int argc, char **argv)
 	    spank_get_item(spank, S_JOB_UID, &user) != ESPANK_SUCCESS ||
 	    spank_get_item(spank, S_JOB_LOCAL_TASK_COUNT, &tasks) != ESPANK_SUCCESS || ++ended < tasks)
 		return 0;
+	number[0] = job_of_tasks(spank, number[0]);
 	number[2] = (uint32_t)user;
 	for (int i = 0; i < 3; i++)
 		snprintf(variable[i], sizeof(variable[i]), "%s=%u", name[i], (unsigned)number[i]);

@@ -174,6 +174,77 @@ def separate_hosts(place, full):
         check(jobs.wait_until(lambda: not front_spools(logs)), f"srun's spool is left: {front_spools(logs)}")
 
 
+def hook(place, name):
+    """A hook of slurm.conf, as launchers/slurm has it, with a log in place of the system's."""
+    path, log = (os.path.join(place.scratch, name + end) for end in ("", ".log"))
+    with open(path, "w", encoding="ascii") as f:
+        f.write(f"#!/bin/sh\n{place.podprof()} slurm {name.lower()} >>{log} 2>&1\nexit 0\n")
+    os.chmod(path, 0o755)
+    return f"{name}={path}\n", log
+
+
+def asked_of(place):
+    """A program for plugstack.conf that is podprof, and the file in which it notes how it was called to wait for a keeper, and for which job."""
+    asked, by = os.path.join(place.scratch, "asked"), os.path.join(place.scratch, "podprof")
+    with open(by, "w", encoding="ascii") as f:
+        f.write(f'#!/bin/sh\n[ "$2" = task-epilog ] && echo "$3 $SLURM_JOB_ID" >>{asked}\nexec {os.path.realpath(place.podprof())} "$@"\n')
+    os.chmod(by, 0o755)
+    return "podprof=" + by, asked
+
+
+def kill_step(hosts, number):
+    """SIGKILL for the tasks of the job, and for their keepers before they see it: those would write."""
+    here = os.readlink("/proc/self/ns/pid")
+    keepers = [k for name in hosts.names for spool in hosts.spools(name) for k in jobs.keepers(spool) if os.readlink(f"/proc/{k}/ns/pid") != here]
+    for keeper in set(keepers):
+        jobs.freeze(keeper)
+    for path in glob.glob("/proc/[0-9]*/environ"):
+        try:
+            with open(path, "rb") as f:
+                variables = f.read().split(b"\0")
+        except OSError:
+            continue
+        if f"SLURM_JOB_ID={number}".encode() in variables and any(v.startswith(b"SLURM_PROCID=") for v in variables):
+            os.kill(int(path.split("/")[2]), 9)
+    for keeper in set(keepers):
+        os.kill(keeper, 9)
+
+
+def components(place, full):
+    """A heterogeneous job on two hosts that share no directory: a step of both components is one session, of one component another one, and the keeper
+    of each is waited for, under the number that the tasks have. What a killed one recorded is found by the epilogs of both."""
+    (epilog, after), (by, asked) = hook(place, "Epilog"), asked_of(place)
+    with Hosts(place, 2, prefix="sq") as hosts:
+        logs, killed = separate(place, hosts), place.new_logs()
+        line = " ".join(["srun", "--mpi=none", place.program("steps"), "60", "20"])
+        job = ["-N", "1", "-n", "2", ":", "-N", "1", "-n", "2"]
+        with slurm_of(place, by, lines=epilog, hosts=hosts) as slurm:
+            for groups, words in (("0,1", "captured on 4 of 4 ranks, 2 hosts"), ("1", "captured on 2 of 2 ranks, 1 host")):
+                got = slurm.run(["salloc", f"--podprof=output={logs}", *job, script(place, "echo $SLURM_JOB_ID", line.replace(" ", f" --het-group={groups} ", 1))])
+                number, *out = got.out.splitlines()
+                check(got.code == 0 and set(out) == {"60 steps"} and words in got.err and len(got.podprof_lines()) == 2, got.transcript())
+                with open(asked, encoding="ascii") as f:
+                    check((waited := f.read().splitlines()) == [f"10 {number}"] * len(groups.split(",")), f"{number}: {waited}")
+                os.remove(asked)
+            whole = [len(sessions(on(hosts, name, logs))) for name in hosts.names]
+            check(whole == [1, 1], f"sessions of the hosts: {whole}")
+            if not slurm.has_pmix():
+                raise jobs.Skipped("this Slurm has no plug-in for PMIx")
+            line = "srun --mpi=pmix --het-group=0,1 " + " ".join([*trains(place)[:1], "--steps", "1000000", "--work-us", "500"])
+            allocation = slurm.start(["salloc", f"--podprof=steps=10:100000,output={killed}", *job, script(place, "echo $SLURM_JOB_ID", line)])
+            status = [place.podprof(), "status", "--json", killed]
+            check(jobs.wait_until(lambda: len(re.findall(r'"step": ?[0-9]{2}', jobs.run(slurm.on(slurm.names[0], status)).out)) == 4, 30),
+                  jobs.run(slurm.on(slurm.names[0], status)).transcript())
+            number = slurm.run(["squeue", "-h", "-o", "%A"]).out.split()[0]
+            kill_step(hosts, number)
+            jobs.finish(allocation)
+            for name in hosts.names:
+                gone = jobs.wait_until(lambda n=name: not hosts.spools(n), 30)
+                with open(after, encoding="utf-8") as f:
+                    check(gone, f"left on {name}: {hosts.spools(name)}\n{f.read()}")
+            check(len(sessions(killed)) == 2, f"{sessions(killed)}")
+
+
 def missing(place, full):
     """A node without podprof: one line, and the program runs."""
     with slurm_of(place, "podprof=" + os.path.join(place.scratch, "none")) as slurm:
@@ -185,25 +256,13 @@ def missing(place, full):
 def ends(place, full):
     """When the last task of a node has ended, podprof is asked to wait for the keeper, but shortly where Slurm is to tell other nodes of a
     failure."""
-    asked, by = os.path.join(place.scratch, "asked"), os.path.join(place.scratch, "podprof")
-    with open(by, "w", encoding="ascii") as f:
-        f.write(f'#!/bin/sh\n[ "$2" = task-epilog ] && echo "$3" >>{asked}\nexec {os.path.realpath(place.podprof())} "$@"\n')
-    os.chmod(by, 0o755)
-    with slurm_of(place, "podprof=" + by) as slurm:
+    by, asked = asked_of(place)
+    with slurm_of(place, by) as slurm:
         for nodes, end, seconds in (("2", "exit 0", "10"), ("2", "exit 9", "3"), ("2", "kill -9 $$", "3"), ("2", "kill $$", "10"), ("1", "exit 9", "10")):
             got = slurm.run(["srun", "-N", nodes, "-n", "4", f"--podprof=output={place.new_logs()}", "sh", "-c", end])
             with open(asked, encoding="ascii") as f:
-                check(f.read().split() == [seconds] * int(nodes), f"{nodes} nodes, {end}: {got.transcript()}")
+                check(f.read().split()[::2] == [seconds] * int(nodes), f"{nodes} nodes, {end}: {got.transcript()}")
             os.remove(asked)
-
-
-def hook(place, name):
-    """A hook of slurm.conf, as launchers/slurm has it, with a log in place of the system's."""
-    path, log = (os.path.join(place.scratch, name + end) for end in ("", ".log"))
-    with open(path, "w", encoding="ascii") as f:
-        f.write(f"#!/bin/sh\n{place.podprof()} slurm {name.lower()} >>{log} 2>&1\nexit 0\n")
-    os.chmod(path, 0o755)
-    return f"{name}={path}\n", log
 
 
 def cancel(place, slurm, nodes):
@@ -266,5 +325,5 @@ def cancelled(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (step, absent, refused, refused_without_children, programs, batch, several, separate_hosts,
+    sys.exit(jobs.main({f.__name__: f for f in (step, absent, refused, refused_without_children, programs, batch, several, separate_hosts, components,
                                             missing, ends, cancelled_cgroup, cancelled_hosts, cancelled)}, __doc__))

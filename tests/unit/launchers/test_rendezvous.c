@@ -85,6 +85,7 @@ TEST(allocations)
 	CHECK(!spans("srun -n 8 ./train") && !spans("mpirun ./train") && !spans("srun -N1 ./x : -N1 ./y"));
 	setenv("SLURM_HET_SIZE", "2", 1);
 	CHECK(spans("srun -N1 ./x : -N1 ./y") && !spans("srun -N1 ./x"));
+	CHECK(spans("srun --het-group=0,1 ./x") && spans("srun -N1 --het-group 0-1 ./x") && !spans("srun --het-group=1 ./x"));
 	unsetenv("SLURM_HET_SIZE");
 	unsetenv("SLURM_JOB_NUM_NODES");
 	unsetenv("SLURM_JOB_ID");
