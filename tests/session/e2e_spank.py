@@ -3,8 +3,11 @@
 Run by ctest session_spank. Needs root and Slurm, and slurm/spank.h when podprof is built."""
 import glob
 import os
+import pty
 import re
+import select
 import sys
+import time
 
 from e2e import check_dataset, h5, text
 from e2e_rendezvous import on, separate
@@ -138,6 +141,42 @@ def several(place, full):
             check_dataset(s, 2, range(10, 20))
 
 
+def on_terminal(slurm, *words, sends=b""):
+    """srun on a terminal of its own, which gets the bytes when it says "ready". Its exit code and the lines of the terminal, sorted."""
+    pid, terminal = pty.fork()
+    if not pid:
+        os.execve(slurm.found["srun"], ["srun", *words], jobs.clean_environment(slurm.env))
+    said, end = b"", time.monotonic() + 60
+    while time.monotonic() < end and not (sends and b"ready" in said):
+        if select.select([terminal], [], [], 0.1)[0]:
+            try:
+                said += os.read(terminal, 4096)
+            except OSError:  # nobody has the other end open
+                break
+    os.write(terminal, sends)
+    while time.monotonic() < end:
+        try:
+            said += os.read(terminal, 4096)
+        except OSError:
+            break
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), sorted(said.decode(errors="replace").split("\r\n"))
+
+
+def terminal(place, full):
+    """srun --pty: a shell on the terminal reads, knows its size and ends as without podprof, also by Ctrl-C; and what it starts is recorded."""
+    logs, program = place.new_logs(), os.path.realpath(place.program("steps"))
+    with slurm_of(place) as slurm:
+        for command, sends in ((f"test -t 0 && test -t 1 && stty size && echo ready; read x; echo $x; {program} 60 20; exit 5", b"typed\n"),
+                               (f"echo ready; exec {program} 1000000 2000", b"\x03")):
+            bare = on_terminal(slurm, "--pty", "-w", "n0", "bash", "-c", command, sends=sends)
+            got = on_terminal(slurm, "--pty", "-w", "n0", f"--podprof=output={logs}", "bash", "-c", command, sends=sends)
+            check(bare == (got[0], [line for line in got[1] if not line.startswith("podprof:")]), f"{bare}\n{got}")
+            check(bare[0] == (5 if b"typed" in sends else 130), f"{bare}")
+        with h5(sessions(logs)[0]) as f:
+            check(len(f["breakdown/step"]) == 60, sessions(logs))
+
+
 def front_spools(logs):
     """Spools for this log directory in the /dev/shm that the front end shares with others."""
     found = []
@@ -151,7 +190,8 @@ def front_spools(logs):
 
 
 def separate_hosts(place, full):
-    """Ranks without MPI on two hosts that share no directory, of one program or of two components, meet at srun: one session on rank 0's host."""
+    """Ranks without MPI on two hosts that share no directory, of one program or of two components, meet at srun, also if it passes on no environment:
+    one session on rank 0's host."""
     with Hosts(place, 2, prefix="sr") as hosts:
         logs = separate(place, hosts)
         option, program = f"--podprof=output={logs}", ["--mpi=none", place.program("steps"), "60", "20"]
@@ -159,8 +199,11 @@ def separate_hosts(place, full):
         with slurm_of(place, hosts=hosts) as slurm:
             one = slurm.run(["srun", option, "-N", "2", "-n", "4", *program])
             two = slurm.run(["srun", option, *part, ":", *part])
+            none = slurm.run(["srun", option, "--export=NONE", "-N", "2", "-n", "4", *program])
+            seen = slurm.run(["srun", option, "--export=NONE", "-N", "2", "-n", "2", "/usr/bin/env"])
             other = slurm.run(["srun", option, "-w", hosts.names[0], *part])
-        for got in (one, two):
+        check(seen.code == 0 and "SLURM_PODPROF" not in seen.out and seen.out.count("\nPODPROF_MEETING=") == 2, seen.out)
+        for got in (one, two, none):
             check(got.code == 0 and got.out == "60 steps\n" * 4 and "captured on 4 of 4 ranks, 2 hosts" in got.err, got.transcript())
             check(len(got.podprof_lines()) == 2, got.transcript())
         check(other.code == 0 and "captured on 2 of 2 ranks, 1 host" in other.err, other.transcript())
@@ -170,7 +213,7 @@ def separate_hosts(place, full):
             with h5(session) as f:
                 way = text(f.attrs.get("rendezvous", b""))
                 ways.append((len(f["worker/rank"]), "invited through the podprof run around the launcher" in way))
-        check(sorted(ways) == [(2, False), (4, True), (4, True)] and not sessions(on(hosts, hosts.names[1], logs)), f"{made}: {ways}")
+        check(sorted(ways) == [(2, False), (4, True), (4, True), (4, True)] and not sessions(on(hosts, hosts.names[1], logs)), f"{made}: {ways}")
         check(jobs.wait_until(lambda: not front_spools(logs)), f"srun's spool is left: {front_spools(logs)}")
 
 
@@ -325,5 +368,5 @@ def cancelled(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (step, absent, refused, refused_without_children, programs, batch, several, separate_hosts, components,
+    sys.exit(jobs.main({f.__name__: f for f in (step, absent, refused, refused_without_children, programs, batch, several, terminal, separate_hosts, components,
                                             missing, ends, cancelled_cgroup, cancelled_hosts, cancelled)}, __doc__))
