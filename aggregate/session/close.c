@@ -80,6 +80,15 @@ static int64_t take_clock(const struct pp_gather *g, struct pp_clock_map *map, s
 	return bound;
 }
 
+/* Waits until `a` is that long ago: the rate comes from two readings. */
+static void keep_distance(const struct pp_clock_pair *a, int64_t ms)
+{
+	int64_t passed = ((int64_t)pp_tick_raw() - a->raw_ns) / 1000000;
+
+	if (passed < ms)
+		pp_nap_ms(ms - passed);
+}
+
 static int read_clock(const struct pp_rings *r, const struct pp_clock_pair *given, const struct pp_gather *g,
                       struct pp_clock_map *map, struct pp_capture *c, struct pp_err *err)
 {
@@ -94,7 +103,7 @@ static int read_clock(const struct pp_rings *r, const struct pp_clock_pair *give
 		a = *given;
 	else
 		pp_clock_read_pair(kind, &a);
-	pp_nap_ms(given ? PAIR_MS : SALVAGE_PAIR_MS);
+	keep_distance(&a, given ? PAIR_MS : SALVAGE_PAIR_MS);
 	pp_clock_read_pair(kind, &b);
 	epoch = epoch_of(c, h->open_tick, 0);
 	if (g && g->leads && g->first_tick && g->first_tick < epoch && epoch - g->first_tick < EARLY_MOST)
