@@ -36,6 +36,7 @@ enum {
 	CALM_TURN_MS = 250, /* while nothing is, and no rank records */
 	SCAN_MS = 1000,     /* of a spool without changes */
 	STILL_MS = 500,     /* between two looks at where ranks stand */
+	SOON_MS = 2000,     /* a rank that has finalised MPI is expected to end within */
 	EMPTY_MS = 60000,   /* without any ring or run process the keeper ends */
 	ORPHAN_MS = 10000,  /* after the last run process has ended */
 	BLIND_MS = 3000,    /* with a spool that cannot be read: removed, or no descriptor left */
@@ -56,6 +57,7 @@ struct pp_keeper {
 	int64_t turned_ms, scanned_ms; /* last turn, last scan of the spool */
 	uint64_t words;                /* of the rings, at the last turn */
 	int is_calm;                   /* between turns nothing has to be done */
+	int64_t finalised_ms;          /* a rank had finalised MPI; 0: none */
 	struct pp_control *control;
 	struct pp_sampler sampler;
 	struct pp_session_options options;
@@ -295,13 +297,27 @@ static int is_under_way(const struct pp_keeper *k)
 	return pp_requests_busy(&k->requests) || k->windows.busy || pp_timed_is_open(&k->timed) || k->view.again;
 }
 
+/* Is a rank about to end? It then waits for its files. */
+static int ends_soon(struct pp_keeper *k, int64_t now)
+{
+	int is_over = 0;
+
+	for (size_t i = 0; i < pp_rings_count(k->view.rings); i++) {
+		uint32_t mpi = pp_ring_mpi_state(pp_rings_header(k->view.rings, i));
+
+		is_over |= mpi == PP_MPI_OVER || mpi == PP_MPI_OTHER_OVER;
+	}
+	k->finalised_ms = !is_over ? 0 : k->finalised_ms ? k->finalised_ms : now;
+	return is_over && now - k->finalised_ms < SOON_MS;
+}
+
 /* ms until the rings are to be drained again. */
 static int pause_of(struct pp_keeper *k, uint64_t records)
 {
 	int64_t now = pp_now_ms();
 	int ms = pp_pace_next(&k->pace, records, pp_pace_room(k->view.rings), now, now - k->begin_ms);
 
-	if (is_under_way(k) && ms > TURN_MS)
+	if ((is_under_way(k) || ends_soon(k, now)) && ms > TURN_MS)
 		ms = TURN_MS;
 	return ms < pp_pod_pace(k->pod) ? ms : pp_pod_pace(k->pod);
 }

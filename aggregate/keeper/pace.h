@@ -8,7 +8,7 @@
 
 enum {
 	PP_PACE_LEAST_MS = 1,
-	PP_PACE_MOST_MS = 50,
+	PP_PACE_MOST_MS = 100,
 	PP_PACE_BATCH = 500, /* records of all ranks in a round: they stay in the caches of the threads that write them */
 };
 

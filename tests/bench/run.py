@@ -7,7 +7,7 @@ wakes as often as a quiet keeper, the bare job. Skipped (77) unless PODPROF_BENC
 """
 import argparse, os, shutil, statistics, subprocess, sys, tempfile, time
 
-WAKE_MS = 50  # PP_PACE_MOST_MS
+WAKE_MS = 100  # PP_PACE_MOST_MS
 MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "-n", "2"]
 missed = 0
 
@@ -70,12 +70,12 @@ def cpu_ms(pid):
 
 
 def keeper(args, what, options, limit, most):
-    """CPU per second, once the job is older than 5 s: younger keepers look more often."""
+    """CPU per second, once the job is older than 10 s: younger keepers look more often."""
     with tempfile.TemporaryDirectory(dir="/dev/shm", ignore_cleanup_errors=True) as where:
         words = [os.path.join(args.bin, "c_mpi_train"), "--quiet", "--steps", "100000", "--work-us", "10000"]
         job = subprocess.Popen(MPIRUN + podprof(args, where, *options) + words, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            time.sleep(6)
+            time.sleep(11)
             pid, got, wakes = keeper_of(os.path.join(where, "spool")), [], []
             for _ in range(args.turns):
                 before, begin = cpu_ms(pid), time.monotonic()
