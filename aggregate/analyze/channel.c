@@ -133,10 +133,10 @@ static int count_rank(struct channels *c, const struct pp_rank *rank, const stru
 	for (size_t p = 0; p < c->world; p++)
 		c->from[p] = c->to[p] = c->away[p] = (struct pp_row_channel){0};
 	for (size_t t = 0; t < rank->threads; t++) {
-		if (!pp_thread_may_have(&rank->thread[t], PP_SPAN_BIT(PP_SPAN_MPI) | PP_SPAN_BIT(PP_SPAN_REQUEST)))
-			continue;
-		for (size_t i = 0; i < rank->thread[t].spans; i++)
-			count_span(c, &rank->thread[t].span[i], &requests);
+		const struct pp_thread *thread = &rank->thread[t];
+
+		for (size_t k = 0; k < pp_thread_others(thread, PP_SPAN_BIT(PP_SPAN_MPI) | PP_SPAN_BIT(PP_SPAN_REQUEST)); k++)
+			count_span(c, &thread->span[pp_thread_other(thread, k)], &requests);
 	}
 	pp_requests_release(&requests);
 	for (size_t p = 0; p < c->world && rc == 0; p++) {

@@ -126,6 +126,7 @@ static size_t add_span(struct pp_join *j, size_t r, uint32_t t, uint32_t i, cons
 static int list_members(struct pp_join *j, struct pp_requests *requests)
 {
 	const struct pp_capture *capture = j->in->capture;
+	const uint32_t calls = PP_SPAN_BIT(PP_SPAN_MPI) | PP_SPAN_BIT(PP_SPAN_REQUEST);
 	size_t room = 1;
 
 	for (int filling = 0; filling < 2; filling++) {
@@ -135,10 +136,8 @@ static int list_members(struct pp_join *j, struct pp_requests *requests)
 			for (uint32_t t = 0; t < capture->rank[r].threads; t++) {
 				const struct pp_thread *thread = &capture->rank[r].thread[t];
 
-				if (!pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_MPI) | PP_SPAN_BIT(PP_SPAN_REQUEST)))
-					continue;
-				for (uint32_t i = 0; i < thread->spans; i++)
-					room += add_span(j, r, t, i, &requests[r]);
+				for (size_t k = 0; k < pp_thread_others(thread, calls); k++)
+					room += add_span(j, r, t, (uint32_t)pp_thread_other(thread, k), &requests[r]);
 			}
 	}
 	qsort(j->member, j->members, sizeof(*j->member), compare_member);

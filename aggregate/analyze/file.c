@@ -93,8 +93,8 @@ static void count(struct pp_row_file *u, const struct pp_span *span, const struc
 
 static int count_thread(struct files *f, const struct pp_thread *thread, const struct pp_requests *requests)
 {
-	for (size_t i = 0; i < thread->spans; i++) {
-		const struct pp_span *span = &thread->span[i];
+	for (size_t k = 0; k < pp_thread_others(thread, PP_SPAN_BIT(PP_SPAN_MPI)); k++) {
+		const struct pp_span *span = &thread->span[pp_thread_other(thread, k)];
 		struct known key = {.comm = span->mpi.comm};
 		const struct known *known;
 		struct pp_row_file *u;

@@ -35,10 +35,8 @@ static double count_thread(struct pp_join *j, struct pp_row_worker *w, size_t ra
 	double all = 0;
 	size_t at = 0;
 
-	if (!pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_COUNTER)))
-		return 0;
-	for (size_t i = 0; i < thread->spans; i++) {
-		const struct pp_span *span = &thread->span[i];
+	for (size_t k = 0; k < pp_thread_others(thread, PP_SPAN_BIT(PP_SPAN_COUNTER)); k++) {
+		const struct pp_span *span = &thread->span[pp_thread_other(thread, k)];
 		double length;
 
 		if (span->kind != PP_SPAN_COUNTER || span->name != name || span->begin < begin || span->begin > end)

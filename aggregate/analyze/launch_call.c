@@ -20,11 +20,21 @@ static uint64_t launches(const struct pp_span *s)
 	return s->kind == PP_SPAN_RANGE || s->kind == PP_SPAN_MARK ? s->range.id : 0;
 }
 
+static int has_stream(const struct pp_rank *rank)
+{
+	for (size_t t = 0; t < rank->threads; t++)
+		if (rank->thread[t].device)
+			return 1;
+	return 0;
+}
+
 int pp_launch_calls_init(struct pp_launch_calls *l, const struct pp_rank *rank)
 {
 	size_t room = 0;
 
 	*l = (struct pp_launch_calls){.call = NULL};
+	if (!has_stream(rank))
+		return 0;
 	for (size_t t = 0; t < rank->threads; t++)
 		for (size_t i = 0; !rank->thread[t].device && i < rank->thread[t].spans; i++) {
 			const struct pp_span *s = &rank->thread[t].span[i];

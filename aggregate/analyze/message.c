@@ -8,6 +8,8 @@
 #include "aggregate/dataset/host_clock.h"
 #include "core/source/mpi_call.h"
 
+enum { CALLS = PP_SPAN_BIT(PP_SPAN_MPI) | PP_SPAN_BIT(PP_SPAN_REQUEST) };
+
 struct end {
 	uint64_t comm;
 	int32_t sender, receiver, tag;
@@ -176,8 +178,8 @@ static size_t most_ends(const struct pp_capture *c)
 		for (size_t t = 0; t < c->rank[r].threads; t++) {
 			const struct pp_thread *thread = &c->rank[r].thread[t];
 
-			for (size_t i = 0; i < thread->spans; i++)
-				n += carries(&thread->span[i]) ? 2 : 0;
+			for (size_t k = 0; k < pp_thread_others(thread, CALLS); k++)
+				n += carries(&thread->span[pp_thread_other(thread, k)]) ? 2 : 0;
 		}
 	return n;
 }
@@ -198,10 +200,15 @@ int pp_messages_match(const struct pp_capture *c, const int64_t *bound_ns, struc
 		return pp_err_set(err, -ENOMEM, "matching %zu messages: not enough memory", room / 2);
 	}
 	for (size_t r = 0; r < c->ranks; r++)
-		for (size_t t = 0; t < c->rank[r].threads; t++)
-			for (size_t i = 0; i < c->rank[r].thread[t].spans; i++)
-				take(&l, ret, &c->rank[r], &c->rank[r].thread[t].span[i],
-				     &(struct pp_message_end){(uint32_t)r, (uint32_t)t, i});
+		for (size_t t = 0; t < c->rank[r].threads; t++) {
+			const struct pp_thread *thread = &c->rank[r].thread[t];
+
+			for (size_t k = 0; k < pp_thread_others(thread, CALLS); k++) {
+				const size_t i = pp_thread_other(thread, k);
+
+				take(&l, ret, &c->rank[r], &thread->span[i], &(struct pp_message_end){(uint32_t)r, (uint32_t)t, i});
+			}
+		}
 	qsort(l.end, l.ends, sizeof(*l.end), by_key);
 	for (size_t i = 0, n; i < l.ends; i += n) {
 		for (n = 1; i + n < l.ends && same_message(&l.end[i], &l.end[i + n]); n++)

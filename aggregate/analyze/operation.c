@@ -199,8 +199,8 @@ static int list_runs(struct work *w)
 	for (size_t t = 0; t < rank->threads; t++) {
 		const struct pp_thread *thread = &rank->thread[t];
 
-		for (size_t i = 0; pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_MPI)) && i < thread->spans; i++) {
-			const struct pp_span *s = &thread->span[i];
+		for (size_t k = 0; k < pp_thread_others(thread, PP_SPAN_BIT(PP_SPAN_MPI)); k++) {
+			const struct pp_span *s = &thread->span[pp_thread_other(thread, k)];
 			const struct pp_operation *o =
 			        s->kind == PP_SPAN_MPI && s->mpi.request ? find_operation(rank, s->mpi.request) : NULL;
 			const struct pp_done *done = o ? pp_requests_find(&requests, s->mpi.request) : NULL;

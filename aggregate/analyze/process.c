@@ -152,13 +152,16 @@ static void sum_startup(struct pp_join *j)
 	const struct pp_steps *steps = j->in->steps;
 
 	for (size_t r = 0; steps->steps == 1 && r < c->ranks; r++)
-		for (size_t t = 0; t < c->rank[r].threads; t++)
-			for (size_t i = 0; i < c->rank[r].thread[t].spans; i++) {
-				const struct pp_span *s = &c->rank[r].thread[t].span[i];
+		for (size_t t = 0; t < c->rank[r].threads; t++) {
+			const struct pp_thread *thread = &c->rank[r].thread[t];
+
+			for (size_t k = 0; k < pp_thread_others(thread, PP_SPAN_BIT(PP_SPAN_MPI)); k++) {
+				const struct pp_span *s = &thread->span[pp_thread_other(thread, k)];
 
 				if (s->kind == PP_SPAN_MPI && pp_mpi_call_info(s->mpi.call)->class == PP_MPI_LOCAL_INIT)
 					j->d->startup_ns += overlap(s, &steps->cell[r]);
 			}
+		}
 }
 
 int pp_join_process(struct pp_join *j)

@@ -136,11 +136,11 @@ static size_t ranks_that(const struct pp_join *j, const char *name)
 		for (size_t t = 0; t < j->in->capture->rank[r].threads && !found; t++) {
 			const struct pp_thread *thread = &j->in->capture->rank[r].thread[t];
 
-			if (!pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_MARK)))
-				continue;
-			for (size_t i = 0; i < thread->spans && !found; i++)
-				found = thread->span[i].kind == PP_SPAN_MARK && thread->span[i].source == PP_SOURCE_MPI &&
-				        is_name(j, thread->span[i].name, name);
+			for (size_t k = 0; k < pp_thread_others(thread, PP_SPAN_BIT(PP_SPAN_MARK)) && !found; k++) {
+				const struct pp_span *span = &thread->span[pp_thread_other(thread, k)];
+
+				found = span->kind == PP_SPAN_MARK && span->source == PP_SOURCE_MPI && is_name(j, span->name, name);
+			}
 		}
 		ranks += (size_t)found;
 	}
@@ -156,11 +156,12 @@ static uint64_t counted(const struct pp_join *j, const char *name)
 		for (size_t t = 0; t < j->in->capture->rank[r].threads; t++) {
 			const struct pp_thread *thread = &j->in->capture->rank[r].thread[t];
 
-			if (!pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_COUNTER)))
-				continue;
-			for (size_t i = 0; i < thread->spans; i++)
-				if (thread->span[i].kind == PP_SPAN_COUNTER && is_name(j, thread->span[i].name, name))
-					sum += (uint64_t)thread->span[i].value;
+			for (size_t k = 0; k < pp_thread_others(thread, PP_SPAN_BIT(PP_SPAN_COUNTER)); k++) {
+				const struct pp_span *span = &thread->span[pp_thread_other(thread, k)];
+
+				if (span->kind == PP_SPAN_COUNTER && is_name(j, span->name, name))
+					sum += (uint64_t)span->value;
+			}
 		}
 	}
 	return sum;
@@ -470,11 +471,13 @@ static void warn_counters(struct pp_join *j)
 		for (size_t t = 0; t < c->rank[r].threads; t++) {
 			const struct pp_thread *thread = &c->rank[r].thread[t];
 
-			for (size_t i = 0; pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_COUNTER)) && i < thread->spans; i++) {
-				if (thread->span[i].kind != PP_SPAN_COUNTER || isfinite(thread->span[i].value))
+			for (size_t k = 0; k < pp_thread_others(thread, PP_SPAN_BIT(PP_SPAN_COUNTER)); k++) {
+				const struct pp_span *span = &thread->span[pp_thread_other(thread, k)];
+
+				if (span->kind != PP_SPAN_COUNTER || isfinite(span->value))
 					continue;
 				if (!bad++) {
-					first = pp_intern_text(c->names, thread->span[i].name, NULL);
+					first = pp_intern_text(c->names, span->name, NULL);
 					rank = c->rank[r].rank;
 				}
 			}

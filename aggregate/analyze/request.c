@@ -57,24 +57,19 @@ static void find_wait(const struct pp_rank *rank, uint32_t own, struct pp_done *
 	}
 }
 
-static size_t spans_to_ask(const struct pp_thread *thread)
-{
-	return pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_REQUEST)) ? thread->spans : 0;
-}
-
 int pp_requests_init(struct pp_requests *r, const struct pp_rank *rank)
 {
 	size_t n = 0;
 
 	for (uint32_t t = 0; t < rank->threads; t++)
-		for (size_t i = 0; i < spans_to_ask(&rank->thread[t]); i++)
-			n += rank->thread[t].span[i].kind == PP_SPAN_REQUEST;
+		for (size_t k = 0; k < pp_thread_others(&rank->thread[t], PP_SPAN_BIT(PP_SPAN_REQUEST)); k++)
+			n += rank->thread[t].span[pp_thread_other(&rank->thread[t], k)].kind == PP_SPAN_REQUEST;
 	*r = (struct pp_requests){.done = calloc(n + 1, sizeof(*r->done))};
 	if (!r->done)
 		return -ENOMEM;
 	for (uint32_t t = 0; t < rank->threads; t++) {
-		for (size_t i = 0; i < spans_to_ask(&rank->thread[t]); i++) {
-			const struct pp_span *span = &rank->thread[t].span[i];
+		for (size_t k = 0; k < pp_thread_others(&rank->thread[t], PP_SPAN_BIT(PP_SPAN_REQUEST)); k++) {
+			const struct pp_span *span = &rank->thread[t].span[pp_thread_other(&rank->thread[t], k)];
 
 			if (span->kind != PP_SPAN_REQUEST || !span->mpi.request || (span->flags & PP_SPAN_CUT_END))
 				continue;

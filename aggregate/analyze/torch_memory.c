@@ -136,8 +136,8 @@ static int look_at_thread(struct work *w, size_t rank, const struct pp_thread *t
 	uint64_t seen[DEVICES] = {0}; /* bits of enum what: a device's counters at one edge follow each other */
 	int rc = 0;
 
-	for (size_t i = 0; i < thread->spans && !rc; i++) {
-		const struct pp_span *span = &thread->span[i];
+	for (size_t k = 0; k < pp_thread_others(thread, PP_SPAN_BIT(PP_SPAN_COUNTER)) && !rc; k++) {
+		const struct pp_span *span = &thread->span[pp_thread_other(thread, k)];
 		const struct counter *c = span->kind == PP_SPAN_COUNTER ? counter_of(w, span->name) : NULL;
 		size_t at;
 

@@ -48,19 +48,25 @@ static int is_compared(const struct pp_span *s)
 
 void pp_clock_metadata_extent(const struct pp_capture *c, uint32_t host_clock, int all, int64_t *ret_from, int64_t *ret_to)
 {
+	const uint32_t kinds = PP_SPAN_BIT(PP_SPAN_STEP) | PP_SPAN_BIT(PP_SPAN_MPI) | PP_SPAN_BIT(PP_SPAN_REQUEST);
+
 	for (; all < 2; all++) {
 		*ret_from = INT64_MAX;
 		*ret_to = INT64_MIN;
 		for (size_t r = 0; r < c->ranks; r++)
-			for (size_t t = 0; t < c->rank[r].threads && c->rank[r].host_clock == host_clock; t++)
-				for (size_t i = 0; i < c->rank[r].thread[t].spans; i++) {
-					const struct pp_span *s = &c->rank[r].thread[t].span[i];
+			for (size_t t = 0; t < c->rank[r].threads && c->rank[r].host_clock == host_clock; t++) {
+				const struct pp_thread *thread = &c->rank[r].thread[t];
+				const size_t n = all ? thread->spans : pp_thread_others(thread, kinds);
+
+				for (size_t k = 0; k < n; k++) {
+					const struct pp_span *s = &thread->span[all ? k : pp_thread_other(thread, k)];
 
 					if (!all && !is_compared(s))
 						continue;
 					*ret_from = s->begin < *ret_from ? s->begin : *ret_from;
 					*ret_to = s->end > *ret_to ? s->end : *ret_to;
 				}
+			}
 		if (*ret_from <= *ret_to)
 			return;
 	}

@@ -287,8 +287,8 @@ static int has_steps(const struct pp_rank *rank)
 	for (size_t t = 0; t < rank->threads; t++) {
 		const struct pp_thread *thread = &rank->thread[t];
 
-		for (size_t i = 0; pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_STEP)) && i < thread->spans; i++)
-			if (thread->span[i].kind == PP_SPAN_STEP)
+		for (size_t k = 0; k < pp_thread_others(thread, PP_SPAN_BIT(PP_SPAN_STEP)); k++)
+			if (thread->span[pp_thread_other(thread, k)].kind == PP_SPAN_STEP)
 				return 1;
 	}
 	return 0;

@@ -310,25 +310,41 @@ static int add_fitting(struct pp_timeline_maker *m, size_t r, struct loose *list
 	return rc;
 }
 
+/* Lists a thread's spans of some kinds; list NULL: counts them. */
+static size_t list_loose(const struct pp_timeline_maker *m, size_t r, size_t t, uint32_t kinds, struct loose *list)
+{
+	const struct pp_thread *thread = &m->capture.rank[r].thread[t];
+	const int all = (kinds & PP_SPAN_BIT(PP_SPAN_RANGE)) != 0;
+	const size_t most = all ? thread->spans : pp_thread_others(thread, kinds);
+	size_t n = 0;
+
+	for (size_t k = 0; k < most; k++) {
+		const size_t i = all ? k : pp_thread_other(thread, k);
+
+		if (!(PP_SPAN_BIT(thread->span[i].kind) & kinds))
+			continue;
+		if (list)
+			list[n] = (struct loose){&thread->span[i], &m->event[r][t][i]};
+		n++;
+	}
+	return n;
+}
+
 /* Spans of some kinds, of one thread or stream, or of all. */
 static int add_loose(struct pp_timeline_maker *m, size_t r, size_t first, size_t threads, uint32_t kinds)
 {
-	const struct pp_rank *rank = &m->capture.rank[r];
 	struct loose *list;
 	size_t n = 0;
 	int rc;
 
 	for (size_t t = first; t < first + threads; t++)
-		for (size_t i = 0; pp_thread_may_have(&rank->thread[t], kinds) && i < rank->thread[t].spans; i++)
-			n += (PP_SPAN_BIT(rank->thread[t].span[i].kind) & kinds) != 0;
+		n += list_loose(m, r, t, kinds, NULL);
 	list = n ? malloc(n * sizeof(*list)) : NULL;
 	if (!list)
 		return n ? -ENOMEM : 0;
 	n = 0;
 	for (size_t t = first; t < first + threads; t++)
-		for (size_t i = 0; pp_thread_may_have(&rank->thread[t], kinds) && i < rank->thread[t].spans; i++)
-			if (PP_SPAN_BIT(rank->thread[t].span[i].kind) & kinds)
-				list[n++] = (struct loose){&rank->thread[t].span[i], &m->event[r][t][i]};
+		n += list_loose(m, r, t, kinds, &list[n]);
 	rc = add_fitting(m, r, list, n);
 	free(list);
 	return rc;

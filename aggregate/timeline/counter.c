@@ -187,17 +187,19 @@ static int add_program(struct pp_timeline_maker *m, const struct pp_rank *r, siz
 	int rc;
 
 	for (size_t t = 0; t < r->threads; t++)
-		for (size_t i = 0; pp_thread_may_have(&r->thread[t], PP_SPAN_BIT(PP_SPAN_COUNTER)) && i < r->thread[t].spans; i++)
-			n += r->thread[t].span[i].kind == PP_SPAN_COUNTER;
+		for (size_t k = 0; k < pp_thread_others(&r->thread[t], PP_SPAN_BIT(PP_SPAN_COUNTER)); k++)
+			n += r->thread[t].span[pp_thread_other(&r->thread[t], k)].kind == PP_SPAN_COUNTER;
 	list = n ? malloc(n * sizeof(*list)) : NULL;
 	if (!list)
 		return n ? -ENOMEM : 0;
 	n = 0;
 	for (size_t t = 0; t < r->threads; t++)
-		for (size_t i = 0; pp_thread_may_have(&r->thread[t], PP_SPAN_BIT(PP_SPAN_COUNTER)) && i < r->thread[t].spans; i++)
-			if (r->thread[t].span[i].kind == PP_SPAN_COUNTER)
-				list[n++] = (struct value){r->thread[t].span[i].name, NULL, r->thread[t].span[i].begin,
-				                           r->thread[t].span[i].value};
+		for (size_t k = 0; k < pp_thread_others(&r->thread[t], PP_SPAN_BIT(PP_SPAN_COUNTER)); k++) {
+			const struct pp_span *s = &r->thread[t].span[pp_thread_other(&r->thread[t], k)];
+
+			if (s->kind == PP_SPAN_COUNTER)
+				list[n++] = (struct value){s->name, NULL, s->begin, s->value};
+		}
 	rc = add_values(m, rank, list, n, "1");
 	free(list);
 	return rc;

@@ -99,8 +99,8 @@ static int add_requests(struct pp_timeline_maker *m, size_t r)
 	int rc = pp_requests_init(&requests, rank);
 
 	for (size_t t = 0; t < rank->threads; t++)
-		for (size_t i = 0;
-		     !rc && pp_thread_may_have(&rank->thread[t], PP_SPAN_BIT(PP_SPAN_MPI)) && i < rank->thread[t].spans; i++) {
+		for (size_t k = 0; !rc && k < pp_thread_others(&rank->thread[t], PP_SPAN_BIT(PP_SPAN_MPI)); k++) {
+			const size_t i = pp_thread_other(&rank->thread[t], k);
 			const struct pp_span *s = &rank->thread[t].span[i];
 			const struct pp_done *done;
 

@@ -137,8 +137,10 @@ struct pp_thread {       /* one thread's or one device stream's spans, ordered b
 	int64_t first, last; /* first and last tick that was recorded (job ns after mapping) */
 	struct pp_span *span;
 	size_t spans;
-	uint32_t kinds; /* PP_SPAN_BIT() of every kind that may be in it; 0: not known */
-	size_t mapped;  /* bytes, where `span` is a mapping of its own; 0: from malloc() */
+	uint32_t kinds;  /* PP_SPAN_BIT() of every kind that may be in it; 0: not known */
+	size_t mapped;   /* bytes, where `span` is a mapping of its own; 0: from malloc() */
+	uint32_t *other; /* [others] indices of the spans that are no ranges, by pp_thread_list_others(); NULL: not listed */
+	size_t others;
 };
 
 #define PP_SPAN_BIT(kind) (1u << (kind))
@@ -147,6 +149,19 @@ struct pp_thread {       /* one thread's or one device stream's spans, ordered b
 static inline int pp_thread_may_have(const struct pp_thread *thread, uint32_t kinds)
 {
 	return !thread->kinds || (thread->kinds & kinds);
+}
+
+/* A pass over the spans of these kinds, RANGE not among them, visits those that are no ranges, or all where they are not listed:
+ *     for (size_t k = 0; k < pp_thread_others(thread, kinds); k++)
+ *             span = &thread->span[pp_thread_other(thread, k)]; */
+static inline size_t pp_thread_others(const struct pp_thread *thread, uint32_t kinds)
+{
+	return !pp_thread_may_have(thread, kinds) ? 0 : thread->other ? thread->others : thread->spans;
+}
+
+static inline size_t pp_thread_other(const struct pp_thread *thread, size_t k)
+{
+	return thread->other ? thread->other[k] : k;
 }
 
 struct pp_operation {         /* how an operation of NCCL or RCCL ran on the device */

@@ -30,13 +30,13 @@ int pp_laps_init(struct pp_laps *l, const struct pp_rank *rank, int64_t begin)
 		for (size_t t = 0; t < rank->threads; t++) {
 			const struct pp_thread *thread = &rank->thread[t];
 
-			if (!pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_MPI)))
-				continue;
-			for (size_t i = 0; i < thread->spans; i++) {
-				if (!ends_lap(&thread->span[i]))
+			for (size_t k = 0; k < pp_thread_others(thread, PP_SPAN_BIT(PP_SPAN_MPI)); k++) {
+				const struct pp_span *span = &thread->span[pp_thread_other(thread, k)];
+
+				if (!ends_lap(span))
 					continue;
 				if (filling)
-					l->lap[n].time = thread->span[i].begin;
+					l->lap[n].time = span->begin;
 				in_order &= !filling || !n || l->lap[n - 1].time <= l->lap[n].time;
 				n++;
 			}

@@ -13,6 +13,7 @@
 #include "core/step/mark_list.h"
 
 enum { NAME_SHOWN = 40 }; /* bytes of a range in a note */
+enum { STEPS = PP_SPAN_BIT(PP_SPAN_STEP) };
 
 const char *pp_step_rule_name(enum pp_step_rule rule)
 {
@@ -67,10 +68,8 @@ static int64_t marking_thread(const struct pp_rank *rank, int by_pattern)
 		const struct pp_thread *thread = &rank->thread[t];
 		size_t marks = 0;
 
-		if (!pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_STEP)))
-			continue;
-		for (size_t i = 0; i < thread->spans && !(marks && thread->is_main && one_main); i++)
-			marks += is_mark(&thread->span[i], by_pattern);
+		for (size_t k = 0; k < pp_thread_others(thread, STEPS) && !(marks && thread->is_main && one_main); k++)
+			marks += is_mark(&thread->span[pp_thread_other(thread, k)], by_pattern);
 		if (marks && thread->is_main && one_main)
 			return (int64_t)t;
 		if (!marks || (best_is_main && !thread->is_main) || (best_is_main == !!thread->is_main && marks < most))
@@ -109,8 +108,8 @@ static int list_marked(const struct pp_rank *rank, int by_pattern, struct pp_mar
 	int64_t t = marking_thread(rank, by_pattern), highest = INT64_MIN, shift = 0;
 	uint8_t flags = 0; /* of the mark before */
 
-	for (size_t i = 0; t >= 0 && i < rank->thread[t].spans; i++) {
-		const struct pp_span *span = &rank->thread[t].span[i];
+	for (size_t k = 0; t >= 0 && k < pp_thread_others(&rank->thread[t], STEPS); k++) {
+		const struct pp_span *span = &rank->thread[t].span[pp_thread_other(&rank->thread[t], k)];
 		struct pp_mark *last = list->marks ? &list->mark[list->marks - 1] : NULL;
 		struct pp_mark mark = {.begin = span->begin, .end = span->end};
 
@@ -242,9 +241,11 @@ static int choose_pattern(const struct pp_capture *capture, struct pp_marks *lis
 	for (size_t r = 0; r < capture->ranks && !newest; r++) {
 		int64_t t = marking_thread(&capture->rank[r], 1);
 
-		for (size_t i = 0; t >= 0 && i < capture->rank[r].thread[t].spans; i++)
-			if (is_mark(&capture->rank[r].thread[t].span[i], 1))
-				newest = &capture->rank[r].thread[t].span[i];
+		const struct pp_thread *thread = t >= 0 ? &capture->rank[r].thread[t] : NULL;
+
+		for (size_t k = 0; thread && k < pp_thread_others(thread, STEPS); k++)
+			if (is_mark(&thread->span[pp_thread_other(thread, k)], 1))
+				newest = &thread->span[pp_thread_other(thread, k)];
 	}
 	if (!newest)
 		return 1;

@@ -28,8 +28,8 @@ struct found { /* steps of the best stream */
 /* Next collective of `comm` on this thread from *at on, its call or its completion; NULL at the end. */
 static const struct pp_span *next_of(const struct pp_thread *thread, size_t *at, uint64_t comm)
 {
-	while (*at < thread->spans) {
-		const struct pp_span *span = &thread->span[(*at)++];
+	while (*at < pp_thread_others(thread, PP_SPAN_BIT(PP_SPAN_MPI) | PP_SPAN_BIT(PP_SPAN_REQUEST))) {
+		const struct pp_span *span = &thread->span[pp_thread_other(thread, (*at)++)];
 
 		if ((span->kind == PP_SPAN_MPI || span->kind == PP_SPAN_REQUEST) && span->mpi.comm == comm &&
 		    pp_mpi_call_is_collective(span->mpi.call))
@@ -264,8 +264,8 @@ static int by_calls(const void *a, const void *b)
 
 static void count_calls(const struct pp_thread *thread, struct candidate *candidate, size_t candidates)
 {
-	for (size_t i = 0; has_calls(thread) && i < thread->spans; i++) {
-		const struct pp_span *span = &thread->span[i];
+	for (size_t k = 0; k < pp_thread_others(thread, PP_SPAN_BIT(PP_SPAN_MPI)); k++) {
+		const struct pp_span *span = &thread->span[pp_thread_other(thread, k)];
 		struct candidate key = {.comm = span->mpi.comm}, *found;
 
 		if ((span->kind != PP_SPAN_MPI && span->kind != PP_SPAN_REQUEST) || !pp_mpi_call_is_collective(span->mpi.call))

@@ -390,8 +390,10 @@ void pp_thread_release(struct pp_thread *thread)
 		munmap(thread->span, thread->mapped);
 	else
 		free(thread->span);
+	free(thread->other);
 	thread->span = NULL;
-	thread->spans = thread->mapped = 0;
+	thread->other = NULL;
+	thread->spans = thread->mapped = thread->others = 0;
 }
 
 void pp_capture_release(struct pp_capture *c)

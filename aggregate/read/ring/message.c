@@ -98,6 +98,8 @@ int pp_pair_message_finish(struct pp_pair *p, struct pp_rank *rank, size_t first
 {
 	struct pp_span_message *more;
 
+	if (!p->message_first && !p->messages) /* then no span has a number */
+		return 0;
 	for (size_t t = first; t < rank->threads; t++) {
 		if (!pp_thread_may_have(&rank->thread[t], PP_SPAN_BIT(PP_SPAN_MPI) | PP_SPAN_BIT(PP_SPAN_REQUEST)))
 			continue;

@@ -11,6 +11,7 @@
 #include "core/base/grow.h"
 #include "core/ring/intern.h"
 #include "core/ring/record.h"
+#include "core/step/span_other.h"
 
 uint16_t c10d_operation(unsigned call)
 {
@@ -320,6 +321,7 @@ static int place(struct c10d *c)
 			rc = -ENOMEM;
 	}
 	free(more);
+	pp_rank_list_others(c->rank);
 	return rc;
 }
 

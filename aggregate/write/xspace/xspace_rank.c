@@ -404,29 +404,35 @@ static void write_loose_lines(struct pp_xfile *f, const struct pp_rank *r, const
 	}
 }
 
-static size_t spans_to_ask(const struct pp_thread *thread, int kind)
+/* Lists a rank's spans of a kind, which is not RANGE; l NULL: counts them. */
+static size_t list_kind(const struct pp_rank *r, int kind, const struct pp_span **l)
 {
-	return pp_thread_may_have(thread, PP_SPAN_BIT(kind)) ? thread->spans : 0;
+	size_t n = 0;
+
+	for (size_t t = 0; t < r->threads; t++)
+		for (size_t k = 0; k < pp_thread_others(&r->thread[t], PP_SPAN_BIT(kind)); k++) {
+			const struct pp_span *s = &r->thread[t].span[pp_thread_other(&r->thread[t], k)];
+
+			if (s->kind != kind)
+				continue;
+			if (l)
+				l[n] = s;
+			n++;
+		}
+	return n;
 }
 
 static int write_loose(struct pp_xfile *f, const struct pp_rank *r, int kind, const struct pp_xplaced *p, size_t steps)
 {
+	size_t n = list_kind(r, kind, NULL);
 	const struct pp_span **l;
-	size_t n = 0;
 
-	for (size_t t = 0; t < r->threads; t++)
-		for (size_t i = 0; i < spans_to_ask(&r->thread[t], kind); i++)
-			n += r->thread[t].span[i].kind == kind;
 	if (!n)
 		return 0;
 	l = malloc(n * sizeof(struct pp_span *));
 	if (!l)
 		return -ENOMEM;
-	n = 0;
-	for (size_t t = 0; t < r->threads; t++)
-		for (size_t i = 0; i < spans_to_ask(&r->thread[t], kind); i++)
-			if (r->thread[t].span[i].kind == kind)
-				l[n++] = &r->thread[t].span[i];
+	list_kind(r, kind, l);
 	qsort(l, n, sizeof(struct pp_span *), by_time);
 	if (kind == PP_SPAN_COUNTER) { /* readers know counters by this line name alone; instants never overlap */
 		uint64_t line = pp_xline_begin(f, 0, "_counters_");

@@ -1,0 +1,39 @@
+/* Lists spans that are no ranges; see span_other.h. Called by aggregate/session and aggregate/read. */
+#include "core/step/span_other.h"
+
+#include <stdlib.h>
+
+#include "core/base/grow.h"
+
+void pp_thread_list_others(struct pp_thread *thread)
+{
+	uint32_t *list = NULL;
+	size_t n = 0, room = 0;
+
+	free(thread->other);
+	thread->other = NULL;
+	thread->others = 0;
+	if (!pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_RANGE)))
+		return; /* the list would have all */
+	for (size_t i = 0; i < thread->spans; i++) {
+		uint32_t *more;
+
+		if (thread->span[i].kind == PP_SPAN_RANGE)
+			continue;
+		more = i < UINT32_MAX ? pp_grow(list, n, &room, sizeof(*more)) : NULL;
+		if (!more) {
+			free(list);
+			return;
+		}
+		list = more;
+		list[n++] = (uint32_t)i;
+	}
+	thread->other = list;
+	thread->others = n;
+}
+
+void pp_rank_list_others(struct pp_rank *rank)
+{
+	for (size_t t = 0; t < rank->threads; t++)
+		pp_thread_list_others(&rank->thread[t]);
+}
