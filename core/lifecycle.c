@@ -21,11 +21,12 @@
 #include "core/ring/thread_ring.h"
 #include "core/unrecorded.h"
 
-static pid_t birth;      /* pid of the process that loaded the library; 0: not under podprof run */
-static pid_t owner;      /* pid of the rank */
-static int handlers;     /* exit handlers are registered; once per process image */
-static int follows;      /* fork handlers are registered; the same */
-static int64_t patience; /* seconds that a rank that ends without an error waits for its files */
+static pid_t birth;       /* pid of the process that loaded the library; 0: not under podprof run */
+static pid_t owner;       /* pid of the rank */
+static int handlers;      /* exit handlers are registered; once per process image */
+static int follows;       /* fork handlers are registered; the same */
+static int64_t patience;  /* seconds that a rank that ends without an error waits for its files */
+static FILE *standard[2]; /* stdout and stderr at the begin, which libc never frees */
 
 static void child(void)
 {
@@ -58,6 +59,8 @@ __attribute__((constructor)) static void loaded(void)
 	pp_env_take();
 	if (!birth)
 		birth = getpid();
+	standard[0] = stdout; /* may call stdout: its address */
+	standard[1] = stderr;
 	pp_collector_born();
 	follow_forks();
 	if (may_be_registered())
@@ -231,8 +234,8 @@ static void flush_if_ready(FILE *file)
 /* Whoever ends the rank while it waits for its files must not take its own output from it: libc writes that after all handlers. */
 static void flush_output(void)
 {
-	flush_if_ready(stdout); /* may call stdout: it is the application's own text */
-	flush_if_ready(stderr);
+	for (size_t i = 0; i < sizeof(standard) / sizeof(standard[0]) && standard[i]; i++)
+		flush_if_ready(standard[i]);
 }
 
 static void ending(int status, void *arg)
