@@ -168,7 +168,8 @@ static int has_all_events(const struct pp_output *out, const struct pp_session_o
 	return !o->gather && !out->ranks;
 }
 
-static int write_files(const struct pp_output *out, struct pp_dataset *own, struct pp_capture *c,
+/* The page is made without the segments of `attr`: their memory is free for its events. */
+static int write_files(const struct pp_output *out, struct pp_attr *attr, struct pp_dataset *own, struct pp_capture *c,
                        const struct pp_session_options *o, struct pp_message *message, struct pp_err *err)
 {
 	struct pp_session_page page = {.pid = 0};
@@ -182,6 +183,7 @@ static int write_files(const struct pp_output *out, struct pp_dataset *own, stru
 		rc = write_for_all(out, own, o->gather, message, &page, &pod, err);
 	else
 		rc = pp_files_write(out, PP_WRITER_OF_HOST, message, &pod, err);
+	pp_attr_drop_segments(attr, c->ranks);
 	if (!rc && pod) /* else the message says why it is missing */
 		write_page(out, o, &page, has_all_events(out, o) ? c : NULL, message);
 	else
@@ -262,7 +264,8 @@ static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, c
 	note_all(c, clock, o, &dataset);
 	if (!o->gather)
 		pp_files_tools(&dataset);
-	rc = o->gather && !o->gather->leads ? write_share(&out, o, message, err) : write_files(&out, &dataset, c, o, message, err);
+	rc = o->gather && !o->gather->leads ? write_share(&out, o, message, err)
+	                                    : write_files(&out, attr, &dataset, c, o, message, err);
 	if (rc && (!o->gather || o->gather->leads))
 		pp_files_unclaim(&out);
 	pp_message_session(message, &dataset, steps, c->names, o->logdir, name);

@@ -325,6 +325,15 @@ int pp_attr_ranks(const struct pp_capture *c, const struct pp_steps *steps, enum
 	return 0;
 }
 
+void pp_attr_drop_segments(struct pp_attr *attr, size_t ranks)
+{
+	for (size_t r = 0; r < ranks; r++) {
+		free(attr[r].segment);
+		attr[r].segment = NULL;
+		attr[r].segments = 0;
+	}
+}
+
 void pp_attr_free(struct pp_attr *attr, size_t ranks)
 {
 	for (size_t i = 0; attr && i < ranks; i++)

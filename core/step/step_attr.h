@@ -51,4 +51,6 @@ void pp_attr_release(struct pp_attr *a);
 /* All ranks of a capture; an array of [ranks]. */
 int pp_attr_ranks(const struct pp_capture *c, const struct pp_steps *steps, enum pp_attr_keep which, struct pp_attr **ret_attr,
                   struct pp_err *err);
+/* Releases the segments of all ranks early: they are larger than all else here. */
+void pp_attr_drop_segments(struct pp_attr *attr, size_t ranks);
 void pp_attr_free(struct pp_attr *attr, size_t ranks);
