@@ -16,7 +16,6 @@
 #include "aggregate/session/window_rows.h"
 #include "core/base/now.h"
 #include "core/clock/pieces.h"
-#include "core/step/span_other.h"
 
 enum { SALVAGE_PAIR_MS = 200, PAIR_MS = 20 };
 
@@ -393,8 +392,6 @@ int pp_close_session(const struct pp_close *c, struct pp_err *err)
 	for (size_t i = 0; options.gather && options.gather->host[0] && i < capture.ranks; i++)
 		snprintf(capture.rank[i].host, sizeof(capture.rank[i].host), "%s", options.gather->host);
 	rc = cut_ranks(c, &capture, err);
-	for (size_t i = 0; i < capture.ranks; i++)
-		pp_rank_list_others(&capture.rank[i]);
 	if (!rc)
 		rc = set_clock(c, &capture, &map, &clock, err);
 	options.host_clock = &clock;

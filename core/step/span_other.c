@@ -1,4 +1,4 @@
-/* Lists spans that are no ranges; see span_other.h. Called by aggregate/session and aggregate/read. */
+/* Lists spans that are no ranges; see span_other.h. Called by aggregate/read. */
 #include "core/step/span_other.h"
 
 #include <stdlib.h>

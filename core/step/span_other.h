@@ -1,5 +1,5 @@
 /* Lists the spans of a thread that are no ranges. Most spans are ranges, and most passes look for calls, steps or counters.
- * In: spans in their order. Out: pp_thread.other. Called once a rank's spans are as they stay. */
+ * In: spans in their order. Out: pp_thread.other. Kept true by those who change spans: aggregate/read. */
 #pragma once
 
 #include "core/step/span.h"

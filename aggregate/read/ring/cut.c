@@ -6,6 +6,7 @@
 
 #include "aggregate/read/ring/order.h"
 #include "aggregate/read/ring/rings_private.h"
+#include "core/step/span_other.h"
 
 void pp_ring_losses(const struct pp_ring *ring, uint64_t lost[PP_LOSSES])
 {
@@ -102,7 +103,10 @@ static int cut_thread(struct pp_thread *t, int64_t from, int64_t to)
 		t->last = to;
 	if (t->first > t->last)
 		t->first = t->last = 0;
-	return pp_order_spans(t->span, kept) ? -ENOMEM : 0;
+	if (pp_order_spans(t->span, kept))
+		return -ENOMEM;
+	pp_thread_list_others(t);
+	return 0;
 }
 
 int pp_rank_cut(struct pp_rank *rank, int64_t from, int64_t to)

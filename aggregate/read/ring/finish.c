@@ -13,6 +13,7 @@
 #include "aggregate/read/ring/rings_private.h"
 #include "core/ring/utf8.h"
 #include "core/step/library_domain.h"
+#include "core/step/span_other.h"
 
 static void copy_text(char *to, size_t size, const char *from, size_t from_size)
 {
@@ -36,6 +37,14 @@ static int place_block(const struct pp_block *b, char *to, int movable)
 	return 0;
 }
 
+static int order(struct pp_thread *t)
+{
+	if (pp_order_spans(t->span, t->spans))
+		return -ENOMEM;
+	pp_thread_list_others(t);
+	return 0;
+}
+
 /* Makes one array of the blocks without holding them twice. */
 static int take_spans(struct pp_store *store, struct pp_track *track, struct pp_thread *t)
 {
@@ -54,7 +63,7 @@ static int take_spans(struct pp_store *store, struct pp_track *track, struct pp_
 		t->span = b->span;
 		t->spans = b->used;
 		free(b);
-		return pp_order_spans(t->span, t->spans) ? -ENOMEM : 0;
+		return order(t);
 	}
 	for (; b; b = b->next)
 		t->mapped += b->bytes;
@@ -77,7 +86,7 @@ static int take_spans(struct pp_store *store, struct pp_track *track, struct pp_
 		t->spans += b->used;
 		free(b);
 	}
-	return pp_order_spans(t->span, t->spans) ? -ENOMEM : 0;
+	return order(t);
 }
 
 /* Threads that have ended and lost all spans by eviction are left out, and those that only write for devices. */

@@ -98,13 +98,11 @@ int pp_pair_message_finish(struct pp_pair *p, struct pp_rank *rank, size_t first
 {
 	struct pp_span_message *more;
 
-	if (!p->message_first && !p->messages) /* then no span has a number */
-		return 0;
 	for (size_t t = first; t < rank->threads; t++) {
-		if (!pp_thread_may_have(&rank->thread[t], PP_SPAN_BIT(PP_SPAN_MPI) | PP_SPAN_BIT(PP_SPAN_REQUEST)))
-			continue;
-		for (size_t i = 0; i < rank->thread[t].spans; i++)
-			number_again(p, rank, &rank->thread[t].span[i]);
+		const struct pp_thread *thread = &rank->thread[t];
+
+		for (size_t k = 0; k < pp_thread_others(thread, PP_SPAN_BIT(PP_SPAN_MPI) | PP_SPAN_BIT(PP_SPAN_REQUEST)); k++)
+			number_again(p, rank, &thread->span[pp_thread_other(thread, k)]);
 	}
 	if (!p->messages)
 		return 0;

@@ -14,6 +14,7 @@
 #include "core/base/grow.h"
 #include "core/base/hash.h"
 #include "core/source/mpi_call.h"
+#include "core/step/span_other.h"
 
 enum {
 	PARTS_MOST = 1 << 18,
@@ -564,10 +565,15 @@ int pp_nccl_finish(struct pp_pair *p, struct pp_rank *rank, size_t first)
 	char text[PP_REMARK_TEXT];
 	int rc = 0, any = p->nccl.parts || p->nccl.ranges;
 
-	for (size_t t = first; !any && t < rank->threads; t++)
-		for (size_t i = 0;
-		     !any && pp_thread_may_have(&rank->thread[t], PP_SPAN_BIT(PP_SPAN_MPI)) && i < rank->thread[t].spans; i++)
-			any = rank->thread[t].span[i].kind == PP_SPAN_MPI && rank->thread[t].span[i].source == PP_SOURCE_NCCL;
+	for (size_t t = first; !any && t < rank->threads; t++) {
+		const struct pp_thread *thread = &rank->thread[t];
+
+		for (size_t k = 0; !any && k < pp_thread_others(thread, PP_SPAN_BIT(PP_SPAN_MPI)); k++) {
+			const struct pp_span *s = &thread->span[pp_thread_other(thread, k)];
+
+			any = s->kind == PP_SPAN_MPI && s->source == PP_SOURCE_NCCL;
+		}
+	}
 	if (!any)
 		return 0;
 	if (p->nccl.parts)
@@ -576,8 +582,10 @@ int pp_nccl_finish(struct pp_pair *p, struct pp_rank *rank, size_t first)
 		qsort(p->nccl.range, p->nccl.ranges, sizeof(*p->nccl.range), compare_range);
 	f.operations_room = rank->operations;
 	rc = pp_nccl_kernels_init(&f.kernels, rank, first);
-	for (size_t t = first; t < rank->threads && rc == 0; t++)
+	for (size_t t = first; t < rank->threads && rc == 0; t++) {
 		rc = finish_thread(&f, &rank->thread[t]);
+		pp_thread_list_others(&rank->thread[t]);
+	}
 	pp_nccl_kernels_release(&f.kernels);
 	free(f.extra);
 	if (rank->operations)
@@ -654,8 +662,8 @@ int pp_nccl_peers(struct pp_capture *c)
 		for (size_t t = 0; t < c->rank[r].threads; t++) {
 			struct pp_thread *thread = &c->rank[r].thread[t];
 
-			for (size_t i = 0; pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_MPI)) && i < thread->spans; i++) {
-				struct pp_span *s = &thread->span[i];
+			for (size_t k = 0; k < pp_thread_others(thread, PP_SPAN_BIT(PP_SPAN_MPI)); k++) {
+				struct pp_span *s = &thread->span[pp_thread_other(thread, k)];
 
 				if ((s->kind == PP_SPAN_MPI || s->kind == PP_SPAN_REQUEST) && s->mpi.peer >= 0 &&
 				    s->mpi.call >= PP_NCCL_FIRST)
