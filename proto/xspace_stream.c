@@ -1,4 +1,4 @@
-/* Streaming writer of XSpace: an arena of 1 MiB in front of a file, lengths patched afterwards. Called by aggregate/write/xspace.
+/* Streaming writer of XSpace: an arena of 256 KiB in front of a file, lengths patched afterwards. Called by aggregate/write/xspace.
  */
 #include "proto/xspace_stream.h"
 

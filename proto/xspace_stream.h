@@ -9,7 +9,7 @@
 #include "core/base/err.h"
 #include "proto/xspace_build.h"
 
-enum { PP_XSTREAM_ARENA = 1 << 20 };
+enum { PP_XSTREAM_ARENA = 1 << 18 };
 
 struct pp_xstream {
 	int fd;
