@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,22 +19,26 @@
 #include "core/coord/claim.h"
 
 static pid_t root;
+static int root_rank;
 
-/* As launchers/run/spool.c names it: the pid may be that of another PID namespace. */
-static int is_registered(const char *spool)
+/* As launchers/run/spool.c names it: the pid may be that of another PID namespace. 1: *ret_rank is the rank there, below 0 of a
+ * launcher. */
+static int is_registered(const char *spool, int *ret_rank)
 {
-	char path[512];
-	uint32_t space;
+	char path[512], text[96];
+	uint32_t space = pp_proc_pid_space();
 
 	if (snprintf(path, sizeof(path), "%s/run-%d", spool, (int)getpid()) >= (int)sizeof(path))
 		return 0;
-	if (!access(path, F_OK))
-		return 1;
-	space = pp_proc_pid_space();
-	if (space == PP_PID_SPACE_FIRST || !space)
-		return 0;
-	snprintf(path, sizeof(path), "%s/run-%d-%u", spool, (int)getpid(), (unsigned)space);
-	return !access(path, F_OK);
+	if (pp_proc_read(path, text, sizeof(text)) <= 0) {
+		if (space == PP_PID_SPACE_FIRST || !space)
+			return 0;
+		snprintf(path, sizeof(path), "%s/run-%d-%u", spool, (int)getpid(), (unsigned)space);
+		if (pp_proc_read(path, text, sizeof(text)) <= 0)
+			return 0;
+	}
+	*ret_rank = (int)strtol(text, NULL, 10);
+	return 1;
 }
 
 static int has_ring(const char *spool)
@@ -62,14 +67,14 @@ static int first_to_say(const char *spool)
 	return fd >= 0;
 }
 
-static void say(void)
+static void say(int several)
 {
 	const struct pp_control *c = pp_collector_control_in(pp_env("PODPROF_SPOOL"));
 	char line[512];
 	int n;
 
-	n = snprintf(line, sizeof(line), "podprof: nothing was recorded: %.300s\n",
-	             c && pp_control_unrecorded_known(c) ? c->unrecorded : PP_UNRECORDED_PLAIN);
+	n = snprintf(line, sizeof(line), "podprof: %s: %.300s\n", PP_UNRECORDED(several),
+	             c && pp_control_unrecorded_known(c) ? c->unrecorded : PP_UNRECORDED_PLAIN(several));
 	pp_plain(line, "");
 	line[n - 1] = '\n';
 	pp_line_write(line, (size_t)n);
@@ -79,7 +84,7 @@ static void ending(int status, void *arg)
 {
 	const char *spool = pp_env("PODPROF_SPOOL");
 	struct pp_claim c;
-	int saved = errno;
+	int saved = errno, several = pp_env("PODPROF_MEETING") != NULL;
 
 	(void)status;
 	(void)arg;
@@ -90,9 +95,9 @@ static void ending(int status, void *arg)
 		return;
 	}
 	pp_claim_read(&c, -1, -1);
-	/* A launcher whose ranks are on other hosts has no ring here; the keeper knows of them. */
-	if (c.rank == 0 && !pp_env("PODPROF_MEETING") && !has_ring(spool) && first_to_say(spool))
-		say();
+	/* A launcher whose ranks are on other hosts has no ring here. */
+	if (c.rank == 0 && (!several || root_rank == 0) && !has_ring(spool) && first_to_say(spool))
+		say(several);
 	errno = saved;
 }
 
@@ -111,7 +116,7 @@ void pp_unrecorded_start(void)
 {
 	const char *spool = pp_env("PODPROF_SPOOL");
 
-	if (!spool || !is_registered(spool))
+	if (!spool || !is_registered(spool, &root_rank))
 		return;
 	root = getpid();
 	if (on_exit)

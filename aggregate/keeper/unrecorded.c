@@ -110,32 +110,19 @@ static void look_around(const struct pp_spool_view *v, struct pp_control *c)
 		closedir(proc);
 }
 
-static void say(const struct pp_control *c)
+static void say(const struct pp_control *c, int several)
 {
 	struct pollfd out = {.fd = held, .events = POLLOUT};
 	char line[512];
-	int n = snprintf(line, sizeof(line), "podprof: nothing was recorded: %s\n",
-	                 pp_control_unrecorded_known(c) ? c->unrecorded : PP_UNRECORDED_PLAIN);
+	int n = snprintf(line, sizeof(line), "podprof: %s: %s\n", PP_UNRECORDED(several),
+	                 pp_control_unrecorded_known(c) ? c->unrecorded : PP_UNRECORDED_PLAIN(several));
 
 	if (poll(&out, 1, PATIENCE_MS) == 1 && out.revents == POLLOUT && write(held, line, (size_t)n) < 0)
 		return; /* the job's stderr has no reader any more */
 }
 
-/* Have all run processes ended, one of which was to report for the job? */
-static int is_over(const struct pp_spool_view *v)
-{
-	int speaks = 0;
-
-	for (size_t i = 0; i < v->runs; i++) {
-		if (!v->run[i].watch.gone && !pp_watch_gone(&v->run[i].watch))
-			return 0;
-		speaks |= v->run[i].rank <= 0;
-	}
-	return speaks;
-}
-
-/* Do keepers of other hosts use this spool as their rendezvous point? */
-static int is_rendezvous_point(const struct pp_spool_view *v)
+/* Do keepers of other hosts use this spool's rendezvous point, or this one another's? */
+static int is_of_several(const struct pp_spool_view *v)
 {
 	char path[4200];
 
@@ -143,10 +130,28 @@ static int is_rendezvous_point(const struct pp_spool_view *v)
 	return !access(path, F_OK);
 }
 
+/* Was one of the run processes here to report for the job? On several hosts a launcher is not. */
+static int speaks(const struct pp_spool_view *v, int several)
+{
+	int found = 0;
+
+	for (size_t i = 0; i < v->runs; i++)
+		found |= v->run[i].rank == 0 || (!several && v->run[i].rank < 0);
+	return found;
+}
+
+static int is_over(const struct pp_spool_view *v)
+{
+	for (size_t i = 0; i < v->runs; i++)
+		if (!v->run[i].watch.gone && !pp_watch_gone(&v->run[i].watch))
+			return 0;
+	return v->runs > 0;
+}
+
 void pp_unrecorded_look(const struct pp_spool_view *v, struct pp_control *c, int alone)
 {
 	char path[4200];
-	int fd;
+	int fd, several, over;
 
 	if (held < 0)
 		return;
@@ -154,22 +159,24 @@ void pp_unrecorded_look(const struct pp_spool_view *v, struct pp_control *c, int
 		let_go();
 		return;
 	}
-	if (!is_over(v)) {
-		if (pp_now_ms() < next_ms || pp_control_unrecorded_known(c))
-			return;
+	over = is_over(v);
+	if (!over && (pp_now_ms() < next_ms || pp_control_unrecorded_known(c)))
+		return;
+	several = is_of_several(v);
+	if (!over) {
 		pause_ms = pause_ms ? pause_ms * 2 : FIRST_MS;
 		next_ms = pp_now_ms() + (pause_ms < SELDOM_MS ? pause_ms : SELDOM_MS);
-		if (is_rendezvous_point(v))
-			let_go();
-		else
+		if (speaks(v, several))
 			look_around(v, c);
 		return;
 	}
+	if (!speaks(v, several))
+		return;
 	snprintf(path, sizeof(path), "%s/%s", v->path, PP_SAID_FILE);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd >= 0) {
 		close(fd);
-		say(c);
+		say(c, several);
 	}
 	let_go();
 }

@@ -408,10 +408,13 @@ static inline void pp_control_ring(struct pp_control *c, uint32_t bell, uint32_t
 	atomic_store_explicit(&c->bell, bell, memory_order_release);
 }
 
-/* Possible reasons why a job without a ring has recorded nothing. */
-#define PP_UNRECORDED_PLAIN                                                                                                        \
-	"podprof saw no MPI call, no step and no range in this job. Mark steps with podprof_step_begin(), in Python with "         \
-	"podprof.steps()"
+/* Why a job has recorded nothing; of a job on several hosts, whose process around the launcher lets them meet, only what rank 0's
+ * host knows. */
+#define PP_UNRECORDED(several) ((several) ? "nothing was recorded on the host of rank 0" : "nothing was recorded")
+#define PP_UNRECORDED_PLAIN(several)                                                                                               \
+	((several) ? "podprof saw no MPI call, no step and no range there. " PP_UNRECORDED_CURE                                    \
+	           : "podprof saw no MPI call, no step and no range in this job. " PP_UNRECORDED_CURE)
+#define PP_UNRECORDED_CURE "Mark steps with podprof_step_begin(), in Python with podprof.steps()"
 /* <spool>/said: made by the process that reports why nothing, or not all, is recorded; so it is reported once. */
 #define PP_SAID_FILE "said"
 

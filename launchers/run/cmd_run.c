@@ -411,6 +411,9 @@ static int prepare(struct run *run, char *const *command, const char **ret_cure,
 	*ret_cure = pp_logdir_cure(rc);
 	if (rc)
 		return rc;
+	run->spans |= pp_launcher_spans(command);
+	if (run->spans) /* a batch script has a rank, which its launcher is not */
+		run->job.rank = -1;
 	*ret_cure = "use --spool with a directory of your own";
 	rc = pp_spool_join(run->options.value[PP_OPT_ID_SPOOL],
 	                   run->nested && run->options.source[PP_OPT_ID_SPOOL] == PP_FROM_ENVIRONMENT, &run->job, &run->options,
@@ -422,7 +425,6 @@ static int prepare(struct run *run, char *const *command, const char **ret_cure,
 		pp_spool_say_once(run->spool, PP_SPOOL_MADE_LOGDIR);
 	warn_other_output(run);
 	warn_place(run);
-	run->spans |= pp_launcher_spans(command);
 	in.library = run->library;
 	in.mpi_library = run->mpi_library;
 	in.shim = run->shim = pp_env_find_shim(run->library);

@@ -177,6 +177,29 @@ def terminal(place, full):
             check(len(f["breakdown/step"]) == 60, sessions(logs))
 
 
+def said_nothing(place, slurm, nodes, command=("true",)):
+    """A step that records nothing says so once."""
+    got = slurm.run(["srun", "--mpi=none", f"--podprof=output={place.new_logs()}", "-N", str(nodes), "-n", "4", *command])
+    where = " on the host of rank 0" if nodes > 1 else ""
+    check(len(got.podprof_lines()) == 1 and f"podprof: nothing was recorded{where}: " in got.err, f"{command}: {got.transcript()}")
+    check(("LD_PRELOAD was replaced before 'sleep'" in got.err) == ("sleep 3" in command[-1]), got.transcript())
+
+
+def nothing(place, full):
+    """On one node, and on two where srun runs on one of them."""
+    with slurm_of(place) as slurm:
+        said_nothing(place, slurm, 1)
+        said_nothing(place, slurm, 2)
+
+
+def nothing_hosts(place, full):
+    """On two hosts, also if the tasks are killed or run without podprof."""
+    with Hosts(place, 2, prefix="sn") as hosts, slurm_of(place, hosts=hosts) as slurm:
+        said_nothing(place, slurm, 2)
+        said_nothing(place, slurm, 2, ["sh", "-c", "kill -9 $$"])
+        said_nothing(place, slurm, 2, ["sh", "-c", "LD_PRELOAD= exec sleep 3"])
+
+
 def front_spools(logs):
     """Spools for this log directory in the /dev/shm that the front end shares with others."""
     found = []
@@ -368,5 +391,5 @@ def cancelled(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (step, absent, refused, refused_without_children, programs, batch, several, terminal, separate_hosts, components,
+    sys.exit(jobs.main({f.__name__: f for f in (step, absent, refused, refused_without_children, programs, batch, several, terminal, nothing, nothing_hosts, separate_hosts, components,
                                             missing, ends, cancelled_cgroup, cancelled_hosts, cancelled)}, __doc__))
