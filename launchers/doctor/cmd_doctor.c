@@ -149,12 +149,33 @@ static void print_options(const struct pp_options *options)
 		printf(", \"from\": \"%s\"}", source);
 	}
 	if (as_json)
-		printf("\n  ],\n  \"green\": %s\n}\n", worst == PP_DOCTOR_NO ? "false" : "true");
+		pp_doctor_json_end(worst != PP_DOCTOR_NO);
 }
 
 static void warn_environment(const char *sentence)
 {
 	pp_doctor_row("options", PP_DOCTOR_LIMITED, "unset that variable, or correct it", "%s", sentence);
+}
+
+void pp_doctor_json_begin(void)
+{
+	as_json = 1;
+	printf("{\n  \"podprof\": \"%s\",\n  \"checks\": [", PODPROF_VERSION);
+}
+
+void pp_doctor_json_end(int green)
+{
+	printf("\n  ],\n  \"green\": %s\n}\n", green ? "true" : "false");
+	fflush(stdout);
+}
+
+int pp_doctor_of_node(void)
+{
+	pp_doctor_self();
+	pp_doctor_node(NULL);
+	list_spools();
+	pp_doctor_gpu(NULL); /* last: the driver may take long */
+	return worst != PP_DOCTOR_NO;
 }
 
 int pp_cmd_doctor(int argc, char **argv)
@@ -178,7 +199,7 @@ int pp_cmd_doctor(int argc, char **argv)
 	if (!strcmp(options.value[PP_OPT_ID_CLOCK], "1"))
 		return pp_doctor_clock(&options, as_json);
 	if (as_json)
-		printf("{\n  \"podprof\": \"%s\",\n  \"checks\": [", PODPROF_VERSION);
+		pp_doctor_json_begin();
 	pp_options_environment(&options, PP_OPT_RUN, warn_environment);
 	pp_doctor_self();
 	pp_doctor_tools();

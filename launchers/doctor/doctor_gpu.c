@@ -203,7 +203,7 @@ static void find_packages(struct pp_gpu_seen *seen)
 
 void pp_doctor_gpu(const struct pp_options *options)
 {
-	const char *asked = options->value[PP_OPT_ID_CUPTI];
+	const char *asked = options ? options->value[PP_OPT_ID_CUPTI] : "";
 	struct pp_gpu_seen *seen = pp_gpu_seen_new();
 	enum pp_gpu_end end;
 
@@ -211,7 +211,8 @@ void pp_doctor_gpu(const struct pp_options *options)
 		pp_doctor_row("GPU", PP_DOCTOR_LIMITED, "podprof doctor, once there is memory", "not tested: no memory");
 		return;
 	}
-	find_packages(seen);
+	if (options)
+		find_packages(seen);
 	end = pp_gpu_probe_cuda(strcmp(asked, "off") != 0 ? asked : "", seen);
 	if (end == PP_GPU_ENDED || seen->devices)
 		judge_driver(end, seen);

@@ -146,5 +146,6 @@ void pp_doctor_node(const struct pp_options *options)
 	check_clock();
 	check_spool();
 	check_limits();
-	check_logdir(options->value[PP_OPT_ID_OUTPUT]);
+	if (options)
+		check_logdir(options->value[PP_OPT_ID_OUTPUT]);
 }

@@ -19,6 +19,7 @@
 #include "core/base/proc.h"
 #include "core/base/why.h"
 #include "launchers/cmd.h"
+#include "launchers/doctor/doctor.h"
 #include "launchers/options/options.h"
 #include "launchers/run/place.h"
 #include "launchers/run/spool.h"
@@ -32,9 +33,9 @@ const struct pp_options_verb pp_verb_slurm = {
         .arguments = "check | prolog | epilog | task-prolog | task-epilog [SECONDS]",
         .doc = "check: say whether Slurm is set up for podprof, with a fix for each fault.\v"
                "The others are for Slurm's hooks. They act as the user of the job in SLURM_JOB_ID, and always exit with 0. prolog "
-               "makes the directories of the user's spools and prints what 'podprof doctor --json' prints. epilog writes sessions "
-               "of what killed jobs recorded on this node, and removes their spools. task-prolog does what the plug-in does, for "
-               "steps with PODPROF_SLURM=OPTIONS in their environment. task-epilog waits at most SECONDS (5) while a keeper of "
+               "makes the directories of the user's spools and prints what 'podprof doctor --json' says of the node. epilog "
+               "writes sessions of what killed jobs recorded on this node, and removes their spools. task-prolog does what the "
+               "plug-in does, for steps with PODPROF_SLURM=OPTIONS in their environment. task-epilog waits at most SECONDS (5) while a keeper of "
                "the step still writes.",
 };
 
@@ -89,19 +90,24 @@ static void make_root(const char *base)
 
 static void prolog(void)
 {
-	char *words[] = {(char *)"podprof doctor", (char *)"--json", NULL};
+	const char *job = getenv("SLURM_JOB_ID");
 	pid_t child;
+	int rc;
 
 	make_root(PP_PLACE_SHM);
 	make_root(PP_PLACE_STAYS);
-	fflush(stdout);
+	pp_doctor_json_begin();
+	pp_doctor_row("prolog", PP_DOCTOR_OK, "", "job %s of user %u", job ? job : "?", (unsigned)geteuid());
 	child = fork();
 	if (!child) {
 		setpgid(0, 0);
-		_exit(chdir("/") ? PP_EXIT_FAILED : pp_cmd_doctor(2, words) | fflush(stdout));
+		_exit(chdir("/") || !pp_doctor_of_node() ? PP_EXIT_FAILED : PP_EXIT_OK);
 	}
-	if (child > 0 && pp_slurm_wait(child, DOCTOR_MS) == -ETIMEDOUT)
-		pp_say("podprof doctor did not end within %d ms.", DOCTOR_MS);
+	rc = child > 0 ? pp_slurm_wait(child, DOCTOR_MS) : -errno;
+	if (rc < 0)
+		pp_doctor_row("doctor", PP_DOCTOR_LIMITED, "podprof doctor", "%s: checks are missing here",
+		              rc == -ETIMEDOUT ? "it did not end within 1 s" : "it failed");
+	pp_doctor_json_end(!rc);
 }
 
 struct found {

@@ -3,6 +3,7 @@
 Run by ctest session_slurm_hooks. Needs root and Slurm."""
 import copy
 import glob
+import json
 import os
 import re
 import shutil
@@ -135,6 +136,30 @@ def container(place, full):
         session = session_of(logs)
         with h5(session) as f:
             check(len(f["breakdown/step"]) >= 1 and len(f["worker/rank"]) == 4, session)
+
+
+def node(place, full):
+    """The prolog prints the checks of the node as JSON, in time and whole, also where the programs that its PATH has do not end: those of the job's user
+    are others. What needs that user's directory or options is not there. A driver that does not reply cuts the checks short, and the text says so."""
+    slow = os.path.join(place.scratch, "slow")
+    os.mkdir(slow)
+    for name in ("python3", "mpirun", "timeout", "scontrol"):
+        os.symlink(script(place, "sleeps", "exec sleep 30"), os.path.join(slow, name))
+    got = jobs.run([podprof(place), "slurm", "prolog"], {"SLURM_JOB_ID": "7", "SLURM_JOB_UID": "65534", "PATH": slow + ":/usr/bin:/bin"}, cwd="/")
+    made = json.loads(got.out)
+    state = {row["thing"]: row["state"] for row in made["checks"]}
+    check(got.code == 0 and state["prolog"] == "ok" and "job 7 of user 65534" in got.out, got.transcript())
+    check(made["green"] == ("no" not in state.values() and "doctor" not in state), got.transcript())
+    check("doctor" in state or ({"recording", "clock", "spool", "limits", "GPU"} <= state.keys() and made["green"]), got.transcript())
+    check(not {"log dir", "MPI", "mpi4py", "xprof", "options"} & state.keys(), got.transcript())
+    driver = os.path.join(slow, "libcuda.so.1")
+    source = "__attribute__((constructor)) static void wait(void) { sleep(30); }"
+    built = subprocess.run(["gcc", "-x", "c", "-include", "unistd.h", "-shared", "-fPIC", "-o", driver, "-"], input=source, text=True, check=False)
+    if built.returncode:
+        raise jobs.Skipped("gcc builds nothing here")
+    got = jobs.run([podprof(place), "slurm", "prolog"], {"SLURM_JOB_ID": "7", "SLURM_JOB_UID": "65534", "LD_LIBRARY_PATH": slow}, cwd="/")
+    made = json.loads(got.out)
+    check(got.code == 0 and made["checks"][-1]["thing"] == "doctor" and not made["green"], got.transcript())
 
 
 def rows_of_check(place, slurm):
@@ -292,4 +317,4 @@ def epilog(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (container, comment, checked, mounts, prolog, refused, once, epilog)}, __doc__))
+    sys.exit(jobs.main({f.__name__: f for f in (container, node, comment, checked, mounts, prolog, refused, once, epilog)}, __doc__))
