@@ -35,8 +35,8 @@ const struct pp_options_verb pp_verb_slurm = {
                "The others are for Slurm's hooks. They act as the user of the job in SLURM_JOB_ID, and always exit with 0. prolog "
                "makes the directories of the user's spools and prints what 'podprof doctor --json' says of the node. epilog "
                "writes sessions of what killed jobs recorded on this node, and removes their spools. task-prolog does what the "
-               "plug-in does, for steps with PODPROF_SLURM=OPTIONS in their environment. task-epilog waits at most SECONDS (5) while a keeper of "
-               "the step still writes.",
+               "plug-in does, for steps with PODPROF_SLURM=OPTIONS in their environment. task-epilog waits at most SECONDS (5) "
+               "while a keeper of the step still writes.",
 };
 
 enum {

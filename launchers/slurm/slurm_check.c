@@ -1,6 +1,8 @@
 /* The rows of podprof slurm check; see slurm_check.h. */
 #include "launchers/slurm/slurm_check.h"
 
+#include <errno.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,68 +57,171 @@ static int find_line(const char *path, const char *word, char *ret_line, size_t 
 	return found;
 }
 
-/* A hook may be a list of scripts, a pattern, or call podprof through another script: then nothing is certain. 1, 0 or -1, as
- * find_line(). */
-static int calls(const char *script, const char *name)
-{
-	char line[VALUE], word[32];
+struct hook {
+	int calls;           /* one of its scripts calls podprof */
+	char script[VALUE];  /* that one, or the last one */
+	char program[VALUE]; /* what it calls, where that is a path that cannot be executed */
+	char missing[VALUE]; /* a script that is not there, or that nobody may execute */
+	char unknown[VALUE]; /* one that we may not read */
+};
 
-	snprintf(word, sizeof(word), "podprof slurm %s", name);
-	return find_line(script, word, line, sizeof(line));
+/* The word in front of " slurm NAME". */
+static void take_program(const char *line, const char *word, char *ret_program, size_t size)
+{
+	const char *end = strstr(line, word) + strlen("podprof"), *begin = end;
+
+	while (begin > line && !strchr(" \t\"'=;(&|", begin[-1]))
+		begin--;
+	snprintf(ret_program, size, "%.*s", (int)(end - begin), begin);
+	if (*ret_program != '/' || !access(ret_program, X_OK))
+		*ret_program = '\0';
 }
 
-/* "optional PATH [ARGUMENT...]", perhaps in a file that another one includes, which only Slurm can tell. Without the plug-in a task
- * prolog may do its part. */
-static int check_plugin(const char *plugstack, const char *task_prolog)
+static void look_at(const char *script, const char *name, struct hook *h)
 {
-	const char *path = *plugstack ? plugstack : "/etc/slurm/plugstack.conf";
-	char line[VALUE], command[64] = "srun --help 2>/dev/null | grep -e --podprof", shown[256];
-	char *file, *rest = NULL;
-	int rc = find_line(path, "spank_podprof.so", line, sizeof(line));
+	char line[VALUE], word[32];
+	int rc;
 
-	if (rc == 1) {
-		strtok_r(line, " \t", &rest); /* optional or required */
-		file = strtok_r(NULL, " \t", &rest);
-		if (file && *file == '/' && access(file, R_OK)) {
+	snprintf(word, sizeof(word), "podprof slurm %s", name);
+	if (access(script, X_OK) && (errno == ENOENT || errno == ENOTDIR || !geteuid())) {
+		snprintf(h->missing, VALUE, "%s", script);
+		return;
+	}
+	rc = find_line(script, word, line, sizeof(line));
+	if (rc < 0)
+		snprintf(h->unknown, VALUE, "%s", script);
+	if (!h->calls)
+		snprintf(h->script, VALUE, "%s", script);
+	if (rc == 1 && !h->calls++)
+		take_program(line, word, h->program, VALUE);
+}
+
+/* A hook is a file, a list of them, or a pattern; each may call podprof through another script, so that nothing is certain. */
+static void find_hook(const char *scripts, const char *name, struct hook *h)
+{
+	char list[VALUE], *rest = NULL;
+	glob_t found;
+
+	snprintf(list, sizeof(list), "%s", scripts);
+	for (char *one = strtok_r(list, ",", &rest); one; one = strtok_r(NULL, ",", &rest)) {
+		if (glob(one, GLOB_NOCHECK, NULL, &found))
+			continue;
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			look_at(found.gl_pathv[i], name, h);
+		globfree(&found);
+	}
+}
+
+static int calls(const char *scripts, const char *name)
+{
+	struct hook h = {0};
+
+	find_hook(scripts, name, &h);
+	return h.calls && !*h.program;
+}
+
+/* "optional PATH [ARGUMENT...]": what is wrong with it. 0: nothing, or nothing that can be seen here. */
+static int judge_line(const char *path, char *line)
+{
+	char *rest = NULL, *word, *file;
+
+	strtok_r(line, " \t", &rest); /* optional or required */
+	file = strtok_r(NULL, " \t", &rest);
+	if (file && *file == '/' && access(file, R_OK)) {
+		pp_doctor_row("plug-in", PP_DOCTOR_NO, "install podprof there, or correct that line",
+		              "%s names %s, which cannot be read", path, file);
+		return 1;
+	}
+	while ((word = strtok_r(NULL, " \t", &rest)))
+		if (!strncmp(word, "podprof=", 8) && access(word + 8, X_OK)) {
 			pp_doctor_row("plug-in", PP_DOCTOR_NO, "install podprof there, or correct that line",
-			              "%s names %s, which cannot be read", path, file);
+			              "%s names the program %s, which cannot be executed: steps would run unprofiled", path,
+			              word + 8);
 			return 1;
 		}
-	}
-	if (!pp_doctor_line(command, shown, sizeof(shown))) {
+	return 0;
+}
+
+/* The line may be in a file that another one includes, which only Slurm can tell. Without the plug-in a task prolog may do its
+ * part. */
+static int check_plugin(const char *plugstack, const char *slurm_conf, const char *task_prolog)
+{
+	static const char *const why = "srun --help 2>&1 >/dev/null | sed -n 's/^srun: error: //p'";
+	char path[VALUE + 32], line[VALUE], shown[256];
+	const char *slash = strrchr(slurm_conf, '/');
+	int rc;
+
+	snprintf(path, sizeof(path), "%s", plugstack);
+	if (!*plugstack)
+		snprintf(path, sizeof(path), "%.*s/plugstack.conf", slash ? (int)(slash - slurm_conf) : 0, slurm_conf);
+	rc = find_line(path, "spank_podprof.so", line, sizeof(line));
+	if (rc == 1 && judge_line(path, line))
+		return 1;
+	if (!pp_doctor_line("srun --help 2>/dev/null | grep -e --podprof", shown, sizeof(shown))) {
 		pp_doctor_row("plug-in", PP_DOCTOR_OK, "", "srun has --podprof%s%s", rc == 1 ? ", by " : "", rc == 1 ? path : "");
 		return 0;
 	}
-	if (rc != 1 && calls(task_prolog, "task-prolog") == 1) {
+	if (rc != 1 && calls(task_prolog, "task-prolog")) {
 		pp_doctor_row("plug-in", PP_DOCTOR_LIMITED, "add the line of plugstack.conf in docs/slurm.md",
 		              "srun has no --podprof: users set PODPROF_SLURM for the task prolog");
 		return 0;
 	}
-	pp_doctor_row("plug-in", PP_DOCTOR_NO, "add the line of plugstack.conf in docs/slurm.md",
-	              rc == 1 ? "%s names it, but srun does not show --podprof: it was built for another version of Slurm"
-	                      : "srun has no --podprof; %s does not name spank_podprof.so",
-	              path);
+	if (rc == 1)
+		pp_doctor_row("plug-in", PP_DOCTOR_NO,
+		              "install podprof with a plug-in that was built for this Slurm, and write its whole path in that line",
+		              "%s names it, but srun does not load it: %s", path,
+		              pp_doctor_line(why, shown, sizeof(shown)) ? "srun --help does not say why" : shown);
+	else
+		pp_doctor_row("plug-in", PP_DOCTOR_NO, "add the line of plugstack.conf in docs/slurm.md",
+		              rc ? "srun has no --podprof; %s cannot be read"
+		                 : "srun has no --podprof; %s does not name spank_podprof.so",
+		              path);
 	return 1;
 }
 
-static void check_hook(const char *name, const char *script, const char *use)
+/* Returns 1 where Slurm would drain the node. */
+static int check_hook(const char *name, const char *scripts, const char *use)
 {
-	int rc = *script ? calls(script, name) : 0;
+	struct hook h = {0};
 
-	if (!*script)
+	find_hook(scripts, name, &h);
+	if (*h.missing)
+		pp_doctor_row(name, PP_DOCTOR_NO, "install the file and make it executable, or correct slurm.conf",
+		              "%s of slurm.conf cannot be executed here: Slurm drains a node whose %s fails", h.missing, name);
+	else if (!*scripts)
 		pp_doctor_row(name, PP_DOCTOR_LIMITED, "set it in slurm.conf, as docs/slurm.md says", "not configured: %s", use);
-	else if (rc == 1)
-		pp_doctor_row(name, PP_DOCTOR_OK, "", "%s calls 'podprof slurm %s'", script, name);
+	else if (*h.program)
+		pp_doctor_row(name, PP_DOCTOR_LIMITED, "correct that path", "%s calls %s, which cannot be executed: %s", h.script,
+		              h.program, use);
+	else if (h.calls)
+		pp_doctor_row(name, PP_DOCTOR_OK, "", "%s calls 'podprof slurm %s'", h.script, name);
+	else if (*h.unknown)
+		pp_doctor_row(name, PP_DOCTOR_LIMITED, "type 'podprof slurm check' as root",
+		              "%s cannot be read, so perhaps it does not call 'podprof slurm %s': %s", h.unknown, name, use);
 	else
-		pp_doctor_row(name, PP_DOCTOR_LIMITED, "call it there, as docs/slurm.md says", "%s %s 'podprof slurm %s': %s",
-		              script, rc ? "cannot be read, so perhaps it does not call" : "does not call", name, use);
+		pp_doctor_row(name, PP_DOCTOR_LIMITED, "call it there, as docs/slurm.md says",
+		              "%s does not call 'podprof slurm %s': %s", scripts, name, use);
+	return *h.missing != '\0';
 }
 
-/* Those of tasks are often a site's own, and needed only without the plug-in, or where a step ends by a kill. */
-static void check_task_hook(const char *row, const char *name, const char *script)
+/* Those of tasks are often a site's own, and needed only without the plug-in, or where a step ends by a kill. Returns 1 where no
+ * task would start. */
+static int check_task_hook(const char *row, const char *name, const char *scripts)
 {
-	if (*script && calls(script, name) == 1)
-		pp_doctor_row(row, PP_DOCTOR_OK, "", "%s calls 'podprof slurm %s'", script, name);
+	struct hook h = {0};
+	int is_fatal;
+
+	find_hook(scripts, name, &h);
+	is_fatal = *h.missing && !strcmp(name, "task-prolog");
+	if (is_fatal)
+		pp_doctor_row(row, PP_DOCTOR_NO, "install the file and make it executable, or correct slurm.conf",
+		              "%s of slurm.conf cannot be executed here: Slurm starts no task then", h.missing);
+	else if (*h.program)
+		pp_doctor_row(row, PP_DOCTOR_LIMITED, "correct that path", "%s calls %s, which cannot be executed", h.script,
+		              h.program);
+	else if (h.calls)
+		pp_doctor_row(row, PP_DOCTOR_OK, "", "%s calls 'podprof slurm %s'", h.script, name);
+	return is_fatal;
 }
 
 /* "Dirs=/tmp,/dev/shm" of job_container.conf beside slurm.conf; without the line Slurm has these two. */
@@ -162,11 +267,12 @@ int pp_slurm_check(void)
 		return 1;
 	}
 	pp_doctor_row("Slurm", PP_DOCTOR_OK, "", "version %s", value[VERSION]);
-	faults = check_plugin(value[PLUGSTACK], value[TASK_PROLOG]);
-	check_hook("prolog", value[PROLOG], "another user could take the name of the spool's directory before a job does");
-	check_hook("epilog", value[EPILOG], "what killed jobs recorded stays on the node until 'podprof salvage'");
-	check_task_hook(wanted[TASK_PROLOG], "task-prolog", value[TASK_PROLOG]);
-	check_task_hook(wanted[TASK_EPILOG], "task-epilog", value[TASK_EPILOG]);
+	faults = check_plugin(value[PLUGSTACK], value[CONF], value[TASK_PROLOG]);
+	faults +=
+	        check_hook("prolog", value[PROLOG], "another user could take the name of the spool's directory before a job does");
+	faults += check_hook("epilog", value[EPILOG], "what killed jobs recorded stays on the node until 'podprof salvage'");
+	faults += check_task_hook(wanted[TASK_PROLOG], "task-prolog", value[TASK_PROLOG]);
+	faults += check_task_hook(wanted[TASK_EPILOG], "task-epilog", value[TASK_EPILOG]);
 	check_place(value);
 	return faults;
 }

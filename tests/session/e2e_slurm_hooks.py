@@ -219,6 +219,43 @@ def checked(place, full):
             check(got.code == 1 and " no " in rows["plug-in"] and "Task" not in got.out and "/dev/shm" not in got.out, got.transcript())
 
 
+def misconfigured(place, full):
+    """podprof slurm check finds what Slurm would fail by, and what would record nothing: hooks that cannot be executed, programs that are not there, a
+    plug-in that Slurm does not load. Hooks may be a pattern."""
+    os.mkdir(place.scratch + "/hooks")
+    _, other, none = (script(place, name, f"{program} slurm prolog", "exit 0")
+                         for name, program in (("hooks/50-podprof", podprof(place)), ("other", "/nowhere/podprof"), ("none", podprof(place))))
+    site, junk = script(place, "hooks/10-site", "exit 0"), place.scratch + "/spank_podprof.so"
+    os.chmod(none, 0o644)
+    with open(junk, "w", encoding="ascii") as f:
+        f.write("no plug-in")
+    with Slurm(place, 1, 2, plugins=plugin(place)) as slurm:
+        conf, stack = slurm.at + "/slurm.conf", slurm.at + "/plugstack.conf"
+        with open(conf, encoding="ascii") as f:
+            plain = f.read()
+        for line, row, state, words in ((f"Prolog={place.scratch}/hooks/*", "prolog", "ok", "50-podprof calls"),
+                                        (f"Prolog={site}", "prolog", "limited", "does not call"),
+                                        (f"Prolog={other}", "prolog", "limited", "/nowhere/podprof"),
+                                        (f"Prolog={none}", "prolog", "no", "drains"), (f"Epilog={place.scratch}/absent", "epilog", "no", "drains"),
+                                        (f"TaskProlog={none}", "TaskProlog", "no", "starts no task")):
+            with open(conf, "w", encoding="ascii") as f:
+                f.write(f"{plain}{line}\n")
+            slurm.run(["scontrol", "reconfigure"])
+            got, rows = rows_of_check(place, slurm)
+            check(f" {state} " in rows[row] and words in rows[row] and got.code == (state == "no"), f"{line}: {got.transcript()}")
+            check(" ok " in rows["plug-in"], got.transcript())
+        with open(conf, "w", encoding="ascii") as f:
+            f.write(plain)
+        slurm.run(["scontrol", "reconfigure"])
+        for line, words in ((plugin(place).split(" podprof=")[0] + " podprof=/nowhere/podprof", "/nowhere/podprof, which cannot be executed"),
+                            (f"optional {junk}", "too short"), ("optional spank_podprof.so", "spank_podprof.so: cannot open"),
+                            ("optional /nowhere/spank_podprof.so", "cannot be read")):
+            with open(stack, "w", encoding="ascii") as f:
+                f.write(line + "\n")
+            got, rows = rows_of_check(place, slurm)
+            check(got.code == 1 and " no " in rows["plug-in"] and words in rows["plug-in"], f"{line}: {got.transcript()}")
+
+
 def mounts(place, full):
     """Mounts as Slurm makes them for a job, on a node whose /var/tmp is empty: /dev/shm and /tmp; the same where another user has the name of the
     spools' directory in /var/tmp; and /var/tmp too. Of the last two one line says that the epilog will find nothing."""
@@ -317,4 +354,4 @@ def epilog(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (container, node, comment, checked, mounts, prolog, refused, once, epilog)}, __doc__))
+    sys.exit(jobs.main({f.__name__: f for f in (container, node, comment, checked, misconfigured, mounts, prolog, refused, once, epilog)}, __doc__))

@@ -36,7 +36,7 @@ MpiDefault=none
 FirstJobId={first}
 ReturnToService=2
 """
-PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "salloc", "scancel", "squeue", "sinfo")
+PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "salloc", "scancel", "squeue", "sinfo", "scontrol")
 # Open MPI tells hosts apart by their names, and these nodes have one: memory that ranks of two nodes share would be mixed up.
 ENV = {"OMPI_MCA_btl": "tcp,self", "OMPI_MCA_mpi_yield_when_idle": "1"}
 
