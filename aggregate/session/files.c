@@ -10,8 +10,18 @@
 #include <unistd.h>
 
 #include "aggregate/tools/tools.h"
+#include "core/base/why.h"
 
 enum { NAME_TRIES = 1000 };
+
+static int add_cure(int rc, struct pp_err *err)
+{
+	size_t n = err ? strlen(err->text) : 0;
+
+	if (err && n < sizeof(err->text))
+		snprintf(err->text + n, sizeof(err->text) - n, ". %s", pp_message_cure(rc));
+	return rc;
+}
 
 int pp_files_claim(const char *logdir, const char *wanted, char *name, size_t size, struct pp_err *err)
 {
@@ -23,7 +33,7 @@ int pp_files_claim(const char *logdir, const char *wanted, char *name, size_t si
 		                  "cannot make session '%s': this is not a valid directory name. Give another --session", wanted);
 	rc = pp_output_make(logdir, "podprof", err);
 	if (rc)
-		return rc;
+		return add_cure(rc, err);
 	snprintf(path, sizeof(path), "%s/podprof", logdir);
 	for (int i = 1; !rc && i < NAME_TRIES; i++) {
 		if (i == 1)
@@ -37,7 +47,7 @@ int pp_files_claim(const char *logdir, const char *wanted, char *name, size_t si
 			rc = -errno;
 	}
 	rc = rc ? rc : -EEXIST;
-	return pp_err_set(err, rc, "cannot make the session's directory '%s': %s", path, strerror(-rc));
+	return add_cure(pp_err_set(err, rc, "cannot make the session's directory '%s': %s", path, pp_why(-rc)), err);
 }
 
 void pp_files_unclaim(const struct pp_output *out)

@@ -43,7 +43,7 @@ void pp_message_copy(char *to, size_t size, const char *from)
 	}
 }
 
-static const char *cure(int code)
+const char *pp_message_cure(int code)
 {
 	switch (-code) {
 	case ENOSPC:
@@ -51,10 +51,16 @@ static const char *cure(int code)
 		return "Free space, or use -o";
 	case EFBIG:
 		return "Raise the limit on file sizes (ulimit -f)";
+	case EMFILE:
+	case ENFILE:
+		return "Raise the limit on open files (ulimit -n)";
 	case EACCES:
 	case EPERM:
 	case EROFS:
 		return "Make it writable, or use -o";
+	case ENOTDIR:
+	case ENAMETOOLONG:
+		return "Use another directory for -o";
 	case ENOMEM:
 		return "Leave more memory to podprof on this host";
 	default:
@@ -66,7 +72,7 @@ void pp_message_file(struct pp_message *m, const char *file, int code, const cha
 {
 	add(code ? m->lacking : m->there, sizeof(m->there), ", ", "%s", file);
 	if (code && !m->failure[0])
-		snprintf(m->failure, sizeof(m->failure), "%s. %s", sentence, cure(code));
+		snprintf(m->failure, sizeof(m->failure), "%s. %s", sentence, pp_message_cure(code));
 }
 
 /* One clock needs no line. */

@@ -14,6 +14,8 @@ struct pp_message {
 	int salvaged; /* losses are named before the files' directory */
 };
 
+/* What to do about a file or directory that could not be written, of -errno; no stop behind it. */
+const char *pp_message_cure(int code);
 /* Result of a writer: 0, or -errno with its error. */
 void pp_message_file(struct pp_message *m, const char *file, int code, const char *sentence);
 void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const struct pp_steps *steps,

@@ -192,6 +192,9 @@ const char *pp_logdir_cure(int rc)
 	case -ENOSPC:
 	case -EDQUOT:
 		return "free space or use -o";
+	case -EMFILE:
+	case -ENFILE:
+		return "raise the limit on open files (ulimit -n)";
 	default:
 		return "give another directory by -o";
 	}

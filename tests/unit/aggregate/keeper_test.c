@@ -340,6 +340,12 @@ TEST(salvage)
 	CHECK_INT(pp_lock_is_held(path), 1);
 	CHECK_INT(pp_salvage(&one, 1, &o, message, sizeof(message), &left_out, &err), -EBUSY);
 	close(lock);
+	snprintf(path, sizeof(path), "%s/dead-file", top);
+	write_file(path, "a file");
+	o.logdir = path;
+	CHECK_INT(pp_salvage(&one, 1, &o, message, sizeof(message), &left_out, &err), -ENOTDIR);
+	CHECK(strstr(err.text, "not a directory. Use another directory for -o") != NULL);
+	o.logdir = logs;
 	for (int i = 0; i < 2; i++) {
 		CHECK_INT(pp_salvage(&one, 1, &o, message, sizeof(message), &left_out, &err), 0);
 		CHECK(strstr(message, "captured on 1 of 3 ranks") != NULL);

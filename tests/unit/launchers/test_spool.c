@@ -338,6 +338,7 @@ TEST(log_directories)
 		fclose(f);
 	CHECK(pp_logdir_open(wanted, path, sizeof(path), NULL, &err) < 0);
 	CHECK(strstr(err.text, wanted) != NULL);
+	CHECK_STR(pp_logdir_cure(-EMFILE), "raise the limit on open files (ulimit -n)");
 	CHECK(pp_logdir_open("/proc/nowhere", path, sizeof(path), NULL, &err) < 0);
 	if (!access("/dev/full", F_OK))
 		CHECK(pp_logdir_open("/dev/full", path, sizeof(path), NULL, &err) < 0);
