@@ -68,17 +68,17 @@ const char *pp_live_comm_name(const struct pp_live_rank *r)
 	return r->comm && r->comm == pp_comm_id_named(PP_COMM_NAME_SELF, r->rank, 1) ? "MPI_COMM_SELF" : NULL;
 }
 
-/* Is the call, or what it waits for, a collective with a number? */
+/* Is the call, or what it waits for, a collective with a number? A wait for messages stays one, of any number of them. */
 static int stands_in(const struct pp_live_rank *r, uint32_t *ret_sequence, const char **ret_call, struct call *ret)
 {
-	struct call c = call_of(r->call);
+	struct call c = call_of(r->call), of = call_of(r->waits);
 
 	*ret_call = r->call;
 	*ret_sequence = r->sequence;
-	if (c.known && c.class == PP_MPI_WAIT && r->waits[0]) {
+	if (c.known && c.class == PP_MPI_WAIT && of.known && (of.joins || pp_mpi_class_is_file(of.class))) {
 		*ret_call = r->waits;
 		*ret_sequence = r->waits_sequence;
-		c = call_of(r->waits);
+		c = of;
 	}
 	*ret = c;
 	return c.known && c.joins && !c.is_c10d && r->comm;
@@ -173,6 +173,12 @@ int pp_hang_is_poll(const char *call)
 	       !strcmp(call, "MPI_Request_get_status");
 }
 
+/* For the rank that holds the lock, which is not known; the peer is the one whose window it is. */
+static int waits_for_lock(const struct pp_live_rank *r)
+{
+	return !strcmp(r->call, "MPI_Win_lock");
+}
+
 static void classify(struct find *f, struct pp_hang_rank *r)
 {
 	const struct pp_live_rank *l = r->live;
@@ -192,7 +198,7 @@ static void classify(struct find *f, struct pp_hang_rank *r)
 	else if (!strcmp(l->call, "MPI_Finalize"))
 		op = op_of(f, PP_HANG_FINALIZE, f->world, UINT32_MAX);
 	else if (c.known && (pp_mpi_class_is_message(c.class) || c.class == PP_MPI_PROBE || c.class == PP_MPI_WAIT ||
-	                     (c.class == PP_MPI_EPOCH && l->peer >= 0)))
+	                     (c.class == PP_MPI_EPOCH && l->peer >= 0 && !waits_for_lock(l))))
 		aim_message(f, r, &c);
 	if (op)
 		r->op = op - f->h->op;

@@ -39,7 +39,7 @@ static int waits(const struct graph *g, int32_t node)
 
 static void put(struct graph *g, int32_t from, int32_t to, int is_sure)
 {
-	if (from != to && g->edges < g->room)
+	if (g->edges < g->room)
 		g->edge[g->edges++] = (struct edge){from, to, is_sure};
 }
 

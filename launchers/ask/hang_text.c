@@ -101,7 +101,11 @@ static void call_text(const struct pp_hang_rank *r, const char *call, int is_now
 		n += (size_t)snprintf(text + n, size - n, " from any rank");
 	for (int i = 0; is_now && i < r->targets && n < size; i++)
 		if (r->target[i] != peer)
-			n += (size_t)snprintf(text + n, size - n, " %s %d", i ? "and" : "with rank", r->target[i]);
+			n += (size_t)snprintf(text + n, size - n, " %s %d",
+			                      i                ? "and"
+			                      : r->targets > 1 ? "with ranks"
+			                                       : "with rank",
+			                      r->target[i]);
 	if (n < size)
 		snprintf(text + n, size - n, "%s", on_comm(l, "on", comm, sizeof(comm)));
 }
@@ -342,7 +346,8 @@ static void print_causes(const struct pp_hang *h, int hosts)
 
 	if (h->circle) {
 		list_ranks(h, NULL, 0, is_in_circle, ranks, sizeof(ranks));
-		printf("%s: ranks %s wait for each other\n", h->in_c10d ? "Possible deadlock" : "Deadlock", ranks);
+		printf("%s: rank%s %s wait%s for %s\n", h->in_c10d ? "Possible deadlock" : "Deadlock", h->circle > 1 ? "s" : "",
+		       ranks, h->circle > 1 ? "" : "s", h->circle > 1 ? "each other" : "itself");
 		print_picked(h, is_in_circle, "  ", hosts);
 	}
 	for (long i = 0; i < h->ops; i++)
@@ -411,7 +416,8 @@ void pp_hang_print(const struct pp_hang *h, const char *title, int64_t after_ns)
 		printf("  Of calls of torch.distributed only the name is known, not number, process group or peer: ranks that are "
 		       "listed in one may be in different ones.\n");
 	else if (h->is_unsure && h->stuck)
-		printf("  For whom some ranks wait is not known: what they wait for began while nothing was recorded.\n");
+		printf("  For whom some ranks wait is not known: it began while nothing was recorded, or the call does not name "
+		       "them, as for locks of windows.\n");
 }
 
 static void json_list(const char *name, const int32_t *list, int32_t count)

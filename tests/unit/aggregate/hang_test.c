@@ -133,9 +133,52 @@ TEST(circles)
 	CHECK(h.rank[0].in_circle && h.rank[1].in_circle && h.rank[2].in_circle && !h.rank[3].in_circle);
 	CHECK(h.rank[4].is_cause && h.causes == 4);
 	pp_hang_release(&h);
-	in(1, "MPI_Recv", world(), 3, 1); /* from itself: no circle of ranks, and yet it waits for ever */
+	in(1, "MPI_Recv", world(), 3, 1); /* from itself: a circle of one */
 	h = find();
-	CHECK(h.stuck >= 3);
+	CHECK_INT(h.stuck, 4);
+	CHECK_INT(h.circle, 1);
+	CHECK(h.rank[1].in_circle);
+	pp_hang_release(&h);
+}
+
+/* One call began all that is waited for: messages of a rank, of several ranks, and data of a file. */
+TEST(waits_of_one_call)
+{
+	static const char *const message[] = {"MPI_Irecv", "MPI_Recv_init", "MPI_Isend", "MPI_Rget"};
+	struct pp_hang h;
+
+	for (size_t i = 0; i < sizeof(message) / sizeof(message[0]); i++)
+		for (int several = 0; several < 2; several++) {
+			begin(3);
+			in(0, several ? "MPI_Waitall" : "MPI_Wait", world(), 3, several ? -1 : 1);
+			snprintf(list[0].waits, sizeof(list[0].waits), "%s", message[i]);
+			list[0].other[0] = 1;
+			list[0].other[1] = several ? 2 : -1;
+			list[2].place_ns = 0;
+			h = find();
+			CHECK_INT(h.rank[0].targets, 1 + several);
+			CHECK(h.rank[0].is_stuck && h.rank[1].is_cause && !h.rank[0].is_cause && !h.is_unsure);
+			pp_hang_release(&h);
+		}
+	begin(2);
+	in(0, "MPI_Wait", world(), 3, -1);
+	snprintf(list[0].waits, sizeof(list[0].waits), "MPI_File_iread");
+	in(1, "MPI_Barrier", world(), 3, -1);
+	h = find();
+	CHECK(!h.rank[0].is_stuck && h.rank[0].is_cause && h.stuck == 1);
+	pp_hang_release(&h);
+}
+
+/* A lock is not held by the rank whose window it is. */
+TEST(locks)
+{
+	struct pp_hang h;
+
+	begin(3);
+	in(0, "MPI_Win_lock", 9, 0, 0);
+	in(2, "MPI_Win_lock", 9, 0, 0);
+	h = find();
+	CHECK(h.is_unsure && h.stuck == 2 && h.causes == 1 && h.rank[1].is_cause && !h.circle);
 	pp_hang_release(&h);
 }
 
@@ -437,6 +480,8 @@ int main(void)
 	missing_in_collective();
 	followed();
 	circles();
+	waits_of_one_call();
+	locks();
 	finalize_and_some();
 	mismatches();
 	ended_and_absent();
