@@ -9,6 +9,7 @@
 #include "aggregate/keeper/hang.h"
 #include "aggregate/report/json.h"
 #include "core/base/libc.h"
+#include "core/base/shell_word.h"
 #include "launchers/ask/jobs.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
@@ -75,8 +76,8 @@ static int hosts_of(const struct pp_live_rank *list, long count)
 
 static void print_ranks(const struct pp_live_job *job, const struct pp_live_rank *list, long count)
 {
-	static const char *const life[] = {"no keeper", "keeper records", "keeper writes", "all windows written", "keeper failed"};
-	char step[24], time_of[32], where[160];
+	static const char *const life[] = {"it is gone", "keeper records", "keeper writes", "all windows written", "keeper failed"};
+	char step[24], time_of[32], where[160], spool[PP_SPOOL_PATH + 32], output[PP_SPOOL_PATH + 32];
 
 	int hosts = hosts_of(list, count);
 
@@ -97,6 +98,10 @@ static void print_ranks(const struct pp_live_job *job, const struct pp_live_rank
 		       time_text(&list[i], time_of, sizeof(time_of)), hosts > 1 ? list[i].host : "", hosts > 1 ? "  " : "",
 		       where_text(&list[i], where, sizeof(where)), list[i].recording ? "; recorded" : "");
 	}
+	if (job->state.life == PP_SPOOL_LEFT)
+		printf("  No keeper reads the records of these ranks. When they have ended, type 'podprof salvage %s -o %s'.\n",
+		       pp_shell_word(job->state.path, spool, sizeof(spool)),
+		       pp_shell_word(job->state.output, output, sizeof(output)));
 }
 
 static void json_rank(const struct pp_live_rank *r)

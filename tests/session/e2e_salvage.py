@@ -331,11 +331,14 @@ def while_ranks_run(place, full):
     separate = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
     for prefix in ([], separate) if not run([*separate, "true"]).code else ([],):
         spool = os.path.join(place.scratch, f"alive{len(prefix)}")
-        command = place.under(place.new_logs(), [place.program("lone"), "unflushed"], "--spool", spool, "--wait", "0")
+        logs = place.new_logs()
+        command = place.under(logs, [place.program("lone"), "unflushed"], "--spool", spool, "--wait", "0")
         job = jobs.start_until(place, place.mpirun(2, [*prefix, *command]), {"GUEST_MARK": 1})
         check(wait_until(lambda spool=spool: len(rings(spool)) == 2 and keepers(spool), 20), "the job did not start")
         os.kill(keepers(spool)[0], signal.SIGKILL)
         check(wait_until(lambda spool=spool: not keepers(spool), 10), "the keeper lives")
+        said = run([place.podprof(), "status", logs]).out
+        check("(it is gone)" in said and f"type 'podprof salvage {spool} -o {logs}'" in said, f"{prefix}: {said}")
         said = run([place.podprof(), "doctor"], {"TMPDIR": place.scratch}).out
         got, session = salvage(place, spool)
         check(got.code == 2 and "2 ranks of this job still run" in got.err and "rm -r" not in got.err, f"{prefix}: {got.transcript()}")
