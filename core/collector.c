@@ -183,7 +183,7 @@ fail:
 
 static int try_claim(enum pp_evidence evidence, int rank, int size)
 {
-	struct pp_err err = {""};
+	static struct pp_err err; /* under `claiming`: a thread or a signal handler may have 8 KiB of stack */
 	int rc;
 
 	if (evidence != PP_EVIDENCE_CHANGED || !pp_claim_read_changed(&claim, born))

@@ -40,7 +40,7 @@ static int tsc_is_invariant(void)
 /* Hypervisors sometimes hide the invariant bit; the kernel's flags tell what it found out otherwise. */
 static int cpuinfo_says_so(void)
 {
-	char text[8192];
+	static char text[8192]; /* once per process, and the stack may be small */
 	int fd = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
 	ssize_t n, used = 0;
 

@@ -127,7 +127,7 @@ int pp_claim_read_changed(struct pp_claim *c, const int32_t born[PP_CLAIM_ROWS])
 int pp_claim_is_spawned(const char *spool)
 {
 	const char *world = getenv("PMIX_NAMESPACE"), *job;
-	char path[512], text[4096];
+	static char path[512], text[4096]; /* under the collector's claim; the stack may be small */
 
 	if (!getenv("OMPI_PARENT_PORT") || !world || !*world)
 		return 0;

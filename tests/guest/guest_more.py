@@ -288,6 +288,21 @@ def silent_shell(place, full):
     check(got.code == 7 and got.out == "one\n" and not got.other_err(), got.transcript())
 
 
+def small_stacks(place, full):
+    """A process becomes the rank on a stack of 16 or 8 KiB: nothing of podprof overflows it."""
+    if place.has_asan():
+        raise Skipped("AddressSanitizer needs larger stacks")
+    for mode in ("small_stack", "signal_stack"):
+        base = run([place.program("lone"), mode])
+        if mode == "signal_stack" and base.code == -signal.SIGSEGV:
+            continue  # this processor's registers fill the stack
+        logs = place.new_logs()
+        got = run(place.under(logs, [place.program("lone"), mode]))
+        wrong = compare(base, got)
+        check(not wrong and base.code == 0, f"{mode}: {'; '.join(wrong)}\n{base.transcript()}\n{got.transcript()}")
+        session_of(logs)
+
+
 def output_at_end(place, full):
     """A rank is killed while it waits for its files: what it printed is written, also what stdio left to exit()."""
     spool = os.path.join(place.scratch, "spool-output")
@@ -359,7 +374,7 @@ def stderr_unread(place, full):
 CASES = {
     "alone": alone, "threads300": threads300, "fork_records": fork_records, "dlclose": plugin, "nvtx_odd": nvtx_odd, "mpich": mpich,
     "small_spool": small_spool, "left_mpi": left_mpi, "environment": environment, "keeper_habits": keeper_habits, "bound": bound, "stdin": stdin, "signals": signals, "keeper_killed": keeper_killed,
-    "killed_rank": killed_rank, "clean_end": clean_end, "silent_shell": silent_shell, "output_at_end": output_at_end,
+    "killed_rank": killed_rank, "clean_end": clean_end, "silent_shell": silent_shell, "output_at_end": output_at_end, "small_stacks": small_stacks,
     "output_unread": output_unread, "stderr_unread": stderr_unread,
 }
 

@@ -243,6 +243,48 @@ static int mode_unflushed(void)
 	return 0;
 }
 
+static void *mark_one(void *arg)
+{
+	podprof_step_begin(0);
+	podprof_range_push("compute");
+	podprof_range_pop();
+	podprof_step_end();
+	return arg;
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+	mark_one(NULL);
+}
+
+/* The first mark, which makes the process the rank, comes from a thread with the smallest stack. */
+static int mode_small_stack(void)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	if (pthread_attr_init(&attr) || pthread_attr_setstacksize(&attr, 16384) || pthread_create(&thread, &attr, mark_one, NULL))
+		return 1;
+	pthread_join(thread, NULL);
+	say("has marked");
+	return 0;
+}
+
+/* The same from a signal handler with a stack of its own. */
+static int mode_signal_stack(void)
+{
+	static char room[8192]; /* SIGSTKSZ, as programs know it */
+	stack_t stack = {.ss_sp = room, .ss_size = sizeof(room)};
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
+
+	if (sigaltstack(&stack, NULL) || sigaction(SIGUSR1, &action, NULL))
+		return 1;
+	raise(SIGUSR1);
+	say("has marked");
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(void);
@@ -266,6 +308,8 @@ static const struct {
         {"catch", mode_catch},
         {"busy", mode_busy},
         {"unflushed", mode_unflushed},
+        {"small_stack", mode_small_stack},
+        {"signal_stack", mode_signal_stack},
 };
 
 int main(int argc, char **argv)
