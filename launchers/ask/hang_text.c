@@ -92,11 +92,11 @@ static void call_text(const struct pp_hang_rank *r, const char *call, int is_now
 		return;
 	}
 	if (peer >= 0)
-		n += (size_t)snprintf(text + n, size - n, " %s rank %d",
+		n += (size_t)snprintf(text + n, size - n, " %s rank%s %d",
 		                      sends                  ? "to"
 		                      : strstr(call, "Recv") ? "from"
 		                                             : "with",
-		                      peer);
+		                      is_now && r->targets > 1 ? "s" : "", peer);
 	else if (peer == -2)
 		n += (size_t)snprintf(text + n, size - n, " from any rank");
 	for (int i = 0; is_now && i < r->targets && n < size; i++)
@@ -346,8 +346,10 @@ static void print_causes(const struct pp_hang *h, int hosts)
 
 	if (h->circle) {
 		list_ranks(h, NULL, 0, is_in_circle, ranks, sizeof(ranks));
-		printf("%s: rank%s %s wait%s for %s\n", h->in_c10d ? "Possible deadlock" : "Deadlock", h->circle > 1 ? "s" : "",
-		       ranks, h->circle > 1 ? "" : "s", h->circle > 1 ? "each other" : "itself");
+		if (h->circle == 1)
+			printf("First cause: rank %s waits for itself: for another of its threads, or for ever\n", ranks);
+		else
+			printf("%s: ranks %s wait for each other\n", h->in_c10d ? "Possible deadlock" : "Deadlock", ranks);
 		print_picked(h, is_in_circle, "  ", hosts);
 	}
 	for (long i = 0; i < h->ops; i++)
