@@ -15,7 +15,7 @@
 
 enum {
 	LEAST_NS = 100000000,      /* ten a second */
-	LEAST_PSS_NS = 1000000000, /* per rank: the kernel walks every page of the process for it */
+	LEAST_PSS_NS = 2000000000, /* per rank: the kernel walks every page of the process for it */
 	COST = 200,                /* samples, and samples of PSS, may take 1/200 of a core each */
 	MOST_SAMPLES = 65536,      /* per rank */
 };
@@ -193,7 +193,7 @@ static uint64_t read_run_queue(const char *proc, int pid)
 	return waited;
 }
 
-int pp_sample_process(const char *proc, int pid, uint64_t start_time, const struct pp_rings *rings, int with_pss,
+int pp_sample_process(const char *proc, int pid, uint64_t start_time, const struct pp_rings *rings, unsigned parts,
                       struct pp_memory *ret, const char **ret_note)
 {
 	struct pp_memory m = {0};
@@ -212,8 +212,9 @@ int pp_sample_process(const char *proc, int pid, uint64_t start_time, const stru
 	m.major_faults = l.major;
 	m.run_queue_ns = read_run_queue(proc, pid);
 	m.children_cpu_ns = ns_of(l.children_user + l.children_system);
-	add_tree(proc, pid, rings, &m, ret_note);
-	if (with_pss) {
+	if (parts & PP_SAMPLE_CHILDREN)
+		add_tree(proc, pid, rings, &m, ret_note);
+	if (parts & PP_SAMPLE_PSS) {
 		rc = read_pss(proc, pid, &m.pss);
 		m.pss_present = !rc;
 		if (rc)
@@ -300,18 +301,38 @@ static int any_begins(struct pp_sampler *s, const struct pp_rings *rings, int *r
 	return any;
 }
 
-static void look_at(struct pp_sampler *s, const struct pp_rings *rings, size_t index, int64_t now, int with_pss)
+/* The last number of /proc/loadavg: the pid that was given last in this namespace, or in one below it. 0: not reported. */
+static int newest_pid(const char *proc)
 {
+	char path[128], text[128];
+	const char *last;
+
+	snprintf(path, sizeof(path), "%s/loadavg", proc);
+	last = pp_proc_read(path, text, sizeof(text)) > 0 ? strrchr(text, ' ') : NULL;
+	return last ? (int)strtol(last, NULL, 10) : 0;
+}
+
+struct look { /* at all ranks */
+	int64_t now;
+	int newest_pid;   /* read before them */
+	size_t pss_index; /* ring whose PSS is due; SIZE_MAX: none */
+};
+
+static void look_at(struct pp_sampler *s, const struct pp_rings *rings, size_t index, const struct look *look)
+{
+	const unsigned children =
+	        s->ring[index].childless_at && s->ring[index].childless_at == look->newest_pid ? 0 : PP_SAMPLE_CHILDREN;
 	const struct pp_ring_header *h = pp_rings_header(rings, index);
 	struct pp_sampled *r = &s->ring[index];
 	const char *note = NULL;
 	struct pp_memory m;
 	int rc;
 
-	if (!r->recording || (r->looked_ns && now - r->looked_ns < s->least_ns) || make_room(s, r))
+	if (!r->recording || (r->looked_ns && look->now - r->looked_ns < s->least_ns) || make_room(s, r))
 		return;
-	r->looked_ns = now;
-	rc = pp_sample_process(s->proc, h->pid, h->start_time, rings, with_pss, &m, &note);
+	r->looked_ns = look->now;
+	rc = pp_sample_process(s->proc, h->pid, h->start_time, rings, children | (index == look->pss_index ? PP_SAMPLE_PSS : 0), &m,
+	                       &note);
 	if (rc == -ESRCH && r->used) /* it has just ended */
 		return;
 	if (rc)
@@ -321,6 +342,7 @@ static void look_at(struct pp_sampler *s, const struct pp_rings *rings, size_t i
 		snprintf(r->note, sizeof(r->note), "%s", note);
 	if (rc)
 		return;
+	r->childless_at = m.children ? 0 : look->newest_pid;
 	pp_tick_kind = (int)h->tick_kind;
 	m.time = (int64_t)pp_tick_now();
 	r->memory[r->used++] = m;
@@ -336,6 +358,7 @@ static int64_t period_of(int64_t cost_ns, int64_t least_ns)
 void pp_sampler_run(struct pp_sampler *s, const struct pp_rings *rings)
 {
 	size_t count = pp_rings_count(rings);
+	struct look look = {.pss_index = SIZE_MAX};
 	int64_t now, cost;
 	int begins, with_pss, recording;
 
@@ -349,10 +372,12 @@ void pp_sampler_run(struct pp_sampler *s, const struct pp_rings *rings)
 		return;
 	with_pss = now >= s->next_pss_ns;
 	if (with_pss)
-		s->pss_turn = (s->pss_turn + 1) % count;
+		look.pss_index = s->pss_turn = (s->pss_turn + 1) % count;
 	cost = -pp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	look.now = now;
+	look.newest_pid = newest_pid(s->proc);
 	for (size_t i = 0; i < count; i++)
-		look_at(s, rings, i, now, with_pss && i == s->pss_turn);
+		look_at(s, rings, i, &look);
 	cost += pp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (with_pss)
 		s->next_pss_ns = now + period_of(cost, LEAST_PSS_NS / (int64_t)count);

@@ -1,6 +1,6 @@
 /* Samples memory, CPU time and permitted cores of the ranks' processes, and what their children use, from /proc, while they
  * record. In: headers of rings. Out: pp_rank.memory, cores. At most ten per second, fewer where they would cost more than 1 % of
- * a core. Called by keeper.c. */
+ * a core. Children of a process without any are looked for again when the host has a new process. Called by keeper.c. */
 #pragma once
 
 #include <sched.h>
@@ -12,6 +12,7 @@ struct pp_sampled { /* one ring */
 	struct pp_memory *memory;
 	size_t used, room;
 	int recording;     /* at the last sample */
+	int childless_at;  /* the newest pid when the process was seen without children; 0: it has some, or that is unknown */
 	int64_t looked_ns; /* CLOCK_MONOTONIC */
 	cpu_set_t cores;   /* its main thread may run on, at the last sample */
 	char note[128];
@@ -37,8 +38,10 @@ void pp_sampler_give(struct pp_sampler *s, const struct pp_rings *rings, struct 
 /* Drops samples of the ring up to tick `cut`: their window is closed. */
 void pp_sampler_drop(struct pp_sampler *s, size_t ring, int64_t cut);
 
-/* Samples one process; `start_time` 0: any. `rings`: the ranks, which are not counted as another rank's children; NULL: none is
- * known. 0, or -errno: -ESRCH no such process (or another of this pid), -EACCES not readable for us. *ret_note says which part
- * could not be read, NULL: none. */
-int pp_sample_process(const char *proc, int pid, uint64_t start_time, const struct pp_rings *rings, int with_pss,
+enum pp_sample_part { PP_SAMPLE_PSS = 1, PP_SAMPLE_CHILDREN = 2 };
+
+/* Samples one process, with `parts`; `start_time` 0: any. `rings`: the ranks, which are not counted as another rank's children;
+ * NULL: none is known. 0, or -errno: -ESRCH no such process (or another of this pid), -EACCES not readable for us. *ret_note says
+ * which part could not be read, NULL: none. */
+int pp_sample_process(const char *proc, int pid, uint64_t start_time, const struct pp_rings *rings, unsigned parts,
                       struct pp_memory *ret, const char **ret_note);

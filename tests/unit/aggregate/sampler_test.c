@@ -11,7 +11,7 @@
 #include "tests/test.h"
 #include "tests/unit/aggregate/ring_maker.h"
 
-enum { MIB = 1 << 20 };
+enum { MIB = 1 << 20, ALL = PP_SAMPLE_PSS | PP_SAMPLE_CHILDREN };
 
 /* A child that holds `bytes`, and a child of its own if `nested`; it has them when this returns. */
 static pid_t holder(size_t bytes, int nested)
@@ -48,13 +48,13 @@ TEST(sees_children)
 	const char *note;
 	pid_t child, inner;
 
-	CHECK_INT(pp_sample_process("/proc", getpid(), pp_proc_start_time(getpid()), NULL, 1, &before, &note), 0);
+	CHECK_INT(pp_sample_process("/proc", getpid(), pp_proc_start_time(getpid()), NULL, ALL, &before, &note), 0);
 	if (note && strstr(note, "children")) {
 		fprintf(stderr, "%s\n", note);
 		return;
 	}
 	child = holder(50 * MIB, 1);
-	CHECK_INT(pp_sample_process("/proc", getpid(), 0, NULL, 0, &with, &note), 0);
+	CHECK_INT(pp_sample_process("/proc", getpid(), 0, NULL, PP_SAMPLE_CHILDREN, &with, &note), 0);
 	CHECK(with.children == before.children + 2);
 	CHECK(with.children_rss >= before.children_rss + 60 * MIB && with.children_rss < before.children_rss + 120 * MIB);
 	CHECK(with.rss < before.rss + 20 * MIB && !with.pss_present);
@@ -69,7 +69,7 @@ TEST(sees_children)
 	}
 	kill(child, SIGKILL);
 	CHECK(waitpid(child, NULL, 0) == child);
-	CHECK_INT(pp_sample_process("/proc", getpid(), 0, NULL, 0, &after, &note), 0);
+	CHECK_INT(pp_sample_process("/proc", getpid(), 0, NULL, PP_SAMPLE_CHILDREN, &after, &note), 0);
 	CHECK_INT(after.children, before.children);
 	CHECK_INT(after.children_rss, before.children_rss);
 	CHECK(after.children_cpu_ns >= before.children_cpu_ns); /* waited for: counted on */
@@ -81,12 +81,12 @@ TEST(own_numbers)
 	const char *note;
 	char *p;
 
-	CHECK_INT(pp_sample_process("/proc", getpid(), 0, NULL, 1, &a, &note), 0);
+	CHECK_INT(pp_sample_process("/proc", getpid(), 0, NULL, ALL, &a, &note), 0);
 	p = mmap(NULL, 30 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(p != MAP_FAILED);
 	madvise(p, 30 * MIB, MADV_NOHUGEPAGE);
 	memset(p, 1, 30 * MIB);
-	CHECK_INT(pp_sample_process("/proc", getpid(), 0, NULL, 1, &b, &note), 0);
+	CHECK_INT(pp_sample_process("/proc", getpid(), 0, NULL, ALL, &b, &note), 0);
 	CHECK(b.rss >= a.rss + 28 * MIB && b.rss < a.rss + 34 * MIB);
 	CHECK(b.minor_faults >= a.minor_faults + 30 * MIB / (uint64_t)sysconf(_SC_PAGESIZE));
 	CHECK(b.user_ns >= a.user_ns && b.system_ns >= a.system_ns);
@@ -119,13 +119,14 @@ TEST(refuses_and_vanishes)
 	CHECK(mkdtemp(proc) != NULL);
 	snprintf(path, sizeof(path), "%s/7", proc);
 	CHECK_INT(mkdir(path, 0700), 0);
-	CHECK_INT(pp_sample_process(proc, 7, 0, NULL, 0, &m, &note), -ESRCH);
+	CHECK_INT(pp_sample_process(proc, 7, 0, NULL, PP_SAMPLE_CHILDREN, &m, &note), -ESRCH);
 	write_file(path, "stat", "7 (half");
-	CHECK_INT(pp_sample_process(proc, 7, 0, NULL, 0, &m, &note), -ESRCH);
+	CHECK_INT(pp_sample_process(proc, 7, 0, NULL, PP_SAMPLE_CHILDREN, &m, &note), -ESRCH);
 	CHECK_INT(m.rss, 1);
 	write_file(path, "stat", line);
-	CHECK_INT(pp_sample_process(proc, 7, 98, NULL, 0, &m, &note), -ESRCH); /* the pid is another process's now */
-	CHECK_INT(pp_sample_process(proc, 7, 99, NULL, 1, &m, &note), 0);
+	CHECK_INT(pp_sample_process(proc, 7, 98, NULL, PP_SAMPLE_CHILDREN, &m, &note),
+	          -ESRCH); /* the pid is another process's now */
+	CHECK_INT(pp_sample_process(proc, 7, 99, NULL, ALL, &m, &note), 0);
 	CHECK(note && strstr(note, "PSS") && !m.pss_present);
 	CHECK_INT(m.rss, 5 * sysconf(_SC_PAGESIZE));
 	CHECK_INT(m.minor_faults, 10);
@@ -133,7 +134,7 @@ TEST(refuses_and_vanishes)
 	CHECK_INT(m.run_queue_ns, 0);
 	write_file(path, "schedstat", "1234 5678 9\n");
 	write_file(path, "smaps_rollup", "55e0-7ffd ---p\nRss:  12 kB\nPss:  8 kB\n");
-	CHECK_INT(pp_sample_process(proc, 7, 99, NULL, 1, &m, &note), 0);
+	CHECK_INT(pp_sample_process(proc, 7, 99, NULL, ALL, &m, &note), 0);
 	CHECK(m.pss_present && m.pss == 8192);
 	CHECK_INT(m.run_queue_ns, 5678);
 	/* Not permitted: as nobody, for root reads everything. */
@@ -143,7 +144,7 @@ TEST(refuses_and_vanishes)
 	if (!child) {
 		if (!geteuid() && (setgid(65534) || setuid(65534)))
 			_exit(77);
-		_exit(pp_sample_process(proc, 7, 99, NULL, 0, &m, &note) == -EACCES ? 0 : 1);
+		_exit(pp_sample_process(proc, 7, 99, NULL, PP_SAMPLE_CHILDREN, &m, &note) == -EACCES ? 0 : 1);
 	}
 	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77));
 	snprintf(path, sizeof(path), "chmod 700 '%s/7'; rm -rf '%s'", proc, proc);
@@ -231,17 +232,17 @@ TEST(leaves_ranks_out)
 	pid_t child;
 	char kill_all[96];
 
-	CHECK_INT(pp_sample_process("/proc", getpid(), 0, NULL, 0, &before, &note), 0);
+	CHECK_INT(pp_sample_process("/proc", getpid(), 0, NULL, PP_SAMPLE_CHILDREN, &before, &note), 0);
 	child = holder(30 * MIB, 1);
 	rig_open(&r, "/proc");
 	r.made[1].header->pid = child;
 	r.made[1].header->start_time = pp_proc_start_time(child) + 1; /* another process that had this pid */
-	CHECK_INT(pp_sample_process("/proc", getpid(), 0, r.rings, 0, &with, &note), 0);
+	CHECK_INT(pp_sample_process("/proc", getpid(), 0, r.rings, PP_SAMPLE_CHILDREN, &with, &note), 0);
 	CHECK(with.children == before.children + 2 || note);
 	r.made[1].header->start_time--;
-	CHECK_INT(pp_sample_process("/proc", getpid(), 0, r.rings, 0, &with, &note), 0);
+	CHECK_INT(pp_sample_process("/proc", getpid(), 0, r.rings, PP_SAMPLE_CHILDREN, &with, &note), 0);
 	CHECK(with.children == before.children && with.children_rss <= before.children_rss + MIB);
-	CHECK_INT(pp_sample_process("/proc", child, 0, r.rings, 0, &with, &note), 0);
+	CHECK_INT(pp_sample_process("/proc", child, 0, r.rings, PP_SAMPLE_CHILDREN, &with, &note), 0);
 	CHECK(with.children == 1 || note);
 	/* The parent, which took itself for rank 0 of 1, is none of the two. */
 	r.made[0].header->size = 1;
@@ -258,6 +259,51 @@ TEST(leaves_ranks_out)
 	snprintf(kill_all, sizeof(kill_all), "kill -9 $(cat /proc/%d/task/%d/children) %d", (int)child, (int)child, (int)child);
 	CHECK(system(kill_all) != -1);
 	CHECK(waitpid(child, NULL, 0) == child);
+}
+
+/* Samples both rings once more, whatever the time is. */
+static const struct pp_memory *sample_again(struct rig *r)
+{
+	r->sampler.next_ns = r->sampler.ring ? r->sampler.ring[0].looked_ns = 0 : 0;
+	pp_sampler_run(&r->sampler, r->rings);
+	CHECK(r->sampler.ring[0].used > 0);
+	return &r->sampler.ring[0].memory[r->sampler.ring[0].used - 1];
+}
+
+/* A process without children gets some only by a new process: the newest pid of /proc/loadavg. Where that is not reported children
+ * are looked for in each sample. */
+TEST(children_are_new_processes)
+{
+	static const char line[] = "7 (one) S 1 7 7 0 -1 0 10 0 2 0 3 4 0 0 20 0 1 0 99 1000 5 0 0\n";
+	char proc[] = "/tmp/podprof-proc-XXXXXX", path[256], words[128];
+	struct rig r;
+
+	CHECK(mkdtemp(proc) != NULL);
+	snprintf(words, sizeof(words), "mkdir -p '%s/%d/task/1' '%s/8/task/8'", proc, (int)getpid(), proc);
+	CHECK_INT(system(words), 0);
+	snprintf(path, sizeof(path), "%s/8", proc);
+	write_file(path, "stat", line);
+	snprintf(path, sizeof(path), "%s/%d", proc, (int)getpid());
+	write_file(path, "stat", line);
+	write_file(path, "task/1/children", "");
+	write_file(proc, "loadavg", "0.10 0.20 0.30 1/100 700\n");
+	rig_open(&r, proc);
+	r.made[0].header->start_time = 99;
+	r.made[0].header->recording = 1;
+	CHECK_INT(sample_again(&r)->children, 0);
+	write_file(path, "task/1/children", "8 ");
+	CHECK_INT(sample_again(&r)->children, 0);
+	write_file(proc, "loadavg", "0.10 0.20 0.30 1/100 701\n");
+	CHECK_INT(sample_again(&r)->children, 1);
+	write_file(path, "task/1/children", ""); /* it has ended */
+	CHECK_INT(sample_again(&r)->children, 0);
+	write_file(proc, "loadavg", "0.00 0.00 0.00 0/0 0\n");
+	CHECK_INT(sample_again(&r)->children, 0);
+	write_file(path, "task/1/children", "8 ");
+	CHECK_INT(sample_again(&r)->children, 1);
+	rig_close(&r);
+	snprintf(words, sizeof(words), "rm -rf '%s'", proc);
+	CHECK_INT(system(words), 0);
 }
 
 TEST(store_is_thinned_out)
@@ -291,6 +337,7 @@ int main(void)
 	refuses_and_vanishes();
 	only_while_recording_and_at_its_pace();
 	leaves_ranks_out();
+	children_are_new_processes();
 	store_is_thinned_out();
 	return test_end();
 }
