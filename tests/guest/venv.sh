@@ -1,5 +1,6 @@
 #!/bin/sh
-# Makes a virtual environment with packages from pip, once; exit 77 where that cannot be (no network). A ctest fixture.
+# Makes a virtual environment with packages from pip, once; exit 77 where that cannot be (no network, or none for 4 minutes). A
+# ctest fixture.
 # Usage: venv.sh DIRECTORY PYTHON PACKAGE...
 set -u
 directory="$1"
@@ -8,7 +9,7 @@ shift 2
 if [ "$(cat "$directory/podprof-packages" 2>/dev/null)" = "$*" ]; then
 	exit 0
 fi
-if ! "$python" -m venv "$directory" || ! "$directory/bin/pip" -q --disable-pip-version-check install --retries 1 --timeout 15 "$@"; then
+if ! "$python" -m venv "$directory" || ! timeout 240 "$directory/bin/pip" -q --disable-pip-version-check install --retries 1 --timeout 15 "$@"; then
 	echo "cannot install $*: the tests that need it are skipped" >&2
 	rm -rf "$directory"
 	exit 77
