@@ -16,6 +16,7 @@
 #include "aggregate/write/text/text.h"
 #include "core/base/now.h"
 #include "core/base/parse.h"
+#include "core/base/proc.h"
 #include "core/base/shell_word.h"
 #include "core/base/why.h"
 #include "launchers/cmd.h"
@@ -35,7 +36,7 @@ const struct pp_options_verb pp_verb_report = {
 struct live {
 	const char *logdir;
 	struct pp_spool_state state;
-	int failed, left;
+	int failed, left, stopped;
 };
 
 static int see_live(const struct pp_spool_state *state, void *data)
@@ -50,7 +51,16 @@ static int see_live(const struct pp_spool_state *state, void *data)
 	return state->life == PP_SPOOL_RECORDING || state->life == PP_SPOOL_WRITING;
 }
 
-/* Waits until no keeper writes to this log directory. 0: none does, 1: the time is over. */
+/* By SIGSTOP, for example. In another PID namespace the number is another process's, which has another name. */
+static int is_stopped(int keeper)
+{
+	char path[32], text[128];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", keeper);
+	return pp_proc_read(path, text, sizeof(text)) > 0 && strstr(text, " (podprof-keeper) T ");
+}
+
+/* Waits until no keeper writes to this log directory. 0: none does, 1: the time is over, or the keeper is stopped. */
 static int wait_for_keeper(struct live *live, int64_t seconds)
 {
 	int shows = isatty(STDERR_FILENO);
@@ -58,6 +68,9 @@ static int wait_for_keeper(struct live *live, int64_t seconds)
 	int alive;
 
 	while ((alive = pp_spool_each(see_live, live)) && time(NULL) - begin < seconds) {
+		live->stopped = is_stopped(live->state.keeper_pid);
+		if (live->stopped)
+			break;
 		if (shows)
 			fprintf(stderr, "\rpodprof: waiting for the keeper (pid %d, %s), %d of %d s \033[K", live->state.keeper_pid,
 			        live->state.life == PP_SPOOL_WRITING ? "writing" : "still recording", (int)(time(NULL) - begin),
@@ -203,7 +216,10 @@ static int show(const char *directory, const struct pp_options *options)
 
 static int nothing_there(const char *given, const struct live *live, int alive)
 {
-	if (alive)
+	if (alive && live->stopped)
+		pp_say("no session in '%s' yet: the keeper (pid %d) is stopped. Continue it with 'kill -CONT %d'.", given,
+		       live->state.keeper_pid, live->state.keeper_pid);
+	else if (alive)
 		pp_say("no session in '%s' yet: a job still records (keeper pid %d). Try again when the job has ended, or "
 		       "give a larger "
 		       "--timeout.",

@@ -226,7 +226,26 @@ def elsewhere(place, full):
     check(got.code == 1 and f"podprof salvage {spool}3" in got.err, got.transcript())
 
 
-CASES = {"lost_windows": lost_windows, "elsewhere": elsewhere, "salvage_counts": salvage_counts, "salvage_asked": salvage_asked, "salvage_hosts": salvage_hosts, "no_spool": no_spool, "cut_live": cut_live, "cut_left": cut_left}
+def stopped(place, full):
+    """The keeper is stopped when its job ends: report says so, and does not wait for it. It goes on, and the session comes."""
+    spool, logs = os.path.join(place.scratch, "stopped"), place.new_logs()
+    job = jobs.start_until(place, place.under(logs, [place.program("lone"), "unflushed"], "--spool", spool, "--wait", "1"), {"GUEST_MARK": 1})
+    check(wait_until(lambda: keepers(spool) and glob.glob(spool + "/*.ring"), 20), "the job does not begin")
+    keeper = keepers(spool)[0]
+    jobs.freeze(keeper)
+    try:
+        got = jobs.over(job)
+        check(got.code == 0 and "still writing" in got.err, got.transcript())
+        got = run([place.podprof(), "report", "--timeout", "600", logs], limit=30)
+        check(got.code == 1 and f"the keeper (pid {keeper}) is stopped. Continue it with 'kill -CONT {keeper}'" in got.err, got.transcript())
+    finally:
+        os.kill(keeper, signal.SIGCONT)
+    got = run([place.podprof(), "report", logs])
+    check(got.code == 0 and "1 of 1 rank" in got.out, got.transcript())
+
+
+CASES = {"lost_windows": lost_windows, "elsewhere": elsewhere, "salvage_counts": salvage_counts, "salvage_asked": salvage_asked, "salvage_hosts": salvage_hosts, "no_spool": no_spool, "cut_live": cut_live, "cut_left": cut_left,
+         "stopped": stopped}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))
