@@ -308,7 +308,7 @@ def output_at_end(place, full):
     spool = os.path.join(place.scratch, "spool-output")
     process = jobs.start_until(place, place.under(place.new_logs(), [place.program("lone"), "unflushed"], "--spool", spool), {"GUEST_MARK": 1})
     check(wait_until(lambda: keepers(spool) and glob.glob(spool + "/*.ring"), 20), "the job does not begin")
-    keeper = keepers(spool)[0]
+    keeper = jobs.keeper_of(spool)
     jobs.freeze(keeper)
     try:
         with open(process.stop, "w", encoding="ascii"):

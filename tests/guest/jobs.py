@@ -247,6 +247,13 @@ def keepers(text):
     return found
 
 
+def keeper_of(spool, limit=20.0):
+    """Pid of a spool's keeper. Each process of a job on this host may start one; all but the one that makes the control page end at once."""
+    found = wait_until(lambda: os.path.exists(os.path.join(spool, "control")) and len(keepers(spool)) == 1 and keepers(spool), limit)
+    check(found, f"not one keeper of {spool}, but {keepers(spool)}")
+    return found[0]
+
+
 def compare(base, got, slack=15.0):
     """What differs from the run without podprof, as sentences."""
     wrong = []

@@ -34,7 +34,7 @@ print(asked, taken)
 def on_the_socket(place, full):
     stage, logs, steps = kit.Stage(place), place.new_logs(), 1200
     process, spool = stage.begin(os.getuid(), logs, steps, 4)
-    keeper, most = jobs.keepers(spool)[0], 0
+    keeper, most = jobs.keeper_of(spool), 0
     floods = [start([kit.PYTHON, "-c", FLOOD, spool + "/socket", "3"]) for _ in range(2)]
     while any(f.poll() is None for f in floods):
         most = max(most, kit.rss(keeper))
@@ -87,7 +87,7 @@ def by_files(place, full):
     process, spool = stage.begin(os.getuid(), logs, steps, 5)
     found = wait_until(lambda: [d for d, _, files in os.walk(logs + "/.podprof-requests") if "keeper" in files], 8)
     check(found, "no directory of requests")
-    keeper, most = jobs.keepers(spool)[0], 0
+    keeper, most = jobs.keeper_of(spool), 0
     floods = [start([kit.PYTHON, "-c", FILES, found[0], "3"]) for _ in range(2)]
     while any(f.poll() is None for f in floods):
         most = max(most, kit.rss(keeper))

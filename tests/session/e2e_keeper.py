@@ -21,7 +21,7 @@ def lone_job(place, logs, spool, ranks=3, steps=200, options=()):
 
 
 def kill_keeper(spool):
-    pid = keepers(spool)[0]
+    pid = jobs.keeper_of(spool)
     os.kill(pid, signal.SIGKILL)
     check(wait_until(lambda: not keepers(spool), 10), "the keeper lives")
 
@@ -231,7 +231,7 @@ def stopped(place, full):
     spool, logs = os.path.join(place.scratch, "stopped"), place.new_logs()
     job = jobs.start_until(place, place.under(logs, [place.program("lone"), "unflushed"], "--spool", spool, "--wait", "1"), {"GUEST_MARK": 1})
     check(wait_until(lambda: keepers(spool) and glob.glob(spool + "/*.ring"), 20), "the job does not begin")
-    keeper = keepers(spool)[0]
+    keeper = jobs.keeper_of(spool)
     jobs.freeze(keeper)
     try:
         got = jobs.over(job)

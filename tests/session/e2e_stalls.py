@@ -21,7 +21,7 @@ def late_keeper(place, full):
         program = ["sh", "-c", f": >{spool}-begun; sleep 0.5; exec {place.program('steps')} 20 10"]
         began.append(start(place.under(logs, program, "--spool", spool, "--steps", "3:8"), env))
     check(wait_until(lambda: os.path.exists(spool + "-begun"), 20), "the job does not begin")  # its keeper is up
-    keeper = jobs.keepers(spool)[0]
+    keeper = jobs.keeper_of(spool)
     jobs.freeze(keeper)
     check(wait_until(lambda: glob.glob(spool + "/rank-1-*.ring"), 5), "no ring")
     time.sleep(1)

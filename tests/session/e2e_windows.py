@@ -161,7 +161,7 @@ def killed_unseen(place, full):
     logs, spool = place.new_logs(), os.path.join(place.scratch, "spool")
     process = start(job(place, logs, ["60", "5", "killed", "1", "22"], "--steps", "5:8,20:24", "--spool", spool))
     check(wait_until(lambda: len(glob.glob(spool + "/rank-*.ring")) == 4, 20, 0.005), "the job does not begin")
-    keeper = jobs.keepers(spool)[0]
+    keeper = jobs.keeper_of(spool)
     jobs.freeze(keeper)
     finish(process)
     os.kill(keeper, signal.SIGCONT)
