@@ -31,8 +31,10 @@ static inline struct pp_capture make_capture(size_t ranks)
 static inline void free_capture(struct pp_capture *c)
 {
 	for (size_t r = 0; r < c->ranks; r++) {
-		for (int t = 0; t < MADE_THREADS; t++)
+		for (int t = 0; t < MADE_THREADS; t++) {
 			free(c->rank[r].thread[t].span);
+			free(c->rank[r].thread[t].other);
+		}
 		free(c->rank[r].thread);
 		free(c->rank[r].comm);
 		free(c->rank[r].usage);
