@@ -120,6 +120,47 @@ static int calls(const char *scripts, const char *name)
 	return h.calls && !*h.program;
 }
 
+/* Beside this program, of the installation that it is in; "": it is not there. */
+static void find_own(const char *place, const char *name, char *ret_path, size_t size)
+{
+	char self[VALUE], path[2 * VALUE], *slash, *found = NULL;
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	self[n > 0 ? n : 0] = '\0';
+	slash = strrchr(self, '/');
+	if (slash) {
+		*slash = '\0';
+		snprintf(path, sizeof(path), "%s/%s/%s", self, place, name);
+		found = realpath(path, NULL);
+	}
+	snprintf(ret_path, size, "%s", found ? found : "");
+	free(found);
+}
+
+static void cure_plugin(const char *plugstack, char *ret_cure, size_t size)
+{
+	static const char *const places[] = {PODPROF_PLUGIN_PATH, "../lib/podprof", "../lib"};
+	char file[VALUE] = "";
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && !*file; i++)
+		find_own(places[i], "spank_podprof.so", file, sizeof(file));
+	if (*file)
+		snprintf(ret_cure, size, "on all nodes, add this line to %s: optional %s", plugstack, file);
+	else
+		snprintf(ret_cure, size, "install podprof with its plug-in for Slurm, as docs/slurm.md says");
+}
+
+static void cure_hook(const char *key, const char *name, char *ret_cure, size_t size)
+{
+	char file[VALUE];
+
+	find_own(PODPROF_HOOKS_PATH, name, file, sizeof(file));
+	if (*file)
+		snprintf(ret_cure, size, "add this line to slurm.conf: %s=%s", key, file);
+	else
+		snprintf(ret_cure, size, "set it in slurm.conf, as docs/slurm.md says");
+}
+
 /* "optional PATH [ARGUMENT...]": what is wrong with it. 0: nothing, or nothing that can be seen here. */
 static int judge_line(const char *path, char *line)
 {
@@ -147,7 +188,7 @@ static int judge_line(const char *path, char *line)
 static int check_plugin(const char *plugstack, const char *slurm_conf, const char *task_prolog)
 {
 	static const char *const why = "srun --help 2>&1 >/dev/null | sed -n 's/^srun: error: //p'";
-	char path[VALUE + 32], line[VALUE], shown[256];
+	char path[VALUE + 32], line[VALUE], shown[256], cure[3 * VALUE];
 	const char *slash = strrchr(slurm_conf, '/');
 	int rc;
 
@@ -161,8 +202,9 @@ static int check_plugin(const char *plugstack, const char *slurm_conf, const cha
 		pp_doctor_row("plug-in", PP_DOCTOR_OK, "", "srun has --podprof%s%s", rc == 1 ? ", by " : "", rc == 1 ? path : "");
 		return 0;
 	}
+	cure_plugin(path, cure, sizeof(cure));
 	if (rc != 1 && calls(task_prolog, "task-prolog")) {
-		pp_doctor_row("plug-in", PP_DOCTOR_LIMITED, "add the line of plugstack.conf in docs/slurm.md",
+		pp_doctor_row("plug-in", PP_DOCTOR_LIMITED, cure,
 		              "srun has no --podprof: users set PODPROF_SLURM for the task prolog");
 		return 0;
 	}
@@ -172,7 +214,7 @@ static int check_plugin(const char *plugstack, const char *slurm_conf, const cha
 		              "%s names it, but srun does not load it: %s", path,
 		              pp_doctor_line(why, shown, sizeof(shown)) ? "srun --help does not say why" : shown);
 	else
-		pp_doctor_row("plug-in", PP_DOCTOR_NO, "add the line of plugstack.conf in docs/slurm.md",
+		pp_doctor_row("plug-in", PP_DOCTOR_NO, cure,
 		              rc ? "srun has no --podprof; %s cannot be read"
 		                 : "srun has no --podprof; %s does not name spank_podprof.so",
 		              path);
@@ -180,16 +222,19 @@ static int check_plugin(const char *plugstack, const char *slurm_conf, const cha
 }
 
 /* Returns 1 where Slurm would drain the node. */
-static int check_hook(const char *name, const char *scripts, const char *use)
+static int check_hook(const char *key, const char *name, const char *scripts, const char *use)
 {
+	char cure[2 * VALUE];
 	struct hook h = {0};
+
+	cure_hook(key, name, cure, sizeof(cure));
 
 	find_hook(scripts, name, &h);
 	if (*h.missing)
 		pp_doctor_row(name, PP_DOCTOR_NO, "install the file and make it executable, or correct slurm.conf",
 		              "%s of slurm.conf cannot be executed here: Slurm drains a node whose %s fails", h.missing, name);
 	else if (!*scripts)
-		pp_doctor_row(name, PP_DOCTOR_LIMITED, "set it in slurm.conf, as docs/slurm.md says", "not configured: %s", use);
+		pp_doctor_row(name, PP_DOCTOR_LIMITED, cure, "not configured: %s", use);
 	else if (*h.program)
 		pp_doctor_row(name, PP_DOCTOR_LIMITED, "correct that path", "%s calls %s, which cannot be executed: %s", h.script,
 		              h.program, use);
@@ -268,9 +313,10 @@ int pp_slurm_check(void)
 	}
 	pp_doctor_row("Slurm", PP_DOCTOR_OK, "", "version %s", value[VERSION]);
 	faults = check_plugin(value[PLUGSTACK], value[CONF], value[TASK_PROLOG]);
-	faults +=
-	        check_hook("prolog", value[PROLOG], "another user could take the name of the spool's directory before a job does");
-	faults += check_hook("epilog", value[EPILOG], "what killed jobs recorded stays on the node until 'podprof salvage'");
+	faults += check_hook(wanted[PROLOG], "prolog", value[PROLOG],
+	                     "another user could take the name of the spool's directory before a job does");
+	faults += check_hook(wanted[EPILOG], "epilog", value[EPILOG],
+	                     "what killed jobs recorded stays on the node until 'podprof salvage'");
 	faults += check_task_hook(wanted[TASK_PROLOG], "task-prolog", value[TASK_PROLOG]);
 	faults += check_task_hook(wanted[TASK_EPILOG], "task-epilog", value[TASK_EPILOG]);
 	check_place(value);

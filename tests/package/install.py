@@ -26,7 +26,8 @@ def prefix(place, full):
 
 
 def moved(place, full):
-    """The prefix moves after it was installed; PATH has a symbolic link to the program only."""
+    """The prefix moves after it was installed; PATH has a symbolic link to the program only. Slurm's hooks find that program too, also by a symbolic
+    link."""
     install(place, os.path.join(place.scratch, "before"))
     after = os.path.join(place.scratch, "after", "deep")
     os.makedirs(os.path.dirname(after))
@@ -36,6 +37,17 @@ def moved(place, full):
     os.symlink("../after/deep/bin/podprof", os.path.join(links, "podprof"))
     path = {"PATH": f"{links}:{os.environ['PATH']}"}
     check_green(shutil.which("podprof", path=path["PATH"]), os.path.join(library_dir(after), "libpodprof.so"), path)
+    hook = os.path.join(after, "share", "podprof", "slurm", "prolog")
+    if not os.path.exists(hook):
+        raise jobs.Skipped("podprof was built without slurm/spank.h (apt-get install libslurm-dev)")
+    os.symlink(hook, os.path.join(links, "50-podprof"))
+    with open(os.path.join(links, "logger"), "w", encoding="ascii") as f:
+        f.write(f"#!/bin/sh\nexec cat >{links}/said\n")
+    os.chmod(os.path.join(links, "logger"), 0o755)
+    os.unlink(os.path.join(links, "podprof"))
+    good(run([os.path.join(links, "50-podprof")], {**path, "SLURM_JOB_ID": "7", "SLURM_JOB_UID": str(os.getuid())}))
+    with open(os.path.join(links, "said"), encoding="utf-8", errors="replace") as f:
+        check(os.path.join(library_dir(after), "libpodprof.so") in (said := f.read()), said)
 
 
 def destdir(place, full):

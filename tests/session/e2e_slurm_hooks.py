@@ -229,6 +229,7 @@ def misconfigured(place, full):
     os.chmod(none, 0o644)
     with open(junk, "w", encoding="ascii") as f:
         f.write("no plug-in")
+    so = plugin(place).split(" podprof=")[0]
     with Slurm(place, 1, 2, plugins=plugin(place)) as slurm:
         conf, stack = slurm.at + "/slurm.conf", slurm.at + "/plugstack.conf"
         with open(conf, encoding="ascii") as f:
@@ -247,13 +248,16 @@ def misconfigured(place, full):
         with open(conf, "w", encoding="ascii") as f:
             f.write(plain)
         slurm.run(["scontrol", "reconfigure"])
-        for line, words in ((plugin(place).split(" podprof=")[0] + " podprof=/nowhere/podprof", "/nowhere/podprof, which cannot be executed"),
+        for line, words in ((so + " podprof=/nowhere/podprof", "/nowhere/podprof, which cannot be executed"),
                             (f"optional {junk}", "too short"), ("optional spank_podprof.so", "spank_podprof.so: cannot open"),
                             ("optional /nowhere/spank_podprof.so", "cannot be read")):
             with open(stack, "w", encoding="ascii") as f:
                 f.write(line + "\n")
             got, rows = rows_of_check(place, slurm)
             check(got.code == 1 and " no " in rows["plug-in"] and words in rows["plug-in"], f"{line}: {got.transcript()}")
+        os.truncate(stack, 0)
+        got, rows = rows_of_check(place, slurm)
+        check(got.code == 1 and f"fix: on all nodes, add this line to {stack}: {so}\n" in got.out, got.transcript())
 
 
 def mounts(place, full):
