@@ -3,11 +3,8 @@
 Run by ctest session_spank. Needs root and Slurm, and slurm/spank.h when podprof is built."""
 import glob
 import os
-import pty
 import re
-import select
 import sys
-import time
 
 from e2e import check_dataset, h5, text
 from e2e_rendezvous import on, separate
@@ -141,65 +138,6 @@ def several(place, full):
             check_dataset(s, 2, range(10, 20))
 
 
-def on_terminal(slurm, *words, sends=b""):
-    """srun on a terminal of its own, which gets the bytes when it says "ready". Its exit code and the lines of the terminal, sorted."""
-    pid, terminal = pty.fork()
-    if not pid:
-        os.execve(slurm.found["srun"], ["srun", *words], jobs.clean_environment(slurm.env))
-    said, end = b"", time.monotonic() + 60
-    while time.monotonic() < end and not (sends and b"ready" in said):
-        if select.select([terminal], [], [], 0.1)[0]:
-            try:
-                said += os.read(terminal, 4096)
-            except OSError:  # nobody has the other end open
-                break
-    os.write(terminal, sends)
-    while time.monotonic() < end:
-        try:
-            said += os.read(terminal, 4096)
-        except OSError:
-            break
-    os.close(terminal)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), sorted(said.decode(errors="replace").split("\r\n"))
-
-
-def terminal(place, full):
-    """srun --pty: a shell on the terminal reads, knows its size and ends as without podprof, also by Ctrl-C; and what it starts is recorded."""
-    logs, program = place.new_logs(), os.path.realpath(place.program("steps"))
-    with slurm_of(place) as slurm:
-        for command, sends in ((f"test -t 0 && test -t 1 && stty size && echo ready; read x; echo $x; {program} 60 20; exit 5", b"typed\n"),
-                               (f"echo ready; exec {program} 1000000 2000", b"\x03")):
-            bare = on_terminal(slurm, "--pty", "-w", "n0", "bash", "-c", command, sends=sends)
-            got = on_terminal(slurm, "--pty", "-w", "n0", f"--podprof=output={logs}", "bash", "-c", command, sends=sends)
-            check(bare == (got[0], [line for line in got[1] if not line.startswith("podprof:")]), f"{bare}\n{got}")
-            check(bare[0] == (5 if b"typed" in sends else 130), f"{bare}")
-        with h5(sessions(logs)[0]) as f:
-            check(len(f["breakdown/step"]) == 60, sessions(logs))
-
-
-def said_nothing(place, slurm, nodes, command=("true",)):
-    """A step that records nothing says so once."""
-    got = slurm.run(["srun", "--mpi=none", f"--podprof=output={place.new_logs()}", "-N", str(nodes), "-n", "4", *command])
-    where = " on the host of rank 0" if nodes > 1 else ""
-    check(len(got.podprof_lines()) == 1 and f"podprof: nothing was recorded{where}: " in got.err, f"{command}: {got.transcript()}")
-    check(("LD_PRELOAD was replaced before 'sleep'" in got.err) == ("sleep 3" in command[-1]), got.transcript())
-
-
-def nothing(place, full):
-    """On one node, and on two where srun runs on one of them."""
-    with slurm_of(place) as slurm:
-        said_nothing(place, slurm, 1)
-        said_nothing(place, slurm, 2)
-
-
-def nothing_hosts(place, full):
-    """On two hosts, also if the tasks are killed or run without podprof."""
-    with Hosts(place, 2, prefix="sn") as hosts, slurm_of(place, hosts=hosts) as slurm:
-        said_nothing(place, slurm, 2)
-        said_nothing(place, slurm, 2, ["sh", "-c", "kill -9 $$"])
-        said_nothing(place, slurm, 2, ["sh", "-c", "LD_PRELOAD= exec sleep 3"])
-
-
 def front_spools(logs):
     """Spools for this log directory in the /dev/shm that the front end shares with others."""
     found = []
@@ -256,59 +194,6 @@ def asked_of(place):
         f.write(f'#!/bin/sh\n[ "$2" = task-epilog ] && echo "$3 $SLURM_JOB_ID" >>{asked}\nexec {os.path.realpath(place.podprof())} "$@"\n')
     os.chmod(by, 0o755)
     return "podprof=" + by, asked
-
-
-def kill_step(hosts, number):
-    """SIGKILL for the tasks of the job, and for their keepers before they see it: those would write."""
-    here = os.readlink("/proc/self/ns/pid")
-    keepers = [k for name in hosts.names for spool in hosts.spools(name) for k in jobs.keepers(spool) if os.readlink(f"/proc/{k}/ns/pid") != here]
-    for keeper in set(keepers):
-        jobs.freeze(keeper)
-    for path in glob.glob("/proc/[0-9]*/environ"):
-        try:
-            with open(path, "rb") as f:
-                variables = f.read().split(b"\0")
-        except OSError:
-            continue
-        if f"SLURM_JOB_ID={number}".encode() in variables and any(v.startswith(b"SLURM_PROCID=") for v in variables):
-            os.kill(int(path.split("/")[2]), 9)
-    for keeper in set(keepers):
-        os.kill(keeper, 9)
-
-
-def components(place, full):
-    """A heterogeneous job on two hosts that share no directory: a step of both components is one session, of one component another one, and the keeper
-    of each is waited for, under the number that the tasks have. What a killed one recorded is found by the epilogs of both."""
-    (epilog, after), (by, asked) = hook(place, "Epilog"), asked_of(place)
-    with Hosts(place, 2, prefix="sq") as hosts:
-        logs, killed = separate(place, hosts), place.new_logs()
-        line = " ".join(["srun", "--mpi=none", place.program("steps"), "60", "20"])
-        job = ["-N", "1", "-n", "2", ":", "-N", "1", "-n", "2"]
-        with slurm_of(place, by, lines=epilog, hosts=hosts) as slurm:
-            for groups, words in (("0,1", "captured on 4 of 4 ranks, 2 hosts"), ("1", "captured on 2 of 2 ranks, 1 host")):
-                got = slurm.run(["salloc", f"--podprof=output={logs}", *job, script(place, "echo $SLURM_JOB_ID", line.replace(" ", f" --het-group={groups} ", 1))])
-                number, *out = got.out.splitlines()
-                check(got.code == 0 and set(out) == {"60 steps"} and words in got.err and len(got.podprof_lines()) == 2, got.transcript())
-                with open(asked, encoding="ascii") as f:
-                    check((waited := f.read().splitlines()) == [f"10 {number}"] * len(groups.split(",")), f"{number}: {waited}")
-                os.remove(asked)
-            whole = [len(sessions(on(hosts, name, logs))) for name in hosts.names]
-            check(whole == [1, 1], f"sessions of the hosts: {whole}")
-            if not slurm.has_pmix():
-                raise jobs.Skipped("this Slurm has no plug-in for PMIx")
-            line = "srun --mpi=pmix --het-group=0,1 " + " ".join([*trains(place)[:1], "--steps", "1000000", "--work-us", "500"])
-            allocation = slurm.start(["salloc", f"--podprof=steps=10:100000,output={killed}", *job, script(place, "echo $SLURM_JOB_ID", line)])
-            status = [place.podprof(), "status", "--json", killed]
-            check(jobs.wait_until(lambda: len(re.findall(r'"step": ?[0-9]{2}', jobs.run(slurm.on(slurm.names[0], status)).out)) == 4, 30),
-                  jobs.run(slurm.on(slurm.names[0], status)).transcript())
-            number = slurm.run(["squeue", "-h", "-o", "%A"]).out.split()[0]
-            kill_step(hosts, number)
-            jobs.finish(allocation)
-            for name in hosts.names:
-                gone = jobs.wait_until(lambda n=name: not hosts.spools(n), 30)
-                with open(after, encoding="utf-8") as f:
-                    check(gone, f"left on {name}: {hosts.spools(name)}\n{f.read()}")
-            check(len(sessions(killed)) == 2, f"{sessions(killed)}")
 
 
 def missing(place, full):
@@ -391,5 +276,5 @@ def cancelled(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (step, absent, refused, refused_without_children, programs, batch, several, terminal, nothing, nothing_hosts, separate_hosts, components,
+    sys.exit(jobs.main({f.__name__: f for f in (step, absent, refused, refused_without_children, programs, batch, several, separate_hosts,
                                             missing, ends, cancelled_cgroup, cancelled_hosts, cancelled)}, __doc__))

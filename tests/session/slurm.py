@@ -1,5 +1,5 @@
 """A Slurm of this machine alone, for tests: munged, slurmctld and a slurmd for each node, none of them a service. Needs root. The nodes are
-pretended, on one host, or the pretend hosts of hosts.py. Used by e2e_slurm.py and e2e_spank.py."""
+pretended, on one host, or the pretend hosts of hosts.py. Used by e2e_slurm*.py and e2e_spank*.py."""
 import os
 import shutil
 import socket
