@@ -67,9 +67,16 @@ static void again(char *name, size_t size, const char *first, int times)
 		snprintf(name, size, "%s", first);
 }
 
+/* A batch script has a rank of Slurm's, and the shell of salloc may be a step with a number that no srun has: neither is a rank of a
+ * step, and what they start one after the other are several jobs. */
+static int is_outside_steps(void)
+{
+	return getenv("SLURM_JOB_ID") && number("SLURM_STEP_ID", -1) < 0;
+}
+
 static void job_name(struct pp_job *job)
 {
-	const char *pmix = getenv("PMIX_NAMESPACE"), *slurm = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
+	const char *pmix = getenv("PMIX_NAMESPACE"), *slurm = getenv("SLURM_JOB_ID");
 	const char *torch = getenv("TORCHELASTIC_RUN_ID"), *outer = getenv("PODPROF_SPOOL") ? getenv("PODPROF_JOB") : NULL;
 	char host[64] = "host", first[128];
 	const char *port = getenv("MASTER_PORT");
@@ -80,8 +87,8 @@ static void job_name(struct pp_job *job)
 		snprintf(first, sizeof(first), "%s", outer), times = job->again = restarts() - number("PODPROF_RESTART", 0);
 	else if (pmix && *pmix)
 		snprintf(first, sizeof(first), "%s", pmix);
-	else if (slurm && *slurm && step && *step)
-		snprintf(first, sizeof(first), "%s.%s", slurm, step);
+	else if (slurm && *slurm && !is_outside_steps())
+		snprintf(first, sizeof(first), "%s.%d", slurm, number("SLURM_STEP_ID", 0));
 	else if (torch && *torch && strcmp(torch, "none")) /* torchrun's own default, the same for every job */
 		/* A name that users choose, and may use for two jobs at a time: those have two ports. */
 		snprintf(first, sizeof(first), "%.100s%s%.8s", torch, port && *port ? "-" : "", port ? port : "");
@@ -132,7 +139,7 @@ static int sees_launcher(const char *rank_variable)
 
 static void read_row(struct pp_job *job, size_t i)
 {
-	job->rank = number(launchers[i].rank, -1);
+	job->rank = !strcmp(launchers[i].rank, "SLURM_PROCID") && is_outside_steps() ? -1 : number(launchers[i].rank, -1);
 	if (job->rank < 0)
 		return;
 	job->sees_launcher = sees_launcher(launchers[i].rank);

@@ -135,6 +135,21 @@ def nothing_hosts(place, full):
         said_nothing(place, slurm, 2, ["sh", "-c", "LD_PRELOAD= exec sleep 3"])
 
 
+def sequence(place, full):
+    """Commands of a batch script on two hosts with podprof run around their launchers: each is a job of its own, also behind one that recorded nothing,
+    whose keeper has not ended yet."""
+    with Hosts(place, 2, prefix="sb") as hosts:
+        logs = separate(place, hosts)
+        run = f"{os.path.realpath(place.podprof())} run -o {logs} -- srun --mpi=none"
+        out = os.path.join(place.scratch, "batch.out")
+        with slurm_of(place, hosts=hosts) as slurm:
+            steps = f"{run} {place.program('steps')} 20 2"
+            slurm.run(["sbatch", "--wait", "-N", "2", "-n", "4", "-o", out, script(place, f"{run} /bin/true", steps, f"{run} /bin/true", steps)])
+        with open(out, encoding="utf-8", errors="replace") as f:
+            got = f.read()
+        check(got.count("captured on 4 of 4 ranks, 2 hosts") == 2 and got.count("podprof: ") == 4, got)
+
+
 def kill_step(hosts, number):
     """SIGKILL for the tasks of the job, and for their keepers before they see it: those would write."""
     here = os.readlink("/proc/self/ns/pid")
@@ -189,4 +204,4 @@ def components(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (options_of_srun, stopped, terminal, nothing, nothing_hosts, components)}, __doc__))
+    sys.exit(jobs.main({f.__name__: f for f in (options_of_srun, stopped, terminal, nothing, nothing_hosts, sequence, components)}, __doc__))

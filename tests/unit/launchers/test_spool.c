@@ -81,20 +81,31 @@ TEST(launchers_count_ranks_and_hosts)
 	                                       {"SLURM_STEP_NUM_NODES", "2"},
 	                                       {"SLURM_LOCALID", "1"}};
 	static const char *const batch[][2] = {
-	        {"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", NULL}, {"SLURM_STEP_NUM_NODES", NULL}};
+	        {"SLURM_JOB_ID", "7"}, {"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", NULL}, {"SLURM_STEP_NUM_NODES", NULL}};
 	static const char *const torch[][2] = {{"SLURM_PROCID", NULL},    {"RANK", "3"},       {"WORLD_SIZE", "6"},
 	                                       {"GROUP_WORLD_SIZE", "3"}, {"LOCAL_RANK", "1"}, {"LOCAL_WORLD_SIZE", "2"}};
 	static const char *const none[][2] = {{"SLURM_NTASKS", NULL},    {"SLURM_LOCALID", NULL},    {"RANK", NULL},
 	                                      {"WORLD_SIZE", NULL},      {"GROUP_WORLD_SIZE", NULL}, {"LOCAL_RANK", NULL},
 	                                      {"LOCAL_WORLD_SIZE", NULL}};
 	struct pp_job job;
+	char own[32];
 
+	snprintf(own, sizeof(own), "-%d-", (int)getpid());
 	set_all(slurm, 5);
 	pp_job_read(&job);
 	CHECK(job.rank == 5 && job.size == 8 && job.hosts == 2 && job.local_rank == 1);
-	set_all(batch, 3); /* a batch script is no step of all ranks */
+	set_all(batch, 4); /* a batch script is no rank of a step, and what it starts is no job with what it started before */
 	pp_job_read(&job);
-	CHECK(job.rank == 0 && job.size == 0 && job.hosts == 0);
+	CHECK(job.rank == -1 && job.size == 0 && job.hosts == 0 && strstr(job.name, own));
+	setenv("SLURM_STEP_ID", "4294967290", 1); /* the shell of salloc */
+	pp_job_read(&job);
+	CHECK(job.rank == -1 && strstr(job.name, own));
+	setenv("SLURM_STEP_ID", "3", 1);
+	pp_job_read(&job);
+	CHECK_INT(job.rank, 0);
+	CHECK_STR(job.name, "7.3");
+	unsetenv("SLURM_STEP_ID");
+	unsetenv("SLURM_JOB_ID");
 	set_all(torch, 6);
 	pp_job_read(&job);
 	CHECK(job.rank == 3 && job.size == 6 && job.hosts == 3 && job.local_rank == 1 && job.local_size == 2);
