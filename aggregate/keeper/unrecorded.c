@@ -43,6 +43,17 @@ static const char *value_in(const char *block, size_t length, const char *name)
 	return NULL;
 }
 
+/* The program that this keeper is, too, such as the one that prepares a task: it has the job's variables. */
+static int is_podprof(int pid)
+{
+	char path[48], its[4096], ours[4096];
+	ssize_t n, length = readlink("/proc/self/exe", ours, sizeof(ours));
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	n = readlink(path, its, sizeof(its));
+	return n > 0 && n == length && !memcmp(its, ours, (size_t)n);
+}
+
 /* 1: this process of the job runs without podprof; `ret_replaced`: LD_PRELOAD was replaced. */
 static int is_without(int pid, const char *spool, char *block, int *ret_replaced)
 {
@@ -53,7 +64,7 @@ static int is_without(int pid, const char *spool, char *block, int *ret_replaced
 	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
 	n = pp_proc_read(path, block, ENVIRON);
 	value = n > 0 ? value_in(block, (size_t)n, "PODPROF_SPOOL=") : NULL;
-	if (!value || strcmp(value, spool) != 0)
+	if (!value || strcmp(value, spool) != 0 || is_podprof(pid))
 		return 0;
 	value = value_in(block, (size_t)n, "LD_PRELOAD=");
 	*ret_replaced = !value || !strstr(value, "libpodprof.so");

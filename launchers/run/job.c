@@ -67,8 +67,8 @@ static void again(char *name, size_t size, const char *first, int times)
 		snprintf(name, size, "%s", first);
 }
 
-/* A batch script has a rank of Slurm's, and the shell of salloc may be a step with a number that no srun has: neither is a rank of a
- * step, and what they start one after the other are several jobs. */
+/* A batch script has a rank of Slurm's, and the shell of salloc may be a step with a number that no srun has: neither is a rank of
+ * a step, and what they start one after the other are several jobs. */
 static int is_outside_steps(void)
 {
 	return getenv("SLURM_JOB_ID") && number("SLURM_STEP_ID", -1) < 0;
