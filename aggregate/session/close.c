@@ -103,7 +103,10 @@ static int read_clock(const struct pp_rings *r, const struct pp_clock_pair *give
 		a = *given;
 	else
 		pp_clock_read_pair(kind, &a);
-	keep_distance(&a, given ? PAIR_MS : SALVAGE_PAIR_MS);
+	if (g) /* hosts that have just met go on to compare their clocks meanwhile */
+		pp_nap_ms(PAIR_MS);
+	else
+		keep_distance(&a, given ? PAIR_MS : SALVAGE_PAIR_MS);
 	pp_clock_read_pair(kind, &b);
 	epoch = epoch_of(c, h->open_tick, 0);
 	if (g && g->leads && g->first_tick && g->first_tick < epoch && epoch - g->first_tick < EARLY_MOST)

@@ -140,6 +140,16 @@ static void lead(struct pp_pod *p)
 	c->busy = 1;
 }
 
+/* Does a round run, or is one to come? Hosts that have just joined are compared in a round for all of them. */
+static int is_comparing(const struct pp_pod *p)
+{
+	const struct pp_pod_clock *c = &p->clock;
+	struct pp_clock_link_state state;
+
+	pp_clock_link_state(c->link, &state);
+	return c->wanted || c->busy || (state.children && (c->join_ms || state.answered > c->answered)) || pp_pod_tree_waits(p);
+}
+
 int pp_pod_clock_is_ready(struct pp_pod *p, int64_t since_ms)
 {
 	int64_t limit = END_MS + TURN_MS * (int64_t)pp_pod_tree_turns(p);
@@ -147,8 +157,7 @@ int pp_pod_clock_is_ready(struct pp_pod *p, int64_t since_ms)
 	if (!p->clock.link)
 		return 1;
 	lead(p);
-	return (!p->clock.wanted && !p->clock.busy && !pp_pod_tree_waits(p)) ||
-	       pp_now_ms() - since_ms > (limit < MOST_MS ? limit : MOST_MS);
+	return !is_comparing(p) || pp_now_ms() - since_ms > (limit < MOST_MS ? limit : MOST_MS);
 }
 
 /* As a follower: its place in the tree, its claim to share another host's clock. */
