@@ -45,11 +45,13 @@ class Job:
         self.place, self.hosts, self.words, self.ranks, self.options, self.mpi = place, hosts, words, ranks, options, mpi
         self.logs = logs or place.new_logs()
         self.program = os.path.realpath(place.program("windows"))
+        self.token = f"FAULTS_JOB={self.logs}"  # other tests run the same program
 
     def start(self, podprof):
         command = [self.program, *self.words]
         if podprof:
-            command = ["env", f"PODPROF_SILENCE_MS={self.silence}", *self.place.under(self.logs, command, *self.options)]
+            command = [f"PODPROF_SILENCE_MS={self.silence}", *self.place.under(self.logs, command, *self.options)]
+        command = ["env", self.token, *command]
         self.process = start(self.hosts.on(self.hosts.front, self.hosts.mpirun(self.ranks, command, *self.mpi)))
         check(wait_until(lambda: len(self.pids()) == self.ranks, 20), "the job does not begin")
         time.sleep(0.5)
@@ -60,11 +62,9 @@ class Job:
         for path in glob.glob("/proc/[0-9]*/environ"):
             pid = path.split("/")[2]
             try:
-                if os.readlink(f"/proc/{pid}/exe") != self.program:
-                    continue
-                for word in open(path, "rb").read().split(b"\0"):
-                    if word.startswith(b"OMPI_COMM_WORLD_RANK="):
-                        found[int(word.split(b"=")[1])] = int(pid)
+                words = open(path, "rb").read().split(b"\0")
+                if os.readlink(f"/proc/{pid}/exe") == self.program and self.token.encode() in words:
+                    found.update({int(w[21:]): int(pid) for w in words if w.startswith(b"OMPI_COMM_WORLD_RANK=")})
             except OSError:
                 continue
         return found
