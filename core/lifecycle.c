@@ -216,8 +216,8 @@ static void wait_for_keeper(int64_t seconds)
 		pp_collector_say("the keeper is still writing the session. Wait for it with 'podprof report'");
 }
 
-/* As exit() does it soon. Left to exit(): what another thread prints now, what would wait for a reader, and what a pipe without one
- * refuses. */
+/* Writes what libc writes soon after. Left to libc: what another thread prints now, what would wait for a reader, and what a pipe
+ * without one refuses. */
 static void flush_if_ready(FILE *file)
 {
 	struct pollfd p = {.fd = fileno(file), .events = POLLOUT};

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "launchers/doctor/doctor.h"
+#include "launchers/run/env_plan.h"
 #include "launchers/run/place.h"
 
 enum { VALUE = 1024, LINES = 4096 };
@@ -120,45 +121,44 @@ static int calls(const char *scripts, const char *name)
 	return h.calls && !*h.program;
 }
 
-/* Beside this program, of the installation that it is in; "": it is not there. */
-static void find_own(const char *place, const char *name, char *ret_path, size_t size)
+static int find_self(char *ret_path, size_t size)
 {
-	char self[VALUE], path[2 * VALUE], *slash, *found = NULL;
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	ssize_t n = readlink("/proc/self/exe", ret_path, size - 1);
 
-	self[n > 0 ? n : 0] = '\0';
-	slash = strrchr(self, '/');
-	if (slash) {
-		*slash = '\0';
-		snprintf(path, sizeof(path), "%s/%s/%s", self, place, name);
-		found = realpath(path, NULL);
-	}
-	snprintf(ret_path, size, "%s", found ? found : "");
-	free(found);
+	ret_path[n > 0 ? n : 0] = '\0';
+	return n > 0;
 }
 
+/* The plug-in stands beside the collector. */
 static void cure_plugin(const char *plugstack, char *ret_cure, size_t size)
 {
-	static const char *const places[] = {PODPROF_PLUGIN_PATH, "../lib/podprof", "../lib"};
-	char file[VALUE] = "";
+	char self[VALUE], file[VALUE + 32] = "", *library = NULL, *mpi = NULL;
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && !*file; i++)
-		find_own(places[i], "spank_podprof.so", file, sizeof(file));
-	if (*file)
+	if (find_self(self, sizeof(self)) && !pp_env_find_libraries(self, &library, &mpi, NULL))
+		snprintf(file, sizeof(file), "%.*s/spank_podprof.so", (int)(strrchr(library, '/') - library), library);
+	if (*file && !access(file, R_OK))
 		snprintf(ret_cure, size, "on all nodes, add this line to %s: optional %s", plugstack, file);
 	else
 		snprintf(ret_cure, size, "install podprof with its plug-in for Slurm, as docs/slurm.md says");
+	free(library);
+	free(mpi);
 }
 
+/* The hooks of the installation that this program is in. */
 static void cure_hook(const char *key, const char *name, char *ret_cure, size_t size)
 {
-	char file[VALUE];
+	char self[VALUE], path[2 * VALUE], *slash, *file = NULL;
 
-	find_own(PODPROF_HOOKS_PATH, name, file, sizeof(file));
-	if (*file)
+	slash = find_self(self, sizeof(self)) ? strrchr(self, '/') : NULL;
+	if (slash) {
+		snprintf(path, sizeof(path), "%.*s/" PODPROF_HOOKS_PATH "/%s", (int)(slash - self), self, name);
+		file = realpath(path, NULL);
+	}
+	if (file)
 		snprintf(ret_cure, size, "add this line to slurm.conf: %s=%s", key, file);
 	else
 		snprintf(ret_cure, size, "set it in slurm.conf, as docs/slurm.md says");
+	free(file);
 }
 
 /* "optional PATH [ARGUMENT...]": what is wrong with it. 0: nothing, or nothing that can be seen here. */
@@ -227,9 +227,8 @@ static int check_hook(const char *key, const char *name, const char *scripts, co
 	char cure[2 * VALUE];
 	struct hook h = {0};
 
-	cure_hook(key, name, cure, sizeof(cure));
-
 	find_hook(scripts, name, &h);
+	cure_hook(key, name, cure, sizeof(cure));
 	if (*h.missing)
 		pp_doctor_row(name, PP_DOCTOR_NO, "install the file and make it executable, or correct slurm.conf",
 		              "%s of slurm.conf cannot be executed here: Slurm drains a node whose %s fails", h.missing, name);
