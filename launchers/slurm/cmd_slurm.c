@@ -320,7 +320,7 @@ int pp_cmd_slurm(int argc, char **argv)
 		return pp_slurm_check() ? PP_EXIT_FAILED : PP_EXIT_OK;
 	if ((!strcmp(word, "prolog") || !strcmp(word, "epilog")) && words == 1)
 		return hook(word);
-	pp_say("what of Slurm? Type 'podprof slurm check'; Slurm's hooks type 'podprof slurm prolog', 'epilog', 'task-prolog' or "
+	pp_say("slurm takes one of these words: 'check', or for Slurm's hooks 'prolog', 'epilog', 'task-prolog' or "
 	       "'task-epilog'.");
 	return PP_EXIT_USAGE;
 }
