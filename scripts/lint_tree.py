@@ -147,6 +147,15 @@ def closure(lint, name):
     return seen
 
 
+def sources(lint, name):
+    """What decides, beside the rules, what is said about a file: closure() and the CMakeLists.txt of its directories below the root, for its flags."""
+    found, where = closure(lint, name), os.path.dirname(name)
+    while where:
+        found.add(where + '/CMakeLists.txt')
+        where = os.path.dirname(where)
+    return found
+
+
 def digest(lint, name, *more):
     """Of all that decides what a tool says about a file."""
     h = hashlib.sha256()
@@ -158,11 +167,12 @@ def digest(lint, name, *more):
 
 
 def rules_of(lint, commands, parts):
-    """Of what decides what a check says, whatever file it looks at: its script, its tool and configuration, and the flags in use."""
+    """Of what decides what a check says, whatever file it looks at: its script, its tool and configuration, and the flags that all files share."""
     h = hashlib.sha256()
     for path in (sys.argv[0], os.path.abspath(__file__)):
         h.update(open(path, 'rb').read() + b'\0')
-    flags = {tuple(w.replace(lint.build, '@build').replace(lint.root, '@root') for w in f) for f in commands.values()}
+    each = [{w.replace(lint.build, '@build').replace(lint.root, '@root') for w in f} for f in commands.values()]
+    flags = set.intersection(*each) if each else set()
     h.update(repr((sorted(flags), parts)).encode())
     return h.hexdigest()
 
@@ -191,7 +201,7 @@ def run_cached(lint, tool, jobs, rules):
 
     def one(job):
         name, command, more = job
-        if differ is not None and not differ & closure(lint, name):
+        if differ is not None and not differ & sources(lint, name):
             return name, ''
         path = os.path.join(where, digest(lint, name, command, *more))
         if os.path.exists(path):

@@ -68,7 +68,8 @@ def green(scripts, style):
     """Of files that are as they were in the commit of tests/lint/green nothing is said, of what has changed since and all that includes it is."""
     says = 'core/a.c:'
     with tempfile.TemporaryDirectory(prefix='podprof-lint-') as root:
-        make(root, {'core/a.c': FREED_USED.replace('int f(', '#include "a.h"\n\nint f(', 1), 'core/a.h': HEAD, 'core/b.c': c('int b;\n')}, style)
+        make(root, {'core/a.c': FREED_USED.replace('int f(', '#include "a.h"\n\nint f(', 1), 'core/a.h': HEAD, 'core/CMakeLists.txt': '',
+                    'core/b.c': c('int b;\n')}, style)
         git = ['git', '-C', root, '-c', 'user.name=a', '-c', 'user.email=a@b', '-c', 'commit.gpgsign=false']
         subprocess.run(git + ['init', '-q'], check=True)
         subprocess.run(git + ['add', 'core'], check=True)
@@ -83,10 +84,14 @@ def green(scripts, style):
             got.append(run(scripts, 'analyzer', root))
         open(stamp, 'w').write('commit %sanalyzer %s' % (commit, rules))
         got.append(run(scripts, 'analyzer', root, '--all'))
-        for name in ('core/b.c', 'core/a.h'):
-            open(os.path.join(root, name), 'a').write('/* more */\n')
+        for name in ('core/b.c', 'core/a.h', 'core/CMakeLists.txt'):
+            with open(os.path.join(root, name), 'a') as f:
+                f.write('/* more */\n')
             got.append(run(scripts, 'analyzer', root))
-    wanted = [1, 0, 1, 1, 1, 0, 1]  # at first; green; other rules; a commit that is not there; --all; another file changed; its header did
+            if name == 'core/a.h':
+                subprocess.run(git + ['checkout', '-q', 'core/a.h'], check=True)
+    # At first; green; other rules; a commit that is not there; --all; another file changed; its header did; where its flags come from did.
+    wanted = [1, 0, 1, 1, 1, 0, 1, 1]
     if [rc for rc, _ in got] != wanted or not all(out.startswith(says) for rc, out in got if rc):
         failed.append('tests/lint/green: exits %s, wanted %s:\n%s' % ([rc for rc, _ in got], wanted, ''.join(out for _, out in got)))
 
