@@ -15,6 +15,7 @@ from e2e_spank import asked_of, hook, script, sessions, slurm_of, trains
 from hosts import Hosts
 import jobs
 from jobs import check, session_of
+from slurm import WAITS
 
 
 def options_of_srun(place, full):
@@ -95,7 +96,7 @@ def on_terminal(slurm, *words, sends=b""):
         except OSError:
             break
     os.close(terminal)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), sorted(said.decode(errors="replace").split("\r\n"))
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), sorted(WAITS.sub("", said.decode(errors="replace")).split("\r\n"))
 
 
 def terminal(place, full):

@@ -1,6 +1,7 @@
 """A Slurm of this machine alone, for tests: munged, slurmctld and a slurmd for each node, none of them a service. Needs root. The nodes are
 pretended, on one host, or the pretend hosts of hosts.py. Used by e2e_slurm*.py and e2e_spank*.py."""
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -39,6 +40,9 @@ ReturnToService=2
 PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "salloc", "scancel", "squeue", "sinfo", "scontrol")
 # Open MPI tells hosts apart by their names, and these nodes have one: memory that ranks of two nodes share would be mixed up.
 ENV = {"OMPI_MCA_btl": "tcp,self", "OMPI_MCA_mpi_yield_when_idle": "1"}
+# What srun says only where the job before still has the node: how often depends on the machine.
+WAITS = re.compile(r"^srun: (?:job \d+ (?:queued and waiting|has been allocated)|Job \d+ step creation (?:temporarily|still) disabled|Step created for job)"
+                   r".*\r?\n", re.M)
 
 
 def free_ports(count):
@@ -160,6 +164,7 @@ class Slurm:
         """Skips where slurmd made no container for the job: some kernels refuse it ("ns base mount failed: Invalid argument") if the mount namespace
         of the job was made on another CPU than that of slurmd."""
         got = jobs.finish(job)
+        got.err = WAITS.sub("", got.err)
         if "are still not ready" in got.err:
             raise Skipped("Slurm makes no container for this job here: " + got.transcript())
         return got
