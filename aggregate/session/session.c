@@ -313,26 +313,60 @@ static int never_reached(const struct pp_capture *c, const struct pp_session_opt
 	return marked;
 }
 
+/* -EPROTO, and why, where it is unknown what some ranks recorded. */
+static int check_readable(const struct pp_capture *c, struct pp_err *err)
+{
+	uint64_t bad = 0;
+	size_t cut = 0;
+
+	for (size_t i = 0; i < c->ranks; i++) {
+		bad += c->rank[i].lost[PP_LOSS_BAD_RECORD];
+		cut += c->rank[i].lost[PP_LOSS_RING_CUT] > 0;
+	}
+	if (cut)
+		return pp_err_set(err, -EPROTO, "the rings of %zu of %zu rank%s were cut short or cannot be read", cut, c->ranks,
+		                  c->ranks == 1 ? "" : "s");
+	if (bad)
+		return pp_err_set(err, -EPROTO, "the rings cannot be read (%" PRIu64 " damaged records)", bad);
+	return 0;
+}
+
+/* Records that came and did not last, of causes that take all of them. */
+static uint64_t lost_records(const struct pp_capture *c)
+{
+	uint64_t lost = 0;
+
+	for (size_t i = 0; i < c->ranks; i++) {
+		const uint64_t *by = c->rank[i].lost;
+
+		lost += by[PP_LOSS_RING_FULL] + by[PP_LOSS_NO_SPACE] + by[PP_LOSS_NO_THREAD] + by[PP_LOSS_KEEPER_GONE];
+	}
+	return lost;
+}
+
 static void say_nothing_came(const struct pp_capture *c, const struct pp_session_options *o, char *message, size_t size)
 {
 	int64_t last = INT64_MIN;
-	uint64_t bad = 0;
+	uint64_t lost = lost_records(c);
 	int before = 0;
 	char text[256] = "no session was written: no rank called MPI, began a step or opened a range while recording was on";
 
 	for (size_t i = 0; i < c->ranks; i++) {
-		bad += c->rank[i].lost[PP_LOSS_BAD_RECORD];
 		before |= c->rank[i].horizon != INT64_MIN && c->rank[i].recorded_to > c->rank[i].recorded_from;
 		if (c->rank[i].step_marks && c->rank[i].last_step > last)
 			last = c->rank[i].last_step;
 	}
-	if (bad)
-		snprintf(text, sizeof(text), "no session was written: the rings cannot be read (%" PRIu64 " damaged records)", bad);
-	else if (last != INT64_MIN && o->steps_last > o->steps_first)
+	if (last != INT64_MIN && o->steps_last > o->steps_first)
 		snprintf(text, sizeof(text),
 		         "no session was written: no rank reached steps %" PRId64 ":%" PRId64 ", the last marked step is %" PRId64
 		         ". Give steps that the job reaches",
 		         o->steps_first, o->steps_last, last);
+	else if (lost)
+		snprintf(text, sizeof(text),
+		         "no session was written: all %" PRIu64
+		         " records were lost: the ring or its file system was full, or a keeper "
+		         "ended before it wrote them",
+		         lost);
 	else if (before)
 		snprintf(text, sizeof(text),
 		         "no session was written: the ranks recorded nothing in the kept time. Give a larger --keep");
@@ -360,6 +394,9 @@ int pp_session_write(struct pp_capture *capture, const struct pp_clock_map *cloc
 	if (message_size && message)
 		message[0] = '\0';
 	if (!delivered(capture) || never_reached(capture, options)) {
+		rc = options->gather ? 0 : check_readable(capture, err); /* other hosts may have recorded */
+		if (rc)
+			return rc;
 		say_nothing_came(capture, options, message, message_size);
 		return 0;
 	}

@@ -3,6 +3,7 @@
 Run by ctest session_keeper."""
 import glob
 import os
+import shutil
 import signal
 import sys
 import time
@@ -55,6 +56,9 @@ def cut_left(place, full):
     time.sleep(0.2)
     kill_keeper(spool)
     check(finish(job).code == 0, "the job did not end by itself")
+    hollow = shutil.copytree(spool, spool + "-hollow", ignore=shutil.ignore_patterns("socket"))
+    for ring in glob.glob(hollow + "/*.ring"):
+        os.truncate(ring, 256 * 1024)
     os.truncate(glob.glob(spool + "/rank-1-*.ring")[0], 256 * 1024 + 100)
     os.truncate(glob.glob(spool + "/rank-2-*.ring")[0], 1000)
     got = run([place.podprof(), "salvage", spool, "-o", out])
@@ -64,6 +68,8 @@ def cut_left(place, full):
         said = [text(w) for w in f["quality/warning"][()]]
         check([w for w in said if "rank-2-" in w and "shorter than its header" in w], said)
         check([text(s)[:7] for s in f["worker/status"][()]] == ["salvage", "salvage", "missing"], f["worker/status"][()])
+    got = run([place.podprof(), "salvage", hollow, "-o", place.new_logs()])
+    check(got.code and "the rings of 3 of 3 ranks were cut short" in got.err, got.transcript())
 
 
 def left_by(place, logs, spool, env=None, options=()):

@@ -16,9 +16,10 @@ from benches import BENCHES, KINDS, jobs, whole
 # What has failed once: always run, where there are so many calls. (kind, n, number of the way)
 KEPT = {
     "keeper": [("alloc", 1, 0), ("open", 7, 2), ("alloc", 148, 1), ("alloc", 300, 1), ("mmap", 3, 1), ("alloc", 32, 0),
-               ("file", 3, 1), ("open", 5, 1), ("alloc", 11, 1)],
+               ("file", 3, 1), ("file", 5, 1), ("open", 5, 1), ("alloc", 11, 1)],
     "keeper-hdf5": [("alloc", 1, 0), ("write", 51, 1), ("write", 153, 4), ("process", 5, 0), ("alloc", 27402, 1)],
     "keeper-live": [("alloc", 1, 0), ("read", 1, 2), ("name", 52, 0)],
+    "salvage": [("file", 7, 1)],
     "run": [("name", 1, 0), ("name", 2, 0)],
     "report": [("write", 6, 0), ("write", 16, 2)],
 }
