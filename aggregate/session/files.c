@@ -1,6 +1,7 @@
 /* The directory and the files of a session, for whoever has a dataset; see files.h. Called by session.c and analyze.c. */
 #include "aggregate/session/files.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,15 +51,39 @@ int pp_files_claim(const char *logdir, const char *wanted, char *name, size_t si
 	return add_cure(pp_err_set(err, rc, "cannot make the session's directory '%s': %s", path, pp_why(-rc)), err);
 }
 
+static const char *const under[] = {"podprof", "plugins/profile"};
+
+static void name_directory(const struct pp_output *out, size_t i, char path[PP_SESSION_PATH])
+{
+	snprintf(path, PP_SESSION_PATH, "%s/%s/%s", out->logdir, under[i], out->session);
+}
+
 void pp_files_unclaim(const struct pp_output *out)
 {
-	static const char *const under[] = {"podprof", "plugins/profile"};
-	char path[4400];
+	char path[PP_SESSION_PATH];
 
 	for (size_t i = 0; i < sizeof(under) / sizeof(under[0]); i++) {
-		snprintf(path, sizeof(path), "%s/%s/%s", out->logdir, under[i], out->session);
+		name_directory(out, i, path);
 		rmdir(path);
 	}
+}
+
+void pp_files_remove(const struct pp_output *out)
+{
+	char path[PP_SESSION_PATH];
+
+	for (size_t i = 0; i < sizeof(under) / sizeof(under[0]); i++) {
+		DIR *d;
+		struct dirent *e;
+
+		name_directory(out, i, path);
+		d = opendir(path);
+		while (d && (e = readdir(d)))
+			unlinkat(dirfd(d), e->d_name, 0); /* not "." and "..": they are directories */
+		if (d)
+			closedir(d);
+	}
+	pp_files_unclaim(out);
 }
 
 void pp_files_cost(struct pp_dataset *d, int with_children)

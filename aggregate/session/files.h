@@ -11,6 +11,8 @@ enum { PP_SESSION_PATH = 4400 };
 int pp_files_claim(const char *logdir, const char *wanted, char *name, size_t size, struct pp_err *err);
 /* Removes directories of a session without files; an empty one would look like a session. */
 void pp_files_unclaim(const struct pp_output *out);
+/* Removes the session's files, too. */
+void pp_files_remove(const struct pp_output *out);
 /* CPU time of this process so far, and its memory, into the dataset; `with_children`: also of those that have ended. */
 void pp_files_cost(struct pp_dataset *d, int with_children);
 /* Runs the tools. A tool without memory leaves out its tables only, with a warning. */

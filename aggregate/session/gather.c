@@ -36,7 +36,8 @@ int pp_gather_name(const struct pp_gather *g, const char *logdir, const char *se
 	int fd;
 
 	snprintf(named.session, sizeof(named.session), "%s", session);
-	if (strcmp(named.session, session) != 0)
+	snprintf(named.logdir, sizeof(named.logdir), "%s", logdir);
+	if (strcmp(named.session, session) != 0 || strcmp(named.logdir, logdir) != 0)
 		return pp_err_set(err, -ENAMETOOLONG, "cannot gather session '%s': its name is too long", session);
 	token_path(g, logdir, session, path);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);

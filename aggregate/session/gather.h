@@ -33,6 +33,7 @@ struct pp_gather {
 
 struct pp_gather_named { /* from the leader's child to its parent */
 	char session[PP_GATHER_NAME];
+	char logdir[4096]; /* where it is: the keeper's, or another where that one fails */
 	struct pp_clock_map map;
 	int64_t epoch_realtime_ns;
 	int has_steps;

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "aggregate/analyze/kept.h"
 #include "aggregate/dataset/status.h"
@@ -73,6 +74,16 @@ void pp_message_file(struct pp_message *m, const char *file, int code, const cha
 	add(code ? m->lacking : m->there, sizeof(m->there), ", ", "%s", file);
 	if (code && !m->failure[0])
 		snprintf(m->failure, sizeof(m->failure), "%s. %s", sentence, pp_message_cure(code));
+	m->code = m->code ? m->code : code;
+}
+
+void pp_message_moved(struct pp_message *m, const char *to, const char *why)
+{
+	char host[72] = "this node";
+
+	gethostname(host, sizeof(host) - 1);
+	snprintf(m->moved, sizeof(m->moved), "%s", to);
+	pp_message_add(m, "the session is in '%s' of %s: %.480s", to, host, why);
 }
 
 /* One clock needs no line. */

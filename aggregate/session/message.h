@@ -8,6 +8,8 @@
 struct pp_message {
 	char head[256], where[1024], must_know[640], failure[640];
 	char there[160], lacking[160]; /* files, by what users call them */
+	int code;                      /* the first failure of a file, -errno */
+	char moved[64];                /* the log directory where it is another than the wanted one, or "" */
 	char what[144], session[64];   /* "steps 10..19"; where */
 	int delivered, asked;          /* ranks */
 	size_t hosts;
@@ -20,6 +22,8 @@ const char *pp_message_cure(int code);
 void pp_message_file(struct pp_message *m, const char *file, int code, const char *sentence);
 void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const struct pp_steps *steps,
                         const struct pp_intern *names, const char *logdir, const char *session);
+/* The session is on this node, below `to`, because its log directory fails, as `why` says. */
+void pp_message_moved(struct pp_message *m, const char *to, const char *why);
 /* Of a salvaged session: steps requested, found, lost. `last_step`: the highest that a rank marked, or INT64_MIN. */
 void pp_message_salvaged(struct pp_message *m, const struct pp_dataset *d, const struct pp_steps *steps, int64_t last_step);
 /* One more thing that the user must know. */

@@ -16,6 +16,7 @@
 #include "aggregate/session/message.h"
 #include "aggregate/session/record_cost.h"
 #include "aggregate/session/site_log.h"
+#include "aggregate/session/spare.h"
 #include "aggregate/session/window_rows.h"
 #include "aggregate/write/writer.h"
 #include "core/base/forked.h"
@@ -97,25 +98,55 @@ static void note_window(const struct pp_capture *c, const struct pp_clock_map *c
 	pp_dataset_window(d, o->window);
 }
 
-static int name_session(const struct pp_capture *c, const struct pp_steps *steps, const struct pp_session_options *o, char *name,
-                        size_t size, struct pp_err *err)
+struct place {              /* of the session's files */
+	const char *logdir; /* of the options, or `spare` */
+	char name[160], spare[64];
+};
+
+static int claim(struct place *p, const char *logdir, const char *wanted, const struct pp_session_options *o, struct pp_err *err)
+{
+	int rc = pp_files_claim(logdir, wanted, p->name, sizeof(p->name), err);
+
+	if (rc)
+		return rc;
+	p->logdir = logdir;
+	if (o->ret_claimed)
+		snprintf(o->ret_claimed, 2 * (size_t)PP_SESSION_PATH, "%s/podprof/%s\n%s/plugins/profile/%s", logdir, p->name,
+		         logdir, p->name);
+	return 0;
+}
+
+/* After failure `code` of the log directory. Fails where it was of another kind, or there is no other place either. */
+static int claim_spare(struct place *p, const char *wanted, const struct pp_session_options *o, int code)
+{
+	struct pp_err err = {""};
+
+	if (!o->may_move || !pp_spare_helps(code) || p->logdir == p->spare)
+		return code;
+	return pp_spare_open(p->spare, sizeof(p->spare), &err) || claim(p, p->spare, wanted, o, &err) ? code : 0;
+}
+
+static int name_session(const struct pp_capture *c, const struct pp_steps *steps, const struct pp_session_options *o,
+                        struct place *p, struct pp_message *message, struct pp_err *err)
 {
 	char wanted[128];
-
 	int rc;
 
+	p->logdir = o->logdir;
 	if (o->gather && !o->gather->leads) {
-		snprintf(name, size, "%s", o->gather->session);
+		snprintf(p->name, sizeof(p->name), "%s", o->gather->session);
 		return 0;
 	}
 	if (o->session && *o->session)
 		snprintf(wanted, sizeof(wanted), "%s", o->session);
 	else
 		name_by_time(c, steps, wanted, sizeof(wanted));
-	rc = pp_files_claim(o->logdir, wanted, name, size, err);
-	if (!rc && o->ret_claimed)
-		snprintf(o->ret_claimed, 2 * (size_t)PP_SESSION_PATH, "%s/podprof/%s\n%s/plugins/profile/%s", o->logdir, name,
-		         o->logdir, name);
+	rc = claim(p, o->logdir, wanted, o, err);
+	if (!rc)
+		return 0;
+	rc = claim_spare(p, wanted, o, rc);
+	if (!rc)
+		pp_message_moved(message, p->logdir, err->text);
 	return rc;
 }
 
@@ -135,29 +166,6 @@ static void note_all(const struct pp_capture *c, const struct pp_clock_map *cloc
 	snprintf(d->rendezvous, sizeof(d->rendezvous), "%s", o->rendezvous ? o->rendezvous : "");
 }
 
-/* Writes the session of all hosts: their XSpace files come beside ours, the other files are written here. */
-static int write_for_all(const struct pp_output *out, struct pp_dataset *own, const struct pp_gather *g, struct pp_message *message,
-                         struct pp_session_page *page, int *ret_pod, struct pp_err *err)
-{
-	struct pp_dataset merged = {.names = NULL};
-	char directory[PP_SESSION_PATH];
-	struct pp_err xspace = {""};
-	int rc;
-
-	pp_files_write(out, PP_WRITER_OF_HOST, message, ret_pod, &xspace); /* the message holds its failure */
-	rc = pp_gather_merge(g, own, out->capture->names, &merged, err);
-	pp_gather_drop_token(g, out->logdir, out->session);
-	if (rc)
-		return rc;
-	memcpy(merged.rendezvous, own->rendezvous, sizeof(merged.rendezvous));
-	pp_dataset_release(own);
-	*own = merged;
-	pp_files_tools(own);
-	snprintf(directory, sizeof(directory), "%s/podprof/%s", out->logdir, out->session);
-	pp_session_page_begin(page, directory, own);
-	return pp_files_write(out, PP_WRITER_OF_JOB, message, ret_pod, err);
-}
-
 /* Has this process all that the event files have, in the same form? Those of devices have lines of their own, and waits of
  * torch.distributed lose their names there. */
 static int has_all_events(const struct pp_output *out, const struct pp_session_options *o)
@@ -168,21 +176,102 @@ static int has_all_events(const struct pp_output *out, const struct pp_session_o
 	return !o->gather && !out->ranks;
 }
 
-/* The page is made without the segments of `attr`: their memory is free for its events. */
-static int write_files(const struct pp_output *out, struct pp_attr *attr, struct pp_dataset *own, struct pp_capture *c,
-                       const struct pp_session_options *o, struct pp_message *message, struct pp_err *err)
+static void unclaim(const struct place *p)
 {
-	struct pp_session_page page = {.pid = 0};
-	int pod = 0, rc = pp_output_make_dirs(out, err);
+	pp_files_unclaim(&(struct pp_output){.logdir = p->logdir, .session = p->name});
+}
+
+/* Writes again, on this node, what the log directory did not take. Its whole files stay there. */
+static int write_elsewhere(struct pp_output *out, struct place *p, unsigned which, struct pp_dataset *own,
+                           const struct pp_session_options *o, struct pp_message *message, int *ret_pod)
+{
+	struct place first = *p;
+	struct pp_message m = *message;
+	struct pp_err err = {""};
+	char why[sizeof(m.must_know) + 640];
+	int pod = 0, rc = claim_spare(p, first.name, o, message->code);
 
 	if (rc)
 		return rc;
-	if (!o->gather)
-		rc = pp_files_write(out, PP_WRITER_OF_HOST | PP_WRITER_OF_JOB, message, &pod, err);
-	else if (o->gather->leads)
-		rc = write_for_all(out, own, o->gather, message, &page, &pod, err);
+	out->logdir = p->logdir;
+	m.there[0] = m.lacking[0] = m.failure[0] = '\0';
+	m.code = 0;
+	snprintf(own->session, sizeof(own->session), "%.63s", p->name);
+	rc = pp_output_make_dirs(out, &err);
+	if (!rc)
+		rc = pp_files_write(out, which, &m, &pod, &err);
+	if (rc || m.code) {
+		pp_files_remove(out);
+		*p = first;
+		out->logdir = p->logdir;
+		snprintf(own->session, sizeof(own->session), "%.63s", p->name);
+		return rc ? rc : m.code;
+	}
+	if (message->there[0])
+		snprintf(why, sizeof(why), "%.200s/podprof/%.60s: has %s, but not %s: %s", first.logdir, first.name, message->there,
+		         message->lacking, message->failure);
 	else
-		rc = pp_files_write(out, PP_WRITER_OF_HOST, message, &pod, err);
+		snprintf(why, sizeof(why), "%s", message->failure);
+	*message = m;
+	pp_message_moved(message, p->logdir, why);
+	*ret_pod = pod;
+	unclaim(&first);
+	return 0;
+}
+
+static int write_here(struct pp_output *out, struct place *p, unsigned which, struct pp_dataset *own,
+                      const struct pp_session_options *o, struct pp_message *message, int *ret_pod, struct pp_err *err)
+{
+	int rc = pp_output_make_dirs(out, err);
+
+	if (rc)
+		pp_message_file(message, "the session", rc, err->text);
+	else
+		rc = pp_files_write(out, which, message, ret_pod, err);
+	return message->code && !write_elsewhere(out, p, which, own, o, message, ret_pod) ? 0 : rc;
+}
+
+/* Writes the session of all hosts: their XSpace files come beside ours, the other files are written here. */
+static int write_for_all(struct pp_output *out, struct place *p, struct pp_dataset *own, const struct pp_session_options *o,
+                         struct pp_message *message, struct pp_session_page *page, int *ret_pod, struct pp_err *err)
+{
+	struct pp_dataset merged = {.names = NULL};
+	struct place first = *p;
+	char directory[PP_SESSION_PATH];
+	struct pp_err xspace = {""};
+	int rc;
+
+	write_here(out, p, PP_WRITER_OF_HOST, own, o, message, ret_pod, &xspace); /* the message holds its failure */
+	rc = pp_gather_merge(o->gather, own, out->capture->names, &merged, err);
+	pp_gather_drop_token(o->gather, first.logdir, first.name);
+	if (p->logdir != first.logdir)
+		unclaim(&first);
+	if (rc)
+		return rc;
+	first = *p;
+	memcpy(merged.rendezvous, own->rendezvous, sizeof(merged.rendezvous));
+	pp_dataset_release(own);
+	*own = merged;
+	pp_files_tools(own);
+	snprintf(directory, sizeof(directory), "%s/podprof/%s", out->logdir, out->session);
+	pp_session_page_begin(page, directory, own);
+	rc = write_here(out, p, PP_WRITER_OF_JOB, own, o, message, ret_pod, err);
+	if (p->logdir != first.logdir) /* the page was begun for another directory */
+		pp_session_page_drop(page);
+	return rc;
+}
+
+/* The page is made without the segments of `attr`: their memory is free for its events. */
+static int write_files(struct pp_output *out, struct place *p, struct pp_attr *attr, struct pp_dataset *own, struct pp_capture *c,
+                       const struct pp_session_options *o, struct pp_message *message, struct pp_err *err)
+{
+	struct pp_session_page page = {.pid = 0};
+	int pod = 0, rc;
+
+	if (o->gather)
+		rc = write_for_all(out, p, own, o, message, &page, &pod, err);
+	else
+		rc = write_here(out, p, PP_WRITER_OF_HOST | PP_WRITER_OF_JOB, own, o, message, &pod, err);
 	pp_attr_drop_segments(attr, c->ranks);
 	if (!rc && pod) /* else the message says why it is missing */
 		write_page(out, o, &page, has_all_events(out, o) ? c : NULL, message);
@@ -191,19 +280,35 @@ static int write_files(const struct pp_output *out, struct pp_attr *attr, struct
 	return rc;
 }
 
-/* A follower: writes its host's XSpace, and its ranks as a block, which counts more. */
-static int write_share(const struct pp_output *out, const struct pp_session_options *o, struct pp_message *message,
-                       struct pp_err *err)
+static int write_xspace(const struct pp_output *out, struct pp_message *message)
 {
-	struct pp_err xspace = {""};
-	int pod = 0, rc = pp_gather_give(o->gather, out->dataset, err);
+	struct pp_err err = {""};
+	int pod = 0, rc = pp_output_make_xspace_dir(out, &err);
 
 	if (rc)
-		return rc;
-	if (pp_output_make_xspace_dir(out, &xspace))
-		pp_message_file(message, "XSpace", -EIO, xspace.text);
+		pp_message_file(message, "XSpace", rc, err.text);
 	else
-		pp_files_write(out, PP_WRITER_OF_HOST, message, &pod, &xspace);
+		pp_files_write(out, PP_WRITER_OF_HOST, message, &pod, &err);
+	return message->code;
+}
+
+/* A follower: writes its host's XSpace, and its ranks as a block, which counts more. Files elsewhere are sent to the leader, as
+ * those are that it does not see. */
+static int write_share(struct pp_output *out, struct place *p, const struct pp_session_options *o, struct pp_message *message,
+                       struct pp_err *err)
+{
+	struct pp_message m = {0};
+	int rc = pp_gather_give(o->gather, out->dataset, err);
+
+	if (rc || !write_xspace(out, message))
+		return rc;
+	if (!o->may_move || !pp_spare_helps(message->code) || pp_spare_open(p->spare, sizeof(p->spare), NULL))
+		return 0;
+	out->logdir = p->spare;
+	if (!write_xspace(out, &m)) {
+		*message = m;
+		snprintf(message->moved, sizeof(message->moved), "%s", p->spare);
+	}
 	return 0;
 }
 
@@ -220,12 +325,12 @@ static int64_t last_step(const struct pp_capture *c)
 static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, const struct pp_clock_map *clock,
                            const struct pp_session_options *o, struct pp_attr *attr, struct pp_message *message, struct pp_err *err)
 {
-	char name[160];
+	struct place place;
 	struct pp_dataset dataset = {0};
 	struct pp_dataset_input in = {.capture = c,
 	                              .steps = steps,
 	                              .attr = attr,
-	                              .session = name,
+	                              .session = place.name,
 	                              .job = o->job ? o->job : "",
 	                              .command = o->command ? o->command : "",
 	                              .options = o->options ? o->options : "",
@@ -242,8 +347,7 @@ static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, c
 	                        .attr = attr,
 	                        .dataset = &dataset,
 	                        .partial = o->gather != NULL,
-	                        .logdir = o->logdir,
-	                        .session = name,
+	                        .session = place.name,
 	                        .xspace_per_rank = o->xspace_per_rank,
 	                        .others_have_steps = o->gather && o->gather->others_have_steps};
 	struct pp_rank_list ranks = {0};
@@ -251,9 +355,10 @@ static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, c
 
 	if (o->event_ranks && !pp_rank_list_parse(o->event_ranks, &ranks, NULL))
 		out.ranks = &ranks;
-	rc = name_session(c, steps, o, name, sizeof(name), err);
+	rc = name_session(c, steps, o, &place, message, err);
+	out.logdir = place.logdir;
 	if (!rc && o->gather && o->gather->leads)
-		rc = pp_gather_name(o->gather, o->logdir, name, clock, c->epoch_realtime_ns, steps->steps > 0, err);
+		rc = pp_gather_name(o->gather, place.logdir, place.name, clock, c->epoch_realtime_ns, steps->steps > 0, err);
 	if (rc)
 		return rc;
 	rc = pp_dataset_build(&in, &dataset, err);
@@ -264,15 +369,15 @@ static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, c
 	note_all(c, clock, o, &dataset);
 	if (!o->gather)
 		pp_files_tools(&dataset);
-	rc = o->gather && !o->gather->leads ? write_share(&out, o, message, err)
-	                                    : write_files(&out, attr, &dataset, c, o, message, err);
+	rc = o->gather && !o->gather->leads ? write_share(&out, &place, o, message, err)
+	                                    : write_files(&out, &place, attr, &dataset, c, o, message, err);
 	if (rc && (!o->gather || o->gather->leads))
 		pp_files_unclaim(&out);
-	pp_message_session(message, &dataset, steps, c->names, o->logdir, name);
+	pp_message_session(message, &dataset, steps, c->names, place.logdir, place.name);
 	if (o->salvaged)
 		pp_message_salvaged(message, &dataset, steps, last_step(c));
 	if (!rc && (!o->gather || o->gather->leads))
-		pp_site_record(&dataset, &(struct pp_site_files){o->site_log, o->metrics, o->logdir}, message);
+		pp_site_record(&dataset, &(struct pp_site_files){o->site_log, o->metrics, place.logdir}, message);
 	pp_dataset_release(&dataset);
 	return rc;
 }

@@ -17,7 +17,8 @@ struct pp_session_options {
 	const char *job, *command, *options;
 	int64_t steps_first, steps_last; /* last <= first: not requested */
 	int xspace_per_rank;
-	const char *event_ranks;           /* NULL or "": XSpace has all ranks; else a list as --ranks takes it */
+	int may_move;            /* a session that logdir does not take is written on this node instead: there is no second try */
+	const char *event_ranks; /* NULL or "": XSpace has all ranks; else a list as --ranks takes it */
 	struct pp_window_metadata *window; /* NULL, or metadata of the window in ticks: mapped to job ns in place */
 	int salvaged;
 	const char *rendezvous;                 /* NULL, or pp_pod_why() */

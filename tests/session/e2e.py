@@ -1,5 +1,6 @@
 """What the end-to-end drivers share: running the examples under podprof and checks of every pod.h5. Used by e2e_*.py."""
 import os
+import re
 import statistics
 import sys
 
@@ -31,6 +32,16 @@ def read(session, name):
 def xspaces(logs, session):
     directory = os.path.join(logs, "plugins", "profile", os.path.basename(session))
     return sorted(n for n in os.listdir(directory)) if os.path.isdir(directory) else []
+
+
+def on_this_node(got, ranks):
+    """The session of a job whose log directory failed is where the sentence says, with all its files. That log directory."""
+    where = re.search(r"the session is in '(/(?:var/)?tmp/podprof-sessions-[0-9]+)' of ", got.err)
+    check(where, got.transcript())
+    session = re.search(re.escape(where[1]) + r"/podprof/[^ :\n]+", got.err)[0]
+    check_dataset(session, ranks)
+    check(read(session, "report.html") and xspaces(where[1], session), f"{got.transcript()}\n{jobs.tree(where[1])}")
+    return where[1]
 
 
 def check_dataset(session, workers=None, steps=None, lines=69):

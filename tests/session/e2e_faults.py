@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from e2e import h5, text
+from e2e import h5, on_this_node, text
 from hosts import Hosts
 import jobs
 from jobs import Skipped, check, finish, run, sessions, start, wait_until
@@ -293,6 +293,7 @@ def log_directory(place, full):
                 check(run(hosts.on(hosts.names[0], ["sh", "-c", f"ls {disk}/logs/podprof/*/pod.h5"])).code == 0, got.transcript())
             else:
                 check({"read-only": "ead-only", "full": "o space"}[way] in got.err, f"{way}: {got.transcript()}")
+                on_this_node(got, RANKS)
             nothing_left(hosts, spools=False)
             for name in hosts.names:
                 run(hosts.on(name, ["rm", "-rf", "/dev/shm/podprof-0"]))

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from e2e import h5, text
+from e2e import h5, on_this_node, text
 import fault_table
 import jobs
 from jobs import Skipped, check, finish, run, sessions, start, wait_until
@@ -272,8 +272,9 @@ def unmounted(where):
 
 
 def logs_read_only(place, full):
-    """The file system of the log directory becomes read-only while the job runs."""
-    disk = mounted(place, "disk")
+    """The file system of the log directory becomes read-only while the job runs: the session is on the node instead, but not behind a link that
+    was planted there."""
+    disk, planted = mounted(place, "disk"), f"/var/tmp/podprof-sessions-{os.getuid()}"
 
     def hurt(job):
         job.begun()
@@ -283,6 +284,16 @@ def logs_read_only(place, full):
     try:
         _, got = both(place, ["200", "5"], hurt, logs=disk + "/logs")
         check(got.code == 0 and "ead-only" in got.err, got.transcript())
+        shutil.rmtree(on_this_node(got, RANKS))
+        subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
+        if os.path.lexists(planted):
+            return
+        trap = os.path.join(place.scratch, "trap")
+        os.mkdir(trap)
+        os.symlink(trap, planted)
+        _, got = both(place, ["200", "5"], hurt, logs=disk + "/logs")
+        check(got.code == 0 and on_this_node(got, RANKS).startswith("/tmp/") and not os.listdir(trap), got.transcript())
+        os.remove(planted)
     finally:
         unmounted(disk)
 

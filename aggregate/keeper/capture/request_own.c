@@ -63,9 +63,12 @@ void pp_own_done(struct pp_requests *r, const struct pp_forked_answer *a)
 		return;
 	}
 	o->captured++;
-	snprintf(o->last, sizeof(o->last), "%s", a->message.session);
-	if (!o->first[0])
+	if (!o->first[0]) {
 		snprintf(o->first, sizeof(o->first), "%s", a->message.session);
+		snprintf(o->moved, sizeof(o->moved), "%s", a->message.moved);
+	}
+	if (!strcmp(o->moved, a->message.moved))
+		snprintf(o->last, sizeof(o->last), "%s", a->message.session);
 	snprintf(o->what, sizeof(o->what), "%s", a->message.what);
 }
 
@@ -82,6 +85,8 @@ static size_t say(const struct pp_requests_own *o, enum pp_capture_request_by by
 	const char *name = by == PP_BY_TRIGGER ? "--trigger" : pp_capture_request_by_name(by);
 	size_t n = 0;
 
+	if (o->moved[0])
+		logdir = o->moved;
 	if (o->captured == 1)
 		n = (size_t)snprintf(text, size, "\n%s captured by %s: %s/podprof/%s", o->what, name, logdir, o->first);
 	else if (o->captured)

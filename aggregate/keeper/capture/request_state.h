@@ -64,7 +64,8 @@ struct pp_request_span {     /* of PP_CAPTURE_REQUEST_SPAN: the range to keep */
 
 struct pp_requests_own { /* the keeper's own requests: by a signal or a slow step */
 	int captured, failed;
-	char first[64], last[64]; /* sessions */
+	char first[64], last[64]; /* sessions, of those that are where the first one is */
+	char moved[64];           /* where that is, if not in the log directory */
 	char what[144], why[200];
 };
 

@@ -163,9 +163,12 @@ static void take_answer(struct pp_windows *w)
 	snprintf(what, sizeof(what), "%s%s%s%s", t->captured == 1 || strncmp(m->what, "steps ", 6) ? m->what : m->what + 6,
 	         w->name[0] ? " (" : "", w->name, w->name[0] ? ")" : "");
 	add(t->steps, sizeof(t->steps), what);
-	if (t->captured == 1)
+	if (t->captured == 1) {
 		snprintf(t->first, sizeof(t->first), "%s", m->session);
-	snprintf(t->last, sizeof(t->last), "%s", m->session);
+		snprintf(t->moved, sizeof(t->moved), "%s", m->moved);
+	}
+	if (!strcmp(m->moved, t->moved)) /* else its note says where it is */
+		snprintf(t->last, sizeof(t->last), "%s", m->session);
 	if (m->must_know[0])
 		know(t, w->label, m->must_know);
 	if (m->failure[0] && !t->failure[0])
@@ -613,20 +616,21 @@ int pp_windows_run(struct pp_windows *w, const struct pp_windows_job *job, int e
 int pp_windows_message(struct pp_windows *w, const struct pp_windows_job *job, char *message, size_t size)
 {
 	const struct pp_windows_totals *t = &w->totals;
-	const char *logdir = job->options->logdir;
+	const char *logdir = t->moved[0] ? t->moved : job->options->logdir;
+	int several = strcmp(t->first, t->last) != 0;
 	int64_t last = pp_ranks_highest_step(job->view->rings);
 	char why[96] = "", sessions[160];
 	size_t n = 0;
 
 	if (last != INT64_MIN)
 		snprintf(why, sizeof(why), "; the last marked step is %" PRId64, last);
-	snprintf(sessions, sizeof(sessions), "%s%s%s", t->first, t->captured > 1 ? " to " : "", t->captured > 1 ? t->last : "");
+	snprintf(sessions, sizeof(sessions), "%s%s%s", t->first, several ? " to " : "", several ? t->last : "");
 	if (t->captured)
 		n = (size_t)snprintf(
 		        message, size,
 		        "%d window%s captured on %d of %d rank%s, %zu host%s: %s\n%s/podprof/%s  (podprof report %s%s)",
 		        t->captured, t->captured == 1 ? "" : "s", t->delivered, t->asked, t->asked == 1 ? "" : "s", t->hosts,
-		        t->hosts == 1 ? "" : "s", t->steps, logdir, sessions, t->captured > 1 ? "--list " : "", logdir);
+		        t->hosts == 1 ? "" : "s", t->steps, logdir, sessions, several ? "--list " : "", logdir);
 	else if (t->lost[0])
 		n = (size_t)snprintf(message, size, "no session was written for %s: %s", t->lost, t->why);
 	else

@@ -11,7 +11,8 @@ struct pp_windows_totals { /* results of all windows so far */
 	int delivered, asked; /* ranks: of the window with the fewest */
 	size_t hosts;
 	char steps[256];                /* the first few, by comma */
-	char first[64], last[64];       /* sessions */
+	char first[64], last[64];       /* sessions, of those that are where the first one is */
+	char moved[64];                 /* where that is, if not in the log directory */
 	char lacking[512];              /* windows that no rank reached */
 	char lost[512], why[320];       /* windows whose session could not be written; why the first could not */
 	char halved[400], failure[400]; /* sessions that lack a file; why, of the first of them or of a window by time */

@@ -187,12 +187,12 @@ static int make_ready(struct pp_pod *p, struct pp_pod_bring *b, int peer, const 
 		return -1;
 	}
 	snprintf(session, sizeof(session), "plugins/profile/%s%s", p->gather.name.session, beside ? "-nosteps" : "");
-	if (asprintf(&b->name, "%s/%s/%s", p->o.job->options->logdir, session, name) < 0) {
+	if (asprintf(&b->name, "%s/%s/%s", p->gather.name.logdir, session, name) < 0) {
 		b->name = NULL;
 		snprintf(b->note, sizeof(b->note), "its XSpace is dropped: no memory");
 		return -1;
 	}
-	if (pp_output_make(p->o.job->options->logdir, session, &err) || (b->fd = pp_output_create(b->name, &err)) < 0) {
+	if (pp_output_make(p->gather.name.logdir, session, &err) || (b->fd = pp_output_create(b->name, &err)) < 0) {
 		b->fd = -1;
 		snprintf(b->note, sizeof(b->note), "its XSpace is dropped: %.150s", err.text);
 		return -1;

@@ -153,11 +153,16 @@ void pp_pod_share_begin(struct pp_pod *p, int peer, const struct pp_wire *m)
 	pp_pod_share_end(p);
 }
 
+static const char *logdir_of(const struct pp_pod *p)
+{
+	return p->share.moved[0] ? p->share.moved : p->o.job->options->logdir;
+}
+
 static void remove_empty(struct pp_pod *p, const char *under, const char *end)
 {
 	char path[4400];
 
-	snprintf(path, sizeof(path), "%s/%s/%s%s", p->o.job->options->logdir, under, p->share.child.session, end);
+	snprintf(path, sizeof(path), "%s/%s/%s%s", logdir_of(p), under, p->share.child.session, end);
 	rmdir(path);
 }
 
@@ -214,7 +219,7 @@ static void list_files(struct pp_pod *p, const char *session)
 
 	pp_xspace_stem(host, stem, sizeof(stem));
 	length = strlen(stem);
-	snprintf(dir, sizeof(dir), "%s/plugins/profile/%s", p->o.job->options->logdir, session);
+	snprintf(dir, sizeof(dir), "%s/plugins/profile/%s", logdir_of(p), session);
 	d = opendir(dir);
 	while (d && (e = readdir(d))) {
 		const char *end = strlen(e->d_name) > length ? e->d_name + length : "";
@@ -240,6 +245,9 @@ static void take_answer(struct pp_pod *p)
 		return;
 	}
 	pp_keeper_log("share of session '%s' was made in %lld ms", s->child.session, (long long)(pp_now_ms() - s->begun_ms));
+	snprintf(s->moved, sizeof(s->moved), "%s", a->message.moved);
+	if (s->moved[0]) /* hosts that are containers of one node may share that place */
+		s->shared = pp_gather_is_shared(&s->child, s->moved);
 	if (s->shared)
 		return;
 	list_files(p, s->child.session);

@@ -85,6 +85,7 @@ struct pp_pod_job {                         /* leader: the gathering */
 
 struct pp_pod_share {             /* follower: what it makes and sends */
 	int active, made, shared; /* made: the child has answered; shared: the leader sees the files in the same directory */
+	char moved[64];           /* where the files are, if not in the log directory */
 	struct pp_gather child;
 	struct pp_clock_map map;
 	struct pp_pieces pieces; /* map.pieces, where this host has a clock of its own */
