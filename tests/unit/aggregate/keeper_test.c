@@ -286,13 +286,11 @@ TEST(nobody_recorded)
 	CHECK(!exists(top, "empty-logs"));
 }
 
-TEST(log_directory_is_not_writable)
+TEST(session_cannot_be_written)
 {
-	char spool[256], path[300];
+	char spool[256];
 
-	make_spool(spool, sizeof(spool), "bad", "");
-	snprintf(path, sizeof(path), "%s/bad-logs", top);
-	write_file(path, "a file");
+	make_spool(spool, sizeof(spool), "bad", "SESSION=.bad\n"); /* another log directory would not help */
 	make_ring(spool, 0, 1, dead_pid(), 3, PP_RANK_ENDING);
 	CHECK_INT(end_of(start_keeper(spool)), 0);
 	CHECK(exists(spool, "control"));
@@ -435,7 +433,7 @@ int main(void)
 	two_kinds_of_ticks();
 	message_of_a_waiting_rank();
 	nobody_recorded();
-	log_directory_is_not_writable();
+	session_cannot_be_written();
 	term_finishes_what_is_there();
 	salvage();
 	if (test_failures)
