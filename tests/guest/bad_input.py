@@ -94,11 +94,11 @@ def logs_read_only(place, full):
 
 
 def logs_full(place, full):
-    """No space for the files: said by rank 0 at the end, and no half file left under its final name."""
+    """No space for the files: said by rank 0 at the end, no half file is left under its final name, and the session is on the node."""
     where = mounted(place, "size=64k")
     try:
-        said = unprofiled(place, os.path.join(where, "logs"), lines=2)
-        check(any("space" in line for line in said), said)
+        said = unprofiled(place, os.path.join(where, "logs"), lines=3)
+        check("space" in said[-1] and "the session is in '" in said[-1], said)
         left = jobs.tree(where)  # what is there under its name is whole (tests/torture/disk.py), and named
         check(not any(n.endswith(".part") for n in left), left)
         check(all(os.path.basename(n) in said[-1].replace("XSpace", os.path.basename(n)) for n in left), (left, said))
