@@ -34,13 +34,13 @@ def xspaces(logs, session):
     return sorted(n for n in os.listdir(directory)) if os.path.isdir(directory) else []
 
 
-def on_this_node(got, ranks):
+def on_this_node(got, ranks, hosts=1):
     """The session of a job whose log directory failed is where the sentence says, with all its files. That log directory."""
     where = re.search(r"the session is in '(/(?:var/)?tmp/podprof-sessions-[0-9]+)' of ", got.err)
     check(where, got.transcript())
     session = re.search(re.escape(where[1]) + r"/podprof/[^ :\n]+", got.err)[0]
     check_dataset(session, ranks)
-    check(read(session, "report.html") and xspaces(where[1], session), f"{got.transcript()}\n{jobs.tree(where[1])}")
+    check(read(session, "report.html") and len(xspaces(where[1], session)) == hosts, f"{got.transcript()}\n{jobs.tree(where[1])}")
     return where[1]
 
 

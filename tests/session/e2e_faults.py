@@ -40,19 +40,18 @@ def check_missing(said, host, others="delivered"):
 class Job:
     """The same job twice: bare, and under podprof; `hurt(self, with_podprof)` does the harm once it runs."""
 
-    def __init__(self, place, hosts, words, ranks=RANKS, options=(), mpi=(), logs=None, silence=10000):
+    def __init__(self, place, hosts, words, ranks=RANKS, options=(), mpi=(), logs=None, silence=10000, program="windows"):
         self.silence = silence
         self.place, self.hosts, self.words, self.ranks, self.options, self.mpi = place, hosts, words, ranks, options, mpi
         self.logs = logs or place.new_logs()
-        self.program = os.path.realpath(place.program("windows"))
+        self.program = os.path.realpath(place.program(program))
         self.token = f"FAULTS_JOB={self.logs}"  # other tests run the same program
 
     def start(self, podprof):
-        command = [self.program, *self.words]
-        if podprof:
-            command = [f"PODPROF_SILENCE_MS={self.silence}", *self.place.under(self.logs, command, *self.options)]
-        command = ["env", self.token, *command]
-        self.process = start(self.hosts.on(self.hosts.front, self.hosts.mpirun(self.ranks, command, *self.mpi)))
+        command, env = [self.program, *self.words], ["-x", self.token]
+        if podprof:  # mpirun's own command: else ranks do not agree through MPI
+            command, env = self.place.under(self.logs, command, *self.options), [*env, "-x", f"PODPROF_SILENCE_MS={self.silence}"]
+        self.process = start(self.hosts.on(self.hosts.front, self.hosts.mpirun(self.ranks, command, *env, *self.mpi)))
         check(wait_until(lambda: len(self.pids()) == self.ranks, 20), "the job does not begin")
         time.sleep(0.5)
 
@@ -95,7 +94,7 @@ def of_host(hosts, name):
     for path in glob.glob("/proc/[0-9]*"):
         pid = path.split("/")[2]
         try:
-            if space(pid, "uts") == mine and os.path.basename(os.readlink(path + "/exe")) in ("podprof", "windows"):
+            if space(pid, "uts") == mine and os.path.basename(os.readlink(path + "/exe")) in ("podprof", "windows", "c_mpi_train"):
                 found[int(pid)] = open(path + "/cmdline", "rb").read().replace(b"\0", b" ").decode(errors="replace")
         except OSError:
             continue
@@ -269,31 +268,33 @@ def keeper_killed(place, full):
 
 
 def log_directory(place, full):
-    """Removed, read-only, or full while the job runs; back again or not, its exit code and output are its own, and a sentence says why."""
-    ways = ("removed", "read-only", "full") if full else ("read-only",)
+    """Removed, read-only, or full while the job runs, on the host of rank 0 or another: the job's exit code and output are its own, the session has
+    the events of all hosts, and a sentence says where it is."""
+    ways = ("removed", "read-only", "full", "read-only-1", "removed-1") if full else ("read-only", "read-only-1")
     with pretend(place) as hosts:
         for way in ways:
             disk = os.path.join(place.scratch, "disk-" + way)
             os.mkdir(disk)
             for name in (hosts.front, *hosts.names):  # each has a view of its own: a disk of rank 0's host that is not shared
-                check(run(hosts.on(name, ["mount", "-t", "tmpfs", "-o", "size=1m", "disk", disk])).code == 0, "no tmpfs")
+                check(run(hosts.on(name, ["mount", "-t", "tmpfs", "-o", "size=8m", "disk", disk])).code == 0, "no tmpfs")
 
             def hurt(job, podprof, way=way, disk=disk):
                 if not podprof:
                     return
-                name = job.hosts.names[0]
+                name = job.hosts.names[way.endswith("-1")]
                 words = {"removed": f"rm -rf {disk}/logs", "read-only": f"mount -o remount,ro {disk}",
-                         "full": f"cat /dev/zero > {disk}/fill"}[way]
+                         "full": f"cat /dev/zero > {disk}/fill"}[way.removesuffix("-1")]
                 run(job.hosts.on(name, ["sh", "-c", words]))
 
-            job = Job(place, hosts, ["150", "10"], logs=disk + "/logs")
+            job = Job(place, hosts, ["--steps", "150", "--work-us", "10000"], logs=disk + "/logs", program=os.path.join(place.bin, "c_mpi_train"))
             got = job.both(hurt)
             check(got.code == 0, f"{way}: {got.transcript()}")
-            if way == "removed":  # it is made again
-                check(run(hosts.on(hosts.names[0], ["sh", "-c", f"ls {disk}/logs/podprof/*/pod.h5"])).code == 0, got.transcript())
-            else:
+            if way in ("read-only", "full"):
                 check({"read-only": "ead-only", "full": "o space"}[way] in got.err, f"{way}: {got.transcript()}")
-                on_this_node(got, RANKS)
+                shutil.rmtree(on_this_node(got, RANKS, HOSTS))
+            else:  # it is made again where it was removed; those of other hosts come to that of rank 0
+                listed = run(hosts.on(hosts.names[0], ["sh", "-c", f"ls {disk}/logs/podprof/*/pod.h5 {disk}/logs/plugins/profile/*/*.xplane.pb"]))
+                check(listed.code == 0 and listed.out.count("\n") == 1 + HOSTS, f"{way}: {got.transcript()} {listed.out}")
             nothing_left(hosts, spools=False)
             for name in hosts.names:
                 run(hosts.on(name, ["rm", "-rf", "/dev/shm/podprof-0"]))

@@ -12,6 +12,7 @@
 
 #include "aggregate/keeper/cluster/pod_state.h"
 #include "aggregate/keeper/control.h"
+#include "aggregate/session/spare.h"
 #include "aggregate/write/writer.h"
 #include "core/base/now.h"
 #include "core/clock/clock_map.h"
@@ -160,6 +161,55 @@ static void ask(struct pp_pod *p, int peer)
 		snprintf(one->bring.why, sizeof(one->bring.why), "%.190s", err.text);
 }
 
+static int copy_begin(int from, int to, uint64_t bytes)
+{
+	char part[64 * 1024];
+
+	for (uint64_t at = 0; at < bytes;) {
+		ssize_t n = pread(from, part, bytes - at < sizeof(part) ? (size_t)(bytes - at) : sizeof(part), (off_t)at);
+
+		if (n <= 0 || pwrite(to, part, (size_t)n, (off_t)at) != n)
+			return -EIO;
+		at += (uint64_t)n;
+	}
+	return 0;
+}
+
+/* The log directory does not take an XSpace that another host sends: after failure `code`, of which `why` tells, the file goes
+ * on on this node. -1: it is dropped. */
+static int move_piece(struct pp_pod *p, struct pp_pod_bring *b, int code, const char *why)
+{
+	const char *inside = b->name + strlen(p->gather.name.logdir) + 1;
+	char spare[64], *name = NULL;
+	int fd = -1;
+
+	if (pp_spare_helps(code) && !pp_spare_open(spare, sizeof(spare), NULL) && strcmp(spare, p->gather.name.logdir) != 0 &&
+	    asprintf(&name, "%s/%s", spare, inside) >= 0 && access(name, F_OK)) {
+		char *slash = strrchr(name, '/');
+
+		*slash = '\0';
+		fd = pp_output_make(spare, name + strlen(spare) + 1, NULL);
+		*slash = '/';
+		if (!fd)
+			fd = pp_output_create(name, NULL);
+		if (fd >= 0 && copy_begin(b->fd, fd, b->at)) {
+			pp_output_abandon(fd, name);
+			fd = -1;
+		}
+	}
+	pp_output_abandon(b->fd, b->name);
+	b->fd = fd < 0 ? -1 : fd;
+	if (fd < 0) {
+		free(name);
+		snprintf(b->note, sizeof(b->note), "its XSpace is dropped: %.150s", why);
+		return -1;
+	}
+	snprintf(b->note, sizeof(b->note), "its XSpace is in '%s' of rank 0's host: %.110s", spare, why);
+	free(b->name);
+	b->name = name;
+	return 0;
+}
+
 static int make_ready(struct pp_pod *p, struct pp_pod_bring *b, int peer, const struct pp_wire *m)
 {
 	const struct pp_wire_piece *piece = &m->piece;
@@ -192,12 +242,10 @@ static int make_ready(struct pp_pod *p, struct pp_pod_bring *b, int peer, const 
 		snprintf(b->note, sizeof(b->note), "its XSpace is dropped: no memory");
 		return -1;
 	}
-	if (pp_output_make(p->gather.name.logdir, session, &err) || (b->fd = pp_output_create(b->name, &err)) < 0) {
-		b->fd = -1;
-		snprintf(b->note, sizeof(b->note), "its XSpace is dropped: %.150s", err.text);
-		return -1;
-	}
-	return 0;
+	b->fd = pp_output_make(p->gather.name.logdir, session, &err);
+	if (!b->fd)
+		b->fd = pp_output_create(b->name, &err);
+	return b->fd < 0 ? move_piece(p, b, b->fd, err.text) : 0;
 }
 
 void pp_pod_take_piece(struct pp_pod *p, int peer, const struct pp_wire *m)
@@ -218,9 +266,13 @@ void pp_pod_take_piece(struct pp_pod *p, int peer, const struct pp_wire *m)
 	if (b->fd < 0 || piece->offset != b->at || b->is_block != (m->kind == PP_WIRE_BLOCK))
 		return;
 	n = pwrite(b->fd, piece->bytes, piece->size, (off_t)b->at);
+	if (n != (ssize_t)piece->size && !b->is_block &&
+	    !move_piece(p, b, n < 0 ? -errno : -ENOSPC, strerror(n < 0 ? errno : ENOSPC)))
+		n = pwrite(b->fd, piece->bytes, piece->size, (off_t)b->at);
 	if (n != (ssize_t)piece->size) {
-		snprintf(b->is_block ? b->why : b->note, sizeof(b->why), "its share cannot be written: %s",
-		         strerror(n < 0 ? errno : ENOSPC));
+		if (b->is_block || !b->note[0])
+			snprintf(b->is_block ? b->why : b->note, sizeof(b->why), "its share cannot be written: %s",
+			         strerror(n < 0 ? errno : ENOSPC));
 		close_piece(b);
 		return;
 	}
@@ -230,6 +282,8 @@ void pp_pod_take_piece(struct pp_pod *p, int peer, const struct pp_wire *m)
 	if (b->is_block) {
 		close(b->fd);
 		b->has_block = 1;
+	} else if (fsync(b->fd) && errno != EINVAL && move_piece(p, b, -errno, strerror(errno))) {
+		return;
 	} else if (pp_output_commit(b->fd, b->name, &err)) {
 		snprintf(b->note, sizeof(b->note), "its XSpace is dropped: %.150s", err.text);
 	}
