@@ -54,6 +54,44 @@ static int is_script(const char *word, size_t length)
 	return 0;
 }
 
+static size_t word_length(const char *words)
+{
+	return strcspn(words, " \t\n");
+}
+
+static const char *next_word(const char *words)
+{
+	words += word_length(words);
+	return words + strspn(words, " \t\n");
+}
+
+/* Starts the program behind it on each rank, whatever that is. */
+static int is_wrapper(const char *word, size_t length)
+{
+	static const char *const names[] = {"env",     "nice",   "ionice",  "chrt", "taskset", "numactl", "setarch",
+	                                    "prlimit", "stdbuf", "timeout", "time", "nohup",   "setsid"};
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		if (is_named(word, length, names[i]))
+			return 1;
+	return 0;
+}
+
+/* Is it "podprof run", perhaps behind wrappers with options, NAME=VALUE and numbers? */
+static int is_podprof_run(const char *command, const char *words)
+{
+	size_t length = strlen(command);
+
+	while (is_wrapper(command, length)) {
+		while (*words && (*words == '-' || (*words >= '0' && *words <= '9') || memchr(words, '=', word_length(words))))
+			words = next_word(words);
+		command = words;
+		length = word_length(words);
+		words = next_word(words);
+	}
+	return is_named(command, length, "podprof") && word_length(words) == 3 && !strncmp(words, "run", 3);
+}
+
 /* Depends on the launcher's variables alone. */
 static const char *why_not_several(void)
 {
@@ -63,16 +101,11 @@ static const char *why_not_several(void)
 		return "a world that MPI spawned, on several hosts";
 	if (number("OMPI_NUM_APP_CTX") != 1)
 		return "several hosts, and not one program only: podprof may be on some ranks";
-	if (!command || !words || !is_named(command, strlen(command), "podprof") || strncmp(words, "run", 3))
+	if (!command || !words || !is_podprof_run(command, words))
 		return "several hosts, and mpirun's command is not 'podprof run'";
-	for (const char *w = words; *w;) {
-		size_t length = strcspn(w, " \t\n");
-
-		if (is_script(w, length))
+	for (const char *w = words; *w; w = next_word(w))
+		if (is_script(w, word_length(w)))
 			return "several hosts, and a shell script starts the ranks";
-		w += length;
-		w += strspn(w, " \t\n");
-	}
 	return NULL;
 }
 

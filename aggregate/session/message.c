@@ -143,6 +143,8 @@ static void say_ranks(struct pp_message *m, const struct pp_dataset *d)
 	if (count)
 		add(m->must_know, sizeof(m->must_know), "; ", "%d rank%s missing: rank %s%s", count, count == 1 ? "" : "s", list,
 		    count > RANKS_NAMED ? " and others" : "");
+	if (count && d->rendezvous[0] && strncmp(d->rendezvous, "invited ", 8) != 0)
+		add(m->must_know, sizeof(m->must_know), "; ", "%s", d->rendezvous);
 	for (size_t n = 0; n < REASONS_NAMED && pp_status_sentence(d, n, list, sizeof(list)); n++)
 		add(m->must_know, sizeof(m->must_know), "; ", "%s", list);
 	for (size_t n = 0; n < PLACES_NAMED && pp_status_place(d, n, place, sizeof(place)); n++)

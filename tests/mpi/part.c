@@ -115,6 +115,16 @@ TEST(test_several_hosts)
 	CHECK(!several("1", "podprof", "run -o logs -- ./train"));
 	CHECK(!several("1", "/opt/podprof/bin/podprof", "run ./train.share"));
 	CHECK(!several("1", "podprof", "run -- python3 train.py --mesh 2"));
+	CHECK(!several("1", "nice", "podprof run -- ./train"));
+	CHECK(!several("1", "/usr/bin/numactl", "-m 0 --cpunodebind=0 /opt/podprof run ./train"));
+	CHECK(!several("1", "env", "A=1 PATH=/a/b nice -n 10 taskset 0x3 podprof run ./train"));
+	CHECK(several("1", "nice", "./train podprof run") != NULL);
+	CHECK(several("1", "nice", "./some podprof run ./train") != NULL);
+	CHECK(several("1", "numactl", "-m 0 ./start.sh podprof run ./train") != NULL);
+	CHECK(several("1", "env", "A=1 bash podprof run ./train") != NULL);
+	CHECK(several("1", "env", "podprof") != NULL);
+	CHECK(several("1", "nice", "-n 10") != NULL);
+	CHECK(several("1", "podprof", "runs ./train") != NULL);
 	CHECK(several("2", "podprof", "run -o logs -- ./train") != NULL);
 	CHECK(several(NULL, "podprof", "run -o logs -- ./train") != NULL);
 	CHECK(several("1", "bash", "-c podprof run ./train") != NULL);

@@ -262,7 +262,7 @@ void pp_pod_listen(struct pp_pod *p)
 	publish(p);
 }
 
-/* Why MPI did not carry the invitation, from rank 0's ring. */
+/* Why MPI did not carry the invitation, from rank 0's ring; NULL: it did, or may have. */
 static const char *why_not_mpi(const struct pp_pod *p)
 {
 	int zero = pp_pod_zero(p);
@@ -274,7 +274,7 @@ static const char *why_not_mpi(const struct pp_pod *p)
 		return "the job's MPI is not Open MPI";
 	if (pp_ring_coordinator(h) == PP_COORDINATOR_NONE && h->coordinator_why[0])
 		return h->coordinator_why;
-	return "its invitation arrived after the file's";
+	return NULL;
 }
 
 const char *pp_pod_transport_name(enum pp_pod_transport transport)
@@ -293,6 +293,7 @@ static int describe_joined(const struct pp_pod *p, const size_t by[PP_TRANSPORTS
 {
 	static const enum pp_pod_transport order[] = {PP_TRANSPORT_FILE, PP_TRANSPORT_OUTER, PP_TRANSPORT_STORE};
 	enum pp_pod_transport most = PP_TRANSPORT_MPI;
+	const char *why = why_not_mpi(p);
 	char dir[220] = "";
 	int n;
 
@@ -303,7 +304,8 @@ static int describe_joined(const struct pp_pod *p, const size_t by[PP_TRANSPORTS
 	if (most == PP_TRANSPORT_FILE)
 		snprintf(dir, sizeof(dir), " in %.200s", directory(p));
 	n = snprintf(text, size, "invited through %s%s: %zu other host%s, through MPI: %zu; not all through MPI: %.96s",
-	             pp_pod_transport_name(most), dir, by[most], by[most] == 1 ? "" : "s", by[PP_TRANSPORT_MPI], why_not_mpi(p));
+	             pp_pod_transport_name(most), dir, by[most], by[most] == 1 ? "" : "s", by[PP_TRANSPORT_MPI],
+	             why ? why : "its invitation arrived after the file's");
 	for (size_t i = 0; i < 3 && n >= 0 && (size_t)n < size; i++)
 		if (order[i] != most && by[order[i]])
 			n += snprintf(text + n, size - (size_t)n, "; through %s: %zu", pp_pod_transport_name(order[i]),
@@ -313,7 +315,7 @@ static int describe_joined(const struct pp_pod *p, const size_t by[PP_TRANSPORTS
 
 void pp_pod_describe(const struct pp_pod *p, char *text, size_t size)
 {
-	const char *outer = pp_pod_transport_name(PP_TRANSPORT_OUTER), *why = rendezvous_why(p);
+	const char *outer = pp_pod_transport_name(PP_TRANSPORT_OUTER), *why = rendezvous_why(p), *no_mpi = why_not_mpi(p);
 	size_t by[PP_TRANSPORTS] = {0}, all = 0;
 	int n;
 
@@ -325,8 +327,9 @@ void pp_pod_describe(const struct pp_pod *p, char *text, size_t size)
 		if (p->peer[i].joined && p->peer[i].transport != PP_TRANSPORT_NONE)
 			by[p->peer[i].transport]++, all++;
 	if (!all)
-		n = snprintf(text, size, "no other host joined, though they were invited through MPI%s%s and a file in %.200s%s%s",
-		             p->rendezvous ? ", " : "", p->rendezvous ? outer : "", directory(p), p->why[0] ? "; " : "", p->why);
+		n = snprintf(text, size, "no other host joined, though they were invited through %s%s%sa file in %.200s%s%.96s%s%s",
+		             no_mpi ? "" : "MPI, ", p->rendezvous ? outer : "", p->rendezvous ? ", " : "", directory(p),
+		             no_mpi ? "; not through MPI: " : "", no_mpi ? no_mpi : "", p->why[0] ? "; " : "", p->why);
 	else
 		n = describe_joined(p, by, text, size);
 	if (n >= 0 && (size_t)n < size && !by[PP_TRANSPORT_OUTER] && why[0])
