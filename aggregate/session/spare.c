@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "core/base/why.h"
@@ -48,6 +49,16 @@ static int own(const char *path, struct pp_err *err)
 	return 0;
 }
 
+/* Windows may come for hours: the rest belongs to the node. */
+static int has_room(const char *path, struct pp_err *err)
+{
+	struct statvfs fs;
+
+	if (statvfs(path, &fs) || fs.f_bavail >= fs.f_blocks / 10)
+		return 0;
+	return pp_err_set(err, -ENOSPC, "cannot write into '%s': less than a tenth of its file system is free", path);
+}
+
 int pp_spare_open(char *path, size_t size, struct pp_err *err)
 {
 	static const char *const under[] = {"/var/tmp", "/tmp"};
@@ -56,6 +67,8 @@ int pp_spare_open(char *path, size_t size, struct pp_err *err)
 	for (size_t i = 0; rc && i < sizeof(under) / sizeof(under[0]); i++) {
 		snprintf(path, size, "%s/podprof-sessions-%u", under[i], (unsigned)geteuid());
 		rc = own(path, err);
+		if (!rc)
+			rc = has_room(path, err);
 	}
 	return rc;
 }
