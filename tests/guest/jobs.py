@@ -121,9 +121,13 @@ def start_until(place, command, env=None):
     return process
 
 
-def over(process, limit=60.0):
+def stop(process):
     with open(process.stop, "w", encoding="ascii"):
         pass
+
+
+def over(process, limit=60.0):
+    stop(process)
     return finish(process, limit)
 
 
@@ -145,7 +149,8 @@ def freeze(pid, limit=20.0):
     check(wait_until(stands, limit, 0.001), f"process {pid} does not stop")
 
 
-def wait_until(condition, limit=10.0, step=0.02):
+def wait_until(condition, limit=30.0, step=0.02):
+    """The condition's value, as soon as it is true: a limit is for what never comes, not for a busy machine."""
     end = time.monotonic() + limit
     while time.monotonic() < end:
         value = condition()

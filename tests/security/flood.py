@@ -32,8 +32,8 @@ print(asked, taken)
 
 
 def on_the_socket(place, full):
-    stage, logs, steps = kit.Stage(place), place.new_logs(), 1200
-    process, spool = stage.begin(os.getuid(), logs, steps, 4)
+    stage, logs = kit.Stage(place), place.new_logs()
+    process, spool = stage.begin(os.getuid(), logs, 4)
     keeper, most = jobs.keeper_of(spool), 0
     floods = [start([kit.PYTHON, "-c", FLOOD, spool + "/socket", "3"]) for _ in range(2)]
     while any(f.poll() is None for f in floods):
@@ -44,11 +44,10 @@ def on_the_socket(place, full):
     check(sum(c[0] for c in counts) > 3000 and sum(c[1] for c in counts) > 10, f"no flood: {counts}")
     check(most < 256 << 20, f"the keeper held {most >> 20} MiB")
     check(os.path.getsize(spool + "/keeper.log") < 1 << 20, "the log of the keeper grew without an end")
-    end, got = time.monotonic() + 10, None
-    while (not got or got.code) and time.monotonic() < end and process.poll() is None:
-        got = run([stage.podprof, "capture", logs, "--steps", "+2"])
-    check(got and got.code == 0, f"no capture after the flood: {got and got.transcript()}")
-    kit.rest(process, steps)
+    got = []
+    wait_until(lambda: got.append(run([stage.podprof, "capture", logs, "--steps", "+2"])) or not got[-1].code)
+    check(got[-1].code == 0, f"no capture after the flood: {got[-1].transcript()}")
+    steps = kit.rest(process)
     check(wait_until(lambda: not jobs.keepers(spool), 20) and not os.path.exists(spool), "keeper or spool stays")
     check(max(map(whole, sessions(logs))) > steps - 5, "no session has all steps")
 
@@ -83,9 +82,9 @@ print(asked)
 
 
 def by_files(place, full):
-    stage, logs, steps = kit.Stage(place), place.new_logs(), 1000
-    process, spool = stage.begin(os.getuid(), logs, steps, 5)
-    found = wait_until(lambda: [d for d, _, files in os.walk(logs + "/.podprof-requests") if "keeper" in files], 8)
+    stage, logs = kit.Stage(place), place.new_logs()
+    process, spool = stage.begin(os.getuid(), logs, 5)
+    found = wait_until(lambda: [d for d, _, files in os.walk(logs + "/.podprof-requests") if "keeper" in files])
     check(found, "no directory of requests")
     keeper, most = jobs.keeper_of(spool), 0
     floods = [start([kit.PYTHON, "-c", FILES, found[0], "3"]) for _ in range(2)]
@@ -97,7 +96,7 @@ def by_files(place, full):
     check(sum(counts) > 1000, f"no flood: {counts}")
     check(most < 256 << 20, f"the keeper held {most >> 20} MiB")
     check(os.path.getsize(spool + "/keeper.log") < 1 << 20, "the log of the keeper grew without an end")
-    kit.rest(process, steps)
+    steps = kit.rest(process)
     check(wait_until(lambda: not jobs.keepers(spool), 20) and not os.path.exists(spool), "keeper or spool stays")
     check(not os.path.exists(logs + "/.podprof-requests"), "the directory of requests stays")
     check(max(map(whole, sessions(logs))) > steps - 5, "no session has all steps")

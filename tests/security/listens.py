@@ -9,7 +9,7 @@ import sys
 import kit
 from kit import check, rest, wait_until
 import jobs
-from jobs import Skipped, run, start
+from jobs import Skipped, run, start, start_until
 
 TABLES = ("tcp", "tcp6", "udp", "udp6", "udplite", "udplite6", "raw", "raw6")
 
@@ -59,20 +59,24 @@ def without_mpi(place, full):
     """No internet socket at all in the job's namespace, from its begin to its end, a capture between."""
     need_namespaces()
     stage, logs, uid = kit.Stage(place), place.new_logs(), os.getuid()
-    process = start(namespace(stage.job(logs, 1000, 10)))
+    process = start_until(place, namespace(stage.job(logs, kit.LONG, 10)))
     check(wait_until(lambda: stage.spool_of(logs, uid) and jobs.keepers(stage.spool_of(logs, uid)) and
-                     glob.glob(os.path.join(stage.spool_of(logs, uid), "rank-*.ring")), 10), "no keeper, or no rank")
-    keeper = jobs.keepers(stage.spool_of(logs, uid))[0]
+                     glob.glob(os.path.join(stage.spool_of(logs, uid), "rank-*.ring"))), "no keeper, or no rank")
+    keeper = jobs.keeper_of(stage.spool_of(logs, uid))
     check(os.readlink(f"/proc/{keeper}/ns/net") != os.readlink("/proc/self/ns/net"), "the keeper is not in the namespace of its job")
     asked = start([stage.podprof, "capture", logs, "--steps", "+5"])
     seen = []
+    while asked.poll() is None:
+        seen += sockets(process.pid) + sockets(keeper)
+        kit.pause(0.02)
+    answer = jobs.finish(asked)
+    check(answer.code == 0, answer.transcript())
+    jobs.stop(process)
     while process.poll() is None:
         seen += sockets(process.pid) + sockets(keeper)
         kit.pause(0.02)
     check(not seen, f"sockets: {sorted(set(seen))}")
-    answer = jobs.finish(asked)
-    check(answer.code == 0, answer.transcript())
-    rest(process, 1000)
+    rest(process)
 
 
 def with_mpi(place, full):
@@ -82,13 +86,15 @@ def with_mpi(place, full):
     program = os.path.join(os.path.dirname(place.guest.rstrip("/")), "guest", "windows")
     if not os.path.exists(program):
         raise Skipped("no MPI programs")
-    process = start(namespace(place.mpirun(2, [stage.podprof, "run", "-o", logs, "--", program, "60", "10"])))
+    process = start_until(place, namespace(place.mpirun(2, [stage.podprof, "run", "-o", logs, "--", program, "10000", "10"])))
     held, looks = [], 0
     while process.poll() is None:
         spool = stage.spool_of(logs, uid)
         keepers = jobs.keepers(spool) if spool else []
         held += [line for pid in keepers for line in own_sockets(pid)]
         looks += len(keepers) > 0
+        if looks > 30:
+            jobs.stop(process)
         kit.pause(0.02)
     got = jobs.finish(process)
     check(got.code == 0 and "captured on 2 of 2 ranks" in got.err, got.transcript())

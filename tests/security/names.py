@@ -71,14 +71,14 @@ def host_of_a_live_job(place, full):
     """podprof status and the JSON of it, while a job runs on such a host."""
     kit.need_root()
     stage, logs = kit.Stage(place), place.new_logs()
-    process = jobs.start(["unshare", "--uts", kit.PYTHON, "-c", BE_HOST, b"\x1b[2J\xff\n\"".hex(), *stage.job(logs, 300, 10)])
-    check(jobs.wait_until(lambda: glob.glob((stage.spool_of(logs, 0) or "/none") + "/rank-*.ring"), 10), "the job does not begin")
+    process = jobs.start_until(place, ["unshare", "--uts", kit.PYTHON, "-c", BE_HOST, b"\x1b[2J\xff\n\"".hex(), *stage.job(logs, kit.LONG, 10)])
+    check(jobs.wait_until(lambda: glob.glob((stage.spool_of(logs, 0) or "/none") + "/rank-*.ring")), "the job does not begin")
     got = run([stage.podprof, "status", logs])
     check(got.code == 0 and " of 1 rank on ?[2J" in got.out, got.transcript())
     kit.plain(got.out, "podprof status")
     got = run([stage.podprof, "status", "--json", logs])
     check(jobs_json(got.out)["jobs"][0]["ranks"][0]["host"].startswith("?[2J"), got.transcript())
-    kit.rest(process, 300)
+    kit.rest(process)
 
 
 def jobs_json(text):
@@ -117,7 +117,7 @@ def jobs_names(place, full):
         logs = place.new_logs()
         root = set(os.listdir("/dev/shm"))
         process = jobs.start(stage.job(logs, 60, 5), env)
-        spool = jobs.wait_until(lambda: stage.spool_of(logs, uid), 5)
+        spool = jobs.wait_until(lambda: stage.spool_of(logs, uid) or process.poll() is not None and "none while it ran")
         got = jobs.finish(process)
         unharmed(got, 60)
         kit.plain(got.err, f"stderr with {env}")
@@ -204,7 +204,7 @@ def directories(place, full):
     shutil.copy(stage.steps, program)
     env = {"TORCHELASTIC_RUN_ID": EVIL, "RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "2"}
     process = jobs.start([stage.podprof, "run", "-o", logs, "--keep", "5s", "--", program, "200", "5", "work" + EVIL, EVIL], {**env, "PODPROF_PATIENCE_MS": "200"}, cwd=top)
-    check(jobs.wait_until(lambda: glob.glob("/dev/shm/podprof-*/*/rank-*.ring"), 10), "the job does not begin")
+    check(jobs.wait_until(lambda: glob.glob("/dev/shm/podprof-*/*/rank-*.ring")), "the job does not begin")
     for verb in (["status"], ["status", logs], ["status", "--json"], ["capture", logs, "--steps", "+5"], ["doctor"], ["report", logs]):
         said(" ".join(verb[:1]), run([stage.podprof, *verb]))
     for log in glob.glob("/dev/shm/podprof-*/*/keeper.log"):

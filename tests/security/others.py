@@ -41,7 +41,7 @@ def stranger_tries(place, full):
     stage = kit.Stage(place)
     for umask in (0o000, 0o022, 0o777) if full else (0o000, 0o777):
         logs = stage.home(OWNER)
-        process, spool = stage.begin(OWNER, logs, 120, 10, umask=umask)
+        process, spool = stage.begin(OWNER, logs, 10, umask=umask)
         check(not kit.loose(spool, OWNER), f"umask {umask:03o}: {kit.loose(spool, OWNER)}")
         names = os.listdir(spool)
         check({"socket", "control", "options", "keeper.log"} <= set(names), names)
@@ -51,8 +51,8 @@ def stranger_tries(place, full):
         for verb in ("status", "capture"):
             got = run(as_user(STRANGER, [stage.podprof, verb, logs]))
             check(got.code == 1 and len(got.podprof_lines()) == 1, got.transcript())
-        rest(process, 120)
-        check(wait_until(lambda: not os.path.exists(spool), 10), "the spool stays")
+        rest(process)
+        check(wait_until(lambda: not os.path.exists(spool)), "the spool stays")
         check(len(sessions(logs)) == 1, jobs.tree(logs))
     stage.clean(OWNER)
 
@@ -62,14 +62,14 @@ def peer_decides(place, full):
     kit.need_root()
     stage, logs = kit.Stage(place), None
     logs = stage.home(OWNER)
-    process, spool = stage.begin(OWNER, logs, 200, 10)
+    process, spool = stage.begin(OWNER, logs, 10)
     got = run([kit.PYTHON, "-c", "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); "
                "s.settimeout(5); s.send(b'capture 2\\n'); print(repr(s.recv(4000)))", spool + "/socket"])
     check(got.out == "b''\n" or "reset" in got.err.lower() or "broken pipe" in got.err.lower(), got.transcript())
     check("a request of another user (uid 0) was refused" in open(spool + "/keeper.log").read(), "the keeper's log does not say so")
     got = run(as_user(OWNER, [stage.podprof, "capture", logs, "--steps", "+3"]))
     check(got.code == 0 and "captured on 1 of 1 rank" in got.out, got.transcript())
-    rest(process, 200)
+    rest(process)
     stage.clean(OWNER)
 
 
@@ -144,7 +144,7 @@ def planted_links(place, full):
     os.chmod(os.path.join(stage.dir, "go"), 0o777)
     process = start(as_user(OWNER, ["sh", "-c", f"echo $$ > {stage.dir}/go/pid; while [ ! -e {stage.dir}/go/now ]; do sleep 0.01; done; exec \"$@\"",
                                     "sh", *stage.job(logs, 20, 1)]))
-    pid = wait_until(lambda: os.path.exists(stage.dir + "/go/pid") and open(stage.dir + "/go/pid").read().strip(), 5)
+    pid = wait_until(lambda: os.path.exists(stage.dir + "/go/pid") and open(stage.dir + "/go/pid").read().strip())
     trap(f"{logs}/.podprof-{pid}.part", rc)
     open(stage.dir + "/go/now", "w").close()
     unharmed(finish(process), 20)
@@ -202,8 +202,8 @@ def request_files(place, full):
     stage = kit.Stage(place)
     for umask in (0o000, 0o777):
         logs = stage.home(OWNER, 0o777)
-        process, spool = stage.begin(OWNER, logs, 300, 10, umask=umask)
-        place_of = wait_until(lambda: requests_of(logs), 8)
+        process, spool = stage.begin(OWNER, logs, 10, umask=umask)
+        place_of = wait_until(lambda: requests_of(logs))
         check(place_of, f"no directory of requests: {os.listdir(logs)}")
         check(not kit.loose(place_of, OWNER), f"umask {umask:03o}: {kit.loose(place_of, OWNER)}")
         got = run(as_user(STRANGER, [kit.PYTHON, "-c", TRY, place_of, *os.listdir(place_of)]))
@@ -227,14 +227,14 @@ def request_files(place, full):
         plant(names[6], LINE[:-1])
         os.mkfifo(names[7], 0o600)
         plant(names[8])
-        check(wait_until(lambda: os.path.exists(names[8][:-8] + ".answer"), 8), f"not answered: {os.listdir(place_of)}")
+        check(wait_until(lambda: os.path.exists(names[8][:-8] + ".answer")), f"not answered: {os.listdir(place_of)}")
         check("done\n" in open(names[8][:-8] + ".answer").read(), open(names[8][:-8] + ".answer").read())
         taken = [n for n in os.listdir(place_of) if n.endswith((".answer", ".part"))]
         check(len(taken) == 1, f"taken: {taken}")
         log = open(spool + "/keeper.log").read()
         check(log.count(" is refused: ") == 8, log[-2000:])
-        rest(process, 300)
-        check(wait_until(lambda: not os.path.exists(logs + "/.podprof-requests"), 10), "the directory of requests stays")
+        rest(process)
+        check(wait_until(lambda: not os.path.exists(logs + "/.podprof-requests")), "the directory of requests stays")
     stage.clean(OWNER)
 
 
@@ -252,11 +252,11 @@ def squatted_requests(place, full):
         else:
             os.symlink(private, root)
         os.lchown(root, STRANGER, STRANGER)
-        process, spool = stage.begin(OWNER, logs, 250, 10)
-        check(wait_until(lambda: "can be requested on this node only" in open(spool + "/keeper.log").read(), 8), "the log does not say so")
+        process, spool = stage.begin(OWNER, logs, 10)
+        check(wait_until(lambda: "can be requested on this node only" in open(spool + "/keeper.log").read()), "the log does not say so")
         got = run(as_user(OWNER, [stage.podprof, "capture", logs, "--steps", "+2"]))
         check(got.code == 0 and "captured on 1 of 1 rank" in got.out, got.transcript())
-        rest(process, 250)
+        rest(process)
         check(not os.listdir(private), os.listdir(private))
         check(kind == "link" or not os.listdir(root), "requests in a directory of somebody else")
     stage.clean(OWNER)
@@ -267,12 +267,12 @@ def secrets(place, full):
     kit.need_root()
     stage = kit.Stage(place)
     logs = stage.home(OWNER)
-    process, spool = stage.begin(OWNER, logs, 60, 10)
-    lines = [open(p, "rb").read() for pid in jobs.keepers(spool) for p in [f"/proc/{pid}/cmdline"]]
-    check(len(lines) == 1 and [w for w in lines[0].split(b"\0")[1:] if w != b"--stderr"] == [b"keeper", b"--spool", spool.encode(), b""], lines)
+    process, spool = stage.begin(OWNER, logs, 10)
+    lines = [open(f"/proc/{jobs.keeper_of(spool)}/cmdline", "rb").read()]
+    check([w for w in lines[0].split(b"\0")[1:] if w != b"--stderr"] == [b"keeper", b"--spool", spool.encode(), b""], lines)
     check(not os.path.exists(spool + "/invite"), "an invitation although the job is on one host")
-    rest(process, 60)
-    check(wait_until(lambda: not os.path.exists(spool), 10), "the spool stays")
+    rest(process)
+    check(wait_until(lambda: not os.path.exists(spool)), "the spool stays")
     check(not glob.glob(logs + "/.podprof*"), os.listdir(logs))
     check(expected(1), "")
     stage.clean(OWNER)

@@ -11,20 +11,20 @@ import kit
 from kit import STRANGER, check, wait_until
 import jobs
 from hosts import Hosts
-from jobs import Skipped, finish, run, sessions, start
+from jobs import Skipped, finish, run, sessions, start, start_until
 from listens import own_sockets
 
 JOB = "planted"
 
 
 def ranks(stage, hosts, logs, *options, count=150, ms=10, prefix=(), which=(0, 1)):
-    """One rank on each host, without MPI; rank 0's process first."""
+    """One rank on each host, without MPI; rank 0's process first. They end by jobs.over() where there are more steps than a case needs."""
     began = []
     for rank, name in enumerate(hosts.names):
         if rank not in which:
             continue
         env = {"RANK": rank, "WORLD_SIZE": len(hosts.names), "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1, "TORCHELASTIC_RUN_ID": JOB}
-        began.append(start(hosts.on(name, [*prefix, *stage.job(logs, count, ms, *options)]), env))
+        began.append(start_until(stage.place, hosts.on(name, [*prefix, *stage.job(logs, count, ms, *options)]), env))
     return began
 
 
@@ -76,21 +76,21 @@ def secrets(place, full):
     stage, logs = kit.Stage(place), place.new_logs()
     with Hosts(place, 2, prefix="se") as hosts:
         shell = ("sh", "-c", "umask 0; exec \"$@\"", "sh")
-        began = ranks(stage, hosts, logs, prefix=shell, which=[0], count=500)  # the other one is waited for
-        path = wait_until(lambda: os.path.isdir(logs) and rendezvous(logs), 10)
+        began = ranks(stage, hosts, logs, prefix=shell, which=[0], count=kit.LONG)  # the other one is waited for
+        path = wait_until(lambda: os.path.isdir(logs) and rendezvous(logs))
         check(path, "nobody invites")
         st = os.lstat(path)
         check(stat.S_ISREG(st.st_mode) and stat.S_IMODE(st.st_mode) == 0o600 and st.st_nlink == 1, stat.filemode(st.st_mode))
         keys = keys_of(open(path).read())
         wrong = inside(hosts, "se0", "find /dev/shm/podprof-0 -perm /077")
         check(not wrong, f"others may use {wrong}")
-        began += ranks(stage, hosts, logs, prefix=shell, which=[1], count=400)
-        check(wait_until(lambda: "joined" in inside(hosts, "se0", "cat /dev/shm/podprof-0/*/keeper.log"), 10),
+        began += ranks(stage, hosts, logs, prefix=shell, which=[1], count=kit.LONG)
+        check(wait_until(lambda: "joined" in inside(hosts, "se0", "cat /dev/shm/podprof-0/*/keeper.log")),
               inside(hosts, "se0", "cat /dev/shm/podprof-0/*/keeper.log"))
-        check(wait_until(lambda: not os.path.exists(path), 5), "the invitation stays although everybody is there")
+        check(wait_until(lambda: not os.path.exists(path)), "the invitation stays although everybody is there")
         tcp, other = listening(hosts, "se0")
         check(len(tcp) == 1 and len(other) == 1, f"rank 0's host: {tcp} {other}")
-        check(wait_until(lambda: listening(hosts, "se1") == ([], []), 5), f"the other host: {listening(hosts, 'se1')}")
+        check(wait_until(lambda: listening(hosts, "se1") == ([], [])), f"the other host: {listening(hosts, 'se1')}")
         check(not holders(keys), f"a key is shown by {holders(keys)}")
         for name in hosts.names:
             wrong = inside(hosts, name, "find /dev/shm/podprof-0 -perm /077")
@@ -98,14 +98,16 @@ def secrets(place, full):
             seen = inside(hosts, name, "cat /dev/shm/podprof-0/*/keeper.log /dev/shm/podprof-0/*/options")
             check(seen, f"the keeper of {name} is gone")
             check(not any(k.decode() in seen for k in keys), "a key is in the log")
-        for one, count in zip([finish(p) for p in began], (500, 400)):
-            kit.unharmed(one, count)
+        for process in began:
+            jobs.stop(process)
+        for one in [finish(p) for p in began]:
+            kit.unharmed(one)
             check(not any(k.decode() in one.err for k in keys), "a key was said")
-        check(wait_until(lambda: not glob.glob(logs + "/.podprof*"), 10), f"left: {os.listdir(logs)}")
+        check(wait_until(lambda: not glob.glob(logs + "/.podprof*")), f"left: {os.listdir(logs)}")
         check(len(sessions(logs)) == 1, jobs.tree(logs))
         no_key_in(logs, keys)
         for name in hosts.names:
-            check(wait_until(lambda n=name: listening(hosts, n) == ([], []), 10), f"{name} still listens")
+            check(wait_until(lambda n=name: listening(hosts, n) == ([], [])), f"{name} still listens")
 
 
 def keepers_of(hosts, name):
@@ -148,7 +150,7 @@ def addresses(place, full):
                     held = own_sockets(pid)
                     writers += is_child
                     # between its fork and its first deeds it has what the keeper has
-                    check(not is_child or wait_until(lambda one=pid: not own_sockets(one), 5), f"a writer of {name} holds {held}")
+                    check(not is_child or wait_until(lambda one=pid: not own_sockets(one)), f"a writer of {name} holds {held}")
                     for line in held if not is_child else ():
                         table, local = line[0], line[1].split()[1].split(":")[0]
                         listens = table[:3] != "tcp" or line[1].split()[3] == "0A"
@@ -179,7 +181,7 @@ def hostile_hosts(place, full):
                 kit.unharmed(got, 150)
                 kit.plain(got.err, "stderr")
             check("captured on 2 of 2 ranks" in began[0].err, began[0].transcript())
-            check(wait_until(lambda: not glob.glob(logs + "/.podprof*"), 10), f"left: {os.listdir(logs)}")
+            check(wait_until(lambda: not glob.glob(logs + "/.podprof*")), f"left: {os.listdir(logs)}")
             check(set(os.listdir(logs)) == {"podprof", "plugins"} and not glob.glob("/tmp/podprof-escaped*"), jobs.tree(logs))
             check(len(sessions(logs)) == 1 and sum(f.endswith(".xplane.pb") for f in jobs.tree(logs)) >= 1, jobs.tree(logs))
             kit.plain(open(sessions(logs)[0] + "/summary.txt", "rb").read(), "summary.txt")

@@ -1,5 +1,6 @@
 /* A job without MPI: STEPS steps of MS milliseconds, then a line with their sum. Called by the drivers of tests/security:
- * steps STEPS MS [RANGE] ; RANGE names the range of each step and a thread, escapes of "\x1b" kind become bytes. */
+ * steps STEPS MS [RANGE], or until GUEST_STOP; RANGE names the range of each step and a thread, escapes of "\x1b" kind become
+ * bytes. */
 #include <pthread.h>
 #include <string.h>
 
@@ -37,12 +38,13 @@ static void unescape(const char *from)
 
 int main(int argc, char **argv)
 {
-	int steps = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 10, ms = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 1, sum = 0;
+	int steps = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 10, ms = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 1, sum = 0,
+	    step;
 	pthread_t thread;
 
 	if (argc > 3)
 		unescape(argv[3]);
-	for (int step = 0; step < steps; step++) {
+	for (step = 0; step < steps && !is_stopped(); step++) {
 		podprof_step_begin(step);
 		podprof_range_push(name);
 		sleep_ms(ms);
@@ -52,6 +54,6 @@ int main(int argc, char **argv)
 		if (!step && argc > 3 && !pthread_create(&thread, NULL, other, NULL))
 			pthread_join(thread, NULL);
 	}
-	printf("%d steps, sum %d\n", steps, sum);
+	printf("%d steps, sum %d\n", step, sum);
 	return 0;
 }
