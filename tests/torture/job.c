@@ -1,13 +1,11 @@
-/* A small job that never calls MPI: steps, ranges, NVTX, a second thread. Exit code 7, so that it is seen to be the job's own. */
+/* A small job that never calls MPI: steps, ranges, NVTX, a second thread; many steps until there is GUEST_STOP, where that is set.
+ * Exit code 7, so that it is seen to be the job's own. */
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 #ifdef TORTURE_NVTX
 #include <nvtx3/nvToolsExt.h>
 #endif
 
-#include "core/podprof.h"
+#include "tests/guest/marks.h"
 
 static void *second(void *arg)
 {
@@ -26,11 +24,11 @@ static void nap(void)
 
 int main(int argc, char **argv)
 {
-	int steps = 12;
+	int steps = getenv("GUEST_STOP") ? 10000 : 12, step;
 	pthread_t thread;
 
 	(void)argv;
-	for (int step = 0; step < steps; step++) {
+	for (step = 0; step < steps && !is_stopped(); step++) {
 		podprof_step_begin(step);
 #ifdef TORTURE_NVTX
 		nvtxRangePushA("forward, under a name that is longer than what one record of the ring can hold");
@@ -49,6 +47,6 @@ int main(int argc, char **argv)
 			pthread_join(thread, NULL);
 		podprof_step_end();
 	}
-	printf("%d steps done\n", steps);
+	printf("%d steps done\n", step);
 	return argc > 1 ? 0 : 7;
 }

@@ -74,7 +74,7 @@ def bound_rank(place):
     if len(cpus) < 2:
         raise jobs.Skipped("one CPU only")
     spool, logs = os.path.join(place.scratch, "bound"), place.new_logs()
-    process = jobs.start(job(place, logs, spool, "env", "TORTURE_SLOW=1", "taskset", "-c", str(cpus[0])))
+    process = jobs.start_until(place, job(place, logs, spool, "env", "TORTURE_SLOW=1", "taskset", "-c", str(cpus[0])))
 
     def allowed():
         for pid in jobs.keepers(spool):
@@ -86,8 +86,8 @@ def bound_rank(place):
                 return found
         return None
 
-    found = jobs.wait_until(allowed, 5)
-    got = jobs.finish(process)
+    found = jobs.wait_until(allowed)
+    got = jobs.over(process)
     jobs.check(found, f"the keeper stays on CPU {cpus[0]}: {got.transcript()}")
     jobs.check(set(found) <= set(cpus), f"{found} of {cpus}")
 
@@ -98,7 +98,7 @@ def full_ring(place):
         raise jobs.Skipped("only root may raise a priority")
     spool, logs = os.path.join(place.scratch, "full"), place.new_logs()
     command = [place.podprof(), "run", "-o", logs, "--spool", spool, "--ring-size", "1M", "--", place.program("torture_job"), "0"]
-    process = jobs.start(["env", "TORTURE_SLOW=1", "TORTURE_BURST=1", *command])
+    process = jobs.start_until(place, ["env", "TORTURE_SLOW=1", "TORTURE_BURST=1", *command])
 
     def raised():
         try:
@@ -107,8 +107,8 @@ def full_ring(place):
             return False
         return "priority raised" in log and [os.getpriority(os.PRIO_PROCESS, pid) for pid in jobs.keepers(spool)] == [os.getpriority(os.PRIO_PROCESS, 0)]
 
-    done = jobs.wait_until(raised, 5)
-    got = jobs.finish(process)
+    done = jobs.wait_until(raised)
+    got = jobs.over(process)
     jobs.check(done and got.code == 0, f"the priority did not rise: {got.transcript()}")
 
 
