@@ -89,7 +89,8 @@ def programs_in_turn(place, full):
 def handed_on(place, full):
     """The process that records is killed, another of the same rank goes on: its steps are in the session, beside those of the others."""
     import h5py
-    script = '[ "$OMPI_COMM_WORLD_RANK" = 0 ] || timeout -s KILL 0.5 "$0" steps 20 100 2>/dev/null; exec "$0" steps 12 100'
+    killed = '"$0" steps 1000 100 & until ls "$PODPROF_SPOOL"/rank-1-*.ring >/dev/null; do sleep 0.05; done; sleep 0.3; kill -9 $!; wait'
+    script = f'[ "$OMPI_COMM_WORLD_RANK" = 0 ] || {{ {killed}; }} 2>/dev/null; exec "$0" steps 12 100'
     logs = place.new_logs()
     got = run(place.mpirun(2, place.under(logs, ["/bin/bash", "-c", script + " 2>/dev/null", place.program("arrival")])))
     check(got.code == 0 and got.sorted_out() == ["rank 0 ends", "rank 1 ends"], got.transcript())
@@ -189,7 +190,7 @@ def two_hosts(place, full):
             wrong = compare(base, got)
             check(not wrong, f"{options} {env}: " + "; ".join(wrong) + "\n" + got.transcript())
             check(not shown, f"values on a command line: {shown}")
-            found = wait_until(lambda: [sorted(workers(s)) for s in sessions(logs)] == [[0, 1, 2, 3]], 15)
+            found = wait_until(lambda: [sorted(workers(s)) for s in sessions(logs)] == [[0, 1, 2, 3]])
             check(found, f"{options} {env}: ranks {[workers(s) for s in sessions(logs)]}, {jobs.tree(logs)}")
             for name in hosts.names:
                 check(wait_until(lambda: not hosts.spools(name)), f"left on {name}: {hosts.spools(name)}")

@@ -54,7 +54,7 @@ def marks(place, full):
     for form, calls in FORMS.items():
         logs, got = filtered(place, "filtered", form, f"{ENDS} {calls}")
         count = 2 if form == "windows" else 1
-        check(wait_until(lambda: len(jobs.sessions(logs)) == count, 15), f"{form}: {jobs.tree(logs)}")
+        check(wait_until(lambda: len(jobs.sessions(logs)) == count), f"{form}: {jobs.tree(logs)}")
         check(len(got.podprof_lines()) == 2 and "captured" in got.err, f"{form}: {got.transcript()}")
 
 

@@ -207,9 +207,10 @@ def stdin(place, full):
 
 
 def signalled(commands, number, env):
-    """Starts the jobs, waits until they are up, sends the signal to the first process of each; their results."""
-    running = [start(command, env) for command in commands]
-    time.sleep(1.5)
+    """Starts the jobs, of so many ranks, waits until these are up, sends the signal to the first process of each; their results."""
+    running = [start(command, env) for command, _ in commands]
+    for process, (_, ranks) in zip(running, commands):
+        check(wait_until(lambda: os.pread(process.files[0].fileno(), 4096, 0).count(b"is up") == ranks), "the job does not begin")
     for process in running:
         os.kill(process.pid, number)
     return [finish(process, 40) for process in running]
@@ -222,7 +223,7 @@ def signals(place, full):
         under = lambda: place.under(place.new_logs(), command)
         for number in (signal.SIGINT, signal.SIGTERM):  # under mpirun, and alone: there podprof run becomes the application
             base, got, base_alone, got_alone = signalled(
-                [place.mpirun(2, command), place.mpirun(2, under()), command, under()], number, env)
+                [(place.mpirun(2, command), 2), (place.mpirun(2, under()), 2), (command, 1), (under(), 1)], number, env)
             base.out, got.out = ("\n".join(x for x in r.sorted_out() if "is up" in x) for r in (base, got))  # mpirun drops last words
             wrong = compare(base, got)
             check(not wrong, f"{mode}, signal {number}: " + "; ".join(wrong) + "\n" + got.transcript())
@@ -247,10 +248,9 @@ def keeper_killed(place, full):
     command = [place.program("lone"), "busy"]
     base = run(place.mpirun(4, command))
     process = start(place.mpirun(4, place.under(logs, command, "--spool", spool)))
-    found = wait_until(lambda: keepers(spool), 5)
-    check(found, "no keeper was started")
+    keeper = jobs.keeper_of(spool)
     time.sleep(0.3)
-    os.kill(found[0], signal.SIGKILL)
+    os.kill(keeper, signal.SIGKILL)
     got = finish(process)
     wrong = compare(base, got, slack=5)
     check(not wrong, "; ".join(wrong) + "\n" + got.transcript())
@@ -277,7 +277,7 @@ def clean_end(place, full):
     got = run(place.mpirun(2, place.under(logs, [place.program("lone"), "normal"], "--spool", spool)), {"GUEST_MARK": 1})
     check(got.code == 0, got.transcript())
     session_of(logs)
-    check(wait_until(lambda: not keepers(spool), 8), "the keeper lives on")
+    check(wait_until(lambda: not keepers(spool)), "the keeper lives on")
     check(not os.path.exists(spool) or not os.listdir(spool), f"left behind: {os.listdir(spool) if os.path.exists(spool) else ''}")
 
 

@@ -40,7 +40,7 @@ class Hosts:
                                  INIT, "init", name, self.where, self.shm, self.front], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                 stderr=subprocess.PIPE, text=True)
         self.inits.append(init)
-        if not jobs.wait_until(lambda: os.path.exists(os.path.join(self.where, name + ".up")) or init.poll() is not None, 10) or init.poll():
+        if not jobs.wait_until(lambda: os.path.exists(os.path.join(self.where, name + ".up")) or init.poll() is not None) or init.poll():
             raise Skipped("no pretend hosts here: " + (init.stderr.read() if init.poll() else "a host does not come up"))
         with open(f"/proc/{init.pid}/task/{init.pid}/children") as f:
             self.pids[name] = f.read().split()[0]

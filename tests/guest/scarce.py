@@ -43,7 +43,7 @@ def late_full(place, full):
             got = run(command, {"PODPROF_SIGNAL": "SIGUSR2"})
             check(got.code == 0 and got.out == "rank 0 is done\n", got.transcript())
             check("the keeper ended too early" not in got.err and "no keeper" not in got.err, got.transcript())
-            check(wait_until(lambda: jobs.sessions(logs), 15), f"no session: {got.transcript()}")
+            check(wait_until(lambda: jobs.sessions(logs)), f"no session: {got.transcript()}")
         finally:
             unmount(where)
 
@@ -67,7 +67,7 @@ def file_size(place, full):
         if sentence:
             check(len(lines) == 1 and sentence in lines[0] and "unprofiled" in lines[0], f"limit {kib} KiB: {lines}")
         else:
-            check(1 <= len(lines) <= 3 and wait_until(lambda: jobs.sessions(logs), 15), f"limit {kib} KiB: {lines}, {jobs.tree(logs)}")
+            check(1 <= len(lines) <= 3 and wait_until(lambda: jobs.sessions(logs)), f"limit {kib} KiB: {lines}, {jobs.tree(logs)}")
             check(not any(".part" in n for n in jobs.tree(logs)), jobs.tree(logs))
 
 

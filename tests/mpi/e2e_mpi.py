@@ -92,7 +92,7 @@ def spawn_own_session(place, full):
     logs = place.new_logs()
     command = [place.podprof(), "run", "-o", logs, "--", place.program(PROGRAM), "spawn"]
     good(run(place.mpirun(2, place.under(logs, [place.program(PROGRAM), "spawn", *command]))))
-    found = wait_until(lambda: len(sessions(logs)) == 2 and sessions(logs), 15)
+    found = wait_until(lambda: len(sessions(logs)) == 2 and sessions(logs))
     check(found, f"two sessions expected, there are {sessions(logs)}")
     sizes = {}
     for session in found:

@@ -139,7 +139,7 @@ def with_steps(place, full):
 def windows(place, full):
     """profile_steps and capture are sessions of their own."""
     got, logs = session(place, jobs.PYTHON, WINDOWS, "windows.py")
-    found = jobs.wait_until(lambda: len(jobs.sessions(logs)) == 2 and jobs.sessions(logs), 15)
+    found = jobs.wait_until(lambda: len(jobs.sessions(logs)) == 2 and jobs.sessions(logs))
     check(bool(found) and got.out == "True\n", f"two sessions are wanted: {jobs.tree(logs)}, {got.transcript()}")
     with e2e.h5(found[0]) as f:
         check([int(n) for n in f["breakdown/step"][()]] == [2, 3], f"{f['breakdown/step'][()]}")

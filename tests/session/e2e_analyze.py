@@ -270,7 +270,7 @@ def shrinks(place, full):
     path, good = os.path.join(where, os.listdir(where)[0]), put(place, "shrinks.json", kineto(0))
     logs = place.new_logs()
     p = subprocess.Popen([place.podprof(), "analyze", path, good, "-o", logs, "--processes", "1"], stderr=subprocess.PIPE, text=True)
-    wait_until(lambda: subprocess.run(["pgrep", "-P", str(p.pid)], capture_output=True).returncode == 0, 10)
+    wait_until(lambda: p.poll() is not None or not subprocess.run(["pgrep", "-P", str(p.pid)], capture_output=True, check=False).returncode)
     os.truncate(path, 5000)
     err = p.communicate()[1]
     if p.returncode:  # it was not faster
@@ -399,7 +399,7 @@ def ended_at(place, where, seen):
         return
     # It was faster: then the session is whole.
     check(all(os.path.exists(os.path.join(left, s, "report.html")) for s in sessions), f"{jobs.tree(logs)}\n{err}")
-    check(wait_until(lambda: subprocess.run(["pgrep", "-r", "RSD", "-g", str(p.pid)], capture_output=True).returncode == 1, 10), "processes are left")
+    check(wait_until(lambda: subprocess.run(["pgrep", "-r", "RSD", "-g", str(p.pid)], capture_output=True).returncode == 1), "processes are left")
 
 
 CASES = {f.__name__: f for f in (whole, advice, same_bytes, untimed, damaged, bad_paths, bad_by_name, unmarked, asked_wrongly, odd_places, no_room, shrinks,

@@ -53,17 +53,17 @@ def reported_at_the_end(place, full):
     """A signal behind the job's window is a line of rank 0; requests of a keeper that was killed are taken away by the next one."""
     logs = place.new_logs()
     process = begin(place, logs, LONG, "--signal", "USR2", ranks=2)
-    here = wait_until(lambda: glob.glob(logs + "/.podprof-requests/*/keeper"), 10)[0]
+    here = wait_until(lambda: glob.glob(logs + "/.podprof-requests/*/keeper"))[0]
     os.kill(int(re.search(r"PID=(\d+)", open(here).read())[1]), 9)
     check(over(process).code == 0 and os.path.exists(here), jobs.tree(logs))
     shutil.rmtree(spool_of(logs))
     process = begin(place, logs, LONG, "--steps", "3:5", "--signal", "USR2", ranks=2)
-    check(wait_until(lambda: sessions(logs), 10), "no session of --steps")
-    check(wait_until(lambda: not os.path.exists(here), 5), jobs.tree(logs))
+    check(wait_until(lambda: sessions(logs)), "no session of --steps")
+    check(wait_until(lambda: not os.path.exists(here)), jobs.tree(logs))
     os.kill(int(re.search(r"rank-0-(\d+)", glob.glob(spool_of(logs) + "/rank-0-*.ring")[0])[1]), signal.SIGUSR2)
-    check(wait_until(lambda: len(sessions(logs)) == 2, 10), "no session by the signal")
+    check(wait_until(lambda: len(sessions(logs)) == 2), "no session by the signal")
     control = spool_of(logs) + "/control"  # its line comes after its files, and a rank that ends does not wait for it
-    check(wait_until(lambda: b"captured by signal" in open(control, "rb").read(), 10), "no line by the signal")
+    check(wait_until(lambda: b"captured by signal" in open(control, "rb").read()), "no line by the signal")
     got = over(process)
     check(got.code == 0 and "done" in got.out, got.transcript())
     check("steps 3..4 captured" in got.err and re.search(r"captured by signal: \S+", got.err), got.err)

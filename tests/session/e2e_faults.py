@@ -110,7 +110,7 @@ def nothing_left(hosts, names=None, spools=True):
     for name in names or hosts.names:
         check(wait_until(lambda n=name: not of_host(hosts, n), 20), f"processes are left on {name}: {of_host(hosts, name)}")
         if spools:
-            check(wait_until(lambda n=name: not hosts.spools(n), 5), f"spools are left on {name}: {hosts.spools(name)}")
+            check(wait_until(lambda n=name: not hosts.spools(n)), f"spools are left on {name}: {hosts.spools(name)}")
 
 
 def statuses(session):

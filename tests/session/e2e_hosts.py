@@ -89,7 +89,7 @@ def check_waiting(session):
 
 def check_clean(hosts):
     for name in hosts.names:
-        check(wait_until(lambda n=name: not hosts.spools(n), 10), f"left in {name}: {hosts.spools(name)}")
+        check(wait_until(lambda n=name: not hosts.spools(n)), f"left in {name}: {hosts.spools(name)}")
     check(not glob.glob("/dev/shm/podprof-0/*hosts*"), "spools are left")
 
 
@@ -213,7 +213,7 @@ def cut(place, full):
     logs, gone = place.new_logs(), place.new_logs()
     with Hosts(place, HOSTS) as hosts:
         began = steps(place, hosts, logs, count=150, ms=20)
-        check(wait_until(lambda: glob.glob(logs + "/.podprof-*rendezvous"), 5), "nobody invites")
+        check(wait_until(lambda: glob.glob(logs + "/.podprof-*rendezvous")), "nobody invites")
         time.sleep(1)
         link(hosts, hosts.names[1], "down")
         time.sleep(2)
@@ -228,7 +228,7 @@ def cut(place, full):
         for one in got:
             good(one)
         check("captured on 6 of 8 ranks" in got[0].err and "2 ranks missing: rank 2, 3" in got[0].err, got[0].transcript())
-        found = wait_until(lambda: len(sessions(gone)) == 2 and sessions(gone), 10) or sessions(gone)
+        found = wait_until(lambda: len(sessions(gone)) == 2 and sessions(gone)) or sessions(gone)
         check(len(found) == 2, f"one session of three hosts and one of the fourth: {jobs.tree(gone)}")
         check([s[:19] for s in status(found[0])[2:4]] == ["missing: host pp1 d"] * 2, status(found[0]))
         check("gone-" + hosts.names[1] in found[1] and status(found[1])[2:4] == ["delivered"] * 2, (found, status(found[1])))
@@ -259,7 +259,7 @@ def leader_killed(place, full):
         hosts.inits[1].kill()
         for one in [finish(p) for p in began][2:]:
             good(one)
-        found = wait_until(lambda: len(sessions(logs)) == 3 and sessions(logs), 10) or sessions(logs)
+        found = wait_until(lambda: len(sessions(logs)) == 3 and sessions(logs)) or sessions(logs)
         check(len(found) == 3, jobs.tree(logs))
         for session in found:
             check(status(session).count("delivered") == 2, status(session))
@@ -292,13 +292,13 @@ def no_port(place, full):
     logs = place.new_logs()
     with Hosts(place, HOSTS) as hosts:
         holder = start(hosts.on(hosts.names[0], [jobs.PYTHON, "-c", "import socket,time\ns=socket.socket(); s.bind(('',21000)); s.listen()\n"
-                                                 "time.sleep(60)"]))
-        time.sleep(0.3)
+                                                 "print('listens', flush=True); time.sleep(60)"]))
+        check(wait_until(lambda: os.pread(holder.files[0].fileno(), 10, 0)), "nobody takes the port")
         got = run(train(place, hosts, logs, "--port-range", "21000:21000", "--wait", "4"))
         holder.kill()
         good(got)
         check("no free port in 21000-21000" in got.err, got.transcript())
-        found = wait_until(lambda: len(sessions(logs)) == 4 and sessions(logs), 10) or sessions(logs)
+        found = wait_until(lambda: len(sessions(logs)) == 4 and sessions(logs)) or sessions(logs)
         check(len(found) == 4, jobs.tree(logs))
 
 
@@ -324,7 +324,7 @@ def asked(place, full):
     with Hosts(place, HOSTS) as hosts:
         stop = os.path.join(place.scratch, "stop")
         began = steps(place, hosts, logs, count=4000, ms=10, stop=stop)
-        check(wait_until(lambda: glob.glob(logs + "/.podprof-*rendezvous"), 5), "nobody invites")
+        check(wait_until(lambda: glob.glob(logs + "/.podprof-*rendezvous")), "nobody invites")
         time.sleep(0.5)
         for name in (hosts.names[2], hosts.names[0]):
             got = run(hosts.on(name, [place.podprof(), "capture", logs, "--steps", "+5"]))

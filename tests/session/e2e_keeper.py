@@ -24,7 +24,7 @@ def lone_job(place, logs, spool, ranks=3, steps=200, options=()):
 def kill_keeper(spool):
     pid = jobs.keeper_of(spool)
     os.kill(pid, signal.SIGKILL)
-    check(wait_until(lambda: not keepers(spool), 10), "the keeper lives")
+    check(wait_until(lambda: not keepers(spool)), "the keeper lives")
 
 
 def cut_live(place, full):

@@ -54,7 +54,7 @@ def whole(hosts, logs, got, count):
         check(not sessions(on(hosts, name, logs)), f"a session on {name}")
     check(wait_until(lambda: not glob.glob(f"/dev/shm/podprof-0/{hosts.front}-*")), "the front end's spool is left")
     for name in hosts.pids.keys() - {hosts.front}:
-        check(wait_until(lambda n=name: not hosts.spools(n), 10), f"left on {name}: {hosts.spools(name)}")
+        check(wait_until(lambda n=name: not hosts.spools(n)), f"left on {name}: {hosts.spools(name)}")
 
 
 def command_lines():

@@ -34,7 +34,7 @@ def left_by(place, name, ranks=2, steps=40, options=(), program=None, seconds=0.
     time.sleep(seconds)
     os.kill(pid, signal.SIGKILL)
     finish(job)
-    check(wait_until(lambda: not keepers(spool), 10), "the keeper lives")
+    check(wait_until(lambda: not keepers(spool)), "the keeper lives")
     return spool
 
 
@@ -335,7 +335,7 @@ def while_ranks_run(place, full):
         job = jobs.start_until(place, place.mpirun(2, [*prefix, *command]), {"GUEST_MARK": 1})
         check(wait_until(lambda spool=spool: len(rings(spool)) == 2 and keepers(spool), 20), "the job did not start")
         os.kill(jobs.keeper_of(spool), signal.SIGKILL)
-        check(wait_until(lambda spool=spool: not keepers(spool), 10), "the keeper lives")
+        check(wait_until(lambda spool=spool: not keepers(spool)), "the keeper lives")
         said = run([place.podprof(), "status", logs]).out
         check("(it is gone)" in said and f"type 'podprof salvage {spool} -o {logs}'" in said, f"{prefix}: {said}")
         said = run([place.podprof(), "doctor"], {"TMPDIR": place.scratch}).out

@@ -195,11 +195,11 @@ def comment(place, full):
             jobs.finish(job)
             check(jobs.wait_until(lambda: not os.path.exists(spool), 30), f"the spool stays: {jobs.tree(spool)}")
             session = session_of(logs)
-            check(jobs.wait_until(lambda: len(lines(place.scratch + "/called")) == 1 + answer, 10), f"{where} was not called: {lines(log)}")
+            check(jobs.wait_until(lambda: len(lines(place.scratch + "/called")) == 1 + answer), f"{where} was not called: {lines(log)}")
             calls = lines(place.scratch + "/called")
             check(calls[-1].startswith("65534|--immediate modify job where JobID="), calls)
             check("set Comment=mine, first; podprof: " in calls[-1] and "2 of 2 ranks" in calls[-1] and calls[-1].endswith(": " + session), calls)
-            check(jobs.wait_until(lambda: ("refused" in " ".join(lines(log))) == bool(answer), 10), lines(log))
+            check(jobs.wait_until(lambda: ("refused" in " ".join(lines(log))) == bool(answer)), lines(log))
 
 
 def checked(place, full):

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """The verbs: report, salvage, doctor, help, version. Run by ctest session_tools."""
 import csv
+import glob
 import json
 import os
 import re
@@ -11,7 +12,7 @@ import time
 
 from e2e import check_dataset, good, h5, read, text, train
 import jobs
-from jobs import check, finish, keepers, run, session_of, start, wait_until
+from jobs import check, finish, run, session_of, start, wait_until
 
 
 def report(place, full):
@@ -94,8 +95,9 @@ def odd_name(place, full):
 def report_waits(place, full):
     """report while the job still runs: it waits for the keeper and shows this session."""
     logs = place.new_logs()
-    job = start(place.mpirun(2, place.under(logs, [place.program("lone"), "busy"])), {"GUEST_STEPS": 300})
-    time.sleep(1)
+    spool = os.path.join(place.scratch, "spool")
+    job = start(place.mpirun(2, place.under(logs, [place.program("lone"), "busy"], "--spool", spool)), {"GUEST_STEPS": 300})
+    check(wait_until(lambda: len(glob.glob(spool + "/*.ring")) == 2), "the job does not begin")
     got = run([place.podprof(), "report", logs], limit=30)
     ended = finish(job)
     check(ended.code == 0, ended.transcript())
@@ -105,11 +107,11 @@ def report_waits(place, full):
 def salvage(place, full):
     """The keeper and then the ranks are killed: the rings are left, and salvage makes a session of them."""
     spool, logs, out = os.path.join(place.scratch, "spool"), place.new_logs(), place.new_logs()
-    job = start(place.mpirun(3, place.under(logs, [place.program("lone"), "busy"], "--spool", spool)), {"GUEST_STEPS": 200})
-    found = wait_until(lambda: keepers(spool), 5)
-    check(found, "no keeper was started")
+    job = start(place.mpirun(3, place.under(logs, [place.program("lone"), "busy"], "--spool", spool)), {"GUEST_STEPS": 400})
+    check(wait_until(lambda: len(glob.glob(spool + "/*.ring")) == 3), "the job does not begin")
+    keeper = jobs.keeper_of(spool)
     time.sleep(0.5)
-    os.kill(found[0], signal.SIGKILL)
+    os.kill(keeper, signal.SIGKILL)
     got = finish(job)
     check(got.code == 0, got.transcript())
     check(os.path.isdir(spool) and any(n.endswith(".ring") for n in os.listdir(spool)), "the spool was removed")

@@ -183,11 +183,10 @@ def child_dies(place, full):
     """Whoever writes a window is killed: one sentence, and only that session is lost."""
     logs, spool = place.new_logs(), os.path.join(place.scratch, "spool")
     process = start(job(place, logs, ["80", "20"], "--steps", "5:8,20:24,60:64", "--spool", spool))
-    keeper = wait_until(lambda: jobs.keepers(spool), 10)
-    check(keeper, "no keeper")
+    keeper = jobs.keeper_of(spool)
     end, child = time.monotonic() + 15, None
     while not child and time.monotonic() < end:
-        child = direct_child(min(keeper), spool)
+        child = direct_child(keeper, spool)
     check(child, "no child was seen")
     os.kill(child, signal.SIGKILL)
     got = finish(process)

@@ -133,7 +133,7 @@ class Slurm:
         self.configure()
         self.daemon("munged", "--foreground", "--force", f"--key-file={self.at}/munge.key", f"--socket={self.at}/munge.socket",
                     f"--pid-file={self.at}/munged.pid", f"--log-file={self.at}/munged.log", f"--seed-file={self.at}/munge.seed")
-        jobs.wait_until(lambda: os.path.exists(self.at + "/munge.socket"), 10)
+        jobs.wait_until(lambda: os.path.exists(self.at + "/munge.socket"))
         self.daemon("slurmctld", "-D", "-i")
         for name in self.names:
             self.daemon("slurmd", "-D", "-N", name, node=name)

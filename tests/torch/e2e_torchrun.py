@@ -57,7 +57,7 @@ def started_again(place, full):
             command = tj.torchrun(2, *place.under(logs, program), options=("--standalone", "--no-python", "--max-restarts", "1"))
         got = tj.run(command)
         check(got.code == 0 and got.out == "round 1: done\n", got.transcript())
-        check(jobs.wait_until(lambda: len(sessions(logs)) == 2, 15), (jobs.tree(logs), got.transcript()))
+        check(jobs.wait_until(lambda: len(sessions(logs)) == 2), (jobs.tree(logs), got.transcript()))
         found = []
         for session in sessions(logs):
             with h5(session) as f:
@@ -94,7 +94,7 @@ def two_hosts(place, full):
         way = check_slow_input(session_of(on(hosts, hosts.names[0], logs)))
         check("invited through the framework's store: 1 other host" in way, way)
         for name in hosts.names:
-            check(jobs.wait_until(lambda n=name: not hosts.spools(n), 10), f"left on {name}: {hosts.spools(name)}")
+            check(jobs.wait_until(lambda n=name: not hosts.spools(n)), f"left on {name}: {hosts.spools(name)}")
 
 
 def two_hosts_by_mpirun(place, full):

@@ -37,7 +37,7 @@ def both(place):
     windows = ",".join(f"{FIRST + PERIOD * i}:{FIRST + PERIOD * i + LENGTH}" for i in range(BLOCKS))
     got = tj.run(place.under(logs, tj.python(tj.script("blocks.py"), BLOCKS, path), "--steps", windows))
     check(got.code == 0, got.transcript())
-    check(wait_until(lambda: len(sessions(logs)) == BLOCKS, 15), (tree(logs), got.transcript()))
+    check(wait_until(lambda: len(sessions(logs)) == BLOCKS), (tree(logs), got.transcript()))
     ours = dict(of_session(s) for s in sessions(logs))
     check(sorted(ours) == [FIRST + PERIOD * i for i in range(BLOCKS)], f"windows from steps {sorted(ours)}")
     with open(path, encoding="ascii") as f:
