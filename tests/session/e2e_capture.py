@@ -358,7 +358,8 @@ def several_hosts(place, full):
     """Asked on a host that does not lead, and by a file from one that is none of the job's: all ranks, one session."""
     with Hosts(place, 2) as hosts:
         logs = place.new_logs()
-        process = start(hosts.on(hosts.front, hosts.mpirun(4, place.under(logs, [place.program("windows"), "400", "20"]))))
+        command = place.under(logs, [place.program("windows"), *LONG])
+        process = start_until(place, hosts.on(hosts.front, hosts.mpirun(4, command, "-x", "GUEST_STOP")))
         check(wait_until(lambda: glob.glob(logs + "/.podprof-requests/*/keeper")), "nobody takes requests")
         time.sleep(1)
         for host, options, by in ((hosts.names[1], ("--steps", "+5", "--ranks", "0"), "capture"), (hosts.front, ("--duration", "300ms"), "file"),
@@ -370,7 +371,7 @@ def several_hosts(place, full):
             found = window(session)
             check(found["by"] == by and found["delivered"] == [1] * 4 and NEVER not in found["asked_ns"] + found["started_ns"], found)
             check(len(xspaces(logs, session)) == (1 if "--ranks" in options else 2), xspaces(logs, session))
-        got = finish(process)
+        got = over(process)
         check(got.code == 0, got.transcript())
 
 

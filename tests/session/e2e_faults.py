@@ -2,6 +2,7 @@
 """Faults in jobs of two pretend hosts, four with PODPROF_LONG=1: ranks, hosts, keepers, disks. The job ends as it does without podprof, the session says what is
 missing and why, no process and no spool is left. Run by ctest session_faults; the rest by PODPROF_LONG=1. Needs root."""
 import glob
+import json
 import os
 import shutil
 import signal
@@ -40,15 +41,17 @@ def check_missing(said, host, others="delivered"):
 class Job:
     """The same job twice: bare, and under podprof; `hurt(self, with_podprof)` does the harm once it runs."""
 
-    def __init__(self, place, hosts, words, ranks=RANKS, options=(), mpi=(), logs=None, silence=10000, program="windows"):
-        self.silence = silence
+    def __init__(self, place, hosts, words, ranks=RANKS, options=(), mpi=(), logs=None, silence=10000, program="windows", until_hurt=False):
+        self.silence, self.until_hurt = silence, until_hurt
         self.place, self.hosts, self.words, self.ranks, self.options, self.mpi = place, hosts, words, ranks, options, mpi
         self.logs = logs or place.new_logs()
         self.program = os.path.realpath(place.program(program))
         self.token = f"FAULTS_JOB={self.logs}"  # other tests run the same program
 
     def start(self, podprof):
-        command, env = [self.program, *self.words], ["-x", self.token]
+        if os.path.exists(self.logs + "-stop"):
+            os.remove(self.logs + "-stop")
+        command, env = [self.program, *self.words], ["-x", self.token, "-x", f"GUEST_STOP={self.logs}-stop"]
         if podprof:  # mpirun's own command: else ranks do not agree through MPI
             command, env = self.place.under(self.logs, command, *self.options), [*env, "-x", f"PODPROF_SILENCE_MS={self.silence}"]
         self.process = start(self.hosts.on(self.hosts.front, self.hosts.mpirun(self.ranks, command, *env, *self.mpi)))
@@ -74,6 +77,9 @@ class Job:
         for podprof in (False, True):
             self.start(podprof)
             hurt(self, podprof)
+            if self.until_hurt:
+                with open(self.logs + "-stop", "w", encoding="ascii"):
+                    pass
             results.append(finish(self.process, limit))
         base, got = results
         check(not got.timed_out and got.code == base.code, f"{base.transcript()}\n--- with podprof:\n{got.transcript()}")
@@ -104,6 +110,13 @@ def of_host(hosts, name):
 def keeper_of(hosts, name):
     found = [pid for pid, line in of_host(hosts, name).items() if " keeper --spool " in line]
     return found[0] if found else None
+
+
+def step_of(place, hosts, name, logs):
+    """The step that the first rank of a host is in, by its keeper; -1 where none is."""
+    got = run(hosts.on(name, [place.podprof(), "status", "--json", logs]))
+    ranks = json.loads(got.out)["jobs"][0]["ranks"] if not got.code else []
+    return ranks[0].get("step", -1) if ranks else -1
 
 
 def nothing_left(hosts, names=None, spools=True):
@@ -227,7 +240,7 @@ def cut_for_good(place, full):
 def keeper_killed(place, full):
     """Rank 0's keeper and the other one, before the window, inside it, while it writes: the job does not notice; what is left is told of,
     and podprof salvage reads it."""
-    phases = {"before": 0.3, "inside": 1.2, "writing": None} if full else {"inside": 1.2}
+    phases = {"before": 0.3, "inside": None, "writing": None} if full else {"inside": None}
     with pretend(place) as hosts:
         for which in (0, 1) if full else (0,):
             for phase, seconds in phases.items():
@@ -235,18 +248,21 @@ def keeper_killed(place, full):
                     if not podprof:
                         return
                     name = job.hosts.names[which]
-                    pid = wait_until(lambda: keeper_of(job.hosts, name), 5)
+                    if phase == "inside":  # by then one keeper is left of those that ranks started
+                        check(wait_until(lambda: step_of(place, job.hosts, name, job.logs) > 80, step=0.2), "no step of the window begins")
+                    pid = wait_until(lambda: keeper_of(job.hosts, name))
                     check(pid, "no keeper")
                     if phase == "writing":
                         wait_until(lambda: glob.glob(job.logs + "/podprof/*/*.part"), 20, 0.001)
-                    else:
+                    elif seconds:
                         time.sleep(seconds)
                     try:
                         os.kill(pid, signal.SIGKILL)
                     except ProcessLookupError:
                         pass
 
-                job = Job(place, hosts, ["200", "10"], options=("--steps", "60:190", "--wait", "5"), silence=2000)
+                words, window = (["20000", "10"], "60:15000") if phase == "inside" else (["200", "10"], "60:190")
+                job = Job(place, hosts, words, options=("--steps", window, "--wait", "5"), silence=2000, until_hurt=phase == "inside")
                 got = job.both(hurt)
                 what = f"keeper {which} killed {phase}: {got.transcript()}"
                 check(got.code == 0, what)
