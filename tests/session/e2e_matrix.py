@@ -366,13 +366,13 @@ def over_quota(place, full):
 
 
 def slow_disk(place, full):
-    """Every fsync() takes 3 s: ranks wait for --wait, 1 s, and the session comes later."""
+    """Every fsync() takes 1.5 s: ranks wait for --wait, 1 s, and the session comes later."""
     traced = Traced(place)
 
     def hurt(job):
         job.begun(0.1)
         if job.podprof:
-            traced.attach(job.keeper(), "fsync,fdatasync:delay_enter=3000000")
+            traced.attach(job.keeper(), "fsync,fdatasync:delay_enter=1500000")
 
     job, got = both(place, LONG, hurt, options=("--wait", "1"))
     check(traced.came(), "no call was delayed")

@@ -2,6 +2,7 @@
 import glob
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -76,7 +77,13 @@ class Guest(Bench):
     def run(self, env):
         self.logs, self.spool = self.place.new_logs(), tempfile.mkdtemp(prefix="spool-", dir=self.place.scratch)
         got = jobs.run(self.command(self.logs, self.spool), env=env, limit=LIMIT)
-        # A keeper whose `podprof run` has given it up may find the spool empty: then 60 s without anybody are its deadline.
+        # A keeper whose `podprof run` has given it up may find the spool empty: then 60 s without anybody are its deadline, or a signal.
+        if not jobs.wait_until(lambda: not jobs.keepers(self.spool), 5) and not glob.glob(self.spool + "/*.ring") + glob.glob(self.spool + "/run-*"):
+            for pid in jobs.keepers(self.spool):
+                try:
+                    os.kill(pid, signal.SIGTERM)
+                except ProcessLookupError:
+                    pass
         jobs.wait_until(lambda: not jobs.keepers(self.spool), 75)
         return got
 
