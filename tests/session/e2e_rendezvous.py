@@ -11,7 +11,7 @@ import sys
 from e2e import check_dataset, h5, text
 from hosts import Hosts
 import jobs
-from jobs import MPI_ENV, check, finish, keepers, run, session_of, sessions, start, wait_until
+from jobs import MPI_ENV, check, finish, run, session_of, sessions, start, wait_until
 
 RANKS = 4
 OUTER = "the podprof run around the launcher"
@@ -168,8 +168,8 @@ def keeper_killed(place, full):
         command, go = waiting(place, [place.program("steps"), "40", "20"])
         job = outer(place, hosts, logs, command, "--wait", "4", mpi=("-x", "PODPROF_SILENCE_MS"), env={"PODPROF_SILENCE_MS": 700})
         spool = wait_until(lambda: front_spool(hosts))
-        check(spool and wait_until(lambda: keepers(spool)), "no rendezvous point")
-        os.kill(keepers(spool)[0], signal.SIGKILL)
+        check(spool, "no rendezvous point")
+        os.kill(jobs.keeper_of(spool), signal.SIGKILL)
         open(go, "w", encoding="ascii").close()
         got = finish(job)
         check(got.code == 0 and got.out.count("steps\n") == RANKS, got.transcript())

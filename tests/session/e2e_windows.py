@@ -87,8 +87,7 @@ def while_it_runs(place, full):
     check(wait_until(lambda: len(sessions(logs)) == 2, 20), f"no sessions while the job runs: {jobs.tree(logs)}")
     check(process.poll() is None, "the job was over before its windows were written")
     for session in sessions(logs):
-        check(os.path.exists(os.path.join(session, "summary.txt")) or wait_until(
-            lambda s=session: os.path.exists(os.path.join(s, "summary.txt")), 5), session)
+        check(wait_until(lambda s=session: os.path.exists(os.path.join(s, "summary.txt"))), session)
     got = over(process)
     good(got)
     check_windows(logs, [(5, 8), (20, 24)], 4)
