@@ -44,6 +44,13 @@ def all_joined(hosts, name="run"):
           "they do not meet")
 
 
+def done(place, began):
+    """The results of steps() that were to go on until now."""
+    with open(os.path.join(place.scratch, "stop"), "w", encoding="ascii"):
+        pass
+    return [finish(one) for one in began]
+
+
 def link(hosts, name, state):
     subprocess.run(["ip", "-n", hosts.switch, "link", "set", "p" + name, state], check=True)
 
@@ -221,10 +228,10 @@ def cut(place, full):
         for one in [finish(p) for p in began]:
             good(one)
         check_pod(logs, session_of(logs), hosts)
-        began = steps(place, hosts, gone, count=100, ms=20, name="gone", silence=2000)
+        began = steps(place, hosts, gone, count=4000, ms=20, name="gone", silence=2000, stop=os.path.join(place.scratch, "stop"))
         all_joined(hosts, "gone")
         link(hosts, hosts.names[1], "down")
-        got = [finish(p) for p in began]
+        got = done(place, began)
         for one in got:
             good(one)
         check("captured on 6 of 8 ranks" in got[0].err and "2 ranks missing: rank 2, 3" in got[0].err, got[0].transcript())
@@ -239,10 +246,10 @@ def killed(place, full):
     """A host dies in the middle of the job."""
     logs = place.new_logs()
     with Hosts(place, HOSTS) as hosts:
-        began = steps(place, hosts, logs, count=150, ms=20, silence=2000)
+        began = steps(place, hosts, logs, count=4000, ms=20, silence=2000, stop=os.path.join(place.scratch, "stop"))
         all_joined(hosts)
         hosts.inits[1 + 2].kill()
-        got = [finish(p) for p in began]
+        got = done(place, began)
         for rank, one in enumerate(got):
             check((one.code == 0) == (rank // 2 != 2), one.transcript())
         session = session_of(logs)
@@ -254,10 +261,10 @@ def leader_killed(place, full):
     """Rank 0's host dies: the others write what they have."""
     logs = place.new_logs()
     with Hosts(place, HOSTS) as hosts:
-        began = steps(place, hosts, logs, count=100, ms=20, silence=2000)
+        began = steps(place, hosts, logs, count=4000, ms=20, silence=2000, stop=os.path.join(place.scratch, "stop"))
         all_joined(hosts)
         hosts.inits[1].kill()
-        for one in [finish(p) for p in began][2:]:
+        for one in done(place, began)[2:]:
             good(one)
         found = wait_until(lambda: len(sessions(logs)) == 3 and sessions(logs)) or sessions(logs)
         check(len(found) == 3, jobs.tree(logs))
@@ -270,8 +277,7 @@ def lost_after_window(place, full):
     """Past the window of the options a host dies, and captures are of the others; then rank 0's, and each host captures its own ranks."""
     logs = place.new_logs()
     with Hosts(place, HOSTS) as hosts:
-        stop = os.path.join(place.scratch, "stop-after")
-        began = steps(place, hosts, logs, "--steps", "3:8", count=4000, ms=10, silence=2000, stop=stop)
+        began = steps(place, hosts, logs, "--steps", "3:8", count=4000, ms=10, silence=2000, stop=os.path.join(place.scratch, "stop"))
         all_joined(hosts)
         check(wait_until(lambda: sessions(logs) and os.path.exists(sessions(logs)[0] + "/summary.txt"), 20), jobs.tree(logs))
         check_pod(logs, sessions(logs)[0], hosts)
@@ -280,9 +286,7 @@ def lost_after_window(place, full):
             ask = hosts.on(hosts.names[asks], [place.podprof(), "capture", logs, "--steps", "+5"])
             said = []
             check(wait_until(lambda a=ask, t=printed, s=said: s.append(run(a)) or t in s[-1].out, 40), [one.transcript() for one in said[-2:]])
-        with open(stop, "w", encoding="ascii"):
-            pass
-        for one in [finish(p) for p in began][2:6]:
+        for one in done(place, began)[2:6]:
             good(one)
             check("session" not in one.err and "lost" not in one.err, one.transcript())
 
@@ -322,8 +326,7 @@ def asked(place, full):
     """Steps that podprof capture asks for, of whatever host, and windows of the options: the same steps on all hosts, a session each."""
     logs, many = place.new_logs(), place.new_logs()
     with Hosts(place, HOSTS) as hosts:
-        stop = os.path.join(place.scratch, "stop")
-        began = steps(place, hosts, logs, count=4000, ms=10, stop=stop)
+        began = steps(place, hosts, logs, count=4000, ms=10, stop=os.path.join(place.scratch, "stop"))
         check(wait_until(lambda: glob.glob(logs + "/.podprof-*rendezvous")), "nobody invites")
         time.sleep(0.5)
         for name in (hosts.names[2], hosts.names[0]):
@@ -333,9 +336,7 @@ def asked(place, full):
             check(said and int(said[2]) - int(said[1]) == 4, got.transcript())
             check_pod(logs, said[3], hosts)
             check_dataset(said[3], steps=range(int(said[1]), int(said[2]) + 1))
-        with open(stop, "w", encoding="ascii"):
-            pass
-        for one in [finish(p) for p in began]:
+        for one in done(place, began):
             good(one)
         began = steps(place, hosts, many, "--steps", "10:20,30:35", count=50, name="many")
         for one in [finish(p) for p in began]:
