@@ -6,6 +6,7 @@ import os
 import re
 import stat
 import sys
+import time
 
 import kit
 from kit import STRANGER, check, wait_until
@@ -141,10 +142,13 @@ def addresses(place, full):
         began = []
         for rank, name in enumerate(hosts.names):
             env = {"RANK": rank, "WORLD_SIZE": 2, "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1, "TORCHELASTIC_RUN_ID": JOB, "PODPROF_TICK": "raw"}
-            command = [stage.podprof, "run", "-o", logs, "--steps", "20:60,100:140,200:240", "--", program, "300", "10"]
-            began.append(start(hosts.on(name, command), env))
-        udp, writers = {}, 0
+            command = [stage.podprof, "run", "-o", logs, "--steps", "20:60", "--every", "80", "--", program, str(kit.LONG), "10"]
+            began.append(start_until(place, hosts.on(name, command), env))
+        udp, writers, end = {}, 0, time.monotonic() + 40
         while any(p.poll() is None for p in began):
+            if writers > 2 and len(sessions(logs)) > 2 or time.monotonic() > end:
+                for process in began:
+                    jobs.stop(process)
             for name in hosts.names:
                 for pid, is_child in keepers_of(hosts, name):
                     held = own_sockets(pid)
@@ -158,10 +162,10 @@ def addresses(place, full):
                         check(not listens or local.strip("0"), f"{name} listens on all addresses: {line}")
                         check(not listens or table[:3] == "tcp" or local in LOCAL[table], f"{name}: {line}")
         for one in [finish(p) for p in began]:
-            kit.unharmed(one, 300)
+            kit.unharmed(one)
         check(writers > 2, "no writer was seen")
         check(udp == {"sa0": {"01004F0A"}, "sa1": {"02004F0A"}}, f"clocks were compared by {udp}")
-        check(len(sessions(logs)) == 3, jobs.tree(logs))
+        check(len(sessions(logs)) > 2, jobs.tree(logs))
 
 
 NAME_HOST = "import ctypes, sys; name = bytes.fromhex(sys.argv[1]); sys.exit(ctypes.CDLL(None).sethostname(name, len(name)) != 0)"
