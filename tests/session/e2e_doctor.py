@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "guest"))
 from hosts import Hosts
@@ -98,12 +97,18 @@ def never(place, full):
             check(one.code == 1 and not one.out and len(one.podprof_lines()) == 1 and "is not compared: no '" in one.err, one.transcript())
 
 
+def sent(hosts, name):
+    """UDP datagrams that a host has sent."""
+    rows = [line.split() for line in run(hosts.on(name, ["cat", "/proc/net/snmp"])).out.splitlines() if line.startswith("Udp:")]
+    return int(rows[1][rows[0].index("OutDatagrams")])
+
+
 def killed(place, full):
     """A host that dies while clocks are compared: its pairs say so, the others are compared."""
     with Hosts(place, 4, ahead=AHEAD) as hosts:
         began = ranks(place, hosts, "--json", "-o", place.scratch, "--duration", "2s", silence=1500)
-        check(wait_until(lambda: glob.glob(place.scratch + "/.podprof-doctor*"), 20), "nobody invites")
-        time.sleep(1.2)
+        check(wait_until(lambda: glob.glob(place.scratch + "/.podprof-doctor*")), "nobody invites")
+        check(wait_until(lambda: sent(hosts, hosts.names[2]) >= 20), "no clock is compared with that host's")
         hosts.inits[1 + 2].kill()
         got = [finish(p) for p in began]
         printed = json.loads(got[0].out)
