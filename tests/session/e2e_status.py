@@ -10,7 +10,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "guest"))
 
 import jobs  # noqa: E402
-from jobs import check, finish, run, start, wait_until
+from jobs import check, finish, over, run, start, start_until, wait_until
 
 
 def job(place, logs, words, ranks=4):
@@ -41,7 +41,7 @@ def begun(place, logs):
 
 def steps(place, full):
     logs = place.new_logs()
-    process = start(job(place, logs, ["450", "20"]))
+    process = start_until(place, job(place, logs, ["5000", "20"]))
     found = begun(place, logs)
     check(found["keeper"] == "recording" and found["keeper_pid"] > 0, found)
     check(sorted(r["rank"] for r in found["ranks"]) == [0, 1, 2, 3], found)
@@ -52,9 +52,11 @@ def steps(place, full):
     check(times == sorted(times, reverse=True), f"not slowest first: {times}")
     text = run([place.podprof(), "status", logs])
     check(text.code == 0 and "4 of 4 ranks" in text.out and "(keeper records)" in text.out and len(text.out.splitlines()) == 6, text.transcript())
-    watch = run([place.podprof(), "status", "--watch", logs], limit=40)
-    check(watch.code == 0 and not watch.timed_out and watch.out.count("step time") >= 2, watch.transcript())
-    got = finish(process)
+    watch = start([place.podprof(), "status", "--watch", logs])
+    check(wait_until(lambda: os.pread(watch.files[0].fileno(), 1 << 16, 0).count(b"step time") >= 2), "the table is not shown again")
+    got = over(process)
+    shown = finish(watch)
+    check(shown.code == 0 and not shown.timed_out, shown.transcript())
     check(got.code == 0 and "done" in got.out and not got.other_err(), got.transcript())
 
 
