@@ -96,7 +96,8 @@ def on_terminal(slurm, *words, sends=b""):
         except OSError:
             break
     os.close(terminal)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), sorted(WAITS.sub("", said.decode(errors="replace")).split("\r\n"))
+    text = WAITS.sub("", said.decode(errors="replace").replace("^C", ""))  # the terminal's echo, in front of whoever writes next
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), sorted(text.split("\r\n"))
 
 
 def terminal(place, full):
