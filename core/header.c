@@ -26,22 +26,6 @@ static void options_text(char *text, size_t size)
 	}
 }
 
-/* "monotonic 0 0\nboottime 0 0": as the kernel writes it, blanks folded; "" where the kernel has no time namespaces. */
-static void timens_text(char *text, size_t size)
-{
-	char raw[256];
-	size_t n = 0;
-
-	pp_proc_read("/proc/self/timens_offsets", raw, sizeof(raw));
-	for (const char *p = raw; *p && n + 1 < size; p++) {
-		char c = (char)(*p == '\n' || *p == '\t' ? ' ' : *p);
-
-		if (c != ' ' || (n && text[n - 1] != ' '))
-			text[n++] = c;
-	}
-	text[n] = '\0';
-}
-
 static void command_text(char *text, size_t size)
 {
 	long n = pp_proc_read("/proc/self/cmdline", text, size);
@@ -62,9 +46,8 @@ void pp_header_fill(struct pp_ring_header *h, const struct pp_claim *claim, cons
 	h->pid_space = pp_proc_pid_space();
 	h->start_time = pp_proc_start_time(h->pid);
 	h->tick_kind = (uint32_t)pp_tick_kind;
-	pp_proc_read("/proc/sys/kernel/random/boot_id", h->boot_id, sizeof(h->boot_id));
-	h->boot_id[strcspn(h->boot_id, "\n")] = '\0';
-	timens_text(h->timens_ns, sizeof(h->timens_ns));
+	pp_proc_boot_id(h->boot_id, sizeof(h->boot_id));
+	pp_proc_timens(h->timens_ns, sizeof(h->timens_ns));
 	snprintf(h->podprof_version, sizeof(h->podprof_version), "%s", PODPROF_VERSION);
 	options_text(h->options, sizeof(h->options));
 	command_text(h->command, sizeof(h->command));

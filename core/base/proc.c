@@ -32,6 +32,27 @@ long pp_proc_read(const char *path, char *text, size_t size)
 	return used || !n ? (long)used : (long)n;
 }
 
+void pp_proc_boot_id(char *text, size_t size)
+{
+	pp_proc_read("/proc/sys/kernel/random/boot_id", text, size);
+	text[strcspn(text, "\n")] = '\0';
+}
+
+void pp_proc_timens(char *text, size_t size)
+{
+	char raw[256];
+	size_t n = 0;
+
+	pp_proc_read("/proc/self/timens_offsets", raw, sizeof(raw));
+	for (const char *p = raw; *p && n + 1 < size; p++) {
+		char c = (char)(*p == '\n' || *p == '\t' ? ' ' : *p);
+
+		if (c != ' ' || (n && text[n - 1] != ' '))
+			text[n++] = c;
+	}
+	text[n] = '\0';
+}
+
 /* Of /proc/PID/stat, what follows the second field; NULL where there is no such process. */
 static char *read_stat(int pid, char *text, size_t size)
 {

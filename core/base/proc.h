@@ -6,6 +6,11 @@
 
 /* Up to size - 1 bytes of a file, terminated; number of bytes, or -errno (text is then ""). */
 long pp_proc_read(const char *path, char *text, size_t size);
+/* Which boot of the kernel this is; "": unknown. */
+void pp_proc_boot_id(char *text, size_t size);
+/* Offsets of this process's time namespace, "monotonic 0 0 boottime 0 0": as the kernel writes them, blanks folded; "" where it has
+ * no time namespaces. */
+void pp_proc_timens(char *text, size_t size);
 /* Field 22 of /proc/PID/stat; 0 where there is no such process. */
 uint64_t pp_proc_start_time(int pid);
 /* Pid of the parent; 0: no such process, or it has no parent. */

@@ -8,10 +8,18 @@
 #include "core/step/category.h"
 
 enum { DEPTH_MOST = 65536, FORGET_TRACKS = 256 };
+#define BYTES_MOST ((uint64_t)1 << 50)
+#define EARLY_MOST ((pp_tick)1 << 43) /* more than half an hour of any clock */
 
 void pp_pair_init(struct pp_pair *p, struct pp_read_shared *shared, const struct pp_ring_header *header)
 {
-	*p = (struct pp_pair){.shared = shared, .header = header, .horizon = INT64_MIN, .last = INT64_MIN};
+	*p = (struct pp_pair){.shared = shared, .header = header, .latest = PP_TICK_MOST, .horizon = INT64_MIN, .last = INT64_MIN};
+}
+
+void pp_pair_know_clock(struct pp_pair *p)
+{
+	p->has_clock = 1;
+	p->latest = 0;
 }
 
 /* Length of the text of a record whose `left` followers are in the same batch; *ret_text may be a copy in the shared buffer. */
@@ -252,9 +260,38 @@ static void gap(struct pp_track *track)
 		pp_stack_close(&track->stack[i], track->last);
 }
 
-static int is_bad(const struct pp_record *r)
+/* When it was written. */
+static pp_tick written(const struct pp_record *r)
 {
-	if (r->tick > PP_TICK_MOST)
+	return r->kind == PP_RECORD_MPI || r->kind == PP_RECORD_NCCL ? r->mpi.end : r->tick;
+}
+
+static int is_late(struct pp_pair *p, pp_tick tick)
+{
+	if (tick <= p->latest)
+		return 0;
+	if (p->has_clock)
+		p->latest = pp_tick_read((enum pp_tick_kind)p->header->tick_kind);
+	return tick > p->latest;
+}
+
+/* Before its ring was made, by more than a long first call takes. */
+static int is_early(const struct pp_pair *p, pp_tick tick)
+{
+	pp_tick open = p->header->open_tick;
+
+	return tick && tick < open && open - tick > EARLY_MOST && open <= p->latest;
+}
+
+/* No call moves a pebibyte. One that failed may have been given any count. */
+static int is_much(uint64_t sent, uint64_t received)
+{
+	return sent > BYTES_MOST || received > BYTES_MOST;
+}
+
+static int is_bad(struct pp_pair *p, const struct pp_record *r)
+{
+	if (r->tick > PP_TICK_MOST || (!pp_is_device(r) && (is_late(p, written(r)) || is_early(p, r->tick))))
 		return 1;
 	switch (r->kind) {
 	case PP_RECORD_PUSH:
@@ -267,14 +304,19 @@ static int is_bad(const struct pp_record *r)
 		return r->payload.domain >= PP_RING_DOMAINS || r->payload.type == PP_PAYLOAD_NONE ||
 		       r->payload.type > PP_PAYLOAD_EXT;
 	case PP_RECORD_MPI:
-		return r->mpi.end < r->tick || r->mpi.end > PP_TICK_MOST;
+		return r->mpi.end < r->tick || (!(r->mpi.flags & PP_MPI_FAILED) && is_much(r->mpi.sent, r->mpi.received));
+	case PP_RECORD_REQUEST:
+		return is_much(0, r->request.received);
+	case PP_RECORD_PROCESS:
+		return r->process.user_ns > PP_TICK_MOST || r->process.system_ns > PP_TICK_MOST;
 	case PP_RECORD_ANNOTATION:
 		return pp_annotation_is_bad(&r->annotation);
 	case PP_RECORD_NCCL:
 	case PP_RECORD_NCCL_TASK:
 		return pp_nccl_is_bad(r);
 	default:
-		return r->kind >= PP_RECORD_KINDS || r->kind == PP_RECORD_TEXT || (pp_is_device(r) && pp_device_is_bad(r));
+		return r->kind >= PP_RECORD_KINDS || r->kind == PP_RECORD_NONE || r->kind == PP_RECORD_TEXT ||
+		       (pp_is_device(r) && pp_device_is_bad(r));
 	}
 }
 
@@ -393,9 +435,9 @@ void pp_pair_records(void *context, uint32_t slot, const struct pp_record *recor
 		size_t length = 0;
 		int64_t last;
 
-		if (r.kind == PP_RECORD_NONE)
+		if (r.kind == PP_RECORD_NONE && !p->is_left)
 			continue;
-		if (is_bad(&r) || r.more > count - i - 1) {
+		if (is_bad(p, &r) || r.more > count - i - 1) {
 			p->lost[PP_LOSS_BAD_RECORD]++;
 			continue;
 		}
@@ -421,7 +463,7 @@ void pp_pair_records(void *context, uint32_t slot, const struct pp_record *recor
 		}
 		if (r.kind == PP_RECORD_GAP)
 			gap(track);
-		last = r.kind == PP_RECORD_MPI || r.kind == PP_RECORD_NCCL ? (int64_t)r.mpi.end : (int64_t)r.tick;
+		last = (int64_t)written(&r);
 		if ((int64_t)r.tick < track->first)
 			track->first = (int64_t)r.tick;
 		if (last > track->last)

@@ -79,6 +79,9 @@ struct pp_nccl_parts {
 struct pp_pair { /* one ring */
 	struct pp_read_shared *shared;
 	const struct pp_ring_header *header;
+	pp_tick latest; /* a record with a later tick is damaged, unless the clock has passed it meanwhile */
+	int has_clock;  /* this host's clock is that of the ring */
+	int is_left;    /* by a dead keeper: nobody cuts the file while it is read, so zeros among its records are damage */
 	struct pp_track *tracks;                 /* newest first */
 	struct pp_track *track[PP_RING_THREADS]; /* of the slot's thread now */
 	struct pp_open_table ranges, requests;
@@ -108,6 +111,8 @@ struct pp_pair { /* one ring */
 enum { PP_TEXT_ROOM = PP_CHUNK_RECORDS * PP_RECORD_CONT_TEXT + PP_TEXT_INLINE };
 
 void pp_pair_init(struct pp_pair *p, struct pp_read_shared *shared, const struct pp_ring_header *header);
+/* The ring's ticks are those of this host's clock: no record of it is later than now. */
+void pp_pair_know_clock(struct pp_pair *p);
 void pp_pair_release(struct pp_pair *p);
 /* Sinks of core/ring/drain; context is the struct pp_pair. */
 void pp_pair_records(void *context, uint32_t slot, const struct pp_record *record, uint32_t count);

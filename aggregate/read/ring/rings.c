@@ -74,6 +74,17 @@ void pp_rings_private(struct pp_rings *r)
 	r->flags |= PP_DRAIN_PRIVATE;
 }
 
+/* Ticks of another boot, or of another time namespace, tell nothing about those of now. */
+static int has_own_clock(const struct pp_ring_header *h)
+{
+	char boot[sizeof(h->boot_id)], timens[sizeof(h->timens_ns)];
+
+	pp_proc_boot_id(boot, sizeof(boot));
+	pp_proc_timens(timens, sizeof(timens));
+	return boot[0] && !strncmp(boot, h->boot_id, sizeof(boot)) &&
+	       (h->tick_kind != PP_TICK_RAW || !strncmp(timens, h->timens_ns, sizeof(timens)));
+}
+
 int pp_rings_open(struct pp_rings *r, const char *path, struct pp_err *err)
 {
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
@@ -96,6 +107,9 @@ int pp_rings_open(struct pp_rings *r, const char *path, struct pp_err *err)
 		return rc;
 	}
 	pp_pair_init(&n->pair, &r->shared, pp_drain_header(n->drain));
+	n->pair.is_left = (r->flags & PP_DRAIN_PRIVATE) != 0;
+	if (n->pair.is_left && has_own_clock(pp_drain_header(n->drain)))
+		pp_pair_know_clock(&n->pair);
 	r->ring[r->rings++] = n;
 	return 0;
 }

@@ -16,7 +16,8 @@ struct pp_rings *pp_rings_new(size_t buffer);
 void pp_rings_free(struct pp_rings *r);
 /* Maps a ring file and checks its header (magic, version, byte order, size). -EAGAIN: not complete yet. */
 int pp_rings_open(struct pp_rings *r, const char *path, struct pp_err *err);
-/* Rings opened after this call stay unchanged on disk (salvage). */
+/* Rings opened after this call stay unchanged on disk (salvage). A record with a time to come is damaged, where the ring has this
+ * host's clock. */
 void pp_rings_private(struct pp_rings *r);
 /* Excludes rings of processes that are no ranks: another process has stronger evidence for that rank, or they took themselves
  * for the only rank of a job that has several. They have started the ranks, or help one. Call it again after opening rings: the

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "core/base/proc.h"
 #include "core/source/mpi_call.h"
 #include "tests/unit/aggregate/rings_kit.h"
 
@@ -178,6 +179,72 @@ TEST(steps_and_mpi)
 	CHECK(c.rank[0].comm[0].member && c.rank[0].comm[0].member[19] == 38);
 	CHECK_STR(pp_intern_text(c.names, c.rank[0].comm[0].name, NULL), "world");
 	pp_capture_release(&c);
+}
+
+static struct pp_capture left_behind(struct maker *m)
+{
+	struct pp_rings *r = pp_rings_new(64 << 20);
+	struct pp_capture c = {0};
+
+	pp_rings_private(r);
+	CHECK_INT(pp_rings_open(r, m->path, NULL), 0);
+	while (pp_rings_drain(r, 0, NULL))
+		;
+	CHECK_INT(pp_rings_finish(r, &c, NULL), 0);
+	pp_rings_free(r);
+	maker_close(m);
+	return c;
+}
+
+static void put_impossible(struct maker *m, pp_tick now)
+{
+	const pp_tick hour = (pp_tick)3600 * 1000 * 1000 * 1000;
+	struct pp_record nothing = {.tick = 0}, much = {.tick = now - 500, .kind = PP_RECORD_MPI};
+	struct pp_record used = {.tick = now - 500, .kind = PP_RECORD_PROCESS};
+
+	maker_mpi(m, 0, now - 800, now + hour, 0, 0, -1);
+	maker_mpi(m, 0, now - 600, now + 4 * hour, 0, 0, -1);
+	maker_mpi(m, 0, now - 4 * hour, now - 600, 0, 0, -1);
+	maker_put(m, 0, &nothing, NULL, 0);
+	much.mpi.end = now - 400;
+	much.mpi.sent = (uint64_t)1 << 51;
+	maker_put(m, 0, &much, NULL, 0);
+	much.mpi.flags = PP_MPI_FAILED; /* it may have been given any count */
+	maker_put(m, 0, &much, NULL, 0);
+	used.process.user_ns = (uint64_t)1 << 63;
+	maker_put(m, 0, &used, NULL, 0);
+}
+
+/* What no rank has written to a ring: a time to come, one long before the ring was made, zeros, pebibytes, counts of losses. */
+TEST(impossible_records)
+{
+	for (int is_own = 0; is_own < 2; is_own++) {
+		pp_tick now = pp_tick_raw();
+		struct pp_capture c;
+		struct maker m;
+
+		maker_open(&m, path_of("left.ring"), 1, 4, 1, 8);
+		m.header->open_tick = now - 1000;
+		if (is_own) {
+			pp_proc_boot_id(m.header->boot_id, sizeof(m.header->boot_id));
+			pp_proc_timens(m.header->timens_ns, sizeof(m.header->timens_ns));
+		}
+		maker_thread(&m, 0, 10);
+		maker_push(&m, 0, now - 900, "range");
+		maker_mpi(&m, 0, now - 800, now - 700, 0, 0, -1);
+		put_impossible(&m, now);
+		m.header->thread[0].lost[PP_LOSS_RING_FULL] = (uint64_t)1 << 60;
+		m.header->records_finalised = 5;
+		m.header->records_taken = (uint64_t)1 << 63;
+		maker_pop(&m, 0, now - 300);
+		c = left_behind(&m);
+		/* Of another boot it is not known what is to come. */
+		CHECK_INT(c.rank[0].lost[PP_LOSS_BAD_RECORD], is_own ? 8 : 6);
+		CHECK_INT(c.rank[0].lost[PP_LOSS_RING_FULL] + c.rank[0].lost[PP_LOSS_KEEPER_GONE], 0);
+		CHECK_INT(c.rank[0].thread[0].spans, is_own ? 3 : 5);
+		CHECK(!is_own || c.rank[0].thread[0].last == (int64_t)now - 300);
+		pp_capture_release(&c);
+	}
 }
 
 /* A list, one that is damaged, one with a rank that is none, an empty one; and what a later podprof says. */
@@ -500,6 +567,7 @@ int main(void)
 	names();
 	deep();
 	steps_and_mpi();
+	impossible_records();
 	neighbours();
 	gaps();
 	ranges_of_torch_end_with_the_window();
