@@ -89,6 +89,7 @@ static size_t choose(char **spool, int spools, int *ret_code)
 int pp_cmd_salvage(int argc, char **argv)
 {
 	struct pp_session_options session = {.salvaged = 1};
+	struct pp_message result = {.delivered = 0};
 	struct pp_step_windows windows;
 	struct pp_options options;
 	struct pp_err err = {""};
@@ -115,6 +116,7 @@ int pp_cmd_salvage(int argc, char **argv)
 	session.logdir = logdir;
 	session.ret_rings_left_out = &rings_left_out;
 	session.ret_alive = &alive;
+	session.ret_message = &result;
 	session.session = options.value[PP_OPT_ID_SESSION];
 	session.xspace_per_rank = !strcmp(options.value[PP_OPT_ID_XSPACE], "rank");
 	session.site_log = options.value[PP_OPT_ID_SITE_LOG];
@@ -131,5 +133,5 @@ int pp_cmd_salvage(int argc, char **argv)
 		pp_say_lines(message);
 	for (size_t i = 0; !rc && !alive && i < count - left_out; i++)
 		say_remove(argv[first + (int)i], "");
-	return rc ? PP_EXIT_FAILED : left_out || rings_left_out || alive ? PP_EXIT_PARTIAL : PP_EXIT_OK;
+	return rc || !result.session[0] ? PP_EXIT_FAILED : left_out || rings_left_out || alive ? PP_EXIT_PARTIAL : PP_EXIT_OK;
 }

@@ -32,12 +32,10 @@ static void mark(const char *spool, const char *session)
 
 static int is_of_this_boot(const struct pp_ring_header *h)
 {
-	char boot[sizeof(h->boot_id) + 8];
+	char boot[sizeof(h->boot_id)];
 
-	if (pp_proc_read("/proc/sys/kernel/random/boot_id", boot, sizeof(boot)) <= 0)
-		return 0;
-	boot[strcspn(boot, "\n")] = '\0';
-	return !strncmp(boot, h->boot_id, sizeof(h->boot_id));
+	pp_proc_boot_id(boot, sizeof(boot));
+	return boot[0] && !strncmp(boot, h->boot_id, sizeof(h->boot_id));
 }
 
 /* Before its ring was read: it may have recorded more since. Of another PID namespace, without the file that it has locked: a
@@ -225,12 +223,13 @@ int pp_salvage(char **spool, size_t spools, const struct pp_session_options *opt
 	if (rc)
 		goto free_locks;
 	fill(&o, &settings);
-	o.ret_message = &result;
+	if (!o.ret_message)
+		o.ret_message = &result;
 	rc = write_session(&view, spool, spools, &close_it, &left, err);
 	if (!rc)
 		alive = count_alive(&view);
-	if (!rc && !alive && result.session[0]) { /* while ranks run, it can be salvaged again */
-		snprintf(session, sizeof(session), "%s/podprof/%s", o.logdir, result.session);
+	if (!rc && !alive && o.ret_message->session[0]) { /* while ranks run, it can be salvaged again */
+		snprintf(session, sizeof(session), "%s/podprof/%s", o.logdir, o.ret_message->session);
 		for (size_t i = 0; i < spools; i++)
 			mark(spool[i], session);
 	}
