@@ -256,6 +256,16 @@ void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const 
 		    "no step marks: call podprof_step_begin(), or mark steps by an NVTX range");
 }
 
+/* Which steps are missing where records are. A program may begin at any number, and leave numbers out. */
+static const char *lost_steps(const struct pp_dataset *d, int64_t last_step)
+{
+	int64_t first = d->step[0].number, last = d->step[d->steps - 1].number;
+
+	if (last != last_step || (uint64_t)(last - first) != d->steps - 1)
+		return "the others";
+	return first ? "those before" : "0";
+}
+
 void pp_message_salvaged(struct pp_message *m, const struct pp_dataset *d, const struct pp_steps *steps, int64_t last_step)
 {
 	int asked = d->steps_asked_last > d->steps_asked_first, marked = steps->rule == PP_STEP_RULE_PODPROF;
@@ -283,10 +293,7 @@ void pp_message_salvaged(struct pp_message *m, const struct pp_dataset *d, const
 		snprintf(what + n, sizeof(what) - n, ", %" PRId64 " lost",
 		         d->steps_asked_last - d->steps_asked_first - (int64_t)(marked ? d->steps : 0));
 	else if (marked && d->steps)
-		snprintf(what + n, sizeof(what) - n, ", %s lost",
-		         !lost                                       ? "0"
-		         : d->step[d->steps - 1].number == last_step ? "those before"
-		                                                     : "the others");
+		snprintf(what + n, sizeof(what) - n, ", %s lost", lost ? lost_steps(d, last_step) : "0");
 	snprintf(rest, sizeof(rest), "%s", m->must_know);
 	snprintf(m->must_know, sizeof(m->must_know), "%s; %.380s", what, rest[0] ? rest : "no record was lost");
 }

@@ -269,6 +269,22 @@ def impossible(place, full):
             check(what != "circle" or lost[causes.index("bad_record")], f"{what}: {dict(zip(causes, lost))}")
 
 
+def zeroed(place, full):
+    """Zeros where records were, as on a disk that was not written in time: they count as lost, and so do steps only if some are missing."""
+    def kind(data, record):
+        return struct.unpack_from("=H", data, HEADER + 64 + 64 * record + 8)[0]
+
+    for what, said in (("process", "40 found (0..39), 0 lost; bad records on rank 1: 1 records lost"), ("steps", "(0..39), the others lost; bad records on rank 1: 64")):
+        spool = one_spool(place)
+        with open(rings(spool)[1], "r+b") as f:
+            data = f.read(HEADER + CHUNK)
+            first = next(r for r in range(3, 1000) if kind(data, r) == 15) if what == "process" else 64
+            f.seek(HEADER + 64 + 64 * first)
+            f.write(bytes(64 * (1 if what == "process" else 64)))
+        got, _ = salvage(place, spool)
+        check(got.code == 0 and said in got.err, f"{what}: {got.transcript()}")
+
+
 def large(place, full):
     """More spans than the window buffer holds: salvage keeps those of all ranks."""
     spool = left_by(place, "large", ranks=3, steps=3000, options=["--window-buffer", "64K"])
@@ -374,7 +390,7 @@ def odd_names(place, full):
     check(got.code == 0 and shown.code == 0 and "2 of 2 ranks" in shown.out, got.transcript() + shown.transcript())
 
 
-CASES = {f.__name__: f for f in (earlier_run, never_reached, epilog, two_jobs, other_boot, fakes, options, torn, impossible, large, page, where_ranks_ended,
+CASES = {f.__name__: f for f in (earlier_run, never_reached, epilog, two_jobs, other_boot, fakes, options, torn, impossible, zeroed, large, page, where_ranks_ended,
                                 while_ranks_run, odd_names)}
 
 if __name__ == "__main__":
