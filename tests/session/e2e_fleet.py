@@ -4,6 +4,7 @@ session_fleet."""
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -140,6 +141,21 @@ def many_jobs(place, full):
         check(got.code == code and len(got.podprof_lines()) == 1 and not got.out, got.transcript())
 
 
+def write_only(place, full):
+    """Users may append to the log without reading it: mode 0622, as the docs advise."""
+    if os.geteuid() or not shutil.which("setpriv"):
+        raise jobs.Skipped("another user needs root and setpriv")
+    log, own = os.path.join(place.scratch, "site.jsonl"), os.path.join(place.scratch, "own")
+    os.mkdir(own)
+    os.chown(own, 65534, 65534)
+    with open(log, "w", encoding="ascii"):
+        os.chmod(log, 0o622)
+    words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *place.under(own + "/logs", [place.program("steps"), "20", "5"], "--site-log", log)]
+    for turn in (1, 2):
+        got = run(words, {"HOME": own})
+        check(got.code == 0 and "site log" not in got.err and len(lines_of(log)) == turn, got.transcript())
+
+
 def at_once(place, full):
     """Jobs that end together: no line is lost or mixed."""
     log, got = os.path.join(place.scratch, "site.jsonl"), []
@@ -152,7 +168,7 @@ def at_once(place, full):
     check(all(g.code == 0 for g in got) and len({line["job"] for line in lines_of(log)}) == 6, subprocess.run(["cat", log], capture_output=True, check=False))
 
 
-CASES = {f.__name__: f for f in (one_host, off, two_hosts, salvaged, many_jobs, at_once)}
+CASES = {f.__name__: f for f in (one_host, off, two_hosts, salvaged, many_jobs, write_only, at_once)}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))
