@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/env.h"
@@ -62,6 +63,8 @@ static int first_to_say(const char *spool)
 	if (snprintf(path, sizeof(path), "%s/" PP_SAID_FILE, spool) >= (int)sizeof(path))
 		return 0;
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE)) /* also where the lack of descriptors is what is said */
+		return !mknod(path, S_IFREG | 0600, 0);
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0;

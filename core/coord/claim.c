@@ -162,7 +162,8 @@ static int take(const struct pp_claim *c, const char *spool, const char *what, s
 		return pp_err_set(err, -ENOENT, "not recording: this host has no spool '%s', and podprof could not make one",
 		                  spool);
 	if (fd < 0)
-		return pp_err_set(err, -errno, "not recording: cannot open '%s': %s", path, strerror(errno));
+		return pp_err_set(err, -errno, "not recording: cannot open '%s': %s%s", path, strerror(errno),
+		                  errno == EMFILE ? ". Raise the limit by 'ulimit -n'" : "");
 	/* Away from the lowest numbers, which some programs count on. Before the lock: closing any descriptor of the file would
 	 * drop it, and for that moment another process would take the holder for less sure. */
 	high = fcntl(fd, F_DUPFD_CLOEXEC, 700);

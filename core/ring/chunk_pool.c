@@ -79,7 +79,8 @@ static int map_file(struct pp_pool *p, int fd, uint32_t chunks, struct pp_err *e
 		                  strerror(-rc));
 	at = mmap(NULL, p->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	if (at == MAP_FAILED)
-		return pp_err_set(err, -errno, "not recording: cannot map '%s': %s", p->path, strerror(errno));
+		return pp_err_set(err, -errno, "not recording: cannot map '%s': %s%s", p->path, strerror(errno),
+		                  errno == ENOMEM ? ". Raise the limit by 'ulimit -v', or give a smaller --ring-size" : "");
 	p->header = at;
 	p->slots_backed = FIRST_SLOTS;
 	p->backed = PP_ROOM_LEAST_CHUNKS;
@@ -119,7 +120,8 @@ int pp_pool_create(struct pp_pool *p, const struct pp_pool_options *o, struct pp
 		break;
 	}
 	if (fd < 0)
-		return pp_err_set(err, -errno, "not recording: cannot make '%s': %s", p->path, strerror(errno));
+		return pp_err_set(err, -errno, "not recording: cannot make '%s': %s%s", p->path, strerror(errno),
+		                  errno == EMFILE ? ". Raise the limit by 'ulimit -n'" : "");
 	rc = fchmod(fd, 0600) ? pp_err_set(err, -errno, "not recording: '%s': %s", p->path, strerror(errno)) : 0; /* any umask */
 	if (!rc)
 		rc = map_file(p, fd, chunks, err);

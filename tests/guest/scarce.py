@@ -86,6 +86,19 @@ def file_size_inside(place, full):
             check(f["step/number"].shape == (2,), f"lowered to {kib} KiB: {f['step/number'].shape}, {got.transcript()}")
 
 
+def few_files(place, full):
+    """A rank without a free descriptor, or address space for its ring, runs unprofiled, and the one sentence says what to raise."""
+    for limit, cure in (("-n 4", "ulimit -n"), ("-v 60000", "ulimit -v")):
+        if place.has_asan() and "-v" in limit:
+            continue
+        for rest in ("", "; exit"):  # the shell becomes the program, or stays its parent
+            got = run(place.under(place.new_logs(), ["sh", "-c", f"ulimit {limit}; {place.program('steps')} 20 5{rest}"]))
+            check(got.code == 0 and got.out == "20 steps\n", got.transcript())
+            check(wait_until(lambda: not keepers(place.scratch), 20), "a keeper stays")
+            lines = got.podprof_lines()
+            check(len(lines) == 1 and "not recording" in lines[0] and cure in lines[0], got.transcript())
+
+
 def raw_fork(place, full):
     """Children that fork's handlers never saw write nothing into their parent's ring."""
     logs = place.new_logs()
@@ -228,7 +241,7 @@ def threads_unread(place, full):
 
 
 CASES = {
-    "late_full": late_full, "file_size": file_size, "file_size_inside": file_size_inside,
+    "late_full": late_full, "file_size": file_size, "file_size_inside": file_size_inside, "few_files": few_files,
     "raw_fork": raw_fork, "raw_fork_mpi": raw_fork_mpi, "memory": memory, "keeper_gone": keeper_gone,
     "threads": threads, "threads_unread": threads_unread,
 }
