@@ -276,11 +276,13 @@ static int is_late(struct pp_pair *p, pp_tick tick)
 }
 
 /* Before its ring was made, by more than a long first call takes. */
-static int is_early(const struct pp_pair *p, pp_tick tick)
+static int is_early(const struct pp_pair *p, const struct pp_record *r)
 {
 	pp_tick open = p->header->open_tick;
 
-	return tick && tick < open && open - tick > EARLY_MOST && open <= p->latest;
+	if (!r->tick && r->kind > PP_RECORD_REQUEST) /* without a time */
+		return 0;
+	return r->tick < open && open - r->tick > EARLY_MOST && open <= p->latest;
 }
 
 /* No call moves a pebibyte. One that failed may have been given any count. */
@@ -291,7 +293,7 @@ static int is_much(uint64_t sent, uint64_t received)
 
 static int is_bad(struct pp_pair *p, const struct pp_record *r)
 {
-	if (r->tick > PP_TICK_MOST || (!pp_is_device(r) && (is_late(p, written(r)) || is_early(p, r->tick))))
+	if (r->tick > PP_TICK_MOST || (!pp_is_device(r) && (is_late(p, written(r)) || is_early(p, r))))
 		return 1;
 	switch (r->kind) {
 	case PP_RECORD_PUSH:
