@@ -214,10 +214,7 @@ static int show(struct pp_fleet *f, int is_json)
 		print_json(host, &total);
 	else
 		print_table(host, &total);
-	if (!fflush(stdout) && !ferror(stdout))
-		return PP_EXIT_OK;
-	pp_say("cannot print the hosts: %s.", pp_why(errno ? errno : EIO));
-	return PP_EXIT_FAILED;
+	return pp_is_printed("the hosts") ? PP_EXIT_OK : PP_EXIT_FAILED;
 }
 
 int pp_cmd_fleet(int argc, char **argv)

@@ -32,6 +32,15 @@ void pp_say_lines(char *text)
 	}
 }
 
+int pp_is_printed(const char *what)
+{
+	errno = 0;
+	if (!fflush(stdout) && !ferror(stdout))
+		return 1;
+	pp_say("cannot print %s: %s.", what, errno ? pp_why(errno) : "standard output takes no more");
+	return 0;
+}
+
 const char *pp_given_directory(const struct pp_options_verb *verb, int argc, char **argv, int first)
 {
 	if (argc - first <= 1)

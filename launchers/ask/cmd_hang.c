@@ -78,7 +78,8 @@ static int show(struct pp_jobs *jobs, int64_t after_ns, int json)
 		free(list);
 	}
 	printf("%s", json ? "]}\n" : "");
-	fflush(stdout);
+	if (!pp_is_printed("what hangs"))
+		return PP_EXIT_FAILED;
 	if (printed)
 		return stuck ? PP_EXIT_STUCK : PP_EXIT_OK;
 	if (jobs->elsewhere.refused[0])

@@ -142,7 +142,7 @@ static void json_job(const struct pp_live_job *job, const struct pp_live_rank *l
 	printf("]}");
 }
 
-/* Prints one list, after watching for a second. Returns how many ranks run. */
+/* Prints one list, after watching for a second. Returns how many ranks run; -1: after one error line. */
 static int print_all(struct pp_jobs *jobs, int json, int clear)
 {
 	int running = 0, printed = 0;
@@ -168,8 +168,7 @@ static int print_all(struct pp_jobs *jobs, int json, int clear)
 		free(list);
 	}
 	printf("%s", json ? "]}\n" : "");
-	fflush(stdout);
-	return running;
+	return pp_is_printed("the ranks") ? running : -1;
 }
 
 static int show(struct pp_jobs *jobs, const char *given, const char *refused, const struct pp_options *options)
@@ -180,7 +179,9 @@ static int show(struct pp_jobs *jobs, const char *given, const char *refused, co
 	do {
 		running = print_all(jobs, json, watch && !json && isatty(STDOUT_FILENO));
 		seen |= running;
-	} while (watch && running && !ferror(stdout));
+	} while (watch && running > 0);
+	if (running < 0)
+		return PP_EXIT_FAILED;
 	if (seen)
 		return PP_EXIT_OK;
 	if (*refused)

@@ -211,5 +211,5 @@ int pp_cmd_doctor(int argc, char **argv)
 		print_options(&options);
 	if (!as_json)
 		print_result();
-	return worst == PP_DOCTOR_NO ? PP_EXIT_FAILED : PP_EXIT_OK;
+	return !pp_is_printed("the checks") || worst == PP_DOCTOR_NO ? PP_EXIT_FAILED : PP_EXIT_OK;
 }

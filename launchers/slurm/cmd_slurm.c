@@ -317,7 +317,7 @@ int pp_cmd_slurm(int argc, char **argv)
 	if (!strcmp(word, "task-epilog") || (!strcmp(word, "task-prolog") && words == 1))
 		return task_hook(word, words == 2 ? argv[first + 1] : NULL);
 	if (!strcmp(word, "check") && words == 1)
-		return pp_slurm_check() ? PP_EXIT_FAILED : PP_EXIT_OK;
+		return pp_slurm_check() || !pp_is_printed("the checks") ? PP_EXIT_FAILED : PP_EXIT_OK;
 	if ((!strcmp(word, "prolog") || !strcmp(word, "epilog")) && words == 1)
 		return hook(word);
 	pp_say("slurm takes one of these words: 'check', or for Slurm's hooks 'prolog', 'epilog', 'task-prolog' or "

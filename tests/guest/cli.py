@@ -189,6 +189,20 @@ def doctor(place, full):
     check("clock" in last, last)
 
 
+def full_output(place, full):
+    """What cannot be printed is no success: a script would take a cut file for the whole."""
+    logs = place.new_logs()
+    job = jobs.start(place.under(logs, [place.program("steps"), "6000", "10"]))
+    try:
+        check(jobs.wait_until(lambda: run([place.podprof(), "status", logs]).code == 0, 30), "the job does not start")
+        for words in (["status", logs], ["status", "--json", logs], ["hang", logs], ["hang", "--json", logs], ["doctor"], ["doctor", "--json"]):
+            got = run(["sh", "-c", "exec \"$@\" >/dev/full", "sh", place.podprof(), *words], limit=200)
+            check(got.code == 1 and len(got.podprof_lines()) == 1 and "cannot print" in got.err, f"{words}: {got.transcript()}")
+    finally:
+        jobs.end(job)
+        jobs.finish(job)
+
+
 def no_rank_no_trace(place, full):
     """A program that never is a rank: same end at once, and no spool stays behind for long."""
     logs = place.new_logs()
@@ -209,7 +223,8 @@ def no_rank_no_trace(place, full):
 CASES = {
     "first_words": first_words, "wrong_words": wrong_words, "options_of_the_program": options_of_the_program, "exit_codes": exit_codes,
     "streams": streams, "environment": environment, "only_one_rank_speaks": only_one_rank_speaks, "nested": nested,
-    "foreign_spool": foreign_spool, "nothing_to_report": nothing_to_report, "doctor": doctor, "no_rank_no_trace": no_rank_no_trace,
+    "foreign_spool": foreign_spool, "nothing_to_report": nothing_to_report, "doctor": doctor, "full_output": full_output,
+    "no_rank_no_trace": no_rank_no_trace,
 }
 
 if __name__ == "__main__":
