@@ -58,7 +58,7 @@ static int become_user(void)
 	int64_t uid = 0;
 	gid_t gid;
 
-	if (!text || pp_parse_int(text, &uid, NULL) || uid < 0) {
+	if (!text || pp_parse_int(text, &uid, NULL) || uid < 0 || uid >= (uid_t)-1) {
 		pp_say("SLURM_JOB_UID does not say whose job this is. Call this from Prolog or Epilog of slurm.conf.");
 		return -1;
 	}

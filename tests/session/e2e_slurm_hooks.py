@@ -306,7 +306,10 @@ def prolog(place, full):
 
 def refused(place, full):
     """What the task prolog cannot do is said by srun in one line, and the tasks run: a wrong option, a log directory that is a file, as another
-    user too; a value that its lines cannot carry is left out."""
+    user too; a value that its lines cannot carry is left out. Numbers that are no user, such as one that wraps to root, are no job of root."""
+    for uid in ("4294967296", "4294967295", "-1", "root"):
+        got = jobs.run([podprof(place), "slurm", "prolog"], {"SLURM_JOB_ID": "7", "SLURM_JOB_UID": uid})
+        check(got.code == 0 and not got.out and "does not say whose job" in got.err, got.transcript())
     with Slurm(place, 1, 8, lines=task_prolog(place)) as slurm:
         run = ["srun", "-n", "2", "sh", "-c", "echo ${PODPROF_SPOOL:-none}"]
         for given, words in (("steps=5", "'5' is not a range of steps"), ("output=/dev/null", "/dev/null")):
