@@ -173,6 +173,16 @@ int pp_hang_is_poll(const char *call)
 	       !strcmp(call, "MPI_Request_get_status");
 }
 
+int pp_hang_waits_beyond(const char *call)
+{
+	static const char *const name[] = {"MPI_Intercomm_create", "MPI_Comm_accept", "MPI_Comm_connect", "MPI_Comm_spawn"};
+
+	for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++)
+		if (!strncmp(call, name[i], strlen(name[i]))) /* and MPI_Comm_spawn_multiple, MPI_Intercomm_create_from_groups */
+			return 1;
+	return 0;
+}
+
 /* For the rank that holds the lock, which is not known; the peer is the one whose window it is. */
 static int waits_for_lock(const struct pp_live_rank *r)
 {

@@ -82,6 +82,8 @@ int pp_hang_is_numbered(const char *call);
 int pp_hang_is_poll(const char *call);
 /* One of torch.distributed. */
 int pp_hang_is_c10d(const char *call);
+/* A collective that also waits for processes outside of its communicator: another group, or another program. */
+int pp_hang_waits_beyond(const char *call);
 /* Do two ranks of one collective call the same, with the same root? */
 int pp_hang_agree(const struct pp_live_rank *a, const struct pp_live_rank *b);
 

@@ -237,7 +237,7 @@ static void find_stalled(struct graph *g, char *hung)
 
 		if (!op->ins || op->kind == PP_HANG_ANY || (!op->mismatch && op->wanteds))
 			continue;
-		if (!op->is_known)
+		if (!op->is_known || pp_hang_waits_beyond(op->first->call))
 			h->is_unsure = 1;
 		hung[h->ranks + i] = 1;
 		g->queue[queued++] = h->ranks + i;

@@ -310,6 +310,8 @@ static void print_op(const struct pp_hang *h, const struct pp_hang_op *op, int h
 		return;
 	if (op->kind == PP_HANG_C10D && !op->missings)
 		printf("    every rank is in one: perhaps in different ones, with different sizes, or the network fails\n");
+	else if (op->is_known && !op->missings && !op->mismatch && pp_hang_waits_beyond(op->first->call))
+		printf("    every rank of the communicator is in it: it waits for processes outside of it\n");
 	else if (op->is_known && !op->missings && !op->mismatch && op->ins == op->size)
 		printf("    every rank is in it, and yet it does not end: look at the network, and at MPI itself\n");
 	else if (op->is_known && !op->missings && !op->mismatch)

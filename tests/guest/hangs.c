@@ -93,6 +93,16 @@ static void orders(void) /* two communicators in two orders */
 	sum(rank % 2 ? MPI_COMM_WORLD : other);
 }
 
+static void groups(void) /* one of the other group comes late */
+{
+	MPI_Comm half, both;
+
+	MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+	if (rank == 3)
+		pause();
+	MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 5, &both);
+}
+
 static void roots(void) /* 0 and 1 take each other for the root */
 {
 	int value = 0;
@@ -162,8 +172,8 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} cases[] = {CASE(skip),    CASE(early),  CASE(crossed), CASE(loop), CASE(chain), CASE(orders), CASE(roots),
-	             CASE(stopped), CASE(killed), CASE(halo),    CASE(any),  CASE(fine),  CASE(uneven)};
+	} cases[] = {CASE(skip),  CASE(early),   CASE(crossed), CASE(loop), CASE(chain), CASE(orders), CASE(groups),
+	             CASE(roots), CASE(stopped), CASE(killed),  CASE(halo), CASE(any),   CASE(fine),   CASE(uneven)};
 	int steps = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 20;
 
 	alarm(60);

@@ -117,6 +117,15 @@ def orders(place, full):
         check(found["deadlock"] == [0, 1, 2, 3], found)
 
 
+def groups(place, full):
+    """A group whose ranks are all in a call that waits for another group: neither the network nor MPI is suspected."""
+    with Hung(place, "groups", "--delay", "1h") as job:
+        found = job.stuck(3)
+        text = job.text()
+        check(found["causes"] == [3], found)
+        check("it waits for processes outside of it" in text and "network" not in text and "cause: rank 3" in text, text)
+
+
 def chain(place, full):
     """Through two communicators and a message to the rank that loops; a communicator of two ranks is known without a record of it."""
     with Hung(place, "chain", "--delay", "1h") as job:
@@ -228,5 +237,5 @@ def usage(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (loop, skip, roots, early, crossed, orders, chain, halo, server, stopped, killed, ended, hosts, keeperless,
+    sys.exit(jobs.main({f.__name__: f for f in (loop, skip, roots, early, crossed, orders, groups, chain, halo, server, stopped, killed, ended, hosts, keeperless,
                                                 fine, usage)}, __doc__))

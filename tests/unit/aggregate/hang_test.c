@@ -475,6 +475,25 @@ TEST(any_header)
 	free(h);
 }
 
+/* All members are in it, and yet another group, or a program that connects, may be what they wait for. */
+TEST(beyond)
+{
+	static const char *const call[] = {"MPI_Barrier", "MPI_Comm_accept", "MPI_Comm_spawn_multiple", "MPI_Intercomm_create"};
+
+	for (int i = 0; i < 4; i++) {
+		struct pp_hang h;
+
+		begin(4);
+		for (int32_t r = 0; r < 4; r++)
+			in(r, call[i], world(), 7, -1);
+		h = find();
+		CHECK_INT(h.stuck, 4);
+		CHECK_INT(h.is_unsure, i > 0);
+		CHECK_INT(h.causes, 0);
+		pp_hang_release(&h);
+	}
+}
+
 int main(void)
 {
 	missing_in_collective();
@@ -486,6 +505,7 @@ int main(void)
 	mismatches();
 	ended_and_absent();
 	past();
+	beyond();
 	blind();
 	torch_distributed();
 	unseen();
