@@ -157,11 +157,14 @@ static int write_session(struct pp_spool_view *view, char **spool, size_t spools
 {
 	struct pp_clock_salvage *clock = pp_clock_salvage_read(spool, spools);
 	struct pp_salvage_clocks clocks = {.spools = 0};
+	struct pp_clock_pair early[2];
 	struct pp_close all = *close_it;
 	int rc;
 
 	if (!clock)
 		return pp_err_set(err, -ENOMEM, "no memory to salvage '%s'", *spool);
+	pp_clock_read_pair(PP_TICK_RAW, &early[0]);
+	pp_clock_read_pair(PP_TICK_COUNTER, &early[1]);
 	view->path = *spool; /* the caller names the log directory; the rings hold the rest of the settings too */
 	rc = pp_salvage_rings(view, spool, spools, left, err);
 	if (!rc) {
@@ -172,6 +175,7 @@ static int write_session(struct pp_spool_view *view, char **spool, size_t spools
 		all.rings = view->rings;
 		all.refused = view->refused;
 		all.clocks = &clocks;
+		all.early = early;
 		rc = pp_close_session(&all, err);
 	}
 	pp_salvage_clocks_release(&clocks);

@@ -89,20 +89,16 @@ static void keep_distance(const struct pp_clock_pair *a, int64_t ms)
 		pp_nap_ms(ms - passed);
 }
 
-static int read_clock(const struct pp_rings *r, const struct pp_clock_pair *given, const struct pp_gather *g,
-                      struct pp_clock_map *map, struct pp_capture *c, struct pp_err *err)
+static int read_clock(const struct pp_close *close_it, struct pp_clock_map *map, struct pp_capture *c, struct pp_err *err)
 {
-	pp_tick epoch;
-
-	const struct pp_ring_header *h = first_ring(r);
+	const struct pp_gather *g = close_it->options->gather;
+	const struct pp_ring_header *h = first_ring(close_it->rings);
 	enum pp_tick_kind kind = (enum pp_tick_kind)h->tick_kind;
-	struct pp_clock_pair a, b;
+	const struct pp_clock_pair *given = close_it->first, a = given ? *given : close_it->early[kind != PP_TICK_RAW];
+	struct pp_clock_pair b;
+	pp_tick epoch;
 	int rc;
 
-	if (given)
-		a = *given;
-	else
-		pp_clock_read_pair(kind, &a);
 	if (g) /* hosts that have just met go on to compare their clocks meanwhile */
 		pp_nap_ms(PAIR_MS);
 	else
@@ -294,7 +290,7 @@ static int read_root(const struct pp_close *c, struct pp_capture *capture, struc
 	int rc;
 
 	if (last->tick <= first->tick)
-		return read_clock(c->rings, NULL, NULL, map, capture, err);
+		return read_clock(c, map, capture, err);
 	rc = pp_clock_map_init(map, kind, first, last, first->tick, err);
 	if (rc)
 		return rc;
@@ -344,7 +340,7 @@ static int set_clock(const struct pp_close *c, struct pp_capture *capture, struc
 	if (g && g->map)
 		in.bound_ns = take_clock(g, map, capture, in.from_tick, in.to_tick);
 	else
-		rc = read_clock(c->rings, c->first, g, map, capture, err);
+		rc = read_clock(c, map, capture, err);
 	if (!rc && c->options->salvaged)
 		shift_hosts(c->rings, capture, map);
 	if (g && !g->map && !g->leads)

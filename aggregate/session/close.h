@@ -19,9 +19,10 @@ struct pp_close {
 	size_t refused;         /* rings that cannot be read; the first note says why */
 	struct pp_notes *notes; /* notes so far; those of the headers are added */
 	pp_status_of *status_of;
-	void *status_context;                     /* its first argument */
-	const struct pp_clock_pair *first;        /* NULL: both readings happen now (salvage) */
-	struct pp_salvage_clocks *clocks;         /* NULL, or the clocks of the hosts that are salvaged together */
+	void *status_context;              /* its first argument */
+	const struct pp_clock_pair *first; /* NULL: salvage */
+	const struct pp_clock_pair *early; /* salvage: [PP_TICK_RAW, PP_TICK_COUNTER] of this host, from before it read rings */
+	struct pp_salvage_clocks *clocks;  /* NULL, or the clocks of the hosts that are salvaged together */
 	const struct pp_session_options *options; /* `warning` is filled from notes */
 	struct pp_sampler *sampler;               /* NULL: no samples; else this function moves them into the capture: */
 	void (*give_samples)(struct pp_sampler *sampler, const struct pp_rings *r, struct pp_capture *c);
