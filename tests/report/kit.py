@@ -48,6 +48,11 @@ def clean(b, what):
     check(not found, f"{what}: the page complains: {found[:3]}")
 
 
+def is_in_window(b):
+    """The page is no wider than its window, once it has been laid out for it: a busy browser takes some frames."""
+    return jobs.wait_until(lambda: b.js("document.documentElement.scrollWidth <= innerWidth"))
+
+
 def own(table):
     return table if table == "breakdown" else "t-" + table
 

@@ -10,7 +10,7 @@ import sys
 import h5py
 import numpy as np
 
-from kit import browser, check, clean, column, heads, jobs, pod_page, slow_train
+from kit import browser, check, clean, column, heads, is_in_window, jobs, pod_page, slow_train
 import pods
 
 
@@ -228,7 +228,7 @@ def fits(place, full):
             b.open(page)
             b.js("document.querySelectorAll('details').forEach(d => { d.open = true; })")
             b.js("new Promise(done => setTimeout(done, 100))")
-            check(b.js("document.documentElement.scrollWidth <= innerWidth"), f"the page is wider than {width}")
+            check(is_in_window(b), f"the page is wider than {width}")
             check(b.js(wide) == [], f"at {width} these tables are too wide: {b.js(wide)}")
         b.size(1024, 768)
         b.open(page)

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 
-from kit import browser, check, clean, column, heads, jobs, pod_page, same
+from kit import browser, check, clean, column, heads, is_in_window, jobs, pod_page, same
 import pods
 
 HOSTILE = ['</script><img src=x onerror=alert(1)>', '"><svg onload=alert(2)>', "=cmd|' /C calc'!A0", '<!--', '&lt;b&gt;\u2028\U0001f600', '${x}`']
@@ -70,7 +70,7 @@ def pixels(place, full):
         for width in (1400, 900, 420):
             b.size(width, 800)
             b.js("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-            check(b.js("document.documentElement.scrollWidth <= innerWidth"), f"the page is wider than {width}")
+            check(is_in_window(b), f"the page is wider than {width}")
         check(len(b.call("Page.printToPDF", printBackground=True)["data"]) > 20000, "print")
         check(b.js("document.documentElement.dataset.theme") == "dark", "the colours of the paper stay on the screen")
         named = b.js("[...document.querySelectorAll('canvas')].every(c => c.getAttribute('aria-label'))")
@@ -323,7 +323,7 @@ def operators(place, full):
         check("7 ranges that cross the window\u2019s edge" in b.js("document.getElementById('operators-left').textContent"), "what was cut is not said")
         b.size(420, 800)
         b.js("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        check(b.js("document.documentElement.scrollWidth <= innerWidth"), "operators make the page wider than the screen")
+        check(is_in_window(b), "operators make the page wider than the screen")
         b.size(1400, 900)
         clean(b, "operators")
         check("on" not in at, "a column of Host alone")
@@ -427,7 +427,7 @@ def kernels(place, full):
             check(text == "Device compute: 90.0 % 16-bit, 10.0 % of unknown precision.", text)
         b.size(420, 800)
         b.js("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        check(b.js("document.documentElement.scrollWidth <= innerWidth"), "kernels make the page wider than the screen")
+        check(is_in_window(b), "kernels make the page wider than the screen")
         b.size(1400, 900)
         clean(b, "kernels")
         b.open(pod_page(place, pods.Pod(workers=2, steps=2)))

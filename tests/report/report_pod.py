@@ -12,7 +12,7 @@ import sys
 import h5py
 import numpy as np
 
-from kit import browser, check, clean, column, heads, jobs, make, near, pod_page, same
+from kit import browser, check, clean, column, heads, is_in_window, jobs, make, near, pod_page, same
 import pods
 import timeline_kit
 
@@ -348,7 +348,7 @@ def looks(place, full):
         for width in (1400, 900, 420):
             b.size(width, 800)
             b.js(DRAWN)
-            check(b.js("document.documentElement.scrollWidth <= innerWidth"), f"the page is wider than {width}")
+            check(is_in_window(b), f"the page is wider than {width}")
         b.size(1400, 900)
         check(len(b.call("Page.printToPDF", printBackground=True)["data"]) > 20000, "print")
         b.js("State.set({colour: 'blame_ns', group: 'host', sort: 'late', skyline: 1, 'blame.f': 'h1'})")

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 
-from kit import Skipped, browser, check, clean, column, heads, jobs, near, pod_page
+from kit import Skipped, browser, check, clean, column, heads, is_in_window, jobs, near, pod_page
 import pods
 import timeline_kit
 
@@ -286,7 +286,7 @@ def arrows(place, full):
         for width in (900, 420):
             b.size(width, 800)
             wait_drawn(b)
-            check(b.js("document.documentElement.scrollWidth <= innerWidth"), f"the page is wider than {width}")
+            check(is_in_window(b), f"the page is wider than {width}")
         b.size(1400, 900)
         clean(b, "arrows")
 

@@ -113,7 +113,7 @@ def browser(place, full):
         page.js("document.querySelectorAll('#t-category thead button')[1].click()")
         page.wait(f"{column}.every((v, i, all) => !i || all[i - 1] >= v)")
         check(len(page.js(column)) == sum(1 for n in d["against_first"][1]["roles"][0].values() if n["a_ns"] or n["b_ns"]), "categories")
-        check(page.js("document.documentElement.scrollWidth <= innerWidth"), "the page is wider than the window")
+        check(jobs.wait_until(lambda: page.js("document.documentElement.scrollWidth <= innerWidth")), "the page is wider than the window")
     finally:
         page.close()
 
