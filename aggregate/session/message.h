@@ -8,7 +8,7 @@
 struct pp_message {
 	char head[256], where[1024], must_know[640], failure[640];
 	char there[160], lacking[160]; /* files, by what users call them */
-	int code;                      /* the first failure of a file, -errno */
+	int code;                      /* the first failure of the files written last, -errno */
 	char moved[64];                /* the log directory where it is another than the wanted one, or "" */
 	char what[144], session[64];   /* "steps 10..19"; where */
 	int delivered, asked;          /* ranks */

@@ -191,8 +191,10 @@ static int write_elsewhere(struct pp_output *out, struct place *p, unsigned whic
 	char why[sizeof(m.must_know) + 640];
 	int pod = 0, rc = claim_spare(p, first.name, o, message->code);
 
-	if (rc)
+	if (rc) {
+		*p = first;
 		return rc;
+	}
 	out->logdir = p->logdir;
 	m.there[0] = m.lacking[0] = m.failure[0] = '\0';
 	m.code = 0;
@@ -219,11 +221,13 @@ static int write_elsewhere(struct pp_output *out, struct place *p, unsigned whic
 	return 0;
 }
 
+/* Writes to the log directory, or where that fails, elsewhere; what follows then goes there, too. */
 static int write_here(struct pp_output *out, struct place *p, unsigned which, struct pp_dataset *own,
                       const struct pp_session_options *o, struct pp_message *message, int *ret_pod, struct pp_err *err)
 {
 	int rc = pp_output_make_dirs(out, err);
 
+	message->code = 0;
 	if (rc)
 		pp_message_file(message, "the session", rc, err->text);
 	else

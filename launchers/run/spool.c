@@ -20,6 +20,7 @@
 #include "core/base/hash.h"
 #include "core/base/lock.h"
 #include "core/base/now.h"
+#include "core/base/own_directory.h"
 #include "core/base/proc.h"
 #include "core/base/why.h"
 #include "core/ring/ring_file.h"
@@ -33,23 +34,10 @@ enum { NAPS = 200, LEFT_NAPS = 20, TRIES = 3, RULES_MOST = 1 << 20 };
 
 static const double ROOM_BYTES = 2 << 20;
 
-/* The directory must be owner-only, ours and no link: rings hold what the job does, and whoever can rename them can feed the
- * keeper. */
+/* Rings hold what the job does, and whoever can rename them can feed the keeper. */
 static int own_directory(const char *path, struct pp_err *err)
 {
-	struct stat st;
-
-	if (mkdir(path, 0700) && errno != EEXIST)
-		return pp_err_set(err, -errno, "cannot create the spool '%s': %s", path, pp_why(errno));
-	if (lstat(path, &st))
-		return pp_err_set(err, -errno, "cannot open the spool '%s': %s", path, pp_why(errno));
-	if (!S_ISDIR(st.st_mode))
-		return pp_err_set(err, -ENOTDIR, "cannot use the spool '%s': it is not a directory", path);
-	if (st.st_uid != geteuid())
-		return pp_err_set(err, -EPERM, "cannot use the spool '%s': it belongs to user %u", path, (unsigned)st.st_uid);
-	if ((st.st_mode & 07777) != 0700 && chmod(path, 0700)) /* independent of the umask */
-		return pp_err_set(err, -errno, "cannot use the spool '%s': other users may write to it", path);
-	return 0;
+	return pp_own_directory(path, "the spool", err);
 }
 
 /* A full tmpfs still allows a directory, but neither the keeper's page nor a ring: the rank's header alone is a quarter of a

@@ -175,8 +175,8 @@ static int copy_begin(int from, int to, uint64_t bytes)
 	return 0;
 }
 
-/* The log directory does not take an XSpace that another host sends: after failure `code`, of which `why` tells, the file goes
- * on on this node. -1: it is dropped. */
+/* The log directory does not take an XSpace that another host sends (failure `code`; `why` tells of it): moves what is there of the
+ * file to this node's own directory. -1: it is dropped. */
 static int move_piece(struct pp_pod *p, struct pp_pod_bring *b, int code, const char *why)
 {
 	const char *inside = b->name + strlen(p->gather.name.logdir) + 1;
