@@ -69,5 +69,5 @@ static void report(const struct pp_mpi_scope *s, int rc, uint64_t sent, uint64_t
 
 #include "mpi/pmpi_family.h"
 
-#include "mpi/pmpi_call.def"
+#include "core/call/mpi_call.def"
 #include "mpi/pmpi_large.def"

@@ -44,7 +44,7 @@ static void record_spawned(const struct pp_comm *made)
 
 #include "mpi/pmpi_family.h"
 
-#include "mpi/pmpi_call.def"
+#include "core/call/mpi_call.def"
 #include "mpi/pmpi_large.def"
 
 PP_PUBLIC int MPI_Comm_join(int fd, MPI_Comm *made_)

@@ -24,7 +24,7 @@ struct later {
 /* The first of a group stands for all: an MPI without it has none of them. */
 static struct later session_calls[] = {
 #define PP_MPI(symbol, ...) LATER(symbol)
-#include "mpi/pmpi_session.def"
+#include "core/call/mpi_session.def"
 #undef PP_MPI
 };
 static struct later large_calls[] = {

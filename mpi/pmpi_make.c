@@ -14,7 +14,7 @@
 
 #include "mpi/pmpi_family.h"
 
-#include "mpi/pmpi_call.def"
+#include "core/call/mpi_call.def"
 
 /* The duplicate has a handle now and its members later: they are its parent's. */
 PP_PUBLIC int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *made_, MPI_Request *request)

@@ -121,5 +121,5 @@ static inline void show_source(const struct pp_mpi_scope *s, int source)
 
 #include "mpi/pmpi_family.h"
 
-#include "mpi/pmpi_call.def"
+#include "core/call/mpi_call.def"
 #include "mpi/pmpi_large.def"

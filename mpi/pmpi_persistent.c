@@ -32,7 +32,7 @@ static void remember(struct pp_mpi_scope *scope, MPI_Request handle, int receive
 #define PP_WRAP_RECV_INIT(symbol, params, args, on, rank, sent_, received_) PP_WRAP_INIT(symbol, params, args, on, rank, 1, 0)
 #include "mpi/pmpi_family.h"
 
-#include "mpi/pmpi_call.def"
+#include "core/call/mpi_call.def"
 #include "mpi/pmpi_large.def"
 
 static enum pp_message_way way_of(const struct pp_request *known)

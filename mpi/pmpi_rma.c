@@ -70,5 +70,5 @@ static void record_start(struct pp_mpi_scope *s, pp_tick end, int rc, uint64_t s
 
 #include "mpi/pmpi_family.h"
 
-#include "mpi/pmpi_call.def"
+#include "core/call/mpi_call.def"
 #include "mpi/pmpi_large.def"

@@ -11,7 +11,7 @@
 
 enum pp_mpi_row {
 #define PP_MPI(symbol, ...) PP_MPI_CALL_##symbol,
-#include "mpi/pmpi_call.def"
+#include "core/call/mpi_call.def"
 #undef PP_MPI
 	PP_MPI_CALLS,
 #define PP_MPI_LARGE(symbol, of, ...) PP_MPI_CALL_##symbol = PP_MPI_CALL_##of,

@@ -1,4 +1,4 @@
-/* Bytes of the arguments of a call, and the macros by which mpi/pmpi_call.def computes what a rank sends and receives. In:
+/* Bytes of the arguments of a call, and the macros by which core/call/mpi_call.def computes what a rank sends and receives. In:
  * counts and datatypes, after the call succeeded. Out: `sent` and `received` of a record. */
 #pragma once
 

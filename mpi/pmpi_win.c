@@ -26,7 +26,7 @@ static void made(struct pp_mpi_scope *s, MPI_Win win)
 
 #include "mpi/pmpi_family.h"
 
-#include "mpi/pmpi_call.def"
+#include "core/call/mpi_call.def"
 #include "mpi/pmpi_large.def"
 
 /* The handle leaves the table before MPI may give it to another thread's new window. */

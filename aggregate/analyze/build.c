@@ -12,9 +12,9 @@
 #include "aggregate/analyze/kept.h"
 #include "aggregate/dataset/status.h"
 #include "core/base/plain.h"
+#include "core/base/utf8.h"
 #include "core/clock/clock_map.h"
 #include "core/ring/intern.h"
-#include "core/ring/utf8.h"
 
 static void copy_text(char *to, size_t size, const char *from)
 {

@@ -7,7 +7,7 @@
 #include "aggregate/analyze/join.h"
 #include "aggregate/analyze/request.h"
 #include "core/base/wrap.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 
 struct channels {
 	struct pp_table out;

@@ -9,7 +9,7 @@
 #include "aggregate/analyze/message.h"
 #include "aggregate/analyze/request.h"
 #include "aggregate/dataset/table/table.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 
 static int compare_member(const void *a, const void *b)
 {

@@ -6,7 +6,7 @@
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
 #include "aggregate/analyze/request.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 
 struct known { /* a file of one rank, from its opening to its close */
 	uint64_t comm;

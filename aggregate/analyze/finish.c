@@ -15,7 +15,7 @@
 #include "aggregate/dataset/merge.h"
 #include "aggregate/dataset/status.h"
 #include "core/base/wrap.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 
 #define STEP_NONE ((uint32_t)INT32_MAX) /* marks a segment outside the job's steps */
 

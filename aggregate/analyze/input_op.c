@@ -10,8 +10,8 @@
 #include "aggregate/dataset/table/word.h"
 #include "core/base/grow.h"
 #include "core/base/wrap.h"
+#include "core/call/mpi_call.h"
 #include "core/ring/intern.h"
-#include "core/source/mpi_call.h"
 #include "core/step/attr_flat.h"
 
 enum {                   /* of a name */

@@ -10,7 +10,7 @@
 #include "aggregate/analyze/join.h"
 #include "aggregate/analyze/straggler.h"
 #include "aggregate/dataset/table/functions.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 
 /* In a part: a segment is cut into lengths of 31 bits; `step` is the number of the call until all parts are there. */
 struct open_segment {

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 
 enum { LONE_PERCENT = 1 }; /* messages at the window's edges have one end only, and are few */
 

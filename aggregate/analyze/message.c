@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "aggregate/dataset/host_clock.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 
 enum { CALLS = PP_SPAN_BIT(PP_SPAN_MPI) | PP_SPAN_BIT(PP_SPAN_REQUEST) };
 

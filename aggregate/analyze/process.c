@@ -4,7 +4,7 @@
 
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 
 /* First sample at or after `time`. */
 static size_t first_usage(const struct pp_rank *r, int64_t time)

@@ -12,9 +12,9 @@
 #include "aggregate/analyze/ledger_text.h"
 #include "aggregate/dataset/order.h"
 #include "aggregate/dataset/status.h"
+#include "core/base/utf8.h"
 #include "core/ring/intern.h"
 #include "core/ring/record.h"
-#include "core/ring/utf8.h"
 
 static void warn_c10d(struct pp_dataset *d)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "core/base/grow.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 
 /* A rank's row in a collective, whose rows are in the order of ranks; UINT32_MAX: none. */
 static uint32_t row_of(const struct pp_dataset *d, const struct pp_row_collective *c, int32_t rank)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "core/base/wrap.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 
 enum {
 	SIDES = 3, /* none, or one of the two groups of an intercommunicator */

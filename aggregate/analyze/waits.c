@@ -7,7 +7,7 @@
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
 #include "aggregate/analyze/request.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 
 struct finder {
 	struct pp_join j;

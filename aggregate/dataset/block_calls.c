@@ -6,7 +6,7 @@
 #include "aggregate/dataset/block_io.h"
 #include "aggregate/dataset/dataset.h"
 #include "core/base/wrap.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 
 enum { LINK_NONE, LINK_NEW, LINK_BACK }; /* of a row to segments: none, the next ones, those of an earlier row and how far back */
 

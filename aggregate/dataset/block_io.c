@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/ring/utf8.h"
+#include "core/base/utf8.h"
 #include "proto/varint.h"
 
 enum { TEXT_MAX = 64 << 10, NAME_BYTES = 64 };

@@ -8,7 +8,7 @@
 #include "aggregate/dataset/order.h"
 #include "core/base/huge.h"
 #include "core/base/wrap.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 
 struct piece { /* a part's rows of a collective */
 	const struct pp_row_collective *c;

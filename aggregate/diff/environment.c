@@ -7,7 +7,7 @@
 
 #include "aggregate/dataset/table/functions.h"
 #include "aggregate/diff/compare.h"
-#include "core/ring/utf8.h"
+#include "core/base/utf8.h"
 
 enum { MOST_WORDS = 64, QUEUE_PERCENT = 2 };
 

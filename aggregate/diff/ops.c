@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "aggregate/diff/compare.h"
+#include "core/base/utf8.h"
 #include "core/ring/intern.h"
-#include "core/ring/utf8.h"
 
 struct item { /* rows of one run with one name and side, in the end only one */
 	const char *name;

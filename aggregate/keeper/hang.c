@@ -8,7 +8,7 @@
 
 #include "aggregate/keeper/ranks.h"
 #include "core/base/comm_id.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 
 enum { WANTED_MOST = 8 << 20 }; /* entries of all operations' lists; more is damaged */
 

@@ -12,7 +12,7 @@
 #include "aggregate/read/ring/place.h"
 #include "core/base/now.h"
 #include "core/base/plain.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 
 enum { RINGS_BYTES = 1 << 20 };
 #define MOST_STEPS ((uint64_t)1 << 50) /* between two readings; a larger number is damaged */

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 
 #include "aggregate/dataset/status.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 
 /* A launcher that ends a job with SIGTERM sends SIGKILL later to ranks that are still there. */
 enum { SAME_TIME_MS = 200 };

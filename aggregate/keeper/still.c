@@ -7,7 +7,7 @@
 
 #include "aggregate/read/ring/place.h"
 #include "core/base/proc.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 
 enum { PROCESS_MS = 1000 };
 

@@ -10,7 +10,7 @@
 #include <zlib.h>
 
 #include "core/base/huge.h"
-#include "core/ring/utf8.h"
+#include "core/base/utf8.h"
 
 enum {
 	SHORT_ARRAY = 48,

@@ -11,8 +11,8 @@
 #include "aggregate/dataset/status.h"
 #include "aggregate/read/ring/rings.h"
 #include "core/base/compare.h"
+#include "core/base/utf8.h"
 #include "core/ring/intern.h"
-#include "core/ring/utf8.h"
 
 static int compare_rank(const void *a, const void *b)
 {

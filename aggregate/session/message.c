@@ -14,8 +14,8 @@
 #include "core/base/plain.h"
 #include "core/base/shell_word.h"
 #include "core/base/units.h"
+#include "core/base/utf8.h"
 #include "core/ring/intern.h"
-#include "core/ring/utf8.h"
 
 enum { RANKS_NAMED = 6, REASONS_NAMED = 2, PLACES_NAMED = 2 };
 

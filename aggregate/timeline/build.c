@@ -8,7 +8,7 @@
 #include "aggregate/timeline/timeline_private.h"
 #include "core/base/grow.h"
 #include "core/base/huge.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 
 enum { NONE = UINT32_MAX, DEPTHS_MOST = UINT16_MAX };
 

@@ -9,7 +9,7 @@
 #include "aggregate/analyze/waits.h"
 #include "aggregate/timeline/timeline_private.h"
 #include "core/base/grow.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 
 enum { NONE = UINT32_MAX };
 

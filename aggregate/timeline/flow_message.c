@@ -4,7 +4,7 @@
 
 #include "aggregate/analyze/message.h"
 #include "aggregate/timeline/timeline_private.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 
 static uint32_t event_at(const struct pp_timeline_maker *m, const struct pp_message_end *end)
 {

@@ -8,8 +8,8 @@
 #include "aggregate/tools/recommend.h"
 #include "core/base/compare.h"
 #include "core/base/units.h"
+#include "core/base/utf8.h"
 #include "core/base/wrap.h"
-#include "core/ring/utf8.h"
 
 enum {
 	FEW_PERCENT = 1, /* below it nothing is worth a word */

@@ -11,8 +11,8 @@
 #include "aggregate/tools/sums.h"
 #include "aggregate/tools/tensor_core.h"
 #include "core/base/units.h"
+#include "core/base/utf8.h"
 #include "core/base/wrap.h"
-#include "core/ring/utf8.h"
 
 enum { NAME_BYTES = 60 };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "core/base/wrap.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 
 enum { ROUNDING_NS = 500 * PP_CATEGORIES }; /* local_us are rounded, each by itself */
 

@@ -8,9 +8,9 @@
 #include "aggregate/tools/replay.h"
 #include "aggregate/tools/tools.h"
 #include "core/base/select.h"
+#include "core/base/utf8.h"
 #include "core/base/wrap.h"
-#include "core/ring/utf8.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 
 enum subject { RANK, HOST, INPUT, COMMUNICATOR };             /* as in the description */
 enum { MOST_RANKS = 3, NAME_BYTES = 60, LEAST_PART = 10000 }; /* of the step: chance alone saves some */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/ring/utf8.h"
+#include "core/base/utf8.h"
 
 /* Replaces each byte that pp_utf8_shown() refuses by '?', except those in `keep` (for example "\n\t"); in place. Clean what
  * goes into a sentence before joining sentences with newlines. */

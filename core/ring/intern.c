@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/ring/utf8.h"
+#include "core/base/utf8.h"
 
 enum { ARENA_BYTES = 65536, FIRST_KEYS = 1024 };
 

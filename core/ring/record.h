@@ -73,7 +73,7 @@ struct pp_record_mpi { /* MPI: record.tick is the begin */
 	uint32_t sequence; /* n-th collective of this rank on comm, from 0; counted while idle too */
 	int32_t peer;      /* world rank of peer or root; -1 none, -2 any source */
 	uint32_t request;  /* this rank's request number of a nonblocking call; 0 none */
-	uint16_t call;     /* row of mpi/pmpi_call.def */
+	uint16_t call;     /* row of core/call/mpi_call.def */
 	uint16_t flags;    /* enum pp_mpi_flags */
 };
 
@@ -181,7 +181,7 @@ struct pp_record_annotation {
 	int64_t age_ns;    /* age of the begin at record.tick, by CLOCK_REALTIME */
 	uint32_t sequence; /* n-th collective of the group, from 0 */
 	int32_t root;      /* world rank; -1 none, or not reported */
-	uint16_t call;     /* row of core/source/c10d_call.def, from PP_C10D_FIRST */
+	uint16_t call;     /* row of core/call/c10d_call.def, from PP_C10D_FIRST */
 	uint16_t reserved;
 	uint32_t reserved2;
 };
@@ -322,7 +322,7 @@ struct pp_record_nccl { /* NCCL: record.tick is the begin of the call on this th
 	uint64_t sent, received; /* bytes of this rank */
 	int32_t peer;            /* rank in comm of the root; -1: none, or in NCCL_TASK */
 	uint32_t operation;      /* number in this process, from 1: of its NCCL_TASK and NCCL_DONE */
-	uint16_t call;           /* row of core/source/nccl_call.def */
+	uint16_t call;           /* row of core/call/nccl_call.def */
 	uint8_t flags;           /* enum pp_nccl_flags */
 	uint8_t reserved;
 	uint32_t reserved2;

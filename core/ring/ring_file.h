@@ -68,7 +68,7 @@ struct pp_where { /* where this thread is now: plain stores, valid outside windo
 	uint64_t comm;
 	uint32_t sequence;
 	int32_t peer;
-	uint16_t call;  /* 1 + row of mpi/pmpi_call.def; 0: not inside MPI */
+	uint16_t call;  /* 1 + row of core/call/mpi_call.def; 0: not inside MPI */
 	uint16_t last;  /* the same of the last call begun; 0: none */
 	uint32_t calls; /* MPI calls so far, wraps */
 	int64_t step;   /* step number, INT64_MIN: none yet */
@@ -78,7 +78,7 @@ struct pp_where { /* where this thread is now: plain stores, valid outside windo
 	uint32_t waits_sequence; /* of one collective waited for */
 	int32_t peer_of[PP_WHERE_PEERS];
 	uint32_t peers_more; /* 1: operations with further or unknown peers */
-	uint16_t c10d;       /* 1 + call number of torch.distributed (core/source/c10d_call.def) that this thread is in; 0: none */
+	uint16_t c10d;       /* 1 + call number of torch.distributed (core/call/c10d_call.def) that this thread is in; 0: none */
 	uint16_t c10d_calls; /* of these so far, wraps */
 };
 _Static_assert(sizeof(struct pp_where) == 64, "one line per thread");

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/wipe.h"
-#include "core/coord/notice.h"
+#include "core/ring/notice.h"
 
 enum { TEXT_MAX = PP_TEXT_INLINE + (PP_CHUNK_RECORDS - 2) * PP_RECORD_CONT_TEXT };
 

@@ -7,11 +7,11 @@
 
 #include "core/base/hash.h"
 #include "core/base/now.h"
+#include "core/call/mpi_call.h"
 #include "core/collector_calls.h"
 #include "core/ring/thread_ring.h"
 #include "core/source/api.h"
 #include "core/source/emit.h"
-#include "core/source/mpi_call.h"
 #include "core/window/trigger.h"
 
 static uint32_t state(void)

@@ -52,7 +52,7 @@ struct pp_span_mpi {       /* MPI, REQUEST */
 	uint32_t sequence; /* of the collective on comm; polls: how many; PP_MPI_HAS_MESSAGE: pp_rank.message index + 1 */
 	int32_t peer;      /* world rank of peer or root; -1 none, -2 any */
 	uint32_t request;  /* this rank's request number; 0 none */
-	uint16_t call;     /* row of mpi/pmpi_call.def */
+	uint16_t call;     /* row of core/call/mpi_call.def */
 	uint16_t flags;    /* of the call's record, enum pp_mpi_flags */
 };
 

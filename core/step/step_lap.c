@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 
 static int compare_time(const void *a, const void *b)
 {

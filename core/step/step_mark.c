@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "core/base/grow.h"
+#include "core/base/utf8.h"
 #include "core/ring/intern.h"
-#include "core/ring/utf8.h"
 #include "core/step/mark_list.h"
 
 enum { NAME_SHOWN = 40 }; /* bytes of a range in a note */

@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/call/mpi_call.h"
 #include "core/ring/record.h"
-#include "core/source/mpi_call.h"
 #include "core/step/mark_list.h"
 #include "core/step/period_list.h"
 

@@ -1,9 +1,9 @@
 /* The pattern of collectives as step marks; see pattern.h. Called by libpodprof-mpi.so through podprof_collector. */
 #include "core/window/pattern.h"
 
+#include "core/call/mpi_call.h"
 #include "core/collector_calls.h"
 #include "core/source/emit.h"
-#include "core/source/mpi_call.h"
 #include "core/window/period.h"
 #include "core/window/trigger.h"
 

@@ -8,7 +8,7 @@
 
 #include "core/base/step_windows.h"
 #include "core/coord/coord.h"
-#include "core/coord/notice.h"
+#include "core/ring/notice.h"
 
 /* Number of the keeper's last request that this rank has handled. A different number in the bell is a new request. */
 extern _Atomic uint32_t pp_trigger_acknowledged __attribute__((visibility("hidden")));

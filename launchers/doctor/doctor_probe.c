@@ -12,7 +12,7 @@
 
 #include "core/base/now.h"
 #include "core/base/why.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 #include "launchers/cmd.h"
 #include "launchers/doctor/doctor.h"
 #include "launchers/run/env_plan.h"

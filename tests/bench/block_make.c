@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "aggregate/dataset/order.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 
 enum { STEP_NS = 20000000, SCATTER_NS = 60000, STAY_NS = 350000, LEAVE_NS = 9000, SAMPLE_STEPS = 5, SLOW_NS = 100000 };
 

@@ -1,4 +1,4 @@
-/* Every call of mpi/pmpi_io.def, each recorded once with its bytes, the file's communicator and its number on it. 4 ranks write and
+/* Every call of core/call/mpi_io.def, each recorded once with its bytes, the file's communicator and its number on it. 4 ranks write and
  * read a file of blocks, one a rank. */
 #include <unistd.h>
 
@@ -6,7 +6,7 @@
 
 static const char *const rows[] = {
 #define PP_MPI(symbol, ...) "MPI_" #symbol,
-#include "mpi/pmpi_io.def"
+#include "core/call/mpi_io.def"
 #undef PP_MPI
 };
 

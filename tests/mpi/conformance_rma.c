@@ -1,10 +1,10 @@
-/* Every call of mpi/pmpi_rma.def, each recorded once with its bytes and the target's world rank. 4 ranks, in a communicator that
+/* Every call of core/call/mpi_rma.def, each recorded once with its bytes and the target's world rank. 4 ranks, in a communicator that
  * has them in the opposite order. */
 #include "tests/mpi/conform.h"
 
 static const char *const rows[] = {
 #define PP_MPI(symbol, ...) "MPI_" #symbol,
-#include "mpi/pmpi_rma.def"
+#include "core/call/mpi_rma.def"
 #undef PP_MPI
 };
 

@@ -30,7 +30,7 @@ def large(tables):
                 wide = re.sub(old, new, wide)
             if wide != params and family != "SPAWN":  # its count is of commands
                 want[symbol + "_c"] = f"{symbol}, {family}, ({wide}), {rest}"
-    text = open(os.path.join(os.path.dirname(tables.split(",")[0]), "pmpi_large.def")).read()
+    text = open(os.path.join(os.path.dirname(tables.split(",")[0]), "../../mpi/pmpi_large.def")).read()
     for symbol, row in re.findall(r"^PP_MPI_LARGE\((\w+), (.*)\)$", text, re.M):
         have[symbol] = row
     for symbol in WRITTEN_OUT:
@@ -60,7 +60,7 @@ def main():
     if len(set(table)) != len(table):
         bad.append("a call is in the tables twice")
     want, have = large(tables)
-    sessions = set(rows(os.path.join(os.path.dirname(tables.split(",")[0]), "pmpi_session.def")))
+    sessions = set(rows(os.path.join(os.path.dirname(tables.split(",")[0]), "mpi_session.def")))
     for name in sorted(set(want) | set(have)):
         if want.get(name) is None or want.get(name) != have.get(name):
             bad.append(f"MPI_{name}: the row of pmpi_large.def is not {want.get(name)}")

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 #include "core/window/period.h"
 #include "tests/mpi/fake.h"
 

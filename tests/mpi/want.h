@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 #include "tests/mpi/fake.h"
 #include "tests/test.h"
 

@@ -6,8 +6,8 @@
 
 #include "aggregate/tools/tools.h"
 #include "aggregate/write/writer.h"
+#include "core/call/mpi_call.h"
 #include "core/ring/intern.h"
-#include "core/source/mpi_call.h"
 #include "tests/unit/aggregate/pod_made.h"
 
 enum { FIRST = 100, US = 1000, MS = 1000000, LATE = 3, INPUT = 6, HOST_COMPUTE = 4, SAMPLES = 24, MOST_TORCH = 64 };

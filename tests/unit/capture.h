@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/call/mpi_call.h"
 #include "core/ring/intern.h"
-#include "core/source/mpi_call.h"
 #include "core/step/span.h"
 
 enum { MADE_THREADS = 4, MADE_SPANS = 4096 };

@@ -4,8 +4,8 @@
 #include "aggregate/dataset/order.h"
 #include "aggregate/dataset/table/table_list.h"
 #include "aggregate/dataset/table/word.h"
+#include "core/call/mpi_call.h"
 #include "core/ring/record.h"
-#include "core/source/mpi_call.h"
 
 const char *pp_worker_check(const void *row)
 {

@@ -9,7 +9,7 @@
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/read/ring/place.h"
 #include "core/base/now.h"
-#include "core/ring/utf8.h"
+#include "core/base/utf8.h"
 
 enum {
 	EAGER_MS = 1, /* between two looks at this host's ranks: while a request goes on, else */

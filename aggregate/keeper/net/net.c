@@ -10,7 +10,7 @@
 #include <zmq.h>
 
 #include "core/base/now.h"
-#include "core/ring/utf8.h"
+#include "core/base/utf8.h"
 
 enum { ROUTE = 9 /* instance, number of the address */, FLIGHT = 4 << 20 /* bytes sent and not acknowledged */, ANY_PORTS = 16 };
 

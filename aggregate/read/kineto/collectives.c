@@ -7,7 +7,7 @@
 #include "aggregate/read/kineto/finish.h"
 #include "core/base/grow.h"
 #include "core/base/hash.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 
 enum { GROUPS_MOST = 256, INDEX_BITS = 20, STEPS_MOST = 4096 };
 

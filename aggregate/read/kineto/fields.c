@@ -6,7 +6,7 @@
 #include "aggregate/read/kineto/event.h"
 #include "aggregate/read/kineto/number.h"
 #include "aggregate/read/kineto/reader.h"
-#include "core/ring/utf8.h"
+#include "core/base/utf8.h"
 
 enum type { INTEGER, VECTOR, TEXT, UNSIGNED, REAL };
 

@@ -8,7 +8,7 @@
 
 #include "aggregate/read/ring/order.h"
 #include "aggregate/read/ring/rings.h"
-#include "core/ring/utf8.h"
+#include "core/base/utf8.h"
 
 #define HALF_A_YEAR ((int64_t)1 << 54)           /* all times are at most this far from their median */
 #define AN_HOUR INT64_C(3600000000000)           /* ns */

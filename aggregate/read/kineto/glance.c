@@ -4,7 +4,7 @@
 
 #include "aggregate/read/kineto/kineto.h"
 #include "aggregate/read/kineto/number.h"
-#include "core/ring/utf8.h"
+#include "core/base/utf8.h"
 
 struct head {
 	const char *text;

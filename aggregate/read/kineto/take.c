@@ -7,8 +7,8 @@
 #include "aggregate/read/kineto/reader.h"
 #include "core/base/grow.h"
 #include "core/base/hash.h"
+#include "core/base/utf8.h"
 #include "core/ring/record.h"
-#include "core/ring/utf8.h"
 #include "core/step/category.h"
 
 enum { TRACKS_MOST = 16384, LABELS_MOST = 65536, DEVICES_MOST = 65536 };

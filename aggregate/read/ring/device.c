@@ -9,7 +9,7 @@
 #include "aggregate/read/launch_table.h"
 #include "aggregate/read/ring/pair.h"
 #include "core/base/grow.h"
-#include "core/ring/utf8.h"
+#include "core/base/utf8.h"
 #include "core/step/category.h"
 #include "core/step/kernel_name.h"
 

@@ -11,7 +11,7 @@
 #include "aggregate/read/ring/place.h"
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/ring/rings_private.h"
-#include "core/ring/utf8.h"
+#include "core/base/utf8.h"
 #include "core/step/library_domain.h"
 #include "core/step/span_other.h"
 

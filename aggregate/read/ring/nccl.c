@@ -13,7 +13,7 @@
 #include "aggregate/read/ring/rings.h"
 #include "core/base/grow.h"
 #include "core/base/hash.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 #include "core/step/span_other.h"
 
 enum {
@@ -30,7 +30,7 @@ enum {
 enum row {
 	ROW_BEFORE = PP_NCCL_FIRST - 1,
 #define PP_NCCL(symbol, ...) ROW_##symbol,
-#include "core/source/nccl_call.def"
+#include "core/call/nccl_call.def"
 #undef PP_NCCL
 };
 

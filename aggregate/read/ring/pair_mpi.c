@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "aggregate/read/ring/pair.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 #include "core/step/category.h"
 
 enum { COMM_MOST = 1 << 20 }; /* ranks: larger is damage */

@@ -7,7 +7,7 @@
 
 #include "core/base/comm_id.h"
 #include "core/base/plain.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 
 enum { SIZE_MOST = 1 << 20 }; /* of a job; larger ones are damaged */
 

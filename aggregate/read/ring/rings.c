@@ -7,8 +7,8 @@
 
 #include "aggregate/read/ring/rings_private.h"
 #include "core/base/proc.h"
+#include "core/call/mpi_call.h"
 #include "core/coord/claim.h"
-#include "core/source/mpi_call.h"
 
 /* Limits of the memory for names; names beyond are counted as cut. */
 enum {

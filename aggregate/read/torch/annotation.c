@@ -6,8 +6,8 @@
 
 #include "aggregate/read/ring/pair.h"
 #include "core/base/grow.h"
-#include "core/ring/utf8.h"
-#include "core/source/mpi_call.h"
+#include "core/base/utf8.h"
+#include "core/call/mpi_call.h"
 
 enum { MOST = 1 << 18 }; /* far more than a useful window has */
 #define BYTES_MOST ((uint64_t)1 << 62)

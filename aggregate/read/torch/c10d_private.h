@@ -4,13 +4,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 #include "core/step/span.h"
 
 enum c10d_row { /* call numbers */
 	        C10D_BEFORE = PP_C10D_FIRST - 1,
 #define PP_C10D(symbol, ...) C10D_##symbol,
-#include "core/source/c10d_call.def"
+#include "core/call/c10d_call.def"
 #undef PP_C10D
 };
 

@@ -7,7 +7,7 @@
 #include "aggregate/read/xspace/private.h"
 #include "core/base/grow.h"
 #include "core/base/hash.h"
-#include "core/ring/utf8.h"
+#include "core/base/utf8.h"
 
 /* A number behind `key` at the begin of the text or behind a blank or a new line; `most` in ret_number. Returns how many. */
 static int numbers(const char *text, size_t length, const char *key, int most, double *ret_number)

@@ -7,8 +7,8 @@
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/xspace/private.h"
 #include "core/base/grow.h"
+#include "core/call/mpi_call.h"
 #include "core/ring/record.h"
-#include "core/source/mpi_call.h"
 #include "core/step/category.h"
 
 enum { NO_CALL = UINT16_MAX };

@@ -10,7 +10,7 @@
 #include "aggregate/read/ring/pair.h"
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/xspace/private.h"
-#include "core/ring/utf8.h"
+#include "core/base/utf8.h"
 
 enum { SPACE_PLANES = 1, SPACE_ERRORS = 2, SPACE_WARNINGS = 3, SPACE_HOSTNAMES = 4, NAME_BYTES = 256 };
 

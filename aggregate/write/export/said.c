@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "aggregate/dataset/host_clock.h"
-#include "core/ring/utf8.h"
+#include "core/base/utf8.h"
 
 const char *pp_note_name(enum pp_note_id id)
 {

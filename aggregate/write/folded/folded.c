@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "core/base/grow.h"
+#include "core/base/utf8.h"
 #include "core/base/why.h"
-#include "core/ring/utf8.h"
 
 enum { NONE = UINT32_MAX, WAITING = UINT32_MAX - 1, FIRST_SLOTS = 1024 };
 

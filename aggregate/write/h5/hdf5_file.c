@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "core/base/grow.h"
+#include "core/base/utf8.h"
 #include "core/base/why.h"
-#include "core/ring/utf8.h"
 
 enum { SMALL_BYTES = 64 * 1024, CHUNK_ROWS = 65536, TRANSFER_BYTES = 4 * 1024, COMPACT_LINKS = 256 };
 

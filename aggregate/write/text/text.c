@@ -17,8 +17,8 @@
 #include "aggregate/write/writer.h"
 #include "core/base/forked.h"
 #include "core/base/plain.h"
+#include "core/base/utf8.h"
 #include "core/ring/intern.h"
-#include "core/ring/utf8.h"
 
 enum { MOST_PARTS = 4 /* of a window's steps */, MOST_OPS = 10, MOST_KERNELS = 3, NAME_COLUMNS = 46 };
 

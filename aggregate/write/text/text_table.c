@@ -8,9 +8,9 @@
 #include "aggregate/dataset/status.h"
 #include "aggregate/tools/answer.h"
 #include "aggregate/write/text/text.h"
+#include "core/base/utf8.h"
 #include "core/base/wrap.h"
 #include "core/ring/intern.h"
-#include "core/ring/utf8.h"
 
 enum { BAR = 30, MOST_WORKERS = 15, HOST_COLUMNS = 16, FREE_ROWS = 6, MOST_WARNINGS = 3, MOST_NAMES = 3 };
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/ring/utf8.h"
+#include "core/base/utf8.h"
 #include "core/step/category.h"
 
 enum { MOST_NAME = 100, STATS_MOST = 12 };

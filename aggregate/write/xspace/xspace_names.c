@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 #include "core/step/category.h"
 
 enum { FIRST_SLOTS = 1024, NAME_BYTES = 128 };

@@ -10,8 +10,8 @@
 
 #include "aggregate/write/xspace/xspace_device.h"
 #include "core/base/grow.h"
-#include "core/ring/utf8.h"
-#include "core/source/mpi_call.h"
+#include "core/base/utf8.h"
+#include "core/call/mpi_call.h"
 
 enum { MOST_LINES = 256, MOST_NAME = 100 };
 

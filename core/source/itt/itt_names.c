@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
+#include "core/call/mpi_call.h"
 #include "core/collector_calls.h"
 #include "core/ring/thread_ring.h"
-#include "core/source/mpi_call.h"
 
 enum {
 	ROWS = 2 * PP_ITT_NAMES, /* a power of two, half full at most */

@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/call/mpi_call.h"
 #include "core/source/emit.h"
-#include "core/source/mpi_call.h"
 #include "core/source/nccl/nccl_chain.h"
 
 enum { SLOTS = 1 << 14, BLOCK = 16, CAPTURED_BIT = 47, CHANNEL_BIT = 46, LAUNCH_BIT = 45, GENERATION_BITS = 30 };
@@ -146,7 +146,7 @@ static uint8_t how_of(const char *algorithm, const char *protocol)
 enum nccl_row {
 	NCCL_BEFORE = PP_NCCL_FIRST - 1,
 #define PP_NCCL(symbol, ...) NCCL_##symbol,
-#include "core/source/nccl_call.def"
+#include "core/call/nccl_call.def"
 #undef PP_NCCL
 };
 

@@ -1,6 +1,6 @@
 /* /all_reduce of a dataset made by hand. all_reduce_test GOLDEN [--update]. */
 #include "aggregate/tools/tools.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 #include "tests/golden.h"
 #include "tests/unit/capture.h"
 

@@ -1,6 +1,6 @@
 /* TOLD and REMARK records, and names with sizes behind them: what becomes of them, and of those that no shim writes. */
+#include "core/call/mpi_call.h"
 #include "core/clock/clock_map.h"
-#include "core/source/mpi_call.h"
 #include "tests/unit/aggregate/rings_kit.h"
 
 static void put_annotation(struct maker *m, pp_tick tick, uint16_t call, int64_t age, uint64_t sent)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "aggregate/analyze/waiting.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 #include "tests/test.h"
 
 enum { OWN = 7, RANKS = 7, HOSTS = 5, DICE_RANKS = 40, DICE_HOSTS = 9, DICE_ROUNDS = 3000 };

@@ -6,7 +6,7 @@
 #include "aggregate/keeper/still.h"
 #include "aggregate/read/ring/place.h"
 #include "core/base/comm_id.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 #include "tests/test.h"
 
 #define SECOND INT64_C(1000000000)

@@ -1,6 +1,6 @@
 /* Kineto files: each rule of the reader, and damage of every kind. */
 #include "aggregate/read/kineto/number.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 #include "tests/unit/aggregate/kineto_kit.h"
 
 static int64_t ns(const char *text)

@@ -1,7 +1,7 @@
 /* Sends matched with receives: what is a pair, and why the others are none. */
 #include "aggregate/analyze/message.h"
 
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 #include "tests/test.h"
 
 enum { RANKS = 2, SPANS = 16, US = 1000 };

@@ -1,7 +1,7 @@
 /* Operations of NCCL and the kernels that CUPTI recorded of them: device time, what of it nothing hid, algorithm, channels, and
  * what could not be joined. From records in rings to /collective, /all_reduce and /channel. */
 #include "aggregate/dataset/table/functions.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 #include "tests/unit/aggregate/budget_kit.h"
 #include "tests/unit/aggregate/session_kit.h"
 

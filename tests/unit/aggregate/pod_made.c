@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "core/base/grow.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 
 static void *need(void *memory)
 {

@@ -6,8 +6,8 @@
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/read/torch/c10d.h"
 #include "aggregate/write/writer.h"
+#include "core/call/mpi_call.h"
 #include "core/clock/clock_map.h"
-#include "core/source/mpi_call.h"
 #include "tests/unit/aggregate/rings_kit.h"
 
 static uint64_t seed = 12345;

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "core/base/proc.h"
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 #include "tests/unit/aggregate/rings_kit.h"
 
 TEST(nesting)

@@ -1,6 +1,6 @@
 /* ITT as frameworks use it: static copies of ittnotify, their handles, tasks, frames and counters. With PODPROF_ITT_CHAIN another
  * collector is behind podprof. */
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 #include "tests/unit/core/itt_kit.h"
 
 static struct itt_copy onednn;

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 #include "tests/test.h"
 
 enum { RANKS = 4, MOST = 40000, CASES = 1000 };

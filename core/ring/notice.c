@@ -1,5 +1,5 @@
 /* Prints the keeper's sentences while the job runs; see notice.h. */
-#include "core/coord/notice.h"
+#include "core/ring/notice.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* Names and classes of the wrapped MPI calls, from the wrappers' table; for readers of records. */
-#include "core/source/mpi_call.h"
+#include "core/call/mpi_call.h"
 
 #include <string.h>
 
 static const struct pp_mpi_call calls[] = {
 #define PP_MPI(symbol, class, nonblocking, family, ...) {"MPI_" #symbol, class, nonblocking, #family},
-#include "mpi/pmpi_call.def"
+#include "core/call/mpi_call.def"
 #undef PP_MPI
 };
 
@@ -18,12 +18,12 @@ static const struct library_call {
         {
 #define PP_C10D(symbol, name, backend, class, nonblocking, family, equal, joins, bus)                                              \
 	{{name, class, nonblocking, family}, backend, equal, joins, bus},
-#include "core/source/c10d_call.def"
+#include "core/call/c10d_call.def"
 #undef PP_C10D
 },
   nccl[] = {
 #define PP_NCCL(symbol, name, function, class, family, equal, joins, bus) {{name, class, 1, family}, function, equal, joins, bus},
-#include "core/source/nccl_call.def"
+#include "core/call/nccl_call.def"
 #undef PP_NCCL
 };
 
@@ -39,7 +39,7 @@ static const struct library_call *library_of(unsigned call)
 
 enum row {
 #define PP_MPI(symbol, ...) ROW_##symbol,
-#include "mpi/pmpi_call.def"
+#include "core/call/mpi_call.def"
 #undef PP_MPI
 	ROWS
 };

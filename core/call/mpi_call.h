@@ -1,4 +1,4 @@
-/* Rows of mpi/pmpi_call.def for readers of records: no MPI types here.
+/* Rows of core/call/mpi_call.def for readers of records: no MPI types here.
  * In: `call` of a record. Out: name and class. The table is PP_MPI(symbol, class, ...signature) rows; readers take four columns. */
 #pragma once
 
@@ -39,8 +39,8 @@ enum pp_bus {
 };
 
 enum {
-	PP_C10D_FIRST = 512, /* call numbers from here on are rows of core/source/c10d_call.def */
-	PP_NCCL_FIRST = 640, /* of core/source/nccl_call.def */
+	PP_C10D_FIRST = 512, /* call numbers from here on are rows of core/call/c10d_call.def */
+	PP_NCCL_FIRST = 640, /* of core/call/nccl_call.def */
 	PP_CALL_NUMBERS = 768,
 };
 
