@@ -1,8 +1,10 @@
 /* Puts COMM records, which describe a communicator, window or file, before the first record that names it. Called by the
  * wrappers. */
+#include "mpi/pmpi_announce.h"
+
 #include <string.h>
 
-#include "mpi/pmpi_source.h"
+#include "mpi/pmpi_collector.h"
 
 void pp_comm_set_name(struct pp_comm *c, const char *name)
 {

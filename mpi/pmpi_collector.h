@@ -29,6 +29,18 @@ struct pp_mpi_thread {
 	uint32_t polls;                    /* how many; 0: no record is waiting */
 };
 
+struct pp_mpi_scope { /* one call of the application */
+	struct pp_mpi_thread *thread;
+	struct pp_comm *comm;
+	struct pp_where *where;
+	pp_tick begin;
+	uint32_t sequence;
+	int32_t peer;
+	uint16_t flags;
+	uint16_t call;
+	int recording;
+};
+
 /* The live objects of the MPI library, found by name: this library is not linked with it, and an executable may hold a copy. */
 struct pp_mpi_names {
 	MPI_Comm world, self, comm_null;
@@ -59,6 +71,20 @@ void *pp_mpi_object(const char *symbol);
 void pp_mpi_thread_init(struct pp_mpi_thread *t);
 /* The slow path into the ring. errno kept. */
 void pp_mpi_put(const struct pp_record *record, const void *rest, uint32_t rest_length);
+
+/* Appends a record to this thread's ring. */
+static inline void pp_mpi_append(struct pp_mpi_thread *t, const struct pp_record *r)
+{
+	struct pp_ring_cursor *k = t->cursor;
+	struct pp_record *direct = pp_ring_take_late(k, pp_mpi_recording);
+
+	if (!direct) {
+		pp_mpi_put(r, NULL, 0);
+		return;
+	}
+	*direct = *r;
+	pp_ring_commit(k);
+}
 
 static inline int pp_mpi_is_rung(void)
 {

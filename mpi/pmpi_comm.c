@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/pmpi_announce.h"
 #include "mpi/pmpi_collector.h"
 
 enum { BUCKETS = 1024, COUNTS = 1024 };

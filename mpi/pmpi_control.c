@@ -12,7 +12,7 @@ static void mark(struct pp_mpi_thread *t, pp_tick now, int level)
 	r.range.source = PP_SOURCE_MPI;
 	r.length = (uint32_t)snprintf(r.range.text, sizeof r.range.text, "MPI_Pcontrol(%d)", level);
 	errno = saved;
-	pp_correlation_append(t, &r);
+	pp_mpi_append(t, &r);
 }
 
 /* The arguments behind the level are for profilers that know them; no MPI library reads them. */

@@ -5,20 +5,6 @@
 #include "mpi/pmpi_request.h"
 #include "mpi/pmpi_source.h"
 
-/* Appends a record to this thread's ring. */
-static inline void pp_correlation_append(struct pp_mpi_thread *t, const struct pp_record *r)
-{
-	struct pp_ring_cursor *k = t->cursor;
-	struct pp_record *direct = pp_ring_take_late(k, pp_mpi_recording);
-
-	if (!direct) {
-		pp_mpi_put(r, NULL, 0);
-		return;
-	}
-	*direct = *r;
-	pp_ring_commit(k);
-}
-
 /* Records that the operation completed. peer: its source, -1 unknown. half: of a receive of any source or tag, else NULL. */
 static inline void pp_correlation_put_message(const struct pp_mpi_scope *s, pp_tick now, uint32_t number, int32_t peer,
                                               uint64_t received, uint16_t flags, const struct pp_record_message_half *half)

@@ -2,6 +2,7 @@
  * that end it. Called by the application as MPI_X or PMPI_X. */
 #include "mpi/pmpi_kind.h"
 #include "mpi/pmpi_poll.h"
+#include "mpi/pmpi_source.h"
 
 static int group_size(MPI_Group group, int *ret_size)
 {

@@ -1,7 +1,7 @@
 /* Merges unsuccessful polls. Called by the Test and Iprobe wrappers, and before the next record. */
 #include "mpi/pmpi_poll.h"
 
-#include "mpi/pmpi_correlation.h"
+#include "mpi/pmpi_announce.h"
 
 static pp_tick gap = PP_POLL_GAP_NS, longest = PP_POLL_LONGEST_NS;
 
@@ -19,7 +19,7 @@ void pp_poll_end(struct pp_mpi_thread *t)
 {
 	t->poll.mpi.sequence = t->polls;
 	t->polls = 0;
-	pp_correlation_append(t, &t->poll);
+	pp_mpi_append(t, &t->poll);
 }
 
 /* Inside a call (a step mark of a reduction's operator, a signal handler) they stay: the call may be using them. */

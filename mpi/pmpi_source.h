@@ -6,8 +6,10 @@
 #pragma once
 
 #include "mpi/coord_mpi.h"
+#include "mpi/pmpi_announce.h"
 #include "mpi/pmpi_collector.h"
 #include "mpi/pmpi_comm.h"
+#include "mpi/pmpi_poll.h"
 
 enum pp_mpi_row {
 #define PP_MPI(symbol, ...) PP_MPI_CALL_##symbol,
@@ -19,33 +21,12 @@ enum pp_mpi_row {
 #undef PP_MPI_LARGE
 };
 
-/* Calls of MPI 4: the mpi.h may be older. */
-struct ompi_instance_t;
-int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, struct ompi_instance_t **session);
-int MPI_Session_finalize(struct ompi_instance_t **session);
-int MPI_Comm_create_from_group(MPI_Group group, const char *tag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *made_);
-int MPI_Intercomm_create_from_groups(MPI_Group group, int leader, MPI_Group remote, int remote_leader, const char *tag,
-                                     MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *made_);
+/* Calls of MPI 4 for large counts: the mpi.h may be older. */
 #define PP_MPI_LARGE(symbol, of, family, params, ...) int MPI_##symbol params;
 #include "mpi/pmpi_large.def"
 #undef PP_MPI_LARGE
 
 enum { PP_NO_PEER = -0x7fffffff }; /* "peer" of a call that has none; no MPI constant has this value */
-
-struct pp_mpi_scope { /* one call of the application */
-	struct pp_mpi_thread *thread;
-	struct pp_comm *comm;
-	struct pp_where *where;
-	pp_tick begin;
-	uint32_t sequence;
-	int32_t peer;
-	uint16_t flags;
-	uint16_t call;
-	int recording;
-};
-
-/* Puts the record of this thread's unsuccessful polls. */
-void pp_poll_end(struct pp_mpi_thread *t);
 
 #define PP_PUBLIC __attribute__((visibility("default")))
 /* One function under both names: Fortran bindings, mpi4py and other tools may call either. */

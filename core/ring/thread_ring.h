@@ -40,6 +40,14 @@ struct pp_thread_ring *pp_thread_enter(void);
 /* Slow path: finds room, writes the record and `rest` behind it in TEXT records, else drops and counts. Keeps errno. 1: it wrote
  * the record. */
 int pp_ring_put(const struct pp_record *head, const void *rest, uint32_t rest_length);
+/* The mark of a step; `number` of its begin, 0 at its end. As pp_ring_put(). */
+static inline void pp_ring_put_step(enum pp_record_kind kind, int64_t number, pp_tick tick)
+{
+	struct pp_record r = {.tick = tick, .kind = (uint16_t)kind, .step.number = number};
+
+	pp_ring_put(&r, NULL, 0);
+}
+
 /* Counts a record that was not tried. */
 void pp_ring_lose(enum pp_loss loss);
 /* Describes a communicator in the ring file, with row->id as its id; where there is no room it is counted. Drop: it was freed. */

@@ -18,55 +18,6 @@ enum { SAY_REFUSED = 4 };
 
 _Atomic uint32_t pp_api_is_marked;
 
-int pp_emit_claim(void)
-{
-	if (atomic_load_explicit(&pp_wiped.phase, memory_order_acquire) == PP_PHASE_EXITING) {
-		pp_ring_lose(PP_LOSS_AFTER_EXIT);
-		return 0;
-	}
-	return pp_collector_claim(PP_EVIDENCE_MARK, -1, -1) && atomic_load(&pp_wiped.recording);
-}
-
-void pp_emit_range_slow(const struct pp_emit *e, const char *name, size_t length)
-{
-	pp_emit_range_at(e, pp_tick_now(), name, length);
-}
-
-void pp_emit_range_at(const struct pp_emit *e, pp_tick tick, const char *name, size_t length)
-{
-	struct pp_record r = {.tick = tick, .kind = e->kind};
-	size_t n = length < PP_TEXT_INLINE ? length : PP_TEXT_INLINE;
-
-	if (length > UINT32_MAX)
-		length = UINT32_MAX;
-	r.length = (uint32_t)length;
-	r.range.id = e->id;
-	r.range.domain = e->domain;
-	r.range.category = e->category;
-	r.range.source = e->source;
-	r.range.nvtx_category = e->nvtx_category;
-	pp_copy_short(r.range.text, name, n);
-	pp_ring_put(&r, name + n, (uint32_t)(length - n));
-}
-
-void pp_emit_step_at(enum pp_record_kind kind, int64_t number, pp_tick tick)
-{
-	struct pp_record r = {.tick = tick, .kind = (uint16_t)kind, .step.number = number};
-
-	pp_ring_put(&r, NULL, 0);
-}
-
-void pp_emit_counter(const char *name, double value)
-{
-	size_t length = name ? strlen(name) : 0;
-	size_t n = length < PP_TEXT_INLINE ? length : PP_TEXT_INLINE;
-	struct pp_record r = {.tick = pp_tick_now(), .kind = PP_RECORD_COUNTER, .length = (uint32_t)length};
-
-	r.counter.value = value;
-	pp_copy_short(r.counter.text, name ? name : "", n);
-	pp_ring_put(&r, name ? name + n : NULL, (uint32_t)(length - n));
-}
-
 /* This thread has no ring yet: this mark may make the process the rank. */
 static __attribute__((cold, noinline)) int enter(int64_t number)
 {
@@ -91,7 +42,7 @@ void pp_api_step_begin(int64_t number, pp_tick tick)
 	if (!pp_emit_wanted())
 		return;
 	pp_process_step_begin(number);
-	pp_emit_step_at(PP_RECORD_STEP_BEGIN, number, tick ? tick : pp_tick_now());
+	pp_ring_put_step(PP_RECORD_STEP_BEGIN, number, tick ? tick : pp_tick_now());
 }
 
 static void step_begin(int64_t number)
@@ -103,7 +54,7 @@ static void step_begin(int64_t number)
 void pp_api_step_end(pp_tick tick)
 {
 	if (pp_emit_wanted()) {
-		pp_emit_step_at(PP_RECORD_STEP_END, 0, tick ? tick : pp_tick_now());
+		pp_ring_put_step(PP_RECORD_STEP_END, 0, tick ? tick : pp_tick_now());
 		pp_process_step_end();
 	}
 	pp_trigger_step_end();

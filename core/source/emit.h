@@ -13,13 +13,7 @@ int pp_emit_claim(void) __attribute__((cold));
 void pp_emit_range_slow(const struct pp_emit *e, const char *name, size_t length) __attribute__((cold));
 /* The same at a tick that was read before. */
 void pp_emit_range_at(const struct pp_emit *e, pp_tick tick, const char *name, size_t length);
-void pp_emit_step_at(enum pp_record_kind kind, int64_t number, pp_tick tick);
 void pp_emit_counter(const char *name, double value);
-
-static inline void pp_emit_step(enum pp_record_kind kind, int64_t number)
-{
-	pp_emit_step_at(kind, number, pp_tick_now());
-}
 
 static inline int pp_emit_wanted(void)
 {

@@ -3,7 +3,7 @@
 
 #include "core/call/mpi_call.h"
 #include "core/collector_calls.h"
-#include "core/source/emit.h"
+#include "core/ring/thread_ring.h"
 #include "core/window/period.h"
 #include "core/window/trigger.h"
 

@@ -6,7 +6,6 @@
 
 #include "core/collector_calls.h"
 #include "core/ring/thread_ring.h"
-#include "core/source/emit.h"
 #include "core/window/api_windows.h"
 #include "core/window/ask.h"
 #include "core/window/carry.h"
@@ -101,7 +100,7 @@ static void publish(int at_mark)
 	int on = wanted();
 
 	if (is_recording && !on && at_mark && step_thread && step_thread == pp_thread_self)
-		pp_emit_step(PP_RECORD_STEP_END, 0);
+		pp_ring_put_step(PP_RECORD_STEP_END, 0, pp_tick_now());
 	if (is_recording != on)
 		pp_collector_record(on);
 	is_recording = on;

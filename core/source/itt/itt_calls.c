@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/source/itt/itt_domains.h"
 #include "core/source/itt/itt_emit.h"
 
 /* The chained collector's function beside our on_...(), which has its type. */

@@ -1,10 +1,13 @@
 /* ITT's domains, and the map of chained collectors' handles. Called by itt_*.c. */
+#include "core/source/itt/itt_domains.h"
+
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/ring/ring_file.h"
-#include "core/source/itt/itt_names.h"
 #include "core/source/nvtx/nvtx_names.h"
 
 enum { DOMAINS = PP_RING_DOMAINS, MAPPED = 1024 };
@@ -140,7 +143,7 @@ void *pp_itt_map_get(const void *handle)
 	return NULL;
 }
 
-void pp_itt_names_child(void)
+void pp_itt_domains_child(void)
 {
 	pthread_mutex_init(&lock, NULL);
 }

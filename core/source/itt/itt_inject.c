@@ -8,6 +8,7 @@
 
 #include "core/base/env.h"
 #include "core/base/libc.h"
+#include "core/source/itt/itt_domains.h"
 #include "core/source/itt/itt_emit.h"
 #include "core/source/nvtx/nvtx_names.h"
 #include "core/source/nvtx/nvtx_notes.h"
@@ -99,7 +100,7 @@ static void child(void)
 {
 	pp_nvtx_names_child();
 	pp_nvtx_notes_child();
-	pp_itt_names_child();
+	pp_itt_domains_child();
 }
 
 /* Saves ittnotify's functions, and those that the chained collector sets in their slots. 0: there is no collector. */

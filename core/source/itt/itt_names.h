@@ -1,4 +1,4 @@
-/* ITT's domains, strings and counters. In: ITT calls, any thread. Out: handles for the application, indexes, texts.
+/* ITT's strings and counters. In: ITT calls, any thread. Out: handles for the application, texts.
  * Bounded, and never freed: a handle stays valid for the life of the process, in forked children too. */
 #pragma once
 
@@ -37,18 +37,6 @@ extern char pp_itt_arena[PP_ITT_ARENA_BYTES] __attribute__((visibility("hidden")
 struct pp_itt_string *pp_itt_string_create(const char *text);
 /* The kept name of "domain/name" (domain "" or NULL: "name"); NULL: there is no room for it. */
 struct pp_itt_name *pp_itt_counter_create(const char *domain, const char *name, int type);
-
-/* `theirs`: the chained collector's handle, which is mapped and returned; NULL: ours is. */
-struct pp_itt_domain *pp_itt_domain_create(const char *name, struct pp_itt_domain *theirs);
-/* Row of the domain in the ring; a new domain gets one. */
-uint16_t pp_itt_domain_index(const struct pp_itt_domain *domain);
-
-/* Map a chained collector's handle to `value`; get: NULL if never put. */
-void pp_itt_map_put(const void *handle, void *value);
-void *pp_itt_map_get(const void *handle);
-
-/* Resets the lock in a forked child: its holder is gone. */
-void pp_itt_names_child(void);
 
 static inline int pp_itt_is_kept(const void *handle)
 {

@@ -1,9 +1,10 @@
 /* NVTX's CORE module: ranges, marks and names of the default domain; installed by nvtx_inject.c. */
+#include "core/source/nvtx/nvtx_core.h"
+
 #include "core/source/nvtx/nvtx_emit.h"
 
 pp_nvtx_function pp_nvtx_next_core[PP_NVTX_CORE_IDS];
 
-/* Unique in the process: slot and a count of the thread, no shared line. */
 uint64_t pp_nvtx_new_range(void)
 {
 	static _Atomic uint64_t others;

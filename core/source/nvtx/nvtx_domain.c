@@ -1,5 +1,6 @@
 /* NVTX's CORE2 module: ranges, marks and names in domains, registered strings; installed by nvtx_inject.c. */
 #include "core/source/nvtx/nvtx_emit.h"
+#include "core/source/nvtx/nvtx_resource.h"
 
 pp_nvtx_function pp_nvtx_next_core2[PP_NVTX_CORE2_IDS];
 

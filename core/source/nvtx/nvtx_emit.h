@@ -7,7 +7,9 @@
 
 #include "core/source/emit.h"
 #include "core/source/nvtx/nvtx_abi.h"
+#include "core/source/nvtx/nvtx_core.h"
 #include "core/source/nvtx/nvtx_names.h"
+#include "core/source/nvtx/nvtx_payload.h"
 
 enum { SMALL = 512 };
 
@@ -21,17 +23,6 @@ extern const pp_nvtx_function pp_nvtx_cuda_handlers[PP_NVTX_CUDA_IDS] __attribut
 extern const pp_nvtx_function pp_nvtx_cudart_handlers[PP_NVTX_CUDART_IDS] __attribute__((visibility("hidden")));
 extern const pp_nvtx_function pp_nvtx_opencl_handlers[PP_NVTX_OPENCL_IDS] __attribute__((visibility("hidden")));
 extern const pp_nvtx_function pp_nvtx_sync_handlers[PP_NVTX_SYNC_IDS] __attribute__((visibility("hidden")));
-
-/* A range or mark whose attributes have a payload, payload and all. */
-void pp_nvtx_emit_payload(enum pp_record_kind kind, uint16_t domain, uint64_t id, const struct pp_nvtx_attributes *a,
-                          const char *name, size_t length) __attribute__((cold));
-void pp_nvtx_category_wide(uint16_t domain, uint32_t category, const wchar_t *wide);
-void pp_nvtx_resource_name(void *domain, const struct pp_nvtx_resource_attributes *a);
-/* Calls the chained tool's function of this name with `argument`; 0 without such a tool. */
-int pp_nvtx_chain(const char *function, void *argument);
-
-/* Unique in the process. */
-uint64_t pp_nvtx_new_range(void);
 
 #define NEXT(module, id, type) ((type)pp_nvtx_next_##module[id])
 #define HANDLER(f) ((pp_nvtx_function)(f))

@@ -1,6 +1,8 @@
 /* Receives NVTX 3's ranges, marks and names of the application and its libraries. NVTX's loader calls InitializeInjectionNvtx2
  * once per DSO. PODPROF_NVTX_CHAIN names a tool that the user had set: its handlers are called after ours; the application gets
  * its handles. */
+#include "core/source/nvtx/nvtx_inject.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>

@@ -1,10 +1,13 @@
 /* Payloads of NVTX events, and NVTX's payload extension: schemas, ranges and marks that are only a payload.
  * A payload is one PAYLOAD record right before the record it belongs to, with the same tick. Called by nvtx_emit.h and NVTX. */
+#include "core/source/nvtx/nvtx_payload.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 #include "core/base/env.h"
 #include "core/source/nvtx/nvtx_emit.h"
+#include "core/source/nvtx/nvtx_inject.h"
 #include "core/source/nvtx/nvtx_notes.h"
 
 enum { MOST_PAYLOADS = 8, STRING_TYPE = 75, STRING_UTF8_TYPE = 76 };

@@ -1,5 +1,7 @@
 /* NVTX names of threads, devices, streams and other handles, and its user-defined locks. Names are remembered as notes of the ring;
 * locks are handled and not recorded. Installed by nvtx_inject.c. */
+#include "core/source/nvtx/nvtx_resource.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <sys/syscall.h>

@@ -1,6 +1,7 @@
 /* Eight threads make ITT's handles at once, the same and their own, until the tables are full: under ThreadSanitizer. */
 #include <stdint.h>
 
+#include "core/source/itt/itt_domains.h"
 #include "core/source/itt/itt_names.h"
 #include "tests/unit/core/ring_kit.h"
 
