@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aggregate/read/h5/file.h"
 #include "aggregate/read/h5/forked_work.h"
-#include "aggregate/read/h5/pod.h"
 #include "aggregate/report/json.h"
 #include "aggregate/report/report.h"
 #include "aggregate/tools/answer.h"
@@ -355,20 +355,20 @@ static int summary(const struct work *w, const struct pp_dataset *d, struct pp_e
 static int work(void *context, struct pp_err *err)
 {
 	const struct work *w = context;
-	struct pp_pod_file *pod;
+	struct pp_h5_file *h5;
 	struct pp_dataset d;
-	int rc = pp_pod_file_open(w->pod_path, &pod, err);
+	int rc = pp_h5_file_open(w->pod_path, &h5, err);
 
 	if (rc)
 		return rc;
-	rc = pp_pod_file_dataset(pod, w->is_summary ? UINT64_MAX : tables, &d, err);
+	rc = pp_h5_file_dataset(h5, w->is_summary ? UINT64_MAX : tables, &d, err);
 	if (!rc) {
 		rc = w->is_summary ? summary(w, &d, err) : answer(w, &d, err);
 		if (w->brief)
-			snprintf(w->brief->previous, sizeof(w->brief->previous), "%s", pp_pod_file_attribute(pod, "previous"));
+			snprintf(w->brief->previous, sizeof(w->brief->previous), "%s", pp_h5_file_attribute(h5, "previous"));
 		pp_dataset_release(&d);
 	}
-	pp_pod_file_close(pod);
+	pp_h5_file_close(h5);
 	return rc;
 }
 

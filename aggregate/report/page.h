@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "aggregate/read/h5/pod.h"
+#include "aggregate/read/h5/file.h"
 #include "aggregate/report/json.h"
 #include "aggregate/write/text/text.h"
 
@@ -25,7 +25,7 @@ struct pp_report_wait;
 
 struct pp_page {
 	FILE *to;
-	struct pp_pod_file *pod;
+	struct pp_h5_file *h5;
 	struct pp_dataset d;
 	struct pp_sums sum;
 	char *logdir;                      /* for commands; NULL: not in a log directory */

@@ -8,7 +8,7 @@ enum column { WAIT, FIRST_ROW, ROW_COUNT, FIRST_NS, WORKER, ARRIVAL, EXIT, NEEDE
 
 struct rows {
 	struct pp_page *p;
-	struct pp_pod_file_column column[COLUMNS];
+	struct pp_h5_file_column column[COLUMNS];
 };
 
 static int64_t value(const struct rows *r, enum column c, size_t i)
@@ -22,12 +22,12 @@ static int load(struct rows *r)
 	                                   "worker",  "arrival_ns", "exit_ns",   "message"};
 
 	for (size_t i = 0; i < COLUMNS; i++) {
-		if (!pp_pod_file_has(r->p->pod, "collective", name[i]) ||
-		    pp_pod_file_read(r->p->pod, "collective", name[i], &r->column[i], NULL) ||
-		    r->column[i].kind == PP_POD_FILE_TEXT || r->column[i].kind == PP_POD_FILE_REAL) {
+		if (!pp_h5_file_has(r->p->h5, "collective", name[i]) ||
+		    pp_h5_file_read(r->p->h5, "collective", name[i], &r->column[i], NULL) || r->column[i].kind == PP_H5_FILE_TEXT ||
+		    r->column[i].kind == PP_H5_FILE_REAL) {
 			if (i < NEEDED) /* older files have no messages there */
 				return 0;
-			pp_pod_file_release(&r->column[i]);
+			pp_h5_file_release(&r->column[i]);
 			r->column[i].n = 0;
 		}
 	}
@@ -97,5 +97,5 @@ void pp_page_arrivals(struct pp_page *p)
 	}
 	fputc(']', p->to);
 	for (size_t i = 0; i < COLUMNS; i++)
-		pp_pod_file_release(&r.column[i]);
+		pp_h5_file_release(&r.column[i]);
 }

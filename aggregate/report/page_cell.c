@@ -162,21 +162,21 @@ static void warn_merged(struct cells *c)
 static void put_foreign(struct cells *c, const char *group, const char *variable)
 {
 	struct pp_page *p = c->p;
-	struct pp_pod_file_column v;
+	struct pp_h5_file_column v;
 	struct pp_err ignored;
-	char key[2 * PP_POD_FILE_NAME + 2];
+	char key[2 * PP_H5_FILE_NAME + 2];
 	size_t workers = p->d.workers;
 	int shape;
 
-	if (c->planes >= MOST_PLANES || pp_pod_file_look(p->pod, group, variable, &v, &ignored))
+	if (c->planes >= MOST_PLANES || pp_h5_file_shape(p->h5, group, variable, &v, &ignored))
 		return;
-	shape = v.dims == 2 && v.kind != PP_POD_FILE_TEXT && !strcmp(v.dim[0], "step") && !strcmp(v.dim[1], "worker") &&
+	shape = v.dims == 2 && v.kind != PP_H5_FILE_TEXT && !strcmp(v.dim[0], "step") && !strcmp(v.dim[1], "worker") &&
 	        v.extent[0] == p->d.steps && v.extent[1] == workers;
 	if (shape && ((size_t)c->planes * c->steps * workers > FOREIGN_VALUES || bytes_of(c) > PP_PAGE_PLANE_BYTES)) {
 		pp_page_note(p, "The pod viewer omits /%s/%s to keep this page small. pod.h5 has it.", group, variable);
 		return;
 	}
-	if (!shape || pp_pod_file_read(p->pod, group, variable, &v, &ignored))
+	if (!shape || pp_h5_file_read(p->h5, group, variable, &v, &ignored))
 		return;
 	snprintf(key, sizeof(key), "%s/%s", group, variable);
 	begin_plane(c, key, key, v.unit);
@@ -185,24 +185,24 @@ static void put_foreign(struct cells *c, const char *group, const char *variable
 	for (size_t s = 1; s < c->steps && c->stride > 1; s++)
 		memcpy(&v.data.i[s * workers], &v.data.i[s * c->stride * workers], workers * sizeof(*v.data.i));
 	pp_page_key(p, "data", 0);
-	if ((v.kind == PP_POD_FILE_REAL ? pp_json_reals(p->to, v.data.real, c->steps * workers)
-	                                : pp_json_ints(p->to, v.data.i, c->steps * workers)) &&
+	if ((v.kind == PP_H5_FILE_REAL ? pp_json_reals(p->to, v.data.real, c->steps * workers)
+	                               : pp_json_ints(p->to, v.data.i, c->steps * workers)) &&
 	    !p->code)
 		p->code = pp_err_set(p->err, -ENOMEM, "no memory for %s of the report", key);
 	fputc('}', p->to);
-	pp_pod_file_release(&v);
+	pp_h5_file_release(&v);
 }
 
 static void put_foreign_planes(struct cells *c)
 {
-	char group[PP_POD_FILE_NAME], variable[PP_POD_FILE_NAME];
+	char group[PP_H5_FILE_NAME], variable[PP_H5_FILE_NAME];
 	const char *name;
 
-	for (size_t g = 0; (name = pp_pod_file_name(c->p->pod, NULL, g)); g++) {
+	for (size_t g = 0; (name = pp_h5_file_name(c->p->h5, NULL, g)); g++) {
 		snprintf(group, sizeof(group), "%s", name);
 		if (!strcmp(group, "step") || !strcmp(group, "breakdown") || !strcmp(group, "blame_step"))
 			continue;
-		for (size_t i = 0; (name = pp_pod_file_name(c->p->pod, group, i)); i++) {
+		for (size_t i = 0; (name = pp_h5_file_name(c->p->h5, group, i)); i++) {
 			snprintf(variable, sizeof(variable), "%s", name);
 			put_foreign(c, group, variable);
 		}

@@ -17,7 +17,7 @@ struct pair {
 
 struct rows {
 	struct pp_page *p;
-	struct pp_pod_file_column column[COLUMNS];
+	struct pp_h5_file_column column[COLUMNS];
 	struct pair *pair;
 	size_t pairs, messages;
 };
@@ -33,9 +33,9 @@ static int load(struct rows *r)
 	                                   "row_first", "row_count", "worker",      "exposed_wait_ns"};
 
 	for (size_t i = 0; i < COLUMNS; i++) {
-		if (!pp_pod_file_has(r->p->pod, "collective", name[i]) ||
-		    pp_pod_file_read(r->p->pod, "collective", name[i], &r->column[i], NULL) ||
-		    r->column[i].kind == PP_POD_FILE_TEXT || r->column[i].kind == PP_POD_FILE_REAL)
+		if (!pp_h5_file_has(r->p->h5, "collective", name[i]) ||
+		    pp_h5_file_read(r->p->h5, "collective", name[i], &r->column[i], NULL) || r->column[i].kind == PP_H5_FILE_TEXT ||
+		    r->column[i].kind == PP_H5_FILE_REAL)
 			return 0;
 	}
 	return 1;
@@ -158,5 +158,5 @@ void pp_page_messages(struct pp_page *p)
 		put(&r);
 	free(r.pair);
 	for (size_t i = 0; i < COLUMNS; i++)
-		pp_pod_file_release(&r.column[i]);
+		pp_h5_file_release(&r.column[i]);
 }

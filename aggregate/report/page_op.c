@@ -18,7 +18,7 @@ struct op { /* over ranks, of each rank's mean per step */
 
 struct ops {
 	struct pp_page *p;
-	struct pp_pod_file_column column[COLUMNS];
+	struct pp_h5_file_column column[COLUMNS];
 	struct op *op; /* most self time first */
 	size_t ops, shown;
 	double ranks; /* that have steps */
@@ -30,13 +30,13 @@ static int load(struct ops *o)
 	                                   "calls", "total_ns", "self_ns", "max_ns", "steps"};
 
 	for (size_t i = 0; i < COLUMNS; i++) {
-		struct pp_pod_file_column *c = &o->column[i];
+		struct pp_h5_file_column *c = &o->column[i];
 
-		if (i == SIDE && !pp_pod_file_has(o->p->pod, "op", name[i])) /* of an older podprof */
+		if (i == SIDE && !pp_h5_file_has(o->p->h5, "op", name[i])) /* of an older podprof */
 			continue;
-		if (!pp_pod_file_has(o->p->pod, "op", name[i]) || pp_pod_file_read(o->p->pod, "op", name[i], c, NULL))
+		if (!pp_h5_file_has(o->p->h5, "op", name[i]) || pp_h5_file_read(o->p->h5, "op", name[i], c, NULL))
 			return 0;
-		if ((c->kind == PP_POD_FILE_TEXT) != (i < TEXTS) || c->kind == PP_POD_FILE_REAL ||
+		if ((c->kind == PP_H5_FILE_TEXT) != (i < TEXTS) || c->kind == PP_H5_FILE_REAL ||
 		    c->n != o->column[i < TEXTS ? NAME : ROW_OP].n)
 			return 0;
 	}
@@ -120,7 +120,7 @@ static void put_texts(const struct ops *o, const char *key, enum column c)
 	for (size_t i = 0; i < o->shown; i++) {
 		if (i)
 			fputc(',', p->to);
-		pp_json_text(p->to, pp_pod_file_text(&o->column[c], o->op[i].index));
+		pp_json_text(p->to, pp_h5_file_text(&o->column[c], o->op[i].index));
 	}
 	fputc(']', p->to);
 }
@@ -167,5 +167,5 @@ void pp_page_ops(struct pp_page *p)
 	fputc('}', p->to);
 	free(o.op);
 	for (size_t i = 0; i < COLUMNS; i++)
-		pp_pod_file_release(&o.column[i]);
+		pp_h5_file_release(&o.column[i]);
 }

@@ -27,17 +27,17 @@ struct bands {
 /* NULL: there is none, or it is of another shape. */
 static int64_t *read_grid(struct pp_page *p, const char *name)
 {
-	struct pp_pod_file_column c;
+	struct pp_h5_file_column c;
 	struct pp_err ignored;
 	int64_t *found = NULL;
 
-	if (!pp_pod_file_has(p->pod, "blame_step", name) || pp_pod_file_read(p->pod, "blame_step", name, &c, &ignored))
+	if (!pp_h5_file_has(p->h5, "blame_step", name) || pp_h5_file_read(p->h5, "blame_step", name, &c, &ignored))
 		return NULL;
-	if (c.kind == PP_POD_FILE_INT && c.dims == 2 && c.extent[0] == p->d.steps && c.extent[1] == p->d.workers && c.n) {
+	if (c.kind == PP_H5_FILE_INT && c.dims == 2 && c.extent[0] == p->d.steps && c.extent[1] == p->d.workers && c.n) {
 		found = c.data.i;
 		c.data.i = NULL;
 	}
-	pp_pod_file_release(&c);
+	pp_h5_file_release(&c);
 	return found;
 }
 

@@ -161,9 +161,9 @@ void pp_page_run(struct pp_page *p)
 	pp_page_key(p, "run", 1);
 	fputs("{\"made_by\":\"" PODPROF_VERSION "\"", p->to);
 	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++)
-		put_text(p, text[i], pp_pod_file_attribute(p->pod, text[i]));
+		put_text(p, text[i], pp_h5_file_attribute(p->h5, text[i]));
 	for (size_t i = 0; i < sizeof(number) / sizeof(number[0]); i++)
-		put_int(p, number[i], pp_pod_file_attribute_int(p->pod, number[i], 0));
+		put_int(p, number[i], pp_h5_file_attribute_int(p->h5, number[i], 0));
 	pp_kept_text(&p->d, kept, sizeof(kept));
 	put_text(p, "kept", kept);
 	pp_text_program(p->d.command, program, sizeof(program));

@@ -13,7 +13,7 @@ struct table {
 	const char *group, *dim;
 	size_t rows, shown;
 	size_t *order; /* [rows], before pick() those that belong in the table, then [shown] rows that are in the page */
-	struct pp_pod_file_column column[MOST_COLUMNS];
+	struct pp_h5_file_column column[MOST_COLUMNS];
 	size_t columns;
 };
 
@@ -22,12 +22,12 @@ struct ranked {
 	size_t row;
 };
 
-static double number_of(const struct pp_pod_file_column *c, size_t i)
+static double number_of(const struct pp_h5_file_column *c, size_t i)
 {
-	return c->kind == PP_POD_FILE_INT    ? (double)c->data.i[i]
-	       : c->kind == PP_POD_FILE_UINT ? (double)c->data.u[i]
-	       : c->kind == PP_POD_FILE_REAL ? c->data.real[i]
-	                                     : 0;
+	return c->kind == PP_H5_FILE_INT    ? (double)c->data.i[i]
+	       : c->kind == PP_H5_FILE_UINT ? (double)c->data.u[i]
+	       : c->kind == PP_H5_FILE_REAL ? c->data.real[i]
+	                                    : 0;
 }
 
 static int by_key(const void *a, const void *b)
@@ -47,19 +47,19 @@ static int by_row(const void *a, const void *b)
 }
 
 /* The column by which a long table is cut: the first of these that it has. */
-static const struct pp_pod_file_column *weight_of(const struct table *t)
+static const struct pp_h5_file_column *weight_of(const struct table *t)
 {
 	static const char *const name[] = {"wait_ns", "time_ns", "total_ns", "ns", "bytes", "count"};
 
 	for (size_t k = 0; k < sizeof(name) / sizeof(name[0]); k++)
 		for (size_t i = 0; i < t->columns; i++)
-			if (!strcmp(t->column[i].name, name[k]) && t->column[i].kind != PP_POD_FILE_TEXT)
+			if (!strcmp(t->column[i].name, name[k]) && t->column[i].kind != PP_H5_FILE_TEXT)
 				return &t->column[i];
 	return NULL;
 }
 
 /* The `most` largest rows by a column, in the order of the file; the first ones without a column, or without memory. */
-static size_t pick(const struct pp_pod_file_column *weight, size_t rows, size_t most, size_t *order)
+static size_t pick(const struct pp_h5_file_column *weight, size_t rows, size_t most, size_t *order)
 {
 	struct ranked *ranked = rows > most && weight ? malloc(rows * sizeof(*ranked)) : NULL;
 	size_t n = rows < most ? rows : most;
@@ -76,15 +76,15 @@ static size_t pick(const struct pp_pod_file_column *weight, size_t rows, size_t 
 	return n;
 }
 
-static int is_large(const struct table *t, const struct pp_pod_file_column *c)
+static int is_large(const struct table *t, const struct pp_h5_file_column *c)
 {
-	for (size_t i = 0; c->kind == PP_POD_FILE_UINT && i < t->shown; i++)
+	for (size_t i = 0; c->kind == PP_H5_FILE_UINT && i < t->shown; i++)
 		if (c->data.u[t->order[i]] > (uint64_t)PP_JSON_EXACT)
 			return 1;
 	return 0;
 }
 
-static int put_reals(struct table *t, const struct pp_pod_file_column *c)
+static int put_reals(struct table *t, const struct pp_h5_file_column *c)
 {
 	double *value = malloc((t->shown + 1) * sizeof(*value));
 	int code;
@@ -98,7 +98,7 @@ static int put_reals(struct table *t, const struct pp_pod_file_column *c)
 	return code;
 }
 
-static int put_ints(struct table *t, const struct pp_pod_file_column *c)
+static int put_ints(struct table *t, const struct pp_h5_file_column *c)
 {
 	int64_t *value = malloc((t->shown + 1) * sizeof(*value));
 	int code;
@@ -112,12 +112,12 @@ static int put_ints(struct table *t, const struct pp_pod_file_column *c)
 	return code;
 }
 
-static int put_values(struct table *t, const struct pp_pod_file_column *c)
+static int put_values(struct table *t, const struct pp_h5_file_column *c)
 {
 	int large = is_large(t, c);
 
-	if (c->kind != PP_POD_FILE_TEXT && !large)
-		return c->kind == PP_POD_FILE_REAL ? put_reals(t, c) : put_ints(t, c);
+	if (c->kind != PP_H5_FILE_TEXT && !large)
+		return c->kind == PP_H5_FILE_REAL ? put_reals(t, c) : put_ints(t, c);
 	fputc('[', t->p->to);
 	for (size_t i = 0; i < t->shown; i++) {
 		if (i)
@@ -125,7 +125,7 @@ static int put_values(struct table *t, const struct pp_pod_file_column *c)
 		if (large) /* identities: in the form of docs/formats.md */
 			fprintf(t->p->to, "\"%016llx\"", (unsigned long long)c->data.u[t->order[i]]);
 		else
-			pp_json_text(t->p->to, pp_pod_file_text(c, t->order[i]));
+			pp_json_text(t->p->to, pp_h5_file_text(c, t->order[i]));
 	}
 	fputc(']', t->p->to);
 	return 0;
@@ -141,7 +141,7 @@ static void put_table(struct table *t)
 	pp_json_text(p->to, t->dim);
 	fprintf(p->to, ",\"rows\":%zu,\"shown\":%zu,\"column\":[", t->rows, t->shown);
 	for (size_t i = 0; i < t->columns && !p->code; i++) {
-		const struct pp_pod_file_column *c = &t->column[i];
+		const struct pp_h5_file_column *c = &t->column[i];
 
 		fputs(i ? ",{" : "{", p->to);
 		pp_page_key(p, "name", 1);
@@ -161,11 +161,11 @@ static void put_table(struct table *t)
 /* Rows of the table. Messages stand beside collectives in the file, and have a table of their own (page_message.c). */
 static size_t eligible(struct table *t)
 {
-	const struct pp_pod_file_column *message = NULL;
+	const struct pp_h5_file_column *message = NULL;
 	size_t n = 0;
 
 	for (size_t i = 0; i < t->columns && !strcmp(t->group, "collective"); i++)
-		if (!strcmp(t->column[i].name, "message") && t->column[i].kind != PP_POD_FILE_TEXT)
+		if (!strcmp(t->column[i].name, "message") && t->column[i].kind != PP_H5_FILE_TEXT)
 			message = &t->column[i];
 	for (size_t i = 0; i < t->rows; i++)
 		if (!message || number_of(message, i) == 0)
@@ -177,19 +177,19 @@ static size_t eligible(struct table *t)
 static int load(struct table *t)
 {
 	struct pp_page *p = t->p;
-	struct pp_pod_file_column c;
-	char variable[PP_POD_FILE_NAME];
+	struct pp_h5_file_column c;
+	char variable[PP_H5_FILE_NAME];
 	const char *name;
 
-	for (size_t i = 0; (name = pp_pod_file_name(p->pod, t->group, i)); i++) {
+	for (size_t i = 0; (name = pp_h5_file_name(p->h5, t->group, i)); i++) {
 		snprintf(variable, sizeof(variable), "%s", name);
-		if (pp_pod_file_look(p->pod, t->group, variable, &c, NULL) || c.dims != 1 || strcmp(c.dim[0], t->dim) || !c.n)
+		if (pp_h5_file_shape(p->h5, t->group, variable, &c, NULL) || c.dims != 1 || strcmp(c.dim[0], t->dim) || !c.n)
 			continue;
 		if (t->columns == MOST_COLUMNS || (t->columns && c.n != t->rows)) {
 			pp_page_note(p, "/%s/%s is not on this page. pod.h5 has it.", t->group, variable);
 			continue;
 		}
-		if (!p->code && !(p->code = pp_pod_file_read(p->pod, t->group, variable, &t->column[t->columns], p->err)))
+		if (!p->code && !(p->code = pp_h5_file_read(p->h5, t->group, variable, &t->column[t->columns], p->err)))
 			t->rows = t->column[t->columns++].n;
 	}
 	t->order = malloc((t->rows + 1) * sizeof(*t->order));
@@ -203,7 +203,7 @@ static int load(struct table *t)
 static void put_dim(struct pp_page *p, const char *group, const char *dim, int *count)
 {
 	struct table *t = calloc(1, sizeof(*t));
-	const struct pp_pod_file_column *weight;
+	const struct pp_h5_file_column *weight;
 
 	if (!t)
 		return;
@@ -221,7 +221,7 @@ static void put_dim(struct pp_page *p, const char *group, const char *dim, int *
 		put_table(t);
 	}
 	for (size_t i = 0; i < t->columns; i++)
-		pp_pod_file_release(&t->column[i]);
+		pp_h5_file_release(&t->column[i]);
 	free(t->order);
 	free(t);
 }
@@ -241,18 +241,18 @@ static int is_known_list(const char *group, const char *variable)
 /* Every dimension that comes first in some column is a table. */
 static void put_group(struct pp_page *p, const char *group, int *count)
 {
-	char dim[8][PP_POD_FILE_NAME];
-	struct pp_pod_file_column c;
+	char dim[8][PP_H5_FILE_NAME];
+	struct pp_h5_file_column c;
 	size_t dims = 0, k;
 	const char *name;
 
 	if (!strcmp(group, "op") || !strcmp(group, "blame_step")) /* page_op.c, page_pod.c */
 		return;
-	for (size_t i = 0; (name = pp_pod_file_name(p->pod, group, i)) && dims < sizeof(dim) / sizeof(dim[0]); i++) {
-		char variable[PP_POD_FILE_NAME];
+	for (size_t i = 0; (name = pp_h5_file_name(p->h5, group, i)) && dims < sizeof(dim) / sizeof(dim[0]); i++) {
+		char variable[PP_H5_FILE_NAME];
 
 		snprintf(variable, sizeof(variable), "%s", name);
-		if (pp_pod_file_look(p->pod, group, variable, &c, NULL) || c.dims != 1 || is_row_list(group, c.dim[0]))
+		if (pp_h5_file_shape(p->h5, group, variable, &c, NULL) || c.dims != 1 || is_row_list(group, c.dim[0]))
 			continue;
 		for (k = 0; k < dims && strcmp(dim[k], c.dim[0]); k++)
 			;
@@ -263,11 +263,11 @@ static void put_group(struct pp_page *p, const char *group, int *count)
 		put_dim(p, group, dim[i], count);
 }
 
-static void put_small(struct pp_page *p, const char *group, const struct pp_pod_file_column *look, int *count)
+static void put_small(struct pp_page *p, const char *group, const struct pp_h5_file_column *look, int *count)
 {
-	struct pp_pod_file_column c;
+	struct pp_h5_file_column c;
 
-	if (p->code || (p->code = pp_pod_file_read(p->pod, group, look->name, &c, p->err)))
+	if (p->code || (p->code = pp_h5_file_read(p->h5, group, look->name, &c, p->err)))
 		return;
 	fputs((*count)++ ? ",{" : "{", p->to);
 	pp_page_key(p, "group", 1);
@@ -279,23 +279,23 @@ static void put_small(struct pp_page *p, const char *group, const struct pp_pod_
 	pp_page_key(p, "what", 0);
 	pp_json_text(p->to, c.what);
 	pp_page_key(p, "data", 0);
-	if ((c.kind == PP_POD_FILE_REAL ? pp_json_reals(p->to, c.data.real, c.n) : pp_json_ints(p->to, c.data.i, c.n)) && !p->code)
+	if ((c.kind == PP_H5_FILE_REAL ? pp_json_reals(p->to, c.data.real, c.n) : pp_json_ints(p->to, c.data.i, c.n)) && !p->code)
 		p->code = pp_err_set(p->err, -ENOMEM, "no memory for /%s/%s of the report", group, c.name);
 	fputc('}', p->to);
-	pp_pod_file_release(&c);
+	pp_h5_file_release(&c);
 }
 
 /* Writes scalars, and small tables of two dimensions that are not planes. */
 static void put_scalars(struct pp_page *p, const char *group, int *count)
 {
-	struct pp_pod_file_column c;
+	struct pp_h5_file_column c;
 	const char *name;
 
-	for (size_t i = 0; (name = pp_pod_file_name(p->pod, group, i)); i++) {
-		char variable[PP_POD_FILE_NAME];
+	for (size_t i = 0; (name = pp_h5_file_name(p->h5, group, i)); i++) {
+		char variable[PP_H5_FILE_NAME];
 
 		snprintf(variable, sizeof(variable), "%s", name);
-		if (pp_pod_file_look(p->pod, group, variable, &c, NULL) || c.dims == 1 || c.kind == PP_POD_FILE_TEXT ||
+		if (pp_h5_file_shape(p->h5, group, variable, &c, NULL) || c.dims == 1 || c.kind == PP_H5_FILE_TEXT ||
 		    is_known_list(group, variable))
 			continue;
 		if (c.dims && (!strcmp(c.dim[0], "step") || c.n > MOST_MATRIX)) {
@@ -312,8 +312,8 @@ static void each_group(struct pp_page *p, void (*put)(struct pp_page *p, const c
 	int count = 0;
 	const char *name;
 
-	for (size_t i = 0; (name = pp_pod_file_name(p->pod, NULL, i)) && !p->code; i++) {
-		char group[PP_POD_FILE_NAME];
+	for (size_t i = 0; (name = pp_h5_file_name(p->h5, NULL, i)) && !p->code; i++) {
+		char group[PP_H5_FILE_NAME];
 
 		snprintf(group, sizeof(group), "%s", name);
 		if (strcmp(group, "worker") && strcmp(group, "step") && strcmp(group, "breakdown"))

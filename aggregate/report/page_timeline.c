@@ -461,8 +461,8 @@ static int has_no_files(const struct pp_page *p, struct pp_err *err)
 	struct pp_event_files events;
 	char directory[PATH_MAX];
 
-	pp_event_files_look(pp_pod_file_path(p->pod), &events);
-	if (p->d.trace_files || events.files || pp_timeline_directory(pp_pod_file_path(p->pod), directory) ||
+	pp_event_files_look(pp_h5_file_path(p->h5), &events);
+	if (p->d.trace_files || events.files || pp_timeline_directory(pp_h5_file_path(p->h5), directory) ||
 	    (access(directory, R_OK | X_OK) && errno != ENOENT))
 		return 0;
 	pp_timeline_no_files(directory, err);
@@ -491,7 +491,7 @@ void pp_page_timeline(struct pp_page *p)
 		return;
 	}
 	set_state(p, PP_PAGE_TIMELINE_BEGUN);
-	if (pp_timeline_load_of(p->pod, &options, &t, &err)) {
+	if (pp_timeline_load_of(p->h5, &options, &t, &err)) {
 		put_why(p, err.text);
 	} else {
 		if (t.events)

@@ -59,9 +59,9 @@ static void put_size(struct pp_page *p)
 	int rc = p->code || !p->wait ? 0 : p->wait->pod_stands(p->wait->context);
 
 	if (rc)
-		p->code = pp_err_set(p->err, rc, "there is no '%s'", pp_pod_file_path(p->pod));
+		p->code = pp_err_set(p->err, rc, "there is no '%s'", pp_h5_file_path(p->h5));
 	pp_page_key(p, "pod_bytes", 0);
-	pp_json_int(p->to, stat(pp_pod_file_path(p->pod), &st) ? 0 : (int64_t)st.st_size);
+	pp_json_int(p->to, stat(pp_h5_file_path(p->h5), &st) ? 0 : (int64_t)st.st_size);
 }
 
 static void put_data(struct pp_page *p)
@@ -142,8 +142,8 @@ char *pp_report_logdir(const char *pod_path)
 	return NULL;
 }
 
-/* The page of `pod`, which is closed. at_timeline, wait, capture: see struct pp_page. */
-static int make(struct pp_pod_file *pod, volatile int *at_timeline, const struct pp_report_wait *wait, struct pp_capture *capture,
+/* The page of `h5`, which is closed. at_timeline, wait, capture: see struct pp_page. */
+static int make(struct pp_h5_file *h5, volatile int *at_timeline, const struct pp_report_wait *wait, struct pp_capture *capture,
                 FILE *to, struct pp_err *err)
 {
 	struct pp_page *p = calloc(1, sizeof(*p));
@@ -153,7 +153,7 @@ static int make(struct pp_pod_file *pod, volatile int *at_timeline, const struct
 	                        UINT64_C(1) << PP_TABLE_clock_change | UINT64_C(1) << PP_TABLE_memory |
 	                        UINT64_C(1) << PP_TABLE_torch_memory | UINT64_C(1) << PP_TABLE_allocator |
 	                        UINT64_C(1) << PP_TABLE_memory_timeline | PP_RECOMMEND_TABLES | PP_POD_TABLES;
-	const char *path = pp_pod_file_path(pod);
+	const char *path = pp_h5_file_path(h5);
 	int code, borrows;
 
 	if (!p) {
@@ -162,12 +162,12 @@ static int make(struct pp_pod_file *pod, volatile int *at_timeline, const struct
 	}
 	p->to = to;
 	p->err = err;
-	p->pod = pod;
+	p->h5 = h5;
 	p->at_timeline = at_timeline;
 	p->wait = wait;
 	p->capture = capture;
-	borrows = pp_pod_file_view(p->pod, tables, &p->d);
-	code = borrows ? 0 : pp_pod_file_dataset(p->pod, tables, &p->d, err);
+	borrows = pp_h5_file_view(p->h5, tables, &p->d);
+	code = borrows ? 0 : pp_h5_file_dataset(p->h5, tables, &p->d, err);
 	if (code)
 		goto free_page;
 	code = pp_sums_of(&p->d, &p->sum);
@@ -188,7 +188,7 @@ static int make(struct pp_pod_file *pod, volatile int *at_timeline, const struct
 free_page:
 	free(p);
 close_pod:
-	pp_pod_file_close(pod);
+	pp_h5_file_close(h5);
 	return code;
 }
 
@@ -205,7 +205,7 @@ static int make_part(void *context, struct pp_err *err)
 	const struct part *part = context;
 	int copy = dup(part->fd), lost, code;
 	FILE *to = copy < 0 ? NULL : fdopen(copy, "w");
-	struct pp_pod_file *pod;
+	struct pp_h5_file *h5;
 
 	if (!to) {
 		code = -errno;
@@ -213,9 +213,9 @@ static int make_part(void *context, struct pp_err *err)
 			close(copy);
 		return pp_err_set(err, code, "%s", pp_why(-code));
 	}
-	code = pp_pod_file_open(part->pod_path, &pod, err);
+	code = pp_h5_file_open(part->pod_path, &h5, err);
 	if (!code)
-		code = make(pod, part->at_timeline, NULL, part->capture, to, err);
+		code = make(h5, part->at_timeline, NULL, part->capture, to, err);
 	lost = ferror(to);
 	if ((fclose(to) || lost) && !code) {
 		code = errno ? -errno : -EIO;
@@ -309,12 +309,12 @@ static int is_older(struct timespec a, struct timespec b)
 int pp_report_is_fresh(const char *pod_path, const char *html_path)
 {
 	struct pp_event_files events;
-	struct stat pod, html;
+	struct stat h5, html;
 
-	if (stat(pod_path, &pod) || stat(html_path, &html))
+	if (stat(pod_path, &h5) || stat(html_path, &html))
 		return 0;
 	pp_event_files_look(pod_path, &events);
-	return !is_older(html.st_mtim, pod.st_mtim) && !is_older(html.st_mtim, events.newest);
+	return !is_older(html.st_mtim, h5.st_mtim) && !is_older(html.st_mtim, events.newest);
 }
 
 int pp_report_is_quick(const char *pod_path)
@@ -370,8 +370,8 @@ int pp_report_write(const char *pod_path, const char *html_path, struct pp_captu
 	return code;
 }
 
-/* Makes the page of `pod`, which is closed, into an open file. */
-static int make_into(int fd, struct pp_pod_file *pod, const struct pp_report_wait *wait, struct pp_err *err)
+/* Makes the page of `h5`, which is closed, into an open file. */
+static int make_into(int fd, struct pp_h5_file *h5, const struct pp_report_wait *wait, struct pp_err *err)
 {
 	int copy = dup(fd), code, lost;
 	FILE *to = copy < 0 ? NULL : fdopen(copy, "w");
@@ -380,27 +380,27 @@ static int make_into(int fd, struct pp_pod_file *pod, const struct pp_report_wai
 		code = pp_err_set(err, -errno, "%s", pp_why(errno));
 		if (copy >= 0)
 			close(copy);
-		pp_pod_file_close(pod);
+		pp_h5_file_close(h5);
 		return code;
 	}
-	code = make(pod, NULL, wait, NULL, to, err);
+	code = make(h5, NULL, wait, NULL, to, err);
 	lost = ferror(to);
 	if ((fclose(to) || lost) && !code)
 		code = pp_err_set(err, errno ? -errno : -EIO, "%s", pp_why(errno ? errno : EIO));
 	return code;
 }
 
-static int write_of(const struct pp_pod_memory *in, const char *pod_path, const char *html_path, const struct pp_report_wait *wait,
+static int write_of(const struct pp_h5_memory *in, const char *pod_path, const char *html_path, const struct pp_report_wait *wait,
                     struct pp_err *err)
 {
-	struct pp_pod_file *pod;
+	struct pp_h5_file *h5;
 	int memory, lock, code = make_memory(html_path, &memory, err);
 
 	if (code)
 		return code;
-	code = pp_pod_file_over(in, pod_path, &pod, err);
+	code = pp_h5_file_over(in, pod_path, &h5, err);
 	if (!code)
-		code = make_into(memory, pod, wait, err);
+		code = make_into(memory, h5, wait, err);
 	if (code) {
 		pp_err_wrap(err, code, "cannot write '%s'", html_path);
 	} else {
@@ -417,13 +417,13 @@ int pp_report_write_of(const struct pp_dataset *d, const char *pod_path, const c
                        struct pp_err *err)
 {
 	char *logdir = pp_report_logdir(pod_path);
-	struct pp_pod_memory *memory;
+	struct pp_h5_memory *memory;
 	int code = pp_hdf5_in_memory(d, logdir ? logdir : "", &memory, err);
 
 	free(logdir);
 	if (code)
 		return code;
 	code = write_of(memory, pod_path, html_path, wait, err);
-	pp_pod_memory_free(memory);
+	pp_h5_memory_free(memory);
 	return code;
 }

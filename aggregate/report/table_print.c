@@ -119,17 +119,17 @@ static void print(const struct work *w, size_t i, const struct pp_table *t, cons
 
 static int read_and_print(const struct work *w, struct pp_intern *names, FILE *to, FILE *missing_to, struct pp_err *err)
 {
-	struct pp_pod_file *pod;
+	struct pp_h5_file *h5;
 	struct pp_table table;
 	uint64_t missing;
-	int rc = pp_pod_file_open(w->pod_path, &pod, err);
+	int rc = pp_h5_file_open(w->pod_path, &h5, err);
 
 	if (rc)
 		return rc;
 	if (w->set && w->is_json)
 		fprintf(to, "{\"%s\":\"%s\",\"tables\":[", w->is_group ? "group" : "tool", w->set);
 	for (size_t i = 0; i < w->descs && !rc; i++) {
-		rc = pp_pod_file_table(pod, w->desc[i], names, &table, &missing, err);
+		rc = pp_h5_file_table(h5, w->desc[i], names, &table, &missing, err);
 		if (rc)
 			break;
 		print_missing(w->desc[i], missing, missing_to);
@@ -138,7 +138,7 @@ static int read_and_print(const struct work *w, struct pp_intern *names, FILE *t
 	}
 	if (w->set && w->is_json)
 		fputs("]}\n", to);
-	pp_pod_file_close(pod);
+	pp_h5_file_close(h5);
 	return rc;
 }
 

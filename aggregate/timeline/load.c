@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "aggregate/read/h5/pod.h"
+#include "aggregate/read/h5/file.h"
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/trace.h"
 #include "aggregate/timeline/timeline_private.h"

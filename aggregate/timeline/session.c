@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "aggregate/analyze/bounds.h"
-#include "aggregate/read/h5/pod.h"
+#include "aggregate/read/h5/file.h"
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/timeline/timeline_private.h"
 #include "core/base/huge.h"
@@ -242,16 +242,16 @@ void pp_timeline_maker_release(struct pp_timeline_maker *m)
 	pp_capture_release(&m->capture);
 }
 
-int pp_timeline_load_of(struct pp_pod_file *pod, const struct pp_timeline_options *options, struct pp_timeline *ret,
+int pp_timeline_load_of(struct pp_h5_file *h5, const struct pp_timeline_options *options, struct pp_timeline *ret,
                         struct pp_err *err)
 {
 	struct pp_timeline t = {.names = options->capture ? options->capture->names : pp_intern_new()};
 	struct pp_dataset d;
 	struct pp_timeline_maker m = {.options = options, .t = &t, .d = &d};
-	int rc = pp_pod_file_dataset(pod,
-	                             BIT(communicator) | BIT(member) | BIT(memory) | BIT(process_sample) | BIT(clock_sample) |
-	                                     BIT(clock_stretch) | BIT(collective) | BIT(neighbour),
-	                             &d, err);
+	int rc = pp_h5_file_dataset(h5,
+	                            BIT(communicator) | BIT(member) | BIT(memory) | BIT(process_sample) | BIT(clock_sample) |
+	                                    BIT(clock_stretch) | BIT(collective) | BIT(neighbour),
+	                            &d, err);
 
 	if (rc) {
 		pp_intern_free(t.names);
@@ -271,14 +271,14 @@ int pp_timeline_load_of(struct pp_pod_file *pod, const struct pp_timeline_option
 		if (options->capture)
 			pp_timeline_take(&m);
 		else
-			rc = pp_timeline_files(&m, pp_pod_file_path(pod), err);
+			rc = pp_timeline_files(&m, pp_h5_file_path(h5), err);
 		if (!rc)
 			rc = pp_timeline_make(&m);
 	}
 	pp_timeline_maker_release(&m);
 	pp_dataset_release(&d);
 	if (rc == -ENOMEM)
-		pp_err_set(err, rc, "no memory for the timeline of '%s'. Give --ranks or --steps", pp_pod_file_path(pod));
+		pp_err_set(err, rc, "no memory for the timeline of '%s'. Give --ranks or --steps", pp_h5_file_path(h5));
 	if (rc)
 		pp_timeline_release(&t);
 	else
@@ -288,12 +288,12 @@ int pp_timeline_load_of(struct pp_pod_file *pod, const struct pp_timeline_option
 
 int pp_timeline_load(const char *path, const struct pp_timeline_options *options, struct pp_timeline *ret, struct pp_err *err)
 {
-	struct pp_pod_file *pod;
-	int rc = pp_pod_file_open(path, &pod, err);
+	struct pp_h5_file *h5;
+	int rc = pp_h5_file_open(path, &h5, err);
 
 	if (rc)
 		return rc;
-	rc = pp_timeline_load_of(pod, options, ret, err);
-	pp_pod_file_close(pod);
+	rc = pp_timeline_load_of(h5, options, ret, err);
+	pp_h5_file_close(h5);
 	return rc;
 }

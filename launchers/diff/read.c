@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "aggregate/read/h5/file.h"
 #include "aggregate/read/h5/forked_work.h"
-#include "aggregate/read/h5/pod.h"
 #include "aggregate/read/h5/table_read.h"
 #include "core/base/why.h"
 #include "launchers/diff/diff.h"
@@ -25,26 +25,25 @@ struct work {
 	const struct pp_diff_given *given;
 	struct shared *shared;
 	int text, json;
-	struct pp_pod_file *pod[PP_DIFF_RUNS_MOST];
+	struct pp_h5_file *h5[PP_DIFF_RUNS_MOST];
 	struct pp_diff_run run[PP_DIFF_RUNS_MOST];
 	size_t runs; /* that are filled */
 };
 
 /* Ranks and roles only: which ranks all sessions have. */
-static int read_ranks(struct pp_pod_file *pod, struct pp_dataset *ret_dataset, struct pp_err *err)
+static int read_ranks(struct pp_h5_file *h5, struct pp_dataset *ret_dataset, struct pp_err *err)
 {
-	struct pp_dataset d = {.names = pp_pod_file_names(pod)};
+	struct pp_dataset d = {.names = pp_h5_file_names(h5)};
 	struct pp_table table[PP_TABLES];
 	uint64_t missing;
-	int rc = d.names ? 0 : pp_err_set(err, -ENOMEM, "no memory for the names of '%s'", pp_pod_file_path(pod));
+	int rc = d.names ? 0 : pp_err_set(err, -ENOMEM, "no memory for the names of '%s'", pp_h5_file_path(h5));
 
 	pp_dataset_tables(&d, table);
 	if (!rc)
-		rc = pp_pod_file_table(pod, pp_table_desc(PP_TABLE_worker), pp_pod_file_names(pod), &table[PP_TABLE_worker],
-		                       &missing, err);
+		rc = pp_h5_file_table(h5, pp_table_desc(PP_TABLE_worker), pp_h5_file_names(h5), &table[PP_TABLE_worker], &missing,
+		                      err);
 	if (!rc)
-		rc = pp_pod_file_table(pod, pp_table_desc(PP_TABLE_role), pp_pod_file_names(pod), &table[PP_TABLE_role], &missing,
-		                       err);
+		rc = pp_h5_file_table(h5, pp_table_desc(PP_TABLE_role), pp_h5_file_names(h5), &table[PP_TABLE_role], &missing, err);
 	pp_dataset_take_tables(&d, table);
 	if (rc)
 		pp_dataset_release(&d);
@@ -62,9 +61,9 @@ static int share(struct work *w, struct pp_diff_shared *ret_shared, struct pp_er
 
 	for (; read < w->given->runs; read++) {
 		w->shared->at = read;
-		rc = pp_pod_file_open(w->given->path[read], &w->pod[read], err);
+		rc = pp_h5_file_open(w->given->path[read], &w->h5[read], err);
 		if (!rc)
-			rc = read_ranks(w->pod[read], &d[read], err);
+			rc = read_ranks(w->h5[read], &d[read], err);
 		if (rc)
 			break;
 		each[read] = &d[read];
@@ -90,7 +89,7 @@ static int read_run(struct work *w, size_t r, const struct pp_diff_shared *share
 	int rc;
 
 	w->shared->at = r;
-	rc = pp_pod_file_dataset(w->pod[r], tables, &d, err);
+	rc = pp_h5_file_dataset(w->h5[r], tables, &d, err);
 	if (rc)
 		return rc;
 	if (pp_diff_run_init(&w->run[r], w->given->word[r], &d, shared))
@@ -164,7 +163,7 @@ static int work(void *context, struct pp_err *err)
 	for (size_t r = 0; r < w->runs; r++)
 		pp_diff_run_release(&w->run[r]);
 	for (size_t r = 0; r < w->given->runs; r++)
-		pp_pod_file_close(w->pod[r]);
+		pp_h5_file_close(w->h5[r]);
 	pp_diff_shared_release(&shared);
 	return rc;
 }
@@ -173,12 +172,12 @@ static int work(void *context, struct pp_err *err)
 static int open_only(void *context, struct pp_err *err)
 {
 	const char *path = context;
-	struct pp_pod_file *pod;
+	struct pp_h5_file *h5;
 	struct pp_dataset d;
-	int rc = pp_pod_file_open(path, &pod, err);
+	int rc = pp_h5_file_open(path, &h5, err);
 
 	if (!rc)
-		rc = pp_pod_file_dataset(pod, tables, &d, err);
+		rc = pp_h5_file_dataset(h5, tables, &d, err);
 	return rc;
 }
 

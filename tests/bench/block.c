@@ -55,11 +55,11 @@ static int recorded(const char *path)
 	struct pp_err err = {""};
 	struct pp_dataset whole, part = {.steps = 0};
 	struct pp_intern *names = pp_intern_new();
-	struct pp_pod_file *pod;
+	struct pp_h5_file *h5;
 	double ratio[4], bytes = 0;
 	int missed, parts = 0;
 
-	if (pp_pod_file_open(path, &pod, &err) || pp_pod_file_dataset(pod, UINT64_MAX, &whole, &err))
+	if (pp_h5_file_open(path, &h5, &err) || pp_h5_file_dataset(h5, UINT64_MAX, &whole, &err))
 		fail(&err);
 	whole.names = names;
 	for (int32_t first = 0; first + 2 <= (int32_t)whole.workers && parts < 4; first += 2) {
@@ -68,7 +68,7 @@ static int recorded(const char *path)
 
 		if (parts)
 			pp_dataset_release(&part);
-		block_cut(&part, pod, &whole, first, 2);
+		block_cut(&part, h5, &whole, first, 2);
 		if (pp_block_write(&part, &block, &size, &err))
 			fail(&err);
 		free(block);
@@ -78,7 +78,7 @@ static int recorded(const char *path)
 	missed = print_size("bytes of c_mpi_train's blocks / limit, the largest", ratio, parts, bytes, &part);
 	pp_dataset_release(&part);
 	pp_dataset_release(&whole);
-	pp_pod_file_close(pod);
+	pp_h5_file_close(h5);
 	pp_intern_free(names);
 	return missed;
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "aggregate/dataset/dataset.h"
-#include "aggregate/read/h5/pod.h"
+#include "aggregate/read/h5/file.h"
 
 struct block_job {
 	int32_t ranks;
@@ -20,4 +20,4 @@ enum { BLOCK_DATA_HOSTS = 16 };
 /* The share of ranks first .. first + count - 1. Ends the program where there is no memory. */
 void block_make(struct pp_dataset *d, const struct pp_intern *names, const struct block_job *job, int32_t first, int32_t count);
 /* The same ranks of a recorded session; its collectives as one host's keeper leaves them. */
-void block_cut(struct pp_dataset *d, struct pp_pod_file *pod, const struct pp_dataset *whole, int32_t first, int32_t count);
+void block_cut(struct pp_dataset *d, struct pp_h5_file *h5, const struct pp_dataset *whole, int32_t first, int32_t count);

@@ -289,26 +289,26 @@ void block_make(struct pp_dataset *d, const struct pp_intern *names, const struc
 }
 
 /* A column's integers, which the caller frees. */
-static int64_t *column(struct pp_pod_file *pod, const char *group, const char *name)
+static int64_t *column(struct pp_h5_file *h5, const char *group, const char *name)
 {
-	struct pp_pod_file_column c;
+	struct pp_h5_file_column c;
 	struct pp_err err;
 
-	if (pp_pod_file_read(pod, group, name, &c, &err)) {
+	if (pp_h5_file_read(h5, group, name, &c, &err)) {
 		fprintf(stderr, "bench_block: %s\n", err.text);
 		exit(1);
 	}
 	return c.data.i;
 }
 
-static void cut_rows(struct pp_dataset *d, struct pp_pod_file *pod, size_t n, int32_t first, int32_t count)
+static void cut_rows(struct pp_dataset *d, struct pp_h5_file *h5, size_t n, int32_t first, int32_t count)
 {
 	static const char *const name[] = {"communicator", "sequence", "step", "bytes", "row_first", "row_count"};
-	int64_t *event[6], *worker = column(pod, "collective", "worker"), *arrival = column(pod, "collective", "arrival_ns"),
-	                   *left = column(pod, "collective", "exit_ns");
+	int64_t *event[6], *worker = column(h5, "collective", "worker"), *arrival = column(h5, "collective", "arrival_ns"),
+	                   *left = column(h5, "collective", "exit_ns");
 
 	for (int i = 0; i < 6; i++)
-		event[i] = column(pod, "collective", name[i]);
+		event[i] = column(h5, "collective", name[i]);
 	for (size_t i = 0; i < n; i++) {
 		struct pp_row_collective *c = &d->collective[d->collectives];
 		size_t step = 0;
@@ -343,11 +343,11 @@ static void cut_rows(struct pp_dataset *d, struct pp_pod_file *pod, size_t n, in
 	free(left);
 }
 
-static void cut_process(struct pp_dataset *d, struct pp_pod_file *pod, size_t of, size_t first)
+static void cut_process(struct pp_dataset *d, struct pp_h5_file *h5, size_t of, size_t first)
 {
 	static const char *const name[] = {"cpu_user_ns",          "cpu_system_ns", "voluntary_switches",
 	                                   "involuntary_switches", "minor_faults",  "major_faults"};
-	int64_t *present = column(pod, "process", "present");
+	int64_t *present = column(h5, "process", "present");
 
 	d->processes = d->steps * d->workers;
 	for (size_t i = 0; i < d->processes; i++) {
@@ -357,7 +357,7 @@ static void cut_process(struct pp_dataset *d, struct pp_pod_file *pod, size_t of
 	}
 	free(present);
 	for (int k = 0; k < 6; k++) {
-		int64_t *v = column(pod, "process", name[k]);
+		int64_t *v = column(h5, "process", name[k]);
 
 		for (size_t i = 0; i < d->steps * d->workers; i++) {
 			struct pp_row_process *p = &d->process[i];
@@ -370,15 +370,15 @@ static void cut_process(struct pp_dataset *d, struct pp_pod_file *pod, size_t of
 	}
 }
 
-void block_cut(struct pp_dataset *d, struct pp_pod_file *pod, const struct pp_dataset *whole, int32_t first, int32_t count)
+void block_cut(struct pp_dataset *d, struct pp_h5_file *h5, const struct pp_dataset *whole, int32_t first, int32_t count)
 {
-	struct pp_pod_file_column shape;
+	struct pp_h5_file_column shape;
 	size_t events, rows;
 
-	if (pp_pod_file_look(pod, "collective", "sequence", &shape, NULL))
+	if (pp_h5_file_shape(h5, "collective", "sequence", &shape, NULL))
 		abort();
 	events = shape.n;
-	if (pp_pod_file_look(pod, "collective", "worker", &shape, NULL))
+	if (pp_h5_file_shape(h5, "collective", "worker", &shape, NULL))
 		abort();
 	rows = shape.n;
 	*d = *whole;
@@ -417,8 +417,8 @@ void block_cut(struct pp_dataset *d, struct pp_pod_file *pod, const struct pp_da
 		d->cell[i].wait_ns = d->cell[i].transfer_ns = d->cell[i].late_ns =
 		        0; /* all of it is of several hosts' collectives */
 	}
-	cut_process(d, pod, whole->workers, (size_t)first);
-	cut_rows(d, pod, events, first, count);
+	cut_process(d, h5, whole->workers, (size_t)first);
+	cut_rows(d, h5, events, first, count);
 	for (size_t w = 0; w < d->workers; w++)
 		snprintf(d->worker[w].clock, sizeof(d->worker->clock), "boot counter map");
 	if (pp_dataset_clocks(d) || pp_dataset_late(d))

@@ -1,5 +1,5 @@
 /* Runs work in a child process, for libraries that may crash without memory or space, or on a damaged file.
- * Called by hdf5.c, and by readers of pod.h5: report.c, pod_glance.c. */
+ * Called by hdf5.c, and by readers of pod.h5: report.c, file_attribute.c. */
 #pragma once
 
 #include <stdint.h>

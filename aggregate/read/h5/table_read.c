@@ -7,10 +7,10 @@
 
 enum { NUMBERS_MOST = 4095 /* of a NAMED of more than a byte */ };
 
-static int damaged(const struct pp_pod_file *pod, const char *group, const char *column, const char *why, struct pp_err *err)
+static int damaged(const struct pp_h5_file *h5, const char *group, const char *column, const char *why, struct pp_err *err)
 {
 	return pp_err_set(err, -EINVAL, "cannot read '%s': /%s/%s %s. The file is damaged: copy it again, or record the job again",
-	                  pp_pod_file_path(pod), group, column, why);
+	                  pp_h5_file_path(h5), group, column, why);
 }
 
 /* The number of this text; -1: none. */
@@ -24,19 +24,19 @@ static int64_t number_of(const struct pp_column *c, const char *text)
 }
 
 /* Values as bits for pp_column_store(), which take the place of `from`'s; NULL: no memory. The caller frees them. */
-static int64_t *bits_of(struct pp_pod_file_column *from, const struct pp_column *c, struct pp_intern *names)
+static int64_t *bits_of(struct pp_h5_file_column *from, const struct pp_column *c, struct pp_intern *names)
 {
 	int64_t *bits = from->data.i;
 
-	if (from->kind != PP_POD_FILE_TEXT) {
+	if (from->kind != PP_H5_FILE_TEXT) {
 		from->data.i = NULL;
 		return bits;
 	}
 	bits = calloc(from->n + 1, sizeof(*bits));
 	for (size_t i = 0; bits && i < from->n; i++) {
-		const char *text = pp_pod_file_text(from, i);
+		const char *text = pp_h5_file_text(from, i);
 
-		if (c->word && i && !strcmp(text, pp_pod_file_text(from, i - 1)))
+		if (c->word && i && !strcmp(text, pp_h5_file_text(from, i - 1)))
 			bits[i] = bits[i - 1];
 		else if (c->word)
 			bits[i] = number_of(c, text);
@@ -46,13 +46,13 @@ static int64_t *bits_of(struct pp_pod_file_column *from, const struct pp_column 
 	return bits;
 }
 
-static int fits(const struct pp_column *c, const struct pp_pod_file_column *from)
+static int fits(const struct pp_column *c, const struct pp_h5_file_column *from)
 {
 	if (c->word || c->type == PP_TYPE_TEXT || c->type == PP_TYPE_CHARS)
-		return from->kind == PP_POD_FILE_TEXT;
+		return from->kind == PP_H5_FILE_TEXT;
 	if (c->type == PP_TYPE_F64)
-		return from->kind == PP_POD_FILE_REAL;
-	return from->kind == PP_POD_FILE_INT || from->kind == PP_POD_FILE_UINT;
+		return from->kind == PP_H5_FILE_REAL;
+	return from->kind == PP_H5_FILE_INT || from->kind == PP_H5_FILE_UINT;
 }
 
 /* Rows of one value each, as most tables have them. */
@@ -72,16 +72,16 @@ static int take_values(struct pp_table *t, const struct pp_column *c, const int6
 }
 
 /* Value k of row r is the row's k-th, or its group's. `values`: how many per row the file has, where the array has grown. */
-static int take_column(struct pp_table *t, const struct pp_column *c, struct pp_pod_file_column *from, size_t values,
+static int take_column(struct pp_table *t, const struct pp_column *c, struct pp_h5_file_column *from, size_t values,
                        const int64_t *group, struct pp_intern *names)
 {
 	const int is_unsigned = c->type == PP_TYPE_U16 || c->type == PP_TYPE_U32 || c->type == PP_TYPE_U64;
-	const int other_sign = from->kind == (is_unsigned ? PP_POD_FILE_INT : PP_POD_FILE_UINT); /* a large one is another value */
+	const int other_sign = from->kind == (is_unsigned ? PP_H5_FILE_INT : PP_H5_FILE_UINT); /* a large one is another value */
 	int64_t *bits, value[PP_TABLE_BATCH];
 	int bad = 0;
 
 	for (size_t i = 0; c->type == PP_TYPE_CHARS && i < t->rows; i++)
-		snprintf(pp_column_at(c, t, i), c->count, "%s", pp_pod_file_text(from, i));
+		snprintf(pp_column_at(c, t, i), c->count, "%s", pp_h5_file_text(from, i));
 	if (c->type == PP_TYPE_CHARS)
 		return 0;
 	bits = bits_of(from, c, names);
@@ -121,14 +121,14 @@ static int make_rows(struct pp_table *t, size_t rows)
 }
 
 /* The first existing column gives the number of rows. Numbers of groups go to *ret_group. */
-static int read_column(struct pp_pod_file *pod, struct pp_table *t, const struct pp_column *c, const int64_t *group,
+static int read_column(struct pp_h5_file *h5, struct pp_table *t, const struct pp_column *c, const int64_t *group,
                        struct pp_intern *names, int64_t **ret_group, struct pp_err *err)
 {
 	const size_t dims = (t->desc->dim[0] && !c->is_scalar) + (size_t)pp_table_is_grid(t->desc) + (c->dim[0] != 0);
-	struct pp_pod_file_column from;
+	struct pp_h5_file_column from;
 	size_t values;
 	const char *in = pp_column_group(t->desc, c);
-	int rc = pp_pod_file_read(pod, in, c->name, &from, err);
+	int rc = pp_h5_file_read(h5, in, c->name, &from, err);
 
 	if (rc)
 		return rc;
@@ -145,43 +145,43 @@ static int read_column(struct pp_pod_file *pod, struct pp_table *t, const struct
 	} else if (!rc) {
 		rc = take_column(t, c, &from, values, group, names);
 	}
-	pp_pod_file_release(&from);
+	pp_h5_file_release(&from);
 	if (rc == -ENOMEM)
-		return pp_err_set(err, rc, "no memory for /%s of '%s'", t->desc->group, pp_pod_file_path(pod));
-	return rc ? damaged(pod, in, c->name, "does not fit the other columns", err) : 0;
+		return pp_err_set(err, rc, "no memory for /%s of '%s'", t->desc->group, pp_h5_file_path(h5));
+	return rc ? damaged(h5, in, c->name, "does not fit the other columns", err) : 0;
 }
 
 /* A grid: a row with keys for each cell, where the first of its columns has as many values. */
-static int make_cells(struct pp_pod_file *pod, struct pp_table *t, struct pp_err *err)
+static int make_cells(struct pp_h5_file *h5, struct pp_table *t, struct pp_err *err)
 {
 	const struct pp_column *key = t->desc->column;
-	struct pp_pod_file_column axis[2] = {{.n = 0}}, cells = {.n = 0};
+	struct pp_h5_file_column axis[2] = {{.n = 0}}, cells = {.n = 0};
 	int rc = 0;
 
 	for (size_t i = t->desc->keys; i < t->desc->columns && !cells.n && !rc; i++)
-		if (pp_pod_file_has(pod, t->desc->group, key[i].name)) {
-			rc = pp_pod_file_look(pod, t->desc->group, key[i].name, &cells, err);
+		if (pp_h5_file_has(h5, t->desc->group, key[i].name)) {
+			rc = pp_h5_file_shape(h5, t->desc->group, key[i].name, &cells, err);
 			cells.n /= key[i].count;
 		}
 	if (!cells.n)
 		return rc;
 	for (int k = 0; k < 2 && !rc; k++) {
-		rc = pp_pod_file_read(pod, t->desc->group, key[k].name, &axis[k], err);
+		rc = pp_h5_file_read(h5, t->desc->group, key[k].name, &axis[k], err);
 		if (!rc && !fits(&key[k], &axis[k]))
-			rc = damaged(pod, t->desc->group, key[k].name, "is not a number", err);
+			rc = damaged(h5, t->desc->group, key[k].name, "is not a number", err);
 	}
 	if (!rc && axis[0].n * axis[1].n != cells.n)
-		rc = damaged(pod, t->desc->group, key[1].name, "does not fit the other columns", err);
+		rc = damaged(h5, t->desc->group, key[1].name, "does not fit the other columns", err);
 	if (!rc && pp_table_room(t, cells.n))
-		rc = pp_err_set(err, -ENOMEM, "no memory for /%s of '%s'", t->desc->group, pp_pod_file_path(pod));
+		rc = pp_err_set(err, -ENOMEM, "no memory for /%s of '%s'", t->desc->group, pp_h5_file_path(h5));
 	for (; !rc && t->rows < cells.n; t->rows++) {
 		memset((char *)t->row + t->rows * t->desc->row_size, 0, t->desc->row_size);
 		if (pp_column_store(&key[0], t, t->rows, 1, 0, &axis[0].data.i[t->rows / axis[1].n]) ||
 		    pp_column_store(&key[1], t, t->rows, 1, 0, &axis[1].data.i[t->rows % axis[1].n]))
-			rc = damaged(pod, t->desc->group, key[1].name, "has an impossible value", err);
+			rc = damaged(h5, t->desc->group, key[1].name, "has an impossible value", err);
 	}
-	pp_pod_file_release(&axis[0]);
-	pp_pod_file_release(&axis[1]);
+	pp_h5_file_release(&axis[0]);
+	pp_h5_file_release(&axis[1]);
 	return rc;
 }
 
@@ -204,57 +204,57 @@ static void drop_empty(struct pp_table *t)
 }
 
 /* Group of each row; *ret_group stays NULL where the file has none. */
-static int read_groups(struct pp_pod_file *pod, struct pp_table *t, int64_t **ret_group, struct pp_err *err)
+static int read_groups(struct pp_h5_file *h5, struct pp_table *t, int64_t **ret_group, struct pp_err *err)
 {
 	for (size_t i = t->desc->once; i && i < t->desc->columns; i++) {
 		const struct pp_column *c = &t->desc->column[i];
 
-		if (c->rule == PP_RULE_GROUP && pp_pod_file_has(pod, t->desc->group, c->name))
-			return read_column(pod, t, c, NULL, NULL, ret_group, err);
+		if (c->rule == PP_RULE_GROUP && pp_h5_file_has(h5, t->desc->group, c->name))
+			return read_column(h5, t, c, NULL, NULL, ret_group, err);
 	}
 	return 0;
 }
 
 /* A coordinate of a dense grid, which all of its groups have. */
-static int read_axis(struct pp_pod_file *pod, struct pp_table *t, int k, size_t *ret_n, struct pp_err *err)
+static int read_axis(struct pp_h5_file *h5, struct pp_table *t, int k, size_t *ret_n, struct pp_err *err)
 {
 	static const char *const name[] = {"step", "worker"};
-	struct pp_pod_file_column axis;
+	struct pp_h5_file_column axis;
 	const char *group, *absent;
 	int rc = 0;
 
 	for (size_t i = 0; (group = pp_table_group(t->desc, i, &absent)) && !rc; i++) {
-		if (!pp_pod_file_has(pod, group, name[k]))
+		if (!pp_h5_file_has(h5, group, name[k]))
 			continue;
-		rc = pp_pod_file_read(pod, group, name[k], &axis, err);
+		rc = pp_h5_file_read(h5, group, name[k], &axis, err);
 		if (rc)
 			break;
-		if ((axis.kind != PP_POD_FILE_INT && axis.kind != PP_POD_FILE_UINT) || (t->axis[k] && axis.n != *ret_n)) {
-			rc = damaged(pod, group, name[k], "does not fit the other columns", err);
+		if ((axis.kind != PP_H5_FILE_INT && axis.kind != PP_H5_FILE_UINT) || (t->axis[k] && axis.n != *ret_n)) {
+			rc = damaged(h5, group, name[k], "does not fit the other columns", err);
 		} else {
 			free(t->axis[k]);
 			t->axis[k] = axis.data.i;
 			axis.data.i = NULL;
 			*ret_n = axis.n;
 		}
-		pp_pod_file_release(&axis);
+		pp_h5_file_release(&axis);
 	}
 	return rc;
 }
 
-static int read_axes(struct pp_pod_file *pod, struct pp_table *t, struct pp_err *err)
+static int read_axes(struct pp_h5_file *h5, struct pp_table *t, struct pp_err *err)
 {
 	size_t steps = 0;
-	int rc = read_axis(pod, t, 0, &steps, err);
+	int rc = read_axis(h5, t, 0, &steps, err);
 
 	if (!rc)
-		rc = read_axis(pod, t, 1, &t->workers, err);
+		rc = read_axis(h5, t, 1, &t->workers, err);
 	if (!rc && steps * t->workers != t->rows)
-		rc = damaged(pod, t->desc->group, "worker", "does not fit the other columns", err);
+		rc = damaged(h5, t->desc->group, "worker", "does not fit the other columns", err);
 	return rc;
 }
 
-static int read_columns(struct pp_pod_file *pod, struct pp_table *t, size_t first, const int64_t *group, struct pp_intern *names,
+static int read_columns(struct pp_h5_file *h5, struct pp_table *t, size_t first, const int64_t *group, struct pp_intern *names,
                         uint64_t *ret_missing, struct pp_err *err)
 {
 	const struct pp_table_desc *desc = t->desc;
@@ -267,41 +267,41 @@ static int read_columns(struct pp_pod_file *pod, struct pp_table *t, size_t firs
 
 		if (!c->count || c->rule == PP_RULE_PART || c->is_alias || !in[0])
 			continue;
-		if (pp_pod_file_has(pod, in, c->name) && (group || i >= desc->once))
-			rc = read_column(pod, t, c, i < desc->once ? group : NULL, names, NULL, err);
+		if (pp_h5_file_has(h5, in, c->name) && (group || i >= desc->once))
+			rc = read_column(h5, t, c, i < desc->once ? group : NULL, names, NULL, err);
 		else
 			*ret_missing |= (uint64_t)1 << i;
 	}
 	return rc;
 }
 
-int pp_pod_file_record(struct pp_pod_file *pod, struct pp_table *record, struct pp_err *err)
+int pp_h5_file_record(struct pp_h5_file *h5, struct pp_table *record, struct pp_err *err)
 {
 	uint64_t missing;
 
-	return read_columns(pod, record, 0, NULL, pp_pod_file_names(pod), &missing, err);
+	return read_columns(h5, record, 0, NULL, pp_h5_file_names(h5), &missing, err);
 }
 
-int pp_pod_file_table(struct pp_pod_file *pod, const struct pp_table_desc *desc, struct pp_intern *names,
-                      struct pp_table *ret_table, uint64_t *ret_missing, struct pp_err *err)
+int pp_h5_file_table(struct pp_h5_file *h5, const struct pp_table_desc *desc, struct pp_intern *names, struct pp_table *ret_table,
+                     uint64_t *ret_missing, struct pp_err *err)
 {
 	struct pp_table t = {.desc = desc};
 	const char *wrong;
 	uint64_t missing = 0;
-	const int is_grid = pp_table_is_grid(desc) && desc->keys && pp_pod_file_has(pod, desc->group, desc->column[0].name) &&
-	                    pp_pod_file_has(pod, desc->group, desc->column[1].name);
+	const int is_grid = pp_table_is_grid(desc) && desc->keys && pp_h5_file_has(h5, desc->group, desc->column[0].name) &&
+	                    pp_h5_file_has(h5, desc->group, desc->column[1].name);
 	int64_t *group = NULL;
-	int rc = is_grid ? make_cells(pod, &t, err) : read_groups(pod, &t, &group, err);
+	int rc = is_grid ? make_cells(h5, &t, err) : read_groups(h5, &t, &group, err);
 
 	if (!rc)
-		rc = read_columns(pod, &t, is_grid ? desc->keys : 0, group, names, &missing, err);
+		rc = read_columns(h5, &t, is_grid ? desc->keys : 0, group, names, &missing, err);
 	free(group);
 	if (!rc && is_grid)
 		drop_empty(&t);
 	if (!rc && pp_table_is_grid(desc) && !desc->keys)
-		rc = read_axes(pod, &t, err);
+		rc = read_axes(h5, &t, err);
 	if (!rc && (wrong = pp_table_fault(&t)))
-		rc = damaged(pod, desc->group, "", wrong, err);
+		rc = damaged(h5, desc->group, "", wrong, err);
 	if (rc) {
 		pp_table_release(&t);
 		return rc;

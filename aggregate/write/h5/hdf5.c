@@ -71,26 +71,26 @@ static int write_file(void *context, struct pp_err *err)
 	return pp_h5_close(&h);
 }
 
-int pp_hdf5_in_memory(const struct pp_dataset *d, const char *logdir, struct pp_pod_memory **ret_memory, struct pp_err *err)
+int pp_hdf5_in_memory(const struct pp_dataset *d, const char *logdir, struct pp_h5_memory **ret_memory, struct pp_err *err)
 {
-	struct pp_pod_memory *memory = pp_pod_memory_new();
+	struct pp_h5_memory *memory = pp_h5_memory_new();
 	struct tables *tables = malloc(sizeof(*tables));
 	struct pp_h5 h;
 	int code;
 
 	if (!memory || !tables) {
 		free(tables);
-		pp_pod_memory_free(memory);
+		pp_h5_memory_free(memory);
 		return pp_err_set(err, -ENOMEM, "no memory for the tables of the session");
 	}
-	pp_pod_memory_of(memory, d);
+	pp_h5_memory_of(memory, d);
 	pp_h5_create_in(&h, memory, err);
 	write_all(&h, tables, d, logdir);
 	code = pp_h5_close(&h);
-	if (pp_pod_memory_own(memory, tables) && !code)
+	if (pp_h5_memory_own(memory, tables) && !code)
 		code = pp_err_set(err, -ENOMEM, "no memory for the tables of the session");
 	if (code) {
-		pp_pod_memory_free(memory);
+		pp_h5_memory_free(memory);
 		return code;
 	}
 	*ret_memory = memory;

@@ -92,7 +92,7 @@ int pp_h5_create(struct pp_h5 *h, const char *path, struct pp_err *err)
 	return 0;
 }
 
-void pp_h5_create_in(struct pp_h5 *h, struct pp_pod_memory *memory, struct pp_err *err)
+void pp_h5_create_in(struct pp_h5 *h, struct pp_h5_memory *memory, struct pp_err *err)
 {
 	*h = (struct pp_h5){.memory = memory, .file = -1, .group = -1, .err = err};
 }
@@ -191,7 +191,7 @@ void pp_h5_attribute_text(struct pp_h5 *h, const char *name, const char *text)
 	char *good = h->memory ? pp_h5_utf8(text) : NULL;
 
 	if (h->memory)
-		note(h, good ? pp_pod_memory_text(h->memory, name, good) : -ENOMEM, name);
+		note(h, good ? pp_h5_memory_text(h->memory, name, good) : -ENOMEM, name);
 	else if (!h->code)
 		attribute_text(h, here(h), name, text);
 	free(good);
@@ -200,7 +200,7 @@ void pp_h5_attribute_text(struct pp_h5 *h, const char *name, const char *text)
 void pp_h5_attribute_int(struct pp_h5 *h, const char *name, int64_t value)
 {
 	if (h->memory)
-		note(h, pp_pod_memory_int(h->memory, name, value), name);
+		note(h, pp_h5_memory_int(h->memory, name, value), name);
 	else if (!h->code)
 		attribute(h, here(h), name, H5T_NATIVE_INT64, h->scalar, &value);
 }
@@ -208,14 +208,14 @@ void pp_h5_attribute_int(struct pp_h5 *h, const char *name, int64_t value)
 void pp_h5_attribute_double(struct pp_h5 *h, const char *name, double value)
 {
 	if (h->memory)
-		note(h, pp_pod_memory_real(h->memory, name, value), name);
+		note(h, pp_h5_memory_real(h->memory, name, value), name);
 	else if (!h->code)
 		attribute(h, here(h), name, H5T_NATIVE_DOUBLE, h->scalar, &value);
 }
 
 int pp_h5_has_group(const struct pp_h5 *h, const char *name)
 {
-	return h->memory ? pp_pod_memory_has_group(h->memory, name) : H5Lexists(h->file, name, H5P_DEFAULT) > 0;
+	return h->memory ? pp_h5_memory_has_group(h->memory, name) : H5Lexists(h->file, name, H5P_DEFAULT) > 0;
 }
 
 void pp_h5_group_begin(struct pp_h5 *h, const char *name)
@@ -223,7 +223,7 @@ void pp_h5_group_begin(struct pp_h5 *h, const char *name)
 	h->dims = 0;
 	h->group_name = name;
 	if (h->memory)
-		note(h, pp_pod_memory_group(h->memory, name), name);
+		note(h, pp_h5_memory_group(h->memory, name), name);
 	if (h->code || h->memory)
 		return;
 	h->group = H5Gcreate2(h->file, name, H5P_DEFAULT, h->in_group, H5P_DEFAULT);

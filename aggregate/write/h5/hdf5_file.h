@@ -5,7 +5,7 @@
 #include <hdf5.h>
 
 #include "aggregate/dataset/hdf5_layout.h"
-#include "aggregate/read/h5/pod_memory.h"
+#include "aggregate/read/h5/file_memory.h"
 #include "aggregate/write/h5/hdf5_chunks.h"
 #include "core/base/err.h"
 
@@ -23,7 +23,7 @@ struct pp_h5_dim {
 };
 
 struct pp_h5 {
-	struct pp_pod_memory *memory; /* NULL: into a file */
+	struct pp_h5_memory *memory; /* NULL: into a file */
 	hid_t file, group;
 	hid_t transfer;              /* with a small buffer: HDF5's of 1 MiB is cleared for each column of texts */
 	hid_t column, in_group;      /* properties */
@@ -38,8 +38,8 @@ struct pp_h5 {
 };
 
 int pp_h5_create(struct pp_h5 *h, const char *path, struct pp_err *err);
-/* Puts everything into `memory` instead, without a call of HDF5: what pod.h has of it is what it would have of the file. */
-void pp_h5_create_in(struct pp_h5 *h, struct pp_pod_memory *memory, struct pp_err *err);
+/* Puts everything into `memory` instead, without a call of HDF5: what file.h has of it is what it would have of the file. */
+void pp_h5_create_in(struct pp_h5 *h, struct pp_h5_memory *memory, struct pp_err *err);
 /* Closes; the first error of all calls since pp_h5_create(). */
 int pp_h5_close(struct pp_h5 *h);
 

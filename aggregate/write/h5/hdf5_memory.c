@@ -29,17 +29,17 @@ void *pp_h5_widen(enum pp_h5_type type, size_t n, const void *data)
 	return wide;
 }
 
-static enum pp_pod_file_kind kind_of(enum pp_h5_type type)
+static enum pp_h5_file_kind kind_of(enum pp_h5_type type)
 {
-	return type == PP_H5_STR                        ? PP_POD_FILE_TEXT
-	       : type == PP_H5_F64                      ? PP_POD_FILE_REAL
-	       : type == PP_H5_U32 || type == PP_H5_U64 ? PP_POD_FILE_UINT
-	                                                : PP_POD_FILE_INT;
+	return type == PP_H5_STR                        ? PP_H5_FILE_TEXT
+	       : type == PP_H5_F64                      ? PP_H5_FILE_REAL
+	       : type == PP_H5_U32 || type == PP_H5_U64 ? PP_H5_FILE_UINT
+	                                                : PP_H5_FILE_INT;
 }
 
-static void add(struct pp_h5 *h, const struct pp_pod_memory_column *c)
+static void add(struct pp_h5 *h, const struct pp_h5_memory_column *c)
 {
-	int code = c->make || c->column.data.any ? pp_pod_memory_column(h->memory, c) : -ENOMEM;
+	int code = c->make || c->column.data.any ? pp_h5_memory_column(h->memory, c) : -ENOMEM;
 
 	if (code && !h->code)
 		h->code = pp_err_set(h->err, code, "no memory for column '%s'", c->column.name);
@@ -48,7 +48,7 @@ static void add(struct pp_h5 *h, const struct pp_pod_memory_column *c)
 /* The file has zeros under a dimension's name where the dimension has no coordinate. */
 static void keep_bare_scale(struct pp_h5 *h, struct pp_h5_dim *dim)
 {
-	struct pp_pod_memory_column c = {.column = {.kind = PP_POD_FILE_REAL, .dims = 1, .n = dim->size, .width = sizeof(double)}};
+	struct pp_h5_memory_column c = {.column = {.kind = PP_H5_FILE_REAL, .dims = 1, .n = dim->size, .width = sizeof(double)}};
 
 	snprintf(c.column.name, sizeof(c.column.name), "%s", dim->name);
 	snprintf(c.column.dim[0], sizeof(c.column.dim[0]), "%s", dim->name);
@@ -59,12 +59,12 @@ static void keep_bare_scale(struct pp_h5 *h, struct pp_h5_dim *dim)
 }
 
 /* All but its values. */
-static struct pp_pod_memory_column describe(const struct pp_h5 *h, const struct pp_h5_row *row, const size_t *dim,
-                                            const hsize_t *size, int rank)
+static struct pp_h5_memory_column describe(const struct pp_h5 *h, const struct pp_h5_row *row, const size_t *dim,
+                                           const hsize_t *size, int rank)
 {
-	struct pp_pod_memory_column k = {
+	struct pp_h5_memory_column k = {
 	        .column = {.kind = kind_of(row->type), .dims = (size_t)rank, .n = 1, .width = sizeof(int64_t)}};
-	struct pp_pod_file_column *c = &k.column;
+	struct pp_h5_file_column *c = &k.column;
 
 	snprintf(c->name, sizeof(c->name), "%s", row->variable);
 	snprintf(c->unit, sizeof(c->unit), "%s", row->unit);
@@ -77,7 +77,7 @@ static struct pp_pod_memory_column describe(const struct pp_h5 *h, const struct 
 	return k;
 }
 
-static void keep(struct pp_h5 *h, const struct pp_pod_memory_column *c, const size_t *dim)
+static void keep(struct pp_h5 *h, const struct pp_h5_memory_column *c, const size_t *dim)
 {
 	const size_t dims = c->column.dims;
 
@@ -91,7 +91,7 @@ static void keep(struct pp_h5 *h, const struct pp_pod_memory_column *c, const si
 
 void pp_h5_keep(struct pp_h5 *h, const struct pp_h5_row *row, const size_t *dim, const hsize_t *size, int rank, void *values)
 {
-	struct pp_pod_memory_column c = describe(h, row, dim, size, rank);
+	struct pp_h5_memory_column c = describe(h, row, dim, size, rank);
 
 	c.column.data.any = values;
 	keep(h, &c, dim);
@@ -103,7 +103,7 @@ struct numbers {
 	struct pp_h5_fill fill;
 };
 
-static int make_numbers(const void *context, struct pp_pod_file_column *c)
+static int make_numbers(const void *context, struct pp_h5_file_column *c)
 {
 	const struct numbers *k = context;
 	void *data = pp_huge_calloc(c->n + 1, k->value);
@@ -121,7 +121,7 @@ struct texts {
 	const void *context;
 };
 
-static int make_texts(const void *context, struct pp_pod_file_column *c)
+static int make_texts(const void *context, struct pp_h5_file_column *c)
 {
 	const struct texts *k = context;
 
@@ -133,14 +133,14 @@ static int make_texts(const void *context, struct pp_pod_file_column *c)
 }
 
 /* A copy of what makes the values, owned by the memory. */
-static void keep_made(struct pp_h5 *h, struct pp_pod_memory_column *c, const size_t *dim, const void *how, size_t size)
+static void keep_made(struct pp_h5 *h, struct pp_h5_memory_column *c, const size_t *dim, const void *how, size_t size)
 {
 	void *context = malloc(size);
 
 	if (context)
 		memcpy(context, how, size);
 	c->context = context;
-	if (context && !pp_pod_memory_own(h->memory, context))
+	if (context && !pp_h5_memory_own(h->memory, context))
 		keep(h, c, dim);
 	else if (!h->code)
 		h->code = pp_err_set(h->err, -ENOMEM, "no memory for column '%s'", c->column.name);
@@ -150,7 +150,7 @@ void pp_h5_keep_by(struct pp_h5 *h, const struct pp_h5_row *row, const size_t *d
                    const struct pp_h5_fill *fill)
 {
 	static const size_t value[] = {[PP_H5_I8] = 1, [PP_H5_I32] = 4, [PP_H5_U32] = 4};
-	struct pp_pod_memory_column c = describe(h, row, dim, size, rank);
+	struct pp_h5_memory_column c = describe(h, row, dim, size, rank);
 	const size_t bytes = row->type < sizeof(value) / sizeof(value[0]) ? value[row->type] : 0;
 	const struct numbers how = {row->type, bytes ? bytes : sizeof(int64_t), *fill};
 
@@ -161,7 +161,7 @@ void pp_h5_keep_by(struct pp_h5 *h, const struct pp_h5_row *row, const size_t *d
 void pp_h5_keep_texts(struct pp_h5 *h, const struct pp_h5_row *row, const size_t *dim, const hsize_t *size, int rank,
                       const char *(*get)(const void *context, size_t i), const void *context)
 {
-	struct pp_pod_memory_column c = describe(h, row, dim, size, rank);
+	struct pp_h5_memory_column c = describe(h, row, dim, size, rank);
 	const struct texts how = {get, context};
 
 	c.make = make_texts;

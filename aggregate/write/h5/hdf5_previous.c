@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "aggregate/read/h5/pod.h"
+#include "aggregate/read/h5/file.h"
 #include "aggregate/write/h5/hdf5_file.h"
 
 enum { MOST = 256 }; /* files that are opened */
@@ -48,7 +48,7 @@ void pp_h5_previous(const char *logdir, const char *job, char *ret_session, size
 		    (st.st_mtim.tv_sec == newest.tv_sec && st.st_mtim.tv_nsec <= newest.tv_nsec))
 			continue;
 		files++;
-		code = pp_pod_file_glance(path, "job", of, sizeof(of), NULL);
+		code = pp_h5_file_read_attribute(path, "job", of, sizeof(of), NULL);
 		if (code == -ETIMEDOUT) /* damaged; ranks wait for this session: not for a second one */
 			break;
 		if (code || strcmp(of, before))

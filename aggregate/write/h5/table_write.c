@@ -241,7 +241,7 @@ static void let_go(struct pp_h5 *h, struct held *held)
 	for (size_t i = 0; i < sizeof(part) / sizeof(part[0]); i++)
 		if (!h->memory)
 			free(part[i]);
-		else if (part[i] && pp_pod_memory_own(h->memory, part[i]) && !h->code)
+		else if (part[i] && pp_h5_memory_own(h->memory, part[i]) && !h->code)
 			h->code = pp_err_set(h->err, -ENOMEM, "no memory for group '%s'", h->group_name);
 }
 

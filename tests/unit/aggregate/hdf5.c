@@ -6,7 +6,7 @@
 #include <hdf5.h>
 #include <stdlib.h>
 
-#include "aggregate/read/h5/pod.h"
+#include "aggregate/read/h5/file.h"
 #include "aggregate/report/report.h"
 #include "aggregate/tools/verdict.h"
 #include "aggregate/write/h5/table_write.h"
@@ -98,10 +98,10 @@ static void check_read_back(const char *path, const struct pp_dataset *written)
 	char said[320], again[320];
 	struct pp_err err = {""};
 	struct pp_dataset d;
-	struct pp_pod_file *pod;
+	struct pp_h5_file *h5;
 
-	CHECK_INT(pp_pod_file_open(path, &pod, &err), 0);
-	CHECK_INT(pp_pod_file_dataset(pod, UINT64_MAX, &d, &err), 0);
+	CHECK_INT(pp_h5_file_open(path, &h5, &err), 0);
+	CHECK_INT(pp_h5_file_dataset(h5, UINT64_MAX, &d, &err), 0);
 	pp_verdict(written, said, sizeof(said));
 	pp_verdict(&d, again, sizeof(again));
 	CHECK_STR(again, said);
@@ -122,7 +122,7 @@ static void check_read_back(const char *path, const struct pp_dataset *written)
 		CHECK_INT(d.worker[i].host_clock, written->worker[i].host_clock);
 	kit_same_tables(written, &d, 1);
 	pp_dataset_release(&d);
-	pp_pod_file_close(pod);
+	pp_h5_file_close(h5);
 }
 
 /* Each group has the variables of its descriptions and nothing else. */

@@ -17,7 +17,7 @@
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/keeper.h"
 #include "aggregate/keeper/spool.h"
-#include "aggregate/read/h5/pod.h"
+#include "aggregate/read/h5/file.h"
 #include "aggregate/session/message.h"
 #include "core/base/lock.h"
 #include "core/base/proc.h"
@@ -211,7 +211,7 @@ TEST(two_kinds_of_ticks)
 	struct pp_clock_pair a, b;
 	struct pp_err err = {""};
 	struct pp_dataset d;
-	struct pp_pod_file *pod;
+	struct pp_h5_file *h5;
 
 	pp_clock_read_pair(PP_TICK_COUNTER, &a);
 	usleep(20000);
@@ -221,8 +221,8 @@ TEST(two_kinds_of_ticks)
 	make_early_ring(spool, 1, 2, dead_pid(), PP_TICK_COUNTER, (double)(b.tick - a.tick) / (double)(b.raw_ns - a.raw_ns));
 	CHECK_INT(end_of(start_keeper(spool)), 0);
 	snprintf(path, sizeof(path), "%s/kinds-logs/podprof/one/pod.h5", top);
-	CHECK_INT(pp_pod_file_open(path, &pod, &err), 0);
-	CHECK_INT(pp_pod_file_dataset(pod, UINT64_MAX, &d, &err), 0);
+	CHECK_INT(pp_h5_file_open(path, &h5, &err), 0);
+	CHECK_INT(pp_h5_file_dataset(h5, UINT64_MAX, &d, &err), 0);
 	CHECK_INT(d.workers, 2);
 	CHECK_INT(d.steps, 1);
 	for (size_t w = 0; w < 2; w++) { /* 10 ms by both, and none of it before the epoch */
@@ -231,7 +231,7 @@ TEST(two_kinds_of_ticks)
 	}
 	CHECK(d.worker[0].domain != d.worker[1].domain);
 	pp_dataset_release(&d);
-	pp_pod_file_close(pod);
+	pp_h5_file_close(h5);
 }
 
 TEST(message_of_a_waiting_rank)

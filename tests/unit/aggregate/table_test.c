@@ -393,14 +393,14 @@ static void save(const char *path, const struct pp_table *t, const struct pp_int
 static uint64_t load(const char *path, int id, struct pp_intern *names, struct pp_table *ret)
 {
 	struct pp_err err = {""};
-	struct pp_pod_file *pod;
+	struct pp_h5_file *h5;
 	uint64_t missing = 0;
 
 	*ret = (struct pp_table){.desc = test_desc(id)};
-	CHECK_INT(pp_pod_file_open(path, &pod, &err), 0);
-	CHECK_INT(pp_pod_file_table(pod, test_desc(id), names, ret, &missing, &err), 0);
+	CHECK_INT(pp_h5_file_open(path, &h5, &err), 0);
+	CHECK_INT(pp_h5_file_table(h5, test_desc(id), names, ret, &missing, &err), 0);
 	CHECK_STR(err.text, "");
-	pp_pod_file_close(pod);
+	pp_h5_file_close(h5);
 	return missing;
 }
 

@@ -1,10 +1,10 @@
-/* Reads a pp_dataset from pod.h5: attributes, tables, late. See pod.h; called by aggregate/report. */
+/* Reads a pp_dataset from pod.h5: attributes, tables, late. See file.h; called by aggregate/report. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/read/h5/pod_memory.h"
+#include "aggregate/read/h5/file_memory.h"
 #include "aggregate/read/h5/table_read.h"
 
 static const uint64_t always = UINT64_C(1) << PP_TABLE_worker | UINT64_C(1) << PP_TABLE_step | UINT64_C(1) << PP_TABLE_cell |
@@ -14,25 +14,25 @@ static const uint64_t always = UINT64_C(1) << PP_TABLE_worker | UINT64_C(1) << P
 
 #define COPY_TEXT(member, text) snprintf((member), sizeof(member), "%s", (text))
 
-static void fill_attributes(struct pp_pod_file *pod, struct pp_dataset *d)
+static void fill_attributes(struct pp_h5_file *h5, struct pp_dataset *d)
 {
-	COPY_TEXT(d->session, pp_pod_file_attribute(pod, "session"));
-	COPY_TEXT(d->job, pp_pod_file_attribute(pod, "job"));
-	COPY_TEXT(d->command, pp_pod_file_attribute(pod, "command"));
-	COPY_TEXT(d->options, pp_pod_file_attribute(pod, "options"));
-	COPY_TEXT(d->step_rule, pp_pod_file_attribute(pod, "step_rule"));
-	d->step_confidence = pp_pod_file_attribute_real(pod, "step_confidence", 0);
-	d->ranks_asked = (int32_t)pp_pod_file_attribute_int(pod, "ranks_asked", 0);
-	d->ranks_delivered = (int32_t)pp_pod_file_attribute_int(pod, "ranks_delivered", 0);
-	d->epoch_realtime_ns = pp_pod_file_attribute_int(pod, "epoch_realtime_ns", 0);
-	d->window_begin_ns = pp_pod_file_attribute_int(pod, "window_begin_ns", 0);
-	d->window_end_ns = pp_pod_file_attribute_int(pod, "window_end_ns", 0);
-	d->steps_asked_first = pp_pod_file_attribute_int(pod, "steps_asked_first", 0);
-	d->steps_asked_last = pp_pod_file_attribute_int(pod, "steps_asked_last", 0);
+	COPY_TEXT(d->session, pp_h5_file_attribute(h5, "session"));
+	COPY_TEXT(d->job, pp_h5_file_attribute(h5, "job"));
+	COPY_TEXT(d->command, pp_h5_file_attribute(h5, "command"));
+	COPY_TEXT(d->options, pp_h5_file_attribute(h5, "options"));
+	COPY_TEXT(d->step_rule, pp_h5_file_attribute(h5, "step_rule"));
+	d->step_confidence = pp_h5_file_attribute_real(h5, "step_confidence", 0);
+	d->ranks_asked = (int32_t)pp_h5_file_attribute_int(h5, "ranks_asked", 0);
+	d->ranks_delivered = (int32_t)pp_h5_file_attribute_int(h5, "ranks_delivered", 0);
+	d->epoch_realtime_ns = pp_h5_file_attribute_int(h5, "epoch_realtime_ns", 0);
+	d->window_begin_ns = pp_h5_file_attribute_int(h5, "window_begin_ns", 0);
+	d->window_end_ns = pp_h5_file_attribute_int(h5, "window_end_ns", 0);
+	d->steps_asked_first = pp_h5_file_attribute_int(h5, "steps_asked_first", 0);
+	d->steps_asked_last = pp_h5_file_attribute_int(h5, "steps_asked_last", 0);
 }
 
 struct fill {
-	struct pp_pod_file *pod;
+	struct pp_h5_file *h5;
 	struct pp_dataset *d;
 	struct pp_err *err;
 	int code; /* first error: what follows does nothing */
@@ -43,7 +43,7 @@ static void damaged(struct fill *f, const char *what)
 	if (!f->code)
 		f->code = pp_err_set(f->err, -EINVAL,
 		                     "cannot read '%s': %s. The file is damaged: copy it again, or record the job again",
-		                     pp_pod_file_path(f->pod), what);
+		                     pp_h5_file_path(f->h5), what);
 }
 
 /* A file of an earlier podprof has one bound for all waiting in a step. */
@@ -67,7 +67,7 @@ static void fill_record(struct fill *f)
 	f->d->pair_bound_ns = pp_dataset_bound(f->d);
 	f->d->straggler = (struct pp_straggler){.waited_for = -1, .run_queue_ns = -1};
 	if (!f->code)
-		f->code = pp_pod_file_record(f->pod, &record, f->err);
+		f->code = pp_h5_file_record(f->h5, &record, f->err);
 }
 
 /* A file of an earlier podprof has no hosts. */
@@ -104,8 +104,8 @@ static void fill_tables(struct fill *f, uint64_t tables)
 	pp_dataset_tables(f->d, table);
 	for (int id = 0; id < PP_TABLES && !f->code; id++)
 		if ((tables | always) >> id & 1)
-			f->code = pp_pod_file_table(f->pod, pp_table_desc(id), pp_pod_file_names(f->pod), &table[id], &missing[id],
-			                            f->err);
+			f->code = pp_h5_file_table(f->h5, pp_table_desc(id), pp_h5_file_names(f->h5), &table[id], &missing[id],
+			                           f->err);
 	if (!f->code && table[PP_TABLE_cell].rows && table[PP_TABLE_cell].workers != table[PP_TABLE_worker].rows)
 		damaged(f, "/breakdown does not fit /worker");
 	if (!f->code && !table[PP_TABLE_step].rows && table[PP_TABLE_worker].rows) { /* a file without /step */
@@ -125,14 +125,14 @@ static void fill_tables(struct fill *f, uint64_t tables)
 		fill_hosts(f, !lacks(PP_TABLE_worker, missing[PP_TABLE_worker], "worker_host"));
 }
 
-int pp_pod_file_dataset(struct pp_pod_file *pod, uint64_t tables, struct pp_dataset *ret_dataset, struct pp_err *err)
+int pp_h5_file_dataset(struct pp_h5_file *h5, uint64_t tables, struct pp_dataset *ret_dataset, struct pp_err *err)
 {
-	struct pp_dataset d = {.names = pp_pod_file_names(pod)};
-	struct fill f = {.pod = pod, .d = &d, .err = err};
+	struct pp_dataset d = {.names = pp_h5_file_names(h5)};
+	struct fill f = {.h5 = h5, .d = &d, .err = err};
 
 	if (!d.names)
-		return pp_err_set(err, -ENOMEM, "no memory for the names of '%s'", pp_pod_file_path(pod));
-	fill_attributes(pod, &d);
+		return pp_err_set(err, -ENOMEM, "no memory for the names of '%s'", pp_h5_file_path(h5));
+	fill_attributes(h5, &d);
 	fill_tables(&f, tables);
 	fill_record(&f);
 	if (!f.code && pp_dataset_late(&d))
@@ -145,9 +145,9 @@ int pp_pod_file_dataset(struct pp_pod_file *pod, uint64_t tables, struct pp_data
 	return 0;
 }
 
-int pp_pod_file_view(struct pp_pod_file *pod, uint64_t tables, struct pp_dataset *ret_view)
+int pp_h5_file_view(struct pp_h5_file *h5, uint64_t tables, struct pp_dataset *ret_view)
 {
-	const struct pp_dataset *d = pp_pod_file_memory(pod) ? pp_pod_memory_dataset(pp_pod_file_memory(pod)) : NULL;
+	const struct pp_dataset *d = pp_h5_file_memory(h5) ? pp_h5_memory_dataset(pp_h5_file_memory(h5)) : NULL;
 	struct pp_table table[PP_TABLES];
 
 	if (!d)

@@ -1,10 +1,10 @@
-/* Reads one attribute of an untrusted pod.h5. See pod.h; called by hdf5_previous.c and `podprof report --list`. */
+/* Reads one attribute of an untrusted pod.h5. See file.h; called by hdf5_previous.c and `podprof report --list`. */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/mman.h>
 
+#include "aggregate/read/h5/file.h"
 #include "aggregate/read/h5/forked_work.h"
-#include "aggregate/read/h5/pod.h"
 
 struct glance { /* shared with the child */
 	const char *path, *attribute;
@@ -14,17 +14,17 @@ struct glance { /* shared with the child */
 static int look(void *context, struct pp_err *err)
 {
 	struct glance *g = context;
-	struct pp_pod_file *pod;
-	int code = pp_pod_file_open(g->path, &pod, err);
+	struct pp_h5_file *h5;
+	int code = pp_h5_file_open(g->path, &h5, err);
 
 	if (code)
 		return code;
-	snprintf(g->text, sizeof(g->text), "%s", pp_pod_file_attribute(pod, g->attribute));
-	pp_pod_file_close(pod);
+	snprintf(g->text, sizeof(g->text), "%s", pp_h5_file_attribute(h5, g->attribute));
+	pp_h5_file_close(h5);
 	return 0;
 }
 
-int pp_pod_file_glance(const char *path, const char *attribute, char *ret_text, size_t size, struct pp_err *err)
+int pp_h5_file_read_attribute(const char *path, const char *attribute, char *ret_text, size_t size, struct pp_err *err)
 {
 	struct glance *g = mmap(NULL, sizeof(*g), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int code;

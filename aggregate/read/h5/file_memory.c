@@ -1,5 +1,5 @@
-/* Attributes, groups and columns of a pod.h5 in memory; see pod_memory.h. Called by pod.c and aggregate/write/h5. */
-#include "aggregate/read/h5/pod_memory.h"
+/* Attributes, groups and columns of a pod.h5 in memory; see file_memory.h. Called by file.c and aggregate/write/h5. */
+#include "aggregate/read/h5/file_memory.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "core/base/grow.h"
 
 struct attribute {
-	char name[PP_POD_FILE_NAME];
+	char name[PP_H5_FILE_NAME];
 	char *text; /* NULL: a number */
 	int is_real;
 	int64_t number;
@@ -17,12 +17,12 @@ struct attribute {
 };
 
 struct columns {
-	char name[PP_POD_FILE_NAME];
-	struct pp_pod_memory_column *column;
+	char name[PP_H5_FILE_NAME];
+	struct pp_h5_memory_column *column;
 	size_t columns, room;
 };
 
-struct pp_pod_memory {
+struct pp_h5_memory {
 	struct attribute *attribute;
 	size_t attributes, attributes_room;
 	struct columns *group;
@@ -32,12 +32,12 @@ struct pp_pod_memory {
 	const struct pp_dataset *dataset;
 };
 
-struct pp_pod_memory *pp_pod_memory_new(void)
+struct pp_h5_memory *pp_h5_memory_new(void)
 {
-	return calloc(1, sizeof(struct pp_pod_memory));
+	return calloc(1, sizeof(struct pp_h5_memory));
 }
 
-void pp_pod_memory_free(struct pp_pod_memory *m)
+void pp_h5_memory_free(struct pp_h5_memory *m)
 {
 	if (!m)
 		return;
@@ -45,7 +45,7 @@ void pp_pod_memory_free(struct pp_pod_memory *m)
 		free(m->attribute[i].text);
 	for (size_t g = 0; g < m->groups; g++) {
 		for (size_t i = 0; i < m->group[g].columns; i++)
-			pp_pod_file_release(&m->group[g].column[i].column);
+			pp_h5_file_release(&m->group[g].column[i].column);
 		free(m->group[g].column);
 	}
 	for (size_t i = 0; i < m->owneds; i++)
@@ -57,7 +57,7 @@ void pp_pod_memory_free(struct pp_pod_memory *m)
 	free(m);
 }
 
-int pp_pod_memory_own(struct pp_pod_memory *m, void *p)
+int pp_h5_memory_own(struct pp_h5_memory *m, void *p)
 {
 	/* NOLINTNEXTLINE(bugprone-multi-level-implicit-pointer-conversion): the same */
 	void **more = pp_grow(m->owned, m->owneds, &m->owneds_room, sizeof(*more));
@@ -71,17 +71,17 @@ int pp_pod_memory_own(struct pp_pod_memory *m, void *p)
 	return 0;
 }
 
-void pp_pod_memory_of(struct pp_pod_memory *m, const struct pp_dataset *dataset)
+void pp_h5_memory_of(struct pp_h5_memory *m, const struct pp_dataset *dataset)
 {
 	m->dataset = dataset;
 }
 
-const struct pp_dataset *pp_pod_memory_dataset(const struct pp_pod_memory *m)
+const struct pp_dataset *pp_h5_memory_dataset(const struct pp_h5_memory *m)
 {
 	return m->dataset;
 }
 
-static struct attribute *add_attribute(struct pp_pod_memory *m, const char *name)
+static struct attribute *add_attribute(struct pp_h5_memory *m, const char *name)
 {
 	struct attribute *more = pp_grow(m->attribute, m->attributes, &m->attributes_room, sizeof(*more));
 
@@ -94,7 +94,7 @@ static struct attribute *add_attribute(struct pp_pod_memory *m, const char *name
 	return more;
 }
 
-int pp_pod_memory_text(struct pp_pod_memory *m, const char *name, const char *text)
+int pp_h5_memory_text(struct pp_h5_memory *m, const char *name, const char *text)
 {
 	struct attribute *a = add_attribute(m, name);
 
@@ -103,7 +103,7 @@ int pp_pod_memory_text(struct pp_pod_memory *m, const char *name, const char *te
 	return a && a->text ? 0 : -ENOMEM;
 }
 
-int pp_pod_memory_int(struct pp_pod_memory *m, const char *name, int64_t value)
+int pp_h5_memory_int(struct pp_h5_memory *m, const char *name, int64_t value)
 {
 	struct attribute *a = add_attribute(m, name);
 
@@ -112,7 +112,7 @@ int pp_pod_memory_int(struct pp_pod_memory *m, const char *name, int64_t value)
 	return a ? 0 : -ENOMEM;
 }
 
-int pp_pod_memory_real(struct pp_pod_memory *m, const char *name, double value)
+int pp_h5_memory_real(struct pp_h5_memory *m, const char *name, double value)
 {
 	struct attribute *a = add_attribute(m, name);
 
@@ -123,7 +123,7 @@ int pp_pod_memory_real(struct pp_pod_memory *m, const char *name, double value)
 	return a ? 0 : -ENOMEM;
 }
 
-int pp_pod_memory_group(struct pp_pod_memory *m, const char *name)
+int pp_h5_memory_group(struct pp_h5_memory *m, const char *name)
 {
 	struct columns *more = pp_grow(m->group, m->groups, &m->groups_room, sizeof(*more));
 
@@ -136,13 +136,13 @@ int pp_pod_memory_group(struct pp_pod_memory *m, const char *name)
 	return 0;
 }
 
-int pp_pod_memory_column(struct pp_pod_memory *m, const struct pp_pod_memory_column *column)
+int pp_h5_memory_column(struct pp_h5_memory *m, const struct pp_h5_memory_column *column)
 {
 	struct columns *g = &m->group[m->groups - 1];
-	struct pp_pod_memory_column *more = pp_grow(g->column, g->columns, &g->room, sizeof(*more)), lost = *column;
+	struct pp_h5_memory_column *more = pp_grow(g->column, g->columns, &g->room, sizeof(*more)), lost = *column;
 
 	if (!more) {
-		pp_pod_file_release(&lost.column);
+		pp_h5_file_release(&lost.column);
 		return -ENOMEM;
 	}
 	g->column = more;
@@ -150,7 +150,7 @@ int pp_pod_memory_column(struct pp_pod_memory *m, const struct pp_pod_memory_col
 	return 0;
 }
 
-static const struct columns *find_group(const struct pp_pod_memory *m, const char *name)
+static const struct columns *find_group(const struct pp_h5_memory *m, const char *name)
 {
 	for (size_t g = 0; g < m->groups; g++)
 		if (!strcmp(m->group[g].name, name))
@@ -158,12 +158,12 @@ static const struct columns *find_group(const struct pp_pod_memory *m, const cha
 	return NULL;
 }
 
-int pp_pod_memory_has_group(const struct pp_pod_memory *m, const char *name)
+int pp_h5_memory_has_group(const struct pp_h5_memory *m, const char *name)
 {
 	return find_group(m, name) != NULL;
 }
 
-static const struct attribute *find_attribute(const struct pp_pod_memory *m, const char *name)
+static const struct attribute *find_attribute(const struct pp_h5_memory *m, const char *name)
 {
 	for (size_t i = 0; i < m->attributes; i++)
 		if (!strcmp(m->attribute[i].name, name))
@@ -171,28 +171,28 @@ static const struct attribute *find_attribute(const struct pp_pod_memory *m, con
 	return NULL;
 }
 
-const char *pp_pod_memory_get_text(const struct pp_pod_memory *m, const char *name)
+const char *pp_h5_memory_get_text(const struct pp_h5_memory *m, const char *name)
 {
 	const struct attribute *a = find_attribute(m, name);
 
 	return a ? a->text : NULL;
 }
 
-const int64_t *pp_pod_memory_get_int(const struct pp_pod_memory *m, const char *name)
+const int64_t *pp_h5_memory_get_int(const struct pp_h5_memory *m, const char *name)
 {
 	const struct attribute *a = find_attribute(m, name);
 
 	return a && !a->text && !a->is_real ? &a->number : NULL;
 }
 
-const double *pp_pod_memory_get_real(const struct pp_pod_memory *m, const char *name)
+const double *pp_h5_memory_get_real(const struct pp_h5_memory *m, const char *name)
 {
 	const struct attribute *a = find_attribute(m, name);
 
 	return a && a->is_real ? &a->real : NULL;
 }
 
-const char *pp_pod_memory_name(const struct pp_pod_memory *m, const char *group, size_t i)
+const char *pp_h5_memory_name(const struct pp_h5_memory *m, const char *group, size_t i)
 {
 	const struct columns *g = group ? find_group(m, group) : NULL;
 
@@ -201,7 +201,7 @@ const char *pp_pod_memory_name(const struct pp_pod_memory *m, const char *group,
 	return g && i < g->columns ? g->column[i].column.name : NULL;
 }
 
-const struct pp_pod_memory_column *pp_pod_memory_get(const struct pp_pod_memory *m, const char *group, const char *variable)
+const struct pp_h5_memory_column *pp_h5_memory_get(const struct pp_h5_memory *m, const char *group, const char *variable)
 {
 	const struct columns *g = find_group(m, group);
 

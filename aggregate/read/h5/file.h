@@ -1,0 +1,49 @@
+/* Reads pod.h5. In: a path. Out: attributes, groups in the order of the file, columns, and the pp_dataset that it was written
+ * from. One thread. Errors name the file and the remedy. Called by aggregate/report. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "aggregate/dataset/dataset.h"
+#include "aggregate/read/h5/file_column.h"
+#include "core/base/err.h"
+
+struct pp_h5_file;
+struct pp_h5_memory;
+
+/* A text attribute of / of any file, damaged ones too: HDF5 opens it in a child, see forked_work.h. "" where there is none. */
+int pp_h5_file_read_attribute(const char *path, const char *attribute, char *ret_text, size_t size, struct pp_err *err);
+
+/* HDF5 can crash or hang in these on a damaged file: call them by pp_forked_read() only. -ENOENT..: cannot be
+ * opened; -EINVAL: foreign, cut or of a newer podprof. */
+int pp_h5_file_open(const char *path, struct pp_h5_file **ret_h5, struct pp_err *err);
+/* The same over what a file would hold: no call of HDF5, no child is needed. `path` is for messages. The memory is borrowed. */
+int pp_h5_file_over(const struct pp_h5_memory *memory, const char *path, struct pp_h5_file **ret_h5, struct pp_err *err);
+void pp_h5_file_close(struct pp_h5_file *h5);
+const char *pp_h5_file_path(const struct pp_h5_file *h5);
+/* NULL: there is a file. */
+const struct pp_h5_memory *pp_h5_file_memory(const struct pp_h5_file *h5);
+
+/* Attributes of /; "" and `fallback` where there is none. The text is valid until the next call. */
+const char *pp_h5_file_attribute(struct pp_h5_file *h5, const char *name);
+int64_t pp_h5_file_attribute_int(struct pp_h5_file *h5, const char *name, int64_t fallback);
+double pp_h5_file_attribute_real(struct pp_h5_file *h5, const char *name, double fallback);
+
+/* Names in the order of the file; NULL past the last. `group` NULL: the groups themselves. Valid as long as the file is open. */
+const char *pp_h5_file_name(struct pp_h5_file *h5, const char *group, size_t i);
+int pp_h5_file_has(struct pp_h5_file *h5, const char *group, const char *variable);
+
+/* Shape, kind and texts only (data NULL), or with all values. */
+int pp_h5_file_shape(struct pp_h5_file *h5, const char *group, const char *variable, struct pp_h5_file_column *ret_column,
+                     struct pp_err *err);
+int pp_h5_file_read(struct pp_h5_file *h5, const char *group, const char *variable, struct pp_h5_file_column *ret_column,
+                    struct pp_err *err);
+
+/* Interned texts of the dataset; released with the file. NULL: no memory. */
+struct pp_intern *pp_h5_file_names(struct pp_h5_file *h5);
+/* The dataset of pod.h5: attributes, late, clocks, and the described tables whose bit 1 << PP_TABLE_name is set.
+ * pp_dataset_release() frees it. */
+int pp_h5_file_dataset(struct pp_h5_file *h5, uint64_t tables, struct pp_dataset *ret_dataset, struct pp_err *err);
+/* The same of a file in memory, without a copy: nobody may change or release it. 0: it is no file in memory. */
+int pp_h5_file_view(struct pp_h5_file *h5, uint64_t tables, struct pp_dataset *ret_view);
