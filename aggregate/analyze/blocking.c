@@ -7,6 +7,8 @@
 #include "aggregate/analyze/launch_call.h"
 #include "aggregate/analyze/operation.h"
 #include "core/base/grow.h"
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
 
 int pp_blocking_init(struct pp_blocking *b, const struct pp_rank *rank, const struct pp_intern *names)
 {

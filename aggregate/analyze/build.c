@@ -13,6 +13,8 @@
 #include "aggregate/dataset/status.h"
 #include "core/base/plain.h"
 #include "core/base/utf8.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
 #include "core/clock/clock_map.h"
 #include "core/ring/intern.h"
 

@@ -8,6 +8,8 @@
 #include "aggregate/analyze/request.h"
 #include "core/base/wrap.h"
 #include "core/call/mpi_call.h"
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
 
 struct channels {
 	struct pp_table out;

@@ -2,6 +2,7 @@
  * Arrivals, exits, waiting. Called by build.c and waits.c. The rule of waiting and the bandwidths: docs/steps.md. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "aggregate/analyze/build.h"
@@ -10,6 +11,8 @@
 #include "aggregate/analyze/request.h"
 #include "aggregate/dataset/table/table.h"
 #include "core/call/mpi_call.h"
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
 
 static int compare_member(const void *a, const void *b)
 {

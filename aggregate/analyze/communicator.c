@@ -6,6 +6,8 @@
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
 #include "aggregate/dataset/order.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
 
 /* Each rank of such a communicator brings its own place; -1 for the others until they come. */
 static int put_own(struct pp_row_communicator *to, const struct pp_comm *from, int32_t rank)

@@ -7,6 +7,9 @@
 #include "aggregate/analyze/join.h"
 #include "aggregate/analyze/request.h"
 #include "core/call/mpi_call.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 
 struct known { /* a file of one rank, from its opening to its close */
 	uint64_t comm;

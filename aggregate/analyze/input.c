@@ -4,6 +4,8 @@
 
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
 #include "core/ring/intern.h"
 
 /* A counter of the framework's shim: share of the workers that are busy. */

@@ -6,6 +6,8 @@
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
 #include "core/base/wrap.h"
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
 #include "core/step/attr_flat.h"
 
 /* Is it input, that the thread does or waits for? */

@@ -11,6 +11,8 @@
 #include "core/base/grow.h"
 #include "core/base/wrap.h"
 #include "core/call/mpi_call.h"
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
 #include "core/ring/intern.h"
 #include "core/step/attr_flat.h"
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "aggregate/dataset/dataset.h"
+#include "core/capture/capture.h"
 
 void pp_kept_worker(struct pp_row_worker *w, const struct pp_rank *rank)
 {

@@ -11,6 +11,8 @@
 #include "aggregate/analyze/straggler.h"
 #include "aggregate/dataset/table/functions.h"
 #include "core/call/mpi_call.h"
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
 
 /* In a part: a segment is cut into lengths of 31 bits; `step` is the number of the call until all parts are there. */
 struct open_segment {

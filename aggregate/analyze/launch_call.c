@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "core/base/grow.h"
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
 
 static int by_correlation(const void *a, const void *b)
 {

@@ -2,7 +2,11 @@
  * by blocking.c, and by timeline/flow.c for arrows. */
 #pragma once
 
-#include "core/step/span.h"
+#include <stddef.h>
+#include <stdint.h>
+
+struct pp_rank;
+struct pp_span;
 
 struct pp_launch_call {
 	uint64_t correlation;

@@ -6,6 +6,8 @@
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
 #include "aggregate/dataset/table/word.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
 
 struct item { /* a pool's event, or a call of its memory */
 	uint64_t address;

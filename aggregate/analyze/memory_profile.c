@@ -7,6 +7,8 @@
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
 #include "aggregate/dataset/table/word.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
 
 enum { TIMELINE_MOST = 1000, PEAK_MOST = 1000 }; /* rows per worker and allocator */
 

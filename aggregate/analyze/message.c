@@ -2,11 +2,16 @@
 #include "aggregate/analyze/message.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aggregate/dataset/host_clock.h"
 #include "core/call/mpi_call.h"
+#include "core/capture/capture.h"
+#include "core/capture/message.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 
 enum { CALLS = PP_SPAN_BIT(PP_SPAN_MPI) | PP_SPAN_BIT(PP_SPAN_REQUEST) };
 

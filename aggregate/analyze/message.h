@@ -1,4 +1,4 @@
-/* Matches sends with receives. In: spans of all ranks in job time, with their messages' tags and numbers (core/step/span.h). Out:
+/* Matches sends with receives. In: spans of all ranks in job time, with their messages' tags and numbers (core/capture/span.h). Out:
  * pairs. A pair is right or is not made: what is not certain, or not recorded at both ends, is counted. One thread. */
 #pragma once
 
@@ -6,7 +6,10 @@
 #include <stdint.h>
 
 #include "core/base/err.h"
-#include "core/step/span.h"
+
+struct pp_capture;
+struct pp_rank;
+struct pp_span;
 
 struct pp_message_end { /* one end of a message: index of rank, thread and span in the capture */
 	uint32_t rank, thread;

@@ -7,6 +7,8 @@
 #include "aggregate/analyze/join.h"
 #include "aggregate/dataset/order.h"
 #include "core/base/grow.h"
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
 #include "core/ring/intern.h"
 #include "core/step/attr_flat.h"
 

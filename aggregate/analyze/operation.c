@@ -2,10 +2,16 @@
 #include "aggregate/analyze/operation.h"
 
 #include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "aggregate/analyze/request.h"
 #include "aggregate/dataset/table/table.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
+#include "core/ring/record.h"
 
 struct kernel { /* of a library of collectives */
 	int64_t begin, end;

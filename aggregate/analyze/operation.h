@@ -2,7 +2,11 @@
  * channel.c, through pp_join. Internal to aggregate/analyze. */
 #pragma once
 
-#include "core/step/span.h"
+#include <stddef.h>
+#include <stdint.h>
+
+struct pp_rank;
+struct pp_span;
 
 struct pp_operation_run { /* of a call */
 	uint32_t request;

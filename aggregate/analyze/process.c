@@ -5,6 +5,9 @@
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
 #include "core/call/mpi_call.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 
 /* First sample at or after `time`. */
 static size_t first_usage(const struct pp_rank *r, int64_t time)

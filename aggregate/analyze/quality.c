@@ -13,6 +13,9 @@
 #include "aggregate/dataset/order.h"
 #include "aggregate/dataset/status.h"
 #include "core/base/utf8.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 #include "core/ring/intern.h"
 #include "core/ring/record.h"
 

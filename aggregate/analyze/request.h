@@ -2,7 +2,11 @@
  * Out: used by collective.c and channel.c. */
 #pragma once
 
-#include "core/step/span.h"
+#include <stddef.h>
+#include <stdint.h>
+
+struct pp_rank;
+struct pp_span;
 
 struct pp_done {
 	uint32_t request;

@@ -8,6 +8,8 @@
 
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
 #include "core/ring/intern.h"
 
 enum { DEVICES = 64 };

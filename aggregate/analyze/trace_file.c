@@ -4,6 +4,7 @@
 
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
+#include "core/capture/capture.h"
 #include "core/ring/intern.h"
 
 static uint32_t id_of(const struct pp_join *j, const char *text)

@@ -8,6 +8,7 @@
 #include "aggregate/analyze/join.h"
 #include "aggregate/analyze/request.h"
 #include "core/call/mpi_call.h"
+#include "core/capture/capture.h"
 
 struct finder {
 	struct pp_join j;

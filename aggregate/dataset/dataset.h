@@ -8,10 +8,10 @@
 #include "aggregate/dataset/host_clock.h"
 #include "aggregate/dataset/table/table_list.h"
 #include "core/base/err.h"
+#include "core/capture/metadata.h"
 #include "core/clock/causality.h"
 #include "core/ring/record.h"
 #include "core/step/category.h"
-#include "core/step/span.h"
 #include "core/step/step_attr.h"
 #include "core/step/step_mark.h"
 

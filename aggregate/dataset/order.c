@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/capture/capture.h"
 #include "core/ring/intern.h"
 
 int pp_operation_compare(const struct pp_operation_key *x, const struct pp_operation_key *y)

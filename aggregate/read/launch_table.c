@@ -7,6 +7,7 @@
 
 #include "core/base/grow.h"
 #include "core/base/hash.h"
+#include "core/capture/side.h"
 
 static size_t hash_of(const struct pp_launch *l)
 {

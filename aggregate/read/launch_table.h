@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/step/span.h"
+struct pp_launch;
 
 struct pp_launch_table {
 	struct pp_launch *launch; /* [launches] */

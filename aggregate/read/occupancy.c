@@ -1,6 +1,11 @@
 /* NVIDIA's occupancy formula; see occupancy.h. */
 #include "aggregate/read/occupancy.h"
 
+#include <stdint.h>
+
+#include "core/capture/side.h"
+#include "core/ring/record.h"
+
 enum {
 	REGISTER_UNIT = 256,   /* registers of a warp are allocated in these */
 	SHARED_UNIT = 128,     /* bytes of a block's shared memory, from compute capability 8 on */

@@ -2,7 +2,9 @@
  * the device. Out: percent. Pure. Called by device_link.c. */
 #pragma once
 
-#include "core/step/span.h"
+#include "core/ring/record.h"
+
+struct pp_launch;
 
 /* By the block's threads, registers and shared memory, as NVIDIA's cuda_occupancy.h (CUDA Toolkit 11 to 13,
  * cudaOccMaxActiveBlocksPerMultiprocessor) counts them. Registers of a warp are rounded up to 256 and come from the quarter of the

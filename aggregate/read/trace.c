@@ -13,6 +13,7 @@
 #include "aggregate/read/kineto/kineto.h"
 #include "aggregate/read/xspace/xspace.h"
 #include "core/base/why.h"
+#include "core/capture/capture.h"
 
 enum { GLANCE = 65536, GLANCE_LARGE = 1 << 22 };
 

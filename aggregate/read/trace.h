@@ -5,6 +5,7 @@
 #pragma once
 
 #include "aggregate/read/trace_options.h"
+#include "core/capture/capture.h"
 
 /* Reads 64 KiB, at most 4 MiB. -EINVAL: neither format, with a sentence that names the file and says what it is instead;
  * -EBADMSG: packed, and nothing can be unpacked. On

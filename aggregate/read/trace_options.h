@@ -4,7 +4,6 @@
 #include <stdint.h>
 
 #include "core/base/err.h"
-#include "core/step/span.h"
 
 enum pp_trace_format { PP_TRACE_UNKNOWN, PP_TRACE_XSPACE, PP_TRACE_KINETO };
 

@@ -12,6 +12,7 @@
 #include "aggregate/read/ring/rings.h"
 #include "core/base/compare.h"
 #include "core/base/utf8.h"
+#include "core/capture/capture.h"
 #include "core/ring/intern.h"
 
 static int compare_rank(const void *a, const void *b)

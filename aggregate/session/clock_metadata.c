@@ -4,11 +4,14 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/plain.h"
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
 #include "core/clock/pieces.h"
 
 #define DRIFT_MOST 1e12 /* ppb */

@@ -10,7 +10,8 @@
 #include "core/base/err.h"
 #include "core/clock/band.h"
 #include "core/clock/clock_map.h"
-#include "core/step/span.h"
+
+struct pp_capture;
 
 struct pp_clock_metadata { /* of the exchange; zero: there is none */
 	char parent[72];

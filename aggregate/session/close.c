@@ -15,6 +15,8 @@
 #include "aggregate/session/salvage_clock.h"
 #include "aggregate/session/window_rows.h"
 #include "core/base/now.h"
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
 #include "core/clock/pieces.h"
 
 enum { SALVAGE_PAIR_MS = 200, PAIR_MS = 20 };

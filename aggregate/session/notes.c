@@ -7,6 +7,7 @@
 
 #include "aggregate/tools/verdict.h"
 #include "core/base/libc.h"
+#include "core/capture/capture.h"
 
 void pp_notes_add(struct pp_notes *n, const char *fmt, ...)
 {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "aggregate/read/ring/rings.h"
+#include "core/capture/capture.h"
 
 enum { PP_WARNINGS = 32 };
 

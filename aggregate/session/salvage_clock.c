@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
+
 #define EARLY_MOST_NS (INT64_C(1) << 41) /* more than half an hour: a damaged record */
 
 void pp_salvage_clocks_release(struct pp_salvage_clocks *s)

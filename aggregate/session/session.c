@@ -21,6 +21,8 @@
 #include "aggregate/write/writer.h"
 #include "core/base/forked.h"
 #include "core/base/rank_list.h"
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
 #include "core/step/step_attr.h"
 #include "core/step/step_mark.h"
 

@@ -9,7 +9,8 @@
 #include "core/base/err.h"
 #include "core/clock/clock_map.h"
 #include "core/clock/wall.h"
-#include "core/step/span.h"
+
+struct pp_capture;
 
 struct pp_session_options {
 	const char *logdir;

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/capture/capture.h"
+
 static struct pp_window_rank *row_of(struct pp_window_metadata *metadata, int32_t rank)
 {
 	size_t i = 0;

@@ -1,6 +1,7 @@
 /* Makes tracks and events of a capture's spans; see timeline_private.h. Called by load.c. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,9 @@
 #include "core/base/grow.h"
 #include "core/base/huge.h"
 #include "core/call/mpi_call.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 
 enum { NONE = UINT32_MAX, DEPTHS_MOST = UINT16_MAX };
 

@@ -7,6 +7,9 @@
 
 #include "aggregate/timeline/timeline_private.h"
 #include "core/base/grow.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 
 static int begin_counter(struct pp_timeline_maker *m, size_t rank, uint32_t name, const char *unit)
 {

@@ -10,6 +10,8 @@
 #include "aggregate/timeline/timeline_private.h"
 #include "core/base/grow.h"
 #include "core/call/mpi_call.h"
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
 
 enum { NONE = UINT32_MAX };
 

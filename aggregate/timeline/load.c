@@ -16,6 +16,9 @@
 #include "core/base/units.h"
 #include "core/base/why.h"
 #include "core/base/wrap.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 
 #define TIME_MOST (INT64_MAX / 4)
 

@@ -12,6 +12,8 @@
 #include "aggregate/timeline/timeline_private.h"
 #include "core/base/huge.h"
 #include "core/base/units.h"
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
 
 #define BIT(table) (UINT64_C(1) << PP_TABLE_##table)
 

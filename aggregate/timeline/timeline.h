@@ -11,7 +11,8 @@
 #include "core/base/rank_list.h"
 #include "core/ring/intern.h"
 #include "core/step/category.h"
-#include "core/step/span.h"
+
+struct pp_capture;
 
 enum pp_timeline_of {                       /* what a track shows */
 	              PP_TIMELINE_STEPS,    /* the steps of a rank in the window: its first track */

@@ -3,6 +3,7 @@
 
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/timeline/timeline.h"
+#include "core/capture/capture.h"
 #include "core/step/attr_flat.h"
 
 struct pp_timeline_range { /* of time in which a rank's events count */

@@ -10,6 +10,7 @@
 #include "core/base/units.h"
 #include "core/base/utf8.h"
 #include "core/base/wrap.h"
+#include "core/capture/span.h"
 
 enum {
 	FEW_PERCENT = 1, /* below it nothing is worth a word */

@@ -5,6 +5,7 @@
 #include "aggregate/tools/tensor_core.h"
 #include "aggregate/tools/tools.h"
 #include "core/base/wrap.h"
+#include "core/capture/span.h"
 
 enum { PRECISIONS = PP_PRECISION_16 + 1 };
 

@@ -13,6 +13,7 @@
 #include "core/base/units.h"
 #include "core/base/utf8.h"
 #include "core/base/wrap.h"
+#include "core/capture/span.h"
 
 enum { NAME_BYTES = 60 };
 

@@ -4,6 +4,9 @@
 #include <errno.h>
 
 #include "core/base/now.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 #include "core/clock/pieces.h"
 
 enum {

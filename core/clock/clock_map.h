@@ -6,7 +6,8 @@
 
 #include "core/base/err.h"
 #include "core/base/tick.h"
-#include "core/step/span.h"
+
+struct pp_rank;
 
 struct pp_clock_pair { /* one reading of RAW and realtime between two of the tick */
 	pp_tick tick;

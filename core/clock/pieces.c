@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
+
 void pp_pieces_release(struct pp_pieces *p)
 {
 	free(p->piece);

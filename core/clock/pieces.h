@@ -9,7 +9,8 @@
 #include "core/base/err.h"
 #include "core/base/tick.h"
 #include "core/clock/band.h"
-#include "core/step/span.h"
+
+struct pp_rank;
 
 struct pp_clock_map;
 

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/capture/thread.h"
+#include "core/ring/record.h"
 #include "core/step/category.h"
 
 /* Of streams: xprof's order. All are above what a host does at the same time, but for input that the step thread waits for. */

@@ -5,7 +5,9 @@
 #include <stdint.h>
 
 #include "core/ring/intern.h"
-#include "core/step/span.h"
+
+struct pp_span;
+struct pp_thread;
 
 struct pp_flat { /* time won on one thread; a list is ordered by begin and does not overlap */
 	int64_t begin, end;

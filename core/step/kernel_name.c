@@ -25,6 +25,9 @@ static const struct word {
 #define PP_KERNEL_WORD(property, value, text) {text, property, property##_##value, 0},
 #define PP_KERNEL_BEGIN(property, value, text) {text, property, property##_##value, 1},
 #include "core/step/kernel_rules.def"
+
+#include "core/capture/span.h"
+#include "core/ring/record.h"
 #undef PP_KERNEL_WORD
 #undef PP_KERNEL_BEGIN
 };

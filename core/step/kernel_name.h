@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/step/span.h"
+#include "core/capture/span.h"
+#include "core/ring/record.h"
 
 enum pp_tensor_core { PP_TENSOR_CORE_UNKNOWN, PP_TENSOR_CORE_NO, PP_TENSOR_CORE_YES };
 

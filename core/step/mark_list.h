@@ -1,7 +1,11 @@
 /* Step marks of one rank, from which the table of steps is made: shared by step_*.c only. */
 #pragma once
 
-#include "core/step/span.h"
+#include <stddef.h>
+#include <stdint.h>
+
+struct pp_capture;
+struct pp_rank;
 
 struct pp_steps;
 

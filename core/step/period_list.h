@@ -2,7 +2,8 @@
  * Out: lists of steps by index of the stream. Shared by step_period.c and step_nest.c only. */
 #pragma once
 
-#include "core/step/span.h"
+#include <stddef.h>
+
 #include "core/window/period.h"
 
 struct pp_stream { /* the collectives of one communicator, by sequence number from `low` on; the same for all ranks */

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "core/base/huge.h"
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
 #include "core/step/attr_flat.h"
 
 enum { WINDOW_SPANS = 8192 }; /* of one thread in one window: its lists stay in the L2 cache */

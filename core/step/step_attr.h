@@ -5,9 +5,12 @@
 
 #include "core/base/err.h"
 #include "core/step/category.h"
-#include "core/step/span.h"
 #include "core/step/step_lap.h"
 #include "core/step/step_mark.h"
+
+struct pp_capture;
+struct pp_intern;
+struct pp_rank;
 
 struct pp_attr_step {
 	int64_t exclusive_ns[PP_CATEGORIES + 1]; /* [id]; [0] unused; the sum over 1..10 is exactly step_ns */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "core/call/mpi_call.h"
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
 
 static int compare_time(const void *a, const void *b)
 {

@@ -6,7 +6,8 @@
 #include <stdint.h>
 
 #include "core/step/category.h"
-#include "core/step/span.h"
+
+struct pp_rank;
 
 struct pp_lap {
 	int64_t time;                   /* begin of the call that ends it, job ns; laps are in order */

@@ -3,12 +3,15 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/grow.h"
 #include "core/base/utf8.h"
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
 #include "core/ring/intern.h"
 #include "core/step/mark_list.h"
 

@@ -4,8 +4,12 @@
  * on all ranks: PODPROF if any rank marked steps (the others have no cells then). */
 #pragma once
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "core/base/err.h"
-#include "core/step/span.h"
+
+struct pp_capture;
 
 enum pp_step_rule { PP_STEP_RULE_PODPROF, PP_STEP_RULE_RANGE, PP_STEP_RULE_PERIOD, PP_STEP_RULE_WINDOW };
 

@@ -3,6 +3,9 @@
 #include <stdlib.h>
 
 #include "core/call/mpi_call.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 #include "core/ring/record.h"
 #include "core/step/mark_list.h"
 #include "core/step/period_list.h"

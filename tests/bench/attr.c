@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
 #include "core/ring/intern.h"
 #include "core/step/step_attr.h"
 #include "tests/bench/bench.h"

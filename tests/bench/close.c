@@ -8,6 +8,7 @@
 
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/session/session.h"
+#include "core/capture/capture.h"
 #include "tests/bench/bench.h"
 #include "tests/unit/aggregate/ring_maker.h"
 

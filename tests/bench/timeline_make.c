@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/grow.h"
+#include "core/capture/span.h"
 
 enum { STEP_NS = 5000000, LATE_NS = 2000000, CALL_NS = 200000 };
 

@@ -6,6 +6,8 @@
 
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/trace.h"
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check(const struct pp_rank *r)

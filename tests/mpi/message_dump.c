@@ -6,6 +6,8 @@
 #include "aggregate/analyze/message.h"
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/trace.h"
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
 #include "core/ring/intern.h"
 
 static const char *range_around(const struct pp_capture *c, const struct pp_message_end *at)

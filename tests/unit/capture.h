@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "core/call/mpi_call.h"
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
 #include "core/ring/intern.h"
-#include "core/step/span.h"
 
 enum { MADE_THREADS = 4, MADE_SPANS = 4096 };
 

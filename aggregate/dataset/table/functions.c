@@ -5,6 +5,7 @@
 #include "aggregate/dataset/table/table_list.h"
 #include "aggregate/dataset/table/word.h"
 #include "core/call/mpi_call.h"
+#include "core/capture/span.h"
 #include "core/ring/record.h"
 
 const char *pp_worker_check(const void *row)

@@ -2,10 +2,10 @@
  * list of their own. */
 #include "aggregate/dataset/table/reason.h"
 #include "aggregate/dataset/table/table.h"
-#include "core/clock/wall.h" /* what descriptions name, and the next three */
+#include "core/capture/metadata.h" /* what descriptions name, and the next three */
+#include "core/clock/wall.h"
 #include "core/ring/record.h"
 #include "core/step/category.h"
-#include "core/step/span.h"
 
 #ifndef PP_TABLE_LIST
 #define PP_TABLE_LIST "aggregate/dataset/table/table_list.def"

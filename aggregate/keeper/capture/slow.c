@@ -11,6 +11,7 @@
 #include "core/base/now.h"
 #include "core/base/plain.h"
 #include "core/base/units.h"
+#include "core/capture/side.h"
 
 enum {
 	GAP_MS = 60000,   /* between two windows */

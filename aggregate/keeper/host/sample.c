@@ -12,6 +12,8 @@
 #include "core/base/now.h"
 #include "core/base/proc.h"
 #include "core/base/tick.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
 
 enum {
 	LEAST_NS = 100000000,      /* ten a second */

@@ -6,7 +6,9 @@
 #include <sched.h>
 
 #include "aggregate/read/ring/rings.h"
-#include "core/step/span.h"
+
+struct pp_capture;
+struct pp_memory;
 
 struct pp_sampled { /* one ring */
 	struct pp_memory *memory;

@@ -8,6 +8,8 @@
 #include "core/base/grow.h"
 #include "core/base/hash.h"
 #include "core/call/mpi_call.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 
 enum { GROUPS_MOST = 256, INDEX_BITS = 20, STEPS_MOST = 4096 };
 

@@ -9,6 +9,8 @@
 #include "aggregate/read/ring/order.h"
 #include "aggregate/read/ring/rings.h"
 #include "core/base/utf8.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 
 #define HALF_A_YEAR ((int64_t)1 << 54)           /* all times are at most this far from their median */
 #define AN_HOUR INT64_C(3600000000000)           /* ns */

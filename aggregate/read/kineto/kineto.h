@@ -1,7 +1,10 @@
 /* Input format 3: a Kineto file. In: bytes. Out: a pp_capture; see aggregate/read/trace.h. Called by aggregate/read/trace.c. */
 #pragma once
 
+#include <stddef.h>
+
 #include "aggregate/read/trace_options.h"
+#include "core/capture/capture.h"
 
 /* Sets rank, world, is_podprof and host from the first bytes, unpacked, where they tell. Returns 1 where they are of this format.
  * */

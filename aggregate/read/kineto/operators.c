@@ -4,6 +4,9 @@
 
 #include "aggregate/read/kineto/finish.h"
 #include "core/base/grow.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
+#include "core/ring/record.h"
 
 enum { NO_OPERATOR = UINT32_MAX };
 

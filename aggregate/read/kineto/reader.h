@@ -3,8 +3,13 @@
 
 #include "aggregate/read/kineto/event.h"
 #include "aggregate/read/trace_options.h"
+#include "core/capture/capture.h"
 #include "core/step/kernel_name.h"
-#include "core/step/span.h"
+
+struct pp_allocation;
+struct pp_device;
+struct pp_launch;
+struct pp_span;
 
 enum kineto_top { TOP_EVENTS = 1, TOP_BASE, TOP_DISTRIBUTED, TOP_DEVICES, TOP_VERSION, TOP_SCHEMA };
 enum kineto_distributed { DISTRIBUTED_RANK = 1, DISTRIBUTED_WORLD };

@@ -8,6 +8,8 @@
 #include "core/base/grow.h"
 #include "core/base/hash.h"
 #include "core/base/utf8.h"
+#include "core/capture/side.h"
+#include "core/capture/span.h"
 #include "core/ring/record.h"
 #include "core/step/category.h"
 

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "core/capture/side.h"
+
 static uint32_t *place_of(const struct pp_comm_table *t, uint64_t id)
 {
 	size_t at = (size_t)((id * 0x9e3779b97f4a7c15u) >> 32) & (t->places - 1);

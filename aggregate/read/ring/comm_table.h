@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/step/span.h"
+struct pp_comm;
 
 struct pp_comm_table {
 	struct pp_comm *comm; /* in order of arrival; the caller frees it and the members */

@@ -6,7 +6,8 @@
 
 #include "aggregate/read/ring/order.h"
 #include "aggregate/read/ring/rings_private.h"
-#include "core/step/span_other.h"
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
 
 #define RECORDS_MOST ((uint64_t)1 << 48) /* years of the fastest rank */
 

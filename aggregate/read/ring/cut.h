@@ -2,6 +2,7 @@
 #pragma once
 
 #include "aggregate/read/ring/rings.h"
+#include "core/capture/capture.h"
 
 /* Drops what ended at tick `cut` or before; open spans stay. Losses and records count from here again, except for spans that
  * stay. */

@@ -10,6 +10,7 @@
 #include "aggregate/read/ring/pair.h"
 #include "core/base/grow.h"
 #include "core/base/utf8.h"
+#include "core/capture/thread.h"
 #include "core/step/category.h"
 #include "core/step/kernel_name.h"
 

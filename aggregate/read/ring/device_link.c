@@ -7,6 +7,10 @@
 
 #include "aggregate/read/occupancy.h"
 #include "core/base/grow.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
+#include "core/ring/record.h"
 #include "core/step/category.h"
 
 struct call { /* of the devices' library */

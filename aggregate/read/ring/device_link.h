@@ -2,7 +2,7 @@
  * aggregate/read. */
 #pragma once
 
-#include "core/step/span.h"
+struct pp_rank;
 
 /* Puts streams behind threads; gives spans of devices the thread and the range that launched them, launches their occupancy,
  * calls of copies their category, allocations their range and what was in use. 0, or -ENOMEM. */

@@ -1,8 +1,11 @@
 /* Counts memory of devices by the calls that allocate and free it; see device_link.h. Called by device_link.c. */
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "aggregate/read/ring/device_link.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
 
 static int compare_time(const void *a, const void *b)
 {

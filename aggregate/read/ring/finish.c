@@ -12,8 +12,10 @@
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/ring/rings_private.h"
 #include "core/base/utf8.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 #include "core/step/library_domain.h"
-#include "core/step/span_other.h"
 
 static void copy_text(char *to, size_t size, const char *from, size_t from_size)
 {

@@ -1,11 +1,13 @@
 /* Tags and numbers of the messages of MPI calls: MESSAGE records and completed receives. Called by pair.c, pair_mpi.c, cut.c and
  * finish.c. */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aggregate/read/ring/pair.h"
 #include "core/base/grow.h"
+#include "core/capture/thread.h"
 
 enum { MOST = 1 << 18 }; /* of a ring; the oldest lose their tags first, which is no loss of a call */
 

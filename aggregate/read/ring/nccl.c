@@ -14,7 +14,9 @@
 #include "core/base/grow.h"
 #include "core/base/hash.h"
 #include "core/call/mpi_call.h"
-#include "core/step/span_other.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 
 enum {
 	PARTS_MOST = 1 << 18,

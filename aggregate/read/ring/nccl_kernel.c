@@ -4,6 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
+#include "core/ring/record.h"
+
 enum { NESTED_MOST = 8 }; /* calls that may be one launch: one of the runtime has one of the driver inside */
 
 static int compare_launch(const void *a, const void *b)

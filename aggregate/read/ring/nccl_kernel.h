@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/step/span.h"
+struct pp_rank;
 
 struct pp_nccl_launch { /* a call that launches, of any kernel */
 	int64_t begin, end;

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/step/span.h"
+struct pp_span;
 
 enum { PP_OPEN_MOST = 65536 }; /* a program with more open ranges never ends them */
 

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "core/capture/span.h"
+
 static int before(const struct pp_span *a, const struct pp_span *b)
 {
 	return a->begin != b->begin ? a->begin < b->begin : a->end > b->end;

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "core/step/span.h"
+struct pp_span;
 
 /* Near linear where few are out of place. -1: no memory; the order is unchanged then. */
 int pp_order_spans(struct pp_span *span, size_t spans);

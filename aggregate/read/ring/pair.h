@@ -8,10 +8,12 @@
 #include "aggregate/read/ring/comm_table.h"
 #include "aggregate/read/ring/open_table.h"
 #include "aggregate/read/ring/store.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
+#include "core/capture/span.h"
 #include "core/ring/drain.h"
 #include "core/ring/intern.h"
 #include "core/ring/ring_file.h"
-#include "core/step/span.h"
 
 struct pp_stack { /* open pushes of one thread and domain */
 	struct pp_span **entry;

@@ -7,7 +7,10 @@
 
 #include "core/base/err.h"
 #include "core/ring/ring_file.h"
-#include "core/step/span.h"
+
+struct pp_capture;
+struct pp_step_ended;
+struct pp_thread;
 
 struct pp_rings; /* all rings of one spool */
 

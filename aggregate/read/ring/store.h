@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/step/span.h"
+#include "core/capture/span.h"
 
 enum {
 	PP_SPAN_OPEN = 128, /* in pp_span.flags, inside the store only: the end is not known yet */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "aggregate/read/ring/pair.h"
+#include "core/capture/thread.h"
 
 int pp_track_over(const struct pp_track *track)
 {

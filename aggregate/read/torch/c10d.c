@@ -9,9 +9,11 @@
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/torch/c10d_private.h"
 #include "core/base/grow.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 #include "core/ring/intern.h"
 #include "core/ring/record.h"
-#include "core/step/span_other.h"
 
 uint16_t c10d_operation(unsigned call)
 {

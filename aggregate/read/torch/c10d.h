@@ -4,7 +4,8 @@
 #pragma once
 
 #include "core/base/err.h"
-#include "core/step/span.h"
+
+struct pp_capture;
 
 /* 0, or -ENOMEM: the capture may only be released then. */
 int pp_c10d_convert(struct pp_capture *c, struct pp_err *err);

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "aggregate/read/torch/c10d_private.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
 #include "core/ring/intern.h"
 
 enum { GROUPS_MOST = 256, AGAIN_MOST = 64 };

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "aggregate/read/torch/c10d_private.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
 
 enum { QUEUES_MOST = 256 };
 

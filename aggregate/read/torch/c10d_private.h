@@ -5,7 +5,10 @@
 #include <stdint.h>
 
 #include "core/call/mpi_call.h"
-#include "core/step/span.h"
+#include "core/capture/span.h"
+
+struct pp_annotation;
+struct pp_rank;
 
 enum c10d_row { /* call numbers */
 	        C10D_BEFORE = PP_C10D_FIRST - 1,

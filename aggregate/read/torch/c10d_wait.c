@@ -7,6 +7,8 @@
 
 #include "aggregate/read/torch/c10d_private.h"
 #include "core/base/grow.h"
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
 #include "core/ring/intern.h"
 #include "core/ring/record.h"
 

@@ -8,6 +8,7 @@
 #include "core/base/grow.h"
 #include "core/base/hash.h"
 #include "core/base/utf8.h"
+#include "core/capture/side.h"
 
 /* A number behind `key` at the begin of the text or behind a blank or a new line; `most` in ret_number. Returns how many. */
 static int numbers(const char *text, size_t length, const char *key, int most, double *ret_number)

@@ -7,6 +7,7 @@
 #include "aggregate/read/xspace/private.h"
 #include "core/base/grow.h"
 #include "core/base/huge.h"
+#include "core/capture/thread.h"
 #include "core/ring/record.h"
 #include "core/step/category.h"
 #include "core/step/kernel_name.h"

@@ -6,6 +6,7 @@
 #include "aggregate/read/xspace/private.h"
 #include "core/base/grow.h"
 #include "core/base/huge.h"
+#include "core/capture/thread.h"
 
 enum { ROUNDS = 16, PRODUCERS = 64, NEAR = 8 };
 

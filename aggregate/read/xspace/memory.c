@@ -5,6 +5,7 @@
 
 #include "aggregate/read/xspace/private.h"
 #include "core/base/grow.h"
+#include "core/capture/side.h"
 
 /* Numbers of tensorflow.DataType. */
 static uint32_t name_of_type(struct pp_xread *x, uint64_t type)

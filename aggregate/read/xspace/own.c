@@ -8,6 +8,9 @@
 #include "aggregate/read/xspace/private.h"
 #include "core/base/grow.h"
 #include "core/call/mpi_call.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 #include "core/ring/record.h"
 #include "core/step/category.h"
 

@@ -4,6 +4,8 @@
 
 #include "aggregate/read/xspace/private.h"
 #include "core/base/grow.h"
+#include "core/capture/span.h"
+#include "core/ring/record.h"
 #include "core/step/category.h"
 #include "core/step/kernel_name.h"
 

@@ -6,6 +6,9 @@
 #include "aggregate/read/trace_options.h"
 #include "aggregate/read/xspace/source.h"
 #include "aggregate/read/xspace/wire.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 #include "core/ring/intern.h"
 #include "core/step/kernel_name.h"
 

@@ -7,6 +7,7 @@
 #include "aggregate/read/ring/order.h"
 #include "aggregate/read/xspace/private.h"
 #include "core/base/grow.h"
+#include "core/capture/thread.h"
 #include "core/ring/record.h"
 
 struct candidate { /* an event of the host that may be a step; see make_candidate() in line.c */

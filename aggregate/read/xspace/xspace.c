@@ -11,6 +11,7 @@
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/xspace/private.h"
 #include "core/base/utf8.h"
+#include "core/capture/thread.h"
 
 enum { SPACE_PLANES = 1, SPACE_ERRORS = 2, SPACE_WARNINGS = 3, SPACE_HOSTNAMES = 4, NAME_BYTES = 256 };
 

@@ -1,7 +1,10 @@
 /* Input format 2: a XSpace file. In: bytes. Out: a pp_capture; see aggregate/read/trace.h. Called by aggregate/read/trace.c. */
 #pragma once
 
+#include <stddef.h>
+
 #include "aggregate/read/trace_options.h"
+#include "core/capture/capture.h"
 
 /* Begin of a warning in files that podprof writes: of the file in xprof, and so not passed on. */
 #define PP_XSPACE_STEPS_OF "xprof shows the steps of rank "

@@ -9,6 +9,7 @@
 
 #include "aggregate/dataset/host_clock.h"
 #include "core/base/utf8.h"
+#include "core/capture/span.h"
 
 const char *pp_note_name(enum pp_note_id id)
 {

@@ -10,6 +10,7 @@
 
 #include "aggregate/write/export/out.h"
 #include "aggregate/write/export/said.h"
+#include "core/capture/span.h"
 #include "proto/perfetto_build.h"
 #include "proto/perfetto_rare.h"
 

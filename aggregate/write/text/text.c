@@ -18,6 +18,7 @@
 #include "core/base/forked.h"
 #include "core/base/plain.h"
 #include "core/base/utf8.h"
+#include "core/capture/span.h"
 #include "core/ring/intern.h"
 
 enum { MOST_PARTS = 4 /* of a window's steps */, MOST_OPS = 10, MOST_KERNELS = 3, NAME_COLUMNS = 46 };

@@ -14,6 +14,8 @@
 #include "aggregate/tools/verdict.h"
 #include "aggregate/write/xspace/xspace_device.h"
 #include "aggregate/write/xspace/xspace_rank.h"
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
 
 enum { PLANE_ID = 1000, NAME_ROOM = 64 << 20, MOST_DEVICE_ROOM = 512 << 20 };
 

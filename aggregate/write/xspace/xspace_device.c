@@ -9,6 +9,9 @@
 #include <string.h>
 
 #include "core/base/utf8.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 #include "core/step/category.h"
 
 enum { MOST_NAME = 100, STATS_MOST = 12 };

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/capture/capture.h"
+
 static int by_number(const void *a, const void *b)
 {
 	const struct pp_xlabel *x = a, *y = b;

@@ -4,6 +4,7 @@
 
 #include "aggregate/write/writer.h"
 #include "aggregate/write/xspace/xspace_names.h"
+#include "core/capture/span.h"
 #include "core/step/attr_flat.h"
 #include "proto/xspace_stream.h"
 

@@ -10,6 +10,9 @@
 #include <strings.h>
 
 #include "core/call/mpi_call.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
+#include "core/capture/span.h"
 #include "core/step/category.h"
 
 enum { FIRST_SLOTS = 1024, NAME_BYTES = 128 };

@@ -4,8 +4,10 @@
 
 #include "core/base/err.h"
 #include "core/ring/intern.h"
-#include "core/step/span.h"
 #include "proto/xspace_stream.h"
+
+struct pp_capture;
+struct pp_rank;
 
 enum pp_xname_class {
 	PP_XNAME_RANGE = 1,  /* key: intern id */

@@ -12,6 +12,10 @@
 #include "core/base/grow.h"
 #include "core/base/utf8.h"
 #include "core/call/mpi_call.h"
+#include "core/capture/capture.h"
+#include "core/capture/message.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 
 enum { MOST_LINES = 256, MOST_NAME = 100 };
 

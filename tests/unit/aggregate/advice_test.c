@@ -3,6 +3,7 @@
 
 #include "aggregate/dataset/table/word.h"
 #include "aggregate/tools/tools.h"
+#include "core/capture/span.h"
 #include "tests/test.h"
 #include "tests/unit/aggregate/pod_made.h"
 

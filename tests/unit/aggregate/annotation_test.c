@@ -1,5 +1,8 @@
 /* TOLD and REMARK records, and names with sizes behind them: what becomes of them, and of those that no shim writes. */
 #include "core/call/mpi_call.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 #include "core/clock/clock_map.h"
 #include "tests/unit/aggregate/rings_kit.h"
 

@@ -8,6 +8,7 @@
 #include "aggregate/dataset/order.h"
 #include "aggregate/dataset/table/functions.h"
 #include "core/call/mpi_call.h"
+#include "core/capture/capture.h"
 #include "tests/test.h"
 
 static uint64_t kit_seed = 0x2545f4914f6cdd1dULL;

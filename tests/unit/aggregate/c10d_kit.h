@@ -5,6 +5,8 @@
 #include "aggregate/analyze/build.h"
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/read/torch/c10d.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 #include "tests/test.h"
 #include "tests/unit/capture.h"
 

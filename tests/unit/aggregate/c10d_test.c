@@ -1,6 +1,9 @@
 /* Collectives of torch.distributed out of ranges and what was told: groups, ends, requests, waits. */
 #include "tests/unit/aggregate/c10d_kit.h"
 
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
+
 /* Rank 1 computes 300 ns longer: two buckets, the second begun while the first is under way, both waited for at the end. */
 TEST(buckets_of_a_backward_pass)
 {

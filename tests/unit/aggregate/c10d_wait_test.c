@@ -1,6 +1,9 @@
 /* Who waits in torch.distributed, and what clocks may do to what was told. */
 #include "tests/unit/aggregate/c10d_kit.h"
 
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
+
 /* An all_reduce of both ranks, begun at 100 and 400, complete at 500. */
 static struct made one_all_reduce(void)
 {

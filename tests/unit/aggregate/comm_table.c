@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "core/capture/side.h"
 #include "tests/test.h"
 
 enum { MANY = 200000 };

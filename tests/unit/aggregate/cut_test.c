@@ -9,6 +9,7 @@
 
 #include "aggregate/session/forked_writer.h"
 #include "core/base/forked.h"
+#include "core/capture/thread.h"
 #include "tests/unit/aggregate/rings_kit.h"
 
 static struct pp_rings *open_ring(struct maker *m, const char *name)

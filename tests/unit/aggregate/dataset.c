@@ -1,6 +1,8 @@
 /* The dataset of hand-made captures: waiting of every class, lateness, channels, what is missing. */
 #include "tests/unit/aggregate/made_kit.h"
 
+#include "core/capture/side.h"
+
 static int warned(const struct pp_dataset *d, const char *text)
 {
 	for (size_t i = 0; i < d->warnings; i++)

@@ -4,6 +4,8 @@
 #include "aggregate/dataset/dataset.h"
 
 #include "aggregate/read/ring/order.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 #include "core/step/category.h"
 #include "tests/test.h"
 #include "tests/unit/aggregate/budget_kit.h"

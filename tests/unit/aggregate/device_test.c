@@ -3,6 +3,9 @@
 
 #include "aggregate/read/occupancy.h"
 #include "aggregate/read/ring/cut.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 #include "core/step/category.h"
 #include "tests/unit/aggregate/device_kit.h"
 #include "tests/unit/aggregate/rings_kit.h"

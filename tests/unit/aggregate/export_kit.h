@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "aggregate/timeline/timeline.h"
+#include "core/capture/span.h"
 
 enum { KIT_EVENTS = 8, KIT_LONG_NAME = 9000 };
 

@@ -2,6 +2,7 @@
 #include "aggregate/analyze/build.h"
 #include "aggregate/dataset/dataset.h"
 
+#include "core/capture/side.h"
 #include "tests/test.h"
 #include "tests/unit/capture.h"
 

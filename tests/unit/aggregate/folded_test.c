@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "core/capture/thread.h"
 #include "tests/unit/aggregate/timeline_kit.h"
 
 #define UNKNOWN "\xef\xbf\xbd" /* names of records have it for what is no UTF-8 */

@@ -1,5 +1,6 @@
 /* /input_between of captures made by hand: which input counts. */
 #include "aggregate/analyze/build.h"
+#include "core/capture/thread.h"
 #include "tests/test.h"
 #include "tests/unit/capture.h"
 

@@ -1,6 +1,8 @@
 /* /input_op, /input_stage, /input_wait and /step_statistics of a capture made by hand. input_op_test GOLDEN [--update]. */
 #include "tests/unit/aggregate/tools_kit.h"
 
+#include "core/capture/thread.h"
+
 static void add_copy(struct pp_capture *c, size_t r, enum pp_device_activity activity, int64_t begin, int64_t end)
 {
 	add_span(c, r, 3, PP_SPAN_DEVICE, "Memcpy", begin, end)->device.activity = (uint8_t)activity;

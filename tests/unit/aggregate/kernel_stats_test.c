@@ -1,6 +1,7 @@
 /* /kernel_stats and /precision of rows made by hand, and what names tell of tensor cores. kernel_stats_test GOLDEN [--update]. */
 #include "aggregate/tools/tensor_core.h"
 #include "aggregate/tools/tools.h"
+#include "core/capture/span.h"
 #include "tests/golden.h"
 
 static uint32_t put(struct pp_intern *names, const char *text)

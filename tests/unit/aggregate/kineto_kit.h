@@ -11,6 +11,9 @@
 
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/trace.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 #include "core/ring/intern.h"
 #include "core/ring/record.h"
 #include "tests/test.h"

@@ -1,6 +1,9 @@
 /* Kineto files: each rule of the reader, and damage of every kind. */
 #include "aggregate/read/kineto/number.h"
 #include "core/call/mpi_call.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 #include "tests/unit/aggregate/kineto_kit.h"
 
 static int64_t ns(const char *text)

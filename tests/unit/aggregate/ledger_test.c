@@ -1,6 +1,8 @@
 /* Messages in the ledger: late senders and receivers, of blocking and nonblocking calls, what of it is exposed, what rows say of
  * their rank's time, and shares of hosts that make the ledger of one keeper. */
 #include "aggregate/analyze/finish.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 #include "tests/unit/aggregate/merge_kit.h"
 
 enum { RANKS = 4, HALF = 2, STEPS = 8, MESSAGES = 4096, US = 1000 };

@@ -1,4 +1,5 @@
 /* /memory_pool of a capture made by hand. memory_pool_test GOLDEN [--update]. */
+#include "core/capture/side.h"
 #include "core/ring/record.h"
 #include "tests/unit/aggregate/tools_kit.h"
 

@@ -1,6 +1,8 @@
 /* /allocator, /memory_timeline and /memory_peak of a capture made by hand. memory_profile_test GOLDEN [--update]. */
 #include "tests/unit/aggregate/tools_kit.h"
 
+#include "core/capture/side.h"
+
 enum { MANY = 2500 };
 
 static struct pp_allocation *call(struct kit *k, size_t r, const char *allocator, int is_free, uint64_t address, int64_t time)

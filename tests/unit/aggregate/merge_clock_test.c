@@ -1,6 +1,8 @@
 /* Shares of hosts that have one clock: merged, they are field by field what one keeper makes of the same ranks, however they are
  * split, ordered and grouped, with calls of all kinds, ranks and calls that are missing, and clocks of two kinds. */
 #include "aggregate/analyze/finish.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 #include "core/clock/wall.h"
 #include "tests/unit/aggregate/merge_kit.h"
 

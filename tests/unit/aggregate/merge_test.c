@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <zlib.h>
 
+#include "core/capture/side.h"
 #include "tests/unit/aggregate/merge_kit.h"
 
 enum { RANKS = 4, HALF = 2, STEPS = 12 };

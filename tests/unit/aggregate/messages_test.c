@@ -2,6 +2,10 @@
 #include "aggregate/analyze/message.h"
 
 #include "core/call/mpi_call.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
+#include "core/ring/record.h"
 #include "tests/test.h"
 
 enum { RANKS = 2, SPANS = 16, US = 1000 };

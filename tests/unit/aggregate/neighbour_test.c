@@ -1,6 +1,9 @@
 /* Waiting in neighbourhood collectives, of captures made by hand: each rank waits for those from which it receives. */
 #include "tests/unit/aggregate/merge_kit.h"
 
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
+
 enum { RANKS = 4 };
 
 /* One step 0..1000: rank r calls at arrival[r] and leaves at exit[r]; it receives from near[r], which ends with -1. */

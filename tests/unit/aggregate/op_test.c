@@ -2,6 +2,8 @@
 
 #include "aggregate/analyze/build.h"
 #include "aggregate/dataset/order.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 #include "tests/test.h"
 #include "tests/unit/capture.h"
 

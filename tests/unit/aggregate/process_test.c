@@ -5,6 +5,7 @@
 #include "aggregate/tools/verdict.h"
 #include "aggregate/write/text/text.h"
 #include "core/base/units.h"
+#include "core/capture/side.h"
 #include "core/coord/claim.h"
 #include "tests/test.h"
 #include "tests/unit/aggregate/ring_maker.h"

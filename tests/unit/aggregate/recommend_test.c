@@ -9,6 +9,7 @@
 #include "aggregate/tools/answer.h"
 #include "aggregate/tools/sums.h"
 #include "aggregate/tools/tensor_core.h"
+#include "core/capture/span.h"
 #include "core/ring/intern.h"
 #include "tests/test.h"
 

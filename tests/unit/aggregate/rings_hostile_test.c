@@ -7,6 +7,8 @@
 #include "aggregate/read/torch/c10d.h"
 #include "aggregate/write/writer.h"
 #include "core/call/mpi_call.h"
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
 #include "core/clock/clock_map.h"
 #include "tests/unit/aggregate/rings_kit.h"
 

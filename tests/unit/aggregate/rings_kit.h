@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "aggregate/read/ring/rings.h"
+#include "core/capture/capture.h"
+#include "core/capture/span.h"
 #include "core/ring/intern.h"
 #include "tests/test.h"
 #include "tests/unit/aggregate/ring_maker.h"

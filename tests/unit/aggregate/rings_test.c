@@ -4,6 +4,8 @@
 
 #include "core/base/proc.h"
 #include "core/call/mpi_call.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 #include "tests/unit/aggregate/rings_kit.h"
 
 TEST(nesting)

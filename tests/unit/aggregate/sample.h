@@ -11,6 +11,8 @@
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/tools/tools.h"
 #include "aggregate/write/writer.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 #include "tests/test.h"
 #include "tests/unit/capture.h"
 

@@ -7,6 +7,8 @@
 
 #include "aggregate/keeper/host/sample.h"
 #include "core/base/proc.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
 #include "core/coord/claim.h"
 #include "tests/test.h"
 #include "tests/unit/aggregate/ring_maker.h"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "aggregate/timeline/timeline_private.h"
+#include "core/capture/thread.h"
 #include "tests/test.h"
 #include "tests/unit/capture.h"
 

@@ -1,6 +1,8 @@
 /* What a timeline makes of captures: depths and own time, filters, overlapping events, waits, arrows, counters. */
 #include "tests/unit/aggregate/timeline_kit.h"
 
+#include "core/capture/thread.h"
+
 enum { MANY = 3000 };
 
 #define CHECK_EVENT(k, name, n, own, at)                                                                                           \

@@ -4,6 +4,7 @@
 
 #include "aggregate/analyze/build.h"
 #include "aggregate/tools/tools.h"
+#include "core/capture/thread.h"
 #include "tests/golden.h"
 #include "tests/unit/capture.h"
 

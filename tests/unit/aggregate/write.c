@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "aggregate/write/xspace/xspace_names.h"
+#include "core/capture/thread.h"
 #include "tests/unit/aggregate/sample.h"
 
 /* HDF5 1.10 itself leaks a block where H5Fcreate fails on a full disk. */

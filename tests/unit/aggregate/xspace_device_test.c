@@ -8,6 +8,8 @@
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/trace.h"
 #include "aggregate/write/writer.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 #include "core/step/step_attr.h"
 #include "tests/test.h"
 #include "tests/unit/aggregate/xspace_kit.h"

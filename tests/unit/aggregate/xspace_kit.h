@@ -11,6 +11,8 @@
 
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/trace.h"
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
 #include "core/ring/intern.h"
 
 enum { KIT_BYTES = 1 << 20 };

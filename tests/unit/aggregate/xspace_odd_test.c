@@ -1,4 +1,6 @@
 /* XSpace files that are valid and odd: lines whose times cannot belong together. */
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
 #include "core/step/category.h"
 #include "tests/test.h"
 #include "tests/unit/aggregate/xspace_kit.h"

@@ -1,4 +1,5 @@
 /* Exclusive time: nesting, overlap, threads, edges; the sum is the step to the nanosecond. */
+#include "core/capture/thread.h"
 #include "core/step/step_attr.h"
 
 #include "tests/test.h"

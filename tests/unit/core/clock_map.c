@@ -1,4 +1,6 @@
 /* The line from ticks to job ns: exact, monotone, bound from the widths. */
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
 #include "core/clock/clock_map.h"
 
 #include <stdlib.h>

@@ -1,4 +1,7 @@
 /* Chains of lines: what they map to, how sure they are, and one behind the other. */
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 #include "core/clock/clock_map.h"
 #include "core/clock/pieces.h"
 

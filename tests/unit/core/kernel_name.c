@@ -1,5 +1,7 @@
 /* What names of kernels tell, of Volta to Blackwell: names that libraries give their kernels, as CUPTI, Kineto and TensorFlow have
  * them. */
+#include "core/capture/span.h"
+#include "core/ring/record.h"
 #include "core/step/kernel_name.h"
 
 #include <stdlib.h>

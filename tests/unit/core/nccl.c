@@ -12,6 +12,9 @@
 #include <unistd.h>
 
 #include "aggregate/read/ring/rings.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 #include "core/ring/intern.h"
 #include "core/source/nccl/nccl_abi.h"
 #include "tests/test.h"

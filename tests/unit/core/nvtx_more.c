@@ -28,6 +28,8 @@ int main(void)
 #include <unistd.h>
 
 #include "aggregate/read/ring/rings.h"
+#include "core/capture/capture.h"
+#include "core/capture/thread.h"
 #include "core/ring/drain.h"
 #include "core/ring/intern.h"
 #include "core/source/nvtx/nvtx_abi.h"

@@ -1,4 +1,6 @@
 /* Steps of jobs that mark none, out of records: equal on all ranks, or the whole run as one step. */
+#include "core/capture/side.h"
+#include "core/capture/thread.h"
 #include "tests/test.h"
 
 #include "core/step/step_mark.h"

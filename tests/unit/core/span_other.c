@@ -1,8 +1,8 @@
-/* Tests of core/step/span_other.c: which spans passes visit. */
-#include "core/step/span_other.h"
+/* Tests of core/capture/thread.c: which spans passes visit. */
 
 #include <stdlib.h>
 
+#include "core/capture/thread.h"
 #include "tests/test.h"
 
 enum { CALLS = PP_SPAN_BIT(PP_SPAN_MPI), RANGES = PP_SPAN_BIT(PP_SPAN_RANGE) };

@@ -2,6 +2,7 @@
  * `test_step_patterns --print` prints. */
 #include <stdlib.h>
 
+#include "core/capture/side.h"
 #include "core/step/mark_list.h"
 #include "core/step/step_mark.h"
 #include "tests/test.h"

@@ -1,4 +1,7 @@
 /* Where steps begin and end, by each rule. */
+#include <stddef.h>
+
+#include "core/capture/thread.h"
 #include "core/step/step_mark.h"
 
 #include "core/step/library_domain.h"

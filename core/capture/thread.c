@@ -1,5 +1,5 @@
-/* Lists spans that are no ranges; see span_other.h. Called by aggregate/read. */
-#include "core/step/span_other.h"
+/* Lists spans that are no ranges; see thread.h. Called by aggregate/read. */
+#include "core/capture/thread.h"
 
 #include <stdlib.h>
 
@@ -30,10 +30,4 @@ void pp_thread_list_others(struct pp_thread *thread)
 	}
 	thread->other = list;
 	thread->others = n;
-}
-
-void pp_rank_list_others(struct pp_rank *rank)
-{
-	for (size_t t = 0; t < rank->threads; t++)
-		pp_thread_list_others(&rank->thread[t]);
 }

@@ -1,0 +1,113 @@
+/* Side arrays of a rank: what a rank's capture has beside the spans. side.def has a row for each.
+ * In: aggregate/read and the keeper's samples. Out: aggregate/analyze. Times are ticks until they are mapped, then job ns. */
+#pragma once
+
+#include <stdint.h>
+
+#include "core/ring/record.h"
+
+struct pp_comm { /* a communicator as one rank knows it */
+	uint64_t id;
+	uint32_t name; /* pp_intern id; 0: none */
+	uint32_t size;
+	int32_t *member; /* world ranks [size]; NULL where unknown */
+	uint32_t kind;   /* enum pp_comm_text: FILE, WINDOW, UNKNOWN, RANK, else a communicator */
+	int32_t own;     /* RANK: this rank in it; the others are known to themselves only */
+	int32_t *near;   /* world ranks from which this rank receives in neighbourhood collectives */
+	uint32_t nears;
+	int near_known; /* else no record has them */
+};
+
+struct pp_usage {       /* a PROCESS record: counts since the process began, at the edge of a step */
+	int64_t time;   /* tick; job ns after mapping */
+	int64_t number; /* of the step */
+	uint64_t user_ns, system_ns, peak_bytes;
+	uint32_t minor_faults, major_faults, voluntary, involuntary; /* low 32 bits */
+	uint32_t sequence;                                           /* the end's begin is the one before it */
+	int is_end;
+};
+
+struct pp_memory {                                    /* one reading by the keeper of a rank's process and its children */
+	int64_t time;                                 /* tick; job ns after mapping */
+	uint64_t rss, pss, children_rss;              /* bytes */
+	uint64_t user_ns, system_ns, children_cpu_ns; /* since the process began; children: alive, or ended and reaped */
+	uint64_t minor_faults, major_faults;
+	uint64_t run_queue_ns; /* main thread: time ready to run without a core; 0: unknown */
+	uint32_t children;     /* alive, with theirs */
+	int pss_present;
+};
+
+struct pp_annotation { /* an ANNOTATION record: a framework's description of one of its collectives */
+	int64_t time;  /* its begin: tick of the record until mapped, then job ns less its age */
+	int64_t age_ns;
+	int64_t done; /* when its device had completed it; 0: not known */
+	uint64_t comm, sent, received;
+	uint32_t sequence;
+	uint32_t correlation; /* of its only kernel, which ends at `done`; 0: not known, or several */
+	int32_t root;
+	uint16_t call;
+};
+
+struct pp_operation {         /* how an operation of NCCL or RCCL ran on the device */
+	uint32_t request;     /* of its span; of operations with equal ones the first counts */
+	uint32_t correlation; /* of its kernel, which ends when its REQUEST does; 0: none was found */
+	int64_t device_ns;    /* as the library timed it; 0: it did not */
+	uint8_t channels;     /* 0: unknown */
+	uint8_t how;          /* algorithm << 4 | protocol, core/source/nccl_how.def; 0: unknown */
+};
+
+struct pp_span_message { /* what a call, or its request, sent and received; flags 0: nothing, or not known */
+	int64_t time;    /* tick of its record, which is not mapped */
+	struct pp_record_message_half sent, received;
+};
+
+struct pp_launch {                                         /* how kernels were launched: each combination once a rank; 0: unknown */
+	uint32_t registers, static_shared, dynamic_shared; /* of a thread; bytes of a block */
+	uint32_t block[3], grid[3];
+	float occupancy; /* percent; -1: unknown */
+	uint32_t device; /* number + 1, where its limits decide the occupancy; 0: unknown */
+};
+
+struct pp_device { /* a device whose streams the rank has */
+	uint32_t number;
+	uint32_t own;    /* while a file of podprof is read: the number in the rank's process, where the file's differs */
+	char kind[8];    /* GPU, TPU */
+	char name[56];   /* model; "": unknown */
+	uint64_t memory; /* bytes; 0: unknown */
+	struct pp_device_limits limits;
+	int is_slice; /* of a device, by MIG */
+};
+
+struct pp_allocation {                /* a call of a framework's allocator */
+	int64_t time;                 /* job ns */
+	uint32_t allocator;           /* pp_intern id: GPU_0_bfc */
+	uint32_t op;                  /* pp_intern id of the operator; 0: unknown */
+	uint32_t region, type, shape; /* pp_intern ids: temp, float, [64,128]; 0: unknown */
+	int32_t is_free;
+	int64_t step; /* -1: unknown */
+	uint64_t address;
+	int64_t requested, bytes; /* of this call; of a free those of its allocation, where known */
+	int64_t allocated, reserved, available,
+	        peak;         /* of the allocator after it; reserved: stack; peak: since its start; -1: unknown */
+	int is_counted;       /* `allocated` and `peak` are of the calls that were recorded: earlier ones are unknown */
+	double fragmentation; /* 1 - largest free part / all that is free; -1: unknown */
+	uint64_t pool;        /* address of the pool of `device` that it is from; 0: none */
+	uint32_t device;
+};
+
+struct pp_pool_event { /* of a pool of a device's memory: made, trimmed, destroyed, or of another size than before */
+	int64_t time;  /* job ns */
+	uint64_t address;
+	int64_t size, used, threshold; /* after it, bytes; -1: unknown */
+	uint32_t device;               /* number */
+	uint32_t record;               /* of the rank's, in the order in which they were read */
+	uint8_t action;                /* enum pp_device_pool_action */
+	uint8_t is_imported;
+	uint8_t is_before; /* the window: what holds when that begins */
+};
+
+enum { PP_STEPS_ENDED = 256 }; /* of a rank, that are kept */
+
+struct pp_step_ended { /* a step of the job, in ticks */
+	int64_t number, begin, end;
+};
