@@ -22,7 +22,7 @@
 static pid_t root;
 static int root_rank;
 
-/* As launchers/run/spool.c names it: the pid may be that of another PID namespace. 1: *ret_rank is the rank there, below 0 of a
+/* As aggregate/spool/run_file.c names it: the pid may be that of another PID namespace. 1: *ret_rank is the rank there, below 0 of a
  * launcher. */
 static int is_registered(const char *spool, int *ret_rank)
 {

@@ -8,14 +8,16 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/spawn.h"
+#include "aggregate/spool/job.h"
+#include "aggregate/spool/join.h"
+#include "aggregate/spool/layout.h"
+#include "aggregate/spool/run_file.h"
 #include "core/base/proc.h"
 #include "core/base/why.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
-#include "launchers/run/job.h"
 #include "launchers/run/logdir.h"
 #include "launchers/run/rendezvous.h"
-#include "launchers/run/spool.h"
 
 enum { SECONDS = 6 };
 
@@ -58,7 +60,7 @@ static int arrive(struct pp_job *job, const struct pp_options *options, struct p
 	command_of(job->pid, text, sizeof(text));
 	rc = pp_logdir_open(options->value[PP_OPT_ID_OUTPUT], logdir, sizeof(logdir), NULL, err);
 	if (!rc)
-		rc = pp_spool_join(getenv("PODPROF_SPOOL"), 1, job, options, logdir, command, spool, sizeof(spool), err);
+		rc = pp_spool_join(getenv("PODPROF_SPOOL"), 1, job, options->value, logdir, command, spool, sizeof(spool), err);
 	if (!rc) {
 		pp_rendezvous_pass(spool);
 		rc = pp_keeper_start(spool, self, err);

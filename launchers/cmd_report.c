@@ -13,6 +13,7 @@
 
 #include "aggregate/report/brief.h"
 #include "aggregate/report/report.h"
+#include "aggregate/spool/list.h"
 #include "aggregate/write/text/text.h"
 #include "core/base/now.h"
 #include "core/base/parse.h"
@@ -22,7 +23,6 @@
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
 #include "launchers/report_list.h"
-#include "launchers/run/spool.h"
 
 const struct pp_options_verb pp_verb_report = {
         .name = "podprof report",

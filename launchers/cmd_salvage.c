@@ -3,12 +3,12 @@
 #include <string.h>
 
 #include "aggregate/keeper/keeper.h"
+#include "aggregate/spool/state.h"
 #include "core/base/shell_word.h"
 #include "core/base/step_windows.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
 #include "launchers/run/logdir.h"
-#include "launchers/run/spool.h"
 
 const struct pp_options_verb pp_verb_salvage = {
         .name = "podprof salvage",

@@ -18,15 +18,17 @@
 #include "aggregate/keeper/capture/timed.h"
 #include "aggregate/keeper/capture/windows.h"
 #include "aggregate/keeper/cluster/pod.h"
-#include "aggregate/keeper/control.h"
 #include "aggregate/keeper/missing.h"
 #include "aggregate/keeper/pace.h"
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/keeper/spawn.h"
 #include "aggregate/keeper/still.h"
 #include "aggregate/keeper/unrecorded.h"
-#include "aggregate/keeper/wake.h"
 #include "aggregate/session/close.h"
+#include "aggregate/spool/control.h"
+#include "aggregate/spool/layout.h"
+#include "aggregate/spool/settings.h"
+#include "aggregate/spool/wake.h"
 #include "core/base/memory_room.h"
 #include "core/base/now.h"
 
@@ -119,7 +121,7 @@ static int run_is_over(struct pp_keeper *k, size_t run)
 		const struct pp_ring_header *h = pp_rings_header(k->view.rings, i);
 
 		/* In another PID namespace only the ring of its rank is known. */
-		if ((r->watch.is_foreign ? h->rank == r->rank : h->pid == r->pid) && pp_ranks_is_over(&k->view, i))
+		if ((r->watch.is_foreign ? h->rank == r->file.rank : h->pid == r->file.pid) && pp_ranks_is_over(&k->view, i))
 			return 1;
 	}
 	return 0;
@@ -136,11 +138,11 @@ static int runs_over(struct pp_keeper *k, int *ret_gone)
 		if (!k->view.run[i].watch.gone && !pp_watch_gone(&k->view.run[i].watch))
 			*ret_gone = 0;
 		if (!run_is_over(k, i)) { /* a launcher waits for its ranks, which are over and wait for us */
-			over = over && k->view.run[i].rank < 0 && pp_rings_count(k->view.rings);
+			over = over && k->view.run[i].file.rank < 0 && pp_rings_count(k->view.rings);
 			outer = 1;
 		}
-		if (k->view.run[i].local_size > announced)
-			announced = k->view.run[i].local_size;
+		if (k->view.run[i].file.local_size > announced)
+			announced = k->view.run[i].file.local_size;
 	}
 	k->runs_over_ms = !over ? 0 : k->runs_over_ms ? k->runs_over_ms : pp_now_ms();
 	return over && ((!outer && (int)k->view.runs >= announced) || pp_now_ms() - k->runs_over_ms > SOME_MS);

@@ -9,7 +9,7 @@
 
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/keeper/still.h"
-#include "aggregate/read/ring/place.h"
+#include "aggregate/spool/place.h"
 #include "core/base/now.h"
 #include "core/base/plain.h"
 #include "core/call/mpi_call.h"

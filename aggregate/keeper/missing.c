@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "aggregate/keeper/control.h"
 #include "aggregate/keeper/ranks.h"
+#include "aggregate/spool/control.h"
 
 enum { PATIENCE_MS = 10000 };
 
@@ -27,9 +27,9 @@ static int mark(const struct pp_spool_view *v, const struct pp_pod *pod, char *s
 	int all = 0;
 
 	for (size_t i = 0; i < v->runs; i++) {
-		all |= v->run[i].rank < 0;
-		if (v->run[i].rank >= 0 && v->run[i].rank < size)
-			state[v->run[i].rank] = CARRIED;
+		all |= v->run[i].file.rank < 0;
+		if (v->run[i].file.rank >= 0 && v->run[i].file.rank < size)
+			state[v->run[i].file.rank] = CARRIED;
 	}
 	for (size_t i = 0; i < pp_rings_count(v->rings); i++)
 		if (!pp_rings_is_excluded(v->rings, i) && pp_rings_header(v->rings, i)->rank >= 0 &&

@@ -71,8 +71,8 @@ int pp_ranks_expected(const struct pp_spool_view *v)
 		if (pp_rings_header(v->rings, i)->local_size > expected)
 			expected = pp_rings_header(v->rings, i)->local_size;
 	for (size_t i = 0; i < v->runs; i++)
-		if (v->run[i].local_size > expected)
-			expected = v->run[i].local_size;
+		if (v->run[i].file.local_size > expected)
+			expected = v->run[i].file.local_size;
 	return expected;
 }
 
@@ -106,9 +106,9 @@ int32_t pp_ranks_launched(const struct pp_spool_view *v)
 	for (size_t i = 0; i < pp_rings_count(v->rings); i++)
 		size = pp_rings_header(v->rings, i)->size > size ? pp_rings_header(v->rings, i)->size : size;
 	for (size_t i = 0; i < v->runs; i++) {
-		if (v->run[i].rank < 0 || !v->run[i].sees_launcher) /* containers of one host see only their own ranks */
+		if (v->run[i].file.rank < 0 || !v->run[i].file.sees_launcher) /* containers of one host see only their own ranks */
 			return 0;
-		here = v->run[i].local_size > here ? v->run[i].local_size : here;
+		here = v->run[i].file.local_size > here ? v->run[i].file.local_size : here;
 	}
 	return here == size && size <= PP_RANKS_MOST ? size : 0;
 }

@@ -8,11 +8,13 @@
 
 #include "aggregate/dataset/status.h"
 #include "aggregate/keeper/clock/clock_salvage.h"
-#include "aggregate/keeper/control.h"
 #include "aggregate/keeper/keeper.h"
 #include "aggregate/keeper/salvage_rings.h"
 #include "aggregate/session/close.h"
 #include "aggregate/session/message.h"
+#include "aggregate/spool/control.h"
+#include "aggregate/spool/layout.h"
+#include "aggregate/spool/settings.h"
 #include "core/base/proc.h"
 
 /* A read-only spool is salvaged too, but not marked. */
@@ -21,7 +23,7 @@ static void mark(const char *spool, const char *session)
 	char path[4200];
 	int fd;
 
-	if (snprintf(path, sizeof(path), "%s/" PP_SALVAGED, spool) >= (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%s/" PP_SPOOL_SALVAGED, spool) >= (int)sizeof(path))
 		return;
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	if (fd < 0)

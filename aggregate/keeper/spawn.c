@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/control.h"
 #include "aggregate/keeper/spool.h"
+#include "aggregate/spool/control.h"
 #include "core/base/lock.h"
 #include "core/base/now.h"
 #include "core/base/proc.h"

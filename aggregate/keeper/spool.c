@@ -1,16 +1,13 @@
-/* Reads a spool directory: rings, run files, removal. Called by keeper.c and salvage.c. */
+/* Reads a spool directory: rings, run files. Called by keeper.c and salvage.c. */
 #include "aggregate/keeper/spool.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "aggregate/keeper/control.h"
-#include "core/base/proc.h"
+#include "aggregate/spool/control.h"
 
 static int ends_with(const char *text, const char *end)
 {
@@ -74,25 +71,19 @@ static int open_ring(struct pp_spool_view *v, const char *name)
 
 static void open_run(struct pp_spool_view *v, const char *name)
 {
-	char path[4096], text[128];
-	unsigned long long start_time = 0;
-	struct pp_run *run, one = {.rank = -1};
-	char *end;
+	struct pp_run *run, one;
 
-	one.pid = (int)strtol(name + 4, &end, 10);
-	one.space = *end == '-' ? (uint32_t)strtoul(end + 1, NULL, 10) : 0;
+	pp_run_file_parse(name, &one.file);
 	for (size_t i = 0; i < v->runs; i++)
-		if (v->run[i].pid == one.pid && v->run[i].space == one.space)
+		if (v->run[i].file.pid == one.file.pid && v->run[i].file.space == one.file.space)
 			return;
-	snprintf(path, sizeof(path), "%s/%s", v->path, name);
-	if (pp_proc_read(path, text, sizeof(text)) < 0 ||
-	    sscanf(text, "%d %d %llu %d", &one.rank, &one.local_size, &start_time, &one.sees_launcher) < 2)
+	if (pp_run_file_read(v->path, name, &one.file))
 		return;
 	run = realloc(v->run, (v->runs + 1) * sizeof(*run));
 	if (!run)
 		return;
 	v->run = run;
-	pp_watch_open_in(&one.watch, one.pid, start_time, one.space, NULL);
+	pp_watch_open_in(&one.watch, one.file.pid, one.file.start_time, one.file.space, NULL);
 	pp_watch_join(&one.watch, v->wake);
 	run[v->runs++] = one;
 }
@@ -145,29 +136,4 @@ void pp_spool_view_release(struct pp_spool_view *v)
 	free(v->run);
 	pp_rings_free(v->rings);
 	*v = (struct pp_spool_view){0};
-}
-
-/* Renamed first, which is atomic: the next program of the same rank would take a spool without control page for a new one. */
-void pp_spool_remove(const char *spool)
-{
-	char gone[4200];
-	const char *path = spool;
-	DIR *dir;
-	struct dirent *e;
-	int fd;
-
-	if (snprintf(gone, sizeof(gone), "%s.gone-%d", spool, (int)getpid()) < (int)sizeof(gone) && !rename(spool, gone))
-		path = gone;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	while ((e = readdir(dir)))
-		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
-			unlinkat(fd, e->d_name, 0);
-	closedir(dir);
-	rmdir(path);
 }

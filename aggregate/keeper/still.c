@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/read/ring/place.h"
+#include "aggregate/spool/place.h"
 #include "core/base/proc.h"
 #include "core/call/mpi_call.h"
 

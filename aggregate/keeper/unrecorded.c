@@ -147,7 +147,7 @@ static int speaks(const struct pp_spool_view *v, int several)
 	int found = 0;
 
 	for (size_t i = 0; i < v->runs; i++)
-		found |= v->run[i].rank == 0 || (!several && v->run[i].rank < 0);
+		found |= v->run[i].file.rank == 0 || (!several && v->run[i].file.rank < 0);
 	return found;
 }
 

@@ -31,7 +31,7 @@ enum pp_opt_id {
 
 enum pp_opt_section { PP_OPT_PLAIN, PP_OPT_STEPS, PP_OPT_DEMAND, PP_OPT_WRITTEN, PP_OPT_SPOOL, PP_OPT_HOSTS, PP_OPT_SECTIONS };
 
-struct pp_settings { /* of a job: <spool>/options, read by the keeper (aggregate/keeper/settings.c) */
+struct pp_settings { /* of a job: <spool>/options, read by the keeper (aggregate/spool/settings.c) */
 	char output[4096], session[128], job[128], command[512];
 	char text[512]; /* all options as one line, for the dataset */
 	struct pp_step_windows windows;

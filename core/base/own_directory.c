@@ -23,3 +23,18 @@ int pp_own_directory(const char *path, const char *what, struct pp_err *err)
 		return pp_err_set(err, -errno, "cannot use %s '%s': other users may write to it", what, path);
 	return 0;
 }
+
+int pp_make_directories(char *path, mode_t mode)
+{
+	for (char *p = path + 1; *p; p++) {
+		if (*p != '/')
+			continue;
+		*p = '\0';
+		if (mkdir(path, mode) && errno != EEXIST) {
+			*p = '/';
+			return -errno;
+		}
+		*p = '/';
+	}
+	return mkdir(path, mode) && errno != EEXIST ? -errno : 0;
+}

@@ -62,7 +62,7 @@ static int is_under(const char *base, const char *name, char *ret_path, size_t s
 }
 
 /* Where podprof puts the spool if the directory that the outer process chose is not available on this host; as
- * launchers/run/spool.c does. */
+ * aggregate/spool/join.c does. */
 static int other_place(int times, char *ret_path, size_t size)
 {
 	const char *tmp = pp_env("TMPDIR"), *job = pp_env("PODPROF_JOB");

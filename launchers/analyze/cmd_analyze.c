@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "aggregate/session/analyze.h"
+#include "aggregate/spool/layout.h"
 #include "core/base/shell_word.h"
 #include "core/base/step_windows.h"
 #include "core/step/category.h"
@@ -17,7 +18,6 @@
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
 #include "launchers/run/logdir.h"
-#include "launchers/run/spool.h"
 
 enum { WARNINGS = 8, WARNING_BYTES = 256 };
 

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "aggregate/spool/job.h"
 #include "launchers/cmd.h"
 #include "launchers/run/env_plan.h"
-#include "launchers/run/job.h"
 
 struct head { /* of a file's result between ranks; `size` bytes follow */
 	uint64_t index, size;

@@ -18,6 +18,7 @@
 
 #include "aggregate/keeper/capture/request_client.h"
 #include "aggregate/keeper/capture/request_file.h"
+#include "aggregate/spool/list.h"
 #include "core/base/now.h"
 #include "core/base/proc.h"
 #include "core/base/why.h"

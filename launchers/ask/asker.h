@@ -3,7 +3,7 @@
 #pragma once
 
 #include "aggregate/keeper/capture/capture_request.h"
-#include "launchers/run/spool.h"
+#include "aggregate/spool/layout.h"
 
 enum { PP_ASKERS = 16, PP_ASKER_PATH = 4352 };
 

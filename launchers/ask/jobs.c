@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/spool/list.h"
 #include "core/base/now.h"
 #include "core/base/shell_word.h"
 #include "launchers/cmd.h"

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "aggregate/keeper/live.h"
+#include "aggregate/spool/state.h"
 #include "launchers/ask/asker.h"
 
 enum { PP_JOBS = 16 };

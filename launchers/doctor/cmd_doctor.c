@@ -4,12 +4,13 @@
 #include <string.h>
 
 #include "aggregate/report/json.h"
+#include "aggregate/spool/list.h"
+#include "aggregate/spool/processes.h"
 #include "core/base/plain.h"
 #include "core/base/shell_word.h"
 #include "launchers/cmd.h"
 #include "launchers/doctor/doctor.h"
 #include "launchers/doctor/doctor_clock.h"
-#include "launchers/run/spool.h"
 
 const struct pp_options_verb pp_verb_doctor = {
         .name = "podprof doctor",
@@ -94,7 +95,7 @@ static int list_spool(const struct pp_spool_state *state, void *data)
 	snprintf(cure, sizeof(cure), "podprof salvage %s -o %s", spool, output);
 	if (pp_spool_is_one(state->path) == 1)
 		snprintf(cure + strlen(cure), sizeof(cure) - strlen(cure), " && rm -r %s", spool);
-	is_alive = pp_spool_has_processes(state->path);
+	is_alive = (pp_spool_processes(state->path) == PP_PROCESSES_LIVE);
 	if (is_alive)
 		snprintf(cure + strlen(cure), sizeof(cure) - strlen(cure), ", once its ranks have ended");
 	pp_doctor_row("left over", PP_DOCTOR_LIMITED, cure, "%s: %d ring%s of a job whose keeper is gone%s%s%s", state->path,

@@ -8,9 +8,9 @@
 
 #include "aggregate/keeper/clock/clock_packet.h"
 #include "aggregate/keeper/net/net.h"
+#include "aggregate/spool/job.h"
 #include "core/base/err.h"
 #include "launchers/options/options.h"
-#include "launchers/run/job.h"
 #include "launchers/run/pmix.h"
 
 enum { PP_DOCTOR_HOSTS = 256, PP_DOCTOR_ALL_PAIRS = 16 /* hosts; above that with rank 0's only */ };

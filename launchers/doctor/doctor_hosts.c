@@ -7,11 +7,11 @@
 #include "aggregate/keeper/net/net.h"
 #include "aggregate/keeper/net/rendezvous.h"
 #include "aggregate/read/h5/forked_work.h"
+#include "aggregate/spool/layout.h"
 #include "core/base/opt.h"
 #include "core/base/parse.h"
 #include "launchers/cmd.h"
 #include "launchers/doctor/doctor.h"
-#include "launchers/run/spool.h"
 
 /* Addresses at which others may reach this host; "" none. */
 static size_t list_addresses(char *text, size_t size)

@@ -7,10 +7,10 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "aggregate/spool/layout.h"
+#include "aggregate/spool/root.h"
 #include "core/base/tick.h"
 #include "launchers/doctor/doctor.h"
-#include "launchers/run/place.h"
-#include "launchers/run/spool.h"
 
 #if defined(__aarch64__)
 #define PP_COUNTER "CNTVCT"
@@ -52,8 +52,8 @@ static void check_room(const char *base, const char *path)
 
 	if (statvfs(base, &fs) || access(base, W_OK)) {
 		pp_doctor_row("spool", PP_DOCTOR_LIMITED,
-		              strcmp(base, PP_PLACE_SHM) ? "sudo chmod 1777 " PP_PLACE_STAYS
-		                                         : "sudo mount -t tmpfs -o mode=1777 tmpfs " PP_PLACE_SHM,
+		              strcmp(base, PP_SPOOL_ROOT_SHM) ? "sudo chmod 1777 " PP_SPOOL_ROOT_STAYS
+		                                              : "sudo mount -t tmpfs -o mode=1777 tmpfs " PP_SPOOL_ROOT_SHM,
 		              "no writable %s: rings are files in the node's tmp, on disk", base);
 		return;
 	}
@@ -61,7 +61,8 @@ static void check_room(const char *base, const char *path)
 	room = (double)fs.f_bavail * (double)fs.f_frsize / mib;
 	if (room < 64)
 		pp_doctor_row("spool", PP_DOCTOR_LIMITED,
-		              strcmp(base, PP_PLACE_SHM) ? "free space there" : "sudo mount -o remount,size=1G " PP_PLACE_SHM,
+		              strcmp(base, PP_SPOOL_ROOT_SHM) ? "free space there"
+		                                              : "sudo mount -o remount,size=1G " PP_SPOOL_ROOT_SHM,
 		              "%s: %.0f of %.0f MiB free; rings take at most an eighth of that", base, room, size);
 	else
 		pp_doctor_row("spool", PP_DOCTOR_OK, "", "%s: %.0f of %.0f MiB free, spools in %s", base, room, size, path);
@@ -69,19 +70,19 @@ static void check_room(const char *base, const char *path)
 
 static void check_spool(void)
 {
-	enum pp_place_why why;
-	const char *base = pp_place_find(&why);
+	enum pp_spool_root_why why;
+	const char *base = pp_spool_root_find(&why);
 	char path[64];
 	struct stat st;
 
 	snprintf(path, sizeof(path), "%s/podprof-%u", base, (unsigned)geteuid());
 	if (!lstat(path, &st) && st.st_uid != geteuid())
-		pp_doctor_row("spool", strcmp(base, PP_PLACE_SHM) ? PP_DOCTOR_LIMITED : PP_DOCTOR_NO,
+		pp_doctor_row("spool", strcmp(base, PP_SPOOL_ROOT_SHM) ? PP_DOCTOR_LIMITED : PP_DOCTOR_NO,
 		              "podprof run --spool DIR, with a directory of your own", "'%s' belongs to user %u", path,
 		              (unsigned)st.st_uid);
-	else if (why == PP_PLACE_NONE)
+	else if (why == PP_SPOOL_ROOT_NONE)
 		pp_doctor_row("spool", PP_DOCTOR_LIMITED, "podprof run --spool DIR, with a directory of the node that stays",
-		              "Slurm gives this job a " PP_PLACE_SHM " and a " PP_PLACE_STAYS
+		              "Slurm gives this job a " PP_SPOOL_ROOT_SHM " and a " PP_SPOOL_ROOT_STAYS
 		              " of its own: the epilog finds no spool");
 	else
 		check_room(base, path);

@@ -14,6 +14,13 @@
 #include "aggregate/keeper/capture/timed.h"
 #include "aggregate/keeper/spawn.h"
 #include "aggregate/keeper/spool.h"
+#include "aggregate/spool/job.h"
+#include "aggregate/spool/join.h"
+#include "aggregate/spool/layout.h"
+#include "aggregate/spool/options.h"
+#include "aggregate/spool/root.h"
+#include "aggregate/spool/run_file.h"
+#include "aggregate/spool/sweep.h"
 #include "core/base/now.h"
 #include "core/base/parse.h"
 #include "core/base/signal_name.h"
@@ -25,12 +32,9 @@
 #include "launchers/options/options.h"
 #include "launchers/run/env_plan.h"
 #include "launchers/run/file_limit.h"
-#include "launchers/run/job.h"
 #include "launchers/run/launcher_hosts.h"
 #include "launchers/run/logdir.h"
-#include "launchers/run/place.h"
 #include "launchers/run/rendezvous.h"
-#include "launchers/run/spool.h"
 #include "launchers/run/task_words.h"
 
 const struct pp_options_verb pp_verb_run = {
@@ -355,7 +359,7 @@ static void warn_other_output(const struct run *run)
 
 	if (run->options.source[PP_OPT_ID_OUTPUT] == PP_FROM_DEFAULT ||
 	    pp_spool_read_option(run->spool, "OUTPUT", there, sizeof(there)) || !strcmp(there, run->logdir) ||
-	    !pp_spool_say_once(run->spool, "said-output"))
+	    !pp_spool_is_first(run->spool, "said-output"))
 		return;
 	pp_say("this job already writes into '%s': -o '%s' is ignored. Give all parts of a job the same -o.", there, run->logdir);
 }
@@ -363,17 +367,17 @@ static void warn_other_output(const struct run *run)
 /* A job whose spool is gone before the epilog is recorded all the same. */
 static void warn_place(const struct run *run)
 {
-	enum pp_place_why why;
+	enum pp_spool_root_why why;
 
 	if (!may_speak || *run->options.value[PP_OPT_ID_SPOOL] || !getenv("SLURM_JOB_ID"))
 		return;
-	pp_place_find(&why);
-	if (why == PP_PLACE_PLAIN || strncmp(run->spool, PP_PLACE_SHM "/", strlen(PP_PLACE_SHM "/")) != 0 ||
-	    !pp_spool_say_once(run->spool, "said-place"))
+	pp_spool_root_find(&why);
+	if (why == PP_SPOOL_ROOT_PLAIN || strncmp(run->spool, PP_SPOOL_ROOT_SHM "/", strlen(PP_SPOOL_ROOT_SHM "/")) != 0 ||
+	    !pp_spool_is_first(run->spool, "said-place"))
 		return;
-	pp_say("the epilog may find no records if this job is killed: its " PP_PLACE_SHM " does not stay, and its " PP_PLACE_STAYS
-	       " %s. Give --spool a directory of the node that stays.",
-	       why == PP_PLACE_NONE ? "neither" : "cannot be used");
+	pp_say("the epilog may find no records if this job is killed: its " PP_SPOOL_ROOT_SHM
+	       " does not stay, and its " PP_SPOOL_ROOT_STAYS " %s. Give --spool a directory of the node that stays.",
+	       why == PP_SPOOL_ROOT_NONE ? "neither" : "cannot be used");
 }
 
 /* By it a process knows that podprof run became it (core/unrecorded.c); its children have other pids. */
@@ -416,13 +420,13 @@ static int prepare(struct run *run, char *const *command, const char **ret_cure,
 		run->job.rank = -1;
 	*ret_cure = "use --spool with a directory of your own";
 	rc = pp_spool_join(run->options.value[PP_OPT_ID_SPOOL],
-	                   run->nested && run->options.source[PP_OPT_ID_SPOOL] == PP_FROM_ENVIRONMENT, &run->job, &run->options,
-	                   run->logdir, command, run->spool, sizeof(run->spool), err);
+	                   run->nested && run->options.source[PP_OPT_ID_SPOOL] == PP_FROM_ENVIRONMENT, &run->job,
+	                   run->options.value, run->logdir, command, run->spool, sizeof(run->spool), err);
 	if (rc)
 		return rc;
 	run->registered = 1;
 	if (run->made_logdir)
-		pp_spool_say_once(run->spool, PP_SPOOL_MADE_LOGDIR);
+		pp_spool_is_first(run->spool, PP_SPOOL_MADE_LOGDIR);
 	warn_other_output(run);
 	warn_place(run);
 	in.library = run->library;
@@ -541,7 +545,7 @@ static void say_not_loadable(const struct run *run, char file[PATH_MAX])
 {
 	char why[PATH_MAX + 256];
 
-	if (may_speak && !is_loadable(file, why, sizeof(why)) && pp_spool_say_once(run->spool, PP_SAID_FILE))
+	if (may_speak && !is_loadable(file, why, sizeof(why)) && pp_spool_is_first(run->spool, PP_SAID_FILE))
 		pp_say("%s.", why);
 }
 

@@ -15,6 +15,7 @@
 
 #include "aggregate/keeper/spawn.h"
 #include "core/base/now.h"
+#include "core/base/own_directory.h"
 #include "core/base/why.h"
 
 enum { LIMIT_S = 5, ANSWER = 3 };
@@ -24,21 +25,6 @@ struct answer {
 	char path[PATH_MAX];
 	struct pp_err err;
 };
-
-int pp_make_directories(char *path, mode_t mode)
-{
-	for (char *p = path + 1; *p; p++) {
-		if (*p != '/')
-			continue;
-		*p = '\0';
-		if (mkdir(path, mode) && errno != EEXIST) {
-			*p = '/';
-			return -errno;
-		}
-		*p = '/';
-	}
-	return mkdir(path, mode) && errno != EEXIST ? -errno : 0;
-}
 
 /* Writes a page, not a byte: a full file system still creates empty files. The name has no pid: processes of other hosts have
  * the same ones. */

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <stddef.h>
-#include <sys/types.h>
 
 #include "core/base/err.h"
 
@@ -12,5 +11,3 @@
 int pp_logdir_open(const char *logdir, char *ret_path, size_t size, int *ret_made, struct pp_err *err);
 /* What to do about a failure (-errno) of it: the end of a sentence. */
 const char *pp_logdir_cure(int rc);
-/* Makes a directory and those above it that are missing; `path` is changed meanwhile. 0, or -errno. */
-int pp_make_directories(char *path, mode_t mode);

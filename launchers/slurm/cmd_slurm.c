@@ -14,6 +14,9 @@
 
 #include "aggregate/keeper/keeper.h"
 #include "aggregate/keeper/spool.h"
+#include "aggregate/spool/list.h"
+#include "aggregate/spool/options.h"
+#include "aggregate/spool/root.h"
 #include "core/base/now.h"
 #include "core/base/parse.h"
 #include "core/base/proc.h"
@@ -21,8 +24,6 @@
 #include "launchers/cmd.h"
 #include "launchers/doctor/doctor.h"
 #include "launchers/options/options.h"
-#include "launchers/run/place.h"
-#include "launchers/run/spool.h"
 #include "launchers/slurm/slurm_check.h"
 #include "launchers/slurm/slurm_child.h"
 #include "launchers/slurm/slurm_comment.h"
@@ -94,8 +95,8 @@ static void prolog(void)
 	pid_t child;
 	int rc;
 
-	make_root(PP_PLACE_SHM);
-	make_root(PP_PLACE_STAYS);
+	make_root(PP_SPOOL_ROOT_SHM);
+	make_root(PP_SPOOL_ROOT_STAYS);
 	pp_doctor_json_begin();
 	pp_doctor_row("prolog", PP_DOCTOR_OK, "", "job %s of user %u", job ? job : "?", (unsigned)geteuid());
 	child = fork();
@@ -152,7 +153,7 @@ static void note_session(const struct pp_spool_state *state, const char *message
 {
 	char path[PP_SPOOL_PATH + 32], session[PP_SPOOL_PATH] = "";
 
-	snprintf(path, sizeof(path), "%s/" PP_SALVAGED, state->path);
+	snprintf(path, sizeof(path), "%s/" PP_SPOOL_SALVAGED, state->path);
 	if (!has_rank_0(state->path) || pp_proc_read(path, session, sizeof(session)) <= 0)
 		return;
 	session[strcspn(session, "\n")] = '\0';

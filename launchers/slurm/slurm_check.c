@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "aggregate/spool/root.h"
 #include "launchers/doctor/doctor.h"
 #include "launchers/run/env_plan.h"
-#include "launchers/run/place.h"
 
 enum { VALUE = 1024, LINES = 4096 };
 
@@ -275,7 +275,7 @@ static int takes_place(const char *slurm_conf)
 	const char *slash = strrchr(slurm_conf, '/');
 
 	snprintf(path, sizeof(path), "%.*s/job_container.conf", slash ? (int)(slash - slurm_conf) : 0, slurm_conf);
-	return find_line(path, "Dirs=", line, sizeof(line)) == 1 && strstr(line, PP_PLACE_STAYS);
+	return find_line(path, "Dirs=", line, sizeof(line)) == 1 && strstr(line, PP_SPOOL_ROOT_STAYS);
 }
 
 /* Where a job's spool is gone before the epilog, or would be. */
@@ -286,18 +286,19 @@ static void check_place(char value[WANTED][VALUE])
 	if (!strstr(container, "tmpfs") && !strstr(container, "linux"))
 		container = "";
 	if (*container && takes_place(value[CONF]))
-		pp_doctor_row(PP_PLACE_SHM, PP_DOCTOR_LIMITED, "take " PP_PLACE_STAYS " out of Dirs, or use --podprof=spool=DIR",
-		              "%s gives each job a " PP_PLACE_SHM " and a " PP_PLACE_STAYS
+		pp_doctor_row(PP_SPOOL_ROOT_SHM, PP_DOCTOR_LIMITED,
+		              "take " PP_SPOOL_ROOT_STAYS " out of Dirs, or use --podprof=spool=DIR",
+		              "%s gives each job a " PP_SPOOL_ROOT_SHM " and a " PP_SPOOL_ROOT_STAYS
 		              " of its own: the epilog writes no session of a killed job",
 		              container);
 	else if (*container)
-		pp_doctor_row(PP_PLACE_SHM, PP_DOCTOR_OK, "", "%s may give each job its own: then spools are in " PP_PLACE_STAYS,
-		              container);
-	if (pp_place_removes_ipc(""))
+		pp_doctor_row(PP_SPOOL_ROOT_SHM, PP_DOCTOR_OK, "",
+		              "%s may give each job its own: then spools are in " PP_SPOOL_ROOT_STAYS, container);
+	if (pp_spool_root_removes_ipc(""))
 		pp_doctor_row("RemoveIPC", PP_DOCTOR_LIMITED, "set RemoveIPC=no in /etc/systemd/logind.conf of the nodes",
-		              "logind empties " PP_PLACE_SHM
+		              "logind empties " PP_SPOOL_ROOT_SHM
 		              " when a user's last session here ends: only jobs of users who have one "
-		              "now use " PP_PLACE_STAYS);
+		              "now use " PP_SPOOL_ROOT_STAYS);
 }
 
 int pp_slurm_check(void)

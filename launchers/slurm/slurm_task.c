@@ -8,11 +8,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "aggregate/spool/list.h"
+#include "aggregate/spool/options.h"
+#include "aggregate/spool/processes.h"
 #include "core/base/now.h"
 #include "core/base/parse.h"
 #include "core/base/proc.h"
 #include "launchers/cmd.h"
-#include "launchers/run/spool.h"
 #include "launchers/slurm/slurm_child.h"
 
 enum { TASK_MS = 5000, NOTIFY_MS = 2000, NAP_MS = 20, PARENTS = 64, MOST = 1 << 18, LINES_SAID = 4 };
@@ -183,7 +185,8 @@ static int look(const struct pp_spool_state *state, void *data)
 	if (pp_spool_read_option(state->path, "SLURM_JOB", job, sizeof(job)) || strcmp(job, step->job) != 0 ||
 	    pp_spool_read_option(state->path, "SLURM_STEP", number, sizeof(number)) || strcmp(number, step->number) != 0)
 		return 0;
-	step->busy |= state->keeper_lives && (state->life != PP_SPOOL_RECORDING || !pp_spool_has_processes(state->path));
+	step->busy |= state->keeper_lives &&
+	              (state->life != PP_SPOOL_RECORDING || !(pp_spool_processes(state->path) == PP_PROCESSES_LIVE));
 	return step->busy;
 }
 

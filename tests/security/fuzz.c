@@ -14,6 +14,7 @@
 #include "aggregate/keeper/live.h"
 #include "aggregate/keeper/net/rendezvous.h"
 #include "aggregate/keeper/spool.h"
+#include "aggregate/spool/settings.h"
 #include "aggregate/tools/tools.h"
 #include "aggregate/write/text/text.h"
 #include "core/base/opt.h"

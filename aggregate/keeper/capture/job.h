@@ -6,6 +6,7 @@
 #include "aggregate/keeper/host/wall_watch.h"
 #include "aggregate/keeper/spool.h"
 #include "aggregate/session/close.h"
+#include "core/base/opt.h"
 
 struct pp_pod;
 

@@ -9,8 +9,8 @@
 #include "aggregate/keeper/capture/request.h"
 #include "aggregate/keeper/capture/request_own.h"
 #include "aggregate/keeper/cluster/pod.h"
-#include "aggregate/keeper/control.h"
 #include "aggregate/read/ring/cut.h"
+#include "aggregate/spool/control.h"
 #include "core/base/now.h"
 
 enum { KEEP_MS = 500, OWN = PP_BY_TRIGGER - PP_BY_SIGNAL };

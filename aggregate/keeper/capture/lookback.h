@@ -4,6 +4,7 @@
 
 #include "aggregate/keeper/capture/slow.h"
 #include "aggregate/keeper/capture/windows.h"
+#include "core/base/opt.h"
 
 struct pp_lookback {
 	int64_t keep_ns;  /* 0: the rings hold what fits the window buffer */

@@ -14,9 +14,9 @@
 #include "aggregate/keeper/capture/request_own.h"
 #include "aggregate/keeper/capture/request_ranks.h"
 #include "aggregate/keeper/cluster/pod.h"
-#include "aggregate/keeper/control.h"
 #include "aggregate/keeper/live.h"
 #include "aggregate/keeper/ranks.h"
+#include "aggregate/spool/control.h"
 #include "core/base/now.h"
 #include "core/base/rank_list.h"
 

@@ -16,9 +16,9 @@
 #include "aggregate/keeper/capture/request_ranks.h"
 #include "aggregate/keeper/capture/slow.h"
 #include "aggregate/keeper/cluster/pod.h"
-#include "aggregate/keeper/control.h"
 #include "aggregate/keeper/live.h"
 #include "aggregate/keeper/still.h"
+#include "aggregate/spool/control.h"
 #include "core/base/now.h"
 #include "core/base/plain.h"
 

@@ -14,7 +14,7 @@
 
 #include "aggregate/keeper/capture/request_client.h"
 #include "aggregate/keeper/cluster/pod.h"
-#include "aggregate/keeper/control.h"
+#include "aggregate/spool/control.h"
 #include "core/base/hash.h"
 #include "core/base/now.h"
 #include "core/base/proc.h"

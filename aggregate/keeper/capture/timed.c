@@ -10,8 +10,8 @@
 #include "aggregate/keeper/capture/request.h"
 #include "aggregate/keeper/capture/request_ranks.h"
 #include "aggregate/keeper/cluster/pod.h"
-#include "aggregate/keeper/control.h"
 #include "aggregate/session/window_rows.h"
+#include "aggregate/spool/control.h"
 #include "core/base/now.h"
 #include "core/base/parse.h"
 

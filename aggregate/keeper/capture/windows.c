@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "aggregate/keeper/cluster/pod.h"
-#include "aggregate/keeper/control.h"
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/read/ring/cut.h"
 #include "aggregate/session/window_rows.h"
+#include "aggregate/spool/control.h"
 #include "core/base/now.h"
 
 enum {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "aggregate/keeper/cluster/pod.h"
-#include "aggregate/keeper/control.h"
+#include "aggregate/spool/control.h"
 
 struct work { /* of the child */
 	struct pp_windows_job job;

@@ -36,7 +36,7 @@ static uint64_t check_of(const struct record *r)
 
 static void path_of(const char *spool, const char *end, char path[4200])
 {
-	snprintf(path, 4200, "%.4096s/" PP_CLOCK_FILE "%s", spool, end);
+	snprintf(path, 4200, "%.4096s/" PP_SPOOL_CLOCKS "%s", spool, end);
 }
 
 static int write_all(int fd, const void *bytes, size_t size)

@@ -1,4 +1,4 @@
-/* What a keeper knows of its host's clock, as a file of the spool: PP_CLOCK_FILE. Written by pod_clock.c when a comparison has
+/* What a keeper knows of its host's clock, as a file of the spool: PP_SPOOL_CLOCKS. Written by pod_clock.c when a comparison has
  * ended, read by clock_salvage.c after all keepers have died. In: the bursts of the exchange. Out: the same, so that salvage makes
  * the band and the chain that a live keeper would have made. A head and one record per burst, each with a checksum; new bursts are
  * appended, anything else replaces the file by a rename. */
@@ -7,11 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "aggregate/spool/layout.h"
 #include "core/base/err.h"
 #include "core/clock/band.h"
 #include "core/clock/clock_map.h"
-
-#define PP_CLOCK_FILE "clocks"
 
 enum { PP_CLOCK_FILE_VERSION = 1, PP_CLOCK_FILE_RECORDS = 4096 /* most that are read */ };
 

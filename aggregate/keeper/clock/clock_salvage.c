@@ -261,7 +261,7 @@ static void note_hosts(const struct pp_clock_salvage *spool, size_t spools, cons
 		if (h && spool[i].has_file && spool[i].kept.ignored)
 			pp_notes_add(notes,
 			             "the last comparisons of the clock of host %.*s are lost: %zu bytes of '%s' are damaged",
-			             (int)sizeof(h->host), h->host, spool[i].kept.ignored, PP_CLOCK_FILE);
+			             (int)sizeof(h->host), h->host, spool[i].kept.ignored, PP_SPOOL_CLOCKS);
 		if (h && spools > 1 && !s->spool[i].joined && spool[i].why[0])
 			pp_notes_add(notes, "the clock of host %.*s is not joined with rank 0's: %s", (int)sizeof(h->host), h->host,
 			             spool[i].why);

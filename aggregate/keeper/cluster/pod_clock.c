@@ -8,8 +8,8 @@
 #include <sys/random.h>
 
 #include "aggregate/keeper/cluster/pod_state.h"
-#include "aggregate/keeper/control.h"
 #include "aggregate/session/close.h"
+#include "aggregate/spool/control.h"
 #include "core/base/now.h"
 
 enum {

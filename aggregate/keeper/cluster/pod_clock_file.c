@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "aggregate/keeper/cluster/pod_state.h"
-#include "aggregate/keeper/control.h"
+#include "aggregate/spool/control.h"
 
 enum { APPENDED = 2048 /* then the file is written anew, of the bursts that the exchange still holds */ };
 

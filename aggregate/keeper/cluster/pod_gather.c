@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/cluster/pod_state.h"
-#include "aggregate/keeper/control.h"
 #include "aggregate/session/spare.h"
+#include "aggregate/spool/control.h"
 #include "aggregate/write/writer.h"
 #include "core/base/now.h"
 #include "core/clock/clock_map.h"

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "aggregate/keeper/cluster/pod_state.h"
-#include "aggregate/keeper/control.h"
 #include "aggregate/keeper/live.h"
 #include "aggregate/keeper/ranks.h"
-#include "aggregate/read/ring/place.h"
+#include "aggregate/spool/control.h"
+#include "aggregate/spool/place.h"
 #include "core/base/now.h"
 #include "core/base/utf8.h"
 

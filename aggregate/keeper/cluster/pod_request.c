@@ -6,7 +6,7 @@
 
 #include "aggregate/keeper/capture/windows.h"
 #include "aggregate/keeper/cluster/pod_state.h"
-#include "aggregate/keeper/control.h"
+#include "aggregate/spool/control.h"
 
 enum { REQUEST_OVER = 100 }; /* not an enum pp_ask_kind: no further request comes */
 

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/cluster/pod_state.h"
-#include "aggregate/keeper/control.h"
 #include "aggregate/keeper/ranks.h"
+#include "aggregate/spool/control.h"
 #include "core/base/now.h"
 #include "core/base/plain.h"
 #include "core/base/proc.h"
@@ -164,7 +164,7 @@ static int has_zero(struct pp_pod *p, int *ret_size)
 			*ret_size = h->size;
 	}
 	for (size_t i = 0; i < v->runs; i++)
-		zero |= v->run[i].rank == 0;
+		zero |= v->run[i].file.rank == 0;
 	if (zero)
 		return 1;
 	if (expected > 0 && (seen >= expected || (int)v->runs >= expected))

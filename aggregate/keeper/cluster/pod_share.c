@@ -15,7 +15,7 @@
 #include "aggregate/keeper/capture/windows.h"
 #include "aggregate/keeper/cluster/pod_cut.h"
 #include "aggregate/keeper/cluster/pod_state.h"
-#include "aggregate/keeper/control.h"
+#include "aggregate/spool/control.h"
 #include "aggregate/write/writer.h"
 #include "core/base/now.h"
 

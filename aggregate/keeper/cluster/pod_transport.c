@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/cluster/pod_state.h"
-#include "aggregate/keeper/control.h"
 #include "aggregate/keeper/net/rendezvous.h"
+#include "aggregate/spool/control.h"
 #include "core/base/now.h"
 
 enum {

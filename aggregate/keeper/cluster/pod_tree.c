@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "aggregate/keeper/cluster/pod_state.h"
-#include "aggregate/keeper/control.h"
+#include "aggregate/spool/control.h"
 #include "core/base/now.h"
 #include "core/clock/tree.h"
 

@@ -8,9 +8,9 @@
 
 #include "aggregate/read/ring/device_link.h"
 #include "aggregate/read/ring/order.h"
-#include "aggregate/read/ring/place.h"
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/ring/rings_private.h"
+#include "aggregate/spool/place.h"
 #include "core/base/utf8.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"

@@ -12,7 +12,7 @@
 
 enum { MOST = 256 }; /* files that are opened */
 
-/* launchers/run/job.c: the job before "J-r3" is "J-r2", before "J-r1" it is "J". 0: this is the first. */
+/* aggregate/spool/job.c: the job before "J-r3" is "J-r2", before "J-r1" it is "J". 0: this is the first. */
 static int job_before(const char *job, char *ret_before, size_t size)
 {
 	const char *end = strrchr(job, '-');

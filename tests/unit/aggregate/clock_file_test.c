@@ -75,7 +75,7 @@ static void make_spool(void)
 {
 	snprintf(spool, sizeof(spool), "/dev/shm/podprof-clocks-XXXXXX"); /* as spools are, in memory */
 	CHECK(mkdtemp(spool) != NULL);
-	snprintf(path, sizeof(path), "%s/" PP_CLOCK_FILE, spool);
+	snprintf(path, sizeof(path), "%s/" PP_SPOOL_CLOCKS, spool);
 }
 
 static void remove_spool(void)

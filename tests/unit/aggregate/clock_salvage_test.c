@@ -127,7 +127,7 @@ static void end(size_t hosts)
 	char file[256];
 
 	for (size_t i = 0; i < hosts; i++) {
-		snprintf(file, sizeof(file), "%s/" PP_CLOCK_FILE, path[i]);
+		snprintf(file, sizeof(file), "%s/" PP_SPOOL_CLOCKS, path[i]);
 		unlink(file);
 		snprintf(file, sizeof(file), "%s/rank-%zu-1.ring", path[i], i);
 		unlink(file);

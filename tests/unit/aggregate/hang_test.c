@@ -4,7 +4,7 @@
 
 #include "aggregate/keeper/hang.h"
 #include "aggregate/keeper/still.h"
-#include "aggregate/read/ring/place.h"
+#include "aggregate/spool/place.h"
 #include "core/base/comm_id.h"
 #include "core/call/mpi_call.h"
 #include "tests/test.h"

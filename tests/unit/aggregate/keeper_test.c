@@ -14,11 +14,12 @@
 
 #include "aggregate/keeper/capture/request.h"
 #include "aggregate/keeper/capture/request_client.h"
-#include "aggregate/keeper/control.h"
 #include "aggregate/keeper/keeper.h"
 #include "aggregate/keeper/spool.h"
 #include "aggregate/read/h5/file.h"
 #include "aggregate/session/message.h"
+#include "aggregate/spool/control.h"
+#include "aggregate/spool/settings.h"
 #include "core/base/lock.h"
 #include "core/base/proc.h"
 #include "core/base/tick.h"

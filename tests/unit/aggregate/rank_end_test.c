@@ -8,7 +8,7 @@
 
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/dataset/status.h"
-#include "aggregate/keeper/watch.h"
+#include "aggregate/spool/watch.h"
 #include "core/base/proc.h"
 #include "tests/test.h"
 

@@ -108,7 +108,7 @@ TEST(whose_job)
 	      !pp_rendezvous_point_is_of("a-1-r1", "a-1"));
 	memset(longest, 'x', 120);
 	longest[120] = '\0';
-	snprintf(again, sizeof(again), "%.100s-r1", longest); /* as launchers/run/job.c cuts it */
+	snprintf(again, sizeof(again), "%.100s-r1", longest); /* as aggregate/spool/job.c cuts it */
 	CHECK(pp_rendezvous_point_is_of(longest, again));
 }
 

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/pace.h"
-#include "aggregate/keeper/wake.h"
-#include "aggregate/keeper/watch.h"
+#include "aggregate/spool/wake.h"
+#include "aggregate/spool/watch.h"
 #include "core/base/proc.h"
 #include "tests/test.h"
 

@@ -1,6 +1,9 @@
 /* Job names, spool directories and what is written there before a job starts. */
-#include "launchers/run/logdir.h"
-#include "launchers/run/spool.h"
+#include "aggregate/spool/join.h"
+#include "aggregate/spool/options.h"
+#include "aggregate/spool/processes.h"
+#include "aggregate/spool/run_file.h"
+#include "aggregate/spool/state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,10 +15,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/control.h"
 #include "aggregate/keeper/spool.h"
+#include "aggregate/spool/control.h"
 #include "core/base/proc.h"
 #include "core/ring/ring_file.h"
+#include "launchers/options/options.h"
+#include "launchers/run/logdir.h"
 #include "tests/test.h"
 
 static char scratch[] = "/tmp/podprof-test-XXXXXX";
@@ -191,8 +196,8 @@ TEST(the_first_writes_the_options)
 		options.value[i] = pp_opt_table[i].fallback;
 	snprintf(spool, sizeof(spool), "%s/options", scratch);
 	CHECK(!mkdir(spool, 0700));
-	CHECK_INT(pp_spool_write_options(spool, &job, &options, "/logs", first, &err), 0);
-	CHECK_INT(pp_spool_write_options(spool, &job, &options, "/elsewhere", second, &err), 0);
+	CHECK_INT(pp_spool_write_options(spool, &job, options.value, "/logs", first, &err), 0);
+	CHECK_INT(pp_spool_write_options(spool, &job, options.value, "/elsewhere", second, &err), 0);
 	read_all(spool, "options", text, sizeof(text));
 	CHECK(strstr(text, "STEPS=\nEVERY=0\n") == text && strstr(text, "\nOUTPUT=/logs\n"));
 	CHECK(strstr(text, "\nCOMMAND=prog a b\n") != NULL);
@@ -229,14 +234,14 @@ static int join(const char *logdir)
 	char path[PP_SPOOL_PATH];
 	struct pp_err err = {""};
 
-	return pp_spool_join(joined, 1, &joining, &defaults, logdir, program, path, sizeof(path), &err);
+	return pp_spool_join(joined, 1, &joining, defaults.value, logdir, program, path, sizeof(path), &err);
 }
 
 static int write_options(const char *logdir)
 {
 	struct pp_err err = {""};
 
-	return pp_spool_write_options(joined, &joining, &defaults, logdir, program, &err);
+	return pp_spool_write_options(joined, &joining, defaults.value, logdir, program, &err);
 }
 
 static void write_in_another_container(void)
@@ -388,7 +393,7 @@ TEST(processes_are_found_by_their_files)
 		if (file[i].space)
 			write_ring(fd, (int)getpid(), file[i].space == 1 ? pp_proc_pid_space() : file[i].space);
 		close(fd);
-		CHECK_INT(pp_spool_has_processes(directory), file[i].found);
+		CHECK_INT((pp_spool_processes(directory) == PP_PROCESSES_LIVE), file[i].found);
 		unlink(path);
 	}
 	rmdir(directory);
@@ -410,7 +415,7 @@ TEST(a_rank_of_another_namespace_is_found_by_its_lock)
 	fd = open(ring, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	write_ring(fd, 1, 7);
 	close(fd);
-	CHECK_INT(pp_spool_has_processes(directory), 0);
+	CHECK_INT((pp_spool_processes(directory) == PP_PROCESSES_LIVE), 0);
 	CHECK_INT(pipe(tube), 0);
 	child = fork();
 	if (!child) {
@@ -421,10 +426,10 @@ TEST(a_rank_of_another_namespace_is_found_by_its_lock)
 		_exit(0);
 	}
 	CHECK(read(tube[0], &byte, 1) == 1 && byte == 'y');
-	CHECK_INT(pp_spool_has_processes(directory), 1);
+	CHECK_INT((pp_spool_processes(directory) == PP_PROCESSES_LIVE), 1);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
-	CHECK_INT(pp_spool_has_processes(directory), 0);
+	CHECK_INT((pp_spool_processes(directory) == PP_PROCESSES_LIVE), 0);
 	close(tube[0]);
 	close(tube[1]);
 	unlink(claim);

@@ -1,6 +1,5 @@
-/* What the launcher's environment says of this process: rank, local size, the job's name. Used by podprof run,
- * arrive and doctor.
- * In: environ. Out: struct pp_job. */
+/* What the launcher's environment says of this process: rank, local size, the job's name. In: environ. Out: struct pp_job, which
+ * names the spool and the run file. Called by podprof run, arrive, analyze and doctor before the application starts. */
 #pragma once
 
 struct pp_job {
@@ -16,4 +15,5 @@ struct pp_job {
 	int again; /* how often an elastic launcher started the ranks again since the podprof run around us; its spool is for 0 */
 };
 
+/* Reads this process's variables; what they do not say has the value for unknown. */
 void pp_job_read(struct pp_job *ret_job);

@@ -1,4 +1,6 @@
-/* <spool>/options: NAME=value lines that `podprof run` wrote. Called by keeper.c and salvage.c. */
+/* Reads <spool>/options and <spool>/rules as a whole; see settings.h. */
+#include "aggregate/spool/settings.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -8,9 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/control.h"
-#include "aggregate/keeper/spool.h"
-#include "core/base/opt.h"
+#include "aggregate/spool/control.h"
+#include "aggregate/spool/layout.h"
 #include "core/base/proc.h"
 #include "core/step/category.h"
 
@@ -21,7 +22,7 @@ static void set(char *to, size_t size, const char *value)
 	snprintf(to, size, "%s", value);
 }
 
-static void note_option(struct pp_settings *s, const struct pp_opt *opt, const char *value)
+static void add_to_text(struct pp_settings *s, const struct pp_opt *opt, const char *value)
 {
 	size_t n = strlen(s->text);
 
@@ -54,7 +55,7 @@ static void one_line(struct pp_settings *s, char *line)
 		pp_keeper_log("option skipped: %s", err.text);
 		return;
 	}
-	note_option(s, opt, value);
+	add_to_text(s, opt, value);
 }
 
 static void finish_windows(struct pp_settings *s)

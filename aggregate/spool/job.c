@@ -1,5 +1,5 @@
-/* Rank and job from the variables that launchers set; called by podprof run before it decides the spool. */
-#include "launchers/run/job.h"
+/* Rank and job from the variables that launchers set; see job.h. */
+#include "aggregate/spool/job.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* Detects the death of a process by pidfd, else by pid and start time, or by its lock in another PID namespace. Called by
- * keeper.c. */
-#include "aggregate/keeper/watch.h"
+/* Detects the death of a process by pidfd, else by pid and start time, or by its lock in another PID namespace; see
+ * watch.h. */
+#include "aggregate/spool/watch.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* Finds the directory for spools; see place.h. Called before each process of a Slurm job starts: it reads a few small files. */
-#include "launchers/run/place.h"
+/* Finds the directory for spools; see root.h. Called before each process of a Slurm job starts: it reads a few small files. */
+#include "aggregate/spool/root.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -52,7 +52,7 @@ static int is_below(const char *path, const char *mount)
 
 /* Mounts are listed in the order in which they were made, of one place the uppermost last. Slurm mounts its directories in the new
  * namespace of the job, /dev/shm behind the others: what stands before the first of them is the node's. */
-int pp_place_is_jobs(const char *root, const char *path)
+int pp_spool_root_is_jobs(const char *root, const char *path)
 {
 	char *line = malloc(LINE), source[PATH_MAX], mount[PATH_MAX];
 	FILE *f = line ? open_in(root, "/proc/self/mountinfo") : NULL;
@@ -149,7 +149,7 @@ static void list_drop_ins(const char *root, int place, char (*name)[NAME], size_
 		closedir(d);
 }
 
-int pp_place_removes_ipc(const char *root)
+int pp_spool_root_removes_ipc(const char *root)
 {
 	char(*name)[NAME] = calloc(DROP_INS, sizeof(*name));
 	int value = 1;
@@ -181,40 +181,40 @@ static unsigned system_uid_max(const char *root)
 	return value;
 }
 
-int pp_place_loses_ipc(const char *root, unsigned uid, const char *name)
+int pp_spool_root_loses_ipc(const char *root, unsigned uid, const char *name)
 {
 	char number[16];
 
 	snprintf(number, sizeof(number), "%u", uid);
 	return exists(root, "/run/systemd/users/", number) && uid > system_uid_max(root) &&
-	       !(name && exists(root, "/var/lib/systemd/linger/", name)) && pp_place_removes_ipc(root);
+	       !(name && exists(root, "/var/lib/systemd/linger/", name)) && pp_spool_root_removes_ipc(root);
 }
 
-static enum pp_place_why decide(void)
+static enum pp_spool_root_why decide(void)
 {
 	const char *name = getenv("USER");
 	char *stays;
 	int jobs;
 
 	if (!getenv("SLURM_JOB_ID"))
-		return PP_PLACE_PLAIN;
-	if (!pp_place_is_jobs("", PP_PLACE_SHM))
-		return pp_place_loses_ipc("", geteuid(), name) ? PP_PLACE_IPC : PP_PLACE_PLAIN;
-	stays = realpath(PP_PLACE_STAYS, NULL); /* it may be a link to /tmp */
-	jobs = !stays || pp_place_is_jobs("", stays);
+		return PP_SPOOL_ROOT_PLAIN;
+	if (!pp_spool_root_is_jobs("", PP_SPOOL_ROOT_SHM))
+		return pp_spool_root_loses_ipc("", geteuid(), name) ? PP_SPOOL_ROOT_IPC : PP_SPOOL_ROOT_PLAIN;
+	stays = realpath(PP_SPOOL_ROOT_STAYS, NULL); /* it may be a link to /tmp */
+	jobs = !stays || pp_spool_root_is_jobs("", stays);
 	free(stays);
-	return jobs ? PP_PLACE_NONE : PP_PLACE_MOUNTED;
+	return jobs ? PP_SPOOL_ROOT_NONE : PP_SPOOL_ROOT_MOUNTED;
 }
 
-const char *pp_place_find(enum pp_place_why *ret_why)
+const char *pp_spool_root_find(enum pp_spool_root_why *ret_why)
 {
 	static int known;
-	static enum pp_place_why why;
+	static enum pp_spool_root_why why;
 
 	if (!known)
 		why = decide();
 	known = 1;
 	if (ret_why)
 		*ret_why = why;
-	return why == PP_PLACE_MOUNTED || why == PP_PLACE_IPC ? PP_PLACE_STAYS : PP_PLACE_SHM;
+	return why == PP_SPOOL_ROOT_MOUNTED || why == PP_SPOOL_ROOT_IPC ? PP_SPOOL_ROOT_STAYS : PP_SPOOL_ROOT_SHM;
 }

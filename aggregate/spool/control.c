@@ -1,5 +1,5 @@
-/* keeper.lock, control and keeper.log. Called by keeper.c, spawn.c and salvage.c. */
-#include "aggregate/keeper/control.h"
+/* keeper.lock, control and keeper.log; see control.h. */
+#include "aggregate/spool/control.h"
 
 #include <errno.h>
 #include <fcntl.h>

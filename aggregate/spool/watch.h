@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "aggregate/keeper/wake.h"
+#include "aggregate/spool/wake.h"
 
 struct pp_watch {
 	int pid;

@@ -1,5 +1,5 @@
 /* The set of events that the keeper waits for; see wake.h. */
-#include "aggregate/keeper/wake.h"
+#include "aggregate/spool/wake.h"
 
 #include <sys/epoll.h>
 #include <sys/inotify.h>

@@ -1,5 +1,5 @@
 /* Reads where-am-I lines and rows of communicators; see place.h. */
-#include "aggregate/read/ring/place.h"
+#include "aggregate/spool/place.h"
 
 #include <inttypes.h>
 #include <stdio.h>
