@@ -1,4 +1,4 @@
-/* Block bootstrap and noise floor; see noise.h. The rule stands in docs/diff.md, tests/unit/aggregate/noise_test.c counts its
+/* Block bootstrap and noise floor; see noise.h. The rule stands in docs/diff.md, tests/unit/aggregate/diff/noise_test.c counts its
  * false alarms. */
 #include "aggregate/diff/noise.h"
 

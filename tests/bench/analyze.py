@@ -94,7 +94,7 @@ def kineto(args, where):
     if not real:
         print("skipped: Kineto: no real traces in ../shared/data to make larger ones of")
         return
-    subprocess.run([sys.executable, "-B", os.path.join(HERE, "..", "unit", "aggregate", "make_kineto.py"), "--from", *real, "--events", str(args.kineto), "--ranks", "1",
+    subprocess.run([sys.executable, "-B", os.path.join(HERE, "../unit/aggregate/read/kineto/make_kineto.py"), "--from", *real, "--events", str(args.kineto), "--ranks", "1",
                     "--out", folder], check=True, stdout=subprocess.DEVNULL)
     ours = measure([args.podprof, "analyze", folder, "-o", os.path.join(where, "logs")], where)
     row(f"analyze, Kineto, {args.kineto} events: CPU an event", ours[0] / args.kineto * 1e9, "ns")

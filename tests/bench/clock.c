@@ -9,7 +9,7 @@
 #include "aggregate/keeper/clock/clock_link.h"
 #include "core/clock/tree.h"
 #include "tests/bench/bench.h"
-#include "tests/unit/aggregate/clock_sim.h"
+#include "tests/unit/aggregate/keeper/clock/clock_sim.h"
 
 enum { STAMPS = 200000, SECOND = 1000000000, PINGS = 10, TRIPS = 100 };
 

@@ -14,7 +14,7 @@
 
 #include "aggregate/keeper/clock/clock_link.h"
 #include "aggregate/keeper/clock/clock_socket.h"
-#include "tests/unit/aggregate/clock_sim.h"
+#include "tests/unit/aggregate/keeper/clock/clock_sim.h"
 
 #ifndef CLONE_NEWTIME
 #define CLONE_NEWTIME 0x80

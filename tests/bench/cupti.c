@@ -6,7 +6,7 @@
 #include "core/source/cupti/cupti_decode.h"
 #include "tests/bench/bench.h"
 #include "tests/gpu/replay.h"
-#include "tests/unit/core/ring_kit.h"
+#include "tests/unit/core/ring/ring_kit.h"
 
 enum { BUFFER_BYTES = 1 << 20, BUFFERS = 8, ROWS = 20000, LIMIT_NS = 60 };
 

@@ -7,7 +7,7 @@
 #include "core/ring/drain.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/nvtx_dso.h"
-#include "tests/unit/core/itt_copy.h"
+#include "tests/unit/core/source/itt/itt_copy.h"
 
 #define NAME "aten::_foreach_add__" /* 20 bytes */
 

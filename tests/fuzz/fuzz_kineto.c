@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 
 #include "tests/fuzz/fuzz.h"
-#include "tests/unit/aggregate/kineto_kit.h"
+#include "tests/unit/aggregate/read/kineto/kineto_kit.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {

@@ -19,7 +19,7 @@
 #include "aggregate/write/text/text.h"
 #include "core/base/opt.h"
 #include "core/base/rank_list.h"
-#include "tests/unit/aggregate/block_kit.h"
+#include "tests/unit/aggregate/dataset/block_kit.h"
 
 enum { ROUNDS = 1500, MINUTE = 60, HEAD = 40, INPUT = 4096 };
 

@@ -1,7 +1,7 @@
 """What xprof makes of a session: overview_page, trace_viewer, trace_viewer@ and pod_viewer are filled and carry our step labels,
 pod_viewer's and overview_page's rows equal pod.h5 after the fold of docs/formats.md, framework_op_stats equals /op of pod.h5, and
 memory_profile answers. Of a job with devices, check_device.py checks the rest. check_xprof.py PROFILE_DIR POD_H5 [RANK], with a Python
-that has xprof and h5py. RANK: whose steps the overview must show. Exit 77: no xprof. Run by e2e_xprof, e2e_gpu and tests/unit/aggregate."""
+that has xprof and h5py. RANK: whose steps the overview must show. Exit 77: no xprof. Run by e2e_xprof, e2e_gpu and tests/unit/aggregate/write."""
 import glob
 import json
 import os

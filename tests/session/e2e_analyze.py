@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """podprof analyze on small Kineto and XSpace files made here, whole and damaged: what it writes, says and returns. Run by ctest
-session_analyze; the readers' rules are in tests/unit/aggregate and in parity."""
+session_analyze; the readers' rules are in tests/unit/aggregate/read and in parity."""
 import gzip
 import json
 import os

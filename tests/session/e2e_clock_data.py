@@ -9,7 +9,7 @@ from hosts import Hosts
 import jobs
 from jobs import Skipped, check, run, session_of
 
-sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "unit", "aggregate"))
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "unit", "aggregate", "write"))
 import xspace_wire
 
 HOSTS, RANKS, STEPS = 2, 4, range(50, 60)

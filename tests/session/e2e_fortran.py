@@ -5,7 +5,7 @@ import glob
 import os
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../unit/aggregate"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../unit/aggregate/write"))
 import xspace_wire  # noqa: E402
 
 from e2e import check_dataset, good, h5, text  # noqa: E402
