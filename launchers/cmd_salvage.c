@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "aggregate/keeper/keeper.h"
+#include "aggregate/keeper/salvage.h"
 #include "aggregate/spool/state.h"
 #include "core/base/shell_word.h"
 #include "core/base/step_windows.h"

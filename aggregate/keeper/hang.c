@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/keeper/hang_call.h"
 #include "aggregate/keeper/ranks.h"
 #include "core/base/comm_id.h"
 #include "core/call/mpi_call.h"
@@ -22,35 +23,6 @@ struct find {
 	size_t listed;
 	int64_t after_ns;
 };
-
-struct call {
-	enum pp_mpi_class class;
-	int known, joins, is_c10d;
-};
-
-int pp_hang_is_c10d(const char *call)
-{
-	return pp_c10d_call_of(call, strlen(call)) != 0;
-}
-
-static struct call call_of(const char *name)
-{
-	struct call c = {.known = 0};
-
-	for (unsigned i = 0; *name && i < pp_mpi_call_count(); i++)
-		if (!strcmp(pp_mpi_call_info(i)->name, name)) {
-			c.class = pp_mpi_call_info(i)->class;
-			c.joins = pp_mpi_class_joins(c.class);
-			c.known = 1;
-			break;
-		}
-	if (pp_hang_is_c10d(name)) {
-		c.class = pp_mpi_call_info(pp_c10d_call_of(name, strlen(name)))->class;
-		c.joins = pp_mpi_class_joins(c.class);
-		c.known = c.is_c10d = 1;
-	}
-	return c;
-}
 
 const char *pp_live_comm_name(const struct pp_live_rank *r)
 {
@@ -69,9 +41,9 @@ const char *pp_live_comm_name(const struct pp_live_rank *r)
 }
 
 /* Is the call, or what it waits for, a collective with a number? A wait for messages stays one, of any number of them. */
-static int stands_in(const struct pp_live_rank *r, uint32_t *ret_sequence, const char **ret_call, struct call *ret)
+static int stands_in(const struct pp_live_rank *r, uint32_t *ret_sequence, const char **ret_call, struct pp_hang_call *ret)
 {
-	struct call c = call_of(r->call), of = call_of(r->waits);
+	struct pp_hang_call c = pp_hang_call_of(r->call), of = pp_hang_call_of(r->waits);
 
 	*ret_call = r->call;
 	*ret_sequence = r->sequence;
@@ -87,7 +59,7 @@ static int stands_in(const struct pp_live_rank *r, uint32_t *ret_sequence, const
 /* Number of the next collective that the rank begins on its last communicator. */
 static uint64_t next_number(const struct pp_live_rank *r)
 {
-	struct call c = call_of(r->last);
+	struct pp_hang_call c = pp_hang_call_of(r->last);
 
 	return (uint64_t)r->sequence + (!r->call[0] && c.known && c.joins);
 }
@@ -148,7 +120,7 @@ static void aim(struct pp_hang_rank *r, int32_t ranks, int32_t peer)
 }
 
 /* A message, or a wait for some: to or from single ranks, or from any. */
-static void aim_message(struct find *f, struct pp_hang_rank *r, const struct call *c)
+static void aim_message(struct find *f, struct pp_hang_rank *r, const struct pp_hang_call *c)
 {
 	const struct pp_live_rank *l = r->live;
 	int both = c->class == PP_MPI_WAIT || c->class == PP_MPI_SENDRECV;
@@ -167,22 +139,6 @@ static void aim_message(struct find *f, struct pp_hang_rank *r, const struct cal
 		r->op = op - f->h->op;
 }
 
-int pp_hang_is_poll(const char *call)
-{
-	return !strncmp(call, "MPI_Test", 8) || !strcmp(call, "MPI_Iprobe") || !strcmp(call, "MPI_Improbe") ||
-	       !strcmp(call, "MPI_Request_get_status");
-}
-
-int pp_hang_waits_beyond(const char *call)
-{
-	static const char *const name[] = {"MPI_Intercomm_create", "MPI_Comm_accept", "MPI_Comm_connect", "MPI_Comm_spawn"};
-
-	for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++)
-		if (!strncmp(call, name[i], strlen(name[i]))) /* and MPI_Comm_spawn_multiple, MPI_Intercomm_create_from_groups */
-			return 1;
-	return 0;
-}
-
 /* For the rank that holds the lock, which is not known; the peer is the one whose window it is. */
 static int waits_for_lock(const struct pp_live_rank *r)
 {
@@ -195,7 +151,7 @@ static void classify(struct find *f, struct pp_hang_rank *r)
 	struct pp_hang_op *op = NULL;
 	uint32_t sequence;
 	const char *name;
-	struct call c;
+	struct pp_hang_call c;
 
 	r->at = PP_HANG_OUTSIDE;
 	if (!l->call[0])
@@ -276,7 +232,7 @@ static int32_t root_of(const struct pp_hang_op *op, enum pp_mpi_class *ret_class
 {
 	uint32_t sequence;
 	const char *name;
-	struct call c;
+	struct pp_hang_call c;
 
 	stands_in(op->first, &sequence, &name, &c);
 	*ret_class = c.class;
@@ -308,7 +264,7 @@ static enum pp_hang_mismatch compare(const struct pp_live_rank *a, const struct 
 {
 	uint32_t sequence;
 	const char *mine, *others;
-	struct call c;
+	struct pp_hang_call c;
 
 	stands_in(b, &sequence, &others, &c);
 	stands_in(a, &sequence, &mine, &c);
@@ -323,13 +279,6 @@ static enum pp_hang_mismatch compare(const struct pp_live_rank *a, const struct 
 int pp_hang_agree(const struct pp_live_rank *a, const struct pp_live_rank *b)
 {
 	return compare(a, b) == PP_HANG_SAME;
-}
-
-int pp_hang_is_numbered(const char *call)
-{
-	struct call c = call_of(call);
-
-	return c.joins && !c.is_c10d;
 }
 
 /* Lists of one operation; `in` was counted. */

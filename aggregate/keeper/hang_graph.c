@@ -1,12 +1,14 @@
-/* Follows the waits of a hung job: which ranks are its causes, and which wait in a circle. Called by hang.c; see hang.h.
+/* Follows the waits of a hung job: which ranks are its causes, and which wait in a circle. See hang_graph.h.
  *
  * Nodes are ranks, then operations. A rank leads to the operation it is in, or to the ranks of its message; an operation leads to
  * the members that hold it up. */
+#include "aggregate/keeper/hang_graph.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/keeper/hang.h"
+#include "aggregate/keeper/hang_call.h"
 
 struct edge {
 	int32_t from, to;

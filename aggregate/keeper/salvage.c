@@ -1,4 +1,6 @@
-/* Writes a session from a spool whose keeper died or never ran. Called by `podprof salvage`; see keeper.h. */
+/* Writes a session from a spool whose keeper died or never ran. See salvage.h. */
+#include "aggregate/keeper/salvage.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,7 +10,6 @@
 
 #include "aggregate/dataset/status.h"
 #include "aggregate/keeper/clock/clock_salvage.h"
-#include "aggregate/keeper/keeper.h"
 #include "aggregate/keeper/salvage_rings.h"
 #include "aggregate/session/close.h"
 #include "aggregate/session/message.h"

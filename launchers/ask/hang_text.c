@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "aggregate/keeper/hang_call.h"
 #include "aggregate/report/json.h"
 #include "core/base/libc.h"
 #include "launchers/cmd.h"

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/keeper.h"
+#include "aggregate/keeper/salvage.h"
 #include "aggregate/keeper/spool.h"
 #include "aggregate/spool/list.h"
 #include "aggregate/spool/options.h"
