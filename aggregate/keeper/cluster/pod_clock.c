@@ -1,20 +1,23 @@
 /* Decides when the clocks of a job's hosts are compared, and maps a follower's ticks to the leader's. Called by the other
  * pod_*.c files. In: hosts that join (pod_tree.c), windows that open and close, messages of pod_tree.c. Out: rounds of
  * clock_link.h, a follower's messages about its place, chains of lines. */
+#include "aggregate/keeper/cluster/pod_clock.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-#include "aggregate/keeper/cluster/pod_state.h"
+#include "aggregate/keeper/cluster/pod_clock_file.h"
+#include "aggregate/keeper/cluster/pod_tree.h"
 #include "aggregate/session/close.h"
 #include "aggregate/spool/control.h"
 #include "core/base/now.h"
 
 enum {
 	EVERY_MS = 5000, /* between two rounds while a window is open */
-	LOOK_MS = 20,    /* between two checks whether any rank records */
+	CHECK_MS = 20,   /* between two checks whether any rank records */
 	END_MS = 100,    /* a window's shares wait this long for its last round, plus TURN_MS per turn, MOST_MS at most */
 	TURN_MS = 8,
 	MOST_MS = 1000,
@@ -95,13 +98,13 @@ static int is_recording(const struct pp_pod *p)
 	return 0;
 }
 
-static void look_at_windows(struct pp_pod *p, int64_t now)
+static void check_windows(struct pp_pod *p, int64_t now)
 {
 	int was_open = p->clock.is_open;
 
-	if (now - p->clock.look_ms < LOOK_MS)
+	if (now - p->clock.windows_ms < CHECK_MS)
 		return;
-	p->clock.look_ms = now;
+	p->clock.windows_ms = now;
 	p->clock.is_open = is_recording(p);
 	if (p->clock.is_open && !was_open)
 		pp_pod_clock_want(p);
@@ -121,11 +124,11 @@ static void lead(struct pp_pod *p)
 	int was_busy = c->busy;
 
 	pp_pod_tree_run(p);
-	look_at_windows(p, now);
+	check_windows(p, now);
 	pp_clock_link_state(c->link, &state);
 	if (was_busy && !state.busy) {
-		pp_pod_tree_look(p);
-		pp_pod_clock_keep(p, state.round);
+		pp_pod_tree_take_missed(p);
+		pp_pod_clock_save(p, state.round);
 	}
 	c->busy = state.busy;
 	c->wanted &= state.children > 0;
@@ -283,7 +286,7 @@ static void send_chain(struct pp_pod *p)
 	pp_pieces_release(&own);
 }
 
-static void look_at_claim(struct pp_pod *p, const struct pp_clock_link_state *state)
+static void check_claim(struct pp_pod *p, const struct pp_clock_link_state *state)
 {
 	enum pp_same_verdict verdict = pp_same_clock_verdict(&state->same, INT64_MAX);
 
@@ -321,8 +324,8 @@ static void follow(struct pp_pod *p)
 		send_clock(p, (struct pp_wire_clock_place){.lost = 1});
 	}
 	if (!state.busy)
-		pp_pod_clock_keep(p, state.turn);
-	look_at_claim(p, &state);
+		pp_pod_clock_save(p, state.turn);
+	check_claim(p, &state);
 }
 
 int pp_pod_clock_is_false(struct pp_pod *p)

@@ -1,11 +1,12 @@
-/* Keeps the comparisons of this host's clock in its spool: podprof salvage joins hosts by them after all keepers have been killed.
+/* Saves the comparisons of this host's clock in its spool: podprof salvage joins hosts by them after all keepers have been killed.
  * Called by pod_clock.c when a comparison has ended. */
+#include "aggregate/keeper/cluster/pod_clock_file.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/keeper/cluster/pod_state.h"
 #include "aggregate/spool/control.h"
 
 enum { APPENDED = 2048 /* then the file is written anew, of the bursts that the exchange still holds */ };
@@ -67,7 +68,7 @@ static int is_news(const struct pp_clock_bursts *b)
 	return b->groups || b->self == b->parent;
 }
 
-void pp_pod_clock_keep(struct pp_pod *p, uint64_t round)
+void pp_pod_clock_save(struct pp_pod *p, uint64_t round)
 {
 	struct pp_pod_clock *c = &p->clock;
 	struct pp_clock_bursts b = {.groups = 0};
@@ -75,10 +76,10 @@ void pp_pod_clock_keep(struct pp_pod *p, uint64_t round)
 	struct pp_err err = {""};
 	int rc;
 
-	if (!round || round == c->kept_round)
+	if (!round || round == c->saved_round)
 		return;
-	c->kept_round = round;
-	rc = pp_clock_link_bursts(c->link, c->file.records > APPENDED ? INT64_MIN : c->kept, &b, &err);
+	c->saved_round = round;
+	rc = pp_clock_link_bursts(c->link, c->file.records > APPENDED ? INT64_MIN : c->saved_tick, &b, &err);
 	head = head_of(p, &b);
 	if (!rc && !pp_clock_file_fits(&c->file, &head) && !b.all) {
 		free(b.group);
@@ -89,6 +90,6 @@ void pp_pod_clock_keep(struct pp_pod *p, uint64_t round)
 	if (rc)
 		pp_keeper_log("%s", err.text);
 	else if (b.groups)
-		c->kept = b.group[b.groups - 1].first;
+		c->saved_tick = b.group[b.groups - 1].first;
 	free(b.group);
 }

@@ -1,10 +1,8 @@
-/* Selects from this host's rings the window that the leader closes. Called by pod_share.c. */
+/* Selects from this host's rings the window that the leader closes. Called by pod_share.c and pod_request.c. */
 #include "aggregate/keeper/cluster/pod_cut.h"
 
 #include <errno.h>
 
-#include "aggregate/keeper/capture/windows.h"
-#include "aggregate/keeper/cluster/pod_state.h"
 #include "aggregate/read/ring/cut.h"
 #include "aggregate/session/window_rows.h"
 

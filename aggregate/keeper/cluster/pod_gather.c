@@ -1,5 +1,7 @@
 /* Gathers the leader's window from all hosts: asks them for their shares, receives the files, and tells its child when all have
  * arrived. Called by pod_role.c; the child's part is gather.c. */
+#include "aggregate/keeper/cluster/pod_gather.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -10,7 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/cluster/pod_state.h"
+#include "aggregate/keeper/cluster/pod_clock.h"
+#include "aggregate/keeper/cluster/pod_tree.h"
 #include "aggregate/session/spare.h"
 #include "aggregate/spool/control.h"
 #include "aggregate/write/writer.h"
@@ -24,15 +27,6 @@ enum {
 #define BLOCK_MOST ((uint64_t)256 << 20)
 
 static const char nosteps_prefix[] = "nosteps+"; /* prefix of a file of the second session, which has no steps */
-
-int pp_pod_same_clock(const struct pp_pod *p, const struct pp_pod_peer *one)
-{
-	const struct pp_rings *r = p->o.job->view->rings;
-	const struct pp_ring_header *h = pp_rings_count(r) ? pp_rings_header(r, 0) : NULL;
-
-	return h && h->tick_kind == one->tick_kind && !strncmp(h->boot_id, one->boot_id, sizeof(h->boot_id)) &&
-	       (h->tick_kind != PP_TICK_RAW || !strncmp(h->timens_ns, one->timens, sizeof(h->timens_ns)));
-}
 
 static void file_of(const struct pp_pod *p, int peer, char *path, size_t size)
 {
@@ -65,7 +59,7 @@ struct pp_gather *pp_pod_gather(struct pp_pod *p, const struct pp_pod_window *w)
 	for (size_t i = 0; i < p->peers; i++) {
 		struct pp_pod_peer *one = &p->peer[i];
 
-		one->bring = (struct pp_pod_bring){.fd = -1};
+		one->delivery = (struct pp_pod_delivery){.fd = -1};
 		if (one->joined && one->first_tick && !one->place.is_false && pp_pod_same_clock(p, one) &&
 		    (!g->child.first_tick || one->first_tick < g->child.first_tick))
 			g->child.first_tick = one->first_tick;
@@ -85,7 +79,7 @@ void pp_pod_gathering(struct pp_pod *p, int has_child)
 		pp_pod_gather_end(p);
 }
 
-static void close_piece(struct pp_pod_bring *b)
+static void close_piece(struct pp_pod_delivery *b)
 {
 	if (b->fd >= 0 && b->is_block)
 		close(b->fd);
@@ -104,7 +98,7 @@ void pp_pod_gather_end(struct pp_pod *p)
 	if (!g->active)
 		return;
 	for (size_t i = 0; i < p->peers; i++) {
-		close_piece(&p->peer[i].bring);
+		close_piece(&p->peer[i].delivery);
 		file_of(p, (int)i, path, sizeof(path));
 		unlink(path);
 	}
@@ -128,8 +122,6 @@ static int64_t realtime_of(const struct pp_pod_job *g, int64_t tick)
 /* The session has its name: the other hosts may begin to write. */
 static void ask(struct pp_pod *p, int peer)
 {
-	const struct pp_rings *r = p->o.job->view->rings;
-	const struct pp_ring_header *h = pp_rings_header(r, 0);
 	struct pp_pod_peer *one = &p->peer[peer];
 	struct pp_pod_job *g = &p->gather;
 	struct pp_wire m = {.kind = PP_WIRE_GATHER};
@@ -155,10 +147,10 @@ static void ask(struct pp_pod *p, int peer)
 	                                   .bound = g->name.map.bound_ns,
 	                                   .epoch_realtime = g->name.epoch_realtime_ns,
 	                                   .shift = g->name.map.shift,
-	                                   .clock = {h->boot_id, h->timens_ns, h->tick_kind}};
-	one->bring = (struct pp_pod_bring){.fd = -1, .asked = 1, .moved_ms = pp_now_ms()};
+	                                   .clock = pp_pod_own_clock(p)};
+	one->delivery = (struct pp_pod_delivery){.fd = -1, .asked = 1, .moved_ms = pp_now_ms()};
 	if (pp_net_send(p->net, peer, &m, &err))
-		snprintf(one->bring.why, sizeof(one->bring.why), "%.190s", err.text);
+		snprintf(one->delivery.why, sizeof(one->delivery.why), "%.190s", err.text);
 }
 
 static int copy_begin(int from, int to, uint64_t bytes)
@@ -177,7 +169,7 @@ static int copy_begin(int from, int to, uint64_t bytes)
 
 /* The log directory does not take an XSpace that another host sends (failure `code`; `why` tells of it): moves what is there of the
  * file to this node's own directory. -1: it is dropped. */
-static int move_piece(struct pp_pod *p, struct pp_pod_bring *b, int code, const char *why)
+static int move_piece(struct pp_pod *p, struct pp_pod_delivery *b, int code, const char *why)
 {
 	const char *inside = b->name + strlen(p->gather.name.logdir) + 1;
 	char spare[64], *name = NULL;
@@ -201,16 +193,16 @@ static int move_piece(struct pp_pod *p, struct pp_pod_bring *b, int code, const 
 	b->fd = fd < 0 ? -1 : fd;
 	if (fd < 0) {
 		free(name);
-		snprintf(b->note, sizeof(b->note), "its XSpace is dropped: %.150s", why);
+		snprintf(b->warning, sizeof(b->warning), "its XSpace is dropped: %.150s", why);
 		return -1;
 	}
-	snprintf(b->note, sizeof(b->note), "its XSpace is in '%s' of rank 0's host: %.110s", spare, why);
+	snprintf(b->warning, sizeof(b->warning), "its XSpace is in '%s' of rank 0's host: %.110s", spare, why);
 	free(b->name);
 	b->name = name;
 	return 0;
 }
 
-static int make_ready(struct pp_pod *p, struct pp_pod_bring *b, int peer, const struct pp_wire *m)
+static int make_ready(struct pp_pod *p, struct pp_pod_delivery *b, int peer, const struct pp_wire *m)
 {
 	const struct pp_wire_piece *piece = &m->piece;
 	const char *name = piece->name;
@@ -239,7 +231,7 @@ static int make_ready(struct pp_pod *p, struct pp_pod_bring *b, int peer, const 
 	snprintf(session, sizeof(session), "plugins/profile/%s%s", p->gather.name.session, beside ? "-nosteps" : "");
 	if (asprintf(&b->name, "%s/%s/%s", p->gather.name.logdir, session, name) < 0) {
 		b->name = NULL;
-		snprintf(b->note, sizeof(b->note), "its XSpace is dropped: no memory");
+		snprintf(b->warning, sizeof(b->warning), "its XSpace is dropped: no memory");
 		return -1;
 	}
 	b->fd = pp_output_make(p->gather.name.logdir, session, &err);
@@ -250,7 +242,7 @@ static int make_ready(struct pp_pod *p, struct pp_pod_bring *b, int peer, const 
 
 void pp_pod_take_piece(struct pp_pod *p, int peer, const struct pp_wire *m)
 {
-	struct pp_pod_bring *b = &p->peer[peer].bring;
+	struct pp_pod_delivery *b = &p->peer[peer].delivery;
 	const struct pp_wire_piece *piece = &m->piece;
 	struct pp_err err = {""};
 	ssize_t n;
@@ -270,8 +262,8 @@ void pp_pod_take_piece(struct pp_pod *p, int peer, const struct pp_wire *m)
 	    !move_piece(p, b, n < 0 ? -errno : -ENOSPC, strerror(n < 0 ? errno : ENOSPC)))
 		n = pwrite(b->fd, piece->bytes, piece->size, (off_t)b->at);
 	if (n != (ssize_t)piece->size) {
-		if (b->is_block || !b->note[0])
-			snprintf(b->is_block ? b->why : b->note, sizeof(b->why), "its share cannot be written: %s",
+		if (b->is_block || !b->warning[0])
+			snprintf(b->is_block ? b->why : b->warning, sizeof(b->why), "its share cannot be written: %s",
 			         strerror(n < 0 ? errno : ENOSPC));
 		close_piece(b);
 		return;
@@ -285,7 +277,7 @@ void pp_pod_take_piece(struct pp_pod *p, int peer, const struct pp_wire *m)
 	} else if (fsync(b->fd) && errno != EINVAL && move_piece(p, b, -errno, strerror(errno))) {
 		return;
 	} else if (pp_output_commit(b->fd, b->name, &err)) {
-		snprintf(b->note, sizeof(b->note), "its XSpace is dropped: %.150s", err.text);
+		snprintf(b->warning, sizeof(b->warning), "its XSpace is dropped: %.150s", err.text);
 	}
 	b->fd = -1;
 	free(b->name);
@@ -295,7 +287,7 @@ void pp_pod_take_piece(struct pp_pod *p, int peer, const struct pp_wire *m)
 void pp_pod_take_share(struct pp_pod *p, int peer, const struct pp_wire *m)
 {
 	const struct pp_wire_share *s = &m->share;
-	struct pp_pod_bring *b = &p->peer[peer].bring;
+	struct pp_pod_delivery *b = &p->peer[peer].delivery;
 
 	if (!p->gather.active || p->gather.complete || s->gather != p->gather.child.number || !b->asked || b->done)
 		return;
@@ -307,22 +299,22 @@ void pp_pod_take_share(struct pp_pod *p, int peer, const struct pp_wire *m)
 		         : s->reason[0] ? s->reason
 		                        : "its share did not arrive");
 	else if (s->reason[0])
-		snprintf(b->note, sizeof(b->note), "%.190s", s->reason);
+		snprintf(b->warning, sizeof(b->warning), "%.190s", s->reason);
 }
 
 static void say_silent(struct pp_pod_peer *one, int lost, int64_t ms)
 {
 	if (lost)
-		snprintf(one->bring.why, sizeof(one->bring.why), "host %s did not reply for %lld s", one->name,
+		snprintf(one->delivery.why, sizeof(one->delivery.why), "host %s did not reply for %lld s", one->name,
 		         (long long)(ms + 999) / 1000);
 	else
-		snprintf(one->bring.why, sizeof(one->bring.why), "host %s left before the end", one->name);
+		snprintf(one->delivery.why, sizeof(one->delivery.why), "host %s left before the end", one->name);
 }
 
-/* Is there nothing more to wait for from this host? Notes why where it sends no share. */
+/* Is there nothing more to wait for from this host? Writes why where it sends no share. */
 static int needs_no_wait(struct pp_pod_peer *one, int64_t now)
 {
-	struct pp_pod_bring *b = &one->bring;
+	struct pp_pod_delivery *b = &one->delivery;
 
 	if (!one->joined || b->done)
 		return 1;
@@ -371,22 +363,22 @@ static void put_rows(struct pp_pod *p, int fd)
 	for (size_t i = 0; i < p->peers; i++) {
 		const struct pp_pod_peer *one = &p->peer[i];
 
-		if (one->joined && one->bring.done && !one->bring.why[0]) {
+		if (one->joined && one->delivery.done && !one->delivery.why[0]) {
 			snprintf(text, sizeof(text), "gather-%llu-%zu.block", (unsigned long long)p->gather.child.number, i);
 			put_row(fd, PP_GATHER_BLOCK, -1, one->name, text);
 		}
-		snprintf(text, sizeof(text), "host %s %.180s", one->name, one->place.note);
-		if (one->joined && one->place.note[0])
+		snprintf(text, sizeof(text), "host %s %.180s", one->name, one->place.warning);
+		if (one->joined && one->place.warning[0])
 			put_row(fd, PP_GATHER_NOTE, -1, one->name, text);
-		snprintf(text, sizeof(text), "host %s: %.180s", one->name, one->bring.note);
-		if (one->joined && one->bring.note[0])
+		snprintf(text, sizeof(text), "host %s: %.180s", one->name, one->delivery.warning);
+		if (one->joined && one->delivery.warning[0])
 			put_row(fd, PP_GATHER_NOTE, -1, one->name, text);
 	}
 	for (size_t i = 0; i < p->ranks; i++) {
 		const struct pp_pod_peer *one = &p->peer[p->rank_peer[i]];
 
-		snprintf(text, sizeof(text), "missing: %.84s", one->bring.why);
-		if (one->bring.why[0])
+		snprintf(text, sizeof(text), "missing: %.84s", one->delivery.why);
+		if (one->delivery.why[0])
 			put_row(fd, PP_GATHER_MISSING, p->rank[i].rank, one->name, text);
 	}
 	for (int32_t rank = 0; rank < size; rank++)
@@ -441,7 +433,7 @@ void pp_pod_gather_run(struct pp_pod *p)
 	/* The window's last comparison of clocks comes before its shares are made. */
 	if (g->named && !g->asked && pp_pod_clock_is_ready(p, g->begun_ms)) {
 		g->asked = 1;
-		pp_pod_tree_hand(p);
+		pp_pod_tree_send_chains(p);
 		for (size_t i = 0; i < p->peers; i++)
 			if (p->peer[i].joined && !p->peer[i].gone)
 				ask(p, (int)i);

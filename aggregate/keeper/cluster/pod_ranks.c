@@ -1,9 +1,10 @@
 /* Reports this host's ranks to the leader, and keeps the other hosts' ranks in the leader's table. Called by pod_role.c. */
+#include "aggregate/keeper/cluster/pod_ranks.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/keeper/cluster/pod_state.h"
 #include "aggregate/keeper/live.h"
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/spool/control.h"
@@ -12,25 +13,10 @@
 #include "core/base/utf8.h"
 
 enum {
-	EAGER_MS = 1, /* between two looks at this host's ranks: while a request goes on, else */
+	EAGER_MS = 1, /* between two readings of this host's ranks: while a request goes on, else */
 	CALM_MS = 100,
 	STILL_MS = 1000, /* a rank that stands in one place so long also says what its communicator is */
 };
-
-static const struct pp_rings *rings_of(const struct pp_pod *p)
-{
-	return p->o.job->view->rings;
-}
-
-int pp_pod_zero(const struct pp_pod *p)
-{
-	const struct pp_rings *r = rings_of(p);
-
-	for (size_t i = pp_rings_count(r); i-- > 0;)
-		if (pp_rings_header(r, i)->rank == 0)
-			return (int)i;
-	return -1;
-}
 
 /* Did the claim pass to a later ring of the same rank? */
 static int is_replaced(const struct pp_rings *r, size_t i)
@@ -76,7 +62,7 @@ static void say_place(struct pp_spool_view *v, size_t ring, struct pp_wire_rank 
 	memcpy(r->comm_name, place.comm_name, sizeof(r->comm_name));
 }
 
-static void look_at(struct pp_pod *p, size_t ring, struct pp_wire_rank *r)
+static void read_state(struct pp_pod *p, size_t ring, struct pp_wire_rank *r)
 {
 	struct pp_spool_view *v = p->o.job->view;
 	const struct pp_ring_header *h = pp_rings_header(v->rings, ring);
@@ -113,23 +99,23 @@ static uint64_t first_tick(const struct pp_rings *r)
 
 void pp_pod_send_states(struct pp_pod *p)
 {
-	const struct pp_rings *r = rings_of(p);
+	const struct pp_rings *r = pp_pod_rings(p);
 	int active = p->request.number && p->request.kind != PP_ASK_NOTHING, changed;
 	int64_t now = pp_now_ms();
 	struct pp_wire_heartbeat beat = {.over = p->over_ms != 0, .first_tick = first_tick(r)};
 	struct pp_wire_rank *mine;
 	size_t n = 0;
 
-	if (!p->net || now - p->looked_ms < (active ? EAGER_MS : CALM_MS))
+	if (!p->net || now - p->states_ms < (active ? EAGER_MS : CALM_MS))
 		if (!p->net || p->mine_over == beat.over)
 			return;
 	mine = calloc(pp_rings_count(r) + 1, sizeof(*mine));
 	if (!mine)
 		return;
-	p->looked_ms = now;
+	p->states_ms = now;
 	for (size_t i = 0; i < pp_rings_count(r) && n < PP_WIRE_RANKS; i++)
 		if (!is_replaced(r, i) && pp_rings_header(r, i)->rank >= 0)
-			look_at(p, i, &mine[n++]);
+			read_state(p, i, &mine[n++]);
 	changed = n != p->mine_count || p->mine_over != beat.over;
 	for (size_t i = 0; i < n && !changed; i++)
 		changed = differs(&mine[i], &p->mine[i], active);
@@ -170,7 +156,7 @@ void pp_pod_take_peer(struct pp_pod *p, int peer, const struct pp_wire_hello *h)
 	                                    h->transport < PP_TRANSPORTS ? (enum pp_pod_transport)h->transport : PP_TRANSPORT_NONE,
 	                            .tick_kind = h->clock.tick_kind,
 	                            .received_ms = pp_now_ms(),
-	                            .bring.fd = -1};
+	                            .delivery.fd = -1};
 	snprintf(one->host, sizeof(one->host), "%.*s", pp_utf8_fit(h->host, 70), h->host);
 	snprintf(one->boot_id, sizeof(one->boot_id), "%.63s", h->clock.boot_id);
 	snprintf(one->timens, sizeof(one->timens), "%.95s", h->clock.timens);
@@ -179,7 +165,6 @@ void pp_pod_take_peer(struct pp_pod *p, int peer, const struct pp_wire_hello *h)
 	name_host(p, one);
 	pp_keeper_log("host '%s' joined with %zu ranks", one->name, h->ranks);
 	pp_pod_take_ranks(p, peer, &(struct pp_wire){.heartbeat = {.rank = h->rank, .ranks = h->ranks}});
-	pp_pod_resend_request(p, peer);
 	p->clock.is_stale = 1;
 }
 
@@ -208,7 +193,7 @@ static struct pp_pod_rank *row_of(struct pp_pod *p, int32_t rank, int peer)
 	return &p->rank[i];
 }
 
-static void look_for_answers(struct pp_pod *p)
+static void count_answers(struct pp_pod *p)
 {
 	int answers = 0;
 
@@ -285,7 +270,7 @@ void pp_pod_take_ranks(struct pp_pod *p, int peer, const struct pp_wire *m)
 		take_place(row, r);
 	}
 	p->news = 1;
-	look_for_answers(p);
+	count_answers(p);
 }
 
 void pp_pod_take_end(struct pp_pod *p, int peer, int lost)
@@ -307,7 +292,7 @@ int pp_pod_is_complete(const struct pp_pod *p)
 {
 	int zero = pp_pod_zero(p);
 
-	return zero >= 0 && pp_ranks_seen(p->o.job->view) + (int)p->ranks >= pp_rings_header(rings_of(p), (size_t)zero)->size;
+	return zero >= 0 && pp_ranks_seen(p->o.job->view) + (int)p->ranks >= pp_rings_header(pp_pod_rings(p), (size_t)zero)->size;
 }
 
 int pp_pod_others_over(const struct pp_pod *p)

@@ -1,16 +1,18 @@
 /* Sends the leader's request to ranks of other hosts, and passes lines between the leader and clients of other hosts. Called by
  * pod_role.c and request.c. */
+#include "aggregate/keeper/cluster/pod_request.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "aggregate/keeper/capture/windows.h"
-#include "aggregate/keeper/cluster/pod_state.h"
+#include "aggregate/keeper/cluster/pod_clock.h"
+#include "aggregate/keeper/cluster/pod_cut.h"
 #include "aggregate/spool/control.h"
 
 enum { REQUEST_OVER = 100 }; /* not an enum pp_ask_kind: no further request comes */
 
-/* Writes the request into this host's control page, as request.c does on the leader's host. */
 void pp_pod_take_request(struct pp_pod *p, int peer, const struct pp_wire *m)
 {
 	const struct pp_wire_request *t = &m->request;

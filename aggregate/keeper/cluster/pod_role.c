@@ -2,13 +2,18 @@
 #include "aggregate/keeper/cluster/pod.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/cluster/pod_state.h"
+#include "aggregate/keeper/cluster/pod_clock.h"
+#include "aggregate/keeper/cluster/pod_gather.h"
+#include "aggregate/keeper/cluster/pod_ranks.h"
+#include "aggregate/keeper/cluster/pod_request.h"
+#include "aggregate/keeper/cluster/pod_share.h"
+#include "aggregate/keeper/cluster/pod_transport.h"
+#include "aggregate/keeper/cluster/pod_tree.h"
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/spool/control.h"
 #include "core/base/now.h"
@@ -23,26 +28,6 @@ enum {
 	ASKED_MS = 2000,
 	EVENTS = 256, /* in one turn */
 };
-
-int64_t pp_pod_now_us(void)
-{
-	return pp_clock_ns(CLOCK_MONOTONIC) / 1000;
-}
-
-void pp_pod_say_why(struct pp_pod *p, const char *fmt, ...)
-{
-	char text[sizeof(p->why)];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	if (!strcmp(text, p->why))
-		return;
-	memcpy(p->why, text, sizeof(text));
-	if (p->state != PP_POD_SEARCHING) /* failed searches are retried, and not logged */
-		pp_keeper_log("%s", p->why);
-}
 
 const char *pp_pod_why(struct pp_pod *p)
 {
@@ -80,12 +65,12 @@ static void hang_up(struct pp_pod *p, const char *reason)
 	const int64_t end = pp_now_ms() + pp_pod_silence_ms() / 2;
 	struct pp_wire m = {.kind = PP_WIRE_BYE, .bye.reason = reason};
 	struct pp_net_event e;
-	int said = 0;
+	int sent = 0;
 
 	pp_net_beat(p->net); /* acknowledges what has arrived first */
 	for (size_t i = 0; i < (p->state == PP_POD_JOINED ? 1 : p->state == PP_POD_LISTENING ? p->peers : 0); i++)
-		said += !pp_net_send(p->net, (int)i, &m, NULL);
-	while (said && pp_net_unsent(p->net) && pp_now_ms() < end)
+		sent += !pp_net_send(p->net, (int)i, &m, NULL);
+	while (sent && pp_net_unsent(p->net) && pp_now_ms() < end)
 		pp_net_next(p->net, 5, &e);
 	pp_net_free(p->net);
 	p->net = NULL;
@@ -135,7 +120,8 @@ int pp_pod_is_sharing(const struct pp_pod *p)
 	return p && p->share.active;
 }
 
-void pp_pod_part(struct pp_pod *p)
+/* No other host is reached any more: this keeper continues alone. */
+static void part(struct pp_pod *p)
 {
 	const struct pp_settings *s = p->o.settings;
 
@@ -195,6 +181,20 @@ static int spans(const struct pp_pod *p)
 	return pp_ring_net_wanted(h) != 0;
 }
 
+static void lead(struct pp_pod *p)
+{
+	struct pp_err err = {""};
+
+	if (pp_pod_listen(p, &err)) {
+		part(p);
+		pp_pod_say_why(p, "%s: each host has a session of its own. Give a wider --port-range", err.text);
+		return;
+	}
+	pp_pod_clock_lead(p);
+	pp_keeper_log("leads: listens on port %u", (unsigned)p->invite.port);
+	pp_pod_publish(p);
+}
+
 static void decide(struct pp_pod *p)
 {
 	int size, zero;
@@ -209,7 +209,7 @@ static void decide(struct pp_pod *p)
 	if (pp_pod_zero(p) >= 0) {
 		p->state = PP_POD_HERE;
 		if (spans(p))
-			pp_pod_listen(p);
+			lead(p);
 		return;
 	}
 	zero = has_zero(p, &size);
@@ -225,7 +225,7 @@ static void take_role(struct pp_pod *p)
 	if (p->state == PP_POD_UNDECIDED)
 		decide(p);
 	else if (p->state == PP_POD_HERE && spans(p))
-		pp_pod_listen(p);
+		lead(p);
 	else if (p->state == PP_POD_SEARCHING && pp_pod_zero(p) >= 0) { /* rank 0 arrived here after other ranks of this host */
 		p->state = PP_POD_HERE;
 		p->why[0] = '\0';
@@ -236,10 +236,11 @@ static void joined(struct pp_pod *p, const struct pp_net_event *e)
 {
 	if (p->state == PP_POD_LISTENING) {
 		pp_pod_take_peer(p, e->peer, &e->message->hello);
+		pp_pod_resend_request(p, e->peer);
 		return;
 	}
 	p->state = PP_POD_JOINED;
-	p->looked_ms = 0;
+	p->states_ms = 0;
 	pp_pod_say_why(p, "reached rank 0's keeper on '%s', invited through %s", e->host, pp_pod_transport_name(p->transport));
 }
 
@@ -248,7 +249,7 @@ static void refused(struct pp_pod *p, const struct pp_net_event *e)
 	char why[256];
 
 	snprintf(why, sizeof(why), "%.200s", e->message ? e->message->hello_ack.refused : "");
-	pp_pod_part(p);
+	part(p);
 	pp_pod_say_why(p, "rank 0's keeper refuses this host: %s", why);
 }
 
@@ -261,14 +262,11 @@ static void left(struct pp_pod *p, const struct pp_net_event *e, int lost)
 		pp_pod_take_end(p, e->peer, lost);
 		return;
 	}
-	if (!was_joined) { /* nobody serves this invitation: another one may come */
-		snprintf(p->stale_key, sizeof(p->stale_key), "%s", p->invite.server_public);
-		pp_net_free(p->net);
-		p->net = NULL;
-		p->state = PP_POD_SEARCHING;
+	if (!was_joined) {
+		pp_pod_unreached(p);
 		return;
 	}
-	pp_pod_part(p);
+	part(p);
 	if (p->is_done)
 		pp_pod_say_why(p, "rank 0's keeper has ended: later captures cover this host only");
 	else if (lost)
@@ -286,8 +284,11 @@ static void acknowledged(struct pp_pod *p, int peer, const struct pp_wire *m)
 	pp_pod_share_finish(p);
 }
 
+/* Handles a message of `peer`. */
+typedef void take_message(struct pp_pod *p, int peer, const struct pp_wire *m);
+
 static const struct {
-	pp_pod_take *leader, *follower; /* NULL: the message is not for this role */
+	take_message *leader, *follower; /* NULL: the message is not for this role */
 } taker[PP_WIRE_KINDS] = {
         [PP_WIRE_HEARTBEAT] = {.leader = pp_pod_take_ranks, .follower = acknowledged},
         [PP_WIRE_REQUEST] = {.follower = pp_pod_take_request},
@@ -304,7 +305,7 @@ static void take(struct pp_pod *p, const struct pp_net_event *e)
 {
 	const struct pp_wire *m = e->message;
 	int leads = p->state == PP_POD_LISTENING;
-	pp_pod_take *f = leads ? taker[m->kind].leader : taker[m->kind].follower;
+	take_message *f = leads ? taker[m->kind].leader : taker[m->kind].follower;
 
 	if (leads)
 		p->peer[e->peer].received_ms = pp_now_ms();
@@ -405,6 +406,6 @@ int pp_pod_may_close(struct pp_pod *p, int over, int asked)
 		return 0;
 	if (asked)
 		pp_pod_say_why(p, "this host's keeper was asked to end before rank 0's: this host has a session of its own");
-	pp_pod_part(p);
+	part(p);
 	return 1;
 }

@@ -1,5 +1,7 @@
 /* Makes a follower's share of a window in a forked child while the ranks run on, and sends it piece by piece to the leader.
  * Called by pod_role.c. */
+#include "aggregate/keeper/cluster/pod_share.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +15,9 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/capture/windows.h"
+#include "aggregate/keeper/clock/clock_identity.h"
+#include "aggregate/keeper/cluster/pod_clock.h"
 #include "aggregate/keeper/cluster/pod_cut.h"
-#include "aggregate/keeper/cluster/pod_state.h"
 #include "aggregate/spool/control.h"
 #include "aggregate/write/writer.h"
 #include "core/base/now.h"
@@ -64,18 +67,11 @@ static void answer_with(struct pp_pod *p, int code, const char *reason)
 		pp_keeper_log("cannot announce this host's share: %s", err.text);
 }
 
-static int is_same_clock(const struct pp_pod *p, const struct pp_wire_clock *c)
-{
-	const struct pp_ring_header *h = pp_rings_header(p->o.job->view->rings, 0);
-
-	return h->tick_kind == c->tick_kind && !strncmp(h->boot_id, c->boot_id, sizeof(h->boot_id)) &&
-	       (h->tick_kind != PP_TICK_RAW || !strncmp(h->timens_ns, c->timens, sizeof(h->timens_ns)));
-}
-
 static void take_terms(struct pp_pod *p, const struct pp_wire_gather *g)
 {
 	struct pp_pod_share *s = &p->share;
-	int same = is_same_clock(p, &g->clock) && !pp_pod_clock_is_false(p);
+	const struct pp_wire_clock own = pp_pod_own_clock(p);
+	int same = pp_clock_is_same(&own, &g->clock) && !pp_pod_clock_is_false(p);
 	struct pp_err err = {""};
 
 	*s = (struct pp_pod_share){.active = 1, .fd = -1, .writer.fd = -1, .begun_ms = pp_now_ms()};

@@ -1,6 +1,7 @@
-/* The state that the files behind pod.h share: pod_role.c (role, turns, messages), pod_transport.c (how hosts find each
- * other), pod_ranks.c (state of ranks), pod_request.c (requests, clients), pod_clock.c and pod_tree.c (whose
- * clock is compared with whose), pod_gather.c (the leader's window), pod_share.c (a follower's). No other file includes it. */
+/* The state that the files behind pod.h share, and what all of them use. pod_role.c takes the turns and hands messages down: to
+ * pod_transport.c (how hosts find each other), pod_request.c (requests, clients), pod_gather.c (the leader's window), pod_share.c (a
+ * follower's), pod_ranks.c (state of ranks), pod_clock.c, and through it pod_tree.c and pod_clock_file.c (whose clock is compared with
+ * whose). None of them calls pod_role.c: what it must do next, they return or leave in struct pp_pod. No other file includes this one. */
 #pragma once
 
 #include "aggregate/keeper/clock/clock_file.h"
@@ -34,13 +35,13 @@ enum pp_pod_transport {
 	PP_TRANSPORTS
 };
 
-struct pp_pod_bring {        /* leader: what a host sends to the current gathering */
+struct pp_pod_delivery {     /* leader: what a host sends to the current gathering */
 	int asked, done, fd; /* fd: of the file being written; -1: none */
 	uint64_t at;
 	char *name; /* of the open file */
 	int is_block, has_block;
 	int64_t moved_ms;
-	char why[200], note[200]; /* why it sends nothing; a warning about what it sends */
+	char why[200], warning[200]; /* why it sends nothing; about what it sends */
 };
 
 struct pp_pod_sent_place {  /* the place that a host was sent last */
@@ -54,7 +55,7 @@ struct pp_pod_place { /* leader: a host in the tree of clocks (pod_tree.c) */
 	int is_false;          /* it claimed to share another host's clock, and does not */
 	uint32_t missed, lost; /* turns without an answer; times that its turn was lost */
 	uint16_t port;         /* where its children exchange timestamps with it; 0: not reported yet */
-	char address[256], note[200];
+	char address[256], warning[200];
 	uint64_t round; /* the chain covers all rounds up to this one */
 	uint32_t chain_of;
 	uint8_t *chain;
@@ -70,7 +71,7 @@ struct pp_pod_peer { /* another host, by its number in the net */
 	uint64_t first_tick;
 	int over;
 	int64_t received_ms;
-	struct pp_pod_bring bring;
+	struct pp_pod_delivery delivery;
 	struct pp_pod_place place;
 };
 
@@ -104,15 +105,15 @@ struct pp_pod_clock {               /* pod_clock.c */
 	double ticks_per_ns;
 	struct pp_clock_pair first; /* when the link was opened */
 	struct pp_clock_file file;
-	int64_t kept;        /* tick at which the last burst in the file began */
-	uint64_t kept_round; /* follower: turn, leader: round after which it was written */
+	int64_t saved_tick;   /* at which the last burst in the file began */
+	uint64_t saved_round; /* follower: turn, leader: round after which it was written */
 	/* leader */
 	uint64_t round;
-	int64_t round_ms, look_ms, join_ms, join_began_ms; /* join_ms: of a round for hosts that have just joined; 0: none */
-	size_t answered, domains;                          /* domains: clocks other than the leader's */
-	int is_stale;                                      /* places must be computed again */
-	int wanted, busy;                                  /* a round should begin; one runs */
-	int is_open;                                       /* a rank records */
+	int64_t round_ms, windows_ms, join_ms, join_began_ms; /* join_ms: of a round for hosts that have just joined; 0: none */
+	size_t answered, domains;                             /* domains: clocks other than the leader's */
+	int is_stale;                                         /* places must be computed again */
+	int wanted, busy;                                     /* a round should begin; one runs */
+	int is_open;                                          /* a rank records */
 	/* follower */
 	uint32_t self, parent;
 	int same, is_false; /* same: both report one clock; is_false: the comparison found two */
@@ -131,15 +132,15 @@ struct pp_pod {
 	enum pp_pod_transport transport;
 	char why[480], described[480]; /* described: the text that pp_pod_why() returned */
 	char session[200], host[72];
-	int64_t begin_ms, rings_ms, over_ms, looked_ms, beat_ms, calling_ms, file_ms, asked_ms;
+	int64_t begin_ms, rings_ms, over_ms, states_ms, beat_ms, calling_ms, file_ms, asked_ms;
 	int published, complete, is_done;
 	struct pp_net *net;
 	struct pp_net_invite invite;
 	char stale_key[PP_NET_KEY];             /* of an invitation that nobody serves */
 	struct pp_rendezvous_point *rendezvous; /* at the podprof run around the launcher; NULL: none, or none that is of use */
-	int serves, rendezvous_tried; /* serves: this keeper serves it; rendezvous_tried: the rank's environment was looked at */
+	int serves, rendezvous_tried; /* serves: this keeper serves it; rendezvous_tried: the rank's environment was read */
 	char rendezvous_why[300];
-	int has_looked;         /* for a rendezvous that is wanted, */
+	int has_checked;        /* whether a rendezvous is wanted, */
 	unsigned spool_changes; /* and the number of changes of the spool then */
 	int64_t found_ms;       /* when a file with an invitation was found */
 	struct pp_pod_peer peer[PP_NET_PEERS];
@@ -165,85 +166,18 @@ struct pp_pod {
 	struct pp_pod_share share;
 };
 
-/* A message of `peer`; see the table in pod_role.c. */
-typedef void pp_pod_take(struct pp_pod *p, int peer, const struct pp_wire *m);
-
+/* CLOCK_MONOTONIC. */
 int64_t pp_pod_now_us(void);
 /* Silence after which a host is lost. */
 int64_t pp_pod_silence_ms(void);
+/* Sets pp_pod.why, and logs it where it is new and no search goes on. */
 void pp_pod_say_why(struct pp_pod *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* No other host is reached any more: this keeper continues alone. */
-void pp_pod_part(struct pp_pod *p);
-
-/* pod_transport.c: listen and publish the address; is there an invitation in the spool; look for one once. */
-const char *pp_pod_transport_name(enum pp_pod_transport transport);
-void pp_pod_describe(const struct pp_pod *p, char *text, size_t size);
-void pp_pod_listen(struct pp_pod *p);
-void pp_pod_withdraw(struct pp_pod *p);
-int pp_pod_is_invited(const struct pp_pod *p);
-void pp_pod_search(struct pp_pod *p);
-/* One turn of the rendezvous at the podprof run around the launcher; end it. */
-void pp_pod_rendezvous_run(struct pp_pod *p);
-void pp_pod_rendezvous_end(struct pp_pod *p);
-/* While nobody answers: the invitation may be a dead job's, and a valid one may follow. */
-void pp_pod_search_again(struct pp_pod *p);
-
-/* pod_ranks.c */
-void pp_pod_send_states(struct pp_pod *p);
-void pp_pod_take_peer(struct pp_pod *p, int peer, const struct pp_wire_hello *h);
-pp_pod_take pp_pod_take_ranks;
-void pp_pod_take_end(struct pp_pod *p, int peer, int lost);
-int pp_pod_is_complete(const struct pp_pod *p); /* every rank of the world is here or in the table */
-int pp_pod_others_over(const struct pp_pod *p);
-int pp_pod_zero(const struct pp_pod *p); /* index of rank 0's ring, -1: not here */
-
-/* pod_request.c */
-pp_pod_take pp_pod_take_request;
-pp_pod_take pp_pod_take_line;
-void pp_pod_resend_request(struct pp_pod *p, int peer); /* the last request, to a host that joins late */
-
-/* pod_gather.c */
+/* This host's rings; valid while the keeper lives. */
+const struct pp_rings *pp_pod_rings(const struct pp_pod *p);
+/* Index of rank 0's last ring; -1: not here. */
+int pp_pod_zero(const struct pp_pod *p);
+/* The clock as this host's first ring, or a peer, reports it; texts belong to those. Without a ring: one that nothing equals. */
+struct pp_wire_clock pp_pod_own_clock(const struct pp_pod *p);
+struct pp_wire_clock pp_pod_clock_of(const struct pp_pod_peer *one);
+/* LEADER. Does that host claim this one's clock? */
 int pp_pod_same_clock(const struct pp_pod *p, const struct pp_pod_peer *one);
-void pp_pod_gather_run(struct pp_pod *p);
-pp_pod_take pp_pod_take_piece;
-pp_pod_take pp_pod_take_share;
-void pp_pod_gather_end(struct pp_pod *p);
-
-/* pod_clock.c: leader, follower, both. Asks for a round at the begin or end of a window; is that round over, or not worth
- * waiting for any more? */
-void pp_pod_clock_lead(struct pp_pod *p);
-void pp_pod_clock_want(struct pp_pod *p);
-void pp_pod_clock_run(struct pp_pod *p);
-int pp_pod_clock_is_ready(struct pp_pod *p, int64_t since_ms);
-void pp_pod_clock_end(struct pp_pod *p);
-/* pod_clock_file.c: keeps in the spool what is new after this round or turn. */
-void pp_pod_clock_keep(struct pp_pod *p, uint64_t round);
-/* Follower: receives its place and the chain of its parent's clock. */
-pp_pod_take pp_pod_clock_take_place;
-pp_pod_take pp_pod_clock_take_chain;
-int pp_pod_clock_is_false(struct pp_pod *p); /* it claims to share another host's clock, and does not */
-/* Maps own ticks to job ns, by the leader's map of its own ticks. */
-int pp_pod_clock_pieces(struct pp_pod *p, struct pp_clock_map *leader, struct pp_pieces *ret, struct pp_err *err);
-
-/* pod_tree.c: the leader's tree. Places that must be computed again; a host's report; hosts that lost their turns; a round
- * begins; is a hub's report of it still missing; turns of a round, one after another; chains for hosts below hubs, sent before
- * they are asked for shares. */
-void pp_pod_tree_run(struct pp_pod *p);
-pp_pod_take pp_pod_tree_take;
-void pp_pod_tree_look(struct pp_pod *p);
-void pp_pod_tree_call(struct pp_pod *p);
-int pp_pod_tree_waits(const struct pp_pod *p);
-size_t pp_pod_tree_turns(const struct pp_pod *p);
-void pp_pod_tree_hand(struct pp_pod *p);
-void pp_pod_tree_end(struct pp_pod *p);
-
-/* pod_share.c */
-pp_pod_take pp_pod_share_begin;
-void pp_pod_share_run(struct pp_pod *p);
-void pp_pod_share_finish(struct pp_pod *p); /* ends the share once all of it was acknowledged */
-void pp_pod_share_end(struct pp_pod *p);
-
-/* pod_cut.c: ticks of each ring; drop what no later window needs; rows of /window, 0 or -ENOMEM. */
-struct pp_close_range *pp_pod_ranges(const struct pp_rings *r, const struct pp_pod_window *w);
-void pp_pod_drop(const struct pp_windows_job *job, uint64_t index);
-int pp_pod_window_metadata(const struct pp_rings *r, const struct pp_pod_window *w, struct pp_window_metadata *metadata);

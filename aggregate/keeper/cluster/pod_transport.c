@@ -1,6 +1,8 @@
 /* Finds the other keepers of a job, by an invitation that travels through MPI (<spool>/invite), the framework's own store
  * (<spool>/invite-store), the podprof run around the launcher (rendezvous_point.h: one keeper of the job serves it) or a file in a
  * directory that all hosts see. Called by pod_role.c. */
+#include "aggregate/keeper/cluster/pod_transport.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,14 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/cluster/pod_state.h"
+#include "aggregate/keeper/cluster/pod_ranks.h"
 #include "aggregate/keeper/net/rendezvous.h"
 #include "aggregate/spool/control.h"
 #include "core/base/now.h"
 
 enum {
 	PATH_SIZE = 4200,
-	SILENCE_MS = 10000,
 	POINT_MS = 1000, /* how long the rendezvous is preferred to an existing file */
 };
 
@@ -30,28 +31,16 @@ static const char *directory(const struct pp_pod *p)
 	return p->o.settings->rendezvous[0] ? p->o.settings->rendezvous : p->o.settings->output;
 }
 
-int64_t pp_pod_silence_ms(void)
+static struct pp_net_options net_options(const struct pp_pod *p, const char *job)
 {
-	const char *text = getenv("PODPROF_SILENCE_MS");
-	int64_t ms = text ? strtoll(text, NULL, 10) : 0;
-
-	return ms >= 100 && ms <= SILENCE_MS ? ms : SILENCE_MS;
-}
-
-static struct pp_net_options net_options(struct pp_pod *p, const char *job)
-{
-	const struct pp_rings *r = p->o.job->view->rings;
-	struct pp_net_options o = {.job = job, .host = p->host, .version = PODPROF_VERSION, .session = ""};
-
-	if (pp_rings_count(r)) {
-		const struct pp_ring_header *h = pp_rings_header(r, 0);
-
-		o.clock = (struct pp_wire_clock){h->boot_id, h->timens_ns, h->tick_kind};
-	}
-	o.dead_ms = pp_pod_silence_ms();
-	o.port_first = p->o.settings->port.first;
-	o.port_last = p->o.settings->port.last;
-	return o;
+	return (struct pp_net_options){.job = job,
+	                               .host = p->host,
+	                               .version = PODPROF_VERSION,
+	                               .session = "",
+	                               .clock = pp_pod_own_clock(p),
+	                               .dead_ms = pp_pod_silence_ms(),
+	                               .port_first = p->o.settings->port.first,
+	                               .port_last = p->o.settings->port.last};
 }
 
 /* Each host's connection takes a file descriptor. */
@@ -183,9 +172,9 @@ void pp_pod_rendezvous_run(struct pp_pod *p)
 		return;
 	}
 	if (p->state == PP_POD_UNDECIDED || p->state == PP_POD_HERE) {
-		if (p->has_looked && p->spool_changes == *p->o.spool_changes)
+		if (p->has_checked && p->spool_changes == *p->o.spool_changes)
 			return;
-		p->has_looked = 1;
+		p->has_checked = 1;
 		p->spool_changes = *p->o.spool_changes;
 		spool_path(p, PP_RENDEZVOUS_POINT_WANTED, path);
 		if (!access(path, F_OK))
@@ -215,7 +204,7 @@ void pp_pod_rendezvous_end(struct pp_pod *p)
 	p->serves = 0;
 }
 
-static void publish(struct pp_pod *p)
+void pp_pod_publish(struct pp_pod *p)
 {
 	struct pp_err err = {""}, ignored = {""};
 	int to_mpi = !pp_rendezvous_put(p->o.spool, invite_name, &p->invite, &ignored);
@@ -231,35 +220,27 @@ static void publish(struct pp_pod *p)
 	}
 }
 
-void pp_pod_listen(struct pp_pod *p)
+int pp_pod_listen(struct pp_pod *p, struct pp_err *err)
 {
 	const char *job = p->o.settings->job[0] ? p->o.settings->job : "job";
 	struct pp_net_options o = net_options(p, job);
-	struct pp_err err = {""};
 	int rc;
 
 	raise_limit();
-	if (pp_rendezvous_addresses(&p->invite, &err)) { /* keepers in containers may share this host's loopback */
+	if (pp_rendezvous_addresses(&p->invite, err)) { /* keepers in containers may share this host's loopback */
 		snprintf(p->invite.address[0], sizeof(p->invite.address[0]), "127.0.0.1");
 		p->invite.addresses = 1;
 	}
-	rc = pp_net_listen(&o, &p->invite, &p->net, &err);
+	rc = pp_net_listen(&o, &p->invite, &p->net, err);
 	if (rc == -EADDRINUSE && p->serves) { /* the rendezvous holds the only port: the other transports remain */
 		pp_pod_rendezvous_end(p);
 		snprintf(p->rendezvous_why, sizeof(p->rendezvous_why),
 		         "the podprof run around the launcher had the only port of --port-range, which rank 0's keeper needs");
-		rc = pp_net_listen(&o, &p->invite, &p->net, &err);
+		rc = pp_net_listen(&o, &p->invite, &p->net, err);
 	}
-
-	if (rc) {
-		pp_pod_part(p);
-		pp_pod_say_why(p, "%s: each host has a session of its own. Give a wider --port-range", err.text);
-		return;
-	}
-	p->state = PP_POD_LISTENING;
-	pp_pod_clock_lead(p);
-	pp_keeper_log("leads: listens on port %u", (unsigned)p->invite.port);
-	publish(p);
+	if (!rc)
+		p->state = PP_POD_LISTENING;
+	return rc;
 }
 
 /* Why MPI did not carry the invitation, from rank 0's ring; NULL: it did, or may have. */
@@ -370,7 +351,7 @@ static void call(struct pp_pod *p, enum pp_pod_transport transport)
 	}
 	p->transport = transport;
 	p->state = PP_POD_CALLING;
-	p->calling_ms = p->looked_ms = 0;
+	p->calling_ms = p->states_ms = 0;
 	pp_pod_send_states(p);
 	pp_keeper_log("calls rank 0's keeper, job '%s', invited through %s", p->invite.job, pp_pod_transport_name(transport));
 }
@@ -457,4 +438,12 @@ void pp_pod_search_again(struct pp_pod *p)
 	p->state = PP_POD_SEARCHING;
 	p->invite = found;
 	call(p, transport);
+}
+
+void pp_pod_unreached(struct pp_pod *p)
+{
+	snprintf(p->stale_key, sizeof(p->stale_key), "%s", p->invite.server_public);
+	pp_net_free(p->net);
+	p->net = NULL;
+	p->state = PP_POD_SEARCHING;
 }

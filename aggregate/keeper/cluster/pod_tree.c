@@ -1,11 +1,13 @@
 /* The leader's tree of clocks: places of the hosts, reports of the hubs, chains for the hosts below them. Called by pod_clock.c,
  * pod_role.c and pod_gather.c. In: keepers that join, leave and report. Out: messages about who compares with whom. */
+#include "aggregate/keeper/cluster/pod_tree.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/keeper/cluster/pod_state.h"
+#include "aggregate/keeper/clock/clock_identity.h"
 #include "aggregate/spool/control.h"
 #include "core/base/now.h"
 #include "core/clock/tree.h"
@@ -23,8 +25,9 @@ static size_t star_of(void)
 
 static int are_like(const struct pp_pod_peer *a, const struct pp_pod_peer *b)
 {
-	return a->boot_id[0] && a->tick_kind == b->tick_kind && !strcmp(a->boot_id, b->boot_id) &&
-	       (a->tick_kind != PP_TICK_RAW || !strcmp(a->timens, b->timens));
+	struct pp_wire_clock one = pp_pod_clock_of(a), other = pp_pod_clock_of(b);
+
+	return a->boot_id[0] && pp_clock_is_same(&one, &other);
 }
 
 /* The host whose clock this one claims to share, unless that was found to be false: the leader, or the first host that reports
@@ -142,7 +145,7 @@ static void expect(struct pp_pod_clock *c)
 	c->join_ms = now + GATHER_MS < c->join_began_ms + JOIN_MS ? now + GATHER_MS : c->join_began_ms + JOIN_MS;
 }
 
-static void keep_chain(struct pp_pod_place *place, const struct pp_wire_clock_place *t)
+static void take_chain(struct pp_pod_place *place, const struct pp_wire_clock_place *t)
 {
 	uint8_t *copy = malloc(t->chain_size);
 
@@ -165,7 +168,7 @@ void pp_pod_tree_take(struct pp_pod *p, int peer, const struct pp_wire *m)
 	if (!one->joined || t->parent != (uint32_t)(place->sent.parent + 1))
 		return; /* about a place that it had before */
 	if (t->chain_size) {
-		keep_chain(place, t);
+		take_chain(place, t);
 		return;
 	}
 	if (t->verdict == PP_SAME_FALSE && place->sent.same && !place->is_false) {
@@ -175,10 +178,10 @@ void pp_pod_tree_take(struct pp_pod *p, int peer, const struct pp_wire *m)
 		snprintf(whose, sizeof(whose), "%s", name_of(p, place->sent.parent));
 		snprintf(boot, sizeof(boot), "%s", one->boot_id);
 		snprintf(
-		        place->note, sizeof(place->note),
+		        place->warning, sizeof(place->warning),
 		        "reports the clock of host %.60s (boot id %.36s) but has another one: its clock is compared like any other",
 		        whose, boot);
-		pp_keeper_log("host '%s' %s", one->name, place->note);
+		pp_keeper_log("host '%s' %s", one->name, place->warning);
 	}
 	if (t->lost && place->sent.same && !place->lost++) {
 		expect(&p->clock); /* a turn may have been lost, and where no rank records no other round follows */
@@ -195,7 +198,7 @@ void pp_pod_tree_take(struct pp_pod *p, int peer, const struct pp_wire *m)
 		expect(&p->clock);
 }
 
-void pp_pod_tree_look(struct pp_pod *p)
+void pp_pod_tree_take_missed(struct pp_pod *p)
 {
 	struct pp_clock_child *child = NULL;
 	size_t children;
@@ -292,7 +295,7 @@ static int chain_of(const struct pp_pod *p, size_t i, struct pp_pieces *ret, str
 	return rc;
 }
 
-static void hand_down(struct pp_pod *p, size_t server)
+static void send_chain(struct pp_pod *p, size_t server)
 {
 	struct pp_wire m = {.kind = PP_WIRE_CLOCK};
 	struct pp_pieces chain;
@@ -317,11 +320,11 @@ static void hand_down(struct pp_pod *p, size_t server)
 	pp_pieces_release(&chain);
 }
 
-void pp_pod_tree_hand(struct pp_pod *p)
+void pp_pod_tree_send_chains(struct pp_pod *p)
 {
 	for (size_t i = 0; p->clock.link && i < p->peers; i++)
 		if (p->peer[i].place.sent.serves)
-			hand_down(p, i);
+			send_chain(p, i);
 }
 
 void pp_pod_tree_end(struct pp_pod *p)
