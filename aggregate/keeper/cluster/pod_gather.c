@@ -358,7 +358,7 @@ static void put_rows(struct pp_pod *p, int fd)
 	int zero = pp_pod_zero(p);
 	int32_t size = zero >= 0 ? pp_rings_header(p->o.job->view->rings, (size_t)zero)->size : 0;
 	uint64_t refused = pp_net_counts(p->net).refused;
-	char text[256];
+	char text[264];
 
 	for (size_t i = 0; i < p->peers; i++) {
 		const struct pp_pod_peer *one = &p->peer[i];

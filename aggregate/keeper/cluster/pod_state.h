@@ -41,7 +41,7 @@ struct pp_pod_delivery {     /* leader: what a host sends to the current gatheri
 	char *name; /* of the open file */
 	int is_block, has_block;
 	int64_t moved_ms;
-	char why[200], warning[200]; /* why it sends nothing; about what it sends */
+	char why[200], warning[216]; /* why it sends nothing; about what it sends */
 };
 
 struct pp_pod_sent_place {  /* the place that a host was sent last */
