@@ -1,4 +1,4 @@
-/* Open-addressed index over an array of communicators. Called by pair_mpi.c and finish.c. */
+/* Open-addressed index over an array of communicators. Called by mpi.c. */
 #include "aggregate/read/ring/comm_table.h"
 
 #include <stdlib.h>

@@ -5,60 +5,26 @@
 #include <string.h>
 
 #include "aggregate/read/ring/order.h"
+#include "aggregate/read/ring/reader.h"
+#include "aggregate/read/ring/ring_losses.h"
 #include "aggregate/read/ring/rings_private.h"
 #include "core/capture/capture.h"
+#include "core/capture/side.h"
 #include "core/capture/thread.h"
-
-#define RECORDS_MOST ((uint64_t)1 << 48) /* years of the fastest rank */
-
-/* A count that cannot be is itself damaged. */
-static void count(uint64_t lost[PP_LOSSES], enum pp_loss cause, uint64_t records)
-{
-	if (records > RECORDS_MOST)
-		lost[PP_LOSS_BAD_RECORD]++;
-	else
-		lost[cause] += records;
-}
-
-void pp_ring_losses(const struct pp_ring *ring, uint64_t lost[PP_LOSSES])
-{
-	const struct pp_ring_header *h = pp_drain_header(ring->drain);
-	uint32_t threads = pp_ring_thread_used(h);
-
-	memcpy(lost, ring->pair.lost, sizeof(ring->pair.lost));
-	for (uint32_t i = 0; i < threads && i < PP_RING_THREADS; i++)
-		for (int c = 0; c < PP_RING_LOSSES; c++)
-			count(lost, (enum pp_loss)c, pp_slot_lost(&h->thread[i], c));
-	count(lost, PP_LOSS_NO_THREAD, pp_ring_lost_threads(h));
-	lost[PP_LOSS_BAD_RECORD] += pp_drain_faults(ring->drain);
-	lost[PP_LOSS_RING_CUT] += pp_drain_cut(ring->drain);
-	count(lost, PP_LOSS_KEEPER_GONE, pp_drain_gone(ring->drain));
-}
 
 void pp_rings_drop_between(struct pp_rings *r, size_t index, int64_t from, int64_t to)
 {
 	struct pp_ring *ring = r->ring[index];
 	struct pp_pair *p = &ring->pair;
-	size_t kept = 0;
 	uint64_t spans = 0;
 
 	for (struct pp_track *track = p->tracks; track; track = track->next) {
 		pp_store_drop(&r->shared.store, &track->blocks, track, from, to);
 		spans += track->blocks.spans;
 	}
-	for (size_t i = 0; i < p->usages; i++)
-		if (p->usage[i].time < from || p->usage[i].time > to)
-			p->usage[kept++] = p->usage[i];
-	p->usages = kept;
-	kept = 0; /* a framework reports a collective after its begin: what it has reported by now belongs to no later window */
-	for (size_t i = 0; i < p->annotations; i++)
-		if (p->annotation[i].time < from || p->annotation[i].time > to)
-			p->annotation[kept++] = p->annotation[i];
-	p->annotations = kept;
-	if (from == INT64_MIN)
-		pp_pair_message_drop(p, to);
-	pp_device_drop_between(p, from, to);
-	pp_nccl_drop(&p->nccl, from, to);
+	for (int i = 0; i < PP_READERS; i++)
+		if (pp_reader_list[i]->drop_between)
+			pp_reader_list[i]->drop_between(p, from, to);
 	pp_ring_losses(ring, ring->lost_before);
 	/* The remaining spans are records of later windows. */
 	ring->records_before = spans < p->records ? p->records - spans : 0;

@@ -1,15 +1,22 @@
 /* Records of devices: streams become tracks, calls become ranges of the threads that made them, names and launches are found by
- * their numbers. Called by pair.c; finish.c takes what is no span. */
-#include <errno.h>
+ * their numbers. In: DEVICE to DEVICE_LOST and DEVICE_POOL records. Out: spans; devices, launches, allocations and pools of the
+ * rank. */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aggregate/read/launch_table.h"
-#include "aggregate/read/ring/pair.h"
+#include "aggregate/read/ring/device_link.h"
+#include "aggregate/read/ring/reader.h"
+#include "aggregate/read/ring/remark.h"
+#include "aggregate/read/ring/rows.h"
+#include "aggregate/read/ring/track.h"
 #include "core/base/grow.h"
 #include "core/base/utf8.h"
+#include "core/capture/capture.h"
+#include "core/capture/side.h"
 #include "core/capture/thread.h"
 #include "core/step/category.h"
 #include "core/step/kernel_name.h"
@@ -43,7 +50,7 @@ struct writer { /* a slot, and what its records have numbers for: the writer beg
 	struct shape shape[PP_CHUNK_RECORDS];
 };
 
-struct pp_devices {
+struct devices {
 	struct writer *writer;
 	size_t writers;
 	struct pp_track *stream[STREAM_PLACES]; /* by device, context and stream */
@@ -65,12 +72,17 @@ struct pp_devices {
 	int is_replay;
 };
 
+static struct devices *devices_of(struct pp_pair *p)
+{
+	return p->state[PP_READER_DEVICE];
+}
+
 static int is_bad_interval(const struct pp_record *r, pp_tick end)
 {
 	return !r->tick || end < r->tick || end > PP_TICK_MOST;
 }
 
-int pp_device_is_bad(const struct pp_record *r)
+static int is_bad(const struct pp_record *r)
 {
 	switch (r->kind) {
 	case PP_RECORD_DEVICE:
@@ -97,7 +109,7 @@ int pp_device_is_bad(const struct pp_record *r)
 }
 
 /* NULL: no memory, or too many slots write such records. */
-static struct writer *writer_of(struct pp_devices *d, uint32_t slot)
+static struct writer *writer_of(struct devices *d, uint32_t slot)
 {
 	struct writer *w = d->writer;
 
@@ -115,15 +127,6 @@ static struct writer *writer_of(struct pp_devices *d, uint32_t slot)
 	return w;
 }
 
-static uint32_t intern(struct pp_pair *p, const char *text, size_t length)
-{
-	uint32_t id = pp_intern_put(p->shared->names, text, length);
-
-	if (!id && length)
-		p->lost[PP_LOSS_NAME_CUT]++;
-	return id;
-}
-
 /* The numbers of a chunk count from 1 without a gap. 0, or -1. */
 static int take_name(struct pp_pair *p, struct writer *w, const struct pp_record *r, const char *text, size_t length)
 {
@@ -134,9 +137,9 @@ static int take_name(struct pp_pair *p, struct writer *w, const struct pp_record
 		return -1;
 	w->names = number;
 	n = &w->name[number - 1];
-	n->id = intern(p, text, length);
+	n->id = pp_pair_intern(p, text, length);
 	text = pp_intern_text(p->shared->names, n->id, &length);
-	n->kind = pp_kernel_cached(&p->devices->kernels, n->id, text, length); /* every chunk has its names again */
+	n->kind = pp_kernel_cached(&devices_of(p)->kernels, n->id, text, length); /* every chunk has its names again */
 	return 0;
 }
 
@@ -159,7 +162,7 @@ static int take_shape(struct writer *w, const struct pp_record *r)
 }
 
 /* Index + 1 of the launch on that device; 0: there are too many. */
-static uint32_t launch_on(struct pp_devices *d, struct shape *s, uint32_t device)
+static uint32_t launch_on(struct devices *d, struct shape *s, uint32_t device)
 {
 	if (s->device == device)
 		return s->index;
@@ -183,7 +186,7 @@ static struct pp_track *new_track(struct pp_pair *p, uint32_t tid, size_t *made)
 
 static struct pp_track *new_stream(struct pp_pair *p, uint32_t device, uint32_t context, uint32_t stream)
 {
-	struct pp_track *track = new_track(p, stream, &p->devices->streams);
+	struct pp_track *track = new_track(p, stream, &devices_of(p)->streams);
 	int is_other = 0;
 
 	if (!track)
@@ -200,7 +203,7 @@ static struct pp_track *stream_of(struct pp_pair *p, uint32_t device, uint32_t c
 {
 	const uint64_t key = ((uint64_t)context << 32 | stream) ^ (uint64_t)device << 48;
 	size_t at = (size_t)(key * 0x9e3779b97f4a7c15u >> 40) % STREAM_PLACES;
-	struct pp_track **place = p->devices->stream;
+	struct pp_track **place = devices_of(p)->stream;
 
 	while (place[at] && (place[at]->device != device + 1 || place[at]->context != context || place[at]->tid != stream))
 		at = (at + 1) % STREAM_PLACES;
@@ -218,7 +221,7 @@ static void see(struct pp_track *track, int64_t begin, int64_t end)
 /* Thread of that tid at that time. Numbers are used again: the newest thread that had begun, else the newest. */
 static struct pp_track *caller_of(struct pp_pair *p, uint32_t tid, int64_t begin)
 {
-	struct pp_track **place = &p->devices->caller[tid % CALLER_PLACES], *known = *place, *any = NULL;
+	struct pp_track **place = &devices_of(p)->caller[tid % CALLER_PLACES], *known = *place, *any = NULL;
 
 	if (known && known->tid == tid && known->first <= begin)
 		return known;
@@ -230,7 +233,7 @@ static struct pp_track *caller_of(struct pp_pair *p, uint32_t tid, int64_t begin
 		any = any ? any : t;
 	}
 	if (!any) {
-		any = new_track(p, tid, &p->devices->callers);
+		any = new_track(p, tid, &devices_of(p)->callers);
 		if (any)
 			any->is_main = tid && tid == (uint32_t)p->header->pid;
 	}
@@ -251,10 +254,10 @@ static uint32_t name_of_activity(struct pp_pair *p, int activity, int is_peer)
 	        [PP_DEVICE_SET + 1] = "MemcpyDToD (P2P)",
 	};
 	int which = is_peer && activity == PP_DEVICE_DEVICE_TO_DEVICE ? PP_DEVICE_SET + 1 : activity;
-	uint32_t *id = &p->devices->copy_name[which];
+	uint32_t *id = &devices_of(p)->copy_name[which];
 
 	if (!*id)
-		*id = intern(p, text[which], strlen(text[which]));
+		*id = pp_pair_intern(p, text[which], strlen(text[which]));
 	return *id;
 }
 
@@ -282,7 +285,7 @@ static int take_activity(struct pp_pair *p, struct writer *w, const struct pp_re
 	        (struct pp_span_device){.correlation = d->correlation,
 	                                .bytes = d->bytes,
 	                                .step = -1,
-	                                .launch = d->launch ? launch_on(p->devices, &w->shape[d->launch - 1], track->device) : 0,
+	                                .launch = d->launch ? launch_on(devices_of(p), &w->shape[d->launch - 1], track->device) : 0,
 	                                .activity = d->activity};
 	if (d->activity == PP_DEVICE_KERNEL && name) {
 		span->device.activity = name->kind.activity == PP_DEVICE_COLLECTIVE ? PP_DEVICE_COLLECTIVE : PP_DEVICE_KERNEL;
@@ -331,7 +334,7 @@ static int take_call(struct pp_pair *p, struct writer *w, const struct pp_record
 
 static void take_info(struct pp_pair *p, const struct pp_record *r, const char *text, size_t length)
 {
-	struct pp_devices *d = p->devices;
+	struct devices *d = devices_of(p);
 	struct pp_device one = {.number = r->device_info.device, .kind = "GPU", .is_slice = r->device_info.is_slice != 0}, *more;
 	char good[3 * sizeof(one.name)] = "";
 	size_t at = 0, name;
@@ -354,7 +357,7 @@ static void take_info(struct pp_pair *p, const struct pp_record *r, const char *
 }
 
 /* Number of a pool, from 0; POOLS_MOST: of all beyond. */
-static size_t number_of_pool(struct pp_devices *d, uint64_t pool)
+static size_t number_of_pool(struct devices *d, uint64_t pool)
 {
 	size_t at = 0;
 
@@ -377,16 +380,16 @@ static uint32_t allocator_of(struct pp_pair *p, const struct pp_record_device_me
 	char text[32] = "CPU_pinned";
 
 	if (m->pool)
-		snprintf(text, sizeof(text), "GPU_%u_pool_%zu", m->device, number_of_pool(p->devices, m->pool));
+		snprintf(text, sizeof(text), "GPU_%u_pool_%zu", m->device, number_of_pool(devices_of(p), m->pool));
 	else if (m->kind != PP_DEVICE_MEMORY_PINNED)
 		snprintf(text, sizeof(text), "GPU_%u%s", m->device, behind[m->kind]);
-	return intern(p, text, strlen(text));
+	return pp_pair_intern(p, text, strlen(text));
 }
 
 static void take_memory(struct pp_pair *p, const struct pp_record *r)
 {
 	const struct pp_record_device_memory *m = &r->device_memory;
-	struct pp_devices *d = p->devices;
+	struct devices *d = devices_of(p);
 	struct pp_allocation *more;
 
 	if (d->allocations == ALLOCATIONS_MOST) {
@@ -422,7 +425,7 @@ static void take_memory(struct pp_pair *p, const struct pp_record *r)
 static void take_pool(struct pp_pair *p, const struct pp_record *r)
 {
 	const struct pp_record_device_pool *one = &r->device_pool;
-	struct pp_devices *d = p->devices;
+	struct devices *d = devices_of(p);
 	struct pp_pool_event *more;
 
 	if (d->pool_events == POOL_EVENTS_MOST) {
@@ -459,7 +462,7 @@ static void take_lost(struct pp_pair *p, const struct pp_record_device_lost *l)
 {
 	p->lost[PP_LOSS_DEVICE_DROPPED] = add(p->lost[PP_LOSS_DEVICE_DROPPED], l->dropped);
 	p->lost[PP_LOSS_DEVICE_UNTIMED] = add(p->lost[PP_LOSS_DEVICE_UNTIMED], l->untimed);
-	p->devices->unknown = add(p->devices->unknown, l->unknown);
+	devices_of(p)->unknown = add(devices_of(p)->unknown, l->unknown);
 }
 
 static int is_replay(const struct pp_record *r)
@@ -480,19 +483,17 @@ static int is_replay(const struct pp_record *r)
 	}
 }
 
-void pp_pair_device(struct pp_pair *p, uint32_t slot, const struct pp_record *r, const char *text, size_t length)
+static void take(struct pp_pair *p, uint32_t slot, const struct pp_record *r, const char *text, size_t length)
 {
-	struct writer *w;
+	struct devices *d = pp_pair_state(p, PP_READER_DEVICE, sizeof(*d));
+	struct writer *w = d ? writer_of(d, slot) : NULL;
 	int rc = 0;
 
-	if (!p->devices)
-		p->devices = calloc(1, sizeof(*p->devices));
-	w = p->devices ? writer_of(p->devices, slot) : NULL;
 	if (!w) {
 		p->lost[PP_LOSS_NO_THREAD]++;
 		return;
 	}
-	p->devices->is_replay |= is_replay(r);
+	d->is_replay |= is_replay(r);
 	switch (r->kind) {
 	case PP_RECORD_DEVICE:
 		rc = take_activity(p, w, r);
@@ -524,62 +525,36 @@ void pp_pair_device(struct pp_pair *p, uint32_t slot, const struct pp_record *r,
 	p->lost[PP_LOSS_BAD_RECORD] += rc != 0;
 }
 
-struct pp_track *pp_device_adopt(struct pp_pair *p, uint32_t tid)
+static struct pp_track *adopt(struct pp_pair *p, uint32_t tid)
 {
+	const struct devices *d = devices_of(p);
 	struct pp_track *t = p->tracks;
 
-	if (!p->devices->callers)
+	if (!d || !d->callers)
 		return NULL;
 	while (t && (t->device || t->slot != PP_NO_SLOT || t->tid != tid))
 		t = t->next;
 	return t;
 }
 
-void pp_device_forget(struct pp_pair *p)
+static void forget(struct pp_pair *p)
 {
-	if (p->devices)
-		memset(p->devices->caller, 0, sizeof(p->devices->caller));
+	if (devices_of(p))
+		memset(devices_of(p)->caller, 0, sizeof(devices_of(p)->caller));
 }
 
-void pp_device_drop_between(struct pp_pair *p, int64_t from, int64_t to)
+static void drop_between(struct pp_pair *p, int64_t from, int64_t to)
 {
-	struct pp_devices *d = p->devices;
-	size_t kept = 0;
+	struct devices *d = devices_of(p);
 
-	for (size_t i = 0; d && i < d->allocations; i++)
-		if (d->allocation[i].time < from || d->allocation[i].time > to)
-			d->allocation[kept++] = d->allocation[i];
-	if (d) {
-		d->allocations = kept;
-		d->unknown = 0;
-	}
-	kept = 0;
-	for (size_t i = 0; d && i < d->pool_events; i++)
-		if (d->pool_event[i].time < from || d->pool_event[i].time > to)
-			d->pool_event[kept++] = d->pool_event[i];
-	if (d)
-		d->pool_events = kept;
+	if (!d)
+		return;
+	pp_rows_drop(d->allocation, &d->allocations, sizeof(*d->allocation), offsetof(struct pp_allocation, time), from, to);
+	pp_rows_drop(d->pool_event, &d->pool_events, sizeof(*d->pool_event), offsetof(struct pp_pool_event, time), from, to);
+	d->unknown = 0;
 }
 
-/* Behind the rows of another ring of the rank; 0, or -ENOMEM. */
-static int append(void *rows_of, size_t *rows, const void *more, size_t n, size_t size)
-{
-	char *list, *grown;
-
-	if (!n)
-		return 0;
-	memcpy(&list, rows_of, sizeof(list));
-	grown = realloc(list, (*rows + n) * size);
-	if (!grown)
-		return -ENOMEM;
-	memcpy(grown + *rows * size, more, n * size);
-	memcpy(rows_of, &grown, sizeof(grown)); /* its owner's now */
-	*rows += n;
-	/* cppcheck-suppress memleak ; the list is the rank's */
-	return 0;
-}
-
-static void remark(const struct pp_devices *d, struct pp_rank *rank)
+static void remark(const struct devices *d, struct pp_rank *rank)
 {
 	char text[PP_REMARK_TEXT];
 
@@ -592,9 +567,9 @@ static void remark(const struct pp_devices *d, struct pp_rank *rank)
 	pp_remark_add(rank->remark, &rank->remarks, text);
 }
 
-int pp_device_take(struct pp_pair *p, struct pp_rank *rank, size_t first_thread)
+static int finish(struct pp_pair *p, struct pp_rank *rank, size_t first_thread)
 {
-	struct pp_devices *d = p->devices;
+	const struct devices *d = devices_of(p);
 	uint32_t before = (uint32_t)rank->launches;
 	int rc;
 
@@ -602,13 +577,15 @@ int pp_device_take(struct pp_pair *p, struct pp_rank *rank, size_t first_thread)
 		return 0;
 	rank->device_replay |= d->is_replay;
 	remark(d, rank);
-	rc = append(&rank->launch, &rank->launches, d->launches.launch, d->launches.launches, sizeof(*rank->launch));
+	rc = pp_rows_append(&rank->launch, &rank->launches, d->launches.launch, d->launches.launches, sizeof(*rank->launch));
 	if (!rc)
-		rc = append(&rank->device, &rank->devices, d->device, d->devices, sizeof(*rank->device));
+		rc = pp_rows_append(&rank->device, &rank->devices, d->device, d->devices, sizeof(*rank->device));
 	if (!rc)
-		rc = append(&rank->allocation, &rank->allocations, d->allocation, d->allocations, sizeof(*rank->allocation));
+		rc = pp_rows_append(&rank->allocation, &rank->allocations, d->allocation, d->allocations,
+		                    sizeof(*rank->allocation));
 	if (!rc)
-		rc = append(&rank->pool_event, &rank->pool_events, d->pool_event, d->pool_events, sizeof(*rank->pool_event));
+		rc = pp_rows_append(&rank->pool_event, &rank->pool_events, d->pool_event, d->pool_events,
+		                    sizeof(*rank->pool_event));
 	/* Spans of this ring have launches by its own table. */
 	for (size_t t = first_thread; !rc && before && t < rank->threads; t++)
 		for (size_t i = 0; rank->thread[t].device && i < rank->thread[t].spans; i++)
@@ -617,9 +594,18 @@ int pp_device_take(struct pp_pair *p, struct pp_rank *rank, size_t first_thread)
 	return rc;
 }
 
-void pp_device_release(struct pp_pair *p)
+static int finish_capture(struct pp_capture *c)
 {
-	struct pp_devices *d = p->devices;
+	int rc = 0;
+
+	for (size_t i = 0; i < c->ranks && !rc; i++)
+		rc = pp_device_link(&c->rank[i]);
+	return rc;
+}
+
+static void release(struct pp_pair *p)
+{
+	struct devices *d = devices_of(p);
 
 	while (d && d->writer) {
 		struct writer *next = d->writer->next;
@@ -627,13 +613,34 @@ void pp_device_release(struct pp_pair *p)
 		free(d->writer);
 		d->writer = next;
 	}
-	if (d) {
-		pp_launch_release(&d->launches);
-		pp_kernel_cache_release(&d->kernels);
-		free(d->device);
-		free(d->allocation);
-		free(d->pool_event);
-	}
-	free(d);
-	p->devices = NULL;
+	if (!d)
+		return;
+	pp_launch_release(&d->launches);
+	pp_kernel_cache_release(&d->kernels);
+	free(d->device);
+	free(d->allocation);
+	free(d->pool_event);
 }
+
+static const struct pp_reader_kind kinds[] = {
+        {.kind = PP_RECORD_DEVICE, .is_bad = is_bad, .take_of_slot = take},
+        {.kind = PP_RECORD_DEVICE_CALL, .is_bad = is_bad, .take_of_slot = take},
+        {.kind = PP_RECORD_DEVICE_NAME, .is_bad = is_bad, .take_of_slot = take},
+        {.kind = PP_RECORD_DEVICE_LAUNCH, .is_bad = is_bad, .take_of_slot = take},
+        {.kind = PP_RECORD_DEVICE_INFO, .is_bad = is_bad, .take_of_slot = take},
+        {.kind = PP_RECORD_DEVICE_MEMORY, .is_bad = is_bad, .take_of_slot = take},
+        {.kind = PP_RECORD_DEVICE_LOST, .is_bad = is_bad, .take_of_slot = take},
+        {.kind = PP_RECORD_DEVICE_POOL, .is_bad = is_bad, .take_of_slot = take},
+        {.kind = PP_RECORD_NONE},
+};
+
+const struct pp_reader_ops pp_reader_device = {
+        .name = "device",
+        .kinds = kinds,
+        .adopt = adopt,
+        .forget = forget,
+        .drop_between = drop_between,
+        .finish = finish,
+        .finish_capture = finish_capture,
+        .release = release,
+};

@@ -1,4 +1,4 @@
-/* Links what devices ran to the calls that launched it, by their correlation; see device_link.h. Called by finish.c. */
+/* Links what devices ran to the calls that launched it, by their correlation; see device_link.h. Called by device.c. */
 #include "aggregate/read/ring/device_link.h"
 
 #include <errno.h>
@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "aggregate/read/occupancy.h"
+#include "aggregate/read/ring/device_memory.h"
 #include "core/base/grow.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"

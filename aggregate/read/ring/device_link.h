@@ -7,6 +7,3 @@ struct pp_rank;
 /* Puts streams behind threads; gives spans of devices the thread and the range that launched them, launches their occupancy,
  * calls of copies their category, allocations their range and what was in use. 0, or -ENOMEM. */
 int pp_device_link(struct pp_rank *rank);
-
-/* Puts allocations in order of time, and counts what is in use after each. -ENOMEM. */
-int pp_device_count_memory(struct pp_rank *rank);

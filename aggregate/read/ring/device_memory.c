@@ -1,9 +1,10 @@
-/* Counts memory of devices by the calls that allocate and free it; see device_link.h. Called by device_link.c. */
+/* Counts memory of devices by the calls that allocate and free it; see device_memory.h. Called by device_link.c. */
+#include "aggregate/read/ring/device_memory.h"
+
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "aggregate/read/ring/device_link.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
 

@@ -6,8 +6,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "aggregate/read/ring/device_link.h"
 #include "aggregate/read/ring/order.h"
+#include "aggregate/read/ring/pair.h"
+#include "aggregate/read/ring/reader.h"
+#include "aggregate/read/ring/ring_losses.h"
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/ring/rings_private.h"
 #include "aggregate/spool/place.h"
@@ -91,10 +93,10 @@ static int take_spans(struct pp_store *store, struct pp_track *track, struct pp_
 	return order(t);
 }
 
-/* Threads that have ended and lost all spans by eviction are left out, and those that only write for devices. */
+/* Threads that have ended and lost all spans by eviction are left out, and those that only write of others. */
 static int is_shown(const struct pp_track *l)
 {
-	return l->blocks.spans || !(l->over || l->device || l->writes_devices);
+	return l->blocks.spans || !(l->over || l->device || l->writes_of_others);
 }
 
 static int take_tracks(struct pp_read_shared *shared, struct pp_pair *p, struct pp_rank *rank)
@@ -131,70 +133,6 @@ static int take_tracks(struct pp_read_shared *shared, struct pp_pair *p, struct 
 		t->first = l->first <= l->last ? l->first : 0;
 		t->last = l->first <= l->last ? l->last : 0;
 	}
-	return 0;
-}
-
-/* Moves a ring's communicators to its rank; of two with one id from two rings the newer one stays. */
-static int take_comms(struct pp_pair *p, struct pp_rank *rank)
-{
-	struct pp_comm_table all = {.comm = rank->comm, .comms = rank->comms, .room = rank->comms};
-	size_t taken = 0;
-
-	if (!p->comms.comms)
-		return 0;
-	for (; taken < p->comms.comms; taken++) {
-		struct pp_comm *to = pp_comm_table_put(&all, p->comms.comm[taken].id);
-
-		if (!to)
-			break;
-		free(to->member);
-		free(to->near);
-		*to = p->comms.comm[taken];
-		p->comms.comm[taken].member = p->comms.comm[taken].near = NULL;
-	}
-	free(all.place);
-	rank->comm = all.comm;
-	rank->comms = all.comms;
-	if (taken < p->comms.comms)
-		return -ENOMEM;
-	p->comms.comms = 0;
-	memset(p->comms.place, 0, p->comms.places * sizeof(*p->comms.place));
-	return 0;
-}
-
-static int take_usage(struct pp_pair *p, struct pp_rank *rank)
-{
-	struct pp_usage *usage;
-
-	if (!p->usages)
-		return 0;
-	usage = realloc(rank->usage, (rank->usages + p->usages) * sizeof(*usage));
-	if (!usage)
-		return -ENOMEM;
-	rank->usage = usage;
-	memcpy(usage + rank->usages, p->usage, p->usages * sizeof(*usage));
-	rank->usages += p->usages;
-	return 0;
-}
-
-static int take_annotations(const struct pp_pair *p, struct pp_rank *rank)
-{
-	struct pp_annotation *annotation;
-
-	for (uint32_t i = 0; i < p->remarks; i++) {
-		if (i < PP_REMARKS)
-			pp_remark_add(rank->remark, &rank->remarks, p->remark[i]);
-		else
-			rank->remarks++;
-	}
-	if (!p->annotations)
-		return 0;
-	annotation = realloc(rank->annotation, (rank->annotations + p->annotations) * sizeof(*annotation));
-	if (!annotation)
-		return -ENOMEM;
-	rank->annotation = annotation;
-	memcpy(annotation + rank->annotations, p->annotation, p->annotations * sizeof(*annotation));
-	rank->annotations += p->annotations;
 	return 0;
 }
 
@@ -309,17 +247,10 @@ static int take_ring(struct pp_rings *r, struct pp_ring *ring, struct pp_capture
 	snprintf(rank->status, sizeof(rank->status), "delivered");
 	threads = rank->threads;
 	rc = take_tracks(&r->shared, &ring->pair, rank);
-	if (!rc)
-		rc = pp_device_take(&ring->pair, rank, threads);
-	if (!rc)
-		rc = pp_pair_message_finish(&ring->pair, rank, threads);
-	if (!rc)
-		rc = take_usage(&ring->pair, rank);
-	if (!rc)
-		rc = take_annotations(&ring->pair, rank);
-	if (!rc)
-		rc = take_comms(&ring->pair, rank);
-	return rc ? rc : pp_nccl_finish(&ring->pair, rank, threads);
+	for (int i = 0; i < PP_READERS && !rc; i++)
+		if (pp_reader_list[i]->finish)
+			rc = pp_reader_list[i]->finish(&ring->pair, rank, threads);
+	return rc;
 }
 
 int pp_rings_same_clock(const struct pp_ring_header *a, const struct pp_ring_header *b)
@@ -376,12 +307,11 @@ int pp_rings_finish(struct pp_rings *r, struct pp_capture *ret_capture, struct p
 	for (size_t i = 0; i < r->rings && !rc; i++)
 		if (!pp_rings_is_excluded(r, i))
 			rc = take_ring(r, r->ring[i], &c);
-	for (size_t i = 0; i < c.ranks && !rc; i++)
-		rc = pp_device_link(&c.rank[i]);
 	if (!rc)
 		rc = set_domains(r, &c);
-	if (!rc)
-		rc = pp_nccl_peers(&c);
+	for (int i = 0; i < PP_READERS && !rc; i++)
+		if (pp_reader_list[i]->finish_capture)
+			rc = pp_reader_list[i]->finish_capture(&c);
 	if (rc) {
 		pp_capture_release(&c);
 		return pp_err_set(err, rc, "cannot read the spans of the window: no memory. Give a smaller --window-buffer");

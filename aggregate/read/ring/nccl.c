@@ -1,16 +1,19 @@
 /* Puts the parts of operations of NCCL and RCCL together. In: NCCL, NCCL_TASK and NCCL_DONE records, and payloads of NCCL's NVTX
- * ranges. Out: spans of kinds MPI and REQUEST. Called by pair.c, payload.c, cut.c and finish.c. */
-
+ * ranges; their parts come from different threads. Out: spans of kinds MPI and REQUEST; pp_rank.operation. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aggregate/read/ring/nccl_kernel.h"
 #include "aggregate/read/ring/order.h"
-#include "aggregate/read/ring/pair.h"
+#include "aggregate/read/ring/reader.h"
+#include "aggregate/read/ring/remark.h"
 #include "aggregate/read/ring/rings.h"
+#include "aggregate/read/ring/rows.h"
+#include "aggregate/read/ring/track.h"
 #include "core/base/grow.h"
 #include "core/base/hash.h"
 #include "core/call/mpi_call.h"
@@ -36,7 +39,30 @@ enum row {
 #undef PP_NCCL
 };
 
-int pp_nccl_is_bad(const struct pp_record *r)
+struct part { /* a TASK or a DONE */
+	int64_t time;
+	int64_t launch, launched, device_ns; /* 0: unknown */
+	uint32_t operation, sequence;
+	int32_t peer;
+	uint32_t tid; /* of the thread that wrote it */
+	uint8_t is_done, flags, channels, how;
+};
+
+struct range { /* payload of an NVTX range of NCCL */
+	int64_t begin;
+	uint64_t comm, bytes;
+	int32_t peer; /* or root; -1: none */
+	uint32_t tid;
+	uint16_t call;
+};
+
+struct parts { /* of a ring */
+	struct part *part;
+	struct range *range;
+	size_t parts, parts_room, ranges, ranges_room;
+};
+
+static int is_bad(const struct pp_record *r)
 {
 	switch (r->kind) {
 	case PP_RECORD_NCCL:
@@ -49,11 +75,15 @@ int pp_nccl_is_bad(const struct pp_record *r)
 	}
 }
 
-static void add_part(struct pp_track *track, const struct pp_nccl_part *part)
+static void add_part(struct pp_track *track, const struct part *part)
 {
-	struct pp_nccl_parts *n = &track->pair->nccl;
-	struct pp_nccl_part *more;
+	struct parts *n = pp_pair_state(track->pair, PP_READER_NCCL, sizeof(*n));
+	struct part *more;
 
+	if (!n) {
+		track->pair->lost[PP_LOSS_EVICTED]++;
+		return;
+	}
 	if (n->parts >= PARTS_MOST) { /* the older half */
 		n->parts = PARTS_MOST / 2;
 		memmove(n->part, n->part + PARTS_MOST / 2, n->parts * sizeof(*n->part));
@@ -99,10 +129,12 @@ static int64_t duration(const struct pp_record_nccl_done *done)
 	return done->device_begin && done->device_end > done->device_begin && ns < PP_TICK_MOST ? (int64_t)ns : 0;
 }
 
-void pp_track_nccl(struct pp_track *track, const struct pp_record *r)
+static void take(struct pp_track *track, const struct pp_record *r, const char *text, size_t length)
 {
-	struct pp_nccl_part part = {.time = (int64_t)r->tick};
+	struct part part = {.time = (int64_t)r->tick};
 
+	(void)text;
+	(void)length;
 	if (r->kind == PP_RECORD_NCCL) {
 		add_call(track, r);
 		return;
@@ -146,15 +178,18 @@ static uint64_t comm_of(uint64_t hash)
 }
 
 /* Before 2.25 NCCL's payload has no communicator and begins with the bytes; it is shorter then. */
-void pp_nccl_payload(struct pp_track *track, const struct pp_record *r, const char *bytes, size_t length)
+static void take_payload(struct pp_track *track, const struct pp_record *r, const char *bytes, size_t length)
 {
-	struct pp_nccl_parts *n = &track->pair->nccl;
-	uint16_t call = call_of_schema(r->payload.schema);
+	uint16_t call = r->payload.type == PP_PAYLOAD_EXT ? call_of_schema(r->payload.schema) : 0;
 	size_t whole = call == ROW_ALLGATHER || call == ROW_ALLTOALL ? 16 : 24;
-	struct pp_nccl_range range = {.begin = (int64_t)r->tick, .peer = -1, .tid = track->tid, .call = call}, *more;
+	struct range range = {.begin = (int64_t)r->tick, .peer = -1, .tid = track->tid, .call = call}, *more;
+	struct parts *n;
 	uint64_t hash = 0;
 
 	if (!call || length < 8)
+		return;
+	n = pp_pair_state(track->pair, PP_READER_NCCL, sizeof(*n));
+	if (!n)
 		return;
 	if (length >= whole) {
 		memcpy(&hash, bytes, 8);
@@ -176,32 +211,31 @@ void pp_nccl_payload(struct pp_track *track, const struct pp_record *r, const ch
 	n->range[n->ranges++] = range;
 }
 
-void pp_nccl_drop(struct pp_nccl_parts *n, int64_t from, int64_t to)
+static void drop_between(struct pp_pair *p, int64_t from, int64_t to)
 {
-	size_t kept = 0;
+	struct parts *n = p->state[PP_READER_NCCL];
 
-	for (size_t i = 0; i < n->parts; i++)
-		if (n->part[i].time < from || n->part[i].time > to)
-			n->part[kept++] = n->part[i];
-	n->parts = kept;
-	kept = 0;
-	for (size_t i = 0; i < n->ranges; i++)
-		if (n->range[i].begin < from || n->range[i].begin > to)
-			n->range[kept++] = n->range[i];
-	n->ranges = kept;
+	if (!n)
+		return;
+	pp_rows_drop(n->part, &n->parts, sizeof(*n->part), offsetof(struct part, time), from, to);
+	pp_rows_drop(n->range, &n->ranges, sizeof(*n->range), offsetof(struct range, begin), from, to);
 }
 
-void pp_nccl_release(struct pp_nccl_parts *n)
+static void release(struct pp_pair *p)
 {
+	struct parts *n = p->state[PP_READER_NCCL];
+
+	if (!n)
+		return;
 	free(n->part);
 	free(n->range);
-	*n = (struct pp_nccl_parts){0};
 }
 
 /* ---- at the end ---- */
 
 struct finish {
 	struct pp_pair *pair;
+	const struct parts *parts;
 	struct pp_rank *rank;
 	struct pp_nccl_kernels kernels;
 	struct pp_span *extra; /* requests of one thread */
@@ -212,7 +246,7 @@ struct finish {
 /* By operation, its task first, the last completion last. */
 static int compare_part(const void *a, const void *b)
 {
-	const struct pp_nccl_part *x = a, *y = b;
+	const struct part *x = a, *y = b;
 
 	if (x->operation != y->operation)
 		return x->operation < y->operation ? -1 : 1;
@@ -223,7 +257,7 @@ static int compare_part(const void *a, const void *b)
 
 static int compare_range(const void *a, const void *b)
 {
-	const struct pp_nccl_range *x = a, *y = b;
+	const struct range *x = a, *y = b;
 
 	if (x->tid != y->tid)
 		return x->tid < y->tid ? -1 : 1;
@@ -238,7 +272,7 @@ static int compare_operation(const void *a, const void *b)
 }
 
 /* Index of the first part of an operation. */
-static size_t first_part(const struct pp_nccl_parts *n, uint32_t operation)
+static size_t first_part(const struct parts *n, uint32_t operation)
 {
 	size_t low = 0, high = n->parts;
 
@@ -268,7 +302,7 @@ static int add_request(struct finish *f, const struct pp_span *call, int64_t don
 }
 
 /* How the operation ran on the device, by its request. */
-static int add_operation(struct finish *f, uint32_t request, const struct pp_nccl_part *task, const struct pp_nccl_part *done,
+static int add_operation(struct finish *f, uint32_t request, const struct part *task, const struct part *done,
                          const struct pp_nccl_kernel *kernel)
 {
 	struct pp_rank *rank = f->rank;
@@ -288,9 +322,9 @@ static int add_operation(struct finish *f, uint32_t request, const struct pp_ncc
 /* Without a number that all ranks have, the operation matches none of theirs. Its end is its kernel's, else when NCCL saw it. */
 static int finish_call(struct finish *f, struct pp_span *s)
 {
-	const struct pp_nccl_parts *n = &f->pair->nccl;
+	const struct parts *n = f->parts;
 	const uint32_t operation = s->mpi.request & ~(uint32_t)REQUEST_BIT, flags = s->mpi.sequence;
-	const struct pp_nccl_part *task = NULL, *done = NULL;
+	const struct part *task = NULL, *done = NULL;
 	const struct pp_nccl_kernel *kernel = NULL;
 
 	for (size_t i = first_part(n, operation); i < n->parts && n->part[i].operation == operation; i++)
@@ -313,9 +347,9 @@ static int finish_call(struct finish *f, struct pp_span *s)
 	return s->mpi.request && (kernel || done) ? add_request(f, s, kernel ? kernel->end : done->time) : 0;
 }
 
-static const struct pp_nccl_range *find_range(const struct pp_nccl_parts *n, uint32_t tid, int64_t begin)
+static const struct range *find_range(const struct parts *n, uint32_t tid, int64_t begin)
 {
-	struct pp_nccl_range key = {.tid = tid, .begin = begin};
+	struct range key = {.tid = tid, .begin = begin};
 
 	return n->ranges ? bsearch(&key, n->range, n->ranges, sizeof(key), compare_range) : NULL;
 }
@@ -329,7 +363,7 @@ static const struct pp_comm *find_comm(const struct pp_rank *rank, uint64_t id)
 }
 
 /* The plug-in reports nothing of such a communicator: NCCL is older, or has no kernel to run. */
-static void finish_range(struct finish *f, struct pp_span *s, const struct pp_nccl_range *x)
+static void finish_range(struct finish *f, struct pp_span *s, const struct range *x)
 {
 	const struct pp_comm *comm = find_comm(f->rank, x->comm);
 
@@ -431,12 +465,12 @@ static int place_extras(struct finish *f, struct pp_thread *t)
 
 static int finish_thread(struct finish *f, struct pp_thread *t)
 {
-	const struct pp_nccl_parts *n = &f->pair->nccl;
+	const struct parts *n = f->parts;
 	int rc = 0;
 
 	for (size_t i = 0; i < t->spans && rc == 0; i++) {
 		struct pp_span *s = &t->span[i];
-		const struct pp_nccl_range *range;
+		const struct range *range;
 
 		if (s->kind == PP_SPAN_MPI && s->source == PP_SOURCE_NCCL)
 			rc = finish_call(f, s);
@@ -561,11 +595,13 @@ static int number_ranges(struct finish *f, size_t first)
 	return rc;
 }
 
-int pp_nccl_finish(struct pp_pair *p, struct pp_rank *rank, size_t first)
+static int finish(struct pp_pair *p, struct pp_rank *rank, size_t first)
 {
-	struct finish f = {.pair = p, .rank = rank};
+	static const struct parts none;
+	struct parts *n = p->state[PP_READER_NCCL];
+	struct finish f = {.pair = p, .parts = n ? n : &none, .rank = rank};
 	char text[PP_REMARK_TEXT];
-	int rc = 0, any = p->nccl.parts || p->nccl.ranges;
+	int rc = 0, any = n && (n->parts || n->ranges);
 
 	for (size_t t = first; !any && t < rank->threads; t++) {
 		const struct pp_thread *thread = &rank->thread[t];
@@ -578,10 +614,10 @@ int pp_nccl_finish(struct pp_pair *p, struct pp_rank *rank, size_t first)
 	}
 	if (!any)
 		return 0;
-	if (p->nccl.parts)
-		qsort(p->nccl.part, p->nccl.parts, sizeof(*p->nccl.part), compare_part);
-	if (p->nccl.ranges)
-		qsort(p->nccl.range, p->nccl.ranges, sizeof(*p->nccl.range), compare_range);
+	if (n && n->parts)
+		qsort(n->part, n->parts, sizeof(*n->part), compare_part);
+	if (n && n->ranges)
+		qsort(n->range, n->ranges, sizeof(*n->range), compare_range);
 	f.operations_room = rank->operations;
 	rc = pp_nccl_kernels_init(&f.kernels, rank, first);
 	for (size_t t = first; t < rank->threads && rc == 0; t++) {
@@ -592,7 +628,7 @@ int pp_nccl_finish(struct pp_pair *p, struct pp_rank *rank, size_t first)
 	free(f.extra);
 	if (rank->operations)
 		qsort(rank->operation, rank->operations, sizeof(*rank->operation), compare_operation);
-	if (rc == 0 && p->nccl.ranges)
+	if (rc == 0 && f.parts->ranges)
 		rc = number_ranges(&f, first);
 	if (f.unnumbered) {
 		snprintf(text, sizeof(text),
@@ -644,7 +680,8 @@ static void set_peer(const struct pp_capture *c, const struct pp_rank *rank, con
 	s->mpi.flags &= (uint16_t)~PP_MPI_PEER_IN_COMM;
 }
 
-int pp_nccl_peers(struct pp_capture *c)
+/* Gives peers their world ranks, where the members of their communicators are known on this host. */
+static int finish_capture(struct pp_capture *c)
 {
 	struct member *member;
 	size_t members = 0, room = 1;
@@ -676,3 +713,20 @@ int pp_nccl_peers(struct pp_capture *c)
 	free(member);
 	return 0;
 }
+
+static const struct pp_reader_kind kinds[] = {
+        {.kind = PP_RECORD_NCCL, .flags = PP_READER_HAS_END, .is_bad = is_bad, .take = take},
+        {.kind = PP_RECORD_NCCL_TASK, .is_bad = is_bad, .take = take},
+        {.kind = PP_RECORD_NCCL_DONE, .take = take},
+        {.kind = PP_RECORD_PAYLOAD, .take = take_payload},
+        {.kind = PP_RECORD_NONE},
+};
+
+const struct pp_reader_ops pp_reader_nccl = {
+        .name = "nccl",
+        .kinds = kinds,
+        .drop_between = drop_between,
+        .finish = finish,
+        .finish_capture = finish_capture,
+        .release = release,
+};

@@ -1,4 +1,4 @@
-/* Open-addressed table with backward shift. Called by pair.c. */
+/* Open-addressed table with backward shift. Called by range.c and mpi.c. */
 #include "aggregate/read/ring/open_table.h"
 
 #include <stdlib.h>
@@ -70,6 +70,29 @@ void pp_open_remove(struct pp_open_table *t, struct pp_open *open)
 	}
 	t->place[hole].span = NULL;
 	t->used--;
+}
+
+void pp_open_moved(struct pp_open_table *t, uint64_t id, struct pp_span *moved)
+{
+	struct pp_open *open = pp_open_find(t, id);
+
+	if (open && moved)
+		open->span = moved;
+	else if (open)
+		pp_open_remove(t, open);
+}
+
+size_t pp_open_close(struct pp_open_table *t, const struct pp_track *track)
+{
+	size_t ended = 0;
+
+	for (size_t i = 0; i < t->places; i++)
+		while (t->place[i].span && t->place[i].track == track) {
+			pp_track_end_span(t->place[i].span, track->last, PP_SPAN_CUT_END);
+			pp_open_remove(t, &t->place[i]);
+			ended++;
+		}
+	return ended;
 }
 
 void pp_open_release(struct pp_open_table *t)

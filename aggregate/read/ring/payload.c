@@ -1,12 +1,12 @@
 /* NVTX payloads: decodes bytes by the application's schema, keeps payloads until their range comes, and merges several of one
- * range. Called by pair.c. */
+ * range; see payload.h. */
+#include "aggregate/read/ring/payload.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "aggregate/read/ring/pair.h"
 
 enum { MOST_ELEMENTS = 16, MOST_HEX = 64, RAW = 1023, FIRST_STATIC = 1 << 24 };
 
@@ -323,46 +323,71 @@ static void append(struct pp_pair *p, uint16_t *type, uint64_t *bits, uint16_t m
 	*bits = intern(p, text, n + 2 + m);
 }
 
-void pp_payload_add(struct pp_track *track, const struct pp_record *r, const char *bytes, size_t length)
+struct waiting {      /* on a thread */
+	pp_tick tick; /* of the record that the payload belongs to */
+	uint64_t bits;
+	uint16_t type; /* enum pp_payload_type; NONE: no payload is waiting */
+};
+
+static int is_bad(const struct pp_record *r)
+{
+	return r->payload.domain >= PP_RING_DOMAINS || r->payload.type == PP_PAYLOAD_NONE || r->payload.type > PP_PAYLOAD_EXT;
+}
+
+static void take(struct pp_track *track, const struct pp_record *r, const char *bytes, size_t length)
 {
 	struct pp_pair *p = track->pair;
+	struct waiting *w = pp_track_state(track, PP_READER_PAYLOAD, sizeof(*w));
 	char text[PP_PAYLOAD_TEXT];
 	uint64_t bits = 0;
 
-	if (track->payload_tick != r->tick)
-		track->payload_type = PP_PAYLOAD_NONE;
-	track->payload_tick = r->tick;
-	if (r->payload.type == PP_PAYLOAD_EXT && r->payload.schema >= FIRST_STATIC)
-		pp_nccl_payload(track, r, bytes, length);
+	if (!w)
+		return;
+	if (w->tick != r->tick)
+		w->type = PP_PAYLOAD_NONE;
+	w->tick = r->tick;
 	if (r->payload.type == PP_PAYLOAD_EXT)
 		bits = intern(p, text, pp_payload_text(p->header, &r->payload, bytes, length, text));
 	else if (length <= sizeof(bits) && r->payload.type < PP_PAYLOAD_EXT)
 		memcpy(&bits, bytes, length);
 	else
 		return;
-	append(p, &track->payload_type, &track->payload, r->payload.type, bits);
+	append(p, &w->type, &w->bits, r->payload.type, bits);
 }
 
 void pp_payload_suffix(struct pp_track *track, const struct pp_record *r, const char *text, size_t length)
 {
+	struct waiting *w = pp_track_state(track, PP_READER_PAYLOAD, sizeof(*w));
 	uint64_t bits;
 
-	if (track->payload_type != PP_PAYLOAD_NONE && track->payload_tick == r->tick)
+	if (!w || (w->type != PP_PAYLOAD_NONE && w->tick == r->tick))
 		return;
-	track->payload_type = PP_PAYLOAD_NONE;
+	w->type = PP_PAYLOAD_NONE;
 	bits = intern(track->pair, text, length < PP_PAYLOAD_TEXT ? length : PP_PAYLOAD_TEXT - 1);
 	if (!bits)
 		return;
-	track->payload_tick = r->tick;
-	track->payload = bits;
-	track->payload_type = PP_PAYLOAD_EXT;
+	w->tick = r->tick;
+	w->bits = bits;
+	w->type = PP_PAYLOAD_EXT;
 }
 
 void pp_payload_take(struct pp_track *track, const struct pp_record *r, struct pp_span *span)
 {
-	if (track->payload_type == PP_PAYLOAD_NONE)
+	struct waiting *w = track->state[PP_READER_PAYLOAD];
+
+	if (!w || w->type == PP_PAYLOAD_NONE)
 		return;
-	if (span && track->payload_tick == r->tick)
-		append(track->pair, &span->range.payload_type, &span->range.payload, track->payload_type, track->payload);
-	track->payload_type = PP_PAYLOAD_NONE;
+	if (span && w->tick == r->tick)
+		append(track->pair, &span->range.payload_type, &span->range.payload, w->type, w->bits);
+	w->type = PP_PAYLOAD_NONE;
 }
+
+static const struct pp_reader_kind kinds[] = {
+        {.kind = PP_RECORD_PAYLOAD, .is_bad = is_bad, .take = take},
+        {.kind = PP_RECORD_NONE},
+};
+
+const struct pp_reader_ops pp_reader_payload = {
+        .name = "payload",
+        .kinds = kinds,
+};

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/read/ring/pair.h"
 #include "aggregate/read/ring/rings_private.h"
+#include "aggregate/read/ring/step.h"
 #include "core/base/proc.h"
-#include "core/call/mpi_call.h"
 #include "core/coord/claim.h"
 
 /* Limits of the memory for names; names beyond are counted as cut. */
@@ -31,13 +32,12 @@ struct pp_rings *pp_rings_new(size_t buffer)
 
 	if (!r)
 		return NULL;
+	pp_pair_share(&r->shared);
 	r->shared.store.buffer = buffer;
 	r->shared.names = pp_intern_new();
 	r->shared.payloads = pp_intern_new();
-	r->shared.calls = pp_mpi_call_count();
-	r->shared.call_name = calloc(r->shared.calls + 1, sizeof(uint32_t));
 	r->shared.text = malloc(PP_TEXT_ROOM);
-	if (!r->shared.names || !r->shared.payloads || !r->shared.call_name || !r->shared.text) {
+	if (!r->shared.names || !r->shared.payloads || !r->shared.text) {
 		pp_rings_free(r);
 		return NULL;
 	}
@@ -64,7 +64,6 @@ void pp_rings_free(struct pp_rings *r)
 	pp_store_release(&r->shared.store);
 	pp_intern_free(r->shared.names);
 	pp_intern_free(r->shared.payloads);
-	free(r->shared.call_name);
 	free(r->shared.text);
 	free(r);
 }
@@ -252,14 +251,12 @@ int64_t pp_rings_horizon(const struct pp_rings *r, size_t index)
 
 uint64_t pp_rings_steps(const struct pp_rings *r, size_t index)
 {
-	return r->ring[index]->pair.steps_ended;
+	return pp_steps_ended(&r->ring[index]->pair);
 }
 
 const struct pp_step_ended *pp_rings_step(const struct pp_rings *r, size_t index, uint64_t n)
 {
-	const struct pp_pair *p = &r->ring[index]->pair;
-
-	return n < p->steps_ended && p->steps_ended - n <= PP_STEPS_ENDED ? &p->ended[n % PP_STEPS_ENDED] : NULL;
+	return pp_step_ended(&r->ring[index]->pair, n);
 }
 
 void pp_rings_begin_within(struct pp_rings *r)

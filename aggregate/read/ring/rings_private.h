@@ -1,7 +1,8 @@
-/* What rings.c, finish.c and cut.c share. Internal to aggregate/read. */
+/* The rings of a spool as rings.c, finish.c, cut.c and ring_losses.c have them. Internal to aggregate/read. */
 #pragma once
 
-#include "aggregate/read/ring/pair.h"
+#include "aggregate/read/ring/track.h"
+#include "core/ring/drain.h"
 
 struct pp_ring {
 	char *path;
@@ -16,6 +17,3 @@ struct pp_rings {
 	size_t rings;
 	int flags; /* enum pp_drain_flags */
 };
-
-/* Losses of the ring since it was opened, by cause. */
-void pp_ring_losses(const struct pp_ring *ring, uint64_t lost[PP_LOSSES]);

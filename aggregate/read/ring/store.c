@@ -1,4 +1,4 @@
-/* Blocks of spans and their eviction. Called by pair.c, finish.c and rings.c. */
+/* Blocks of spans and their eviction. Called by track.c, pair.c, cut.c, finish.c and rings.c. */
 #include "aggregate/read/ring/store.h"
 
 #include <stdlib.h>
@@ -175,7 +175,7 @@ static void give_back(struct pp_store *s, struct pp_block *b)
 /* The track's first block, which is not its last. */
 static void evict_block(struct pp_store *s, struct pp_block *b)
 {
-	struct pp_blocks *blocks = pp_track_blocks(b->track);
+	struct pp_blocks *blocks = s->owner->blocks(b->track);
 	uint64_t records = 0;
 	int64_t end = INT64_MIN;
 
@@ -191,11 +191,11 @@ static void evict_block(struct pp_store *s, struct pp_block *b)
 		moved = pp_store_add(s, blocks, b->track);
 		if (moved)
 			*moved = *old;
-		pp_track_moved(b->track, old, moved);
+		s->owner->moved(b->track, old, moved);
 	}
-	pp_track_evicted(b->track, records, end);
+	s->owner->evicted(b->track, records, end);
 	if (!blocks->first)
-		pp_track_emptied(b->track);
+		s->owner->emptied(b->track);
 	give_back(s, b);
 }
 
@@ -217,9 +217,9 @@ static void keep_span(struct pp_store *s, struct pp_blocks *blocks, struct pp_tr
 	if (moved)
 		*moved = *old;
 	if (old->flags & PP_SPAN_OPEN)
-		pp_track_moved(track, old, moved);
+		s->owner->moved(track, old, moved);
 	else if (!moved)
-		pp_track_evicted(track, pp_store_records(old), old->end);
+		s->owner->evicted(track, pp_store_records(old), old->end);
 }
 
 void pp_store_drop(struct pp_store *s, struct pp_blocks *track_blocks, struct pp_track *track, int64_t from, int64_t to)
@@ -250,9 +250,9 @@ void pp_store_evict(struct pp_store *s)
 	/* Up to the newest block: moved spans may make blocks of their own, which must not be visited again. */
 	while (b && b != end && s->bytes - (s->spare ? s->spare->bytes : 0) > s->buffer) {
 		struct pp_block *newer = b->newer;
-		struct pp_blocks *blocks = pp_track_blocks(b->track);
+		struct pp_blocks *blocks = s->owner->blocks(b->track);
 
-		if (b == blocks->first && (b != blocks->last || pp_track_over(b->track))) {
+		if (b == blocks->first && (b != blocks->last || s->owner->is_over(b->track))) {
 			if (s->spare)
 				free_spare(s);
 			evict_block(s, b);
@@ -272,5 +272,5 @@ void pp_store_release(struct pp_store *s)
 	}
 	if (s->slab_left)
 		munmap(s->slab, s->slab_left);
-	*s = (struct pp_store){.buffer = s->buffer};
+	*s = (struct pp_store){.owner = s->owner, .buffer = s->buffer};
 }

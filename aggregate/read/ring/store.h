@@ -1,4 +1,4 @@
-/* Collects spans of all threads in blocks; evicts the oldest blocks when the window buffer is full. In: spans from pair.c. Out:
+/* Collects spans of all threads in blocks; evicts the oldest blocks when the window buffer is full. In: spans from readers. Out:
  * blocks for finish.c. Internal to aggregate/read. */
 #pragma once
 
@@ -11,7 +11,7 @@ enum {
 	PP_SPAN_OPEN = 128, /* in pp_span.flags, inside the store only: the end is not known yet */
 };
 
-struct pp_track; /* pair.h */
+struct pp_track; /* the owner's: track.h */
 
 struct pp_block {
 	struct pp_block *older, *newer; /* of all tracks, by age */
@@ -29,7 +29,19 @@ struct pp_blocks { /* one track's */
 	size_t spans;
 };
 
+/* What the store asks and tells the owner of its spans. const. */
+struct pp_store_owner {
+	int (*is_over)(const struct pp_track *track);        /* Required: its thread has ended */
+	struct pp_blocks *(*blocks)(struct pp_track *track); /* Required */
+	/* Required: spans of that many records were evicted, the last ended at `end`. */
+	void (*evicted)(struct pp_track *track, uint64_t records, int64_t end);
+	/* Required: an open span has a new address; NULL: it is lost. */
+	void (*moved)(struct pp_track *track, const struct pp_span *old, struct pp_span *moved);
+	void (*emptied)(struct pp_track *track); /* Required: the last span of an ended thread was evicted */
+};
+
 struct pp_store {
+	const struct pp_store_owner *owner; /* set before the first span */
 	struct pp_block *oldest, *newest;
 	struct pp_block *spare; /* full-sized ones that were evicted */
 	size_t bytes, buffer;
@@ -47,22 +59,14 @@ static inline unsigned pp_store_records(const struct pp_span *s)
 
 /* Room for one more span of the track, zeroed; NULL: no memory. Stays where it is until pp_store_evict(). */
 struct pp_span *pp_store_add(struct pp_store *s, struct pp_blocks *track_blocks, struct pp_track *track);
-/* Evicts until the buffer limit holds. Open spans move to the track's last block, by pp_track_moved(); pp_track_evicted() counts
- * the others. */
+/* Evicts until the buffer limit holds. Open spans move to the track's last block, by moved(); evicted() counts the
+ * others. */
 void pp_store_evict(struct pp_store *s);
-/* Drops closed spans of the track that ended in [from, to]; open ones stay, by pp_track_moved(). */
+/* Drops closed spans of the track that ended in [from, to]; open ones stay, by moved(). */
 void pp_store_drop(struct pp_store *s, struct pp_blocks *track_blocks, struct pp_track *track, int64_t from, int64_t to);
 /* Takes the track's first block out, to be freed by pp_block_free(); NULL: none is left. */
 struct pp_block *pp_store_pop(struct pp_store *s, struct pp_blocks *track_blocks);
+/* Unmaps its spans too. */
 void pp_block_free(struct pp_block *block);
+/* Frees all blocks of all tracks, whose pp_blocks are dangling then. The limit and the owner stay. */
 void pp_store_release(struct pp_store *s);
-
-/* Calls of the store to the owner of its spans, track.c. */
-int pp_track_over(const struct pp_track *track);
-struct pp_blocks *pp_track_blocks(struct pp_track *track);
-/* Spans of that many records were evicted, the last ended at `end`. */
-void pp_track_evicted(struct pp_track *track, uint64_t records, int64_t end);
-/* An open span has a new address; NULL: it is lost. */
-void pp_track_moved(struct pp_track *track, const struct pp_span *old, struct pp_span *moved);
-/* The last span of an ended thread was evicted. */
-void pp_track_emptied(struct pp_track *track);

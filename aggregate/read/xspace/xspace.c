@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/read/ring/pair.h"
+#include "aggregate/read/ring/remark.h"
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/xspace/private.h"
 #include "core/base/utf8.h"

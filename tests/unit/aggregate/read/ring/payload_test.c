@@ -3,7 +3,7 @@
  * note's. */
 #include <stdlib.h>
 
-#include "aggregate/read/ring/pair.h"
+#include "aggregate/read/ring/payload.h"
 #include "tests/test.h"
 
 enum { ROUNDS = 40000, SCHEMA = 1 << 24 };
