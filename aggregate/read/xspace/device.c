@@ -1,10 +1,11 @@
-/* What the texts of device planes and their events say: copied bytes, how a kernel was launched, the device itself. Called by
- * plane.c, line.c and xspace.c. */
+/* Reads what the texts of device planes and their events tell; see device.h. */
+#include "aggregate/read/xspace/device.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/read/xspace/private.h"
+#include "aggregate/read/xspace/value.h"
 #include "core/base/grow.h"
 #include "core/base/hash.h"
 #include "core/base/utf8.h"

@@ -1,7 +1,10 @@
-/* Reads an event: its fields, its time, and those of its stats that mean something; see private.h. Called by line.c and own.c. */
+/* Reads an event, the usual form of one without a call per field; see event.h. */
+#include "aggregate/read/xspace/event.h"
+
 #include <string.h>
 
-#include "aggregate/read/xspace/private.h"
+#include "aggregate/read/xspace/damage.h"
+#include "aggregate/read/xspace/meta.h"
 
 #define LAST_TIME (INT64_MAX / 2)
 
@@ -95,7 +98,7 @@ static inline int take_usual_stat(struct pp_xread *x, struct pp_xplane *p, enum 
 		e->number[kind] = n.value;
 		return 1;
 	}
-	meta = kind < PP_XS_TEXTS && *at == TAG_REF ? pp_xplane_stat(x, p, n.value) : NULL;
+	meta = kind < PP_XS_TEXTS && *at == TAG_REF ? pp_xmeta_stat(x, p, n.value) : NULL;
 	if (meta)
 		take_text(e, kind, meta->text, meta->length, meta);
 	return meta != NULL;
@@ -193,7 +196,7 @@ int pp_xevent_read(struct pp_xread *x, struct pp_xplane *p, const struct pp_xlin
 		enum pp_wire_result r = read_any(x, p, field, e);
 
 		if (r != PP_WIRE_END) {
-			pp_xspace_check(x, r, field->data, "an event");
+			pp_xdamage_check(x, r, field->data, "an event");
 			return 0;
 		}
 	}

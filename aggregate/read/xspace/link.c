@@ -1,9 +1,10 @@
-/* Ties device spans to their launches on the host, and launches to steps: through threads, and through producers and consumers, as
- * xprof groups events. Called by steps.c. */
+/* Finds launches by correlation, and the root of each through threads, and through producers and consumers, as xprof groups
+ * events; see link.h. */
+#include "aggregate/read/xspace/link.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/read/xspace/private.h"
 #include "core/base/grow.h"
 #include "core/base/huge.h"
 #include "core/capture/thread.h"
@@ -81,7 +82,7 @@ static void add_launch(struct pp_xread *x, const struct pp_xline *l, const struc
 	k->list[k->count++] = *launch;
 }
 
-void pp_xlink_see(struct pp_xread *x, const struct pp_xline *l, size_t span)
+void pp_xlink_add(struct pp_xread *x, const struct pp_xline *l, size_t span)
 {
 	const struct pp_span *s = &l->thread.span[span];
 	struct pp_xlaunches *k = &x->launches;
@@ -108,12 +109,12 @@ void pp_xlink_see(struct pp_xread *x, const struct pp_xline *l, size_t span)
 	more[k->opens++] = (struct pp_xopen){s->end, s->name};
 }
 
-void pp_xlink_see_all(struct pp_xread *x, const struct pp_xline *l)
+void pp_xlink_add_all(struct pp_xread *x, const struct pp_xline *l)
 {
 	x->launches.count = l->launches;
 	x->launches.opens = 0;
 	for (size_t i = 0; i < l->thread.spans; i++)
-		pp_xlink_see(x, l, i);
+		pp_xlink_add(x, l, i);
 }
 
 /* Profilers count launches: a table by their number is small. Else they are sorted. */

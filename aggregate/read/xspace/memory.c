@@ -1,9 +1,11 @@
-/* Calls of a framework's allocator, which TensorFlow writes as events; see private.h. Called by line.c. */
+/* Reads an allocator's event; see memory.h. */
+#include "aggregate/read/xspace/memory.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "aggregate/read/xspace/private.h"
+#include "aggregate/read/xspace/value.h"
 #include "core/base/grow.h"
 #include "core/capture/side.h"
 

@@ -162,3 +162,13 @@ void pp_xsource_release(const struct pp_xsource *s, const uint8_t *from, const u
 	if (begin < end)
 		madvise((void *)(uintptr_t)(s->bytes + begin), end - begin, MADV_DONTNEED);
 }
+
+/* Unpacking a file, which is done before, is the first half of it. */
+void pp_xsource_progress(const struct pp_xsource *s, const struct pp_trace_options *options, const uint8_t *at)
+{
+	double part = (double)(at - s->bytes) / (double)s->size, file = (double)s->file_bytes;
+
+	if (options->progress)
+		options->progress(options->context, (uint64_t)(s->is_unpacked ? (file + part * file) / 2 : part * file),
+		                  s->file_bytes);
+}

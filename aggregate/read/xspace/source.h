@@ -21,3 +21,5 @@ int pp_xsource_open(const char *path, const struct pp_trace_options *options, st
 void pp_xsource_close(struct pp_xsource *s);
 /* Gives whole pages back that will not be read again (of a mapped file they may be, from the page cache). */
 void pp_xsource_release(const struct pp_xsource *s, const uint8_t *from, const uint8_t *to);
+/* Reports, in bytes of the file, that those before `at` are read. */
+void pp_xsource_progress(const struct pp_xsource *s, const struct pp_trace_options *options, const uint8_t *at);

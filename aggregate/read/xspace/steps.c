@@ -1,11 +1,12 @@
-/* Finds the steps of a rank, by xprof's rules (docs/steps.md), and puts them on the thread that marks them. Called by xspace.c when
- * all planes are read. */
+/* Finds the steps of a rank, by xprof's rules (docs/steps.md); see steps.h. */
+#include "aggregate/read/xspace/steps.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aggregate/read/ring/order.h"
-#include "aggregate/read/xspace/private.h"
+#include "aggregate/read/xspace/link.h"
 #include "core/base/grow.h"
 #include "core/capture/thread.h"
 #include "core/ring/record.h"

@@ -1,8 +1,10 @@
-/* Reads the stats of events and planes: what they are, and their value; see private.h. Called by line.c, device.c, plane.c. */
+/* Reads the stats of events and planes: which they are, and their value; see value.h. */
+#include "aggregate/read/xspace/value.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/read/xspace/private.h"
+#include "aggregate/read/xspace/meta.h"
 
 enum { STAT_ID = 1, STAT_DOUBLE, STAT_UINT, STAT_INT, STAT_TEXT, STAT_BYTES, STAT_REF, LONGEST_TEXT = 65536 };
 
@@ -46,7 +48,7 @@ static void take(struct pp_xread *x, struct pp_xplane *p, const struct pp_field 
 		}
 		break;
 	case STAT_REF:
-		if (f->type == PP_WIRE_VARINT && (v->meta = pp_xplane_stat(x, p, f->value))) {
+		if (f->type == PP_WIRE_VARINT && (v->meta = pp_xmeta_stat(x, p, f->value))) {
 			v->is_text = 1;
 			v->text = v->meta->text;
 			v->length = v->meta->length;
@@ -67,7 +69,7 @@ enum pp_xs_kind pp_xvalue_read(struct pp_xread *x, struct pp_xplane *p, const st
 	*v = (struct pp_xvalue){0};
 	while ((r = pp_wire_next(&w, &f)) == PP_WIRE_FIELD) {
 		if (pp_field_is(&f, STAT_ID, PP_WIRE_VARINT)) {
-			const struct pp_xmeta *m = pp_xplane_stat(x, p, f.value);
+			const struct pp_xmeta *m = pp_xmeta_stat(x, p, f.value);
 
 			if (f.value < sizeof(p->kind_of))
 				p->kind_of[f.value] = m ? m->kind : PP_XS_NONE;
@@ -85,7 +87,7 @@ enum pp_xs_kind pp_xvalue_read(struct pp_xread *x, struct pp_xplane *p, const st
 	return kind;
 }
 
-uint32_t pp_xtext_intern(struct pp_xread *x, const struct pp_xtext *t)
+uint32_t pp_xvalue_intern(struct pp_xread *x, const struct pp_xtext *t)
 {
 	if (!t->length)
 		return 0;
@@ -98,5 +100,5 @@ uint32_t pp_xtext_intern(struct pp_xread *x, const struct pp_xtext *t)
 
 uint32_t pp_xvalue_text(struct pp_xread *x, const struct pp_xvalue *v)
 {
-	return v->is_text ? pp_xtext_intern(x, &(struct pp_xtext){v->text, v->length, v->meta}) : 0;
+	return v->is_text ? pp_xvalue_intern(x, &(struct pp_xtext){v->text, v->length, v->meta}) : 0;
 }

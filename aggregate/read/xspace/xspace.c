@@ -1,4 +1,4 @@
-/* Reads an XSpace file plane by plane; see xspace.h and private.h. Called by aggregate/read/trace.c. */
+/* Reads an XSpace file plane by plane; see xspace.h. Called by aggregate/read/trace.c. */
 #include "aggregate/read/xspace/xspace.h"
 
 #include <errno.h>
@@ -9,7 +9,15 @@
 
 #include "aggregate/read/ring/remark.h"
 #include "aggregate/read/ring/rings.h"
-#include "aggregate/read/xspace/private.h"
+#include "aggregate/read/xspace/damage.h"
+#include "aggregate/read/xspace/device.h"
+#include "aggregate/read/xspace/lines.h"
+#include "aggregate/read/xspace/link.h"
+#include "aggregate/read/xspace/own_split.h"
+#include "aggregate/read/xspace/plane.h"
+#include "aggregate/read/xspace/state.h"
+#include "aggregate/read/xspace/steps.h"
+#include "aggregate/read/xspace/value.h"
 #include "core/base/utf8.h"
 #include "core/capture/thread.h"
 
@@ -19,41 +27,6 @@ enum { SPACE_PLANES = 1, SPACE_ERRORS = 2, SPACE_WARNINGS = 3, SPACE_HOSTNAMES =
 #define UNIX_TIME INT64_C(100000000000000000)
 
 #define FAR_NS ((int64_t)1 << 54)
-
-/* In bytes of the file. Unpacking a file, which is done before, is the first half of it. */
-void pp_xspace_progress(const struct pp_xread *x, const uint8_t *at)
-{
-	double part = (double)(at - x->source.bytes) / (double)x->source.size, file = (double)x->source.file_bytes;
-
-	if (x->options->progress)
-		x->options->progress(x->options->context,
-		                     (uint64_t)(x->source.is_unpacked ? (file + part * file) / 2 : part * file),
-		                     x->source.file_bytes);
-}
-
-void pp_xspace_damage(struct pp_xread *x, const uint8_t *at, const char *what)
-{
-	struct pp_trace_metadata *t = &x->rank.trace;
-	uint64_t offset = (uint64_t)(at - x->source.bytes);
-
-	if (t->damaged++ && offset >= t->damaged_at)
-		return;
-	t->damaged_at = offset;
-	snprintf(t->damage, sizeof(t->damage), "%s", what);
-}
-
-void pp_xspace_check(struct pp_xread *x, enum pp_wire_result r, const uint8_t *at, const char *what)
-{
-	char text[96];
-
-	if (r == PP_WIRE_END || r == PP_WIRE_FIELD)
-		return;
-	if (r == PP_WIRE_CUT && x->is_cut)
-		return;
-	snprintf(text, sizeof(text), r == PP_WIRE_CUT ? "%s ends in the middle of a field" : "%s has bytes that are no field",
-	         what);
-	pp_xspace_damage(x, at, text);
-}
 
 static void copy_host(struct pp_xread *x, const uint8_t *text, size_t length)
 {
@@ -130,7 +103,7 @@ static void read_plane(struct pp_xread *x, const struct pp_field *f)
 		pass_over(x, &p);
 	else
 		for (size_t i = 0; i < p.lines && !x->no_memory; i++)
-			pp_xline_read(x, &p, &p.line[i]);
+			pp_xlines_read(x, &p, &p.line[i]);
 	if (p.kind == PP_XPLANE_HOST && x->hosts && !--x->hosts && !x->has_unnamed)
 		pp_xlink_index(x);
 	pp_xplane_close(&p);
@@ -169,10 +142,10 @@ static void read_space(struct pp_xread *x)
 			survey(x, &f);
 	while ((r = pp_wire_next(&w, &f)) != PP_WIRE_END) {
 		if (r == PP_WIRE_CUT) {
-			pp_xspace_damage(x, w.end, "the file ends in the middle of a plane");
+			pp_xdamage_add(x, w.end, "the file ends in the middle of a plane");
 			x->is_cut = 1;
 		} else if (r == PP_WIRE_BAD) {
-			pp_xspace_check(x, r, at, "the file");
+			pp_xdamage_check(x, r, at, "the file");
 		}
 		if (f.type == PP_WIRE_BYTES && f.number == SPACE_PLANES)
 			read_plane(x, &f);
@@ -183,7 +156,7 @@ static void read_space(struct pp_xread *x)
 		else if (f.type == PP_WIRE_BYTES && (f.number == SPACE_ERRORS || f.number == SPACE_WARNINGS))
 			copy_remark(x, &f);
 		at = w.at;
-		pp_xspace_progress(x, at);
+		pp_xsource_progress(&x->source, x->options, at);
 	}
 }
 
@@ -415,7 +388,7 @@ static void read_all(struct pp_xread *x, struct pp_capture *c)
 {
 	read_space(x);
 	if (x->source.damage[0])
-		pp_xspace_damage(x, x->source.bytes + x->source.size, x->source.damage);
+		pp_xdamage_add(x, x->source.bytes + x->source.size, x->source.damage);
 	if (!x->glance->is_podprof)
 		drop_far(x);
 	if (!x->no_memory && !x->glance->is_podprof)

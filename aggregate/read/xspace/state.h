@@ -1,5 +1,5 @@
-/* What the files of aggregate/read/xspace share: the file that is read, its planes, metadata by id, and lines.
- * Flow: xspace.c finds planes -> plane.c their lines and metadata -> line.c spans, of events that event.c reads -> link.c, steps.c
+/* What the units of aggregate/read/xspace share: the file that is read, its planes, metadata by id, and lines. Data only.
+ * Flow: xspace.c finds planes -> plane.c their lines and metadata -> lines.c spans, of events that event.c reads -> link.c, steps.c
  * what ties them together. */
 #pragma once
 
@@ -217,64 +217,6 @@ struct pp_xread { /* a file that is read */
 	uint64_t start_time; /* Unix ns of time 0; 0: unknown */
 };
 
-/* Reports that the bytes before `at` are read. */
-void pp_xspace_progress(const struct pp_xread *x, const uint8_t *at);
-/* Counts one message that cannot be read, and notes the first. */
-void pp_xspace_damage(struct pp_xread *x, const uint8_t *at, const char *what);
-/* As damage, for the result of pp_wire_next(); what only ends where the file was cut is noted once. */
-void pp_xspace_check(struct pp_xread *x, enum pp_wire_result r, const uint8_t *at, const char *what);
-
-/* ---- plane.c */
-void pp_xplane_open(struct pp_xread *x, struct pp_xplane *p, const struct pp_field *plane);
-void pp_xplane_close(struct pp_xplane *p);
-enum pp_xplane_kind pp_xplane_kind(const char *name);
-/* NULL: the plane has no such metadata. */
-struct pp_xmeta *pp_xplane_find_event(struct pp_xread *x, struct pp_xplane *p, uint64_t id);
-struct pp_xmeta *pp_xplane_find_stat(struct pp_xread *x, struct pp_xplane *p, uint64_t id);
-
-/* The metadata with this small id that was looked at before; NULL: look for it. */
-static inline struct pp_xmeta *pp_xtable_at(const struct pp_xtable *t, uint64_t id)
-{
-	struct pp_xmeta *m = id < t->places && t->place[id] ? &t->meta[t->place[id] - 1] : NULL;
-
-	return m && m->is_ready ? m : NULL;
-}
-
-static inline struct pp_xmeta *pp_xplane_event(struct pp_xread *x, struct pp_xplane *p, uint64_t id)
-{
-	struct pp_xmeta *m = pp_xtable_at(&p->events, id);
-
-	return m ? m : pp_xplane_find_event(x, p, id);
-}
-
-static inline struct pp_xmeta *pp_xplane_stat(struct pp_xread *x, struct pp_xplane *p, uint64_t id)
-{
-	struct pp_xmeta *m = pp_xtable_at(&p->stats, id);
-
-	return m ? m : pp_xplane_find_stat(x, p, id);
-}
-
-/* ---- value.c */
-struct pp_xvalue { /* of a stat */
-	int is_text, is_double;
-	uint64_t number; /* integer; of a text that is a number too */
-	double real;
-	const uint8_t *text;
-	size_t length;
-	struct pp_xmeta *meta; /* of a text that is a reference */
-};
-
-/* Which stat a message is, and its value where it means something here; PP_XS_NONE: nothing. */
-enum pp_xs_kind pp_xvalue_read(struct pp_xread *x, struct pp_xplane *p, const struct pp_field *stat, struct pp_xvalue *v);
-uint32_t pp_xvalue_text(struct pp_xread *x, const struct pp_xvalue *v);
-
-/* ---- device.c */
-uint64_t pp_xdevice_bytes(const char *text, size_t length);
-/* Index + 1 into the rank's launches; 0: none. */
-uint32_t pp_xdevice_launch(struct pp_xread *x, const char *details, size_t length, double occupancy);
-void pp_xdevice_add(struct pp_xread *x, struct pp_xplane *p);
-
-/* ---- line.c */
 struct pp_xline { /* a line that is read */
 	struct pp_xslice all;
 	int64_t id, timestamp_ns;
@@ -292,77 +234,3 @@ struct pp_xline { /* a line that is read */
 	int has_region;
 	size_t region, region_link; /* index + 1 of the span and of the link of a thread pool's region that is open */
 };
-
-void pp_xline_read(struct pp_xread *x, struct pp_xplane *p, const struct pp_xslice *slice);
-/* The thread of a line that was read joins the others. */
-void pp_xline_finish(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l);
-/* Calls `take` for each event of the line that can be read. */
-void pp_xline_events(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l,
-                     void (*take)(struct pp_xread *, struct pp_xplane *, struct pp_xline *, const struct pp_field *));
-/* A new span of the line's thread, with everything but its times 0; NULL: no memory, which is noted. */
-struct pp_span *pp_xline_span(struct pp_xread *x, struct pp_xline *l, int64_t begin, int64_t end);
-/* Takes an event of a stream. */
-void pp_xline_device(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event);
-/* The number that a text ends in; -1: none. */
-int64_t pp_xline_number(const uint8_t *text, size_t length);
-
-/* ---- event.c */
-struct pp_xtext {
-	const uint8_t *text;
-	size_t length;
-	struct pp_xmeta *meta; /* of a reference */
-};
-
-struct pp_xevent {    /* an event as it lies in the file */
-	uint64_t has; /* PP_XS_BIT() of the stats that it has; what is of another one has no value */
-	uint64_t metadata;
-	int64_t offset_ps, duration_ps;
-	int is_total;                      /* num_occurrences: a sum without a time */
-	uint64_t number[PP_XS_KINDS];      /* by kind of stat */
-	struct pp_xtext text[PP_XS_TEXTS]; /* by kind of stat */
-	double occupancy;
-};
-
-static inline int pp_xevent_has(const struct pp_xevent *e, enum pp_xs_kind kind)
-{
-	return (e->has & PP_XS_BIT(kind)) != 0;
-}
-
-/* Reads an event of the line; 0: it has no time, which is counted. */
-int pp_xevent_read(struct pp_xread *x, struct pp_xplane *p, const struct pp_xline *l, const struct pp_field *field,
-                   struct pp_xevent *e, int64_t *ret_begin, int64_t *ret_end);
-/* pp_intern id; 0: it is empty. */
-uint32_t pp_xtext_intern(struct pp_xread *x, const struct pp_xtext *t);
-
-/* ---- memory.c: an event of a framework's allocator */
-void pp_xmemory_take(struct pp_xread *x, struct pp_xplane *p, const struct pp_field *event, int64_t time, int is_free);
-
-/* ---- own.c: a line that podprof wrote */
-void pp_xown_line(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l);
-/* Makes the capture's one rank into those of the lines. */
-void pp_xown_split(struct pp_xread *x, struct pp_capture *c);
-
-/* ---- link.c */
-/* The next span of a host's line, in order of time: is it a launch, and in which range? */
-void pp_xlink_see(struct pp_xread *x, const struct pp_xline *l, size_t span);
-/* The same for all of a line again, which was not in order. */
-void pp_xlink_see_all(struct pp_xread *x, const struct pp_xline *l);
-/* All lines of hosts are read. */
-void pp_xlink_index(struct pp_xread *x);
-/* Gives a span of a device the thread and the operator that launched it. */
-const struct pp_xlaunch *pp_xlink_tie(struct pp_xread *x, struct pp_span *s);
-
-struct pp_xroot { /* an event that is a step of the host, or holds one */
-	int64_t begin, end, number;
-	uint32_t thread, span;
-};
-
-/* After all planes: finds the launches of device spans that have not found theirs. `root` [roots], where there are some: marks of
- * the steps by what they launched on each device go to x->mark, with the root's index as group. */
-void pp_xlink_all(struct pp_xread *x, const struct pp_xroot *root, size_t roots);
-
-/* ---- steps.c: after all planes; calls pp_xlink_all() */
-enum { PP_XS_MAY_BE_STEP = PP_SPAN_IS_ROOT }; /* a flag of ranges until their steps are found */
-/* Adds steps, in order of time, to the thread; a range of the same time that may be a step becomes one. -1: no memory. */
-int pp_xsteps_put(struct pp_xread *x, struct pp_thread *t, const struct pp_xmark *step, size_t steps);
-void pp_xsteps_find(struct pp_xread *x);
