@@ -16,4 +16,5 @@ struct pp_launch_table {
 
 /* Index + 1 of an equal launch, which is added if it is new; 0: no memory. */
 uint32_t pp_launch_put(struct pp_launch_table *t, const struct pp_launch *launch);
+/* Frees the places, and the launches unless the caller took them and set the member to NULL. */
 void pp_launch_release(struct pp_launch_table *t);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "aggregate/read/kineto/glance.h"
 #include "aggregate/read/kineto/kineto.h"
 #include "aggregate/read/xspace/xspace.h"
 #include "core/base/why.h"

@@ -1,10 +1,11 @@
 /* Annotates collectives of torch.distributed by the events that describe them (record_param_comms), as a shim does in a live job;
- * see reader.h. Called by finish.c. */
+ * see state.h. Called by finish.c. */
+#include "aggregate/read/kineto/collectives.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/read/kineto/finish.h"
 #include "core/base/grow.h"
 #include "core/base/hash.h"
 #include "core/call/mpi_call.h"

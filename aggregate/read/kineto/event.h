@@ -1,10 +1,8 @@
-/* One event of a Kineto file, while its members are read. In: values by json.c. Out: used by take.c. Internal to this room. */
+/* One event of a Kineto file. Data only: fields.c fills it, take.c reads it. Internal to this room. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
-
-#include "core/ring/intern.h"
 
 enum kineto_category { /* groups of "cat"; files without it are of other programs */
 	               KINETO_OTHER,
@@ -64,32 +62,3 @@ struct kineto_event {
 	uint32_t collective, group, group_ranks, type;
 	int64_t elements_in, elements_out, group_size, sequence;
 };
-
-enum kineto_place { /* what a value is a member of */
-	            KINETO_TOP,
-	            KINETO_EVENTS,
-	            KINETO_EVENT,
-	            KINETO_ARGS,
-	            KINETO_ARG_LIST,
-	            KINETO_DISTRIBUTED,
-	            KINETO_DEVICES,
-	            KINETO_DEVICE_ROW,
-	            KINETO_SKIP,
-};
-
-enum { KINETO_UNKNOWN_KEY = 0 };
-
-/* Number of the key in its place; KINETO_UNKNOWN_KEY where nothing needs it. */
-int pp_kineto_key(enum kineto_place place, const char *text, size_t length);
-/* Place of the members of a value that begins under that key. */
-enum kineto_place pp_kineto_inside(enum kineto_place place, int key, int is_map);
-
-struct kineto_value {
-	const char *text; /* number or string; NULL: true, false, null */
-	size_t length;
-	int is_string;
-};
-
-/* Sets the member; `index` is its place in a list. 1: it cannot be used: of another type, or too large. */
-int pp_kineto_set(struct kineto_event *e, enum kineto_place place, int key, size_t index, const struct kineto_value *v,
-                  struct pp_intern *names);

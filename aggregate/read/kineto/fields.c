@@ -1,11 +1,11 @@
 /* Members of an event: which keys there are, and where each value goes. Called by json.c. */
+#include "aggregate/read/kineto/fields.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/read/kineto/event.h"
 #include "aggregate/read/kineto/number.h"
-#include "aggregate/read/kineto/reader.h"
 #include "core/base/utf8.h"
 
 enum type { INTEGER, VECTOR, TEXT, UNSIGNED, REAL };

@@ -1,4 +1,4 @@
-/* The end of reading: makes a capture of all tracks; see reader.h. Called by kineto.c. */
+/* The end of reading: makes a capture of all tracks; see finish.h. Called by kineto.c. */
 #include "aggregate/read/kineto/finish.h"
 
 #include <errno.h>
@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/read/kineto/collectives.h"
+#include "aggregate/read/kineto/operators.h"
 #include "aggregate/read/ring/order.h"
 #include "aggregate/read/ring/rings.h"
 #include "core/base/utf8.h"
@@ -259,7 +261,7 @@ static void choose_main(const struct kineto_store *s, struct pp_rank *rank, cons
 		rank->pid = (int32_t)(s->track[track[best]].pid >> 1);
 }
 
-/* Removes what only this reader knows; see reader.h. */
+/* Removes what only this reader knows; see state.h. */
 static void clean_spans(struct pp_rank *rank)
 {
 	for (size_t t = 0; t < rank->threads; t++) {

@@ -1,10 +1,11 @@
-/* Parts of the end of reading. In: a kineto_store. Out: a pp_rank. Internal to this room. */
+/* The end of reading. In: a kineto_store. Out: a capture. Called by kineto.c. */
 #pragma once
 
-#include "aggregate/read/kineto/reader.h"
+#include "aggregate/read/kineto/state.h"
 
-/* Sets op and host_thread of device spans, done of collectives, and op of allocations, which are then ordered by track.
- * track[i]: of thread i; threads of the host are in the order of tracks. 0, or -ENOMEM. */
-int pp_kineto_operators(struct kineto_store *s, struct pp_rank *rank, const uint32_t *track);
-/* Sets annotation and comm of the rank, whose main thread is known. 0, or -ENOMEM. */
-int pp_kineto_collectives(struct kineto_store *s, struct pp_rank *rank);
+/* Makes the capture of everything; the store can only be released after it. 0, -ENOMEM, or -ENODATA:
+ * no event has a time. */
+int pp_kineto_finish(struct kineto_store *s, const struct pp_trace_glance *glance, int32_t number, const char *path,
+                     struct pp_capture *ret_capture);
+/* Frees what the store holds, whatever was reached. */
+void pp_kineto_release(struct kineto_store *s);

@@ -1,8 +1,9 @@
 /* Recognises Kineto files by their first bytes; see kineto.h. Called by aggregate/read/trace.c. */
+#include "aggregate/read/kineto/glance.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "aggregate/read/kineto/kineto.h"
 #include "aggregate/read/kineto/number.h"
 #include "core/base/utf8.h"
 

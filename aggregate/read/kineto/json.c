@@ -7,7 +7,9 @@
 #include <strings.h>
 #include <yajl/yajl_parse.h>
 
+#include "aggregate/read/kineto/fields.h"
 #include "aggregate/read/kineto/number.h"
+#include "aggregate/read/kineto/take.h"
 
 enum { DEPTH_MOST = 4096, PLACES = 8, TOKEN_MOST = 1 << 22 };
 

@@ -8,7 +8,9 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "aggregate/read/kineto/finish.h"
 #include "aggregate/read/kineto/json.h"
+#include "aggregate/read/kineto/take.h"
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/torch/c10d.h"
 #include "core/base/why.h"

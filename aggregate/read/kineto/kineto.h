@@ -6,9 +6,6 @@
 #include "aggregate/read/trace_options.h"
 #include "core/capture/capture.h"
 
-/* Sets rank, world, is_podprof and host from the first bytes, unpacked, where they tell. Returns 1 where they are of this format.
- * */
-int pp_kineto_glance(const void *bytes, size_t size, struct pp_trace_glance *ret_glance);
 /* As pp_trace_read(). */
 int pp_kineto_read(const char *path, const struct pp_trace_glance *glance, const struct pp_trace_options *options,
                    struct pp_capture *ret_capture, struct pp_err *err);

@@ -1,8 +1,9 @@
-/* Finds the operator of each kernel, copy and allocation, and the thread that launched it; see reader.h. Called by finish.c. */
+/* Finds the operator of each kernel, copy and allocation, and the thread that launched it; see state.h. Called by finish.c. */
+#include "aggregate/read/kineto/operators.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
-#include "aggregate/read/kineto/finish.h"
 #include "core/base/grow.h"
 #include "core/capture/side.h"
 #include "core/capture/thread.h"

@@ -1,10 +1,11 @@
-/* Sorts events into threads and streams as spans; see reader.h. Called by json.c for each event that is complete. */
+/* Sorts events into threads and streams as spans; see take.h. Called by json.c for each event that is complete. */
+#include "aggregate/read/kineto/take.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/read/kineto/reader.h"
 #include "core/base/grow.h"
 #include "core/base/hash.h"
 #include "core/base/utf8.h"

@@ -1,4 +1,4 @@
-/* Texts of device planes: copied bytes, how a kernel was launched, the device. Called by stream.c and xspace.c. */
+/* Texts of device planes: copied bytes, how a kernel was launched, the device. Called by activity.c and xspace.c. */
 #pragma once
 
 #include "aggregate/read/xspace/state.h"

@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "aggregate/read/xspace/activity.h"
 #include "aggregate/read/xspace/event.h"
 #include "aggregate/read/xspace/host.h"
 #include "aggregate/read/xspace/line.h"
 #include "aggregate/read/xspace/meta.h"
 #include "aggregate/read/xspace/own.h"
 #include "aggregate/read/xspace/plane.h"
-#include "aggregate/read/xspace/stream.h"
 #include "core/base/grow.h"
 
 /* An event of a device's line "Steps". */
@@ -100,7 +100,7 @@ static void read_line(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *
 	                : kind == PP_XLINE_STEPS    ? take_step
 	                : kind == PP_XLINE_HOST     ? pp_xhost_take
 	                : kind == PP_XLINE_COUNTERS ? take_counter
-	                                            : pp_xstream_take);
+	                                            : pp_xactivity_take);
 	if (!l->is_late)
 		pp_xline_finish(x, p, l);
 }

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/read/xspace/activity.h"
 #include "aggregate/read/xspace/event.h"
 #include "aggregate/read/xspace/line.h"
 #include "aggregate/read/xspace/memory.h"
 #include "aggregate/read/xspace/plane.h"
 #include "aggregate/read/xspace/steps.h"
-#include "aggregate/read/xspace/stream.h"
 #include "core/base/grow.h"
 #include "core/call/mpi_call.h"
 #include "core/capture/capture.h"
@@ -232,7 +232,7 @@ static void take_activity(struct pp_xread *x, struct pp_xplane *p, struct pp_xli
 	const char *name;
 	struct own o;
 
-	pp_xstream_take(x, p, l, event);
+	pp_xactivity_take(x, p, l, event);
 	if (l->thread.spans == before)
 		return;
 	s = &l->thread.span[before];

@@ -1,5 +1,5 @@
-/* Reads events of streams: kernels and copies; see stream.h. */
-#include "aggregate/read/xspace/stream.h"
+/* Reads events of streams: kernels and copies; see activity.h. */
+#include "aggregate/read/xspace/activity.h"
 
 #include <string.h>
 
@@ -82,7 +82,7 @@ static uint8_t precision_of(const struct pp_xevent *e, const struct pp_xmeta *m)
 	return t->meta->precision;
 }
 
-void pp_xstream_take(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event)
+void pp_xactivity_take(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event)
 {
 	static const struct pp_xmeta none = {.kind = PP_XEVENT_PLAIN};
 	const struct pp_xmeta *m;

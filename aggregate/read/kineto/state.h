@@ -1,19 +1,17 @@
-/* State of one Kineto file while it is read. In: bytes. Out: a pp_capture. Internal to this room; one thread. */
+/* State of one Kineto file while it is read. Data only, internal to this room; one thread.
+ * Flow: kineto.c unpacks bytes -> json.c events, with fields.c -> take.c tracks of spans -> finish.c the capture. */
 #pragma once
 
 #include "aggregate/read/kineto/event.h"
 #include "aggregate/read/trace_options.h"
 #include "core/capture/capture.h"
+#include "core/ring/intern.h"
 #include "core/step/kernel_name.h"
 
 struct pp_allocation;
 struct pp_device;
 struct pp_launch;
 struct pp_span;
-
-enum kineto_top { TOP_EVENTS = 1, TOP_BASE, TOP_DISTRIBUTED, TOP_DEVICES, TOP_VERSION, TOP_SCHEMA };
-enum kineto_distributed { DISTRIBUTED_RANK = 1, DISTRIBUTED_WORLD };
-enum kineto_device { DEVICE_ID = 1, DEVICE_NAME, DEVICE_MEMORY };
 
 /* While reading, spans of the host hold range.id = correlation, and what finish.c needs and then clears: range.payload = external
  * id, range.payload_type = enum kineto_mark. device.step is the external id, device.host_thread 1 where there is one. */
@@ -77,15 +75,3 @@ struct kineto_store { /* all that was read */
 	int has_schema;      /* Kineto wrote it */
 	struct pp_trace_metadata trace;
 };
-
-/* Takes an event that is complete. 0, or -ENOMEM. */
-int pp_kineto_take(struct kineto_store *s, const struct kineto_event *e);
-/* A device of deviceProperties. 0, or -ENOMEM. */
-int pp_kineto_take_device(struct kineto_store *s, int64_t number, uint32_t name, uint64_t memory);
-/* Makes the capture of everything; the store can only be released after it. 0, -ENOMEM, or -ENODATA:
- * no event has a time. */
-int pp_kineto_finish(struct kineto_store *s, const struct pp_trace_glance *glance, int32_t number, const char *path,
-                     struct pp_capture *ret_capture);
-void pp_kineto_release(struct kineto_store *s);
-/* Counts a part that cannot be read; the first one's place and reason are kept. */
-void pp_kineto_damage(struct kineto_store *s, uint64_t at, const char *what);

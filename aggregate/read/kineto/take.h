@@ -1,0 +1,11 @@
+/* Sorts events into threads and streams as spans. In: events by json.c. Out: kineto_store. Internal to this room. */
+#pragma once
+
+#include "aggregate/read/kineto/state.h"
+
+/* Takes an event that is complete. 0, or -ENOMEM. */
+int pp_kineto_take(struct kineto_store *s, const struct kineto_event *e);
+/* A device of deviceProperties; of one number the first counts. 0, or -ENOMEM. */
+int pp_kineto_take_device(struct kineto_store *s, int64_t number, uint32_t name, uint64_t memory);
+/* Counts a part that cannot be read; the first one's offset and reason go into the trace's metadata. */
+void pp_kineto_damage(struct kineto_store *s, uint64_t at, const char *what);
