@@ -1,8 +1,6 @@
 /* The verbs of podprof: one file each, dispatched by podprof.c. Each gets argv[0] = its own name and returns the exit code. */
 #pragma once
 
-#include <stddef.h>
-
 enum pp_exit {
 	PP_EXIT_OK = 0,
 	PP_EXIT_FAILED = 1,
@@ -38,18 +36,3 @@ struct pp_options_verb;
 extern const struct pp_options_verb pp_verb_run, pp_verb_report, pp_verb_capture, pp_verb_status, pp_verb_hang, pp_verb_salvage,
         pp_verb_doctor, pp_verb_analyze, pp_verb_diff, pp_verb_fleet, pp_verb_export, pp_verb_view, pp_verb_completion,
         pp_verb_slurm;
-
-/* Prints one line on stderr, after "podprof: ". */
-void pp_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-/* The same for each line of a text, which it cuts at its line breaks. */
-void pp_say_lines(char *text);
-
-/* 1: stdout has taken all that was printed; else one line says why `what` was not, such as "the hosts". */
-int pp_is_printed(const char *what);
-
-struct pp_options_verb;
-/* The one directory among the arguments from `first` on, or the default; NULL after one error line: there are more. */
-const char *pp_given_directory(const struct pp_options_verb *verb, int argc, char **argv, int first);
-/* The log directory of a verb as realpath() has it, to be freed; NULL after one error line. */
-char *pp_given_logdir(const char *given);

@@ -16,6 +16,7 @@
 #include "core/base/why.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
+#include "launchers/options/say.h"
 #include "launchers/run/logdir.h"
 #include "launchers/run/rendezvous.h"
 

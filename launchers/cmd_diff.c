@@ -15,6 +15,7 @@
 #include "launchers/cmd.h"
 #include "launchers/diff/diff.h"
 #include "launchers/options/options.h"
+#include "launchers/options/say.h"
 #include "launchers/report_list.h"
 
 enum { LIMIT_MOST = 100000 };

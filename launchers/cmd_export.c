@@ -16,6 +16,7 @@
 #include "launchers/cmd.h"
 #include "launchers/export/export.h"
 #include "launchers/options/options.h"
+#include "launchers/options/say.h"
 #include "launchers/report_list.h"
 
 const struct pp_options_verb pp_verb_export = {

@@ -15,6 +15,7 @@
 #include "core/base/why.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
+#include "launchers/options/say.h"
 
 const struct pp_options_verb pp_verb_fleet = {
         .name = "podprof fleet",

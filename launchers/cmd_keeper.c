@@ -5,6 +5,7 @@
 #include "aggregate/keeper/keeper.h"
 #include "aggregate/keeper/unrecorded.h"
 #include "launchers/cmd.h"
+#include "launchers/options/say.h"
 
 int pp_cmd_keeper(int argc, char **argv)
 {

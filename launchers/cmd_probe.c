@@ -1,6 +1,7 @@
 /* podprof probe: hidden; the smallest job that podprof records: three marked steps. Run by doctor under podprof run. */
 #include "core/podprof.h"
 #include "launchers/cmd.h"
+#include "launchers/options/say.h"
 
 int pp_cmd_probe(int argc, char **argv)
 {

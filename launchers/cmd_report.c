@@ -22,6 +22,7 @@
 #include "core/base/why.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
+#include "launchers/options/say.h"
 #include "launchers/report_list.h"
 
 const struct pp_options_verb pp_verb_report = {

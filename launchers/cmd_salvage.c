@@ -8,6 +8,7 @@
 #include "core/base/step_windows.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
+#include "launchers/options/say.h"
 #include "launchers/run/logdir.h"
 
 const struct pp_options_verb pp_verb_salvage = {

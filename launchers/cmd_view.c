@@ -12,6 +12,7 @@
 #include "core/base/why.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
+#include "launchers/options/say.h"
 #include "launchers/report_list.h"
 #include "launchers/view/http.h"
 #include "launchers/view/serve.h"

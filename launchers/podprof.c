@@ -7,6 +7,7 @@
 #include "launchers/cmd.h"
 #include "launchers/options/help.h"
 #include "launchers/options/options.h"
+#include "launchers/options/say.h"
 #include "launchers/options/verbs.h"
 #include "launchers/run/file_limit.h"
 

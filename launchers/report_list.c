@@ -16,6 +16,7 @@
 #include "core/base/why.h"
 #include "launchers/cmd.h"
 #include "launchers/options/help.h"
+#include "launchers/options/say.h"
 
 enum { COLUMNS = 6, GAP = 2, INDENT = 4, TEXT = 1100 };
 

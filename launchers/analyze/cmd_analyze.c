@@ -17,6 +17,7 @@
 #include "launchers/analyze/workers.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
+#include "launchers/options/say.h"
 #include "launchers/run/logdir.h"
 
 enum { WARNINGS = 8, WARNING_BYTES = 256 };

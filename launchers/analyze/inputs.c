@@ -11,7 +11,7 @@
 
 #include "core/base/grow.h"
 #include "core/base/why.h"
-#include "launchers/cmd.h"
+#include "launchers/options/say.h"
 
 struct found {
 	struct pp_inputs *in;

@@ -11,6 +11,7 @@
 
 #include "aggregate/spool/job.h"
 #include "launchers/cmd.h"
+#include "launchers/options/say.h"
 #include "launchers/run/env_plan.h"
 
 struct head { /* of a file's result between ranks; `size` bytes follow */

@@ -22,7 +22,6 @@
 #include "core/base/now.h"
 #include "core/base/proc.h"
 #include "core/base/why.h"
-#include "launchers/cmd.h"
 
 enum {
 	POLL_MS = 200,

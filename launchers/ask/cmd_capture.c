@@ -8,6 +8,7 @@
 #include "launchers/ask/asker.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
+#include "launchers/options/say.h"
 
 const struct pp_options_verb pp_verb_capture = {
         .name = "podprof capture",

@@ -13,6 +13,7 @@
 #include "launchers/ask/jobs.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
+#include "launchers/options/say.h"
 
 const struct pp_options_verb pp_verb_status = {
         .name = "podprof status",

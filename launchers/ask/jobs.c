@@ -10,7 +10,7 @@
 #include "aggregate/spool/list.h"
 #include "core/base/now.h"
 #include "core/base/shell_word.h"
-#include "launchers/cmd.h"
+#include "launchers/options/say.h"
 
 enum { LOOK_MS = 2 };
 

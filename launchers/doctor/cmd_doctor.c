@@ -1,16 +1,18 @@
-/* podprof doctor: prints one row per check: ok, limited or no, and the command that repairs it. Exit 0 where no row is "no". */
-#include <stdarg.h>
+/* podprof doctor: calls the checks, lists spools of dead jobs, and prints the options. Exit 0 where no row is "no". */
+#include "launchers/doctor/cmd_doctor.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "aggregate/report/json.h"
 #include "aggregate/spool/list.h"
 #include "aggregate/spool/processes.h"
-#include "core/base/plain.h"
 #include "core/base/shell_word.h"
 #include "launchers/cmd.h"
 #include "launchers/doctor/doctor.h"
 #include "launchers/doctor/doctor_clock.h"
+#include "launchers/doctor/doctor_row.h"
+#include "launchers/options/say.h"
 
 const struct pp_options_verb pp_verb_doctor = {
         .name = "podprof doctor",
@@ -21,53 +23,6 @@ const struct pp_options_verb pp_verb_doctor = {
 };
 
 enum { LEFT_ROWS = 5 };
-
-static int worst, rows, as_json;
-static char names[3][256]; /* of the things in each state, for the last line */
-
-static void json_row(const char *thing, const char *state, const char *text, const char *repair)
-{
-	fputs(rows ? ",\n    {\"thing\": " : "\n    {\"thing\": ", stdout);
-	pp_json_text(stdout, thing);
-	printf(", \"state\": \"%s\", \"text\": ", state);
-	pp_json_text(stdout, text);
-	fputs(", \"fix\": ", stdout);
-	pp_json_text(stdout, repair);
-	putchar('}');
-}
-
-/* Adds a name to a list, once. */
-static void note_name(char *list, size_t size, const char *name)
-{
-	size_t n = strlen(list);
-
-	if (!strstr(list, name) && n < size)
-		snprintf(list + n, size - n, "%s%s", n ? ", " : "", name);
-}
-
-void pp_doctor_row(const char *thing, enum pp_doctor_state state, const char *repair, const char *fmt, ...)
-{
-	static const char *const words[] = {"ok", "limited", "no"};
-	char text[PP_SPOOL_PATH + 1280], fix[4 * PP_SPOOL_PATH + 128];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	snprintf(fix, sizeof(fix), "%s", repair);
-	if (as_json) {
-		json_row(thing, words[state], text, repair);
-	} else {
-		printf("  %-10s %-8s %s\n", thing, words[state], pp_plain(text, "\n"));
-		if (state != PP_DOCTOR_OK)
-			printf("  %-10s %-8s fix: %s\n", "", "", pp_plain(fix, ""));
-	}
-	note_name(names[state], sizeof(names[state]), thing);
-	fflush(stdout); /* the next row may take long */
-	rows++;
-	if ((int)state > worst)
-		worst = state;
-}
 
 struct left { /* spools without a keeper */
 	int listed, more, empty;
@@ -120,20 +75,9 @@ static void list_spools(void)
 		pp_doctor_row("left over", PP_DOCTOR_OK, "", "no spool of a dead job");
 }
 
-/* The last line: what the whole table says. */
-static void print_result(void)
+static void print_options(const struct pp_options *options, int as_json)
 {
-	if (*names[PP_DOCTOR_NO])
-		printf("\nnot ready: %s\n", names[PP_DOCTOR_NO]);
-	else if (*names[PP_DOCTOR_LIMITED])
-		printf("\nready, with limits: %s\n", names[PP_DOCTOR_LIMITED]);
-	else
-		puts("\nready");
-}
-
-static void print_options(const struct pp_options *options)
-{
-	int said = 0;
+	int printed = 0;
 
 	puts(as_json ? "\n  ],\n  \"options\": [" : "\nOptions of a job that is started here:");
 	for (int i = 0; i < PP_OPTS; i++) {
@@ -145,29 +89,17 @@ static void print_options(const struct pp_options *options)
 			printf("  %-24s %-20s %s\n", pp_opt_table[i].env, *options->value[i] ? options->value[i] : "-", source);
 			continue;
 		}
-		printf("%s    {\"variable\": \"%s\", \"value\": ", said++ ? ",\n" : "", pp_opt_table[i].env);
+		printf("%s    {\"variable\": \"%s\", \"value\": ", printed++ ? ",\n" : "", pp_opt_table[i].env);
 		pp_json_text(stdout, options->value[i]);
 		printf(", \"from\": \"%s\"}", source);
 	}
 	if (as_json)
-		pp_doctor_json_end(worst != PP_DOCTOR_NO);
+		pp_doctor_json_end(pp_doctor_is_ready());
 }
 
 static void warn_environment(const char *sentence)
 {
 	pp_doctor_row("options", PP_DOCTOR_LIMITED, "unset that variable, or correct it", "%s", sentence);
-}
-
-void pp_doctor_json_begin(void)
-{
-	as_json = 1;
-	printf("{\n  \"podprof\": \"%s\",\n  \"checks\": [", PODPROF_VERSION);
-}
-
-void pp_doctor_json_end(int green)
-{
-	printf("\n  ],\n  \"green\": %s\n}\n", green ? "true" : "false");
-	fflush(stdout);
 }
 
 int pp_doctor_of_node(void)
@@ -176,13 +108,13 @@ int pp_doctor_of_node(void)
 	pp_doctor_node(NULL);
 	list_spools();
 	pp_doctor_gpu(NULL); /* last: the driver may take long */
-	return worst != PP_DOCTOR_NO;
+	return pp_doctor_is_ready();
 }
 
 int pp_cmd_doctor(int argc, char **argv)
 {
 	struct pp_options options;
-	int first, rc = pp_options_parse(&pp_verb_doctor, argc, argv, &options, &first);
+	int first, as_json, rc = pp_options_parse(&pp_verb_doctor, argc, argv, &options, &first);
 
 	if (rc >= 0)
 		return rc;
@@ -209,8 +141,8 @@ int pp_cmd_doctor(int argc, char **argv)
 	pp_doctor_hosts(&options);
 	list_spools();
 	if (as_json || !strcmp(options.value[PP_OPT_ID_OPTIONS], "1"))
-		print_options(&options);
+		print_options(&options, as_json);
 	if (!as_json)
-		print_result();
-	return !pp_is_printed("the checks") || worst == PP_DOCTOR_NO ? PP_EXIT_FAILED : PP_EXIT_OK;
+		pp_doctor_print_result();
+	return !pp_is_printed("the checks") || !pp_doctor_is_ready() ? PP_EXIT_FAILED : PP_EXIT_OK;
 }

@@ -1,6 +1,7 @@
 /* Reports for podprof doctor that messages between hosts are not built in. Called by cmd_doctor.c. */
 #include "launchers/doctor/doctor.h"
 #include "launchers/doctor/doctor_clock.h"
+#include "launchers/doctor/doctor_row.h"
 
 static const char repair[] = "sudo apt-get install libzmq3-dev && cmake -S . -B build && cmake --build build";
 static const char missing[] = "podprof was built without libzmq: each host of a job writes a session of its own";
@@ -13,7 +14,7 @@ void pp_doctor_hosts(const struct pp_options *options)
 
 int pp_doctor_clock(const struct pp_options *options, int json)
 {
-	struct pp_doctor_host self;
+	struct pp_wire_doctor_host self;
 	struct pp_job job;
 
 	(void)options;

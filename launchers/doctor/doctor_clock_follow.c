@@ -6,6 +6,7 @@
 #include "core/base/now.h"
 #include "launchers/cmd.h"
 #include "launchers/doctor/doctor_clock.h"
+#include "launchers/options/say.h"
 
 enum { TRY_MS = 2000 /* an invitation that leads nowhere is a dead one's */, POLL_MS = 5, IDLE_MS = 200, LONGEST_MS = 120000 };
 

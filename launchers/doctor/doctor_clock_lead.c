@@ -11,6 +11,7 @@
 #include "core/base/plain.h"
 #include "launchers/cmd.h"
 #include "launchers/doctor/doctor_clock.h"
+#include "launchers/options/say.h"
 
 enum {
 	POLL_MS = 5,

@@ -6,7 +6,9 @@
 #include "core/source/cupti/cupti_abi.h"
 #include "core/source/cupti/cupti_why.h"
 #include "launchers/doctor/doctor.h"
+#include "launchers/doctor/doctor_command.h"
 #include "launchers/doctor/doctor_gpu_probe.h"
+#include "launchers/doctor/doctor_row.h"
 
 enum { NO_DEVICE = 100, CUDA_FIRST = 12000, CUPTI_NEXT = 140000, NCCL_FIRST = 22602 };
 

@@ -10,8 +10,9 @@
 #include "aggregate/spool/layout.h"
 #include "core/base/opt.h"
 #include "core/base/parse.h"
-#include "launchers/cmd.h"
 #include "launchers/doctor/doctor.h"
+#include "launchers/doctor/doctor_command.h"
+#include "launchers/doctor/doctor_row.h"
 
 /* Addresses at which others may reach this host; "" none. */
 static size_t list_addresses(char *text, size_t size)

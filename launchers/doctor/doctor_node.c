@@ -11,6 +11,7 @@
 #include "aggregate/spool/root.h"
 #include "core/base/tick.h"
 #include "launchers/doctor/doctor.h"
+#include "launchers/doctor/doctor_row.h"
 
 #if defined(__aarch64__)
 #define PP_COUNTER "CNTVCT"

@@ -15,6 +15,7 @@
 #include "core/call/mpi_call.h"
 #include "launchers/cmd.h"
 #include "launchers/doctor/doctor.h"
+#include "launchers/doctor/doctor_row.h"
 #include "launchers/run/env_plan.h"
 
 enum { PROBE_SECONDS = 30, PAUSE_MS = 20 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "launchers/cmd.h"
+#include "launchers/options/say.h"
 #include "launchers/options/verbs.h"
 
 const struct pp_options_verb pp_verb_completion = {

@@ -9,6 +9,7 @@
 #include "core/base/why.h"
 #include "launchers/cmd.h"
 #include "launchers/options/help.h"
+#include "launchers/options/say.h"
 #include "launchers/options/verbs.h"
 
 enum { COLUMNS = 76 };

@@ -10,6 +10,7 @@
 #include "core/base/parse.h"
 #include "launchers/cmd.h"
 #include "launchers/options/help.h"
+#include "launchers/options/say.h"
 
 extern char **environ;
 

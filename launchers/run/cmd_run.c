@@ -30,6 +30,7 @@
 #include "core/step/category.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
+#include "launchers/options/say.h"
 #include "launchers/run/env_plan.h"
 #include "launchers/run/file_limit.h"
 #include "launchers/run/launcher_hosts.h"

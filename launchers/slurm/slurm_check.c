@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 #include "aggregate/spool/root.h"
-#include "launchers/doctor/doctor.h"
+#include "launchers/doctor/doctor_command.h"
+#include "launchers/doctor/doctor_row.h"
 #include "launchers/run/env_plan.h"
 
 enum { VALUE = 1024, LINES = 4096 };

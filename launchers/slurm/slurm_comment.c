@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "launchers/cmd.h"
+#include "launchers/options/say.h"
 #include "launchers/slurm/slurm_child.h"
 
 enum { MOST = 1024, LIMIT_MS = 2000 };

@@ -12,7 +12,7 @@
 
 #include "aggregate/report/report.h"
 #include "core/base/why.h"
-#include "launchers/cmd.h"
+#include "launchers/options/say.h"
 
 static const char page[] = "report.html", html[] = "text/html; charset=utf-8", text[] = "text/plain; charset=utf-8";
 

@@ -1,4 +1,6 @@
 /* Prints lines on stderr and texts in JSON, for all verbs. */
+#include "launchers/options/say.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,8 +10,7 @@
 
 #include "core/base/plain.h"
 #include "core/base/why.h"
-#include "launchers/cmd.h"
-#include "launchers/options/options.h"
+#include "launchers/options/opt_words.h"
 
 void pp_say(const char *fmt, ...)
 {

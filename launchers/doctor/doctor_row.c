@@ -1,0 +1,84 @@
+/* Prints the rows of podprof doctor as text or JSON; see doctor_row.h. */
+#include "launchers/doctor/doctor_row.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "aggregate/report/json.h"
+#include "aggregate/spool/layout.h"
+#include "core/base/plain.h"
+
+static int worst, rows, as_json;
+static char names[3][256]; /* of the things in each state, for the last line */
+
+static void json_row(const char *thing, const char *state, const char *text, const char *repair)
+{
+	fputs(rows ? ",\n    {\"thing\": " : "\n    {\"thing\": ", stdout);
+	pp_json_text(stdout, thing);
+	printf(", \"state\": \"%s\", \"text\": ", state);
+	pp_json_text(stdout, text);
+	fputs(", \"fix\": ", stdout);
+	pp_json_text(stdout, repair);
+	putchar('}');
+}
+
+/* Adds a name to a list, once. */
+static void add_name(char *list, size_t size, const char *name)
+{
+	size_t n = strlen(list);
+
+	if (!strstr(list, name) && n < size)
+		snprintf(list + n, size - n, "%s%s", n ? ", " : "", name);
+}
+
+void pp_doctor_row(const char *thing, enum pp_doctor_state state, const char *repair, const char *fmt, ...)
+{
+	static const char *const words[] = {"ok", "limited", "no"};
+	char text[PP_SPOOL_PATH + 1280], fix[4 * PP_SPOOL_PATH + 128];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	snprintf(fix, sizeof(fix), "%s", repair);
+	if (as_json) {
+		json_row(thing, words[state], text, repair);
+	} else {
+		printf("  %-10s %-8s %s\n", thing, words[state], pp_plain(text, "\n"));
+		if (state != PP_DOCTOR_OK)
+			printf("  %-10s %-8s fix: %s\n", "", "", pp_plain(fix, ""));
+	}
+	add_name(names[state], sizeof(names[state]), thing);
+	fflush(stdout); /* the next row may take long */
+	rows++;
+	if ((int)state > worst)
+		worst = state;
+}
+
+void pp_doctor_print_result(void)
+{
+	if (*names[PP_DOCTOR_NO])
+		printf("\nnot ready: %s\n", names[PP_DOCTOR_NO]);
+	else if (*names[PP_DOCTOR_LIMITED])
+		printf("\nready, with limits: %s\n", names[PP_DOCTOR_LIMITED]);
+	else
+		puts("\nready");
+}
+
+void pp_doctor_json_begin(void)
+{
+	as_json = 1;
+	printf("{\n  \"podprof\": \"%s\",\n  \"checks\": [", PODPROF_VERSION);
+}
+
+void pp_doctor_json_end(int green)
+{
+	printf("\n  ],\n  \"green\": %s\n}\n", green ? "true" : "false");
+	fflush(stdout);
+}
+
+int pp_doctor_is_ready(void)
+{
+	return worst != PP_DOCTOR_NO;
+}

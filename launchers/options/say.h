@@ -1,0 +1,18 @@
+/* What all verbs print on stderr, and the log directory among their arguments. Sentences end with a full stop. One thread. */
+#pragma once
+
+/* Prints one line on stderr, after "podprof: ". */
+void pp_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same for each line of a text, which it cuts at its line breaks. */
+void pp_say_lines(char *text);
+
+/* 1: stdout has taken all that was printed; else one line says why `what` was not, such as "the hosts". */
+int pp_is_printed(const char *what);
+
+struct pp_options_verb;
+
+/* The one directory among the arguments from `first` on, or the default; NULL after one error line: there are more. */
+const char *pp_given_directory(const struct pp_options_verb *verb, int argc, char **argv, int first);
+/* The log directory of a verb as realpath() has it, to be freed; NULL after one error line. */
+char *pp_given_logdir(const char *given);
