@@ -12,6 +12,7 @@ enum pp_exit {
 	PP_EXIT_NOT_FOUND = 127,
 };
 
+/* One row per verb, as in launchers/options/verbs.c. */
 int pp_cmd_run(int argc, char **argv);
 int pp_cmd_report(int argc, char **argv);
 int pp_cmd_capture(int argc, char **argv);

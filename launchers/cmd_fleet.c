@@ -31,29 +31,29 @@ enum { BLOCK = 1 << 16, HOST_COLUMN = 12, NAMED = 4 };
 static int read_log(int fd, struct pp_fleet *f)
 {
 	static char block[BLOCK];
-	size_t kept = 0;
+	size_t rest = 0;
 	int rc = 0, is_long = 0;
 	ssize_t n;
 
-	while (!rc && (n = read(fd, block + kept, sizeof(block) - kept)) > 0) {
-		char *at = block, *end = block + kept + (size_t)n, *stop;
+	while (!rc && (n = read(fd, block + rest, sizeof(block) - rest)) > 0) {
+		char *at = block, *end = block + rest + (size_t)n, *stop;
 
 		while (!rc && (stop = memchr(at, '\n', (size_t)(end - at)))) {
 			rc = is_long ? 0 : pp_fleet_line(f, at, (size_t)(stop - at));
 			is_long = 0;
 			at = stop + 1;
 		}
-		kept = (size_t)(end - at);
-		if (kept > PP_FLEET_LINE) {
-			rc = is_long ? 0 : pp_fleet_line(f, at, kept);
+		rest = (size_t)(end - at);
+		if (rest > PP_FLEET_LINE) {
+			rc = is_long ? 0 : pp_fleet_line(f, at, rest);
 			is_long = 1;
-			kept = 0;
+			rest = 0;
 		}
-		memmove(block, at, kept);
+		memmove(block, at, rest);
 	}
 	if (!rc && n < 0)
 		rc = -errno;
-	return !rc && kept && !is_long ? pp_fleet_line(f, block, kept) : rc;
+	return !rc && rest && !is_long ? pp_fleet_line(f, block, rest) : rc;
 }
 
 static int read_logs(char *const *path, int paths, struct pp_fleet *f)

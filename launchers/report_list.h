@@ -12,6 +12,7 @@ struct pp_session_file {
 
 /* Prints the sessions, the last of the array first, folded at `columns`; 0: whole lines. */
 void pp_report_list(const char *logdir, const struct pp_session_file *session, long count, int columns);
+/* The same as JSON. */
 void pp_report_list_json(const char *logdir, const struct pp_session_file *session, long count);
 
 /* Sessions with a summary, oldest first, to be freed. Returns how many, -errno where the directory cannot be read. */

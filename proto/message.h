@@ -229,7 +229,9 @@ struct pp_wire {
 int pp_wire_write(const struct pp_wire *m, void **ret_bytes, size_t *ret_size, struct pp_err *err);
 /* The bytes as a message; the caller releases it. -EBADMSG: no message of ours, with the reason; -ENOMEM. */
 int pp_wire_read(const void *bytes, size_t size, struct pp_wire *ret_message, struct pp_err *err);
+/* Frees what pp_wire_read() made; texts and arrays of the message end with it. Nothing to do for one that was filled by hand. */
 void pp_wire_release(struct pp_wire *m);
+/* For error texts, such as "hello"; static. */
 const char *pp_wire_name(enum pp_wire_kind kind);
 /* Checks the ranges of both directions. NULL: all is valid. */
 const char *pp_wire_fault(const struct pp_wire *m);

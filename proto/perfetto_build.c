@@ -7,7 +7,7 @@
 #include "proto/varint.h"
 
 enum { VARINT, FIXED64, BYTES };
-enum { HEAD_MAX = 64, EVENT_MAX = 80, NOTE_MAX = 24, FLOW_BYTES = 10, NEEDS_STATE = 2 };
+enum { HEAD_MAX = 64, EVENT_MAX = 80, ANNOTATION_MAX = 24, FLOW_BYTES = 10, NEEDS_STATE = 2 };
 
 static uint8_t *tag(uint8_t *p, unsigned field, unsigned wire)
 {
@@ -29,10 +29,10 @@ static uint8_t *fixed(uint8_t *p, unsigned field, uint64_t bits)
 
 size_t pp_perfetto_event_room(const struct pp_perfetto_event *e)
 {
-	return HEAD_MAX + EVENT_MAX + e->notes * NOTE_MAX + e->flows * FLOW_BYTES;
+	return HEAD_MAX + EVENT_MAX + e->annotations * ANNOTATION_MAX + e->flows * FLOW_BYTES;
 }
 
-static uint8_t *put_note(uint8_t *p, const struct pp_perfetto_note *n)
+static uint8_t *put_annotation(uint8_t *p, const struct pp_perfetto_annotation *n)
 {
 	uint8_t *length = tag(p, 4, BYTES), *begin = length + 1; /* below 128: one byte */
 
@@ -46,8 +46,8 @@ static uint8_t *put_event(uint8_t *p, const struct pp_perfetto_event *e)
 {
 	if (e->category)
 		p = number(p, 3, e->category);
-	for (size_t i = 0; i < e->notes; i++)
-		p = put_note(p, &e->note[i]);
+	for (size_t i = 0; i < e->annotations; i++)
+		p = put_annotation(p, &e->annotation[i]);
 	p = number(p, 9, e->type);
 	if (e->name)
 		p = number(p, 10, e->name);

@@ -16,7 +16,7 @@ enum pp_perfetto_value { /* field numbers in Annotation */
 	                 PP_PERFETTO_TEXT = 17,
 };
 
-struct pp_perfetto_note {
+struct pp_perfetto_annotation {
 	uint32_t name; /* interned, 1 to 127 */
 	uint32_t type; /* enum pp_perfetto_value */
 	uint64_t bits; /* a negative number in two's complement */
@@ -29,8 +29,8 @@ struct pp_perfetto_event {
 	double value;            /* of a counter */
 	const uint64_t *flow;    /* the first `begins` begin here, the others end here */
 	size_t flows, begins;
-	const struct pp_perfetto_note *note;
-	size_t notes;
+	const struct pp_perfetto_annotation *annotation;
+	size_t annotations;
 };
 
 /* The most bytes that the packet takes. */

@@ -129,7 +129,7 @@ static size_t put_names(uint8_t *to, size_t room, enum pp_perfetto_names of, Per
 	} else if (of == PP_PERFETTO_EVENTS) {
 		data.event = list;
 		data.n_event = names;
-	} else if (of == PP_PERFETTO_NOTES) {
+	} else if (of == PP_PERFETTO_ANNOTATIONS) {
 		data.annotation = list;
 		data.n_annotation = names;
 	} else {

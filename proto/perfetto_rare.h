@@ -29,7 +29,7 @@ struct pp_perfetto_track {
 	const char *unit; /* NULL: not a counter */
 };
 
-enum pp_perfetto_names { PP_PERFETTO_CATEGORIES, PP_PERFETTO_EVENTS, PP_PERFETTO_NOTES, PP_PERFETTO_TEXTS };
+enum pp_perfetto_names { PP_PERFETTO_CATEGORIES, PP_PERFETTO_EVENTS, PP_PERFETTO_ANNOTATIONS, PP_PERFETTO_TEXTS };
 
 struct pp_perfetto_name {
 	uint64_t iid; /* not 0 */
@@ -38,6 +38,8 @@ struct pp_perfetto_name {
 
 /* The first packets: the clock, the defaults of the sequence, what the trace is of. */
 size_t pp_perfetto_head_put(uint8_t *to, size_t room, const struct pp_perfetto_head *head);
+/* A track, before its first event. */
 size_t pp_perfetto_track_put(uint8_t *to, size_t room, const struct pp_perfetto_track *track);
+/* Interned names, before the first event that uses one. */
 size_t pp_perfetto_names_put(uint8_t *to, size_t room, enum pp_perfetto_names of, const struct pp_perfetto_name *name,
                              size_t names);

@@ -26,12 +26,16 @@ struct pp_xstream {
 int pp_xstream_init(struct pp_xstream *s, int fd, uint64_t room, struct pp_err *err);
 /* Writes what is left; the error of any write since init. */
 int pp_xstream_finish(struct pp_xstream *s, struct pp_err *err);
+/* Frees the arena, and writes nothing; the descriptor stays open. */
 void pp_xstream_release(struct pp_xstream *s);
 
 /* Open message `field` inside the current one; the return value goes to pp_xstream_end(). */
 uint64_t pp_xstream_begin(struct pp_xstream *s, uint32_t field);
+/* Ends the message that began there; those in it have ended. */
 void pp_xstream_end(struct pp_xstream *s, uint64_t begun);
+/* A field of the open message; an error of writing is kept until pp_xstream_finish(). */
 void pp_xstream_varint(struct pp_xstream *s, uint32_t field, uint64_t value);
+/* The same for `length` bytes. */
 void pp_xstream_text(struct pp_xstream *s, uint32_t field, const char *text, size_t length);
 /* A stat of a plane; a stat of an event is in pp_xevent. */
 void pp_xstream_stat(struct pp_xstream *s, uint32_t field, const struct pp_xstat *stat);

@@ -92,7 +92,7 @@ static int is_wide_text(const char *bytes, size_t n)
 }
 
 /* Looks at the file's first `size` bytes. *ret_more: more of them may tell what it is. */
-static int look(const char *path, size_t size, struct pp_trace_glance *g, int *ret_more, struct pp_err *err)
+static int recognise(const char *path, size_t size, struct pp_trace_glance *g, int *ret_more, struct pp_err *err)
 {
 	char *bytes = malloc(size);
 	long n = bytes ? first_bytes(path, bytes, size, g) : -ENOMEM;
@@ -129,9 +129,9 @@ int pp_trace_glance(const char *path, struct pp_trace_glance *ret_glance, struct
 	int more, rc;
 
 	host_of_name(path, g.host, sizeof(g.host));
-	rc = look(path, GLANCE, &g, &more, err);
+	rc = recognise(path, GLANCE, &g, &more, err);
 	if (rc && more) /* other keys come first */
-		rc = look(path, GLANCE_LARGE, &g, &more, err);
+		rc = recognise(path, GLANCE_LARGE, &g, &more, err);
 	*ret_glance = rc ? (struct pp_trace_glance){.rank = -1, .world = -1, .bytes = g.bytes} : g;
 	return rc;
 }

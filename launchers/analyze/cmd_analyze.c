@@ -31,13 +31,13 @@ const struct pp_options_verb pp_verb_analyze = {
         .groups = PP_OPT_ANALYZE,
 };
 
-struct notes { /* for /quality */
+struct warnings { /* for /quality */
 	char text[WARNINGS][WARNING_BYTES];
 	const char *list[WARNINGS + 1];
 	size_t count;
 };
 
-static char *add_note(struct notes *n)
+static char *add_warning(struct warnings *n)
 {
 	n->list[n->count] = n->text[n->count];
 	return n->text[n->count++];
@@ -82,7 +82,7 @@ static void name_job(const char *word, char *job, size_t size)
 	snprintf(job, size, "%.*s", (int)(length - at), word + at);
 }
 
-static void note_inputs(const struct pp_inputs *in, int own_ranks, struct notes *notes)
+static void warn_of_inputs(const struct pp_inputs *in, int own_ranks, struct warnings *warnings)
 {
 	size_t twice = 0, foreign = 0;
 
@@ -97,26 +97,26 @@ static void note_inputs(const struct pp_inputs *in, int own_ranks, struct notes 
 			}
 	}
 	if (foreign)
-		snprintf(add_note(notes), WARNING_BYTES,
+		snprintf(add_warning(warnings), WARNING_BYTES,
 		         "analysed from files: clocks of files of other profilers are not joined, so nobody is said to wait");
 	if (!own_ranks && in->files > 1)
-		snprintf(add_note(notes), WARNING_BYTES,
+		snprintf(add_warning(warnings), WARNING_BYTES,
 		         "the files do not give their ranks: ranks are numbered in the order of the files' names");
 	if (in->unread)
-		snprintf(add_note(notes), WARNING_BYTES, "%zu director%s could not be read: traces in %s are missing", in->unread,
-		         in->unread == 1 ? "y" : "ies", in->unread == 1 ? "it" : "them");
+		snprintf(add_warning(warnings), WARNING_BYTES, "%zu director%s could not be read: traces in %s are missing",
+		         in->unread, in->unread == 1 ? "y" : "ies", in->unread == 1 ? "it" : "them");
 	if (in->bad_words)
-		snprintf(add_note(notes), WARNING_BYTES, "%zu of the paths given %s not analysed: %.180s", in->bad_words,
+		snprintf(add_warning(warnings), WARNING_BYTES, "%zu of the paths given %s not analysed: %.180s", in->bad_words,
 		         in->bad_words == 1 ? "was" : "were", in->bad_word);
 	if (in->repeated)
-		snprintf(add_note(notes), WARNING_BYTES, "%zu file%s given twice, and read once", in->repeated,
+		snprintf(add_warning(warnings), WARNING_BYTES, "%zu file%s given twice, and read once", in->repeated,
 		         in->repeated == 1 ? " was" : "s were");
 	if (in->copies)
-		snprintf(add_note(notes), WARNING_BYTES,
+		snprintf(add_warning(warnings), WARNING_BYTES,
 		         "%zu trace%s for a viewer left out: the XSpace file beside it has the same events", in->copies,
 		         in->copies == 1 ? "" : "s");
 	if (twice)
-		snprintf(add_note(notes), WARNING_BYTES,
+		snprintf(add_warning(warnings), WARNING_BYTES,
 		         "%zu file%s of a host that another file is of too: each is a rank of its own", twice,
 		         twice == 1 ? " is" : "s are");
 }
@@ -132,7 +132,7 @@ static int is_whole(const struct pp_inputs *in)
 }
 
 /* The signals that end a program wait until the session is whole. */
-static int write_session(struct pp_inputs *in, const struct pp_analyze_options *o, const struct notes *notes)
+static int write_session(struct pp_inputs *in, const struct pp_analyze_options *o, const struct warnings *warnings)
 {
 	struct pp_err err = {""};
 	char text[3072] = "";
@@ -144,7 +144,7 @@ static int write_session(struct pp_inputs *in, const struct pp_analyze_options *
 	sigaddset(&ends, SIGTERM);
 	sigaddset(&ends, SIGHUP);
 	sigprocmask(SIG_BLOCK, &ends, &before);
-	rc = pp_analyze_write(in->file, in->files, o, notes->list, &damaged, text, sizeof(text), &err);
+	rc = pp_analyze_write(in->file, in->files, o, warnings->list, &damaged, text, sizeof(text), &err);
 	pp_say_lines(text);
 	if (rc)
 		pp_say("%s. No session was written.", err.text);
@@ -154,15 +154,15 @@ static int write_session(struct pp_inputs *in, const struct pp_analyze_options *
 
 static int analyze(struct pp_several *s, struct pp_inputs *in, struct pp_analyze_options *o, size_t processes)
 {
-	struct notes notes = {.count = 0};
+	struct warnings warnings = {.count = 0};
 	size_t *index = malloc((in->files + 1) * sizeof(*index)), count = 0;
 	int own = 0, shows = isatty(STDERR_FILENO), rc;
 	struct pp_err err = {""};
 
 	pp_analyze_number(in->file, in->files, &own);
-	note_inputs(in, own, &notes);
-	if (s->note[0])
-		snprintf(add_note(&notes), WARNING_BYTES, "%s", s->note);
+	warn_of_inputs(in, own, &warnings);
+	if (s->why_alone[0])
+		snprintf(add_warning(&warnings), WARNING_BYTES, "%s", s->why_alone);
 	for (size_t i = 0; index && i < in->files; i++)
 		if (!in->file[i].why[0] && pp_several_is_mine(s, in, i))
 			index[count++] = i;
@@ -176,7 +176,7 @@ static int analyze(struct pp_several *s, struct pp_inputs *in, struct pp_analyze
 	rc = pp_several_gather_all(s, in, &err);
 	if (rc)
 		pp_say("%s.", err.text);
-	return s->world.rank ? PP_EXIT_OK : write_session(in, o, &notes);
+	return s->world.rank ? PP_EXIT_OK : write_session(in, o, &warnings);
 }
 
 /* A session of each window. */

@@ -52,7 +52,7 @@ static int is_trace_by_name(const char *name)
 }
 
 /* Remembers DIR of DIR/plugins/profile/SESSION/file: files of two sessions are no one session's hosts. */
-static void note_session(struct pp_inputs *in, const char *path)
+static void add_session_name(struct pp_inputs *in, const char *path)
 {
 	const char *at = strstr(path, "plugins/profile/"), *end;
 	char one[sizeof(in->sessions[0])];
@@ -104,7 +104,7 @@ static int add(struct found *f, const char *path, int named, struct pp_err *err)
 	f->seen[in->files].device = st.st_dev;
 	f->seen[in->files].inode = st.st_ino;
 	in->file[in->files++] = one;
-	note_session(in, path);
+	add_session_name(in, path);
 	return 0;
 }
 
@@ -182,7 +182,7 @@ static int is_made_of_another(const struct pp_inputs *in, const struct pp_analyz
 
 static void leave_out_copies(struct pp_inputs *in)
 {
-	size_t kept = 0;
+	size_t count = 0;
 
 	for (size_t i = 0; i < in->files; i++) {
 		if (is_made_of_another(in, &in->file[i])) {
@@ -193,8 +193,8 @@ static void leave_out_copies(struct pp_inputs *in)
 	}
 	for (size_t i = 0; i < in->files; i++)
 		if (in->file[i].path)
-			in->file[kept++] = in->file[i];
-	in->files = kept;
+			in->file[count++] = in->file[i];
+	in->files = count;
 }
 
 static int find(struct found *f, const char *word, struct pp_err *err)

@@ -88,7 +88,7 @@ int pp_several_begin_all(struct pp_several *s)
 	s->ops = NULL;
 	s->idle = job.rank > 0;
 	s->world = (struct pp_analysis_world){.rank = job.rank, .size = 1};
-	snprintf(s->note, sizeof(s->note), "rank 0 reads all files alone: %s", why);
+	snprintf(s->why_alone, sizeof(s->why_alone), "rank 0 reads all files alone: %s", why);
 	return 0;
 }
 

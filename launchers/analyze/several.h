@@ -11,7 +11,7 @@ struct pp_several {
 	struct pp_analysis_world world;    /* rank 0 of 1 where it is alone */
 	int local_size;                    /* ranks on this host */
 	int idle;                          /* a rank that has nothing to do: rank 0 reads all files alone */
-	char note[200];                    /* why that is so; "" */
+	char why_alone[200];               /* why that is so; "" */
 };
 
 /* Where a launcher has started several ranks: joins them. 0, or an exit code after one line: they cannot join. */
@@ -24,4 +24,5 @@ int pp_several_is_mine(const struct pp_several *s, const struct pp_inputs *in, s
 int pp_several_gather_all(const struct pp_several *s, struct pp_inputs *in, struct pp_err *err);
 /* One number of rank 0 on all ranks: the exit code. */
 int pp_several_code_all(const struct pp_several *s, int code);
+/* Leaves the launcher's job, whatever happened before; nothing where the process is alone. */
 void pp_several_end_all(struct pp_several *s);

@@ -25,9 +25,11 @@ struct pp_gpu_seen {             /* shared with the child, which writes it as it
 	char nccl_path[PATH_MAX];
 };
 
-/* asked: --cupti, or "". */
+/* Fills the members of the driver and of CUPTI. asked: --cupti, or "". Takes at most PP_GPU_SECONDS. */
 enum pp_gpu_end pp_gpu_probe_cuda(const char *asked, struct pp_gpu_seen *seen);
+/* Fills the members of NCCL. */
 enum pp_gpu_end pp_gpu_probe_nccl(struct pp_gpu_seen *seen);
 /* Memory that a child shares; NULL: there is none. */
 struct pp_gpu_seen *pp_gpu_seen_new(void);
+/* NULL is allowed. */
 void pp_gpu_seen_free(struct pp_gpu_seen *seen);

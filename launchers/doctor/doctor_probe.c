@@ -71,12 +71,12 @@ static void start_probe(const char *self, const char *directory, int out)
 {
 	char *argv[] = {(char *)self, "run", "-o", (char *)directory, "--session", "probe", "--", (char *)self, "probe", NULL};
 	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	char **kept = environ;
+	char **own = environ;
 
 	for (char **e = environ; *e; e++)
 		if (!is_foreign(*e))
-			*kept++ = *e;
-	*kept = NULL;
+			*own++ = *e;
+	*own = NULL;
 	setpgid(0, 0); /* a probe that hangs is ended with all that it started */
 	if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(out, STDERR_FILENO) < 0)
 		_exit(PP_EXIT_NOT_RUNNABLE);
@@ -160,7 +160,7 @@ static void check_recording(const char *self)
 		              "not tested: cannot create a directory in %s: %s", tmp && *tmp ? tmp : "/tmp", pp_why(errno));
 		return;
 	}
-	snprintf(file, sizeof(file), "%s/said", directory);
+	snprintf(file, sizeof(file), "%s/output", directory);
 	out = open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (out >= 0) {
 		code = run_probe(self, directory, out);

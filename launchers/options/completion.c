@@ -56,11 +56,11 @@ static void put_quoted(const char *text)
 
 static void put_verbs(void)
 {
-	int said = 0;
+	int printed = 0;
 
 	for (int i = 0; i < PP_VERBS; i++)
 		if (pp_verbs[i].what)
-			printf("%s%s", said++ ? " " : "", pp_verbs[i].name);
+			printf("%s%s", printed++ ? " " : "", pp_verbs[i].name);
 }
 
 static void bash_values(void)

@@ -14,4 +14,5 @@ const struct pp_help_example *pp_help_example(const char *verb, const struct pp_
 
 /* Prints `text` in lines that begin at column `indent`, of which `used` are taken already. */
 void pp_help_wrap(const char *text, int indent, int used);
+/* All that `podprof VERB --help` prints. */
 void pp_help_verb(const struct pp_options_verb *verb);

@@ -180,16 +180,16 @@ static void put_files(FILE *f)
 
 static void put_see_also(FILE *f, const char *page)
 {
-	int said = 0;
+	int printed = 0;
 
 	fputs(".SH SEE ALSO\n", f);
 	if (strcmp(page, "podprof"))
-		said = fprintf(f, ".BR podprof (1)") > 0;
+		printed = fprintf(f, ".BR podprof (1)") > 0;
 	for (int i = 0; i < PP_VERBS; i++) {
 		if (!pp_verbs[i].what || (!strncmp(page, "podprof-", 8) && !strcmp(page + 8, pp_verbs[i].name)))
 			continue;
-		fprintf(f, "%s.BR podprof\\-%s (1)", said ? ",\n" : "", pp_verbs[i].name);
-		said = 1;
+		fprintf(f, "%s.BR podprof\\-%s (1)", printed ? ",\n" : "", pp_verbs[i].name);
+		printed = 1;
 	}
 	fputc('\n', f);
 }

@@ -14,6 +14,7 @@ struct pp_options_verb {
 
 /* The argument of an option as --help, man pages and completions of a verb show it. */
 const char *pp_options_argument(const struct pp_opt *opt, unsigned groups);
+/* The same for its help. */
 const char *pp_options_help(const struct pp_opt *opt, unsigned groups);
 
 /* Its environment variable; NULL: the verb reads none, because the variables are those of the job's podprof run. */

@@ -47,7 +47,7 @@ static int is_far(int64_t time, int64_t middle)
 /* Leaves out what is far from all other events. */
 static void drop_far(struct kineto_store *s, struct kineto_track *t, int64_t middle)
 {
-	size_t kept = 0;
+	size_t count = 0;
 
 	t->last = INT64_MIN;
 	for (size_t i = 0; i < t->spans; i++) {
@@ -61,9 +61,9 @@ static void drop_far(struct kineto_store *s, struct kineto_track *t, int64_t mid
 		}
 		if (span->end > t->last)
 			t->last = span->end;
-		t->span[kept++] = *span;
+		t->span[count++] = *span;
 	}
-	t->spans = kept;
+	t->spans = count;
 	for (size_t i = 0; i < t->spans; i++)
 		if (t->span[i].flags & PP_SPAN_CUT_END)
 			t->span[i].end = t->last;
@@ -71,27 +71,27 @@ static void drop_far(struct kineto_store *s, struct kineto_track *t, int64_t mid
 
 static void drop_far_allocations(struct kineto_store *s, int64_t middle)
 {
-	size_t kept = 0;
+	size_t count = 0;
 
 	for (size_t i = 0; i < s->allocations; i++) {
 		if (is_far(s->allocation[i].time, middle)) {
 			s->trace.untimed++;
 			s->trace.events--;
 		} else {
-			s->allocation[kept++] = s->allocation[i];
+			s->allocation[count++] = s->allocation[i];
 		}
 	}
-	s->allocations = kept;
+	s->allocations = count;
 }
 
 static void drop_far_collectives(struct kineto_store *s, int64_t middle)
 {
-	size_t kept = 0;
+	size_t count = 0;
 
 	for (size_t i = 0; i < s->collectives; i++)
 		if (!is_far(s->collective[i].begin, middle) && !is_far(s->collective[i].end, middle))
-			s->collective[kept++] = s->collective[i];
-	s->collectives = kept;
+			s->collective[count++] = s->collective[i];
+	s->collectives = count;
 }
 
 /* The earliest time; INT64_MAX: there is none. */

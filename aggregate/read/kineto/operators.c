@@ -82,7 +82,7 @@ static void name_allocation(struct search *f, const struct pp_thread *t, struct 
 	a->op = span == NO_OPERATOR ? 0 : t->span[span].name;
 }
 
-static int look_at_thread(struct search *f, uint32_t number, struct pp_allocation *a, size_t allocations)
+static int search_thread(struct search *f, uint32_t number, struct pp_allocation *a, size_t allocations)
 {
 	const struct pp_thread *t = &f->thread[number];
 	size_t next = 0;
@@ -169,7 +169,7 @@ static void end_collective(struct search *f, const struct launch *launch, int64_
 		c->done = end;
 }
 
-static int look_at_stream(struct search *f, uint32_t number)
+static int search_stream(struct search *f, uint32_t number)
 {
 	const struct pp_thread *t = &f->thread[number];
 
@@ -225,7 +225,7 @@ static void take_wanted(struct search *f, uint32_t number, const struct pp_span 
 	}
 }
 
-static int look_at_all(struct search *f, const uint32_t *track)
+static int search_all(struct search *f, const uint32_t *track)
 {
 	struct kineto_store *s = f->s;
 	size_t at = 0;
@@ -245,7 +245,7 @@ static int look_at_all(struct search *f, const uint32_t *track)
 		while (at + n < s->allocations && s->allocation[at + n].op == track[t])
 			n++;
 		at += n;
-		rc = look_at_thread(f, t, n ? s->allocation + first : NULL, n);
+		rc = search_thread(f, t, n ? s->allocation + first : NULL, n);
 	}
 	for (; at < s->allocations; at++)
 		s->allocation[at].op = 0;
@@ -255,14 +255,14 @@ static int look_at_all(struct search *f, const uint32_t *track)
 		qsort(f->launch, f->launches, sizeof(*f->launch), compare_launch);
 	for (uint32_t t = 0; t < f->threads && rc == 0; t++)
 		if (f->thread[t].device)
-			rc = look_at_stream(f, t);
+			rc = search_stream(f, t);
 	return rc;
 }
 
 int pp_kineto_operators(struct kineto_store *s, struct pp_rank *rank, const uint32_t *track)
 {
 	struct search f = {.s = s, .thread = rank->thread, .threads = rank->threads, .track = track};
-	int rc = look_at_all(&f, track);
+	int rc = search_all(&f, track);
 
 	if (f.wanteds)
 		qsort(f.wanted, f.wanteds, sizeof(*f.wanted), compare_wanted);

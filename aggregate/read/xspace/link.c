@@ -197,18 +197,18 @@ static int add_zone(struct links *k, uint32_t thread, int64_t begin, int64_t end
 /* Zones inside others count for nothing. */
 static void order_zones(struct links *k)
 {
-	size_t kept = 0;
+	size_t outer = 0;
 
 	if (!k->zones)
 		return;
 	qsort(k->zone, k->zones, sizeof(*k->zone), by_place);
 	for (size_t i = 0; i < k->zones; i++) {
-		const struct zone *last = kept ? &k->zone[kept - 1] : NULL;
+		const struct zone *last = outer ? &k->zone[outer - 1] : NULL;
 
 		if (!last || last->thread != k->zone[i].thread || last->end < k->zone[i].end)
-			k->zone[kept++] = k->zone[i];
+			k->zone[outer++] = k->zone[i];
 	}
-	k->zones = k->ordered = kept;
+	k->zones = k->ordered = outer;
 }
 
 /* The root of what runs on a thread in [begin, end]; -1: none. */
@@ -270,20 +270,20 @@ static int follow_links(struct pp_xread *x, struct links *k)
 	while (producers < x->linkeds && !x->linked[producers].is_consumer)
 		producers++;
 	for (int round = 0; round < ROUNDS; round++) {
-		size_t kept = producers;
+		size_t unresolved = producers;
 
 		for (size_t i = producers; i < left; i++) {
 			struct pp_xlinked c = x->linked[i];
 			int64_t root = root_of_producer(x, k, producers, &c);
 
 			if (root < 0)
-				x->linked[kept++] = c;
+				x->linked[unresolved++] = c;
 			else if (add_zone(k, c.thread, c.begin, c.end, (uint32_t)root))
 				return -1;
 		}
-		if (kept == left)
+		if (unresolved == left)
 			break;
-		left = kept;
+		left = unresolved;
 		order_zones(k);
 	}
 	return 0;

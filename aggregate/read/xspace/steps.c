@@ -95,13 +95,13 @@ static void number_steps(struct pp_xmark *step, size_t steps)
 /* The longest mark of each group. */
 static size_t longest(struct pp_xmark *mark, size_t marks)
 {
-	size_t kept = 0;
+	size_t groups = 0;
 
 	qsort(mark, marks, sizeof(*mark), by_group);
 	for (size_t i = 0; i < marks; i++)
-		if (mark[i].end > mark[i].begin && mark[i].group >= 0 && (!kept || mark[kept - 1].group != mark[i].group))
-			mark[kept++] = mark[i];
-	return kept;
+		if (mark[i].end > mark[i].begin && mark[i].group >= 0 && (!groups || mark[groups - 1].group != mark[i].group))
+			mark[groups++] = mark[i];
+	return groups;
 }
 
 static int from_groups(const struct candidates *c, struct found *f)

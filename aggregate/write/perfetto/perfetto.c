@@ -114,7 +114,7 @@ static void write_all_names(struct writer *w)
 	n = 0;
 	for (uint32_t i = 1; i < PP_NOTE_IDS; i++)
 		name[n++] = (struct pp_perfetto_name){i, pp_note_name((enum pp_note_id)i)};
-	write_names(w, PP_PERFETTO_NOTES, name, n);
+	write_names(w, PP_PERFETTO_ANNOTATIONS, name, n);
 	n = 0;
 	for (size_t i = 0; i < w->t->comms; i++) {
 		name[n++] = (struct pp_perfetto_name){i + 1, pp_intern_text(w->t->names, w->t->comm[i].name, NULL)};
@@ -182,7 +182,7 @@ static void write_end(struct writer *w, uint64_t track, int64_t end_ns)
 	               .time_ns = (uint64_t)end_ns - (uint64_t)w->said.base_ns, .track = track, .type = PP_PERFETTO_END});
 }
 
-static size_t take_notes(const struct writer *w, const struct pp_timeline_event *e, struct pp_perfetto_note *to)
+static size_t take_annotations(const struct writer *w, const struct pp_timeline_event *e, struct pp_perfetto_annotation *to)
 {
 	static const uint32_t type[] = {[PP_NOTE_IS_YES] = PP_PERFETTO_YES,
 	                                [PP_NOTE_IS_NUMBER] = PP_PERFETTO_NUMBER,
@@ -192,8 +192,8 @@ static size_t take_notes(const struct writer *w, const struct pp_timeline_event 
 	const size_t n = pp_said_notes(&w->said, e, note);
 
 	for (size_t i = 0; i < n; i++)
-		to[i] = (struct pp_perfetto_note){note[i].id, type[note[i].type],
-		                                  (uint64_t)note[i].value + (note[i].type == PP_NOTE_IS_COMM)};
+		to[i] = (struct pp_perfetto_annotation){note[i].id, type[note[i].type],
+		                                        (uint64_t)note[i].value + (note[i].type == PP_NOTE_IS_COMM)};
 	return n;
 }
 
@@ -201,14 +201,14 @@ static void write_begin(struct writer *w, uint64_t track, size_t index)
 {
 	const struct pp_timeline_event *e = &w->t->event[index];
 	const uint32_t *flow = &w->said.flow_at[index];
-	struct pp_perfetto_note note[PP_NOTE_IDS];
+	struct pp_perfetto_annotation annotation[PP_NOTE_IDS];
 	struct pp_perfetto_event p = {.time_ns = (uint64_t)e->begin_ns - (uint64_t)w->said.base_ns,
 	                              .track = track,
 	                              .type = e->end_ns > e->begin_ns ? PP_PERFETTO_BEGIN : PP_PERFETTO_INSTANT,
 	                              .name = e->name,
 	                              .flow = w->flow,
 	                              .flows = flow[1] - flow[0],
-	                              .note = note};
+	                              .annotation = annotation};
 
 	p.category = e->category               ? e->category
 	             : e->kind == PP_SPAN_STEP ? STEPS_CATEGORY
@@ -218,7 +218,7 @@ static void write_begin(struct writer *w, uint64_t track, size_t index)
 		w->flow[i] = w->said.flow[flow[0] + i] >> 1;
 		p.begins += !(w->said.flow[flow[0] + i] & 1);
 	}
-	p.notes = take_notes(w, e, note);
+	p.annotations = take_annotations(w, e, annotation);
 	put(w, &p);
 }
 

@@ -36,10 +36,10 @@ static PerfettoTrace__Trace *unpacked(const struct pp_timeline *t)
 
 TEST(packet)
 {
-	const struct pp_perfetto_note note[] = {{1, PP_PERFETTO_NUMBER, (uint64_t)-3},
-	                                        {2, PP_PERFETTO_YES, 1},
-	                                        {3, PP_PERFETTO_ID, UINT64_MAX},
-	                                        {127, PP_PERFETTO_TEXT, UINT32_MAX}};
+	const struct pp_perfetto_annotation annotation[] = {{1, PP_PERFETTO_NUMBER, (uint64_t)-3},
+	                                                    {2, PP_PERFETTO_YES, 1},
+	                                                    {3, PP_PERFETTO_ID, UINT64_MAX},
+	                                                    {127, PP_PERFETTO_TEXT, UINT32_MAX}};
 	const uint64_t flow[] = {1, UINT64_MAX, 300};
 	const struct pp_perfetto_event e = {.time_ns = UINT64_MAX,
 	                                    .track = UINT64_MAX,
@@ -49,8 +49,8 @@ TEST(packet)
 	                                    .flow = flow,
 	                                    .flows = 3,
 	                                    .begins = 2,
-	                                    .note = note,
-	                                    .notes = 4};
+	                                    .annotation = annotation,
+	                                    .annotations = 4};
 	uint8_t bytes[1024];
 	const size_t size = (size_t)(pp_perfetto_event_put(bytes, &e) - bytes);
 	PerfettoTrace__Trace *trace = perfetto_trace__trace__unpack(NULL, size, bytes);
