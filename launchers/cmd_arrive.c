@@ -59,9 +59,9 @@ static int arrive(struct pp_job *job, const struct pp_options *options, struct p
 		return pp_err_set(err, -errno, "cannot find the podprof program: '/proc/self/exe': %s", pp_why(errno));
 	self[length] = '\0';
 	command_of(job->pid, text, sizeof(text));
-	rc = pp_logdir_open(options->value[PP_OPT_ID_OUTPUT], logdir, sizeof(logdir), NULL, err);
+	rc = pp_logdir_open(options->text[PP_OPT_ID_OUTPUT], logdir, sizeof(logdir), NULL, err);
 	if (!rc)
-		rc = pp_spool_join(getenv("PODPROF_SPOOL"), 1, job, options->value, logdir, command, spool, sizeof(spool), err);
+		rc = pp_spool_join(getenv("PODPROF_SPOOL"), 1, job, options->text, logdir, command, spool, sizeof(spool), err);
 	if (!rc) {
 		pp_rendezvous_pass(spool);
 		rc = pp_keeper_start(spool, self, err);
@@ -73,7 +73,7 @@ static int arrive(struct pp_job *job, const struct pp_options *options, struct p
 
 int pp_cmd_arrive(int argc, char **argv)
 {
-	struct pp_options options = {0};
+	struct pp_options options;
 	struct pp_err err = {""};
 	struct pp_job job;
 
@@ -84,8 +84,7 @@ int pp_cmd_arrive(int argc, char **argv)
 	leave_the_job();
 	pp_job_read(&job);
 	job.pid = (int)strtol(argv[1], NULL, 10);
-	for (int i = 0; i < PP_OPTS; i++)
-		options.value[i] = pp_opt_table[i].fallback;
+	pp_options_init(&options);
 	pp_options_environment(&options, PP_OPT_RUN, NULL);
 	if (!arrive(&job, &options, &err))
 		return PP_EXIT_OK;

@@ -2,7 +2,6 @@
  * directories or sessions. Out: stdout, a page, exit code. */
 #include <errno.h>
 #include <limits.h>
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +17,6 @@
 #include "launchers/options/say.h"
 #include "launchers/report_list.h"
 
-enum { LIMIT_MOST = 100000 };
-
 const struct pp_options_verb pp_verb_diff = {
         .name = "podprof diff",
         .arguments = "A B [C...]",
@@ -28,18 +25,6 @@ const struct pp_options_verb pp_verb_diff = {
                "directory, a file in it, or its name. A difference counts if it is larger than the noise within the sessions.",
         .groups = PP_OPT_DIFF,
 };
-
-/* "5%" or "5": percent. 0, or -EINVAL. */
-static int parse_percent(const char *text, double *ret_percent)
-{
-	char *end;
-	double value = strtod(text, &end);
-
-	if (end == text || text[0] == ' ' || (*end && strcmp(end, "%") != 0) || !isfinite(value) || value < 0 || value > LIMIT_MOST)
-		return -EINVAL;
-	*ret_percent = value;
-	return 0;
-}
 
 static int columns_of_terminal(void)
 {
@@ -99,7 +84,7 @@ static int judge(const struct pp_diff_check *check)
 
 static int compare(const struct pp_diff_given *given, const struct pp_options *options, struct pp_diff_check *check)
 {
-	const char *html = options->value[PP_OPT_ID_HTML];
+	const char *html = options->verb.html;
 	FILE *text = NULL, *json = NULL;
 	struct pp_err err = {""};
 	int rc;
@@ -108,7 +93,7 @@ static int compare(const struct pp_diff_given *given, const struct pp_options *o
 		pp_say("%s.", err.text);
 		return PP_EXIT_FAILED;
 	}
-	rc = print(text, json, !strcmp(options->value[PP_OPT_ID_JSON], "1"));
+	rc = print(text, json, options->verb.json);
 	if (!rc && *html)
 		rc = write_page(json, html);
 	fclose(text);
@@ -137,17 +122,12 @@ int pp_cmd_diff(int argc, char **argv)
 	struct pp_diff_check check = {.limit_percent = -1};
 	struct pp_diff_given given = {.runs = 0};
 	struct pp_options options;
-	const char *limit;
 	int first, rc = pp_options_parse(&pp_verb_diff, argc, argv, &options, &first);
 
 	if (rc >= 0)
 		return rc;
-	limit = options.value[PP_OPT_ID_FAIL_ABOVE];
-	if (*limit && parse_percent(limit, &check.limit_percent)) {
-		pp_say("option --fail-above: '%s' is no percentage. Give a part of A's step time, for example --fail-above 5%%.",
-		       limit);
-		return PP_EXIT_USAGE;
-	}
+	if (*options.text[PP_OPT_ID_FAIL_ABOVE])
+		check.limit_percent = options.verb.fail_above;
 	if (argc - first < 2 || argc - first > PP_DIFF_RUNS_MOST) {
 		pp_say("%s: diff compares 2 to %d of them. Type 'podprof diff OLD NEW', with log directories or sessions.",
 		       argc - first < 2 ? "too few sessions" : "too many sessions", PP_DIFF_RUNS_MOST);

@@ -10,7 +10,6 @@
 
 #include "aggregate/report/report.h"
 #include "aggregate/write/writer.h"
-#include "core/base/parse.h"
 #include "core/base/units.h"
 #include "core/base/why.h"
 #include "launchers/cmd.h"
@@ -28,8 +27,6 @@ const struct pp_options_verb pp_verb_export = {
                "ranks instead.",
         .groups = PP_OPT_EXPORT,
 };
-
-static const char *const trace_format[PP_EXPORT_FORMATS] = {"perfetto", "chrome", "folded"};
 
 static void say_lines(char *lines, const char *pod)
 {
@@ -67,28 +64,23 @@ static int is_given(const struct pp_options *options, enum pp_opt_id id)
 
 static int read_options(const struct pp_options *options, struct pp_export_options *o)
 {
-	struct pp_step_windows windows;
+	const struct pp_step_windows *windows = &options->job.windows;
 	struct pp_err err = {""};
 
-	o->is_joined = is_given(options, PP_OPT_ID_ALL_RANKS);
-	if (is_given(options, PP_OPT_ID_CATEGORIES) &&
-	    pp_export_categories(options->value[PP_OPT_ID_CATEGORIES], &o->categories, &err)) {
+	o->is_joined = options->verb.all_ranks;
+	if (is_given(options, PP_OPT_ID_CATEGORIES) && pp_export_categories(options->verb.categories, &o->categories, &err)) {
 		pp_say("%s. Nothing was written.", err.text);
 		return PP_EXIT_USAGE;
 	}
-	if (is_given(options, PP_OPT_ID_STEPS) && !pp_step_windows_parse(options->value[PP_OPT_ID_STEPS], &windows, NULL)) {
-		if (windows.count > 1) {
-			pp_say("option --steps: '%s' are several windows, and a trace has one. Give --steps A:B.",
-			       options->value[PP_OPT_ID_STEPS]);
-			return PP_EXIT_USAGE;
-		}
-		o->steps_first = windows.first[0];
-		o->steps_last = windows.last[0];
+	if (windows->count > 1) {
+		pp_say("option --steps: '%s' are several windows, and a trace has one. Give --steps A:B.",
+		       options->text[PP_OPT_ID_STEPS]);
+		return PP_EXIT_USAGE;
 	}
-	if (is_given(options, PP_OPT_ID_RANKS))
-		(void)pp_rank_list_parse(options->value[PP_OPT_ID_RANKS], &o->ranks, NULL); /* checked with the options */
-	if (is_given(options, PP_OPT_ID_LAST))
-		(void)pp_parse_time(options->value[PP_OPT_ID_LAST], &o->last_ns, NULL);
+	o->steps_first = windows->first[0];
+	o->steps_last = windows->last[0];
+	o->ranks = options->job.ranks.list;
+	o->last_ns = options->verb.last_ns;
 	return -1;
 }
 
@@ -144,7 +136,7 @@ static int ends_with(const char *text, const char *end)
 
 static int write_trace(const char *given, const struct pp_options *options, enum pp_export_format format)
 {
-	const char *file = is_given(options, PP_OPT_ID_OUTPUT) ? options->value[PP_OPT_ID_OUTPUT] : NULL;
+	const char *file = is_given(options, PP_OPT_ID_OUTPUT) ? options->text[PP_OPT_ID_OUTPUT] : NULL;
 	struct pp_export_options o = {.format = format, .is_plain = file && ends_with(file, ".json")};
 	char path[PATH_MAX];
 	int rc = read_options(options, &o);
@@ -176,7 +168,7 @@ static int check_options(const struct pp_options *options, int is_trace, enum pp
 		}
 	if (is_trace && is_given(options, PP_OPT_ID_TOOL)) {
 		pp_say("a trace has all tools' events: remove --tool, or give --format csv or json for the tables of %s.",
-		       options->value[PP_OPT_ID_TOOL]);
+		       options->verb.tool);
 		return PP_EXIT_USAGE;
 	}
 	if (is_given(options, PP_OPT_ID_ALL_RANKS) && format != PP_EXPORT_FOLDED) {
@@ -188,10 +180,12 @@ static int check_options(const struct pp_options *options, int is_trace, enum pp
 
 int pp_cmd_export(int argc, char **argv)
 {
+	static const enum pp_export_format format_of[] = {PP_EXPORT_PERFETTO, PP_EXPORT_CHROME, PP_EXPORT_FOLDED};
+	enum pp_export_format format = PP_EXPORT_FORMATS; /* a table */
 	struct pp_options options;
-	const char *given, *form;
+	const char *given;
 	char path[PATH_MAX];
-	int first, format = 0, rc = pp_options_parse(&pp_verb_export, argc, argv, &options, &first);
+	int first, is_trace, rc = pp_options_parse(&pp_verb_export, argc, argv, &options, &first);
 
 	if (rc >= 0)
 		return rc;
@@ -201,19 +195,19 @@ int pp_cmd_export(int argc, char **argv)
 		return PP_EXIT_USAGE;
 	}
 	given = first < argc ? argv[first] : pp_opt_table[PP_OPT_ID_OUTPUT].fallback;
-	form = options.value[PP_OPT_ID_FORMAT];
-	while (format < PP_EXPORT_FORMATS && strcmp(form, trace_format[format]) != 0)
-		format++;
-	rc = check_options(&options, format < PP_EXPORT_FORMATS, (enum pp_export_format)format);
+	is_trace = options.verb.format >= PP_OPT_PERFETTO;
+	if (is_trace)
+		format = format_of[options.verb.format - PP_OPT_PERFETTO];
+	rc = check_options(&options, is_trace, format);
 	if (rc >= 0)
 		return rc;
-	if (format < PP_EXPORT_FORMATS)
-		return write_trace(given, &options, (enum pp_export_format)format);
-	if (!*options.value[PP_OPT_ID_TOOL]) {
+	if (is_trace)
+		return write_trace(given, &options, format);
+	if (!*options.verb.tool) {
 		pp_say("no tool: nothing to print. Type 'podprof export --tool op_stats LOGDIR'; 'podprof export --help' lists "
 		       "the tools.");
 		return PP_EXIT_USAGE;
 	}
 	rc = pp_report_find(given, path);
-	return rc ? rc : print(path, options.value[PP_OPT_ID_TOOL], !strcmp(form, "json"));
+	return rc ? rc : print(path, options.verb.tool, options.verb.format == PP_OPT_JSON);
 }

@@ -237,7 +237,7 @@ int pp_cmd_fleet(int argc, char **argv)
 	}
 	rc = read_logs(argv + first, argc - first, f);
 	if (!rc)
-		rc = show(f, !strcmp(options.value[PP_OPT_ID_JSON], "1"));
+		rc = show(f, options.verb.json);
 	pp_fleet_free(f);
 	return rc;
 }

@@ -16,7 +16,6 @@
 #include "aggregate/spool/list.h"
 #include "aggregate/write/text/text.h"
 #include "core/base/now.h"
-#include "core/base/parse.h"
 #include "core/base/proc.h"
 #include "core/base/shell_word.h"
 #include "core/base/why.h"
@@ -83,11 +82,6 @@ static int wait_for_keeper(struct live *live, int64_t seconds)
 	return alive;
 }
 
-static int is_on(const struct pp_options *options, enum pp_opt_id id)
-{
-	return !strcmp(options->value[id], "1");
-}
-
 /* 0: no terminal. */
 static int columns_of_terminal(void)
 {
@@ -142,7 +136,7 @@ static int print_summary(const char *directory)
 /* Prints the page's path on stderr: stdout is the summary's. A directory without write permission still has its summary. */
 static int make_page(const char *directory, const struct pp_options *options)
 {
-	const char *elsewhere = options->value[PP_OPT_ID_HTML];
+	const char *elsewhere = options->verb.html;
 	char pod[PATH_MAX], html[PATH_MAX];
 	struct pp_err err = {""};
 	int rc;
@@ -167,13 +161,13 @@ static int make_page(const char *directory, const struct pp_options *options)
 
 static int print_table(const char *directory, const struct pp_options *options)
 {
-	const char *name = options->value[PP_OPT_ID_TABLE];
+	const char *name = options->verb.table;
 	char pod[PATH_MAX], missing[512] = "";
 	struct pp_err err = {""};
 	int rc;
 
 	snprintf(pod, sizeof(pod), "%s/pod.h5", directory);
-	rc = pp_report_table(pod, name, !strcmp(options->value[PP_OPT_ID_FORMAT], "json"), stdout, missing, sizeof(missing), &err);
+	rc = pp_report_table(pod, name, options->verb.format == PP_OPT_JSON, stdout, missing, sizeof(missing), &err);
 	if (rc) {
 		pp_say("%s.", err.text);
 		return PP_EXIT_FAILED;
@@ -207,9 +201,9 @@ static int show(const char *directory, const struct pp_options *options)
 {
 	int rc;
 
-	if (is_on(options, PP_OPT_ID_JSON))
+	if (options->verb.json)
 		return print_json(directory);
-	if (*options->value[PP_OPT_ID_TABLE])
+	if (*options->verb.table)
 		return print_table(directory, options);
 	rc = print_summary(directory);
 	return rc ? rc : make_page(directory, options);
@@ -251,7 +245,7 @@ static void say_others(const char *given, long count)
 
 static int print_list(const char *logdir, const struct pp_session_file *session, long count, const struct pp_options *options)
 {
-	if (is_on(options, PP_OPT_ID_JSON))
+	if (options->verb.json)
 		pp_report_list_json(logdir, session, count);
 	else
 		pp_report_list(logdir, session, count, columns_of_terminal());
@@ -265,17 +259,15 @@ static int report_logdir(const char *given, const char *logdir, const struct pp_
 {
 	struct live live = {.logdir = logdir};
 	struct pp_session_file *session = NULL;
-	int64_t seconds = 60;
 	char path[PATH_MAX + NAME_MAX + 32];
 	int alive, rc = PP_EXIT_OK;
 	long count;
 
-	pp_parse_int(options->value[PP_OPT_ID_TIMEOUT], &seconds, NULL);
-	alive = wait_for_keeper(&live, seconds);
+	alive = wait_for_keeper(&live, options->verb.timeout_s);
 	count = pp_report_sessions(logdir, &session);
 	if (count <= 0 || !session) {
 		rc = nothing_there(given, &live, alive);
-	} else if (is_on(options, PP_OPT_ID_LIST)) {
+	} else if (options->verb.list) {
 		rc = print_list(logdir, session, count, options);
 	} else {
 		if (alive)
@@ -283,7 +275,7 @@ static int report_logdir(const char *given, const char *logdir, const struct pp_
 			       live.state.keeper_pid);
 		snprintf(path, sizeof(path), "%s/podprof/%s", logdir, session[count - 1].name);
 		rc = show(path, options);
-		if (!is_on(options, PP_OPT_ID_JSON) && !*options->value[PP_OPT_ID_TABLE])
+		if (!options->verb.json && !*options->verb.table)
 			say_others(given, count);
 	}
 	free(session);
@@ -297,7 +289,7 @@ static int show_session(const char *directory, const struct pp_options *options)
 	char logdir[PATH_MAX];
 	char *name;
 
-	if (!is_on(options, PP_OPT_ID_LIST))
+	if (!options->verb.list)
 		return show(directory, options);
 	snprintf(logdir, sizeof(logdir), "%s", directory);
 	name = strrchr(logdir, '/');
@@ -312,13 +304,13 @@ static int show_session(const char *directory, const struct pp_options *options)
 /* Options that exclude each other. -1, or the exit code. */
 static int check_options(const struct pp_options *options)
 {
-	const char *table = options->value[PP_OPT_ID_TABLE], *form = options->value[PP_OPT_ID_FORMAT];
+	const char *table = options->verb.table, *form = options->text[PP_OPT_ID_FORMAT];
 
-	if (strcmp(form, "csv") != 0 && strcmp(form, "json") != 0)
+	if (options->verb.format > PP_OPT_JSON)
 		pp_say("--format %s is of no table. Type 'podprof export --format %s LOGDIR'.", form, form);
 	else if (options->source[PP_OPT_ID_FORMAT] != PP_FROM_DEFAULT && !*table)
 		pp_say("--format needs a table. Give --table NAME too, for example '--table slowest'.");
-	else if (*table && (is_on(options, PP_OPT_ID_LIST) || is_on(options, PP_OPT_ID_JSON)))
+	else if (*table && (options->verb.list || options->verb.json))
 		pp_say("--table cannot be combined with --list or --json. For a table as JSON, give --format json.");
 	else
 		return -1;

@@ -91,8 +91,8 @@ int pp_cmd_salvage(int argc, char **argv)
 {
 	struct pp_session_options session = {.salvaged = 1};
 	struct pp_message result = {.delivered = 0};
-	struct pp_step_windows windows;
 	struct pp_options options;
+	const struct pp_step_windows *windows = &options.job.windows;
 	struct pp_err err = {""};
 	char message[3072] = "", logdir[PP_SPOOL_PATH];
 	size_t count, left_out = 0, rings_left_out = 0, alive = 0;
@@ -109,7 +109,7 @@ int pp_cmd_salvage(int argc, char **argv)
 	count = choose(argv + first, argc - first, &rc);
 	if (rc)
 		return rc;
-	code = pp_logdir_open(options.value[PP_OPT_ID_OUTPUT], logdir, sizeof(logdir), NULL, &err);
+	code = pp_logdir_open(options.text[PP_OPT_ID_OUTPUT], logdir, sizeof(logdir), NULL, &err);
 	if (code) {
 		pp_say("%s. Nothing was salvaged; %s.", err.text, pp_logdir_cure(code));
 		return PP_EXIT_FAILED;
@@ -118,14 +118,14 @@ int pp_cmd_salvage(int argc, char **argv)
 	session.ret_rings_left_out = &rings_left_out;
 	session.ret_alive = &alive;
 	session.ret_message = &result;
-	session.session = options.value[PP_OPT_ID_SESSION];
-	session.xspace_per_rank = !strcmp(options.value[PP_OPT_ID_XSPACE], "rank");
-	session.site_log = options.value[PP_OPT_ID_SITE_LOG];
-	session.metrics = options.value[PP_OPT_ID_METRICS];
+	session.session = options.text[PP_OPT_ID_SESSION];
+	session.xspace_per_rank = options.job.xspace_per_rank;
+	session.site_log = options.text[PP_OPT_ID_SITE_LOG];
+	session.metrics = options.text[PP_OPT_ID_METRICS];
 	/* With several windows the rest in the rings becomes one session, of all of them. */
-	if (*options.value[PP_OPT_ID_STEPS] && !pp_step_windows_parse(options.value[PP_OPT_ID_STEPS], &windows, NULL)) {
-		session.steps_first = windows.first[0];
-		session.steps_last = windows.last[windows.count - 1];
+	if (windows->count) {
+		session.steps_first = windows->first[0];
+		session.steps_last = windows->last[windows->count - 1];
 	}
 	rc = pp_salvage(argv + first, count, &session, message, sizeof(message), &left_out, &err);
 	if (rc)

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/base/parse.h"
 #include "core/base/shell_word.h"
 #include "core/base/why.h"
 #include "launchers/cmd.h"
@@ -31,13 +30,11 @@ const struct pp_options_verb pp_verb_view = {
 /* -1, or the exit code. */
 static int read_port(const struct pp_options *options, int *ret_port)
 {
-	const char *given = options->value[PP_OPT_ID_PORT];
-	int64_t port = 0;
+	const int64_t port = options->verb.port;
 
-	(void)pp_parse_int(given, &port, NULL); /* checked with the options */
 	if (port && (port < PORT_LEAST || port > PORT_MOST)) {
-		pp_say("option --port: %s is not a port for users. Give %d to %d, or 0 for any free port.", given, PORT_LEAST,
-		       PORT_MOST);
+		pp_say("option --port: %s is not a port for users. Give %d to %d, or 0 for any free port.",
+		       options->text[PP_OPT_ID_PORT], PORT_LEAST, PORT_MOST);
 		return PP_EXIT_USAGE;
 	}
 	*ret_port = (int)port;

@@ -390,12 +390,12 @@ static void set_options(struct pp_keeper *k)
 	                                         .xspace_per_rank = k->settings.xspace_per_rank,
 	                                         .site_log = k->settings.site_log,
 	                                         .metrics = k->settings.metrics,
-	                                         .event_ranks = k->settings.ranks,
+	                                         .event_ranks = k->settings.ranks.text,
 	                                         .may_move = 1};
 	k->many = pp_step_windows_many(&k->settings.windows) || k->settings.timed;
 	pp_windows_init(&k->windows, &k->settings.windows);
 	if (k->settings.timed)
-		pp_timed_init(&k->timed, k->settings.delay, k->settings.duration, k->settings.at);
+		pp_timed_init(&k->timed, &k->settings.delay, &k->settings.duration, k->settings.at);
 	k->job = (struct pp_windows_job){
 	        .view = &k->view, .first = &k->first, .options = &k->options, .sampler = &k->sampler, .wall = &k->wall};
 }

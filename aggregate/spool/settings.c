@@ -51,7 +51,7 @@ static void one_line(struct pp_settings *s, char *line)
 	opt = pp_opt_find_env(env);
 	if (!opt)
 		return;
-	if (pp_opt_set(s, opt, value, &err)) {
+	if (pp_opt_set(opt, value, s, NULL, &err)) {
 		pp_keeper_log("option skipped: %s", err.text);
 		return;
 	}
@@ -63,7 +63,7 @@ static void finish_windows(struct pp_settings *s)
 	struct pp_step_windows *w = &s->windows;
 
 	pp_step_windows_repeat(w, s->every, NULL); /* podprof run has reported the error; collectors do the same */
-	s->timed = !w->count && (*s->delay || *s->duration || *s->at); /* collectors decide the same */
+	s->timed = !w->count && (*s->delay.text || *s->duration.text || *s->at); /* collectors decide the same */
 	if (!w->count)
 		return;
 	s->steps_first = w->first[0];
@@ -77,7 +77,7 @@ int pp_settings_read(const char *spool, struct pp_settings *ret_settings, struct
 	long n = -ENOMEM;
 
 	for (int i = 0; i < PP_OPTS; i++)
-		pp_opt_set(&s, &pp_opt_table[i], pp_opt_table[i].fallback, NULL);
+		pp_opt_set(&pp_opt_table[i], pp_opt_table[i].fallback, &s, NULL, NULL);
 	snprintf(path, sizeof(path), "%s/options", spool);
 	if (text)
 		n = pp_proc_read(path, text, FILE_BYTES);

@@ -2,14 +2,14 @@
 #include "core/base/opt.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/parse.h"
-#include "core/base/rank_list.h"
-#include "core/base/step_windows.h"
 
-enum { MOST_BYTES = 4096 }; /* of a destination */
+enum { MOST_BYTES = 4096, MOST_PERCENT = 100000 }; /* of a destination; of a percentage */
 
 /* The row's argument lists words between bars; the value is the index of one of them. */
 static int parse_word(const struct pp_opt *opt, const char *value, void *to, struct pp_err *err)
@@ -39,6 +39,13 @@ static int copy(const struct pp_opt *opt, const char *value, char *to)
 static int parse_text(const struct pp_opt *opt, const char *value, void *to, struct pp_err *err)
 {
 	return strchr(value, '\n') ? pp_err_set(err, -EINVAL, "a line break is not allowed") : copy(opt, value, to);
+}
+
+static int parse_borrowed(const struct pp_opt *opt, const char *value, void *to, struct pp_err *err)
+{
+	(void)opt;
+	*(const char **)to = value;
+	return strchr(value, '\n') ? pp_err_set(err, -EINVAL, "a line break is not allowed") : 0;
 }
 
 static int parse_flag(const struct pp_opt *opt, const char *value, void *to, struct pp_err *err)
@@ -74,9 +81,11 @@ static int parse_time(const struct pp_opt *opt, const char *value, void *to, str
 
 static int parse_time_text(const struct pp_opt *opt, const char *value, void *to, struct pp_err *err)
 {
-	int64_t ns;
+	struct pp_opt_time *time = to;
 
-	return pp_parse_time(value, &ns, err) ? -EINVAL : copy(opt, value, to);
+	(void)opt;
+	snprintf(time->text, sizeof(time->text), "%s", value);
+	return pp_parse_time(value, &time->ns, err);
 }
 
 static int parse_ports(const struct pp_opt *opt, const char *value, void *to, struct pp_err *err)
@@ -98,9 +107,26 @@ static int parse_slow(const struct pp_opt *opt, const char *value, void *to, str
 
 static int parse_ranks(const struct pp_opt *opt, const char *value, void *to, struct pp_err *err)
 {
-	struct pp_rank_list ranks;
+	struct pp_opt_ranks *ranks = to;
 
-	return pp_rank_list_parse(value, &ranks, err) ? -EINVAL : copy(opt, value, to);
+	(void)opt;
+	snprintf(ranks->text, sizeof(ranks->text), "%s", value);
+	return pp_rank_list_parse(value, &ranks->list, err);
+}
+
+/* "5%" or "5" */
+static int parse_percent(const struct pp_opt *opt, const char *value, void *to, struct pp_err *err)
+{
+	char *end;
+	double percent = strtod(value, &end);
+
+	(void)opt;
+	if (end == value || value[0] == ' ' || (*end && strcmp(end, "%") != 0) || !isfinite(percent) || percent < 0 ||
+	    percent > MOST_PERCENT)
+		return pp_err_set(err, -EINVAL, "'%s' is no percentage. Give a part of A's step time, for example --fail-above 5%%",
+		                  value);
+	*(double *)to = percent;
+	return 0;
 }
 
 #define RUN PP_OPT_RUN
@@ -115,8 +141,9 @@ static int parse_ranks(const struct pp_opt *opt, const char *value, void *to, st
 #define DIFF PP_OPT_DIFF
 #define FLEET PP_OPT_FLEET
 #define HANG PP_OPT_HANG
-#define TO(member) offsetof(struct pp_settings, member), sizeof(((struct pp_settings *)NULL)->member)
-#define VERB 0, 0
+#define TO(member) PP_OPT_OF_JOB, offsetof(struct pp_settings, member), sizeof(((struct pp_settings *)NULL)->member)
+#define VERB(member) PP_OPT_OF_VERB, offsetof(struct pp_verb_settings, member), sizeof(((struct pp_verb_settings *)NULL)->member)
+#define COLLECTOR PP_OPT_CHECKED, 0, 0
 
 const struct pp_opt pp_opt_table[PP_OPTS] = {
 #define PP_OPT(name, symbol, argument, fallback, parser, groups, section, destination, help)                                       \
@@ -139,6 +166,7 @@ const struct pp_opt pp_opt_table[PP_OPTS] = {
 #undef HANG
 #undef TO
 #undef VERB
+#undef COLLECTOR
 
 const struct pp_opt *pp_opt_find_env(const char *env)
 {
@@ -148,21 +176,24 @@ const struct pp_opt *pp_opt_find_env(const char *env)
 	return NULL;
 }
 
-int pp_opt_set(struct pp_settings *s, const struct pp_opt *opt, const char *value, struct pp_err *err)
+int pp_opt_set(const struct pp_opt *opt, const char *value, struct pp_settings *job, struct pp_verb_settings *verb,
+               struct pp_err *err)
 {
 	union {
 		int64_t number;
 		struct pp_step_windows windows;
+		struct pp_opt_ranks ranks;
 		char text[MOST_BYTES];
-	} checked;
+	} parsed;
+	char *to = opt->place == PP_OPT_OF_JOB ? (char *)job : opt->place == PP_OPT_OF_VERB ? (char *)verb : NULL;
 	int rc = 0;
 
-	memset(&checked, 0, sizeof(checked));
-	if (*value || *opt->fallback)
-		rc = opt->parse(opt, value, &checked, err);
+	memset(&parsed, 0, sizeof(parsed));
+	if (*value || *opt->fallback || opt->parse == parse_borrowed)
+		rc = opt->parse(opt, value, &parsed, err);
 	if (rc)
 		return pp_err_wrap(err, rc, "option --%s", opt->name);
-	if (s && opt->size)
-		memcpy((char *)s + opt->offset, &checked, opt->size);
+	if (to)
+		memcpy(to + opt->offset, &parsed, opt->size);
 	return 0;
 }

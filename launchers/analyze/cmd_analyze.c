@@ -217,7 +217,7 @@ static int prepare(char *const *word, size_t words, const struct pp_options *opt
 	rc = refuse(in);
 	if (rc)
 		return rc;
-	rc = pp_logdir_open(options->value[PP_OPT_ID_OUTPUT], logdir, size, NULL, &err);
+	rc = pp_logdir_open(options->text[PP_OPT_ID_OUTPUT], logdir, size, NULL, &err);
 	if (rc)
 		pp_say("%s. Nothing was analysed; %s.", err.text, pp_logdir_cure(rc));
 	return rc ? PP_EXIT_FAILED : PP_EXIT_OK;
@@ -225,7 +225,7 @@ static int prepare(char *const *word, size_t words, const struct pp_options *opt
 
 static size_t processes_of(const struct pp_several *s, const struct pp_options *options)
 {
-	long asked = strtol(options->value[PP_OPT_ID_PROCESSES], NULL, 10);
+	const int64_t asked = options->verb.processes;
 	size_t each = cores() / (size_t)s->local_size;
 
 	return asked > 0 ? (size_t)asked : each + !each;
@@ -234,8 +234,8 @@ static size_t processes_of(const struct pp_several *s, const struct pp_options *
 /* What all ranks do. The exit code is rank 0's. */
 static int analyze_all(struct pp_several *s, char *const *word, size_t words, const struct pp_options *options)
 {
-	struct pp_analyze_options o = {.options = "podprof analyze", .session = options->value[PP_OPT_ID_SESSION]};
-	struct pp_step_windows windows;
+	struct pp_analyze_options o = {.options = "podprof analyze", .session = options->text[PP_OPT_ID_SESSION]};
+	const struct pp_step_windows *windows = &options->job.windows;
 	struct pp_inputs in = {.file = NULL};
 	char logdir[PP_SPOOL_PATH] = "", job[128];
 	struct pp_err err = {""};
@@ -249,9 +249,9 @@ static int analyze_all(struct pp_several *s, char *const *word, size_t words, co
 	name_job(*word, job, sizeof(job));
 	o.logdir = logdir;
 	o.job = job;
-	if (*options->value[PP_OPT_ID_STEPS] && !pp_step_windows_parse(options->value[PP_OPT_ID_STEPS], &windows, NULL)) {
-		o.steps_first = windows.first[0];
-		o.steps_last = windows.last[windows.count - 1];
+	if (windows->count) {
+		o.steps_first = windows->first[0];
+		o.steps_last = windows->last[windows->count - 1];
 	}
 	if (!code)
 		code = pp_several_code_all(s, analyze_windows(s, &in, &o, processes_of(s, options)));
@@ -274,7 +274,7 @@ int pp_cmd_analyze(int argc, char **argv)
 		return PP_EXIT_USAGE;
 	}
 	pp_options_environment(&options, PP_OPT_ANALYZE, NULL);
-	if (*options.value[PP_OPT_ID_RULES] && pp_category_rules_load(options.value[PP_OPT_ID_RULES], &err)) {
+	if (*options.verb.rules && pp_category_rules_load(options.verb.rules, &err)) {
 		pp_say("%s. Nothing was analysed.", err.text);
 		return PP_EXIT_USAGE;
 	}

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/base/parse.h"
 #include "launchers/ask/asker.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
@@ -74,30 +73,29 @@ static int capture_all(const struct pp_asker_list *jobs, const char *given, cons
 /* -1, or the exit code. */
 static int read_request(const struct pp_options *options, struct pp_capture_request *w)
 {
-	const char *steps = options->value[PP_OPT_ID_STEPS], *duration = options->value[PP_OPT_ID_DURATION];
-	const char *last = options->value[PP_OPT_ID_LAST];
+	const struct pp_verb_settings *v = &options->verb;
+	const enum pp_opt_id id = *options->job.duration.text ? PP_OPT_ID_DURATION : PP_OPT_ID_LAST;
+	const int has_last = *options->text[PP_OPT_ID_LAST] != 0, has_duration = id == PP_OPT_ID_DURATION;
 
-	*w = (struct pp_capture_request){.kind = PP_CAPTURE_REQUEST_STEPS, .amount = STEPS};
-	if ((*steps != 0) + (*duration != 0) + (*last != 0) > 1) {
+	*w = (struct pp_capture_request){.kind = PP_CAPTURE_REQUEST_STEPS, .amount = v->steps_to_come ? v->steps_to_come : STEPS};
+	if ((v->steps_to_come != 0) + has_duration + has_last > 1) {
 		pp_say("--steps, --duration and --last cannot be combined. Give one of them.");
 		return PP_EXIT_USAGE;
 	}
-	if (*steps)
-		pp_parse_int(steps + 1, &w->amount, NULL);
-	if (*duration || *last) {
-		w->kind = *duration ? PP_CAPTURE_REQUEST_DURATION : PP_CAPTURE_REQUEST_LAST;
-		pp_parse_time(*duration ? duration : last, &w->amount, NULL);
+	if (has_duration || has_last) {
+		w->kind = has_duration ? PP_CAPTURE_REQUEST_DURATION : PP_CAPTURE_REQUEST_LAST;
+		w->amount = has_duration ? options->job.duration.ns : v->last_ns;
 		if (!w->amount) {
-			pp_say("option --%s: '%s' must be greater than zero, for example 2s.", *duration ? "duration" : "last",
-			       *duration ? duration : last);
+			pp_say("option --%s: '%s' must be greater than zero, for example 2s.", pp_opt_table[id].name,
+			       options->text[id]);
 			return PP_EXIT_USAGE;
 		}
 	}
-	if (strlen(options->value[PP_OPT_ID_RANKS]) >= sizeof(w->ranks)) {
+	if (strlen(options->text[PP_OPT_ID_RANKS]) >= sizeof(w->ranks)) {
 		pp_say("option --ranks: the list is too long. Write consecutive ranks as a range, for example 0-7.");
 		return PP_EXIT_USAGE;
 	}
-	snprintf(w->ranks, sizeof(w->ranks), "%s", options->value[PP_OPT_ID_RANKS]);
+	snprintf(w->ranks, sizeof(w->ranks), "%s", options->text[PP_OPT_ID_RANKS]);
 	return -1;
 }
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "aggregate/report/json.h"
-#include "core/base/parse.h"
 #include "launchers/ask/hang_text.h"
 #include "launchers/ask/jobs.h"
 #include "launchers/cmd.h"
@@ -95,7 +94,6 @@ int pp_cmd_hang(int argc, char **argv)
 {
 	static struct pp_jobs jobs;
 	struct pp_options options;
-	int64_t after_ns = 0;
 	const char *given;
 	char *logdir;
 	int first, rc = pp_options_parse(&pp_verb_hang, argc, argv, &options, &first);
@@ -105,16 +103,16 @@ int pp_cmd_hang(int argc, char **argv)
 	given = pp_given_directory(&pp_verb_hang, argc, argv, first);
 	if (!given)
 		return PP_EXIT_USAGE;
-	if (pp_parse_time(options.value[PP_OPT_ID_AFTER], &after_ns, NULL) || after_ns < 1000000) {
+	if (options.verb.after_ns < 1000000) {
 		pp_say("--after: '%s': less than 1ms. Give a time that is longer than a step, for example 2s.",
-		       options.value[PP_OPT_ID_AFTER]);
+		       options.text[PP_OPT_ID_AFTER]);
 		return PP_EXIT_USAGE;
 	}
 	logdir = pp_given_logdir(given);
 	if (!logdir)
 		return PP_EXIT_FAILED;
 	pp_jobs_find(logdir, given, &jobs);
-	rc = show(&jobs, after_ns, options.source[PP_OPT_ID_JSON] != PP_FROM_DEFAULT);
+	rc = show(&jobs, options.verb.after_ns, options.verb.json);
 	pp_jobs_close(&jobs);
 	free(logdir);
 	return rc;

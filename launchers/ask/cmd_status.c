@@ -174,7 +174,7 @@ static int print_all(struct pp_jobs *jobs, int json, int clear)
 
 static int show(struct pp_jobs *jobs, const char *given, const char *refused, const struct pp_options *options)
 {
-	int json = options->source[PP_OPT_ID_JSON] != PP_FROM_DEFAULT, watch = options->source[PP_OPT_ID_WATCH] != PP_FROM_DEFAULT;
+	const int json = options->verb.json, watch = options->verb.watch;
 	int running, seen = 0;
 
 	do {

@@ -86,11 +86,11 @@ static void print_options(const struct pp_options *options, int as_json)
 		if (!(pp_opt_table[i].groups & PP_OPT_RUN))
 			continue;
 		if (!as_json) {
-			printf("  %-24s %-20s %s\n", pp_opt_table[i].env, *options->value[i] ? options->value[i] : "-", source);
+			printf("  %-24s %-20s %s\n", pp_opt_table[i].env, *options->text[i] ? options->text[i] : "-", source);
 			continue;
 		}
 		printf("%s    {\"variable\": \"%s\", \"value\": ", printed++ ? ",\n" : "", pp_opt_table[i].env);
-		pp_json_text(stdout, options->value[i]);
+		pp_json_text(stdout, options->text[i]);
 		printf(", \"from\": \"%s\"}", source);
 	}
 	if (as_json)
@@ -123,13 +123,13 @@ int pp_cmd_doctor(int argc, char **argv)
 		return PP_EXIT_USAGE;
 	}
 	pp_options_environment(&options, PP_OPT_DOCTOR, NULL);
-	if (strcmp(options.value[PP_OPT_ID_CLOCK], "1") != 0 && (options.source[PP_OPT_ID_DURATION] == PP_FROM_COMMAND_LINE ||
-	                                                         options.source[PP_OPT_ID_RENDEZVOUS] == PP_FROM_COMMAND_LINE)) {
+	if (!options.verb.clock && (options.source[PP_OPT_ID_DURATION] == PP_FROM_COMMAND_LINE ||
+	                            options.source[PP_OPT_ID_RENDEZVOUS] == PP_FROM_COMMAND_LINE)) {
 		pp_say("--duration and --rendezvous need --clock. Add --clock, or leave them out.");
 		return PP_EXIT_USAGE;
 	}
-	as_json = !strcmp(options.value[PP_OPT_ID_JSON], "1");
-	if (!strcmp(options.value[PP_OPT_ID_CLOCK], "1"))
+	as_json = options.verb.json;
+	if (options.verb.clock)
 		return pp_doctor_clock(&options, as_json);
 	if (as_json)
 		pp_doctor_json_begin();
@@ -140,7 +140,7 @@ int pp_cmd_doctor(int argc, char **argv)
 	pp_doctor_node(&options);
 	pp_doctor_hosts(&options);
 	list_spools();
-	if (as_json || !strcmp(options.value[PP_OPT_ID_OPTIONS], "1"))
+	if (as_json || options.verb.options)
 		print_options(&options, as_json);
 	if (!as_json)
 		pp_doctor_print_result();

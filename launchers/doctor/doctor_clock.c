@@ -54,18 +54,19 @@ static void take_signals(void)
 
 static void read_options(const struct pp_options *options, struct pp_doctor_run *r)
 {
-	const char *silence = getenv("PODPROF_SILENCE_MS"), *range = options->value[PP_OPT_ID_PORT_RANGE];
+	const char *silence = getenv("PODPROF_SILENCE_MS");
 	int64_t value;
 
 	r->patience_ms = PATIENCE_MS;
 	if (silence && !pp_parse_int(silence, &value, NULL) && value >= PATIENCE_LEAST_MS && value <= PATIENCE_MS)
 		r->patience_ms = value;
 	r->duration_ms = DURATION_MS;
-	if (options->source[PP_OPT_ID_DURATION] == PP_FROM_COMMAND_LINE &&
-	    !pp_parse_time(options->value[PP_OPT_ID_DURATION], &value, NULL))
-		r->duration_ms = value / 1000000 < DURATION_MOST_MS ? value / 1000000 : DURATION_MOST_MS;
-	if (*range)
-		pp_parse_ports(range, &r->port_first, &r->port_last, NULL);
+	if (options->source[PP_OPT_ID_DURATION] == PP_FROM_COMMAND_LINE) {
+		value = options->job.duration.ns / 1000000;
+		r->duration_ms = value < DURATION_MOST_MS ? value : DURATION_MOST_MS;
+	}
+	r->port_first = options->job.port.first;
+	r->port_last = options->job.port.last;
 }
 
 static const char alone[] = "mpirun -n N --host A,B podprof doctor --clock compares several hosts";

@@ -21,10 +21,10 @@ void pp_doctor_command(struct pp_net *net, int peer, enum pp_doctor_kind kind)
 /* --rendezvous, else the log directory, else the nearest above it that is there: doctor makes none. */
 static void find_dir(struct pp_doctor_rendezvous *m, const struct pp_options *options)
 {
-	const char *given = options->value[PP_OPT_ID_RENDEZVOUS];
+	const char *given = options->text[PP_OPT_ID_RENDEZVOUS];
 
 	if (!*given)
-		given = options->value[PP_OPT_ID_OUTPUT];
+		given = options->text[PP_OPT_ID_OUTPUT];
 	snprintf(m->dir, sizeof(m->dir), "%s%s", *given == '/' ? "" : "./", given);
 	while (access(m->dir, F_OK)) {
 		char *slash = strrchr(m->dir, '/');

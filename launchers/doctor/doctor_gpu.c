@@ -205,7 +205,7 @@ static void find_packages(struct pp_gpu_seen *seen)
 
 void pp_doctor_gpu(const struct pp_options *options)
 {
-	const char *asked = options ? options->value[PP_OPT_ID_CUPTI] : "";
+	const char *asked = options ? options->verb.cupti : "";
 	struct pp_gpu_seen *seen = pp_gpu_seen_new();
 	enum pp_gpu_end end;
 

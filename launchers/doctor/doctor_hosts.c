@@ -9,7 +9,6 @@
 #include "aggregate/read/h5/forked_work.h"
 #include "aggregate/spool/layout.h"
 #include "core/base/opt.h"
-#include "core/base/parse.h"
 #include "launchers/doctor/doctor.h"
 #include "launchers/doctor/doctor_command.h"
 #include "launchers/doctor/doctor_row.h"
@@ -44,13 +43,13 @@ static void check_hosts(const struct pp_options *options)
 {
 	struct pp_net_options o = {
 	        .job = "doctor", .host = "doctor", .version = PODPROF_VERSION, .session = "", .bind = "127.0.0.1"};
-	const char *range = options->value[PP_OPT_ID_PORT_RANGE];
+	const char *range = options->text[PP_OPT_ID_PORT_RANGE];
 	char addresses[PP_NET_ADDRESSES * 50];
 	struct pp_err err = {""};
 	int rc;
 
-	if (*range)
-		pp_parse_ports(range, &o.port_first, &o.port_last, NULL);
+	o.port_first = options->job.port.first;
+	o.port_last = options->job.port.last;
 	rc = pp_forked_work(open_door, &o, &err);
 	if (rc == -EADDRINUSE)
 		pp_doctor_row("hosts", PP_DOCTOR_LIMITED, "podprof run --port-range A:B, with ports that are free", "%s", err.text);
@@ -124,9 +123,9 @@ static void check_sharing(const char *given)
 
 void pp_doctor_hosts(const struct pp_options *options)
 {
-	const char *shared = options->value[PP_OPT_ID_RENDEZVOUS];
+	const char *shared = options->text[PP_OPT_ID_RENDEZVOUS];
 
 	check_channel();
 	check_hosts(options);
-	check_sharing(options->value[*shared ? PP_OPT_ID_RENDEZVOUS : PP_OPT_ID_OUTPUT]);
+	check_sharing(options->text[*shared ? PP_OPT_ID_RENDEZVOUS : PP_OPT_ID_OUTPUT]);
 }

@@ -149,5 +149,5 @@ void pp_doctor_node(const struct pp_options *options)
 	check_spool();
 	check_limits();
 	if (options)
-		check_logdir(options->value[PP_OPT_ID_OUTPUT]);
+		check_logdir(options->text[PP_OPT_ID_OUTPUT]);
 }

@@ -136,29 +136,43 @@ static int bad_option(const struct pp_options_verb *verb, const char *text, size
 	return PP_EXIT_USAGE;
 }
 
-/* Checks what the rows do not: a session is the name of two directories. */
-static int check_value(int id, const char *value, unsigned groups, struct pp_err *err)
+/* Parses `value` into the option's place, and checks what its row does not: a session is the name of two directories. */
+static int set(struct pp_options *options, int id, const char *value, unsigned groups, struct pp_err *err)
 {
 	int64_t steps = 0;
 
-	if (id == PP_OPT_ID_STEPS && (groups & PP_OPT_CAPTURE)) /* for a live job steps count from now */
-		return *value == '+' && !pp_parse_int(value + 1, &steps, NULL) && steps > 0
-		               ? 0
-		               : pp_err_set(err, -EINVAL,
-		                            "option --steps: '%s' is not a number of steps to come. Give +N, for example +5",
-		                            value);
+	if (id == PP_OPT_ID_STEPS && (groups & PP_OPT_CAPTURE)) { /* for a live job steps count from now */
+		if (*value != '+' || pp_parse_int(value + 1, &steps, NULL) || steps <= 0)
+			return pp_err_set(err, -EINVAL,
+			                  "option --steps: '%s' is not a number of steps to come. Give +N, for example +5", value);
+		options->verb.steps_to_come = steps;
+		return 0;
+	}
 	if (id == PP_OPT_ID_SESSION && (strchr(value, '/') || value[0] == '.'))
 		return pp_err_set(err, -EINVAL, "option --session: '%s' cannot name a directory. Give a word without '/'", value);
 	if (id == PP_OPT_ID_RENDEZVOUS && *value && *value != '/')
 		return pp_err_set(
 		        err, -EINVAL,
 		        "option --rendezvous: '%s' is a relative path, which differs between hosts. Give an absolute path", value);
-	if (!pp_opt_set(NULL, &pp_opt_table[id], value, err))
+	if (!pp_opt_set(&pp_opt_table[id], value, &options->job, &options->verb, err))
 		return 0;
 	return id == PP_OPT_ID_FORMAT /* a verb may take fewer words than its row has */
 	               ? pp_err_set(err, -EINVAL, "option --format: '%s' is not one of %s", value,
 	                            pp_options_argument(&pp_opt_table[id], groups))
 	               : -EINVAL;
+}
+
+void pp_options_reset(struct pp_options *options, enum pp_opt_id id)
+{
+	options->text[id] = pp_opt_table[id].fallback;
+	pp_opt_set(&pp_opt_table[id], options->text[id], &options->job, &options->verb, NULL);
+}
+
+void pp_options_init(struct pp_options *options)
+{
+	memset(options, 0, sizeof(*options));
+	for (int i = 0; i < PP_OPTS; i++)
+		pp_options_reset(options, (enum pp_opt_id)i);
 }
 
 /* One option at argv[*at], which becomes the place of its last word. -1: go on, else the exit code. */
@@ -191,7 +205,7 @@ static int read_option(const struct pp_options_verb *verb, int argc, char **argv
 		pp_say("option '--%s' needs a value. Give --%s=%s.", o->name, o->name, pp_options_argument(o, verb->groups));
 		return PP_EXIT_USAGE;
 	}
-	options->value[o - pp_opt_table] = value;
+	options->text[o - pp_opt_table] = value;
 	options->source[o - pp_opt_table] = PP_FROM_COMMAND_LINE;
 	return -1;
 }
@@ -201,10 +215,7 @@ int pp_options_parse(const struct pp_options_verb *verb, int argc, char **argv, 
 	struct pp_err err;
 	int at, words = 0, rc;
 
-	for (int i = 0; i < PP_OPTS; i++) {
-		ret_options->value[i] = pp_opt_table[i].fallback;
-		ret_options->source[i] = PP_FROM_DEFAULT;
-	}
+	pp_options_init(ret_options);
 	for (at = 1; at < argc; at++) {
 		char *a = argv[at];
 
@@ -229,7 +240,8 @@ int pp_options_parse(const struct pp_options_verb *verb, int argc, char **argv, 
 	*ret_rest = at - words;
 	memmove(&argv[*ret_rest], &argv[1], (size_t)words * sizeof(*argv));
 	for (int i = 0; i < PP_OPTS; i++) {
-		if (ret_options->source[i] != PP_FROM_COMMAND_LINE || !check_value(i, ret_options->value[i], verb->groups, &err))
+		if (ret_options->source[i] != PP_FROM_COMMAND_LINE ||
+		    !set(ret_options, i, ret_options->text[i], verb->groups, &err))
 			continue;
 		pp_say("%s.%s", err.text, not_started(verb));
 		return PP_EXIT_USAGE;
@@ -273,8 +285,8 @@ void pp_options_environment(struct pp_options *options, unsigned groups, void (*
 
 		if (!(o->groups & groups) || !value || !*value || options->source[i] != PP_FROM_DEFAULT)
 			continue;
-		if (!check_value(i, value, groups, &err)) {
-			options->value[i] = value;
+		if (!set(options, i, value, groups, &err)) {
+			options->text[i] = value;
 			options->source[i] = PP_FROM_ENVIRONMENT;
 		} else if (warn) {
 			snprintf(text, sizeof(text), "environment variable %s is ignored: %s.", o->env, err.text);

@@ -1,5 +1,5 @@
 /* Options of a verb: argv, then environment, then default, all by the rows of core/base/opt_list.def.
- * In: argv of a verb, environ. Out: one text per option, checked; the numbers come from core/base/opt.h. */
+ * In: argv of a verb, environ. Out: each option's value where its row says, parsed once, and its text, to be passed on or shown. */
 #pragma once
 
 #include <stddef.h>
@@ -9,9 +9,16 @@
 enum pp_options_source { PP_FROM_DEFAULT, PP_FROM_ENVIRONMENT, PP_FROM_COMMAND_LINE };
 
 struct pp_options {
-	const char *value[PP_OPTS]; /* borrowed from argv, environ or the table; never NULL */
+	const char *text[PP_OPTS]; /* borrowed from argv, environ or the table; never NULL */
 	enum pp_options_source source[PP_OPTS];
+	struct pp_settings job;       /* values of rows with TO() */
+	struct pp_verb_settings verb; /* values of rows with VERB() */
 };
+
+/* All at their defaults. */
+void pp_options_init(struct pp_options *options);
+/* One back at its default; its source stays. */
+void pp_options_reset(struct pp_options *options, enum pp_opt_id id);
 
 /* Read the command line. Returns -1: go on, *ret_rest is the first argument that is no option (words of verbs without
  * `command` are moved behind the options); else the exit code: 0 after --help, 64 after one sentence on stderr. */

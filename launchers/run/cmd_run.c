@@ -194,14 +194,10 @@ static int is_loadable(char *file, char *why, size_t size)
 /* --every needs a window to repeat. Returns an exit code, or -1: all is well. */
 static int check_windows(const struct pp_options *options)
 {
-	struct pp_step_windows windows = {0};
+	struct pp_step_windows windows = options->job.windows;
 	struct pp_err err = {""};
-	int64_t every = 0;
 
-	if (*options->value[PP_OPT_ID_STEPS])
-		pp_step_windows_parse(options->value[PP_OPT_ID_STEPS], &windows, NULL);
-	pp_parse_int(options->value[PP_OPT_ID_EVERY], &every, NULL);
-	if (!pp_step_windows_repeat(&windows, every, &err))
+	if (!pp_step_windows_repeat(&windows, options->job.every, &err))
 		return -1;
 	if (options->source[PP_OPT_ID_EVERY] == PP_FROM_COMMAND_LINE || options->source[PP_OPT_ID_STEPS] == PP_FROM_COMMAND_LINE) {
 		if (may_speak)
@@ -225,14 +221,14 @@ static int refuse(struct pp_options *options, enum pp_opt_id id, const char *why
 	}
 	if (may_speak)
 		pp_say("environment variable %s is ignored: %s.", row->env, why);
-	options->value[id] = row->fallback;
+	pp_options_reset(options, id);
 	return -1;
 }
 
 /* Why this option cannot be followed; "": it can. */
 static void find_fault(const struct pp_options *o, enum pp_opt_id id, char *why, size_t size)
 {
-	const char *value = o->value[id];
+	const char *value = o->text[id];
 	struct pp_err err = {""};
 	int64_t ns = 0;
 	int number;
@@ -243,15 +239,15 @@ static void find_fault(const struct pp_options *o, enum pp_opt_id id, char *why,
 			snprintf(why, size, "%s", err.text);
 		return;
 	}
-	if (*o->value[PP_OPT_ID_STEPS])
+	if (o->job.windows.count)
 		snprintf(why, size, "it cannot be combined with --steps. Give one of them");
-	else if (id == PP_OPT_ID_AT && *o->value[PP_OPT_ID_DELAY])
+	else if (id == PP_OPT_ID_AT && *o->job.delay.text)
 		snprintf(why, size, "it cannot be combined with --delay. Give one of them");
 	else if (id == PP_OPT_ID_AT && pp_timed_parse_at(value, pp_clock_ns(CLOCK_REALTIME), &ns, &err))
 		snprintf(why, size, "%s", err.text);
 	else if (id == PP_OPT_ID_AT && ns <= pp_clock_ns(CLOCK_REALTIME) - (int64_t)START_S * SECOND)
 		snprintf(why, size, "'%s' is in the past. For another day give @SECONDS since 1970: date +@%%s -d tomorrow", value);
-	else if (id == PP_OPT_ID_DURATION && (pp_parse_time(value, &ns, NULL) || !ns))
+	else if (id == PP_OPT_ID_DURATION && !o->job.duration.ns)
 		snprintf(why, size, "'%s' must be greater than zero, for example 2s", value);
 }
 
@@ -261,7 +257,7 @@ static int check_times(struct pp_options *options)
 	char why[400];
 
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
-		if (!*options->value[ids[i]])
+		if (!*options->text[ids[i]])
 			continue;
 		find_fault(options, ids[i], why, sizeof(why));
 		if (!*why)
@@ -276,31 +272,27 @@ static int check_times(struct pp_options *options)
 /* Steps are counted while the job runs only to find those of --steps. Returns an exit code, or -1: all is well. */
 static int check_step_rule(struct pp_options *options)
 {
-	if (strcmp(options->value[PP_OPT_ID_STEP_RULE], "collectives") != 0 || *options->value[PP_OPT_ID_STEPS])
+	if (!options->verb.by_collectives || options->job.windows.count)
 		return -1;
 	return refuse(options, PP_OPT_ID_STEP_RULE, "'collectives' needs --steps, for example --steps 10:20");
 }
 
 static int asks_for_windows(const struct pp_options *options)
 {
-	return *options->value[PP_OPT_ID_STEPS] || *options->value[PP_OPT_ID_DELAY] || *options->value[PP_OPT_ID_DURATION] ||
-	       *options->value[PP_OPT_ID_AT];
+	return options->job.windows.count || *options->job.delay.text || *options->job.duration.text || *options->job.at;
 }
 
 /* Lookback needs a job that is recorded all the time. Returns an exit code, or -1: all is well. */
 static int check_lookback(struct pp_options *options)
 {
 	static const enum pp_opt_id ids[] = {PP_OPT_ID_KEEP, PP_OPT_ID_TRIGGER};
-	int64_t keep = 1;
 
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
-		const char *value = options->value[ids[i]], *why = NULL;
+		const char *why = NULL;
 
-		if (!*value)
+		if (!*options->text[ids[i]])
 			continue;
-		if (ids[i] == PP_OPT_ID_KEEP)
-			pp_parse_time(value, &keep, NULL);
-		if (!keep)
+		if (ids[i] == PP_OPT_ID_KEEP && !options->job.keep_ns)
 			why = "it must be greater than zero, for example 30s";
 		else if (asks_for_windows(options))
 			why = "it cannot be combined with --steps, --delay, --duration or --at. Give one of them";
@@ -370,7 +362,7 @@ static void warn_place(const struct run *run)
 {
 	enum pp_spool_root_why why;
 
-	if (!may_speak || *run->options.value[PP_OPT_ID_SPOOL] || !getenv("SLURM_JOB_ID"))
+	if (!may_speak || *run->options.verb.spool || !getenv("SLURM_JOB_ID"))
 		return;
 	pp_spool_root_find(&why);
 	if (why == PP_SPOOL_ROOT_PLAIN || strncmp(run->spool, PP_SPOOL_ROOT_SHM "/", strlen(PP_SPOOL_ROOT_SHM "/")) != 0 ||
@@ -412,7 +404,7 @@ static int prepare(struct run *run, char *const *command, const char **ret_cure,
 	rc = pp_env_find_libraries(self, &run->library, &run->mpi_library, err);
 	if (rc)
 		return rc;
-	rc = pp_logdir_open(run->options.value[PP_OPT_ID_OUTPUT], run->logdir, sizeof(run->logdir), &run->made_logdir, err);
+	rc = pp_logdir_open(run->options.text[PP_OPT_ID_OUTPUT], run->logdir, sizeof(run->logdir), &run->made_logdir, err);
 	*ret_cure = pp_logdir_cure(rc);
 	if (rc)
 		return rc;
@@ -420,9 +412,8 @@ static int prepare(struct run *run, char *const *command, const char **ret_cure,
 	if (run->spans) /* a batch script has a rank, which its launcher is not */
 		run->job.rank = -1;
 	*ret_cure = "use --spool with a directory of your own";
-	rc = pp_spool_join(run->options.value[PP_OPT_ID_SPOOL],
-	                   run->nested && run->options.source[PP_OPT_ID_SPOOL] == PP_FROM_ENVIRONMENT, &run->job,
-	                   run->options.value, run->logdir, command, run->spool, sizeof(run->spool), err);
+	rc = pp_spool_join(run->options.verb.spool, run->nested && run->options.source[PP_OPT_ID_SPOOL] == PP_FROM_ENVIRONMENT,
+	                   &run->job, run->options.text, run->logdir, command, run->spool, sizeof(run->spool), err);
 	if (rc)
 		return rc;
 	run->registered = 1;
@@ -473,15 +464,15 @@ static int check_rules(struct pp_options *options)
 	struct pp_err err = {""};
 	char *path;
 
-	if (!*options->value[PP_OPT_ID_RULES])
+	if (!*options->verb.rules)
 		return -1;
-	if (pp_category_rules_load(options->value[PP_OPT_ID_RULES], &err)) {
+	if (pp_category_rules_load(options->verb.rules, &err)) {
 		pp_say("%s. Nothing was started.", err.text);
 		return PP_EXIT_USAGE;
 	}
-	path = realpath(options->value[PP_OPT_ID_RULES], NULL);
+	path = realpath(options->verb.rules, NULL);
 	if (path)
-		options->value[PP_OPT_ID_RULES] = path; /* until exec */
+		options->text[PP_OPT_ID_RULES] = path; /* until exec */
 	return -1;
 }
 
@@ -493,11 +484,11 @@ static void make_absolute(struct pp_options *options)
 	char here[PATH_MAX];
 
 	for (size_t i = 0; i < sizeof(id) / sizeof(id[0]); i++) {
-		const char *path = options->value[id[i]];
+		const char *path = options->text[id[i]];
 
 		if (*path && *path != '/' && getcwd(here, sizeof(here)) &&
 		    snprintf(made[i], sizeof(made[i]), "%s/%s", here, path) < (int)sizeof(made[i]))
-			options->value[id[i]] = made[i];
+			options->text[id[i]] = made[i];
 	}
 }
 

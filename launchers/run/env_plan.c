@@ -153,7 +153,7 @@ int pp_env_plan_make(const struct pp_env_plan_input *in, struct pp_env_plan *ret
 	if (!rc && in->program)
 		rc = add_arrival(in, ret_plan, err);
 	for (int i = 0; !rc && i < PP_OPTS; i++) {
-		const char *value = in->options->value[i];
+		const char *value = in->options->text[i];
 
 		if (i == PP_OPT_ID_SPOOL || !(pp_opt_table[i].groups & PP_OPT_RUN))
 			continue;

@@ -68,21 +68,19 @@ static void note(struct pp_timed *t, const char *name, const char *value)
 		snprintf(t->what + n, sizeof(t->what) - n, "%s--%s %.30s", n ? " " : "", name, value);
 }
 
-void pp_timed_init(struct pp_timed *t, const char *delay, const char *duration, const char *at)
+void pp_timed_init(struct pp_timed *t, const struct pp_opt_time *delay, const struct pp_opt_time *duration, const char *at)
 {
 	struct pp_timestamp_pair now = pp_timestamp_pair_now();
 
 	*t = (struct pp_timed){.origin = now, .to_raw = INT64_MAX};
-	if (!*delay && !*duration && !*at)
+	if (!*delay->text && !*duration->text && !*at)
 		return;
 	t->turn = PP_TIMED_WAITS;
-	note(t, "delay", delay);
+	note(t, "delay", delay->text);
 	note(t, "at", at);
-	note(t, "duration", duration);
-	if (*delay)
-		pp_parse_time(delay, &t->delay_ns, NULL);
-	if (*duration)
-		pp_parse_time(duration, &t->duration_ns, NULL);
+	note(t, "duration", duration->text);
+	t->delay_ns = delay->ns;
+	t->duration_ns = duration->ns;
 	if (!*at || pp_timed_parse_at(at, pp_clock_ns(CLOCK_REALTIME), &t->at_ns, NULL))
 		return;
 	t->from_raw = now.raw_ns + (t->at_ns - pp_clock_ns(CLOCK_REALTIME));

@@ -18,7 +18,7 @@ struct pp_timed {
 };
 
 /* The window of the options; `delay`, `duration` and `at` are checked texts. */
-void pp_timed_init(struct pp_timed *t, const char *delay, const char *duration, const char *at);
+void pp_timed_init(struct pp_timed *t, const struct pp_opt_time *delay, const struct pp_opt_time *duration, const char *at);
 /* One turn. `ending`: the ranks are over. Returns 1 where a child was started. */
 int pp_timed_run(struct pp_timed *t, struct pp_windows *w, const struct pp_windows_job *job, struct pp_requests *r,
                  struct pp_control *control, int ending);

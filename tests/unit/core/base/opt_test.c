@@ -93,11 +93,11 @@ TEST(table)
 
 	for (size_t i = 0; i < PP_OPTS; i++) {
 		CHECK(pp_opt_find_env(pp_opt_table[i].env) == &pp_opt_table[i]);
-		CHECK_INT(pp_opt_set(NULL, &pp_opt_table[i], pp_opt_table[i].fallback, &err), 0);
+		CHECK_INT(pp_opt_set(&pp_opt_table[i], pp_opt_table[i].fallback, NULL, NULL, &err), 0);
 	}
 	CHECK(!pp_opt_find_env("nothing"));
-	CHECK_INT(pp_opt_set(NULL, &pp_opt_table[PP_OPT_ID_XSPACE], "rank", &err), 0);
-	CHECK_INT(pp_opt_set(NULL, &pp_opt_table[PP_OPT_ID_XSPACE], "ran", &err), -EINVAL);
+	CHECK_INT(pp_opt_set(&pp_opt_table[PP_OPT_ID_XSPACE], "rank", NULL, NULL, &err), 0);
+	CHECK_INT(pp_opt_set(&pp_opt_table[PP_OPT_ID_XSPACE], "ran", NULL, NULL, &err), -EINVAL);
 	CHECK_STR(err.text, "option --xspace: 'ran' is not one of host|rank");
 }
 

@@ -41,7 +41,7 @@ static const char *value_of(const struct pp_env_plan *plan, const char *name)
 static void defaults(struct pp_options *options)
 {
 	for (int i = 0; i < PP_OPTS; i++) {
-		options->value[i] = pp_opt_table[i].fallback;
+		options->text[i] = pp_opt_table[i].fallback;
 		options->source[i] = PP_FROM_DEFAULT;
 	}
 }
@@ -54,7 +54,7 @@ TEST(nothing_of_the_users_is_lost)
 	struct pp_err err;
 
 	defaults(&options);
-	options.value[PP_OPT_ID_STEPS] = "1:2";
+	options.text[PP_OPT_ID_STEPS] = "1:2";
 	options.source[PP_OPT_ID_STEPS] = PP_FROM_COMMAND_LINE;
 	preload = "/user/lib.so";
 	nvtx = "/user/nvtx.so";

@@ -193,11 +193,11 @@ TEST(the_first_writes_the_options)
 	char *first[] = {(char *)"prog", (char *)"a\nb", NULL}, *second[] = {(char *)"other", NULL};
 
 	for (int i = 0; i < PP_OPTS; i++)
-		options.value[i] = pp_opt_table[i].fallback;
+		options.text[i] = pp_opt_table[i].fallback;
 	snprintf(spool, sizeof(spool), "%s/options", scratch);
 	CHECK(!mkdir(spool, 0700));
-	CHECK_INT(pp_spool_write_options(spool, &job, options.value, "/logs", first, &err), 0);
-	CHECK_INT(pp_spool_write_options(spool, &job, options.value, "/elsewhere", second, &err), 0);
+	CHECK_INT(pp_spool_write_options(spool, &job, options.text, "/logs", first, &err), 0);
+	CHECK_INT(pp_spool_write_options(spool, &job, options.text, "/elsewhere", second, &err), 0);
 	read_all(spool, "options", text, sizeof(text));
 	CHECK(strstr(text, "STEPS=\nEVERY=0\n") == text && strstr(text, "\nOUTPUT=/logs\n"));
 	CHECK(strstr(text, "\nCOMMAND=prog a b\n") != NULL);
@@ -234,14 +234,14 @@ static int join(const char *logdir)
 	char path[PP_SPOOL_PATH];
 	struct pp_err err = {""};
 
-	return pp_spool_join(joined, 1, &joining, defaults.value, logdir, program, path, sizeof(path), &err);
+	return pp_spool_join(joined, 1, &joining, defaults.text, logdir, program, path, sizeof(path), &err);
 }
 
 static int write_options(const char *logdir)
 {
 	struct pp_err err = {""};
 
-	return pp_spool_write_options(joined, &joining, defaults.value, logdir, program, &err);
+	return pp_spool_write_options(joined, &joining, defaults.text, logdir, program, &err);
 }
 
 static void write_in_another_container(void)
@@ -471,7 +471,7 @@ int main(void)
 	another_users_spool_is_refused();
 	the_first_writes_the_options();
 	for (int i = 0; i < PP_OPTS; i++)
-		defaults.value[i] = pp_opt_table[i].fallback;
+		defaults.text[i] = pp_opt_table[i].fallback;
 	snprintf(root, sizeof(root), "%s/podprof-%u", scratch, (unsigned)geteuid());
 	snprintf(joined, sizeof(joined), "%s/7", root);
 	processes_with_one_pid_write_the_options();
