@@ -45,7 +45,7 @@ static void read_row(const char *logdir, const char *name, struct row *r)
 	snprintf(r->name, sizeof(r->name), "%s", name);
 	snprintf(path, sizeof(path), "%s/podprof/%s/pod.h5", logdir, name);
 	if (pp_brief_read(path, &r->brief, &err))
-		snprintf(r->error, sizeof(r->error), "%s", err.text);
+		snprintf(r->error, sizeof(r->error), "%.*s", (int)sizeof(r->error) - 1, err.text);
 	if (r->brief.previous[0])
 		snprintf(r->brief.why + strlen(r->brief.why), sizeof(r->brief.why) - strlen(r->brief.why), ", restart of %s",
 		         r->brief.previous);

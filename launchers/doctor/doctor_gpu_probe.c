@@ -109,7 +109,7 @@ static int find_cupti(const char *asked, struct pp_gpu_seen *seen, struct pp_cup
 		if (snprintf(path, sizeof(path), "%s/%s", seen->packages, below[i]) < (int)sizeof(path) &&
 		    !pp_cupti_find(path, cuda, ret_api, &other))
 			return 1;
-	snprintf(seen->cupti_missing, sizeof(seen->cupti_missing), "%s", err.text);
+	snprintf(seen->cupti_missing, sizeof(seen->cupti_missing), "%.*s", (int)sizeof(seen->cupti_missing) - 1, err.text);
 	return 0;
 }
 
