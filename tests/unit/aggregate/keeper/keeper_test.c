@@ -14,6 +14,7 @@
 
 #include "aggregate/keeper/capture/request.h"
 #include "aggregate/keeper/capture/request_client.h"
+#include "aggregate/keeper/keeper.h"
 #include "aggregate/keeper/salvage.h"
 #include "aggregate/keeper/spool.h"
 #include "aggregate/read/h5/file.h"
