@@ -22,6 +22,16 @@ RECORDS = '/* PP_RECORD(symbol, value, what): kinds. */\n'
 COLUMN_ROWS = '/* PP_TABLE(name) PP_COLUMN(name, type) PP_TABLE_END(): rows. */\n'
 MPI_ROWS = '/* PP_MPI(symbol, class): calls. */\n'
 
+DECLARED = '/* Nothing. */\nint pp_%s(void);\n'
+
+
+def unit(path, value):
+    """X.c and X.h with one function, pp_X."""
+    name = path.split('/')[-1]
+    return {path + '.h': c(DECLARED % name),
+            path + '.c': c('#include "%s.h"\n\nint pp_%s(void)\n{\n\treturn %s;\n}\n' % (path, name, value))}
+
+
 # check: [(files, what must be printed, ...)]; a name with '!' at its end is executable.
 BAD = {
     'format': [
@@ -55,6 +65,33 @@ BAD = {
           'core/d.h': c('#include "core/a.h"\n')}, 'core/d.h:2: includes go in a circle: core/d > core/a > core/b > core/d'),
         ({'core/a.h': c('#include "core/b.h"\n'), 'core/b.h': HEAD, 'scripts/layers.excused': 'core/a.h core/b.h\n'},
          'scripts/layers.excused:1: no such include points up or closes a cycle any more: core/a.h core/b.h'),
+        ({'core/ring/a.c': c('#include "core/window/x.h"\n'), 'core/window/x.h': HEAD},
+         'core/ring/a.c:2: core/ring/ may not include "core/window/x.h" of core/window/, above it'),
+        ({'core/new/a.c': HEAD}, "core/new/a.c:1: room 'core/new/' has no floor of its own"),
+        ({'core/a.c': c('#include "mpi/x.def"\n'), 'mpi/x.def': HEAD}, 'core/a.c:2: core/ may not include "mpi/x.def" of mpi/, above it'),
+        ({'aggregate/dataset/a.def': c('#include "aggregate/read/x.def"\n'), 'aggregate/read/x.def': HEAD},
+         'aggregate/dataset/a.def:2: aggregate/dataset/ may not include "aggregate/read/x.def" of aggregate/read/, above it'),
+        ({'aggregate/write/chrome/a.c': c('#include "aggregate/report/x.h"\n'), 'aggregate/report/x.h': HEAD},
+         'aggregate/write/chrome/a.c:2: aggregate/write/ may not include "aggregate/report/x.h" of aggregate/report/, above it'),
+    ],
+    'units': [
+        ({**unit('core/a', 'pp_b()'), **unit('core/b', 'pp_a()')}, "core/b.c:6: calls go in a circle of 2 units: core/b > core/a by 'pp_a'"),
+        ({**unit('core/a', 'pp_b == 0'), **unit('core/b', 'pp_a()')},
+         "core/a.c:6: calls go in a circle of 2 units: core/a > core/b by 'pp_b'"),
+        ({**unit('core/a', 'pp_b()'), **unit('core/b', '0'), 'core/b.h': c(DECLARED % 'b' + '#define B pp_a()\n')},
+         "core/b.h:4: calls go in a circle of 2 units: core/b > core/a by 'pp_a'"),
+        ({**unit('core/a', 'pp_rule_b()'), **unit('core/rule_b', '0'), 'core/rows.def': HEAD + 'PP_ROW(b)\n',
+          'core/rule_b.c': c('int pp_rule_b(void)\n{\n\treturn pp_list();\n}\n'), **unit('core/list', '0'),
+          'core/list.c': c('#define PP_ROW(name) pp_rule_##name,\nint (*rows[])(void) = {\n#include "core/rows.def"\n};\n\nint pp_list(void)\n{\n\treturn 0;\n}\n')},
+         "core/rule_b.c:4: calls go in a circle of 2 units: core/rule_b > core/list by 'pp_list'"),
+        ({**unit('core/ring/a', 'pp_b()'), **unit('core/window/b', '0')}, "core/ring/a.c:6: 'pp_b' is of core/window/, above core/ring/"),
+        ({**unit('core/a', '0'), 'core/b.h': c(DECLARED % 'a')}, "core/b.h:3: 'pp_a' of core/a is declared here"),
+        ({'launchers/cmd.h': c(DECLARED % 'a'), 'launchers/a.c': c('int pp_a(void)\n{\n\treturn 0;\n}\n'), 'launchers/options/verbs.c': HEAD},
+         "launchers/cmd.h:3: 'pp_a' of launchers/a is declared here"),
+        ({'core/a.h': c('#pragma once\nint pp_a(void);\n')}, "core/a.h:3: 'pp_a' has no contract"),
+        ({'core/a.h': c('/* All. */\n' + ''.join('int pp_%s(void);\n' % n for n in 'abcde'))}, "core/a.h:7: 'pp_e' has no contract"),
+        ({'core/a.h': c('/* One. */\nint pp_a(void);\n\nint pp_b(void);\n')}, "core/a.h:5: 'pp_b' has no contract"),
+        ({'core/a.c': HEAD, 'scripts/units.excused': 'circle core/\n'}, 'scripts/units.excused:1: nothing is excused by this line any more: circle core/'),
     ],
     'calls': [
         ({'aggregate/a.c': c('\tstrcpy(a, b);\n')}, "aggregate/a.c:2: 'strcpy' is not called in this tree"),
@@ -137,7 +174,7 @@ GOOD = {
     'core/CMakeLists.txt': GUEST,
     'core/podprof.map': MAP,
     'lib.c': '/* The library. Built by the self-test. */\nextern int podprof_api;\nint podprof_api;\n',
-    'core/a.h': c('#ifndef A_H\n#define A_H\n\n#include <stddef.h>\n\nsize_t a(const char *text);\n\n#endif\n'),
+    'core/a.h': c('#ifndef A_H\n#define A_H\n\n#include <stddef.h>\n\n/* Bytes of the text. */\nsize_t a(const char *text);\n\n#endif\n'),
     'core/a.c': c('#include "core/a.h"\n\n#include <stdlib.h>\n#include <string.h>\n\nsize_t a(const char *text)\n{\n\tif (!*text)\n'
                   '\t\tabort(); /* may call abort: a sample, as in 10s */\n\treturn strlen(text);\n}\n'),
     'core/podprof.h': c('#ifndef PODPROF_H\n#define PODPROF_H\nextern int podprof_api;\n#endif\n'),
