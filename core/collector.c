@@ -1,4 +1,5 @@
-/* Wiring of stages 1-3: the claim, the ring file's header, recording on and off, and the table for libpodprof-mpi.so. */
+/* Wiring of stages 1-3, and the life of a rank: claim, fork, exit; the table of services for sources. Called by the sources through
+ * that table, and by libc. */
 #include "core/collector.h"
 
 #include <errno.h>
@@ -10,36 +11,33 @@
 #include <unistd.h>
 
 #include "core/base/env.h"
-#include "core/base/line.h"
+#include "core/base/libc.h"
 #include "core/base/now.h"
 #include "core/base/opt.h"
 #include "core/base/parse.h"
-#include "core/base/plain.h"
-#include "core/collector_calls.h"
 #include "core/coord/arrive.h"
 #include "core/coord/claim.h"
+#include "core/coord/self.h"
+#include "core/ending.h"
 #include "core/header.h"
+#include "core/recording.h"
 #include "core/ring/notice.h"
 #include "core/ring/thread_ring.h"
+#include "core/source/services.h"
 #include "core/source/source.h"
 #include "core/unrecorded.h"
 #include "core/window/by_signal.h"
 #include "core/window/pattern.h"
 #include "core/window/trigger.h"
 
-enum { WANTED = 1, PAUSED = 2 };
-
-enum { FLUSH_MS = 100, LAST_FLUSH_MS = 1000 }; /* deadlines of the sources' flush: during the application's step, and at its end */
+enum { LAST_FLUSH_MS = 1000 }; /* deadline of the sources' flush at the end */
 
 enum { BUSY_MS = 100, BUSY_MARKS = 1 << 12 }; /* while another process of the rank has locked the claim */
 
 __attribute__((visibility("default"))) extern struct podprof_collector podprof_collector; /* `bell` is set at the claim */
 
-static _Atomic uint32_t claiming; /* 1 while one thread is inside */
-static _Atomic uint32_t switched_on;
-static _Atomic uint32_t wanted;    /* WANTED, PAUSED */
-static _Atomic uint32_t mpi_state; /* enum pp_mpi_state; may be set before the claim */
-static struct pp_claim claim;
+static _Atomic uint32_t claiming;   /* 1 while one thread is inside */
+static _Atomic uint32_t mpi_state;  /* enum pp_mpi_state; may be set before the claim */
 static int claim_fd = -1;           /* open for life: it holds this rank's lock */
 static int first_fd = -1;           /* open for life too: the lock of the number before a process group gave another one */
 static uint32_t is_beside;          /* another process has locked the rank's claim first */
@@ -47,79 +45,120 @@ static int is_abandoned;            /* a forked child: the rings are its parent'
 static int32_t born[PP_CLAIM_ROWS]; /* values of the launcher's variables when this process began */
 static pid_t born_in;
 static _Atomic uint32_t asked_forked;
-static char spool[384];
-static int speaks; /* prints although it is not rank 0 */
-static struct pp_where no_where = {.peer = -1, .step = INT64_MIN};
+static int follows_exit, follows_forks; /* the handlers are registered; once per process image */
+static int64_t patience;                /* seconds that a rank that ends without an error waits for its files */
 
-int pp_collector_is_rank(void)
+/* A forked child: from now on this process is not the rank. */
+static void abandon(void)
 {
-	return (int)atomic_load_explicit(&pp_wiped.is_rank, memory_order_acquire);
+	atomic_store(&pp_wiped.is_rank, 0);
+	atomic_store(&claiming, 0);
+	atomic_store(&asked_forked, 0);
+	atomic_store(&pp_wiped.phase, PP_PHASE_UNDECIDED); /* it may give itself a number later */
+	is_abandoned = 1;
+	if (claim_fd >= 0)
+		close(claim_fd); /* a copy: the parent keeps the lock */
+	if (first_fd >= 0)
+		close(first_fd);
+	claim_fd = first_fd = -1;
+	atomic_store(&mpi_state, PP_MPI_NEVER); /* the parent's */
+	pp_self.owner = 0;
+	pp_self.control = NULL; /* it may be of a claim in another spool */
+	pp_rings_abandon();
 }
 
-int pp_collector_rank(void)
+/* This process begins: in the constructor, and in a forked child. */
+static void begin(void)
 {
-	return claim.rank;
+	pp_claim_numbers(born);
+	born_in = getpid();
+	atomic_store(&asked_forked, 0);
 }
 
-const char *pp_collector_spool(void)
+static void child(void)
 {
-	return spool;
+	if (pp_self.owner && (pp_rings_are_copied() || pp_self.owner != getpid()))
+		abandon();
+	begin();
 }
 
-void pp_collector_speak(void)
+static void follow_forks(void)
 {
-	speaks = 1;
-}
-
-void pp_collector_say(const char *text)
-{
-	char line[640];
-	int n;
-
-	if (claim.rank != 0 && !speaks)
+	if (follows_forks)
 		return;
-	n = snprintf(line, sizeof(line), "podprof: %s\n", text);
-	if (n >= (int)sizeof(line))
-		n = sizeof(line) - 1;
-	pp_plain(line, "");
-	line[n - 1] = '\n';
-	pp_line_write(line, (size_t)n);
+	follows_forks = 1;
+	pp_at_fork(child);
 }
 
-/* The window decides; the application's pause counts only inside it. Two threads may decide at once: a thread that finds that
- * another one did meanwhile decides again. */
-static void decide(uint32_t now)
+void pp_collector_load(void)
 {
-	for (;;) {
-		uint32_t done = now;
-		int on = done == WANTED;
-
-		if (on != (atomic_load(&pp_wiped.recording) != 0)) {
-			uint32_t n = on ? atomic_fetch_add(&switched_on, 1) + 1 : 0;
-
-			if (!on)
-				pp_sources_flush(pp_now_ms() + FLUSH_MS);
-			pp_ring_set_recording(pp_ring_pool.header, (uint32_t)on);
-			atomic_store(&pp_wiped.recording, n);
-			pp_sources_window(on);
-		}
-		now = atomic_load(&wanted);
-		if (now == done)
-			return;
-	}
+	begin();
+	follow_forks();
 }
 
-void pp_collector_record(int on)
+static int mpi_runs(void)
 {
-	decide(on ? atomic_fetch_or(&wanted, WANTED) | WANTED : atomic_fetch_and(&wanted, ~(uint32_t)WANTED) & ~(uint32_t)WANTED);
+	uint32_t state = atomic_load(&mpi_state);
+
+	return state == PP_MPI_RUNS || state == PP_MPI_OTHER_RUNS;
 }
 
-void pp_collector_pause(int paused)
+/* No record is written after it. */
+static void finish(int status)
 {
-	if (!pp_collector_is_rank())
+	struct pp_ring_header *h = pp_ring_pool.header;
+	int64_t deadline = pp_now_ms() + LAST_FLUSH_MS;
+
+	pp_sources_flush(deadline);
+	pp_sources_stop(deadline);
+	pp_trigger_stop();
+	pp_recording_switch(0);
+	atomic_store_explicit(&pp_wiped.phase, PP_PHASE_EXITING, memory_order_release);
+	pp_ring_set_exit_status(h, status);
+	pp_ring_set_state(h, PP_RANK_ENDING);
+}
+
+static void ending(int status, void *arg)
+{
+	int saved = errno;
+
+	(void)arg;
+	if (!pp_self.owner || pp_self.owner != getpid() || !pp_self_is_rank())
 		return;
-	decide(paused ? atomic_fetch_or(&wanted, PAUSED) | PAUSED
-	              : atomic_fetch_and(&wanted, ~(uint32_t)PAUSED) & ~(uint32_t)PAUSED);
+	finish(status);
+	if (pp_ending_others_wait())
+		return;
+	/* Without MPI_Finalize the rank has failed, whatever its status: the other ranks hang until the launcher sees it end. */
+	if ((status == 0 || status == PP_EXIT_STATUS_UNKNOWN) && patience > 0 && !mpi_runs())
+		pp_ending_wait(patience);
+	errno = saved;
+}
+
+/* For C libraries that do not pass the status. */
+static void ending_somehow(void *arg)
+{
+	ending(PP_EXIT_STATUS_UNKNOWN, arg);
+}
+
+static void collector_end(int status)
+{
+	ending(status, NULL);
+	pp_self.owner = 0;
+}
+
+/* This process is the rank: its end is followed from now on. */
+static void follow_exit(void)
+{
+	const char *text = pp_env(pp_opt_table[PP_OPT_ID_WAIT].env);
+
+	pp_self.owner = getpid();
+	if (!text || !*text || pp_parse_int(text, &patience, NULL))
+		pp_parse_int(pp_opt_table[PP_OPT_ID_WAIT].fallback, &patience, NULL);
+	follow_forks();
+	if (follows_exit)
+		return;
+	follows_exit = 1;
+	pp_at_exit(ending, ending_somehow);
 }
 
 /* Value of an option for this rank. */
@@ -150,7 +189,7 @@ static int is_by_time(void)
 static int open_ring(struct pp_err *err)
 {
 	struct pp_step_windows asked = {0};
-	struct pp_pool_options o = {.spool = spool, .rank = claim.rank, .local_size = claim.local_size};
+	struct pp_pool_options o = {.spool = pp_self.spool, .rank = pp_self.claim.rank, .local_size = pp_self.claim.local_size};
 	int rc;
 
 	if (pp_parse_bytes(option(PP_OPT_ID_RING_SIZE), &o.ring_bytes, NULL))
@@ -162,16 +201,16 @@ static int open_ring(struct pp_err *err)
 	if (rc)
 		goto fail;
 	read_windows(&asked);
-	pp_ring_pool.may_grow = pp_lifecycle_has_keeper;
-	pp_header_fill(pp_ring_pool.header, &claim, &asked);
+	pp_ring_pool.may_grow = pp_self_has_keeper;
+	pp_header_fill(pp_ring_pool.header, &pp_self.claim, &asked);
 	pp_ring_set_claim_beside(pp_ring_pool.header, is_beside);
 	pp_ring_set_mpi_state(pp_ring_pool.header, atomic_load(&mpi_state));
 	rc = pp_pool_publish(&pp_ring_pool, err);
 	if (rc)
 		goto fail;
-	if (claim.rank == 0)
-		pp_notice_start(pp_collector_control(), pp_collector_say);
-	pp_trigger_start(&asked, !asked.count && is_by_time());
+	if (pp_self.claim.rank == 0)
+		pp_notice_start(pp_self_control(), pp_self_print);
+	pp_trigger_start(&asked, !asked.count && is_by_time(), pp_self_control(), pp_recording_switch);
 	podprof_collector.bell = pp_trigger_bell;
 	if (asked.count && !strcmp(option(PP_OPT_ID_STEP_RULE), "collectives"))
 		pp_pattern_start();
@@ -186,30 +225,30 @@ static int try_claim(enum pp_evidence evidence, int rank, int size)
 	static struct pp_err err; /* under `claiming`: a thread or a signal handler may have 8 KiB of stack */
 	int rc;
 
-	if (evidence != PP_EVIDENCE_CHANGED || !pp_claim_read_changed(&claim, born))
-		pp_claim_read(&claim, rank, size);
-	if (!spool[0] && !pp_arrive(claim.local_rank, spool, sizeof(spool)))
+	if (evidence != PP_EVIDENCE_CHANGED || !pp_claim_read_changed(&pp_self.claim, born))
+		pp_claim_read(&pp_self.claim, rank, size);
+	if (!pp_self.spool[0] && !pp_arrive(pp_self.claim.local_rank, pp_self.spool, sizeof(pp_self.spool)))
 		return 0;
-	if (pp_claim_is_spawned(spool))
+	if (pp_claim_is_spawned(pp_self.spool))
 		return 0;
-	claim_fd = pp_claim_take(&claim, spool, &is_beside, &err);
+	claim_fd = pp_claim_take(&pp_self.claim, pp_self.spool, &is_beside, &err);
 	if (claim_fd == -EBUSY)
 		return -EBUSY;
 	if (claim_fd < 0) {
-		pp_collector_say(err.text);
+		pp_self_print(err.text);
 		pp_unrecorded_is_said();
 		return 0;
 	}
 	pp_tick_init();
 	rc = open_ring(&err);
 	if (rc) {
-		pp_collector_say(err.text);
+		pp_self_print(err.text);
 		pp_unrecorded_is_said();
 		close(claim_fd);
 		claim_fd = -1;
 		return 0;
 	}
-	pp_lifecycle_start();
+	follow_exit();
 	pp_by_signal_start(option(PP_OPT_ID_SIGNAL));
 	pp_sources_start();
 	return 1;
@@ -234,7 +273,7 @@ static void try_again(enum pp_evidence evidence, int rank, int size)
 		return;
 	if (rc > 0) {
 		/* In this order: it must not overrule a mark of another thread that switches recording off. */
-		pp_collector_record(1);
+		pp_recording_switch(1);
 		atomic_store_explicit(&pp_wiped.is_rank, 1, memory_order_release);
 	}
 	atomic_store_explicit(&pp_wiped.phase, PP_PHASE_DECIDED, memory_order_release);
@@ -252,28 +291,21 @@ static int is_changed(void)
 	return !(asked & (asked - 1)) && born_in == getpid() && pp_claim_read_changed(&now, born);
 }
 
-void pp_collector_born(void)
-{
-	pp_claim_numbers(born);
-	born_in = getpid();
-	atomic_store(&asked_forked, 0);
-}
-
-int pp_collector_claim(enum pp_evidence evidence, int rank, int size)
+static int collector_claim(enum pp_evidence evidence, int rank, int size)
 {
 	uint32_t idle = 0;
 	int saved = errno;
 
 	if (atomic_load_explicit(&pp_wiped.phase, memory_order_acquire) != PP_PHASE_UNDECIDED)
-		return pp_collector_is_rank();
+		return pp_self_is_rank();
 	if (pp_rings_are_copied() && !is_abandoned) { /* forked past libc's handlers: its recording and phase are wiped */
 		claim_fd = first_fd = -1;             /* left open: the child may share its parent's descriptors */
-		pp_collector_abandon();
+		abandon();
 		return 0;
 	}
 	/* A forked child is a rank only by MPI_Init, a process group or a number of its own: marks of DataLoader workers do not
 	 * count. */
-	if (evidence == PP_EVIDENCE_MARK && pp_lifecycle_is_forked()) {
+	if (evidence == PP_EVIDENCE_MARK && pp_self_is_forked()) {
 		if (!is_changed())
 			return 0;
 		evidence = PP_EVIDENCE_CHANGED;
@@ -287,33 +319,34 @@ int pp_collector_claim(enum pp_evidence evidence, int rank, int size)
 			pp_nap_ms(1);
 		}
 		errno = saved;
-		return pp_collector_is_rank();
+		return pp_self_is_rank();
 	}
 	if (atomic_load_explicit(&pp_wiped.phase, memory_order_acquire) == PP_PHASE_UNDECIDED) {
 		if (is_abandoned) {
 			is_abandoned = 0;
 			pp_rings_revive();
-			atomic_store(&wanted, 0);
+			pp_recording_reset();
 		}
 		try_again(evidence, rank, size);
 	}
 	atomic_store(&claiming, 0);
 	errno = saved;
-	return pp_collector_is_rank();
+	return pp_self_is_rank();
 }
 
 /* This process is the rank already, under another number or in a smaller job; its records belong to the new number. It keeps
  * the first lock, so that no child takes that number. */
 static void renumber(int rank, int size)
 {
-	struct pp_claim now = {.rank = rank, .size = size, .local_rank = -1, .local_size = claim.local_size, .by = PP_CLAIM_MEMBER};
+	struct pp_claim now = {
+	        .rank = rank, .size = size, .local_rank = -1, .local_size = pp_self.claim.local_size, .by = PP_CLAIM_MEMBER};
 	struct pp_ring_header *h = pp_ring_pool.header;
 	struct pp_err err = {""};
 
-	if (rank == claim.rank) {
-		now.local_rank = claim.local_rank;
+	if (rank == pp_self.claim.rank) {
+		now.local_rank = pp_self.claim.local_rank;
 	} else {
-		int fd = pp_claim_take(&now, spool, &is_beside, &err);
+		int fd = pp_claim_take(&now, pp_self.spool, &is_beside, &err);
 
 		if (fd < 0)
 			return;
@@ -322,27 +355,27 @@ static void renumber(int rank, int size)
 			first_fd = claim_fd;
 		claim_fd = fd;
 	}
-	claim = now;
+	pp_self.claim = now;
 	pp_ring_set_claim_beside(h, is_beside);
 	h->size = size; /* before the number: the keeper must not see a rank beyond the job */
 	h->local_rank = now.local_rank;
 	h->rank = rank;
 }
 
-int pp_collector_claim_group(int rank, int size, int own)
+static int collector_claim_group(int rank, int size, int own)
 {
 	struct pp_claim launched;
 
-	if (pp_rings_are_copied() && !is_abandoned) { /* as in pp_collector_claim() */
+	if (pp_rings_are_copied() && !is_abandoned) { /* as in collector_claim() */
 		claim_fd = first_fd = -1;
-		pp_collector_abandon();
+		abandon();
 	}
 	if (atomic_load_explicit(&pp_wiped.phase, memory_order_acquire) == PP_PHASE_EXITING)
 		return 0;
-	if (pp_collector_is_rank()) {
-		if (pp_claim_is_group(&claim, rank, size, own))
+	if (pp_self_is_rank()) {
+		if (pp_claim_is_group(&pp_self.claim, rank, size, own))
 			renumber(rank, size);
-		if (size > 1 && size == claim.size) {
+		if (size > 1 && size == pp_self.claim.size) {
 			pp_claim_raise(claim_fd, PP_CLAIM_MEMBER);
 			pp_ring_set_claim_by(pp_ring_pool.header, PP_CLAIM_MEMBER);
 		}
@@ -357,63 +390,16 @@ int pp_collector_claim_group(int rank, int size, int own)
 		rank = is_whole ? launched.rank : -1;
 		size = is_whole ? launched.size : -1;
 	}
-	return pp_collector_claim(PP_EVIDENCE_GROUP, rank, size);
-}
-
-void pp_collector_abandon(void)
-{
-	atomic_store(&pp_wiped.is_rank, 0);
-	atomic_store(&claiming, 0);
-	atomic_store(&asked_forked, 0);
-	atomic_store(&pp_wiped.phase, PP_PHASE_UNDECIDED); /* it may give itself a number later */
-	is_abandoned = 1;
-	if (claim_fd >= 0)
-		close(claim_fd); /* a copy: the parent keeps the lock */
-	if (first_fd >= 0)
-		close(first_fd);
-	claim_fd = first_fd = -1;
-	atomic_store(&mpi_state, PP_MPI_NEVER); /* the parent's */
-	pp_lifecycle_abandon();
-	pp_rings_abandon();
-}
-
-void pp_collector_finish(int status)
-{
-	struct pp_ring_header *h = pp_ring_pool.header;
-	int64_t deadline = pp_now_ms() + LAST_FLUSH_MS;
-
-	pp_sources_flush(deadline);
-	pp_sources_stop(deadline);
-	pp_trigger_stop();
-	pp_collector_record(0);
-	atomic_store_explicit(&pp_wiped.phase, PP_PHASE_EXITING, memory_order_release);
-	pp_ring_set_exit_status(h, status);
-	pp_ring_set_state(h, PP_RANK_ENDING);
-}
-
-struct pp_where *pp_collector_where(void)
-{
-	struct pp_thread_ring *t = pp_thread_self;
-
-	if (!t->slot)
-		t = pp_collector_is_rank() ? pp_thread_enter() : NULL;
-	return t ? &t->slot->where : &no_where;
+	return collector_claim(PP_EVIDENCE_GROUP, rank, size);
 }
 
 static struct pp_ring_cursor *collector_cursor(void)
 {
 	struct pp_thread_ring *t = pp_thread_self;
 
-	if (!t->slot && pp_collector_is_rank() && pp_thread_enter())
+	if (!t->slot && pp_self_is_rank() && pp_thread_enter())
 		t = pp_thread_self;
 	return &t->cursor;
-}
-
-int pp_collector_mpi_runs(void)
-{
-	uint32_t state = atomic_load(&mpi_state);
-
-	return state == PP_MPI_RUNS || state == PP_MPI_OTHER_RUNS;
 }
 
 /* Once, by rank 0; before the claim the launcher's variables give its number. */
@@ -424,8 +410,8 @@ static void say_other_mpi(void)
 	pp_claim_read(&c, -1, -1);
 	if (c.rank != 0 || !pp_env("PODPROF_SPOOL"))
 		return;
-	pp_collector_say("the job's MPI is not Open MPI 4 or 5: its calls are not recorded. Marks are: podprof_step_begin(), "
-	                 "podprof_range_push()");
+	pp_self_print("the job's MPI is not Open MPI 4 or 5: its calls are not recorded. Marks are: podprof_step_begin(), "
+	              "podprof_range_push()");
 	pp_unrecorded_is_said();
 }
 
@@ -433,7 +419,7 @@ static void collector_mpi_state(uint32_t state)
 {
 	if (atomic_exchange(&mpi_state, state) == PP_MPI_NEVER && state == PP_MPI_OTHER_RUNS)
 		say_other_mpi();
-	if (pp_collector_is_rank())
+	if (pp_self_is_rank())
 		pp_ring_set_mpi_state(pp_ring_pool.header, state);
 }
 
@@ -441,7 +427,7 @@ static void collector_coordinator(enum pp_coordinator what, const char *why)
 {
 	struct pp_ring_header *h = pp_ring_pool.header;
 
-	if (!pp_collector_is_rank())
+	if (!pp_self_is_rank())
 		return;
 	snprintf(h->coordinator_why, sizeof(h->coordinator_why), "%s", why);
 	pp_ring_set_coordinator(h, (uint32_t)what); /* publishes the reason */
@@ -449,42 +435,46 @@ static void collector_coordinator(enum pp_coordinator what, const char *why)
 
 static void collector_want_net(void)
 {
-	if (pp_collector_is_rank())
+	if (pp_self_is_rank())
 		pp_ring_set_net_wanted(pp_ring_pool.header, 1);
 }
 
 static void collector_comm(const struct pp_ring_comm *row)
 {
-	if (pp_collector_is_rank())
+	if (pp_self_is_rank())
 		pp_ring_comm_put(row);
 }
 
 static void collector_comm_freed(uint64_t id)
 {
-	if (pp_collector_is_rank())
+	if (pp_self_is_rank())
 		pp_ring_comm_drop(id);
 }
 
 struct podprof_collector podprof_collector = {
         .size = sizeof(struct podprof_collector),
-        .claim = pp_collector_claim,
+        .claim = collector_claim,
         .recording = &pp_wiped.recording,
         .put = pp_ring_put,
-        .where = pp_collector_where,
+        .where = pp_thread_where,
         .tick_kind = &pp_tick_kind,
         .mpi_state = collector_mpi_state,
-        .say = pp_collector_say,
+        .say = pp_self_print,
         .cursor = collector_cursor,
-        .pause = pp_collector_pause,
+        .pause = pp_recording_pause,
         .add_source = pp_source_add,
         .pattern = &pp_pattern_on,
         .collective = pp_pattern_collective,
         .acknowledged = &pp_trigger_acknowledged,
         .look = pp_trigger_look,
         .coordinate = pp_trigger_coordinate,
-        .spool = pp_collector_spool,
+        .spool = pp_self_spool,
         .coordinator = collector_coordinator,
         .want_net = collector_want_net,
         .comm = collector_comm,
         .comm_freed = collector_comm_freed,
+        .claim_group = collector_claim_group,
+        .end = collector_end,
 };
+
+extern struct podprof_collector pp_services __attribute__((alias("podprof_collector")));

@@ -16,8 +16,9 @@
 #include "core/base/line.h"
 #include "core/base/plain.h"
 #include "core/base/proc.h"
-#include "core/collector_calls.h"
 #include "core/coord/claim.h"
+#include "core/coord/control.h"
+#include "core/coord/self.h"
 
 static pid_t root;
 static int root_rank;
@@ -72,9 +73,9 @@ static int first_to_say(const char *spool)
 
 static void say(int several)
 {
-	const struct pp_control *c = pp_collector_control_in(pp_env("PODPROF_SPOOL"));
+	int n, foreign = 0;
+	const struct pp_control *c = pp_control_map(pp_env("PODPROF_SPOOL"), &foreign);
 	char line[512];
-	int n;
 
 	n = snprintf(line, sizeof(line), "podprof: %s: %.300s\n", PP_UNRECORDED(several),
 	             c && pp_control_unrecorded_known(c) ? c->unrecorded : PP_UNRECORDED_PLAIN(several));
@@ -91,7 +92,7 @@ static void ending(int status, void *arg)
 
 	(void)status;
 	(void)arg;
-	if (pp_collector_is_rank() || root != getpid() || !spool)
+	if (pp_self_is_rank() || root != getpid() || !spool)
 		return;
 	if (fcntl(STDERR_FILENO, F_GETFD) < 0) { /* some programs close it at exit: the keeper has a copy */
 		errno = saved;
@@ -122,8 +123,5 @@ void pp_unrecorded_start(void)
 	if (!spool || !is_registered(spool, &root_rank))
 		return;
 	root = getpid();
-	if (on_exit)
-		on_exit(ending, NULL);
-	else if (__cxa_atexit)
-		__cxa_atexit(ending_somehow, NULL, (void *)&__dso_handle);
+	pp_at_exit(ending, ending_somehow);
 }

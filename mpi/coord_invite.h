@@ -6,7 +6,7 @@
 #include <mpi.h>
 #include <stdint.h>
 
-#include "core/collector.h"
+#include "core/source/services.h"
 
 struct pp_mpi_calls { /* the MPI library's own */
 	__typeof__(&MPI_Comm_dup) dup;

@@ -8,7 +8,7 @@
 
 #include "core/base/tick.h"
 #include "core/base/wipe.h"
-#include "core/collector.h"
+#include "core/source/services.h"
 
 #ifndef OPEN_MPI
 #error "these wrappers know the handles of Open MPI; set MPI_C_COMPILER to its mpicc"

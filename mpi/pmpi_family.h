@@ -1,5 +1,5 @@
-/* The families of wrappers in the table (core/call/mpi_call.def). A file defines PP_WRAP_<FAMILY> for those it writes, includes this,
- * and the rows of all others become nothing. A new family is three lines here. */
+/* The families of wrappers in the table (core/call/mpi_call.def). A file defines PP_WRAP_<FAMILY> for those it writes, includes
+ * this, and the rows of all others become nothing. A new family is three lines here. */
 #pragma once
 
 #ifndef PP_WRAP_SEND

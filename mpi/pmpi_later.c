@@ -12,7 +12,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "mpi/pmpi_session.h"
 #include "mpi/pmpi_source.h"
 
 struct later {

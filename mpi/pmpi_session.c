@@ -1,8 +1,6 @@
 /* Wrappers of MPI 4's sessions, and of the communicators made from their groups. Called by the application as MPI_X or PMPI_X, by
  * way of pmpi_later.h. A session begins and ends recording as MPI_Init and MPI_Finalize do. There is no MPI_COMM_WORLD then, so
  * ranks are those of the process set mpi://WORLD, and no rank agrees with another over MPI. */
-#include "mpi/pmpi_session.h"
-
 #include "mpi/pmpi_init.h"
 #include "mpi/pmpi_made.h"
 

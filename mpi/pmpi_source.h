@@ -9,6 +9,7 @@
 #include "mpi/pmpi_announce.h"
 #include "mpi/pmpi_collector.h"
 #include "mpi/pmpi_comm.h"
+#include "mpi/pmpi_mpi4.h"
 #include "mpi/pmpi_poll.h"
 
 enum pp_mpi_row {
@@ -20,11 +21,6 @@ enum pp_mpi_row {
 #include "mpi/pmpi_large.def"
 #undef PP_MPI_LARGE
 };
-
-/* Calls of MPI 4 for large counts: the mpi.h may be older. */
-#define PP_MPI_LARGE(symbol, of, family, params, ...) int MPI_##symbol params;
-#include "mpi/pmpi_large.def"
-#undef PP_MPI_LARGE
 
 enum { PP_NO_PEER = -0x7fffffff }; /* "peer" of a call that has none; no MPI constant has this value */
 

@@ -17,6 +17,15 @@ extern int __cxa_atexit(void (*)(void *), void *, void *) __attribute__((weak));
 #pragma weak pthread_atfork
 #pragma weak on_exit
 
+/* At the end of the process: ending(status, NULL), or ending_somehow(NULL) of a C library that does not pass the status. */
+static inline void pp_at_exit(void (*ending)(int status, void *arg), void (*ending_somehow)(void *arg))
+{
+	if (on_exit)
+		on_exit(ending, NULL);
+	else if (__cxa_atexit)
+		__cxa_atexit(ending_somehow, NULL, (void *)&__dso_handle);
+}
+
 /* `child` runs in each child that fork() makes. */
 static inline void pp_at_fork(void (*child)(void))
 {

@@ -1,4 +1,4 @@
-/* Why a process may be the rank. Sources and libpodprof-mpi.so pass it to pp_collector_claim(). */
+/* Why a process may be the rank. Sources and libpodprof-mpi.so pass it to podprof_collector.claim. */
 #pragma once
 
 enum pp_evidence {

@@ -16,6 +16,7 @@ enum { TEXT_MAX = PP_TEXT_INLINE + (PP_CHUNK_RECORDS - 2) * PP_RECORD_CONT_TEXT 
 
 static struct pp_thread_ring none = {.cursor = {.generation = PP_RING_BUSY, .active = PP_RING_BUSY}};
 static struct pp_thread_ring ended = {.cursor = {.generation = PP_RING_BUSY, .active = PP_RING_BUSY}};
+static struct pp_where no_where = {.peer = -1, .step = INT64_MIN};
 _Thread_local struct pp_thread_ring *pp_thread_self = &none;
 struct pp_wiped pp_wiped;
 struct pp_pool pp_ring_pool;
@@ -293,6 +294,15 @@ struct pp_thread_ring *pp_thread_enter(void)
 	pp_thread_self = t ? t : &none;
 	errno = saved;
 	return t;
+}
+
+struct pp_where *pp_thread_where(void)
+{
+	struct pp_thread_ring *t = pp_thread_self;
+
+	if (!t->slot)
+		t = atomic_load_explicit(&pp_wiped.is_rank, memory_order_acquire) ? pp_thread_enter() : NULL;
+	return t ? &t->slot->where : &no_where;
 }
 
 static int next_chunk(struct pp_thread_ring *t)

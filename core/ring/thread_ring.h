@@ -37,6 +37,8 @@ void pp_rings_abandon(void);
 void pp_rings_revive(void);
 /* This thread's ring, which it makes if there is none; NULL where there is no slot. */
 struct pp_thread_ring *pp_thread_enter(void);
+/* This thread's line of struct pp_where, which it gets with a ring; a shared dummy where it has none. Never NULL. */
+struct pp_where *pp_thread_where(void);
 /* Slow path: finds room, writes the record and `rest` behind it in TEXT records, else drops and counts. Keeps errno. 1: it wrote
  * the record. */
 int pp_ring_put(const struct pp_record *head, const void *rest, uint32_t rest_length);

@@ -8,6 +8,12 @@
 
 #include "core/base/wipe.h"
 
+enum pp_phase {
+	PP_PHASE_UNDECIDED, /* no evidence yet: each source call tries to claim */
+	PP_PHASE_DECIDED,   /* claimed, or known not to be the rank */
+	PP_PHASE_EXITING,   /* the exit handler ran: records are counted as lost */
+};
+
 struct pp_wiped {
 	_Atomic uint32_t recording; /* not 0 while records are to be written; counts how often recording was switched on */
 	_Atomic uint32_t phase;     /* enum pp_phase */

@@ -6,10 +6,11 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "core/collector_calls.h"
+#include "core/coord/self.h"
 #include "core/podprof.h"
 #include "core/source/emit.h"
 #include "core/source/process.h"
+#include "core/source/services.h"
 #include "core/source/source.h"
 #include "core/window/pattern.h"
 #include "core/window/trigger.h"
@@ -21,9 +22,9 @@ _Atomic uint32_t pp_api_is_marked;
 /* This thread has no ring yet: this mark may make the process the rank. */
 static __attribute__((cold, noinline)) int enter(int64_t number)
 {
-	if (!pp_emit_wanted() && !pp_collector_is_rank())
+	if (!pp_emit_wanted() && !pp_self_is_rank())
 		return 0;
-	pp_collector_where()->step = number;
+	pp_thread_where()->step = number;
 	return 1;
 }
 
@@ -101,7 +102,7 @@ static void counter(const char *name, double value)
 /* These calls make no record, but make the process the rank too. */
 static int is_rank(void)
 {
-	return pp_collector_claim(PP_EVIDENCE_MARK, -1, -1);
+	return pp_services.claim(PP_EVIDENCE_MARK, -1, -1);
 }
 
 static void window_start(const char *name)
@@ -131,7 +132,7 @@ static void profile_steps(int64_t first, int64_t last)
 	if (rc > 0 && rc < (int)(sizeof(why) / sizeof(why[0])) && atomic_fetch_add(&said, 1) < SAY_REFUSED) {
 		snprintf(text, sizeof(text), "podprof_profile_steps(%" PRId64 ", %" PRId64 ") was refused: it %s", first, last,
 		         why[rc]);
-		pp_collector_say(text);
+		pp_self_print(text);
 	}
 	errno = saved;
 }

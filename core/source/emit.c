@@ -1,13 +1,15 @@
 /* The cold half of emit.h: claims, long texts, counters. Called by sources, by way of emit.h or directly. */
 #include "core/source/emit.h"
 
+#include "core/source/services.h"
+
 int pp_emit_claim(void)
 {
 	if (atomic_load_explicit(&pp_wiped.phase, memory_order_acquire) == PP_PHASE_EXITING) {
 		pp_ring_lose(PP_LOSS_AFTER_EXIT);
 		return 0;
 	}
-	return pp_collector_claim(PP_EVIDENCE_MARK, -1, -1) && atomic_load(&pp_wiped.recording);
+	return pp_services.claim(PP_EVIDENCE_MARK, -1, -1) && atomic_load(&pp_wiped.recording);
 }
 
 void pp_emit_range_slow(const struct pp_emit *e, const char *name, size_t length)

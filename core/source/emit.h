@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "core/collector_calls.h"
 #include "core/ring/thread_ring.h"
 #include "core/source/emit_range.h"
 

@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 #include <sys/resource.h>
 
-#include "core/collector_calls.h"
 #include "core/ring/thread_ring.h"
 #include "core/source/source.h"
 #include "core/window/trigger.h"

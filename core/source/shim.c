@@ -8,22 +8,23 @@
 #include "core/base/hash.h"
 #include "core/base/now.h"
 #include "core/call/mpi_call.h"
-#include "core/collector_calls.h"
+#include "core/coord/self.h"
 #include "core/ring/thread_ring.h"
 #include "core/source/api.h"
 #include "core/source/emit.h"
+#include "core/source/services.h"
 #include "core/window/trigger.h"
 
 static uint32_t state(void)
 {
-	return (pp_collector_is_rank() ? PP_SHIM_IS_RANK : 0) |
+	return (pp_self_is_rank() ? PP_SHIM_IS_RANK : 0) |
 	       (atomic_load_explicit(&pp_wiped.recording, memory_order_relaxed) ? PP_SHIM_RECORDING : 0) |
 	       (atomic_load_explicit(&pp_api_is_marked, memory_order_relaxed) ? PP_SHIM_EXPLICIT : 0);
 }
 
 static uint32_t claim(void)
 {
-	pp_collector_claim(PP_EVIDENCE_MARK, -1, -1);
+	pp_services.claim(PP_EVIDENCE_MARK, -1, -1);
 	return state();
 }
 
@@ -33,7 +34,7 @@ static uint64_t now(void)
 
 	/* A later claim decides the same. */
 	if (!atomic_load_explicit(&is_decided, memory_order_acquire)) {
-		if (!pp_collector_is_rank())
+		if (!pp_self_is_rank())
 			pp_tick_init();
 		atomic_store_explicit(&is_decided, 1, memory_order_release);
 	}
@@ -67,7 +68,7 @@ static void step_rule(const char *text)
 {
 	struct pp_ring_header *h = pp_ring_pool.header;
 
-	if (!pp_collector_is_rank() || !text || pp_ring_steps_by_shim(h))
+	if (!pp_self_is_rank() || !text || pp_ring_steps_by_shim(h))
 		return;
 	snprintf(h->step_rule, sizeof(h->step_rule), "%s", text);
 	pp_ring_set_steps_by_shim(h, 1); /* the text is complete */
@@ -156,22 +157,27 @@ static void remark(const char *text)
 
 static void say(const char *text)
 {
-	if (text && pp_collector_is_rank())
-		pp_collector_say(text);
+	if (text && pp_self_is_rank())
+		pp_self_print(text);
 }
 
 static void want_net(void)
 {
-	if (pp_collector_is_rank())
+	if (pp_self_is_rank())
 		pp_ring_set_net_wanted(pp_ring_pool.header, 1);
 }
 
 static uint32_t claim_group(int32_t rank, int32_t size, int own)
 {
-	if (!pp_collector_is_rank())
+	if (!pp_self_is_rank())
 		atomic_store_explicit(&pp_api_is_marked, 0, memory_order_relaxed); /* a parent did */
-	pp_collector_claim_group(rank, size, own);
+	pp_services.claim_group(rank, size, own);
 	return state();
+}
+
+static void finish(int status)
+{
+	pp_services.end(status);
 }
 
 static const struct podprof_shim table = {
@@ -187,11 +193,11 @@ static const struct podprof_shim table = {
         .collective = collective,
         .remark = remark,
         .say = say,
-        .spool = pp_collector_spool,
+        .spool = pp_self_spool,
         .want_net = want_net,
         .step_end_at = step_end_at,
         .claim_group = claim_group,
-        .finish = pp_lifecycle_end,
+        .finish = finish,
 };
 
 __attribute__((visibility("default"))) const struct podprof_shim *podprof_shim(void);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "core/base/signal_name.h"
-#include "core/collector_calls.h"
+#include "core/coord/self.h"
 #include "core/ring/thread_ring.h"
 
 static void on_signal(int number)
@@ -14,7 +14,7 @@ static void on_signal(int number)
 	struct pp_ring_header *h = pp_ring_pool.header;
 
 	(void)number;
-	if (h && pp_collector_is_rank()) /* a forked child has the handler too */
+	if (h && pp_self_is_rank()) /* a forked child has the handler too */
 		pp_ring_add_signals(h, 1);
 }
 
@@ -36,7 +36,7 @@ void pp_by_signal_start(const char *name)
 	} else {
 		snprintf(text, sizeof(text), "signal %s requests no capture: the application handles it. Give another --signal",
 		         name);
-		pp_collector_say(text);
+		pp_self_print(text);
 	}
 	errno = saved;
 }

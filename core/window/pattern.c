@@ -2,7 +2,7 @@
 #include "core/window/pattern.h"
 
 #include "core/call/mpi_call.h"
-#include "core/collector_calls.h"
+#include "core/coord/self.h"
 #include "core/ring/thread_ring.h"
 #include "core/window/period.h"
 #include "core/window/trigger.h"
@@ -30,9 +30,9 @@ static void edge(void)
 {
 	struct pp_record r = {.kind = PP_RECORD_STEP_BEGIN};
 
-	if (!pp_collector_is_rank())
+	if (!pp_self_is_rank())
 		return;
-	pp_collector_where()->step = (int64_t)steps;
+	pp_thread_where()->step = (int64_t)steps;
 	pp_trigger_step_begin((int64_t)steps);
 	if (!atomic_load_explicit(&pp_wiped.recording, memory_order_relaxed))
 		return;

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <sched.h>
 
-#include "core/collector_calls.h"
+#include "core/coord/self.h"
 #include "core/ring/thread_ring.h"
 #include "core/window/api_windows.h"
 #include "core/window/ask.h"
@@ -27,6 +27,7 @@ static _Atomic uint32_t locked;
 static struct pp_plan plan;
 static struct pp_ask ask;
 static struct pp_api_windows api;
+static void (*switch_recording)(int on);
 static int base; /* no window was requested, everything is recorded */
 static int is_recording;
 static struct pp_thread_ring *step_thread; /* thread with a recorded step that has not ended */
@@ -102,7 +103,7 @@ static void publish(int at_mark)
 	if (is_recording && !on && at_mark && step_thread && step_thread == pp_thread_self)
 		pp_ring_put_step(PP_RECORD_STEP_END, 0, pp_tick_now());
 	if (is_recording != on)
-		pp_collector_record(on);
+		switch_recording(on);
 	is_recording = on;
 	if (at_mark || !on)
 		step_thread = NULL;
@@ -213,10 +214,9 @@ static int receive(int at_mark, int64_t number)
 	return 1;
 }
 
-void pp_trigger_start(const struct pp_step_windows *asked, int by_time)
+void pp_trigger_start(const struct pp_step_windows *asked, int by_time, const struct pp_control *control, void (*record)(int on))
 {
-	const struct pp_control *control = pp_collector_control();
-
+	switch_recording = record;
 	pp_plan_init(&plan, asked, pp_ring_pool.header->window);
 	pp_ask_init(&ask, control, pp_ring_pool.header);
 	pp_api_windows_init(&api, pp_ring_pool.header);
@@ -247,7 +247,7 @@ void pp_trigger_stop(void)
 
 static int is_over(void)
 {
-	return !pp_collector_is_rank() || atomic_load_explicit(&ended, memory_order_relaxed);
+	return !pp_self_is_rank() || atomic_load_explicit(&ended, memory_order_relaxed);
 }
 
 int pp_trigger_asks(void)

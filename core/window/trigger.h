@@ -9,6 +9,7 @@
 #include "core/base/step_windows.h"
 #include "core/coord/coord.h"
 #include "core/ring/notice.h"
+#include "core/ring/ring_file.h"
 
 /* Number of the keeper's last request that this rank has handled. A different number in the bell is a new request. */
 extern _Atomic uint32_t pp_trigger_acknowledged __attribute__((visibility("hidden")));
@@ -19,8 +20,9 @@ extern _Atomic int64_t pp_trigger_next_edge __attribute__((visibility("hidden"))
 /* The step that this rank is in; INT64_MIN: none yet. */
 extern _Atomic int64_t pp_trigger_here __attribute__((visibility("hidden")));
 
-/* At the claim. by_time: the first look switches recording off, unless the keeper requests it. */
-void pp_trigger_start(const struct pp_step_windows *asked, int by_time);
+/* At the claim. by_time: the first look switches recording off, unless the keeper requests it. control: NULL without a keeper.
+ * record: switches recording; called under the lock of the windows. */
+void pp_trigger_start(const struct pp_step_windows *asked, int by_time, const struct pp_control *control, void (*record)(int on));
 /* At exit: nothing switches recording on after it. */
 void pp_trigger_stop(void);
 /* Is the begun step in a window, or was no window requested? */

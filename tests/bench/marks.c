@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/collector.h"
+#include "core/source/services.h"
 #include "tests/bench/bench.h"
 
 enum { REQUESTS = 2000 };

@@ -1,5 +1,5 @@
-/* Every call of core/call/mpi_io.def, each recorded once with its bytes, the file's communicator and its number on it. 4 ranks write and
- * read a file of blocks, one a rank. */
+/* Every call of core/call/mpi_io.def, each recorded once with its bytes, the file's communicator and its number on it. 4 ranks
+ * write and read a file of blocks, one a rank. */
 #include <unistd.h>
 
 #include "tests/mpi/conform.h"

@@ -1,5 +1,5 @@
-/* Every call of core/call/mpi_rma.def, each recorded once with its bytes and the target's world rank. 4 ranks, in a communicator that
- * has them in the opposite order. */
+/* Every call of core/call/mpi_rma.def, each recorded once with its bytes and the target's world rank. 4 ranks, in a
+ * communicator that has them in the opposite order. */
 #include "tests/mpi/conform.h"
 
 static const char *const rows[] = {

@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
-#include "core/collector.h"
+#include "core/source/services.h"
 
 struct fake_record {
 	struct pp_record record;

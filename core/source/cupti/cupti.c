@@ -23,7 +23,7 @@
 #include "core/base/libc.h"
 #include "core/base/now.h"
 #include "core/base/opt.h"
-#include "core/collector_calls.h"
+#include "core/ring/wiped.h"
 #include "core/source/cupti/cupti_library.h"
 #include "core/source/cupti/cupti_others.h"
 #include "core/source/cupti/cupti_session.h"

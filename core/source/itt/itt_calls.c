@@ -5,6 +5,7 @@
 
 #include "core/source/itt/itt_domains.h"
 #include "core/source/itt/itt_emit.h"
+#include "core/source/services.h"
 
 /* The chained collector's function beside our on_...(), which has its type. */
 #define THEIRS(f) ((__typeof__(&on_##f))atomic_load_explicit(&pp_itt_next[PP_ITT_CALL_##f], memory_order_relaxed))
@@ -51,7 +52,7 @@ static __attribute__((noinline)) void place_begin(const struct pp_itt_domain *do
 	}
 	if (call <= 0)
 		return;
-	w = pp_collector_where();
+	w = pp_thread_where();
 	inside.domain = domain;
 	inside.open = 1;
 	w->c10d_calls++;
@@ -62,7 +63,7 @@ static __attribute__((noinline)) void place_end(const struct pp_itt_domain *doma
 {
 	if (domain != inside.domain || --inside.open)
 		return;
-	pp_collector_where()->c10d = 0;
+	pp_thread_where()->c10d = 0;
 }
 
 /* These two outside of windows too: a range may end after its window. */
@@ -436,8 +437,8 @@ THEN_THEIRS(thread_set_name, (const char *name), (name), if (name) pp_ring_name_
 /* Requested by the program: this makes the process the rank, as a mark does. */
 static void pause_here(int paused)
 {
-	if (pp_collector_claim(PP_EVIDENCE_MARK, -1, -1))
-		pp_collector_pause(paused);
+	if (pp_services.claim(PP_EVIDENCE_MARK, -1, -1))
+		pp_services.pause(paused);
 }
 
 THEN_THEIRS(pause, (void), (), pause_here(1))

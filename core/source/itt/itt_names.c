@@ -6,7 +6,6 @@
 #include <sys/mman.h>
 
 #include "core/call/mpi_call.h"
-#include "core/collector_calls.h"
 #include "core/ring/thread_ring.h"
 
 enum {

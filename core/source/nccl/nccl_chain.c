@@ -8,7 +8,7 @@
 #include <strings.h>
 
 #include "core/base/env.h"
-#include "core/collector_calls.h"
+#include "core/coord/self.h"
 
 enum { FIRST = 3, LAST = 7 };
 
@@ -68,7 +68,7 @@ static void load(void)
 		snprintf(text, sizeof(text),
 		         "cannot load the NCCL profiler plug-in '%.200s': %s. NCCL is profiled by podprof alone", name,
 		         library ? "it has none of the versions 3 to 7" : "it is not found");
-		pp_collector_say(text);
+		pp_self_print(text);
 	}
 	/* cppcheck-suppress resourceLeak ; it stays loaded: NCCL calls it through us */
 }

@@ -1,29 +1,7 @@
 /* NVTX's CORE module: ranges, marks and names of the default domain; installed by nvtx_inject.c. */
-#include "core/source/nvtx/nvtx_core.h"
-
 #include "core/source/nvtx/nvtx_emit.h"
 
 pp_nvtx_function pp_nvtx_next_core[PP_NVTX_CORE_IDS];
-
-uint64_t pp_nvtx_new_range(void)
-{
-	static _Atomic uint64_t others;
-	struct pp_thread_ring *t = pp_thread_self;
-
-	if (t->slot)
-		return ((uint64_t)t->number + 2) << 32 | ++t->next_range;
-	return atomic_fetch_add(&others, 1) % 0xffffffffu + 1;
-}
-
-void pp_nvtx_category_wide(uint16_t domain, uint32_t category, const wchar_t *wide)
-{
-	char small[SMALL], *text;
-
-	pp_nvtx_narrow(wide, small, sizeof(small), &text);
-	pp_nvtx_category_name(domain, category, text);
-	if (text != small)
-		free(text);
-}
 
 static void name_thread_wide(uint32_t tid, const wchar_t *wide)
 {

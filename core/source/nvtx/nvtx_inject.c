@@ -10,7 +10,7 @@
 
 #include "core/base/env.h"
 #include "core/base/libc.h"
-#include "core/source/nvtx/nvtx_emit.h"
+#include "core/source/nvtx/nvtx_handler.h"
 #include "core/source/nvtx/nvtx_notes.h"
 #include "core/source/source.h"
 

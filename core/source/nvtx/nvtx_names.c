@@ -7,17 +7,18 @@
 #include <string.h>
 
 #include "core/base/hash.h"
-#include "core/collector_calls.h"
 #include "core/ring/thread_ring.h"
 #include "core/source/nvtx/nvtx_abi.h"
 #include "core/source/nvtx/nvtx_notes.h"
 
-enum { ROWS = 256 };
+enum { ROWS = 256, NARROW_BYTES = 512 };
 
 struct domain {
 	const void *foreign, *whole; /* complete: its name as a registered string, one per text */
 	struct pp_ring_name name;
 };
+
+_Atomic uint64_t pp_nvtx_ranges_elsewhere;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct domain domains[PP_RING_DOMAINS];
@@ -163,6 +164,16 @@ void pp_nvtx_category_name(uint16_t domain, uint32_t category, const char *name)
 		copy_category(i);
 	}
 	pthread_mutex_unlock(&lock);
+}
+
+void pp_nvtx_category_wide(uint16_t domain, uint32_t category, const wchar_t *wide)
+{
+	char small[NARROW_BYTES], *text;
+
+	pp_nvtx_narrow(wide, small, sizeof(small), &text);
+	pp_nvtx_category_name(domain, category, text);
+	if (text != small)
+		free(text);
 }
 
 static uint32_t row_of(const void *foreign, const char *text, size_t length)

@@ -2,9 +2,13 @@
  * Kept from the first call of a process on, put into the ring file when it becomes the rank. */
 #pragma once
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <wchar.h>
+
+/* Ranges that threads without a ring have begun. */
+extern _Atomic uint64_t pp_nvtx_ranges_elsewhere __attribute__((visibility("hidden")));
 
 struct pp_nvtx_string {
 	struct pp_nvtx_string *next; /* in its hash row */
@@ -20,7 +24,9 @@ size_t pp_nvtx_narrow(const wchar_t *wide, char *small, size_t size, char **ret_
 void *pp_nvtx_domain_create(const char *name, void *foreign);
 /* Index of a domain handle; NULL is the default domain, 0. */
 uint16_t pp_nvtx_domain_index(const void *handle);
+/* Gives a domain's category its name; the last one counts. The wide text is converted first. Under a lock. */
 void pp_nvtx_category_name(uint16_t domain, uint32_t category, const char *name);
+void pp_nvtx_category_wide(uint16_t domain, uint32_t category, const wchar_t *wide);
 void *pp_nvtx_string_create(const char *text, size_t length, void *foreign);
 const char *pp_nvtx_string_text(const void *handle, size_t *ret_length);
 /* This process has become the rank. */

@@ -5,7 +5,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "core/collector_calls.h"
 #include "core/ring/thread_ring.h"
 
 enum { MOST_ENTRIES = 256 };

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "core/base/env.h"
-#include "core/source/nvtx/nvtx_emit.h"
+#include "core/source/nvtx/nvtx_handler.h"
 #include "core/source/nvtx/nvtx_inject.h"
 #include "core/source/nvtx/nvtx_notes.h"
 

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/source/nvtx/nvtx_emit.h"
+#include "core/source/nvtx/nvtx_handler.h"
 #include "core/source/nvtx/nvtx_notes.h"
 
 static void name_a(uint32_t what, uint64_t handle, const char *name)

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "core/base/now.h"
-#include "core/collector.h"
 #include "core/podprof.h"
 #include "core/ring/drain.h"
+#include "core/source/services.h"
 #include "tests/test.h"
 
 enum { HELD = 64, LONGEST_MS = 5000 };

@@ -3,29 +3,18 @@
 
 #include <string.h>
 
-#include "core/collector_calls.h"
 #include "core/ring/thread_ring.h"
 
 struct pp_control kit_page;
 struct pp_ring_header kit_header;
-_Atomic int kit_recording, kit_switches, kit_step_ends, kit_is_rank;
+_Atomic int kit_recording, kit_switches, kit_step_ends;
 
 _Thread_local struct pp_thread_ring kit_ring_of_thread;
 _Thread_local struct pp_thread_ring *pp_thread_self;
 struct pp_pool pp_ring_pool;
 struct pp_wiped pp_wiped;
 
-const struct pp_control *pp_collector_control(void)
-{
-	return &kit_page;
-}
-
-int pp_collector_is_rank(void)
-{
-	return atomic_load(&kit_is_rank);
-}
-
-void pp_collector_record(int on)
+static void record(int on)
 {
 	atomic_store(&kit_recording, on);
 	atomic_fetch_add(&kit_switches, 1);
@@ -47,13 +36,13 @@ void kit_claim(const char *steps, int by_time)
 	memset((void *)&kit_page, 0, sizeof(kit_page));
 	memset((void *)&kit_header, 0, sizeof(kit_header));
 	pp_ring_pool.header = &kit_header;
-	atomic_store(&kit_is_rank, 1);
+	atomic_store(&pp_wiped.is_rank, 1);
 	atomic_store(&kit_recording, 1);
 	atomic_store(&kit_switches, 0);
 	atomic_store(&kit_step_ends, 0);
 	if (*steps)
 		pp_step_windows_parse(steps, &asked, NULL);
-	pp_trigger_start(&asked, by_time);
+	pp_trigger_start(&asked, by_time, &kit_page, record);
 }
 
 uint32_t kit_ring(enum pp_ask_kind kind, int64_t first, int64_t last)

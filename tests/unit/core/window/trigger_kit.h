@@ -11,7 +11,7 @@
 
 extern struct pp_control kit_page;
 extern struct pp_ring_header kit_header;
-extern _Atomic int kit_recording, kit_switches, kit_step_ends, kit_is_rank;
+extern _Atomic int kit_recording, kit_switches, kit_step_ends;
 
 /* Like a new process at its claim. steps: "10:12,20:22"; "" none. */
 void kit_claim(const char *steps, int by_time);

@@ -1,6 +1,7 @@
 /* What moves the windows: the options, the program, time, and the end of being the rank. */
 #include "core/window/trigger.h"
 
+#include "core/ring/wiped.h"
 #include "core/window/window.h"
 #include "tests/test.h"
 #include "tests/unit/core/window/trigger_kit.h"
@@ -127,7 +128,7 @@ TEST(forked)
 {
 	kit_claim("5:6", 0);
 	kit_step(0);
-	atomic_store(&kit_is_rank, 0); /* pp_collector_abandon() */
+	atomic_store(&pp_wiped.is_rank, 0); /* a forked child */
 	kit_ring(PP_ASK_NOW, 0, 0);
 	pp_trigger_look();
 	pp_trigger_open("child");
