@@ -10,6 +10,8 @@
 
 #include "aggregate/dataset/status.h"
 #include "aggregate/read/ring/cut.h"
+#include "aggregate/read/ring/finish.h"
+#include "aggregate/read/ring/ring_clock.h"
 #include "aggregate/session/clock_metadata.h"
 #include "aggregate/session/message.h"
 #include "aggregate/session/salvage_clock.h"

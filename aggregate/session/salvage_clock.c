@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/read/ring/ring_clock.h"
 #include "core/capture/capture.h"
 #include "core/capture/thread.h"
 

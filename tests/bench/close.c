@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "aggregate/read/ring/finish.h"
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/session/session.h"
 #include "core/capture/capture.h"

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/read/ring/ring_clock.h"
+
 enum { DEPTH = 4, BEYOND_S = 3600 /* as pod_clock.c */ };
 
 static int is_root(const struct pp_clock_file_head *h)

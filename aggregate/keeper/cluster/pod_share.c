@@ -18,6 +18,7 @@
 #include "aggregate/keeper/clock/clock_identity.h"
 #include "aggregate/keeper/cluster/pod_clock.h"
 #include "aggregate/keeper/cluster/pod_cut.h"
+#include "aggregate/read/ring/ring_clock.h"
 #include "aggregate/spool/control.h"
 #include "aggregate/write/writer.h"
 #include "core/base/now.h"

@@ -1,4 +1,6 @@
-/* The end of reading: makes one pp_capture of everything that rings.c collected. Called by the keeper and by salvage. */
+/* Makes one pp_capture of everything that rings.c collected; see finish.h. Called by the keeper and by salvage. */
+#include "aggregate/read/ring/finish.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +11,8 @@
 #include "aggregate/read/ring/order.h"
 #include "aggregate/read/ring/pair.h"
 #include "aggregate/read/ring/reader.h"
+#include "aggregate/read/ring/ring_clock.h"
 #include "aggregate/read/ring/ring_losses.h"
-#include "aggregate/read/ring/rings.h"
 #include "aggregate/read/ring/rings_private.h"
 #include "aggregate/spool/place.h"
 #include "core/base/utf8.h"
@@ -251,23 +253,6 @@ static int take_ring(struct pp_rings *r, struct pp_ring *ring, struct pp_capture
 		if (pp_reader_list[i]->finish)
 			rc = pp_reader_list[i]->finish(&ring->pair, rank, threads);
 	return rc;
-}
-
-int pp_rings_same_clock(const struct pp_ring_header *a, const struct pp_ring_header *b)
-{
-	return a->tick_kind == b->tick_kind && !strncmp(a->boot_id, b->boot_id, sizeof(a->boot_id)) &&
-	       (a->tick_kind != PP_TICK_RAW || !strncmp(a->timens_ns, b->timens_ns, sizeof(a->timens_ns)));
-}
-
-/* The fields that pp_rings_same_clock() compares, as text for other keepers. A ring without a boot id matches no other host's. */
-void pp_rings_name_clock(const char *boot_id, const char *timens, uint32_t tick_kind, char *name, size_t size)
-{
-	const struct pp_ring_header *h = NULL;
-
-	if (boot_id[0])
-		snprintf(name, size, "%.*s %s%s%.*s", (int)sizeof(h->boot_id), boot_id,
-		         tick_kind == PP_TICK_RAW ? "raw" : "counter", tick_kind == PP_TICK_RAW ? " " : "",
-		         tick_kind == PP_TICK_RAW ? (int)sizeof(h->timens_ns) : 0, timens);
 }
 
 /* pp_rank.domain of every rank; 0 or -ENOMEM. */

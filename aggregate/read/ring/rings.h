@@ -52,15 +52,6 @@ void pp_rings_begin_within(struct pp_rings *r);
 uint64_t pp_rings_bytes(const struct pp_rings *r); /* memory held */
 /* The earliest of all rings with the first one's tick kind: when it was opened, or its first record; 0: there is none. */
 int64_t pp_rings_first_tick(const struct pp_rings *r);
-/* Once, at the end; only pp_rings_header(), pp_rings_count() and pp_rings_free() may follow. Closes open ranges at the last tick
- * (flag CUT_END), sorts spans and moves everything into ret_capture. Two rings of one rank (the claim passed on) become threads
- * of one rank. */
-int pp_rings_finish(struct pp_rings *r, struct pp_capture *ret_capture, struct pp_err *err);
 /* Frees its spans, however they were allocated. */
 void pp_thread_release(struct pp_thread *thread);
 void pp_capture_release(struct pp_capture *c);
-
-/* Name of a clock domain that all keepers make alike: pp_rank.clock. "" without a boot id: it matches no other. */
-void pp_rings_name_clock(const char *boot_id, const char *timens, uint32_t tick_kind, char *name, size_t size);
-/* Do they count the same ticks? Processor counters: equal boot ids; RAW: equal time namespaces too. */
-int pp_rings_same_clock(const struct pp_ring_header *a, const struct pp_ring_header *b);

@@ -7,32 +7,16 @@
 
 #include "aggregate/read/ring/order.h"
 #include "aggregate/read/ring/rings.h"
+#include "aggregate/read/torch/c10d_annotate.h"
+#include "aggregate/read/torch/c10d_end.h"
 #include "aggregate/read/torch/c10d_private.h"
+#include "aggregate/read/torch/c10d_wait.h"
 #include "core/base/grow.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
 #include "core/capture/thread.h"
 #include "core/ring/intern.h"
 #include "core/ring/record.h"
-
-uint16_t c10d_operation(unsigned call)
-{
-	switch (call) {
-	case C10D_ALLREDUCE_COALESCED:
-	case C10D_REDUCE_SCATTER:
-	case C10D_REDUCE_SCATTER_BASE:
-	case C10D_REDUCE_SCATTER_INTO:
-		return C10D_ALLREDUCE;
-	case C10D_ALLGATHER_BASE:
-	case C10D_ALLGATHER_COALESCED:
-	case C10D_ALLGATHER_INTO:
-		return C10D_ALLGATHER;
-	case C10D_ALLTOALL_BASE:
-		return C10D_ALLTOALL;
-	default:
-		return (uint16_t)call;
-	}
-}
 
 static int is(const char *text, size_t length, const char *name)
 {

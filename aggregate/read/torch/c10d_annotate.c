@@ -1,13 +1,14 @@
-/* Finds the collective that an annotation belongs to; see c10d_private.h. Called by c10d.c. Its time is of the wall clock, which
+/* Finds the collective that an annotation belongs to; see c10d_annotate.h. Called by c10d.c. Its time is of the wall clock, which
  * NTP may run up to 500 ppm faster or slower than ours, so an older record has a larger error when it is reported. So records
  * are read from the newest back: the error of a record is that of the one before, plus what the clock may have drifted in
  * between. */
+#include "aggregate/read/torch/c10d_annotate.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/read/torch/c10d_private.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
 #include "core/ring/intern.h"

@@ -1,10 +1,11 @@
 /* Finds when collectives were complete: assigns ranges of the backend's threads to the calls that queued them. Called by c10d.c.
  * A process group of gloo has a queue and threads of its own, which serve it in order. No record names a thread's group: where
  * only one group has something in its queue when a thread begins, the thread belongs to that group. */
+#include "aggregate/read/torch/c10d_end.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
-#include "aggregate/read/torch/c10d_private.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
 

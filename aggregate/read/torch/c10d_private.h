@@ -84,13 +84,21 @@ static inline int c10d_is_peer_to_peer(unsigned call)
 }
 
 /* Calls of the same operation are interchangeable: gloo runs reduce_scatter as all_reduce. */
-uint16_t c10d_operation(unsigned call);
-/* A group whose sequence numbers go back was made again under its old name: its second life becomes a group of its own, in
- * rank->comm too. Uses the order of records, which does not depend on clocks. -ENOMEM. */
-int c10d_part(struct c10d *c);
-/* Sets call[].annotation. Sorts rank->annotation. */
-void c10d_annotate(struct c10d *c);
-/* Sets call[].done. -ENOMEM. */
-int c10d_end(struct c10d *c);
-/* Adds waits as calls of their own, in extra[]. -ENOMEM. */
-int c10d_wait(struct c10d *c);
+static inline uint16_t c10d_operation(unsigned call)
+{
+	switch (call) {
+	case C10D_ALLREDUCE_COALESCED:
+	case C10D_REDUCE_SCATTER:
+	case C10D_REDUCE_SCATTER_BASE:
+	case C10D_REDUCE_SCATTER_INTO:
+		return C10D_ALLREDUCE;
+	case C10D_ALLGATHER_BASE:
+	case C10D_ALLGATHER_COALESCED:
+	case C10D_ALLGATHER_INTO:
+		return C10D_ALLGATHER;
+	case C10D_ALLTOALL_BASE:
+		return C10D_ALLTOALL;
+	default:
+		return (uint16_t)call;
+	}
+}

@@ -1,11 +1,12 @@
 /* Finds waits without a range: C++ waits for collectives inside backward and forward. Called by c10d.c. A thread that runs none
  * of its ranges there while a collective it began completes has waited for it. */
+#include "aggregate/read/torch/c10d_wait.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/read/torch/c10d_private.h"
 #include "core/base/grow.h"
 #include "core/capture/capture.h"
 #include "core/capture/thread.h"

@@ -1,6 +1,7 @@
 /* What steps have of a process's counts, what is said of a run that is one step, clocks that are not joined: hand-made. */
 #include "aggregate/analyze/build.h"
 #include "aggregate/dataset/dataset.h"
+#include "aggregate/read/ring/finish.h"
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/tools/verdict.h"
 #include "aggregate/write/text/text.h"

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "aggregate/keeper/host/sample.h"
+#include "aggregate/read/ring/finish.h"
 #include "core/base/proc.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "aggregate/read/ring/finish.h"
 #include "aggregate/read/ring/rings.h"
 #include "core/capture/capture.h"
 #include "core/capture/span.h"

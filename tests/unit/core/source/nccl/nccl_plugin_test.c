@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "aggregate/read/ring/finish.h"
 #include "aggregate/read/ring/rings.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"

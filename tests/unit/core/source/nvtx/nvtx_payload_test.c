@@ -27,6 +27,7 @@ int main(void)
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "aggregate/read/ring/finish.h"
 #include "aggregate/read/ring/rings.h"
 #include "core/capture/capture.h"
 #include "core/capture/thread.h"
