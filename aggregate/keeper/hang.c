@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "aggregate/keeper/hang_call.h"
-#include "aggregate/keeper/ranks.h"
+#include "aggregate/spool/ranks.h"
 #include "core/base/comm_id.h"
 #include "core/call/mpi_call.h"
 

@@ -3,7 +3,6 @@
 #include "aggregate/keeper/keeper.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,16 +19,16 @@
 #include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/missing.h"
 #include "aggregate/keeper/pace.h"
-#include "aggregate/keeper/ranks.h"
+#include "aggregate/keeper/records.h"
 #include "aggregate/keeper/spawn.h"
-#include "aggregate/keeper/still.h"
 #include "aggregate/keeper/unrecorded.h"
 #include "aggregate/session/close.h"
 #include "aggregate/spool/control.h"
 #include "aggregate/spool/layout.h"
+#include "aggregate/spool/ranks.h"
 #include "aggregate/spool/settings.h"
+#include "aggregate/spool/still.h"
 #include "aggregate/spool/wake.h"
-#include "core/base/memory_room.h"
 #include "core/base/now.h"
 
 enum {
@@ -44,7 +43,6 @@ enum {
 	BLIND_MS = 3000,    /* with a spool that cannot be read: removed, or no descriptor left */
 	SOME_MS = 2000,     /* after all run processes seen are over, though fewer than announced */
 	FULL_PERCENT = 50,
-	LEAST_BUFFER = 2 << 20,
 	LINGER_S = 5, /* beyond --wait, for ranks that are ending */
 	LAST_ROUNDS = 8,
 	GATHER_MS = 600000, /* limit for the session of several hosts */
@@ -54,6 +52,8 @@ struct pp_keeper {
 	const char *spool;
 	struct pp_settings settings;
 	struct pp_spool_view view;
+	struct pp_rings *rings; /* of the view */
+	struct pp_notes notes;
 	struct pp_wake wake;
 	struct pp_pace pace;
 	int64_t turned_ms, scanned_ms; /* last turn, last scan of the spool */
@@ -98,10 +98,10 @@ static uint64_t drain(struct pp_keeper *k)
 	uint64_t records = 0;
 	int most = 0;
 
-	for (size_t i = 0; i < pp_rings_count(k->view.rings); i++) {
+	for (size_t i = 0; i < pp_rings_count(k->rings); i++) {
 		int fill = 0;
 
-		records += pp_rings_drain(k->view.rings, i, &fill);
+		records += pp_rings_drain(k->rings, i, &fill);
 		if (fill > most)
 			most = fill;
 	}
@@ -117,8 +117,8 @@ static int run_is_over(struct pp_keeper *k, size_t run)
 
 	if (pp_watch_gone(&k->view.run[run].watch))
 		return 1;
-	for (size_t i = 0; i < pp_rings_count(k->view.rings); i++) {
-		const struct pp_ring_header *h = pp_rings_header(k->view.rings, i);
+	for (size_t i = 0; i < pp_rings_count(k->rings); i++) {
+		const struct pp_ring_header *h = pp_rings_header(k->rings, i);
 
 		/* In another PID namespace only the ring of its rank is known. */
 		if ((r->watch.is_foreign ? h->rank == r->file.rank : h->pid == r->file.pid) && pp_ranks_is_over(&k->view, i))
@@ -138,7 +138,7 @@ static int runs_over(struct pp_keeper *k, int *ret_gone)
 		if (!k->view.run[i].watch.gone && !pp_watch_gone(&k->view.run[i].watch))
 			*ret_gone = 0;
 		if (!run_is_over(k, i)) { /* a launcher waits for its ranks, which are over and wait for us */
-			over = over && k->view.run[i].file.rank < 0 && pp_rings_count(k->view.rings);
+			over = over && k->view.run[i].file.rank < 0 && pp_rings_count(k->rings);
 			outer = 1;
 		}
 		if (k->view.run[i].file.local_size > announced)
@@ -151,7 +151,7 @@ static int runs_over(struct pp_keeper *k, int *ret_gone)
 /* Why the window closes now; NULL: it does not. */
 static const char *reason_to_close(struct pp_keeper *k)
 {
-	size_t rings = pp_rings_count(k->view.rings);
+	size_t rings = pp_rings_count(k->rings);
 	int64_t now = pp_now_ms();
 	int expected = pp_ranks_expected(&k->view), over = 1, gone, runs;
 
@@ -173,8 +173,7 @@ static const char *reason_to_close(struct pp_keeper *k)
 	if (gone && now - k->runs_gone_ms > ORPHAN_MS)
 		return "the processes of the job are gone";
 	if (!rings && k->blind_ms && now - k->blind_ms > BLIND_MS) {
-		pp_notes_add(&k->view.notes, "cannot read the spool '%s': %s", k->spool, strerror(-k->blind_code));
-		k->view.refused++;
+		pp_records_refuse(&k->view, &k->notes, "cannot read the spool '%s': %s", k->spool, strerror(-k->blind_code));
 		return "the spool cannot be read";
 	}
 	if (!rings && !k->view.runs && now - k->begin_ms > EMPTY_MS)
@@ -187,13 +186,13 @@ static void look(struct pp_keeper *k)
 {
 	pp_still_look_all(&k->view, pp_now_ms(), STILL_MS);
 	if (k->clock_read)
-		pp_wall_watch_run(&k->wall, pp_close_tick_kind(k->view.rings), pp_now_ms());
+		pp_wall_watch_run(&k->wall, pp_close_tick_kind(k->rings), pp_now_ms());
 }
 
 /* Are there several windows? Once the program has requested windows via API, only these are recorded. */
 static int is_many(struct pp_keeper *k)
 {
-	if (!k->many && pp_windows_via_api(k->view.rings)) {
+	if (!k->many && pp_windows_via_api(k->rings)) {
 		k->many = 1;
 		k->requests.always = 0;
 	}
@@ -242,11 +241,11 @@ static void scan_spool(struct pp_keeper *k)
 	if (!pp_wake_take(&k->wake, PP_WAKE_SPOOL) && !k->view.again && !k->blind_ms && now - k->scanned_ms < SCAN_MS)
 		return;
 	k->scanned_ms = now;
-	opened = pp_spool_scan(&k->view);
+	opened = pp_records_scan(k->rings, &k->view, &k->notes);
 	k->blind_ms = opened >= 0 ? 0 : k->blind_ms ? k->blind_ms : now;
 	k->blind_code = opened;
 	if (opened > 0) {
-		pp_settings_learn_command(k->view.path, &k->settings, pp_rings_header(k->view.rings, 0)->pid);
+		pp_settings_learn_command(k->view.path, &k->settings, pp_rings_header(k->rings, 0)->pid);
 		pp_keeper_make_room(&k->view);
 	}
 }
@@ -257,11 +256,11 @@ static const char *scan(struct pp_keeper *k)
 	const char *why;
 
 	scan_spool(k);
-	pp_rings_exclude(k->view.rings);
-	for (size_t i = 0; i < pp_rings_count(k->view.rings); i++)
-		pp_rings_let_go(k->view.rings, i);
-	if (!k->clock_read && pp_rings_count(k->view.rings)) {
-		pp_clock_read_pair(pp_close_tick_kind(k->view.rings), &k->first);
+	pp_rings_exclude(k->rings);
+	for (size_t i = 0; i < pp_rings_count(k->rings); i++)
+		pp_rings_let_go(k->rings, i);
+	if (!k->clock_read && pp_rings_count(k->rings)) {
+		pp_clock_read_pair(pp_close_tick_kind(k->rings), &k->first);
 		k->clock_read = 1;
 	}
 	look(k);
@@ -275,7 +274,7 @@ static const char *scan(struct pp_keeper *k)
 
 static void look_for_ends(struct pp_keeper *k)
 {
-	pp_watch_all(k->view.rank, pp_rings_count(k->view.rings));
+	pp_watch_all(k->view.rank, pp_rings_count(k->rings));
 	for (size_t i = 0; i < k->view.runs; i++)
 		pp_watch_all(&k->view.run[i].watch, 1);
 }
@@ -304,8 +303,8 @@ static int ends_soon(struct pp_keeper *k, int64_t now)
 {
 	int is_over = 0;
 
-	for (size_t i = 0; i < pp_rings_count(k->view.rings); i++) {
-		uint32_t mpi = pp_ring_mpi_state(pp_rings_header(k->view.rings, i));
+	for (size_t i = 0; i < pp_rings_count(k->rings); i++) {
+		uint32_t mpi = pp_ring_mpi_state(pp_rings_header(k->rings, i));
 
 		is_over |= mpi == PP_MPI_OVER || mpi == PP_MPI_OTHER_OVER;
 	}
@@ -317,7 +316,7 @@ static int ends_soon(struct pp_keeper *k, int64_t now)
 static int pause_of(struct pp_keeper *k, uint64_t records)
 {
 	int64_t now = pp_now_ms();
-	int ms = pp_pace_next(&k->pace, records, pp_pace_room(k->view.rings), now, now - k->begin_ms);
+	int ms = pp_pace_next(&k->pace, records, pp_pace_room(k->rings), now, now - k->begin_ms);
 
 	if ((is_under_way(k) || ends_soon(k, now)) && ms > TURN_MS)
 		ms = TURN_MS;
@@ -329,7 +328,7 @@ static int is_due(struct pp_keeper *k)
 {
 	int64_t now = pp_now_ms();
 	int recording, due;
-	uint64_t words = pp_ranks_words(k->view.rings, &recording);
+	uint64_t words = pp_ranks_words(&k->view, &recording);
 
 	k->is_calm = !recording && k->wake.spool_fd >= 0 && k->pace.ms == PP_PACE_MOST_MS && !is_under_way(k) &&
 	             pp_pod_role(k->pod) == PP_POD_ALONE;
@@ -353,7 +352,7 @@ static void drain_until_over(struct pp_keeper *k)
 
 		if (due || !k->is_calm) {
 			records = drain(k);
-			pp_sampler_run(&k->sampler, k->view.rings);
+			pp_sampler_run(&k->sampler, k->rings);
 			news = pp_pod_run(k->pod);
 		} else {
 			look(k);
@@ -396,21 +395,13 @@ static void set_options(struct pp_keeper *k)
 	pp_windows_init(&k->windows, &k->settings.windows);
 	if (k->settings.timed)
 		pp_timed_init(&k->timed, &k->settings.delay, &k->settings.duration, k->settings.at);
-	k->job = (struct pp_windows_job){
-	        .view = &k->view, .first = &k->first, .options = &k->options, .sampler = &k->sampler, .wall = &k->wall};
-}
-
-/* Limits memory to the cgroup's: rings get an eighth of what is free, and records half as much. Where each record becomes a step of
- * its own, the tables, files and page made of them take four to seven times as much. */
-static void fit_memory(struct pp_settings *s)
-{
-	uint64_t room = pp_memory_room(PP_MEMORY_CGROUP, PP_MEMORY_ROOT);
-	uint64_t most = room / 16 > LEAST_BUFFER ? room / 16 : LEAST_BUFFER;
-
-	if (s->buffer <= most)
-		return;
-	s->buffer = most;
-	pp_keeper_log("the window buffer is %" PRIu64 " KiB: the memory cgroup has %" PRIu64 " KiB left", most / 1024, room / 1024);
+	k->job = (struct pp_windows_job){.view = &k->view,
+	                                 .rings = k->rings,
+	                                 .notes = &k->notes,
+	                                 .first = &k->first,
+	                                 .options = &k->options,
+	                                 .sampler = &k->sampler,
+	                                 .wall = &k->wall};
 }
 
 /* Without memory for the pod this host runs alone. */
@@ -428,7 +419,7 @@ static void open_pod(struct pp_keeper *k)
 
 static int anybody_trains(struct pp_keeper *k)
 {
-	for (size_t i = 0; i < pp_rings_count(k->view.rings); i++)
+	for (size_t i = 0; i < pp_rings_count(k->rings); i++)
 		if (!pp_ranks_has_ended(&k->view, i))
 			return 1;
 	return 0;
@@ -472,17 +463,17 @@ static void tend(struct pp_keeper *k)
 static void begin_to_close(struct pp_keeper *k)
 {
 	pp_control_set(k->control, PP_KEEPER_WRITING, NULL);
-	pp_spool_scan(&k->view);
+	pp_records_scan(k->rings, &k->view, &k->notes);
 	look_for_ends(k);
 	pp_control_set_speaker(k->control, pp_missing_speaker(&k->view));
 	/* Killed ranks still have records in their rings; ranks that record on are not waited for. */
 	for (int i = 0; i < LAST_ROUNDS && drain(k); i++)
 		;
 	k->options.rendezvous = pp_pod_why(k->pod);
-	pp_keeper_log("%zu rings, %llu records, %llu bytes held", pp_rings_count(k->view.rings),
-	              (unsigned long long)pp_rings_records(k->view.rings), (unsigned long long)pp_rings_bytes(k->view.rings));
+	pp_keeper_log("%zu rings, %llu records, %llu bytes held", pp_rings_count(k->rings),
+	              (unsigned long long)pp_rings_records(k->rings), (unsigned long long)pp_rings_bytes(k->rings));
 	if (!k->clock_read)
-		pp_clock_read_pair(pp_close_tick_kind(k->view.rings), &k->first);
+		pp_clock_read_pair(pp_close_tick_kind(k->rings), &k->first);
 	pp_writing_edge(&k->job);
 	k->goes_on = goes_on(k);
 	while (k->goes_on && pp_pod_role(k->pod) == PP_POD_LEADER && k->requests.turn == PP_TURN_WRITING)
@@ -504,7 +495,7 @@ static int close_for_all(struct pp_keeper *k, char *message, size_t size, struct
 
 	if (k->by_rows)
 		all.cut = PP_POD_WINDOW;
-	for (size_t i = 0; k->lookback.range && !k->by_rows && i < pp_rings_count(k->view.rings); i++) {
+	for (size_t i = 0; k->lookback.range && !k->by_rows && i < pp_rings_count(k->rings); i++) {
 		const struct pp_close_range *r = &k->lookback.range[i];
 
 		all.from = all.cut == PP_POD_ALL || r->from < all.from ? r->from : all.from;
@@ -528,7 +519,7 @@ static int close_here(struct pp_keeper *k, char *message, size_t size, struct pp
 	                            .message = message,
 	                            .message_size = size,
 	                            .range = k->lookback.range,
-	                            .ranges = k->lookback.range ? pp_rings_count(k->view.rings) : 0};
+	                            .ranges = k->lookback.range ? pp_rings_count(k->rings) : 0};
 
 	k->options.ret_page = page;
 	if (pp_pod_session(k->pod))
@@ -673,7 +664,7 @@ static void serve_on(struct pp_keeper *k)
 		}
 		k->wake.seen &= PP_WAKE_CLIENT;
 		records = drain(k);
-		pp_sampler_run(&k->sampler, k->view.rings);
+		pp_sampler_run(&k->sampler, k->rings);
 		look(k);
 		pp_pod_run(k->pod);
 		pp_requests_run(&k->requests, &k->job, k->control, 0);
@@ -700,8 +691,8 @@ static int wait_for_ranks(struct pp_keeper *k)
 	for (;;) {
 		int alive = 0, training = 0;
 
-		for (size_t i = 0; i < pp_rings_count(k->view.rings); i++) {
-			const struct pp_ring_header *h = pp_rings_header(k->view.rings, i);
+		for (size_t i = 0; i < pp_rings_count(k->rings); i++) {
+			const struct pp_ring_header *h = pp_rings_header(k->rings, i);
 
 			if (pp_watch_gone(&k->view.rank[i]))
 				continue;
@@ -717,15 +708,6 @@ static int wait_for_ranks(struct pp_keeper *k)
 		pp_pod_run(k->pod);
 		rest(k, training ? 100 : TURN_MS);
 	}
-}
-
-/* A job that recorded nothing leaves no empty log directory, if podprof run made it. */
-static void remove_empty_logdir(const char *spool, const char *logdir)
-{
-	char path[4096];
-
-	if (snprintf(path, sizeof(path), "%s/" PP_SPOOL_MADE_LOGDIR, spool) < (int)sizeof(path) && !access(path, F_OK))
-		rmdir(logdir); /* fails where there is something in it */
 }
 
 static void open_requests(struct pp_keeper *k, struct pp_err *err)
@@ -759,14 +741,14 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 	}
 	if (pp_settings_rules(spool, err))
 		pp_keeper_log("%s", err->text);
-	fit_memory(&k.settings);
-	set_options(&k);
-	pp_sampler_init(&k.sampler, "/proc");
-	k.view.rings = pp_rings_new(pp_settings_span_bytes(&k.settings));
-	if (!k.view.rings) {
+	pp_settings_fit_memory(&k.settings);
+	k.rings = pp_rings_new(pp_settings_span_bytes(&k.settings));
+	if (!k.rings) {
 		rc = pp_err_set(err, -ENOMEM, "cannot read the rings of '%s': no memory", spool);
 		goto unlock;
 	}
+	set_options(&k);
+	pp_sampler_init(&k.sampler, "/proc");
 	rc = pp_control_make(spool, &k.control, err);
 	if (rc)
 		goto release_view;
@@ -776,11 +758,11 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 	pp_lookback_init(&k.lookback, &k.settings);
 	open_pod(&k);
 	drain_until_over(&k);
-	pp_spool_scan(&k.view);
+	pp_records_scan(k.rings, &k.view, &k.notes);
 	look_for_rings(&k);
 	rc = is_many(&k) ? close_windows(&k) : close_window(&k);
 	if (wait_for_ranks(&k) && !rc) {
-		remove_empty_logdir(spool, k.settings.output);
+		pp_spool_remove_logdir(spool, k.settings.output);
 		pp_spool_remove(spool);
 	}
 	/* The control page and the log hold the failure; there is no caller to return it to. */
@@ -792,7 +774,7 @@ release_view:
 	pp_pod_free(k.pod);
 	pp_sampler_release(&k.sampler);
 	pp_wall_watch_release(&k.wall);
-	pp_spool_view_release(&k.view);
+	pp_records_release(k.rings, &k.view);
 unlock:
 	pp_wake_close(&k.wake);
 	close(lock);

@@ -7,14 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/keeper/ranks.h"
-#include "aggregate/keeper/still.h"
 #include "aggregate/spool/place.h"
+#include "aggregate/spool/ranks.h"
+#include "aggregate/spool/still.h"
 #include "core/base/now.h"
 #include "core/base/plain.h"
 #include "core/call/mpi_call.h"
 
-enum { RINGS_BYTES = 1 << 20 };
 #define MOST_STEPS ((uint64_t)1 << 50) /* between two readings; a larger number is damaged */
 
 struct pace { /* one ring's steps since the last list */
@@ -39,12 +38,7 @@ int pp_live_open(const char *spool, struct pp_live **ret_live, struct pp_err *er
 		return pp_err_set(err, -ENOMEM, "no memory to look at '%s'", spool);
 	snprintf(l->path, sizeof(l->path), "%s", spool);
 	l->view.path = l->path;
-	l->view.rings = pp_rings_new(RINGS_BYTES);
-	if (!l->view.rings) {
-		free(l);
-		return pp_err_set(err, -ENOMEM, "no memory to look at '%s'", spool);
-	}
-	pp_rings_private(l->view.rings);
+	l->view.is_private = 1;
 	*ret_live = l;
 	return 0;
 }
@@ -60,7 +54,7 @@ void pp_live_close(struct pp_live *l)
 
 static int more_paces(struct pp_live *l)
 {
-	size_t count = pp_rings_count(l->view.rings);
+	size_t count = pp_spool_count(&l->view);
 	struct pace *pace = count > l->paces ? realloc(l->pace, count * sizeof(*pace)) : l->pace;
 
 	if (!pace)
@@ -90,11 +84,11 @@ static void look_at(struct pace *p, int64_t step, int64_t now_ns)
 
 void pp_live_look(struct pp_live *l, int64_t now_ns)
 {
-	size_t count = pp_rings_count(l->view.rings);
+	size_t count = pp_spool_count(&l->view);
 
 	pp_still_look_all(&l->view, pp_now_ms(), 0);
 	for (size_t i = 0; i < count && i < l->paces; i++)
-		look_at(&l->pace[i], pp_ranks_step(pp_rings_header(l->view.rings, i)), now_ns);
+		look_at(&l->pace[i], pp_ranks_step(pp_spool_header(&l->view, i)), now_ns);
 }
 
 static void name_call(char *to, size_t size, unsigned call)
@@ -136,7 +130,7 @@ void pp_live_comm(struct pp_live_rank *r, const struct pp_ring_comm *row)
 
 static void say_place(const struct pp_live *l, size_t i, struct pp_live_rank *r)
 {
-	const struct pp_ring_header *h = pp_rings_header(l->view.rings, i);
+	const struct pp_ring_header *h = pp_spool_header(&l->view, i);
 	struct pp_still *s = pp_still_of(&l->view, i);
 	int64_t now_ms = pp_now_ms();
 	struct pp_ring_comm row;
@@ -153,7 +147,7 @@ static void say_place(const struct pp_live *l, size_t i, struct pp_live_rank *r)
 
 static void fill(struct pp_live *l, size_t i, int64_t now_ns, struct pp_live_rank *r)
 {
-	const struct pp_ring_header *h = pp_rings_header(l->view.rings, i);
+	const struct pp_ring_header *h = pp_spool_header(&l->view, i);
 	struct pace *p = &l->pace[i];
 
 	*r = (struct pp_live_rank){.rank = h->rank, .size = h->size, .pid = h->pid, .peer = -1, .step = p->step};
@@ -210,12 +204,12 @@ void pp_live_sort(struct pp_live_rank *list, long count)
 }
 
 /* Did the claim pass to a later ring of the same rank? */
-static int is_replaced(const struct pp_rings *r, size_t i)
+static int is_replaced(const struct pp_spool_view *v, size_t i)
 {
-	const struct pp_ring_header *h = pp_rings_header(r, i);
+	const struct pp_ring_header *h = pp_spool_header(v, i);
 
-	for (size_t k = 0; k < pp_rings_count(r); k++)
-		if (pp_rings_header(r, k)->rank == h->rank && pp_rings_header(r, k)->open_tick > h->open_tick)
+	for (size_t k = 0; k < pp_spool_count(v); k++)
+		if (pp_spool_header(v, k)->rank == h->rank && pp_spool_header(v, k)->open_tick > h->open_tick)
 			return 1;
 	return 0;
 }
@@ -233,7 +227,7 @@ long pp_live_list(struct pp_live *l, int64_t now_ns, struct pp_live_rank **ret_l
 	if (!list)
 		return -ENOMEM;
 	for (size_t i = 0; i < l->paces; i++)
-		if (!is_replaced(l->view.rings, i))
+		if (!is_replaced(&l->view, i))
 			fill(l, i, now_ns, &list[count++]);
 	pp_live_sort(list, count);
 	*ret_list = list;

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "aggregate/keeper/ranks.h"
 #include "aggregate/spool/control.h"
+#include "aggregate/spool/ranks.h"
 
 enum { PATIENCE_MS = 10000 };
 
@@ -31,10 +31,9 @@ static int mark(const struct pp_spool_view *v, const struct pp_pod *pod, char *s
 		if (v->run[i].file.rank >= 0 && v->run[i].file.rank < size)
 			state[v->run[i].file.rank] = CARRIED;
 	}
-	for (size_t i = 0; i < pp_rings_count(v->rings); i++)
-		if (!pp_rings_is_excluded(v->rings, i) && pp_rings_header(v->rings, i)->rank >= 0 &&
-		    pp_rings_header(v->rings, i)->rank < size)
-			state[pp_rings_header(v->rings, i)->rank] = HERE;
+	for (size_t i = 0; i < pp_spool_count(v); i++)
+		if (!pp_spool_is_excluded(v, i) && pp_spool_header(v, i)->rank >= 0 && pp_spool_header(v, i)->rank < size)
+			state[pp_spool_header(v, i)->rank] = HERE;
 	for (size_t i = 0; i < others; i++)
 		if (other[i].rank >= 0 && other[i].rank < size)
 			state[other[i].rank] = HERE;
@@ -79,8 +78,8 @@ static int32_t size_of(const struct pp_spool_view *v)
 	int32_t size = 0;
 	int zero = 0;
 
-	for (size_t i = 0; i < pp_rings_count(v->rings); i++) {
-		const struct pp_ring_header *h = pp_rings_header(v->rings, i);
+	for (size_t i = 0; i < pp_spool_count(v); i++) {
+		const struct pp_ring_header *h = pp_spool_header(v, i);
 
 		zero |= h->rank == 0;
 		if (h->size > size)
@@ -96,7 +95,7 @@ void pp_missing_look(struct pp_missing *m, const struct pp_spool_view *v, const 
 	char *state;
 	int all;
 
-	if (m->said || !pp_rings_count(v->rings))
+	if (m->said || !pp_spool_count(v))
 		return;
 	if (!m->since_ms)
 		m->since_ms = now_ms;
@@ -123,9 +122,9 @@ int32_t pp_missing_speaker(const struct pp_spool_view *v)
 {
 	int32_t first = INT32_MAX;
 
-	for (size_t i = 0; i < pp_rings_count(v->rings); i++)
-		if (!pp_rings_is_excluded(v->rings, i) && pp_rings_header(v->rings, i)->rank < first)
-			first = pp_rings_header(v->rings, i)->rank;
+	for (size_t i = 0; i < pp_spool_count(v); i++)
+		if (!pp_spool_is_excluded(v, i) && pp_spool_header(v, i)->rank < first)
+			first = pp_spool_header(v, i)->rank;
 	return pp_ranks_launched(v) > 0 && first < pp_ranks_launched(v) ? first : 0;
 }
 

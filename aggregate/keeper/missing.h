@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "aggregate/keeper/cluster/pod.h"
-#include "aggregate/keeper/spool.h"
+#include "aggregate/spool/view.h"
 
 struct pp_missing {
 	int64_t since_ms; /* of the first ring; 0: none yet */

@@ -18,9 +18,9 @@ static int64_t first_gone_ms(const struct pp_spool_view *v)
 {
 	int64_t first = INT64_MAX;
 
-	for (size_t i = 0; i < pp_rings_count(v->rings); i++) {
+	for (size_t i = 0; i < pp_spool_count(v); i++) {
 		const struct pp_watch *w = &v->rank[i];
-		int is_failed = w->end > 0 || (w->end < 0 && pp_ring_state(pp_rings_header(v->rings, i)) != PP_RANK_ENDING);
+		int is_failed = w->end > 0 || (w->end < 0 && pp_ring_state(pp_spool_header(v, i)) != PP_RANK_ENDING);
 
 		if (w->gone && w->gone_ms > 0 && is_failed && w->gone_ms < first)
 			first = w->gone_ms;
@@ -58,7 +58,7 @@ static int is_in_abort(const struct pp_ring_header *h)
 
 void pp_rank_end_status(struct pp_spool_view *v, size_t ring, char *text, size_t size)
 {
-	const struct pp_ring_header *h = pp_rings_header(v->rings, ring);
+	const struct pp_ring_header *h = pp_spool_header(v, ring);
 	struct pp_watch *w = &v->rank[ring];
 	const char *name;
 

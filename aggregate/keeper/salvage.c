@@ -48,7 +48,7 @@ static int is_alive(const struct pp_spool_view *view, size_t ring)
 	const struct pp_watch *w = &view->rank[ring];
 
 	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): each ring has a watch */
-	return !w->gone && (!w->is_foreign || w->lock_fd >= 0) && is_of_this_boot(pp_rings_header(view->rings, ring));
+	return !w->gone && (!w->is_foreign || w->lock_fd >= 0) && is_of_this_boot(pp_spool_header(view, ring));
 }
 
 static void status_of(void *context, size_t ring, const struct pp_rank *rank, char *text, size_t size)
@@ -149,13 +149,13 @@ static size_t count_alive(const struct pp_spool_view *view)
 {
 	size_t alive = 0;
 
-	for (size_t i = 0; i < pp_rings_count(view->rings); i++)
-		alive += !pp_rings_is_excluded(view->rings, i) && is_alive(view, i);
+	for (size_t i = 0; i < pp_spool_count(view); i++)
+		alive += !pp_spool_is_excluded(view, i) && is_alive(view, i);
 	return alive;
 }
 
 /* Reads the rings and the clocks of the spools, and writes the session. */
-static int write_session(struct pp_spool_view *view, char **spool, size_t spools, const struct pp_close *close_it,
+static int write_session(struct pp_salvaged *s, char **spool, size_t spools, const struct pp_close *close_it,
                          struct pp_left_out *left, struct pp_err *err)
 {
 	struct pp_clock_salvage *clock = pp_clock_salvage_read(spool, spools);
@@ -168,15 +168,15 @@ static int write_session(struct pp_spool_view *view, char **spool, size_t spools
 		return pp_err_set(err, -ENOMEM, "no memory to salvage '%s'", *spool);
 	pp_clock_read_pair(PP_TICK_RAW, &early[0]);
 	pp_clock_read_pair(PP_TICK_COUNTER, &early[1]);
-	view->path = *spool; /* the caller names the log directory; the rings hold the rest of the settings too */
-	rc = pp_salvage_rings(view, spool, spools, left, err);
+	s->view.path = *spool; /* the caller names the log directory; the rings hold the rest of the settings too */
+	rc = pp_salvage_rings(s, spool, spools, left, err);
 	if (!rc) {
-		find_rings(clock, spool, spools, view->rings);
-		rc = pp_clock_salvage_join(clock, spools, view->rings, &view->notes, &clocks, err);
+		find_rings(clock, spool, spools, s->rings);
+		rc = pp_clock_salvage_join(clock, spools, s->rings, &s->notes, &clocks, err);
 	}
 	if (!rc) {
-		all.rings = view->rings;
-		all.refused = view->refused;
+		all.rings = s->rings;
+		all.refused = s->view.refused;
 		all.clocks = &clocks;
 		all.early = early;
 		rc = pp_close_session(&all, err);
@@ -206,13 +206,13 @@ int pp_salvage(char **spool, size_t spools, const struct pp_session_options *opt
                size_t *ret_left_out, struct pp_err *err)
 {
 	struct pp_session_options o = *options;
-	struct pp_spool_view view = {.path = *spool, .salvaged = 1};
+	struct pp_salvaged s = {.view = {.path = *spool, .salvaged = 1, .is_private = 1}};
 	struct pp_settings settings;
 	struct pp_message result = {.delivered = 0};
 	struct pp_left_out left = {.rings = 0};
-	struct pp_close close_it = {.notes = &view.notes,
+	struct pp_close close_it = {.notes = &s.notes,
 	                            .status_of = status_of,
-	                            .status_context = &view,
+	                            .status_context = &s.view,
 	                            .options = &o,
 	                            .message = message,
 	                            .message_size = message_size};
@@ -224,7 +224,7 @@ int pp_salvage(char **spool, size_t spools, const struct pp_session_options *opt
 	if (!lock)
 		return pp_err_set(err, -ENOMEM, "no memory to salvage '%s'", *spool);
 	if (pp_settings_rules(spool[named], &rules)) /* names of ranges get podprof's own categories */
-		pp_notes_add(&view.notes, "the file of --rules is not used: %s", rules.text);
+		pp_notes_add(&s.notes, "the file of --rules is not used: %s", rules.text);
 	spools = sort_jobs(settings.job, spool, spools);
 	rc = lock_all(spool, spools, lock, err);
 	if (rc)
@@ -232,9 +232,9 @@ int pp_salvage(char **spool, size_t spools, const struct pp_session_options *opt
 	fill(&o, &settings);
 	if (!o.ret_message)
 		o.ret_message = &result;
-	rc = write_session(&view, spool, spools, &close_it, &left, err);
+	rc = write_session(&s, spool, spools, &close_it, &left, err);
 	if (!rc)
-		alive = count_alive(&view);
+		alive = count_alive(&s.view);
 	if (!rc && !alive && o.ret_message->session[0]) { /* while ranks run, it can be salvaged again */
 		snprintf(session, sizeof(session), "%s/podprof/%s", o.logdir, o.ret_message->session);
 		for (size_t i = 0; i < spools; i++)
@@ -250,7 +250,7 @@ int pp_salvage(char **spool, size_t spools, const struct pp_session_options *opt
 	if (o.ret_rings_left_out)
 		*o.ret_rings_left_out = rc ? 0 : left.rings;
 	*ret_left_out = given - spools;
-	pp_spool_view_release(&view);
+	pp_records_release(s.rings, &s.view);
 	for (size_t i = 0; i < spools; i++)
 		close(lock[i]);
 free_locks:

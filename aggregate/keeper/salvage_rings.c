@@ -40,71 +40,68 @@ void pp_left_out_say(const struct pp_left_out *left, char *message, size_t size)
 
 /* All spans are kept: a record makes at most one, of its size, and all rings together are a small part of the memory
  * (core/ring/room.h). The window buffer would evict whole ranks, because the rings are read one after another. */
-static int read_all(struct pp_spool_view *view, char *const *spool, size_t spools, struct pp_left_out *left, struct pp_err *err)
+static int read_all(struct pp_salvaged *s, char *const *spool, size_t spools, struct pp_left_out *left, struct pp_err *err)
 {
-	view->rings = pp_rings_new(SIZE_MAX);
-	if (!view->rings)
+	s->rings = pp_rings_new(SIZE_MAX);
+	if (!s->rings)
 		return pp_err_set(err, -ENOMEM, "no memory to read the rings of '%s'", *spool);
-	pp_rings_private(view->rings);
+	pp_rings_private(s->rings);
 	for (size_t i = 0; i < spools; i++) {
-		size_t refused = view->refused;
-		int said = view->notes.count;
+		size_t refused = s->view.refused;
 
-		view->path = spool[i];
-		view->ring_names = 0; /* another host may have the same pids */
-		pp_spool_scan(view);
-		for (; refused < view->refused; refused++, said++)
-			name(left, "left out: %s",
-			     said < view->notes.count ? view->notes.text[said] : "a ring that cannot be read");
+		s->view.path = spool[i];
+		s->view.names = 0; /* another host may have the same pids */
+		pp_records_scan(s->rings, &s->view, &s->notes);
+		for (; refused < s->view.refused; refused++)
+			name(left, "left out: %s", s->view.refusal[refused]);
 	}
-	if (!pp_rings_count(view->rings))
+	if (!pp_rings_count(s->rings))
 		return pp_err_set(err, -ENOENT, "cannot salvage '%s': it has no readable ring%s%s", *spool,
-		                  view->notes.count ? ": " : "", view->notes.count ? view->notes.text[0] : "");
-	for (size_t i = 0; i < pp_rings_count(view->rings); i++) {
-		(void)pp_watch_gone(&view->rank[i]); /* before it is read: a rank that runs may record more */
-		for (int round = 0; round < ROUNDS && pp_rings_drain(view->rings, i, NULL); round++)
+		                  s->notes.count ? ": " : "", s->notes.count ? s->notes.text[0] : "");
+	for (size_t i = 0; i < pp_rings_count(s->rings); i++) {
+		(void)pp_watch_gone(&s->view.rank[i]); /* before it is read: a rank that runs may record more */
+		for (int round = 0; round < ROUNDS && pp_rings_drain(s->rings, i, NULL); round++)
 			;
 	}
 	return 0;
 }
 
 /* Its spool's name stands in the line for the user, the ring's own in that of the session. */
-static void leave_out(struct pp_spool_view *view, size_t index, uint32_t run, uint32_t best, struct pp_left_out *left)
+static void leave_out(struct pp_salvaged *s, size_t index, uint32_t run, uint32_t best, struct pp_left_out *left)
 {
-	const struct pp_ring_header *h = pp_rings_header(view->rings, index);
-	const char *path = pp_rings_path(view->rings, index), *slash = strrchr(path, '/');
+	const struct pp_ring_header *h = pp_rings_header(s->rings, index);
+	const char *path = pp_rings_path(s->rings, index), *slash = strrchr(path, '/');
 
 	name(left, "left out '%s': rank %d, process %d, is of %s run. Salvage that run from a directory of its own", path, h->rank,
 	     h->pid, run < best ? "an earlier" : "a later");
-	pp_notes_add(&view->notes, "left out '%s': rank %d, process %d, is of %s run", slash ? slash + 1 : path, h->rank, h->pid,
+	pp_notes_add(&s->notes, "left out '%s': rank %d, process %d, is of %s run", slash ? slash + 1 : path, h->rank, h->pid,
 	             run < best ? "an earlier" : "a later");
-	pp_spool_drop(view, index);
+	pp_records_drop(s->rings, &s->view, index);
 }
 
-static int keep_one_run(struct pp_spool_view *view, const char *spool, struct pp_left_out *left, struct pp_err *err)
+static int keep_one_run(struct pp_salvaged *s, const char *spool, struct pp_left_out *left, struct pp_err *err)
 {
-	size_t rings = pp_rings_count(view->rings);
+	size_t rings = pp_rings_count(s->rings);
 	uint32_t *run = calloc(rings + 1, sizeof(*run)), best;
 	int runs;
 
 	if (!run)
 		return pp_err_set(err, -ENOMEM, "no memory to read the rings of '%s'", spool);
-	pp_rings_exclude(view->rings);
-	runs = pp_runs_find(view->rings, run, err);
-	best = runs > 0 ? pp_runs_best(view->rings, run, (uint32_t)runs) : 0;
+	pp_rings_exclude(s->rings);
+	runs = pp_runs_find(s->rings, run, err);
+	best = runs > 0 ? pp_runs_best(s->rings, run, (uint32_t)runs) : 0;
 	for (size_t i = rings; i-- > 0 && runs > 1;) /* from the end: the numbers of earlier rings stay */
 		if (run[i] != best)
-			leave_out(view, i, run[i], best, left);
+			leave_out(s, i, run[i], best, left);
 	free(run);
 	return runs < 0 ? pp_err_wrap(err, runs, "cannot salvage '%s'", spool) : 0;
 }
 
-int pp_salvage_rings(struct pp_spool_view *view, char *const *spool, size_t spools, struct pp_left_out *ret_left,
-                     struct pp_err *err)
+int pp_salvage_rings(struct pp_salvaged *s, char *const *spool, size_t spools, struct pp_left_out *ret_left, struct pp_err *err)
 {
 	int rc;
 
 	*ret_left = (struct pp_left_out){.rings = 0};
-	rc = read_all(view, spool, spools, ret_left, err);
-	return rc ? rc : keep_one_run(view, *spool, ret_left, err);
+	rc = read_all(s, spool, spools, ret_left, err);
+	return rc ? rc : keep_one_run(s, *spool, ret_left, err);
 }

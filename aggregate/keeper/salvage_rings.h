@@ -1,7 +1,13 @@
 /* The rings that a salvage reads. In: spools. Out: drained rings of one run, and which rings are left out. Called by salvage.c. */
 #pragma once
 
-#include "aggregate/keeper/spool.h"
+#include "aggregate/keeper/records.h"
+
+struct pp_salvaged { /* to be released: pp_records_release() */
+	struct pp_spool_view view;
+	struct pp_rings *rings; /* of the view */
+	struct pp_notes notes;
+};
 
 struct pp_left_out {
 	char text[2048]; /* a line for each of the first few, with a line feed before it */
@@ -10,7 +16,6 @@ struct pp_left_out {
 
 /* Opens and drains the rings of all spools, and takes those of other runs out again (runs.h). -ENOENT: none can be read; -EEXIST:
  * rings of two jobs, which cannot be separated. */
-int pp_salvage_rings(struct pp_spool_view *view, char *const *spool, size_t spools, struct pp_left_out *ret_left,
-                     struct pp_err *err);
+int pp_salvage_rings(struct pp_salvaged *s, char *const *spool, size_t spools, struct pp_left_out *ret_left, struct pp_err *err);
 /* Appends the lines to a message. */
 void pp_left_out_say(const struct pp_left_out *left, char *message, size_t size);

@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/spool.h"
 #include "aggregate/spool/control.h"
+#include "aggregate/spool/view.h"
 #include "core/base/lock.h"
 #include "core/base/now.h"
 #include "core/base/proc.h"
@@ -230,10 +230,10 @@ void pp_keeper_make_room(const struct pp_spool_view *v)
 	memset(&all, 0xff, sizeof(all)); /* the kernel cuts this to the cpuset */
 	if (sched_setaffinity(0, sizeof(all), &all) || sched_getaffinity(0, sizeof(all), &all))
 		return;
-	for (size_t i = 0; i < pp_rings_count(v->rings); i++) {
+	for (size_t i = 0; i < pp_spool_count(v); i++) {
 		cpu_set_t one;
 
-		if (!v->rank[i].is_foreign && !sched_getaffinity(pp_rings_header(v->rings, i)->pid, sizeof(one), &one))
+		if (!v->rank[i].is_foreign && !sched_getaffinity(pp_spool_header(v, i)->pid, sizeof(one), &one))
 			CPU_OR(&ranks, &ranks, &one);
 	}
 	CPU_AND(&ranks, &ranks, &all);

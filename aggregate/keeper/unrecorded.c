@@ -166,7 +166,7 @@ void pp_unrecorded_look(const struct pp_spool_view *v, struct pp_control *c, int
 
 	if (held < 0)
 		return;
-	if (pp_rings_count(v->rings) || v->refused || !alone) {
+	if (pp_spool_count(v) || v->refused || !alone) {
 		let_go();
 		return;
 	}

@@ -2,7 +2,7 @@
  * process that started it, until the first ring. In: the spool, /proc. Out: a line, `unrecorded` of the control page. */
 #pragma once
 
-#include "aggregate/keeper/spool.h"
+#include "aggregate/spool/view.h"
 #include "core/ring/ring_file.h"
 
 /* Takes over fd, the job's stderr. Before pp_keeper_main(). */

@@ -108,6 +108,14 @@ int pp_spool_is_file_name(const char *name)
 	return 0;
 }
 
+void pp_spool_remove_logdir(const char *spool, const char *logdir)
+{
+	char path[4096];
+
+	if (snprintf(path, sizeof(path), "%s/" PP_SPOOL_MADE_LOGDIR, spool) < (int)sizeof(path) && !access(path, F_OK))
+		rmdir(logdir); /* fails where there is something in it */
+}
+
 /* Renamed first, which is atomic: the next program of the same rank would take a spool without control page for a new one. */
 void pp_spool_remove(const char *spool)
 {

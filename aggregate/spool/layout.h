@@ -27,5 +27,7 @@ int pp_spool_salvaged(const char *spool, char *ret_session, size_t size);
 int pp_spool_count_rings(const char *spool);
 /* 1: a file of that name may be podprof's. */
 int pp_spool_is_file_name(const char *name);
+/* Removes a log directory that podprof run made and nothing was written into. */
+void pp_spool_remove_logdir(const char *spool, const char *logdir);
 /* Removes its files and the directory; what cannot be removed stays. */
 void pp_spool_remove(const char *spool);

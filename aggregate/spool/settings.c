@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +13,11 @@
 
 #include "aggregate/spool/control.h"
 #include "aggregate/spool/layout.h"
+#include "core/base/memory_room.h"
 #include "core/base/proc.h"
 #include "core/step/category.h"
 
-enum { FILE_BYTES = 64 * 1024, RULES_MOST = 1 << 20 };
+enum { FILE_BYTES = 64 * 1024, RULES_MOST = 1 << 20, LEAST_BUFFER = 2 << 20 };
 
 static void set(char *to, size_t size, const char *value)
 {
@@ -129,4 +131,15 @@ void pp_settings_learn_command(const char *spool, struct pp_settings *s, int pid
 int pp_settings_always(const struct pp_settings *s)
 {
 	return !s->windows.count && !s->timed;
+}
+
+void pp_settings_fit_memory(struct pp_settings *s)
+{
+	uint64_t room = pp_memory_room(PP_MEMORY_CGROUP, PP_MEMORY_ROOT);
+	uint64_t most = room / 16 > LEAST_BUFFER ? room / 16 : LEAST_BUFFER;
+
+	if (s->buffer <= most)
+		return;
+	s->buffer = most;
+	pp_keeper_log("the window buffer is %" PRIu64 " KiB: the memory cgroup has %" PRIu64 " KiB left", most / 1024, room / 1024);
 }

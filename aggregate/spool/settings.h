@@ -24,3 +24,6 @@ static inline size_t pp_settings_span_bytes(const struct pp_settings *s)
 
 /* Does the job record from begin to end? Windows by time are then cut out of that. */
 int pp_settings_always(const struct pp_settings *s);
+/* Limits the window buffer to the memory cgroup's: rings get an eighth of what is free, and records half as much. Where each record
+ * becomes a step of its own, the tables, files and page made of them take four to seven times as much. */
+void pp_settings_fit_memory(struct pp_settings *s);

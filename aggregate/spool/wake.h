@@ -1,6 +1,6 @@
 /* What ends the keeper's waits: a change in the spool directory, the end of a process, a client. In: descriptors. Out: which kinds
  * of event came since they were last handled. Where the kernel has no inotify instance left, or none for this file system, the
- * keeper looks at the directory in each turn. Called by keeper.c, spool.c, watch.c and request_client.c; one thread, and no forked
+ * keeper looks at the directory in each turn. Called by keeper.c, watch.c and request_client.c; one thread, and no forked
  * child waits. */
 #pragma once
 

@@ -13,7 +13,6 @@
 
 #include "aggregate/keeper/capture/timed.h"
 #include "aggregate/keeper/spawn.h"
-#include "aggregate/keeper/spool.h"
 #include "aggregate/spool/job.h"
 #include "aggregate/spool/join.h"
 #include "aggregate/spool/layout.h"
@@ -21,6 +20,7 @@
 #include "aggregate/spool/root.h"
 #include "aggregate/spool/run_file.h"
 #include "aggregate/spool/sweep.h"
+#include "aggregate/spool/view.h"
 #include "core/base/now.h"
 #include "core/base/parse.h"
 #include "core/base/signal_name.h"

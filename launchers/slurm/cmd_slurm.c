@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/salvage.h"
-#include "aggregate/keeper/spool.h"
 #include "aggregate/spool/list.h"
 #include "aggregate/spool/options.h"
 #include "aggregate/spool/root.h"
+#include "aggregate/spool/view.h"
 #include "core/base/now.h"
 #include "core/base/parse.h"
 #include "core/base/proc.h"

@@ -47,8 +47,8 @@ struct pp_close_range *pp_writing_ranges(const struct pp_rings *r, pp_window_tic
 
 void pp_writing_edge(const struct pp_windows_job *job)
 {
-	if (pp_rings_count(job->view->rings))
-		pp_wall_watch_edge(job->wall, pp_close_tick_kind(job->view->rings));
+	if (pp_rings_count(job->rings))
+		pp_wall_watch_edge(job->wall, pp_close_tick_kind(job->rings));
 }
 
 static void status_of(void *context, size_t ring, const struct pp_rank *rank, char *text, size_t size)
@@ -68,9 +68,9 @@ int pp_job_close(const struct pp_windows_job *job, const struct pp_close *given,
 		return pp_err_set(err, -ENOMEM, "no memory for this host's clock");
 	options.wall = &job->wall->wall;
 	c.options = &options;
-	c.rings = job->view->rings;
+	c.rings = job->rings;
 	c.refused = job->view->refused;
-	c.notes = &job->view->notes;
+	c.notes = job->notes;
 	c.status_of = status_of;
 	c.status_context = job->view;
 	c.first = job->first;

@@ -4,14 +4,16 @@
 
 #include "aggregate/keeper/host/sample.h"
 #include "aggregate/keeper/host/wall_watch.h"
-#include "aggregate/keeper/spool.h"
 #include "aggregate/session/close.h"
+#include "aggregate/spool/view.h"
 #include "core/base/opt.h"
 
 struct pp_pod;
 
 struct pp_windows_job { /* what the keeper has; borrowed */
 	struct pp_spool_view *view;
+	struct pp_rings *rings; /* of the view */
+	struct pp_notes *notes; /* warnings for the session */
 	const struct pp_clock_pair *first;
 	const struct pp_session_options *options; /* steps and returns are the window's own */
 	struct pp_sampler *sampler;

@@ -50,10 +50,10 @@ static void evict(struct pp_lookback *b, const struct pp_requests *r, const stru
 	b->kept_ms = pp_now_ms();
 	if (now.raw_ns - r->origin.raw_ns <= b->keep_ns)
 		return;
-	for (size_t i = 0; i < pp_rings_count(job->view->rings); i++) {
-		int64_t tick = pp_timestamp_pair_tick(&cut, pp_rings_header(job->view->rings, i));
+	for (size_t i = 0; i < pp_rings_count(job->rings); i++) {
+		int64_t tick = pp_timestamp_pair_tick(&cut, pp_rings_header(job->rings, i));
 
-		pp_rings_keep(job->view->rings, i, tick);
+		pp_rings_keep(job->rings, i, tick);
 		pp_sampler_drop(job->sampler, i, tick);
 	}
 }
@@ -87,7 +87,7 @@ void pp_lookback_run(struct pp_lookback *b, struct pp_requests *r, const struct 
 	struct pp_request_span span;
 	char line[PP_SLOW_LINE];
 
-	if (!pp_pod_is_done(job->pod) && pp_slow_run(&b->slow, job->view, &r->origin, ending, &span)) {
+	if (!pp_pod_is_done(job->pod) && pp_slow_run(&b->slow, job->view, job->rings, &r->origin, ending, &span)) {
 		pp_slow_line(&span, line, sizeof(line));
 		if (!follows)
 			ask(b, r, &span);
@@ -102,7 +102,7 @@ void pp_lookback_run(struct pp_lookback *b, struct pp_requests *r, const struct 
 
 void pp_lookback_sweep(const struct pp_windows *w, const struct pp_requests *r, const struct pp_windows_job *job)
 {
-	struct pp_rings *rings = job->view->rings;
+	struct pp_rings *rings = job->rings;
 	struct pp_timestamp_pair now;
 
 	pp_rings_drain_all(rings);
@@ -121,14 +121,14 @@ void pp_lookback_sweep(const struct pp_windows *w, const struct pp_requests *r, 
 
 void pp_lookback_end(struct pp_lookback *b, const struct pp_requests *r, const struct pp_windows_job *job)
 {
-	size_t rings = pp_rings_count(job->view->rings);
+	size_t rings = pp_rings_count(job->rings);
 	struct pp_timestamp_pair now = pp_timestamp_pair_now(), from = pp_timestamp_pair_before(&now, &r->origin, b->keep_ns);
 
 	if (!b->keep_ns || now.raw_ns - r->origin.raw_ns <= b->keep_ns)
 		return;
 	b->range = calloc(rings + 1, sizeof(*b->range));
 	for (size_t i = 0; b->range && i < rings; i++) {
-		const struct pp_ring_header *h = pp_rings_header(job->view->rings, i);
+		const struct pp_ring_header *h = pp_rings_header(job->rings, i);
 
 		b->range[i] = (struct pp_close_range){
 		        .rank = h->rank, .from = pp_timestamp_pair_tick(&from, h), .to = INT64_MAX, .keep = 1};

@@ -15,8 +15,8 @@
 #include "aggregate/keeper/capture/request_ranks.h"
 #include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/live.h"
-#include "aggregate/keeper/ranks.h"
 #include "aggregate/spool/control.h"
+#include "aggregate/spool/ranks.h"
 #include "core/base/now.h"
 #include "core/base/rank_list.h"
 
@@ -117,14 +117,14 @@ static int can_agree(const struct pp_requests *r, struct pp_spool_view *v)
 {
 	int ranks = 0;
 
-	for (size_t i = 0; i < pp_rings_count(v->rings) && !r->no_agreement; i++) {
-		const struct pp_ring_header *h = pp_rings_header(v->rings, i);
+	for (size_t i = 0; i < pp_spool_count(v) && !r->no_agreement; i++) {
+		const struct pp_ring_header *h = pp_spool_header(v, i);
 
 		if (!pp_requests_counts(v, i) || pp_ring_coordinator(h) != PP_COORDINATOR_MPI)
 			return 0;
 		ranks++;
 	}
-	return ranks > 0 && pp_rings_header(v->rings, 0)->size > 1;
+	return ranks > 0 && pp_spool_header(v, 0)->size > 1;
 }
 
 /* The collective completes on all ranks after some steps: two, and two more per doubling of the ranks. */
@@ -132,7 +132,7 @@ static int64_t agree_margin(const struct pp_spool_view *v)
 {
 	int64_t margin = 2;
 
-	for (int32_t n = 1; n < pp_rings_header(v->rings, 0)->size && n < 1 << 30; n *= 2)
+	for (int32_t n = 1; n < pp_spool_header(v, 0)->size && n < 1 << 30; n *= 2)
 		margin += 2;
 	return margin;
 }
@@ -209,8 +209,8 @@ static void write_steps(struct pp_requests *r, const struct pp_windows_job *job)
 	struct pp_window_metadata metadata;
 
 	/* After the ranks' answers are read: all that they recorded before is in the rings now. */
-	pp_rings_drain_all(job->view->rings);
-	range = pp_writing_ranges(job->view->rings, ticks_of_steps, r);
+	pp_rings_drain_all(job->rings);
+	range = pp_writing_ranges(job->rings, ticks_of_steps, r);
 	if (!range) {
 		fail(r, NULL, "the job ended before any rank began the window");
 		return;
@@ -244,8 +244,8 @@ static int look(struct pp_requests *r, struct pp_spool_view *v)
 	int passed = 1, seen = 0, late = 0;
 
 	pp_requests_note(r, v);
-	for (size_t i = 0; i < pp_rings_count(v->rings); i++) {
-		const struct pp_ring_header *h = pp_rings_header(v->rings, i);
+	for (size_t i = 0; i < pp_spool_count(v); i++) {
+		const struct pp_ring_header *h = pp_spool_header(v, i);
 		enum pp_request_state state = pp_requests_rank_state(r, h);
 
 		if (state == PP_REQUEST_LATE)
@@ -335,9 +335,9 @@ static void write_time(struct pp_requests *r, const struct pp_windows_job *job)
 	struct pp_window_metadata metadata;
 	struct pp_pod_window hosts;
 
-	pp_rings_drain_all(job->view->rings);
-	r->held_ns = held_for(r, job->view->rings, &r->evicted);
-	range = pp_writing_ranges(job->view->rings, ticks_of_time, r);
+	pp_rings_drain_all(job->rings);
+	r->held_ns = held_for(r, job->rings, &r->evicted);
+	range = pp_writing_ranges(job->rings, ticks_of_time, r);
 	if (!range) {
 		fail(r, NULL, "the keeper has no memory to write it");
 		return;
@@ -345,8 +345,8 @@ static void write_time(struct pp_requests *r, const struct pp_windows_job *job)
 	pp_requests_window_metadata(r, job, &metadata);
 	hosts = (struct pp_pod_window){.cut = PP_POD_TICKS,
 	                               .number = r->number,
-	                               .from = pp_timestamp_pair_tick(&r->from, pp_rings_header(job->view->rings, 0)),
-	                               .to = pp_timestamp_pair_tick(&r->to, pp_rings_header(job->view->rings, 0)),
+	                               .from = pp_timestamp_pair_tick(&r->from, pp_rings_header(job->rings, 0)),
+	                               .to = pp_timestamp_pair_tick(&r->to, pp_rings_header(job->rings, 0)),
 	                               .first = r->first,
 	                               .last = r->last};
 	write_window(r, job, range, &metadata, &hosts);
@@ -404,7 +404,7 @@ static void begin_time(struct pp_requests *r, const struct pp_windows_job *job, 
 		write_time(r, job);
 	if (kind != PP_CAPTURE_REQUEST_DURATION || r->always)
 		return;
-	pp_rings_begin_within(job->view->rings);
+	pp_rings_begin_within(job->rings);
 	pp_requests_publish(r, control, PP_ASK_NOW, 0, 0);
 	r->turn = PP_TURN_OPEN;
 	pp_keeper_log("request: all ranks record now, for %" PRId64 " ns", r->active->request.amount);
@@ -419,8 +419,8 @@ static void wait_open(struct pp_requests *r, const struct pp_windows_job *job, s
 	const struct pp_pod_rank *rank;
 
 	pp_requests_note(r, job->view);
-	for (size_t i = 0; i < pp_rings_count(job->view->rings); i++)
-		if (pp_requests_rank_state(r, pp_rings_header(job->view->rings, i)) == PP_REQUEST_STARTED)
+	for (size_t i = 0; i < pp_rings_count(job->rings); i++)
+		if (pp_requests_rank_state(r, pp_rings_header(job->rings, i)) == PP_REQUEST_STARTED)
 			started++;
 		else
 			waiting += !pp_ranks_has_ended(job->view, i);
@@ -473,7 +473,7 @@ static int lacks_ranks(const struct pp_requests *r, const struct pp_windows_job 
 	struct pp_rank_list list = {0};
 
 	return !pp_rank_list_parse(r->active->request.ranks, &list, NULL) &&
-	       pp_rank_list_misses(&list, pp_rings_header(job->view->rings, 0)->size);
+	       pp_rank_list_misses(&list, pp_rings_header(job->rings, 0)->size);
 }
 
 static void take_next(struct pp_requests *r, const struct pp_windows_job *job, struct pp_control *control, int64_t step,
@@ -488,10 +488,10 @@ static void take_next(struct pp_requests *r, const struct pp_windows_job *job, s
 	r->tries = 0;
 	r->held_ns = 0;
 	r->asked = r->taken = pp_timestamp_pair_now();
-	if (!pp_rings_count(job->view->rings))
+	if (!pp_rings_count(job->rings))
 		fail(r, NULL, "no rank has called MPI, begun a step or opened a range so far. Try again when the job runs");
 	else if (lacks_ranks(r, job))
-		fail(r, NULL, "the job has %d ranks, and none of --ranks %s", (int)pp_rings_header(job->view->rings, 0)->size,
+		fail(r, NULL, "the job has %d ranks, and none of --ranks %s", (int)pp_rings_header(job->rings, 0)->size,
 		     r->active->request.ranks);
 	else if (r->active->request.kind == PP_CAPTURE_REQUEST_STEPS)
 		begin_steps(r, job, control, step, pace);

@@ -17,8 +17,8 @@
 #include "aggregate/keeper/capture/slow.h"
 #include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/live.h"
-#include "aggregate/keeper/still.h"
 #include "aggregate/spool/control.h"
+#include "aggregate/spool/still.h"
 #include "core/base/now.h"
 #include "core/base/plain.h"
 
@@ -474,7 +474,7 @@ static long list_here(const struct pp_requests *r, const struct pp_spool_view *v
 		struct pp_live_rank *one = &(*ret_list)[i];
 
 		for (size_t k = 0; k < v->stills; k++) {
-			const struct pp_ring_header *h = pp_rings_header(v->rings, k);
+			const struct pp_ring_header *h = pp_spool_header(v, k);
 			int64_t ns = (now - v->still[k].since_ms) * INT64_C(1000000);
 
 			if (h->pid != one->pid || h->rank != one->rank)

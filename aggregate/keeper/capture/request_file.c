@@ -197,12 +197,12 @@ static void make(struct pp_requests *r, const struct pp_windows_job *job, int64_
 
 static int leads(struct pp_request_files *f, const struct pp_windows_job *job, int64_t now_ms)
 {
-	size_t rings = pp_rings_count(job->view->rings);
+	size_t rings = pp_rings_count(job->rings);
 
 	if (rings && !f->begun_ms)
 		f->begun_ms = now_ms;
 	for (size_t i = 0; i < rings; i++)
-		if (pp_rings_header(job->view->rings, i)->rank == 0)
+		if (pp_rings_header(job->rings, i)->rank == 0)
 			return 1;
 	return pp_pod_role(job->pod) == PP_POD_ALONE && rings && now_ms - f->begun_ms > ALONE_MS;
 }

@@ -35,8 +35,8 @@ void pp_own_look(struct pp_requests *r, const struct pp_windows_job *job)
 	uint64_t signals = 0;
 	size_t elsewhere = 0;
 
-	for (size_t i = 0; i < pp_rings_count(job->view->rings); i++)
-		signals += pp_ring_signals(pp_rings_header(job->view->rings, i));
+	for (size_t i = 0; i < pp_rings_count(job->rings); i++)
+		signals += pp_ring_signals(pp_rings_header(job->rings, i));
 	rank = pp_pod_ranks(r->pod, &elsewhere);
 	for (size_t i = 0; i < elsewhere; i++)
 		signals += rank[i].signals;

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 
 #include "aggregate/keeper/cluster/pod.h"
-#include "aggregate/keeper/ranks.h"
 #include "aggregate/session/window_rows.h"
+#include "aggregate/spool/ranks.h"
 #include "core/base/now.h"
 
 int pp_requests_counts(struct pp_spool_view *v, size_t ring)
 {
-	return pp_ring_step_marks(pp_rings_header(v->rings, ring)) && !pp_ranks_has_ended(v, ring);
+	return pp_ring_step_marks(pp_spool_header(v, ring)) && !pp_ranks_has_ended(v, ring);
 }
 
 int64_t pp_requests_highest(const struct pp_requests *r, struct pp_spool_view *v)
@@ -20,9 +20,9 @@ int64_t pp_requests_highest(const struct pp_requests *r, struct pp_spool_view *v
 	const struct pp_pod_rank *rank = pp_pod_ranks(r->pod, &elsewhere);
 	int64_t step = INT64_MIN;
 
-	for (size_t i = 0; i < pp_rings_count(v->rings); i++)
-		if (pp_requests_counts(v, i) && pp_ranks_step(pp_rings_header(v->rings, i)) > step)
-			step = pp_ranks_step(pp_rings_header(v->rings, i));
+	for (size_t i = 0; i < pp_spool_count(v); i++)
+		if (pp_requests_counts(v, i) && pp_ranks_step(pp_spool_header(v, i)) > step)
+			step = pp_ranks_step(pp_spool_header(v, i));
 	for (size_t i = 0; i < elsewhere; i++)
 		if (rank[i].marks && !rank[i].gone && rank[i].step > step)
 			step = rank[i].step;
@@ -58,7 +58,7 @@ enum pp_request_state pp_requests_rank_state_elsewhere(const struct pp_requests 
 
 void pp_requests_note(struct pp_requests *r, const struct pp_spool_view *v)
 {
-	size_t rings = pp_rings_count(v->rings);
+	size_t rings = pp_spool_count(v);
 	struct pp_timestamp_pair now = pp_timestamp_pair_now();
 
 	if (rings > r->ackeds) {
@@ -72,10 +72,10 @@ void pp_requests_note(struct pp_requests *r, const struct pp_spool_view *v)
 		r->ackeds = rings;
 	}
 	for (size_t i = 0; i < rings; i++) {
-		enum pp_request_state state = pp_requests_rank_state(r, pp_rings_header(v->rings, i));
+		enum pp_request_state state = pp_requests_rank_state(r, pp_spool_header(v, i));
 
 		if (r->acked[i] == PP_WINDOW_NEVER && (pp_requests_taken(state) || state == PP_REQUEST_AGREEING))
-			r->acked[i] = pp_timestamp_pair_tick(&now, pp_rings_header(v->rings, i));
+			r->acked[i] = pp_timestamp_pair_tick(&now, pp_spool_header(v, i));
 	}
 }
 
@@ -142,6 +142,6 @@ void pp_requests_window_metadata(struct pp_requests *r, const struct pp_windows_
 	snprintf(metadata->what, sizeof(metadata->what), "%.95s%s%.50s",
 	         request->kind == PP_CAPTURE_REQUEST_SPAN ? r->span.what : pp_capture_request_text(request, text, sizeof(text)),
 	         request->ranks[0] ? " --ranks " : "", request->ranks);
-	if (pp_window_rows_make(job->view->rings, state_row, r, metadata))
+	if (pp_window_rows_make(job->rings, state_row, r, metadata))
 		metadata->by[0] = '\0';
 }

@@ -93,11 +93,11 @@ static void look(struct pp_slow *s, const struct pp_rings *rings, const struct p
 }
 
 /* Has every running rank ended step `number`? */
-static int all_through(struct pp_spool_view *v, int64_t number)
+static int all_through(struct pp_spool_view *v, const struct pp_rings *rings, int64_t number)
 {
-	for (size_t i = 0; i < pp_rings_count(v->rings); i++) {
-		uint64_t ended = pp_rings_steps(v->rings, i);
-		const struct pp_step_ended *last = ended ? pp_rings_step(v->rings, i, ended - 1) : NULL;
+	for (size_t i = 0; i < pp_spool_count(v); i++) {
+		uint64_t ended = pp_rings_steps(rings, i);
+		const struct pp_step_ended *last = ended ? pp_rings_step(rings, i, ended - 1) : NULL;
 
 		if (pp_requests_counts(v, i) && (!last || last->number < number))
 			return 0;
@@ -136,17 +136,17 @@ static void freeze(const struct pp_slow *s, const struct pp_rings *rings, const 
 	         pp_text_time(usual, (int64_t)(s->usual_seconds * 1e9)));
 }
 
-int pp_slow_run(struct pp_slow *s, struct pp_spool_view *v, const struct pp_timestamp_pair *origin, int ending,
-                struct pp_request_span *ret_span)
+int pp_slow_run(struct pp_slow *s, struct pp_spool_view *v, const struct pp_rings *rings, const struct pp_timestamp_pair *origin,
+                int ending, struct pp_request_span *ret_span)
 {
-	if (!s->thousandths || more_ranks(s, pp_rings_count(v->rings)))
+	if (!s->thousandths || more_ranks(s, pp_spool_count(v)))
 		return 0;
 	for (size_t i = 0; i < s->ranks; i++)
-		look(s, v->rings, origin, i);
-	if (!s->found || (!ending && !all_through(v, s->step + PP_SLOW_BEHIND + 1) && pp_now_ms() - s->since_ms < WAIT_MS))
+		look(s, rings, origin, i);
+	if (!s->found || (!ending && !all_through(v, rings, s->step + PP_SLOW_BEHIND + 1) && pp_now_ms() - s->since_ms < WAIT_MS))
 		return 0;
 	s->found = 0;
-	freeze(s, v->rings, origin, ret_span);
+	freeze(s, rings, origin, ret_span);
 	return 1;
 }
 

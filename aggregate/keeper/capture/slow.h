@@ -27,8 +27,8 @@ struct pp_slow {
 };
 
 /* One turn; 1: *ret_span is to be kept. `ending`: does not wait for ranks. */
-int pp_slow_run(struct pp_slow *s, struct pp_spool_view *v, const struct pp_timestamp_pair *origin, int ending,
-                struct pp_request_span *ret_span);
+int pp_slow_run(struct pp_slow *s, struct pp_spool_view *v, const struct pp_rings *rings, const struct pp_timestamp_pair *origin,
+                int ending, struct pp_request_span *ret_span);
 void pp_slow_release(struct pp_slow *s);
 
 /* A keeper that does not lead sends its span to the leader as a line, with times as ns before now. `line`: PP_SLOW_LINE bytes. */

@@ -168,18 +168,18 @@ static void row_of_rank(const struct pp_ring_header *h, size_t ring, const void 
 static void start(struct pp_timed *t, struct pp_windows *w, const struct pp_windows_job *job, uint32_t number)
 {
 	struct cut cut = {t, number};
-	struct pp_close_range *range = pp_writing_ranges(job->view->rings, ticks_of, &cut);
+	struct pp_close_range *range = pp_writing_ranges(job->rings, ticks_of, &cut);
 	struct pp_window_metadata metadata = {.by = "options", .kind = "duration", .channel = "memory", .tries = 1};
 	struct pp_pod_window hosts = {.cut = PP_POD_TICKS};
 	struct pp_writing writing = {.range = range, .metadata = &metadata, .hosts = &hosts, .limit_ms = w->limit_ms};
 
 	snprintf(metadata.what, sizeof(metadata.what), "%s", t->what);
-	if (pp_window_rows_make(job->view->rings, row_of_rank, &cut, &metadata))
+	if (pp_window_rows_make(job->rings, row_of_rank, &cut, &metadata))
 		metadata.by[0] = '\0';
-	ticks_of(pp_rings_header(job->view->rings, 0), &cut, &hosts.from, &hosts.to);
+	ticks_of(pp_rings_header(job->rings, 0), &cut, &hosts.from, &hosts.to);
 	w->name[0] = '\0';
 	t->turn = PP_TIMED_OVER;
-	pp_rings_drain_all(job->view->rings);
+	pp_rings_drain_all(job->rings);
 	pp_windows_start(w, job, &writing, t->what);
 	pp_window_metadata_release(&metadata);
 	free(range);
@@ -234,7 +234,7 @@ int pp_timed_run(struct pp_timed *t, struct pp_windows *w, const struct pp_windo
 	if (t->turn == PP_TIMED_NONE || t->turn == PP_TIMED_OVER || pp_pod_role(job->pod) == PP_POD_FOLLOWER ||
 	    pp_pod_is_done(job->pod))
 		return 0;
-	fix_times(t, job->view->rings, &now);
+	fix_times(t, job->rings, &now);
 	if (t->turn == PP_TIMED_WAITS && !pp_requests_active(r) &&
 	    (!(t->delay_ns || t->at_ns) || (t->from_raw && now.raw_ns >= t->from_raw - LEAD_NS))) {
 		pp_requests_publish(r, control, PP_ASK_NOW, 0, 0);
@@ -243,7 +243,7 @@ int pp_timed_run(struct pp_timed *t, struct pp_windows *w, const struct pp_windo
 		pp_keeper_log("%s: ranks record", t->what);
 	}
 	if (ending && t->turn != PP_TIMED_DUE) {
-		if (!pp_rings_count(job->view->rings) || !end_early(t, w, &now))
+		if (!pp_rings_count(job->rings) || !end_early(t, w, &now))
 			return 0;
 		set_from(t, &now);
 		start(t, w, job, r->number);
@@ -256,7 +256,7 @@ int pp_timed_run(struct pp_timed *t, struct pp_windows *w, const struct pp_windo
 		t->turn = PP_TIMED_DUE;
 	}
 	if (t->turn != PP_TIMED_DUE || w->busy || (!ending && now.raw_ns - t->to_raw < GATHER_NS && pp_windows_lack_ranks(job)) ||
-	    was_missed(t, w, job->view->rings, &now))
+	    was_missed(t, w, job->rings, &now))
 		return 0;
 	start(t, w, job, r->number);
 	return 1;

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "aggregate/keeper/cluster/pod.h"
-#include "aggregate/keeper/ranks.h"
 #include "aggregate/read/ring/cut.h"
 #include "aggregate/session/window_rows.h"
 #include "aggregate/spool/control.h"
+#include "aggregate/spool/ranks.h"
 #include "core/base/now.h"
 
 enum {
@@ -46,10 +46,10 @@ static uint64_t first_begun(const struct pp_windows *w, const struct pp_rings *r
 
 int pp_windows_lack_ranks(const struct pp_windows_job *job)
 {
-	size_t others, here = pp_rings_count(job->view->rings);
+	size_t others, here = pp_rings_count(job->rings);
 
 	pp_pod_ranks(job->pod, &others);
-	return here && (int64_t)(here + others) < pp_rings_header(job->view->rings, 0)->size;
+	return here && (int64_t)(here + others) < pp_rings_header(job->rings, 0)->size;
 }
 
 struct passing { /* how far the ranks have passed the windows */
@@ -77,8 +77,8 @@ static uint64_t passed_by_all(struct pp_windows *w, const struct pp_windows_job 
 	const struct pp_pod_rank *other = pp_pod_ranks(job->pod, &others);
 	int64_t waited;
 
-	for (size_t i = 0; i < pp_rings_count(v->rings); i++) {
-		const struct pp_ring_header *h = pp_rings_header(v->rings, i);
+	for (size_t i = 0; i < pp_spool_count(v); i++) {
+		const struct pp_ring_header *h = pp_spool_header(v, i);
 
 		see_rank(&p, pp_ring_windows_passed(h), pp_ring_step_marks(h) != 0, pp_ranks_has_ended(v, i));
 	}
@@ -280,7 +280,7 @@ static int64_t least_of(int64_t a, int64_t b)
 static void drop(struct pp_windows *w, const struct pp_windows_job *job, int64_t (*end)(const struct pp_ring_header *, uint64_t),
                  uint64_t index)
 {
-	struct pp_rings *r = job->view->rings;
+	struct pp_rings *r = job->rings;
 	int64_t least = INT64_MAX;
 
 	for (size_t i = 0; i < pp_rings_count(r); i++)
@@ -298,8 +298,8 @@ static void drop(struct pp_windows *w, const struct pp_windows_job *job, int64_t
 
 void pp_windows_drop_all(const struct pp_windows_job *job)
 {
-	for (size_t i = 0; i < pp_rings_count(job->view->rings); i++) {
-		pp_rings_drop(job->view->rings, i, INT64_MAX);
+	for (size_t i = 0; i < pp_rings_count(job->rings); i++) {
+		pp_rings_drop(job->rings, i, INT64_MAX);
 		pp_sampler_drop(job->sampler, i, INT64_MAX);
 	}
 }
@@ -330,7 +330,7 @@ static int ticks_of(const struct pp_ring_header *h, const void *context, int64_t
 
 struct pp_close_range *pp_windows_ranges(const struct pp_windows *w, const struct pp_windows_job *job, uint64_t index)
 {
-	return pp_writing_ranges(job->view->rings, ticks_of, &(struct cut){w, index});
+	return pp_writing_ranges(job->rings, ticks_of, &(struct cut){w, index});
 }
 
 void pp_windows_start(struct pp_windows *w, const struct pp_windows_job *job, const struct pp_writing *writing, const char *label)
@@ -368,7 +368,7 @@ static void start(struct pp_windows *w, const struct pp_windows_job *job, uint64
 	w->name[0] = '\0';
 	snprintf(label, sizeof(label), "steps %" PRId64 ":%" PRId64, writing.first, writing.last);
 	snprintf(metadata.what, sizeof(metadata.what), "--steps %" PRId64 ":%" PRId64, writing.first, writing.last);
-	if (pp_window_rows_make(job->view->rings, pp_window_rows_of_window, &index, &metadata))
+	if (pp_window_rows_make(job->rings, pp_window_rows_of_window, &index, &metadata))
 		metadata.by[0] = '\0';
 	pp_windows_start(w, job, &writing, label);
 	pp_window_metadata_release(&metadata);
@@ -407,7 +407,7 @@ static int others_follow(struct pp_windows *w, const struct pp_windows_job *job)
 	const struct pp_pod_rank *other = pp_pod_ranks(job->pod, &others);
 
 	if (!w->api_step_ms) {
-		w->api_step = pp_ranks_highest_step(job->view->rings);
+		w->api_step = pp_ranks_highest_step(job->view);
 		w->api_step_ms = pp_now_ms();
 	}
 	for (size_t i = 0; i < others; i++)
@@ -427,8 +427,8 @@ static struct seen look(const struct pp_windows *w, const struct pp_windows_job 
 	struct pp_spool_view *v = job->view;
 	struct seen s = {0};
 
-	for (size_t i = 0; i < pp_rings_count(v->rings); i++) {
-		const struct pp_ring_header *h = pp_rings_header(v->rings, i);
+	for (size_t i = 0; i < pp_spool_count(v); i++) {
+		const struct pp_ring_header *h = pp_spool_header(v, i);
 		int ended = pp_ranks_has_ended(v, i); /* read first: the rank reports before it ends */
 		enum stand stand = stand_of(h, place);
 
@@ -497,7 +497,7 @@ static void name_of(const struct pp_ring_header *h, uint64_t place, char *text, 
 
 static void api_start(struct pp_windows *w, const struct pp_windows_job *job, const struct seen *s, uint64_t place)
 {
-	struct pp_close_range *range = pp_writing_ranges(job->view->rings, pp_windows_api_ticks, &place);
+	struct pp_close_range *range = pp_writing_ranges(job->rings, pp_windows_api_ticks, &place);
 	struct pp_window_metadata metadata = {.by = "code", .channel = "none", .tries = 1};
 	const struct pp_api_window_row *row = pp_ring_api_window(s->of, place);
 	struct pp_pod_window hosts = {.cut = PP_POD_API, .number = place};
@@ -514,7 +514,7 @@ static void api_start(struct pp_windows *w, const struct pp_windows_job *job, co
 	} else {
 		snprintf(metadata.what, sizeof(metadata.what), "podprof_window_start(): %s", label);
 	}
-	if (pp_window_rows_make(job->view->rings, row_of_rank, &place, &metadata))
+	if (pp_window_rows_make(job->rings, row_of_rank, &place, &metadata))
 		metadata.by[0] = '\0';
 	hosts.first = writing.first;
 	hosts.last = writing.last;
@@ -545,7 +545,7 @@ static int api_was_reached(const struct pp_rings *r, uint64_t place)
 /* One turn of the windows requested via API: 1 while something is open. */
 static int run_api(struct pp_windows *w, const struct pp_windows_job *job, int ending)
 {
-	struct pp_rings *r = job->view->rings;
+	struct pp_rings *r = job->rings;
 	uint64_t most = 0;
 
 	for (size_t i = 0; i < pp_rings_count(r); i++)
@@ -593,7 +593,7 @@ int pp_windows_run(struct pp_windows *w, const struct pp_windows_job *job, int e
 		return 1;
 	w->busy = 0;
 	over = ending ? NO_WINDOW : passed_by_all(w, job);
-	begun = first_begun(w, job->view->rings, w->next);
+	begun = first_begun(w, job->rings, w->next);
 	while (!w->asked.every && w->next < (uint64_t)w->asked.count && w->next < begun && w->next < over)
 		miss(w, w->next++);
 	if (w->asked.every && begun < over && begun > w->next)
@@ -602,8 +602,8 @@ int pp_windows_run(struct pp_windows *w, const struct pp_windows_job *job, int e
 		return run_api(w, job, ending);
 	w->next = begun;
 	/* After the ranks' answers: their records from before are there now. */
-	pp_rings_drain_all(job->view->rings);
-	if (ending && !was_reached(w, job->view->rings, begun)) {
+	pp_rings_drain_all(job->rings);
+	if (ending && !was_reached(w, job->rings, begun)) {
 		w->next = begun + 1;
 		if (!w->asked.every)
 			miss(w, begun);
@@ -618,7 +618,7 @@ int pp_windows_message(struct pp_windows *w, const struct pp_windows_job *job, c
 	const struct pp_windows_totals *t = &w->totals;
 	const char *logdir = t->moved[0] ? t->moved : job->options->logdir;
 	int several = strcmp(t->first, t->last) != 0;
-	int64_t last = pp_ranks_highest_step(job->view->rings);
+	int64_t last = pp_ranks_highest_step(job->view);
 	char why[96] = "", sessions[160];
 	size_t n = 0;
 

@@ -23,7 +23,7 @@ static int write_window(void *context, struct pp_forked_answer *answer)
 	                            .message = answer->text,
 	                            .message_size = sizeof(answer->text),
 	                            .range = work->w.range,
-	                            .ranges = work->w.range ? pp_rings_count(work->job.view->rings) : 0};
+	                            .ranges = work->w.range ? pp_rings_count(work->job.rings) : 0};
 
 	options.steps_first = work->w.first;
 	options.steps_last = work->w.last;

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "aggregate/keeper/capture/job.h"
-#include "aggregate/keeper/still.h"
+#include "aggregate/spool/still.h"
 #include "core/ring/ring_file.h"
 
 enum { PP_POD_TEXT = 1024 }; /* bytes of a client's line, of an answer */

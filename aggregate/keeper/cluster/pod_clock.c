@@ -31,7 +31,7 @@ enum {
 
 static int open_link(struct pp_pod *p)
 {
-	struct pp_clock_link_options o = {.kind = pp_close_tick_kind(p->o.job->view->rings)};
+	struct pp_clock_link_options o = {.kind = pp_close_tick_kind(p->o.job->rings)};
 	struct pp_clock_pair a, b;
 	struct pp_err err = {""};
 
@@ -84,7 +84,7 @@ void pp_pod_clock_want(struct pp_pod *p)
 /* Does any rank of the job record? Then a window is open. */
 static int is_recording(const struct pp_pod *p)
 {
-	const struct pp_rings *r = p->o.job->view->rings;
+	const struct pp_rings *r = p->o.job->rings;
 
 	for (size_t i = 0; i < pp_rings_count(r); i++) {
 		const struct pp_ring_header *h = pp_rings_header(r, i);

@@ -13,7 +13,7 @@ enum { APPENDED = 2048 /* then the file is written anew, of the bursts that the 
 
 static struct pp_clock_file_head head_of(const struct pp_pod *p, const struct pp_clock_bursts *b)
 {
-	const struct pp_ring_header *h = pp_rings_header(p->o.job->view->rings, 0);
+	const struct pp_ring_header *h = pp_rings_header(p->o.job->rings, 0);
 	const struct pp_pod_clock *c = &p->clock;
 	struct pp_clock_file_head head;
 

@@ -34,8 +34,8 @@ static int ticks_of_window(const struct pp_ring_header *h, const void *context, 
 /* Drops what no later window needs; the child has its own copy. */
 void pp_pod_drop(const struct pp_windows_job *job, uint64_t index)
 {
-	for (size_t i = 0; i < pp_rings_count(job->view->rings); i++) {
-		const struct pp_ring_header *h = pp_rings_header(job->view->rings, i);
+	for (size_t i = 0; i < pp_rings_count(job->rings); i++) {
+		const struct pp_ring_header *h = pp_rings_header(job->rings, i);
 		const struct pp_window_row *next = pp_ring_window(h, index + 1);
 		int64_t from, to;
 
@@ -43,7 +43,7 @@ void pp_pod_drop(const struct pp_windows_job *job, uint64_t index)
 			continue;
 		if (next && (int64_t)next->begin <= to)
 			to = (int64_t)next->begin - 1;
-		pp_rings_drop(job->view->rings, i, to);
+		pp_rings_drop(job->rings, i, to);
 		pp_sampler_drop(job->sampler, i, to);
 	}
 }

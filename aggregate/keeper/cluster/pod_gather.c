@@ -342,7 +342,7 @@ static void put_row(int fd, enum pp_gather_kind kind, int32_t rank, const char *
 
 static int is_known(const struct pp_pod *p, int32_t rank)
 {
-	const struct pp_rings *r = p->o.job->view->rings;
+	const struct pp_rings *r = p->o.job->rings;
 
 	for (size_t i = 0; i < pp_rings_count(r); i++)
 		if (pp_rings_header(r, i)->rank == rank)
@@ -356,7 +356,7 @@ static int is_known(const struct pp_pod *p, int32_t rank)
 static void put_rows(struct pp_pod *p, int fd)
 {
 	int zero = pp_pod_zero(p);
-	int32_t size = zero >= 0 ? pp_rings_header(p->o.job->view->rings, (size_t)zero)->size : 0;
+	int32_t size = zero >= 0 ? pp_rings_header(p->o.job->rings, (size_t)zero)->size : 0;
 	uint64_t refused = pp_net_counts(p->net).refused;
 	char text[264];
 

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "aggregate/keeper/live.h"
-#include "aggregate/keeper/ranks.h"
 #include "aggregate/spool/control.h"
 #include "aggregate/spool/place.h"
+#include "aggregate/spool/ranks.h"
 #include "core/base/now.h"
 #include "core/base/utf8.h"
 
@@ -53,7 +53,7 @@ static void say_place(struct pp_spool_view *v, size_t ring, struct pp_wire_rank 
 	if (r->place_ms < STILL_MS)
 		return;
 	r->process = r->state == PP_WIRE_RUNNING ? (unsigned char)pp_still_process(s, &v->rank[ring], now) : 0;
-	if (!pp_place_comm(pp_rings_header(v->rings, ring), r->comm, &row))
+	if (!pp_place_comm(pp_spool_header(v, ring), r->comm, &row))
 		return;
 	pp_live_comm(&place, &row);
 	r->comm_size = (uint32_t)place.comm_size;
@@ -65,7 +65,7 @@ static void say_place(struct pp_spool_view *v, size_t ring, struct pp_wire_rank 
 static void read_state(struct pp_pod *p, size_t ring, struct pp_wire_rank *r)
 {
 	struct pp_spool_view *v = p->o.job->view;
-	const struct pp_ring_header *h = pp_rings_header(v->rings, ring);
+	const struct pp_ring_header *h = pp_spool_header(v, ring);
 	int ended = pp_ring_state(h) == PP_RANK_ENDING;
 
 	*r = (struct pp_wire_rank){.rank = h->rank, .pid = h->pid, .step = pp_ranks_step(h), .peer = -1};

@@ -14,8 +14,8 @@
 #include "aggregate/keeper/cluster/pod_share.h"
 #include "aggregate/keeper/cluster/pod_transport.h"
 #include "aggregate/keeper/cluster/pod_tree.h"
-#include "aggregate/keeper/ranks.h"
 #include "aggregate/spool/control.h"
+#include "aggregate/spool/ranks.h"
 #include "core/base/now.h"
 #include "core/base/plain.h"
 #include "core/base/proc.h"
@@ -142,8 +142,8 @@ static int has_zero(struct pp_pod *p, int *ret_size)
 	int expected = pp_ranks_expected(v), seen = pp_ranks_seen(v), zero = 0;
 
 	*ret_size = 0;
-	for (size_t i = 0; i < pp_rings_count(v->rings); i++) {
-		const struct pp_ring_header *h = pp_rings_header(v->rings, i);
+	for (size_t i = 0; i < pp_spool_count(v); i++) {
+		const struct pp_ring_header *h = pp_spool_header(v, i);
 
 		zero |= h->rank == 0;
 		if (h->size > *ret_size)
@@ -169,7 +169,7 @@ static int in_container(void)
 static int spans(const struct pp_pod *p)
 {
 	int zero = pp_pod_zero(p);
-	const struct pp_ring_header *h = zero >= 0 ? pp_rings_header(p->o.job->view->rings, (size_t)zero) : NULL;
+	const struct pp_ring_header *h = zero >= 0 ? pp_rings_header(p->o.job->rings, (size_t)zero) : NULL;
 
 	if (!h || h->size < 2)
 		return 0;
@@ -199,11 +199,11 @@ static void decide(struct pp_pod *p)
 {
 	int size, zero;
 
-	if (!pp_rings_count(p->o.job->view->rings))
+	if (!pp_rings_count(p->o.job->rings))
 		return;
 	if (!p->rings_ms) {
 		p->rings_ms = pp_now_ms();
-		snprintf(p->host, sizeof(p->host), "%.71s", pp_rings_header(p->o.job->view->rings, 0)->host);
+		snprintf(p->host, sizeof(p->host), "%.71s", pp_rings_header(p->o.job->rings, 0)->host);
 		tame(p->host);
 	}
 	if (pp_pod_zero(p) >= 0) {

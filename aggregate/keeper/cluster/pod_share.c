@@ -39,7 +39,7 @@ static int make(void *context, struct pp_forked_answer *answer)
 	                            .message = answer->text,
 	                            .message_size = sizeof(answer->text),
 	                            .range = work->range,
-	                            .ranges = work->range ? pp_rings_count(work->job->view->rings) : 0};
+	                            .ranges = work->range ? pp_rings_count(work->job->rings) : 0};
 	struct pp_window_metadata metadata = {.tries = 0};
 	int rc;
 
@@ -49,8 +49,7 @@ static int make(void *context, struct pp_forked_answer *answer)
 	if (work->share->window.ranks[0])
 		options.event_ranks = work->share->window.ranks;
 	options.ret_message = &answer->message;
-	if (work->share->window.cut != PP_POD_ALL &&
-	    !pp_pod_window_metadata(work->job->view->rings, &work->share->window, &metadata))
+	if (work->share->window.cut != PP_POD_ALL && !pp_pod_window_metadata(work->job->rings, &work->share->window, &metadata))
 		options.window = &metadata;
 	rc = pp_job_close(work->job, &close_it, &answer->err);
 	pp_window_metadata_release(&metadata);
@@ -123,15 +122,15 @@ void pp_pod_share_begin(struct pp_pod *p, int peer, const struct pp_wire *m)
 	int rc = -ENODATA;
 
 	(void)peer;
-	if (g->cut > PP_POD_API || !pp_rings_count(job->view->rings))
+	if (g->cut > PP_POD_API || !pp_rings_count(job->rings))
 		return;
 	pp_pod_share_end(p); /* the leader does not wait for the previous share */
 	pp_writing_edge(job);
-	pp_rings_drain_all(job->view->rings);
+	pp_rings_drain_all(job->rings);
 	take_terms(p, g);
 	s->shared = pp_gather_is_shared(&s->child, job->options->logdir);
 	if (s->window.cut != PP_POD_ALL)
-		work.range = range = pp_pod_ranges(job->view->rings, &s->window);
+		work.range = range = pp_pod_ranges(job->rings, &s->window);
 	if (s->window.cut == PP_POD_ALL || range || only) /* ranks that mark no step have recorded too */
 		rc = pp_forked_writer_start(&s->writer, &writer, LIMIT_MS);
 	free(range);

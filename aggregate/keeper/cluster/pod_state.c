@@ -43,7 +43,7 @@ void pp_pod_say_why(struct pp_pod *p, const char *fmt, ...)
 
 const struct pp_rings *pp_pod_rings(const struct pp_pod *p)
 {
-	return p->o.job->view->rings;
+	return p->o.job->rings;
 }
 
 int pp_pod_zero(const struct pp_pod *p)

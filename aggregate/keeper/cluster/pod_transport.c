@@ -149,7 +149,7 @@ static void join_point(struct pp_pod *p)
 		rc = pp_err_set(&err, -EBADMSG, "it is of another job");
 	if (rc) {
 		snprintf(p->rendezvous_why, sizeof(p->rendezvous_why), "PODPROF_MEETING is ignored: %.200s", err.text);
-		pp_notes_add(&p->o.job->view->notes, "%s", p->rendezvous_why);
+		pp_notes_add(p->o.job->notes, "%s", p->rendezvous_why);
 	} else {
 		o = net_options(p, at.job);
 		rc = pp_rendezvous_point_join(&o, &at, job, &p->rendezvous, &err);
@@ -247,7 +247,7 @@ int pp_pod_listen(struct pp_pod *p, struct pp_err *err)
 static const char *why_not_mpi(const struct pp_pod *p)
 {
 	int zero = pp_pod_zero(p);
-	const struct pp_ring_header *h = zero >= 0 ? pp_rings_header(p->o.job->view->rings, (size_t)zero) : NULL;
+	const struct pp_ring_header *h = zero >= 0 ? pp_rings_header(p->o.job->rings, (size_t)zero) : NULL;
 
 	if (!h || !pp_ring_mpi_state(h))
 		return "the job does not call MPI";

@@ -49,7 +49,8 @@ struct pp_rings *pp_rings_new(size_t buffer)
 static void free_ring(struct pp_ring *ring)
 {
 	pp_pair_release(&ring->pair);
-	pp_drain_close(ring->drain);
+	if (ring->is_own)
+		pp_drain_close(ring->drain);
 	free(ring->path);
 	free(ring);
 }
@@ -84,33 +85,44 @@ static int has_own_clock(const struct pp_ring_header *h)
 	       (h->tick_kind != PP_TICK_RAW || !strncmp(timens, h->timens_ns, sizeof(timens)));
 }
 
-int pp_rings_open(struct pp_rings *r, const char *path, struct pp_err *err)
+int pp_rings_add(struct pp_rings *r, const char *path, struct pp_drain *drain, struct pp_err *err)
 {
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
 	struct pp_ring **ring = realloc(r->ring, (r->rings + 1) * sizeof(*ring));
-	struct pp_ring *n;
-	int rc;
+	struct pp_ring *n = calloc(1, sizeof(*n));
 
-	if (!ring)
-		return pp_err_set(err, -ENOMEM, "cannot read ring '%s': no memory", path);
-	r->ring = ring;
-	n = calloc(1, sizeof(*n));
-	if (!n)
-		return pp_err_set(err, -ENOMEM, "cannot read ring '%s': no memory", path);
-	n->path = strdup(path);
-	rc = n->path ? pp_drain_open(path, r->flags, &n->drain, err)
-	             : pp_err_set(err, -ENOMEM, "cannot read ring '%s': no memory", path);
-	if (rc) {
-		free(n->path);
+	if (ring)
+		r->ring = ring;
+	if (n)
+		n->path = strdup(path);
+	if (!ring || !n || !n->path) {
+		if (n)
+			free(n->path);
 		free(n);
-		return rc;
+		return pp_err_set(err, -ENOMEM, "cannot read ring '%s': no memory", path);
 	}
-	pp_pair_init(&n->pair, &r->shared, pp_drain_header(n->drain));
+	n->drain = drain;
+	pp_pair_init(&n->pair, &r->shared, pp_drain_header(drain));
 	n->pair.is_left = (r->flags & PP_DRAIN_PRIVATE) != 0;
-	if (n->pair.is_left && has_own_clock(pp_drain_header(n->drain)))
+	if (n->pair.is_left && has_own_clock(pp_drain_header(drain)))
 		pp_pair_know_clock(&n->pair);
 	r->ring[r->rings++] = n;
 	return 0;
+}
+
+int pp_rings_open(struct pp_rings *r, const char *path, struct pp_err *err)
+{
+	struct pp_drain *drain;
+	int rc = pp_drain_open(path, r->flags, &drain, err);
+
+	if (rc)
+		return rc;
+	rc = pp_rings_add(r, path, drain, err);
+	if (rc)
+		pp_drain_close(drain);
+	else
+		r->ring[r->rings - 1]->is_own = 1;
+	return rc;
 }
 
 void pp_rings_take_out(struct pp_rings *r, size_t index)

@@ -13,12 +13,15 @@ struct pp_step_ended;
 struct pp_thread;
 
 struct pp_rings; /* all rings of one spool */
+struct pp_drain;
 
 /* `buffer` is the window buffer in bytes: beyond it the oldest spans of all ranks are evicted (whole blocks, horizon moves). */
 struct pp_rings *pp_rings_new(size_t buffer);
 void pp_rings_free(struct pp_rings *r);
 /* Maps a ring file and checks its header (magic, version, byte order, size). -EAGAIN: not complete yet. */
 int pp_rings_open(struct pp_rings *r, const char *path, struct pp_err *err);
+/* Reads the records of a ring that is open: `drain` must live until the ring is taken out, or all are freed. */
+int pp_rings_add(struct pp_rings *r, const char *path, struct pp_drain *drain, struct pp_err *err);
 /* Rings opened after this call stay unchanged on disk (salvage). A record with a time to come is damaged, where the ring has this
  * host's clock. */
 void pp_rings_private(struct pp_rings *r);

@@ -7,6 +7,7 @@
 struct pp_ring {
 	char *path;
 	struct pp_drain *drain;
+	int is_own; /* opened by pp_rings_open() */
 	struct pp_pair pair;
 	uint64_t lost_before[PP_LOSSES], records_before; /* of windows that are closed */
 };

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "aggregate/keeper/hang.h"
-#include "aggregate/keeper/still.h"
 #include "aggregate/spool/place.h"
+#include "aggregate/spool/still.h"
 #include "core/base/comm_id.h"
 #include "core/call/mpi_call.h"
 #include "tests/test.h"

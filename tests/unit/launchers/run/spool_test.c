@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/spool.h"
 #include "aggregate/spool/control.h"
+#include "aggregate/spool/view.h"
 #include "core/base/proc.h"
 #include "core/ring/ring_file.h"
 #include "launchers/options/options.h"

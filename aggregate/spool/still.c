@@ -1,5 +1,5 @@
 /* Watches where-am-I lines for changes; see still.h. */
-#include "aggregate/keeper/still.h"
+#include "aggregate/spool/still.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ void pp_still_look(struct pp_still *s, const struct pp_ring_header *h, int64_t n
 
 void pp_still_look_all(struct pp_spool_view *v, int64_t now_ms, int64_t pause_ms)
 {
-	size_t rings = pp_rings_count(v->rings);
+	size_t rings = pp_spool_count(v);
 	struct pp_still *more;
 
 	if (v->still_ms && now_ms - v->still_ms < pause_ms)
@@ -58,7 +58,7 @@ void pp_still_look_all(struct pp_spool_view *v, int64_t now_ms, int64_t pause_ms
 		v->stills = rings;
 	}
 	for (size_t i = 0; i < rings; i++)
-		pp_still_look(&v->still[i], pp_rings_header(v->rings, i), now_ms);
+		pp_still_look(&v->still[i], pp_spool_header(v, i), now_ms);
 }
 
 struct pp_still *pp_still_of(const struct pp_spool_view *v, size_t ring)

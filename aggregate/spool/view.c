@@ -1,5 +1,5 @@
-/* Reads a spool directory: rings, run files. Called by keeper.c and salvage.c. */
-#include "aggregate/keeper/spool.h"
+/* Reads a spool directory: headers of rings, run files; see view.h. */
+#include "aggregate/spool/view.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,53 +18,78 @@ static int ends_with(const char *text, const char *end)
 
 static int is_known(const struct pp_spool_view *v, const char *name)
 {
-	for (size_t i = 0; i < v->ring_names; i++)
-		if (!strcmp(v->ring[i], name))
+	for (size_t i = 0; i < v->names; i++)
+		if (!strcmp(v->name[i], name))
 			return 1;
 	return 0;
 }
 
 static int remember(struct pp_spool_view *v, const char *name)
 {
-	char(*ring)[64] = realloc(v->ring, (v->ring_names + 1) * sizeof(*ring));
+	char(*more)[64] = realloc(v->name, (v->names + 1) * sizeof(*more));
+
+	if (!more)
+		return -1;
+	v->name = more;
+	snprintf(more[v->names++], sizeof(more[0]), "%.63s", name);
+	return 0;
+}
+
+static int make_room(struct pp_spool_view *v)
+{
+	struct pp_spool_ring *ring = realloc(v->ring, (v->rings + 1) * sizeof(*ring));
+	struct pp_watch *rank;
 
 	if (!ring)
-		return -1;
+		return -ENOMEM;
 	v->ring = ring;
-	snprintf(ring[v->ring_names++], sizeof(ring[0]), "%.63s", name);
+	rank = realloc(v->rank, (v->rings + 1) * sizeof(*rank));
+	if (!rank)
+		return -ENOMEM;
+	v->rank = rank;
 	return 0;
+}
+
+void pp_spool_refuse(struct pp_spool_view *v, const char *why)
+{
+	char(*more)[256] = realloc(v->refusal, (v->refused + 1) * sizeof(*more));
+
+	pp_keeper_log("%s", why);
+	if (!more)
+		return;
+	v->refusal = more;
+	snprintf(more[v->refused++], sizeof(more[0]), "%s", why);
 }
 
 static int open_ring(struct pp_spool_view *v, const char *name)
 {
 	const struct pp_ring_header *h;
-	struct pp_watch *rank = realloc(v->rank, (pp_rings_count(v->rings) + 1) * sizeof(*rank));
+	struct pp_spool_ring one;
 	struct pp_err err = {""};
 	char path[4096];
 	int rc;
 
-	if (!rank)
-		return -ENOMEM;
-	v->rank = rank;
 	snprintf(path, sizeof(path), "%s/%s", v->path, name);
-	if (remember(v, name)) /* remembered before it is opened: no ring is read twice */
+	if (make_room(v) || remember(v, name)) /* remembered before it is opened: no ring is read twice */
 		return -ENOMEM;
-	rc = pp_rings_open(v->rings, path, &err);
+	one.path = strdup(path);
+	rc = one.path ? pp_drain_open(path, v->is_private ? PP_DRAIN_PRIVATE : 0, &one.drain, &err) : -ENOMEM;
+	if (rc)
+		free(one.path);
 	if (rc == -EAGAIN && !v->salvaged) {
-		v->ring_names--;
+		v->names--;
 		v->again = 1;
 		return 0;
 	}
 	if (rc) {
-		pp_keeper_log("%s", err.text);
-		pp_notes_add(&v->notes, "%s", err.text);
-		v->refused++;
+		pp_spool_refuse(v, *err.text ? err.text : "no memory to read a ring");
 		return 0;
 	}
-	h = pp_rings_header(v->rings, pp_rings_count(v->rings) - 1);
+	h = pp_drain_header(one.drain);
 	snprintf(path, sizeof(path), "%s/rank-%d.claim", v->path, h->rank);
-	pp_watch_open_in(&v->rank[pp_rings_count(v->rings) - 1], h->pid, h->start_time, h->pid_space, path);
-	pp_watch_join(&v->rank[pp_rings_count(v->rings) - 1], v->wake);
+	pp_watch_open_in(&v->rank[v->rings], h->pid, h->start_time, h->pid_space, path);
+	pp_watch_join(&v->rank[v->rings], v->wake);
+	v->ring[v->rings++] = one;
 	pp_keeper_log("rank %d of %d, pid %d: ring '%s'", h->rank, h->size, h->pid, name);
 	return 1;
 }
@@ -115,25 +140,47 @@ int pp_spool_scan(struct pp_spool_view *v)
 	return failed && !opened ? failed : opened;
 }
 
-void pp_spool_drop(struct pp_spool_view *v, size_t index)
+size_t pp_spool_count(const struct pp_spool_view *v)
+{
+	return v->rings;
+}
+
+const struct pp_ring_header *pp_spool_header(const struct pp_spool_view *v, size_t ring)
+{
+	return pp_drain_header(v->ring[ring].drain);
+}
+
+int pp_spool_is_excluded(const struct pp_spool_view *v, size_t ring)
+{
+	return (pp_ring_flags(pp_spool_header(v, ring)) & PP_RING_NO_RANK) != 0;
+}
+
+static void close_ring(struct pp_spool_view *v, size_t index)
 {
 	pp_watch_close(&v->rank[index]);
-	pp_rings_take_out(v->rings, index);
-	memmove(v->rank + index, v->rank + index + 1, (pp_rings_count(v->rings) - index) * sizeof(*v->rank));
+	pp_drain_close(v->ring[index].drain);
+	free(v->ring[index].path);
+}
+
+void pp_spool_drop(struct pp_spool_view *v, size_t index)
+{
+	close_ring(v, index);
+	v->rings--;
+	memmove(v->ring + index, v->ring + index + 1, (v->rings - index) * sizeof(*v->ring));
+	memmove(v->rank + index, v->rank + index + 1, (v->rings - index) * sizeof(*v->rank));
 }
 
 void pp_spool_view_release(struct pp_spool_view *v)
 {
-	size_t rings = v->rings ? pp_rings_count(v->rings) : 0;
-
-	for (size_t i = 0; i < rings && v->rank; i++)
-		pp_watch_close(&v->rank[i]);
+	for (size_t i = 0; i < v->rings; i++)
+		close_ring(v, i);
 	for (size_t i = 0; i < v->runs; i++)
 		pp_watch_close(&v->run[i].watch);
 	free(v->ring);
 	free(v->rank);
+	free(v->name);
+	free(v->refusal);
 	free(v->still);
 	free(v->run);
-	pp_rings_free(v->rings);
 	*v = (struct pp_spool_view){0};
 }

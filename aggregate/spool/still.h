@@ -3,7 +3,7 @@
  * (MPI_Test, MPI_Iprobe) stands where it polls. Called by keeper.c, live.c and the keepers' messages. */
 #pragma once
 
-#include "aggregate/keeper/spool.h"
+#include "aggregate/spool/view.h"
 
 struct pp_still {
 	struct pp_where where; /* of the thread that is in MPI, the main thread first; else of the main thread */
