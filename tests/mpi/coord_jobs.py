@@ -105,7 +105,7 @@ def who():
     who_case("a wrapper script, not for rank 1", 3, ["-n", "3", "sh", "-c", some, "-", PROGRAM, "multiple", "0"], no, 3)
     script = "export LD_PRELOAD=%s; sh -c true; %s && exit 0" % (LIBRARIES, PROGRAM)
     who_case("a wrapper script for all", 3, ["-n", "3", "sh", "-c", script], yes, 3)
-    who_case("another spool for rank 0", 2, ["-n", "1", "-x", "PODPROF_SPOOL=/nonexistent", *preload(), PROGRAM, "init", "0", ":", "-n", "1",
+    who_case("another spool for rank 0", 2, ["-n", "1", "-x", "PODPROF_SPOOL=/proc/nonexistent", *preload(), PROGRAM, "init", "0", ":", "-n", "1",
                                              *preload(), PROGRAM, "init", "0"], no, 2)
     if subprocess.run([PYTHON, "-c", "import mpi4py"], stderr=subprocess.DEVNULL).returncode == 0:
         who_case("mpi4py", 3, ["-n", "3", *preload(), PYTHON, "-B", "-c", PY_SUM], yes, 3)

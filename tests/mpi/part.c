@@ -71,7 +71,7 @@ TEST(test_one_host)
 	launcher("none.1", 1, RANKS, RANKS);
 	pp_part_mark(&part[1], NULL);
 	CHECK(!yes(&part[1]));
-	pp_part_mark(&part[1], "/nonexistent");
+	pp_part_mark(&part[1], "/proc/nonexistent");
 	CHECK(!yes(&part[1]));
 }
 

@@ -148,7 +148,7 @@ def damaged(place, full):
         check([s.split(":")[0] for s in status] == ["delivered", "partial", "delivered", "missing", "missing"], status)
         check(status[3].endswith("cannot read its file: it is empty"), status)
         check(not any("do not give their ranks" in text(w) or "of a host" in text(w) for w in f["quality/warning"][()]), f["quality/warning"][()])
-    for words, said in (((empty,), "it is empty"), ((foreign,), "neither XSpace"), (("/nonexistent",), "No such file"),
+    for words, said in (((empty,), "it is empty"), ((foreign,), "neither XSpace"), (("/proc/nonexistent",), "No such file"),
                         ((os.path.join(place.scratch, "nothing"),), "has no trace")):
         os.makedirs(os.path.join(place.scratch, "nothing"), exist_ok=True)
         logs = place.new_logs()
@@ -235,7 +235,7 @@ def odd_places(place, full):
     pipe, link, nowhere = (os.path.join(place.scratch, n) for n in ("pipe.json", "latest", "odd/gone.xplane.pb"))
     os.mkfifo(pipe)
     os.symlink(where, link)
-    os.symlink("/nonexistent", nowhere)
+    os.symlink("/proc/nonexistent", nowhere)
     got = analyze(place, logs, link, pipe, code=2)
     check("of 1 rank on 1 host, from 1 file" in got.err and f"'{pipe}': it is no regular file" in got.err, got.transcript())
     check("latest/gone.xplane.pb': no such file" in got.err, got.transcript())

@@ -217,8 +217,8 @@ TEST(lock)
 	CHECK(pp_claim_take(&c, dir, &beside, &err) >= 0);
 	CHECK_INT(child_takes(dir, &c), 1);
 	CHECK_INT(child_takes(dir, &other), 0);
-	CHECK(pp_claim_take(&c, "/nonexistent/dir", &beside, &err) == -ENOENT);
-	CHECK(strstr(err.text, "/nonexistent/dir") != NULL);
+	CHECK(pp_claim_take(&c, "/proc/nonexistent/dir", &beside, &err) == -ENOENT);
+	CHECK(strstr(err.text, "/proc/nonexistent/dir") != NULL);
 	for (int rank = 1; rank < 3; rank++) {
 		snprintf(path, sizeof(path), "%s/rank-%d.claim", dir, rank);
 		unlink(path);

@@ -79,7 +79,7 @@ TEST(deadline)
 
 	CHECK_INT(pp_rendezvous_read(dir, "j", NULL, 30, &back, &err), -ETIMEDOUT);
 	CHECK(strstr(err.text, "share") != NULL);
-	CHECK(pp_rendezvous_read("/nonexistent", "j", NULL, 30, &back, &err) == -ENOENT);
+	CHECK(pp_rendezvous_read("/proc/nonexistent", "j", NULL, 30, &back, &err) == -ENOENT);
 	child = fork();
 	if (child == 0) {
 		usleep(100000);
