@@ -9,7 +9,6 @@
 #include <time.h>
 
 #include "aggregate/dataset/status.h"
-#include "aggregate/read/ring/cut.h"
 #include "aggregate/read/ring/finish.h"
 #include "aggregate/read/ring/ring_clock.h"
 #include "aggregate/session/clock_metadata.h"
@@ -18,6 +17,7 @@
 #include "aggregate/session/window_rows.h"
 #include "core/base/now.h"
 #include "core/capture/capture.h"
+#include "core/capture/cut.h"
 #include "core/capture/thread.h"
 #include "core/clock/pieces.h"
 

@@ -5,67 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/capture/metadata.h"
+#include "core/capture/rank.h"
 
 struct pp_intern; /* core/ring/intern.h */
-
-struct pp_rank { /* one rank's capture; owns what it points to */
-	int32_t rank, size, local_rank;
-	int32_t pid;
-	char host[72];
-	char status[96]; /* aggregate/dataset/status.h */
-	char options[512], version[32], command[512];
-	int exit_known, exit_status;
-	int step_marks;       /* it has begun a step, by podprof_step_* or by the pattern of collectives */
-	int shifted;          /* by shift_ns */
-	int64_t shift_ns;     /* of its clock against the first rank's, in salvage of several hosts; added when ticks are mapped */
-	int64_t last_step;    /* the highest step a thread ended on, captured or not; without step_marks: no meaning */
-	char last_place[160]; /* its last MPI call, as pp_place_text() has it; "" unknown */
-	int64_t open_tick;
-	int64_t horizon;                    /* nothing before this tick is complete (evicted); INT64_MIN: nothing was evicted */
-	int64_t recorded_from, recorded_to; /* first to last recorded tick, evicted or not; `to` INT64_MIN: none */
-	uint64_t lost[16];                  /* by enum pp_loss */
-	uint64_t records;                   /* drained */
-	uint64_t ring_bytes;                /* most the ring file held */
-	struct pp_thread *thread;
-	size_t threads;
-	struct pp_comm *comm;
-	size_t comms;
-	struct pp_usage *usage; /* in order of time */
-	size_t usages;
-	struct pp_memory *memory; /* in order of time */
-	size_t memories;
-	struct pp_annotation *annotation; /* in the order of records */
-	size_t annotations;
-	struct pp_launch *launch;
-	size_t launches;
-	struct pp_device *device; /* by number */
-	size_t devices;
-	struct pp_allocation *allocation; /* in order of time */
-	size_t allocations;
-	struct pp_pool_event *pool_event; /* in order of time */
-	size_t pool_events;
-	struct pp_operation *operation; /* by request */
-	size_t operations;
-	struct pp_span_message *message; /* of spans with PP_MPI_HAS_MESSAGE */
-	size_t messages;
-	uint64_t unlaunched; /* kernels, copies and sets of CUPTI whose launching call was not recorded */
-	uint64_t unrun;      /* launching calls of which nothing that ran was recorded */
-	int device_replay;   /* a stand-in of the device's library gave its records: no device ran */
-	struct pp_trace_metadata trace;
-	uint64_t library_domains;                /* bit i: ranges of domain i are a library's (core/step/library_domain.h) */
-	char step_rule[64];                      /* rule of the shim that marked the steps; "": the program did */
-	char remark[PP_REMARKS][PP_REMARK_TEXT]; /* REMARK records, each text once */
-	uint32_t remarks;                        /* these, and others that did not fit */
-	struct pp_c10d_count c10d;
-	char memory_note[128]; /* why it is missing or incomplete; "" */
-	int32_t cores;         /* its main thread may run on; 0: unknown */
-	int32_t host_cores;    /* any rank of the host may run on; 0: unknown */
-	int32_t domain;        /* clock domain, from 0: equal where the boot id (and, for RAW ticks, the time namespace) is */
-	uint32_t host_clock;   /* row of its host's clock, from 1; 0: none (set when the session is closed) */
-	int counts_other;      /* its ticks are of another kind than the first ring's */
-	char clock[128];       /* identifies its domain on other hosts: boot id, kind of tick, and for RAW the time namespace */
-};
 
 struct pp_capture { /* all ranks this keeper (or reader) has */
 	struct pp_intern *names;
@@ -77,5 +19,19 @@ struct pp_capture { /* all ranks this keeper (or reader) has */
 	int64_t memory_period_ns;  /* intended period of memory samples, the last one; 0: none */
 };
 
+struct pp_time_mapper {
+	/* Maps times in place, each `stride` bytes behind the one before; fast for sorted ones. */
+	void (*map)(const void *context, int64_t *time, size_t times, size_t stride);
+	const void *context;
+};
+
+/* Maps every time of the rank in place from ticks: of spans, threads, side arrays, horizon, open_tick and recorded_*. */
+void pp_rank_map_times(struct pp_rank *rank, const struct pp_time_mapper *mapper);
+/* Adds `by` to the same times, which are mapped already. */
+void pp_rank_shift(struct pp_rank *rank, int64_t by);
 /* pp_thread_list_others() of each thread. */
 void pp_rank_list_others(struct pp_rank *rank);
+/* Frees threads and side arrays; the rank's values stay. */
+void pp_rank_release(struct pp_rank *rank);
+/* Frees all, also of a capture that is half made; it is empty then. */
+void pp_capture_release(struct pp_capture *c);

@@ -1,7 +1,7 @@
 /* What a call or a request sent and received, of its rank's messages. */
 #pragma once
 
-#include "core/capture/capture.h"
+#include "core/capture/rank.h"
 #include "core/capture/side.h"
 #include "core/capture/span.h"
 

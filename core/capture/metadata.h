@@ -27,3 +27,6 @@ struct pp_c10d_count {         /* collectives of torch.distributed, aggregate/re
 	uint64_t enqueued;     /* whose end is on a device */
 	uint64_t rootless;     /* with an unknown root */
 };
+
+/* Adds the text to remark[PP_REMARKS] and counts it, unless it is there. */
+void pp_remark_add(char (*remark)[PP_REMARK_TEXT], uint32_t *remarks, const char *text);

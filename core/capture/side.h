@@ -2,9 +2,13 @@
  * In: aggregate/read and the keeper's samples. Out: aggregate/analyze. Times are ticks until they are mapped, then job ns. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/ring/record.h"
+
+struct pp_rank;
+struct pp_span;
 
 struct pp_comm { /* a communicator as one rank knows it */
 	uint64_t id;
@@ -111,3 +115,69 @@ enum { PP_STEPS_ENDED = 256 }; /* of a rank, that are kept */
 struct pp_step_ended { /* a step of the job, in ticks */
 	int64_t number, begin, end;
 };
+
+enum pp_side_id {
+#define PP_SIDE(member, count, type, order, keep, same) PP_SIDE_ID_##member,
+#define PP_SIDE_FIELD(type, field, kind, key)
+#define PP_SIDE_PAIR(type, field, kind, key, with)
+#define PP_SIDE_END()
+#include "core/capture/side.def"
+#undef PP_SIDE
+#undef PP_SIDE_FIELD
+#undef PP_SIDE_PAIR
+#undef PP_SIDE_END
+	PP_SIDE_IDS
+};
+
+enum pp_side_order { PP_SIDE_AS_READ, PP_SIDE_BY_TIME, PP_SIDE_BY_KEY };
+enum pp_side_keep { PP_SIDE_ALL, PP_SIDE_WITHIN, PP_SIDE_UNTIL };
+enum pp_side_same { PP_SIDE_EACH, PP_SIDE_ONCE };
+enum pp_side_type {
+	PP_SIDE_TYPE_U,
+	PP_SIDE_TYPE_I,
+	PP_SIDE_TYPE_F,
+	PP_SIDE_TYPE_TEXT,
+	PP_SIDE_TYPE_BYTES,
+	PP_SIDE_TYPE_NAME,
+	PP_SIDE_TYPE_TICK,
+	PP_SIDE_TYPE_AGED,
+	PP_SIDE_TYPE_RANKS,
+	PP_SIDE_TYPE_BEFORE,
+};
+
+struct pp_side_field {
+	const char *name;
+	enum pp_side_type type;
+	int is_key;
+	size_t offset, size;
+	size_t with; /* offset of the other field; 0: none */
+};
+
+struct pp_side_array { /* a row of side.def */
+	const char *name;
+	size_t member, count; /* offsets in struct pp_rank */
+	size_t size;          /* of an element */
+	enum pp_side_order order;
+	enum pp_side_keep keep;
+	enum pp_side_same same;
+	const struct pp_side_field *field;
+	size_t fields;
+};
+
+extern const struct pp_side_array pp_side_arrays[PP_SIDE_IDS];
+
+/* The array of a rank and the number of its rows. */
+char *pp_side_rows(const struct pp_side_array *side, const struct pp_rank *rank);
+size_t pp_side_count(const struct pp_side_array *side, const struct pp_rank *rank);
+/* Replaces array and number; the earlier array is the caller's. */
+void pp_side_set(const struct pp_side_array *side, struct pp_rank *rank, void *rows, size_t count);
+/* Appends copies of rows; what these own is the rank's from then on. -ENOMEM: nothing has changed. */
+int pp_side_append(struct pp_rank *rank, enum pp_side_id id, const void *rows, size_t count);
+/* Frees what the rows own, not the array. */
+void pp_side_release_rows(const struct pp_side_array *side, char *rows, size_t count);
+/* Frees the arrays of a rank, with what their rows own. */
+void pp_side_release_all(struct pp_rank *rank);
+/* The field of the time; NULL: the rows have none. */
+const struct pp_side_field *pp_side_time(const struct pp_side_array *side);
+/* Where the span has the index + 1 of a row of that side array; NULL: it has none. */
+uint32_t *pp_side_index(struct pp_span *span, enum pp_side_id id);

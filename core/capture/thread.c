@@ -1,7 +1,8 @@
-/* Lists spans that are no ranges; see thread.h. Called by aggregate/read. */
+/* Lists the spans that are no ranges, and frees them all; see thread.h. Called by aggregate/read. */
 #include "core/capture/thread.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "core/base/grow.h"
 
@@ -30,4 +31,16 @@ void pp_thread_list_others(struct pp_thread *thread)
 	}
 	thread->other = list;
 	thread->others = n;
+}
+
+void pp_thread_release(struct pp_thread *thread)
+{
+	if (thread->mapped)
+		munmap(thread->span, thread->mapped);
+	else
+		free(thread->span);
+	free(thread->other);
+	thread->span = NULL;
+	thread->other = NULL;
+	thread->spans = thread->mapped = thread->others = 0;
 }

@@ -96,51 +96,26 @@ pp_tick pp_clock_map_tick(const struct pp_clock_map *m, int64_t ns)
 	return m->tick0 + (pp_tick)(wanted / (__int128)m->num + (wanted > 0 && wanted % (__int128)m->num));
 }
 
-static void map_in_place(const struct pp_clock_map *m, int64_t *time)
+static void map_line(const void *context, int64_t *time, size_t times, size_t stride)
 {
-	*time = pp_clock_map_ns(m, (pp_tick)*time);
+	const struct pp_clock_map line = *(const struct pp_clock_map *)context; /* stores of times cannot change it */
+
+	for (char *at = (char *)time; times > 0; times--, at += stride) {
+		int64_t *one = (int64_t *)(void *)at;
+
+		*one = pp_clock_map_ns(&line, (pp_tick)*one);
+	}
 }
 
-/* Converts the time of the report into the time of the begin: its age is by another clock of the same host. */
-static void map_annotation(const struct pp_clock_map *m, struct pp_annotation *annotation)
+static void map_pieces(const void *context, int64_t *time, size_t times, size_t stride)
 {
-	map_in_place(m, &annotation->time);
-	if (__builtin_sub_overflow(annotation->time, annotation->age_ns, &annotation->time))
-		annotation->time = annotation->age_ns > 0 ? INT64_MIN : INT64_MAX;
+	pp_pieces_map_run(context, time, times, stride);
 }
 
 void pp_clock_map_rank(const struct pp_clock_map *m, struct pp_rank *rank)
 {
-	for (size_t i = 0; i < rank->annotations; i++)
-		map_annotation(m, &rank->annotation[i]);
-	if (m->pieces) {
-		pp_pieces_map_rank(m->pieces, rank);
-		return;
-	}
-	for (size_t t = 0; t < rank->threads; t++) {
-		struct pp_thread *thread = &rank->thread[t];
+	const struct pp_time_mapper mapper = {.map = m->pieces ? map_pieces : map_line,
+	                                      .context = m->pieces ? (const void *)m->pieces : m};
 
-		map_in_place(m, &thread->first);
-		map_in_place(m, &thread->last);
-		for (size_t i = 0; i < thread->spans; i++) {
-			struct pp_span *span = &thread->span[i];
-
-			map_in_place(m, &span->begin);
-			map_in_place(m, &span->end);
-		}
-	}
-	for (size_t i = 0; i < rank->usages; i++)
-		map_in_place(m, &rank->usage[i].time);
-	for (size_t i = 0; i < rank->memories; i++)
-		map_in_place(m, &rank->memory[i].time);
-	for (size_t i = 0; i < rank->allocations; i++)
-		map_in_place(m, &rank->allocation[i].time);
-	for (size_t i = 0; i < rank->pool_events; i++)
-		map_in_place(m, &rank->pool_event[i].time);
-	map_in_place(m, &rank->open_tick);
-	map_in_place(m, &rank->recorded_from);
-	if (rank->recorded_to != INT64_MIN)
-		map_in_place(m, &rank->recorded_to);
-	if (rank->horizon != INT64_MIN)
-		map_in_place(m, &rank->horizon);
+	pp_rank_map_times(rank, &mapper);
 }

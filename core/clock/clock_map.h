@@ -41,5 +41,5 @@ int64_t pp_clock_map_ns(const struct pp_clock_map *m, pp_tick tick);
 /* The inverse: the first tick that maps to `ns` or later. */
 pp_tick pp_clock_map_tick(const struct pp_clock_map *m, int64_t ns);
 
-/* Maps in place: begin and end of every span, first and last of every thread, horizon, open_tick and recorded_* of the rank. */
+/* Maps every time of the rank in place, by pp_rank_map_times(). */
 void pp_clock_map_rank(const struct pp_clock_map *m, struct pp_rank *rank);

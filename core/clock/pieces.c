@@ -90,35 +90,6 @@ void pp_pieces_map_run(const struct pp_pieces *p, int64_t *time, size_t times, s
 	}
 }
 
-void pp_pieces_map_rank(const struct pp_pieces *p, struct pp_rank *rank)
-{
-	for (size_t t = 0; t < rank->threads; t++) {
-		struct pp_thread *thread = &rank->thread[t];
-		struct pp_span *span = thread->span;
-
-		pp_pieces_map_run(p, &thread->first, 1, 0);
-		pp_pieces_map_run(p, &thread->last, 1, 0);
-		if (!thread->spans)
-			continue;
-		pp_pieces_map_run(p, &span->begin, thread->spans, sizeof(*span));
-		pp_pieces_map_run(p, &span->end, thread->spans, sizeof(*span));
-	}
-	if (rank->usages)
-		pp_pieces_map_run(p, &rank->usage->time, rank->usages, sizeof(*rank->usage));
-	if (rank->memories)
-		pp_pieces_map_run(p, &rank->memory->time, rank->memories, sizeof(*rank->memory));
-	if (rank->allocations)
-		pp_pieces_map_run(p, &rank->allocation->time, rank->allocations, sizeof(*rank->allocation));
-	if (rank->pool_events)
-		pp_pieces_map_run(p, &rank->pool_event->time, rank->pool_events, sizeof(*rank->pool_event));
-	pp_pieces_map_run(p, &rank->open_tick, 1, 0);
-	pp_pieces_map_run(p, &rank->recorded_from, 1, 0);
-	if (rank->recorded_to != INT64_MIN)
-		pp_pieces_map_run(p, &rank->recorded_to, 1, 0);
-	if (rank->horizon != INT64_MIN)
-		pp_pieces_map_run(p, &rank->horizon, 1, 0);
-}
-
 static double bound_at(const struct pp_pieces *p, size_t at, int64_t x)
 {
 	const struct pp_clock_piece *piece = &p->piece[at];

@@ -10,8 +10,6 @@
 #include "core/base/tick.h"
 #include "core/clock/band.h"
 
-struct pp_rank;
-
 struct pp_clock_map;
 
 enum { PP_PIECE_SHIFT = 50, PP_PIECES_MAX = 1 << 16 };
@@ -67,8 +65,6 @@ int64_t pp_pieces_map(const struct pp_pieces *p, int64_t x);
 int64_t pp_pieces_inverse(const struct pp_pieces *p, int64_t y);
 /* Maps times in place, each `stride` bytes behind the one before; fast for sorted ones. */
 void pp_pieces_map_run(const struct pp_pieces *p, int64_t *time, size_t times, size_t stride);
-/* Maps every time of the rank in place, as pp_clock_map_rank() does. */
-void pp_pieces_map_rank(const struct pp_pieces *p, struct pp_rank *rank);
 /* |error| in y ticks, rounded up. INT64_MAX: unknown. */
 int64_t pp_pieces_bound(const struct pp_pieces *p, int64_t x);
 /* The largest in [from, to]. */

@@ -8,9 +8,9 @@
 
 #include "aggregate/read/kineto/collectives.h"
 #include "aggregate/read/kineto/operators.h"
-#include "aggregate/read/ring/order.h"
 #include "aggregate/read/ring/rings.h"
 #include "core/base/utf8.h"
+#include "core/capture/order.h"
 #include "core/capture/side.h"
 #include "core/capture/thread.h"
 

@@ -82,7 +82,7 @@ static int finish(struct pp_pair *pair, struct pp_rank *rank, size_t first_threa
 	const struct annotations *p = pair->state[PP_READER_ANNOTATION];
 
 	(void)first_thread;
-	return p ? pp_rows_append(&rank->annotation, &rank->annotations, p->annotation, p->annotations, sizeof(*p->annotation)) : 0;
+	return p ? pp_side_append(rank, PP_SIDE_ID_annotation, p->annotation, p->annotations) : 0;
 }
 
 static void release(struct pp_pair *pair)

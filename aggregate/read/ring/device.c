@@ -10,7 +10,6 @@
 #include "aggregate/read/launch_table.h"
 #include "aggregate/read/ring/device_link.h"
 #include "aggregate/read/ring/reader.h"
-#include "aggregate/read/ring/remark.h"
 #include "aggregate/read/ring/rows.h"
 #include "aggregate/read/ring/track.h"
 #include "core/base/grow.h"
@@ -577,15 +576,13 @@ static int finish(struct pp_pair *p, struct pp_rank *rank, size_t first_thread)
 		return 0;
 	rank->device_replay |= d->is_replay;
 	remark(d, rank);
-	rc = pp_rows_append(&rank->launch, &rank->launches, d->launches.launch, d->launches.launches, sizeof(*rank->launch));
+	rc = pp_side_append(rank, PP_SIDE_ID_launch, d->launches.launch, d->launches.launches);
 	if (!rc)
-		rc = pp_rows_append(&rank->device, &rank->devices, d->device, d->devices, sizeof(*rank->device));
+		rc = pp_side_append(rank, PP_SIDE_ID_device, d->device, d->devices);
 	if (!rc)
-		rc = pp_rows_append(&rank->allocation, &rank->allocations, d->allocation, d->allocations,
-		                    sizeof(*rank->allocation));
+		rc = pp_side_append(rank, PP_SIDE_ID_allocation, d->allocation, d->allocations);
 	if (!rc)
-		rc = pp_rows_append(&rank->pool_event, &rank->pool_events, d->pool_event, d->pool_events,
-		                    sizeof(*rank->pool_event));
+		rc = pp_side_append(rank, PP_SIDE_ID_pool_event, d->pool_event, d->pool_events);
 	/* Spans of this ring have launches by its own table. */
 	for (size_t t = first_thread; !rc && before && t < rank->threads; t++)
 		for (size_t i = 0; rank->thread[t].device && i < rank->thread[t].spans; i++)

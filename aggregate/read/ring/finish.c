@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "aggregate/read/ring/order.h"
 #include "aggregate/read/ring/pair.h"
 #include "aggregate/read/ring/reader.h"
 #include "aggregate/read/ring/ring_clock.h"
@@ -17,6 +16,7 @@
 #include "aggregate/spool/place.h"
 #include "core/base/utf8.h"
 #include "core/capture/capture.h"
+#include "core/capture/order.h"
 #include "core/capture/side.h"
 #include "core/capture/thread.h"
 #include "core/step/library_domain.h"
@@ -308,45 +308,4 @@ int pp_rings_finish(struct pp_rings *r, struct pp_capture *ret_capture, struct p
 	r->shared.payloads = NULL;
 	*ret_capture = c;
 	return 0;
-}
-
-void pp_thread_release(struct pp_thread *thread)
-{
-	if (thread->mapped)
-		munmap(thread->span, thread->mapped);
-	else
-		free(thread->span);
-	free(thread->other);
-	thread->span = NULL;
-	thread->other = NULL;
-	thread->spans = thread->mapped = thread->others = 0;
-}
-
-void pp_capture_release(struct pp_capture *c)
-{
-	for (size_t i = 0; i < c->ranks; i++) {
-		struct pp_rank *rank = &c->rank[i];
-
-		for (size_t t = 0; t < rank->threads; t++)
-			pp_thread_release(&rank->thread[t]);
-		for (size_t k = 0; k < rank->comms; k++) {
-			free(rank->comm[k].member);
-			free(rank->comm[k].near);
-		}
-		free(rank->thread);
-		free(rank->comm);
-		free(rank->usage);
-		free(rank->launch);
-		free(rank->device);
-		free(rank->allocation);
-		free(rank->pool_event);
-		free(rank->operation);
-		free(rank->memory);
-		free(rank->annotation);
-		free(rank->message);
-	}
-	free(c->rank);
-	pp_intern_free(c->names);
-	pp_intern_free(c->payloads);
-	*c = (struct pp_capture){0};
 }

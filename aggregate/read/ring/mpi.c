@@ -7,7 +7,6 @@
 #include "aggregate/read/ring/comm_table.h"
 #include "aggregate/read/ring/open_table.h"
 #include "aggregate/read/ring/reader.h"
-#include "aggregate/read/ring/rows.h"
 #include "aggregate/read/ring/track.h"
 #include "core/base/grow.h"
 #include "core/call/mpi_call.h"
@@ -370,7 +369,7 @@ static int take_messages(const struct mpi *m, struct pp_rank *rank, size_t first
 		for (size_t k = 0; k < pp_thread_others(thread, PP_SPAN_BIT(PP_SPAN_MPI) | PP_SPAN_BIT(PP_SPAN_REQUEST)); k++)
 			number_again(m, rank, &thread->span[pp_thread_other(thread, k)]);
 	}
-	return pp_rows_append(&rank->message, &rank->messages, m->message, m->messages, sizeof(*m->message));
+	return pp_side_append(rank, PP_SIDE_ID_message, m->message, m->messages);
 }
 
 /* Moves a ring's communicators to its rank; of two with one id from two rings the newer one stays. */

@@ -8,9 +8,7 @@
 #include <string.h>
 
 #include "aggregate/read/ring/nccl_kernel.h"
-#include "aggregate/read/ring/order.h"
 #include "aggregate/read/ring/reader.h"
-#include "aggregate/read/ring/remark.h"
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/ring/rows.h"
 #include "aggregate/read/ring/track.h"
@@ -18,6 +16,7 @@
 #include "core/base/hash.h"
 #include "core/call/mpi_call.h"
 #include "core/capture/capture.h"
+#include "core/capture/order.h"
 #include "core/capture/side.h"
 #include "core/capture/thread.h"
 

@@ -77,7 +77,7 @@ static int finish(struct pp_pair *pair, struct pp_rank *rank, size_t first_threa
 	const struct process *p = pair->state[PP_READER_PROCESS];
 
 	(void)first_thread;
-	return p ? pp_rows_append(&rank->usage, &rank->usages, p->usage, p->usages, sizeof(*p->usage)) : 0;
+	return p ? pp_side_append(rank, PP_SIDE_ID_usage, p->usage, p->usages) : 0;
 }
 
 static void release(struct pp_pair *pair)

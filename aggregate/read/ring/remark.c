@@ -1,6 +1,4 @@
-/* Sentences for /quality about a rank; see remark.h. In: REMARK records. Out: pp_rank.remark. */
-#include "aggregate/read/ring/remark.h"
-
+/* Sentences for /quality about a rank. In: REMARK records. Out: pp_rank.remark. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,18 +11,6 @@ struct remarks { /* of a ring: as struct pp_rank has them */
 	char remark[PP_REMARKS][PP_REMARK_TEXT];
 	uint32_t remarks;
 };
-
-void pp_remark_add(char (*remark)[PP_REMARK_TEXT], uint32_t *remarks, const char *text)
-{
-	uint32_t kept = *remarks < PP_REMARKS ? *remarks : PP_REMARKS;
-
-	for (uint32_t i = 0; i < kept; i++)
-		if (!strcmp(remark[i], text))
-			return;
-	if (kept < PP_REMARKS)
-		snprintf(remark[kept], PP_REMARK_TEXT, "%s", text);
-	++*remarks;
-}
 
 static void take(struct pp_track *track, const struct pp_record *r, const char *text, size_t length)
 {

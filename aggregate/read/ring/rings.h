@@ -10,7 +10,6 @@
 
 struct pp_capture;
 struct pp_step_ended;
-struct pp_thread;
 
 struct pp_rings; /* all rings of one spool */
 struct pp_drain;
@@ -55,6 +54,3 @@ void pp_rings_begin_within(struct pp_rings *r);
 uint64_t pp_rings_bytes(const struct pp_rings *r); /* memory held */
 /* The earliest of all rings with the first one's tick kind: when it was opened, or its first record; 0: there is none. */
 int64_t pp_rings_first_tick(const struct pp_rings *r);
-/* Frees its spans, however they were allocated. */
-void pp_thread_release(struct pp_thread *thread);
-void pp_capture_release(struct pp_capture *c);

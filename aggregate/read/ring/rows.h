@@ -1,4 +1,4 @@
-/* Side arrays of a ring with one time a row: dropped by time, given to the rank. Pure. Internal to aggregate/read. */
+/* Side arrays of a ring with one time a row: dropped by time. Pure. Internal to aggregate/read. */
 #pragma once
 
 #include <stddef.h>
@@ -6,5 +6,3 @@
 
 /* Drops rows of `size` bytes whose time, an int64_t `time_at` bytes into the row, is in [from, to]; sets *n. */
 void pp_rows_drop(void *row, size_t *n, size_t size, size_t time_at, int64_t from, int64_t to);
-/* Puts copies of `n` rows behind those of the list at `rows_of`, whose owner frees it; sets *rows. 0, or -ENOMEM: as it was. */
-int pp_rows_append(void *rows_of, size_t *rows, const void *more, size_t n, size_t size);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/read/ring/order.h"
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/torch/c10d_annotate.h"
 #include "aggregate/read/torch/c10d_end.h"
@@ -13,6 +12,7 @@
 #include "aggregate/read/torch/c10d_wait.h"
 #include "core/base/grow.h"
 #include "core/capture/capture.h"
+#include "core/capture/order.h"
 #include "core/capture/side.h"
 #include "core/capture/thread.h"
 #include "core/ring/intern.h"

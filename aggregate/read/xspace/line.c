@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/read/ring/order.h"
 #include "aggregate/read/xspace/damage.h"
 #include "aggregate/read/xspace/link.h"
 #include "core/base/grow.h"
 #include "core/base/huge.h"
+#include "core/capture/order.h"
 #include "core/capture/thread.h"
 #include "core/ring/record.h"
 

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/read/ring/remark.h"
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/xspace/damage.h"
 #include "aggregate/read/xspace/device.h"
@@ -262,20 +261,6 @@ static int order_allocations(struct pp_rank *r)
 	return i ? 0 : -1;
 }
 
-static void shift(struct pp_rank *r, int64_t by)
-{
-	for (size_t t = 0; t < r->threads; t++) {
-		for (size_t i = 0; i < r->thread[t].spans; i++) {
-			r->thread[t].span[i].begin -= by;
-			r->thread[t].span[i].end -= by;
-		}
-		r->thread[t].first -= by;
-		r->thread[t].last -= by;
-	}
-	for (size_t i = 0; i < r->allocations; i++)
-		r->allocation[i].time -= by;
-}
-
 /* First and last time of the rank; times since 1970 become times since the first. */
 static void finalise_times(struct pp_xread *x)
 {
@@ -292,7 +277,7 @@ static void finalise_times(struct pp_xread *x)
 		int64_t base =
 		        x->start_time >= (uint64_t)UNIX_TIME && x->start_time <= (uint64_t)first ? (int64_t)x->start_time : first;
 
-		shift(r, base);
+		pp_rank_shift(r, -base);
 		x->start_time = (uint64_t)base;
 		first -= base;
 		last = last > INT64_MIN ? last - base : last;

@@ -3,7 +3,7 @@
 #include "aggregate/analyze/build.h"
 #include "aggregate/dataset/dataset.h"
 
-#include "aggregate/read/ring/order.h"
+#include "core/capture/order.h"
 #include "core/capture/side.h"
 #include "core/capture/thread.h"
 #include "core/step/category.h"

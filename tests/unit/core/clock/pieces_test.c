@@ -259,7 +259,7 @@ TEST(whole_rank)
 
 	band_of(&b, way, 4);
 	CHECK_INT(pp_pieces_of_band(&b, 1000000000, &p, NULL), 0);
-	pp_pieces_map_rank(&p, &rank);
+	pp_clock_map_rank(&(struct pp_clock_map){.pieces = &p}, &rank);
 	CHECK_INT(span[0].begin, 50000000010);
 	CHECK_INT(span[0].step.number, 5);
 	CHECK_INT(span[1].end, 51000100000);

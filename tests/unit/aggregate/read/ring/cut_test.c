@@ -9,6 +9,7 @@
 
 #include "aggregate/session/forked_writer.h"
 #include "core/base/forked.h"
+#include "core/capture/cut.h"
 #include "core/capture/thread.h"
 #include "tests/unit/aggregate/read/ring/rings_kit.h"
 

@@ -4,6 +4,7 @@
 #include "aggregate/read/occupancy.h"
 #include "aggregate/read/ring/cut.h"
 #include "core/capture/capture.h"
+#include "core/capture/cut.h"
 #include "core/capture/side.h"
 #include "core/capture/thread.h"
 #include "core/step/category.h"

@@ -12,6 +12,7 @@
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/trace.h"
 #include "core/capture/capture.h"
+#include "core/capture/side.h"
 #include "core/capture/thread.h"
 #include "core/ring/intern.h"
 

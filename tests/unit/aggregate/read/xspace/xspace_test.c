@@ -4,9 +4,6 @@
 #include <sys/resource.h>
 #include <zlib.h>
 
-#include "core/capture/capture.h"
-#include "core/capture/side.h"
-#include "core/capture/thread.h"
 #include "tests/test.h"
 #include "tests/unit/aggregate/read/xspace/xspace_kit.h"
 

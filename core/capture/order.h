@@ -1,4 +1,4 @@
-/* Sorts a thread's spans by begin, then end descending. In: spans that are almost sorted. Pure. Internal to aggregate/read. */
+/* Sorts a thread's spans by begin, then end descending. In: spans that are almost sorted. Pure. Called by aggregate/read. */
 #pragma once
 
 #include <stddef.h>

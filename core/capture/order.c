@@ -1,5 +1,5 @@
 /* Sorts spans that are almost in order: takes out those that are not, sorts them, merges them back. Called by finish.c. */
-#include "aggregate/read/ring/order.h"
+#include "core/capture/order.h"
 
 #include <stdlib.h>
 
