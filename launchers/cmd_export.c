@@ -85,28 +85,28 @@ static int read_options(const struct pp_options *options, struct pp_export_optio
 }
 
 /* "wrote 12 345 slices and 678 arrows of 8 ranks to 'trace'. Open it at https://ui.perfetto.dev" */
-static void say_written(const struct pp_export_options *o, struct pp_export_said *said, const char *file)
+static void say_written(const struct pp_export_options *o, struct pp_export_result *result, const char *file)
 {
 	static const char *const open[PP_EXPORT_FORMATS] = {"Open it at https://ui.perfetto.dev",
 	                                                    "Open it at https://ui.perfetto.dev or in chrome://tracing",
 	                                                    "Open it at https://speedscope.app, or with flamegraph.pl"};
 	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT], c[PP_TEXT_UNIT], to[PATH_MAX + 8] = "";
 
-	say_lines(said->left, NULL);
+	say_lines(result->left, NULL);
 	if (file)
 		snprintf(to, sizeof(to), " to '%s'", file);
 	if (o->format == PP_EXPORT_FOLDED)
-		pp_say("wrote %s stacks of %s rank%s%s: own time in ns. %s.", pp_text_count(a, said->stacks),
-		       pp_text_count(b, said->ranks), said->ranks == 1 ? "" : "s", to, open[o->format]);
+		pp_say("wrote %s stacks of %s rank%s%s: own time in ns. %s.", pp_text_count(a, result->stacks),
+		       pp_text_count(b, result->ranks), result->ranks == 1 ? "" : "s", to, open[o->format]);
 	else
-		pp_say("wrote %s events and %s arrows of %s rank%s%s. %s.", pp_text_count(a, said->events),
-		       pp_text_count(b, said->flows), pp_text_count(c, said->ranks), said->ranks == 1 ? "" : "s", to,
+		pp_say("wrote %s events and %s arrows of %s rank%s%s. %s.", pp_text_count(a, result->events),
+		       pp_text_count(b, result->flows), pp_text_count(c, result->ranks), result->ranks == 1 ? "" : "s", to,
 		       open[o->format]);
 }
 
 static int write_to(const char *directory, const struct pp_export_options *o, const char *file)
 {
-	struct pp_export_said said = {0};
+	struct pp_export_result result = {0};
 	struct pp_err err = {""};
 	int rc, fd = file ? pp_output_create(file, &err) : fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3); /* the child's own is closed */
 
@@ -114,7 +114,7 @@ static int write_to(const char *directory, const struct pp_export_options *o, co
 		pp_say(file ? "%s." : "cannot write the trace: standard output is closed. Give -o FILE.", err.text);
 		return PP_EXIT_FAILED;
 	}
-	rc = pp_export_write(directory, o, fd, &said, &err);
+	rc = pp_export_write(directory, o, fd, &result, &err);
 	if (file && rc)
 		pp_output_abandon(fd, file);
 	else if (file)
@@ -123,7 +123,7 @@ static int write_to(const char *directory, const struct pp_export_options *o, co
 		pp_say("%s.", err.text);
 		return PP_EXIT_FAILED;
 	}
-	say_written(o, &said, file);
+	say_written(o, &result, file);
 	return PP_EXIT_OK;
 }
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "aggregate/analyze/bounds.h"
+#include "aggregate/analyze/coverage.h"
 #include "aggregate/analyze/join.h"
-#include "aggregate/analyze/kept.h"
 #include "aggregate/dataset/status.h"
 #include "core/base/plain.h"
 #include "core/base/utf8.h"
@@ -52,7 +52,7 @@ static void fill_worker(struct pp_row_worker *w, const struct pp_rank *rank)
 	w->local_rank = rank->local_rank;
 	w->pid = rank->pid;
 	w->records = rank->records;
-	pp_kept_worker(w, rank);
+	pp_coverage_worker(w, rank);
 	for (int i = 0; i < PP_LOSSES; i++)
 		w->dropped[i] = rank->lost[i];
 	copy_text(w->host, sizeof(w->host), rank->host);

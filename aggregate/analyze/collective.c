@@ -286,7 +286,7 @@ static int fill_collective(struct pp_join *j, struct pp_waiting *w, struct pp_me
 		return 0;
 	if (pp_waiting_solve(w, &c) < 0)
 		return -ENOMEM;
-	pp_waiting_note(w, &c, j->d);
+	pp_waiting_write(w, &c, j->d);
 	for (size_t i = 0; i < n; i++)
 		m[i].waited = w->row[i];
 	if (!j->in->partial)

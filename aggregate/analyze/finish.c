@@ -210,7 +210,7 @@ static int finalise_rows(struct finalise *s, const struct pp_row_collective *c)
 {
 	int rc = 0;
 
-	pp_waiting_note(&s->waiting, c, s->d);
+	pp_waiting_write(&s->waiting, c, s->d);
 	for (uint32_t i = 0; i < c->row_count && !rc; i++) {
 		struct pp_row_arrival *row = &s->d->arrival[c->row_first + i];
 		struct shared call = {row->exposed - 1, SOLVED, s->waiting.row[i]};

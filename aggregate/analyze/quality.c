@@ -501,7 +501,7 @@ int pp_join_quality(struct pp_join *j)
 		return -ENOMEM;
 	count_mpi(j);
 	warn_counters(j);
-	if (j->in->steps->note[0])
-		pp_dataset_warn(d, "%s", j->in->steps->note);
+	if (j->in->steps->remark[0])
+		pp_dataset_warn(d, "%s", j->in->steps->remark);
 	return 0;
 }

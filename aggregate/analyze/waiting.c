@@ -461,7 +461,7 @@ int pp_waiting_solve(struct pp_waiting *w, struct pp_row_collective *c)
 	return 0;
 }
 
-void pp_waiting_note(const struct pp_waiting *w, const struct pp_row_collective *c, struct pp_dataset *d)
+void pp_waiting_write(const struct pp_waiting *w, const struct pp_row_collective *c, struct pp_dataset *d)
 {
 	for (uint32_t i = 0; i < c->row_count; i++)
 		d->arrival[c->row_first + i].late_rank = w->row[i].waits_for < 0 ? -1 : d->worker[w->row[i].waits_for].rank;

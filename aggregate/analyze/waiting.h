@@ -46,7 +46,7 @@ struct pp_waiting { /* scratch for one collective after the other */
 int pp_waiting_solve(struct pp_waiting *w, struct pp_row_collective *c);
 void pp_waiting_release(struct pp_waiting *w);
 /* Writes for whom each row of the solved operation waits. */
-void pp_waiting_note(const struct pp_waiting *w, const struct pp_row_collective *c, struct pp_dataset *d);
+void pp_waiting_write(const struct pp_waiting *w, const struct pp_row_collective *c, struct pp_dataset *d);
 
 /* Charges waiting and transfer of a part of a call to its step and row, and the lateness to the rank it waits for. Returns the
  * waiting. */

@@ -38,7 +38,7 @@ static int list_of(const struct pp_diff_run *run, const struct pp_diff_shared *s
 	const struct pp_dataset *d = &run->d;
 	struct item *item = calloc(d->blames + 1, sizeof(*item));
 	double share = (double)d->steps * (double)(d->workers > 1 ? d->workers - 1 : 1);
-	size_t n = 0, kept = 0;
+	size_t n = 0, remaining = 0;
 
 	if (!item)
 		return -ENOMEM;
@@ -52,9 +52,9 @@ static int list_of(const struct pp_diff_run *run, const struct pp_diff_shared *s
 	if (n)
 		qsort(item, n, sizeof(*item), by_key);
 	for (size_t i = 0; i < n; i++) /* a damaged file may have a key twice */
-		if (!kept || by_key(&item[kept - 1], &item[i]))
-			item[kept++] = item[i];
-	*ret_items = (struct items){item, kept};
+		if (!remaining || by_key(&item[remaining - 1], &item[i]))
+			item[remaining++] = item[i];
+	*ret_items = (struct items){item, remaining};
 	return 0;
 }
 

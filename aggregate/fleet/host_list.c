@@ -112,21 +112,21 @@ static size_t write_item(char (*name)[NAME], size_t names, char *text, size_t si
 
 size_t pp_host_list_write(char (*name)[NAME], size_t names, char *text, size_t size)
 {
-	size_t kept = 0, at, used = 0;
+	size_t remaining = 0, at, used = 0;
 
 	for (size_t i = 0; i < names; i++)
 		make_plain(name[i]);
 	if (names)
 		qsort(name, names, sizeof(*name), by_parts);
 	for (size_t i = 0; i < names; i++)
-		if (*name[i] && (!kept || strcmp(name[kept - 1], name[i]) != 0)) {
-			if (kept != i)
-				memcpy(name[kept], name[i], NAME);
-			kept++;
+		if (*name[i] && (!remaining || strcmp(name[remaining - 1], name[i]) != 0)) {
+			if (remaining != i)
+				memcpy(name[remaining], name[i], NAME);
+			remaining++;
 		}
 	text[0] = '\0';
-	for (at = 0; at < kept && used + 2 < size;) {
-		size_t n = write_item(name + at, kept - at, text + used + (used > 0), size - used - (used > 0));
+	for (at = 0; at < remaining && used + 2 < size;) {
+		size_t n = write_item(name + at, remaining - at, text + used + (used > 0), size - used - (used > 0));
 
 		if (!n)
 			break;
@@ -136,7 +136,7 @@ size_t pp_host_list_write(char (*name)[NAME], size_t names, char *text, size_t s
 		at += n;
 	}
 	text[used] = '\0';
-	return kept - at;
+	return remaining - at;
 }
 
 static int read_number(const char **text, size_t width, uint32_t *ret_number)

@@ -51,7 +51,7 @@ static enum named named(const char *key)
 	                                 : TRANSFER;
 }
 
-/* peers: of the cell's worker, as in pp_sums_kept(). */
+/* peers: of the cell's worker, as in pp_sums_per_step(). */
 static int64_t named_value(const struct pp_row_cell *cell, enum named which, size_t peers)
 {
 	return which == PRESENT ? cell->present

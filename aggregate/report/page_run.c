@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "aggregate/analyze/kept.h"
+#include "aggregate/analyze/coverage.h"
 #include "aggregate/report/page.h"
 #include "aggregate/report/quartile.h"
 #include "aggregate/tools/answer.h"
@@ -156,7 +156,7 @@ void pp_page_run(struct pp_page *p)
 	static const char *const number[] = {"hosts",           "ranks_asked",   "ranks_delivered",   "epoch_realtime_ns",
 	                                     "window_begin_ns", "window_end_ns", "steps_asked_first", "steps_asked_last",
 	                                     "format_version"};
-	char kept[PP_KEPT_TEXT], program[64];
+	char kept[PP_COVERAGE_TEXT], program[64];
 
 	pp_page_key(p, "run", 1);
 	fputs("{\"made_by\":\"" PODPROF_VERSION "\"", p->to);
@@ -164,7 +164,7 @@ void pp_page_run(struct pp_page *p)
 		put_text(p, text[i], pp_h5_file_attribute(p->h5, text[i]));
 	for (size_t i = 0; i < sizeof(number) / sizeof(number[0]); i++)
 		put_int(p, number[i], pp_h5_file_attribute_int(p->h5, number[i], 0));
-	pp_kept_text(&p->d, kept, sizeof(kept));
+	pp_coverage_text(&p->d, kept, sizeof(kept));
 	put_text(p, "kept", kept);
 	pp_text_program(p->d.command, program, sizeof(program));
 	put_text(p, "program", program);

@@ -461,7 +461,7 @@ static int has_no_files(const struct pp_page *p, struct pp_err *err)
 	struct pp_event_files events;
 	char directory[PATH_MAX];
 
-	pp_event_files_look(pp_h5_file_path(p->h5), &events);
+	pp_event_files_find(pp_h5_file_path(p->h5), &events);
 	if (p->d.trace_files || events.files || pp_timeline_directory(pp_h5_file_path(p->h5), directory) ||
 	    (access(directory, R_OK | X_OK) && errno != ENOENT))
 		return 0;

@@ -247,7 +247,7 @@ static int write_to(const char *pod_path, struct pp_capture *capture, int fd, st
 	int code;
 
 	part.at_timeline = shared == MAP_FAILED ? NULL : shared;
-	pp_event_files_look(part.pod_path, &events);
+	pp_event_files_find(part.pod_path, &events);
 	code = pp_forked_read_more(part.pod_path, events.bytes, make_part, &part, err);
 	if ((code == -EINVAL || code == -ETIMEDOUT) && part.at_timeline && *part.at_timeline == PP_PAGE_TIMELINE_BEGUN) {
 		*part.at_timeline = PP_PAGE_TIMELINE_NOT;
@@ -313,7 +313,7 @@ int pp_report_is_fresh(const char *pod_path, const char *html_path)
 
 	if (stat(pod_path, &h5) || stat(html_path, &html))
 		return 0;
-	pp_event_files_look(pod_path, &events);
+	pp_event_files_find(pod_path, &events);
 	return !is_older(html.st_mtim, h5.st_mtim) && !is_older(html.st_mtim, events.newest);
 }
 
@@ -324,7 +324,7 @@ int pp_report_is_quick(const char *pod_path)
 
 	if (stat(pod_path, &st))
 		return 1;
-	pp_event_files_look(pod_path, &events);
+	pp_event_files_find(pod_path, &events);
 	return st.st_size <= QUICK_BYTES && events.bytes <= QUICK_EVENT_BYTES;
 }
 

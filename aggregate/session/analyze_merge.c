@@ -67,7 +67,7 @@ static int read_parts(struct pp_analyze_file *file, size_t files, struct pp_inte
 }
 
 /* Files without a date begin with the earliest of the others; so do all where dates are further apart than times may be. */
-static void set_epochs(struct parts *p, const char **ret_note)
+static void set_epochs(struct parts *p, const char **ret_warning)
 {
 	int64_t first = 0, last = 0;
 
@@ -82,7 +82,7 @@ static void set_epochs(struct parts *p, const char **ret_note)
 	for (size_t i = 0; p->part && i <= p->parts; i++)
 		if (!p->part[i].epoch_realtime_ns || last - first > PP_TABLE_TIME_MAX / 4)
 			p->part[i].epoch_realtime_ns = first;
-	*ret_note = last - first > PP_TABLE_TIME_MAX / 4 ? PP_WARNING_DATES_FAR : NULL;
+	*ret_warning = last - first > PP_TABLE_TIME_MAX / 4 ? PP_WARNING_DATES_FAR : NULL;
 }
 
 static int has_step(const struct pp_dataset *d, int64_t number)
@@ -125,30 +125,30 @@ static int is_whole_recording(const struct pp_dataset *d)
 }
 
 /* Its note that the recording is one step does not hold for the session. */
-static void drop_note(struct pp_dataset *d)
+static void drop_warning(struct pp_dataset *d)
 {
-	size_t kept = 0;
+	size_t remaining = 0;
 
 	for (size_t i = 0; i < d->warnings; i++)
 		if (!strstr(d->warning[i].warning, PP_STEPS_ONE))
-			d->warning[kept++] = d->warning[i];
-	d->warnings = kept;
+			d->warning[remaining++] = d->warning[i];
+	d->warnings = remaining;
 }
 
 /* What is left of a part without steps: its ranks, file, warnings and memory. */
 static void drop_steps(struct pp_dataset *d)
 {
-	const uint64_t kept = UINT64_C(1) << PP_TABLE_worker | UINT64_C(1) << PP_TABLE_host_clock |
-	                      UINT64_C(1) << PP_TABLE_warning | UINT64_C(1) << PP_TABLE_trace_file |
-	                      UINT64_C(1) << PP_TABLE_allocator | UINT64_C(1) << PP_TABLE_memory_timeline |
-	                      UINT64_C(1) << PP_TABLE_memory_peak;
+	const uint64_t remaining = UINT64_C(1) << PP_TABLE_worker | UINT64_C(1) << PP_TABLE_host_clock |
+	                           UINT64_C(1) << PP_TABLE_warning | UINT64_C(1) << PP_TABLE_trace_file |
+	                           UINT64_C(1) << PP_TABLE_allocator | UINT64_C(1) << PP_TABLE_memory_timeline |
+	                           UINT64_C(1) << PP_TABLE_memory_peak;
 	struct pp_table table[PP_TABLES];
 
 	for (size_t i = 0; i < d->communicators; i++)
 		free(d->communicator[i].member);
 	pp_dataset_tables(d, table);
 	for (int id = 0; id < PP_TABLES; id++)
-		if (!(kept >> id & 1))
+		if (!(remaining >> id & 1))
 			pp_table_release(&table[id]);
 	pp_dataset_take_tables(d, table);
 	free(d->exposed);
@@ -179,7 +179,7 @@ static size_t leave_out_unmarked(struct parts *p)
 		left_out += d->steps > 0;
 		if (d->steps)
 			drop_steps(d);
-		drop_note(d);
+		drop_warning(d);
 		d->step_rule[0] = '\0';
 	}
 	return left_out;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "aggregate/analyze/kept.h"
+#include "aggregate/analyze/coverage.h"
 #include "aggregate/dataset/status.h"
 #include "aggregate/write/text/text.h"
 #include "core/base/plain.h"
@@ -108,20 +108,20 @@ static void say_clocks(struct pp_message *m, const struct pp_dataset *d)
 /* Numbers are the dataset's: a window of time may have other complete steps on this host than on all. */
 static void say_head(struct pp_message *m, const struct pp_dataset *d, const struct pp_steps *steps)
 {
-	const char *whole = pp_kept_whole(d);
-	char kept[PP_KEPT_TEXT];
+	const char *whole = pp_coverage_base(d);
+	char coverage[PP_COVERAGE_TEXT];
 
-	pp_kept_text(d, kept, sizeof(kept));
+	pp_coverage_text(d, coverage, sizeof(coverage));
 	if (!d->steps)
 		snprintf(m->what, sizeof(m->what), "no complete step");
-	else if (steps->rule == PP_STEP_RULE_WINDOW && kept[0])
-		snprintf(m->what, sizeof(m->what), "the last %s as one step", kept);
+	else if (steps->rule == PP_STEP_RULE_WINDOW && coverage[0])
+		snprintf(m->what, sizeof(m->what), "the last %s as one step", coverage);
 	else if (steps->rule == PP_STEP_RULE_WINDOW)
 		snprintf(m->what, sizeof(m->what), "%s as one step", strcmp(whole, "the run") ? whole : "the whole run");
 	else
 		pp_text_steps(d, m->what, sizeof(m->what));
-	if (kept[0] && (!d->steps || steps->rule != PP_STEP_RULE_WINDOW))
-		add(m->what, sizeof(m->what), " ", "(%s kept)", kept);
+	if (coverage[0] && (!d->steps || steps->rule != PP_STEP_RULE_WINDOW))
+		add(m->what, sizeof(m->what), " ", "(%s kept)", coverage);
 	m->delivered = d->ranks_delivered;
 	m->asked = d->ranks_asked;
 	m->hosts = pp_dataset_hosts(d);
@@ -244,13 +244,13 @@ void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const 
 	else if (steps->rule == PP_STEP_RULE_WINDOW && d->steps_asked_last <= d->steps_asked_first)
 		return; /* the first line has them, and no steps were requested */
 	else if (steps->rule == PP_STEP_RULE_WINDOW && strstr(d->options, "--step-rule=collectives") &&
-	         !strstr(steps->note, "pattern"))
+	         !strstr(steps->remark, "pattern"))
 		add(m->must_know, sizeof(m->must_know), "; ",
 		    "--step-rule collectives: no repeating pattern was found in the collectives on MPI_COMM_WORLD, so the run is "
 		    "treated as one step. A pattern has at least two different collectives, and one of them combines data: not "
 		    "MPI_Barrier or MPI_Bcast. Mark steps with podprof_step_begin(), in Python with podprof.steps()");
-	else if (steps->note[0] && (steps->rule == PP_STEP_RULE_WINDOW || !steps->steps))
-		add(m->must_know, sizeof(m->must_know), "; ", "%s", steps->note);
+	else if (steps->remark[0] && (steps->rule == PP_STEP_RULE_WINDOW || !steps->steps))
+		add(m->must_know, sizeof(m->must_know), "; ", "%s", steps->remark);
 	else if (steps->rule == PP_STEP_RULE_WINDOW)
 		add(m->must_know, sizeof(m->must_know), "; ",
 		    "no step marks: call podprof_step_begin(), or mark steps by an NVTX range");

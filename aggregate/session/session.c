@@ -89,8 +89,8 @@ static void write_page(const struct pp_output *out, const struct pp_session_opti
 }
 
 /* Maps /window to job ns; without memory the session has none. */
-static void note_window(const struct pp_capture *c, const struct pp_clock_map *clock, const struct pp_session_options *o,
-                        struct pp_dataset *d)
+static void warn_of_window(const struct pp_capture *c, const struct pp_clock_map *clock, const struct pp_session_options *o,
+                           struct pp_dataset *d)
 {
 	if (o->event_ranks && *o->event_ranks)
 		pp_dataset_warn(d, "--ranks %s: the trace has only these ranks, pod.h5 has all", o->event_ranks);
@@ -152,10 +152,10 @@ static int name_session(const struct pp_capture *c, const struct pp_steps *steps
 	return rc;
 }
 
-static void note_all(const struct pp_capture *c, const struct pp_clock_map *clock, const struct pp_session_options *o,
-                     struct pp_dataset *d)
+static void warn_of_all(const struct pp_capture *c, const struct pp_clock_map *clock, const struct pp_session_options *o,
+                        struct pp_dataset *d)
 {
-	note_window(c, clock, o, d);
+	warn_of_window(c, clock, o, d);
 	for (size_t i = 0; o->warning && o->warning[i]; i++)
 		pp_dataset_warn(d, "%s", o->warning[i]);
 	if (o->salvaged)
@@ -372,7 +372,7 @@ static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, c
 		pp_files_unclaim(&out);
 		return rc;
 	}
-	note_all(c, clock, o, &dataset);
+	warn_of_all(c, clock, o, &dataset);
 	if (!o->gather)
 		pp_files_tools(&dataset);
 	rc = o->gather && !o->gather->leads ? write_share(&out, &place, o, message, err)

@@ -97,7 +97,7 @@ static uint32_t detail_of(struct pp_timeline_maker *m, const struct pp_span *s)
 	return (uint32_t)m->t->details;
 }
 
-static const uint8_t kept_flags = PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END | PP_SPAN_FAILED | PP_SPAN_POLLS;
+static const uint8_t passed_flags = PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END | PP_SPAN_FAILED | PP_SPAN_POLLS;
 
 static uint32_t add_event(struct pp_timeline_maker *m, const struct pp_span *s, uint32_t depth, int category)
 {
@@ -124,7 +124,7 @@ static uint32_t add_event(struct pp_timeline_maker *m, const struct pp_span *s, 
 	        .depth = (uint16_t)(depth < DEPTHS_MOST ? depth : DEPTHS_MOST - 1),
 	        .kind = s->kind,
 	        .category = (uint8_t)category,
-	        .flags = s->flags & kept_flags,
+	        .flags = s->flags & passed_flags,
 	};
 	return (uint32_t)m->t->events++;
 }

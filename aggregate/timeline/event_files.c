@@ -12,7 +12,7 @@ static int is_later(struct timespec a, struct timespec b)
 	return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
 }
 
-void pp_event_files_look(const char *pod_path, struct pp_event_files *ret)
+void pp_event_files_find(const char *pod_path, struct pp_event_files *ret)
 {
 	char directory[PATH_MAX];
 	struct dirent *e;

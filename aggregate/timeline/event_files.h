@@ -11,4 +11,4 @@ struct pp_event_files {
 };
 
 /* Zero where pod.h5 lies elsewhere or there are none. */
-void pp_event_files_look(const char *pod_path, struct pp_event_files *ret);
+void pp_event_files_find(const char *pod_path, struct pp_event_files *ret);

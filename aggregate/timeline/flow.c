@@ -43,7 +43,7 @@ static struct pp_timeline_detail *detail_at(const struct pp_timeline_maker *m, c
 
 /* Takes what the wait says into the event that waited; 1 where that is now its wait. A Wait for several operations waits for the
  * last of them. */
-static int note_wait(const struct pp_timeline_maker *m, const struct pp_wait *w)
+static int set_wait(const struct pp_timeline_maker *m, const struct pp_wait *w)
 {
 	struct pp_timeline_detail *d = detail_at(m, &w->waiter), *call = detail_at(m, &w->call);
 	const struct pp_timeline_event *e = d ? &m->t->event[event_at(m, &w->waiter)] : NULL;
@@ -80,7 +80,7 @@ static int add_waits(struct pp_timeline_maker *m)
 
 		if (!w->is_known)
 			m->t->left.unmatched_collectives += !w->is_message && event_at(m, &w->call) != NONE;
-		else if (note_wait(m, w))
+		else if (set_wait(m, w))
 			decides[m->t->event[event_at(m, &w->waiter)].detail - 1] = i + 1;
 	}
 	for (size_t i = 0; i < m->t->details && !rc; i++) {

@@ -159,7 +159,7 @@ static int by_first_rank(const void *a, const void *b)
 /* Files that were given to 'podprof analyze': each once, with the lowest of its ranks. */
 static int list_given(struct files *f, const struct pp_dataset *d, const char *pod)
 {
-	size_t kept = 0;
+	size_t remaining = 0;
 
 	for (size_t i = 0; i < d->trace_files; i++) {
 		struct file *file = add_file(f);
@@ -173,9 +173,9 @@ static int list_given(struct files *f, const struct pp_dataset *d, const char *p
 		return 0;
 	qsort(f->file, f->files, sizeof(*f->file), by_name_and_rank);
 	for (size_t i = 0; i < f->files; i++)
-		if (!i || f->file[i].name != f->file[kept - 1].name)
-			f->file[kept++] = f->file[i];
-	f->files = kept;
+		if (!i || f->file[i].name != f->file[remaining - 1].name)
+			f->file[remaining++] = f->file[i];
+	f->files = remaining;
 	qsort(f->file, f->files, sizeof(*f->file), by_first_rank);
 	for (size_t i = 0; i < f->files; i++) {
 		snprintf(f->file[i].path, PATH_MAX, "%s", pp_intern_text(d->names, f->file[i].name, NULL));
@@ -255,7 +255,7 @@ static int take_ranks(struct pp_timeline_maker *m, struct files *f, struct pp_ca
 void pp_timeline_take(struct pp_timeline_maker *m)
 {
 	struct pp_capture *c = m->options->capture;
-	size_t kept = 0;
+	size_t remaining = 0;
 
 	for (size_t i = 0; i < c->ranks; i++) {
 		const size_t at = pp_timeline_rank_at(m->t, c->rank[i].rank);
@@ -264,9 +264,9 @@ void pp_timeline_take(struct pp_timeline_maker *m)
 			continue;
 		m->t->is_replay |= c->rank[i].device_replay;
 		m->t->rank[at].missing[0] = '\0';
-		c->rank[kept++] = c->rank[i];
+		c->rank[remaining++] = c->rank[i];
 	}
-	c->ranks = kept;
+	c->ranks = remaining;
 	m->capture = *c;
 	m->capture.names = NULL; /* the timeline's */
 	*c = (struct pp_capture){.names = NULL};
@@ -308,7 +308,7 @@ static int may_have(const struct pp_timeline_maker *m, const struct file *file, 
 	return 0;
 }
 
-static void note_unread(struct pp_timeline_maker *m, struct files *f, const struct file *file, const char *why)
+static void add_unread(struct pp_timeline_maker *m, struct files *f, const struct file *file, const char *why)
 {
 	if (!f->unread++)
 		snprintf(f->why, sizeof(f->why), "%s", why);
@@ -347,7 +347,7 @@ static int read_file(struct pp_timeline_maker *m, struct files *f, struct file *
 	    (file->rank >= 0 && !pp_timeline_wants(m, file->rank) && !glance.is_podprof) ||
 	    pp_trace_read(file->path, &glance, &how, &c, &why)) {
 		if (why.text[0])
-			note_unread(m, f, file, why.text);
+			add_unread(m, f, file, why.text);
 		return 0;
 	}
 	snprintf(producer, sizeof(producer), "%s",

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "aggregate/analyze/kept.h"
+#include "aggregate/analyze/coverage.h"
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/dataset/status.h"
 #include "aggregate/tools/recommend.h"
@@ -252,8 +252,8 @@ static void say_recording(const struct pp_dataset *d, const struct pp_sums *s, c
 static void say_overhead(const struct pp_dataset *d, const struct pp_sums *s, struct pp_answer *a)
 {
 	int64_t run_ns = d->window_end_ns - d->window_begin_ns;
-	char cpu[PP_TEXT_UNIT], kept[PP_KEPT_TEXT];
-	int whole = !pp_kept_text(d, kept, sizeof(kept)) && !strcmp(pp_kept_whole(d), "the run") && run_ns >= 1000000000;
+	char cpu[PP_TEXT_UNIT], kept[PP_COVERAGE_TEXT];
+	int whole = !pp_coverage_text(d, kept, sizeof(kept)) && !strcmp(pp_coverage_base(d), "the run") && run_ns >= 1000000000;
 
 	pp_text_time(cpu, d->keeper_cpu_ns);
 	if (d->trace_files)
@@ -299,7 +299,7 @@ static void qualify_losses(const struct pp_dataset *d, struct pp_answer *a)
 {
 	uint64_t lost = 0, records = 0, by[PP_LOSSES] = {0};
 	size_t ranks = 0, worst = 0;
-	char x[PP_TEXT_UNIT], y[PP_TEXT_UNIT], kept[PP_KEPT_TEXT];
+	char x[PP_TEXT_UNIT], y[PP_TEXT_UNIT], kept[PP_COVERAGE_TEXT];
 
 	for (size_t w = 0; w < d->workers; w++) {
 		uint64_t of_rank = 0;
@@ -318,7 +318,7 @@ static void qualify_losses(const struct pp_dataset *d, struct pp_answer *a)
 	if (lost)
 		qualify(a, "%s records lost on %zu of %zu ranks (%s recorded)%s: %s", pp_text_count(x, lost), ranks, d->workers,
 		        pp_text_count(y, records), by[worst] == lost ? "" : ", mostly", loss_what[worst]);
-	if (by[PP_LOSS_EVICTED] && pp_kept_text(d, kept, sizeof(kept)))
+	if (by[PP_LOSS_EVICTED] && pp_coverage_text(d, kept, sizeof(kept)))
 		qualify(a, "the session holds only the last %s: %s older records were dropped", kept,
 		        pp_text_count(x, by[PP_LOSS_EVICTED]));
 }

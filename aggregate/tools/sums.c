@@ -21,7 +21,7 @@ static void median_of(int64_t *v, size_t n, int64_t *ret_median, int64_t *ret_sp
 	*ret_spread = (v[n - 1 - (n - 1) / 4] - v[(n - 1) / 4]) / 2;
 }
 
-int64_t pp_sums_kept(const struct pp_dataset *d, size_t worker, int64_t ns)
+int64_t pp_sums_per_step(const struct pp_dataset *d, size_t worker, int64_t ns)
 {
 	/* how often other ranks may have waited for it */
 	int64_t cells = worker < d->workers ? (int64_t)d->steps * (int64_t)pp_dataset_peers(d, worker) : 0;

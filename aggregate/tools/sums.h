@@ -25,7 +25,7 @@ struct pp_sums {
 };
 
 /* "Kept others waiting" of a sum over all steps and other ranks: per step and other rank of its clock; 0 where there is none. */
-int64_t pp_sums_kept(const struct pp_dataset *d, size_t worker, int64_t ns);
+int64_t pp_sums_per_step(const struct pp_dataset *d, size_t worker, int64_t ns);
 /* 0, or -ENOMEM. Owned by the caller: pp_sums_release(). */
 int pp_sums_of(const struct pp_dataset *d, struct pp_sums *ret_sums);
 void pp_sums_release(struct pp_sums *s);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/analyze/kept.h"
+#include "aggregate/analyze/coverage.h"
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/tools/sums.h"
 #include "core/base/compare.h"
@@ -73,7 +73,7 @@ static int64_t more_than_others(const struct worker_sum *sum, size_t workers, si
 /* The base of a percentage: the steps, or what stands for the only one. */
 static const char *whole(const struct pp_dataset *d)
 {
-	return d->steps == 1 && !strncmp(d->step_rule, "window", 6) ? pp_kept_whole(d) : "the step";
+	return d->steps == 1 && !strncmp(d->step_rule, "window", 6) ? pp_coverage_base(d) : "the step";
 }
 
 /* Behind a time: of a mean step, or of the only one. */
@@ -152,7 +152,7 @@ struct cause { /* causes of one rank's lateness, per step */
 static struct cause cause_of(const struct pp_dataset *d, const struct worker_sum *sum, const struct culprit *by, int64_t *work)
 {
 	size_t who = by->who;
-	struct cause c = {.by = *by, .late_ns = pp_sums_kept(d, who, by->wait_ns)};
+	struct cause c = {.by = *by, .late_ns = pp_sums_per_step(d, who, by->wait_ns)};
 
 	for (int k = 1; k < PP_CATEGORY_HOST_COMMUNICATION; k++) { /* time inside communication is no cause of its own */
 		int64_t more = more_than_others(sum, d->workers, who, k, work);
@@ -241,7 +241,7 @@ static void say_no_one(const struct pp_dataset *d, const struct worker_sum *sum,
 	char behind[64] = "";
 
 	if (!late->is_blamed && who < d->workers && sum[who].steps &&
-	    is_behind(d, pp_sums_kept(d, who, late->wait_ns), sum[who].steps))
+	    is_behind(d, pp_sums_per_step(d, who, late->wait_ns), sum[who].steps))
 		snprintf(behind, sizeof(behind), ", which itself waits for rank %d", (int)d->straggler.waited_for);
 	snprintf(text, size,
 	         "waiting for other ranks, %.0f %% of %s, for no single rank: rank %d causes the largest part, %.0f %% of all "
@@ -365,8 +365,8 @@ static int largest_of(const struct pp_dataset *d, const struct worker_sum *sum, 
 
 static void say_startup(const struct pp_dataset *d, int64_t step_ns, char *text, size_t size)
 {
-	char kept[PP_KEPT_TEXT];
-	int cut = pp_kept_text(d, kept, sizeof(kept));
+	char kept[PP_COVERAGE_TEXT];
+	int cut = pp_coverage_text(d, kept, sizeof(kept));
 
 	snprintf(text, size, "%s take %.0f %% of %s; %s", cut ? "start-up and shutdown" : "MPI_Init and MPI_Finalize",
 	         100.0 * (double)d->startup_ns / (double)step_ns, whole(d),

@@ -121,7 +121,7 @@ static void profile_steps(int64_t first, int64_t last)
 {
 	static const char *const why[] = {"", "has no step", "has begun already", "overlaps another window of steps",
 	                                  "is one too many at a time"};
-	static _Atomic uint32_t said;
+	static _Atomic uint32_t reports;
 	char text[160];
 	int saved = errno, rc;
 
@@ -129,7 +129,7 @@ static void profile_steps(int64_t first, int64_t last)
 		return;
 	rc = pp_trigger_steps(first, last);
 	/* Only the first is reported: a program may repeat it in a loop. */
-	if (rc > 0 && rc < (int)(sizeof(why) / sizeof(why[0])) && atomic_fetch_add(&said, 1) < SAY_REFUSED) {
+	if (rc > 0 && rc < (int)(sizeof(why) / sizeof(why[0])) && atomic_fetch_add(&reports, 1) < SAY_REFUSED) {
 		snprintf(text, sizeof(text), "podprof_profile_steps(%" PRId64 ", %" PRId64 ") was refused: it %s", first, last,
 		         why[rc]);
 		pp_self_print(text);

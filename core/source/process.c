@@ -42,7 +42,7 @@ static uint64_t ns_of(struct timeval t)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_usec * 1000;
 }
 
-static pp_tick look(int is_end)
+static pp_tick sample(int is_end)
 {
 	struct pp_record r = {.tick = pp_tick_now(), .kind = PP_RECORD_PROCESS};
 	int saved = errno;
@@ -84,9 +84,9 @@ static void leave(void)
 	atomic_flag_clear_explicit(&busy, memory_order_release);
 }
 
-static void pay(pp_tick now, unsigned looks)
+static void pay(pp_tick now, unsigned samples)
 {
-	free_from = (free_from > now ? free_from : now) + looks * period;
+	free_from = (free_from > now ? free_from : now) + samples * period;
 }
 
 static void end_open(pp_tick now)
@@ -95,7 +95,7 @@ static void end_open(pp_tick now)
 	int same = open_recording == atomic_load_explicit(&pp_wiped.recording, memory_order_relaxed);
 
 	if (same && (open_step == PAID || (period && free_from <= now + 2 * period))) {
-		last = look(1);
+		last = sample(1);
 		if (open_step == SHARES)
 			pay(last, 1);
 	} else {
@@ -118,7 +118,7 @@ static void begin_open(pp_tick now, int64_t number)
 	} else if (free_from <= now + period && (period || !sequence)) {
 		open_step = PAID;
 		last = 0;
-		pay(look(0), 2);
+		pay(sample(0), 2);
 	}
 }
 

@@ -186,18 +186,18 @@ static uint32_t around(const struct pp_flat_cursor *c, int64_t end)
 /* Overlapping ranges leave ended ones below open ones: remove the ended first, so that the search stays short. */
 static int make_room(struct pp_flat_cursor *c, int64_t now)
 {
-	size_t kept = 0, room = c->room ? 2 * c->room : 32;
+	size_t remaining = 0, room = c->room ? 2 * c->room : 32;
 	struct pp_open *more;
 
 	for (size_t i = 0, opens = c->opens; i < opens; i++)
 		if (c->open[i].end > now) {
-			c->opens = kept;
-			c->open[kept] = c->open[i];
-			c->open[kept].around = around(c, c->open[kept].is_silent ? INT64_MIN : c->open[kept].end);
-			kept++;
+			c->opens = remaining;
+			c->open[remaining] = c->open[i];
+			c->open[remaining].around = around(c, c->open[remaining].is_silent ? INT64_MIN : c->open[remaining].end);
+			remaining++;
 		}
-	c->opens = kept;
-	if (2 * kept < c->room)
+	c->opens = remaining;
+	if (2 * remaining < c->room)
 		return 0;
 	more = realloc(c->open, room * sizeof(*more));
 	if (!more)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum property { PRECISION, TENSOR_CORE, ACTIVITY };
-enum { LOOKED_AT = 4096 };
+enum { READ_MOST = 4096 };
 
 enum { PRECISION_16 = PP_PRECISION_16, PRECISION_32 = PP_PRECISION_32 };
 enum { TENSOR_CORE_NO = PP_TENSOR_CORE_NO, TENSOR_CORE_YES = PP_TENSOR_CORE_YES };
@@ -50,7 +50,7 @@ static int is_in(const struct word *w, const char *name, size_t length)
 {
 	size_t n = strlen(w->text);
 
-	length = length < LOOKED_AT ? length : LOOKED_AT;
+	length = length < READ_MOST ? length : READ_MOST;
 	if (length < n)
 		return 0;
 	for (size_t i = 0; i <= (w->is_begin ? 0 : length - n); i++)

@@ -140,7 +140,7 @@ static int make_room(struct sweep *s, size_t segments)
 }
 
 /* Segments are 32 bytes a range, and memory is the most of their price. */
-static int is_kept(const struct sweep *s, const struct window *w, const struct pp_flat *f)
+static int is_inside(const struct sweep *s, const struct window *w, const struct pp_flat *f)
 {
 	return s->which == PP_ATTR_KEEP_ALL || (w->step < s->attr->steps && (f->category == PP_CATEGORY_HOST_COMMUNICATION ||
 	                                                                     f->category == PP_CATEGORY_DEVICE_COLLECTIVE));
@@ -165,7 +165,7 @@ static int keep(struct sweep *s, const struct window *w)
 			pp_laps_advance(&s->laps, f->begin, PP_CATEGORY_OTHER);
 			pp_laps_advance(&s->laps, f->end, f->category);
 		}
-		if (!is_kept(s, w, f))
+		if (!is_inside(s, w, f))
 			continue;
 		if (last && last->end == f->begin && last->span == f->span && last->thread == f->thread && last->step == w->step) {
 			last->end = f->end;

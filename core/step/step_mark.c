@@ -171,17 +171,17 @@ static int list_window(const struct pp_rank *rank, int64_t horizon, struct pp_ma
 	return mark.end > mark.begin ? pp_marks_add(list, &mark) : 0;
 }
 
-static void __attribute__((format(printf, 2, 3))) add_note(struct pp_steps *s, const char *fmt, ...)
+static void __attribute__((format(printf, 2, 3))) add_remark(struct pp_steps *s, const char *fmt, ...)
 {
-	size_t n = strlen(s->note);
+	size_t n = strlen(s->remark);
 	va_list arguments;
 
 	if (n)
-		n += (size_t)snprintf(s->note + n, sizeof(s->note) - n, "; ");
-	if (n >= sizeof(s->note))
+		n += (size_t)snprintf(s->remark + n, sizeof(s->remark) - n, "; ");
+	if (n >= sizeof(s->remark))
 		return;
 	va_start(arguments, fmt);
-	vsnprintf(s->note + n, sizeof(s->note) - n, fmt, arguments);
+	vsnprintf(s->remark + n, sizeof(s->remark) - n, fmt, arguments);
 	va_end(arguments);
 }
 
@@ -201,18 +201,18 @@ static int choose_period(const struct pp_capture *capture, struct pp_marks *list
 		return rc < 0 ? rc : 1;
 	if (rule.confidence < PP_GUESS_CONFIDENCE) {
 		if (rule.time < PP_GUESS_TIME)
-			add_note(s,
-			         "a pattern of %u collectives was found, but its %zu repetitions cover only "
-			         "%.2g %% of the recorded time, so they are not used as steps",
-			         (unsigned)rule.period, rule.steps, 100 * rule.time);
+			add_remark(s,
+			           "a pattern of %u collectives was found, but its %zu repetitions cover only "
+			           "%.2g %% of the recorded time, so they are not used as steps",
+			           (unsigned)rule.period, rule.steps, 100 * rule.time);
 		else if (rule.is_unsure)
-			add_note(s, "a pattern of %u collectives was found, but it may be a loop inside a step",
-			         (unsigned)rule.period);
+			add_remark(s, "a pattern of %u collectives was found, but it may be a loop inside a step",
+			           (unsigned)rule.period);
 		else
-			add_note(s,
-			         "a pattern of %u collectives was found, but its %zu "
-			         "repetitions are too irregular for steps (confidence %.2f)",
-			         (unsigned)rule.period, rule.steps, rule.confidence);
+			add_remark(s,
+			           "a pattern of %u collectives was found, but its %zu "
+			           "repetitions are too irregular for steps (confidence %.2f)",
+			           (unsigned)rule.period, rule.steps, rule.confidence);
 		clear_marks(list, capture->ranks);
 		return 1;
 	}
@@ -220,16 +220,16 @@ static int choose_period(const struct pp_capture *capture, struct pp_marks *list
 	s->period = rule.period;
 	s->confidence = rule.confidence;
 	s->covered = rule.time;
-	add_note(s, "%zu steps found from a pattern of %u collectives, covering %.0f %% of the recorded time", rule.steps,
-	         (unsigned)rule.period, 100 * rule.time);
+	add_remark(s, "%zu steps found from a pattern of %u collectives, covering %.0f %% of the recorded time", rule.steps,
+	           (unsigned)rule.period, 100 * rule.time);
 	if (rule.evicted)
-		add_note(s, "their numbers begin with the first kept one");
+		add_remark(s, "their numbers begin with the first kept one");
 	if (rule.irregular)
-		add_note(s, "%llu collectives between the first and the last step do not fit the pattern",
-		         (unsigned long long)rule.irregular);
+		add_remark(s, "%llu collectives between the first and the last step do not fit the pattern",
+		           (unsigned long long)rule.irregular);
 	if (rule.patterns > 1)
-		add_note(s, "the pattern changed %u times", (unsigned)rule.patterns - 1);
-	add_note(s, "podprof_step_begin() marks steps exactly");
+		add_remark(s, "the pattern changed %u times", (unsigned)rule.patterns - 1);
+	add_remark(s, "podprof_step_begin() marks steps exactly");
 	return 0;
 }
 
@@ -265,34 +265,35 @@ static int choose_pattern(const struct pp_capture *capture, struct pp_marks *lis
 	s->period = newest->step.period;
 	s->confidence = 0.7 * (double)newest->step.matched / (double)(newest->step.matched + newest->step.irregular + 1);
 	if (s->confidence < PP_GUESS_CONFIDENCE) {
-		add_note(s,
-		         "a pattern of %u collectives was found while the job ran, but "
-		         "it is too irregular for steps (confidence %.2f)",
-		         (unsigned)newest->step.period, s->confidence);
+		add_remark(s,
+		           "a pattern of %u collectives was found while the job ran, but "
+		           "it is too irregular for steps (confidence %.2f)",
+		           (unsigned)newest->step.period, s->confidence);
 		clear_marks(list, capture->ranks);
 		return 1;
 	}
-	add_note(s, "steps were found while the job ran, from a repeating pattern of %u collectives",
-	         (unsigned)newest->step.period);
+	add_remark(s, "steps were found while the job ran, from a repeating pattern of %u collectives",
+	           (unsigned)newest->step.period);
 	return 0;
 }
 
 /* Why the closest range is no step. */
-static void note_range(struct pp_steps *s, const struct pp_intern *names, const struct pp_range_rule *range)
+static void remark_range(struct pp_steps *s, const struct pp_intern *names, const struct pp_range_rule *range)
 {
 	char name[NAME_SHOWN + 1];
 
 	snprintf(name, sizeof(name), "%.*s", pp_utf8_fit(pp_intern_text(names, range->name, NULL), NAME_SHOWN),
 	         pp_intern_text(names, range->name, NULL));
 	if (!range->numbered && range->time < PP_RANGE_TIME)
-		add_note(s, "%zu ranges '%s' cover only %.2g %% of the recorded time, so they are not used as steps", range->count,
-		         name, 100 * range->time);
+		add_remark(s, "%zu ranges '%s' cover only %.2g %% of the recorded time, so they are not used as steps",
+		           range->count, name, 100 * range->time);
 	else
-		add_note(s, "%zu ranges '%s' are too irregular for steps (confidence %.2f)", range->count, name, range->confidence);
+		add_remark(s, "%zu ranges '%s' are too irregular for steps (confidence %.2f)", range->count, name,
+		           range->confidence);
 }
 
 /* Marks of a rank may have been evicted. */
-static void note_unmarked(struct pp_steps *s, const struct pp_capture *capture, const struct pp_marks *list, size_t recording)
+static void remark_unmarked(struct pp_steps *s, const struct pp_capture *capture, const struct pp_marks *list, size_t recording)
 {
 	size_t unmarked = 0, evicted = 0;
 
@@ -303,9 +304,9 @@ static void note_unmarked(struct pp_steps *s, const struct pp_capture *capture, 
 		unmarked += none && !capture->rank[r].step_marks;
 	}
 	if (unmarked)
-		add_note(s, "%zu of %zu ranks marked no step", unmarked, recording);
+		add_remark(s, "%zu of %zu ranks marked no step", unmarked, recording);
 	if (evicted)
-		add_note(s, "no step of %zu of %zu ranks was kept", evicted, recording);
+		add_remark(s, "no step of %zu of %zu ranks was kept", evicted, recording);
 }
 
 /* Sets the rule, its marks and its confidence; formulas: docs/steps.md. Where ranks mark steps and no mark was kept, no
@@ -331,10 +332,10 @@ static int choose_rule(const struct pp_capture *capture, struct pp_marks *list, 
 	if (marking && (asked || complete)) {
 		s->rule = PP_STEP_RULE_PODPROF;
 		s->confidence = (double)marking / (double)recording * (s->backwards ? 0.9 : 1.0);
-		note_unmarked(s, capture, list, recording);
+		remark_unmarked(s, capture, list, recording);
 		if (s->backwards)
-			add_note(s, "step numbers went back %llu time%s: later steps continue from the highest number",
-			         (unsigned long long)s->backwards, s->backwards == 1 ? "" : "s");
+			add_remark(s, "step numbers went back %llu time%s: later steps continue from the highest number",
+			           (unsigned long long)s->backwards, s->backwards == 1 ? "" : "s");
 		return 0;
 	}
 	rc = marking ? 1 : choose_pattern(capture, list, first, last, s);
@@ -348,14 +349,14 @@ static int choose_rule(const struct pp_capture *capture, struct pp_marks *list, 
 	if (rc == 0) {
 		rc = choose_period(capture, list, s);
 		if (rc > 0 && range.name)
-			note_range(s, capture->names, &range);
+			remark_range(s, capture->names, &range);
 		return rc;
 	}
 	s->rule = PP_STEP_RULE_RANGE;
 	s->rule_name = range.name;
 	s->confidence = range.confidence;
 	s->covered = range.time;
-	add_note(s, "steps are taken from a repeating range; podprof_step_begin() marks steps exactly");
+	add_remark(s, "steps are taken from a repeating range; podprof_step_begin() marks steps exactly");
 	return 0;
 }
 
@@ -363,8 +364,8 @@ static int use_window(const struct pp_capture *capture, struct pp_marks *list, s
 {
 	int64_t horizon = horizon_of(capture);
 
-	add_note(s, horizon == INT64_MIN ? "the whole run is " PP_STEPS_ONE ", from each rank's first record to its last"
-	                                 : "the kept records are " PP_STEPS_ONE ", up to each rank's last record");
+	add_remark(s, horizon == INT64_MIN ? "the whole run is " PP_STEPS_ONE ", from each rank's first record to its last"
+	                                   : "the kept records are " PP_STEPS_ONE ", up to each rank's last record");
 	s->rule = PP_STEP_RULE_WINDOW;
 	s->confidence = 0;
 	s->rule_name = 0;
@@ -375,21 +376,21 @@ static int use_window(const struct pp_capture *capture, struct pp_marks *list, s
 }
 
 /* Steps were found or marked, and none can be shown. What was noted of steps that were found is then wrong. */
-static void note_incomplete(struct pp_steps *s)
+static void remark_incomplete(struct pp_steps *s)
 {
 	if (s->rule != PP_STEP_RULE_PODPROF)
-		s->note[0] = '\0';
+		s->remark[0] = '\0';
 	if (s->rule == PP_STEP_RULE_PERIOD)
-		add_note(s, "a pattern of %u collectives was found, but no repetition is complete on every rank",
-		         (unsigned)s->period);
+		add_remark(s, "a pattern of %u collectives was found, but no repetition is complete on every rank",
+		           (unsigned)s->period);
 	else if (s->rule == PP_STEP_RULE_RANGE)
-		add_note(s, "a repeating range was found, but no repetition is complete on every rank");
+		add_remark(s, "a repeating range was found, but no repetition is complete on every rank");
 	else
-		add_note(s, "no step is complete on every rank");
+		add_remark(s, "no step is complete on every rank");
 }
 
 /* None of the requested steps was recorded. */
-static void note_asked(struct pp_steps *s, const struct pp_capture *capture, int64_t first, int64_t last)
+static void remark_asked(struct pp_steps *s, const struct pp_capture *capture, int64_t first, int64_t last)
 {
 	int64_t most = INT64_MIN;
 
@@ -397,10 +398,10 @@ static void note_asked(struct pp_steps *s, const struct pp_capture *capture, int
 		if (capture->rank[r].step_marks && capture->rank[r].last_step > most)
 			most = capture->rank[r].last_step;
 	if (most == INT64_MIN)
-		add_note(s, "steps %lld:%lld were requested, but the ranks mark no steps", (long long)first, (long long)last);
+		add_remark(s, "steps %lld:%lld were requested, but the ranks mark no steps", (long long)first, (long long)last);
 	else
-		add_note(s, "steps %lld:%lld were requested, but not reached: the last marked step is %lld", (long long)first,
-		         (long long)last, (long long)most);
+		add_remark(s, "steps %lld:%lld were requested, but not reached: the last marked step is %lld", (long long)first,
+		           (long long)last, (long long)most);
 }
 
 int pp_steps_find(const struct pp_capture *capture, int64_t first, int64_t last, struct pp_steps *ret_steps, struct pp_err *err)
@@ -415,7 +416,7 @@ int pp_steps_find(const struct pp_capture *capture, int64_t first, int64_t last,
 	rc = choose_rule(capture, list, first, last, &s);
 	if (rc > 0) {
 		if (asked)
-			note_asked(&s, capture, first, last);
+			remark_asked(&s, capture, first, last);
 		rc = use_window(capture, list, &s);
 		first = last = 0;
 	}
@@ -426,7 +427,7 @@ int pp_steps_find(const struct pp_capture *capture, int64_t first, int64_t last,
 		free(s.cell);
 		free(s.before);
 		free(s.after);
-		note_incomplete(&s);
+		remark_incomplete(&s);
 		rc = use_window(capture, list, &s);
 		s.number = NULL;
 		s.cell = s.before = s.after = NULL;
@@ -434,8 +435,8 @@ int pp_steps_find(const struct pp_capture *capture, int64_t first, int64_t last,
 			rc = pp_step_table_fill(list, capture->ranks, 0, 0, &s);
 	}
 	if (rc == 0 && !s.steps && asked)
-		add_note(&s, "steps %lld:%lld were requested, but no rank completed one of them", (long long)first,
-		         (long long)last);
+		add_remark(&s, "steps %lld:%lld were requested, but no rank completed one of them", (long long)first,
+		           (long long)last);
 out:
 	for (size_t r = 0; list && r < capture->ranks; r++)
 		free(list[r].mark);

@@ -28,7 +28,7 @@ struct pp_steps {
 	uint32_t rule_name;                  /* RANGE: intern id of the range */
 	uint32_t period;                     /* PERIOD: collectives of a step */
 	double covered;                      /* PERIOD, RANGE: share of the recorded time; 0: not known */
-	char note[256];                      /* for the user, "" if nothing: e.g. asked for steps 10:20, no step mark was seen */
+	char remark[256];                    /* for the user, "" if nothing: e.g. asked for steps 10:20, no step mark was seen */
 	int64_t *number;                     /* [steps], ascending */
 	size_t steps;                        /* of the window only */
 	struct pp_step_cell *cell;           /* [steps][ranks], row-major by step */

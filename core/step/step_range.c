@@ -171,7 +171,7 @@ static size_t list_candidates(const struct pp_rank *rank, int depth, int64_t hor
 /* Keep in `all` the candidates that `one` has too, with the worse values of both. */
 static size_t keep_common(struct candidate *all, size_t n, const struct candidate *one, size_t ones, struct pp_range_rule *quality)
 {
-	size_t kept = 0;
+	size_t remaining = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		for (size_t k = 0; k < ones; k++) {
@@ -183,18 +183,18 @@ static size_t keep_common(struct candidate *all, size_t n, const struct candidat
 			few = one[k].count < all[i].count ? one[k].count : all[i].count;
 			many = one[k].count < all[i].count ? all[i].count : one[k].count;
 			coverage = (double)one[k].covered / (double)(one[k].last - one[k].first);
-			quality[kept] = quality[i];
-			if (coverage < quality[kept].coverage)
-				quality[kept].coverage = coverage;
-			if (many - few > 1 && (double)few / (double)many < quality[kept].balance)
-				quality[kept].balance = (double)few / (double)many;
+			quality[remaining] = quality[i];
+			if (coverage < quality[remaining].coverage)
+				quality[remaining].coverage = coverage;
+			if (many - few > 1 && (double)few / (double)many < quality[remaining].balance)
+				quality[remaining].balance = (double)few / (double)many;
 			all[i].numbered &= one[k].numbered;
 			all[i].covered += one[k].covered;
-			all[kept++] = all[i];
+			all[remaining++] = all[i];
 			break;
 		}
 	}
-	return kept;
+	return remaining;
 }
 
 /* Ranges that the program numbers need not cover most of the run. */
@@ -215,7 +215,7 @@ static int best_at_depth(const struct pp_capture *capture, int depth, int64_t ho
                          struct candidate *work, struct pp_range_rule *quality, struct pp_range_rule *ret_rule)
 {
 	struct candidate *all = work, *one = work + CANDIDATES;
-	size_t n = 0, best = 0, kept = 0;
+	size_t n = 0, best = 0, remaining = 0;
 	int have = 0, have_sure = 0;
 
 	for (size_t r = 0; r < capture->ranks; r++) {
@@ -232,8 +232,8 @@ static int best_at_depth(const struct pp_capture *capture, int depth, int64_t ho
 			n = ones;
 			have = 1;
 		}
-		kept = keep_common(all, n, one, ones, quality);
-		n = kept;
+		remaining = keep_common(all, n, one, ones, quality);
+		n = remaining;
 	}
 	if (!n)
 		return 0;

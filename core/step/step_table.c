@@ -71,7 +71,7 @@ static void fill_cell(const struct pp_marks *list, int64_t number, int edge, str
 
 int pp_step_table_fill(const struct pp_marks *list, size_t ranks, int64_t first, int64_t last, struct pp_steps *s)
 {
-	size_t all, kept = 0, at_first = 0, at_last = 0;
+	size_t all, remaining = 0, at_first = 0, at_last = 0;
 	int64_t *number = list_numbers(list, ranks, &all), before = 0, after = 0;
 	int has_before, has_after;
 
@@ -85,25 +85,25 @@ int pp_step_table_fill(const struct pp_marks *list, size_t ranks, int64_t first,
 	for (size_t i = 0; i < all; i++) {
 		if (!is_step(list, ranks, number[i], first, last))
 			continue;
-		if (!kept)
+		if (!remaining)
 			at_first = i;
 		at_last = i;
-		if (kept == 0 && i > 0)
+		if (remaining == 0 && i > 0)
 			before = number[i - 1];
 		if (i + 1 < all)
 			after = number[i + 1];
-		number[kept++] = number[i];
+		number[remaining++] = number[i];
 	}
-	has_before = kept && at_first > 0;
-	has_after = kept && at_last + 1 < all;
-	s->steps = kept;
-	s->cell = calloc(kept * ranks + 1, sizeof(*s->cell));
+	has_before = remaining && at_first > 0;
+	has_after = remaining && at_last + 1 < all;
+	s->steps = remaining;
+	s->cell = calloc(remaining * ranks + 1, sizeof(*s->cell));
 	if (!s->cell)
 		return -ENOMEM;
 	s->before_number = before;
 	s->after_number = has_after ? after : 0;
 	for (size_t r = 0; r < ranks; r++) {
-		for (size_t i = 0; i < kept; i++)
+		for (size_t i = 0; i < remaining; i++)
 			fill_cell(&list[r], number[i], 0, &s->cell[i * ranks + r]);
 		if (has_before)
 			fill_cell(&list[r], before, 1, &s->before[r]);

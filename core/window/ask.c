@@ -108,7 +108,7 @@ void pp_ask_agreed(struct pp_ask *a, uint32_t number, int rc, int64_t highest, i
 	a->state = PP_REQUEST_ALONE;
 }
 
-static void note(struct pp_ask *a, int was, pp_tick tick)
+static void record(struct pp_ask *a, int was, pp_tick tick)
 {
 	struct pp_window_row *row = &a->header->request_row;
 
@@ -132,7 +132,7 @@ void pp_ask_begin(struct pp_ask *a, int64_t number, pp_tick tick)
 	if (a->phase != PP_ASK_LIVE)
 		return;
 	pp_window_begin(&a->window, number);
-	note(a, was, tick);
+	record(a, was, tick);
 }
 
 void pp_ask_end(struct pp_ask *a, pp_tick tick)
@@ -140,7 +140,7 @@ void pp_ask_end(struct pp_ask *a, pp_tick tick)
 	if (a->phase != PP_ASK_LIVE || !a->window.recording)
 		return;
 	pp_window_end(&a->window);
-	note(a, 1, tick);
+	record(a, 1, tick);
 }
 
 void pp_ask_overtaken(struct pp_ask *a, int64_t number)

@@ -266,20 +266,20 @@ void pp_trigger_coordinate(const struct pp_coord_ops *ops)
 }
 
 /* Locked. With windows of time the keeper alone switches recording, from the first look on. */
-static void look_first(void)
+static void check_first(void)
 {
 	if (atomic_load_explicit(&pp_trigger_acknowledged, memory_order_relaxed) == UNACKNOWLEDGED)
 		base = 0;
 }
 
-void pp_trigger_look(void)
+void pp_trigger_check(void)
 {
 	int saved = errno;
 
 	if (is_over() || !pp_trigger_is_rung())
 		return;
 	if (!is_still_pending(0) && try_lock()) {
-		look_first();
+		check_first();
 		if (receive(0, 0)) {
 			publish(0);
 			unlock();
@@ -303,7 +303,7 @@ void pp_trigger_mark(int64_t number)
 		pp_ring_set_step_marks(h, 1);
 	have = try_lock();
 	if (have) {
-		look_first();
+		check_first();
 		have = receive(1, number);
 	}
 	if (have) {

@@ -30,7 +30,7 @@ int pp_trigger_asks(void);
 /* 1: a mark of this number may switch recording on or off. Approximate while another thread moves the windows. */
 int pp_trigger_is_edge(int64_t number);
 /* Reads the bell, from inside an MPI call. */
-void pp_trigger_look(void);
+void pp_trigger_check(void);
 void pp_trigger_coordinate(const struct pp_coord_ops *ops);
 
 /* For podprof_window_start() and related calls. steps: 0, or the reason as enum pp_api_steps_answer. */

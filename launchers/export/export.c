@@ -23,7 +23,7 @@ struct work {
 	const char *pod;
 	const struct pp_export_options *o;
 	int fd;
-	struct pp_export_said *said; /* shared with the child */
+	struct pp_export_result *result; /* shared with the child */
 };
 
 static int write_folded(const struct work *w, const struct pp_timeline *t, struct pp_err *err)
@@ -37,7 +37,7 @@ static int write_folded(const struct work *w, const struct pp_timeline *t, struc
 			close(copy);
 		return pp_err_set(err, rc, "cannot write the export: %s", pp_why(-rc));
 	}
-	rc = pp_folded_write(t, w->o->is_joined, to, &w->said->stacks, err);
+	rc = pp_folded_write(t, w->o->is_joined, to, &w->result->stacks, err);
 	if (fclose(to) && !rc)
 		rc = pp_err_set(err, -errno, "cannot write the export: %s", pp_why(errno));
 	return rc;
@@ -64,11 +64,11 @@ static int write_session(void *context, struct pp_err *err)
 		rc = pp_chrome_write(&t, w->fd, !w->o->is_plain, err);
 	else
 		rc = write_folded(w, &t, err);
-	w->said->events = t.events;
-	w->said->flows = t.flows;
-	w->said->counters = t.counters;
-	w->said->ranks = t.ranks - t.left.ranks - t.left.by_ranks;
-	pp_timeline_left_text(&t, w->said->left, sizeof(w->said->left));
+	w->result->events = t.events;
+	w->result->flows = t.flows;
+	w->result->counters = t.counters;
+	w->result->ranks = t.ranks - t.left.ranks - t.left.by_ranks;
+	pp_timeline_left_text(&t, w->result->left, sizeof(w->result->left));
 	pp_timeline_release(&t);
 	return rc;
 }
@@ -78,23 +78,23 @@ static uint64_t bytes_of(const char *pod)
 {
 	struct pp_event_files files;
 
-	pp_event_files_look(pod, &files);
+	pp_event_files_find(pod, &files);
 	return files.files ? files.bytes : (uint64_t)1 << 34;
 }
 
-int pp_export_write(const char *directory, const struct pp_export_options *o, int fd, struct pp_export_said *ret,
+int pp_export_write(const char *directory, const struct pp_export_options *o, int fd, struct pp_export_result *ret,
                     struct pp_err *err)
 {
 	char pod[PATH_MAX + 16];
-	struct work w = {pod, o, fd, mmap(NULL, sizeof(*w.said), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)};
+	struct work w = {pod, o, fd, mmap(NULL, sizeof(*w.result), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)};
 	int rc;
 
 	snprintf(pod, sizeof(pod), "%s/pod.h5", directory);
-	if (w.said == MAP_FAILED)
+	if (w.result == MAP_FAILED)
 		return pp_err_set(err, -errno, "cannot export '%s': %s", pod, pp_why(errno));
 	rc = pp_forked_read_more(pod, bytes_of(pod), write_session, &w, err);
-	*ret = *w.said;
-	munmap(w.said, sizeof(*w.said));
+	*ret = *w.result;
+	munmap(w.result, sizeof(*w.result));
 	return rc;
 }
 

@@ -19,13 +19,13 @@ struct pp_export_options {
 	uint32_t categories;
 };
 
-struct pp_export_said { /* what was written */
+struct pp_export_result { /* what was written */
 	uint64_t events, flows, counters, stacks, ranks;
 	char left[2048]; /* what was not: lines */
 };
 
 /* Writes the session to `fd`, in a child process, as HDF5 can crash on a damaged file. 0 or -errno with a sentence. */
-int pp_export_write(const char *directory, const struct pp_export_options *o, int fd, struct pp_export_said *ret,
+int pp_export_write(const char *directory, const struct pp_export_options *o, int fd, struct pp_export_result *ret,
                     struct pp_err *err);
 /* Bits of categories by their names, "Input,Host compute"; case does not matter. -EINVAL with the sentence. */
 int pp_export_categories(const char *text, uint32_t *ret, struct pp_err *err);

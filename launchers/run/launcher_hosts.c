@@ -142,7 +142,7 @@ static int mpirun_spans(char *const *command)
 {
 	const char *given[] = {getenv("OMPI_MCA_orte_default_hostfile"), getenv("PRTE_MCA_prte_default_hostfile"),
 	                       getenv("HYDRA_HOST_FILE")};
-	int said = 0, in_program = 0;
+	int has_value = 0, in_program = 0;
 	struct hosts h = {.several = 0};
 
 	for (size_t i = 1; command[i]; i++) {
@@ -157,7 +157,7 @@ static int mpirun_spans(char *const *command)
 		length = strcspn(name, "=");
 		option = option_of(mpirun_options, name, length);
 		value = name[length] ? name + length + 1 : command[i + 1];
-		said |= option->use != NOTHING && value;
+		has_value |= option->use != NOTHING && value;
 		if (option->use == HOSTS && value)
 			take_names(&h, value, ":,", ",");
 		else if (option->use == HOST_FILE && value)
@@ -165,7 +165,7 @@ static int mpirun_spans(char *const *command)
 		for (int more = name[length] ? 0 : option->words; more > 0 && command[i + 1]; more--)
 			i++;
 	}
-	if (said)
+	if (has_value)
 		return h.several;
 	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
 		if (file_several(given[i]))

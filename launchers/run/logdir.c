@@ -47,7 +47,7 @@ static int prove_writable(const char *directory)
 	return rc;
 }
 
-static int look(const char *logdir, struct answer *a)
+static int check(const char *logdir, struct answer *a)
 {
 	char path[PATH_MAX];
 
@@ -77,7 +77,7 @@ static void answer(int fd, const char *logdir)
 	pp_close_from(ANSWER + 1);
 	sigaction(SIGPIPE, &ignore, NULL);
 	a.pid = (int)getpid();
-	a.rc = look(logdir, &a);
+	a.rc = check(logdir, &a);
 	while (done < sizeof(a)) {
 		ssize_t n = write(ANSWER, (char *)&a + done, sizeof(a) - done);
 

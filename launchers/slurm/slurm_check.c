@@ -79,7 +79,7 @@ static void take_program(const char *line, const char *word, char *ret_program, 
 		*ret_program = '\0';
 }
 
-static void look_at(const char *script, const char *name, struct hook *h)
+static void read_script(const char *script, const char *name, struct hook *h)
 {
 	char line[VALUE], word[32];
 	int rc;
@@ -109,7 +109,7 @@ static void find_hook(const char *scripts, const char *name, struct hook *h)
 		if (glob(one, GLOB_NOCHECK, NULL, &found))
 			continue;
 		for (size_t i = 0; i < found.gl_pathc; i++)
-			look_at(found.gl_pathv[i], name, h);
+			read_script(found.gl_pathv[i], name, h);
 		globfree(&found);
 	}
 }

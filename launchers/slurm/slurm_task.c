@@ -17,7 +17,7 @@
 #include "launchers/cmd.h"
 #include "launchers/slurm/slurm_child.h"
 
-enum { TASK_MS = 5000, NOTIFY_MS = 2000, NAP_MS = 20, PARENTS = 64, MOST = 1 << 18, LINES_SAID = 4 };
+enum { TASK_MS = 5000, NOTIFY_MS = 2000, NAP_MS = 20, PARENTS = 64, MOST = 1 << 18, LINES_PRINTED = 4 };
 
 static int number(const char *text)
 {
@@ -38,11 +38,12 @@ static void notify(char *lines)
 {
 	char text[1024], *rest = NULL;
 	char *words[] = {(char *)"scontrol", (char *)"notify", (char *)variable("SLURM_JOB_ID"), text, NULL};
-	int said = 0;
+	int printed = 0;
 
 	if (strcmp(variable("SLURM_PROCID"), "0") != 0)
 		return;
-	for (char *line = strtok_r(lines, "\n", &rest); line && said < LINES_SAID; line = strtok_r(NULL, "\n", &rest), said++) {
+	for (char *line = strtok_r(lines, "\n", &rest); line && printed < LINES_PRINTED;
+	     line = strtok_r(NULL, "\n", &rest), printed++) {
 		snprintf(text, sizeof(text), "%s", line);
 		pp_slurm_call(words, NOTIFY_MS);
 	}
@@ -72,7 +73,7 @@ static int task_pid(void)
 }
 
 /* What podprof task prints into `out`, and says into `said`: files without a name, as its keeper keeps them open. */
-static int run_task(int pid, int out, int said)
+static int run_task(int pid, int out, int printed)
 {
 	char number[16];
 	char *words[] = {(char *)"podprof task", (char *)"rank", number, (char *)variable(PP_SLURM_VARIABLE),
@@ -84,7 +85,7 @@ static int run_task(int pid, int out, int said)
 	child = fork();
 	if (!child) {
 		setpgid(0, 0);
-		if (dup2(out, STDOUT_FILENO) < 0 || dup2(said, STDERR_FILENO) < 0)
+		if (dup2(out, STDOUT_FILENO) < 0 || dup2(printed, STDERR_FILENO) < 0)
 			_exit(PP_EXIT_FAILED);
 		_exit(pp_cmd_task(6, words) | fflush(stdout));
 	}
@@ -102,7 +103,7 @@ static char *text_of(int fd, size_t *ret_length)
 }
 
 /* A line of Slurm's carries every character but a line break. Without ours nothing is recorded; others' may stay as they are. */
-static int cannot_carry(char *text, size_t length, char *said, size_t size)
+static int cannot_carry(char *text, size_t length, char *printed, size_t size)
 {
 	size_t n = 0;
 
@@ -111,9 +112,10 @@ static int cannot_carry(char *text, size_t length, char *said, size_t size)
 
 		if (!strchr(p, '\n'))
 			continue;
-		snprintf(said + n, size - n, "podprof: the value for %.*s has a line break, which a task prolog cannot pass on%s\n",
+		snprintf(printed + n, size - n,
+		         "podprof: the value for %.*s has a line break, which a task prolog cannot pass on%s\n",
 		         (int)strcspn(p, "="), p, ours ? ". The step runs unprofiled." : ": it is left out.");
-		n = strlen(said);
+		n = strlen(printed);
 		if (ours)
 			return 1;
 		*p = '\0';
@@ -131,14 +133,14 @@ static void print_all(const char *text, size_t length)
 
 static void prepare(int pid)
 {
-	int out = memfd_create("podprof-out", MFD_CLOEXEC), said = memfd_create("podprof-said", MFD_CLOEXEC), rc = -errno;
+	int out = memfd_create("podprof-out", MFD_CLOEXEC), printed = memfd_create("podprof-said", MFD_CLOEXEC), rc = -errno;
 	char more[1024] = "", *text = NULL, *lines = NULL;
 	size_t length = 0, n;
 
-	if (out >= 0 && said >= 0) {
-		rc = run_task(pid, out, said);
+	if (out >= 0 && printed >= 0) {
+		rc = run_task(pid, out, printed);
 		text = text_of(out, &length);
-		lines = text_of(said, &n);
+		lines = text_of(printed, &n);
 	}
 	if (rc < 0)
 		snprintf(more, sizeof(more), "podprof: the task prolog %s. The step runs unprofiled.\n",
@@ -153,8 +155,8 @@ static void prepare(int pid)
 	free(lines);
 	if (out >= 0)
 		close(out);
-	if (said >= 0)
-		close(said);
+	if (printed >= 0)
+		close(printed);
 }
 
 void pp_slurm_task_prolog(void)
@@ -177,7 +179,7 @@ struct step {
 };
 
 /* The ranks have ended, and their keeper has not. */
-static int look(const struct pp_spool_state *state, void *data)
+static int match(const struct pp_spool_state *state, void *data)
 {
 	struct step *step = data;
 	char job[64], number[64];
@@ -197,7 +199,7 @@ void pp_slurm_task_epilog(int seconds)
 
 	while (step.job && step.number && step.busy && pp_clock_ns(CLOCK_MONOTONIC) < until) {
 		step.busy = 0;
-		pp_spool_each(look, &step);
+		pp_spool_each(match, &step);
 		if (step.busy)
 			pp_nap_ms(NAP_MS);
 	}

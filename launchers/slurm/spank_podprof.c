@@ -167,23 +167,23 @@ static void set_for_task(spank_t spank, const char *name, const char *value)
 	spank_setenv(spank, name, value, 1);
 }
 
-#define KEPT "SLURM_" /* in front of a name: srun --export=NONE passes on variables that begin so, and no others */
+#define PASSED "SLURM_" /* in front of a name: srun --export=NONE passes on variables that begin so, and no others */
 
 /* For what srun passes on: the tasks add the others, such as LD_PRELOAD, when they begin. */
 static void set_for_step(spank_t spank, const char *name, const char *value)
 {
-	char kept[80];
+	char passed[80];
 
 	(void)spank;
 	if (strncmp(name, "PODPROF_", 8) != 0)
 		return;
-	snprintf(kept, sizeof(kept), KEPT "%s", name);
-	setenv(name, value, 1); /* NOLINT(concurrency-mt-unsafe): no other thread of srun looks at it yet */
-	setenv(kept, value, 1); /* NOLINT(concurrency-mt-unsafe): the same */
+	snprintf(passed, sizeof(passed), PASSED "%s", name);
+	setenv(name, value, 1);   /* NOLINT(concurrency-mt-unsafe): no other thread of srun looks at it yet */
+	setenv(passed, value, 1); /* NOLINT(concurrency-mt-unsafe): the same */
 }
 
 /* The other end of set_for_step(): the task has each variable once, by its own name. */
-static void take_kept(spank_t spank)
+static void take_passed(spank_t spank)
 {
 	char **variable = NULL, name[80];
 
@@ -191,13 +191,13 @@ static void take_kept(spank_t spank)
 	for (size_t i = 0; spank_get_item(spank, S_JOB_ENV, &variable) == ESPANK_SUCCESS && variable[i];) {
 		size_t length = strcspn(variable[i], "=");
 
-		if (strncmp(variable[i], KEPT "PODPROF_", sizeof(KEPT "PODPROF_") - 1) != 0 || length >= sizeof(name) ||
+		if (strncmp(variable[i], PASSED "PODPROF_", sizeof(PASSED "PODPROF_") - 1) != 0 || length >= sizeof(name) ||
 		    !variable[i][length]) {
 			i++;
 			continue;
 		}
 		snprintf(name, sizeof(name), "%.*s", (int)length, variable[i]);
-		spank_setenv(spank, name + sizeof(KEPT) - 1, variable[i] + length + 1, 0);
+		spank_setenv(spank, name + sizeof(PASSED) - 1, variable[i] + length + 1, 0);
 		if (spank_unsetenv(spank, name) != ESPANK_SUCCESS)
 			return;
 	}
@@ -326,7 +326,7 @@ int slurm_spank_task_init(spank_t spank, int argc, char **argv)
 	(void)argv;
 	if (!given || spank_remote(spank) != 1 || spank_get_item(spank, S_JOB_STEPID, &step) != ESPANK_SUCCESS || step > LAST_STEP)
 		return 0;
-	take_kept(spank);
+	take_passed(spank);
 	if (spank_get_item(spank, S_JOB_ENV, &environment) != ESPANK_SUCCESS ||
 	    spank_get_item(spank, S_JOB_ARGV, &argc, &command) != ESPANK_SUCCESS)
 		return 0;

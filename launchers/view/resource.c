@@ -84,9 +84,9 @@ int pp_resource_open(const struct pp_resource *r, const char *session, int *ret_
 static int make_trace(const struct pp_resource *r, const char *session, int fd, struct pp_err *err)
 {
 	const struct pp_export_options options = {.format = r->format};
-	struct pp_export_said said = {0};
-	char *at = said.left, *line;
-	int code = pp_export_write(session, &options, fd, &said, err);
+	struct pp_export_result result = {0};
+	char *at = result.left, *line;
+	int code = pp_export_write(session, &options, fd, &result, err);
 
 	if (code)
 		return code == -ENOSPC || code == -EFBIG || code == -EDQUOT

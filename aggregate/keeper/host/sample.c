@@ -137,7 +137,7 @@ static int is_rank(const struct pp_rings *rings, int pid, uint64_t start_time)
 
 /* Adds live children and theirs; children that vanish meanwhile are counted by the parents that waited for them. A child that is
  * a rank has samples of its own, with its children. */
-static void add_tree(const char *proc, int pid, const struct pp_rings *rings, struct pp_memory *m, const char **ret_note)
+static void add_tree(const char *proc, int pid, const struct pp_rings *rings, struct pp_memory *m, const char **ret_reason)
 {
 	struct tree t = {.proc = proc, .pid = malloc(MOST_CHILDREN * sizeof(*t.pid))};
 
@@ -159,7 +159,7 @@ static void add_tree(const char *proc, int pid, const struct pp_rings *rings, st
 		m->children_cpu_ns += ns_of(l.user + l.system + l.children_user + l.children_system);
 	}
 	if (t.unknown)
-		*ret_note = "child processes are not sampled: this kernel lists none in /proc/PID/task/TID/children";
+		*ret_reason = "child processes are not sampled: this kernel lists none in /proc/PID/task/TID/children";
 	free(t.pid);
 }
 
@@ -196,13 +196,13 @@ static uint64_t read_run_queue(const char *proc, int pid)
 }
 
 int pp_sample_process(const char *proc, int pid, uint64_t start_time, const struct pp_rings *rings, unsigned parts,
-                      struct pp_memory *ret, const char **ret_note)
+                      struct pp_memory *ret, const char **ret_reason)
 {
 	struct pp_memory m = {0};
 	struct stat_line l;
 	int rc = read_stat(proc, pid, &l);
 
-	*ret_note = NULL;
+	*ret_reason = NULL;
 	if (rc)
 		return rc;
 	if (start_time && l.start_time != start_time)
@@ -215,12 +215,12 @@ int pp_sample_process(const char *proc, int pid, uint64_t start_time, const stru
 	m.run_queue_ns = read_run_queue(proc, pid);
 	m.children_cpu_ns = ns_of(l.children_user + l.children_system);
 	if (parts & PP_SAMPLE_CHILDREN)
-		add_tree(proc, pid, rings, &m, ret_note);
+		add_tree(proc, pid, rings, &m, ret_reason);
 	if (parts & PP_SAMPLE_PSS) {
 		rc = read_pss(proc, pid, &m.pss);
 		m.pss_present = !rc;
 		if (rc)
-			*ret_note = "PSS is not sampled: smaps_rollup cannot be read";
+			*ret_reason = "PSS is not sampled: smaps_rollup cannot be read";
 	}
 	*ret = m;
 	return 0;
@@ -260,11 +260,11 @@ static void thin_out(struct pp_sampler *s)
 {
 	for (size_t i = 0; i < s->rings; i++) {
 		struct pp_sampled *r = &s->ring[i];
-		size_t kept = 0;
+		size_t remaining = 0;
 
 		for (size_t k = 0; k < r->used; k += 2)
-			r->memory[kept++] = r->memory[k];
-		r->used = kept;
+			r->memory[remaining++] = r->memory[k];
+		r->used = remaining;
 	}
 	s->least_ns *= 2;
 }
@@ -314,37 +314,37 @@ static int newest_pid(const char *proc)
 	return last ? (int)strtol(last, NULL, 10) : 0;
 }
 
-struct look { /* at all ranks */
+struct round { /* at all ranks */
 	int64_t now;
 	int newest_pid;   /* read before them */
 	size_t pss_index; /* ring whose PSS is due; SIZE_MAX: none */
 };
 
-static void look_at(struct pp_sampler *s, const struct pp_rings *rings, size_t index, const struct look *look)
+static void sample_rank(struct pp_sampler *s, const struct pp_rings *rings, size_t index, const struct round *round)
 {
 	const unsigned children =
-	        s->ring[index].childless_at && s->ring[index].childless_at == look->newest_pid ? 0 : PP_SAMPLE_CHILDREN;
+	        s->ring[index].childless_at && s->ring[index].childless_at == round->newest_pid ? 0 : PP_SAMPLE_CHILDREN;
 	const struct pp_ring_header *h = pp_rings_header(rings, index);
 	struct pp_sampled *r = &s->ring[index];
-	const char *note = NULL;
+	const char *reason = NULL;
 	struct pp_memory m;
 	int rc;
 
-	if (!r->recording || (r->looked_ns && look->now - r->looked_ns < s->least_ns) || make_room(s, r))
+	if (!r->recording || (r->checked_ns && round->now - r->checked_ns < s->least_ns) || make_room(s, r))
 		return;
-	r->looked_ns = look->now;
-	rc = pp_sample_process(s->proc, h->pid, h->start_time, rings, children | (index == look->pss_index ? PP_SAMPLE_PSS : 0), &m,
-	                       &note);
+	r->checked_ns = round->now;
+	rc = pp_sample_process(s->proc, h->pid, h->start_time, rings, children | (index == round->pss_index ? PP_SAMPLE_PSS : 0),
+	                       &m, &reason);
 	if (rc == -ESRCH && r->used) /* it has just ended */
 		return;
 	if (rc)
-		snprintf(r->note, sizeof(r->note), "memory is not sampled: %s/%d cannot be read (%s)", s->proc, h->pid,
+		snprintf(r->reason, sizeof(r->reason), "memory is not sampled: %s/%d cannot be read (%s)", s->proc, h->pid,
 		         rc == -EACCES ? "not permitted" : "it has ended, or it is hidden from this user");
-	else if (note)
-		snprintf(r->note, sizeof(r->note), "%s", note);
+	else if (reason)
+		snprintf(r->reason, sizeof(r->reason), "%s", reason);
 	if (rc)
 		return;
-	r->childless_at = m.children ? 0 : look->newest_pid;
+	r->childless_at = m.children ? 0 : round->newest_pid;
 	pp_tick_kind = (int)h->tick_kind;
 	m.time = (int64_t)pp_tick_now();
 	r->memory[r->used++] = m;
@@ -360,7 +360,7 @@ static int64_t period_of(int64_t cost_ns, int64_t least_ns)
 void pp_sampler_run(struct pp_sampler *s, const struct pp_rings *rings)
 {
 	size_t count = pp_rings_count(rings);
-	struct look look = {.pss_index = SIZE_MAX};
+	struct round round = {.pss_index = SIZE_MAX};
 	int64_t now, cost;
 	int begins, with_pss, recording;
 
@@ -374,12 +374,12 @@ void pp_sampler_run(struct pp_sampler *s, const struct pp_rings *rings)
 		return;
 	with_pss = now >= s->next_pss_ns;
 	if (with_pss)
-		look.pss_index = s->pss_turn = (s->pss_turn + 1) % count;
+		round.pss_index = s->pss_turn = (s->pss_turn + 1) % count;
 	cost = -pp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	look.now = now;
-	look.newest_pid = newest_pid(s->proc);
+	round.now = now;
+	round.newest_pid = newest_pid(s->proc);
 	for (size_t i = 0; i < count; i++)
-		look_at(s, rings, i, &look);
+		sample_rank(s, rings, i, &round);
 	cost += pp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (with_pss)
 		s->next_pss_ns = now + period_of(cost, LEAST_PSS_NS / (int64_t)count);
@@ -391,13 +391,13 @@ void pp_sampler_run(struct pp_sampler *s, const struct pp_rings *rings)
 void pp_sampler_drop(struct pp_sampler *s, size_t ring, int64_t cut)
 {
 	struct pp_sampled *r = ring < s->rings ? &s->ring[ring] : NULL;
-	size_t kept = 0;
+	size_t remaining = 0;
 
 	for (size_t i = 0; r && i < r->used; i++)
 		if (r->memory[i].time > cut)
-			r->memory[kept++] = r->memory[i];
+			r->memory[remaining++] = r->memory[i];
 	if (r)
-		r->used = kept;
+		r->used = remaining;
 }
 
 static struct pp_rank *find_rank(struct pp_capture *c, int32_t number)
@@ -443,7 +443,7 @@ void pp_sampler_give(struct pp_sampler *s, const struct pp_rings *rings, struct 
 
 		if (!rank || pp_rings_is_excluded(rings, i))
 			continue;
-		memcpy(rank->memory_note, r->note, sizeof(r->note));
+		memcpy(rank->memory_note, r->reason, sizeof(r->reason));
 		all = r->used ? realloc(rank->memory, (rank->memories + r->used) * sizeof(*all)) : NULL;
 		if (!all)
 			continue;

@@ -13,11 +13,11 @@ struct pp_memory;
 struct pp_sampled { /* one ring */
 	struct pp_memory *memory;
 	size_t used, room;
-	int recording;     /* at the last sample */
-	int childless_at;  /* the newest pid when the process was seen without children; 0: it has some, or that is unknown */
-	int64_t looked_ns; /* CLOCK_MONOTONIC */
-	cpu_set_t cores;   /* its main thread may run on, at the last sample */
-	char note[128];
+	int recording;      /* at the last sample */
+	int childless_at;   /* the newest pid when the process was seen without children; 0: it has some, or that is unknown */
+	int64_t checked_ns; /* CLOCK_MONOTONIC */
+	cpu_set_t cores;    /* its main thread may run on, at the last sample */
+	char reason[128];
 };
 
 struct pp_sampler {
@@ -46,4 +46,4 @@ enum pp_sample_part { PP_SAMPLE_PSS = 1, PP_SAMPLE_CHILDREN = 2 };
  * NULL: none is known. 0, or -errno: -ESRCH no such process (or another of this pid), -EACCES not readable for us. *ret_note says
  * which part could not be read, NULL: none. */
 int pp_sample_process(const char *proc, int pid, uint64_t start_time, const struct pp_rings *rings, unsigned parts,
-                      struct pp_memory *ret, const char **ret_note);
+                      struct pp_memory *ret, const char **ret_reason);

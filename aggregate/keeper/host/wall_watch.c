@@ -32,21 +32,21 @@ static void drop_one(struct pp_wall_watch *w)
 	size_t at = 1;
 	int64_t least = INT64_MAX;
 
-	for (size_t i = 1; i < PP_WALL_KEPT - RECENT; i++) {
-		int64_t gap = w->kept[i + 1].tick_before - w->kept[i - 1].tick_before;
+	for (size_t i = 1; i < PP_WALL_SAMPLES - RECENT; i++) {
+		int64_t gap = w->sample[i + 1].tick_before - w->sample[i - 1].tick_before;
 
 		at = gap < least ? i : at;
 		least = gap < least ? gap : least;
 	}
-	memmove(&w->kept[at], &w->kept[at + 1], (PP_WALL_KEPT - at - 1) * sizeof(w->kept[0]));
+	memmove(&w->sample[at], &w->sample[at + 1], (PP_WALL_SAMPLES - at - 1) * sizeof(w->sample[0]));
 	w->samples--;
 }
 
 static void keep(struct pp_wall_watch *w, const struct pp_wall_sample *s)
 {
-	if (w->samples == PP_WALL_KEPT)
+	if (w->samples == PP_WALL_SAMPLES)
 		drop_one(w);
-	w->kept[w->samples++] = *s;
+	w->sample[w->samples++] = *s;
 	pp_wall_add(&w->wall, s); /* without memory for another era the gap looks like a step */
 }
 
@@ -108,7 +108,7 @@ int pp_wall_watch_glance(struct pp_wall_watch *w, const struct pp_wall_sample *s
 	w->glance = *s;
 	if (!w->follows || !before.tick_before || !differ(w, &before, s))
 		return 0;
-	if (before.tick_before > w->kept[w->samples - 1].tick_after)
+	if (before.tick_before > w->sample[w->samples - 1].tick_after)
 		pp_wall_watch_add(w, &before);
 	return 1;
 }
@@ -126,15 +126,15 @@ void pp_wall_watch_run(struct pp_wall_watch *w, enum pp_tick_kind kind, int64_t 
 
 static void fill_claim(const struct pp_wall_watch *w, struct pp_clock_claim *claim)
 {
-	struct pp_wall_claim said;
+	struct pp_wall_claim reported;
 
-	if (pp_wall_claim(&said))
+	if (pp_wall_claim(&reported))
 		return;
 	*claim = (struct pp_clock_claim){.known = 1,
-	                                 .synchronised = (int8_t)said.synchronised,
-	                                 .error_ns = said.error_ns,
-	                                 .error_most_ns = said.error_most_ns,
-	                                 .frequency_ppb = said.frequency_ppb};
+	                                 .synchronised = (int8_t)reported.synchronised,
+	                                 .error_ns = reported.error_ns,
+	                                 .error_most_ns = reported.error_most_ns,
+	                                 .frequency_ppb = reported.frequency_ppb};
 	snprintf(claim->by, sizeof(claim->by), "%s", w->by);
 }
 
@@ -149,7 +149,7 @@ int pp_wall_watch_fill(const struct pp_wall_watch *w, struct pp_row_host_clock *
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < w->samples; i++) {
-		const struct pp_wall_sample *s = &w->kept[i];
+		const struct pp_wall_sample *s = &w->sample[i];
 
 		pair[i] = (struct pp_row_clock_wall){0, s->tick_before + (s->tick_after - s->tick_before) / 2, s->realtime_ns,
 		                                     half_ns(w, s)};

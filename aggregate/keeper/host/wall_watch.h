@@ -11,13 +11,13 @@
 #include "core/base/err.h"
 #include "core/clock/wall.h"
 
-enum { PP_WALL_KEPT = 1024 }; /* readings; beyond that old ones are thinned evenly */
+enum { PP_WALL_SAMPLES = 1024 }; /* readings; beyond that old ones are thinned evenly */
 
 struct pp_wall_watch {
 	int has_first, follows; /* follows: the rate of the tick is known, `wall` holds all readings */
 	struct pp_wall_sample first;
 	struct pp_wall wall;
-	struct pp_wall_sample kept[PP_WALL_KEPT]; /* in order */
+	struct pp_wall_sample sample[PP_WALL_SAMPLES]; /* in order */
 	size_t samples;
 	struct pp_wall_sample glance; /* of the last turn */
 	int64_t looked_ms;

@@ -544,8 +544,8 @@ static struct seen *see(struct pp_h5_file *h5, const char *group, const char *va
 	return s;
 }
 
-static int read_or_look(struct pp_h5_file *h5, const char *group, const char *variable, int values, struct pp_h5_file_column *ret,
-                        struct pp_err *err)
+static int read_column(struct pp_h5_file *h5, const char *group, const char *variable, int values, struct pp_h5_file_column *ret,
+                       struct pp_err *err)
 {
 	const struct seen *s = see(h5, group, variable);
 	struct pp_h5_file_column c;
@@ -593,8 +593,8 @@ static int make_or_copy(const struct pp_h5_memory_column *from, struct pp_h5_fil
 	return !c->data.any ? -ENOMEM : c->kind == PP_H5_FILE_TEXT ? copy_texts(c, &from->column) : 0;
 }
 
-static int copy_or_look(struct pp_h5_file *h5, const char *group, const char *variable, int values, struct pp_h5_file_column *ret,
-                        struct pp_err *err)
+static int copy_column(struct pp_h5_file *h5, const char *group, const char *variable, int values, struct pp_h5_file_column *ret,
+                       struct pp_err *err)
 {
 	const struct pp_h5_memory_column *from = pp_h5_memory_get(h5->memory, group, variable);
 	struct pp_h5_file_column c;
@@ -614,11 +614,11 @@ static int copy_or_look(struct pp_h5_file *h5, const char *group, const char *va
 int pp_h5_file_shape(struct pp_h5_file *h5, const char *group, const char *variable, struct pp_h5_file_column *ret,
                      struct pp_err *err)
 {
-	return (h5->memory ? copy_or_look : read_or_look)(h5, group, variable, 0, ret, err);
+	return (h5->memory ? copy_column : read_column)(h5, group, variable, 0, ret, err);
 }
 
 int pp_h5_file_read(struct pp_h5_file *h5, const char *group, const char *variable, struct pp_h5_file_column *ret,
                     struct pp_err *err)
 {
-	return (h5->memory ? copy_or_look : read_or_look)(h5, group, variable, 1, ret, err);
+	return (h5->memory ? copy_column : read_column)(h5, group, variable, 1, ret, err);
 }

@@ -11,7 +11,7 @@ struct glance { /* shared with the child */
 	char text[256];
 };
 
-static int look(void *context, struct pp_err *err)
+static int read_group(void *context, struct pp_err *err)
 {
 	struct glance *g = context;
 	struct pp_h5_file *h5;
@@ -33,7 +33,7 @@ int pp_h5_file_read_attribute(const char *path, const char *attribute, char *ret
 		return pp_err_set(err, -ENOMEM, "no memory to read '%s'", path);
 	g->path = path;
 	g->attribute = attribute;
-	code = pp_forked_read(path, look, g, err);
+	code = pp_forked_read(path, read_group, g, err);
 	if (!code)
 		snprintf(ret_text, size, "%.*s", (int)sizeof(g->text) - 1, g->text);
 	munmap(g, sizeof(*g));

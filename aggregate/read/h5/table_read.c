@@ -190,7 +190,7 @@ static void drop_empty(struct pp_table *t)
 {
 	const size_t size = t->desc->row_size, keys = t->desc->column[t->desc->keys].offset;
 	char *row = t->row;
-	size_t kept = 0;
+	size_t remaining = 0;
 
 	for (size_t i = 0; i < t->rows; i++) {
 		size_t at = keys;
@@ -198,9 +198,9 @@ static void drop_empty(struct pp_table *t)
 		while (at < size && !row[i * size + at])
 			at++;
 		if (at < size)
-			memmove(row + kept++ * size, row + i * size, size);
+			memmove(row + remaining++ * size, row + i * size, size);
 	}
-	t->rows = kept;
+	t->rows = remaining;
 }
 
 /* Group of each row; *ret_group stays NULL where the file has none. */

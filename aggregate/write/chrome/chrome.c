@@ -10,13 +10,13 @@
 
 #include "aggregate/report/json.h"
 #include "aggregate/write/export/out.h"
-#include "aggregate/write/export/said.h"
+#include "aggregate/write/export/outline.h"
 
-enum { EVENT_ROOM = 512, NOTE_ROOM = 64, FLOW_ROOM = 256 };
+enum { EVENT_ROOM = 512, ARG_ROOM = 64, FLOW_ROOM = 256 };
 
 struct writer {
 	const struct pp_timeline *t;
-	struct pp_said said;
+	struct pp_outline outline;
 	struct pp_out out;
 	char *names;     /* escaped, one behind the other, with their quotes */
 	size_t *name_at; /* [names + 1] */
@@ -69,7 +69,7 @@ static uint8_t *put_us(uint8_t *p, uint64_t ns)
 
 static uint64_t time_of(const struct writer *w, int64_t ns)
 {
-	return (uint64_t)ns - (uint64_t)w->said.base_ns;
+	return (uint64_t)ns - (uint64_t)w->outline.base_ns;
 }
 
 static uint8_t *put_hex(uint8_t *p, uint64_t value)
@@ -93,18 +93,18 @@ static uint8_t *put_name(const struct writer *w, uint8_t *p, uint32_t name)
 }
 
 /* Numbers that a double does not hold become text, as in the page. */
-static uint8_t *put_note(const struct writer *w, uint8_t *p, const struct pp_note *n)
+static uint8_t *put_arg(const struct writer *w, uint8_t *p, const struct pp_arg *n)
 {
 	const int is_large = n->value > PP_JSON_EXACT || n->value < -PP_JSON_EXACT;
 
 	*p++ = '"';
-	p = put_text(p, pp_note_name(n->id));
+	p = put_text(p, pp_arg_name(n->id));
 	p = put_text(p, "\":");
-	if (n->type == PP_NOTE_IS_YES)
+	if (n->type == PP_ARG_IS_YES)
 		return put_text(p, "true");
-	if (n->type == PP_NOTE_IS_ID)
+	if (n->type == PP_ARG_IS_ID)
 		return put_hex(p, (uint64_t)n->value);
-	if (n->type == PP_NOTE_IS_COMM)
+	if (n->type == PP_ARG_IS_COMM)
 		return put_name(w, p, w->t->comm[n->value].name);
 	if (is_large)
 		*p++ = '"';
@@ -130,14 +130,14 @@ static void write_flows(struct writer *w, size_t index, uint32_t tid)
 {
 	const struct pp_timeline_event *e = &w->t->event[index];
 
-	for (uint32_t i = w->said.flow_at[index]; i < w->said.flow_at[index + 1]; i++) {
-		const uint64_t id = w->said.flow[i] >> 1;
+	for (uint32_t i = w->outline.flow_at[index]; i < w->outline.flow_at[index + 1]; i++) {
+		const uint64_t id = w->outline.flow[i] >> 1;
 		const char *name = flow_name[w->t->flow[id - 1].kind];
 		uint8_t *p = pp_out_more(&w->out, FLOW_ROOM);
 
 		if (!p)
 			return;
-		p = put_text(p, w->said.flow[i] & 1 ? ",\n{\"ph\":\"f\",\"bp\":\"e\",\"id\":" : ",\n{\"ph\":\"s\",\"id\":");
+		p = put_text(p, w->outline.flow[i] & 1 ? ",\n{\"ph\":\"f\",\"bp\":\"e\",\"id\":" : ",\n{\"ph\":\"s\",\"id\":");
 		p = put_uint(p, id);
 		p = put_text(p, ",\"cat\":\"flow\",\"name\":\"");
 		p = put_text(p, name);
@@ -151,15 +151,15 @@ static void write_flows(struct writer *w, size_t index, uint32_t tid)
 static void write_event(struct writer *w, const struct pp_timeline_track *track, size_t index, uint32_t tid)
 {
 	const struct pp_timeline_event *e = &w->t->event[index];
-	const int is_instant = e->end_ns == e->begin_ns && w->said.flow_at[index] == w->said.flow_at[index + 1];
-	const char *category = pp_said_category(e);
-	struct pp_note note[PP_NOTE_IDS];
-	const size_t notes = pp_said_notes(&w->said, e, note);
-	size_t room = EVENT_ROOM + name_size(w, e->name) + notes * NOTE_ROOM;
+	const int is_instant = e->end_ns == e->begin_ns && w->outline.flow_at[index] == w->outline.flow_at[index + 1];
+	const char *category = pp_outline_category(e);
+	struct pp_arg arg[PP_ARG_IDS];
+	const size_t args = pp_outline_args(&w->outline, e, arg);
+	size_t room = EVENT_ROOM + name_size(w, e->name) + args * ARG_ROOM;
 	uint8_t *p;
 
-	for (size_t i = 0; i < notes; i++)
-		room += note[i].type == PP_NOTE_IS_COMM ? name_size(w, w->t->comm[note[i].value].name) : 0;
+	for (size_t i = 0; i < args; i++)
+		room += arg[i].type == PP_ARG_IS_COMM ? name_size(w, w->t->comm[arg[i].value].name) : 0;
 	p = pp_out_more(&w->out, room);
 	if (!p)
 		return;
@@ -176,10 +176,10 @@ static void write_event(struct writer *w, const struct pp_timeline_track *track,
 		p = put_us(p, (uint64_t)e->end_ns - (uint64_t)e->begin_ns);
 	}
 	p = put_text(p, ",\"args\":{");
-	for (size_t i = 0; i < notes; i++) {
+	for (size_t i = 0; i < args; i++) {
 		if (i)
 			*p++ = ',';
-		p = put_note(w, p, &note[i]);
+		p = put_arg(w, p, &arg[i]);
 	}
 	p = put_text(p, "}}");
 	pp_out_take(&w->out, p);
@@ -189,8 +189,8 @@ static void write_event(struct writer *w, const struct pp_timeline_track *track,
 static void write_track(struct writer *w, size_t index)
 {
 	const struct pp_timeline_track *track = &w->t->track[index];
-	const uint32_t first = 1 + w->said.depth_at[index] - w->said.depth_at[w->t->rank[track->rank].track];
-	const int overlaps = pp_said_overlaps(track);
+	const uint32_t first = 1 + w->outline.depth_at[index] - w->outline.depth_at[w->t->rank[track->rank].track];
+	const int overlaps = pp_outline_overlaps(track);
 
 	for (size_t i = track->event; i < (size_t)track->event + track->events && !w->out.failed; i++)
 		write_event(w, track, i, first + (overlaps ? w->t->event[i].depth : 0));
@@ -250,20 +250,20 @@ static void print_meta(FILE *to, const char *what, int64_t pid, uint32_t tid, co
 static void print_rank(const struct writer *w, FILE *to, const struct pp_timeline_rank *r)
 {
 	const int64_t pid = PP_EXPORT_PID + (int64_t)r->rank;
-	char name[256], label[PP_SAID_LABELS][256], all[PP_SAID_LABELS * 260] = "";
-	const size_t labels = pp_said_labels(&w->said, r, label);
+	char name[256], label[PP_OUTLINE_LABELS][256], all[PP_OUTLINE_LABELS * 260] = "";
+	const size_t labels = pp_outline_labels(&w->outline, r, label);
 	uint32_t tid = 1;
 	size_t at = 0;
 
 	for (size_t i = 0; i < labels; i++)
 		at += (size_t)snprintf(all + at, sizeof(all) - at, "%s%s", i ? ", " : "", label[i]);
-	pp_said_rank(r, name, sizeof(name));
+	pp_outline_rank(r, name, sizeof(name));
 	print_meta(to, "process_name", pid, 0, "name", name, 0);
 	print_meta(to, "process_labels", pid, 0, "labels", all, 0);
 	print_meta(to, "process_sort_index", pid, 0, "sort_index", NULL, r->rank);
 	for (uint32_t i = r->track; i < r->track + r->tracks; i++)
-		for (uint32_t depth = 0; depth < pp_said_depths(&w->t->track[i]); depth++, tid++) {
-			pp_said_track(&w->said, &w->t->track[i], depth, name, sizeof(name));
+		for (uint32_t depth = 0; depth < pp_outline_depths(&w->t->track[i]); depth++, tid++) {
+			pp_outline_track(&w->outline, &w->t->track[i], depth, name, sizeof(name));
 			print_meta(to, "thread_name", pid, tid, "name", name, 0);
 			print_meta(to, "thread_sort_index", pid, tid, "sort_index", NULL, tid);
 		}
@@ -291,9 +291,9 @@ static void print_head(const struct writer *w, FILE *to)
 	}
 	fputs(",\"left out\":", to);
 	pp_json_text(to, left);
-	fprintf(to, ",\"job time at ts 0 ns\":\"%" PRId64 "\"", w->said.base_ns);
-	if (w->said.date_ns)
-		fprintf(to, ",\"date at ts 0 ns\":\"%" PRId64 "\"", w->said.date_ns + w->said.base_ns);
+	fprintf(to, ",\"job time at ts 0 ns\":\"%" PRId64 "\"", w->outline.base_ns);
+	if (w->outline.date_ns)
+		fprintf(to, ",\"date at ts 0 ns\":\"%" PRId64 "\"", w->outline.date_ns + w->outline.base_ns);
 	fputs("},\"traceEvents\":[\n{\"ph\":\"M\",\"name\":\"podprof\",\"pid\":0,\"args\":{}}", to);
 	for (size_t i = 0; i < t->ranks; i++)
 		print_rank(w, to, &t->rank[i]);
@@ -341,7 +341,7 @@ static int make_names(struct writer *w)
 int pp_chrome_write(const struct pp_timeline *t, int fd, int gzip, struct pp_err *err)
 {
 	struct writer w = {.t = t};
-	int rc = pp_said_init(&w.said, t, err), head;
+	int rc = pp_outline_init(&w.outline, t, err), head;
 
 	if (rc == 0 && make_names(&w) < 0)
 		rc = pp_err_set(err, -ENOMEM, "cannot export the timeline: no memory");
@@ -360,6 +360,6 @@ int pp_chrome_write(const struct pp_timeline *t, int fd, int gzip, struct pp_err
 	}
 	free(w.names);
 	free(w.name_at);
-	pp_said_release(&w.said);
+	pp_outline_release(&w.outline);
 	return rc;
 }

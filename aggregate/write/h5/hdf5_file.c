@@ -98,7 +98,7 @@ void pp_h5_create_in(struct pp_h5 *h, struct pp_h5_memory *memory, struct pp_err
 }
 
 /* -ENOMEM of the memory, as the first error. */
-static void note(struct pp_h5 *h, int code, const char *what)
+static void check(struct pp_h5 *h, int code, const char *what)
 {
 	if (code && !h->code)
 		h->code = pp_err_set(h->err, code, "no memory for '%s'", what);
@@ -191,7 +191,7 @@ void pp_h5_attribute_text(struct pp_h5 *h, const char *name, const char *text)
 	char *good = h->memory ? pp_h5_utf8(text) : NULL;
 
 	if (h->memory)
-		note(h, good ? pp_h5_memory_text(h->memory, name, good) : -ENOMEM, name);
+		check(h, good ? pp_h5_memory_text(h->memory, name, good) : -ENOMEM, name);
 	else if (!h->code)
 		attribute_text(h, here(h), name, text);
 	free(good);
@@ -200,7 +200,7 @@ void pp_h5_attribute_text(struct pp_h5 *h, const char *name, const char *text)
 void pp_h5_attribute_int(struct pp_h5 *h, const char *name, int64_t value)
 {
 	if (h->memory)
-		note(h, pp_h5_memory_int(h->memory, name, value), name);
+		check(h, pp_h5_memory_int(h->memory, name, value), name);
 	else if (!h->code)
 		attribute(h, here(h), name, H5T_NATIVE_INT64, h->scalar, &value);
 }
@@ -208,7 +208,7 @@ void pp_h5_attribute_int(struct pp_h5 *h, const char *name, int64_t value)
 void pp_h5_attribute_double(struct pp_h5 *h, const char *name, double value)
 {
 	if (h->memory)
-		note(h, pp_h5_memory_real(h->memory, name, value), name);
+		check(h, pp_h5_memory_real(h->memory, name, value), name);
 	else if (!h->code)
 		attribute(h, here(h), name, H5T_NATIVE_DOUBLE, h->scalar, &value);
 }
@@ -223,7 +223,7 @@ void pp_h5_group_begin(struct pp_h5 *h, const char *name)
 	h->dims = 0;
 	h->group_name = name;
 	if (h->memory)
-		note(h, pp_h5_memory_group(h->memory, name), name);
+		check(h, pp_h5_memory_group(h->memory, name), name);
 	if (h->code || h->memory)
 		return;
 	h->group = H5Gcreate2(h->file, name, H5P_DEFAULT, h->in_group, H5P_DEFAULT);

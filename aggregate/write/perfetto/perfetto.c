@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "aggregate/write/export/out.h"
-#include "aggregate/write/export/said.h"
+#include "aggregate/write/export/outline.h"
 #include "core/capture/span.h"
 #include "proto/perfetto_build.h"
 #include "proto/perfetto_rare.h"
@@ -18,7 +18,7 @@ enum { NAMES = 1024, ATTRIBUTES = 8, STEPS_CATEGORY = PP_CATEGORIES + 1, MARKS_C
 
 struct writer {
 	const struct pp_timeline *t;
-	struct pp_said said;
+	struct pp_outline outline;
 	struct pp_out out;
 	uint64_t *flow; /* ids of one event's flows */
 	const struct pp_timeline_event **open;
@@ -48,17 +48,17 @@ static void write_head(struct writer *w)
 	                                                      {"job", job, 0},
 	                                                      {"clock", clock, 0},
 	                                                      {"source", source, 0},
-	                                                      {"job time at trace time 0 ns", NULL, w->said.base_ns}};
-	struct pp_perfetto_head head = {.has_date = w->said.date_ns != 0,
-	                                .clock_ns = (uint64_t)-w->said.base_ns,
-	                                .date_ns = (uint64_t)w->said.date_ns,
+	                                                      {"job time at trace time 0 ns", NULL, w->outline.base_ns}};
+	struct pp_perfetto_head head = {.has_date = w->outline.date_ns != 0,
+	                                .clock_ns = (uint64_t)-w->outline.base_ns,
+	                                .date_ns = (uint64_t)w->outline.date_ns,
 	                                .attribute = attribute,
 	                                .attributes = 5};
 
-	pp_said_text(session, sizeof(session), t->session);
-	pp_said_text(job, sizeof(job), t->job);
-	pp_said_text(clock, sizeof(clock), t->clock);
-	pp_said_text(source, sizeof(source), t->source);
+	pp_outline_text(session, sizeof(session), t->session);
+	pp_outline_text(job, sizeof(job), t->job);
+	pp_outline_text(clock, sizeof(clock), t->clock);
+	pp_outline_text(source, sizeof(source), t->source);
 	pp_timeline_left_text(t, left, sizeof(left));
 	if (*left)
 		attribute[head.attributes++] = (struct pp_perfetto_attribute){"left out", left, 0};
@@ -112,8 +112,8 @@ static void write_all_names(struct writer *w)
 		                                                               : pp_category_name((int)i)};
 	write_names(w, PP_PERFETTO_CATEGORIES, name, n);
 	n = 0;
-	for (uint32_t i = 1; i < PP_NOTE_IDS; i++)
-		name[n++] = (struct pp_perfetto_name){i, pp_note_name((enum pp_note_id)i)};
+	for (uint32_t i = 1; i < PP_ARG_IDS; i++)
+		name[n++] = (struct pp_perfetto_name){i, pp_arg_name((enum pp_arg_id)i)};
 	write_names(w, PP_PERFETTO_ANNOTATIONS, name, n);
 	n = 0;
 	for (size_t i = 0; i < w->t->comms; i++) {
@@ -129,34 +129,34 @@ static void write_all_names(struct writer *w)
 /* Numbers of tracks: ranks, then tracks, then counters; 0 means no track in the format. */
 static uint64_t uuid_of_track(const struct writer *w, size_t track, uint32_t depth)
 {
-	return 1 + w->t->ranks + w->said.depth_at[track] + depth;
+	return 1 + w->t->ranks + w->outline.depth_at[track] + depth;
 }
 
 static uint64_t uuid_of_counter(const struct writer *w, size_t counter)
 {
-	return 1 + w->t->ranks + w->said.depth_at[w->t->tracks] + counter;
+	return 1 + w->t->ranks + w->outline.depth_at[w->t->tracks] + counter;
 }
 
 static void write_rank(struct writer *w, size_t index)
 {
 	const struct pp_timeline_rank *r = &w->t->rank[index];
-	char name[256], text[PP_SAID_LABELS][256];
-	const char *label[PP_SAID_LABELS];
+	char name[256], text[PP_OUTLINE_LABELS][256];
+	const char *label[PP_OUTLINE_LABELS];
 	struct pp_perfetto_track p = {
 	        .uuid = 1 + index, .name = name, .pid = PP_EXPORT_PID + r->rank, .order = r->rank, .label = label};
 	int32_t order = 0;
 
-	pp_said_rank(r, name, sizeof(name));
-	p.labels = pp_said_labels(&w->said, r, text);
+	pp_outline_rank(r, name, sizeof(name));
+	p.labels = pp_outline_labels(&w->outline, r, text);
 	for (size_t i = 0; i < p.labels; i++)
 		label[i] = text[i];
 	PUT(w, pp_perfetto_track_put, &p);
 	p = (struct pp_perfetto_track){.parent = 1 + index, .name = name};
 	for (uint32_t i = r->track; i < r->track + r->tracks; i++)
-		for (uint32_t depth = 0; depth < pp_said_depths(&w->t->track[i]); depth++) {
+		for (uint32_t depth = 0; depth < pp_outline_depths(&w->t->track[i]); depth++) {
 			p.uuid = uuid_of_track(w, i, depth);
 			p.order = order++;
-			pp_said_track(&w->said, &w->t->track[i], depth, name, sizeof(name));
+			pp_outline_track(&w->outline, &w->t->track[i], depth, name, sizeof(name));
 			PUT(w, pp_perfetto_track_put, &p);
 		}
 	for (uint32_t i = r->counter; i < r->counter + r->counters; i++) {
@@ -179,30 +179,30 @@ static void put(struct writer *w, const struct pp_perfetto_event *e)
 static void write_end(struct writer *w, uint64_t track, int64_t end_ns)
 {
 	put(w, &(struct pp_perfetto_event){
-	               .time_ns = (uint64_t)end_ns - (uint64_t)w->said.base_ns, .track = track, .type = PP_PERFETTO_END});
+	               .time_ns = (uint64_t)end_ns - (uint64_t)w->outline.base_ns, .track = track, .type = PP_PERFETTO_END});
 }
 
 static size_t take_annotations(const struct writer *w, const struct pp_timeline_event *e, struct pp_perfetto_annotation *to)
 {
-	static const uint32_t type[] = {[PP_NOTE_IS_YES] = PP_PERFETTO_YES,
-	                                [PP_NOTE_IS_NUMBER] = PP_PERFETTO_NUMBER,
-	                                [PP_NOTE_IS_ID] = PP_PERFETTO_ID,
-	                                [PP_NOTE_IS_COMM] = PP_PERFETTO_TEXT};
-	struct pp_note note[PP_NOTE_IDS];
-	const size_t n = pp_said_notes(&w->said, e, note);
+	static const uint32_t type[] = {[PP_ARG_IS_YES] = PP_PERFETTO_YES,
+	                                [PP_ARG_IS_NUMBER] = PP_PERFETTO_NUMBER,
+	                                [PP_ARG_IS_ID] = PP_PERFETTO_ID,
+	                                [PP_ARG_IS_COMM] = PP_PERFETTO_TEXT};
+	struct pp_arg arg[PP_ARG_IDS];
+	const size_t n = pp_outline_args(&w->outline, e, arg);
 
 	for (size_t i = 0; i < n; i++)
-		to[i] = (struct pp_perfetto_annotation){note[i].id, type[note[i].type],
-		                                        (uint64_t)note[i].value + (note[i].type == PP_NOTE_IS_COMM)};
+		to[i] = (struct pp_perfetto_annotation){arg[i].id, type[arg[i].type],
+		                                        (uint64_t)arg[i].value + (arg[i].type == PP_ARG_IS_COMM)};
 	return n;
 }
 
 static void write_begin(struct writer *w, uint64_t track, size_t index)
 {
 	const struct pp_timeline_event *e = &w->t->event[index];
-	const uint32_t *flow = &w->said.flow_at[index];
-	struct pp_perfetto_annotation annotation[PP_NOTE_IDS];
-	struct pp_perfetto_event p = {.time_ns = (uint64_t)e->begin_ns - (uint64_t)w->said.base_ns,
+	const uint32_t *flow = &w->outline.flow_at[index];
+	struct pp_perfetto_annotation annotation[PP_ARG_IDS];
+	struct pp_perfetto_event p = {.time_ns = (uint64_t)e->begin_ns - (uint64_t)w->outline.base_ns,
 	                              .track = track,
 	                              .type = e->end_ns > e->begin_ns ? PP_PERFETTO_BEGIN : PP_PERFETTO_INSTANT,
 	                              .name = e->name,
@@ -215,8 +215,8 @@ static void write_begin(struct writer *w, uint64_t track, size_t index)
 	             : e->kind == PP_SPAN_MARK ? MARKS_CATEGORY
 	                                       : 0;
 	for (size_t i = 0; i < p.flows; i++) {
-		w->flow[i] = w->said.flow[flow[0] + i] >> 1;
-		p.begins += !(w->said.flow[flow[0] + i] & 1);
+		w->flow[i] = w->outline.flow[flow[0] + i] >> 1;
+		p.begins += !(w->outline.flow[flow[0] + i] & 1);
 	}
 	p.annotations = take_annotations(w, e, annotation);
 	put(w, &p);
@@ -232,7 +232,7 @@ static void write_nested(struct writer *w, size_t index)
 	for (size_t i = track->event; i < (size_t)track->event + track->events; i++) {
 		const struct pp_timeline_event *e = &w->t->event[i];
 
-		while (open && pp_said_is_over(w->open[open - 1], open, e))
+		while (open && pp_outline_is_over(w->open[open - 1], open, e))
 			write_end(w, uuid, w->open[--open]->end_ns);
 		write_begin(w, uuid, i);
 		if (e->end_ns > e->begin_ns)
@@ -261,7 +261,7 @@ static void write_counter(struct writer *w, size_t index)
 	const struct pp_timeline_counter *c = &w->t->counter[index];
 
 	for (size_t i = c->sample; i < (size_t)c->sample + c->samples; i++)
-		put(w, &(struct pp_perfetto_event){.time_ns = (uint64_t)w->t->sample[i].time_ns - (uint64_t)w->said.base_ns,
+		put(w, &(struct pp_perfetto_event){.time_ns = (uint64_t)w->t->sample[i].time_ns - (uint64_t)w->outline.base_ns,
 		                                   .track = uuid_of_counter(w, index),
 		                                   .type = PP_PERFETTO_COUNTER,
 		                                   .value = w->t->sample[i].value});
@@ -270,7 +270,7 @@ static void write_counter(struct writer *w, size_t index)
 static void write_events(struct writer *w)
 {
 	for (size_t i = 0; i < w->t->tracks && !w->out.failed; i++)
-		if (pp_said_overlaps(&w->t->track[i]))
+		if (pp_outline_overlaps(&w->t->track[i]))
 			write_overlapping(w, i);
 		else
 			write_nested(w, i);
@@ -286,7 +286,7 @@ static int make_room(struct writer *w)
 	for (size_t i = 0; i < w->t->tracks; i++)
 		events = w->t->track[i].events > events ? w->t->track[i].events : events;
 	for (size_t i = 0; i < w->t->events; i++) {
-		const size_t n = w->said.flow_at[i + 1] - w->said.flow_at[i];
+		const size_t n = w->outline.flow_at[i + 1] - w->outline.flow_at[i];
 
 		flows = n > flows ? n : flows;
 	}
@@ -298,7 +298,7 @@ static int make_room(struct writer *w)
 int pp_perfetto_write(const struct pp_timeline *t, int fd, struct pp_err *err)
 {
 	struct writer w = {.t = t};
-	int rc = pp_said_init(&w.said, t, err);
+	int rc = pp_outline_init(&w.outline, t, err);
 
 	if (rc == 0 && make_room(&w) < 0)
 		rc = pp_err_set(err, -ENOMEM, "cannot export the timeline: no memory");
@@ -314,6 +314,6 @@ int pp_perfetto_write(const struct pp_timeline *t, int fd, struct pp_err *err)
 	}
 	free(w.open);
 	free(w.flow);
-	pp_said_release(&w.said);
+	pp_outline_release(&w.outline);
 	return rc;
 }

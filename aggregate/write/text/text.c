@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "aggregate/analyze/kept.h"
+#include "aggregate/analyze/coverage.h"
 #include "aggregate/dataset/order.h"
 #include "aggregate/dataset/table/functions.h"
 #include "aggregate/tools/answer.h"
@@ -353,8 +353,8 @@ static void write_head(const struct pp_dataset *d, FILE *to)
 {
 	time_t when = (time_t)((d->epoch_realtime_ns + d->window_begin_ns) / 1000000000);
 	size_t hosts = pp_dataset_hosts(d);
-	char program[64], date[32] = "no date", steps[128] = "no steps", kept[PP_KEPT_TEXT];
-	int cut = pp_kept_text(d, kept, sizeof(kept));
+	char program[64], date[32] = "no date", steps[128] = "no steps", coverage[PP_COVERAGE_TEXT];
+	int cut = pp_coverage_text(d, coverage, sizeof(coverage));
 	struct tm tm;
 
 	pp_text_program(d->command, program, sizeof(program));
@@ -366,11 +366,11 @@ static void write_head(const struct pp_dataset *d, FILE *to)
 	fprintf(to, "%s  %d of %d rank%s, %zu host%s, %s", program, d->ranks_delivered, d->ranks_asked,
 	        d->ranks_asked == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s", device_of(d));
 	if (d->steps == 1 && !strncmp(d->step_rule, "window", 6))
-		fprintf(to, "     the %s%s as one step", cut ? "last " : "", cut ? kept : "window");
+		fprintf(to, "     the %s%s as one step", cut ? "last " : "", cut ? coverage : "window");
 	else
 		fprintf(to, "     %s", steps);
 	if (cut && (d->steps != 1 || strncmp(d->step_rule, "window", 6)))
-		fprintf(to, " (%s kept)", kept);
+		fprintf(to, " (%s kept)", coverage);
 	fprintf(to, "     %s     session %s\n", date, d->session);
 }
 

@@ -353,15 +353,15 @@ static void write_defaults(const struct pp_dataset *d, const struct pp_sums *t, 
  * and the answer names ranks, losses and collectives. */
 static int is_news(const struct pp_dataset *d, const char *warning)
 {
-	static const char *const said[] = {"unknown category",   " ranks are missing",         " records of ",
-	                                   " clock domains",     "messages ended on",          "collective calls got data",
-	                                   " collectives have ", "flight recorder had dropped"};
+	static const char *const printed[] = {"unknown category",   " ranks are missing",         " records of ",
+	                                      " clock domains",     "messages ended on",          "collective calls got data",
+	                                      " collectives have ", "flight recorder had dropped"};
 	char sentence[200];
 
 	if ((warning[0] == '/' && strstr(warning, " is absent:")) || !strncmp(warning, PP_CLOCK_WARNING, strlen(PP_CLOCK_WARNING)))
 		return 0;
-	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++)
-		if (strstr(warning, said[i]))
+	for (size_t i = 0; i < sizeof(printed) / sizeof(printed[0]); i++)
+		if (strstr(warning, printed[i]))
 			return 0;
 	for (size_t n = 0; pp_status_sentence(d, n, sentence, sizeof(sentence)); n++)
 		if (!strcmp(warning, sentence))

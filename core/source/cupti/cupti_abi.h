@@ -138,7 +138,7 @@ enum pp_cupti_pool_action { PP_CUPTI_POOL_CREATED = 1, PP_CUPTI_POOL_DESTROYED =
 struct pp_cupti_memory_pool {
 	uint32_t kind, action, type, correlation;
 	uint32_t pid, device;
-	uint64_t kept; /* bytes that a trim left at least */
+	uint64_t trimmed_to; /* bytes that a trim left at least */
 	uint64_t address, size, threshold, timestamp, used;
 };
 

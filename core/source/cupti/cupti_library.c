@@ -104,7 +104,7 @@ struct places { /* directories of NVIDIA's libraries that the program has loaded
 	int count;
 };
 
-static int note_place(struct dl_phdr_info *info, size_t size, void *data)
+static int add_place(struct dl_phdr_info *info, size_t size, void *data)
 {
 	static const char *const names[] = {"libcudart.so", "libcublas.so", "libcudnn.so", "libnccl.so", "libnvrtc.so"};
 	const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
@@ -158,7 +158,7 @@ static void *open_any(int cuda)
 			library = dlopen(sonames[i], RTLD_LAZY | RTLD_NOLOAD);
 	if (library)
 		return library;
-	dl_iterate_phdr(note_place, &places);
+	dl_iterate_phdr(add_place, &places);
 	/* A libcupti of CUDA 13 needs a driver of CUDA 13; one of CUDA 12 works with both. */
 	for (int i = 0; !library && i < 2; i++) {
 		const char *soname = sonames[i ? !first : first];

@@ -16,7 +16,7 @@ static void begin_chunk(struct pp_cupti_names *n)
 }
 
 /* Entries of another chunk are forgotten. */
-static void look(struct pp_cupti_names *n)
+static void read_names(struct pp_cupti_names *n)
 {
 	if (n->chunk == pp_thread_self->cursor.first && n->epoch)
 		return;
@@ -130,7 +130,7 @@ void pp_cupti_write(struct pp_cupti_names *n, struct pp_record *r, uint32_t *nam
 		struct pp_record *to;
 		uint32_t epoch;
 
-		look(n);
+		read_names(n);
 		if (text && !(*name_at = number_of_name(n, text)))
 			return; /* no room: counted */
 		epoch = n->epoch;

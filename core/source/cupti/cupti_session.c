@@ -29,7 +29,7 @@ static int by_number;    /* calls are selected one by one */
 static uint32_t others;  /* pp_cupti_others_registered() when ours were registered */
 static int64_t last_flush_ms;
 static uint64_t not_delivered; /* records that CUPTI says it dropped, in no record of ours yet: it says so once */
-static uint32_t jumps_said;
+static uint32_t jumps_reported;
 
 void pp_cupti_remark(const char *text)
 {
@@ -144,8 +144,8 @@ static void read_clock(void)
 		}
 	}
 	pp_cupti_clock_add(&decode.clock, &best);
-	if (decode.clock.jumps && !jumps_said) {
-		jumps_said = 1;
+	if (decode.clock.jumps && !jumps_reported) {
+		jumps_reported = 1;
 		pp_cupti_remark("CUPTI: the wall clock was set while devices were recorded: times near that moment may be "
 		                "as wrong");
 	}
@@ -240,11 +240,11 @@ static int begin(void)
 	others = pp_cupti_others_registered();
 	rc = api.register_callbacks(pp_cupti_pool_request, pp_cupti_pool_complete);
 	if (rc)
-		goto said;
+		goto reported;
 	pp_cupti_decode_init(&decode, &api);
 	decode.own_tid = (uint32_t)syscall(SYS_gettid);
 	pp_cupti_clock_reset(&decode.clock);
-	jumps_said = 0;
+	jumps_reported = 0;
 	read_clock();
 	if (api.enable_and_dump)
 		api.enable_and_dump(PP_CUPTI_DEVICE);
@@ -257,7 +257,7 @@ static int begin(void)
 disable:
 	api.disable(PP_CUPTI_DEVICE);
 	disable_all(0);
-said:
+reported:
 	remark_result("devices are not recorded", rc);
 unsubscribe:
 	give_back();

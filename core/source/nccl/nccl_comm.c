@@ -206,12 +206,12 @@ void pp_nccl_comm_report(struct pp_nccl_comm *c)
 void pp_nccl_comm_refused(void)
 {
 	static const char text[] = "NCCL: more than 1024 communicators are in use: operations of the others are not recorded";
-	static _Atomic uint32_t said;
+	static _Atomic uint32_t reported_on;
 	struct pp_record r = {.tick = pp_tick_now(), .kind = PP_RECORD_REMARK, .length = sizeof(text) - 1};
 	uint32_t on = atomic_load(&pp_wiped.recording);
 
 	_Static_assert(PP_NCCL_COMMS == 1024, "as the sentence says");
-	if (!on || atomic_exchange(&said, on) == on)
+	if (!on || atomic_exchange(&reported_on, on) == on)
 		return;
 	memcpy(r.range.text, text, PP_TEXT_INLINE);
 	pp_ring_put(&r, text + PP_TEXT_INLINE, r.length - PP_TEXT_INLINE);

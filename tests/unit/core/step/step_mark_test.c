@@ -37,11 +37,11 @@ TEST(asked_steps_and_edges)
 	CHECK_INT(s.before_number, 9);
 	CHECK_INT(s.after_number, 20);
 	CHECK(s.before[1].present && s.after[1].present && !s.after[2].present);
-	CHECK_STR(s.note, "");
+	CHECK_STR(s.remark, "");
 	pp_steps_release(&s);
 	s = find(&c, 100, 200);
 	CHECK_INT(s.steps, 0);
-	CHECK(strstr(s.note, "no rank completed") != NULL);
+	CHECK(strstr(s.remark, "no rank completed") != NULL);
 	pp_steps_release(&s);
 	free_capture(&c);
 }
@@ -123,7 +123,7 @@ TEST(numbers_going_back)
 	CHECK_INT(s.number[5], 8); /* was 1 again */
 	CHECK_INT(s.cell[2 * 5].begin, 500);
 	CHECK(s.confidence < 1);
-	CHECK(strstr(s.note, "went back") != NULL);
+	CHECK(strstr(s.remark, "went back") != NULL);
 	pp_steps_release(&s);
 	s = find(&c, 4, 8); /* what went back was not asked for */
 	CHECK_INT(s.steps, 2);
@@ -145,7 +145,7 @@ TEST(rank_without_step)
 	CHECK_INT(s.steps, 4);
 	CHECK(s.cell[1].present && !s.cell[2].present);
 	CHECK(s.confidence > 0.66 && s.confidence < 0.67);
-	CHECK(strstr(s.note, "1 of 3 ranks") != NULL);
+	CHECK(strstr(s.remark, "1 of 3 ranks") != NULL);
 	pp_steps_release(&s);
 	free_capture(&c);
 }
@@ -296,8 +296,8 @@ static void doubtful_ranges(int without_others, const char *why)
 	}
 	s = find(&c, 0, 0);
 	CHECK_INT(s.rule, PP_STEP_RULE_WINDOW);
-	CHECK(strstr(s.note, why) != NULL);
-	CHECK(strstr(s.note, "the whole run is treated as one step") != NULL);
+	CHECK(strstr(s.remark, why) != NULL);
+	CHECK(strstr(s.remark, "the whole run is treated as one step") != NULL);
 	pp_steps_release(&s);
 	free_capture(&c);
 }
@@ -317,13 +317,13 @@ TEST(no_rule_holds)
 	CHECK_INT(s.cell[0].begin, 100);
 	CHECK_INT(s.cell[0].end, 400);
 	CHECK_INT(s.cell[1].begin, 150);
-	CHECK(strstr(s.note, "10:20") != NULL);
+	CHECK(strstr(s.remark, "10:20") != NULL);
 	pp_steps_release(&s);
 	c.rank[0].step_marks = 1; /* outside of what was recorded */
 	c.rank[0].last_step = 7;
 	s = find(&c, 10, 20);
-	CHECK(strstr(s.note, "10:20") != NULL && strstr(s.note, "the last marked step is 7") != NULL);
-	CHECK(strstr(s.note, "mark no steps") == NULL);
+	CHECK(strstr(s.remark, "10:20") != NULL && strstr(s.remark, "the last marked step is 7") != NULL);
+	CHECK(strstr(s.remark, "mark no steps") == NULL);
 	pp_steps_release(&s);
 	free_capture(&c);
 }

@@ -468,11 +468,11 @@ static void check(const struct shape *which, uint64_t first, int print)
 	CHECK(used == (rule.confidence >= 0.5));
 	if (used ? !right : which->must) {
 		fprintf(stderr, "'%s' with seed %d: %zu steps for %d, confidence %.2f, %.0f %% of the time: %s\n", which->what,
-		        (int)first, rule.steps, which->steps, rule.confidence, 100 * rule.time, s.note);
+		        (int)first, rule.steps, which->steps, rule.confidence, 100 * rule.time, s.remark);
 		CHECK(!"wrong steps");
 	}
 	if (used)
-		CHECK(strstr(s.note, "of the recorded time") != NULL);
+		CHECK(strstr(s.remark, "of the recorded time") != NULL);
 	pp_steps_release(&s);
 	free_capture(&job);
 }

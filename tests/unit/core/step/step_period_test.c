@@ -85,7 +85,7 @@ TEST(loop_without_marks)
 	CHECK_INT(s.period, 3);
 	CHECK_INT(s.steps, 20);
 	CHECK_INT(s.number[0], 0);
-	CHECK(strstr(s.note, "3 collectives") != NULL);
+	CHECK(strstr(s.remark, "3 collectives") != NULL);
 	for (size_t r = 0; r < RANKS; r++) {
 		const struct pp_span *span = c.rank[r].thread[0].span;
 
@@ -115,7 +115,7 @@ TEST(evaluations)
 	CHECK_INT(s.rule, PP_STEP_RULE_PERIOD);
 	CHECK_INT(s.steps, 30);
 	CHECK(s.confidence < 0.7 && s.confidence > 0.6);
-	CHECK(strstr(s.note, "2 collectives between the first") != NULL);
+	CHECK(strstr(s.remark, "2 collectives between the first") != NULL);
 	pp_steps_release(&s);
 	free_capture(&c);
 }
@@ -261,7 +261,7 @@ TEST(evicted)
 	CHECK_INT(s.rule, PP_STEP_RULE_PERIOD);
 	CHECK(s.steps >= 45);
 	CHECK(s.confidence > 0.5 && s.confidence < 0.65);
-	CHECK(strstr(s.note, "begin with the first kept one") != NULL);
+	CHECK(strstr(s.remark, "begin with the first kept one") != NULL);
 	for (size_t r = 0; r < RANKS; r++) {
 		const struct pp_thread *thread = &c.rank[r].thread[0];
 

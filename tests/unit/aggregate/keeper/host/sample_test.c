@@ -267,7 +267,7 @@ TEST(leaves_ranks_out)
 /* Samples both rings once more, whatever the time is. */
 static const struct pp_memory *sample_again(struct rig *r)
 {
-	r->sampler.next_ns = r->sampler.ring ? r->sampler.ring[0].looked_ns = 0 : 0;
+	r->sampler.next_ns = r->sampler.ring ? r->sampler.ring[0].checked_ns = 0 : 0;
 	pp_sampler_run(&r->sampler, r->rings);
 	CHECK(r->sampler.ring[0].used > 0);
 	return &r->sampler.ring[0].memory[r->sampler.ring[0].used - 1];

@@ -263,7 +263,7 @@ TEST(many_readings)
 
 	watch(&w, &h, 20000);
 	CHECK_INT(pp_wall_watch_fill(&w, &c), 0);
-	CHECK(c.pairs > PP_WALL_KEPT / 2 && c.pairs <= PP_WALL_KEPT);
+	CHECK(c.pairs > PP_WALL_SAMPLES / 2 && c.pairs <= PP_WALL_SAMPLES);
 	CHECK(c.pair[0].wall_time_ns < TICKS * SECOND);
 	CHECK(c.pair[c.pairs - 1].wall_time_ns > TICKS * 19998 * SECOND);
 	for (size_t i = 1; i < c.pairs; i++)

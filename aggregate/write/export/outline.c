@@ -1,5 +1,5 @@
 /* What exports say of a timeline; see said.h. */
-#include "aggregate/write/export/said.h"
+#include "aggregate/write/export/outline.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,18 +11,18 @@
 #include "core/base/utf8.h"
 #include "core/capture/span.h"
 
-const char *pp_note_name(enum pp_note_id id)
+const char *pp_arg_name(enum pp_arg_id id)
 {
-	static const char *const name[PP_NOTE_IDS] = {
-#define PP_NOTE(symbol, text) [PP_NOTE_##symbol] = (text),
-#include "aggregate/write/export/note.def"
-#undef PP_NOTE
+	static const char *const name[PP_ARG_IDS] = {
+#define PP_ARG(symbol, text) [PP_ARG_##symbol] = (text),
+#include "aggregate/write/export/arg.def"
+#undef PP_ARG
 	};
 
 	return name[id];
 }
 
-void pp_said_text(char *to, size_t size, const char *text)
+void pp_outline_text(char *to, size_t size, const char *text)
 {
 	char good[3 * 256 + 1] = "";
 
@@ -30,37 +30,37 @@ void pp_said_text(char *to, size_t size, const char *text)
 	snprintf(to, size, "%.*s", pp_utf8_fit(good, (int)size - 1), good);
 }
 
-int pp_said_overlaps(const struct pp_timeline_track *track)
+int pp_outline_overlaps(const struct pp_timeline_track *track)
 {
 	return track->of == PP_TIMELINE_REQUESTS || track->of == PP_TIMELINE_ASYNC || track->of == PP_TIMELINE_STREAM;
 }
 
-uint32_t pp_said_depths(const struct pp_timeline_track *track)
+uint32_t pp_outline_depths(const struct pp_timeline_track *track)
 {
-	return pp_said_overlaps(track) && track->depths ? track->depths : 1;
+	return pp_outline_overlaps(track) && track->depths ? track->depths : 1;
 }
 
-const char *pp_said_category(const struct pp_timeline_event *e)
+const char *pp_outline_category(const struct pp_timeline_event *e)
 {
 	if (e->category)
 		return pp_category_name(e->category);
 	return e->kind == PP_SPAN_STEP ? "steps" : e->kind == PP_SPAN_MARK ? "marks" : NULL;
 }
 
-void pp_said_rank(const struct pp_timeline_rank *r, char *name, size_t size)
+void pp_outline_rank(const struct pp_timeline_rank *r, char *name, size_t size)
 {
 	char host[sizeof(r->host)];
 
-	pp_said_text(host, sizeof(host), r->host);
+	pp_outline_text(host, sizeof(host), r->host);
 	snprintf(name, size, *host ? "rank %" PRId32 " (%s)" : "rank %" PRId32, r->rank, host);
 }
 
-size_t pp_said_labels(const struct pp_said *s, const struct pp_timeline_rank *r, char label[PP_SAID_LABELS][256])
+size_t pp_outline_labels(const struct pp_outline *s, const struct pp_timeline_rank *r, char label[PP_OUTLINE_LABELS][256])
 {
 	size_t n = 0;
 	char text[200];
 
-	pp_said_text(text, sizeof(text), r->host);
+	pp_outline_text(text, sizeof(text), r->host);
 	if (*text)
 		snprintf(label[n++], sizeof(label[0]), "host %s", text);
 	if (r->pid)
@@ -69,7 +69,7 @@ size_t pp_said_labels(const struct pp_said *s, const struct pp_timeline_rank *r,
 		snprintf(label[n++], sizeof(label[0]), "clock error unknown");
 	else
 		snprintf(label[n++], sizeof(label[0]), "clock error <= %" PRId64 " ns", r->bound_ns);
-	pp_said_text(text, sizeof(text), r->missing);
+	pp_outline_text(text, sizeof(text), r->missing);
 	if (*text)
 		snprintf(label[n++], sizeof(label[0]), "no events: %s", text);
 	if (s->t->is_replay)
@@ -77,7 +77,7 @@ size_t pp_said_labels(const struct pp_said *s, const struct pp_timeline_rank *r,
 	return n;
 }
 
-void pp_said_track(const struct pp_said *s, const struct pp_timeline_track *track, uint32_t depth, char *name, size_t size)
+void pp_outline_track(const struct pp_outline *s, const struct pp_timeline_track *track, uint32_t depth, char *name, size_t size)
 {
 	char whole[256], text[200], rank[32], number[16] = "";
 	size_t skip = (size_t)snprintf(rank, sizeof(rank), "rank %" PRId32 " ", s->t->rank[track->rank].rank);
@@ -85,7 +85,7 @@ void pp_said_track(const struct pp_said *s, const struct pp_timeline_track *trac
 	pp_timeline_track_name(s->t, track, whole, sizeof(whole));
 	if (strncmp(whole, rank, skip) != 0)
 		skip = 0;
-	pp_said_text(text, sizeof(text), whole + skip); /* a long name may end within a character */
+	pp_outline_text(text, sizeof(text), whole + skip); /* a long name may end within a character */
 	if (depth)
 		snprintf(number, sizeof(number), " %" PRIu32, depth + 1);
 	snprintf(name, size, "%s%s%s", text, track->device && s->t->is_replay ? " (simulated)" : "", number);
@@ -100,7 +100,7 @@ static int comm_order(const void *a, const void *b, void *comms)
 }
 
 /* Its index + 1; 0: the timeline has none of this id. */
-static uint32_t comm_of(const struct pp_said *s, uint64_t id)
+static uint32_t comm_of(const struct pp_outline *s, uint64_t id)
 {
 	size_t low = 0, high = s->t->comms;
 
@@ -118,69 +118,69 @@ static uint32_t comm_of(const struct pp_said *s, uint64_t id)
 	return 0;
 }
 
-static struct pp_note *add(struct pp_note *n, enum pp_note_id id, enum pp_note_type type, int64_t value)
+static struct pp_arg *add(struct pp_arg *n, enum pp_arg_id id, enum pp_arg_type type, int64_t value)
 {
-	*n = (struct pp_note){id, type, value};
+	*n = (struct pp_arg){id, type, value};
 	return n + 1;
 }
 
-static struct pp_note *add_wait(struct pp_note *n, const struct pp_timeline_event *e, const struct pp_timeline_detail *d)
+static struct pp_arg *add_wait(struct pp_arg *n, const struct pp_timeline_event *e, const struct pp_timeline_detail *d)
 {
-	n = add(n, PP_NOTE_WAITED, PP_NOTE_IS_NUMBER, d->until_ns - e->begin_ns);
+	n = add(n, PP_ARG_WAITED, PP_ARG_IS_NUMBER, d->until_ns - e->begin_ns);
 	if (d->last >= 0)
-		n = add(n, PP_NOTE_WAITED_FOR, PP_NOTE_IS_NUMBER, d->last);
+		n = add(n, PP_ARG_WAITED_FOR, PP_ARG_IS_NUMBER, d->last);
 	if (d->bound_ns == PP_BOUND_UNKNOWN)
-		return add(n, PP_NOTE_BOUND_UNKNOWN, PP_NOTE_IS_YES, 1);
-	return add(n, PP_NOTE_BOUND, PP_NOTE_IS_NUMBER, d->bound_ns);
+		return add(n, PP_ARG_BOUND_UNKNOWN, PP_ARG_IS_YES, 1);
+	return add(n, PP_ARG_BOUND, PP_ARG_IS_NUMBER, d->bound_ns);
 }
 
-static struct pp_note *add_detail(const struct pp_said *s, struct pp_note *n, const struct pp_timeline_event *e,
-                                  const struct pp_timeline_detail *d)
+static struct pp_arg *add_detail(const struct pp_outline *s, struct pp_arg *n, const struct pp_timeline_event *e,
+                                 const struct pp_timeline_detail *d)
 {
 	const uint32_t comm = d->comm ? comm_of(s, d->comm) : 0;
 
 	if (d->sent)
-		n = add(n, PP_NOTE_SENT, PP_NOTE_IS_NUMBER, (int64_t)d->sent);
+		n = add(n, PP_ARG_SENT, PP_ARG_IS_NUMBER, (int64_t)d->sent);
 	if (d->received)
-		n = add(n, PP_NOTE_RECEIVED, PP_NOTE_IS_NUMBER, (int64_t)d->received);
+		n = add(n, PP_ARG_RECEIVED, PP_ARG_IS_NUMBER, (int64_t)d->received);
 	if (d->peer >= 0)
-		n = add(n, PP_NOTE_PEER, PP_NOTE_IS_NUMBER, d->peer);
+		n = add(n, PP_ARG_PEER, PP_ARG_IS_NUMBER, d->peer);
 	else if (d->peer == -2)
-		n = add(n, PP_NOTE_ANY_PEER, PP_NOTE_IS_YES, 1);
+		n = add(n, PP_ARG_ANY_PEER, PP_ARG_IS_YES, 1);
 	if (comm && s->t->comm[comm - 1].name)
-		n = add(n, PP_NOTE_COMM, PP_NOTE_IS_COMM, comm - 1);
+		n = add(n, PP_ARG_COMM, PP_ARG_IS_COMM, comm - 1);
 	if (d->comm)
-		n = add(n, PP_NOTE_COMM_ID, PP_NOTE_IS_ID, (int64_t)d->comm);
+		n = add(n, PP_ARG_COMM_ID, PP_ARG_IS_ID, (int64_t)d->comm);
 	if (d->has & PP_TIMELINE_HAS_SEQUENCE)
-		n = add(n, PP_NOTE_SEQUENCE, PP_NOTE_IS_NUMBER, d->sequence);
+		n = add(n, PP_ARG_SEQUENCE, PP_ARG_IS_NUMBER, d->sequence);
 	if (d->request)
-		n = add(n, PP_NOTE_REQUEST, PP_NOTE_IS_NUMBER, d->request);
+		n = add(n, PP_ARG_REQUEST, PP_ARG_IS_NUMBER, d->request);
 	if (d->has & PP_TIMELINE_HAS_TAG)
-		n = add(n, PP_NOTE_TAG, PP_NOTE_IS_NUMBER, d->tag);
+		n = add(n, PP_ARG_TAG, PP_ARG_IS_NUMBER, d->tag);
 	return d->has & PP_TIMELINE_HAS_WAIT ? add_wait(n, e, d) : n;
 }
 
-size_t pp_said_notes(const struct pp_said *s, const struct pp_timeline_event *e, struct pp_note note[PP_NOTE_IDS])
+size_t pp_outline_args(const struct pp_outline *s, const struct pp_timeline_event *e, struct pp_arg arg[PP_ARG_IDS])
 {
 	static const struct {
 		int flag;
-		enum pp_note_id id;
-	} flag[] = {{PP_SPAN_CUT_BEGIN, PP_NOTE_CUT_BEGIN},
-	            {PP_SPAN_CUT_END, PP_NOTE_CUT_END},
-	            {PP_SPAN_FAILED, PP_NOTE_FAILED},
-	            {PP_SPAN_POLLS, PP_NOTE_POLLS}};
-	struct pp_note *n = note;
+		enum pp_arg_id id;
+	} flag[] = {{PP_SPAN_CUT_BEGIN, PP_ARG_CUT_BEGIN},
+	            {PP_SPAN_CUT_END, PP_ARG_CUT_END},
+	            {PP_SPAN_FAILED, PP_ARG_FAILED},
+	            {PP_SPAN_POLLS, PP_ARG_POLLS}};
+	struct pp_arg *n = arg;
 
 	if (e->end_ns > e->begin_ns)
-		n = add(n, PP_NOTE_SELF, PP_NOTE_IS_NUMBER, e->self_ns);
+		n = add(n, PP_ARG_SELF, PP_ARG_IS_NUMBER, e->self_ns);
 	if (e->step)
-		n = add(n, PP_NOTE_STEP, PP_NOTE_IS_NUMBER, s->t->step[e->step - 1].number);
+		n = add(n, PP_ARG_STEP, PP_ARG_IS_NUMBER, s->t->step[e->step - 1].number);
 	if (e->detail)
 		n = add_detail(s, n, e, &s->t->detail[e->detail - 1]);
 	for (size_t i = 0; e->flags && i < sizeof(flag) / sizeof(flag[0]); i++)
 		if (e->flags & flag[i].flag)
-			n = add(n, flag[i].id, PP_NOTE_IS_YES, 1);
-	return (size_t)(n - note);
+			n = add(n, flag[i].id, PP_ARG_IS_YES, 1);
+	return (size_t)(n - arg);
 }
 
 static int is_earlier(const struct pp_timeline *t, uint32_t a, uint32_t b)
@@ -189,7 +189,7 @@ static int is_earlier(const struct pp_timeline *t, uint32_t a, uint32_t b)
 }
 
 /* Flows by their events: first how many each has, then where the next one goes. */
-static void place_flows(struct pp_said *s)
+static void place_flows(struct pp_outline *s)
 {
 	const struct pp_timeline *t = s->t;
 	uint32_t sum = 0;
@@ -251,7 +251,7 @@ static int check(const struct pp_timeline *t, struct pp_err *err)
 static int is_in_order(const struct pp_timeline *t, const struct pp_timeline_track *track, const struct pp_timeline_event **row)
 {
 	const struct pp_timeline_event *e = &t->event[track->event];
-	const uint32_t depths = pp_said_depths(track);
+	const uint32_t depths = pp_outline_depths(track);
 	size_t open = 0;
 
 	for (uint32_t i = 0; i < depths; i++)
@@ -259,13 +259,13 @@ static int is_in_order(const struct pp_timeline *t, const struct pp_timeline_tra
 	for (uint32_t i = 0; i < track->events; i++, e++) {
 		if (i && e->begin_ns < e[-1].begin_ns)
 			return 0;
-		if (pp_said_overlaps(track)) {
+		if (pp_outline_overlaps(track)) {
 			if (e->depth >= depths || (row[e->depth] && row[e->depth]->end_ns > e->begin_ns))
 				return 0;
 			row[e->depth] = e;
 			continue;
 		}
-		while (open && pp_said_is_over(row[open - 1], open, e))
+		while (open && pp_outline_is_over(row[open - 1], open, e))
 			open--;
 		if (open && e->end_ns > row[open - 1]->end_ns)
 			return 0;
@@ -281,7 +281,8 @@ static int check_order(const struct pp_timeline *t, struct pp_err *err)
 	int code = 0;
 
 	for (size_t i = 0; i < t->tracks; i++) {
-		const size_t depths = pp_said_depths(&t->track[i]), n = t->track[i].events > depths ? t->track[i].events : depths;
+		const size_t depths = pp_outline_depths(&t->track[i]),
+		             n = t->track[i].events > depths ? t->track[i].events : depths;
 
 		most = n > most ? n : most;
 	}
@@ -300,11 +301,11 @@ static int check_order(const struct pp_timeline *t, struct pp_err *err)
 	return code;
 }
 
-int pp_said_init(struct pp_said *s, const struct pp_timeline *t, struct pp_err *err)
+int pp_outline_init(struct pp_outline *s, const struct pp_timeline *t, struct pp_err *err)
 {
 	int rc = check(t, err);
 
-	*s = (struct pp_said){.t = t, .date_ns = t->epoch_realtime_ns};
+	*s = (struct pp_outline){.t = t, .date_ns = t->epoch_realtime_ns};
 	if (rc == 0)
 		rc = check_order(t, err);
 	if (rc < 0)
@@ -317,7 +318,7 @@ int pp_said_init(struct pp_said *s, const struct pp_timeline *t, struct pp_err *
 		return pp_err_set(err, -ENOMEM, "cannot export the timeline: no memory");
 	place_flows(s);
 	for (size_t i = 0; i < t->tracks; i++)
-		s->depth_at[i + 1] = s->depth_at[i] + pp_said_depths(&t->track[i]);
+		s->depth_at[i + 1] = s->depth_at[i] + pp_outline_depths(&t->track[i]);
 	for (uint32_t i = 0; i < t->comms; i++)
 		s->comm_order[i] = i;
 	qsort_r(s->comm_order, t->comms, sizeof(*s->comm_order), comm_order, t->comm);
@@ -330,7 +331,7 @@ int pp_said_init(struct pp_said *s, const struct pp_timeline *t, struct pp_err *
 	return 0;
 }
 
-void pp_said_release(struct pp_said *s)
+void pp_outline_release(struct pp_outline *s)
 {
 	free(s->flow_at);
 	free(s->flow);

@@ -1,6 +1,6 @@
 /* How much of the recorded time the session still holds: the window buffer, or --keep, drops the oldest. Called by build.c; the
  * sentence by everything that names the base of a session. */
-#include "aggregate/analyze/kept.h"
+#include "aggregate/analyze/coverage.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "aggregate/dataset/dataset.h"
 #include "core/capture/capture.h"
 
-void pp_kept_worker(struct pp_row_worker *w, const struct pp_rank *rank)
+void pp_coverage_worker(struct pp_row_worker *w, const struct pp_rank *rank)
 {
 	int64_t from = rank->recorded_from, to = rank->recorded_to, kept = rank->horizon > from ? rank->horizon : from;
 
@@ -23,7 +23,7 @@ static int is_of_run(const struct pp_dataset *d)
 	       (!d->windows || !strcmp(d->window->kind, "all") || !strcmp(d->window->kind, "keep"));
 }
 
-int pp_kept_text(const struct pp_dataset *d, char *text, size_t size)
+int pp_coverage_text(const struct pp_dataset *d, char *text, size_t size)
 {
 	double recorded = 0, kept = 0, least = 100, share;
 
@@ -55,11 +55,11 @@ static int is_partly_lost(const struct pp_dataset *d)
 	return 0;
 }
 
-const char *pp_kept_whole(const struct pp_dataset *d)
+const char *pp_coverage_base(const struct pp_dataset *d)
 {
-	char text[PP_KEPT_TEXT];
+	char text[PP_COVERAGE_TEXT];
 
-	if (pp_kept_text(d, text, sizeof(text)))
+	if (pp_coverage_text(d, text, sizeof(text)))
 		return "the time kept";
 	if (!is_of_run(d))
 		return "the window";
