@@ -4,7 +4,7 @@
 
 #include "aggregate/dataset/dataset.h"
 
-enum { PP_CLOCK_TEXT = 160, PP_CLOCK_LAST = 400 };
+enum { PP_CLOCK_TEXT = 224, PP_CLOCK_LAST = 400 };
 
 /* Was it read by podprof salvage? */
 int pp_clock_is_salvaged(const struct pp_dataset *d);

@@ -50,7 +50,7 @@ static int read_parts(struct pp_analyze_file *file, size_t files, struct pp_inte
 		struct pp_err one = {""};
 
 		if (file[i].block && pp_block_read(file[i].block, file[i].size, names, &p->part[p->parts], &one)) {
-			snprintf(file[i].why, sizeof(file[i].why), "cannot analyse '%s': %s", file[i].path, one.text);
+			snprintf(file[i].why, sizeof(file[i].why), "cannot analyse '%s': %.900s", file[i].path, one.text);
 			free(file[i].block);
 			file[i].block = NULL;
 		}
