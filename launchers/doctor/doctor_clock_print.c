@@ -1,5 +1,7 @@
 /* Prints the result of podprof doctor --clock: hosts, pairs and one line of judgement, as a table or JSON. Called by
  * doctor_clock.c and doctor_clock_lead.c. In: struct pp_doctor_table. Out: stdout. */
+#include "launchers/doctor/doctor_clock_print.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +11,6 @@
 #include "core/base/plain.h"
 #include "core/base/tick.h"
 #include "launchers/cmd.h"
-#include "launchers/doctor/doctor_clock.h"
 
 enum { COLUMNS = 11, CELL = 160 };
 

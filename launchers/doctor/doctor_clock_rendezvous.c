@@ -1,22 +1,18 @@
-/* The rendezvous of the hosts under podprof doctor --clock, and their commands. Called by doctor_clock.c,
- * doctor_clock_lead.c and doctor_clock_follow.c. */
+/* The rendezvous of the hosts under podprof doctor --clock. Called by doctor_clock.c, doctor_clock_lead.c and doctor_clock_follow.c. */
+#include "launchers/doctor/doctor_clock_rendezvous.h"
+
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "aggregate/keeper/net/rendezvous.h"
 #include "core/base/now.h"
-#include "launchers/doctor/doctor_clock.h"
+#include "launchers/doctor/doctor_clock_stop.h"
+#include "launchers/run/pmix.h"
 
 static const char key[] = "podprof.doctor";
-
-void pp_doctor_command(struct pp_net *net, int peer, enum pp_doctor_kind kind)
-{
-	struct pp_wire m = {.kind = PP_WIRE_DOCTOR_COMMAND, .doctor_command.kind = kind};
-
-	pp_net_send(net, peer, &m, NULL);
-}
 
 /* --rendezvous, else the log directory, else the nearest above it that is there: doctor makes none. */
 static void find_dir(struct pp_doctor_rendezvous *m, const struct pp_options *options)
@@ -44,25 +40,24 @@ void pp_doctor_rendezvous_open(struct pp_doctor_rendezvous *m, const struct pp_j
 	pp_doctor_clock_guard(0);
 }
 
-void pp_doctor_rendezvous_close(struct pp_doctor_rendezvous *m)
+void pp_doctor_rendezvous_close(struct pp_doctor_rendezvous *m, const struct pp_net_invite *invite)
 {
 	if (m->offered)
-		pp_rendezvous_remove(m->dir, &m->invite);
+		pp_rendezvous_remove(m->dir, invite);
 	pp_doctor_clock_guard(1);
 	pp_pmix_close(m->pmix);
 	pp_doctor_clock_guard(0);
-	explicit_bzero(&m->invite, sizeof(m->invite));
 	m->pmix = NULL;
 	m->offered = 0;
 }
 
-int pp_doctor_rendezvous_offer(struct pp_doctor_rendezvous *m, struct pp_err *err)
+int pp_doctor_rendezvous_offer(struct pp_doctor_rendezvous *m, const struct pp_net_invite *invite, struct pp_err *err)
 {
 	char text[PP_RENDEZVOUS_TEXT];
 	int rc = -ENOENT;
 
 	if (m->pmix) {
-		pp_rendezvous_print(&m->invite, text);
+		pp_rendezvous_print(invite, text);
 		pp_doctor_clock_guard(1);
 		rc = pp_pmix_put(m->pmix, key, text);
 		pp_doctor_clock_guard(0);
@@ -70,23 +65,24 @@ int pp_doctor_rendezvous_offer(struct pp_doctor_rendezvous *m, struct pp_err *er
 		snprintf(m->transport, sizeof(m->transport), "through the launcher (PMIx)");
 	}
 	if (rc) {
-		rc = pp_rendezvous_write(m->dir, &m->invite, err);
+		rc = pp_rendezvous_write(m->dir, invite, err);
 		m->offered = !rc;
 		snprintf(m->transport, sizeof(m->transport), "by a file in '%s'", m->dir);
 	}
 	return rc;
 }
 
-int pp_doctor_rendezvous_find(struct pp_doctor_rendezvous *m, const char *stale_key, int64_t end_ms, struct pp_err *err)
+int pp_doctor_rendezvous_find(struct pp_doctor_rendezvous *m, const char *stale_key, int64_t end_ms,
+                              struct pp_net_invite *ret_invite, struct pp_err *err)
 {
 	char text[PP_RENDEZVOUS_TEXT] = "";
 	int rc = -ENOENT;
 	int64_t left;
 
-	if (m->pmix && !stale_key) {
+	if (m->pmix && !stale_key[0]) {
 		pp_doctor_clock_guard(1);
 		if (!pp_pmix_get(m->pmix, 0, key, end_ms, text, sizeof(text)))
-			rc = pp_rendezvous_parse(text, &m->invite);
+			rc = pp_rendezvous_parse(text, ret_invite);
 		pp_doctor_clock_guard(0);
 		explicit_bzero(text, sizeof(text));
 		m->by_launcher = !rc;
@@ -94,5 +90,20 @@ int pp_doctor_rendezvous_find(struct pp_doctor_rendezvous *m, const char *stale_
 	if (!rc)
 		return 0;
 	left = end_ms - pp_now_ms();
-	return pp_rendezvous_read(m->dir, m->job, stale_key, left > 0 ? left : 0, &m->invite, err);
+	return pp_rendezvous_read(m->dir, m->job, stale_key, left > 0 ? left : 0, ret_invite, err);
+}
+
+char (*pp_doctor_rendezvous_hosts(const struct pp_doctor_rendezvous *m, size_t size))[72]
+{
+	char(*of_rank)[72] = m->pmix ? calloc(size, sizeof(*of_rank)) : NULL;
+	int known = of_rank != NULL;
+
+	pp_doctor_clock_guard(1);
+	for (size_t rank = 0; known && rank < size; rank++)
+		known = !pp_pmix_host(m->pmix, (uint32_t)rank, of_rank[rank], sizeof(of_rank[rank]));
+	pp_doctor_clock_guard(0);
+	if (known)
+		return of_rank;
+	free(of_rank);
+	return NULL;
 }

@@ -1,5 +1,6 @@
-/* A host's links: the star that it is the root of, and a place in the star of each host before it. Called by doctor_clock_lead.c
- * and doctor_clock_follow.c. The exchange is that of jobs (aggregate/keeper/clock/clock_link.h). */
+/* A host's links: the star that it is the root of, and a place in the star of each host before it; see doctor_clock_star.h. */
+#include "launchers/doctor/doctor_clock_star.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,7 +10,6 @@
 #include "aggregate/keeper/clock/clock_link.h"
 #include "aggregate/keeper/net/rendezvous.h"
 #include "core/base/now.h"
-#include "launchers/doctor/doctor_clock.h"
 
 enum {
 	HELLO_MS = 400, /* children say hello every 100 ms */
@@ -17,14 +17,16 @@ enum {
 	BEYOND_S = 20   /* the date is read at most this long after the last burst */
 };
 
-struct pp_doctor_stars {
+struct pp_doctor_star {
 	const struct pp_wire_doctor_host *self;
+	pp_doctor_answer *answer;
+	void *context;
 	struct pp_clock_link *own;
 	struct pp_clock_link *to[PP_DOCTOR_HOSTS]; /* each host before this one; NULL: not compared with */
-	uint32_t index, children;
+	uint32_t index, hosts, children;           /* hosts: 0 before PLACE */
 	uint8_t key[PP_CLOCK_KEY];
 	uint64_t round;
-	int wanted, running;
+	int waits, runs, reported; /* of a round: for children to say hello; for their turns */
 	int64_t since_ms;
 	struct pp_clock_pair first; /* at the begin */
 	struct pp_wire_doctor_reading read;
@@ -63,15 +65,17 @@ static int open_link(const struct pp_wire_doctor_host *self, uint16_t first, uin
 	return pp_clock_link_open(&o, ret_link, err);
 }
 
-int pp_doctor_stars_open(struct pp_wire_doctor_host *self, uint16_t port_first, uint16_t port_last,
-                         struct pp_doctor_stars **ret_stars, struct pp_err *err)
+int pp_doctor_star_open(struct pp_wire_doctor_host *self, uint16_t port_first, uint16_t port_last, pp_doctor_answer *answer,
+                        void *context, struct pp_doctor_star **ret_star, struct pp_err *err)
 {
-	struct pp_doctor_stars *s = calloc(1, sizeof(*s));
+	struct pp_doctor_star *s = calloc(1, sizeof(*s));
 	int rc;
 
 	if (!s)
 		return pp_err_set(err, -ENOMEM, "cannot compare clocks: no memory");
 	s->self = self;
+	s->answer = answer;
+	s->context = context;
 	pp_clock_read_pair((enum pp_tick_kind)self->tick_kind, &s->first);
 	rc = open_link(self, port_first, port_last, &s->own, err);
 	if (!rc)
@@ -81,11 +85,11 @@ int pp_doctor_stars_open(struct pp_wire_doctor_host *self, uint16_t port_first, 
 		free(s);
 		return rc;
 	}
-	*ret_stars = s;
+	*ret_star = s;
 	return 0;
 }
 
-void pp_doctor_stars_free(struct pp_doctor_stars *s)
+void pp_doctor_star_free(struct pp_doctor_star *s)
 {
 	if (!s)
 		return;
@@ -96,33 +100,32 @@ void pp_doctor_stars_free(struct pp_doctor_stars *s)
 	free(s);
 }
 
-int pp_doctor_stars_place(struct pp_doctor_stars *s, uint32_t self, uint32_t hosts, const uint8_t key[PP_CLOCK_KEY],
-                          struct pp_err *err)
+static int take_place(struct pp_doctor_star *s, const struct pp_wire_doctor_command *c, struct pp_err *err)
 {
-	struct pp_clock_exchange_options o = {.self = self, .parent = self};
+	struct pp_clock_exchange_options o = {.self = c->index, .parent = c->index};
 	uint32_t child[PP_DOCTOR_HOSTS];
 
-	memcpy(s->key, key, sizeof(s->key));
-	s->index = self;
-	if (self && hosts > PP_DOCTOR_ALL_PAIRS)
+	if (s->hosts || !c->hosts || c->hosts > PP_DOCTOR_HOSTS)
 		return 0;
-	for (uint32_t i = self + 1; i < hosts; i++)
+	memcpy(s->key, c->key, sizeof(s->key));
+	s->index = c->index;
+	s->hosts = c->hosts;
+	if (s->index && s->hosts > PP_DOCTOR_ALL_PAIRS)
+		return 0;
+	for (uint32_t i = s->index + 1; i < s->hosts; i++)
 		child[s->children++] = i;
 	if (!s->children)
 		return 0;
 	o.child = child;
 	o.children = s->children;
-	memcpy(o.key, key, sizeof(o.key));
-	return pp_clock_link_join(s->own, &o, NULL, 0, 0, err);
+	memcpy(o.key, s->key, sizeof(o.key));
+	return pp_clock_link_join(s->own, &o, NULL, 0, err);
 }
 
-int pp_doctor_stars_parent(struct pp_doctor_stars *s, const struct pp_wire_doctor_host *parent, struct pp_err *err)
+static int add_parent(struct pp_doctor_star *s, const struct pp_wire_doctor_host *parent, struct pp_err *err)
 {
 	struct pp_clock_exchange_options o = {.self = s->index, .parent = parent->index};
-	char text[sizeof(parent->addresses)], *rest = NULL;
 	struct pp_clock_link **to;
-	const char *address[PP_NET_ADDRESSES];
-	size_t n = 0;
 	int rc;
 
 	if (parent->index >= s->index || s->to[parent->index])
@@ -130,12 +133,9 @@ int pp_doctor_stars_parent(struct pp_doctor_stars *s, const struct pp_wire_docto
 	to = &s->to[parent->index];
 	/* `same` stays 0: jobs save the turns of a host with the same clock, here they are what is asked for. */
 	memcpy(o.key, s->key, sizeof(o.key));
-	snprintf(text, sizeof(text), "%s", parent->addresses);
-	for (char *one = strtok_r(text, " ", &rest); one && n < PP_NET_ADDRESSES; one = strtok_r(NULL, " ", &rest))
-		address[n++] = one;
 	rc = open_link(s->self, 0, 0, to, err);
 	if (!rc)
-		rc = pp_clock_link_join(*to, &o, address, n, (uint16_t)parent->port, err);
+		rc = pp_clock_link_join(*to, &o, parent->addresses, (uint16_t)parent->port, err);
 	if (rc != -EHOSTUNREACH)
 		return rc;
 	pp_clock_link_free(*to); /* treated like lost packets */
@@ -143,37 +143,52 @@ int pp_doctor_stars_parent(struct pp_doctor_stars *s, const struct pp_wire_docto
 	return 0;
 }
 
-void pp_doctor_stars_begin(struct pp_doctor_stars *s)
+static void answer_with(struct pp_doctor_star *s, enum pp_doctor_kind kind)
 {
-	s->wanted = s->children > 0;
-	s->running = 0;
-	s->since_ms = pp_now_ms();
+	struct pp_wire m = {.kind = PP_WIRE_DOCTOR_COMMAND, .doctor_command.kind = kind};
+
+	s->answer(s->context, &m);
 }
 
-int pp_doctor_stars_run(struct pp_doctor_stars *s)
+int pp_doctor_star_is_running(const struct pp_doctor_star *s)
+{
+	return s->waits || s->runs;
+}
+
+int pp_doctor_star_has_reported(const struct pp_doctor_star *s)
+{
+	return s->reported;
+}
+
+/* Begins the round, once the children have said hello. */
+static void begin(struct pp_doctor_star *s, const struct pp_clock_link_state *state, int64_t now)
+{
+	if (state->answered < s->children && now - s->since_ms < HELLO_MS)
+		return;
+	s->waits = 0;
+	s->runs = s->children && !pp_clock_link_start(s->own, ++s->round);
+	s->since_ms = now;
+}
+
+int pp_doctor_star_run(struct pp_doctor_star *s)
 {
 	struct pp_clock_link_state state;
-	int64_t waited = pp_now_ms() - s->since_ms;
+	int64_t now = pp_now_ms();
 
-	if (!s->wanted)
-		return 1;
-	pp_clock_link_state(s->own, &state);
-	if (!s->running) {
-		if (state.answered < s->children && waited < HELLO_MS)
-			return 0;
-		if (pp_clock_link_start(s->own, ++s->round))
-			s->wanted = 0;
-		s->running = 1;
-		s->since_ms = pp_now_ms();
-		return !s->wanted;
-	}
-	if (state.busy && waited < ROUND_MS * (int64_t)s->children)
+	if (!pp_doctor_star_is_running(s))
 		return 0;
-	s->wanted = 0;
-	return 1;
+	pp_clock_link_state(s->own, &state);
+	if (s->waits)
+		begin(s, &state, now);
+	else if (!state.busy || now - s->since_ms >= ROUND_MS * (int64_t)s->children)
+		s->runs = 0;
+	if (pp_doctor_star_is_running(s))
+		return 1;
+	answer_with(s, PP_DOCTOR_ROUND);
+	return 0;
 }
 
-void pp_doctor_stars_read(struct pp_doctor_stars *s, struct pp_wire_doctor_reading *ret_read)
+static void read_clocks(struct pp_doctor_star *s)
 {
 	enum pp_tick_kind kind = (enum pp_tick_kind)s->self->tick_kind;
 	struct pp_clock_pair last;
@@ -193,7 +208,6 @@ void pp_doctor_stars_read(struct pp_doctor_stars *s, struct pp_wire_doctor_readi
 	        .ticks_per_ns = pp_clock_rate(kind, &s->first, &last),
 	        .rate_error = raw_ns > 0 ? (double)(s->first.width_ns + last.width_ns) / (double)raw_ns : 1,
 	};
-	*ret_read = s->read;
 }
 
 static void take_nodes(struct pp_clock_link *l, struct pp_wire_doctor_raw *raw)
@@ -218,7 +232,8 @@ static void take_nodes(struct pp_clock_link *l, struct pp_wire_doctor_raw *raw)
 	free(node);
 }
 
-void pp_doctor_stars_result(struct pp_doctor_stars *s, uint32_t parent, struct pp_wire_doctor_raw *ret_raw)
+/* Of one parent, with the reading that was taken last. */
+static struct pp_wire_doctor_raw measured(const struct pp_doctor_star *s, uint32_t parent)
 {
 	struct pp_wire_doctor_raw raw = {.parent = parent, .child = s->index, .bound = INT64_MAX, .date_y_bound = INT64_MAX};
 	struct pp_clock_link *l = s->to[parent];
@@ -240,5 +255,41 @@ void pp_doctor_stars_result(struct pp_doctor_stars *s, uint32_t parent, struct p
 			pp_pieces_release(&pieces);
 		}
 	}
-	*ret_raw = raw;
+	return raw;
+}
+
+static void report(struct pp_doctor_star *s)
+{
+	struct pp_wire reading = {.kind = PP_WIRE_DOCTOR_READING}, raw = {.kind = PP_WIRE_DOCTOR_RAW};
+
+	read_clocks(s);
+	for (uint32_t i = 0; i < s->index && (i == 0 || s->hosts <= PP_DOCTOR_ALL_PAIRS); i++) {
+		raw.doctor_raw = measured(s, i);
+		s->answer(s->context, &raw);
+	}
+	reading.doctor_reading = s->read;
+	s->answer(s->context, &reading); /* last: everything was sent */
+	s->reported = 1;
+}
+
+int pp_doctor_star_obey(struct pp_doctor_star *s, const struct pp_wire *m, struct pp_err *err)
+{
+	const struct pp_wire_doctor_command *c = &m->doctor_command;
+
+	if (m->kind == PP_WIRE_DOCTOR_HOST)
+		return s->hosts ? add_parent(s, &m->doctor_host, err) : 0;
+	if (m->kind != PP_WIRE_DOCTOR_COMMAND)
+		return 0;
+	if (c->kind == PP_DOCTOR_PLACE)
+		return take_place(s, c, err);
+	if (c->kind == PP_DOCTOR_READY) {
+		answer_with(s, PP_DOCTOR_READY);
+	} else if (c->kind == PP_DOCTOR_ROUND && s->hosts) {
+		s->waits = 1;
+		s->runs = 0;
+		s->since_ms = pp_now_ms();
+	} else if (c->kind == PP_DOCTOR_REPORT && s->hosts) {
+		report(s);
+	}
+	return 0;
 }

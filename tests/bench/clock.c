@@ -246,7 +246,7 @@ static int sockets(int no_stamps)
 {
 	static const uint32_t child[] = {1};
 	struct pp_clock_exchange_options o = {.child = child, .children = 1}, other = {.self = 1, .hello_ns = 10000000};
-	const char *address[] = {"127.0.0.1"};
+	static const char address[] = "127.0.0.1";
 	struct pp_clock_link *l = open_link(no_stamps), *c;
 	struct pp_clock_link_state state = {0};
 	double took[21], bound = 0, cpu;
@@ -258,12 +258,12 @@ static int sockets(int no_stamps)
 
 	memcpy(o.key, key, sizeof(key));
 	memcpy(other.key, key, sizeof(key));
-	if (!l || pp_clock_link_bind(l, address[0], &port, NULL) || pp_clock_link_join(l, &o, NULL, 0, 0, NULL) || pipe(pipes))
+	if (!l || pp_clock_link_bind(l, address, &port, NULL) || pp_clock_link_join(l, &o, NULL, 0, NULL) || pipe(pipes))
 		return 1;
 	pid = fork();
 	if (!pid) {
 		c = open_link(no_stamps);
-		if (!c || pp_clock_link_join(c, &other, address, 1, port, NULL))
+		if (!c || pp_clock_link_join(c, &other, address, port, NULL))
 			_exit(1);
 		for (int i = 0; i < 3000 && (state.turn < 21 || state.busy); i++, nap(5000000))
 			pp_clock_link_state(c, &state);

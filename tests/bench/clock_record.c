@@ -132,7 +132,7 @@ static int record_real(void)
 
 	memcpy(o.key, key, sizeof(key));
 	if (pp_clock_link_open(&lo, &l, NULL) || pp_clock_link_bind(l, "127.0.0.1", &port, NULL) ||
-	    pp_clock_link_join(l, &o, NULL, 0, 0, NULL))
+	    pp_clock_link_join(l, &o, NULL, 0, NULL))
 		return 1;
 	moved = move_clock(); /* of children only: the thread that serves was there before */
 	pid = fork();

@@ -13,8 +13,10 @@
 #include <unistd.h>
 
 #include "core/base/forked.h"
+#include "core/base/now.h"
+#include "proto/message.h"
 
-enum { ADDRESSES = 16, BURST = 64, NAP_MS = 1000 };
+enum { ADDRESSES = 16, BURST = 64, NAP_MS = 1000, RATE_MS = 5 };
 
 #define PP_CLOCK_EXCHANGE "podprof exchange of clocks" /* tagged with the key, it names the exchange */
 
@@ -94,11 +96,11 @@ static void take_packets(struct pp_clock_link *l, const struct pp_clock_socket *
 	struct pp_clock_address from;
 	uint8_t bytes[PP_CLOCK_PACKET + 1];
 	size_t size;
-	int64_t came;
+	int64_t tick;
 
-	for (int i = 0; i < BURST && (size = pp_clock_socket_receive(s, bytes, sizeof(bytes), &from, &came)); i++) {
+	for (int i = 0; i < BURST && (size = pp_clock_socket_receive(s, bytes, sizeof(bytes), &from, &tick)); i++) {
 		learn_address(l, bytes, size, &from);
-		pp_clock_exchange_packet(&l->x, bytes, size, came);
+		pp_clock_exchange_packet(&l->x, bytes, size, tick);
 	}
 }
 
@@ -155,6 +157,16 @@ static void wake(struct pp_clock_link *l)
 	uint64_t one = 1;
 
 	(void)!write(l->wake, &one, sizeof(one));
+}
+
+double pp_clock_link_rate(enum pp_tick_kind kind, struct pp_clock_pair *ret_first)
+{
+	struct pp_clock_pair second;
+
+	pp_clock_read_pair(kind, ret_first);
+	pp_nap_ms(RATE_MS);
+	pp_clock_read_pair(kind, &second);
+	return pp_clock_rate(kind, ret_first, &second);
 }
 
 int pp_clock_link_open(const struct pp_clock_link_options *o, struct pp_clock_link **ret_link, struct pp_err *err)
@@ -281,23 +293,24 @@ static int start_thread(struct pp_clock_link *l)
 }
 
 /* Sets the parent's addresses, each with the local socket that reaches it. Called with the lock. */
-static int take_parent(struct pp_clock_link *l, const char *const *address, size_t addresses, uint16_t port, struct pp_err *err)
+static int take_parent(struct pp_clock_link *l, const char *addresses, uint16_t port, struct pp_err *err)
 {
 	int rc = pp_err_set(err, -EINVAL, "cannot compare clocks: no address of the parent");
 	struct pp_clock_address to[ADDRESSES];
-	char local[PP_CLOCK_NUMERIC];
+	char text[PP_WIRE_ADDRESSES], local[PP_CLOCK_NUMERIC], *rest = NULL;
 	size_t n = 0, at = 0, first = 0;
 
-	for (size_t i = 0; i < addresses && n < ADDRESSES; i++) {
-		int one = pp_clock_socket_local(address[i], local);
+	snprintf(text, sizeof(text), "%s", addresses ? addresses : "");
+	for (char *to_one = strtok_r(text, " ", &rest); to_one && n < ADDRESSES; to_one = strtok_r(NULL, " ", &rest)) {
+		int one = pp_clock_socket_local(to_one, local);
 
 		if (one == -EHOSTUNREACH)
-			rc = pp_err_set(err, -EHOSTUNREACH, "cannot compare clocks: no route for UDP packets to '%s'", address[i]);
+			rc = pp_err_set(err, -EHOSTUNREACH, "cannot compare clocks: no route for UDP packets to '%s'", to_one);
 		if (one)
 			continue;
 		one = socket_at(l, local, &at, err);
 		rc = one ? one : rc;
-		if (!one && !pp_clock_socket_address(&l->socket[at], address[i], port, &to[n]) && !n++)
+		if (!one && !pp_clock_socket_address(&l->socket[at], to_one, port, &to[n]) && !n++)
 			first = at;
 	}
 	if (!n)
@@ -308,18 +321,18 @@ static int take_parent(struct pp_clock_link *l, const char *const *address, size
 	return 0;
 }
 
-int pp_clock_link_join(struct pp_clock_link *l, const struct pp_clock_exchange_options *o, const char *const *address,
-                       size_t addresses, uint16_t port, struct pp_err *err)
+int pp_clock_link_join(struct pp_clock_link *l, const struct pp_clock_exchange_options *o, const char *addresses, uint16_t port,
+                       struct pp_err *err)
 {
 	struct pp_clock_exchange_options mine = *o;
 	struct pp_clock_address from;
 	uint8_t bytes[PP_CLOCK_PACKET];
-	int64_t came;
+	int64_t tick;
 	int rc;
 
 	if (l->runs)
 		return pp_err_set(err, -EALREADY, "cannot compare clocks: this keeper has its place already");
-	rc = o->parent != o->self ? take_parent(l, address, addresses, port, err) : 0;
+	rc = o->parent != o->self ? take_parent(l, addresses, port, err) : 0;
 	if (rc)
 		return rc;
 	mine.ticks_per_ns = l->socket->ticks_per_ns;
@@ -328,7 +341,7 @@ int pp_clock_link_join(struct pp_clock_link *l, const struct pp_clock_exchange_o
 	if (!l->child)
 		return pp_err_set(err, -ENOMEM, "cannot compare clocks: no memory for %zu hosts", l->room);
 	for (size_t s = 0; s < l->sockets; s++)
-		for (int i = 0; i < 1 << 16 && pp_clock_socket_receive(&l->socket[s], bytes, sizeof(bytes), &from, &came); i++)
+		for (int i = 0; i < 1 << 16 && pp_clock_socket_receive(&l->socket[s], bytes, sizeof(bytes), &from, &tick); i++)
 			; /* drops early packets: no sender is known yet */
 	rc = pp_clock_exchange_init(&l->x, &mine, &ops, l, err);
 	if (rc)
@@ -337,13 +350,12 @@ int pp_clock_link_join(struct pp_clock_link *l, const struct pp_clock_exchange_o
 	return rc ? pp_err_set(err, rc, "cannot compare clocks: no thread: %s", strerror(-rc)) : 0;
 }
 
-int pp_clock_link_move(struct pp_clock_link *l, uint32_t parent, int same, const char *const *address, size_t addresses,
-                       uint16_t port, struct pp_err *err)
+int pp_clock_link_move(struct pp_clock_link *l, uint32_t parent, int same, const char *addresses, uint16_t port, struct pp_err *err)
 {
 	int rc;
 
 	pthread_mutex_lock(&l->lock);
-	rc = take_parent(l, address, addresses, port, err);
+	rc = take_parent(l, addresses, port, err);
 	if (!rc)
 		pp_clock_exchange_move(&l->x, parent, same);
 	pthread_mutex_unlock(&l->lock);

@@ -32,17 +32,11 @@ enum {
 static int open_link(struct pp_pod *p)
 {
 	struct pp_clock_link_options o = {.kind = pp_close_tick_kind(p->o.job->rings)};
-	struct pp_clock_pair a, b;
 	struct pp_err err = {""};
 
 	o.port_first = p->o.settings->port.first;
 	o.port_last = p->o.settings->port.last;
-	pp_clock_read_pair(o.kind, &a);
-	pp_nap_ms(5);
-	pp_clock_read_pair(o.kind, &b);
-	o.ticks_per_ns = pp_clock_rate(o.kind, &a, &b);
-	p->clock.ticks_per_ns = o.ticks_per_ns;
-	p->clock.first = a;
+	o.ticks_per_ns = p->clock.ticks_per_ns = pp_clock_link_rate(o.kind, &p->clock.first);
 	if (!pp_clock_link_open(&o, &p->clock.link, &err))
 		return 0;
 	pp_keeper_log("%s", err.text);
@@ -63,7 +57,7 @@ void pp_pod_clock_lead(struct pp_pod *p)
 	if (p->clock.link || getrandom(p->clock.key, sizeof(p->clock.key), 0) != sizeof(p->clock.key) || open_link(p))
 		return;
 	memcpy(o.key, p->clock.key, sizeof(o.key));
-	if (!pp_clock_link_join(p->clock.link, &o, NULL, 0, 0, &err))
+	if (!pp_clock_link_join(p->clock.link, &o, NULL, 0, &err))
 		return;
 	pp_keeper_log("%s", err.text);
 	pp_pod_clock_end(p);
@@ -171,7 +165,7 @@ static void send_clock(struct pp_pod *p, struct pp_wire_clock_place t)
 	struct pp_err err = {""};
 
 	m.clock.parent = p->clock.parent;
-	if (pp_net_send(p->net, 0, &m, &err))
+	if (pp_net_send(p->star.net, 0, &m, &err))
 		pp_keeper_log("cannot report this host's clock to rank 0's keeper: %s", err.text);
 }
 
@@ -184,33 +178,21 @@ static void send_place(struct pp_pod *p)
 	send_clock(p, (struct pp_wire_clock_place){.port = port, .addresses = address});
 }
 
-static size_t addresses_of(const struct pp_pod *p, char *text, const char *address[PP_NET_ADDRESSES])
-{
-	char *rest = NULL;
-	size_t n = 0;
-
-	for (char *one = strtok_r(text, " ", &rest); one && n < PP_NET_ADDRESSES; one = strtok_r(NULL, " ", &rest))
-		address[n++] = one;
-	for (size_t i = 0; !n && i < p->invite.addresses; i++)
-		address[i] = p->invite.address[i];
-	return n ? n : p->invite.addresses;
-}
-
 static int take_place(struct pp_pod *p, const struct pp_wire_compare *c, struct pp_err *err)
 {
 	struct pp_clock_exchange_options o = {.self = c->domain, .parent = c->parent, .same = c->same, .more = PP_NET_PEERS};
-	const char *address[PP_NET_ADDRESSES];
-	char text[PP_WIRE_TEXT + 1];
-	size_t n;
+	const struct pp_net_invite *v = &p->star.invite;
+	char text[PP_WIRE_ADDRESSES + 1];
+	int n = snprintf(text, sizeof(text), "%s", c->addresses ? c->addresses : "");
 
-	snprintf(text, sizeof(text), "%s", c->addresses ? c->addresses : "");
-	n = addresses_of(p, text, address);
+	for (size_t i = 0; i < v->addresses && !(c->addresses && c->addresses[0]); i++)
+		n += snprintf(text + n, sizeof(text) - (size_t)n, "%s ", v->address[i]);
 	if (p->clock.link)
-		return pp_clock_link_move(p->clock.link, c->parent, c->same, address, n, (uint16_t)c->port, err);
+		return pp_clock_link_move(p->clock.link, c->parent, c->same, text, (uint16_t)c->port, err);
 	if (open_link(p))
 		return pp_err_set(err, -ENOTCONN, "this host's clock is not compared with that of '%.71s'", c->host ? c->host : "");
 	memcpy(o.key, c->key, sizeof(o.key));
-	return pp_clock_link_join(p->clock.link, &o, address, n, (uint16_t)c->port, err);
+	return pp_clock_link_join(p->clock.link, &o, text, (uint16_t)c->port, err);
 }
 
 void pp_pod_clock_take_place(struct pp_pod *p, int peer, const struct pp_wire *m)

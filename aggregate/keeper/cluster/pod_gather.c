@@ -149,7 +149,7 @@ static void ask(struct pp_pod *p, int peer)
 	                                   .shift = g->name.map.shift,
 	                                   .clock = pp_pod_own_clock(p)};
 	one->delivery = (struct pp_pod_delivery){.fd = -1, .asked = 1, .moved_ms = pp_now_ms()};
-	if (pp_net_send(p->net, peer, &m, &err))
+	if (pp_net_send(p->star.net, peer, &m, &err))
 		snprintf(one->delivery.why, sizeof(one->delivery.why), "%.190s", err.text);
 }
 
@@ -323,8 +323,8 @@ static int needs_no_wait(struct pp_pod_peer *one, int64_t now)
 		         one->lost ? "did not reply for 10 s" : "left before the end");
 	else if (!b->why[0] && !b->asked)
 		snprintf(b->why, sizeof(b->why), "host %s joined too late", one->name);
-	else if (!b->why[0] && now - one->received_ms > pp_pod_silence_ms() / 2) /* ranks wait for the files */
-		say_silent(one, 1, pp_pod_silence_ms() / 2);
+	else if (!b->why[0] && now - one->received_ms > pp_star_silence_ms() / 2) /* ranks wait for the files */
+		say_silent(one, 1, pp_star_silence_ms() / 2);
 	else if (!b->why[0] && now - b->moved_ms > LIMIT_MS)
 		snprintf(b->why, sizeof(b->why), "host %s sent nothing for %d s", one->name, LIMIT_MS / 1000);
 	return b->why[0] != '\0';
@@ -357,7 +357,7 @@ static void put_rows(struct pp_pod *p, int fd)
 {
 	int zero = pp_pod_zero(p);
 	int32_t size = zero >= 0 ? pp_rings_header(p->o.job->rings, (size_t)zero)->size : 0;
-	uint64_t refused = pp_net_counts(p->net).refused;
+	uint64_t refused = pp_net_counts(p->star.net).refused;
 	char text[264];
 
 	for (size_t i = 0; i < p->peers; i++) {

@@ -106,8 +106,8 @@ void pp_pod_send_states(struct pp_pod *p)
 	struct pp_wire_rank *mine;
 	size_t n = 0;
 
-	if (!p->net || now - p->states_ms < (active ? EAGER_MS : CALM_MS))
-		if (!p->net || p->mine_over == beat.over)
+	if (!p->star.net || now - p->states_ms < (active ? EAGER_MS : CALM_MS))
+		if (!p->star.net || p->mine_over == beat.over)
 			return;
 	mine = calloc(pp_rings_count(r) + 1, sizeof(*mine));
 	if (!mine)
@@ -121,9 +121,9 @@ void pp_pod_send_states(struct pp_pod *p)
 		changed = differs(&mine[i], &p->mine[i], active);
 	beat.rank = mine;
 	beat.ranks = n;
-	pp_net_state(p->net, &beat);
+	pp_net_state(p->star.net, &beat);
 	if (changed && p->state == PP_POD_JOINED)
-		pp_net_beat(p->net);
+		pp_net_beat(p->star.net);
 	free(p->mine);
 	p->mine = mine;
 	p->mine_count = n;

@@ -50,7 +50,7 @@ void pp_pod_resend_request(struct pp_pod *p, int peer)
 	struct pp_wire m = request_message(p);
 
 	if (p->request.number)
-		pp_net_send(p->net, peer, &m, NULL);
+		pp_net_send(p->star.net, peer, &m, NULL);
 }
 
 void pp_pod_send_request(struct pp_pod *p, uint32_t number, enum pp_ask_kind kind, int64_t first, int64_t last)
@@ -75,7 +75,7 @@ void pp_pod_send_over(struct pp_pod *p)
 
 	for (size_t i = 0; p && p->state == PP_POD_LISTENING && i < p->peers; i++)
 		if (p->peer[i].joined && !p->peer[i].gone)
-			pp_net_send(p->net, (int)i, &m, NULL);
+			pp_net_send(p->star.net, (int)i, &m, NULL);
 }
 
 void pp_pod_take_line(struct pp_pod *p, int peer, const struct pp_wire *m)
@@ -107,7 +107,7 @@ static int send_line(struct pp_pod *p, int peer, uint32_t client, int ended, con
 	struct pp_wire m = {.kind = PP_WIRE_CLIENT_TEXT};
 
 	m.text = (struct pp_wire_text){client, ended, text, strlen(text)};
-	return pp_net_send(p->net, peer, &m, NULL) ? -ENOTCONN : 0;
+	return pp_net_send(p->star.net, peer, &m, NULL) ? -ENOTCONN : 0;
 }
 
 int pp_pod_ask(struct pp_pod *p, uint32_t client, const char *line)

@@ -59,23 +59,6 @@ int pp_pod_new(const struct pp_pod_options *o, struct pp_pod **ret_pod)
 	return 0;
 }
 
-static void hang_up(struct pp_pod *p, const char *reason)
-{
-	/* A host may be starved of CPU now; ranks do not wait for this. */
-	const int64_t end = pp_now_ms() + pp_pod_silence_ms() / 2;
-	struct pp_wire m = {.kind = PP_WIRE_BYE, .bye.reason = reason};
-	struct pp_net_event e;
-	int sent = 0;
-
-	pp_net_beat(p->net); /* acknowledges what has arrived first */
-	for (size_t i = 0; i < (p->state == PP_POD_JOINED ? 1 : p->state == PP_POD_LISTENING ? p->peers : 0); i++)
-		sent += !pp_net_send(p->net, (int)i, &m, NULL);
-	while (sent && pp_net_unsent(p->net) && pp_now_ms() < end)
-		pp_net_next(p->net, 5, &e);
-	pp_net_free(p->net);
-	p->net = NULL;
-}
-
 void pp_pod_free(struct pp_pod *p)
 {
 	if (!p)
@@ -86,8 +69,8 @@ void pp_pod_free(struct pp_pod *p)
 	pp_pod_share_end(p);
 	pp_pod_clock_end(p);
 	pp_pod_tree_end(p);
-	if (p->net)
-		hang_up(p, "this host is done");
+	/* A host may be starved of CPU now; ranks do not wait for this. */
+	pp_star_leave(&p->star, "this host is done", pp_star_silence_ms() / 2);
 	free(p->rank);
 	free(p->rank_peer);
 	free(p->mine);
@@ -129,8 +112,7 @@ static void part(struct pp_pod *p)
 		snprintf(p->session, sizeof(p->session), "%.120s-%.70s", s->session[0] ? s->session : s->job, p->host);
 	pp_pod_share_end(p);
 	pp_pod_clock_end(p);
-	pp_net_free(p->net);
-	p->net = NULL;
+	pp_star_close(&p->star);
 	p->state = PP_POD_ISOLATED;
 	p->news = 1;
 }
@@ -191,7 +173,7 @@ static void lead(struct pp_pod *p)
 		return;
 	}
 	pp_pod_clock_lead(p);
-	pp_keeper_log("leads: listens on port %u", (unsigned)p->invite.port);
+	pp_keeper_log("leads: listens on port %u", (unsigned)p->star.invite.port);
 	pp_pod_publish(p);
 }
 
@@ -263,7 +245,8 @@ static void left(struct pp_pod *p, const struct pp_net_event *e, int lost)
 		return;
 	}
 	if (!was_joined) {
-		pp_pod_unreached(p);
+		pp_star_unreached(&p->star); /* another invitation may come */
+		p->state = PP_POD_SEARCHING;
 		return;
 	}
 	part(p);
@@ -271,7 +254,7 @@ static void left(struct pp_pod *p, const struct pp_net_event *e, int lost)
 		pp_pod_say_why(p, "rank 0's keeper has ended: later captures cover this host only");
 	else if (lost)
 		pp_pod_say_why(p, "rank 0's keeper did not reply for %lld s: this host has a session of its own",
-		               (long long)(pp_pod_silence_ms() + 999) / 1000);
+		               (long long)(pp_star_silence_ms() + 999) / 1000);
 	else
 		pp_pod_say_why(p, "rank 0's keeper left before the end: this host has a session of its own");
 }
@@ -317,7 +300,7 @@ static void pump(struct pp_pod *p)
 {
 	struct pp_net_event e;
 
-	for (int i = 0; i < EVENTS && p->net && pp_net_next(p->net, 0, &e) == 1; i++) {
+	for (int i = 0; i < EVENTS && p->star.net && pp_net_next(p->star.net, 0, &e) == 1; i++) {
 		if (e.kind == PP_NET_JOINED)
 			joined(p, &e);
 		else if (e.kind == PP_NET_REFUSED)
@@ -346,7 +329,7 @@ int pp_pod_run(struct pp_pod *p)
 		p->calling_ms = now;
 		pp_pod_search_again(p);
 	}
-	if (p->net) {
+	if (p->star.net) {
 		pp_pod_send_states(p);
 		pump(p);
 	}
@@ -370,15 +353,15 @@ int pp_pod_run(struct pp_pod *p)
 
 int pp_pod_wait(struct pp_pod *p, int fd, int ms)
 {
-	if (!p || !p->net)
+	if (!p || !p->star.net)
 		return 0;
-	pp_net_wait(p->net, fd, ms);
+	pp_net_wait(p->star.net, fd, ms);
 	return 1;
 }
 
 int pp_pod_pace(const struct pp_pod *p)
 {
-	return p && p->net &&
+	return p && p->star.net &&
 	                       (p->clock.due || (p->request.number && p->request.kind != PP_ASK_NOTHING) || p->gather.active ||
 	                        p->share.active)
 	               ? 1

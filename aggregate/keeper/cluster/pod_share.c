@@ -63,7 +63,7 @@ static void answer_with(struct pp_pod *p, int code, const char *reason)
 	struct pp_err err = {""};
 
 	m.share = (struct pp_wire_share){s->child.number, s->block, code, reason, (uint32_t)s->xspaces};
-	if (pp_net_send(p->net, 0, &m, &err))
+	if (pp_net_send(p->star.net, 0, &m, &err))
 		pp_keeper_log("cannot announce this host's share: %s", err.text);
 }
 
@@ -283,7 +283,7 @@ static int send_piece(struct pp_pod *p)
 		return -1;
 	m.piece = (struct pp_wire_piece){
 	        s->child.number, s->file_at ? name_of(s->file[s->file_at], name) : "", s->at, s->total, bytes, (size_t)n};
-	rc = pp_net_send(p->net, 0, &m, NULL);
+	rc = pp_net_send(p->star.net, 0, &m, NULL);
 	if (rc)
 		return rc == -EAGAIN ? 0 : -1;
 	s->at += (uint64_t)n;
@@ -295,7 +295,7 @@ void pp_pod_share_finish(struct pp_pod *p)
 {
 	struct pp_pod_share *s = &p->share;
 
-	if (!s->active || s->made != 2 || pp_net_unsent(p->net))
+	if (!s->active || s->made != 2 || pp_net_unsent(p->star.net))
 		return;
 	p->is_done |= s->window.cut == PP_POD_ALL;
 	p->news = 1;

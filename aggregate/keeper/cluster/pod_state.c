@@ -4,26 +4,15 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "aggregate/keeper/clock/clock_identity.h"
 #include "aggregate/spool/control.h"
 #include "core/base/now.h"
 
-enum { SILENCE_MS = 10000 };
-
 int64_t pp_pod_now_us(void)
 {
 	return pp_clock_ns(CLOCK_MONOTONIC) / 1000;
-}
-
-int64_t pp_pod_silence_ms(void)
-{
-	const char *text = getenv("PODPROF_SILENCE_MS");
-	int64_t ms = text ? strtoll(text, NULL, 10) : 0;
-
-	return ms >= 100 && ms <= SILENCE_MS ? ms : SILENCE_MS;
 }
 
 void pp_pod_say_why(struct pp_pod *p, const char *fmt, ...)

@@ -8,8 +8,8 @@
 #include "aggregate/keeper/clock/clock_link.h"
 #include "aggregate/keeper/clock/clock_tree.h"
 #include "aggregate/keeper/cluster/pod.h"
-#include "aggregate/keeper/net/net.h"
 #include "aggregate/keeper/net/rendezvous_point.h"
+#include "aggregate/keeper/net/star.h"
 #include "aggregate/session/forked_writer.h"
 #include "aggregate/session/gather.h"
 
@@ -134,9 +134,7 @@ struct pp_pod {
 	char session[200], host[72];
 	int64_t begin_ms, rings_ms, over_ms, states_ms, beat_ms, calling_ms, file_ms, asked_ms;
 	int published, complete, is_done;
-	struct pp_net *net;
-	struct pp_net_invite invite;
-	char stale_key[PP_NET_KEY];             /* of an invitation that nobody serves */
+	struct pp_star star;
 	struct pp_rendezvous_point *rendezvous; /* at the podprof run around the launcher; NULL: none, or none that is of use */
 	int serves, rendezvous_tried; /* serves: this keeper serves it; rendezvous_tried: the rank's environment was read */
 	char rendezvous_why[300];
@@ -168,8 +166,6 @@ struct pp_pod {
 
 /* CLOCK_MONOTONIC. */
 int64_t pp_pod_now_us(void);
-/* Silence after which a host is lost. */
-int64_t pp_pod_silence_ms(void);
 /* Sets pp_pod.why, and logs it where it is new and no search goes on. */
 void pp_pod_say_why(struct pp_pod *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* This host's rings; valid while the keeper lives. */

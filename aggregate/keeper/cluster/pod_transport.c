@@ -38,7 +38,7 @@ static struct pp_net_options net_options(const struct pp_pod *p, const char *job
 	                               .version = PODPROF_VERSION,
 	                               .session = "",
 	                               .clock = pp_pod_own_clock(p),
-	                               .dead_ms = pp_pod_silence_ms(),
+	                               .dead_ms = pp_star_silence_ms(),
 	                               .port_first = p->o.settings->port.first,
 	                               .port_last = p->o.settings->port.last};
 }
@@ -183,7 +183,7 @@ void pp_pod_rendezvous_run(struct pp_pod *p)
 		p->rendezvous_tried = 1;
 		join_point(p);
 		if (p->state == PP_POD_LISTENING)
-			pp_rendezvous_point_put(p->rendezvous, &p->invite);
+			pp_rendezvous_point_put(p->rendezvous, &p->star.invite);
 	}
 }
 
@@ -207,11 +207,11 @@ void pp_pod_rendezvous_end(struct pp_pod *p)
 void pp_pod_publish(struct pp_pod *p)
 {
 	struct pp_err err = {""}, ignored = {""};
-	int to_mpi = !pp_rendezvous_put(p->o.spool, invite_name, &p->invite, &ignored);
-	int to_file = !pp_rendezvous_write(directory(p), &p->invite, &err);
+	int to_mpi = !pp_rendezvous_put(p->o.spool, invite_name, &p->star.invite, &ignored);
+	int to_file = !pp_rendezvous_write(directory(p), &p->star.invite, &err);
 
 	p->published = 1;
-	pp_rendezvous_point_put(p->rendezvous, &p->invite);
+	pp_rendezvous_point_put(p->rendezvous, &p->star.invite);
 	if (!to_mpi)
 		pp_keeper_log("no invitation for MPI: %s", ignored.text);
 	if (!to_file) {
@@ -227,16 +227,16 @@ int pp_pod_listen(struct pp_pod *p, struct pp_err *err)
 	int rc;
 
 	raise_limit();
-	if (pp_rendezvous_addresses(&p->invite, err)) { /* keepers in containers may share this host's loopback */
-		snprintf(p->invite.address[0], sizeof(p->invite.address[0]), "127.0.0.1");
-		p->invite.addresses = 1;
+	if (pp_rendezvous_addresses(&p->star.invite, err)) { /* keepers in containers may share this host's loopback */
+		snprintf(p->star.invite.address[0], sizeof(p->star.invite.address[0]), "127.0.0.1");
+		p->star.invite.addresses = 1;
 	}
-	rc = pp_net_listen(&o, &p->invite, &p->net, err);
+	rc = pp_net_listen(&o, &p->star.invite, &p->star.net, err);
 	if (rc == -EADDRINUSE && p->serves) { /* the rendezvous holds the only port: the other transports remain */
 		pp_pod_rendezvous_end(p);
 		snprintf(p->rendezvous_why, sizeof(p->rendezvous_why),
 		         "the podprof run around the launcher had the only port of --port-range, which rank 0's keeper needs");
-		rc = pp_net_listen(&o, &p->invite, &p->net, err);
+		rc = pp_net_listen(&o, &p->star.invite, &p->star.net, err);
 	}
 	if (!rc)
 		p->state = PP_POD_LISTENING;
@@ -333,27 +333,27 @@ void pp_pod_withdraw(struct pp_pod *p)
 	if (!p->published)
 		return;
 	p->published = 0;
-	pp_rendezvous_remove(directory(p), &p->invite);
+	pp_rendezvous_remove(directory(p), &p->star.invite);
 	spool_path(p, invite_name, path);
 	unlink(path);
 }
 
-static void call(struct pp_pod *p, enum pp_pod_transport transport)
+static void call(struct pp_pod *p, const struct pp_net_invite *found, enum pp_pod_transport transport)
 {
-	struct pp_net_options o = net_options(p, p->invite.job);
+	struct pp_net_options o = net_options(p, found->job);
 	struct pp_err err = {""};
 
 	o.transport = (uint32_t)transport;
-	if (pp_net_connect(&o, &p->invite, &p->net, &err)) {
+	if (pp_star_call(&p->star, &o, found, &err)) {
 		pp_keeper_log("%s", err.text);
-		snprintf(p->stale_key, sizeof(p->stale_key), "%s", p->invite.server_public);
+		p->state = PP_POD_SEARCHING;
 		return;
 	}
 	p->transport = transport;
 	p->state = PP_POD_CALLING;
 	p->calling_ms = p->states_ms = 0;
 	pp_pod_send_states(p);
-	pp_keeper_log("calls rank 0's keeper, job '%s', invited through %s", p->invite.job, pp_pod_transport_name(transport));
+	pp_keeper_log("calls rank 0's keeper, job '%s', invited through %s", found->job, pp_pod_transport_name(transport));
 }
 
 /* Limits the polling: the log directory may be remote, and all hosts look at it. */
@@ -365,12 +365,6 @@ static int is_time(struct pp_pod *p)
 		return 0;
 	p->file_ms = now;
 	return 1;
-}
-
-/* Was nobody reached at this invitation before? */
-static int is_stale(const struct pp_pod *p, const struct pp_net_invite *v)
-{
-	return p->stale_key[0] && !strcmp(v->server_public, p->stale_key);
 }
 
 /* The rendezvous is the better transport, and may be about to succeed. */
@@ -389,19 +383,19 @@ static int find(struct pp_pod *p, struct pp_net_invite *found, enum pp_pod_trans
 	int rc;
 
 	*transport = PP_TRANSPORT_MPI;
-	if (!pp_rendezvous_get(p->o.spool, invite_name, found, NULL) && !is_stale(p, found))
+	if (!pp_rendezvous_get(p->o.spool, invite_name, found, NULL) && !pp_star_is_stale(&p->star, found))
 		return 0;
 	*transport = PP_TRANSPORT_STORE;
-	if (!pp_rendezvous_get(p->o.spool, store_name, found, NULL) && !is_stale(p, found))
+	if (!pp_rendezvous_get(p->o.spool, store_name, found, NULL) && !pp_star_is_stale(&p->star, found))
 		return 0;
 	*transport = PP_TRANSPORT_OUTER;
-	if (pp_rendezvous_point_get(p->rendezvous, job, found) && !is_stale(p, found))
+	if (pp_rendezvous_point_get(p->rendezvous, job, found) && !pp_star_is_stale(&p->star, found))
 		return 0;
 	*transport = PP_TRANSPORT_FILE;
 	if (!is_time(p))
 		return -EAGAIN;
 	rc = pp_rendezvous_read(directory(p), job, NULL, 0, found, err);
-	if (rc == 0 && is_stale(p, found))
+	if (rc == 0 && pp_star_is_stale(&p->star, found))
 		return pp_err_set(err, -ETIMEDOUT, "the address in '%s/.podprof-...rendezvous' does not reply", directory(p));
 	return rc == 0 && waits_for_point(p) ? -EAGAIN : rc;
 }
@@ -422,8 +416,7 @@ void pp_pod_search(struct pp_pod *p)
 		               why[0] ? "; " : "", err.text);
 		return;
 	}
-	p->invite = found;
-	call(p, transport);
+	call(p, &found, transport);
 }
 
 void pp_pod_search_again(struct pp_pod *p)
@@ -431,19 +424,7 @@ void pp_pod_search_again(struct pp_pod *p)
 	struct pp_net_invite found = {.port = 0};
 	enum pp_pod_transport transport;
 
-	if (find(p, &found, &transport, NULL) || !strcmp(found.server_public, p->invite.server_public))
+	if (find(p, &found, &transport, NULL) || !strcmp(found.server_public, p->star.invite.server_public))
 		return;
-	pp_net_free(p->net);
-	p->net = NULL;
-	p->state = PP_POD_SEARCHING;
-	p->invite = found;
-	call(p, transport);
-}
-
-void pp_pod_unreached(struct pp_pod *p)
-{
-	snprintf(p->stale_key, sizeof(p->stale_key), "%s", p->invite.server_public);
-	pp_net_free(p->net);
-	p->net = NULL;
-	p->state = PP_POD_SEARCHING;
+	call(p, &found, transport);
 }

@@ -20,8 +20,6 @@ int pp_pod_is_invited(const struct pp_pod *p);
 void pp_pod_search(struct pp_pod *p);
 /* Follower in CALLING. Calls another host where a newer invitation is there. */
 void pp_pod_search_again(struct pp_pod *p);
-/* Follower. Nobody serves the invitation: searches for another one. */
-void pp_pod_unreached(struct pp_pod *p);
 /* One turn of the rendezvous at the podprof run around the launcher; its end. */
 void pp_pod_rendezvous_run(struct pp_pod *p);
 void pp_pod_rendezvous_end(struct pp_pod *p);

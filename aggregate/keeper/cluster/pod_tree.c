@@ -54,11 +54,11 @@ static const char *name_of(const struct pp_pod *p, int parent)
 /* Opens this keeper's port for the clock of one host, at the address through which that host has connected. */
 static uint16_t own_port(struct pp_pod *p, size_t i, const char **ret_address)
 {
-	size_t by = pp_net_address_of(p->net, (int)i);
+	size_t by = pp_net_address_of(p->star.net, (int)i);
 	struct pp_err err = {""};
 	uint16_t port = 0;
 
-	*ret_address = p->invite.address[by < p->invite.addresses ? by : 0];
+	*ret_address = p->star.invite.address[by < p->star.invite.addresses ? by : 0];
 	if (pp_clock_link_bind(p->clock.link, *ret_address, &port, &err))
 		pp_keeper_log("%s", err.text);
 	return port;
@@ -92,7 +92,7 @@ static void send_clock(struct pp_pod *p, size_t i, const struct pp_pod_sent_plac
 	if (place->sent.same && t->parent != place->sent.parent)
 		place->port = 0; /* it may have closed that port */
 	place->sent = *t;
-	if (pp_net_send(p->net, (int)i, &m, &err))
+	if (pp_net_send(p->star.net, (int)i, &m, &err))
 		pp_keeper_log("host '%s' does not compare its clock: %s", p->peer[i].name, err.text);
 }
 
@@ -228,7 +228,7 @@ void pp_pod_tree_call(struct pp_pod *p)
 	m.clock.round = p->clock.round;
 	for (size_t i = 0; i < p->peers; i++)
 		if (is_server(&p->peer[i]))
-			pp_net_send(p->net, (int)i, &m, NULL);
+			pp_net_send(p->star.net, (int)i, &m, NULL);
 }
 
 int pp_pod_tree_waits(const struct pp_pod *p)
@@ -314,7 +314,7 @@ static void send_chain(struct pp_pod *p, size_t server)
 		m.clock = (struct pp_wire_clock_place){.parent = (uint32_t)server + 1, .chain = bytes, .chain_size = size};
 		for (size_t i = 0; i < p->peers; i++)
 			if (p->peer[i].joined && !p->peer[i].gone && p->peer[i].place.sent.parent == (int)server)
-				pp_net_send(p->net, (int)i, &m, NULL);
+				pp_net_send(p->star.net, (int)i, &m, NULL);
 	}
 	free(bytes);
 	pp_pieces_release(&chain);

@@ -5,7 +5,8 @@
 
 #include "core/base/tick.h"
 #include "launchers/cmd.h"
-#include "launchers/doctor/doctor_clock.h"
+#include "launchers/doctor/doctor_clock_pair.h"
+#include "launchers/doctor/doctor_clock_print.h"
 #include "tests/golden.h"
 #include "tests/test.h"
 
@@ -114,11 +115,14 @@ TEST(one_clock_or_none)
 	pp_doctor_pair_make(&raw, host, read, &p);
 	CHECK_INT(p.verdict, PP_DOCTOR_FALSE);
 	snprintf(host[1].timens, sizeof(host[1].timens), "+1.000000000 s");
-	CHECK(!pp_doctor_host_same(&host[0], &host[1]));
+	pp_doctor_pair_make(&raw, host, read, &p);
+	CHECK_INT(p.verdict, PP_DOCTOR_TWO);
 	host[0].tick_kind = host[1].tick_kind = PP_TICK_TSC; /* no namespace moves it */
-	CHECK(pp_doctor_host_same(&host[0], &host[1]));
+	pp_doctor_pair_make(&raw, host, read, &p);
+	CHECK_INT(p.verdict, PP_DOCTOR_FALSE);
 	host[0].boot_id[0] = host[1].boot_id[0] = '\0';
-	CHECK(!pp_doctor_host_same(&host[0], &host[1]));
+	pp_doctor_pair_make(&raw, host, read, &p);
+	CHECK_INT(p.verdict, PP_DOCTOR_TWO);
 	raw.nodes = 1; /* one burst: no drift */
 	pp_doctor_pair_make(&raw, host, read, &p);
 	CHECK(p.verdict == PP_DOCTOR_TWO && !p.has_drift);

@@ -1,4 +1,4 @@
-/* A host of clock_hosts.py: `clock_host root HOSTS PORT ADDRESS` or `clock_host SELF MOVED_NS PORT ADDRESS...`.
+/* A host of clock_hosts.py: `clock_host root HOSTS PORT ADDRESS` or `clock_host SELF MOVED_NS PORT ADDRESSES`.
  * Prints what it measured. */
 #include <errno.h>
 #include <sys/resource.h>
@@ -29,7 +29,7 @@ static int be_root(uint32_t hosts, uint16_t port, const char *address)
 	o.child = child;
 	memcpy(o.key, clock_kit_key, sizeof(o.key));
 	if (pp_clock_link_open(&lo, &l, &err) || pp_clock_link_bind(l, address, &port, &err) ||
-	    pp_clock_link_join(l, &o, NULL, 0, 0, &err)) {
+	    pp_clock_link_join(l, &o, NULL, 0, &err)) {
 		fprintf(stderr, "%s\n", err.text);
 		return 1;
 	}
@@ -55,13 +55,12 @@ int main(int argc, char **argv)
 
 	if (argc == 5 && !strcmp(argv[1], "root"))
 		return be_root((uint32_t)strtoul(argv[2], NULL, 10), (uint16_t)strtoul(argv[3], NULL, 10), argv[4]);
-	if (argc < 5)
+	if (argc != 5)
 		return 64;
 	h.self = (uint32_t)strtoul(argv[1], NULL, 10);
 	h.moved = strtoll(argv[2], NULL, 10);
 	h.port = (uint16_t)strtoul(argv[3], NULL, 10);
-	h.address = (const char *const *)&argv[4];
-	h.addresses = (size_t)argc - 4;
+	h.addresses = argv[4];
 	rc = clock_kit_host(&h, &reported);
 	if (!rc)
 		printf("instants %lld\nabove %lld\nworst %lld\nbound %lld\ntrips %llu\nsame %d\n", (long long)reported.instants,

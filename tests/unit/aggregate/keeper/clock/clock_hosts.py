@@ -47,7 +47,7 @@ def main():
     try:
         processes = [start(0, sys.argv[1], "root", HOSTS - 1, PORT, "10.77.0.1")]
         # The first address is each host's own too: whoever sends there reaches himself.
-        processes += [start(h, sys.argv[1], h, MOVED_S[h] * 10 ** 9, PORT, "172.17.0.1", "10.77.0.1") for h in range(1, HOSTS)]
+        processes += [start(h, sys.argv[1], h, MOVED_S[h] * 10 ** 9, PORT, "172.17.0.1 10.77.0.1") for h in range(1, HOSTS)]
         printed = [facts(p) for p in processes]
     finally:
         for p in processes:

@@ -16,8 +16,7 @@ struct clock_kit_host {
 	uint32_t self;
 	enum pp_tick_kind kind;
 	int64_t moved; /* its tick is so much ahead of the root's */
-	const char *const *address;
-	size_t addresses;
+	const char *addresses;
 	uint16_t port;
 };
 
@@ -83,7 +82,7 @@ static inline int clock_kit_host(const struct clock_kit_host *h, struct clock_re
 	size_t ats = 0;
 
 	memcpy(o.key, clock_kit_key, sizeof(clock_kit_key));
-	if (pp_clock_link_join(l, &o, h->address, h->addresses, h->port, NULL))
+	if (pp_clock_link_join(l, &o, h->addresses, h->port, NULL))
 		return 1;
 	while (ats < CLOCK_KIT_INSTANTS && (state.turn < CLOCK_KIT_ROUNDS || state.busy)) {
 		at[ats++] = clock_kit_tick(h->kind);

@@ -1,0 +1,19 @@
+/* One process of podprof doctor --clock, as doctor_clock.c, doctor_clock_lead.c and doctor_clock_follow.c share it. No functions. */
+#pragma once
+
+#include <stdint.h>
+
+#include "aggregate/keeper/net/star.h"
+#include "launchers/doctor/doctor_clock_rendezvous.h"
+#include "aggregate/spool/job.h"
+
+struct pp_doctor_run {
+	struct pp_job job;
+	struct pp_wire_doctor_host self;
+	struct pp_doctor_rendezvous rendezvous;
+	struct pp_star star;
+	uint16_t port_first, port_last;
+	int64_t began_ms, patience_ms; /* for hosts to connect and to answer */
+	int64_t duration_ms;
+	int json;
+};
