@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "proto/message.h"
+#include "aggregate/keeper/net/net.h"
 
 enum { PP_DOCTOR_HOSTS = 256, PP_DOCTOR_ALL_PAIRS = 16 /* hosts; above that with rank 0's only */ };
 

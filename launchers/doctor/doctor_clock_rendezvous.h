@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 #include "aggregate/keeper/net/net.h"
+#include "aggregate/spool/job.h"
 #include "core/base/err.h"
 #include "launchers/options/options.h"
-#include "aggregate/spool/job.h"
 
 struct pp_pmix;
 

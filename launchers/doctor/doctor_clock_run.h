@@ -4,8 +4,8 @@
 #include <stdint.h>
 
 #include "aggregate/keeper/net/star.h"
-#include "launchers/doctor/doctor_clock_rendezvous.h"
 #include "aggregate/spool/job.h"
+#include "launchers/doctor/doctor_clock_rendezvous.h"
 
 struct pp_doctor_run {
 	struct pp_job job;
