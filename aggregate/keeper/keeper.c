@@ -17,6 +17,8 @@
 #include "aggregate/keeper/capture/timed.h"
 #include "aggregate/keeper/capture/windows.h"
 #include "aggregate/keeper/cluster/pod.h"
+#include "aggregate/keeper/cluster/pod_ranks.h"
+#include "aggregate/keeper/cluster/pod_request.h"
 #include "aggregate/keeper/missing.h"
 #include "aggregate/keeper/pace.h"
 #include "aggregate/keeper/records.h"
@@ -669,7 +671,7 @@ static void serve_on(struct pp_keeper *k)
 		pp_pod_run(k->pod);
 		pp_requests_run(&k->requests, &k->job, k->control, 0);
 		if (asked && !pp_requests_active(&k->requests))
-			pp_windows_drop_all(&k->job);
+			pp_job_drop_all(&k->job);
 		if (asked && !pp_requests_active(&k->requests))
 			append_results(k, before);
 		asked = pp_requests_active(&k->requests);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "aggregate/keeper/cluster/pod_ranks.h"
 #include "aggregate/spool/control.h"
 #include "aggregate/spool/ranks.h"
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "aggregate/keeper/rank_end.h"
+#include "aggregate/read/ring/cut.h"
 
 struct pp_close_range *pp_writing_ranges(const struct pp_rings *r, pp_window_ticks *ticks, const void *context)
 {
@@ -43,6 +44,34 @@ struct pp_close_range *pp_writing_ranges(const struct pp_rings *r, pp_window_tic
 			range[i].to = all.to;
 		}
 	return range;
+}
+
+/* A rank may overwrite the row while this reads it, and may even be through all rows meanwhile. */
+int pp_job_api_ticks(const struct pp_ring_header *header, const void *context, int64_t *ret_from, int64_t *ret_to)
+{
+	uint64_t place = *(const uint64_t *)context, state;
+	const struct pp_api_window_row *row = pp_ring_api_window(header, place);
+	pp_tick begin, end;
+
+	state = row ? atomic_load_explicit(&row->state, memory_order_acquire) : PP_API_WINDOW_ASKED;
+	if (state != PP_API_WINDOW_BEGUN && state != PP_API_WINDOW_PASSED)
+		return 0;
+	begin = row->begin;
+	end = row->end;
+	atomic_thread_fence(memory_order_acquire); /* orders the row's fields before the check that the row was not reused */
+	if (pp_ring_api_window(header, place) != row || begin > (pp_tick)INT64_MAX || end > (pp_tick)INT64_MAX)
+		return 0;
+	*ret_from = (int64_t)begin;
+	*ret_to = state == PP_API_WINDOW_PASSED ? (int64_t)end : INT64_MAX;
+	return state == PP_API_WINDOW_PASSED ? PP_TICKS_PASSED : 1;
+}
+
+void pp_job_drop_all(const struct pp_windows_job *job)
+{
+	for (size_t i = 0; i < pp_rings_count(job->rings); i++) {
+		pp_rings_drop(job->rings, i, INT64_MAX);
+		pp_sampler_drop(job->sampler, i, INT64_MAX);
+	}
 }
 
 void pp_writing_edge(const struct pp_windows_job *job)

@@ -31,6 +31,11 @@ typedef int pp_window_ticks(const struct pp_ring_header *header, const void *con
  * or it began on no rank. */
 struct pp_close_range *pp_writing_ranges(const struct pp_rings *r, pp_window_ticks *ticks, const void *context);
 
+/* Ticks of the API's window `place` on this ring; context: uint64_t. As pp_window_ticks. */
+int pp_job_api_ticks(const struct pp_ring_header *header, const void *context, int64_t *ret_from, int64_t *ret_to);
+
+/* Drops all that the rings hold: no window needs it. */
+void pp_job_drop_all(const struct pp_windows_job *job);
 /* At a window's edge, before the fork: reads the wall clock. */
 void pp_writing_edge(const struct pp_windows_job *job);
 /* pp_close_session() with all that the job has; `given` holds options, message and ranges. */

@@ -9,6 +9,7 @@
 #include "aggregate/keeper/capture/request.h"
 #include "aggregate/keeper/capture/request_own.h"
 #include "aggregate/keeper/cluster/pod.h"
+#include "aggregate/keeper/cluster/pod_request.h"
 #include "aggregate/read/ring/cut.h"
 #include "aggregate/spool/control.h"
 #include "core/base/now.h"

@@ -14,6 +14,7 @@
 #include "aggregate/keeper/capture/request_own.h"
 #include "aggregate/keeper/capture/request_ranks.h"
 #include "aggregate/keeper/cluster/pod.h"
+#include "aggregate/keeper/cluster/pod_ranks.h"
 #include "aggregate/keeper/live.h"
 #include "aggregate/spool/control.h"
 #include "aggregate/spool/ranks.h"

@@ -16,6 +16,8 @@
 #include "aggregate/keeper/capture/request_ranks.h"
 #include "aggregate/keeper/capture/slow.h"
 #include "aggregate/keeper/cluster/pod.h"
+#include "aggregate/keeper/cluster/pod_ranks.h"
+#include "aggregate/keeper/cluster/pod_request.h"
 #include "aggregate/keeper/live.h"
 #include "aggregate/spool/control.h"
 #include "aggregate/spool/still.h"

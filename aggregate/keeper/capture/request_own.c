@@ -8,6 +8,7 @@
 
 #include "aggregate/keeper/capture/request_ranks.h"
 #include "aggregate/keeper/cluster/pod.h"
+#include "aggregate/keeper/cluster/pod_ranks.h"
 #include "aggregate/spool/control.h"
 
 enum { SIGNAL_STEPS = 10 };

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "aggregate/keeper/cluster/pod.h"
+#include "aggregate/keeper/cluster/pod_ranks.h"
+#include "aggregate/keeper/cluster/pod_request.h"
 #include "aggregate/session/window_rows.h"
 #include "aggregate/spool/ranks.h"
 #include "core/base/now.h"

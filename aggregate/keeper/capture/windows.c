@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "aggregate/keeper/cluster/pod.h"
+#include "aggregate/keeper/cluster/pod_ranks.h"
 #include "aggregate/read/ring/cut.h"
 #include "aggregate/session/window_rows.h"
 #include "aggregate/spool/control.h"
@@ -225,33 +226,13 @@ static int is_closed(const struct pp_windows *w, uint64_t place)
 	return place < w->api_next || (place - w->api_next < 64 && w->api_closed >> (place - w->api_next) & 1);
 }
 
-/* A rank may overwrite the row while this reads it, and may even be through all rows meanwhile. */
-int pp_windows_api_ticks(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to)
-{
-	uint64_t place = *(const uint64_t *)context;
-	enum stand stand = stand_of(h, place);
-	const struct pp_api_window_row *row = pp_ring_api_window(h, place);
-	pp_tick begin, end;
-
-	if (!row || (stand != BEGUN && stand != PASSED))
-		return 0;
-	begin = row->begin;
-	end = row->end;
-	atomic_thread_fence(memory_order_acquire); /* orders the row's fields before the check that the row was not reused */
-	if (pp_ring_api_window(h, place) != row || begin > (pp_tick)INT64_MAX || end > (pp_tick)INT64_MAX)
-		return 0;
-	*ret_from = (int64_t)begin;
-	*ret_to = stand == PASSED ? (int64_t)end : INT64_MAX;
-	return stand == PASSED ? PP_TICKS_PASSED : 1;
-}
-
 int64_t pp_windows_api_needs(const struct pp_windows *w, const struct pp_ring_header *h)
 {
 	int64_t least = INT64_MAX, from, to;
 	uint64_t count = pp_ring_api_windows(h), kept = count > PP_WINDOW_ROWS ? count - PP_WINDOW_ROWS : 0;
 
 	for (uint64_t n = kept > w->api_next ? kept : w->api_next; n < count; n++)
-		if (!is_closed(w, n) && pp_windows_api_ticks(h, &n, &from, &to) && from < least)
+		if (!is_closed(w, n) && pp_job_api_ticks(h, &n, &from, &to) && from < least)
 			least = from;
 	return least;
 }
@@ -293,14 +274,6 @@ static void drop(struct pp_windows *w, const struct pp_windows_job *job, int64_t
 		cut = needed > cut ? cut : needed > INT64_MIN ? needed - 1 : needed;
 		pp_rings_drop(r, i, cut);
 		pp_sampler_drop(job->sampler, i, cut);
-	}
-}
-
-void pp_windows_drop_all(const struct pp_windows_job *job)
-{
-	for (size_t i = 0; i < pp_rings_count(job->rings); i++) {
-		pp_rings_drop(job->rings, i, INT64_MAX);
-		pp_sampler_drop(job->sampler, i, INT64_MAX);
 	}
 }
 
@@ -465,7 +438,7 @@ static int64_t api_end_of(const struct pp_ring_header *h, uint64_t place)
 {
 	int64_t from, to = INT64_MAX;
 
-	return pp_windows_api_ticks(h, &place, &from, &to) ? to : INT64_MAX;
+	return pp_job_api_ticks(h, &place, &from, &to) ? to : INT64_MAX;
 }
 
 static void row_of_rank(const struct pp_ring_header *h, size_t ring, const void *context, struct pp_window_rank *rank)
@@ -473,7 +446,7 @@ static void row_of_rank(const struct pp_ring_header *h, size_t ring, const void 
 	int64_t from = 0, to = 0;
 
 	(void)ring;
-	if (!pp_windows_api_ticks(h, context, &from, &to))
+	if (!pp_job_api_ticks(h, context, &from, &to))
 		return;
 	rank->asked = rank->acked = rank->started = from;
 	if (to < INT64_MAX)
@@ -497,7 +470,7 @@ static void name_of(const struct pp_ring_header *h, uint64_t place, char *text, 
 
 static void api_start(struct pp_windows *w, const struct pp_windows_job *job, const struct seen *s, uint64_t place)
 {
-	struct pp_close_range *range = pp_writing_ranges(job->rings, pp_windows_api_ticks, &place);
+	struct pp_close_range *range = pp_writing_ranges(job->rings, pp_job_api_ticks, &place);
 	struct pp_window_metadata metadata = {.by = "code", .channel = "none", .tries = 1};
 	const struct pp_api_window_row *row = pp_ring_api_window(s->of, place);
 	struct pp_pod_window hosts = {.cut = PP_POD_API, .number = place};

@@ -40,8 +40,6 @@ struct pp_windows {
 void pp_windows_init(struct pp_windows *w, const struct pp_step_windows *asked);
 /* 1: the program has requested windows; then only these are recorded. */
 int pp_windows_via_api(const struct pp_rings *r);
-/* Ticks of the API's window `place` on this ring; context: uint64_t. As pp_window_ticks. */
-int pp_windows_api_ticks(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to);
 /* The least tick on this ring that an open window of the API needs; INT64_MAX: none does. */
 int64_t pp_windows_api_needs(const struct pp_windows *w, const struct pp_ring_header *h);
 /* One turn, never blocks: receives the answer of a child, closes a window that is over on all ranks, one at a time. `ending`:
@@ -55,7 +53,5 @@ int pp_windows_lack_ranks(const struct pp_windows_job *job);
 int64_t pp_windows_begun(const struct pp_windows *w, const struct pp_ring_header *h);
 /* The ticks of window `index` of the options on each rank; as pp_writing_ranges(). */
 struct pp_close_range *pp_windows_ranges(const struct pp_windows *w, const struct pp_windows_job *job, uint64_t index);
-/* Drops all that the rings hold: no window needs it. */
-void pp_windows_drop_all(const struct pp_windows_job *job);
 /* At the end: writes the lines. 0, or -EIO where a session could not be written. */
 int pp_windows_message(struct pp_windows *w, const struct pp_windows_job *job, char *message, size_t size);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "aggregate/keeper/cluster/pod.h"
+#include "aggregate/keeper/cluster/pod_gather.h"
 #include "aggregate/spool/control.h"
 
 struct work { /* of the child */

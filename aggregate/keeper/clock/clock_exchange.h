@@ -84,8 +84,10 @@ struct pp_clock_exchange {
 	int64_t given_ns, round_began_ns, round_took_ns, granted_ns;
 };
 
+/* Copies the options; `ops` and `ctx` must outlive it. To be released. -EINVAL: the tick's rate is not known; -ENOMEM. */
 int pp_clock_exchange_init(struct pp_clock_exchange *x, const struct pp_clock_exchange_options *o, const struct pp_clock_ops *ops,
                            void *ctx, struct pp_err *err);
+/* Frees the band and the children. */
 void pp_clock_exchange_release(struct pp_clock_exchange *x);
 
 /* As a child: changes the parent; drops what was measured against the former one. `same`: as in the options. */
@@ -100,6 +102,7 @@ void pp_clock_exchange_packet(struct pp_clock_exchange *x, const void *bytes, si
 void pp_clock_exchange_due(struct pp_clock_exchange *x);
 /* When pp_clock_exchange_due() must be called, ns by this domain's tick; INT64_MAX: not before the next packet. */
 int64_t pp_clock_exchange_next_ns(const struct pp_clock_exchange *x);
+/* Now, ns by this domain's tick. */
 int64_t pp_clock_exchange_now_ns(const struct pp_clock_exchange *x);
 /* Does a turn or a round run? Then the thread should wait for packets only. */
 int pp_clock_exchange_busy(const struct pp_clock_exchange *x);

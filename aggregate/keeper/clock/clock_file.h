@@ -54,4 +54,5 @@ struct pp_clock_kept { /* what a file holds */
 
 /* Reads hostile bytes. -ENOENT: there is no file. -EBADMSG: it is none of ours, or has no whole record. */
 int pp_clock_file_read(const char *spool, struct pp_clock_kept *ret, struct pp_err *err);
+/* Frees the band; also of a zeroed one. */
 void pp_clock_kept_release(struct pp_clock_kept *k);

@@ -27,6 +27,7 @@ struct pp_clock_packet {
 	int64_t t1, t2, t3;
 };
 
+/* All of `ret_bytes`, with the tag. */
 void pp_clock_packet_write(const struct pp_clock_packet *p, const uint8_t key[PP_CLOCK_KEY], uint8_t ret_bytes[PP_CLOCK_PACKET]);
 /* 0, or -EBADMSG: not ours. */
 int pp_clock_packet_read(const void *bytes, size_t size, const uint8_t key[PP_CLOCK_KEY], struct pp_clock_packet *ret_packet);

@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/cluster/pod.h"
+#include "aggregate/keeper/cluster/pod_gather.h"
+#include "aggregate/keeper/cluster/pod_ranks.h"
+#include "aggregate/keeper/cluster/pod_request.h"
 #include "aggregate/keeper/net/rendezvous_point.h"
 
 int pp_pod_new(const struct pp_pod_options *o, struct pp_pod **ret_pod)

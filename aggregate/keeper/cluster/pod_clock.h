@@ -1,4 +1,4 @@
-/* When the clocks of a job's hosts are compared, and what a follower knows of its own. Called by pod_role.c, pod_request.c,
+/* When the clocks of a job's hosts are compared, and what a follower knows of its own. Called by pod.c, pod_request.c,
  * pod_gather.c and pod_share.c. */
 #pragma once
 

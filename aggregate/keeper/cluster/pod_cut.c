@@ -105,7 +105,7 @@ struct pp_close_range *pp_pod_ranges(const struct pp_rings *r, const struct pp_p
 	if (w->cut == PP_POD_REQUEST)
 		return pp_writing_ranges(r, ticks_of_request, &w->number);
 	if (w->cut == PP_POD_API)
-		return pp_writing_ranges(r, pp_windows_api_ticks, &w->number);
+		return pp_writing_ranges(r, pp_job_api_ticks, &w->number);
 	range = pp_writing_ranges(r, ticks_given, w);
 	/* Only the leader's --keep has no end. */
 	for (size_t i = 0; range && w->to == INT64_MAX && i < pp_rings_count(r); i++)
@@ -124,7 +124,7 @@ static void row_of_rank(const struct pp_ring_header *h, size_t ring, const void 
 		return;
 	}
 	if (w->cut == PP_POD_REQUEST ? !ticks_of_request(h, &w->number, &from, &to)
-	    : w->cut == PP_POD_API   ? !pp_windows_api_ticks(h, &w->number, &from, &to)
+	    : w->cut == PP_POD_API   ? !pp_job_api_ticks(h, &w->number, &from, &to)
 	                             : !ticks_given(h, w, &from, &to))
 		return;
 	rank->started = from > (int64_t)h->open_tick ? from : (int64_t)h->open_tick;

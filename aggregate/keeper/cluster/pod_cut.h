@@ -1,8 +1,8 @@
 /* What the leader's window takes from this host's rings, in their own ticks. Called by pod_share.c and pod_request.c. */
 #pragma once
 
-#include "aggregate/keeper/capture/windows.h"
-#include "aggregate/keeper/cluster/pod.h"
+#include "aggregate/keeper/capture/job.h"
+#include "aggregate/keeper/cluster/pod_types.h"
 #include "aggregate/keeper/host/wall_watch.h"
 #include "core/clock/clock_map.h"
 #include "core/clock/pieces.h"

@@ -1,5 +1,5 @@
 /* Gathers the leader's window from all hosts: asks them for their shares, receives the files, and tells its child when all have
- * arrived. Called by pod_role.c; the child's part is gather.c. */
+ * arrived. Called by pod.c; the child's part is gather.c. */
 #include "aggregate/keeper/cluster/pod_gather.h"
 
 #include <errno.h>
@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/cluster/pod_clock.h"
+#include "aggregate/keeper/cluster/pod_state.h"
 #include "aggregate/keeper/cluster/pod_tree.h"
 #include "aggregate/session/spare.h"
 #include "aggregate/spool/control.h"

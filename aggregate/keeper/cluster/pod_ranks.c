@@ -1,10 +1,11 @@
-/* Reports this host's ranks to the leader, and keeps the other hosts' ranks in the leader's table. Called by pod_role.c. */
+/* Reports this host's ranks to the leader, and keeps the other hosts' ranks in the leader's table. Called by pod.c. */
 #include "aggregate/keeper/cluster/pod_ranks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/keeper/cluster/pod_state.h"
 #include "aggregate/keeper/live.h"
 #include "aggregate/spool/control.h"
 #include "aggregate/spool/place.h"

@@ -1,14 +1,14 @@
 /* Sends the leader's request to ranks of other hosts, and passes lines between the leader and clients of other hosts. Called by
- * pod_role.c and request.c. */
+ * pod.c and request.c. */
 #include "aggregate/keeper/cluster/pod_request.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "aggregate/keeper/capture/windows.h"
 #include "aggregate/keeper/cluster/pod_clock.h"
 #include "aggregate/keeper/cluster/pod_cut.h"
+#include "aggregate/keeper/cluster/pod_state.h"
 #include "aggregate/spool/control.h"
 
 enum { REQUEST_OVER = 100 }; /* not an enum pp_ask_kind: no further request comes */
@@ -24,7 +24,7 @@ void pp_pod_take_request(struct pp_pod *p, int peer, const struct pp_wire *m)
 	/* The rings hold records of a capture that was cancelled, or whose share was sent. */
 	if (p->is_done && t->kind <= PP_ASK_NOW &&
 	    (t->kind != PP_ASK_NOTHING || p->request.kind == PP_ASK_STEPS || p->request.kind == PP_ASK_AGREE))
-		pp_windows_drop_all(p->o.job);
+		pp_job_drop_all(p->o.job);
 	p->is_done |= t->kind == REQUEST_OVER;
 	p->news = 1;
 	if (t->kind > PP_ASK_NOW)

@@ -1,5 +1,5 @@
 /* Makes a follower's share of a window in a forked child while the ranks run on, and sends it piece by piece to the leader.
- * Called by pod_role.c. */
+ * Called by pod.c. */
 #include "aggregate/keeper/cluster/pod_share.h"
 
 #include <dirent.h>
@@ -14,7 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/capture/windows.h"
 #include "aggregate/keeper/clock/clock_identity.h"
 #include "aggregate/keeper/cluster/pod_clock.h"
 #include "aggregate/keeper/cluster/pod_cut.h"
@@ -141,7 +140,7 @@ void pp_pod_share_begin(struct pp_pod *p, int peer, const struct pp_wire *m)
 	if (s->window.cut == PP_POD_REQUEST)
 		p->request.kind = PP_ASK_NOTHING; /* nobody waits for the ranks' answers any more */
 	if (p->is_done)                           /* the child has its copy, and no window follows */
-		pp_windows_drop_all(job);
+		pp_job_drop_all(job);
 	if (!rc)
 		return;
 	answer_with(p, rc, rc == -ENODATA ? "none of its ranks began the window" : "its keeper cannot start a process to write it");

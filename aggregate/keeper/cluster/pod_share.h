@@ -1,4 +1,4 @@
-/* A follower's share of the leader's window. Called by pod_role.c. */
+/* A follower's share of the leader's window. Called by pod.c. */
 #pragma once
 
 #include "aggregate/keeper/cluster/pod_state.h"

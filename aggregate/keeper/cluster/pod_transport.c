@@ -1,6 +1,6 @@
 /* Finds the other keepers of a job, by an invitation that travels through MPI (<spool>/invite), the framework's own store
  * (<spool>/invite-store), the podprof run around the launcher (rendezvous_point.h: one keeper of the job serves it) or a file in a
- * directory that all hosts see. Called by pod_role.c. */
+ * directory that all hosts see. Called by pod.c. */
 #include "aggregate/keeper/cluster/pod_transport.h"
 
 #include <errno.h>

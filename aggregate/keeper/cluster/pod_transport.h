@@ -1,4 +1,4 @@
-/* How the keepers of a job find each other. Called by pod_role.c. In: the spool, the log directory, rank 0's environment. Out: an
+/* How the keepers of a job find each other. Called by pod.c. In: the spool, the log directory, rank 0's environment. Out: an
  * invitation that is published or found, struct pp_pod.net. No call waits. */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* The leader's tree of clocks: places of the hosts, reports of the hubs, chains for the hosts below them. Called by pod_clock.c,
- * pod_role.c and pod_gather.c. In: keepers that join, leave and report. Out: messages about who compares with whom. */
+ * pod.c and pod_gather.c. In: keepers that join, leave and report. Out: messages about who compares with whom. */
 #include "aggregate/keeper/cluster/pod_tree.h"
 
 #include <errno.h>

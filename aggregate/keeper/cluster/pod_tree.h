@@ -1,4 +1,4 @@
-/* The leader's tree of clocks. Called by pod_clock.c, pod_gather.c and pod_role.c. */
+/* The leader's tree of clocks. Called by pod_clock.c, pod_gather.c and pod.c. */
 #pragma once
 
 #include "aggregate/keeper/cluster/pod_state.h"
@@ -17,4 +17,5 @@ int pp_pod_tree_waits(const struct pp_pod *p);
 size_t pp_pod_tree_turns(const struct pp_pod *p);
 /* Sends the hosts below hubs the chains of their parents, before they are asked for shares. */
 void pp_pod_tree_send_chains(struct pp_pod *p);
+/* Frees the chains. */
 void pp_pod_tree_end(struct pp_pod *p);

@@ -63,6 +63,7 @@ struct pp_net_counts {
 int pp_net_listen(const struct pp_net_options *o, struct pp_net_invite *ret_invite, struct pp_net **ret_net, struct pp_err *err);
 /* Returns at once; the event JOINED, REFUSED or LOST follows. Tries all addresses, and keeps the first that answers. */
 int pp_net_connect(const struct pp_net_options *o, const struct pp_net_invite *invite, struct pp_net **ret_net, struct pp_err *err);
+/* Closes the sockets at once; what was not acknowledged is lost. */
 void pp_net_free(struct pp_net *net);
 
 /* The state of this host's ranks for heartbeats (we set `received`); copied. -EINVAL: more than PP_WIRE_RANKS, -ENOMEM. */
@@ -78,5 +79,7 @@ int pp_net_next(struct pp_net *net, int64_t timeout_ms, struct pp_net_event *ret
 void pp_net_wait(struct pp_net *net, int fd, int64_t ms);
 /* Listener: through which of the invitation's addresses this peer connected. */
 size_t pp_net_address_of(const struct pp_net *net, int peer);
-size_t pp_net_unsent(const struct pp_net *net); /* bytes that live peers have not acknowledged */
+/* Bytes that live peers have not acknowledged. */
+size_t pp_net_unsent(const struct pp_net *net);
+/* Of all messages so far. */
 struct pp_net_counts pp_net_counts(const struct pp_net *net);

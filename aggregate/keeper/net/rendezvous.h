@@ -10,9 +10,10 @@
 /* All addresses of this host that others may reach, IPv4 before IPv6; no loopback, no link-local address. -ENETUNREACH: there is
  * none. */
 int pp_rendezvous_addresses(struct pp_net_invite *invite, struct pp_err *err);
-/* The invitation as text, terminated, and back: 0, or -EBADMSG. `text` is destroyed by reading. */
 enum { PP_RENDEZVOUS_TEXT = 4096 };
+/* The invitation as text, terminated; secret. */
 void pp_rendezvous_print(const struct pp_net_invite *invite, char text[PP_RENDEZVOUS_TEXT]);
+/* And back: 0, or -EBADMSG. `text` is destroyed. */
 int pp_rendezvous_parse(char *text, struct pp_net_invite *ret_invite);
 /* The invitation as the file `name` of a directory, made and trusted as above. -ENOENT: no such file. */
 int pp_rendezvous_put(const char *dir, const char *name, const struct pp_net_invite *invite, struct pp_err *err);

@@ -1,4 +1,4 @@
-/* Calls, goodbyes and invitations that lead nowhere; see star.h. Called by pod_role.c, pod_transport.c and doctor_clock*.c. */
+/* Calls, goodbyes and invitations that lead nowhere; see star.h. Called by pod.c, pod_transport.c and doctor_clock*.c. */
 #include "aggregate/keeper/net/star.h"
 
 #include <stdio.h>

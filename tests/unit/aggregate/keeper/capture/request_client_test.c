@@ -6,6 +6,7 @@
 
 #include "aggregate/keeper/capture/request_client.h"
 #include "aggregate/keeper/cluster/pod.h"
+#include "aggregate/keeper/cluster/pod_request.h"
 #include "tests/test.h"
 
 static struct pp_pod_client_line queue[2];

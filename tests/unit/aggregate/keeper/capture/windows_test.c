@@ -45,7 +45,7 @@ TEST(rows_are_overtaken)
 		w.api_next = count > PP_WINDOW_ROWS ? count - PP_WINDOW_ROWS : 0;
 		from = pp_windows_api_needs(&w, header);
 		torn += from < INT64_MAX && from < (int64_t)begin_of(w.api_next);
-		if (pp_windows_api_ticks(header, &w.api_next, &from, &to))
+		if (pp_job_api_ticks(header, &w.api_next, &from, &to))
 			torn += from != (int64_t)begin_of(w.api_next) || (to < INT64_MAX && to != from + 5);
 	}
 	pthread_join(thread, NULL);

@@ -12,6 +12,7 @@
 #include "aggregate/keeper/cluster/pod_ranks.h"
 #include "aggregate/keeper/cluster/pod_request.h"
 #include "aggregate/keeper/cluster/pod_share.h"
+#include "aggregate/keeper/cluster/pod_state.h"
 #include "aggregate/keeper/cluster/pod_transport.h"
 #include "aggregate/keeper/cluster/pod_tree.h"
 #include "aggregate/spool/control.h"
