@@ -178,7 +178,7 @@ static int read_record(int fd, size_t at, struct record *r)
 	return r->check == check_of(r);
 }
 
-static int read_bursts(int fd, struct pp_clock_kept *k, struct pp_err *err)
+static int read_bursts(int fd, struct pp_clock_saved *k, struct pp_err *err)
 {
 	struct pp_band_options o = {.rate = k->head.rate, .wander = k->head.wander};
 	struct record r;
@@ -193,9 +193,9 @@ static int read_bursts(int fd, struct pp_clock_kept *k, struct pp_err *err)
 	return rc;
 }
 
-int pp_clock_file_read(const char *spool, struct pp_clock_kept *ret, struct pp_err *err)
+int pp_clock_file_read(const char *spool, struct pp_clock_saved *ret, struct pp_err *err)
 {
-	struct pp_clock_kept k = {.records = 0};
+	struct pp_clock_saved k = {.records = 0};
 	char path[4200];
 	struct record r;
 	uint64_t size = 0;
@@ -223,7 +223,7 @@ int pp_clock_file_read(const char *spool, struct pp_clock_kept *ret, struct pp_e
 	}
 	close(fd);
 	if (rc) {
-		pp_clock_kept_release(&k);
+		pp_clock_saved_release(&k);
 		return rc;
 	}
 	k.ignored = size > (k.records + 1) * sizeof(r) ? (size_t)(size - (k.records + 1) * sizeof(r)) : 0;
@@ -231,7 +231,7 @@ int pp_clock_file_read(const char *spool, struct pp_clock_kept *ret, struct pp_e
 	return 0;
 }
 
-void pp_clock_kept_release(struct pp_clock_kept *k)
+void pp_clock_saved_release(struct pp_clock_saved *k)
 {
 	pp_band_release(&k->band);
 	memset(k, 0, sizeof(*k));

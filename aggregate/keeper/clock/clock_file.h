@@ -45,7 +45,7 @@ int pp_clock_file_fits(const struct pp_clock_file *f, struct pp_clock_file_head 
 int pp_clock_file_write(struct pp_clock_file *f, const char *spool, const struct pp_clock_file_head *head,
                         const struct pp_clock_file_burst *burst, size_t bursts, int anew, struct pp_err *err);
 
-struct pp_clock_kept { /* what a file holds */
+struct pp_clock_saved { /* what a file holds */
 	struct pp_clock_file_head head;
 	struct pp_clock_file_burst last; /* the last record */
 	struct pp_band band;             /* not solved; without groups where the host was not compared */
@@ -53,6 +53,6 @@ struct pp_clock_kept { /* what a file holds */
 };
 
 /* Reads hostile bytes. -ENOENT: there is no file. -EBADMSG: it is none of ours, or has no whole record. */
-int pp_clock_file_read(const char *spool, struct pp_clock_kept *ret, struct pp_err *err);
+int pp_clock_file_read(const char *spool, struct pp_clock_saved *ret, struct pp_err *err);
 /* Frees the band; also of a zeroed one. */
-void pp_clock_kept_release(struct pp_clock_kept *k);
+void pp_clock_saved_release(struct pp_clock_saved *k);

@@ -33,14 +33,14 @@ struct pp_clock_salvage *pp_clock_salvage_read(char **spool, size_t spools)
 
 	for (size_t i = 0; i < spools && one; i++) {
 		struct pp_err err = {""};
-		int rc = pp_clock_file_read(spool[i], &one[i].kept, &err);
+		int rc = pp_clock_file_read(spool[i], &one[i].saved, &err);
 
 		one[i].has_file = !rc;
 		if (rc == -ENOENT)
 			snprintf(one[i].why, sizeof(one[i].why), "'%.200s' has no file of comparisons", spool[i]);
 		else if (rc)
 			snprintf(one[i].why, sizeof(one[i].why), "%.290s", err.text);
-		root = root == spools && one[i].has_file && is_root(&one[i].kept.head) ? i : root;
+		root = root == spools && one[i].has_file && is_root(&one[i].saved.head) ? i : root;
 		file = file == spools && one[i].has_file ? i : file;
 	}
 	root = root < spools ? root : file;
@@ -53,7 +53,7 @@ void pp_clock_salvage_release(struct pp_clock_salvage *spool, size_t spools)
 {
 	for (size_t i = 0; i < spools && spool; i++)
 		if (spool[i].has_file)
-			pp_clock_kept_release(&spool[i].kept);
+			pp_clock_saved_release(&spool[i].saved);
 	free(spool);
 }
 
@@ -76,7 +76,7 @@ static int is_of(const struct pp_clock_file_head *f, const struct pp_ring_header
 
 static void drop_file(struct pp_clock_salvage *one, const char *why)
 {
-	pp_clock_kept_release(&one->kept);
+	pp_clock_saved_release(&one->saved);
 	one->has_file = 0;
 	snprintf(one->why, sizeof(one->why), "%s", why);
 }
@@ -91,9 +91,9 @@ static void check_files(struct pp_clock_salvage *spool, size_t spools, const str
 
 		if (!spool[i].has_file)
 			continue;
-		if (h && !is_of(&spool[i].kept.head, h))
+		if (h && !is_of(&spool[i].saved.head, h))
 			drop_file(&spool[i], "its comparisons are of another host or boot than its ranks");
-		else if (first && spool[i].kept.head.exchange != first->kept.head.exchange)
+		else if (first && spool[i].saved.head.exchange != first->saved.head.exchange)
 			drop_file(&spool[i], "its clock was compared with those of another job");
 		else if (!first)
 			first = &spool[i];
@@ -103,13 +103,13 @@ static void check_files(struct pp_clock_salvage *spool, size_t spools, const str
 static const struct pp_clock_salvage *domain(const struct pp_clock_salvage *spool, size_t spools, uint32_t number)
 {
 	for (size_t i = 0; i < spools; i++)
-		if (spool[i].has_file && spool[i].kept.head.self == number)
+		if (spool[i].has_file && spool[i].saved.head.self == number)
 			return &spool[i];
 	return NULL;
 }
 
 /* Appends the chain from `at` to its parent. */
-static int go_on(struct pp_clock_kept *at, struct pp_pieces *chain, struct pp_err *err)
+static int go_on(struct pp_clock_saved *at, struct pp_pieces *chain, struct pp_err *err)
 {
 	int64_t beyond = (int64_t)(BEYOND_S * 1e9 * at->head.ticks_per_ns);
 	struct pp_pieces next = {0}, joined = {0};
@@ -136,18 +136,18 @@ static int chain_of(struct pp_clock_salvage *spool, size_t spools, struct pp_clo
 	struct pp_clock_salvage *at = one;
 	int rc = 0;
 
-	for (int depth = 0; !rc && !is_root(&at->kept.head); depth++) {
-		uint32_t parent = at->kept.head.parent;
+	for (int depth = 0; !rc && !is_root(&at->saved.head); depth++) {
+		uint32_t parent = at->saved.head.parent;
 
-		if (!at->kept.head.same)
-			rc = go_on(&at->kept, &chain, err);
+		if (!at->saved.head.same)
+			rc = go_on(&at->saved, &chain, err);
 		if (rc || !parent)
 			break;
 		one = at;
 		at = (struct pp_clock_salvage *)(uintptr_t)domain(spool, spools, parent);
 		if (!at || depth == DEPTH) {
 			rc = pp_err_set(err, -ENODATA, "the spool of host '%.72s', with which its clock was compared, is not here",
-			                one->kept.head.parent_host);
+			                one->saved.head.parent_host);
 			break;
 		}
 	}
@@ -179,13 +179,13 @@ static int is_clone(struct pp_clock_salvage *spool, size_t spools, const struct 
 {
 	const struct pp_clock_salvage *like = like_of(spool, spools, r, i);
 
-	return spool[i].has_file && !is_root(&spool[i].kept.head) && like && like < &spool[i] &&
-	       whose_clock(&like->kept.head) != whose_clock(&spool[i].kept.head);
+	return spool[i].has_file && !is_root(&spool[i].saved.head) && like && like < &spool[i] &&
+	       whose_clock(&like->saved.head) != whose_clock(&spool[i].saved.head);
 }
 
 static void take_exchange(const struct pp_clock_salvage *one, struct pp_salvage_clock *clock)
 {
-	const struct pp_clock_kept *k = &one->kept;
+	const struct pp_clock_saved *k = &one->saved;
 	struct pp_clock_metadata *t = &clock->exchange;
 
 	clock->first = k->head.first;
@@ -256,14 +256,14 @@ static void note_hosts(const struct pp_clock_salvage *spool, size_t spools, cons
 	if (spools == 1 && spool->has_file && ring_of(r, spool))
 		pp_notes_add(notes,
 		             "host %.*s is alone in this session. Give the spools of all hosts of the job to one podprof salvage",
-		             (int)sizeof(spool->kept.head.parent_host), ring_of(r, spool)->host);
+		             (int)sizeof(spool->saved.head.parent_host), ring_of(r, spool)->host);
 	for (size_t i = 0; i < spools; i++) {
 		const struct pp_ring_header *h = ring_of(r, &spool[i]);
 
-		if (h && spool[i].has_file && spool[i].kept.ignored)
+		if (h && spool[i].has_file && spool[i].saved.ignored)
 			pp_notes_add(notes,
 			             "the last comparisons of the clock of host %.*s are lost: %zu bytes of '%s' are damaged",
-			             (int)sizeof(h->host), h->host, spool[i].kept.ignored, PP_SPOOL_CLOCKS);
+			             (int)sizeof(h->host), h->host, spool[i].saved.ignored, PP_SPOOL_CLOCKS);
 		if (h && spools > 1 && !s->spool[i].joined && spool[i].why[0])
 			pp_notes_add(notes, "the clock of host %.*s is not joined with rank 0's: %s", (int)sizeof(h->host), h->host,
 			             spool[i].why);
@@ -287,17 +287,17 @@ static void drop_needless(const struct pp_clock_salvage *spool, size_t spools, c
 /* Spools without a readable ring have served as parents only. */
 static void drop_empty(struct pp_salvage_clocks *s)
 {
-	size_t kept = 0;
+	size_t with_ring = 0;
 
 	for (size_t i = 0; i < s->spools; i++) {
 		if (s->spool[i].rings) {
-			s->spool[kept++] = s->spool[i];
+			s->spool[with_ring++] = s->spool[i];
 			continue;
 		}
 		pp_pieces_release(&s->spool[i].chain);
 		pp_clock_metadata_release(&s->spool[i].exchange);
 	}
-	s->spools = kept;
+	s->spools = with_ring;
 }
 
 int pp_clock_salvage_join(struct pp_clock_salvage *spool, size_t spools, const struct pp_rings *r, struct pp_notes *notes,

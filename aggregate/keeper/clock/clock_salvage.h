@@ -8,7 +8,7 @@
 #include "aggregate/session/salvage_clock.h"
 
 struct pp_clock_salvage { /* one spool */
-	struct pp_clock_kept kept;
+	struct pp_clock_saved saved;
 	int has_file;
 	size_t ring, rings; /* to be filled after its rings were read */
 	char why[300];      /* its clock is not joined */

@@ -32,7 +32,7 @@ struct pp_peer {
 	struct packet *unsent;          /* first of them not yet passed to the socket */
 	size_t queued, flight;          /* bytes */
 	uint64_t given, sent, received; /* sequences: last queued, highest sent, last received */
-	int owes_ack, said_bye;
+	int owes_ack, has_left;
 	struct pp_wire hello; /* until it has joined */
 	int64_t received_ms, beat_ms, progress_ms;
 };
@@ -607,7 +607,7 @@ static int take(struct pp_net *net, struct pp_peer *p, struct pp_wire *m, struct
 		return make_event(net, e, PP_NET_MESSAGE, p, m);
 	beat(net, p);
 	p->state = PP_PEER_GONE;
-	p->said_bye = 1;
+	p->has_left = 1;
 	release_peer(p);
 	return make_event(net, e, PP_NET_LEFT, p, m);
 }
@@ -623,7 +623,7 @@ static int listener_takes(struct pp_net *net, const uint8_t *route, struct pp_wi
 	p = find(net, instance);
 	if (!p) {
 		net->counts.malformed++;
-	} else if (p->state == PP_PEER_GONE && p->said_bye) {
+	} else if (p->state == PP_PEER_GONE && p->has_left) {
 		if (m->kind == PP_WIRE_BYE) /* its acknowledgement was lost */
 			beat(net, p);
 	} else if (p->state == PP_PEER_GONE) {
@@ -728,7 +728,7 @@ static void say_hello(struct pp_net *net)
 }
 
 /* Sends heartbeats, resends messages, finds lost peers. */
-static int look_at_time(struct pp_net *net, struct pp_net_event *e)
+static int handle_time(struct pp_net *net, struct pp_net_event *e)
 {
 	int64_t now = pp_now_ms(), away = now - net->now_ms;
 
@@ -780,7 +780,7 @@ int pp_net_next(struct pp_net *net, int64_t timeout_ms, struct pp_net_event *ret
 	for (;;) {
 		int idle = 1;
 
-		if (look_at_time(net, ret_event) == EVENT)
+		if (handle_time(net, ret_event) == EVENT)
 			return 1;
 		if (net->door && answer_door(net))
 			idle = 0;

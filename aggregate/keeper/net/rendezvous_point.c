@@ -142,7 +142,7 @@ static int give(struct pp_rendezvous_point *m, int peer, const struct pp_net_inv
 	return !rc;
 }
 
-static void keep(struct pp_rendezvous_point *m, const struct pp_net_invite *invite)
+static void store(struct pp_rendezvous_point *m, const struct pp_net_invite *invite)
 {
 	size_t i = 0;
 
@@ -168,7 +168,7 @@ static void take(struct pp_rendezvous_point *m, int from, const struct pp_wire *
 		if (!m->serves)
 			say_why(m, "sent something that is not an invitation to this job", "");
 	} else {
-		keep(m, &invite);
+		store(m, &invite);
 		for (size_t i = 0; m->serves && i < m->peers; i++)
 			if (m->peer[i] && (int)i != from)
 				give(m, (int)i, &invite);
@@ -259,7 +259,7 @@ void pp_rendezvous_point_put(struct pp_rendezvous_point *m, const struct pp_net_
 	m->put = 1;
 	if (m->serves) {
 		m->why[0] = '\0';
-		keep(m, invite);
+		store(m, invite);
 		for (size_t i = 0; m->net && i < m->peers; i++)
 			if (m->peer[i])
 				give(m, (int)i, invite);

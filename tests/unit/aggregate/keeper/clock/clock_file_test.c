@@ -134,7 +134,7 @@ static void put_bytes(const uint8_t *bytes, size_t size)
 TEST(what_was_written)
 {
 	struct pp_band b = made_band(BURSTS);
-	struct pp_clock_kept k;
+	struct pp_clock_saved k;
 	struct pp_pieces p, q;
 	struct stat st;
 
@@ -164,7 +164,7 @@ TEST(what_was_written)
 	CHECK(pp_pieces_bound(&q, AHEAD + 60LL * SECOND) > pp_pieces_bound(&q, AHEAD + 30LL * SECOND));
 	pp_pieces_release(&p);
 	pp_pieces_release(&q);
-	pp_clock_kept_release(&k);
+	pp_clock_saved_release(&k);
 	pp_band_release(&b);
 	remove_spool();
 }
@@ -176,7 +176,7 @@ TEST(another_head)
 	struct pp_clock_file f = {.records = 0};
 	struct pp_clock_file_head head = head_of(1);
 	struct pp_clock_file_burst burst = burst_of(&b, 0);
-	struct pp_clock_kept k;
+	struct pp_clock_saved k;
 	struct pp_err err = {""};
 
 	make_spool();
@@ -188,7 +188,7 @@ TEST(another_head)
 	CHECK_INT(pp_clock_file_write(&f, spool, &head, &burst, 1, 1, &err), 0);
 	CHECK_INT(pp_clock_file_read(spool, &k, NULL), 0);
 	CHECK(k.records == 1 && k.head.parent == 5 && k.band.group->x == b.group[1].x);
-	pp_clock_kept_release(&k);
+	pp_clock_saved_release(&k);
 	/* a spool that is gone: one sentence, and the next one is written anew */
 	remove_spool();
 	CHECK(pp_clock_file_write(&f, spool, &head, &burst, 1, 0, &err) < 0 && strstr(err.text, "podprof salvage will not know"));
@@ -208,7 +208,7 @@ TEST(torn_at_every_length)
 	record = size / 4;
 	CHECK_INT(size % 4, 0);
 	for (size_t length = 0; length <= size; length++) {
-		struct pp_clock_kept k;
+		struct pp_clock_saved k;
 		struct pp_err err = {""};
 		int rc;
 
@@ -222,7 +222,7 @@ TEST(torn_at_every_length)
 		CHECK_INT(k.records, length / record - 1);
 		CHECK_INT(k.ignored, length % record);
 		CHECK_INT(k.band.groups, k.records);
-		pp_clock_kept_release(&k);
+		pp_clock_saved_release(&k);
 	}
 	free(bytes);
 	pp_band_release(&b);
@@ -240,7 +240,7 @@ TEST(every_byte_damaged)
 	size = bytes_of(&bytes);
 	record = size / 3;
 	for (size_t at = 0; at < size; at++) {
-		struct pp_clock_kept k;
+		struct pp_clock_saved k;
 		int rc;
 
 		bytes[at] ^= 0x40;
@@ -249,7 +249,7 @@ TEST(every_byte_damaged)
 		CHECK_INT(rc, at < 2 * record ? -EBADMSG : 0);
 		if (!rc) {
 			CHECK(k.records == 1 && k.ignored == record);
-			pp_clock_kept_release(&k);
+			pp_clock_saved_release(&k);
 		}
 		bytes[at] ^= 0x40;
 	}
@@ -263,7 +263,7 @@ static void read_hostile(const struct pp_clock_file_head *head, const struct pp_
 {
 	struct pp_clock_file f = {.records = 0};
 	struct pp_clock_file_head mine = *head;
-	struct pp_clock_kept k;
+	struct pp_clock_saved k;
 	struct pp_pieces p;
 
 	pp_clock_file_fits(&f, &mine);
@@ -276,7 +276,7 @@ static void read_hostile(const struct pp_clock_file_head *head, const struct pp_
 			CHECK(pp_pieces_bound(&p, x) >= 0);
 		pp_pieces_release(&p);
 	}
-	pp_clock_kept_release(&k);
+	pp_clock_saved_release(&k);
 }
 
 TEST(hostile)
@@ -323,7 +323,7 @@ TEST(hostile)
 TEST(other_files)
 {
 	uint8_t bytes[5000];
-	struct pp_clock_kept k;
+	struct pp_clock_saved k;
 	struct pp_err err = {""};
 
 	make_spool();
@@ -351,7 +351,7 @@ TEST(long_job)
 	struct pp_band b;
 	struct pp_clock_file f = {.records = 0};
 	struct pp_clock_file_head head = head_of(1);
-	struct pp_clock_kept k;
+	struct pp_clock_saved k;
 	struct pp_pieces p;
 
 	make_spool();
@@ -373,7 +373,7 @@ TEST(long_job)
 		CHECK(llabs(pp_pieces_map(&p, x) - truth(x)) <= pp_pieces_bound(&p, x));
 	}
 	pp_pieces_release(&p);
-	pp_clock_kept_release(&k);
+	pp_clock_saved_release(&k);
 	pp_band_release(&b);
 	remove_spool();
 }
