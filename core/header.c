@@ -35,6 +35,21 @@ static void command_text(char *text, size_t size)
 			text[i] = ' ';
 }
 
+/* Counters are slower: the tick is before the process began, whatever their rate, and however clocks were steered meanwhile. The
+ * margin grows with the age; it is for records that are damaged, and those have any tick. */
+enum { TICKS_PER_NS_MOST = 8 };
+
+/* A forked child may still have a tick of its parent's. */
+static pp_tick start_tick(pp_tick open)
+{
+	static pp_tick first; /* 0: not yet, or unknown */
+	const uint64_t age = (uint64_t)pp_proc_age_ns();
+
+	if (!first && age)
+		first = age < open / TICKS_PER_NS_MOST ? open - age * TICKS_PER_NS_MOST : 1;
+	return first <= open ? first : 0;
+}
+
 void pp_header_fill(struct pp_ring_header *h, const struct pp_claim *claim, const struct pp_step_windows *asked)
 {
 	h->rank = claim->rank;
@@ -57,4 +72,5 @@ void pp_header_fill(struct pp_ring_header *h, const struct pp_claim *claim, cons
 	pp_ring_set_state(h, PP_RANK_OPEN);
 	h->open_realtime_ns = pp_clock_ns(CLOCK_REALTIME);
 	h->open_tick = pp_tick_now();
+	h->start_tick = start_tick(h->open_tick);
 }

@@ -24,7 +24,6 @@
 enum { SALVAGE_PAIR_MS = 200, PAIR_MS = 20 };
 
 #define TICK_NONE UINT64_MAX
-#define EARLY_MOST ((pp_tick)1 << 43) /* more than half an hour of any clock */
 
 enum pp_tick_kind pp_close_tick_kind(const struct pp_rings *r)
 {
@@ -60,7 +59,7 @@ static pp_tick epoch_of(const struct pp_capture *c, pp_tick open_tick, int of_ot
 		for (size_t t = 0; t < c->rank[r].threads && c->rank[r].counts_other == of_other && !c->rank[r].shifted; t++) {
 			pp_tick first = (pp_tick)c->rank[r].thread[t].first;
 
-			if (first && first < epoch && open_tick - first < EARLY_MOST) /* else a damaged record */
+			if (first && first < epoch)
 				epoch = first;
 		}
 	return epoch;
@@ -109,7 +108,7 @@ static int read_clock(const struct pp_close *close_it, struct pp_clock_map *map,
 		keep_distance(&a, given ? PAIR_MS : SALVAGE_PAIR_MS);
 	pp_clock_read_pair(kind, &b);
 	epoch = epoch_of(c, h->open_tick, 0);
-	if (g && g->leads && g->first_tick && g->first_tick < epoch && epoch - g->first_tick < EARLY_MOST)
+	if (g && g->leads && g->first_tick && g->first_tick < epoch)
 		epoch = g->first_tick;
 	rc = pp_clock_map_init(map, kind, &a, &b, epoch, err);
 	/* A dead job's ticks may be of an earlier boot: only its own reading gives the date. */

@@ -10,8 +10,6 @@
 #include "core/capture/capture.h"
 #include "core/capture/thread.h"
 
-#define EARLY_MOST_NS (INT64_C(1) << 41) /* more than half an hour: a damaged record */
-
 void pp_salvage_clocks_release(struct pp_salvage_clocks *s)
 {
 	for (size_t i = 0; i < s->spools; i++) {
@@ -100,7 +98,7 @@ static int64_t earliest_of(const struct pp_salvage_clock *clock, const struct pp
 	for (size_t t = 0; t < rank->threads; t++) {
 		int64_t first = rank->thread[t].first ? ns_of(clock, map, rank->thread[t].first) : open;
 
-		if (first < earliest && open - first < EARLY_MOST_NS)
+		if (first < earliest)
 			earliest = first;
 	}
 	return earliest;

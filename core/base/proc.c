@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/now.h"
+
 long pp_proc_read(const char *path, char *text, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe in place of a file must not hang */
@@ -80,19 +82,39 @@ int pp_proc_parent(int pid)
 	return p && p[1] && p[2] ? (int)strtol(p + 3, NULL, 10) : 0;
 }
 
-uint64_t pp_proc_start_time(int pid)
+/* Of the text behind the name. */
+static uint64_t start_time_in(const char *p)
 {
-	char text[1024];
-	char *p = read_stat(pid, text, sizeof(text));
-
-	if (!p)
-		return 0;
 	for (int field = 2; field < 22; field++) {
 		p = strchr(p + 1, ' ');
 		if (!p)
 			return 0;
 	}
 	return strtoull(p, NULL, 10);
+}
+
+uint64_t pp_proc_start_time(int pid)
+{
+	char text[1024];
+	const char *p = read_stat(pid, text, sizeof(text));
+
+	return p ? start_time_in(p) : 0;
+}
+
+/* By "self": in a container /proc may be that of another pid namespace. The kernel rounds the start down, and counts both times
+ * from the begin of the same time namespace. */
+int64_t pp_proc_age_ns(void)
+{
+	char text[1024];
+	const char *p = pp_proc_read("/proc/self/stat", text, sizeof(text)) > 0 ? strrchr(text, ')') : NULL;
+	const uint64_t start = p ? start_time_in(p) : 0;
+	const long per_second = sysconf(_SC_CLK_TCK);
+	int64_t age;
+
+	if (!start || per_second <= 0)
+		return 0;
+	age = pp_clock_ns(CLOCK_BOOTTIME) - (int64_t)((double)start / (double)per_second * 1e9);
+	return age > 0 ? age : 0;
 }
 
 uint32_t pp_proc_pid_space(void)

@@ -13,6 +13,8 @@ void pp_proc_boot_id(char *text, size_t size);
 void pp_proc_timens(char *text, size_t size);
 /* Field 22 of /proc/PID/stat; 0 where there is no such process. */
 uint64_t pp_proc_start_time(int pid);
+/* How long this process has run at most, in ns since its fork, time asleep included; 0: unknown. */
+int64_t pp_proc_age_ns(void);
 /* Pid of the parent; 0: no such process, or it has no parent. */
 int pp_proc_parent(int pid);
 /* 1: it has ended, but its parent has not waited for it. */

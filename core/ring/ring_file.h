@@ -223,7 +223,10 @@ struct pp_ring_header {
 	int64_t open_realtime_ns;
 	char boot_id[40];
 	char timens_ns[64]; /* offsets of the time namespace, "" where there is none */
-	char podprof_version[32];
+	char podprof_version[24];
+	/* No record of the process, and of those it was forked from since they had a ring, is earlier; 0: unknown, or of an earlier
+	 * podprof */
+	pp_tick start_tick;
 	char options[512]; /* canonical text of the options this rank has */
 	char command[512]; /* argv, blanks between */
 	char host[72];

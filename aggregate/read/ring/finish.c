@@ -101,6 +101,18 @@ static int is_shown(const struct pp_track *l)
 	return l->blocks.spans || !(l->over || l->device || l->writes_of_others);
 }
 
+/* 0: none. A device's record before the process began is damaged, as its stream has it: the epoch must not go there. */
+static int64_t first_of(const struct pp_pair *p, const struct pp_track *l)
+{
+	int64_t open = (int64_t)p->header->open_tick;
+
+	if (l->first > l->last)
+		return 0;
+	if (l->first >= (int64_t)p->earliest)
+		return l->first;
+	return open < l->last ? open : l->last;
+}
+
 static int take_tracks(struct pp_read_shared *shared, struct pp_pair *p, struct pp_rank *rank)
 {
 	size_t tracks = 0, at;
@@ -132,7 +144,7 @@ static int take_tracks(struct pp_read_shared *shared, struct pp_pair *p, struct 
 		t->device = l->device;
 		t->is_main = l->is_main;
 		t->name = pp_intern_put(shared->names, l->name, strnlen(l->name, sizeof(l->name)));
-		t->first = l->first <= l->last ? l->first : 0;
+		t->first = first_of(p, l);
 		t->last = l->first <= l->last ? l->last : 0;
 	}
 	return 0;

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "aggregate/read/ring/reader.h"
+#include "aggregate/read/ring/ring_clock.h"
 #include "core/base/tick.h"
 
 enum { FORGET_TRACKS = 256 };
-#define EARLY_MOST ((pp_tick)1 << 43) /* more than half an hour of any clock */
 
 /* ---- the store's spans ---- */
 
@@ -86,7 +86,12 @@ void pp_pair_share(struct pp_read_shared *shared)
 
 void pp_pair_init(struct pp_pair *p, struct pp_read_shared *shared, const struct pp_ring_header *header)
 {
-	*p = (struct pp_pair){.shared = shared, .header = header, .latest = PP_TICK_MOST, .horizon = INT64_MIN, .last = INT64_MIN};
+	*p = (struct pp_pair){.shared = shared,
+	                      .header = header,
+	                      .latest = PP_TICK_MOST,
+	                      .earliest = pp_ring_earliest(header),
+	                      .horizon = INT64_MIN,
+	                      .last = INT64_MIN};
 }
 
 void pp_pair_know_clock(struct pp_pair *p)
@@ -273,19 +278,15 @@ static int is_late(struct pp_pair *p, pp_tick tick)
 	return tick > p->latest;
 }
 
-/* Before its ring was made, by more than a long first call takes. */
-static int is_early(const struct pp_pair *p, const struct pp_record *r)
+/* Before its process began. A tick of 0 is no time; another tick says nothing where the header is damaged itself. */
+static int is_early(const struct pp_pair *p, pp_tick tick)
 {
-	pp_tick open = p->header->open_tick;
-
-	if (!r->tick && r->kind > PP_RECORD_REQUEST) /* without a time */
-		return 0;
-	return r->tick < open && open - r->tick > EARLY_MOST && open <= p->latest;
+	return tick < p->earliest && (!tick || p->header->open_tick <= p->latest);
 }
 
 static int is_bad(struct pp_pair *p, const struct pp_reader_kind *kind, const struct pp_record *r)
 {
-	if (r->tick > PP_TICK_MOST || (!kind->take_of_slot && (is_late(p, written(kind, r)) || is_early(p, r))))
+	if (r->tick > PP_TICK_MOST || (!kind->take_of_slot && (is_late(p, written(kind, r)) || is_early(p, r->tick))))
 		return 1;
 	if (kind->flags & PP_READER_IN_DOMAIN)
 		return r->range.domain >= PP_RING_DOMAINS;

@@ -4,6 +4,18 @@
 #include <stdio.h>
 #include <string.h>
 
+#define TICKS_MOST ((pp_tick)1 << 62) /* a larger one is damage */
+#define FIRST_CALL ((pp_tick)1 << 43) /* more than half an hour of any counter */
+
+pp_tick pp_ring_earliest(const struct pp_ring_header *h)
+{
+	const pp_tick open = h->open_tick < TICKS_MOST ? h->open_tick : 0, start = h->start_tick;
+
+	if (start && start <= open)
+		return start;
+	return open > FIRST_CALL ? open - FIRST_CALL : 1;
+}
+
 int pp_rings_same_clock(const struct pp_ring_header *a, const struct pp_ring_header *b)
 {
 	return a->tick_kind == b->tick_kind && !strncmp(a->boot_id, b->boot_id, sizeof(a->boot_id)) &&

@@ -295,7 +295,7 @@ int64_t pp_rings_first_tick(const struct pp_rings *r)
 		if (!first || (int64_t)h->open_tick < first)
 			first = (int64_t)h->open_tick;
 		for (const struct pp_track *l = r->ring[i]->pair.tracks; l; l = l->next)
-			if (l->first > 0 && l->first < first)
+			if (l->first >= (int64_t)r->ring[i]->pair.earliest && l->first < first)
 				first = l->first;
 	}
 	return first;

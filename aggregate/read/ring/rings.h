@@ -52,5 +52,6 @@ const struct pp_step_ended *pp_rings_step(const struct pp_rings *r, size_t index
 /* Recording begins in the middle of the program: a range end without a begin is no fault. */
 void pp_rings_begin_within(struct pp_rings *r);
 uint64_t pp_rings_bytes(const struct pp_rings *r); /* memory held */
-/* The earliest of all rings with the first one's tick kind: when it was opened, or its first record; 0: there is none. */
+/* The earliest of all rings with the first one's tick kind: when it was opened, or its first record that is not before its process;
+ * 0: there is none. */
 int64_t pp_rings_first_tick(const struct pp_rings *r);

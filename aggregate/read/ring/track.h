@@ -41,9 +41,10 @@ struct pp_read_shared { /* what all rings of one pp_rings use */
 struct pp_pair { /* one ring */
 	struct pp_read_shared *shared;
 	const struct pp_ring_header *header;
-	pp_tick latest; /* a record with a later tick is damaged, unless the clock has passed it meanwhile */
-	int has_clock;  /* this host's clock is that of the ring */
-	int is_left;    /* by a dead keeper: nobody cuts the file while it is read, so zeros among its records are damage */
+	pp_tick latest;   /* a record with a later tick is damaged, unless the clock has passed it meanwhile */
+	pp_tick earliest; /* pp_ring_earliest(): an earlier record is damaged */
+	int has_clock;    /* this host's clock is that of the ring */
+	int is_left;      /* by a dead keeper: nobody cuts the file while it is read, so zeros among its records are damage */
 	struct pp_track *tracks;                 /* newest first */
 	struct pp_track *track[PP_RING_THREADS]; /* of the slot's thread now */
 	void *state[PP_READERS];                 /* pp_pair_state() */

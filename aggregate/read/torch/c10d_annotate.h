@@ -1,5 +1,5 @@
-/* Which collective each of a framework's annotations is of. In: a rank's calls, by begin. Out: their annotations and groups. Internal
- * to aggregate/read. */
+/* Which collective each of a framework's annotations is of. In: a rank's calls, by begin. Out: their annotations and groups.
+ * Internal to aggregate/read. */
 #pragma once
 
 #include "aggregate/read/torch/c10d_private.h"

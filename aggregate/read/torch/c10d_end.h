@@ -3,5 +3,5 @@
 
 #include "aggregate/read/torch/c10d_private.h"
 
-/* Sets call[].done, in job ns; C10D_UNKNOWN stays where no work can be told to be the call's. -ENOMEM. */
+/* Sets call[].done, in job ns; C10D_UNKNOWN stays where it is unknown which work is the call's. -ENOMEM. */
 int c10d_end(struct c10d *c);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "aggregate/read/ring/ring_clock.h"
 #include "core/base/proc.h"
 #include "core/call/mpi_call.h"
 #include "core/capture/side.h"
@@ -248,6 +249,55 @@ TEST(impossible_records)
 		CHECK(!is_own || c.rank[0].thread[0].last == (int64_t)now - 300);
 		pp_capture_release(&c);
 	}
+}
+
+/* A record may be earlier than its ring, by as much as a first call takes, but not earlier than its process; however young the
+ * host. A ring of an earlier podprof does not say when that began. */
+TEST(early_records)
+{
+	const pp_tick second = 1000000000, day = 24 * 3600 * second;
+	const struct {
+		pp_tick uptime, age;
+	} host[] = {{10 * second, 4 * second}, {10 * day, 4 * second}, {10 * day, 9 * day}};
+
+	for (int i = 0; i < 6; i++) {
+		const pp_tick open = host[i / 2].uptime, start = open - host[i / 2].age;
+		const int says = i % 2, is_long_ago = host[i / 2].age > day;
+		struct pp_capture c;
+		struct maker m;
+
+		maker_open(&m, path_of("early.ring"), 0, 1, 1, 8);
+		m.header->open_tick = open;
+		m.header->start_tick = says ? start : 0;
+		maker_thread(&m, 0, 10);
+		maker_mpi(&m, 0, 0, open + 10, 0, 0, -1);
+		maker_mpi(&m, 0, start - 1, open + 20, 0, 0, -1);
+		maker_mpi(&m, 0, start, open + 30, 0, 0, -1);
+		maker_mpi(&m, 0, open + 40, open + 50, 0, 0, -1);
+		c = left_behind(&m);
+		CHECK_INT(c.rank[0].lost[PP_LOSS_BAD_RECORD], says ? 2 : is_long_ago ? 3 : 1);
+		CHECK_INT(c.rank[0].thread[0].spans, says ? 2 : is_long_ago ? 1 : 3);
+		CHECK_INT(c.rank[0].thread[0].first, says ? start : is_long_ago ? open + 40 : start - 1);
+		pp_capture_release(&c);
+	}
+}
+
+/* A header may be damaged too: its start, or when the ring was made, then says nothing. */
+TEST(earliest_tick)
+{
+	static struct pp_ring_header h;
+
+	h.open_tick = 1000;
+	CHECK_INT(pp_ring_earliest(&h), 1);
+	h.start_tick = 900;
+	CHECK_INT(pp_ring_earliest(&h), 900);
+	h.start_tick = 1001;
+	CHECK_INT(pp_ring_earliest(&h), 1);
+	h.start_tick = 0;
+	h.open_tick = (pp_tick)1 << 44;
+	CHECK_INT(pp_ring_earliest(&h), (pp_tick)1 << 43);
+	h.open_tick = (pp_tick)1 << 63;
+	CHECK_INT(pp_ring_earliest(&h), 1);
 }
 
 /* A list, one that is damaged, one with a rank that is none, an empty one; and what a later podprof says. */
@@ -571,6 +621,8 @@ int main(void)
 	deep();
 	steps_and_mpi();
 	impossible_records();
+	early_records();
+	earliest_tick();
 	neighbours();
 	gaps();
 	ranges_of_torch_end_with_the_window();
