@@ -13,6 +13,7 @@
 #include "core/capture/capture.h"
 #include "core/capture/thread.h"
 #include "core/clock/pieces.h"
+#include "core/clock/pieces_make.h"
 
 #define DRIFT_MOST 1e12 /* ppb */
 

@@ -9,6 +9,7 @@
 #include "aggregate/read/ring/ring_clock.h"
 #include "core/capture/capture.h"
 #include "core/capture/thread.h"
+#include "core/clock/pieces_make.h"
 
 void pp_salvage_clocks_release(struct pp_salvage_clocks *s)
 {

@@ -68,7 +68,9 @@ struct pp_band {
 	uint64_t refused; /* groups that contradict themselves, or bound one side only */
 };
 
+/* An empty band with these options. -ENOMEM. */
 int pp_band_init(struct pp_band *b, const struct pp_band_options *o, struct pp_err *err);
+/* Frees groups and nodes. */
 void pp_band_release(struct pp_band *b);
 
 /* Begins a group: one burst. Groups come in the order of x. */
@@ -79,7 +81,3 @@ void pp_band_down(const struct pp_band *b, struct pp_band_group *g, int64_t x, i
 /* One round trip: x sent, y received, y sent, x received. It gives two inequalities, whatever path, scheduling and asymmetry.
  * -EINVAL: its timestamps are inconsistent, nothing changes. */
 int pp_band_trip(const struct pp_band *b, struct pp_band_group *g, int64_t x_out, int64_t y_in, int64_t y_out, int64_t x_in);
-
-/* Computes the nodes, one for each group that bounds both sides. -ENODATA: there is none. May be called again after more
- * groups. */
-int pp_band_solve(struct pp_band *b, struct pp_err *err);

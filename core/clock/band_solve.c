@@ -1,5 +1,7 @@
 /* From hulls to nodes: the interval of each group, first alone, then by the line that it shares with its neighbours. Called by
  * the keeper and the fits through pp_band_solve(); see band.h. */
+#include "core/clock/band_solve.h"
+
 #include <errno.h>
 #include <math.h>
 

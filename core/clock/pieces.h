@@ -10,8 +10,6 @@
 #include "core/base/tick.h"
 #include "core/clock/band.h"
 
-struct pp_clock_map;
-
 enum { PP_PIECE_SHIFT = 50, PP_PIECES_MAX = 1 << 16 };
 
 struct pp_clock_piece { /* from x to the next piece's x */
@@ -28,22 +26,9 @@ struct pp_pieces {
 	int64_t end; /* x where the last piece ends; before the first and from here on times are mapped without a bound */
 };
 
-/* `beyond`: x ticks before the first and behind the last node that get a bound, which grows. */
-int pp_pieces_of_band(const struct pp_band *b, int64_t beyond, struct pp_pieces *ret, struct pp_err *err);
-/* The line of a domain's own clock, which defines job time and has no error: from tick `begin` to `end`. */
-int pp_pieces_of_map(const struct pp_clock_map *m, pp_tick begin, pp_tick end, struct pp_pieces *ret, struct pp_err *err);
-/* Composes: first a, then b. Bounds add up, in ticks of b's target. */
-int pp_pieces_join(const struct pp_pieces *a, const struct pp_pieces *b, struct pp_pieces *ret, struct pp_err *err);
-/* Own ticks to job ns, by the chain to the ticks of the clock that defines job time, and by its line. */
-int pp_pieces_to_job(const struct pp_pieces *own, const struct pp_clock_map *m, struct pp_pieces *ret, struct pp_err *err);
+/* Frees the pieces; empty then. */
 void pp_pieces_release(struct pp_pieces *p);
 
-struct pp_pieces_part { /* bound of a part of a piece; INFINITY: unknown */
-	double begin, end, hump;
-};
-
-/* The part from..to of piece i. */
-struct pp_pieces_part pp_pieces_part(const struct pp_pieces *p, size_t i, int64_t from, int64_t to);
 /* Writes it as little-endian bytes and returns their number; writes nothing where `room` is less. */
 size_t pp_pieces_write(const struct pp_pieces *p, uint8_t *bytes, size_t room);
 /* Reads hostile bytes. -EBADMSG: they are no chain. */
@@ -52,6 +37,7 @@ int pp_pieces_read(const uint8_t *bytes, size_t size, struct pp_pieces *ret, str
 /* The piece that holds x, or the nearest. `at`: where to start the search; the last answer for sorted times. */
 size_t pp_pieces_find(const struct pp_pieces *p, size_t at, int64_t x);
 
+/* By the line of one piece, which may be far away. */
 static inline int64_t pp_piece_map(const struct pp_clock_piece *piece, int64_t x)
 {
 	/* unsigned: a time far outside wraps around, and has no bound */
@@ -60,6 +46,7 @@ static inline int64_t pp_piece_map(const struct pp_clock_piece *piece, int64_t x
 	return (int64_t)((uint64_t)piece->y + (uint64_t)((__int128)far * piece->num >> PP_PIECE_SHIFT));
 }
 
+/* The time of the other clock at x; x outside is mapped by the nearest piece. */
 int64_t pp_pieces_map(const struct pp_pieces *p, int64_t x);
 /* The inverse: the first x that maps to y or later. pp_pieces_bound() of it is its error. */
 int64_t pp_pieces_inverse(const struct pp_pieces *p, int64_t y);

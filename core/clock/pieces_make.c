@@ -1,4 +1,6 @@
 /* Makes chains from nodes, from one line, and from two chains; see pieces.h. Called by the keeper. */
+#include "core/clock/pieces_make.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -278,4 +280,21 @@ int pp_pieces_join(const struct pp_pieces *a, const struct pp_pieces *b, struct 
 	p.end = a->end;
 	*ret = p;
 	return 0;
+}
+
+int pp_pieces_to_job(const struct pp_pieces *own, const struct pp_clock_map *m, struct pp_pieces *ret, struct pp_err *err)
+{
+	struct pp_pieces line = {0};
+	int64_t from, to;
+	int rc;
+
+	if (!own->pieces)
+		return pp_err_set(err, -ENODATA, "cannot map the clock: it was never compared");
+	from = own->piece[0].y > 0 ? own->piece[0].y : 0;
+	to = pp_pieces_map(own, own->end);
+	rc = pp_pieces_of_map(m, (pp_tick)from, (pp_tick)to, &line, err);
+	if (!rc)
+		rc = pp_pieces_join(own, &line, ret, err);
+	pp_pieces_release(&line);
+	return rc;
 }

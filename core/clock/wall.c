@@ -4,6 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/clock/band_solve.h"
+#include "core/clock/pieces_make.h"
+
 enum { GROUPS = 512 };
 #define BEYOND_NS INT64_C(3600000000000) /* a rank may be reported before the first reading */
 static const double SLEW_MOST = 0.1;     /* chrony slews by up to 83333 ppm, the kernel's own adjtime by 500 */

@@ -52,7 +52,9 @@ struct pp_wall {
 	struct pp_err err;
 };
 
+/* No sample yet. -EINVAL: the rate is not known. */
 int pp_wall_init(struct pp_wall *w, double ticks_per_ns, struct pp_err *err);
+/* Frees the eras. */
 void pp_wall_release(struct pp_wall *w);
 /* 1: a step or a suspend since the sample before. -ENOMEM: no memory for a new era. */
 int pp_wall_add(struct pp_wall *w, const struct pp_wall_sample *s);
@@ -62,15 +64,3 @@ int pp_wall_pieces(struct pp_wall *w, int64_t realtime_ns, int64_t beyond_ns, st
 /* The date that the host showed at `tick`: by the era that holds it, of two by the earlier. |error| against the host's own
  * clock. */
 int pp_wall_date(struct pp_wall *w, int64_t tick, int64_t *ret_realtime_ns, int64_t *ret_error_ns, struct pp_err *err);
-
-struct pp_wall_claim { /* what the host's NTP or PTP reports of the wall clock; shown to users, used for nothing */
-	int synchronised;
-	int64_t error_ns, error_most_ns; /* its estimate, and its own maximum */
-	int64_t frequency_ppb;           /* correction that the kernel applies to the oscillator now */
-};
-
-/* Asks the kernel's clock discipline. -ENOTSUP: it does not answer. */
-int pp_wall_claim(struct pp_wall_claim *ret_claim);
-/* Reads this host's clocks at a tick of `kind`; the narrowest of several readings. */
-void pp_wall_glance(enum pp_tick_kind kind, struct pp_wall_sample *ret_sample);
-void pp_wall_read(enum pp_tick_kind kind, struct pp_wall_sample *ret_sample);

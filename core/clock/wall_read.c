@@ -1,4 +1,6 @@
 /* One reading of this host's clocks between two of the tick. Called by the keeper through pp_wall_read(). */
+#include "core/clock/wall_read.h"
+
 #include <errno.h>
 #include <sys/timex.h>
 

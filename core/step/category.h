@@ -18,6 +18,7 @@ enum { PP_NAME_RULES_VERSION = 6 }; /* of core/step/name_rules.def */
 
 /* Name of an id, "?" where there is none. Static storage. */
 const char *pp_category_name(int id);
+/* Its colour, "#rrggbb". */
 const char *pp_category_colour(int id);
 
 /* Category of a range by its name (rules: those of pp_category_rules_load(), then core/step/name_rules.def, version
@@ -32,4 +33,5 @@ int pp_name_has_words(const char *rule, const char *name, size_t length);
 int pp_category_rules_load(const char *path, struct pp_err *err);
 /* How many rules of a user there are. */
 size_t pp_category_rules(void);
+/* Forgets the rules of a user. */
 void pp_category_rules_release(void);

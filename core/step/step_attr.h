@@ -50,10 +50,12 @@ struct pp_attr {
 /* `rank_index` is the column of steps->cell. `names` has texts for the name rules. */
 int pp_attr_rank(const struct pp_rank *rank, size_t rank_index, const struct pp_steps *steps, size_t ranks,
                  const struct pp_intern *names, struct pp_attr *ret_attr, struct pp_err *err);
+/* Frees what it holds; empty then. */
 void pp_attr_release(struct pp_attr *a);
 /* All ranks of a capture; an array of [ranks]. */
 int pp_attr_ranks(const struct pp_capture *c, const struct pp_steps *steps, enum pp_attr_keep which, struct pp_attr **ret_attr,
                   struct pp_err *err);
 /* Releases the segments of all ranks early: they are larger than all else here. */
 void pp_attr_drop_segments(struct pp_attr *attr, size_t ranks);
+/* Frees what pp_attr_ranks() gave; NULL is fine. */
 void pp_attr_free(struct pp_attr *attr, size_t ranks);

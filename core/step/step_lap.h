@@ -22,6 +22,7 @@ struct pp_laps {
 
 /* Laps of a rank, all zero; `begin`: of its first step. pp_laps_release(), or the caller takes `lap`. -ENOMEM. */
 int pp_laps_init(struct pp_laps *l, const struct pp_rank *rank, int64_t begin);
+/* Frees the laps; empty then. */
 void pp_laps_release(struct pp_laps *l);
 /* The time from where the last call ended until `until` is of this category; 0: in no step. What is past already is skipped. */
 void pp_laps_advance(struct pp_laps *l, int64_t until, int category);

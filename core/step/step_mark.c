@@ -14,6 +14,9 @@
 #include "core/capture/thread.h"
 #include "core/ring/intern.h"
 #include "core/step/mark_list.h"
+#include "core/step/step_period.h"
+#include "core/step/step_range.h"
+#include "core/step/step_table.h"
 
 enum { NAME_SHOWN = 40 }; /* bytes of a range in a note */
 enum { STEPS = PP_SPAN_BIT(PP_SPAN_STEP) };
@@ -31,17 +34,6 @@ const char *pp_step_rule_name(enum pp_step_rule rule)
 		return "window";
 	}
 	return "?";
-}
-
-int pp_marks_add(struct pp_marks *m, const struct pp_mark *mark)
-{
-	struct pp_mark *more = pp_grow(m->mark, m->marks, &m->room, sizeof(*more));
-
-	if (!more)
-		return -ENOMEM;
-	m->mark = more;
-	m->mark[m->marks++] = *mark;
-	return 0;
 }
 
 /* A mark of the job, or one found by the pattern of collectives. */

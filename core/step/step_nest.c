@@ -1,10 +1,11 @@
 /* Decides which of two nested patterns is the step; docs/steps.md. Called by step_period.c. */
+#include "core/step/step_nest.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 #include "core/base/compare.h"
 #include "core/base/grow.h"
-#include "core/step/period_list.h"
 
 #define MOST_OF_CALLS 0.75 /* with less, and no other evidence, a loop is no step */
 #define HALF 0.5

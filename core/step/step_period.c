@@ -1,4 +1,6 @@
 /* The PERIOD rule: steps are the repeating pattern of a communicator's collectives; docs/steps.md. Called by step_mark.c. */
+#include "core/step/step_period.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -8,7 +10,7 @@
 #include "core/capture/thread.h"
 #include "core/ring/record.h"
 #include "core/step/mark_list.h"
-#include "core/step/period_list.h"
+#include "core/step/step_nest.h"
 
 enum {
 	NESTS = 4,        /* loops inside of loops */
@@ -333,28 +335,6 @@ static int best_stream(const struct pp_capture *capture, const struct pp_rank *k
 	free(candidate);
 	free(p);
 	return rc;
-}
-
-/* Recorded time of a rank, less MPI's start and end, which belong to no step. It may extend to a request's completion, after the
- * last record. */
-double pp_recorded_time(const struct pp_rank *rank)
-{
-	int64_t first = INT64_MAX, last = INT64_MIN, without = 0;
-
-	for (size_t t = 0; t < rank->threads; t++) {
-		for (size_t i = 0; i < rank->thread[t].spans; i++) {
-			const struct pp_span *span = &rank->thread[t].span[i];
-
-			if (span->kind == PP_SPAN_REQUEST)
-				continue;
-			first = span->begin < first ? span->begin : first;
-			last = span->end > last ? span->end : last;
-			if (span->kind == PP_SPAN_MPI && pp_mpi_call_info(span->mpi.call)->class == PP_MPI_LOCAL_INIT)
-				without += span->end - span->begin;
-		}
-	}
-	first = first < rank->horizon ? rank->horizon : first;
-	return last > first && last - first > without ? (double)(last - first - without) : 0;
 }
 
 /* Marks of one rank. A first step without a call before it begins with the rank's records and is incomplete, as is the time after

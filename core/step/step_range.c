@@ -1,4 +1,6 @@
 /* The RANGE rule: a repeating range of the step thread is the step; docs/steps.md. Called by step_mark.c. */
+#include "core/step/step_range.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,12 @@
 /* Makes the table of steps from all ranks' marks: numbers and ranks. Called by step_mark.c. */
+#include "core/step/step_table.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 #include "core/base/compare.h"
 #include "core/step/mark_list.h"
-#include "core/step/step_mark.h"
+#include "core/step/steps.h"
 
 /* All numbers of all ranks, ascending, each once. */
 static int64_t *list_numbers(const struct pp_marks *list, size_t ranks, size_t *ret_count)

@@ -11,6 +11,7 @@
 #include "aggregate/keeper/clock/clock_socket.h"
 #include "aggregate/keeper/host/wall_claim.h"
 #include "core/base/proc.h"
+#include "core/clock/wall_read.h"
 
 enum { READINGS = 2000, BATCHES = 5 };
 

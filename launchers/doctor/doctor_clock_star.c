@@ -10,6 +10,7 @@
 #include "aggregate/keeper/clock/clock_link.h"
 #include "aggregate/keeper/net/rendezvous.h"
 #include "core/base/now.h"
+#include "core/clock/wall_read.h"
 
 enum {
 	HELLO_MS = 400, /* children say hello every 100 ms */

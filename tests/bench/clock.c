@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/clock/clock_link.h"
+#include "core/clock/band_solve.h"
+#include "core/clock/pieces_make.h"
 #include "core/clock/tree.h"
 #include "tests/bench/bench.h"
 #include "tests/unit/aggregate/keeper/clock/clock_sim.h"

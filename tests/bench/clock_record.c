@@ -14,6 +14,8 @@
 
 #include "aggregate/keeper/clock/clock_link.h"
 #include "aggregate/keeper/clock/clock_socket.h"
+#include "core/clock/band_solve.h"
+#include "core/clock/pieces_make.h"
 #include "tests/unit/aggregate/keeper/clock/clock_sim.h"
 
 #ifndef CLONE_NEWTIME

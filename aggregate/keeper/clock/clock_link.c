@@ -14,6 +14,8 @@
 
 #include "core/base/forked.h"
 #include "core/base/now.h"
+#include "core/clock/band_solve.h"
+#include "core/clock/pieces_make.h"
 #include "proto/message.h"
 
 enum { ADDRESSES = 16, BURST = 64, NAP_MS = 1000, RATE_MS = 5 };

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "aggregate/read/ring/ring_clock.h"
+#include "core/clock/band_solve.h"
+#include "core/clock/pieces_make.h"
 
 enum { DEPTH = 4, BEYOND_S = 3600 /* as pod_clock.c */ };
 

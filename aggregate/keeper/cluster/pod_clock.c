@@ -14,6 +14,7 @@
 #include "aggregate/session/close.h"
 #include "aggregate/spool/control.h"
 #include "core/base/now.h"
+#include "core/clock/pieces_make.h"
 
 enum {
 	EVERY_MS = 5000, /* between two rounds while a window is open */

@@ -10,6 +10,7 @@
 #include "aggregate/keeper/clock/clock_identity.h"
 #include "aggregate/spool/control.h"
 #include "core/base/now.h"
+#include "core/clock/pieces_make.h"
 #include "core/clock/tree.h"
 
 enum { GATHER_MS = 50, JOIN_MS = 500, MISSED = 2, DEPTH = 4 };

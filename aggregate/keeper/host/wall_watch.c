@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/base/now.h"
+#include "core/clock/wall_read.h"
 
 enum { EVERY_MS = 1000, RECENT = 256 };
 static const int64_t SHORT_NS = 5000000; /* between the two readings that give the rate of the tick: 1e-4 of it at worst */

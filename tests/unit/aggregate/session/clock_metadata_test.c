@@ -6,7 +6,9 @@
 #include <stdlib.h>
 
 #include "aggregate/dataset/dataset.h"
+#include "core/clock/band_solve.h"
 #include "core/clock/pieces.h"
+#include "core/clock/pieces_make.h"
 #include "tests/unit/aggregate/dataset/block_kit.h"
 
 enum { BURSTS = 12, TRIPS = 20, SECOND = 1000000000 };

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/clock/band_solve.h"
 #include "core/clock/causality.h"
 #include "core/clock/polygon.h"
 #include "core/clock/same_clock.h"

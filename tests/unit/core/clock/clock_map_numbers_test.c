@@ -4,8 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/clock/band_solve.h"
 #include "core/clock/clock_map.h"
 #include "core/clock/pieces.h"
+#include "core/clock/pieces_make.h"
 #include "tests/test.h"
 
 static uint64_t state = 88172645463325252ull;

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/clock/pieces_make.h"
 #include "tests/test.h"
 
 /* A band of given nodes: x, y, half width. */

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "core/clock/wall_read.h"
 #include "tests/test.h"
 
 struct host { /* by true ns */

@@ -5,6 +5,7 @@
 #include "core/capture/side.h"
 #include "core/step/mark_list.h"
 #include "core/step/step_mark.h"
+#include "core/step/step_period.h"
 #include "tests/test.h"
 #include "tests/unit/capture.h"
 

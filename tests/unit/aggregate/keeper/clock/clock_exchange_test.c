@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/clock/band_solve.h"
 #include "tests/test.h"
 #include "tests/unit/aggregate/keeper/clock/clock_sim.h"
 

@@ -10,7 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/clock/band_solve.h"
 #include "core/clock/pieces.h"
+#include "core/clock/pieces_make.h"
 #include "tests/test.h"
 
 enum { BURSTS = 6, TRIPS = 20, SECOND = 1000000000 };

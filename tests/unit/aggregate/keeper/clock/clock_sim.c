@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/clock/band_solve.h"
+#include "core/clock/pieces_make.h"
 #include "core/clock/tree.h"
 
 enum { READ_NS = 20 };

@@ -6,6 +6,8 @@
 
 #include "aggregate/keeper/cluster/pod_cut.h"
 #include "aggregate/session/clock_metadata.h"
+#include "core/clock/band_solve.h"
+#include "core/clock/pieces_make.h"
 #include "tests/test.h"
 
 #define SECOND INT64_C(1000000000)

@@ -54,10 +54,12 @@ int pp_period_list_around(struct pp_period_list *ret_list, struct pp_period *p, 
                           const struct pp_period_list *inner);
 /* Steps of a part that repeats inside of the pattern at least PP_NEST_TIMES times. No steps: there is none. -ENOMEM. */
 int pp_period_list_inside(struct pp_period_list *ret_list, const struct pp_stream *s, const struct pp_period_list *outer);
+/* Frees the steps; empty then. */
 void pp_period_list_release(struct pp_period_list *list);
 
 /* How often other calls are between two steps. */
 size_t pp_period_list_gaps(const struct pp_period_list *list);
+/* Sums of the steps' times, from one rank's; adds to *sum. */
 void pp_period_list_time(const struct pp_period_list *list, const struct pp_period_times *times, struct pp_period_time *sum);
 /* Are these steps, or a loop inside of one? Rule: docs/steps.md. all_ranks: `time` is of all ranks, so hosts agree. */
 enum pp_period_nest pp_period_list_nest(const struct pp_period_list *list, const struct pp_stream *s,

@@ -1,0 +1,40 @@
+/* Lists of step marks, and the time that they are compared with; see mark_list.h. Called by step_*.c. */
+#include "core/step/mark_list.h"
+
+#include <errno.h>
+
+#include "core/base/grow.h"
+#include "core/call/mpi_call.h"
+#include "core/capture/rank.h"
+#include "core/capture/thread.h"
+
+int pp_marks_add(struct pp_marks *m, const struct pp_mark *mark)
+{
+	struct pp_mark *more = pp_grow(m->mark, m->marks, &m->room, sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	m->mark = more;
+	m->mark[m->marks++] = *mark;
+	return 0;
+}
+
+double pp_recorded_time(const struct pp_rank *rank)
+{
+	int64_t first = INT64_MAX, last = INT64_MIN, without = 0;
+
+	for (size_t t = 0; t < rank->threads; t++) {
+		for (size_t i = 0; i < rank->thread[t].spans; i++) {
+			const struct pp_span *span = &rank->thread[t].span[i];
+
+			if (span->kind == PP_SPAN_REQUEST)
+				continue;
+			first = span->begin < first ? span->begin : first;
+			last = span->end > last ? span->end : last;
+			if (span->kind == PP_SPAN_MPI && pp_mpi_call_info(span->mpi.call)->class == PP_MPI_LOCAL_INIT)
+				without += span->end - span->begin;
+		}
+	}
+	first = first < rank->horizon ? rank->horizon : first;
+	return last > first && last - first > without ? (double)(last - first - without) : 0;
+}
