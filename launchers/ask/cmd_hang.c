@@ -52,7 +52,7 @@ static long list_ranks(struct pp_jobs *jobs, struct pp_live_job *job, int64_t af
 
 	if (count > 0 || !job->live)
 		return count;
-	pp_jobs_look(jobs, after_ns / 1000000 + MORE_MS);
+	pp_jobs_sample(jobs, after_ns / 1000000 + MORE_MS);
 	return pp_jobs_list(jobs, job, ret_list);
 }
 

@@ -148,7 +148,7 @@ static int print_all(struct pp_jobs *jobs, int json, int clear)
 {
 	int running = 0, printed = 0;
 
-	pp_jobs_look(jobs, 1000);
+	pp_jobs_sample(jobs, 1000);
 	if (clear)
 		printf("\033[H\033[J");
 	printf("%s", json ? "{\"jobs\": [" : "");

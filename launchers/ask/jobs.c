@@ -12,7 +12,7 @@
 #include "core/base/shell_word.h"
 #include "launchers/options/say.h"
 
-enum { LOOK_MS = 2 };
+enum { SAMPLE_MS = 2 };
 
 static int see(const struct pp_spool_state *state, void *data)
 {
@@ -119,12 +119,12 @@ long pp_jobs_ask(struct pp_jobs *jobs, const struct pp_live_job *job, struct pp_
 	return job->state.life == PP_SPOOL_LEFT ? -1 : ask_list(jobs, &asker, ret_list);
 }
 
-void pp_jobs_look(const struct pp_jobs *jobs, int64_t ms)
+void pp_jobs_sample(const struct pp_jobs *jobs, int64_t ms)
 {
 	int64_t end = pp_now_ms() + ms;
 
 	while (pp_now_ms() < end) {
-		pp_nap_ms(LOOK_MS);
+		pp_nap_ms(SAMPLE_MS);
 		for (int k = 0; k < jobs->count; k++)
 			if (jobs->job[k].live)
 				pp_live_look(jobs->job[k].live, pp_clock_ns(CLOCK_MONOTONIC));

@@ -26,7 +26,7 @@ struct pp_jobs {
 void pp_jobs_find(const char *logdir, const char *given, struct pp_jobs *ret_jobs);
 void pp_jobs_close(struct pp_jobs *jobs);
 /* Watches the ranks of this node for `ms`. */
-void pp_jobs_look(const struct pp_jobs *jobs, int64_t ms);
+void pp_jobs_sample(const struct pp_jobs *jobs, int64_t ms);
 /* The ranks of a job, to be freed: of this node, and where it has more ranks, of all hosts by its keeper. Returns how many; -1:
  * no answer; a line on stderr says so. */
 long pp_jobs_list(struct pp_jobs *jobs, struct pp_live_job *job, struct pp_live_rank **ret_list);

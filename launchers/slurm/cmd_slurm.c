@@ -151,7 +151,7 @@ static int has_rank_0(const char *spool)
 }
 
 /* "steps 10..14 captured on 8 of 8 ranks, 1 host: PATH", on the node of rank 0 alone: a large job makes one call. */
-static void note_session(const struct pp_spool_state *state, const char *message, char *line)
+static void add_session(const struct pp_spool_state *state, const char *message, char *line)
 {
 	char path[PP_SPOOL_PATH + 32], session[PP_SPOOL_PATH] = "";
 
@@ -187,7 +187,7 @@ static int write_session(const struct pp_spool_state *state, char *line)
 		return PP_EXIT_FAILED;
 	}
 	if (line)
-		note_session(state, message, line);
+		add_session(state, message, line);
 	pp_say_lines(message);
 	if (!rings_left_out && !alive)
 		return PP_EXIT_OK;

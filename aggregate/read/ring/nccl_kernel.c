@@ -50,7 +50,7 @@ static int is_kernel(const struct pp_span *s)
 	return s->kind == PP_SPAN_DEVICE && s->device.activity == PP_DEVICE_COLLECTIVE && s->device.correlation;
 }
 
-static void look_at_thread(struct pp_nccl_kernels *k, const struct pp_thread *t)
+static void add_thread(struct pp_nccl_kernels *k, const struct pp_thread *t)
 {
 	for (size_t i = 0; i < t->spans; i++) {
 		const struct pp_span *s = &t->span[i];
@@ -72,7 +72,7 @@ int pp_nccl_kernels_init(struct pp_nccl_kernels *k, const struct pp_rank *rank, 
 {
 	*k = (struct pp_nccl_kernels){0};
 	for (size_t t = first; t < rank->threads; t++)
-		look_at_thread(k, &rank->thread[t]);
+		add_thread(k, &rank->thread[t]);
 	if (!k->kernels)
 		return 0;
 	k->kernel = calloc(k->kernels, sizeof(*k->kernel));
@@ -83,7 +83,7 @@ int pp_nccl_kernels_init(struct pp_nccl_kernels *k, const struct pp_rank *rank, 
 	}
 	k->kernels = k->launches = 0;
 	for (size_t t = first; t < rank->threads; t++)
-		look_at_thread(k, &rank->thread[t]);
+		add_thread(k, &rank->thread[t]);
 	qsort(k->kernel, k->kernels, sizeof(*k->kernel), compare_kernel);
 	if (k->launches)
 		qsort(k->launch, k->launches, sizeof(*k->launch), compare_number);

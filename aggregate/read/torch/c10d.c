@@ -94,7 +94,7 @@ static void make_wait(struct pp_span *span)
 }
 
 /* A call inside a call is the operation, the outer one only wraps it. Half a call has no arrival: it stays a range. */
-static int look_at_thread(struct c10d *c, uint32_t t)
+static int read_thread(struct c10d *c, uint32_t t)
 {
 	struct pp_thread *thread = &c->rank->thread[t];
 	size_t first = c->calls;
@@ -317,7 +317,7 @@ static int convert_rank(struct c10d *c)
 	int rc = 0;
 
 	for (uint32_t t = 0; rc == 0 && t < c->rank->threads; t++)
-		rc = look_at_thread(c, t);
+		rc = read_thread(c, t);
 	if (c->calls)
 		qsort(c->call, c->calls, sizeof(*c->call), compare_call);
 	if (c->works)

@@ -59,7 +59,7 @@ static struct c10d_call *meant(const struct c10d *c, const struct pp_annotation 
 	struct c10d_call *best = NULL;
 	size_t at = begun_by(c, annotation->time + d->high);
 
-	for (size_t looked = 0; at-- > 0 && looked < LOOKBACK; looked++) {
+	for (size_t tried = 0; at-- > 0 && tried < LOOKBACK; tried++) {
 		struct c10d_call *call = &c->call[at];
 		int agrees = call->operation == c10d_operation(annotation->call);
 

@@ -158,7 +158,7 @@ static int open_around(struct c10d *c, const struct pp_span *span, struct stack 
 }
 
 /* Looks at time that no range covers directly inside such a range. */
-static int look_inside(struct c10d *c, uint32_t t, const struct flights *f, struct stack *s)
+static int match_inside(struct c10d *c, uint32_t t, const struct flights *f, struct stack *s)
 {
 	const struct pp_thread *thread = &c->rank->thread[t];
 	int rc = 0;
@@ -194,7 +194,7 @@ int c10d_wait(struct c10d *c)
 	for (uint32_t t = 0; rc == 0 && t < c->rank->threads; t++) {
 		list_flights(c, t, &f);
 		if (f.n)
-			rc = look_inside(c, t, &f, &s);
+			rc = match_inside(c, t, &f, &s);
 	}
 	free(f.at);
 	free(f.over);

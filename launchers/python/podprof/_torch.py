@@ -107,7 +107,7 @@ class Adapter:
                 self.input.begin()
         self.operators.follow(state)
         if self.rendezvous is not None and not self.rendezvous.is_over:
-            self.rendezvous.look()
+            self.rendezvous.check()
             recording = True
         self.steps.is_idle = not recording
 

@@ -19,7 +19,7 @@ class Collectives:
         self.read_at = 0  # sum of the groups' sequence numbers when they were read
         self.groups = {}  # of this recording period: name and members -> id
         self.members = {}  # of the program: name -> world ranks
-        self.said = set()
+        self.reported = set()
 
     def begin(self):
         """Recording has gone on."""
@@ -101,8 +101,8 @@ class Collectives:
             self._remark("a collective that podprof does not know ('%s') is recorded as a range only" % work)
 
     def _remark(self, text):
-        if text not in self.said:
-            self.said.add(text)
+        if text not in self.reported:
+            self.reported.add(text)
             self.shim.remark(text.encode())
 
 

@@ -41,7 +41,7 @@ class Rendezvous:
             if not self.is_over:
                 time.sleep(0.02)
 
-    def look(self):
+    def check(self):
         """At a step edge: a compare, and sometimes look()."""
         now = time.monotonic()
         if now < self.next:
