@@ -184,9 +184,9 @@ static const char *reason_to_close(struct pp_keeper *k)
 }
 
 /* Reads the wall clock once a second, and where ranks stand. */
-static void look(struct pp_keeper *k)
+static void check_ranks(struct pp_keeper *k)
 {
-	pp_still_look_all(&k->view, pp_now_ms(), STILL_MS);
+	pp_still_check_all(&k->view, pp_now_ms(), STILL_MS);
 	if (k->clock_read)
 		pp_wall_watch_run(&k->wall, pp_close_tick_kind(k->rings), pp_now_ms());
 }
@@ -229,9 +229,9 @@ static void serve(struct pp_keeper *k)
 		pp_windows_run(&k->windows, &k->job, 0);
 }
 
-static void look_for_rings(struct pp_keeper *k)
+static void find_rings(struct pp_keeper *k)
 {
-	pp_unrecorded_look(&k->view, k->control, pp_pod_role(k->pod) == PP_POD_ALONE);
+	pp_unrecorded_check(&k->view, k->control, pp_pod_role(k->pod) == PP_POD_ALONE);
 }
 
 /* Finds new rings, where the spool has changed. */
@@ -265,16 +265,16 @@ static const char *scan(struct pp_keeper *k)
 		pp_clock_read_pair(pp_close_tick_kind(k->rings), &k->first);
 		k->clock_read = 1;
 	}
-	look(k);
-	look_for_rings(k);
-	pp_missing_look(&k->missing, &k->view, k->pod, k->control, pp_now_ms());
+	check_ranks(k);
+	find_rings(k);
+	pp_missing_check(&k->missing, &k->view, k->pod, k->control, pp_now_ms());
 	why = reason_to_close(k);
 	if (!pp_pod_may_close(k->pod, why != NULL, stop))
 		return NULL;
 	return why ? why : "the job's other hosts are done";
 }
 
-static void look_for_ends(struct pp_keeper *k)
+static void find_ends(struct pp_keeper *k)
 {
 	pp_watch_all(k->view.rank, pp_rings_count(k->rings));
 	for (size_t i = 0; i < k->view.runs; i++)
@@ -290,7 +290,7 @@ static void rest(struct pp_keeper *k, int ms)
 	if (k->wake.seen & PP_WAKE_PROCESS) {
 		k->wake.seen &= ~(unsigned)PP_WAKE_PROCESS;
 		k->news = 1;
-		look_for_ends(k);
+		find_ends(k);
 	}
 }
 
@@ -357,7 +357,7 @@ static void drain_until_over(struct pp_keeper *k)
 			pp_sampler_run(&k->sampler, k->rings);
 			news = pp_pod_run(k->pod);
 		} else {
-			look(k);
+			check_ranks(k);
 		}
 		if (due)
 			why = scan(k);
@@ -455,7 +455,7 @@ static int goes_on(struct pp_keeper *k)
 static void tend(struct pp_keeper *k)
 {
 	drain(k);
-	look(k);
+	check_ranks(k);
 	pp_pod_run(k->pod);
 	if (k->goes_on)
 		pp_requests_run(&k->requests, &k->job, k->control, 1);
@@ -466,7 +466,7 @@ static void begin_to_close(struct pp_keeper *k)
 {
 	pp_control_set(k->control, PP_KEEPER_WRITING, NULL);
 	pp_records_scan(k->rings, &k->view, &k->notes);
-	look_for_ends(k);
+	find_ends(k);
 	pp_control_set_speaker(k->control, pp_missing_speaker(&k->view));
 	/* Killed ranks still have records in their rings; ranks that record on are not waited for. */
 	for (int i = 0; i < LAST_ROUNDS && drain(k); i++)
@@ -545,7 +545,7 @@ static int add_missing(struct pp_keeper *k, char *message, size_t size)
 	char text[256];
 
 	pp_missing_text(&k->view, text, sizeof(text));
-	if (!*text || !n || n + 1 >= size || (k->missing.said && !pp_control_speaker(k->control)))
+	if (!*text || !n || n + 1 >= size || (k->missing.reported && !pp_control_speaker(k->control)))
 		return 0;
 	snprintf(message + n, size - n, "\n%s", text);
 	return 1;
@@ -608,7 +608,7 @@ static int close_windows(struct pp_keeper *k)
 	begin_to_close(k);
 	pp_timed_run(&k->timed, &k->windows, &k->job, &k->requests, k->control, 1);
 	while (!pp_pod_is_done(k->pod) && pp_windows_run(&k->windows, &k->job, 1)) {
-		look(k);
+		check_ranks(k);
 		pp_pod_run(k->pod);
 		rest(k, BUSY_MS);
 	}
@@ -660,14 +660,14 @@ static void serve_on(struct pp_keeper *k)
 		uint64_t records;
 
 		if (!is_due(k) && k->is_calm) {
-			look(k);
+			check_ranks(k);
 			rest(k, pause_of(k, 0));
 			continue;
 		}
 		k->wake.seen &= PP_WAKE_CLIENT;
 		records = drain(k);
 		pp_sampler_run(&k->sampler, k->rings);
-		look(k);
+		check_ranks(k);
 		pp_pod_run(k->pod);
 		pp_requests_run(&k->requests, &k->job, k->control, 0);
 		if (asked && !pp_requests_active(&k->requests))
@@ -761,7 +761,7 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 	open_pod(&k);
 	drain_until_over(&k);
 	pp_records_scan(k.rings, &k.view, &k.notes);
-	look_for_rings(&k);
+	find_rings(&k);
 	rc = is_many(&k) ? close_windows(&k) : close_window(&k);
 	if (wait_for_ranks(&k) && !rc) {
 		pp_spool_remove_logdir(spool, k.settings.output);

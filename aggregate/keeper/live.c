@@ -66,7 +66,7 @@ static int more_paces(struct pp_live *l)
 	return 0;
 }
 
-static void look_at(struct pace *p, int64_t step, int64_t now_ns)
+static void sample_pace(struct pace *p, int64_t step, int64_t now_ns)
 {
 	if (!p->known) {
 		*p = (struct pace){.step = step, .changed_ns = now_ns, .known = 1};
@@ -82,13 +82,13 @@ static void look_at(struct pace *p, int64_t step, int64_t now_ns)
 	p->changed_ns = now_ns;
 }
 
-void pp_live_look(struct pp_live *l, int64_t now_ns)
+void pp_live_sample(struct pp_live *l, int64_t now_ns)
 {
 	size_t count = pp_spool_count(&l->view);
 
-	pp_still_look_all(&l->view, pp_now_ms(), 0);
+	pp_still_check_all(&l->view, pp_now_ms(), 0);
 	for (size_t i = 0; i < count && i < l->paces; i++)
-		look_at(&l->pace[i], pp_ranks_step(pp_spool_header(&l->view, i)), now_ns);
+		sample_pace(&l->pace[i], pp_ranks_step(pp_spool_header(&l->view, i)), now_ns);
 }
 
 static void name_call(char *to, size_t size, unsigned call)
@@ -222,7 +222,7 @@ long pp_live_list(struct pp_live *l, int64_t now_ns, struct pp_live_rank **ret_l
 	pp_spool_scan(&l->view);
 	if (more_paces(l))
 		return -ENOMEM;
-	pp_live_look(l, now_ns);
+	pp_live_sample(l, now_ns);
 	list = calloc(l->paces + 1, sizeof(*list));
 	if (!list)
 		return -ENOMEM;

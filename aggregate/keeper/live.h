@@ -58,7 +58,7 @@ int pp_live_open(const char *spool, struct pp_live **ret_live, struct pp_err *er
 void pp_live_close(struct pp_live *l);
 /* Reads all ranks once, a few microseconds per rank: step times are as accurate as the readings are frequent. `now_ns`:
  * CLOCK_MONOTONIC. */
-void pp_live_look(struct pp_live *l, int64_t now_ns);
+void pp_live_sample(struct pp_live *l, int64_t now_ns);
 /* All ranks, slowest first: those that stand still at the lowest step (in no MPI call before in one), then by step time, then
  * those that stand still ahead of another, then those that are over. Restarts the times. Returns how many; *ret_list is to be
  * freed. -ENOMEM. */

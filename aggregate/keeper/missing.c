@@ -89,14 +89,14 @@ static int32_t size_of(const struct pp_spool_view *v)
 	return zero && size <= PP_RANKS_MOST ? size : 0;
 }
 
-void pp_missing_look(struct pp_missing *m, const struct pp_spool_view *v, const struct pp_pod *pod, struct pp_control *control,
-                     int64_t now_ms)
+void pp_missing_check(struct pp_missing *m, const struct pp_spool_view *v, const struct pp_pod *pod, struct pp_control *control,
+                      int64_t now_ms)
 {
 	int32_t size, absent = 0, missing = 0;
 	char *state;
 	int all;
 
-	if (m->said || !pp_spool_count(v))
+	if (m->reported || !pp_spool_count(v))
 		return;
 	if (!m->since_ms)
 		m->since_ms = now_ms;
@@ -105,7 +105,7 @@ void pp_missing_look(struct pp_missing *m, const struct pp_spool_view *v, const 
 	size = size_of(v);
 	if (size <= 0)
 		return;
-	m->said = 1;
+	m->reported = 1;
 	state = calloc((size_t)size, 1);
 	if (!state)
 		return;

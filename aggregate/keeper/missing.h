@@ -9,12 +9,12 @@
 
 struct pp_missing {
 	int64_t since_ms; /* of the first ring; 0: none yet */
-	int said;
+	int reported;
 };
 
 /* Only the keeper that has rank 0's ring reports; `pod` NULL: one host. */
-void pp_missing_look(struct pp_missing *m, const struct pp_spool_view *v, const struct pp_pod *pod, struct pp_control *control,
-                     int64_t now_ms);
+void pp_missing_check(struct pp_missing *m, const struct pp_spool_view *v, const struct pp_pod *pod, struct pp_control *control,
+                      int64_t now_ms);
 /* Where all ranks are on this host: the rank that prints the keeper's message, and a sentence on ranks without podprof, "" where
  * there are none. */
 int32_t pp_missing_speaker(const struct pp_spool_view *v);

@@ -27,7 +27,7 @@ enum { NICE = 10, OOM_SCORE = 500, START_MS = 2000, ENVIRONMENT = 64, DESCRIPTOR
 static int nice_before; /* of the command that started the keeper */
 
 /* Other variables belong to the job, its launcher or its libraries. */
-static int is_kept(const char *variable)
+static int is_passed_on(const char *variable)
 {
 	static const char *const name[] = {"PATH=",
 	                                   "HOME=",
@@ -79,12 +79,12 @@ static void become_keeper(const char *spool, const char *exe)
 	char *environment[ENVIRONMENT + 1];
 	char path[4096];
 	char *argv[] = {(char *)exe, "keeper", "--spool", (char *)spool, NULL, NULL};
-	int kept = 0, in, log, job = fcntl(STDERR_FILENO, F_DUPFD, 100);
+	int count = 0, in, log, job = fcntl(STDERR_FILENO, F_DUPFD, 100);
 
-	for (char **v = environ; *v && kept < ENVIRONMENT; v++)
-		if (is_kept(*v))
-			environment[kept++] = *v;
-	environment[kept] = NULL;
+	for (char **v = environ; *v && count < ENVIRONMENT; v++)
+		if (is_passed_on(*v))
+			environment[count++] = *v;
+	environment[count] = NULL;
 	umask(077);
 	snprintf(path, sizeof(path), "%s/keeper.log", spool);
 	log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);

@@ -95,7 +95,7 @@ static void report_why(struct pp_control *c, int pid, int is_replaced)
 }
 
 /* A short-lived helper may be found too; it is named only if nothing is recorded. */
-static void look_around(const struct pp_spool_view *v, struct pp_control *c)
+static void find_programs(const struct pp_spool_view *v, struct pp_control *c)
 {
 	int first = 0, is_replaced = 0;
 	DIR *proc = opendir("/proc");
@@ -159,7 +159,7 @@ static int is_over(const struct pp_spool_view *v)
 	return v->runs > 0;
 }
 
-void pp_unrecorded_look(const struct pp_spool_view *v, struct pp_control *c, int alone)
+void pp_unrecorded_check(const struct pp_spool_view *v, struct pp_control *c, int alone)
 {
 	char path[4200];
 	int fd, several, over;
@@ -178,7 +178,7 @@ void pp_unrecorded_look(const struct pp_spool_view *v, struct pp_control *c, int
 		pause_ms = pause_ms ? pause_ms * 2 : FIRST_MS;
 		next_ms = pp_now_ms() + (pause_ms < SELDOM_MS ? pause_ms : SELDOM_MS);
 		if (speaks(v, several))
-			look_around(v, c);
+			find_programs(v, c);
 		return;
 	}
 	if (!speaks(v, several))

@@ -8,4 +8,4 @@
 /* Takes over fd, the job's stderr. Before pp_keeper_main(). */
 void pp_unrecorded_hold(int fd);
 /* At each scan of the spool. alone: no other host is part of the job. */
-void pp_unrecorded_look(const struct pp_spool_view *v, struct pp_control *c, int alone);
+void pp_unrecorded_check(const struct pp_spool_view *v, struct pp_control *c, int alone);

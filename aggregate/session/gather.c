@@ -207,7 +207,7 @@ static int read_parts(const struct pp_gather *g, struct pp_dataset *own, struct 
 	for (size_t i = 0; i < rows && !rc; i++) {
 		if (row[i].kind == PP_GATHER_MISSING && pp_dataset_add_missing(missing, row[i].rank, row[i].host, row[i].text))
 			rc = -ENOMEM;
-		if (row[i].kind == PP_GATHER_NOTE)
+		if (row[i].kind == PP_GATHER_WARNING)
 			pp_dataset_warn(missing, "%s", row[i].text);
 		if (row[i].kind == PP_GATHER_CLOCK && own->host_clocks)
 			pp_clock_metadata_scan(row[i].text, own->host_clock);

@@ -39,7 +39,7 @@ struct pp_gather_named { /* from the leader's child to its parent */
 	int has_steps;
 };
 
-enum pp_gather_kind { PP_GATHER_BLOCK, PP_GATHER_MISSING, PP_GATHER_NOTE, PP_GATHER_CLOCK };
+enum pp_gather_kind { PP_GATHER_BLOCK, PP_GATHER_MISSING, PP_GATHER_WARNING, PP_GATHER_CLOCK };
 
 struct pp_gather_row { /* of <spool>/gather-NUMBER.rows, from the leader's parent to its child */
 	enum pp_gather_kind kind;

@@ -94,16 +94,16 @@ static void read_ipc(FILE *f, int with_comments, int *value)
 
 	while (f && fgets(line, sizeof(line), f)) {
 		const char *p = line + strspn(line, " \t");
-		int said;
+		int truth_of;
 
 		if (with_comments && (*p == '#' || *p == ';'))
 			p += 1 + strspn(p + 1, " \t");
 		if (strncmp(p, "RemoveIPC", 9) != 0)
 			continue;
 		p += 9 + strspn(p + 9, " \t");
-		said = *p == '=' ? truth(p + 1 + strspn(p + 1, " \t")) : -1;
-		if (said >= 0)
-			*value = said;
+		truth_of = *p == '=' ? truth(p + 1 + strspn(p + 1, " \t")) : -1;
+		if (truth_of >= 0)
+			*value = truth_of;
 	}
 	if (f)
 		fclose(f);

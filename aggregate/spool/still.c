@@ -30,7 +30,7 @@ static int is_same(const struct pp_where *a, const struct pp_where *b)
 	return (a->calls == b->calls && a->call == b->call) || pp_still_polls(a->last);
 }
 
-void pp_still_look(struct pp_still *s, const struct pp_ring_header *h, int64_t now_ms)
+void pp_still_check(struct pp_still *s, const struct pp_ring_header *h, int64_t now_ms)
 {
 	struct pp_where now = pp_place_where(h);
 
@@ -41,7 +41,7 @@ void pp_still_look(struct pp_still *s, const struct pp_ring_header *h, int64_t n
 	s->process_ms = 0;
 }
 
-void pp_still_look_all(struct pp_spool_view *v, int64_t now_ms, int64_t pause_ms)
+void pp_still_check_all(struct pp_spool_view *v, int64_t now_ms, int64_t pause_ms)
 {
 	size_t rings = pp_spool_count(v);
 	struct pp_still *more;
@@ -58,7 +58,7 @@ void pp_still_look_all(struct pp_spool_view *v, int64_t now_ms, int64_t pause_ms
 		v->stills = rings;
 	}
 	for (size_t i = 0; i < rings; i++)
-		pp_still_look(&v->still[i], pp_spool_header(v, i), now_ms);
+		pp_still_check(&v->still[i], pp_spool_header(v, i), now_ms);
 }
 
 struct pp_still *pp_still_of(const struct pp_spool_view *v, size_t ring)

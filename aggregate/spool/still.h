@@ -13,9 +13,9 @@ struct pp_still {
 };
 
 /* One look, some 50 ns: accurate to the distance of two looks. */
-void pp_still_look(struct pp_still *s, const struct pp_ring_header *h, int64_t now_ms);
+void pp_still_check(struct pp_still *s, const struct pp_ring_header *h, int64_t now_ms);
 /* Looks at all ranks of the view; a rank that it has not seen before begins now. At most one look per `pause_ms`. */
-void pp_still_look_all(struct pp_spool_view *v, int64_t now_ms, int64_t pause_ms);
+void pp_still_check_all(struct pp_spool_view *v, int64_t now_ms, int64_t pause_ms);
 /* NULL: not looked at so far. */
 struct pp_still *pp_still_of(const struct pp_spool_view *v, size_t ring);
 /* State of its process, read at most once a second; 0: unknown. */

@@ -16,7 +16,7 @@
 #include "core/base/now.h"
 #include "core/base/proc.h"
 
-enum { AT_ONCE = 64, FIELD_END = 52, LOOK_MS = 20 }; /* FIELD_END: exit_code of /proc/PID/stat */
+enum { AT_ONCE = 64, FIELD_END = 52, CHECK_MS = 20 }; /* FIELD_END: exit_code of /proc/PID/stat */
 
 struct end_info { /* Linux 6.15: the first version of struct pidfd_info */
 	uint64_t mask, cgroup;
@@ -119,9 +119,9 @@ static int is_early(struct pp_watch *w)
 {
 	int64_t now = pp_now_ms();
 
-	if (w->looked_ms && now - w->looked_ms < LOOK_MS)
+	if (w->checked_ms && now - w->checked_ms < CHECK_MS)
 		return 1;
-	w->looked_ms = now;
+	w->checked_ms = now;
 	return 0;
 }
 

@@ -13,9 +13,9 @@ struct pp_watch {
 	int is_foreign;      /* in another PID namespace: pid and start time are not used */
 	uint64_t start_time; /* 0: unknown */
 	int gone;
-	int end;           /* once gone: its status as of wait(); -1: unknown */
-	int64_t gone_ms;   /* when that was seen, of pp_now_ms() */
-	int64_t looked_ms; /* without a pidfd: at most every 20 ms */
+	int end;            /* once gone: its status as of wait(); -1: unknown */
+	int64_t gone_ms;    /* when that was seen, of pp_now_ms() */
+	int64_t checked_ms; /* without a pidfd: at most every 20 ms */
 	struct pp_wake
 	        *wake; /* its end is reported there, pp_watch_all() takes notice of it; NULL: each question asks the kernel */
 };

@@ -33,19 +33,19 @@ static int clip(struct pp_span *s, int64_t from, int64_t to)
 
 static int cut_thread(struct pp_thread *t, int64_t from, int64_t to)
 {
-	size_t kept = 0;
+	size_t remaining = 0;
 
 	for (size_t i = 0; i < t->spans; i++)
 		if (clip(&t->span[i], from, to))
-			t->span[kept++] = t->span[i];
-	t->spans = kept;
+			t->span[remaining++] = t->span[i];
+	t->spans = remaining;
 	if (t->first < from)
 		t->first = from;
 	if (t->last > to)
 		t->last = to;
 	if (t->first > t->last)
 		t->first = t->last = 0;
-	if (pp_order_spans(t->span, kept))
+	if (pp_order_spans(t->span, remaining))
 		return -ENOMEM;
 	pp_thread_list_others(t);
 	return 0;
@@ -55,7 +55,7 @@ static void cut_side(const struct pp_side_array *side, struct pp_rank *rank, int
 {
 	const struct pp_side_field *time = pp_side_time(side), *before = NULL;
 	char *rows = pp_side_rows(side, rank);
-	size_t count = pp_side_count(side, rank), kept = 0;
+	size_t count = pp_side_count(side, rank), remaining = 0;
 
 	for (size_t f = 0; f < side->fields; f++)
 		if (side->field[f].type == PP_SIDE_TYPE_BEFORE)
@@ -68,9 +68,9 @@ static void cut_side(const struct pp_side_array *side, struct pp_rank *rank, int
 		if (before && at < from)
 			row[before->offset] = 1;
 		if (at <= to && (at >= from || side->keep == PP_SIDE_UNTIL))
-			memmove(rows + kept++ * side->size, row, side->size);
+			memmove(rows + remaining++ * side->size, row, side->size);
 	}
-	pp_side_set(side, rank, rows, kept);
+	pp_side_set(side, rank, rows, remaining);
 }
 
 int pp_rank_cut(struct pp_rank *rank, int64_t from, int64_t to)

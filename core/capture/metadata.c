@@ -6,12 +6,12 @@
 
 void pp_remark_add(char (*remark)[PP_REMARK_TEXT], uint32_t *remarks, const char *text)
 {
-	uint32_t kept = *remarks < PP_REMARKS ? *remarks : PP_REMARKS;
+	uint32_t remaining = *remarks < PP_REMARKS ? *remarks : PP_REMARKS;
 
-	for (uint32_t i = 0; i < kept; i++)
+	for (uint32_t i = 0; i < remaining; i++)
 		if (!strcmp(remark[i], text))
 			return;
-	if (kept < PP_REMARKS)
-		snprintf(remark[kept], PP_REMARK_TEXT, "%s", text);
+	if (remaining < PP_REMARKS)
+		snprintf(remark[remaining], PP_REMARK_TEXT, "%s", text);
 	++*remarks;
 }

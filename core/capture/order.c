@@ -31,7 +31,7 @@ static size_t count_late(const struct pp_span *span, size_t spans)
 
 int pp_order_spans(struct pp_span *span, size_t spans)
 {
-	size_t late = spans ? count_late(span, spans) : 0, kept = 1, out = 0;
+	size_t late = spans ? count_late(span, spans) : 0, remaining = 1, out = 0;
 	struct pp_span *side;
 
 	if (!late)
@@ -45,15 +45,15 @@ int pp_order_spans(struct pp_span *span, size_t spans)
 	if (!side)
 		return -1;
 	for (size_t i = 1; i < spans; i++) {
-		if (before(&span[i], &span[kept - 1]))
+		if (before(&span[i], &span[remaining - 1]))
 			side[out++] = span[i];
 		else
-			span[kept++] = span[i];
+			span[remaining++] = span[i];
 	}
 	qsort(side, out, sizeof(*side), compare);
 	for (size_t at = spans; out > 0;) {
-		if (kept > 0 && before(&side[out - 1], &span[kept - 1]))
-			span[--at] = span[--kept];
+		if (remaining > 0 && before(&side[out - 1], &span[remaining - 1]))
+			span[--at] = span[--remaining];
 		else
 			span[--at] = side[--out];
 	}

@@ -39,12 +39,12 @@ void pp_band_release(struct pp_band *b)
 /* In the older half every second group is dropped: segments there become twice as long, and so their bound grows. */
 static void thin(struct pp_band *b)
 {
-	size_t half = b->groups / 2, kept = 1;
+	size_t half = b->groups / 2, remaining = 1;
 
 	for (size_t i = 1; i < b->groups; i++)
 		if (i >= half || i % 2 == 0)
-			b->group[kept++] = b->group[i];
-	b->groups = kept;
+			b->group[remaining++] = b->group[i];
+	b->groups = remaining;
 }
 
 struct pp_band_group *pp_band_begin(struct pp_band *b, int64_t x, int64_t y)

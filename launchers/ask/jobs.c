@@ -127,7 +127,7 @@ void pp_jobs_sample(const struct pp_jobs *jobs, int64_t ms)
 		pp_nap_ms(SAMPLE_MS);
 		for (int k = 0; k < jobs->count; k++)
 			if (jobs->job[k].live)
-				pp_live_look(jobs->job[k].live, pp_clock_ns(CLOCK_MONOTONIC));
+				pp_live_sample(jobs->job[k].live, pp_clock_ns(CLOCK_MONOTONIC));
 	}
 }
 

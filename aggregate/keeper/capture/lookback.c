@@ -48,7 +48,7 @@ static void evict(struct pp_lookback *b, const struct pp_requests *r, const stru
 {
 	struct pp_timestamp_pair now = pp_timestamp_pair_now(), cut = pp_timestamp_pair_before(&now, &r->origin, b->keep_ns);
 
-	b->kept_ms = pp_now_ms();
+	b->held_ms = pp_now_ms();
 	if (now.raw_ns - r->origin.raw_ns <= b->keep_ns)
 		return;
 	for (size_t i = 0; i < pp_rings_count(job->rings); i++) {
@@ -97,7 +97,7 @@ void pp_lookback_run(struct pp_lookback *b, struct pp_requests *r, const struct 
 	}
 	if (!follows && r->slow[0])
 		receive_slow(b, r);
-	if (b->keep_ns && !ending && pp_now_ms() - b->kept_ms > KEEP_MS && !is_needed(b, r))
+	if (b->keep_ns && !ending && pp_now_ms() - b->held_ms > KEEP_MS && !is_needed(b, r))
 		evict(b, r, job);
 }
 

@@ -8,7 +8,7 @@
 
 struct pp_lookback {
 	int64_t keep_ns;  /* 0: the rings hold what fits the window buffer */
-	int64_t kept_ms;  /* when it was last evicted */
+	int64_t held_ms;  /* when it was last evicted */
 	const char *rule; /* text of --trigger; "" none */
 	struct pp_slow slow;
 	struct pp_close_range *range; /* at the end: the last keep_ns; NULL: all that is held */

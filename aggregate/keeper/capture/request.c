@@ -240,11 +240,11 @@ static int rank_late(const struct pp_requests *r, int *passed, int *ret_late)
 }
 
 /* 1: all ranks that count have passed the steps. -1: one was late. -2: there is no agreement. */
-static int look(struct pp_requests *r, struct pp_spool_view *v)
+static int check_ranks(struct pp_requests *r, struct pp_spool_view *v)
 {
 	int passed = 1, seen = 0, late = 0;
 
-	pp_requests_note(r, v);
+	pp_requests_mark(r, v);
 	for (size_t i = 0; i < pp_spool_count(v); i++) {
 		const struct pp_ring_header *h = pp_spool_header(v, i);
 		enum pp_request_state state = pp_requests_rank_state(r, h);
@@ -275,7 +275,7 @@ static int agreement_hangs(const struct pp_requests *r, int64_t step)
 
 static void wait_steps(struct pp_requests *r, const struct pp_windows_job *job, struct pp_control *control, int64_t step, int busy)
 {
-	int over = look(r, job->view);
+	int over = check_ranks(r, job->view);
 
 	if (over == -2 || (!over && agreement_hangs(r, step))) {
 		pp_keeper_log("request: no agreement through MPI: the keeper fixes the steps");
@@ -369,7 +369,7 @@ static void say_left(struct pp_requests *r)
 	              (double)r->active->request.amount / 1e9);
 }
 
-static void look_back(struct pp_requests *r)
+static void write_lookback(struct pp_requests *r)
 {
 	const struct pp_capture_request *request = &r->active->request;
 
@@ -400,7 +400,7 @@ static void begin_time(struct pp_requests *r, const struct pp_windows_job *job, 
 	r->moved_ms = pp_now_ms();
 	r->turn = PP_TURN_TIMED;
 	if (kind != PP_CAPTURE_REQUEST_DURATION)
-		look_back(r);
+		write_lookback(r);
 	if (kind != PP_CAPTURE_REQUEST_DURATION && !busy)
 		write_time(r, job);
 	if (kind != PP_CAPTURE_REQUEST_DURATION || r->always)
@@ -419,7 +419,7 @@ static void wait_open(struct pp_requests *r, const struct pp_windows_job *job, s
 	size_t started = 0, waiting = 0, elsewhere = 0;
 	const struct pp_pod_rank *rank;
 
-	pp_requests_note(r, job->view);
+	pp_requests_mark(r, job->view);
 	for (size_t i = 0; i < pp_rings_count(job->rings); i++)
 		if (pp_requests_rank_state(r, pp_rings_header(job->rings, i)) == PP_REQUEST_STARTED)
 			started++;
@@ -508,11 +508,11 @@ static void answer(struct pp_requests *r)
 	if (!pp_forked_writer_done(&r->writer))
 		return;
 	if (r->active) {
-		const char *said = a->code ? a->err.text : a->text;
+		const char *sentence = a->code ? a->err.text : a->text;
 
 		held_text(r, held, sizeof(held));
-		pp_keeper_log("request of %s: %s", pp_capture_request_text(&r->active->request, text, sizeof(text)), said);
-		pp_client_say(r->active, "%s\n%s%s%s", a->code || !a->message.session[0] ? "failed" : "done", said,
+		pp_keeper_log("request of %s: %s", pp_capture_request_text(&r->active->request, text, sizeof(text)), sentence);
+		pp_client_say(r->active, "%s\n%s%s%s", a->code || !a->message.session[0] ? "failed" : "done", sentence,
 		              held[0] ? "\n" : "", held);
 		if (r->active->request.by >= PP_BY_SIGNAL)
 			pp_own_done(r, a);
@@ -561,7 +561,7 @@ void pp_requests_run(struct pp_requests *r, const struct pp_windows_job *job, st
 	pp_requests_listen(r, pp_now_ms());
 	pp_request_files_run(r, job, pp_now_ms());
 	pp_requests_status(r, job->view);
-	pp_own_look(r, job);
+	pp_own_check(r, job);
 	if (r->turn != PP_TURN_IDLE && r->turn != PP_TURN_WRITING && pp_client_gone(r->active)) {
 		pp_requests_publish(r, control, PP_ASK_NOTHING, 0, 0);
 		end_request(r);

@@ -27,7 +27,7 @@
 enum {
 	SAY_MS = 1000,    /* between two lines of progress in a file */
 	SILENT_MS = 2000, /* of a client that sends nothing */
-	LOOK_MS = 1000,   /* at the ranks, for a list of them */
+	CHECK_MS = 1000,  /* at the ranks, for a list of them */
 	WHOLE_MS = 900,   /* a rank that did not move for WHOLE_MS did not since the keeper's own last look */
 };
 
@@ -61,9 +61,9 @@ static void say_in_file(struct pp_client *c, const char *text)
 	int64_t now = pp_now_ms();
 	size_t n = strlen(text);
 
-	if (!strncmp(text, "wait ", 5) && c->said_ms && now - c->said_ms < SAY_MS)
+	if (!strncmp(text, "wait ", 5) && c->answered_ms && now - c->answered_ms < SAY_MS)
 		return;
-	c->said_ms = now;
+	c->answered_ms = now;
 	if (write(c->fd, text, n) != (ssize_t)n)
 		pp_keeper_log("cannot answer request '%s': %s", c->file, strerror(errno));
 }
@@ -144,7 +144,7 @@ void pp_client_take(struct pp_requests *r, struct pp_client *c, const char *line
 		return;
 	}
 	c->request.by = by;
-	c->state = c->request.kind == PP_CAPTURE_REQUEST_STATUS ? PP_CLIENT_LOOKS : PP_CLIENT_QUEUED;
+	c->state = c->request.kind == PP_CAPTURE_REQUEST_STATUS ? PP_CLIENT_CHECKS : PP_CLIENT_QUEUED;
 	c->order = ++r->orders;
 	if (r->active && c->state == PP_CLIENT_QUEUED)
 		pp_client_say(c, "wait for an earlier capture\n");
@@ -267,7 +267,7 @@ void pp_requests_listen(struct pp_requests *r, int64_t now_ms)
 
 		if (c->state == PP_CLIENT_READING)
 			read_client(r, c, now_ms);
-		else if ((c->state == PP_CLIENT_QUEUED || c->state == PP_CLIENT_LOOKS || c->state == PP_CLIENT_PASSED_ON) &&
+		else if ((c->state == PP_CLIENT_QUEUED || c->state == PP_CLIENT_CHECKS || c->state == PP_CLIENT_PASSED_ON) &&
 		         pp_client_gone(c))
 			pp_client_leave(c);
 	}
@@ -359,7 +359,7 @@ int pp_requests_pod(struct pp_requests *r)
 static int anybody(const struct pp_requests *r)
 {
 	for (int i = 0; i < PP_REQUEST_SLOTS; i++)
-		if (r->client[i].state == PP_CLIENT_LOOKS)
+		if (r->client[i].state == PP_CLIENT_CHECKS)
 			return 1;
 	return 0;
 }
@@ -390,7 +390,7 @@ static void from_elsewhere(const struct pp_pod_rank *p, const struct pp_requests
 	for (size_t i = 0; i < seens; i++)
 		if (seen[i].rank == p->rank && seen[i].step != INT64_MIN)
 			moved = p->step - seen[i].step;
-	r->still_ns = LOOK_MS * INT64_C(1000000);
+	r->still_ns = CHECK_MS * INT64_C(1000000);
 	if (moved > 0)
 		r->step_ns = r->slow_ns = r->still_ns / moved;
 	pp_live_place(r, &p->still, pp_now_ms());
@@ -455,7 +455,7 @@ static void answer_all(struct pp_requests *r, const struct pp_live_rank *list, l
 	for (int i = 0; i < PP_REQUEST_SLOTS; i++) {
 		struct pp_client *c = &r->client[i];
 
-		if (c->state != PP_CLIENT_LOOKS)
+		if (c->state != PP_CLIENT_CHECKS)
 			continue;
 		if (text)
 			pp_client_put(c, text);
@@ -506,8 +506,8 @@ void pp_requests_status(struct pp_requests *r, const struct pp_spool_view *view)
 		}
 	}
 	if (r->live)
-		pp_live_look(r->live, pp_clock_ns(CLOCK_MONOTONIC));
-	if (r->live && pp_now_ms() - r->live_ms < LOOK_MS)
+		pp_live_sample(r->live, pp_clock_ns(CLOCK_MONOTONIC));
+	if (r->live && pp_now_ms() - r->live_ms < CHECK_MS)
 		return;
 	if (r->live)
 		count = add_elsewhere(r, &list, list_here(r, view, &list));

@@ -20,7 +20,7 @@
 #include "core/base/proc.h"
 
 enum {
-	LOOK_MS = 1000,
+	CHECK_MS = 1000,
 	ALONE_MS = 5000,  /* without rank 0 here: this keeper leads the ranks that it has */
 	AGAIN_MS = 30000, /* after a directory could not be made */
 	FETCH_MS = 2000,  /* for answers to be fetched at the end */
@@ -288,7 +288,7 @@ static int is_request(const char *file, char *name)
 
 static void scan(struct pp_requests *r)
 {
-	int fd = openat(r->files.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), looked = 0;
+	int fd = openat(r->files.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), found = 0;
 	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
 	char name[PP_REQUEST_FILE_NAME];
 	struct dirent *e;
@@ -298,17 +298,17 @@ static void scan(struct pp_requests *r)
 			close(fd);
 		return;
 	}
-	while (looked < MOST && (e = readdir(d)))
+	while (found < MOST && (e = readdir(d)))
 		if (is_request(e->d_name, name) && !was_seen(&r->files, name)) {
-			looked++;
+			found++;
 			take(r, name, e->d_name);
 		}
 	closedir(d);
-	r->files.again |= looked == MOST;
+	r->files.again |= found == MOST;
 }
 
 /* Finds clients that removed their request, and touches the answers of the others as a sign of life. */
-static void look_at_clients(struct pp_requests *r)
+static void check_clients(struct pp_requests *r)
 {
 	for (int i = 0; i < PP_REQUEST_CLIENTS; i++) {
 		struct pp_client *c = &r->client[i];
@@ -331,10 +331,10 @@ void pp_request_files_run(struct pp_requests *r, const struct pp_windows_job *jo
 
 	if (f->fd < 0 && now_ms >= f->retry_ms && job->options->logdir && leads(f, job, now_ms))
 		make(r, job, now_ms);
-	if (f->fd < 0 || now_ms - f->looked_ms < LOOK_MS)
+	if (f->fd < 0 || now_ms - f->checked_ms < CHECK_MS)
 		return;
-	f->looked_ms = now_ms;
-	look_at_clients(r);
+	f->checked_ms = now_ms;
+	check_clients(r);
 	/* Opened by name each time: a network file system shows other hosts' changes to a new open(), not to an open descriptor. */
 	fd = open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)

@@ -29,7 +29,7 @@ int pp_own_ask(struct pp_requests *r, const struct pp_capture_request *request)
 	return -EBUSY;
 }
 
-void pp_own_look(struct pp_requests *r, const struct pp_windows_job *job)
+void pp_own_check(struct pp_requests *r, const struct pp_windows_job *job)
 {
 	struct pp_capture_request request = {.by = PP_BY_SIGNAL, .kind = PP_CAPTURE_REQUEST_DURATION, .amount = SIGNAL_NS};
 	const struct pp_pod_rank *rank;

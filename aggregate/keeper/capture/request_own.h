@@ -7,7 +7,7 @@
 /* Queues a request of the keeper. 0, or -EBUSY: another one of the same kind is queued. */
 int pp_own_ask(struct pp_requests *r, const struct pp_capture_request *request);
 /* One turn: has a rank received the signal since the last one? */
-void pp_own_look(struct pp_requests *r, const struct pp_windows_job *job);
+void pp_own_check(struct pp_requests *r, const struct pp_windows_job *job);
 /* Notes the result of one of them. */
 void pp_own_done(struct pp_requests *r, const struct pp_forked_answer *a);
 void pp_own_failed(struct pp_requests *r, const char *why);

@@ -58,7 +58,7 @@ enum pp_request_state pp_requests_rank_state_elsewhere(const struct pp_requests 
 	return rank->request >> 8 == r->number ? (enum pp_request_state)(rank->request & 0xff) : PP_REQUEST_NONE;
 }
 
-void pp_requests_note(struct pp_requests *r, const struct pp_spool_view *v)
+void pp_requests_mark(struct pp_requests *r, const struct pp_spool_view *v)
 {
 	size_t rings = pp_spool_count(v);
 	struct pp_timestamp_pair now = pp_timestamp_pair_now();

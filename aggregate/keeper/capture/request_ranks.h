@@ -17,6 +17,6 @@ static inline int pp_requests_taken(enum pp_request_state state)
 }
 void pp_requests_publish(struct pp_requests *r, struct pp_control *control, enum pp_ask_kind kind, int64_t first, int64_t last);
 /* Notes which ranks have received the request since the last turn. */
-void pp_requests_note(struct pp_requests *r, const struct pp_spool_view *v);
+void pp_requests_mark(struct pp_requests *r, const struct pp_spool_view *v);
 /* Describes the active request for /window. */
 void pp_requests_window_metadata(struct pp_requests *r, const struct pp_windows_job *job, struct pp_window_metadata *metadata);

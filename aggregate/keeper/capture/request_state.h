@@ -11,11 +11,11 @@ enum { PP_REQUEST_FILE_NAME = 24, PP_REQUEST_NAMES = 256 };
 struct pp_request_files {
 	int fd; /* the directory; -1: none (yet) */
 	char path[4352];
-	int64_t retry_ms, looked_ms, begun_ms; /* retry_ms: not made before then */
-	int64_t made_ns;                       /* when the directory was made, by the clock of its file system */
-	int64_t changed_ns;                    /* of the directory, as last looked at */
-	int again;                             /* it may have changed again within one tick of that clock */
-	uint64_t seen[PP_REQUEST_NAMES];       /* hashes of names that were answered */
+	int64_t retry_ms, checked_ms, begun_ms; /* retry_ms: not made before then */
+	int64_t made_ns;                        /* when the directory was made, by the clock of its file system */
+	int64_t changed_ns;                     /* of the directory, as last looked at */
+	int again;                              /* it may have changed again within one tick of that clock */
+	uint64_t seen[PP_REQUEST_NAMES];        /* hashes of names that were answered */
 	uint32_t seens;
 };
 
@@ -26,7 +26,7 @@ enum pp_client_state {
 	PP_CLIENT_READING,
 	PP_CLIENT_QUEUED,
 	PP_CLIENT_ACTIVE,
-	PP_CLIENT_LOOKS,     /* waits for the list of ranks, independent of the queue */
+	PP_CLIENT_CHECKS,    /* waits for the list of ranks, independent of the queue */
 	PP_CLIENT_PASSED_ON, /* the leader serves it */
 };
 
@@ -41,7 +41,7 @@ struct pp_client {
 	char file[PP_REQUEST_FILE_NAME]; /* its request file; "" none */
 	int directory;                   /* of the file */
 	int gone;                        /* the client has removed its request file */
-	int64_t said_ms;
+	int64_t answered_ms;
 	int elsewhere; /* 1: a client of another host: `peer`, where it has the number `number` */
 	int peer;
 	uint32_t number;

@@ -75,7 +75,7 @@ static void is_slow(struct pp_slow *s, const struct pp_ring_header *h, const str
 	s->usual_seconds = seconds(origin, h, median);
 }
 
-static void look(struct pp_slow *s, const struct pp_rings *rings, const struct pp_timestamp_pair *origin, size_t i)
+static void check_ring(struct pp_slow *s, const struct pp_rings *rings, const struct pp_timestamp_pair *origin, size_t i)
 {
 	struct pp_slow_rank *r = &s->rank[i];
 	uint64_t ended = pp_rings_steps(rings, i);
@@ -142,7 +142,7 @@ int pp_slow_run(struct pp_slow *s, struct pp_spool_view *v, const struct pp_ring
 	if (!s->thousandths || more_ranks(s, pp_spool_count(v)))
 		return 0;
 	for (size_t i = 0; i < s->ranks; i++)
-		look(s, rings, origin, i);
+		check_ring(s, rings, origin, i);
 	if (!s->found || (!ending && !all_through(v, rings, s->step + PP_SLOW_BEHIND + 1) && pp_now_ms() - s->since_ms < WAIT_MS))
 		return 0;
 	s->found = 0;

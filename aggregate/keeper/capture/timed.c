@@ -60,7 +60,7 @@ int pp_timed_parse_at(const char *text, int64_t now_ns, int64_t *ret_ns, struct 
 	return 0;
 }
 
-static void note(struct pp_timed *t, const char *name, const char *value)
+static void add_text(struct pp_timed *t, const char *name, const char *value)
 {
 	size_t n = strlen(t->what);
 
@@ -76,9 +76,9 @@ void pp_timed_init(struct pp_timed *t, const struct pp_opt_time *delay, const st
 	if (!*delay->text && !*duration->text && !*at)
 		return;
 	t->turn = PP_TIMED_WAITS;
-	note(t, "delay", delay->text);
-	note(t, "at", at);
-	note(t, "duration", duration->text);
+	add_text(t, "delay", delay->text);
+	add_text(t, "at", at);
+	add_text(t, "duration", duration->text);
 	t->delay_ns = delay->ns;
 	t->duration_ns = duration->ns;
 	if (!*at || pp_timed_parse_at(at, pp_clock_ns(CLOCK_REALTIME), &t->at_ns, NULL))

@@ -229,9 +229,9 @@ static int is_closed(const struct pp_windows *w, uint64_t place)
 int64_t pp_windows_api_needs(const struct pp_windows *w, const struct pp_ring_header *h)
 {
 	int64_t least = INT64_MAX, from, to;
-	uint64_t count = pp_ring_api_windows(h), kept = count > PP_WINDOW_ROWS ? count - PP_WINDOW_ROWS : 0;
+	uint64_t count = pp_ring_api_windows(h), first = count > PP_WINDOW_ROWS ? count - PP_WINDOW_ROWS : 0;
 
-	for (uint64_t n = kept > w->api_next ? kept : w->api_next; n < count; n++)
+	for (uint64_t n = first > w->api_next ? first : w->api_next; n < count; n++)
 		if (!is_closed(w, n) && pp_job_api_ticks(h, &n, &from, &to) && from < least)
 			least = from;
 	return least;
@@ -395,7 +395,7 @@ struct seen { /* the state of one window on all ranks */
 	const struct pp_ring_header *of; /* a ring that has its row */
 };
 
-static struct seen look(const struct pp_windows *w, const struct pp_windows_job *job, uint64_t place)
+static struct seen look_up(const struct pp_windows *w, const struct pp_windows_job *job, uint64_t place)
 {
 	struct pp_spool_view *v = job->view;
 	struct seen s = {0};
@@ -535,12 +535,12 @@ static int run_api(struct pp_windows *w, const struct pp_windows_job *job, int e
 
 		if (is_closed(w, n))
 			continue;
-		s = look(w, job, n);
+		s = look_up(w, job, n);
 		if (!ending && !is_due(w, job, &s))
 			continue;
 		/* After the ranks' answers: their records from before are there now. */
 		pp_rings_drain_all(r);
-		s = look(w, job, n);
+		s = look_up(w, job, n);
 		if (s.begun && s.of && (s.passed || api_was_reached(r, n))) {
 			api_start(w, job, &s, n);
 			return 1;

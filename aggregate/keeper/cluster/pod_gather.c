@@ -370,10 +370,10 @@ static void put_rows(struct pp_pod *p, int fd)
 		}
 		snprintf(text, sizeof(text), "host %s %.180s", one->name, one->place.warning);
 		if (one->joined && one->place.warning[0])
-			put_row(fd, PP_GATHER_NOTE, -1, one->name, text);
+			put_row(fd, PP_GATHER_WARNING, -1, one->name, text);
 		snprintf(text, sizeof(text), "host %s: %.180s", one->name, one->delivery.warning);
 		if (one->joined && one->delivery.warning[0])
-			put_row(fd, PP_GATHER_NOTE, -1, one->name, text);
+			put_row(fd, PP_GATHER_WARNING, -1, one->name, text);
 	}
 	for (size_t i = 0; i < p->ranks; i++) {
 		const struct pp_pod_peer *one = &p->peer[p->rank_peer[i]];
@@ -389,7 +389,7 @@ static void put_rows(struct pp_pod *p, int fd)
 	         "%llu hosts were refused: they are of another job or podprof version, or there are more than %d",
 	         (unsigned long long)refused, PP_NET_PEERS);
 	if (refused)
-		put_row(fd, PP_GATHER_NOTE, -1, "", text);
+		put_row(fd, PP_GATHER_WARNING, -1, "", text);
 	pp_clock_metadata_take(&p->gather.child.exchange, p->clock.link, "", 0);
 	pp_clock_metadata_print(&p->gather.child.exchange, text, sizeof(text));
 	put_row(fd, PP_GATHER_CLOCK, -1, "", text);

@@ -119,9 +119,9 @@ void pp_wall_watch_run(struct pp_wall_watch *w, enum pp_tick_kind kind, int64_t 
 	struct pp_wall_sample s;
 
 	pp_wall_glance(kind, &s);
-	if (!pp_wall_watch_glance(w, &s) && w->follows && now_ms - w->looked_ms < EVERY_MS)
+	if (!pp_wall_watch_glance(w, &s) && w->follows && now_ms - w->checked_ms < EVERY_MS)
 		return;
-	w->looked_ms = now_ms;
+	w->checked_ms = now_ms;
 	take(w, kind);
 }
 

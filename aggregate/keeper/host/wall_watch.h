@@ -20,7 +20,7 @@ struct pp_wall_watch {
 	struct pp_wall_sample sample[PP_WALL_SAMPLES]; /* in order */
 	size_t samples;
 	struct pp_wall_sample glance; /* of the last turn */
-	int64_t looked_ms;
+	int64_t checked_ms;
 	char by[PP_WALL_CLAIM_BY]; /* what disciplines the wall clock, as seen when the watch began */
 };
 

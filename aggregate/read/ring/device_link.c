@@ -220,14 +220,14 @@ static int compare_device(const void *a, const void *b)
 /* Two processes of one rank may report the same device. */
 static void order_devices(struct pp_rank *rank)
 {
-	size_t kept = 0;
+	size_t remaining = 0;
 
 	if (rank->devices)
 		qsort(rank->device, rank->devices, sizeof(*rank->device), compare_device);
 	for (size_t i = 0; i < rank->devices; i++)
-		if (!kept || rank->device[kept - 1].number != rank->device[i].number)
-			rank->device[kept++] = rank->device[i];
-	rank->devices = kept;
+		if (!remaining || rank->device[remaining - 1].number != rank->device[i].number)
+			rank->device[remaining++] = rank->device[i];
+	rank->devices = remaining;
 }
 
 static int compare_pool_event(const void *a, const void *b)

@@ -465,7 +465,7 @@ TEST(any_header)
 		h->size = (int32_t)dice(2000) - 10; /* the id of a larger world takes long to make */
 		pp_place_text(h, text, sizeof(text));
 		CHECK(strlen(text) < sizeof(text));
-		pp_still_look(&still, h, 5);
+		pp_still_check(&still, h, 5);
 		CHECK(still.since_ms == 5 && still.where.peers <= PP_WHERE_PEERS);
 		pp_live_place(&r, &still, 10);
 		if (pp_place_comm(h, atomic_load(&h->comm[dice(PP_RING_COMMS)].id), &row))
