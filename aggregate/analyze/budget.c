@@ -8,57 +8,36 @@
 #include "core/base/hash.h"
 #include "core/base/wrap.h"
 
-static size_t slot_of(const struct pp_budget *b, const struct pp_row_budget *key)
+static uint64_t hash_of(const void *row)
 {
+	const struct pp_row_budget *key = row;
 	uint64_t hash = pp_hash(PP_HASH_BEGIN, &key->communicator, sizeof(key->communicator));
-	size_t at;
 
 	hash = pp_hash(hash, &key->step, sizeof(key->step));
-	hash = pp_hash(hash, &key->operation, sizeof(key->operation));
-	for (at = hash & (b->slots - 1); b->slot[at]; at = (at + 1) & (b->slots - 1)) {
-		const struct pp_row_budget *row = &b->row[b->slot[at] - 1];
-
-		if (row->operation == key->operation && row->communicator == key->communicator && row->step == key->step)
-			break;
-	}
-	return at;
+	return pp_hash(hash, &key->operation, sizeof(key->operation));
 }
 
-/* Half of the slots stay free. */
-static int make_slots(struct pp_budget *b)
+static int is_same(const void *a, const void *b)
 {
-	size_t slots = b->slots ? 2 * b->slots : 256;
-	uint32_t *slot = calloc(slots, sizeof(*slot));
+	const struct pp_row_budget *row = a, *key = b;
 
-	if (!slot || b->rows >= UINT32_MAX / 2) {
-		free(slot);
-		return -ENOMEM;
-	}
-	free(b->slot);
-	b->slot = slot;
-	b->slots = slots;
-	for (size_t i = 0; i < b->rows; i++)
-		slot[slot_of(b, &b->row[i])] = (uint32_t)i + 1;
-	return 0;
+	return row->operation == key->operation && row->communicator == key->communicator && row->step == key->step;
 }
 
 static struct pp_row_budget *row_of(struct pp_budget *b, uint16_t operation, uint64_t communicator, int64_t step)
 {
 	struct pp_row_budget key = {.operation = operation, .communicator = communicator, .step = b->by_step ? step : 0}, *grown;
-	size_t at;
+	uint32_t *place = pp_map_place(&b->map, b->row, b->rows, sizeof(key), &key, hash_of, is_same);
 
-	if (2 * b->rows >= b->slots && make_slots(b))
-		return NULL;
-	at = slot_of(b, &key);
-	if (!b->slot[at]) {
+	if (place && !*place) {
 		grown = pp_grow(b->row, b->rows, &b->room, sizeof(*grown));
 		if (!grown)
 			return NULL;
 		b->row = grown;
 		grown[b->rows] = key;
-		b->slot[at] = (uint32_t)++b->rows;
+		*place = (uint32_t)++b->rows;
 	}
-	return &b->row[b->slot[at] - 1];
+	return place ? &b->row[*place - 1] : NULL;
 }
 
 /* Rows of parts become rows of the job, without those of steps that were dropped. */
@@ -186,7 +165,7 @@ int pp_budget_finish(struct pp_budget *b)
 void pp_budget_release(struct pp_budget *b)
 {
 	free(b->row);
-	free(b->slot);
+	free(b->map.place);
 	free(b->step_of);
 	*b = (struct pp_budget){.d = NULL};
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "aggregate/dataset/dataset.h"
+#include "core/base/map.h"
 
 enum { PP_BUDGET_UNSPLIT = -1 };
 enum pp_budget_blocks { PP_BUDGET_BESIDE, PP_BUDGET_BLOCKS, PP_BUDGET_BLOCKS_UNKNOWN };
@@ -11,8 +12,8 @@ enum pp_budget_blocks { PP_BUDGET_BESIDE, PP_BUDGET_BLOCKS, PP_BUDGET_BLOCKS_UNK
 struct pp_budget {
 	struct pp_dataset *d;
 	struct pp_row_budget *row;
-	size_t rows, room, slots;
-	uint32_t *slot;    /* [slots], by hash: index + 1 of a row; 0: free */
+	size_t rows, room;
+	struct pp_map map; /* of rows */
 	uint32_t *step_of; /* [workers] where its call before began */
 	int by_step;       /* rows of a part: steps may be dropped when parts are merged */
 };

@@ -5,6 +5,7 @@
 
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
+#include "core/base/map.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
 #include "core/capture/thread.h"
@@ -26,8 +27,7 @@ struct kernels { /* of one rank after the other */
 	struct pp_table out;
 	struct pp_row_kernel_left_out left_out;
 	const struct pp_intern *names;
-	size_t *slot; /* [slots] a hash table of this rank's rows: index + 1; 0: none */
-	size_t slots;
+	struct pp_map map; /* of this rank's rows */
 	size_t first;
 	struct window *window;
 	size_t windows;
@@ -39,16 +39,19 @@ static struct pp_row_kernel *row_at(const struct kernels *k, size_t i)
 	return (struct pp_row_kernel *)k->out.row + i;
 }
 
-static int is_same(const struct pp_row_kernel *a, const struct pp_row_kernel *b)
+static int is_same(const void *row, const void *key)
 {
+	const struct pp_row_kernel *a = row, *b = key;
+
 	return a->name == b->name && a->op == b->op && a->activity == b->activity && a->precision == b->precision &&
 	       a->registers == b->registers && a->static_shared_bytes == b->static_shared_bytes &&
 	       a->dynamic_shared_bytes == b->dynamic_shared_bytes && a->block_x == b->block_x && a->block_y == b->block_y &&
 	       a->block_z == b->block_z && a->grid_x == b->grid_x && a->grid_y == b->grid_y && a->grid_z == b->grid_z;
 }
 
-static uint64_t hash_of(const struct pp_row_kernel *a)
+static uint64_t hash_of(const void *row)
 {
+	const struct pp_row_kernel *a = row;
 	const uint32_t part[] = {a->name,
 	                         a->op,
 	                         (uint32_t)a->activity << 8 | (uint32_t)a->precision,
@@ -68,47 +71,19 @@ static uint64_t hash_of(const struct pp_row_kernel *a)
 	return hash ^ hash >> 32;
 }
 
-/* Doubles the hash table. */
-static int grow(struct kernels *k)
-{
-	size_t slots = k->slots ? 2 * k->slots : 1024;
-	size_t *slot = calloc(slots, sizeof(*slot));
-
-	if (!slot)
-		return -ENOMEM;
-	for (size_t i = k->first; i < k->out.rows; i++) {
-		size_t at = hash_of(row_at(k, i)) & (slots - 1);
-
-		while (slot[at])
-			at = (at + 1) & (slots - 1);
-		slot[at] = i + 1;
-	}
-	free(k->slot);
-	k->slot = slot;
-	k->slots = slots;
-	return 0;
-}
-
 /* This rank's row, made if new; NULL: no memory. */
 static struct pp_row_kernel *row_of(struct kernels *k, const struct pp_row_kernel *one)
 {
+	uint32_t *place = pp_map_place(&k->map, row_at(k, k->first), k->out.rows - k->first, sizeof(*one), one, hash_of, is_same);
 	struct pp_row_kernel *row;
-	size_t at;
 
-	if (2 * (k->out.rows - k->first) >= k->slots && grow(k) < 0)
-		return NULL;
-	at = hash_of(one) & (k->slots - 1);
-	while (k->slot[at]) {
-		row = row_at(k, k->slot[at] - 1);
-		if (is_same(row, one))
-			return row;
-		at = (at + 1) & (k->slots - 1);
-	}
+	if (!place || *place)
+		return place ? row_at(k, k->first + *place - 1) : NULL;
 	row = pp_table_add(&k->out);
 	if (!row)
 		return NULL;
 	*row = *one;
-	k->slot[at] = k->out.rows;
+	*place = (uint32_t)(k->out.rows - k->first);
 	return row;
 }
 
@@ -269,8 +244,7 @@ static int count_rank(struct kernels *k, const struct pp_join *j, size_t r)
 
 	k->first = k->out.rows;
 	memset(k->seen, 0, sizeof(k->seen));
-	if (k->slot)
-		memset(k->slot, 0, k->slots * sizeof(*k->slot));
+	pp_map_clear(&k->map);
 	k->left_out.unlaunched += rank->unlaunched;
 	k->left_out.unrun += rank->unrun;
 	for (size_t t = 0; t < rank->threads && rc == 0; t++)
@@ -295,7 +269,7 @@ int pp_join_kernels(struct pp_join *j)
 		*j->d->kernel_left_out = k.left_out;
 	else
 		rc = -ENOMEM;
-	free(k.slot);
+	free(k.map.place);
 	free(k.window);
 	return rc;
 }

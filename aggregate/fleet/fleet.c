@@ -10,17 +10,19 @@
 #include "aggregate/fleet/tail.h"
 #include "core/base/grow.h"
 #include "core/base/hash.h"
+#include "core/base/map.h"
 #include "core/base/plain.h"
 #include "core/base/wrap.h"
 
-enum { FIRST_SLOTS = 1024, NOBODY = -1, HOSTS_BITS = 32 };
+enum { NOBODY = -1, HOSTS_BITS = 32 };
 
-struct map { /* open addressing: a key that is not 0 to a number */
+struct map { /* a key that is not 0 to a number */
 	struct slot {
 		uint64_t key;
 		int64_t value;
 	} * slot;
-	size_t slots, used;
+	size_t used, room;
+	struct pp_map map; /* of slots, by key */
 };
 
 struct row {               /* a job: all of its sessions are one trial */
@@ -40,48 +42,41 @@ struct pp_fleet {
 	int is_first, is_trial;
 };
 
-static void put(struct map *m, uint64_t key, int64_t value)
+static uint64_t hash_of(const void *row)
 {
-	size_t at = key * 0x9e3779b97f4a7c15u >> 20 & (m->slots - 1);
-
-	while (m->slot[at].key)
-		at = (at + 1) & (m->slots - 1);
-	m->slot[at] = (struct slot){key, value};
+	return ((const struct slot *)row)->key * PP_MAP_MIX;
 }
 
-static int make_room(struct map *m)
+static int is_same(const void *row, const void *key)
 {
-	struct map more = {.slots = m->slots ? 2 * m->slots : FIRST_SLOTS, .used = m->used};
-
-	if (m->slots && 2 * m->used < m->slots)
-		return 0;
-	more.slot = calloc(more.slots, sizeof(*more.slot));
-	if (!more.slot)
-		return -ENOMEM;
-	for (size_t i = 0; i < m->slots; i++)
-		if (m->slot[i].key)
-			put(&more, m->slot[i].key, m->slot[i].value);
-	free(m->slot);
-	*m = more;
-	return 0;
+	return ((const struct slot *)row)->key == ((const struct slot *)key)->key;
 }
 
 /* The value of a key, which is made where it is new. NULL: no memory. */
 static int64_t *value_of(struct map *m, uint64_t key, int64_t fallback, int *ret_is_new)
 {
-	size_t at;
+	const struct slot one = {key ? key : 1, fallback};
+	uint32_t *place = pp_map_place(&m->map, m->slot, m->used, sizeof(one), &one, hash_of, is_same);
+	struct slot *more;
 
-	if (make_room(m))
+	if (!place)
 		return NULL;
-	key = key ? key : 1;
-	for (at = key * 0x9e3779b97f4a7c15u >> 20 & (m->slots - 1); m->slot[at].key && m->slot[at].key != key;)
-		at = (at + 1) & (m->slots - 1);
-	*ret_is_new = !m->slot[at].key;
+	*ret_is_new = !*place;
 	if (*ret_is_new) {
-		m->slot[at] = (struct slot){key, fallback};
-		m->used++;
+		more = pp_grow(m->slot, m->used, &m->room, sizeof(*more));
+		if (!more)
+			return NULL;
+		m->slot = more;
+		more[m->used] = one;
+		*place = (uint32_t)++m->used;
 	}
-	return &m->slot[at].value;
+	return &m->slot[*place - 1].value;
+}
+
+static void release(struct map *m)
+{
+	free(m->slot);
+	free(m->map.place);
 }
 
 struct pp_fleet *pp_fleet_new(void)
@@ -97,10 +92,10 @@ void pp_fleet_free(struct pp_fleet *f)
 		free(f->host[i].name);
 	free(f->host);
 	free(f->row);
-	free(f->host_of.slot);
-	free(f->job_of.slot);
-	free(f->session_of.slot);
-	free(f->trial_of.slot);
+	release(&f->host_of);
+	release(&f->job_of);
+	release(&f->session_of);
+	release(&f->trial_of);
 	free(f);
 }
 
@@ -244,15 +239,12 @@ static int test(struct pp_fleet *f)
 {
 	struct map *m = &f->trial_of;
 	struct pp_tail_group *group = malloc((m->used + 1) * sizeof(*group));
-	size_t n = 0, at = 0;
+	size_t n = m->used, at = 0;
 	int rc = 0;
 
 	if (!group)
 		return -ENOMEM;
-	for (size_t i = 0; i < m->slots; i++) /* the map becomes a list */
-		if (m->slot[i].key)
-			m->slot[n++] = m->slot[i];
-	if (n)
+	if (n) /* the map ends here: its rows change places */
 		qsort(m->slot, n, sizeof(*m->slot), by_key);
 	for (size_t h = 0; h < f->hosts; h++) {
 		size_t groups = 0;

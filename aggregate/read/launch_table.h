@@ -5,13 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/map.h"
+
 struct pp_launch;
 
 struct pp_launch_table {
 	struct pp_launch *launch; /* [launches] */
 	size_t launches, room;
-	uint32_t *place; /* [places] index + 1 by hash */
-	size_t places;
+	struct pp_map map; /* of them */
 };
 
 /* Index + 1 of an equal launch, which is added if it is new; 0: no memory. */

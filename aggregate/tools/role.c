@@ -7,6 +7,7 @@
 #include "aggregate/tools/role_text.h"
 #include "aggregate/tools/tools.h"
 #include "core/base/grow.h"
+#include "core/base/map.h"
 
 /* A value this much above the next lower one is of another class: 2 messages per step are not 1, and an uneven share of the data is
  * the same kind of work. */
@@ -29,8 +30,7 @@ struct work {
 	uint8_t *end;      /* [workers] enum pp_role_end */
 	struct pp_use *use;
 	size_t uses, room;
-	uint32_t *slot; /* [slots] hash table of uses by kind and rank: index + 1; 0: free */
-	size_t slots;   /* a power of 2 */
+	struct pp_map map; /* of uses by kind and rank */
 	struct pp_use **sorted;
 	struct pp_group_sizes sizes;
 };
@@ -109,48 +109,35 @@ static void take_turn(struct kind *k, const struct pp_row_collective *c, const s
 	}
 }
 
-static size_t slot_of(const struct work *k, uint64_t key, uint32_t worker)
+static uint64_t hash_of(const void *row)
 {
-	size_t at = (size_t)mix(key + worker) & (k->slots - 1);
+	const struct pp_use *use = row;
 
-	while (k->slot[at] && (k->use[k->slot[at] - 1].key != key || k->use[k->slot[at] - 1].worker != worker))
-		at = (at + 1) & (k->slots - 1);
-	return at;
+	return mix(use->key + use->worker);
 }
 
-/* Room for one more use, with half of the slots free. */
-static int make_room(struct work *k)
+static int is_same(const void *row, const void *key)
 {
-	struct pp_use *use = k->uses < UINT32_MAX / 4 ? pp_grow(k->use, k->uses, &k->room, sizeof(*use)) : NULL;
-	uint32_t *slot;
+	const struct pp_use *a = row, *b = key;
 
-	if (!use)
-		return -ENOMEM;
-	k->use = use;
-	if (2 * k->room <= k->slots)
-		return 0;
-	slot = calloc(2 * k->room, sizeof(*slot));
-	if (!slot)
-		return -ENOMEM;
-	free(k->slot);
-	k->slot = slot;
-	k->slots = 2 * k->room;
-	for (size_t i = 0; i < k->uses; i++)
-		k->slot[slot_of(k, use[i].key, use[i].worker)] = (uint32_t)i + 1;
-	return 0;
+	return a->key == b->key && a->worker == b->worker;
 }
 
 static struct pp_use *use_of(struct work *k, uint64_t key, size_t worker)
 {
-	size_t at = k->slots ? slot_of(k, key, (uint32_t)worker) : 0;
+	const struct pp_use one = {.key = key, .step = INT64_MIN, .worker = (uint32_t)worker};
+	uint32_t *place = pp_map_place(&k->map, k->use, k->uses, sizeof(one), &one, hash_of, is_same);
+	struct pp_use *use;
 
-	if (k->slots && k->slot[at])
-		return &k->use[k->slot[at] - 1];
-	if (make_room(k))
-		return NULL;
-	k->slot[slot_of(k, key, (uint32_t)worker)] = (uint32_t)k->uses + 1;
-	k->use[k->uses] = (struct pp_use){.key = key, .step = INT64_MIN, .worker = (uint32_t)worker};
-	return &k->use[k->uses++];
+	if (place && !*place) {
+		use = pp_grow(k->use, k->uses, &k->room, sizeof(*use));
+		if (!use)
+			return NULL;
+		k->use = use;
+		use[k->uses] = one;
+		*place = (uint32_t)++k->uses;
+	}
+	return place ? &k->use[*place - 1] : NULL;
 }
 
 /* Adds an operation to the sums of its kind and rank. A rank's operations are nearly in the order of its steps. */
@@ -239,21 +226,19 @@ static void classify_all(struct work *k)
 	k->uses = kept;
 }
 
-static const struct kind *sorting; /* qsort() has no context; tools run on one thread */
-
-static int by_print(const void *a, const void *b)
+static int by_print(const void *a, const void *b, void *context)
 {
+	const struct kind *kind = context;
 	size_t x = *(const size_t *)a, y = *(const size_t *)b;
 
-	if (sorting[x].print != sorting[y].print)
-		return sorting[x].print < sorting[y].print ? -1 : 1;
+	if (kind[x].print != kind[y].print)
+		return kind[x].print < kind[y].print ? -1 : 1;
 	return (x > y) - (x < y);
 }
 
 static void sort_ranks(struct work *k)
 {
-	sorting = k->kind;
-	qsort(k->order, k->in->workers, sizeof(*k->order), by_print);
+	qsort_r(k->order, k->in->workers, sizeof(*k->order), by_print, k->kind);
 }
 
 static size_t run_end(const struct work *k, size_t i)
@@ -419,7 +404,7 @@ int pp_tool_role(const struct pp_dataset *in, struct pp_table *tables, struct pp
 	free(k.end);
 	free(k.sorted);
 	free(k.use);
-	free(k.slot);
+	free(k.map.place);
 	free(k.sizes.size);
 	return rc ? pp_err_set(err, rc, "no memory for the roles of ranks") : 0;
 }

@@ -307,12 +307,12 @@ static void take_rest(struct kineto_store *s, struct pp_rank *rank)
 		qsort(s->device, s->devices, sizeof(*s->device), compare_device);
 	rank->allocation = s->allocation;
 	rank->allocations = s->allocations;
-	rank->launch = s->launch;
-	rank->launches = s->launches;
+	rank->launch = s->launches.launch;
+	rank->launches = s->launches.launches;
 	rank->device = s->device;
 	rank->devices = s->devices;
 	s->allocation = NULL;
-	s->launch = NULL;
+	s->launches.launch = NULL;
 	s->device = NULL;
 }
 
@@ -390,8 +390,7 @@ void pp_kineto_release(struct kineto_store *s)
 	}
 	free(s->track);
 	free(s->label);
-	free(s->launch);
-	free(s->launch_place);
+	pp_launch_release(&s->launches);
 	pp_kernel_cache_release(&s->kernels);
 	free(s->device);
 	free(s->allocation);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "aggregate/read/kineto/event.h"
+#include "aggregate/read/launch_table.h"
 #include "aggregate/read/trace_options.h"
 #include "core/capture/capture.h"
 #include "core/ring/intern.h"
@@ -54,10 +55,7 @@ struct kineto_store { /* all that was read */
 	uint32_t place[KINETO_TABLE]; /* by hash: index + 1 of the first track there */
 	struct kineto_label *label;
 	size_t labels, labels_room;
-	struct pp_launch *launch;
-	size_t launches, launches_room;
-	uint32_t *launch_place; /* by hash: index + 1; [launch_places], a power of two */
-	size_t launch_places;
+	struct pp_launch_table launches;
 	struct pp_kernel_cache kernels;
 	struct pp_device *device;
 	size_t devices, devices_room;

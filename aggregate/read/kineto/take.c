@@ -157,31 +157,10 @@ static uint32_t small(int64_t value)
 	return value < 0 || value > UINT32_MAX ? 0 : (uint32_t)value;
 }
 
-static int grow_places(struct kineto_store *s)
-{
-	size_t places = s->launch_places ? 2 * s->launch_places : 256;
-	uint32_t *place = calloc(places, sizeof(*place));
-
-	if (!place)
-		return -ENOMEM;
-	for (size_t i = 0; i < s->launches; i++) {
-		size_t at = pp_hash(PP_HASH_BEGIN, &s->launch[i], sizeof(s->launch[i])) & (places - 1);
-
-		while (place[at])
-			at = (at + 1) & (places - 1);
-		place[at] = (uint32_t)i + 1;
-	}
-	free(s->launch_place);
-	s->launch_place = place;
-	s->launch_places = places;
-	return 0;
-}
-
 /* Index + 1 of the shape; 0: no memory. The file has one number for both kinds of shared memory. */
 static uint32_t launch_of(struct kineto_store *s, const struct kineto_event *e)
 {
-	struct pp_launch *more, one = {.registers = small(e->registers), .static_shared = small(e->shared), .occupancy = -1};
-	size_t at;
+	struct pp_launch one = {.registers = small(e->registers), .static_shared = small(e->shared), .occupancy = -1};
 
 	for (int i = 0; i < 3; i++) {
 		one.block[i] = small(e->block[i]);
@@ -189,20 +168,7 @@ static uint32_t launch_of(struct kineto_store *s, const struct kineto_event *e)
 	}
 	if (e->fields & KINETO_OCCUPANCY && e->occupancy >= 0 && e->occupancy <= 100)
 		one.occupancy = (float)e->occupancy;
-	if (2 * (s->launches + 1) > s->launch_places && grow_places(s))
-		return 0;
-	at = pp_hash(PP_HASH_BEGIN, &one, sizeof(one)) & (s->launch_places - 1);
-	for (; s->launch_place[at]; at = (at + 1) & (s->launch_places - 1))
-		/* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): it has no padding, and its only float no two zeros */
-		if (!memcmp(&s->launch[s->launch_place[at] - 1], &one, sizeof(one)))
-			return s->launch_place[at];
-	more = pp_grow(s->launch, s->launches, &s->launches_room, sizeof(*more));
-	if (!more)
-		return 0;
-	s->launch = more;
-	s->launch[s->launches++] = one;
-	s->launch_place[at] = (uint32_t)s->launches;
-	return s->launch_place[at];
+	return pp_launch_put(&s->launches, &one);
 }
 
 static int fill_device(struct kineto_store *s, struct pp_span *span, const struct kineto_event *e)

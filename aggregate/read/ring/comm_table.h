@@ -5,13 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/map.h"
+
 struct pp_comm;
 
 struct pp_comm_table {
 	struct pp_comm *comm; /* in order of arrival; the caller frees it and the members */
 	size_t comms, room;
-	uint32_t *place; /* index + 1 of a communicator; 0: empty. Made by the first pp_comm_table_put() */
-	size_t places;
+	struct pp_map map; /* by id; the caller frees its places */
 };
 
 /* Finds the communicator of that id, or adds an empty one. NULL: no memory. Valid until the next one is added. */

@@ -390,13 +390,13 @@ static int take_comms(struct mpi *m, struct pp_rank *rank)
 		*to = m->comms.comm[taken];
 		m->comms.comm[taken].member = m->comms.comm[taken].near = NULL;
 	}
-	free(all.place);
+	free(all.map.place);
 	rank->comm = all.comm;
 	rank->comms = all.comms;
 	if (taken < m->comms.comms)
 		return -ENOMEM;
 	m->comms.comms = 0;
-	memset(m->comms.place, 0, m->comms.places * sizeof(*m->comms.place));
+	pp_map_clear(&m->comms.map);
 	return 0;
 }
 
@@ -435,7 +435,7 @@ static void release(struct pp_pair *p)
 		free(m->comms.comm[i].near);
 	}
 	free(m->comms.comm);
-	free(m->comms.place);
+	free(m->comms.map.place);
 	free(m->message);
 	free(m->call_name);
 	pp_open_release(&m->requests);

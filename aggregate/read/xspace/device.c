@@ -77,54 +77,17 @@ static void read_launch(const char *text, size_t length, double occupancy, struc
 		l->occupancy = (float)value[0];
 }
 
-static uint64_t hash_of(const struct pp_launch *l)
-{
-	uint64_t h = pp_hash(PP_HASH_BEGIN, l, sizeof(*l));
-
-	return h ^ h >> 32;
-}
-
-static int grow_launches(struct pp_xread *x)
-{
-	size_t places = x->launch_places ? 2 * x->launch_places : 64;
-	struct pp_launch *launch = realloc(x->rank.launch, places / 2 * sizeof(*launch));
-	uint32_t *place = calloc(places, sizeof(*place));
-
-	if (launch)
-		x->rank.launch = launch;
-	if (!launch || !place) {
-		free(place);
-		x->no_memory = 1;
-		return -1;
-	}
-	free(x->launch_place);
-	x->launch_place = place;
-	x->launch_places = places;
-	for (size_t i = 0; i < x->rank.launches; i++) {
-		size_t at = hash_of(&launch[i]) & (places - 1);
-
-		while (place[at])
-			at = (at + 1) & (places - 1);
-		place[at] = (uint32_t)i + 1;
-	}
-	return 0;
-}
-
 uint32_t pp_xdevice_launch(struct pp_xread *x, const char *details, size_t length, double occupancy)
 {
 	struct pp_launch l;
-	size_t at;
+	uint32_t launch;
 
 	read_launch(details, length, occupancy, &l);
-	if (x->rank.launches >= x->launch_places / 2 && grow_launches(x))
-		return 0;
-	for (at = hash_of(&l) & (x->launch_places - 1); x->launch_place[at]; at = (at + 1) & (x->launch_places - 1))
-		/* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): it has no padding, and its only float no two zeros */
-		if (!memcmp(&x->rank.launch[x->launch_place[at] - 1], &l, sizeof(l)))
-			return x->launch_place[at];
-	x->rank.launch[x->rank.launches++] = l;
-	x->launch_place[at] = (uint32_t)x->rank.launches;
-	return x->launch_place[at];
+	launch = pp_launch_put(&x->launch, &l);
+	x->no_memory |= !launch;
+	x->rank.launch = x->launch.launch;
+	x->rank.launches = x->launch.launches;
+	return launch;
 }
 
 static void copy_text(char *to, size_t size, const struct pp_xvalue *v)

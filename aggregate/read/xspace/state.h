@@ -3,6 +3,7 @@
  * what ties them together. */
 #pragma once
 
+#include "aggregate/read/launch_table.h"
 #include "aggregate/read/trace_options.h"
 #include "aggregate/read/xspace/source.h"
 #include "aggregate/read/xspace/wire.h"
@@ -199,8 +200,7 @@ struct pp_xread { /* a file that is read */
 	size_t thread_ranks_room, memories, memories_room;
 	size_t threads_room, devices_room, allocations_room;
 	struct pp_kernel_cache kernels;
-	uint32_t *launch_place; /* hash of rank.launch: index + 1 */
-	size_t launch_places;
+	struct pp_launch_table launch; /* rank.launch, which it frees not */
 	struct pp_xmark *mark;
 	size_t marks, marks_room;
 	struct pp_xlinked *linked;

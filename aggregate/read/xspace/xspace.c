@@ -356,7 +356,8 @@ static void init(struct pp_xread *x)
 static void release(struct pp_xread *x)
 {
 	pp_xsource_close(&x->source);
-	free(x->launch_place);
+	x->launch.launch = NULL; /* the rank's */
+	pp_launch_release(&x->launch);
 	pp_kernel_cache_release(&x->kernels);
 	free(x->mark);
 	free(x->linked);

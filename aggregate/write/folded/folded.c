@@ -7,10 +7,11 @@
 #include <string.h>
 
 #include "core/base/grow.h"
+#include "core/base/map.h"
 #include "core/base/utf8.h"
 #include "core/base/why.h"
 
-enum { NONE = UINT32_MAX, WAITING = UINT32_MAX - 1, FIRST_SLOTS = 1024 };
+enum { NONE = UINT32_MAX, WAITING = UINT32_MAX - 1 };
 
 struct frame { /* of one stack, the frames below are its parents */
 	uint32_t parent, name;
@@ -22,9 +23,8 @@ struct tree {
 	const struct pp_timeline *t;
 	struct frame *frame;
 	size_t frames, room;
-	uint32_t *slot; /* open hash of parent and name; index + 1 */
-	size_t slots;
-	uint32_t *stack; /* frame at each depth */
+	struct pp_map map; /* of frames, by parent and name */
+	uint32_t *stack;   /* frame at each depth */
 	size_t stack_room;
 	uint32_t *line; /* frames of the stack that is printed */
 	size_t line_room;
@@ -32,49 +32,36 @@ struct tree {
 	uint64_t stacks;
 };
 
-static uint32_t *find(const struct tree *k, uint32_t parent, uint32_t name)
+static uint64_t hash(const void *row)
 {
-	uint64_t h = ((uint64_t)parent << 32 | name) * 0x9e3779b97f4a7c15ull;
-	size_t i = (size_t)(h >> 20) & (k->slots - 1);
+	const struct frame *f = row;
 
-	while (k->slot[i] && (k->frame[k->slot[i] - 1].parent != parent || k->frame[k->slot[i] - 1].name != name))
-		i = (i + 1) & (k->slots - 1);
-	return &k->slot[i];
+	return ((uint64_t)f->parent << 32 | f->name) * PP_MAP_MIX;
 }
 
-static int grow_slots(struct tree *k)
+static int is_same(const void *row, const void *key)
 {
-	size_t slots = k->slots ? 2 * k->slots : FIRST_SLOTS;
-	uint32_t *more = calloc(slots, sizeof(*more));
+	const struct frame *a = row, *b = key;
 
-	if (!more)
-		return -ENOMEM;
-	free(k->slot);
-	k->slot = more;
-	k->slots = slots;
-	for (size_t i = 0; i < k->frames; i++)
-		*find(k, k->frame[i].parent, k->frame[i].name) = (uint32_t)i + 1;
-	return 0;
+	return a->parent == b->parent && a->name == b->name;
 }
 
 /* NONE: no memory. */
 static uint32_t frame_of(struct tree *k, uint32_t parent, uint32_t name, const char *text)
 {
+	const struct frame key = {parent, name, text, 0};
+	uint32_t *place = pp_map_place(&k->map, k->frame, k->frames, sizeof(key), &key, hash, is_same);
 	struct frame *more;
-	uint32_t *slot;
 
-	if (2 * k->frames >= k->slots && grow_slots(k))
-		return NONE;
-	slot = find(k, parent, name);
-	if (*slot)
-		return *slot - 1;
+	if (!place || *place)
+		return place ? *place - 1 : NONE;
 	more = pp_grow(k->frame, k->frames, &k->room, sizeof(*more));
 	if (!more || k->frames >= WAITING)
 		return NONE;
 	k->frame = more;
-	more[k->frames++] = (struct frame){parent, name, text, 0};
-	*slot = (uint32_t)k->frames;
-	return *slot - 1;
+	more[k->frames++] = key;
+	*place = (uint32_t)k->frames;
+	return *place - 1;
 }
 
 /* Own time that a call waited in: all of it lies in the call, which nothing is nested in. */
@@ -176,8 +163,7 @@ static int put_stacks(struct tree *k)
 		k->stacks++;
 	}
 	k->frames = 0;
-	if (k->slot)
-		memset(k->slot, 0, k->slots * sizeof(*k->slot));
+	pp_map_clear(&k->map);
 	return 0;
 }
 
@@ -222,7 +208,7 @@ int pp_folded_write(const struct pp_timeline *t, int is_joined, FILE *to, uint64
 		rc = pp_err_set(err, errno ? -errno : -EIO, "cannot write the export: %s", pp_why(errno ? errno : EIO));
 	*ret_stacks = k.stacks;
 	free(k.frame);
-	free(k.slot);
+	free(k.map.place);
 	free(k.stack);
 	free(k.line);
 	return rc;

@@ -39,8 +39,8 @@ int main(void)
 	CHECK_INT(pp_comm_table_put(&next, 0)->size, 0);
 	CHECK_INT(next.comms, 4);
 	free(next.comm);
-	free(next.place);
+	free(next.map.place);
 	free(t.comm);
-	free(t.place);
+	free(t.map.place);
 	return test_end();
 }
