@@ -128,14 +128,13 @@ static int has_own_work(struct search *f, size_t w)
 	return pp_quantile(more, n, 0.5) >= OWN_WORK * f->rank[w].each_ns;
 }
 
-static const double *sorting_late; /* qsort() has no context; tools run on one thread */
-
-static int by_lateness(const void *a, const void *b)
+static int by_lateness(const void *a, const void *b, void *context)
 {
+	const double *late = context;
 	size_t x = *(const size_t *)a, y = *(const size_t *)b;
 
-	if (sorting_late[x] < sorting_late[y] || sorting_late[x] > sorting_late[y])
-		return sorting_late[x] > sorting_late[y] ? -1 : 1;
+	if (late[x] < late[y] || late[x] > late[y])
+		return late[x] > late[y] ? -1 : 1;
 	return (x > y) - (x < y);
 }
 
@@ -161,7 +160,7 @@ static void require_gap_in(struct search *f, size_t *member, size_t n)
 	pp_late_peers(k, 0, n, &peers);
 	has_more = peers > n;
 	outside = has_more ? latest_outside(f, k->group[member[0]]) : 0;
-	qsort(member, n, sizeof(*member), by_lateness);
+	qsort_r(member, n, sizeof(*member), by_lateness, k->lateness);
 	while (late < n && f->rank[member[late]].is_late)
 		late++;
 	for (size_t i = 0; i < late && i + !has_more < n; i++) {
@@ -182,7 +181,6 @@ static void require_gap(struct search *f, size_t *order)
 	size_t first = 0, end;
 
 	memcpy(order, k->member, k->ranks * sizeof(*order));
-	sorting_late = k->lateness;
 	if (k->ranks && k->group[k->member[0]] < 0)
 		first = pp_late_group_end(k, 0);
 	for (size_t i = first; i < k->ranks; i = end) {
@@ -312,20 +310,20 @@ static int on_one_host(const struct pp_late_series *k, size_t a, size_t b)
 	return strncmp(k->in->worker[a].host, k->in->worker[b].host, sizeof(k->in->worker[a].host)) == 0;
 }
 
-static const struct pp_dataset *sorting; /* qsort() has no context; tools run on one thread */
-
-static int by_host(const void *a, const void *b)
+static int by_host(const void *a, const void *b, void *context)
 {
+	const struct pp_dataset *in = context;
 	size_t x = *(const size_t *)a, y = *(const size_t *)b;
-	int order = strncmp(sorting->worker[x].host, sorting->worker[y].host, sizeof(sorting->worker[x].host));
+	int order = strncmp(in->worker[x].host, in->worker[y].host, sizeof(in->worker[x].host));
 
 	return order ? order : (x > y) - (x < y);
 }
 
-static int by_role(const void *a, const void *b)
+static int by_role(const void *a, const void *b, void *context)
 {
+	const struct pp_dataset *in = context;
 	size_t x = *(const size_t *)a, y = *(const size_t *)b;
-	int32_t p = sorting->worker[x].role, q = sorting->worker[y].role;
+	int32_t p = in->worker[x].role, q = in->worker[y].role;
 
 	if (p != q)
 		return p < q ? -1 : 1;
@@ -352,8 +350,7 @@ static void find_hosts(struct search *f, size_t *order)
 
 	for (size_t w = 0; w < f->k->ranks; w++)
 		order[w] = w;
-	sorting = f->k->in;
-	qsort(order, f->k->ranks, sizeof(*order), by_host);
+	qsort_r(order, f->k->ranks, sizeof(*order), by_host, (void *)f->k->in);
 	for (size_t i = 0; i < f->k->ranks; i = end) {
 		for (end = i + 1; end < f->k->ranks && on_one_host(f->k, order[end], order[i]);)
 			end++;
@@ -405,8 +402,7 @@ static void find_roles(struct search *f, size_t *order)
 	struct pp_late_series *k = f->k;
 	size_t end;
 
-	sorting = k->in;
-	qsort(order, k->ranks, sizeof(*order), by_role);
+	qsort_r(order, k->ranks, sizeof(*order), by_role, (void *)k->in);
 	for (size_t i = 0; i < k->ranks; i = end) {
 		int32_t role = k->in->worker[order[i]].role;
 		size_t hits, n;

@@ -192,12 +192,11 @@ static double share_by(const struct pp_late_series *k, double *sum, double *many
 	return between(sum, many, k->ranks, mean);
 }
 
-static const struct pp_dataset *sorting; /* qsort() has no context; tools run on one thread */
-
-static int by_host(const void *a, const void *b)
+static int by_host(const void *a, const void *b, void *context)
 {
+	const struct pp_dataset *in = context;
 	size_t x = *(const size_t *)a, y = *(const size_t *)b;
-	int order = strncmp(sorting->worker[x].host, sorting->worker[y].host, sizeof(sorting->worker[x].host));
+	int order = strncmp(in->worker[x].host, in->worker[y].host, sizeof(in->worker[x].host));
 
 	return order ? order : (x > y) - (x < y);
 }
@@ -208,8 +207,7 @@ static void number_hosts(const struct pp_dataset *in, size_t *order, size_t *key
 
 	for (size_t w = 0; w < in->workers; w++)
 		order[w] = w;
-	sorting = in;
-	qsort(order, in->workers, sizeof(*order), by_host);
+	qsort_r(order, in->workers, sizeof(*order), by_host, (void *)in);
 	for (size_t i = 0; i < in->workers; i++) {
 		host += i && strncmp(in->worker[order[i]].host, in->worker[order[i - 1]].host, sizeof(in->worker[0].host)) != 0;
 		key[order[i]] = host;
