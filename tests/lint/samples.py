@@ -93,6 +93,15 @@ BAD = {
         ({'core/a.h': c('/* One. */\nint pp_a(void);\n\nint pp_b(void);\n')}, "core/a.h:5: 'pp_b' has no contract"),
         ({'core/a.c': HEAD, 'scripts/units.excused': 'circle core/\n'}, 'scripts/units.excused:1: nothing is excused by this line any more: circle core/'),
     ],
+    'tests': [
+        ({'core/a.c': HEAD}, 'core/a.c:1: no test covers it'),
+        ({'core/a.c': HEAD, 'tests/unit/core/a.c': 'TEST(one)\n'}, 'tests/unit/core/a.c:1: a test that is not called X_test.c'),
+        ({'core/a.c': HEAD, 'tests/unit/core/b_test.c': HEAD}, "tests/unit/core/b_test.c:1: there is no 'core/b.c' that it tests"),
+        ({'core/a.c': HEAD, 'tests/unit/covered_by.txt': 'core/* tests/b.py\n'}, "tests/unit/covered_by.txt:1: there is no test 'tests/b.py'"),
+        ({'core/a.c': HEAD, 'tests/unit/covered_by.txt': 'core/* -\n'}, 'tests/unit/covered_by.txt:1: no reason why nothing covers core/*'),
+        ({'core/a.c': HEAD, 'tests/unit/core/a_more_test.c': HEAD, 'tests/unit/covered_by.txt': 'core/* - none\n'},
+         "tests/unit/covered_by.txt:1: no file without a test is 'core/*'"),
+    ],
     'calls': [
         ({'aggregate/a.c': c('\tstrcpy(a, b);\n')}, "aggregate/a.c:2: 'strcpy' is not called in this tree"),
         ({'core/a.c': c('\tabort();\n'), 'core/CMakeLists.txt': GUEST}, "core/a.c:2: 'abort' is not called in the guest"),
@@ -182,6 +191,8 @@ GOOD = {
     'core/kind.def': RECORDS + 'PP_RECORD(A, 1, "a, (b")\n',
     'docs/formats.md': '| A | 1 | a, (b |\n',
     'scripts/a!': SHELL + 'echo "$1"\n',
+    'tests/unit/covered_by.txt': '# PRODUCT TEST\ncore/* tests/b.py\n',
+    'tests/b.py!': '#!/usr/bin/python3\n"""B."""\nprint(1)\n',
     'scripts/b.py!': '#!/usr/bin/python3\n"""B."""\nprint(1)\n',
     '.clang-tidy': "Checks: '-*,misc-*'\n",
 }
