@@ -10,7 +10,7 @@
 
 #include "aggregate/fleet/fleet.h"
 #include "aggregate/fleet/job.h"
-#include "aggregate/report/json.h"
+#include "aggregate/write/json.h"
 #include "core/base/units.h"
 #include "core/base/why.h"
 #include "launchers/cmd.h"

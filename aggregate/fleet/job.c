@@ -11,9 +11,9 @@
 #include "aggregate/dataset/status.h"
 #include "aggregate/fleet/host_list.h"
 #include "aggregate/fleet/member.h"
-#include "aggregate/report/json.h"
 #include "aggregate/tools/answer.h"
 #include "aggregate/tools/sums.h"
+#include "aggregate/write/json.h"
 
 enum { VERSION = 1, SECOND = 1000000000, BESIDE_HOSTS = 1800 };
 

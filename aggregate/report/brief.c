@@ -11,11 +11,11 @@
 
 #include "aggregate/read/h5/file.h"
 #include "aggregate/read/h5/forked_work.h"
-#include "aggregate/report/json.h"
 #include "aggregate/report/report.h"
 #include "aggregate/tools/answer.h"
 #include "aggregate/tools/recommend.h"
 #include "aggregate/tools/sums.h"
+#include "aggregate/write/json.h"
 #include "aggregate/write/text/text.h"
 #include "core/base/forked.h"
 #include "core/base/why.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "aggregate/read/h5/file.h"
-#include "aggregate/report/json.h"
+#include "aggregate/write/json.h"
 #include "aggregate/write/text/text.h"
 
 /* Limits of a page, so that a browser opens it: values of planes of (step, worker), rows of a table, points of allocators' curves,

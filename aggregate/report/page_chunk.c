@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "aggregate/analyze/bounds.h"
-#include "aggregate/report/json.h"
 #include "aggregate/report/page_timeline.h"
+#include "aggregate/write/json.h"
 
 enum { BYTE = 1, SHORT = 2, WORD = 4, DOUBLE = 8, TIMES = 3, EVENT_BYTES = 3 * WORD + SHORT + 3, FLOW_BYTES = 2 * WORD + 1 };
 enum { DETAIL_BYTES = 7 * WORD + 3 * DOUBLE };

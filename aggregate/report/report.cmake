@@ -43,5 +43,5 @@ set(PP_REPORT_SOURCES
   report/page_timeline.c
   report/page_pick.c
   report/page_chunk.c
-  report/json.c
+  write/json.c
   ${report_embedded})

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/report/json.h"
+#include "aggregate/write/json.h"
 #include "launchers/ask/hang_text.h"
 #include "launchers/ask/jobs.h"
 #include "launchers/cmd.h"

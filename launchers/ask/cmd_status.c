@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/hang.h"
-#include "aggregate/report/json.h"
+#include "aggregate/write/json.h"
 #include "core/base/libc.h"
 #include "core/base/shell_word.h"
 #include "launchers/ask/jobs.h"

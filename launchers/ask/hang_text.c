@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 
 #include "aggregate/keeper/hang_call.h"
-#include "aggregate/report/json.h"
+#include "aggregate/write/json.h"
 #include "core/base/libc.h"
 #include "launchers/cmd.h"
 

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "aggregate/report/json.h"
+#include "aggregate/write/json.h"
 #include "launchers/diff/diff.h"
 
 enum { SCHEMA = 1 };

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "aggregate/report/json.h"
 #include "aggregate/spool/list.h"
 #include "aggregate/spool/processes.h"
+#include "aggregate/write/json.h"
 #include "core/base/shell_word.h"
 #include "launchers/cmd.h"
 #include "launchers/doctor/doctor.h"

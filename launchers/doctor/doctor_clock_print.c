@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/report/json.h"
+#include "aggregate/write/json.h"
 #include "core/base/plain.h"
 #include "core/base/tick.h"
 #include "launchers/cmd.h"

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "aggregate/report/json.h"
 #include "aggregate/spool/layout.h"
+#include "aggregate/write/json.h"
 #include "core/base/plain.h"
 
 static int worst, rows, as_json;

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/report/json.h"
 #include "aggregate/write/export/out.h"
 #include "aggregate/write/export/outline.h"
+#include "aggregate/write/json.h"
 
 enum { EVENT_ROOM = 512, ARG_ROOM = 64, FLOW_ROOM = 256 };
 

@@ -6,7 +6,7 @@
 #include <zlib.h>
 
 #include "aggregate/dataset/dataset.h"
-#include "aggregate/report/json.h"
+#include "aggregate/write/json.h"
 #include "aggregate/report/quartile.h"
 #include "core/base/select.h"
 #include "tests/test.h"

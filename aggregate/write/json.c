@@ -1,5 +1,5 @@
 /* Writes JSON texts, numbers and packed arrays of the page; see json.h. */
-#include "aggregate/report/json.h"
+#include "aggregate/write/json.h"
 
 #include <errno.h>
 #include <inttypes.h>
