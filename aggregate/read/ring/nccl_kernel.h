@@ -26,6 +26,7 @@ struct pp_nccl_kernels {
 
 /* Of the rank's threads from `first` on. -ENOMEM. */
 int pp_nccl_kernels_init(struct pp_nccl_kernels *k, const struct pp_rank *rank, size_t first);
+/* Frees both lists; a zeroed one has none. */
 void pp_nccl_kernels_release(struct pp_nccl_kernels *k);
 /* The kernel of work that NCCL reported on thread `tid` at `time`, behind its launch. `launch` to `launched`: NCCL's time of the
  * call; 0: not reported. NULL: none was recorded. */

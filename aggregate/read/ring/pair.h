@@ -18,7 +18,8 @@ void pp_pair_init(struct pp_pair *p, struct pp_read_shared *shared, const struct
 void pp_pair_know_clock(struct pp_pair *p);
 /* Frees tracks and states; blocks stay in the store. */
 void pp_pair_release(struct pp_pair *p);
-/* Sinks of core/ring/drain; context is the struct pp_pair. */
+/* Sinks of core/ring/drain; context is the struct pp_pair. Records of a slot in order; and: its thread has ended, all of its
+ * records came. */
 void pp_pair_records(void *context, uint32_t slot, const struct pp_record *record, uint32_t count);
 void pp_pair_ended(void *context, uint32_t slot);
 /* At the very end, once: closes all threads, as a range or request may end on another thread than the one it began on. */

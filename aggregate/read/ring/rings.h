@@ -14,10 +14,13 @@ struct pp_step_ended;
 struct pp_rings; /* all rings of one spool */
 struct pp_drain;
 
-/* `buffer` is the window buffer in bytes: beyond it the oldest spans of all ranks are evicted (whole blocks, horizon moves). */
+/* `buffer` is the window buffer in bytes: beyond it the oldest spans of all ranks are evicted (whole blocks, horizon moves).
+ * NULL: no memory. */
 struct pp_rings *pp_rings_new(size_t buffer);
+/* Closes all rings, and frees what pp_rings_finish() has not given away. */
 void pp_rings_free(struct pp_rings *r);
-/* Maps a ring file and checks its header (magic, version, byte order, size). -EAGAIN: not complete yet. */
+/* Maps a ring file and checks its header (magic, version, byte order, size); it becomes the last ring. 0, -EAGAIN: not complete
+ * yet, or another -errno: no ring. */
 int pp_rings_open(struct pp_rings *r, const char *path, struct pp_err *err);
 /* Reads the records of a ring that is open: `drain` must live until the ring is taken out, or all are freed. */
 int pp_rings_add(struct pp_rings *r, const char *path, struct pp_drain *drain, struct pp_err *err);
@@ -31,13 +34,16 @@ void pp_rings_exclude(struct pp_rings *r);
 /* Lets a rank that ends go, if it must not wait for its files: a process above it is a rank too and waits for them, perhaps
  * after waiting for its child. Checked once, when the rank ends. */
 void pp_rings_let_go(struct pp_rings *r, size_t index);
+/* As pp_rings_exclude() decided last. */
 int pp_rings_is_excluded(const struct pp_rings *r, size_t index);
 uint64_t pp_rings_records(const struct pp_rings *r); /* drained so far, of all rings */
 /* Takes ring `index` out, with what was drained from it; later rings move down by one. */
 void pp_rings_take_out(struct pp_rings *r, size_t index);
+/* As it was opened; valid until the ring is taken out. */
 const char *pp_rings_path(const struct pp_rings *r, size_t index);
 int64_t pp_rings_last_tick(const struct pp_rings *r, size_t index); /* of its records; INT64_MIN: there was none */
-size_t pp_rings_count(const struct pp_rings *r);
+size_t pp_rings_count(const struct pp_rings *r); /* open ones, excluded or not: their indexes are 0 to this - 1 */
+/* Of any content, and changed by its rank at any time; valid until the ring is taken out. */
 const struct pp_ring_header *pp_rings_header(const struct pp_rings *r, size_t index);
 /* Reads what is there of ring `index`; returns the number of records; *ret_fill is its used share of its limit in percent (may
  * be NULL). */
