@@ -236,14 +236,14 @@ static int try_claim(enum pp_evidence evidence, int rank, int size)
 		return -EBUSY;
 	if (claim_fd < 0) {
 		pp_self_print(err.text);
-		pp_unrecorded_is_said();
+		pp_unrecorded_is_reported();
 		return 0;
 	}
 	pp_tick_init();
 	rc = open_ring(&err);
 	if (rc) {
 		pp_self_print(err.text);
-		pp_unrecorded_is_said();
+		pp_unrecorded_is_reported();
 		close(claim_fd);
 		claim_fd = -1;
 		return 0;
@@ -403,7 +403,7 @@ static struct pp_ring_cursor *collector_cursor(void)
 }
 
 /* Once, by rank 0; before the claim the launcher's variables give its number. */
-static void say_other_mpi(void)
+static void report_other_mpi(void)
 {
 	struct pp_claim c;
 
@@ -412,13 +412,13 @@ static void say_other_mpi(void)
 		return;
 	pp_self_print("the job's MPI is not Open MPI 4 or 5: its calls are not recorded. Marks are: podprof_step_begin(), "
 	              "podprof_range_push()");
-	pp_unrecorded_is_said();
+	pp_unrecorded_is_reported();
 }
 
 static void collector_mpi_state(uint32_t state)
 {
 	if (atomic_exchange(&mpi_state, state) == PP_MPI_NEVER && state == PP_MPI_OTHER_RUNS)
-		say_other_mpi();
+		report_other_mpi();
 	if (pp_self_is_rank())
 		pp_ring_set_mpi_state(pp_ring_pool.header, state);
 }
@@ -466,7 +466,7 @@ struct podprof_collector podprof_collector = {
         .pattern = &pp_pattern_on,
         .collective = pp_pattern_collective,
         .acknowledged = &pp_trigger_acknowledged,
-        .look = pp_trigger_check,
+        .poll = pp_trigger_poll,
         .coordinate = pp_trigger_coordinate,
         .spool = pp_self_spool,
         .coordinator = collector_coordinator,

@@ -56,22 +56,22 @@ static int has_ring(const char *spool)
 	return found;
 }
 
-static int first_to_say(const char *spool)
+static int is_first_to_report(const char *spool)
 {
 	char path[512];
 	int fd;
 
-	if (snprintf(path, sizeof(path), "%s/" PP_SAID_FILE, spool) >= (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%s/" PP_REPORTED_FILE, spool) >= (int)sizeof(path))
 		return 0;
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0 && (errno == EMFILE || errno == ENFILE)) /* also where the lack of descriptors is what is said */
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE)) /* also where the lack of descriptors is what is reported */
 		return !mknod(path, S_IFREG | 0600, 0);
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0;
 }
 
-static void say(int several)
+static void print(int several)
 {
 	int n, foreign = 0;
 	const struct pp_control *c = pp_control_map(pp_env("PODPROF_SPOOL"), &foreign);
@@ -100,8 +100,8 @@ static void ending(int status, void *arg)
 	}
 	pp_claim_read(&c, -1, -1);
 	/* A launcher whose ranks are on other hosts has no ring here. */
-	if (c.rank == 0 && (!several || root_rank == 0) && !has_ring(spool) && first_to_say(spool))
-		say(several);
+	if (c.rank == 0 && (!several || root_rank == 0) && !has_ring(spool) && is_first_to_report(spool))
+		print(several);
 	errno = saved;
 }
 
@@ -110,10 +110,10 @@ static void ending_somehow(void *arg)
 	ending(0, arg);
 }
 
-void pp_unrecorded_is_said(void)
+void pp_unrecorded_is_reported(void)
 {
 	if (pp_env("PODPROF_SPOOL"))
-		first_to_say(pp_env("PODPROF_SPOOL"));
+		is_first_to_report(pp_env("PODPROF_SPOOL"));
 }
 
 void pp_unrecorded_start(void)

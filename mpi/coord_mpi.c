@@ -33,7 +33,7 @@ static struct pp_agree agree = {.over = 1};
 static MPI_Request request;
 static int64_t given[PP_AGREE_VALUES], got[PP_AGREE_VALUES]; /* of the pending operation */
 
-static _Atomic uint32_t looks; /* since the operation was issued, by calls that do not wait for it */
+static _Atomic uint32_t polls; /* since the operation was issued, by calls that do not wait for it */
 
 static int find_calls(struct pp_mpi_calls *c)
 {
@@ -100,7 +100,7 @@ static void give_up(const char *why)
 /* Locked. `given` is filled. */
 static void issue(void)
 {
-	atomic_store_explicit(&looks, 0, memory_order_relaxed);
+	atomic_store_explicit(&polls, 0, memory_order_relaxed);
 	if (mpi.iallreduce(given, got, PP_AGREE_VALUES, mpi.int64, mpi.max, comm, &request) == MPI_SUCCESS)
 		atomic_store_explicit(&pp_coord_busy, 1, memory_order_relaxed);
 	else
@@ -125,12 +125,12 @@ static void test(void)
 /* May this thread call MPI now? */
 static int is_allowed(const struct pp_mpi_thread *t)
 {
-	if (t->depth && !t->looking)
+	if (t->depth && !t->is_polling)
 		return 0;
 	if (level >= MPI_THREAD_MULTIPLE)
 		return 1;
 	if (level == MPI_THREAD_SERIALIZED)
-		return t->looking != 0;
+		return t->is_polling != 0;
 	return pthread_equal(pthread_self(), initial);
 }
 
@@ -147,7 +147,7 @@ static int enter(struct pp_mpi_thread *t)
 static void leave(struct pp_mpi_thread *t)
 {
 	atomic_signal_fence(memory_order_seq_cst);
-	t->depth = t->looking;
+	t->depth = t->is_polling;
 	give();
 }
 
@@ -185,24 +185,24 @@ static const struct pp_coord_ops ops = {.name = "mpi", .ask = ask, .answer = ans
 /* The 1st, 2nd, 4th, 8th ... call: none waits for the result, and the next request reads it first. */
 static int is_due(void)
 {
-	uint32_t n = atomic_load_explicit(&looks, memory_order_relaxed) + 1;
+	uint32_t n = atomic_load_explicit(&polls, memory_order_relaxed) + 1;
 
-	atomic_store_explicit(&looks, n, memory_order_relaxed);
+	atomic_store_explicit(&polls, n, memory_order_relaxed);
 	return !(n & (n - 1));
 }
 
-void pp_coord_look(struct pp_mpi_thread *t)
+void pp_coord_poll(struct pp_mpi_thread *t)
 {
 	int saved = errno;
 
-	t->looking = 1;
+	t->is_polling = 1;
 	if (pp_mpi_is_rung()) {
-		pp_mpi_collector->look();
+		pp_mpi_collector->poll();
 	} else if (is_due() && enter(t)) {
 		test();
 		leave(t);
 	}
-	t->looking = 0;
+	t->is_polling = 0;
 	errno = saved;
 }
 

@@ -1,5 +1,5 @@
 /* podprof's own communicator and what it carries: the invitation from rank 0's keeper to those of other hosts, and the agreement
- * on windows (struct pp_coord_ops). In: MPI_Init and MPI_Finalize of pmpi_init.c, looks of pmpi_source.h. Out: the collector's
+ * on windows (struct pp_coord_ops). In: MPI_Init and MPI_Finalize of pmpi_init.c, polls of pmpi_source.h. Out: the collector's
  * coordinator.
  *
  * Three operations are blocking, all inside MPI_Init, which all ranks call: dup, one allreduce, and one broadcast if the job has
@@ -24,6 +24,6 @@ void pp_coord_start_all(int records);
 /* Before the real MPI_Finalize, under the thread's guard. */
 void pp_coord_stop_all(void);
 /* Inside an MPI call of the application, before the real one, under the thread's guard; errno kept. */
-void pp_coord_look(struct pp_mpi_thread *t) __attribute__((cold));
+void pp_coord_poll(struct pp_mpi_thread *t) __attribute__((cold));
 /* In a forked child. */
 void pp_coord_abandon(void);

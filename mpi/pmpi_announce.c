@@ -13,8 +13,8 @@ void pp_comm_set_name(struct pp_comm *c, const char *name)
 	memcpy(c->name, name, n);
 	c->name[n] = 0;
 	pp_comm_describe(c);
-	if (atomic_load_explicit(&c->announced, memory_order_relaxed) == PP_COMM_SAID_ALL)
-		atomic_store_explicit(&c->announced, PP_COMM_SAID_MEMBERS, memory_order_relaxed);
+	if (atomic_load_explicit(&c->announced, memory_order_relaxed) == PP_COMM_ANNOUNCED_ALL)
+		atomic_store_explicit(&c->announced, PP_COMM_ANNOUNCED_MEMBERS, memory_order_relaxed);
 }
 
 /* Members as runs of equal stride; 0: too many runs. */
@@ -66,11 +66,11 @@ static void put_comm(const struct pp_comm *c, uint32_t is_name, const void *text
 
 void pp_comm_announce(struct pp_comm *c)
 {
-	uint32_t said = atomic_exchange_explicit(&c->announced, PP_COMM_SAID_ALL, memory_order_relaxed);
+	uint32_t before = atomic_exchange_explicit(&c->announced, PP_COMM_ANNOUNCED_ALL, memory_order_relaxed);
 
-	if (said == PP_COMM_SAID_NOTHING)
+	if (before == PP_COMM_ANNOUNCED_NOTHING)
 		put_comm(c, PP_COMM_MEMBERS, c->members, (uint32_t)c->member_count * sizeof *c->members);
-	if (said == PP_COMM_SAID_ALL)
+	if (before == PP_COMM_ANNOUNCED_ALL)
 		return;
 	if (c->kind == PP_COMM_IS_FILE)
 		put_comm(c, PP_COMM_FILE, c->path, (uint32_t)strlen(c->path));

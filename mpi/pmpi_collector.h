@@ -17,9 +17,9 @@
 struct pp_comm;
 
 struct pp_mpi_thread {
-	uint32_t depth;     /* 1: inside a wrapper; calls that libmpi makes itself are not recorded */
-	uint32_t cache_gen; /* pp_comm_gen when `cache` was found */
-	uint32_t looking;   /* 1: inside a wrapper, but not yet inside the real call */
+	uint32_t depth;      /* 1: inside a wrapper; calls that libmpi makes itself are not recorded */
+	uint32_t cache_gen;  /* pp_comm_gen when `cache` was found */
+	uint32_t is_polling; /* 1: inside a wrapper, but not yet inside the real call */
 	MPI_Comm cache_handle;
 	struct pp_comm *cache;
 	struct pp_where *where;

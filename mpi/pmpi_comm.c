@@ -267,7 +267,7 @@ static void publish(struct pp_comm *c, MPI_Comm handle, const struct pp_comm_bir
 	atomic_store_explicit(&c->wild_ended, 0, memory_order_relaxed);
 	atomic_store_explicit(&c->wild_jumped, 0, memory_order_relaxed);
 	atomic_store_explicit(&c->posting, 0, memory_order_relaxed);
-	atomic_store_explicit(&c->announced, PP_COMM_SAID_NOTHING, memory_order_relaxed);
+	atomic_store_explicit(&c->announced, PP_COMM_ANNOUNCED_NOTHING, memory_order_relaxed);
 	c->name[0] = 0;
 	pthread_mutex_lock(&lock);
 	c->id = make_id(c, *birth);

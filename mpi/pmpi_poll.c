@@ -63,7 +63,7 @@ void pp_poll(struct pp_mpi_scope *s, pp_tick end)
 	}
 	if (t->polls)
 		pp_poll_end(t);
-	if (s->comm && atomic_load_explicit(&s->comm->announced, memory_order_relaxed) != PP_COMM_SAID_ALL)
+	if (s->comm && atomic_load_explicit(&s->comm->announced, memory_order_relaxed) != PP_COMM_ANNOUNCED_ALL)
 		pp_comm_announce(s->comm);
 	*r = (struct pp_record){.tick = s->begin, .kind = PP_RECORD_MPI};
 	r->mpi.end = end;

@@ -146,7 +146,7 @@ static inline void pp_mpi_enter(struct pp_mpi_scope *s, struct pp_mpi_thread *t,
 	w->last = (uint16_t)(call + 1);
 	w->call = (uint16_t)(call + 1);
 	if (__builtin_expect(pp_mpi_is_rung() | (atomic_load_explicit(&pp_coord_busy, memory_order_relaxed) != 0), 0))
-		pp_coord_look(t);
+		pp_coord_poll(t);
 	s->recording = atomic_load_explicit(pp_mpi_recording, memory_order_relaxed) != 0;
 	if (__builtin_expect(t->polls != 0, 0) && !s->recording)
 		pp_poll_end(t);
@@ -210,7 +210,8 @@ static inline void pp_mpi_record(struct pp_mpi_scope *s, pp_tick end, int rc, ui
 
 	if (__builtin_expect(s->thread->polls != 0, 0))
 		pp_poll_end(s->thread);
-	if (s->comm && __builtin_expect(atomic_load_explicit(&s->comm->announced, memory_order_relaxed) != PP_COMM_SAID_ALL, 0))
+	if (s->comm &&
+	    __builtin_expect(atomic_load_explicit(&s->comm->announced, memory_order_relaxed) != PP_COMM_ANNOUNCED_ALL, 0))
 		pp_comm_announce(s->comm);
 	direct = pp_ring_take_late(k, pp_mpi_recording);
 	r = __builtin_expect(direct != NULL, 1) ? direct : &own;

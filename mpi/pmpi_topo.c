@@ -88,7 +88,7 @@ static void say_near(const struct pp_comm *c, struct pp_topo *t)
 {
 	uint32_t n = 0;
 
-	t->is_said = 1;
+	t->is_announced = 1;
 	for (int i = 0; i < t->in.places; i++) {
 		int rank = t->in.rank[i];
 		int32_t world = rank < 0 || rank >= c->peers ? -1 : c->world ? c->world[rank] : rank;
@@ -130,7 +130,7 @@ const struct pp_topo *pp_topo(struct pp_comm *c, MPI_Comm handle)
 
 	if (!c->topo)
 		c->topo = ask(c, handle);
-	if (c->topo && !c->topo->is_said && atomic_load_explicit(pp_mpi_recording, memory_order_relaxed))
+	if (c->topo && !c->topo->is_announced && atomic_load_explicit(pp_mpi_recording, memory_order_relaxed))
 		say_near(c, c->topo);
 	errno = saved;
 	return c->topo;

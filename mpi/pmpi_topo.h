@@ -13,9 +13,9 @@ struct pp_topo_side {
 
 struct pp_topo {
 	struct pp_topo_side in, out;
-	int32_t *near; /* world ranks of those in `in` that are there */
-	int is_said;   /* in a record */
-	int rank[];    /* in, out, near */
+	int32_t *near;    /* world ranks of those in `in` that are there */
+	int is_announced; /* in a record */
+	int rank[];       /* in, out, near */
 };
 
 /* NULL: no topology, or no memory. Asked once per communicator; MPI allows one collective at a time on it. */

@@ -7,7 +7,7 @@
 
 enum { ON_STACK = 64 };
 
-struct look {                                      /* the table's entries of the handles, read before the real call clears those */
+struct awaited {                                   /* the table's entries of the handles, read before the real call clears those */
 	struct pp_request stack[ON_STACK], *known; /* known NULL: no entry */
 	MPI_Status own[ON_STACK], *own_heap;
 	int count;
@@ -17,7 +17,7 @@ struct look {                                      /* the table's entries of the
 };
 
 /* Shows the communicator and the peer that all operations share. An unknown operation may have any. */
-static void show_common(const struct look *l, struct pp_mpi_scope *s, const MPI_Request *requests)
+static void show_common(const struct awaited *l, struct pp_mpi_scope *s, const MPI_Request *requests)
 {
 	const struct pp_request *first = NULL;
 	int one_peer = 1;
@@ -44,7 +44,7 @@ static void show_common(const struct look *l, struct pp_mpi_scope *s, const MPI_
 }
 
 /* Which peers the operations are with, and what began them. */
-static void show_peers(const struct look *l, struct pp_where *w, const MPI_Request *requests)
+static void show_peers(const struct awaited *l, struct pp_where *w, const MPI_Request *requests)
 {
 	int one_call = 1;
 
@@ -77,7 +77,7 @@ static void show_peers(const struct look *l, struct pp_where *w, const MPI_Reque
 }
 
 /* take: one request of a blocking call. */
-static inline void look_begin(struct look *l, struct pp_mpi_scope *s, int count, const MPI_Request *requests, int take)
+static inline void awaited_begin(struct awaited *l, struct pp_mpi_scope *s, int count, const MPI_Request *requests, int take)
 {
 	int any = 0;
 
@@ -116,7 +116,7 @@ static inline void look_begin(struct look *l, struct pp_mpi_scope *s, int count,
 }
 
 /* Uses our own statuses where the application ignores them and a source is needed. */
-static MPI_Status *look_statuses(struct look *l, const struct pp_mpi_scope *s, MPI_Status *theirs)
+static MPI_Status *awaited_statuses(struct awaited *l, const struct pp_mpi_scope *s, MPI_Status *theirs)
 {
 	if (theirs != MPI_STATUSES_IGNORE || !l->known || !(l->wild || (s->recording && l->receives)))
 		return theirs;
@@ -126,7 +126,7 @@ static MPI_Status *look_statuses(struct look *l, const struct pp_mpi_scope *s, M
 	return l->own_heap;
 }
 
-static void look_end(struct look *l)
+static void awaited_end(struct awaited *l)
 {
 	if (l->known != l->stack)
 		free(l->known);
@@ -134,7 +134,7 @@ static void look_end(struct look *l)
 }
 
 /* Operation i completed; status NULL: unknown. */
-static void ended(struct look *l, struct pp_mpi_scope *s, pp_tick now, int i, const MPI_Status *status, int failed)
+static void ended(struct awaited *l, struct pp_mpi_scope *s, pp_tick now, int i, const MPI_Status *status, int failed)
 {
 	struct pp_request *r;
 	struct pp_record_message_half half;
@@ -171,7 +171,7 @@ static void ended(struct look *l, struct pp_mpi_scope *s, pp_tick now, int i, co
 }
 
 /* The record of a call that completed one operation: on its communicator, with its peer. */
-static void show_ended(const struct look *l, struct pp_mpi_scope *s, int i, const MPI_Status *status)
+static void show_ended(const struct awaited *l, struct pp_mpi_scope *s, int i, const MPI_Status *status)
 {
 	const struct pp_request *r;
 
@@ -197,23 +197,23 @@ static void record(struct pp_mpi_scope *s, pp_tick end, int rc, int flag)
 		pp_poll(s, end);
 }
 
-#define PP_LOOK_HEAD(symbol, args, count, requests, take)                                                                          \
-	struct look l;                                                                                                             \
+#define PP_AWAITED_HEAD(symbol, args, count, requests, take)                                                                       \
+	struct awaited l;                                                                                                          \
 	PP_HEAD(symbol, args)                                                                                                      \
 	pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, NULL, PP_NO_PEER, 0);                                                   \
-	look_begin(&l, &scope, count, requests, take);
+	awaited_begin(&l, &scope, count, requests, take);
 
-#define PP_WAIT_HEAD(symbol, args, count, requests) PP_LOOK_HEAD(symbol, args, count, requests, 0)
+#define PP_WAIT_HEAD(symbol, args, count, requests) PP_AWAITED_HEAD(symbol, args, count, requests, 0)
 
 #define PP_WAIT_TAIL                                                                                                               \
 	if (l.known)                                                                                                               \
-		look_end(&l);                                                                                                      \
+		awaited_end(&l);                                                                                                   \
 	PP_TAIL
 
 PP_PUBLIC int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
-	PP_LOOK_HEAD(Wait, (request, status), 1, request, 1)
-	status = look_statuses(&l, &scope, status);
+	PP_AWAITED_HEAD(Wait, (request, status), 1, request, 1)
+	status = awaited_statuses(&l, &scope, status);
 	rc = real(request, status);
 	end = pp_mpi_end(&scope);
 	if (rc == MPI_SUCCESS)
@@ -230,7 +230,7 @@ PP_BOTH(Wait)
 PP_PUBLIC int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
 	PP_WAIT_HEAD(Test, (request, flag, status), 1, request)
-	status = look_statuses(&l, &scope, status);
+	status = awaited_statuses(&l, &scope, status);
 	rc = real(request, flag, status);
 	end = pp_mpi_end(&scope);
 	if (rc == MPI_SUCCESS && *flag)
@@ -254,7 +254,7 @@ PP_PUBLIC int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status 
 PP_BOTH(Request_get_status)
 
 /* All of an array completed; after an error those without a handle did, and persistent ones whose status says so. */
-static void all_ended(struct look *l, struct pp_mpi_scope *s, pp_tick end, int rc, const MPI_Request *requests,
+static void all_ended(struct awaited *l, struct pp_mpi_scope *s, pp_tick end, int rc, const MPI_Request *requests,
                       const MPI_Status *statuses)
 {
 	for (int i = 0; l->known && i < l->count; i++) {
@@ -271,7 +271,7 @@ static void all_ended(struct look *l, struct pp_mpi_scope *s, pp_tick end, int r
 PP_PUBLIC int MPI_Waitall(int count, MPI_Request *requests, MPI_Status *statuses)
 {
 	PP_WAIT_HEAD(Waitall, (count, requests, statuses), count, requests)
-	statuses = look_statuses(&l, &scope, statuses);
+	statuses = awaited_statuses(&l, &scope, statuses);
 	rc = real(count, requests, statuses);
 	end = pp_mpi_end(&scope);
 	record(&scope, end, rc, 1);
@@ -283,7 +283,7 @@ PP_BOTH(Waitall)
 PP_PUBLIC int MPI_Testall(int count, MPI_Request *requests, int *flag, MPI_Status *statuses)
 {
 	PP_WAIT_HEAD(Testall, (count, requests, flag, statuses), count, requests)
-	statuses = look_statuses(&l, &scope, statuses);
+	statuses = awaited_statuses(&l, &scope, statuses);
 	rc = real(count, requests, flag, statuses);
 	end = pp_mpi_end(&scope);
 	record(&scope, end, rc, rc != MPI_SUCCESS || *flag);
@@ -328,7 +328,7 @@ PP_PUBLIC int MPI_Testany(int count, MPI_Request *requests, int *index, int *fla
 PP_BOTH(Testany)
 
 /* The first `outcount` statuses belong to the indices. */
-static void some_ended(struct look *l, struct pp_mpi_scope *s, pp_tick end, int rc, const int *outcount, const int *indices,
+static void some_ended(struct awaited *l, struct pp_mpi_scope *s, pp_tick end, int rc, const int *outcount, const int *indices,
                        const MPI_Status *statuses)
 {
 	if (rc != MPI_SUCCESS && rc != MPI_ERR_IN_STATUS)
@@ -341,7 +341,7 @@ static void some_ended(struct look *l, struct pp_mpi_scope *s, pp_tick end, int 
 PP_PUBLIC int MPI_Waitsome(int count, MPI_Request *requests, int *outcount, int *indices, MPI_Status *statuses)
 {
 	PP_WAIT_HEAD(Waitsome, (count, requests, outcount, indices, statuses), count, requests)
-	statuses = look_statuses(&l, &scope, statuses);
+	statuses = awaited_statuses(&l, &scope, statuses);
 	rc = real(count, requests, outcount, indices, statuses);
 	end = pp_mpi_end(&scope);
 	record(&scope, end, rc, 1);
@@ -353,7 +353,7 @@ PP_BOTH(Waitsome)
 PP_PUBLIC int MPI_Testsome(int count, MPI_Request *requests, int *outcount, int *indices, MPI_Status *statuses)
 {
 	PP_WAIT_HEAD(Testsome, (count, requests, outcount, indices, statuses), count, requests)
-	statuses = look_statuses(&l, &scope, statuses);
+	statuses = awaited_statuses(&l, &scope, statuses);
 	rc = real(count, requests, outcount, indices, statuses);
 	end = pp_mpi_end(&scope);
 	record(&scope, end, rc, rc != MPI_SUCCESS || *outcount != 0);

@@ -183,7 +183,7 @@ void pp_unrecorded_check(const struct pp_spool_view *v, struct pp_control *c, in
 	}
 	if (!speaks(v, several))
 		return;
-	snprintf(path, sizeof(path), "%s/%s", v->path, PP_SAID_FILE);
+	snprintf(path, sizeof(path), "%s/%s", v->path, PP_REPORTED_FILE);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd >= 0) {
 		close(fd);

@@ -7,7 +7,7 @@
 struct pp_coord_ops {
 	const char *name; /* "mpi" */
 	/* Joins request `number` with the step that this rank is in. 0: begun; -EAGAIN: not from this thread or not here, ask
-	 * again at the next look; -EPIPE: no agreement is possible any more (a rank has finalised). */
+	 * again at the next poll; -EPIPE: no agreement is possible any more (a rank has finalised). */
 	int (*ask)(uint32_t number, int64_t step);
 	/* 1: every rank has joined, *ret_step is the highest step; 0: not yet, or a newer request replaced it; -EAGAIN: ask
 	 * again; -EPIPE: there will be no answer. */

@@ -263,12 +263,12 @@ uint64_t pp_drain_gone(const struct pp_drain *d)
 	return d->gone;
 }
 
-void pp_drain_finalise(struct pp_drain *d, uint64_t kept)
+void pp_drain_finalise(struct pp_drain *d, uint64_t held)
 {
 	struct pp_ring_header *h = (struct pp_ring_header *)d->map;
 	uint64_t taken = pp_ring_records_taken(h);
 
-	pp_ring_set_records_finalised(h, taken > kept ? taken - kept : 0);
+	pp_ring_set_records_finalised(h, taken > held ? taken - held : 0);
 }
 
 /* Returns the chunk to the rank. In a private drain nobody reads that, and writing would copy a page of each chunk. */

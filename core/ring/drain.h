@@ -38,8 +38,8 @@ uint64_t pp_drain_run(struct pp_drain *d, const struct pp_drain_sink *sink);
 uint64_t pp_drain_faults(const struct pp_drain *d);
 /* Records that another keeper had taken out of the file before this one opened it, and had not finalised. */
 uint64_t pp_drain_gone(const struct pp_drain *d);
-/* Everything taken so far, except the last `kept` records, is in a session or not wanted. */
-void pp_drain_finalise(struct pp_drain *d, uint64_t kept);
+/* Everything taken so far, except the last `held` records, is in a session or not wanted. */
+void pp_drain_finalise(struct pp_drain *d, uint64_t held);
 /* Threads that lost later records because the file was truncated. */
 uint64_t pp_drain_cut(const struct pp_drain *d);
 /* Used share of the chunks that the rank may have, in percent, as of the last run. */

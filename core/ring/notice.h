@@ -9,14 +9,14 @@
 
 /* The keeper's count of sentences, and the count of those printed. On ranks other than 0 the first never changes. */
 extern const _Atomic uint32_t *pp_notice_count __attribute__((visibility("hidden")));
-extern _Atomic uint32_t pp_notice_said __attribute__((visibility("hidden")));
+extern _Atomic uint32_t pp_notice_printed __attribute__((visibility("hidden")));
 
 /* At the claim of rank 0. control: NULL where there is no keeper. */
 void pp_notice_start(const struct pp_control *control, void (*say)(const char *text));
-void pp_notice_say(void) __attribute__((cold));
+void pp_notice_print(void) __attribute__((cold));
 
 static inline int pp_notice_is_new(void)
 {
 	return atomic_load_explicit(pp_notice_count, memory_order_relaxed) !=
-	       atomic_load_explicit(&pp_notice_said, memory_order_relaxed);
+	       atomic_load_explicit(&pp_notice_printed, memory_order_relaxed);
 }

@@ -144,7 +144,7 @@ struct pp_record_comm { /* COMM: a communicator; MPI windows and files have one 
 
 /* PAYLOAD: directly precedes the PUSH, START, MARK, POP or END of the same thread and tick that it belongs to; several may. */
 struct pp_record_payload {
-	uint64_t schema; /* EXT: id of a note of the ring's header, or a predefined type */
+	uint64_t schema; /* EXT: id of a definition of the ring's header, or a predefined type */
 	uint16_t type;   /* enum pp_payload_type */
 	uint16_t domain;
 	uint32_t size; /* bytes that the application passed; `length` of them are here */

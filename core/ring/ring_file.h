@@ -46,10 +46,10 @@ enum {
 	PP_RING_THREADS = 1024,
 	PP_RING_DOMAINS = 64,
 	PP_RING_CATEGORIES = 256,
-	PP_RING_FIRST_CHUNKS = 4, /* a thread begins with 256 KiB */
-	PP_RING_NOTES = 16384,    /* bytes of notes */
-	PP_WINDOW_ROWS = 64,      /* the last so many windows of a rank */
-	PP_RING_COMMS = 64,       /* communicators that the header describes */
+	PP_RING_FIRST_CHUNKS = 4,    /* a thread begins with 256 KiB */
+	PP_RING_DEFINITIONS = 16384, /* bytes of definitions */
+	PP_WINDOW_ROWS = 64,         /* the last so many windows of a rank */
+	PP_RING_COMMS = 64,          /* communicators that the header describes */
 	PP_RING_COMM_RUNS = 13,
 	PP_WHERE_PEERS = 4,
 };
@@ -102,21 +102,21 @@ _Static_assert(sizeof(struct pp_thread_slot) == 192, "three lines a slot");
 struct pp_ring_name { /* an NVTX domain (owner 0) or category (owner: its domain) */
 	uint32_t owner;
 	uint32_t id;
-	char text[56]; /* terminated; the whole of a longer one is in a note */
+	char text[56]; /* terminated; the whole of a longer one is a definition */
 };
 
-enum pp_ring_note_kind {
-	PP_NOTE_SCHEMA =
-	        1,    /* data: struct pp_ring_entry[count], their names; detail: bytes of a payload, 0 unknown; width: packing */
-	PP_NOTE_ENUM, /* data: struct pp_ring_entry[count] (type: the value), their names; detail: bytes of a value */
-	PP_NOTE_NAME, /* a device, stream, ...: id is its handle (of a domain its index); detail: NVTX module << 16 | function, or
+enum pp_ring_definition_kind {
+	PP_DEFINITION_SCHEMA =
+	        1, /* data: struct pp_ring_entry[count], their names; detail: bytes of a payload, 0 unknown; width: packing */
+	PP_DEFINITION_ENUM, /* data: struct pp_ring_entry[count] (type: the value), their names; detail: bytes of a value */
+	PP_DEFINITION_NAME, /* a device, stream, ...: id is its handle (of a domain its index); detail: NVTX module << 16 | function, or
 	               * resource type */
 };
 
-/* What NVTX registered about payloads and handles; a row is complete before `notes_used` covers it, and never changes. */
-struct pp_ring_note {
+/* What NVTX registered about payloads and handles; a row is complete before `definitions_used` covers it, and never changes. */
+struct pp_ring_definition {
 	uint16_t bytes; /* of the whole row, a multiple of 8 */
-	uint8_t kind;   /* enum pp_ring_note_kind */
+	uint8_t kind;   /* enum pp_ring_definition_kind */
 	uint8_t width;
 	uint16_t domain;
 	uint16_t count;
@@ -162,7 +162,7 @@ enum pp_ask_kind {                 /* the keeper's request to a rank, pp_control
 	           PP_ASK_NOTHING, /* forget the previous request */
 	           PP_ASK_STEPS,   /* record steps [request_first, request_last) */
 	           PP_ASK_AGREE,   /* record request_last steps; ranks fix the first by pp_coord_ops: the highest + request_first */
-	           PP_ASK_NOW,     /* record from the next look on, until the next request */
+	           PP_ASK_NOW,     /* record from the next poll on, until the next request */
 };
 
 enum pp_request_state { /* state of the keeper's request on a rank */
@@ -206,7 +206,7 @@ enum pp_mpi_state {
 enum pp_ring_flag {
 	PP_RING_NO_RANK = 1,        /* other processes are the ranks of this job, this one is none */
 	PP_RING_PARENT_IS_RANK = 2, /* a process that started this one is a rank, which waits for the files */
-	PP_RING_PARENT_CHECKED = 4, /* the keeper has looked for such a process */
+	PP_RING_PARENT_CHECKED = 4, /* the keeper has searched for such a process */
 };
 
 struct pp_ring_header {
@@ -244,10 +244,10 @@ struct pp_ring_header {
 	_Atomic uint64_t lost_threads; /* records of threads without a slot */
 	struct pp_ring_name domain[PP_RING_DOMAINS];
 	struct pp_ring_name category[PP_RING_CATEGORIES];
-	_Atomic uint32_t notes_used;      /* bytes of notes[] */
-	_Atomic uint32_t flags;           /* by the keeper: bits of enum pp_ring_flag */
-	uint64_t note[PP_RING_NOTES / 8]; /* rows: struct pp_ring_note */
-	_Atomic uint64_t windows_passed;  /* windows that are over, begun or not */
+	_Atomic uint32_t definitions_used;            /* bytes of definition[] */
+	_Atomic uint32_t flags;                       /* by the keeper: bits of enum pp_ring_flag */
+	uint64_t definition[PP_RING_DEFINITIONS / 8]; /* rows: struct pp_ring_definition */
+	_Atomic uint64_t windows_passed;              /* windows that are over, begun or not */
 	struct pp_window_row window[PP_WINDOW_ROWS];
 	_Atomic uint64_t request;         /* the keeper's last request (its number << 8), and enum pp_request_state of this rank */
 	struct pp_window_row request_row; /* its window: begin once STARTED, end once PASSED */
@@ -298,20 +298,20 @@ struct pp_ring_header {
 		atomic_fetch_add_explicit(&h->name, more, memory_order_relaxed);                                                   \
 	}
 
-PP_RING_PUBLISHED(uint32_t, state)          /* ENDING: exit_status, and all that was committed */
-PP_RING_PUBLISHED(uint32_t, chunk_used)     /* memory of the chunks up to it */
-PP_RING_PUBLISHED(uint32_t, thread_used)    /* the slots below it: memory, tid, is_main, name */
-PP_RING_PUBLISHED(uint32_t, window_state)   /* window_first, window_last, the rows */
-PP_RING_PUBLISHED(uint64_t, windows_passed) /* `end` of their rows, and all records before it */
-PP_RING_PUBLISHED(uint64_t, api_windows)    /* their rows in api_window[] */
-PP_RING_PUBLISHED(uint64_t, request)        /* request_row */
-PP_RING_PUBLISHED(uint32_t, domains)        /* domain[] below it */
-PP_RING_PUBLISHED(uint32_t, categories)     /* category[] below it */
-PP_RING_PUBLISHED(uint32_t, notes_used)     /* note[] below it */
-PP_RING_PUBLISHED(uint32_t, coordinator)    /* coordinator_why */
-PP_RING_PUBLISHED(uint32_t, steps_by_shim)  /* step_rule */
-PP_RING_PUBLISHED(uint32_t, claim_by)       /* rank, size */
-PP_RING_PUBLISHED(uint32_t, comms)          /* memory of comm[] below it */
+PP_RING_PUBLISHED(uint32_t, state)            /* ENDING: exit_status, and all that was committed */
+PP_RING_PUBLISHED(uint32_t, chunk_used)       /* memory of the chunks up to it */
+PP_RING_PUBLISHED(uint32_t, thread_used)      /* the slots below it: memory, tid, is_main, name */
+PP_RING_PUBLISHED(uint32_t, window_state)     /* window_first, window_last, the rows */
+PP_RING_PUBLISHED(uint64_t, windows_passed)   /* `end` of their rows, and all records before it */
+PP_RING_PUBLISHED(uint64_t, api_windows)      /* their rows in api_window[] */
+PP_RING_PUBLISHED(uint64_t, request)          /* request_row */
+PP_RING_PUBLISHED(uint32_t, domains)          /* domain[] below it */
+PP_RING_PUBLISHED(uint32_t, categories)       /* category[] below it */
+PP_RING_PUBLISHED(uint32_t, definitions_used) /* definition[] below it */
+PP_RING_PUBLISHED(uint32_t, coordinator)      /* coordinator_why */
+PP_RING_PUBLISHED(uint32_t, steps_by_shim)    /* step_rule */
+PP_RING_PUBLISHED(uint32_t, claim_by)         /* rank, size */
+PP_RING_PUBLISHED(uint32_t, comms)            /* memory of comm[] below it */
 PP_RING_PUBLISHED(uint32_t, mpi_state)
 PP_RING_PUBLISHED(uint32_t, net_wanted)
 PP_RING_ALONE(int32_t, exit_status) /* `state` covers it */
@@ -402,7 +402,7 @@ PP_WORD_PUBLISHED(pp_control, pp_control, uint32_t, unrecorded_known) /* unrecor
 PP_WORD_ALONE(pp_control, pp_control, int32_t, keeper_pid)
 PP_WORD_ALONE(pp_control, pp_control, int32_t, speaker)
 
-/* Release: kind and numbers are there when the bell is seen. pp_ask reads them between two looks at it. */
+/* Release: kind and numbers are there when the bell is seen. pp_ask reads them between two readings of it. */
 static inline void pp_control_ring(struct pp_control *c, uint32_t bell, uint32_t kind, int64_t first, int64_t last)
 {
 	atomic_store_explicit(&c->request_kind, kind, memory_order_relaxed);
@@ -419,7 +419,7 @@ static inline void pp_control_ring(struct pp_control *c, uint32_t bell, uint32_t
 	           : "podprof saw no MPI call, no step and no range in this job. " PP_UNRECORDED_CURE)
 #define PP_UNRECORDED_CURE "Mark steps with podprof_step_begin(), in Python with podprof.steps()"
 /* <spool>/said: made by the process that reports why nothing, or not all, is recorded; so it is reported once. */
-#define PP_SAID_FILE "said"
+#define PP_REPORTED_FILE "said"
 
 /* Spool names: <spool>/control, keeper.lock (locked by the keeper for life), keeper.log, options (NAME=value lines),
  * run-<pid> (registered by podprof run before exec: "rank local_size start_time"), rank-<rank>.claim, rank-<rank>-<pid>.ring */

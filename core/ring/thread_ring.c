@@ -424,7 +424,7 @@ int pp_ring_put(const struct pp_record *head, const void *rest, uint32_t rest_le
 	/* While a gap is due every record must come through put(). */
 	t->cursor.generation = t->gap ? PP_RING_GAP : on;
 	if (__builtin_expect(pp_notice_is_new(), 0))
-		pp_notice_say();
+		pp_notice_print();
 	errno = saved;
 	return written;
 }

@@ -15,7 +15,7 @@
 #include "core/window/pattern.h"
 #include "core/window/trigger.h"
 
-enum { SAY_REFUSED = 4 };
+enum { REPORTED_REFUSALS = 4 };
 
 _Atomic uint32_t pp_api_is_marked;
 
@@ -129,7 +129,7 @@ static void profile_steps(int64_t first, int64_t last)
 		return;
 	rc = pp_trigger_steps(first, last);
 	/* Only the first is reported: a program may repeat it in a loop. */
-	if (rc > 0 && rc < (int)(sizeof(why) / sizeof(why[0])) && atomic_fetch_add(&reports, 1) < SAY_REFUSED) {
+	if (rc > 0 && rc < (int)(sizeof(why) / sizeof(why[0])) && atomic_fetch_add(&reports, 1) < REPORTED_REFUSALS) {
 		snprintf(text, sizeof(text), "podprof_profile_steps(%" PRId64 ", %" PRId64 ") was refused: it %s", first, last,
 		         why[rc]);
 		pp_self_print(text);

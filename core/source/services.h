@@ -44,10 +44,10 @@ struct podprof_collector { /* both libraries are of the same build */
 	 * none; bytes: the larger of sent and received. */
 	const _Atomic uint32_t *pattern;
 	void (*collective)(uint16_t call, int32_t root, uint64_t bytes, int failed);
-	/* The keeper has a new request where these two differ: call look() then, inside an MPI call of the application, on any
+	/* The keeper has a new request where these two differ: call poll() then, inside an MPI call of the application, on any
 	 * thread. Neither is NULL once this process is the rank. */
 	const _Atomic uint32_t *bell, *acknowledged;
-	void (*look)(void);
+	void (*poll)(void);
 	/* Sets the operations by which ranks can agree; once. */
 	void (*coordinate)(const struct pp_coord_ops *ops);
 	/* The directory that this rank shares with its keeper, once it is the rank. */

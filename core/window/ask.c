@@ -30,7 +30,7 @@ struct request { /* one reading of the keeper's page */
 	int64_t first, last;
 };
 
-/* 0: the keeper is changing it; the next look reads it whole. */
+/* 0: the keeper is changing it; the next poll reads it whole. */
 static int read_page(const struct pp_control *c, struct request *t)
 {
 	t->bell = atomic_load_explicit(&c->bell, memory_order_acquire);

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-enum { EAGER_STEPS = 64, SPARED = 8, EAGER_CHECKS = 16 };
+enum { EAGER_STEPS = 64, SPARED = 8, EAGER_POLLS = 16 };
 
 static const struct pp_coord_ops *_Atomic coordinator;
 
@@ -20,8 +20,8 @@ static struct {
 
 static _Atomic uint32_t joined; /* request that this rank has joined with its step */
 /* Counts since then; a lost increment of two threads does no harm. */
-static _Atomic uint32_t checks, steps, next_step, has_looked;
-static _Atomic int64_t checked_in;
+static _Atomic uint32_t polls, steps, next_step, has_polled;
+static _Atomic int64_t polled_in;
 
 void pp_carry_by(const struct pp_coord_ops *ops)
 {
@@ -41,11 +41,11 @@ static void join(uint32_t number, int64_t here)
 {
 	if (atomic_load_explicit(&joined, memory_order_relaxed) == number)
 		return;
-	atomic_store_explicit(&checks, 0, memory_order_relaxed);
+	atomic_store_explicit(&polls, 0, memory_order_relaxed);
 	atomic_store_explicit(&steps, 0, memory_order_relaxed);
 	atomic_store_explicit(&next_step, 0, memory_order_relaxed);
-	atomic_store_explicit(&checked_in, here, memory_order_relaxed);
-	atomic_store_explicit(&has_looked, 0, memory_order_relaxed);
+	atomic_store_explicit(&polled_in, here, memory_order_relaxed);
+	atomic_store_explicit(&has_polled, 0, memory_order_relaxed);
 	atomic_store_explicit(&joined, number, memory_order_relaxed);
 }
 
@@ -98,16 +98,16 @@ int pp_carry_is_due(uint32_t number, int at_mark, int64_t here)
 
 	if (atomic_load_explicit(&joined, memory_order_relaxed) != number)
 		return 1; /* a rank that joins late delays all */
-	if (at_mark && atomic_exchange_explicit(&has_looked, 0, memory_order_relaxed))
-		return 0; /* the first MPI call of this step has looked, and is a safe place for MPI */
+	if (at_mark && atomic_exchange_explicit(&has_polled, 0, memory_order_relaxed))
+		return 0; /* the first MPI call of this step has polled, and is a safe place for MPI */
 	if (!at_mark) {
-		atomic_store_explicit(&has_looked, 1, memory_order_relaxed);
-		if (here == atomic_load_explicit(&checked_in, memory_order_relaxed)) {
-			n = count(&checks);
-			return n >= EAGER_CHECKS && !(n & (n - 1));
+		atomic_store_explicit(&has_polled, 1, memory_order_relaxed);
+		if (here == atomic_load_explicit(&polled_in, memory_order_relaxed)) {
+			n = count(&polls);
+			return n >= EAGER_POLLS && !(n & (n - 1));
 		}
 	}
-	atomic_store_explicit(&checked_in, here, memory_order_relaxed);
+	atomic_store_explicit(&polled_in, here, memory_order_relaxed);
 	n = count(&steps);
 	if (n < atomic_load_explicit(&next_step, memory_order_relaxed))
 		return 0;

@@ -12,7 +12,7 @@ void pp_carry_start(void);
 void pp_carry_by(const struct pp_coord_ops *ops);
 /* 1: agreed; 0, -EAGAIN: not yet, or a later request has come; -EPIPE: never. Keeps the answer for later calls. */
 int pp_carry(uint32_t number, int64_t here, int64_t *ret_highest);
-/* Is a look due? Each one tests the operation, in which MPI may do other work and yield the processor, so a rank that waits
+/* Is a poll due? Each one tests the operation, in which MPI may do other work and yield the processor, so a rank that waits
  * long must not pay in every call. Due once per step, at its first MPI call, or at its mark where the step before had none;
  * after the 64th step at one step in nine; and at the 16th, 32nd, 64th ... call. */
 int pp_carry_is_due(uint32_t number, int at_mark, int64_t here);

@@ -180,7 +180,7 @@ static void unlock(void)
 	} while (is_left() && try_lock()); /* a thread that fails to lock has left its work before */
 }
 
-/* While ranks agree, most looks only find that they still do: then 1. */
+/* While ranks agree, most polls only find that they still do: then 1. */
 static int is_still_pending(int at_mark)
 {
 	uint32_t number = atomic_load_explicit(&pending, memory_order_relaxed);
@@ -234,7 +234,7 @@ void pp_trigger_start(const struct pp_step_windows *asked, int by_time, const st
 	atomic_store(&pp_trigger_next_edge, INT64_MIN);
 	atomic_store(&pp_trigger_here, INT64_MIN);
 	atomic_store_explicit(&first_switch, find_first_switch(), memory_order_relaxed);
-	if (by_time) /* so that the first look acts */
+	if (by_time) /* so that the first poll acts */
 		atomic_store_explicit(&pp_trigger_acknowledged, UNACKNOWLEDGED, memory_order_relaxed);
 	if (control)
 		pp_trigger_bell = &control->bell;
@@ -272,7 +272,7 @@ static void check_first(void)
 		base = 0;
 }
 
-void pp_trigger_check(void)
+void pp_trigger_poll(void)
 {
 	int saved = errno;
 

@@ -20,7 +20,7 @@ extern _Atomic int64_t pp_trigger_next_edge __attribute__((visibility("hidden"))
 /* The step that this rank is in; INT64_MIN: none yet. */
 extern _Atomic int64_t pp_trigger_here __attribute__((visibility("hidden")));
 
-/* At the claim. by_time: the first look switches recording off, unless the keeper requests it. control: NULL without a keeper.
+/* At the claim. by_time: the first poll switches recording off, unless the keeper requests it. control: NULL without a keeper.
  * record: switches recording; called under the lock of the windows. */
 void pp_trigger_start(const struct pp_step_windows *asked, int by_time, const struct pp_control *control, void (*record)(int on));
 /* At exit: nothing switches recording on after it. */
@@ -30,7 +30,7 @@ int pp_trigger_asks(void);
 /* 1: a mark of this number may switch recording on or off. Approximate while another thread moves the windows. */
 int pp_trigger_is_edge(int64_t number);
 /* Reads the bell, from inside an MPI call. */
-void pp_trigger_check(void);
+void pp_trigger_poll(void);
 void pp_trigger_coordinate(const struct pp_coord_ops *ops);
 
 /* For podprof_window_start() and related calls. steps: 0, or the reason as enum pp_api_steps_answer. */
@@ -55,7 +55,7 @@ static inline void pp_trigger_step_begin(int64_t number)
 	                     0))
 		pp_trigger_mark(number);
 	if (__builtin_expect(pp_notice_is_new(), 0))
-		pp_notice_say();
+		pp_notice_print();
 }
 
 static inline void pp_trigger_step_end(void)

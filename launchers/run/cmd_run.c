@@ -537,7 +537,7 @@ static void say_not_loadable(const struct run *run, char file[PATH_MAX])
 {
 	char why[PATH_MAX + 256];
 
-	if (may_speak && !is_loadable(file, why, sizeof(why)) && pp_spool_is_first(run->spool, PP_SAID_FILE))
+	if (may_speak && !is_loadable(file, why, sizeof(why)) && pp_spool_is_first(run->spool, PP_REPORTED_FILE))
 		pp_say("%s.", why);
 }
 

@@ -95,11 +95,11 @@ static int request_row(void)
 
 		ask(PP_ASK_AGREE, 1000000, 10);
 		begin = bench_ns();
-		collector->look();
+		collector->poll();
 		took = bench_ns() - begin;
 		ask(PP_ASK_NOTHING, 0, 0);
 		begin = bench_ns();
-		collector->look();
+		collector->poll();
 		us[i] = (took + bench_ns() - begin) / 1000;
 	}
 	bench_take(&f, us, REQUESTS, 0.25, 0.5, 0.99);

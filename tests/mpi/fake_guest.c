@@ -221,7 +221,7 @@ static int add_source(const struct pp_source_ops *of_mpi)
 /* No keeper: no bell rings, and nobody asks the ranks to agree. */
 static const _Atomic uint32_t silent;
 
-static void look(void)
+static void poll_requests(void)
 {
 }
 
@@ -316,11 +316,11 @@ PUBLIC const struct podprof_collector podprof_collector = {
         .collective = collective,
         .bell = &silent,
         .acknowledged = &silent,
-        .look = look,
+        .poll = poll_requests,
         .coordinate = coordinate,
         .spool = spool,
         .coordinator = coordinator,
-        .want_net = look,
+        .want_net = poll_requests,
         .comm = comm,
         .comm_freed = comm_freed,
 };

@@ -48,7 +48,7 @@ static uint32_t value(void)
 static size_t place(const struct target *t, int is_ring)
 {
 	static const size_t at[] = {offsetof(struct pp_ring_header, rank), offsetof(struct pp_ring_header, window_first),
-	                            offsetof(struct pp_ring_header, notes_used), offsetof(struct pp_ring_header, thread),
+	                            offsetof(struct pp_ring_header, definitions_used), offsetof(struct pp_ring_header, thread),
 	                            offsetof(struct pp_ring_header, windows_passed)};
 	static const size_t bytes[] = {48, 96, 1024, 64 * sizeof(struct pp_thread_slot), 4096};
 	size_t i = dice() % 8, byte;

@@ -59,21 +59,21 @@ static void put_hex(struct out *o, const char *bytes, size_t length, uint32_t si
 		put(o, "...");
 }
 
-/* The note of that kind and id, copied into `row` (PP_RING_NOTES bytes); NULL where there is none or it is invalid. */
-static const struct pp_ring_note *find(const struct pp_ring_header *h, int kind, uint16_t domain, uint64_t id, void *row)
+/* The definition of that kind and id, copied into `row` (PP_RING_DEFINITIONS bytes); NULL where there is none or it is invalid. */
+static const struct pp_ring_definition *find(const struct pp_ring_header *h, int kind, uint16_t domain, uint64_t id, void *row)
 {
-	uint32_t used = pp_ring_notes_used(h);
-	struct pp_ring_note n;
+	uint32_t used = pp_ring_definitions_used(h);
+	struct pp_ring_definition n;
 
-	if (used > PP_RING_NOTES)
+	if (used > PP_RING_DEFINITIONS)
 		return NULL;
 	for (uint32_t at = 0; at + sizeof(n) <= used; at += n.bytes) {
-		memcpy(&n, (const char *)h->note + at, sizeof(n));
+		memcpy(&n, (const char *)h->definition + at, sizeof(n));
 		if (n.bytes < sizeof(n) || n.bytes % 8 || n.bytes > used - at)
 			return NULL;
 		if (n.kind != kind || n.id != id || (n.domain != domain && id <= UINT32_MAX))
 			continue;
-		memcpy(row, (const char *)h->note + at, n.bytes);
+		memcpy(row, (const char *)h->definition + at, n.bytes);
 		memcpy(row, &n, sizeof(n));
 		return sizeof(n) + n.count * sizeof(struct pp_ring_entry) > n.bytes ? NULL : row;
 	}
@@ -138,12 +138,12 @@ static void put_values(struct out *o, struct type t, const char *bytes, size_t c
 }
 
 /* Names follow the entries, one after the other, the row's own name last. */
-static size_t name_at(const struct pp_ring_note *n, size_t at, size_t length)
+static size_t name_at(const struct pp_ring_definition *n, size_t at, size_t length)
 {
 	return at <= n->bytes && length <= n->bytes - at ? length : 0;
 }
 
-static void put_enumerator(struct out *o, const struct pp_ring_note *n, const char *bytes)
+static void put_enumerator(struct out *o, const struct pp_ring_definition *n, const char *bytes)
 {
 	const struct pp_ring_entry *e = (const struct pp_ring_entry *)(n + 1);
 	uint64_t v = unsigned_of(bytes, n->detail), mask = n->detail < 8 ? (UINT64_C(1) << 8 * n->detail) - 1 : UINT64_MAX;
@@ -163,13 +163,13 @@ static void put_enumerator(struct out *o, const struct pp_ring_note *n, const ch
 
 struct place { /* of one entry in the bytes */
 	struct type type;
-	const struct pp_ring_note *list; /* its enumeration */
+	const struct pp_ring_definition *list; /* its enumeration */
 	size_t begin, count;
 };
 
 /* 0 where the entry is simple: a number, an enumerator, a fixed array, an inline string. */
-static int place_entry(const struct pp_ring_header *h, const struct pp_ring_note *n, const struct pp_ring_entry *e, size_t last,
-                       void *row, struct place *p)
+static int place_entry(const struct pp_ring_header *h, const struct pp_ring_definition *n, const struct pp_ring_entry *e,
+                       size_t last, void *row, struct place *p)
 {
 	size_t align;
 
@@ -179,7 +179,7 @@ static int place_entry(const struct pp_ring_header *h, const struct pp_ring_note
 	if (e->type < sizeof(types) / sizeof(types[0])) {
 		p->type = types[e->type];
 	} else {
-		p->list = find(h, PP_NOTE_ENUM, n->domain, e->type, row);
+		p->list = find(h, PP_DEFINITION_ENUM, n->domain, e->type, row);
 		if (p->list && p->list->detail && p->list->detail <= 8 && !(e->flags & ARRAY))
 			p->type = (struct type){(uint8_t)p->list->detail, UNSIGNED};
 	}
@@ -194,8 +194,8 @@ static int place_entry(const struct pp_ring_header *h, const struct pp_ring_note
 	return p->count ? 0 : -1;
 }
 
-static int put_struct(const struct pp_ring_header *h, const struct pp_ring_note *n, void *row, const char *bytes, size_t length,
-                      struct out *o)
+static int put_struct(const struct pp_ring_header *h, const struct pp_ring_definition *n, void *row, const char *bytes,
+                      size_t length, struct out *o)
 {
 	const struct pp_ring_entry *e = (const struct pp_ring_entry *)(n + 1);
 	size_t at = sizeof(*n) + n->count * sizeof(*e), last = 0;
@@ -227,7 +227,7 @@ static int put_known(const struct pp_ring_header *h, const struct pp_record_payl
                      struct out *o)
 {
 	struct type t = {0};
-	const struct pp_ring_note *n;
+	const struct pp_ring_definition *n;
 	char *rows;
 	int rc;
 
@@ -239,11 +239,11 @@ static int put_known(const struct pp_ring_header *h, const struct pp_record_payl
 		put_values(o, t, bytes, length / t.size);
 		return 0;
 	}
-	rows = malloc(2 * (size_t)PP_RING_NOTES);
+	rows = malloc(2 * (size_t)PP_RING_DEFINITIONS);
 	if (!rows)
 		return -1;
-	n = find(h, PP_NOTE_SCHEMA, p->domain, p->schema, rows);
-	rc = n ? put_struct(h, n, rows + PP_RING_NOTES, bytes, length, o) : -1;
+	n = find(h, PP_DEFINITION_SCHEMA, p->domain, p->schema, rows);
+	rc = n ? put_struct(h, n, rows + PP_RING_DEFINITIONS, bytes, length, o) : -1;
 	free(rows);
 	return rc;
 }

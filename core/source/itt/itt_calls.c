@@ -67,13 +67,13 @@ static __attribute__((noinline)) void place_end(const struct pp_itt_domain *doma
 }
 
 /* These two outside of windows too: a range may end after its window. */
-static inline void note_begin(const struct pp_itt_domain *domain, int call)
+static inline void enter_call(const struct pp_itt_domain *domain, int call)
 {
 	if (__builtin_expect(call || inside.open, 0))
 		place_begin(domain, call);
 }
 
-static inline void note_end(const struct pp_itt_domain *domain)
+static inline void leave_call(const struct pp_itt_domain *domain)
 {
 	if (__builtin_expect(inside.open != 0, 0))
 		place_end(domain);
@@ -159,7 +159,7 @@ static inline void push(const struct pp_itt_domain *domain, const struct pp_itt_
 {
 	if (pp_emit_wanted())
 		emit_named(PP_RECORD_PUSH, domain, name);
-	note_begin(domain, pp_itt_place(name));
+	enter_call(domain, pp_itt_place(name));
 }
 
 static void push_at(const struct pp_itt_domain *domain, const void *clock_domain, uint64_t timestamp,
@@ -169,7 +169,7 @@ static void push_at(const struct pp_itt_domain *domain, const void *clock_domain
 
 	if (tick)
 		emit_named_at(PP_RECORD_PUSH, domain, 0, tick, name);
-	note_begin(domain, pp_itt_place(name));
+	enter_call(domain, pp_itt_place(name));
 }
 
 static void push_function(const struct pp_itt_domain *domain, const void *clock_domain, uint64_t timestamp, const void *fn)
@@ -178,12 +178,12 @@ static void push_function(const struct pp_itt_domain *domain, const void *clock_
 
 	if (tick)
 		emit_function(domain, tick, fn);
-	note_begin(domain, 0);
+	enter_call(domain, 0);
 }
 
 static inline void pop(const struct pp_itt_domain *domain)
 {
-	note_end(domain);
+	leave_call(domain);
 	if (pp_emit_wanted())
 		emit(PP_RECORD_POP, pp_itt_domain_index(domain), 0, "", 0);
 }
@@ -192,7 +192,7 @@ static void pop_at(const struct pp_itt_domain *domain, const void *clock_domain,
 {
 	pp_tick tick = pp_emit_wanted() ? when(clock_domain, timestamp) : 0;
 
-	note_end(domain);
+	leave_call(domain);
 	if (tick)
 		emit_at(PP_RECORD_POP, pp_itt_domain_index(domain), 0, tick, "", 0);
 }
@@ -264,7 +264,7 @@ static struct pp_itt_name *counter_of(void *handle)
 {
 	if (!handle)
 		return NULL;
-	return pp_itt_is_kept(handle) ? handle : pp_itt_map_get(handle);
+	return pp_itt_is_interned(handle) ? handle : pp_itt_map_get(handle);
 }
 
 static void *give(struct pp_itt_name *ours, void *theirs)

@@ -11,7 +11,7 @@
 #include "core/source/itt/itt_domains.h"
 #include "core/source/itt/itt_emit.h"
 #include "core/source/nvtx/nvtx_names.h"
-#include "core/source/nvtx/nvtx_notes.h"
+#include "core/source/nvtx/nvtx_definitions.h"
 #include "core/source/source.h"
 
 enum { PREFIX = 6, API_MOST = 4096 };
@@ -99,7 +99,7 @@ static void adopt(const struct pp_itt_global *g)
 static void child(void)
 {
 	pp_nvtx_names_child();
-	pp_nvtx_notes_child();
+	pp_nvtx_definitions_child();
 	pp_itt_domains_child();
 }
 

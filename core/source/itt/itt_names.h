@@ -38,7 +38,7 @@ struct pp_itt_string *pp_itt_string_create(const char *text);
 /* The kept name of "domain/name" (domain "" or NULL: "name"); NULL: there is no room for it. */
 struct pp_itt_name *pp_itt_counter_create(const char *domain, const char *name, int type);
 
-static inline int pp_itt_is_kept(const void *handle)
+static inline int pp_itt_is_interned(const void *handle)
 {
 	return (uintptr_t)handle - (uintptr_t)pp_itt_arena < PP_ITT_ARENA_BYTES;
 }
@@ -46,14 +46,14 @@ static inline int pp_itt_is_kept(const void *handle)
 /* extra1 of a kept name; 0 of others. */
 static inline int pp_itt_place(const struct pp_itt_string *handle)
 {
-	return __builtin_expect(pp_itt_is_kept(handle), 1) ? handle->extra1 : 0;
+	return __builtin_expect(pp_itt_is_interned(handle), 1) ? handle->extra1 : 0;
 }
 
 static inline const char *pp_itt_text(const struct pp_itt_string *handle, size_t *ret_length)
 {
 	const char *text;
 
-	if (__builtin_expect(pp_itt_is_kept(handle), 1)) {
+	if (__builtin_expect(pp_itt_is_interned(handle), 1)) {
 		const struct pp_itt_name *n = (const struct pp_itt_name *)handle;
 
 		*ret_length = n->length;

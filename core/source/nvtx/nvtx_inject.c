@@ -11,7 +11,7 @@
 #include "core/base/env.h"
 #include "core/base/libc.h"
 #include "core/source/nvtx/nvtx_handler.h"
-#include "core/source/nvtx/nvtx_notes.h"
+#include "core/source/nvtx/nvtx_definitions.h"
 #include "core/source/source.h"
 
 enum { MOST_IDS = 16 };
@@ -95,7 +95,7 @@ int pp_nvtx_chain(const char *function, void *argument)
 static void child(void)
 {
 	pp_nvtx_names_child();
-	pp_nvtx_notes_child();
+	pp_nvtx_definitions_child();
 }
 
 __attribute__((visibility("default"))) int InitializeInjectionNvtx2(pp_nvtx_get_export get);
@@ -129,7 +129,7 @@ int InitializeInjectionNvtx2(pp_nvtx_get_export get)
 static void start(void)
 {
 	pp_nvtx_names_publish();
-	pp_nvtx_notes_publish();
+	pp_nvtx_definitions_publish();
 }
 
 extern const struct pp_source_ops pp_source_nvtx;

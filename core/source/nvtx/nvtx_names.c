@@ -9,7 +9,7 @@
 #include "core/base/hash.h"
 #include "core/ring/thread_ring.h"
 #include "core/source/nvtx/nvtx_abi.h"
-#include "core/source/nvtx/nvtx_notes.h"
+#include "core/source/nvtx/nvtx_definitions.h"
 
 enum { ROWS = 256, NARROW_BYTES = 512 };
 

@@ -8,7 +8,7 @@
 #include "core/base/env.h"
 #include "core/source/nvtx/nvtx_handler.h"
 #include "core/source/nvtx/nvtx_inject.h"
-#include "core/source/nvtx/nvtx_notes.h"
+#include "core/source/nvtx/nvtx_definitions.h"
 
 enum { MOST_PAYLOADS = 8, STRING_TYPE = 75, STRING_UTF8_TYPE = 76 };
 

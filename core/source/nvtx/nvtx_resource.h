@@ -1,4 +1,4 @@
-/* Names of NVTX's resources: devices, streams, threads. In: NVTX calls, any thread. Out: notes, names of threads. */
+/* Names of NVTX's resources: devices, streams, threads. In: NVTX calls, any thread. Out: definitions, names of threads. */
 #pragma once
 
 #include "core/source/nvtx/nvtx_abi.h"

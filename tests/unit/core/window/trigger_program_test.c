@@ -31,7 +31,7 @@ TEST(by_time)
 {
 	kit_claim("", 1);
 	CHECK(kit_recording && pp_trigger_is_rung()); /* until the first look */
-	pp_trigger_check();
+	pp_trigger_poll();
 	CHECK(!kit_recording && !pp_trigger_is_rung());
 	kit_ring(PP_ASK_NOW, 0, 0);
 	CHECK(kit_step(0));
@@ -39,7 +39,7 @@ TEST(by_time)
 	CHECK(!kit_step(1) && !kit_step(2));
 	kit_claim("", 1);
 	kit_ring(PP_ASK_NOW, 0, 0);
-	pp_trigger_check();
+	pp_trigger_poll();
 	CHECK(kit_recording);
 }
 
@@ -119,7 +119,7 @@ TEST(over)
 	pp_trigger_stop();
 	kit_ring(PP_ASK_NOW, 0, 0);
 	atomic_store(&kit_recording, 0);
-	pp_trigger_check();
+	pp_trigger_poll();
 	pp_trigger_open("late");
 	CHECK(!kit_step(1) && !kit_header.api_windows && !kit_header.request);
 }
@@ -130,7 +130,7 @@ TEST(forked)
 	kit_step(0);
 	atomic_store(&pp_wiped.is_rank, 0); /* a forked child */
 	kit_ring(PP_ASK_NOW, 0, 0);
-	pp_trigger_check();
+	pp_trigger_poll();
 	pp_trigger_open("child");
 	pp_trigger_close();
 	CHECK_INT(pp_trigger_steps(8, 9), 0);

@@ -46,7 +46,7 @@ TEST(steps_on_request)
 	kit_step(0);
 	n = kit_ring(PP_ASK_STEPS, 5, 7);
 	CHECK(rung());
-	pp_trigger_check(); /* between two marks it is not known how far this rank is */
+	pp_trigger_poll(); /* between two marks it is not known how far this rank is */
 	CHECK(!rung());
 	CHECK_INT(kit_word(n), PP_REQUEST_NONE);
 	CHECK(!kit_step(1));
@@ -91,12 +91,12 @@ TEST(now)
 	kit_step(0);
 	CHECK(!kit_recording);
 	n = kit_ring(PP_ASK_NOW, 0, 0);
-	pp_trigger_check();
+	pp_trigger_poll();
 	CHECK(kit_recording && !rung());
 	CHECK_INT(kit_word(n), PP_REQUEST_STARTED);
 	CHECK(kit_step(1) && kit_step(2));
 	n = kit_ring(PP_ASK_NOW, 0, 0); /* said again: goes on */
-	pp_trigger_check();
+	pp_trigger_poll();
 	CHECK_INT(kit_switches, 2);
 	CHECK_INT(kit_word(n), PP_REQUEST_STARTED);
 	n = kit_ring(PP_ASK_NOTHING, 0, 0);
@@ -104,7 +104,7 @@ TEST(now)
 	CHECK_INT(kit_word(n), PP_REQUEST_PASSED);
 	CHECK(kit_header.request_row.end > kit_header.request_row.begin);
 	n = kit_ring(PP_ASK_NOTHING, 0, 0);
-	pp_trigger_check();
+	pp_trigger_poll();
 	CHECK_INT(kit_word(n), PP_REQUEST_NONE);
 }
 
@@ -118,11 +118,11 @@ TEST(agree)
 	others_step = 8;
 	ask_says = -EAGAIN;
 	n = kit_ring(PP_ASK_AGREE, 2, 3);
-	pp_trigger_check();
+	pp_trigger_poll();
 	CHECK(asked == 1 && !answers && rung());
 	CHECK_INT(kit_word(n), PP_REQUEST_NONE);
 	ask_says = answer_says = 0;
-	pp_trigger_check();
+	pp_trigger_poll();
 	CHECK(asked == 2 && answers == 1 && rung());
 	CHECK_INT(asked_step, 3);
 	CHECK_INT(kit_word(n), PP_REQUEST_AGREEING);
@@ -148,7 +148,7 @@ TEST(agreed_late)
 	pp_trigger_coordinate(&fake);
 	kit_step(1);
 	n = kit_ring(PP_ASK_AGREE, 2, 3);
-	pp_trigger_check();
+	pp_trigger_poll();
 	kit_step(2);
 	answer_says = 1;
 	CHECK(!kit_step(3)); /* 1 + 2 */
@@ -180,17 +180,17 @@ TEST(agreement_ends)
 
 	kit_claim("1000:1001", 0);
 	n = kit_ring(PP_ASK_AGREE, 2, 1); /* nobody to speak with */
-	pp_trigger_check();
+	pp_trigger_poll();
 	CHECK_INT(kit_word(n), PP_REQUEST_ALONE);
 	CHECK(!rung());
 	pp_trigger_coordinate(&fake);
 	ask_says = -EPIPE;
 	n = kit_ring(PP_ASK_AGREE, 2, 1);
-	pp_trigger_check();
+	pp_trigger_poll();
 	CHECK_INT(kit_word(n), PP_REQUEST_ALONE);
 	ask_says = 0;
 	n = kit_ring(PP_ASK_AGREE, 2, 1);
-	pp_trigger_check();
+	pp_trigger_poll();
 	CHECK_INT(kit_word(n), PP_REQUEST_AGREEING);
 	answer_says = -EPIPE;
 	kit_step(1);
@@ -209,14 +209,14 @@ TEST(rung_while_agreeing)
 	pp_trigger_coordinate(&fake);
 	kit_step(0);
 	old = kit_ring(PP_ASK_AGREE, 3, 2);
-	pp_trigger_check();
+	pp_trigger_poll();
 	n = kit_ring(PP_ASK_NOTHING, 0, 0);
-	pp_trigger_check();
+	pp_trigger_poll();
 	CHECK(!rung());
 	CHECK_INT(kit_word(n), PP_REQUEST_NONE);
 	n = kit_ring(PP_ASK_AGREE, 3, 2);
 	ask_says = -EAGAIN; /* the old one is still under way */
-	pp_trigger_check();
+	pp_trigger_poll();
 	CHECK_INT(asked_number, n);
 	ask_says = 0;
 	answer_says = 1;
@@ -237,9 +237,9 @@ TEST(others_are_slow)
 	pp_trigger_coordinate(&fake);
 	kit_step(0);
 	n = kit_ring(PP_ASK_AGREE, 100000, 3);
-	pp_trigger_check();
+	pp_trigger_poll();
 	for (int i = 0; i < 100000; i++)
-		pp_trigger_check();
+		pp_trigger_poll();
 	CHECK(answers > 8 && answers < 20);
 	before = answers;
 	for (int i = 1; i <= 20000; i++) {
@@ -247,13 +247,13 @@ TEST(others_are_slow)
 		if (i == 16)
 			CHECK(answers >= before + 15); /* it may be about to begin */
 		for (int k = 0; i <= 10 && k < 10; k++)
-			pp_trigger_check();
+			pp_trigger_poll();
 	}
 	CHECK(answers < before + 150);
 	answer_says = 1;
 	for (int i = 20001; i <= 23000; i++) {
 		kit_step(i);
-		pp_trigger_check();
+		pp_trigger_poll();
 	}
 	CHECK_INT(kit_word(n), PP_REQUEST_TAKEN);
 	CHECK_INT(kit_header.request_row.first, 100000);
@@ -264,7 +264,7 @@ static void ring_another(void)
 {
 	during_ask = NULL;
 	kit_ring(PP_ASK_STEPS, 50, 51);
-	pp_trigger_check(); /* another thread, or a handler */
+	pp_trigger_poll(); /* another thread, or a handler */
 }
 
 /* The answer to a request that is none any more changes nothing. */
@@ -276,7 +276,7 @@ TEST(rung_inside_the_agreement)
 	answer_says = 1;
 	during_ask = ring_another;
 	kit_ring(PP_ASK_AGREE, 3, 2);
-	pp_trigger_check();
+	pp_trigger_poll();
 	kit_step(1);
 	CHECK_INT(kit_word(2), PP_REQUEST_TAKEN);
 	CHECK_INT(kit_header.request_row.first, 50);
@@ -298,7 +298,7 @@ TEST(overtaken_inside_the_agreement)
 	answer_says = 1;
 	during_ask = mark_another;
 	n = kit_ring(PP_ASK_AGREE, 3, 2);
-	pp_trigger_check();
+	pp_trigger_poll();
 	CHECK_INT(kit_word(n), PP_REQUEST_AGREEING);
 	kit_step(21);
 	CHECK_INT(kit_word(n), PP_REQUEST_LATE);
@@ -314,14 +314,14 @@ TEST(no_step_is_marked)
 	others_step = INT64_MIN;
 	n = kit_ring(PP_ASK_AGREE, 3, 2);
 	for (int i = 0; i <= 16; i++)
-		pp_trigger_check();
+		pp_trigger_poll();
 	CHECK(asked_step == INT64_MIN);
 	CHECK_INT(kit_word(n), PP_REQUEST_TAKEN);
 	CHECK_INT(kit_header.request_row.first, 2);
 	others_step = INT64_MAX;
 	n = kit_ring(PP_ASK_AGREE, 3, 2);
 	for (int i = 0; i <= 16; i++)
-		pp_trigger_check();
+		pp_trigger_poll();
 	CHECK_INT(kit_word(n), PP_REQUEST_ALONE);
 }
 

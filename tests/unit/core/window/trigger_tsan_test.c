@@ -52,7 +52,7 @@ static void *looker(void *arg)
 	while (!atomic_load(&done)) {
 		pp_trigger_is_edge(atomic_load(&step));
 		if (pp_trigger_is_rung())
-			pp_trigger_check();
+			pp_trigger_poll();
 		sched_yield();
 	}
 	return arg;

@@ -1,6 +1,6 @@
 /* Payloads against notes that no guest would write: lengths that lie, entries that are not there, all kinds of types. What a sane
  * one looks like is in core/source/nvtx/nvtx_payload_test.c; here nothing may be read or written that is not the payload's or the
- * note's. */
+ * definition's. */
 #include <stdlib.h>
 
 #include "aggregate/read/ring/payload.h"
@@ -17,14 +17,14 @@ static uint32_t any(uint32_t below)
 }
 
 /* A row that is plausible up to a point. */
-static void make_note(struct pp_ring_header *h)
+static void make_definition(struct pp_ring_header *h)
 {
-	struct pp_ring_note *n = (struct pp_ring_note *)h->note;
+	struct pp_ring_definition *n = (struct pp_ring_definition *)h->definition;
 	struct pp_ring_entry *e = (struct pp_ring_entry *)(n + 1);
 	uint32_t entries = any(6);
 
-	memset(h->note, 'x', 1024);
-	*n = (struct pp_ring_note){.kind = PP_NOTE_SCHEMA, .count = (uint16_t)entries, .id = SCHEMA, .name = 3};
+	memset(h->definition, 'x', 1024);
+	*n = (struct pp_ring_definition){.kind = PP_DEFINITION_SCHEMA, .count = (uint16_t)entries, .id = SCHEMA, .name = 3};
 	n->bytes = (uint16_t)((sizeof(*n) + entries * sizeof(*e) + any(64) + 7) & ~7u);
 	for (uint32_t i = 0; i < entries; i++)
 		e[i] = (struct pp_ring_entry){.type = any(90),
@@ -47,7 +47,7 @@ static void make_note(struct pp_ring_header *h)
 	default:
 		break;
 	}
-	atomic_store(&h->notes_used, any(8) ? n->bytes : any(40000));
+	atomic_store(&h->definitions_used, any(8) ? n->bytes : any(40000));
 }
 
 TEST(notes_that_lie)
@@ -66,7 +66,7 @@ TEST(notes_that_lie)
 		/* Exactly as long as it says: a byte more would be seen by the sanitizer. */
 		bytes = malloc(length + !length);
 		memset(bytes, (int)any(256), length);
-		make_note(h);
+		make_definition(h);
 		used = pp_payload_text(h, &p, bytes, length, text);
 		CHECK(used < sizeof(text) && strlen(text) == used);
 		by_schema += strstr(text, "=") != NULL;

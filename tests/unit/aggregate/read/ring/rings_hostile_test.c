@@ -44,8 +44,8 @@ static void damage(struct maker *m, int round)
 		break;
 	case 3: /* notes: what payloads mean */
 		for (int i = 0; i < 400; i++)
-			((uint8_t *)m->header->note)[dice(600)] = (uint8_t)dice(256);
-		m->header->notes_used = dice(4) ? dice(PP_RING_NOTES) : dice(UINT32_MAX);
+			((uint8_t *)m->header->definition)[dice(600)] = (uint8_t)dice(256);
+		m->header->definitions_used = dice(4) ? dice(PP_RING_DEFINITIONS) : dice(UINT32_MAX);
 		break;
 	default: /* slots */
 		for (int i = 0; i < 200; i++)
@@ -140,18 +140,18 @@ static void throw_framework(struct maker *m, pp_tick tick)
 }
 
 /* A schema, so that payloads and notes are read at all. */
-static void put_note(struct maker *m)
+static void put_definition(struct maker *m)
 {
-	struct pp_ring_note note = {.kind = PP_NOTE_SCHEMA, .width = 8, .count = 2, .id = 1 + dice(8), .name = 4};
+	struct pp_ring_definition row = {.kind = PP_DEFINITION_SCHEMA, .width = 8, .count = 2, .id = 1 + dice(8), .name = 4};
 	struct pp_ring_entry entry[2] = {{.type = dice(80), .flags = dice(20), .detail = dice(9), .offset = dice(16), .name = 4},
 	                                 {.type = dice(80), .flags = dice(20), .detail = dice(9), .offset = dice(16), .name = 4}};
-	char *to = (char *)m->header->note;
+	char *to = (char *)m->header->definition;
 
-	note.bytes = (uint16_t)((sizeof(note) + sizeof(entry) + 12 + 7) / 8 * 8);
-	memcpy(to, &note, sizeof(note));
-	memcpy(to + sizeof(note), entry, sizeof(entry));
-	memcpy(to + sizeof(note) + sizeof(entry), "one two name", 12);
-	m->header->notes_used = note.bytes;
+	row.bytes = (uint16_t)((sizeof(row) + sizeof(entry) + 12 + 7) / 8 * 8);
+	memcpy(to, &row, sizeof(row));
+	memcpy(to + sizeof(row), entry, sizeof(entry));
+	memcpy(to + sizeof(row) + sizeof(entry), "one two name", 12);
+	m->header->definitions_used = row.bytes;
 }
 
 static void check_order(const struct pp_capture *c)
@@ -220,7 +220,7 @@ TEST(fuzz)
 		maker_open(&m, path_of("fuzz.ring"), 0, 1, 1, 6);
 		maker_thread(&m, 0, 10);
 		maker_thread(&m, 1, 11);
-		put_note(&m);
+		put_definition(&m);
 		memset(m.header->step_rule, (int)dice(256), sizeof(m.header->step_rule));
 		m.header->steps_by_shim = dice(2);
 		snprintf(m.header->domain[1].text, sizeof(m.header->domain[1].text), "PyTorch");

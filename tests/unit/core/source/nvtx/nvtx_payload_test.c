@@ -353,15 +353,15 @@ static void read_ring(const char *spool)
 	pp_rings_drain(rings, 0, NULL);
 	h = pp_rings_header(rings, 0);
 	CHECK_STR(h->thread[1].name, "reader \303\274");
-	CHECK(memmem(h->note, sizeof(h->note), "table of weights", 16) != NULL);
-	CHECK(memmem(h->note, sizeof(h->note), long_name(), LONG_NAME) != NULL);
-	CHECK(memmem(h->note, sizeof(h->note), " of domain 0", 12) != NULL);
-	CHECK(memmem(h->note, sizeof(h->note), " of domain 1", 12) != NULL);
-	both = memmem(h->note, sizeof(h->note), " of both", 8);
-	CHECK(both && memmem(both + 8, sizeof(h->note) - (size_t)(both + 8 - (const char *)h->note), " of both", 8) != NULL);
+	CHECK(memmem(h->definition, sizeof(h->definition), "table of weights", 16) != NULL);
+	CHECK(memmem(h->definition, sizeof(h->definition), long_name(), LONG_NAME) != NULL);
+	CHECK(memmem(h->definition, sizeof(h->definition), " of domain 0", 12) != NULL);
+	CHECK(memmem(h->definition, sizeof(h->definition), " of domain 1", 12) != NULL);
+	both = memmem(h->definition, sizeof(h->definition), " of both", 8);
+	CHECK(both && memmem(both + 8, sizeof(h->definition) - (size_t)(both + 8 - (const char *)h->definition), " of both", 8) != NULL);
 #ifdef HAVE_CUDA
-	CHECK(memmem(h->note, sizeof(h->note), "third device", 12) != NULL);
-	CHECK(memmem(h->note, sizeof(h->note), "copies \342\202\254", 10) != NULL);
+	CHECK(memmem(h->definition, sizeof(h->definition), "third device", 12) != NULL);
+	CHECK(memmem(h->definition, sizeof(h->definition), "copies \342\202\254", 10) != NULL);
 #endif
 	CHECK_INT(pp_rings_finish(rings, &c, &err), 0);
 	list_payloads(&c, text, sizeof(text));

@@ -1,5 +1,5 @@
-/* The log of NVTX notes; see nvtx_notes.h. Called by nvtx_payload.c and nvtx_resource.c. */
-#include "core/source/nvtx/nvtx_notes.h"
+/* What NVTX registered, as rows of a log; see nvtx_definitions.h. Called by nvtx_payload.c and nvtx_resource.c. */
+#include "core/source/nvtx/nvtx_definitions.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,7 +12,7 @@ enum { MOST_ENTRIES = 256 };
 #define DYNAMIC_IDS (UINT64_C(1) << 32) /* ids that a tool gives begin here */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t log_words[PP_RING_NOTES / 8];
+static uint64_t log_words[PP_RING_DEFINITIONS / 8];
 static _Atomic uint32_t used;
 static struct pp_ring_header *published;
 static uint64_t next_id = DYNAMIC_IDS;
@@ -20,42 +20,42 @@ static uint64_t next_id = DYNAMIC_IDS;
 /* A row holds its complete name or is not kept: room() refuses what is longer than the log. */
 static size_t name_bytes(const char *name)
 {
-	return name ? strnlen(name, PP_RING_NOTES) : 0;
+	return name ? strnlen(name, PP_RING_DEFINITIONS) : 0;
 }
 
 /* Lock held: place for a row of so many bytes; NULL: no room left, counted. */
-static struct pp_ring_note *room(size_t bytes)
+static struct pp_ring_definition *room(size_t bytes)
 {
 	uint32_t at = atomic_load_explicit(&used, memory_order_relaxed);
 
-	if (bytes > PP_RING_NOTES - at) {
+	if (bytes > PP_RING_DEFINITIONS - at) {
 		pp_ring_lose(PP_LOSS_NAME_CUT);
 		return NULL;
 	}
 	memset((char *)log_words + at, 0, bytes);
-	return (struct pp_ring_note *)((char *)log_words + at);
+	return (struct pp_ring_definition *)((char *)log_words + at);
 }
 
 /* Lock held: the row is complete. */
-static void commit(struct pp_ring_note *n, size_t bytes)
+static void commit(struct pp_ring_definition *n, size_t bytes)
 {
 	uint32_t at = atomic_load_explicit(&used, memory_order_relaxed);
 
 	n->bytes = (uint16_t)bytes;
 	if (published && !pp_rings_are_copied()) {
-		memcpy((char *)published->note + at, n, bytes);
-		pp_ring_set_notes_used(published, at + (uint32_t)bytes);
+		memcpy((char *)published->definition + at, n, bytes);
+		pp_ring_set_definitions_used(published, at + (uint32_t)bytes);
 	}
 	atomic_store_explicit(&used, at + (uint32_t)bytes, memory_order_release);
 }
 
-static const struct pp_ring_note *find(enum pp_ring_note_kind kind, uint16_t domain, uint64_t id)
+static const struct pp_ring_definition *find(enum pp_ring_definition_kind kind, uint16_t domain, uint64_t id)
 {
 	uint32_t end = atomic_load_explicit(&used, memory_order_acquire);
-	const struct pp_ring_note *n;
+	const struct pp_ring_definition *n;
 
 	for (uint32_t at = 0; at < end; at += n->bytes) {
-		n = (const struct pp_ring_note *)((const char *)log_words + at);
+		n = (const struct pp_ring_definition *)((const char *)log_words + at);
 		/* Ids that a tool gave are unique; the application's may repeat in another domain. */
 		if (n->kind == kind && n->id == id && (n->domain == domain || id >= DYNAMIC_IDS))
 			return n;
@@ -85,10 +85,10 @@ static uint32_t short_of(uint64_t value)
 }
 
 /* Lock held. `n` has kind, domain, id, detail and width. */
-static void add_list(const struct pp_ring_note *head, const struct list *l, const char *name)
+static void add_list(const struct pp_ring_definition *head, const struct list *l, const char *name)
 {
-	size_t bytes = sizeof(struct pp_ring_note) + l->count * sizeof(struct pp_ring_entry) + name_bytes(name);
-	struct pp_ring_note *n;
+	size_t bytes = sizeof(struct pp_ring_definition) + l->count * sizeof(struct pp_ring_entry) + name_bytes(name);
+	struct pp_ring_definition *n;
 	struct pp_ring_entry *e;
 	char *text;
 
@@ -131,7 +131,7 @@ static uint64_t give_id(uint64_t own, uint64_t foreign)
 
 uint64_t pp_nvtx_schema_register(uint16_t domain, const struct pp_nvtx_schema *s, uint64_t foreign)
 {
-	struct pp_ring_note head = {.kind = PP_NOTE_SCHEMA, .domain = domain};
+	struct pp_ring_definition head = {.kind = PP_DEFINITION_SCHEMA, .domain = domain};
 	struct list l = {0};
 
 	if (!s)
@@ -148,7 +148,7 @@ uint64_t pp_nvtx_schema_register(uint16_t domain, const struct pp_nvtx_schema *s
 		l.entry = s->entry;
 		l.count = s->entries;
 	}
-	if (!find(PP_NOTE_SCHEMA, domain, head.id))
+	if (!find(PP_DEFINITION_SCHEMA, domain, head.id))
 		add_list(&head, &l, s->fields & PP_NVTX_SCHEMA_NAME ? s->name : NULL);
 	pthread_mutex_unlock(&lock);
 	return head.id;
@@ -156,7 +156,7 @@ uint64_t pp_nvtx_schema_register(uint16_t domain, const struct pp_nvtx_schema *s
 
 uint64_t pp_nvtx_enum_register(uint16_t domain, const struct pp_nvtx_enum *e, uint64_t foreign)
 {
-	struct pp_ring_note head = {.kind = PP_NOTE_ENUM, .domain = domain};
+	struct pp_ring_definition head = {.kind = PP_DEFINITION_ENUM, .domain = domain};
 	struct list l = {0};
 
 	if (!e)
@@ -168,23 +168,23 @@ uint64_t pp_nvtx_enum_register(uint16_t domain, const struct pp_nvtx_enum *e, ui
 		l.value = e->entry;
 		l.count = e->entries;
 	}
-	if (!find(PP_NOTE_ENUM, domain, head.id))
+	if (!find(PP_DEFINITION_ENUM, domain, head.id))
 		add_list(&head, &l, e->fields & PP_NVTX_ENUM_NAME ? e->name : NULL);
 	pthread_mutex_unlock(&lock);
 	return head.id;
 }
 
-static int is_named_so(const struct pp_ring_note *n, uint16_t domain, uint32_t what, uint64_t handle, const char *name,
+static int is_named_so(const struct pp_ring_definition *n, uint16_t domain, uint32_t what, uint64_t handle, const char *name,
                        size_t length)
 {
-	return n->kind == PP_NOTE_NAME && n->domain == domain && n->detail == what && n->id == handle && n->name == length &&
+	return n->kind == PP_DEFINITION_NAME && n->domain == domain && n->detail == what && n->id == handle && n->name == length &&
 	       !memcmp(n + 1, name, length);
 }
 
 void pp_nvtx_handle_name(uint16_t domain, uint32_t what, uint64_t handle, const char *name)
 {
-	size_t length = name_bytes(name), bytes = round_up(sizeof(struct pp_ring_note) + length);
-	struct pp_ring_note *n;
+	size_t length = name_bytes(name), bytes = round_up(sizeof(struct pp_ring_definition) + length);
+	struct pp_ring_definition *n;
 	uint32_t end;
 
 	if (!length)
@@ -193,14 +193,14 @@ void pp_nvtx_handle_name(uint16_t domain, uint32_t what, uint64_t handle, const 
 	end = atomic_load_explicit(&used, memory_order_relaxed);
 	/* Loops name the same stream again and again. */
 	for (uint32_t at = 0; at < end; at += n->bytes) {
-		n = (struct pp_ring_note *)((char *)log_words + at);
+		n = (struct pp_ring_definition *)((char *)log_words + at);
 		if (is_named_so(n, domain, what, handle, name, length))
 			goto unlock;
 	}
 	n = room(bytes);
 	if (n) {
-		*n = (struct pp_ring_note){
-		        .kind = PP_NOTE_NAME, .domain = domain, .id = handle, .detail = what, .name = (uint16_t)length};
+		*n = (struct pp_ring_definition){
+		        .kind = PP_DEFINITION_NAME, .domain = domain, .id = handle, .detail = what, .name = (uint16_t)length};
 		memcpy(n + 1, name, length);
 		commit(n, bytes);
 	}
@@ -210,14 +210,14 @@ unlock:
 
 size_t pp_nvtx_schema_size(uint16_t domain, uint64_t schema)
 {
-	const struct pp_ring_note *n = find(PP_NOTE_SCHEMA, domain, schema);
+	const struct pp_ring_definition *n = find(PP_DEFINITION_SCHEMA, domain, schema);
 
 	return n ? n->detail : 0;
 }
 
 const char *pp_nvtx_schema_name(uint16_t domain, uint64_t schema, size_t *ret_length)
 {
-	const struct pp_ring_note *n = find(PP_NOTE_SCHEMA, domain, schema);
+	const struct pp_ring_definition *n = find(PP_DEFINITION_SCHEMA, domain, schema);
 	const struct pp_ring_entry *e;
 	const char *text;
 
@@ -232,19 +232,19 @@ const char *pp_nvtx_schema_name(uint16_t domain, uint64_t schema, size_t *ret_le
 	return text;
 }
 
-void pp_nvtx_notes_publish(void)
+void pp_nvtx_definitions_publish(void)
 {
 	uint32_t n;
 
 	pthread_mutex_lock(&lock);
 	published = pp_ring_pool.header;
 	n = atomic_load_explicit(&used, memory_order_relaxed);
-	memcpy(published->note, log_words, n);
-	pp_ring_set_notes_used(published, n);
+	memcpy(published->definition, log_words, n);
+	pp_ring_set_definitions_used(published, n);
 	pthread_mutex_unlock(&lock);
 }
 
-void pp_nvtx_notes_child(void)
+void pp_nvtx_definitions_child(void)
 {
 	pthread_mutex_init(&lock, NULL);
 }

@@ -1,5 +1,6 @@
 /* NVTX's schemas, enumerations and names of handles, which later payloads need. In: NVTX calls, any thread.
- * Out: rows of pp_ring_header.note. Kept from the first call of a process on, put into the ring file when it becomes the rank. */
+ * Out: rows of pp_ring_header.definition. Held from the first call of a process on, put into the ring file when it becomes the
+ * rank. */
 #pragma once
 
 #include <stddef.h>
@@ -17,6 +18,6 @@ size_t pp_nvtx_schema_size(uint16_t domain, uint64_t schema);
 /* Name of the schema; "" where it has none. Lives as long as the process. */
 const char *pp_nvtx_schema_name(uint16_t domain, uint64_t schema, size_t *ret_length);
 /* This process has become the rank. */
-void pp_nvtx_notes_publish(void);
+void pp_nvtx_definitions_publish(void);
 /* Resets the lock in a forked child: its holder is gone. */
-void pp_nvtx_notes_child(void);
+void pp_nvtx_definitions_child(void);
