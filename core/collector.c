@@ -24,7 +24,7 @@
 #include "core/ring/notice.h"
 #include "core/ring/thread_ring.h"
 #include "core/source/services.h"
-#include "core/source/source.h"
+#include "core/source/source_list.h"
 #include "core/unrecorded.h"
 #include "core/window/by_signal.h"
 #include "core/window/pattern.h"

@@ -6,4 +6,5 @@
 #include "core/coord/claim.h"
 #include "core/ring/ring_file.h"
 
+/* `h`: a fresh mapping, all 0 but for its magic. Text that is too long is cut; what /proc does not tell stays 0 or "". */
 void pp_header_fill(struct pp_ring_header *h, const struct pp_claim *claim, const struct pp_step_windows *asked);

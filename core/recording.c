@@ -7,7 +7,7 @@
 #include "core/base/now.h"
 #include "core/coord/self.h"
 #include "core/ring/thread_ring.h"
-#include "core/source/source.h"
+#include "core/source/source_list.h"
 
 enum { WANTED = 1, PAUSED = 2 };
 

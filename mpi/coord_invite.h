@@ -34,6 +34,7 @@ struct pp_invite {
 	int is_first;   /* the lowest rank of its keeper */
 };
 
+/* Number of the keeper of this spool, different for each keeper of all hosts; 0: there is none. */
 int64_t pp_invite_keeper(const char *spool);
 /* Rank 0 waits up to a second for its keeper; then there is no invitation. 0, or -EIO: MPI failed. */
 int pp_invite_all(const struct pp_invite *me, const struct pp_mpi_calls *mpi, MPI_Comm comm);

@@ -31,6 +31,7 @@ struct pp_message { /* one message of one call */
 /* Set for good when a call may have taken or sent a message that has no number, or was cancelled: no later one is certain. */
 extern _Atomic uint32_t pp_message_lost __attribute__((visibility("hidden")));
 
+/* Sets it. Any thread. */
 void pp_message_lose_all(void);
 
 /* The slot of a key; NULL: the table is full, or, without `add`, it is not there. */
@@ -121,6 +122,7 @@ static inline void pp_message_received(struct pp_message *m, struct pp_comm *c, 
 		pp_message_lose_wild(c, &m->wild);
 }
 
+/* The slow half of pp_message_record(): appends a MESSAGE record. */
 void pp_message_append(struct pp_mpi_scope *s, const struct pp_record_message_half *sent,
                        const struct pp_record_message_half *received);
 

@@ -21,7 +21,9 @@ struct pp_topo {
 /* NULL: no topology, or no memory. Asked once per communicator; MPI allows one collective at a time on it. */
 const struct pp_topo *pp_topo(struct pp_comm *c, MPI_Comm handle);
 
+/* Neighbours that this process receives from, `out`: sends to. Of NULL, here and below: 0. */
 int pp_topo_there(const struct pp_topo *t, int out);
+/* Bytes that these exchange in all, by one count per place of the call; `types`: one per place too. */
 uint64_t pp_topo_bytes_v(const struct pp_topo *t, int out, struct pp_counts counts, MPI_Datatype type);
 uint64_t pp_topo_bytes_w(const struct pp_topo *t, int out, struct pp_counts counts, const MPI_Datatype *types);
 

@@ -10,6 +10,7 @@ enum { PP_TYPE_SLOTS = 128 };
  * change, and no derived one has their address, so no entry is ever wrong. */
 extern _Atomic uint64_t pp_type_cache[PP_TYPE_SLOTS] __attribute__((visibility("hidden")));
 
+/* Bytes of one element, asked of MPI; enters it into the cache. 0 where MPI fails. */
 uint64_t pp_type_size_slow(MPI_Datatype type);
 
 static inline _Atomic uint64_t *pp_type_slot(MPI_Datatype type)

@@ -18,7 +18,9 @@ struct pp_forked_lock { /* owned by the caller; one thread registers, forgets an
 	struct pp_forked_lock *next;
 };
 
+/* Locks it around each later fork, the newest lock first; it must stay valid until it is forgotten. */
 void pp_forked_register(struct pp_forked_lock *lock);
+/* A lock that is not registered is ignored. */
 void pp_forked_forget(struct pp_forked_lock *lock);
 /* As fork(); sets errno. */
 pid_t pp_forked(void);

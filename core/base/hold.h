@@ -8,6 +8,7 @@ struct pp_hold {
 	sigset_t had, waiting;
 };
 
+/* On this thread, until pp_hold_end(). errno is kept. */
 void pp_hold_begin(struct pp_hold *hold);
 /* error: errno of the write in between, 0 after success. errno is kept. */
 void pp_hold_end(const struct pp_hold *hold, int error);

@@ -28,12 +28,15 @@ struct pp_pool_options {
 
 /* Creates <spool>/rank-R-PID.ring as .tmp with a reserved header (magic, version, sizes filled). pp_pool_publish() renames it. */
 int pp_pool_create(struct pp_pool *p, const struct pp_pool_options *options, struct pp_err *err);
+/* From here on the keeper finds the file. -errno with the sentence. */
 int pp_pool_publish(struct pp_pool *p, struct pp_err *err);
 /* Unmaps the file; deletes it where it is not published yet. */
 void pp_pool_release(struct pp_pool *p);
 
 /* The functions below run under the caller's lock. */
+/* Its memory; `number` from 1, as pp_pool_take() gave it. */
 struct pp_chunk *pp_pool_chunk(const struct pp_pool *p, uint32_t number);
+/* Takes back a chunk that the keeper has drained. */
 void pp_pool_give(struct pp_pool *p, uint32_t number);
 /* A free chunk, else a new one; cleared. 0: none, *ret_loss is the cause. `grow` 0: only a free one. */
 uint32_t pp_pool_take(struct pp_pool *p, int grow, enum pp_loss *ret_loss);

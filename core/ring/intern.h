@@ -8,6 +8,7 @@
 struct pp_intern;
 
 struct pp_intern *pp_intern_new(void); /* NULL: no memory */
+/* And all texts that it gave out. NULL: nothing. */
 void pp_intern_free(struct pp_intern *t);
 /* New names are refused (id 0) once the table holds this much; no limit at first. */
 void pp_intern_limit(struct pp_intern *t, uint64_t bytes);

@@ -11,8 +11,9 @@
 extern const _Atomic uint32_t *pp_notice_count __attribute__((visibility("hidden")));
 extern _Atomic uint32_t pp_notice_printed __attribute__((visibility("hidden")));
 
-/* At the claim of rank 0. control: NULL where there is no keeper. */
+/* At the claim of rank 0. control: NULL where there is no keeper; it stays mapped for life. say: prints a line, on any thread. */
 void pp_notice_start(const struct pp_control *control, void (*say)(const char *text));
+/* Prints the last sentence, once, whichever threads find it. errno is kept. A forked child has its parent's state. */
 void pp_notice_print(void) __attribute__((cold));
 
 static inline int pp_notice_is_new(void)

@@ -17,6 +17,7 @@ struct pp_room {
 	uint64_t memory;    /* left by the memory cgroups; UINT64_MAX: no limit */
 };
 
+/* Free space, limits and memory of this process now, in bytes. -errno with the sentence: the spool cannot be asked. */
 int pp_room_read(const char *spool, struct pp_room *ret_room, struct pp_err *err);
 /* Chunks of the ring of one of `local_size` ranks of this host (< 1: unknown), at most `ring_bytes` in all. */
 int pp_room_chunks(const struct pp_room *room, const char *spool, uint64_t ring_bytes, int32_t local_size, uint32_t *ret_chunks,

@@ -11,4 +11,5 @@ extern _Atomic uint32_t pp_api_is_marked __attribute__((visibility("hidden")));
 
 /* The step begins at `tick`, which is not in the future; 0: now. Windows switch now. */
 void pp_api_step_begin(int64_t number, pp_tick tick);
+/* The open step ends at `tick`; 0: now. */
 void pp_api_step_end(pp_tick tick);

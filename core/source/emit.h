@@ -7,11 +7,13 @@
 #include "core/ring/thread_ring.h"
 #include "core/source/emit_range.h"
 
-/* Cold half of pp_emit_wanted(): claims, or counts calls after the end. */
+/* Cold half of pp_emit_wanted(): claims, or counts calls after the end. 1: a record is wanted. errno is kept. */
 int pp_emit_claim(void) __attribute__((cold));
+/* The slow half of pp_emit_range(): long texts, the end of a chunk, no ring yet. */
 void pp_emit_range_slow(const struct pp_emit *e, const char *name, size_t length) __attribute__((cold));
 /* The same at a tick that was read before. */
 void pp_emit_range_at(const struct pp_emit *e, pp_tick tick, const char *name, size_t length);
+/* A value of the counter `name` (NULL: "") now. */
 void pp_emit_counter(const char *name, double value);
 
 static inline int pp_emit_wanted(void)

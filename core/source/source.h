@@ -24,13 +24,3 @@ struct pp_source_ops {       /* const, valid for the life of the process */
 	void (*thread_end)(void);          /* Optional: this thread ends: write what it held back */
 	void (*stop)(int64_t deadline_ms); /* Optional: the process ends well; last chance to record */
 };
-
-/* Called by another library that knows that this process is the rank and has started by itself. 0, or -ENOSPC. */
-int pp_source_add(const struct pp_source_ops *source);
-
-/* Call the ops of all sources: those of source_list.def in order, then the added ones. Called by collector.c. */
-void pp_sources_start(void);
-void pp_sources_window(int on);
-void pp_sources_flush(int64_t deadline_ms);
-void pp_sources_thread_end(void);
-void pp_sources_stop(int64_t deadline_ms);

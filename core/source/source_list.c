@@ -1,5 +1,5 @@
 /* The list of sources, and calls of their ops; see source.h. */
-#include "core/source/source.h"
+#include "core/source/source_list.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -21,6 +21,7 @@ struct pp_api_windows {
 
 enum pp_api_steps_answer { PP_API_STEPS_TAKEN, PP_API_STEPS_EMPTY, PP_API_STEPS_LATE, PP_API_STEPS_OVERLAPS, PP_API_STEPS_FULL };
 
+/* At the claim. `header`: this rank's, which it keeps; no row is written yet. */
 void pp_api_windows_init(struct pp_api_windows *b, struct pp_ring_header *header);
 /* A window opens now. name: NULL is "". */
 void pp_api_windows_start(struct pp_api_windows *b, const char *name, pp_tick tick);
@@ -33,6 +34,7 @@ enum pp_api_steps_answer pp_api_windows_steps(struct pp_api_windows *b, const st
 void pp_api_windows_begin(struct pp_api_windows *b, int64_t number, pp_tick tick);
 void pp_api_windows_end(struct pp_api_windows *b, pp_tick tick);
 void pp_api_windows_finalise(struct pp_api_windows *b);
+/* Does one of them record now? */
 int pp_api_windows_recording(const struct pp_api_windows *b);
 /* Is step `number` inside one of them, and not only at its edge? */
 int pp_api_windows_has(const struct pp_api_windows *b, int64_t number);

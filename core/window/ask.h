@@ -27,6 +27,7 @@ struct pp_ask {
 	uint64_t reported;           /* as last written to the header */
 };
 
+/* At the claim. Keeps both pointers; control: NULL without a keeper. */
 void pp_ask_init(struct pp_ask *a, const struct pp_control *control, struct pp_ring_header *header);
 /* Reads the keeper's request, if it has changed. at_mark: step `number` begins now, and pp_ask_begin() was not called for it
  * yet. */

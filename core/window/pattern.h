@@ -12,6 +12,7 @@ extern _Atomic uint32_t pp_pattern_on __attribute__((visibility("hidden")));
 
 /* At the claim, with --step-rule collectives. */
 void pp_pattern_start(void);
+/* For good; any thread, async-signal-safe. */
 void pp_pattern_stop(void);
 /* A collective on MPI_COMM_WORLD has returned. call: row of core/call/mpi_call.def. root: -1 none. bytes: max(sent, received). */
 void pp_pattern_collective(uint16_t call, int32_t root, uint64_t bytes, int failed);

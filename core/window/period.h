@@ -59,7 +59,9 @@ struct pp_period {
 	uint16_t border[PP_PERIOD_MOST]; /* scratch of the call that confirms */
 };
 
+/* A machine that has seen no symbol. */
 void pp_period_init(struct pp_period *p);
+/* The next symbol, of pp_period_symbol() or PP_PERIOD_GAP; what it found. */
 enum pp_period_event pp_period_feed(struct pp_period *p, uint32_t symbol);
 
 /* Never 0. joins: needs the data of all ranks. root: world rank, -1 none. bytes: 0 where ranks may differ. */

@@ -17,6 +17,7 @@ struct pp_plan {
 	struct pp_window_row *row; /* [PP_WINDOW_ROWS] */
 };
 
+/* At the claim. Copies `asked`; keeps `row`, the header's PP_WINDOW_ROWS rows. Recording is on until the first mark. */
 void pp_plan_init(struct pp_plan *p, const struct pp_step_windows *asked, struct pp_window_row *row);
 /* 0: no window was requested, everything is recorded. */
 int pp_plan_asked(const struct pp_plan *p);

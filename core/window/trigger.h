@@ -29,15 +29,18 @@ void pp_trigger_stop(void);
 int pp_trigger_asks(void);
 /* 1: a mark of this number may switch recording on or off. Approximate while another thread moves the windows. */
 int pp_trigger_is_edge(int64_t number);
-/* Reads the bell, from inside an MPI call. */
+/* Reads the bell, and acts on a new request, from inside an MPI call. errno is kept. */
 void pp_trigger_poll(void);
+/* How ranks agree on a window; the first call counts. `ops` stays valid for life. */
 void pp_trigger_coordinate(const struct pp_coord_ops *ops);
 
-/* For podprof_window_start() and related calls. steps: 0, or the reason as enum pp_api_steps_answer. */
+/* For podprof_window_start() and related calls; errno is kept. name: NULL is "". steps: 0, or the reason as enum
+ * pp_api_steps_answer. */
 void pp_trigger_open(const char *name);
 void pp_trigger_close(void);
 int pp_trigger_steps(int64_t first, int64_t last);
 
+/* The cold halves of the two functions below: a mark that may move a window. errno is kept. */
 void pp_trigger_mark(int64_t number);
 void pp_trigger_mark_end(void);
 

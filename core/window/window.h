@@ -13,7 +13,9 @@ struct pp_window {
 	int edge_open; /* inside the edge step after the window */
 };
 
+/* Recording is on until the first step. */
 void pp_window_init(struct pp_window *w, int64_t first, int64_t last);
+/* Has it steps, or is all recorded? */
 int pp_window_asked(const struct pp_window *w);
 /* Step `number` begins; returns whether it is recorded. Numbers that go back after the window has passed stay unrecorded. */
 int pp_window_begin(struct pp_window *w, int64_t number);

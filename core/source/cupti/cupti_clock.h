@@ -22,6 +22,7 @@ struct pp_cupti_clock {
 	uint32_t jumps;                            /* so far */
 };
 
+/* Forgets all pairs and jumps. */
 void pp_cupti_clock_reset(struct pp_cupti_clock *c);
 /* Ticks and raw must be above those of the last pair; a pair that is not is left out. */
 void pp_cupti_clock_add(struct pp_cupti_clock *c, const struct pp_cupti_pair *pair);

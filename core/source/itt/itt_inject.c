@@ -10,8 +10,8 @@
 #include "core/base/libc.h"
 #include "core/source/itt/itt_domains.h"
 #include "core/source/itt/itt_emit.h"
-#include "core/source/nvtx/nvtx_names.h"
 #include "core/source/nvtx/nvtx_definitions.h"
+#include "core/source/nvtx/nvtx_names.h"
 #include "core/source/source.h"
 
 enum { PREFIX = 6, API_MOST = 4096 };

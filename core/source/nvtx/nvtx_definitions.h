@@ -10,6 +10,7 @@
 
 /* Id of the schema: the application's own, or `foreign` (a chained tool's, 0 none), or a new one. */
 uint64_t pp_nvtx_schema_register(uint16_t domain, const struct pp_nvtx_schema *schema, uint64_t foreign);
+/* The same for an enumeration. */
 uint64_t pp_nvtx_enum_register(uint16_t domain, const struct pp_nvtx_enum *e, uint64_t foreign);
 /* `what`: module << 16 | function, or NVTX's resource type. */
 void pp_nvtx_handle_name(uint16_t domain, uint32_t what, uint64_t handle, const char *name);

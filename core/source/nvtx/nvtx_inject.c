@@ -10,8 +10,8 @@
 
 #include "core/base/env.h"
 #include "core/base/libc.h"
-#include "core/source/nvtx/nvtx_handler.h"
 #include "core/source/nvtx/nvtx_definitions.h"
+#include "core/source/nvtx/nvtx_handler.h"
 #include "core/source/source.h"
 
 enum { MOST_IDS = 16 };

@@ -27,7 +27,10 @@ uint16_t pp_nvtx_domain_index(const void *handle);
 /* Gives a domain's category its name; the last one counts. The wide text is converted first. Under a lock. */
 void pp_nvtx_category_name(uint16_t domain, uint32_t category, const char *name);
 void pp_nvtx_category_wide(uint16_t domain, uint32_t category, const wchar_t *wide);
+/* Handle of a registered string, one per text, never freed; `foreign`: a chained tool's, which stays the handle. Without memory the
+ * handle of "". Under a lock. */
 void *pp_nvtx_string_create(const char *text, size_t length, void *foreign);
+/* Text of such a handle, valid for life; "" of an unknown one. No lock. */
 const char *pp_nvtx_string_text(const void *handle, size_t *ret_length);
 /* This process has become the rank. */
 void pp_nvtx_names_publish(void);

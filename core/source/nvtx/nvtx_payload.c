@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "core/base/env.h"
+#include "core/source/nvtx/nvtx_definitions.h"
 #include "core/source/nvtx/nvtx_handler.h"
 #include "core/source/nvtx/nvtx_inject.h"
-#include "core/source/nvtx/nvtx_definitions.h"
 
 enum { MOST_PAYLOADS = 8, STRING_TYPE = 75, STRING_UTF8_TYPE = 76 };
 

@@ -7,8 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/source/nvtx/nvtx_handler.h"
 #include "core/source/nvtx/nvtx_definitions.h"
+#include "core/source/nvtx/nvtx_handler.h"
 
 static void name_a(uint32_t what, uint64_t handle, const char *name)
 {
