@@ -23,8 +23,8 @@
 static pid_t root;
 static int root_rank;
 
-/* As aggregate/spool/run_file.c names it: the pid may be that of another PID namespace. 1: *ret_rank is the rank there, below 0 of a
- * launcher. */
+/* As aggregate/spool/run_file.c names it: the pid may be that of another PID namespace. 1: *ret_rank is the rank there, below 0
+ * of a launcher. */
 static int is_registered(const char *spool, int *ret_rank)
 {
 	char path[512], text[96];

@@ -102,6 +102,7 @@ extern const struct pp_opt pp_opt_table[PP_OPTS];
 const struct pp_opt *pp_opt_find_env(const char *env);
 
 /* Sets the option's member of the job's or the verb's settings; the other one may be NULL, and both where `value` is only
- * checked. An empty value of an option without a default is 0 or "". -EINVAL with the sentence where the option does not accept it. */
+ * checked. An empty value of an option without a default is 0 or "". -EINVAL with the sentence where the option does not accept
+ * it. */
 int pp_opt_set(const struct pp_opt *opt, const char *value, struct pp_settings *job, struct pp_verb_settings *verb,
                struct pp_err *err);

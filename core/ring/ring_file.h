@@ -106,11 +106,13 @@ struct pp_ring_name { /* an NVTX domain (owner 0) or category (owner: its domain
 };
 
 enum pp_ring_definition_kind {
-	PP_DEFINITION_SCHEMA =
-	        1, /* data: struct pp_ring_entry[count], their names; detail: bytes of a payload, 0 unknown; width: packing */
-	PP_DEFINITION_ENUM, /* data: struct pp_ring_entry[count] (type: the value), their names; detail: bytes of a value */
-	PP_DEFINITION_NAME, /* a device, stream, ...: id is its handle (of a domain its index); detail: NVTX module << 16 | function, or
-	               * resource type */
+	/* data: struct pp_ring_entry[count], their names; detail: bytes of a payload, 0 unknown; width: packing */
+	PP_DEFINITION_SCHEMA = 1,
+	/* data: struct pp_ring_entry[count] (type: the value), their names; detail: bytes of a value */
+	PP_DEFINITION_ENUM,
+	/* a device, stream, ...: id is its handle (of a domain its index); detail: NVTX module << 16 | function, or type of
+	 * resource */
+	PP_DEFINITION_NAME,
 };
 
 /* What NVTX registered about payloads and handles; a row is complete before `definitions_used` covers it, and never changes. */

@@ -358,7 +358,8 @@ static void read_ring(const char *spool)
 	CHECK(memmem(h->definition, sizeof(h->definition), " of domain 0", 12) != NULL);
 	CHECK(memmem(h->definition, sizeof(h->definition), " of domain 1", 12) != NULL);
 	both = memmem(h->definition, sizeof(h->definition), " of both", 8);
-	CHECK(both && memmem(both + 8, sizeof(h->definition) - (size_t)(both + 8 - (const char *)h->definition), " of both", 8) != NULL);
+	CHECK(both &&
+	      memmem(both + 8, sizeof(h->definition) - (size_t)(both + 8 - (const char *)h->definition), " of both", 8) != NULL);
 #ifdef HAVE_CUDA
 	CHECK(memmem(h->definition, sizeof(h->definition), "third device", 12) != NULL);
 	CHECK(memmem(h->definition, sizeof(h->definition), "copies \342\202\254", 10) != NULL);
