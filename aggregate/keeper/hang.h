@@ -8,7 +8,8 @@
 
 #include "aggregate/keeper/hang_graph.h"
 
-/* `after_ns`: how long a rank must stand still to be stuck; `list` must outlive *ret. -ENOMEM; -EINVAL: no rank has a valid number. */
+/* `after_ns`: how long a rank must stand still to be stuck; `list` must outlive *ret. -ENOMEM; -EINVAL: no rank has a valid
+ * number. */
 int pp_hang_find(const struct pp_live_rank *list, long count, int64_t after_ns, struct pp_hang *ret);
 /* Frees what pp_hang_find() made, also where it failed. */
 void pp_hang_release(struct pp_hang *h);

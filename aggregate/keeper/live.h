@@ -54,7 +54,9 @@ enum { PP_LIVE_LINE = 1536 };
 
 struct pp_live;
 
+/* Opens the view of a spool; pp_live_list() reads it. -ENOMEM. To be closed. */
 int pp_live_open(const char *spool, struct pp_live **ret_live, struct pp_err *err);
+/* NULL: does nothing. */
 void pp_live_close(struct pp_live *l);
 /* Reads all ranks once, a few microseconds per rank: step times are as accurate as the readings are frequent. `now_ns`:
  * CLOCK_MONOTONIC. */

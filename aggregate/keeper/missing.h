@@ -18,4 +18,5 @@ void pp_missing_check(struct pp_missing *m, const struct pp_spool_view *v, const
 /* Where all ranks are on this host: the rank that prints the keeper's message, and a sentence on ranks without podprof, "" where
  * there are none. */
 int32_t pp_missing_speaker(const struct pp_spool_view *v);
+/* A sentence that names the ranks without podprof; "" where there are none, or they are not known. */
 void pp_missing_text(const struct pp_spool_view *v, char *text, size_t size);

@@ -13,6 +13,7 @@ int pp_keeper_start(const char *spool, const char *podprof_exe, struct pp_err *e
 void pp_keeper_lower_priority(void);
 /* After new rings: leaves the CPUs that ranks are bound to, where others are free. Unbound ranks change nothing. */
 struct pp_spool_view;
+/* Moves the keeper to the cores of its cpuset that no rank may use, where there are some. */
 void pp_keeper_make_room(const struct pp_spool_view *v);
 /* Ranks fill their rings faster than the keeper reads: raises the priority to that of the ranks, once. */
 void pp_keeper_hurry(void);

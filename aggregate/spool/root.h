@@ -1,5 +1,6 @@
 /* Where on this node spools stand, unless the user names a directory: where Slurm's epilog, on the node itself, still sees them
- * after the job. Used by join.c, list.c, doctor and the hooks of Slurm. In: the job's environment and mounts, the set-up of logind. */
+ * after the job. Used by join.c, list.c, doctor and the hooks of Slurm. In: the job's environment and mounts, the set-up of
+ * logind. Out: a directory. */
 #pragma once
 
 #define PP_SPOOL_ROOT_SHM "/dev/shm"

@@ -15,6 +15,7 @@ struct pp_run_file {
 
 /* Makes the file: job->pid is, will be, or starts, the application. -errno, with a sentence. */
 int pp_spool_register(const char *spool, const struct pp_job *job, struct pp_err *err);
+/* Removes it again: the process has not become the application. */
 void pp_spool_unregister(const char *spool, const struct pp_job *job);
 /* Fills pid and space from a name that begins with "run-". */
 void pp_run_file_parse(const char *name, struct pp_run_file *ret);

@@ -1,6 +1,6 @@
-/* What a spool directory holds, by the headers of its rings and by its run files: for the keeper and salvage, which read the records
- * by it (read/ring/rings.h), and for status, hang and captures, which read only headers. In: a spool's path. Out: headers, watches of
- * the processes. */
+/* What a spool directory holds, by the headers of its rings and by its run files. For the keeper and salvage, which read the
+ * records by it (keeper/records.h), and for status, hang and captures, which read only headers. In: a spool's path. Out: headers,
+ * watches of the processes. */
 #pragma once
 
 #include <stdint.h>
@@ -46,8 +46,9 @@ struct pp_spool_view {
 /* Opens new rings and finds new run files. Returns how many rings were opened; -errno: the directory cannot be read, or there
  * was no memory for a ring (which is retried). */
 int pp_spool_scan(struct pp_spool_view *v);
-/* How many rings it has open, and the header of one: in range, whatever the file holds, and valid until the next scan. */
+/* How many rings it has open. */
 size_t pp_spool_count(const struct pp_spool_view *v);
+/* The header of one, which its rank still writes; where the file was cut, the last good copy. Valid until the next scan. */
 const struct pp_ring_header *pp_spool_header(const struct pp_spool_view *v, size_t ring);
 /* 1: the process of that ring is no rank: pp_rings_exclude(). */
 int pp_spool_is_excluded(const struct pp_spool_view *v, size_t ring);
@@ -55,4 +56,5 @@ int pp_spool_is_excluded(const struct pp_spool_view *v, size_t ring);
 void pp_spool_refuse(struct pp_spool_view *v, const char *why);
 /* Takes ring `index` out of the view; later rings move down by one. */
 void pp_spool_drop(struct pp_spool_view *v, size_t index);
+/* Closes all that it has open. */
 void pp_spool_view_release(struct pp_spool_view *v);

@@ -20,6 +20,7 @@ struct pp_watch {
 	        *wake; /* its end is reported there, pp_watch_all() takes notice of it; NULL: each question asks the kernel */
 };
 
+/* Watches a process of this PID namespace; it counts as gone where the pid is of a process with another start time. */
 void pp_watch_open(struct pp_watch *w, int pid, uint64_t start_time);
 /* The same for a pid that may be of another namespace (`space`: pp_proc_pid_space() there). `lock`: path of a file whose fcntl
  * lock the process holds for life; NULL: none, and it never counts as gone. */
@@ -30,4 +31,5 @@ void pp_watch_join(struct pp_watch *w, struct pp_wake *wake);
 int pp_watch_gone(struct pp_watch *w);
 /* Looks at all of them at once. */
 void pp_watch_all(struct pp_watch *w, size_t count);
+/* Closes its descriptors; `gone` and `end` stay. May be called again. */
 void pp_watch_close(struct pp_watch *w);

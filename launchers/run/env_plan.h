@@ -60,6 +60,7 @@ enum pp_forward {
 	PP_FORWARD_BY_WORDS, /* its command line has -x, which it takes beside no list: ours are put in front of them */
 };
 
+/* How variables reach the ranks that this command starts on other hosts. */
 enum pp_forward pp_forward_how(char *const *command);
 /* The user's own list and the names of the plan; the caller's, NULL: no memory. */
 char *pp_forward_list(const struct pp_env_plan *plan, const char *(*get)(const char *name));

@@ -33,5 +33,6 @@ int pp_capture_request_line(const struct pp_capture_request *w, char *line, size
 
 /* As options on the command line: "--steps +5", "--duration 2s". */
 const char *pp_capture_request_text(const struct pp_capture_request *w, char *text, size_t size);
+/* Their names as words of a line; static. */
 const char *pp_capture_request_kind_name(enum pp_capture_request_kind kind);
 const char *pp_capture_request_by_name(enum pp_capture_request_by by);

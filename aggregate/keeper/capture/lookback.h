@@ -14,6 +14,7 @@ struct pp_lookback {
 	struct pp_close_range *range; /* at the end: the last keep_ns; NULL: all that is held */
 };
 
+/* Takes what `settings` says of --keep and --trigger. To be released. */
 void pp_lookback_init(struct pp_lookback *b, const struct pp_settings *settings);
 void pp_lookback_release(struct pp_lookback *b);
 /* One turn, before that of the requests. `ending`: a slow step that was found is requested now or not at all. */

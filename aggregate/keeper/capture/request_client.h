@@ -6,9 +6,11 @@
 
 /* Parses a client's line and queues its request. */
 void pp_client_take(struct pp_requests *r, struct pp_client *c, const char *line, enum pp_capture_request_by by);
+/* Sends text to the client, wherever it is: a socket, a file, another keeper. What cannot be sent is lost. */
 void pp_client_say(struct pp_client *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The same for a text of any length; removes control bytes from `text`. */
 void pp_client_put(struct pp_client *c, char *text);
+/* Ends its connection; `c` is then free for another client. */
 void pp_client_leave(struct pp_client *c);
 /* Has the client closed its end? */
 int pp_client_gone(const struct pp_client *c);
@@ -20,6 +22,7 @@ void pp_requests_listen(struct pp_requests *r, int64_t now_ms);
 
 /* For both ends: the socket's address. A path longer than sun_path goes through `ret_fd`, which is to be closed after use. */
 struct sockaddr_un;
+/* Address of the spool's socket, whatever the length of its path; valid while *ret_fd is open, which the caller closes. -errno. */
 int pp_requests_address(const char *spool, struct sockaddr_un *ret_address, int *ret_fd);
 
 /* The list of ranks, beside the capture in progress. One turn: watches the ranks, or after a second sends the list to all clients

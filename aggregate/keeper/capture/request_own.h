@@ -10,6 +10,7 @@ int pp_own_ask(struct pp_requests *r, const struct pp_capture_request *request);
 void pp_own_check(struct pp_requests *r, const struct pp_windows_job *job);
 /* Notes the result of one of them. */
 void pp_own_done(struct pp_requests *r, const struct pp_forked_answer *a);
+/* Counts the active request as failed; the first reason is kept up to its line break. */
 void pp_own_failed(struct pp_requests *r, const char *why);
 /* Lines for rank 0, each after a line break; "" where nothing was requested. */
 void pp_own_message(const struct pp_requests *r, const char *logdir, char *text, size_t size);

@@ -34,6 +34,7 @@ void pp_slow_release(struct pp_slow *s);
 /* A keeper that does not lead sends its span to the leader as a line, with times as ns before now. `line`: PP_SLOW_LINE bytes. */
 #define PP_SLOW_PREFIX "podprof 1 slow "
 enum { PP_SLOW_LINE = 256 };
+/* Writes the line of a span, with times relative to now. */
 void pp_slow_line(const struct pp_request_span *span, char *line, size_t size);
 /* 1: *ret_span is to be kept; 0: not such a line, the same step was found here, or it is within a minute of another (counted). */
 int pp_slow_receive(struct pp_slow *s, const struct pp_timestamp_pair *origin, const char *line, struct pp_request_span *ret_span);

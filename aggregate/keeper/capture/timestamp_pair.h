@@ -11,6 +11,7 @@ struct pp_timestamp_pair {
 	int64_t raw_ns;  /* CLOCK_MONOTONIC_RAW */
 };
 
+/* Reads the clocks of this host now. */
 struct pp_timestamp_pair pp_timestamp_pair_now(void);
 /* `ns` before `now`. The time from `origin` to `now` gives the counter's rate; where they are less than 10 ms apart it returns
  * `origin`. */

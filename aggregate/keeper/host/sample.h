@@ -30,6 +30,7 @@ struct pp_sampler {
 	int64_t next_ns, next_pss_ns; /* CLOCK_MONOTONIC */
 };
 
+/* `proc`: "/proc", or the directory that stands for it in tests; it must live as long as the sampler. To be released. */
 void pp_sampler_init(struct pp_sampler *s, const char *proc);
 void pp_sampler_release(struct pp_sampler *s);
 /* Samples every rank that records, if it is time. */
