@@ -1,5 +1,5 @@
-/* Matches sends with receives. In: spans of all ranks in job time, with their messages' tags and numbers (core/capture/span.h). Out:
- * pairs. A pair is right or is not made: what is not certain, or not recorded at both ends, is counted. One thread. */
+/* Matches sends with receives. In: spans of all ranks in job time, with their messages' tags and numbers (core/capture/span.h).
+ * Out: pairs. A pair is right or is not made: what is not certain, or not recorded at both ends, is counted. One thread. */
 #pragma once
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* What holds for a whole capture and for each of its ranks: times, lists, release; see capture.h. Called by aggregate/read, the clock
- * and the keeper. */
+/* What holds for a whole capture and for each of its ranks: times, lists, release; see capture.h. Called by aggregate/read, the
+ * clock and the keeper. */
 #include "core/capture/capture.h"
 
 #include <stdlib.h>

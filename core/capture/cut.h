@@ -1,5 +1,5 @@
-/* Cuts a rank to a window. In: its spans and side arrays in ticks, as read. Out: those of the window; of a side array, what its row in
- * side.def keeps. */
+/* Cuts a rank to a window. In: its spans and side arrays in ticks, as read. Out: those of the window; of a side array, what its
+ * row in side.def keeps. */
 #pragma once
 
 #include <stdint.h>

@@ -1,4 +1,5 @@
-/* What a rank has beside its spans and side arrays and a table of pod.h5 has as it is. In: aggregate/read. Out: aggregate/dataset. */
+/* What a rank has beside its spans and side arrays and a table of pod.h5 has as it is. In: aggregate/read. Out:
+ * aggregate/dataset. */
 #pragma once
 
 #include <stdint.h>

@@ -3,16 +3,9 @@
 
 #include <stdlib.h>
 
-#include "core/capture/span.h"
-
-static int before(const struct pp_span *a, const struct pp_span *b)
-{
-	return a->begin != b->begin ? a->begin < b->begin : a->end > b->end;
-}
-
 static int compare(const void *a, const void *b)
 {
-	return before(a, b) ? -1 : before(b, a);
+	return pp_span_before(a, b) ? -1 : pp_span_before(b, a);
 }
 
 static size_t count_late(const struct pp_span *span, size_t spans)
@@ -21,7 +14,7 @@ static size_t count_late(const struct pp_span *span, size_t spans)
 	size_t late = 0;
 
 	for (size_t i = 1; i < spans; i++) {
-		if (before(&span[i], top))
+		if (pp_span_before(&span[i], top))
 			late++;
 		else
 			top = &span[i];
@@ -45,14 +38,14 @@ int pp_order_spans(struct pp_span *span, size_t spans)
 	if (!side)
 		return -1;
 	for (size_t i = 1; i < spans; i++) {
-		if (before(&span[i], &span[remaining - 1]))
+		if (pp_span_before(&span[i], &span[remaining - 1]))
 			side[out++] = span[i];
 		else
 			span[remaining++] = span[i];
 	}
 	qsort(side, out, sizeof(*side), compare);
 	for (size_t at = spans; out > 0;) {
-		if (remaining > 0 && before(&side[out - 1], &span[remaining - 1]))
+		if (remaining > 0 && pp_span_before(&side[out - 1], &span[remaining - 1]))
 			span[--at] = span[--remaining];
 		else
 			span[--at] = side[--out];

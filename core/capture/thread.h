@@ -42,8 +42,8 @@ static inline size_t pp_thread_other(const struct pp_thread *thread, size_t k)
 	return thread->other ? thread->other[k] : k;
 }
 
-/* Makes the list of those that are no ranges. Call it again after spans were added, moved or changed their kind. Without memory there
- * is no list, and passes visit all. */
+/* Makes the list of those that are no ranges. Call it again after spans were added, moved or changed their kind. Without memory
+ * there is no list, and passes visit all. */
 void pp_thread_list_others(struct pp_thread *thread);
 /* Frees its spans, however they were allocated, and the list. */
 void pp_thread_release(struct pp_thread *thread);

@@ -1,5 +1,6 @@
-/* Makes chains of lines: of a band, of a map, of two chains. In: core/clock/band.h, clock_map.h. Out: core/clock/pieces.h, which the
- * caller releases. 0; -ENOMEM, or -ENODATA and -ERANGE where nothing can be mapped. Called by the keeper's clock exchange and salvage. */
+/* Makes chains of lines: of a band, of a map, of two chains. In: core/clock/band.h, clock_map.h. Out: core/clock/pieces.h,
+ * which the caller releases. 0; -ENOMEM, or -ENODATA and -ERANGE where nothing can be mapped. Called by the keeper's clock
+ * exchange and salvage. */
 #pragma once
 
 #include "core/base/err.h"
