@@ -8,7 +8,7 @@
 /* Whole numbers up to here are exact in the page; larger ones become text. */
 #define PP_JSON_EXACT ((int64_t)1 << 53)
 
-/* One value each. Text has U+FFFD where it is no UTF-8. Beyond PP_JSON_EXACT a number is text; INT64_MIN, NAN and infinity: null. */
+/* One value each. Text has U+FFFD where it is no UTF-8. Beyond PP_JSON_EXACT a number is text; INT64_MIN, NAN, infinity: null. */
 void pp_json_text(FILE *to, const char *text);
 void pp_json_int(FILE *to, int64_t value);
 void pp_json_real(FILE *to, double value);
