@@ -26,6 +26,7 @@ struct pp_fleet_job {
 	char list[PP_FLEET_LINE];      /* hosts as "gpu[001-004,7],login", sorted */
 };
 
+/* The numbers of a finished session. Keeps nothing of its arguments. */
 void pp_fleet_job_of(const struct pp_dataset *d, const struct pp_sums *s, const struct pp_answer *a, struct pp_fleet_job *ret_job);
 /* The line, with its newline. Where it would be too long the sentence is left out. Its length; 0: no memory. */
 size_t pp_fleet_job_write(const struct pp_fleet_job *job, char line[PP_FLEET_LINE + 1]);

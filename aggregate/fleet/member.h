@@ -15,6 +15,7 @@ struct pp_members {
 	double number;   /* NUMBER, finite */
 };
 
+/* Begins with an object of `length` bytes, which stay the caller's until the last member is read. */
 void pp_members_begin(struct pp_members *m, const char *bytes, size_t length);
 /* 1: the next member is in m; 0: the object has ended, and nothing is behind it; -EINVAL: it is no such object. */
 int pp_members_next(struct pp_members *m);

@@ -37,6 +37,7 @@ double pp_clock_rate(enum pp_tick_kind kind, const struct pp_clock_pair *a, cons
 int pp_clock_map_init(struct pp_clock_map *m, enum pp_tick_kind kind, const struct pp_clock_pair *a, const struct pp_clock_pair *b,
                       pp_tick epoch, struct pp_err *err);
 
+/* Job time in ns of a tick, also of one outside of the two readings. */
 int64_t pp_clock_map_ns(const struct pp_clock_map *m, pp_tick tick);
 /* The inverse: the first tick that maps to `ns` or later. */
 pp_tick pp_clock_map_tick(const struct pp_clock_map *m, int64_t ns);

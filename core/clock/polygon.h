@@ -16,6 +16,7 @@ struct pp_polygon_extent {
 	double x_low, x_high, y_low, y_high;
 };
 
+/* The whole box; then what of it has a * x + b * y <= c. Nothing is left: points is 0. */
 void pp_polygon_init(struct pp_polygon *p, const struct pp_polygon_extent *box);
 void pp_polygon_cut(struct pp_polygon *p, double a, double b, double c);
 /* For a polygon that is not empty. */

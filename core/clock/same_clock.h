@@ -16,6 +16,7 @@ struct pp_same_clock {
 	uint32_t trips;
 };
 
+/* No trip yet. */
 void pp_same_clock_init(struct pp_same_clock *s);
 /* Our tick at sending, theirs at receiving and replying, ours at receiving. All trips of the job count, so a slow drift is
  * found too. */

@@ -37,6 +37,7 @@ struct pp_windows {
 	struct pp_windows_totals totals;
 };
 
+/* `asked`: of --steps; copied. */
 void pp_windows_init(struct pp_windows *w, const struct pp_step_windows *asked);
 /* 1: the program has requested windows; then only these are recorded. */
 int pp_windows_via_api(const struct pp_rings *r);
