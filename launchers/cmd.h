@@ -12,21 +12,25 @@ enum pp_exit {
 	PP_EXIT_NOT_FOUND = 127,
 };
 
-/* One row per verb, as in launchers/options/verbs.c. */
+/* Records a job. Does not return where the job starts: its program replaces podprof. */
 int pp_cmd_run(int argc, char **argv);
+/* Print and compare sessions. */
 int pp_cmd_report(int argc, char **argv);
-int pp_cmd_capture(int argc, char **argv);
-int pp_cmd_status(int argc, char **argv);
-int pp_cmd_hang(int argc, char **argv);
-int pp_cmd_doctor(int argc, char **argv);
-int pp_cmd_salvage(int argc, char **argv);
-int pp_cmd_analyze(int argc, char **argv);
 int pp_cmd_diff(int argc, char **argv);
 int pp_cmd_fleet(int argc, char **argv);
 int pp_cmd_export(int argc, char **argv);
+/* Serve a session, and make one of other files. */
 int pp_cmd_view(int argc, char **argv);
-int pp_cmd_completion(int argc, char **argv);
+int pp_cmd_analyze(int argc, char **argv);
+int pp_cmd_salvage(int argc, char **argv);
+/* Ask the keepers of a running job. */
+int pp_cmd_capture(int argc, char **argv);
+int pp_cmd_status(int argc, char **argv);
+int pp_cmd_hang(int argc, char **argv);
+/* Check and set up a node. */
+int pp_cmd_doctor(int argc, char **argv);
 int pp_cmd_slurm(int argc, char **argv);
+int pp_cmd_completion(int argc, char **argv);
 int pp_cmd_keeper(int argc, char **argv); /* hidden: the keeper's process */
 int pp_cmd_arrive(int argc, char **argv); /* hidden: a rank on a host without a spool starts it */
 int pp_cmd_task(int argc, char **argv);   /* hidden: Slurm's plug-in starts it for each task */

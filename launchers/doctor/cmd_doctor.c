@@ -9,9 +9,13 @@
 #include "aggregate/write/json.h"
 #include "core/base/shell_word.h"
 #include "launchers/cmd.h"
-#include "launchers/doctor/doctor.h"
 #include "launchers/doctor/doctor_clock.h"
+#include "launchers/doctor/doctor_gpu.h"
+#include "launchers/doctor/doctor_hosts.h"
+#include "launchers/doctor/doctor_node.h"
+#include "launchers/doctor/doctor_probe.h"
 #include "launchers/doctor/doctor_row.h"
+#include "launchers/doctor/doctor_tools.h"
 #include "launchers/options/say.h"
 
 const struct pp_options_verb pp_verb_doctor = {

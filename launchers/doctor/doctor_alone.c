@@ -1,8 +1,8 @@
 /* Reports for podprof doctor that messages between hosts are not built in. Called by cmd_doctor.c. */
-#include "launchers/doctor/doctor.h"
 #include "launchers/doctor/doctor_clock.h"
 #include "launchers/doctor/doctor_clock_own.h"
 #include "launchers/doctor/doctor_clock_print.h"
+#include "launchers/doctor/doctor_hosts.h"
 #include "launchers/doctor/doctor_row.h"
 
 static const char repair[] = "sudo apt-get install libzmq3-dev && cmake -S . -B build && cmake --build build";

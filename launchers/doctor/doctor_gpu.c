@@ -1,11 +1,12 @@
 /* Checks GPUs for podprof doctor: the driver, CUPTI, NCCL. Called by cmd_doctor.c. */
+#include "launchers/doctor/doctor_gpu.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/source/cupti/cupti_abi.h"
 #include "core/source/cupti/cupti_why.h"
-#include "launchers/doctor/doctor.h"
 #include "launchers/doctor/doctor_command.h"
 #include "launchers/doctor/doctor_gpu_probe.h"
 #include "launchers/doctor/doctor_row.h"

@@ -1,4 +1,6 @@
 /* Checks the transports between hosts for podprof doctor: keepers over TCP, MPI, a shared log directory. Called by cmd_doctor.c. */
+#include "launchers/doctor/doctor_hosts.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +11,6 @@
 #include "aggregate/read/h5/forked_work.h"
 #include "aggregate/spool/layout.h"
 #include "core/base/opt.h"
-#include "launchers/doctor/doctor.h"
 #include "launchers/doctor/doctor_command.h"
 #include "launchers/doctor/doctor_row.h"
 

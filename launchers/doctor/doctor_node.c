@@ -1,4 +1,6 @@
 /* Checks this node for podprof doctor: clock, spool, limits, log directory. Called by cmd_doctor.c. */
+#include "launchers/doctor/doctor_node.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +12,6 @@
 #include "aggregate/spool/layout.h"
 #include "aggregate/spool/root.h"
 #include "core/base/tick.h"
-#include "launchers/doctor/doctor.h"
 #include "launchers/doctor/doctor_row.h"
 
 #if defined(__aarch64__)

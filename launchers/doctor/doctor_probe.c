@@ -1,4 +1,6 @@
 /* Checks podprof itself for podprof doctor: its libraries, and whether a job of one process is recorded. Called by cmd_doctor.c. */
+#include "launchers/doctor/doctor_probe.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -14,7 +16,6 @@
 #include "core/base/why.h"
 #include "core/call/mpi_call.h"
 #include "launchers/cmd.h"
-#include "launchers/doctor/doctor.h"
 #include "launchers/doctor/doctor_row.h"
 #include "launchers/run/env_plan.h"
 

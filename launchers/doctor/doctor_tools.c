@@ -1,10 +1,11 @@
 /* Checks other software on this node for podprof doctor: MPI, NVTX, Python modules, HDF5, xprof. Called by cmd_doctor.c. */
+#include "launchers/doctor/doctor_tools.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aggregate/report/embed.h"
-#include "launchers/doctor/doctor.h"
 #include "launchers/doctor/doctor_command.h"
 #include "launchers/doctor/doctor_row.h"
 
