@@ -217,7 +217,7 @@ void pp_coord_abandon(void)
 /* An error in MPI_COMM_WORLD would end the job: ours is set to return errors. values[0]: this rank has no duplicate. */
 static int dup_all(int64_t *values, int64_t *ret_all, int count)
 {
-	MPI_Errhandler had, kept;
+	MPI_Errhandler had, stored;
 	int known = mpi.get_errhandler(mpi.world, &had) == MPI_SUCCESS, rc;
 
 	mpi.set_errhandler(mpi.world, mpi.errors_return);
@@ -226,9 +226,9 @@ static int dup_all(int64_t *values, int64_t *ret_all, int count)
 		mpi.set_errhandler(comm, mpi.errors_return);
 	rc = mpi.allreduce(values, ret_all, count, mpi.int64, mpi.max, mpi.world);
 	if (known) {
-		kept = had;
+		stored = had;
 		mpi.errhandler_free(&had); /* drops the reference that MPI returned; a predefined one stays */
-		mpi.set_errhandler(mpi.world, kept);
+		mpi.set_errhandler(mpi.world, stored);
 	}
 	return rc == MPI_SUCCESS ? 0 : -EIO;
 }

@@ -55,7 +55,7 @@ struct pp_keeper {
 	struct pp_settings settings;
 	struct pp_spool_view view;
 	struct pp_rings *rings; /* of the view */
-	struct pp_notes notes;
+	struct pp_warnings warnings;
 	struct pp_wake wake;
 	struct pp_pace pace;
 	int64_t turned_ms, scanned_ms; /* last turn, last scan of the spool */
@@ -175,7 +175,7 @@ static const char *reason_to_close(struct pp_keeper *k)
 	if (gone && now - k->runs_gone_ms > ORPHAN_MS)
 		return "the processes of the job are gone";
 	if (!rings && k->blind_ms && now - k->blind_ms > BLIND_MS) {
-		pp_records_refuse(&k->view, &k->notes, "cannot read the spool '%s': %s", k->spool, strerror(-k->blind_code));
+		pp_records_refuse(&k->view, &k->warnings, "cannot read the spool '%s': %s", k->spool, strerror(-k->blind_code));
 		return "the spool cannot be read";
 	}
 	if (!rings && !k->view.runs && now - k->begin_ms > EMPTY_MS)
@@ -243,7 +243,7 @@ static void scan_spool(struct pp_keeper *k)
 	if (!pp_wake_take(&k->wake, PP_WAKE_SPOOL) && !k->view.again && !k->blind_ms && now - k->scanned_ms < SCAN_MS)
 		return;
 	k->scanned_ms = now;
-	opened = pp_records_scan(k->rings, &k->view, &k->notes);
+	opened = pp_records_scan(k->rings, &k->view, &k->warnings);
 	k->blind_ms = opened >= 0 ? 0 : k->blind_ms ? k->blind_ms : now;
 	k->blind_code = opened;
 	if (opened > 0) {
@@ -399,7 +399,7 @@ static void set_options(struct pp_keeper *k)
 		pp_timed_init(&k->timed, &k->settings.delay, &k->settings.duration, k->settings.at);
 	k->job = (struct pp_windows_job){.view = &k->view,
 	                                 .rings = k->rings,
-	                                 .notes = &k->notes,
+	                                 .warnings = &k->warnings,
 	                                 .first = &k->first,
 	                                 .options = &k->options,
 	                                 .sampler = &k->sampler,
@@ -465,7 +465,7 @@ static void tend(struct pp_keeper *k)
 static void begin_to_close(struct pp_keeper *k)
 {
 	pp_control_set(k->control, PP_KEEPER_WRITING, NULL);
-	pp_records_scan(k->rings, &k->view, &k->notes);
+	pp_records_scan(k->rings, &k->view, &k->warnings);
 	find_ends(k);
 	pp_control_set_speaker(k->control, pp_missing_speaker(&k->view));
 	/* Killed ranks still have records in their rings; ranks that record on are not waited for. */
@@ -760,7 +760,7 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 	pp_lookback_init(&k.lookback, &k.settings);
 	open_pod(&k);
 	drain_until_over(&k);
-	pp_records_scan(k.rings, &k.view, &k.notes);
+	pp_records_scan(k.rings, &k.view, &k.warnings);
 	find_rings(&k);
 	rc = is_many(&k) ? close_windows(&k) : close_window(&k);
 	if (wait_for_ranks(&k) && !rc) {

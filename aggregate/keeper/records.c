@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-int pp_records_scan(struct pp_rings *r, struct pp_spool_view *v, struct pp_notes *notes)
+int pp_records_scan(struct pp_rings *r, struct pp_spool_view *v, struct pp_warnings *warnings)
 {
 	size_t refused = v->refused;
 	int opened = pp_spool_scan(v);
@@ -19,11 +19,11 @@ int pp_records_scan(struct pp_rings *r, struct pp_spool_view *v, struct pp_notes
 		pp_spool_drop(v, pp_rings_count(r));
 	}
 	for (; refused < v->refused; refused++)
-		pp_notes_add(notes, "%s", v->refusal[refused]);
+		pp_warnings_add(warnings, "%s", v->refusal[refused]);
 	return opened;
 }
 
-void pp_records_refuse(struct pp_spool_view *v, struct pp_notes *notes, const char *fmt, ...)
+void pp_records_refuse(struct pp_spool_view *v, struct pp_warnings *warnings, const char *fmt, ...)
 {
 	char why[256];
 	va_list args;
@@ -32,7 +32,7 @@ void pp_records_refuse(struct pp_spool_view *v, struct pp_notes *notes, const ch
 	vsnprintf(why, sizeof(why), fmt, args);
 	va_end(args);
 	pp_spool_refuse(v, why);
-	pp_notes_add(notes, "%s", why);
+	pp_warnings_add(warnings, "%s", why);
 }
 
 void pp_records_drop(struct pp_rings *r, struct pp_spool_view *v, size_t index)

@@ -172,7 +172,7 @@ static int write_session(struct pp_salvaged *s, char **spool, size_t spools, con
 	rc = pp_salvage_rings(s, spool, spools, left, err);
 	if (!rc) {
 		find_rings(clock, spool, spools, s->rings);
-		rc = pp_clock_salvage_join(clock, spools, s->rings, &s->notes, &clocks, err);
+		rc = pp_clock_salvage_join(clock, spools, s->rings, &s->warnings, &clocks, err);
 	}
 	if (!rc) {
 		all.rings = s->rings;
@@ -210,7 +210,7 @@ int pp_salvage(char **spool, size_t spools, const struct pp_session_options *opt
 	struct pp_settings settings;
 	struct pp_message result = {.delivered = 0};
 	struct pp_left_out left = {.rings = 0};
-	struct pp_close close_it = {.notes = &s.notes,
+	struct pp_close close_it = {.warnings = &s.warnings,
 	                            .status_of = status_of,
 	                            .status_context = &s.view,
 	                            .options = &o,
@@ -224,7 +224,7 @@ int pp_salvage(char **spool, size_t spools, const struct pp_session_options *opt
 	if (!lock)
 		return pp_err_set(err, -ENOMEM, "no memory to salvage '%s'", *spool);
 	if (pp_settings_rules(spool[named], &rules)) /* names of ranges get podprof's own categories */
-		pp_notes_add(&s.notes, "the file of --rules is not used: %s", rules.text);
+		pp_warnings_add(&s.warnings, "the file of --rules is not used: %s", rules.text);
 	spools = sort_jobs(settings.job, spool, spools);
 	rc = lock_all(spool, spools, lock, err);
 	if (rc)

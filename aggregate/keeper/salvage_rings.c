@@ -51,13 +51,13 @@ static int read_all(struct pp_salvaged *s, char *const *spool, size_t spools, st
 
 		s->view.path = spool[i];
 		s->view.names = 0; /* another host may have the same pids */
-		pp_records_scan(s->rings, &s->view, &s->notes);
+		pp_records_scan(s->rings, &s->view, &s->warnings);
 		for (; refused < s->view.refused; refused++)
 			name(left, "left out: %s", s->view.refusal[refused]);
 	}
 	if (!pp_rings_count(s->rings))
 		return pp_err_set(err, -ENOENT, "cannot salvage '%s': it has no readable ring%s%s", *spool,
-		                  s->notes.count ? ": " : "", s->notes.count ? s->notes.text[0] : "");
+		                  s->warnings.count ? ": " : "", s->warnings.count ? s->warnings.text[0] : "");
 	for (size_t i = 0; i < pp_rings_count(s->rings); i++) {
 		(void)pp_watch_gone(&s->view.rank[i]); /* before it is read: a rank that runs may record more */
 		for (int round = 0; round < ROUNDS && pp_rings_drain(s->rings, i, NULL); round++)
@@ -74,8 +74,8 @@ static void leave_out(struct pp_salvaged *s, size_t index, uint32_t run, uint32_
 
 	name(left, "left out '%s': rank %d, process %d, is of %s run. Salvage that run from a directory of its own", path, h->rank,
 	     h->pid, run < best ? "an earlier" : "a later");
-	pp_notes_add(&s->notes, "left out '%s': rank %d, process %d, is of %s run", slash ? slash + 1 : path, h->rank, h->pid,
-	             run < best ? "an earlier" : "a later");
+	pp_warnings_add(&s->warnings, "left out '%s': rank %d, process %d, is of %s run", slash ? slash + 1 : path, h->rank, h->pid,
+	                run < best ? "an earlier" : "a later");
 	pp_records_drop(s->rings, &s->view, index);
 }
 

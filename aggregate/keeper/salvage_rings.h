@@ -6,7 +6,7 @@
 struct pp_salvaged { /* to be released: pp_records_release() */
 	struct pp_spool_view view;
 	struct pp_rings *rings; /* of the view */
-	struct pp_notes notes;
+	struct pp_warnings warnings;
 };
 
 struct pp_left_out {

@@ -153,7 +153,7 @@ static void set_status(const struct pp_close *c, struct pp_capture *capture)
 }
 
 /* A rank past the window has delivered it, even if it died before this keeper looked. */
-static void note_passed(const struct pp_close *c, struct pp_capture *capture)
+static void count_passed(const struct pp_close *c, struct pp_capture *capture)
 {
 	for (size_t i = 0; i < pp_rings_count(c->rings); i++) {
 		const struct pp_ring_header *h = pp_rings_header(c->rings, i);
@@ -369,7 +369,7 @@ int pp_close_session(const struct pp_close *c, struct pp_err *err)
 	int rc;
 
 	if (!pp_rings_count(c->rings) && c->refused)
-		return pp_err_set(err, -EPROTO, "%s", c->notes->text[0]);
+		return pp_err_set(err, -EPROTO, "%s", c->warnings->text[0]);
 	if (!pp_rings_count(c->rings)) {
 		pp_message_copy(c->message, c->message_size,
 		                "no session was written: no rank called MPI, began a step or opened a range");
@@ -382,11 +382,11 @@ int pp_close_session(const struct pp_close *c, struct pp_err *err)
 		c->give_samples(c->sampler, c->rings, &capture);
 	if (options.salvaged)
 		find_shifted(c->rings, &capture);
-	pp_notes_of_rings(c->rings, &capture, c->notes);
+	pp_warnings_of_rings(c->rings, &capture, c->warnings);
 	set_status(c, &capture);
 	if (!options.salvaged)
-		note_passed(c, &capture);
-	options.warning = c->notes->list;
+		count_passed(c, &capture);
+	options.warning = c->warnings->list;
 	if (!options.window && !options.salvaged) {
 		describe_window(c, &options, &capture, &metadata);
 		options.window = &metadata;

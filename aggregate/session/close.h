@@ -1,8 +1,8 @@
 /* Closes a window: from rings to a session. In: drained rings and two readings of the clock. Out: files and message. */
 #pragma once
 
-#include "aggregate/session/notes.h"
 #include "aggregate/session/session.h"
+#include "aggregate/session/warnings.h"
 
 struct pp_close_range { /* range of ticks of one rank's window */
 	int32_t rank;
@@ -16,8 +16,8 @@ struct pp_salvage_clocks;
 
 struct pp_close {
 	struct pp_rings *rings;
-	size_t refused;         /* rings that cannot be read; the first note says why */
-	struct pp_notes *notes; /* notes so far; those of the headers are added */
+	size_t refused;               /* rings that cannot be read; the first note says why */
+	struct pp_warnings *warnings; /* notes so far; those of the headers are added */
 	pp_status_of *status_of;
 	void *status_context;              /* its first argument */
 	const struct pp_clock_pair *first; /* NULL: salvage */

@@ -275,16 +275,16 @@ static double others_say(const struct pp_band *b, size_t k)
 /* Drops a burst that lost most of its packets: it bounds less than its neighbours and would pass its noise on to them. */
 static void drop_weak(struct pp_band *b)
 {
-	size_t kept = 0;
+	size_t remaining = 0;
 
 	for (size_t k = 0; k < b->nodes; k++)
 		if (half(&b->node[k]) > WEAK * others_say(b, k))
 			b->node[k].flags = PP_BAND_BROKEN;
 	for (size_t k = 0; k < b->nodes; k++)
 		if (!b->node[k].flags)
-			b->node[kept++] = b->node[k];
-	b->weak = b->nodes - kept;
-	b->nodes = kept;
+			b->node[remaining++] = b->node[k];
+	b->weak = b->nodes - remaining;
+	b->nodes = remaining;
 }
 
 int pp_band_solve(struct pp_band *b, struct pp_err *err)

@@ -123,13 +123,13 @@ int64_t pp_pieces_worst(const struct pp_pieces *p, int64_t from, int64_t to)
 		int64_t end = i + 1 < p->pieces ? p->piece[i + 1].x : p->end;
 		/* The bound is a parabola over f = 0 to 1: find its maximum inside. */
 		double top = piece->hump > 0 ? 0.5 + (piece->end - piece->begin) / (8 * piece->hump) : -1;
-		int64_t look[] = {piece->x, piece->x + (int64_t)(top > 0 && top < 1 ? top * (double)(end - piece->x) : 0), end};
+		int64_t probe[] = {piece->x, piece->x + (int64_t)(top > 0 && top < 1 ? top * (double)(end - piece->x) : 0), end};
 
 		if (!isfinite(piece->begin) || !isfinite(piece->end))
 			return INT64_MAX;
-		for (size_t k = 0; k < sizeof(look) / sizeof(look[0]); k++)
-			if (look[k] >= from && look[k] <= to && rounded_up(bound_at(p, i, look[k])) > worst)
-				worst = rounded_up(bound_at(p, i, look[k]));
+		for (size_t k = 0; k < sizeof(probe) / sizeof(probe[0]); k++)
+			if (probe[k] >= from && probe[k] <= to && rounded_up(bound_at(p, i, probe[k])) > worst)
+				worst = rounded_up(bound_at(p, i, probe[k]));
 	}
 	return worst;
 }

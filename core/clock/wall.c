@@ -50,7 +50,7 @@ static int64_t width_ns(const struct pp_wall *w, const struct pp_wall_sample *s)
 	return (int64_t)((double)(s->tick_after - s->tick_before) / w->ticks_per_ns) + 1;
 }
 
-static int look_for(struct pp_wall *w, const struct pp_wall_sample *s, enum pp_wall_event event, int64_t before, int64_t now)
+static int find_event(struct pp_wall *w, const struct pp_wall_sample *s, enum pp_wall_event event, int64_t before, int64_t now)
 {
 	int64_t by = now - before, error = width_ns(w, s) + width_ns(w, &w->last);
 
@@ -72,10 +72,10 @@ int pp_wall_add(struct pp_wall *w, const struct pp_wall_sample *s)
 	int stepped = 0, rc = 0;
 
 	if (w->samples) {
-		stepped =
-		        look_for(w, s, PP_WALL_STEPPED, w->last.realtime_ns - w->last.boottime_ns, s->realtime_ns - s->boottime_ns);
-		stepped |= look_for(w, s, PP_WALL_SUSPENDED, w->last.boottime_ns - w->last.monotonic_ns,
-		                    s->boottime_ns - s->monotonic_ns);
+		stepped = find_event(w, s, PP_WALL_STEPPED, w->last.realtime_ns - w->last.boottime_ns,
+		                     s->realtime_ns - s->boottime_ns);
+		stepped |= find_event(w, s, PP_WALL_SUSPENDED, w->last.boottime_ns - w->last.monotonic_ns,
+		                      s->boottime_ns - s->monotonic_ns);
 	}
 	if (!w->samples || stepped)
 		rc = new_era(w, s, &w->err);

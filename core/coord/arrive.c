@@ -154,7 +154,7 @@ static int is_own(const char *variable)
 static struct helper *make_helper(const char *program, size_t *ret_bytes)
 {
 	struct helper *h;
-	size_t count, count_kept = 0;
+	size_t count, used = 0;
 	char *const *all = pp_env_all(&count), *text;
 
 	*ret_bytes = (sizeof(*h) + (count + OWN + 1) * sizeof(h->environment[0]) + OWN * OWN_BYTES + 2 * STACK_BYTES) & ~(size_t)15;
@@ -166,14 +166,14 @@ static struct helper *make_helper(const char *program, size_t *ret_bytes)
 	h->stack = (char *)h + *ret_bytes - STACK_BYTES;
 	for (size_t i = 0; i < count; i++)
 		if (!is_ours(all[i]) && !is_own(all[i]))
-			h->environment[count_kept++] = all[i];
+			h->environment[used++] = all[i];
 	text = (char *)&h->environment[count + OWN + 1];
 	for (size_t i = 0; i < OWN; i++) {
 		const char *value = getenv(own[i]);
 
 		if (!value || snprintf(text, OWN_BYTES, "%s=%s", own[i], value) >= OWN_BYTES)
 			continue;
-		h->environment[count_kept++] = text;
+		h->environment[used++] = text;
 		text += OWN_BYTES;
 	}
 	return h;

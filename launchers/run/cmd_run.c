@@ -59,7 +59,7 @@ static void warn(const char *sentence)
 }
 
 /* Looks for the command as a shell does: 0 and its file, or ENOENT or EACCES. */
-static int look_for(const char *command, char file[PATH_MAX])
+static int find_program(const char *command, char file[PATH_MAX])
 {
 	const char *path = getenv("PATH");
 	struct stat st;
@@ -551,7 +551,7 @@ int pp_cmd_run(int argc, char **argv)
 
 	if (rc >= 0)
 		return rc;
-	rc = look_for(argv[first], file);
+	rc = find_program(argv[first], file);
 	if (rc)
 		return not_runnable(argv[first], rc);
 	rc = prepare(&run, argv + first, &cure, &err);
@@ -604,7 +604,7 @@ int pp_cmd_task(int argc, char **argv)
 	run.spans = is_launcher;
 	if (is_launcher) /* a batch script has a rank too */
 		run.job.rank = run.job.local_rank = -1, run.job.size = run.job.local_size = 0;
-	is_known = is_rank && !look_for(words[first], file);
+	is_known = is_rank && !find_program(words[first], file);
 	if (is_rank && !is_known) {
 		if (*words[first] && !is_multi_prog(words + first)) /* exec will say so */
 			return PP_EXIT_OK;

@@ -99,7 +99,7 @@ int pp_job_close(const struct pp_windows_job *job, const struct pp_close *given,
 	c.options = &options;
 	c.rings = job->rings;
 	c.refused = job->view->refused;
-	c.notes = job->notes;
+	c.warnings = job->warnings;
 	c.status_of = status_of;
 	c.status_context = job->view;
 	c.first = job->first;

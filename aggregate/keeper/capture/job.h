@@ -12,8 +12,8 @@ struct pp_pod;
 
 struct pp_windows_job { /* what the keeper has; borrowed */
 	struct pp_spool_view *view;
-	struct pp_rings *rings; /* of the view */
-	struct pp_notes *notes; /* warnings for the session */
+	struct pp_rings *rings;       /* of the view */
+	struct pp_warnings *warnings; /* warnings for the session */
 	const struct pp_clock_pair *first;
 	const struct pp_session_options *options; /* steps and returns are the window's own */
 	struct pp_sampler *sampler;

@@ -395,7 +395,7 @@ struct seen { /* the state of one window on all ranks */
 	const struct pp_ring_header *of; /* a ring that has its row */
 };
 
-static struct seen look_up(const struct pp_windows *w, const struct pp_windows_job *job, uint64_t place)
+static struct seen find_seen(const struct pp_windows *w, const struct pp_windows_job *job, uint64_t place)
 {
 	struct pp_spool_view *v = job->view;
 	struct seen s = {0};
@@ -535,12 +535,12 @@ static int run_api(struct pp_windows *w, const struct pp_windows_job *job, int e
 
 		if (is_closed(w, n))
 			continue;
-		s = look_up(w, job, n);
+		s = find_seen(w, job, n);
 		if (!ending && !is_due(w, job, &s))
 			continue;
 		/* After the ranks' answers: their records from before are there now. */
 		pp_rings_drain_all(r);
-		s = look_up(w, job, n);
+		s = find_seen(w, job, n);
 		if (s.begun && s.of && (s.passed || api_was_reached(r, n))) {
 			api_start(w, job, &s, n);
 			return 1;

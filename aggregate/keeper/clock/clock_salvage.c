@@ -252,23 +252,24 @@ static void name_root(const struct pp_clock_salvage *spool, size_t spools, const
 	}
 }
 
-static void note_hosts(const struct pp_clock_salvage *spool, size_t spools, const struct pp_rings *r,
-                       const struct pp_salvage_clocks *s, struct pp_notes *notes)
+static void warn_of_hosts(const struct pp_clock_salvage *spool, size_t spools, const struct pp_rings *r,
+                          const struct pp_salvage_clocks *s, struct pp_warnings *warnings)
 {
 	if (spools == 1 && spool->has_file && ring_of(r, spool))
-		pp_notes_add(notes,
-		             "host %.*s is alone in this session. Give the spools of all hosts of the job to one podprof salvage",
-		             (int)sizeof(spool->saved.head.parent_host), ring_of(r, spool)->host);
+		pp_warnings_add(
+		        warnings,
+		        "host %.*s is alone in this session. Give the spools of all hosts of the job to one podprof salvage",
+		        (int)sizeof(spool->saved.head.parent_host), ring_of(r, spool)->host);
 	for (size_t i = 0; i < spools; i++) {
 		const struct pp_ring_header *h = ring_of(r, &spool[i]);
 
 		if (h && spool[i].has_file && spool[i].saved.ignored)
-			pp_notes_add(notes,
-			             "the last comparisons of the clock of host %.*s are lost: %zu bytes of '%s' are damaged",
-			             (int)sizeof(h->host), h->host, spool[i].saved.ignored, PP_SPOOL_CLOCKS);
+			pp_warnings_add(warnings,
+			                "the last comparisons of the clock of host %.*s are lost: %zu bytes of '%s' are damaged",
+			                (int)sizeof(h->host), h->host, spool[i].saved.ignored, PP_SPOOL_CLOCKS);
 		if (h && spools > 1 && !s->spool[i].joined && spool[i].why[0])
-			pp_notes_add(notes, "the clock of host %.*s is not joined with rank 0's: %s", (int)sizeof(h->host), h->host,
-			             spool[i].why);
+			pp_warnings_add(warnings, "the clock of host %.*s is not joined with rank 0's: %s", (int)sizeof(h->host),
+			                h->host, spool[i].why);
 	}
 }
 
@@ -302,7 +303,7 @@ static void drop_empty(struct pp_salvage_clocks *s)
 	s->spools = with_ring;
 }
 
-int pp_clock_salvage_join(struct pp_clock_salvage *spool, size_t spools, const struct pp_rings *r, struct pp_notes *notes,
+int pp_clock_salvage_join(struct pp_clock_salvage *spool, size_t spools, const struct pp_rings *r, struct pp_warnings *warnings,
                           struct pp_salvage_clocks *ret, struct pp_err *err)
 {
 	struct pp_salvage_clocks s = {.spool = calloc(spools + 1, sizeof(*s.spool)), .spools = spools};
@@ -315,7 +316,7 @@ int pp_clock_salvage_join(struct pp_clock_salvage *spool, size_t spools, const s
 	read_root(&s.spool[0], &s);
 	name_root(spool, spools, r, &s);
 	drop_needless(spool, spools, r, &s);
-	note_hosts(spool, spools, r, &s, notes);
+	warn_of_hosts(spool, spools, r, &s, warnings);
 	drop_empty(&s);
 	*ret = s;
 	return 0;

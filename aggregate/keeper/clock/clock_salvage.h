@@ -4,8 +4,8 @@
 #pragma once
 
 #include "aggregate/keeper/clock/clock_file.h"
-#include "aggregate/session/notes.h"
 #include "aggregate/session/salvage_clock.h"
+#include "aggregate/session/warnings.h"
 
 struct pp_clock_salvage { /* one spool */
 	struct pp_clock_saved saved;
@@ -19,5 +19,5 @@ struct pp_clock_salvage { /* one spool */
 struct pp_clock_salvage *pp_clock_salvage_read(char **spool, size_t spools);
 void pp_clock_salvage_release(struct pp_clock_salvage *spool, size_t spools);
 /* -ENOMEM. Hosts are joined as far as their files allow. */
-int pp_clock_salvage_join(struct pp_clock_salvage *spool, size_t spools, const struct pp_rings *r, struct pp_notes *notes,
+int pp_clock_salvage_join(struct pp_clock_salvage *spool, size_t spools, const struct pp_rings *r, struct pp_warnings *warnings,
                           struct pp_salvage_clocks *ret, struct pp_err *err);

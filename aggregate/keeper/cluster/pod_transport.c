@@ -149,7 +149,7 @@ static void join_point(struct pp_pod *p)
 		rc = pp_err_set(&err, -EBADMSG, "it is of another job");
 	if (rc) {
 		snprintf(p->rendezvous_why, sizeof(p->rendezvous_why), "PODPROF_MEETING is ignored: %.200s", err.text);
-		pp_notes_add(p->o.job->notes, "%s", p->rendezvous_why);
+		pp_warnings_add(p->o.job->warnings, "%s", p->rendezvous_why);
 	} else {
 		o = net_options(p, at.job);
 		rc = pp_rendezvous_point_join(&o, &at, job, &p->rendezvous, &err);

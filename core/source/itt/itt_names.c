@@ -75,11 +75,11 @@ static inline int is_equal(const char *a, const char *b, size_t length)
 }
 
 /* One sentence for the report, once. */
-static __attribute__((cold)) void remark(_Atomic uint32_t *said, const char *text)
+static __attribute__((cold)) void remark(_Atomic uint32_t *reported, const char *text)
 {
 	struct pp_record r = {.tick = pp_tick_now(), .kind = PP_RECORD_REMARK, .length = (uint32_t)strlen(text)};
 
-	if (!atomic_load_explicit(&pp_wiped.recording, memory_order_acquire) || atomic_exchange(said, 1))
+	if (!atomic_load_explicit(&pp_wiped.recording, memory_order_acquire) || atomic_exchange(reported, 1))
 		return;
 	memcpy(r.range.text, text, PP_TEXT_INLINE);
 	pp_ring_put(&r, text + PP_TEXT_INLINE, r.length - PP_TEXT_INLINE);
@@ -212,13 +212,13 @@ static struct scratch_set *own_set(void)
 static __attribute__((cold, noinline)) struct pp_itt_string *scratch_create(const char *text, size_t length)
 {
 	static struct pp_itt_string nameless = {.text = ""};
-	static _Atomic uint32_t said;
+	static _Atomic uint32_t reported;
 	int saved = errno;
 	struct scratch_set *set = own_set();
 	struct scratch *s;
 
 	if (!has_suffix(text) && length <= PP_ITT_NAME_LONGEST)
-		remark(&said, "ITT: the program has more than 16384 names: names made later may be mixed up");
+		remark(&reported, "ITT: the program has more than 16384 names: names made later may be mixed up");
 	errno = saved;
 	if (!set)
 		return &nameless;
@@ -245,7 +245,7 @@ struct pp_itt_string *pp_itt_string_create(const char *text)
 
 struct pp_itt_name *pp_itt_counter_create(const char *domain, const char *name, int type)
 {
-	static _Atomic uint32_t said;
+	static _Atomic uint32_t reported;
 	char text[COUNTER_NAME];
 	struct pp_itt_name *n;
 	uint32_t none = PP_ITT_UNKNOWN;
@@ -260,7 +260,7 @@ struct pp_itt_name *pp_itt_counter_create(const char *domain, const char *name, 
 	}
 	n = find_or_make(text, (size_t)length, hash_of(text, (size_t)length));
 	if (!n) {
-		remark(&said, "ITT: the program has more than 16384 names: counters made later are not shown");
+		remark(&reported, "ITT: the program has more than 16384 names: counters made later are not shown");
 		return NULL;
 	}
 	atomic_compare_exchange_strong(&n->type, &none,

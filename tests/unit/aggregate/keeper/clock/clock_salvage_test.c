@@ -24,7 +24,7 @@ struct host { /* without a file where exchange is 0 */
 
 static char top[64], path[MOST][128], *spool[MOST];
 static struct pp_rings *rings;
-static struct pp_notes notes;
+static struct pp_warnings notes;
 static struct pp_clock_salvage *one;
 static struct pp_salvage_clocks s;
 static uint64_t dice = 1;

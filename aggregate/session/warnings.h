@@ -7,16 +7,16 @@
 
 enum { PP_WARNINGS = 32 };
 
-struct pp_notes { /* warnings for /quality */
+struct pp_warnings { /* warnings for /quality */
 	char text[PP_WARNINGS][256];
 	const char *list[PP_WARNINGS + 1]; /* NULL-terminated */
 	int count;
 };
 
-void pp_notes_add(struct pp_notes *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void pp_warnings_add(struct pp_warnings *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Status of this ring's rank: pp_rank.status. */
 typedef void pp_status_of(void *context, size_t ring, const struct pp_rank *rank, char *text, size_t size);
 
 /* After pp_rings_finish(): the headers' warnings. */
-void pp_notes_of_rings(const struct pp_rings *r, struct pp_capture *c, struct pp_notes *n);
+void pp_warnings_of_rings(const struct pp_rings *r, struct pp_capture *c, struct pp_warnings *n);
