@@ -27,26 +27,18 @@ struct pp_rank { /* one rank's capture; owns what it points to */
 	uint64_t ring_bytes;                /* most the ring file held */
 	struct pp_thread *thread;
 	size_t threads;
-	struct pp_comm *comm;
-	size_t comms;
-	struct pp_usage *usage; /* in order of time */
-	size_t usages;
-	struct pp_memory *memory; /* in order of time */
-	size_t memories;
-	struct pp_annotation *annotation; /* in the order of records */
-	size_t annotations;
-	struct pp_launch *launch;
-	size_t launches;
-	struct pp_device *device; /* by number */
-	size_t devices;
-	struct pp_allocation *allocation; /* in order of time */
-	size_t allocations;
-	struct pp_pool_event *pool_event; /* in order of time */
-	size_t pool_events;
-	struct pp_operation *operation; /* by request */
-	size_t operations;
-	struct pp_span_message *message; /* of spans with PP_MPI_HAS_MESSAGE */
-	size_t messages;
+	/* Side arrays, as struct pp_usage *usage; size_t usages; their orders are in side.def. */
+#define PP_SIDE(member, count, type, order, keep, same)                                                                            \
+	struct type *member;                                                                                                       \
+	size_t count;
+#define PP_SIDE_FIELD(type, field, kind, key)
+#define PP_SIDE_PAIR(type, field, kind, key, with)
+#define PP_SIDE_END()
+#include "core/capture/side.def"
+#undef PP_SIDE
+#undef PP_SIDE_FIELD
+#undef PP_SIDE_PAIR
+#undef PP_SIDE_END
 	uint64_t unlaunched; /* kernels, copies and sets of CUPTI whose launching call was not recorded */
 	uint64_t unrun;      /* launching calls of which nothing that ran was recorded */
 	int device_replay;   /* a stand-in of the device's library gave its records: no device ran */

@@ -439,18 +439,12 @@ void pp_sampler_give(struct pp_sampler *s, const struct pp_rings *rings, struct 
 	for (size_t i = 0; i < s->rings && i < pp_rings_count(rings); i++) {
 		struct pp_rank *rank = find_rank(c, pp_rings_header(rings, i)->rank);
 		struct pp_sampled *r = &s->ring[i];
-		struct pp_memory *all;
 
 		if (!rank || pp_rings_is_excluded(rings, i))
 			continue;
 		memcpy(rank->memory_note, r->reason, sizeof(r->reason));
-		all = r->used ? realloc(rank->memory, (rank->memories + r->used) * sizeof(*all)) : NULL;
-		if (!all)
-			continue;
-		memcpy(all + rank->memories, r->memory, r->used * sizeof(*all));
-		rank->memory = all;
-		rank->memories += r->used;
-		qsort(all, rank->memories, sizeof(*all), by_time);
+		if (r->used && !pp_side_append(rank, PP_SIDE_ID_memory, r->memory, r->used))
+			qsort(rank->memory, rank->memories, sizeof(*rank->memory), by_time);
 	}
 	give_cores(s, rings, c);
 	c->memory_period_ns = s->period_ns;
