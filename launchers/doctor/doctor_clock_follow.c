@@ -1,5 +1,5 @@
-/* A host other than rank 0's under podprof doctor --clock: finds rank 0's host and passes its commands to doctor_clock_star.c. Called
- * by doctor_clock.c. */
+/* A host other than rank 0's under podprof doctor --clock: finds rank 0's host and passes its commands to doctor_clock_star.c.
+ * Called by doctor_clock.c. */
 #include "launchers/doctor/doctor_clock_follow.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* Rank 0 under podprof doctor --clock: waits for the hosts, gives each its place and its rounds, and prints. Its own host obeys like
- * the others. Called by doctor_clock.c. */
+/* Rank 0 under podprof doctor --clock: waits for the hosts, gives each its place and its rounds, and prints. Its own host obeys
+ * like the others. Called by doctor_clock.c. */
 #include "launchers/doctor/doctor_clock_lead.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* Two hosts' clocks as podprof doctor --clock prints them. Called by doctor_clock_lead.c and doctor_clock_print.c. Pure. In: what the
- * hosts measured, in ticks. Out: ns. */
+/* Two hosts' clocks as podprof doctor --clock prints them. Called by doctor_clock_lead.c and doctor_clock_print.c. Pure. In: what
+ * the hosts measured, in ticks. Out: ns. */
 #pragma once
 
 #include <stdint.h>

@@ -1,4 +1,5 @@
-/* The rendezvous of the hosts under podprof doctor --clock. Called by doctor_clock.c, doctor_clock_lead.c and doctor_clock_follow.c. */
+/* The rendezvous of the hosts under podprof doctor --clock. Called by doctor_clock.c, doctor_clock_lead.c and
+ * doctor_clock_follow.c. */
 #include "launchers/doctor/doctor_clock_rendezvous.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* One process of podprof doctor --clock, as doctor_clock.c, doctor_clock_lead.c and doctor_clock_follow.c share it. No functions. */
+/* One process of podprof doctor --clock, as doctor_clock.c, doctor_clock_lead.c and doctor_clock_follow.c share it. No functions.
+ * */
 #pragma once
 
 #include <stdint.h>

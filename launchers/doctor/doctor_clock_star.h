@@ -1,5 +1,5 @@
-/* What a host measures under podprof doctor --clock: as the parent of the hosts behind it, and as a child of each host before it. The
- * exchange is that of jobs (aggregate/keeper/clock/clock_link.h). Called by doctor_clock_lead.c, for rank 0's own host, and by
+/* What a host measures under podprof doctor --clock: as the parent of the hosts behind it, and as a child of each host before it.
+ * The exchange is that of jobs (aggregate/keeper/clock/clock_link.h). Called by doctor_clock_lead.c, for rank 0's own host, and by
  * doctor_clock_follow.c. In: commands of rank 0's host. Out: answers. */
 #pragma once
 

@@ -1,4 +1,5 @@
-/* Transports between ranks and hosts of a job, for podprof doctor. In a build without libzmq doctor_alone.c is in place of doctor_hosts.c. Called by cmd_doctor.c. */
+/* Transports between ranks and hosts of a job, for podprof doctor. In a build without libzmq doctor_alone.c is in place of
+ * doctor_hosts.c. Called by cmd_doctor.c. */
 #pragma once
 
 #include "launchers/options/options.h"

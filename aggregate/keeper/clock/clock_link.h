@@ -46,9 +46,9 @@ void pp_clock_link_free(struct pp_clock_link *l);
 int pp_clock_link_bind(struct pp_clock_link *l, const char *local, uint16_t *ret_port, struct pp_err *err);
 /* Address and port that reach the parent; other hosts reach this keeper there too. */
 uint16_t pp_clock_link_place(struct pp_clock_link *l, char ret_address[PP_CLOCK_NUMERIC]);
-/* Takes the place in the tree and begins to serve; once. `addresses`: of the parent, numeric, with spaces between; NULL for a root. Tries
- * all of them until one answers; children are known by their hello. The link sets `o->ticks_per_ns`. -EHOSTUNREACH: no UDP packet can be
- * sent to any of them. */
+/* Takes the place in the tree and begins to serve; once. `addresses`: of the parent, numeric, with spaces between; NULL for a root.
+ * Tries all of them until one answers; children are known by their hello. The link sets `o->ticks_per_ns`. -EHOSTUNREACH: no UDP
+ * packet can be sent to any of them. */
 int pp_clock_link_join(struct pp_clock_link *l, const struct pp_clock_exchange_options *o, const char *addresses, uint16_t port,
                        struct pp_err *err);
 /* Changes the parent: its addresses, as with join. Drops what was measured against the former one. -EINVAL: no address. */

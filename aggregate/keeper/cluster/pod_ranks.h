@@ -1,5 +1,5 @@
-/* The state of ranks: this host's to the leader, the other hosts' in the leader's table. The last function is the keeper's; the others are
- * called by pod.c and pod_transport.c. */
+/* The state of ranks: this host's to the leader, the other hosts' in the leader's table. The last function is the keeper's; the
+ * others are called by pod.c and pod_transport.c. */
 #pragma once
 
 #include "aggregate/keeper/cluster/pod_types.h"

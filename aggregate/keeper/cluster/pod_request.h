@@ -1,5 +1,5 @@
-/* Requests of the leader, and lines between it and clients of other hosts. The first three functions are called by pod.c, the others by the
- * keeper; NULL is a job of one host. */
+/* Requests of the leader, and lines between it and clients of other hosts. The first three functions are called by pod.c, the
+ * others by the keeper; NULL is a job of one host. */
 #pragma once
 
 #include "aggregate/keeper/cluster/pod_types.h"

@@ -1,7 +1,8 @@
 /* The state that the files behind pod.h share, and what all of them use. pod.c takes the turns and hands messages down: to
- * pod_transport.c (how hosts find each other), pod_request.c (requests, clients), pod_gather.c (the leader's window), pod_share.c (a
- * follower's), pod_ranks.c (state of ranks), pod_clock.c, and through it pod_tree.c and pod_clock_file.c (whose clock is compared with
- * whose). None of them calls pod.c: what it must do next, they return or leave in struct pp_pod. No other file includes this one. */
+ * pod_transport.c (how hosts find each other), pod_request.c (requests, clients), pod_gather.c (the leader's window), pod_share.c
+ * (a follower's), pod_ranks.c (state of ranks), pod_clock.c, and through it pod_tree.c and pod_clock_file.c (whose clock is
+ * compared with whose). None of them calls pod.c: what it must do next, they return or leave in struct pp_pod. No other file
+ * includes this one. */
 #pragma once
 
 #include "aggregate/keeper/clock/clock_file.h"

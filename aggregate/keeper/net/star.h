@@ -1,6 +1,6 @@
-/* One end of a star of hosts: the leader listens, a follower calls the host that an invitation names. Called by the keepers' cluster
- * (pod.c, pod_transport.c) and by podprof doctor --clock; who finds the invitation, and where, is theirs. In: invitations. Out: a
- * net (net.h), or the key of an invitation that leads nowhere. One thread. */
+/* One end of a star of hosts: the leader listens, a follower calls the host that an invitation names. Called by the keepers'
+ * cluster (pod.c, pod_transport.c) and by podprof doctor --clock; who finds the invitation, and where, is theirs. In: invitations.
+ * Out: a net (net.h), or the key of an invitation that leads nowhere. One thread. */
 #pragma once
 
 #include "aggregate/keeper/net/net.h"

@@ -1,4 +1,5 @@
-/* One event of a line: its fields, its time, and those of its stats that mean something. Called by lines.c, host.c, activity.c and own.c. */
+/* One event of a line: its fields, its time, and those of its stats that mean something. Called by lines.c, host.c, activity.c and
+ * own.c. */
 #pragma once
 
 #include "aggregate/read/xspace/state.h"

@@ -1,4 +1,5 @@
-/* One line of a plane: its head, its events, and the thread of spans that it becomes. Called by lines.c, host.c, activity.c and own.c. */
+/* One line of a plane: its head, its events, and the thread of spans that it becomes. Called by lines.c, host.c, activity.c and
+ * own.c. */
 #pragma once
 
 #include "aggregate/read/xspace/state.h"

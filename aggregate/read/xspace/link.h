@@ -1,4 +1,5 @@
-/* Ties device spans to their launches on the host, and launches to steps. Called by line.c, host.c, activity.c, steps.c and xspace.c. */
+/* Ties device spans to their launches on the host, and launches to steps. Called by line.c, host.c, activity.c, steps.c and
+ * xspace.c. */
 #pragma once
 
 #include "aggregate/read/xspace/state.h"

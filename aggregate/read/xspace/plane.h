@@ -1,4 +1,5 @@
-/* One plane of a file: its name, lines and metadata, found without reading its events. Called by xspace.c and by readers of events. */
+/* One plane of a file: its name, lines and metadata, found without reading its events. Called by xspace.c and by readers of events.
+ * */
 #pragma once
 
 #include "aggregate/read/xspace/meta.h"

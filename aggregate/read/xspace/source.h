@@ -17,7 +17,8 @@ struct pp_xsource {
 	char damage[96]; /* of the packing: where it is cut or wrong, bytes end; "": none */
 };
 
-/* 0, or -errno with the sentence. Of a damaged .gz it has what could be unpacked; the caller closes it. Bytes stay where they are. */
+/* 0, or -errno with the sentence. Of a damaged .gz it has what could be unpacked; the caller closes it. Bytes stay where they are.
+ * */
 int pp_xsource_open(const char *path, const struct pp_trace_options *options, struct pp_xsource *ret_source, struct pp_err *err);
 /* All pointers into the bytes become invalid. */
 void pp_xsource_close(struct pp_xsource *s);
