@@ -166,8 +166,9 @@ struct pp_side_array { /* a row of side.def */
 
 extern const struct pp_side_array pp_side_arrays[PP_SIDE_IDS];
 
-/* The array of a rank and the number of its rows. */
+/* The array of a rank; NULL where it has none. */
 char *pp_side_rows(const struct pp_side_array *side, const struct pp_rank *rank);
+/* Its number of rows. */
 size_t pp_side_count(const struct pp_side_array *side, const struct pp_rank *rank);
 /* Replaces array and number; the earlier array is the caller's. */
 void pp_side_set(const struct pp_side_array *side, struct pp_rank *rank, void *rows, size_t count);

@@ -13,6 +13,7 @@ struct pp_causality {
 	int64_t worst_ns;  /* the largest inversion beyond the bounds; 0: none */
 };
 
+/* Adds an effect, in job ns, that cannot be earlier than its cause; bounds are of the times' errors. */
 static inline void pp_causality_add(struct pp_causality *c, int64_t cause_ns, int64_t cause_bound_ns, int64_t effect_ns,
                                     int64_t effect_bound_ns)
 {

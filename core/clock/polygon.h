@@ -18,6 +18,7 @@ struct pp_polygon_extent {
 
 /* The whole box; then what of it has a * x + b * y <= c. Nothing is left: points is 0. */
 void pp_polygon_init(struct pp_polygon *p, const struct pp_polygon_extent *box);
+/* Leaves the part with a * x + b * y <= c. */
 void pp_polygon_cut(struct pp_polygon *p, double a, double b, double c);
 /* For a polygon that is not empty. */
 struct pp_polygon_extent pp_polygon_extent(const struct pp_polygon *p);

@@ -19,6 +19,7 @@ static inline size_t pp_tree_hubs_of(size_t domains, size_t star)
 	return hubs;
 }
 
+/* The same where PP_TREE_STAR domains are still a star. */
 static inline size_t pp_tree_hubs(size_t domains)
 {
 	return pp_tree_hubs_of(domains, PP_TREE_STAR);

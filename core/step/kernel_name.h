@@ -30,4 +30,5 @@ struct pp_kernel_cache {
 
 /* Activity and precision of the name with this id; without memory it is looked up each time. */
 struct pp_kernel_kind pp_kernel_cached(struct pp_kernel_cache *cache, uint32_t id, const char *name, size_t length);
+/* Frees the kinds; empty then. */
 void pp_kernel_cache_release(struct pp_kernel_cache *cache);
