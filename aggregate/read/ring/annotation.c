@@ -2,12 +2,10 @@
  * Out: pp_rank.annotation, for aggregate/read/torch. */
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "aggregate/read/ring/reader.h"
 #include "aggregate/read/ring/rows.h"
 #include "aggregate/read/ring/track.h"
-#include "core/base/grow.h"
 #include "core/call/mpi_call.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
@@ -28,33 +26,22 @@ static int is_bad(const struct pp_record *r)
 	       t->received > BYTES_MOST;
 }
 
-static int make_room(struct pp_pair *pair, struct annotations *p)
-{
-	struct pp_annotation *annotation;
-
-	if (p->annotations == p->room && p->annotations >= MOST) {
-		pair->lost[PP_LOSS_EVICTED] += MOST / 2;
-		p->annotations = MOST / 2;
-		memmove(p->annotation, p->annotation + MOST / 2, (MOST / 2) * sizeof(*p->annotation));
-	}
-	annotation = pp_grow(p->annotation, p->annotations, &p->room, sizeof(*annotation));
-	if (!annotation)
-		return -1;
-	p->annotation = annotation;
-	return 0;
-}
-
 static void take(struct pp_track *track, const struct pp_record *r, const char *text, size_t length)
 {
 	const struct pp_record_annotation *t = &r->annotation;
 	struct annotations *p = pp_pair_state(track->pair, PP_READER_ANNOTATION, sizeof(*p));
+	struct pp_annotation *more;
 
 	(void)text;
 	(void)length;
-	if (!p || make_room(track->pair, p)) {
+	if (!p) {
 		track->pair->lost[PP_LOSS_EVICTED]++;
 		return;
 	}
+	more = pp_rows_grow(p->annotation, &p->annotations, &p->room, sizeof(*more), MOST, &track->pair->lost[PP_LOSS_EVICTED]);
+	if (!more)
+		return;
+	p->annotation = more;
 	p->annotation[p->annotations++] = (struct pp_annotation){
 	        .time = (int64_t)r->tick,
 	        .age_ns = t->age_ns,

@@ -391,16 +391,10 @@ static void take_memory(struct pp_pair *p, const struct pp_record *r)
 	struct devices *d = devices_of(p);
 	struct pp_allocation *more;
 
-	if (d->allocations == ALLOCATIONS_MOST) {
-		d->allocations /= 2;
-		memmove(d->allocation, d->allocation + d->allocations, d->allocations * sizeof(*d->allocation));
-		p->lost[PP_LOSS_EVICTED] += d->allocations;
-	}
-	more = pp_grow(d->allocation, d->allocations, &d->allocations_room, sizeof(*more));
-	if (!more) {
-		p->lost[PP_LOSS_EVICTED]++;
+	more = pp_rows_grow(d->allocation, &d->allocations, &d->allocations_room, sizeof(*more), ALLOCATIONS_MOST,
+	                    &p->lost[PP_LOSS_EVICTED]);
+	if (!more)
 		return;
-	}
 	d->allocation = more;
 	d->allocation[d->allocations++] = (struct pp_allocation){
 	        .time = (int64_t)r->tick,
@@ -427,16 +421,10 @@ static void take_pool(struct pp_pair *p, const struct pp_record *r)
 	struct devices *d = devices_of(p);
 	struct pp_pool_event *more;
 
-	if (d->pool_events == POOL_EVENTS_MOST) {
-		d->pool_events /= 2;
-		memmove(d->pool_event, d->pool_event + d->pool_events, d->pool_events * sizeof(*d->pool_event));
-		p->lost[PP_LOSS_EVICTED] += d->pool_events;
-	}
-	more = pp_grow(d->pool_event, d->pool_events, &d->pool_events_room, sizeof(*more));
-	if (!more) {
-		p->lost[PP_LOSS_EVICTED]++;
+	more = pp_rows_grow(d->pool_event, &d->pool_events, &d->pool_events_room, sizeof(*more), POOL_EVENTS_MOST,
+	                    &p->lost[PP_LOSS_EVICTED]);
+	if (!more)
 		return;
-	}
 	d->pool_event = more;
 	d->pool_event[d->pool_events++] = (struct pp_pool_event){
 	        .time = (int64_t)r->tick,

@@ -83,16 +83,9 @@ static void add_part(struct pp_track *track, const struct part *part)
 		track->pair->lost[PP_LOSS_EVICTED]++;
 		return;
 	}
-	if (n->parts >= PARTS_MOST) { /* the older half */
-		n->parts = PARTS_MOST / 2;
-		memmove(n->part, n->part + PARTS_MOST / 2, n->parts * sizeof(*n->part));
-		track->pair->lost[PP_LOSS_EVICTED] += PARTS_MOST / 2;
-	}
-	more = pp_grow(n->part, n->parts, &n->parts_room, sizeof(*more));
-	if (!more) {
-		track->pair->lost[PP_LOSS_EVICTED]++;
+	more = pp_rows_grow(n->part, &n->parts, &n->parts_room, sizeof(*more), PARTS_MOST, &track->pair->lost[PP_LOSS_EVICTED]);
+	if (!more)
 		return;
-	}
 	n->part = more;
 	n->part[n->parts] = *part;
 	n->part[n->parts++].tid = track->tid;
@@ -199,11 +192,7 @@ static void take_payload(struct pp_track *track, const struct pp_record *r, cons
 	} else {
 		memcpy(&range.bytes, bytes, 8);
 	}
-	if (n->ranges >= PARTS_MOST) {
-		n->ranges = PARTS_MOST / 2;
-		memmove(n->range, n->range + PARTS_MOST / 2, n->ranges * sizeof(*n->range));
-	}
-	more = pp_grow(n->range, n->ranges, &n->ranges_room, sizeof(*more));
+	more = pp_rows_grow(n->range, &n->ranges, &n->ranges_room, sizeof(*more), PARTS_MOST, NULL);
 	if (!more)
 		return;
 	n->range = more;

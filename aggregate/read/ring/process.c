@@ -1,12 +1,10 @@
 /* What the process has used at the edges of steps. In: PROCESS records. Out: pp_rank.usage. */
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "aggregate/read/ring/reader.h"
 #include "aggregate/read/ring/rows.h"
 #include "aggregate/read/ring/track.h"
-#include "core/base/grow.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
 
@@ -22,33 +20,20 @@ static int is_bad(const struct pp_record *r)
 	return r->process.user_ns > PP_TICK_MOST || r->process.system_ns > PP_TICK_MOST;
 }
 
-static int make_room(struct process *p)
-{
-	struct pp_usage *usage;
-
-	if (p->usages == p->room && p->usages >= USAGES_MOST) {
-		p->usages = USAGES_MOST / 2;
-		memmove(p->usage, p->usage + USAGES_MOST / 2, (USAGES_MOST / 2) * sizeof(*p->usage));
-	}
-	usage = pp_grow(p->usage, p->usages, &p->room, sizeof(*usage));
-	if (!usage)
-		return -1;
-	p->usage = usage;
-	return 0;
-}
-
 /* Drops the oldest where there are too many. */
 static void take(struct pp_track *track, const struct pp_record *r, const char *text, size_t length)
 {
 	const struct pp_record_process *u = &r->process;
 	struct process *p = pp_pair_state(track->pair, PP_READER_PROCESS, sizeof(*p));
+	struct pp_usage *more = p ? pp_rows_grow(p->usage, &p->usages, &p->room, sizeof(*more), USAGES_MOST, NULL) : NULL;
 
 	(void)text;
 	(void)length;
-	if (!p || make_room(p)) {
+	if (!more) {
 		track->pair->lost[PP_LOSS_EVICTED]++;
 		return;
 	}
+	p->usage = more;
 	p->usage[p->usages++] = (struct pp_usage){
 	        .time = (int64_t)r->tick,
 	        .number = u->number,
