@@ -7,6 +7,7 @@
 #include "aggregate/analyze/launch_call.h"
 #include "aggregate/analyze/operation.h"
 #include "core/base/grow.h"
+#include "core/base/partition.h"
 #include "core/capture/capture.h"
 #include "core/capture/thread.h"
 
@@ -94,17 +95,7 @@ static int look_at_devices(struct pp_blocking *b)
 /* The first work that begins at `time` or later; works: none. */
 static size_t work_from(const struct pp_blocking *b, int64_t time)
 {
-	size_t low = 0, high = b->works;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (b->work[middle].begin < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return PP_PARTITION(b->works, at, b->work[at].begin < time);
 }
 
 /* Work that begins while the kernel runs has not waited for it. What begins next has, if it was launched before the kernel ended:

@@ -14,6 +14,7 @@
 #include "aggregate/analyze/window.h"
 #include "aggregate/dataset/merge.h"
 #include "aggregate/dataset/status.h"
+#include "core/base/partition.h"
 #include "core/base/wrap.h"
 #include "core/call/mpi_call.h"
 
@@ -162,16 +163,8 @@ struct finalise {
 /* The operation of a row, while operations are in the order of rows. */
 static const struct pp_row_collective *operation_of(const struct pp_dataset *d, size_t row)
 {
-	size_t low = 0, high = d->collectives;
+	size_t low = PP_PARTITION(d->collectives, at, d->collective[at].row_first + d->collective[at].row_count <= row);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (d->collective[middle].row_first + d->collective[middle].row_count <= row)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return &d->collective[low];
 }
 

@@ -5,6 +5,7 @@
 
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
+#include "core/base/partition.h"
 #include "core/base/wrap.h"
 #include "core/capture/capture.h"
 #include "core/capture/thread.h"
@@ -21,17 +22,7 @@ static int is_input(struct pp_name_cache *cache, const struct pp_span *span)
 /* First span that begins at `time` or later; those before it that reach beyond are ranges around the steps. */
 static size_t first_span(const struct pp_thread *thread, int64_t time)
 {
-	size_t low = 0, high = thread->spans;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (thread->span[middle].begin < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return PP_PARTITION(thread->spans, at, thread->span[at].begin < time);
 }
 
 /* Of nested input operations the outer one counts. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/base/grow.h"
+#include "core/base/partition.h"
 #include "core/capture/capture.h"
 #include "core/capture/thread.h"
 
@@ -66,16 +67,9 @@ void pp_launch_calls_release(struct pp_launch_calls *l)
 /* Numbers may be used again: the last call before the work began. */
 const struct pp_launch_call *pp_launch_calls_find(const struct pp_launch_calls *l, const struct pp_span *s)
 {
-	size_t low = 0, high = s->device.correlation ? l->calls : 0;
+	size_t low = PP_PARTITION(s->device.correlation ? l->calls : 0, at,
+	                          l->call[at].correlation < s->device.correlation ||
+	                                  (l->call[at].correlation == s->device.correlation && l->call[at].begin <= s->begin));
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct pp_launch_call *c = &l->call[middle];
-
-		if (c->correlation < s->device.correlation || (c->correlation == s->device.correlation && c->begin <= s->begin))
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low && l->call[low - 1].correlation == s->device.correlation ? &l->call[low - 1] : NULL;
 }

@@ -7,6 +7,7 @@
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
 #include "aggregate/dataset/table/word.h"
+#include "core/base/partition.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
 
@@ -101,18 +102,11 @@ static int list_windows(struct profile *p, const struct pp_steps *steps, size_t 
 /* As the file says, else the step that the call is in; -1: none. */
 static int64_t step_of(const struct profile *p, const struct pp_allocation *a)
 {
-	size_t low = 0, high = p->windows;
+	size_t low;
 
 	if (a->step >= 0)
 		return a->step;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (p->window[middle].begin <= a->time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = PP_PARTITION(p->windows, at, p->window[at].begin <= a->time);
 	return low && a->time < p->window[low - 1].end ? p->window[low - 1].number : -1;
 }
 

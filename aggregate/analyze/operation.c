@@ -8,6 +8,7 @@
 
 #include "aggregate/analyze/request.h"
 #include "aggregate/dataset/table/table.h"
+#include "core/base/partition.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
 #include "core/capture/thread.h"
@@ -126,17 +127,9 @@ static void join_covers(struct work *w)
 /* Covered time before `time`. */
 static int64_t covered_until(const struct work *w, int64_t time)
 {
-	size_t low = 0, high = w->covers;
+	size_t low = PP_PARTITION(w->covers, at, w->cover[at].begin < time);
 	const struct cover *c;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (w->cover[middle].begin < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (!low)
 		return 0;
 	c = &w->cover[low - 1];
@@ -179,16 +172,8 @@ static struct kernel *find_kernel(const struct work *w, uint32_t correlation, in
 
 static const struct pp_operation *find_operation(const struct pp_rank *rank, uint32_t request)
 {
-	size_t low = 0, high = rank->operations;
+	size_t low = PP_PARTITION(rank->operations, at, rank->operation[at].request < request);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (rank->operation[middle].request < request)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < rank->operations && rank->operation[low].request == request ? &rank->operation[low] : NULL;
 }
 
@@ -270,16 +255,8 @@ void pp_operation_runs_release(struct pp_operation_runs *o)
 
 const struct pp_operation_run *pp_operation_runs_of_kernel(const struct pp_operation_runs *o, uint64_t correlation)
 {
-	size_t low = 0, high = o->rans;
+	size_t low = PP_PARTITION(o->rans, at, o->ran[at].correlation < correlation);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (o->ran[middle].correlation < correlation)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < o->rans && o->ran[low].correlation == correlation ? &o->ran[low] : NULL;
 }
 

@@ -4,6 +4,7 @@
 
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
+#include "core/base/partition.h"
 #include "core/call/mpi_call.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
@@ -12,17 +13,7 @@
 /* First sample at or after `time`. */
 static size_t first_usage(const struct pp_rank *r, int64_t time)
 {
-	size_t low = 0, high = r->usages;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (r->usage[middle].time < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return PP_PARTITION(r->usages, at, r->usage[at].time < time);
 }
 
 /* Fills the cell from the step's end and the sample before it, which is the step's begin whatever step it was taken for. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/base/partition.h"
 #include "core/call/mpi_call.h"
 #include "core/capture/capture.h"
 #include "core/capture/thread.h"
@@ -19,16 +20,8 @@ static int compare_done(const void *a, const void *b)
  * completion ends after it, and calls of one thread do not overlap. */
 static const struct pp_span *waiting_at(const struct pp_thread *thread, int64_t time)
 {
-	size_t low = 0, high = thread->spans;
+	size_t low = PP_PARTITION(thread->spans, at, thread->span[at].begin <= time);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (thread->span[middle].begin <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (size_t looked = 0; low > 0 && looked < 4096; looked++) {
 		const struct pp_span *span = &thread->span[--low];
 

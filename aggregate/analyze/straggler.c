@@ -6,22 +6,15 @@
 #include <stdlib.h>
 
 #include "core/base/grow.h"
+#include "core/base/partition.h"
 #include "core/call/mpi_call.h"
 
 /* A rank's row in a collective, whose rows are in the order of ranks; UINT32_MAX: none. */
 static uint32_t row_of(const struct pp_dataset *d, const struct pp_row_collective *c, int32_t rank)
 {
 	const struct pp_row_arrival *row = &d->arrival[c->row_first];
-	uint32_t low = 0, high = c->row_count;
+	uint32_t low = (uint32_t)PP_PARTITION(c->row_count, at, row[at].worker < rank);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (row[middle].worker < rank)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < c->row_count && row[low].worker == rank ? low : UINT32_MAX;
 }
 
@@ -113,17 +106,9 @@ static void unite(struct intervals *list)
 /* Length of [begin, end] that the joined list covers. */
 static int64_t covered(const struct intervals *list, int64_t begin, int64_t end)
 {
-	size_t low = 0, high = list->n;
+	size_t low = PP_PARTITION(list->n, at, list->at[at].end <= begin);
 	int64_t sum = 0;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (list->at[middle].end <= begin)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (; low < list->n && list->at[low].begin < end; low++)
 		sum += (list->at[low].end < end ? list->at[low].end : end) -
 		       (list->at[low].begin > begin ? list->at[low].begin : begin);

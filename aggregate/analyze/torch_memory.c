@@ -8,6 +8,7 @@
 
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
+#include "core/base/partition.h"
 #include "core/capture/capture.h"
 #include "core/capture/thread.h"
 #include "core/ring/intern.h"
@@ -77,16 +78,8 @@ static size_t step_at(const struct pp_join *j, size_t rank, int64_t when, uint64
 {
 	const struct pp_steps *steps = j->in->steps;
 	const size_t ranks = j->in->capture->ranks;
-	size_t low = 0, high = steps->steps;
+	size_t low = next == NO_STEP ? 0 : PP_PARTITION(steps->steps, at, steps->number[at] < (int64_t)next);
 
-	while (next != NO_STEP && low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (steps->number[middle] < (int64_t)next)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (next != NO_STEP && low == steps->steps && low && steps->number[low - 1] + 1 < (int64_t)next)
 		return SIZE_MAX;
 	for (low = next == NO_STEP ? steps->steps : low; low > 0; low--) {

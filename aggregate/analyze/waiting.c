@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/base/partition.h"
 #include "core/base/wrap.h"
 #include "core/call/mpi_call.h"
 
@@ -43,16 +44,8 @@ static int place_members(struct pp_waiting *w, const struct pp_row_communicator 
 /* Rank in the communicator; the world rank where the members are unknown. */
 static int64_t place_of(const struct pp_waiting *w, const struct pp_row_communicator *comm, int32_t rank)
 {
-	size_t low = 0, high = comm && comm->member ? w->places : 0, n = high;
+	size_t n = comm && comm->member ? w->places : 0, low = PP_PARTITION(n, at, w->place[at].key < rank);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (w->place[middle].key < rank)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < n && w->place[low].key == rank ? (int64_t)w->place[low].row : rank;
 }
 
@@ -102,7 +95,7 @@ static void need_earlier(struct pp_waiting *w, const struct pp_row_collective *c
 	int sorted = 0;
 
 	for (uint32_t i = 0; i < c->row_count; i++) {
-		size_t low = 0, high = c->row_count;
+		size_t low;
 
 		if (row[i].exit_open || row[i].exit_ns >= edge)
 			continue;
@@ -111,14 +104,7 @@ static void need_earlier(struct pp_waiting *w, const struct pp_row_collective *c
 		if (!sorted)
 			qsort(order, c->row_count, sizeof(*order), compare_key);
 		sorted = 1;
-		while (low < high) {
-			size_t middle = low + (high - low) / 2;
-
-			if (order[middle].key <= row[i].exit_ns)
-				low = middle + 1;
-			else
-				high = middle;
-		}
+		low = PP_PARTITION(c->row_count, at, order[at].key <= row[i].exit_ns);
 		while (low > 1 && order[low - 2].key == order[low - 1].key)
 			low--;
 		w->needs[i] = low ? (int64_t)order[low - 1].row : -1;
@@ -159,18 +145,9 @@ static int compare_worker(const void *a, const void *b)
 /* First row of /neighbour of a rank in a communicator, or the one behind. */
 static size_t first_source(const struct pp_dataset *d, uint64_t communicator, int32_t rank)
 {
-	size_t low = 0, high = d->neighbours;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct pp_row_neighbour *n = &d->neighbour[middle];
-
-		if (n->communicator < communicator || (n->communicator == communicator && n->worker < rank))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return PP_PARTITION(d->neighbours, at,
+	                    d->neighbour[at].communicator < communicator ||
+	                            (d->neighbour[at].communicator == communicator && d->neighbour[at].worker < rank));
 }
 
 /* Each row waits for the latest arrival among the ranks from which it receives; of equal arrivals the lowest rank. It is unknown

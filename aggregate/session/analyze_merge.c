@@ -14,6 +14,7 @@
 #include "aggregate/session/page.h"
 #include "aggregate/write/text/text.h"
 #include "core/base/forked.h"
+#include "core/base/partition.h"
 #include "core/base/shell_word.h"
 #include "core/ring/intern.h"
 #include "core/step/step_mark.h"
@@ -87,16 +88,8 @@ static void set_epochs(struct parts *p, const char **ret_warning)
 
 static int has_step(const struct pp_dataset *d, int64_t number)
 {
-	size_t low = 0, high = d->steps;
+	size_t low = PP_PARTITION(d->steps, at, d->step[at].number < number);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (d->step[middle].number < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < d->steps && d->step[low].number == number;
 }
 

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/base/partition.h"
+
 enum { BLOCK = 16 }; /* keys that are sorted by insertion */
 
 static int is_less(const struct pp_ledger_key *a, const struct pp_ledger_key *b)
@@ -34,17 +36,7 @@ static void insert(struct pp_ledger_key *key, size_t n)
 /* How many of n keys are not behind `one`. */
 static size_t count_until(const struct pp_ledger_key *key, size_t n, const struct pp_ledger_key *one)
 {
-	size_t low = 0, high = n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (is_less(one, &key[middle]))
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return PP_PARTITION(n, at, !is_less(one, &key[at]));
 }
 
 /* Two sorted parts that stand together become one: only what overlaps is moved. */
@@ -214,21 +206,15 @@ void pp_ledger_release(struct pp_ledger *l)
 
 uint32_t pp_ledger_find(const struct pp_ledger *l, uint32_t operation, int32_t rank)
 {
-	const struct pp_row_arrival *row = l->d->arrival;
 	const struct pp_row_collective *op = &l->d->collective[operation];
-	uint64_t low = op->row_first, end = low + op->row_count, high = end;
+	const struct pp_row_arrival *row = &l->d->arrival[op->row_first];
+	size_t low;
 
-	if (op->row_count == l->d->workers && l->is_dense && rank >= 0 && (size_t)rank < l->d->workers &&
-	    row[low + (uint64_t)rank].worker == rank)
-		low += (uint64_t)rank;
+	if (op->row_count == l->d->workers && l->is_dense && rank >= 0 && (size_t)rank < l->d->workers && row[rank].worker == rank)
+		low = (size_t)rank;
 	else
-		while (low < high) {
-			uint64_t middle = low + (high - low) / 2;
-
-			if (row[middle].worker < rank)
-				low = middle + 1;
-			else
-				high = middle;
-		}
-	return low < end && row[low].worker == rank && l->operation[low] == operation ? (uint32_t)low : PP_LEDGER_NONE;
+		low = PP_PARTITION(op->row_count, at, row[at].worker < rank);
+	return low < op->row_count && row[low].worker == rank && l->operation[op->row_first + low] == operation
+	               ? (uint32_t)(op->row_first + low)
+	               : PP_LEDGER_NONE;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/base/partition.h"
 #include "core/base/wrap.h"
 #include "core/call/mpi_call.h"
 
@@ -154,16 +155,8 @@ static int64_t besides(const struct latest *l, uint32_t who)
 
 static uint32_t row_of_rank(const struct pp_row_collective *c, const struct pp_row_arrival *a, int32_t rank)
 {
-	uint32_t low = 0, high = c->row_count;
+	uint32_t low = (uint32_t)PP_PARTITION(c->row_count, at, a[at].worker < rank);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (a[middle].worker < rank)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < c->row_count && a[low].worker == rank ? low : UINT32_MAX;
 }
 

@@ -8,6 +8,7 @@
 
 #include "aggregate/dataset/table/functions.h"
 #include "core/base/grow.h"
+#include "core/base/partition.h"
 #include "core/base/units.h"
 
 #define KEY_SENDER ((uint64_t)1 << 62)
@@ -94,16 +95,8 @@ static void append(char *to, size_t size, const char *fmt, ...)
 
 static const struct pp_use *use_of(const struct pp_use *use, size_t n, size_t worker)
 {
-	size_t low = 0, high = n;
+	size_t low = PP_PARTITION(n, at, use[at].worker < worker);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (use[middle].worker < worker)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < n && use[low].worker == worker ? &use[low] : NULL;
 }
 

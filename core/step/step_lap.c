@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/base/partition.h"
 #include "core/call/mpi_call.h"
 #include "core/capture/capture.h"
 #include "core/capture/thread.h"
@@ -104,15 +105,7 @@ void pp_laps_finish(struct pp_laps *l)
 
 size_t pp_lap_find(const struct pp_lap *lap, size_t laps, int64_t time)
 {
-	size_t low = 0, high = laps;
+	size_t low = PP_PARTITION(laps, at, lap[at].time < time);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (lap[middle].time < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < laps && lap[low].time == time ? low : SIZE_MAX;
 }

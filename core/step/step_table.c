@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/base/compare.h"
+#include "core/base/partition.h"
 #include "core/step/mark_list.h"
 #include "core/step/steps.h"
 
@@ -32,16 +33,8 @@ static int64_t *list_numbers(const struct pp_marks *list, size_t ranks, size_t *
 
 static struct pp_mark *find_mark(const struct pp_marks *list, int64_t number)
 {
-	size_t low = 0, high = list->marks;
+	size_t low = PP_PARTITION(list->marks, at, list->mark[at].number < number);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (list->mark[middle].number < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < list->marks && list->mark[low].number == number ? &list->mark[low] : NULL;
 }
 

@@ -9,6 +9,7 @@
 #include "aggregate/read/kineto/collectives.h"
 #include "aggregate/read/kineto/operators.h"
 #include "aggregate/read/ring/rings.h"
+#include "core/base/partition.h"
 #include "core/base/utf8.h"
 #include "core/capture/order.h"
 #include "core/capture/side.h"
@@ -149,17 +150,9 @@ static int compare_label(const void *a, const void *b)
 /* The last name that the file gives it, else its own text; 0: none. */
 static uint32_t name_of(const struct kineto_store *s, const struct kineto_track *t)
 {
-	size_t low = 0, high = s->labels;
+	size_t low = PP_PARTITION(s->labels, at,
+	                          s->label[at].pid < t->pid || (s->label[at].pid == t->pid && s->label[at].tid <= t->tid));
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct kineto_label *l = &s->label[middle];
-
-		if (l->pid < t->pid || (l->pid == t->pid && l->tid <= t->tid))
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low && s->label[low - 1].pid == t->pid && s->label[low - 1].tid == t->tid)
 		return s->label[low - 1].name;
 	return t->tid & 1 ? (uint32_t)(t->tid >> 1) : 0;

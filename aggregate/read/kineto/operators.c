@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/base/grow.h"
+#include "core/base/partition.h"
 #include "core/capture/side.h"
 #include "core/capture/thread.h"
 #include "core/ring/record.h"
@@ -120,16 +121,8 @@ static int search_thread(struct search *f, uint32_t number, struct pp_allocation
 /* The first launch with that correlation. */
 static const struct launch *find_launch(const struct search *f, uint64_t correlation)
 {
-	size_t low = 0, high = f->launches;
+	size_t low = PP_PARTITION(f->launches, at, f->launch[at].correlation < correlation);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (f->launch[middle].correlation < correlation)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < f->launches && f->launch[low].correlation == correlation ? &f->launch[low] : NULL;
 }
 
@@ -146,18 +139,10 @@ static int compare_collective(const void *a, const void *b)
 static void end_collective(struct search *f, const struct launch *launch, int64_t end)
 {
 	uint32_t track = f->track[launch->thread];
-	size_t low = 0, high = f->s->collectives;
-	struct kineto_collective *c;
+	struct kineto_collective *c = f->s->collective;
+	size_t low =
+	        PP_PARTITION(f->s->collectives, at, c[at].track < track || (c[at].track == track && c[at].begin <= launch->begin));
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		c = &f->s->collective[middle];
-		if (c->track < track || (c->track == track && c->begin <= launch->begin))
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (!low)
 		return;
 	c = &f->s->collective[low - 1];
@@ -202,16 +187,8 @@ static int search_stream(struct search *f, uint32_t number)
  * which may equal that of any operator. */
 static void take_wanted(struct search *f, uint32_t number, const struct pp_span *op)
 {
-	size_t low = 0, high = f->wanteds;
+	size_t low = PP_PARTITION(f->wanteds, at, f->wanted[at].external < op->range.payload);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (f->wanted[middle].external < op->range.payload)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (; low < f->wanteds && f->wanted[low].external == op->range.payload; low++) {
 		struct pp_span *span = &f->thread[f->wanted[low].thread].span[f->wanted[low].span];
 		const struct launch *launch = span->device.correlation ? find_launch(f, span->device.correlation) : NULL;

@@ -8,6 +8,7 @@
 #include "aggregate/read/occupancy.h"
 #include "aggregate/read/ring/device_memory.h"
 #include "core/base/grow.h"
+#include "core/base/partition.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
 #include "core/capture/thread.h"
@@ -85,19 +86,13 @@ static int find_calls(struct calls *k, const struct pp_thread *thread, uint32_t 
  * clocks have errors; NULL: none. */
 static struct call *find(const struct calls *k, uint32_t correlation, int64_t begin, int64_t end)
 {
-	size_t low = 0, high = k->calls;
+	size_t low;
 
 	if (!correlation)
 		return NULL;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct call *c = &k->call[middle];
-
-		if (c->correlation < correlation || (c->correlation == correlation && c->begin <= begin))
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = PP_PARTITION(k->calls, at,
+	                   k->call[at].correlation < correlation ||
+	                           (k->call[at].correlation == correlation && k->call[at].begin <= begin));
 	if (low && k->call[low - 1].correlation == correlation)
 		return &k->call[low - 1];
 	if (low < k->calls && k->call[low].correlation == correlation && k->call[low].begin <= end)

@@ -14,6 +14,7 @@
 #include "aggregate/read/ring/track.h"
 #include "core/base/grow.h"
 #include "core/base/hash.h"
+#include "core/base/partition.h"
 #include "core/call/mpi_call.h"
 #include "core/capture/capture.h"
 #include "core/capture/order.h"
@@ -262,17 +263,7 @@ static int compare_operation(const void *a, const void *b)
 /* Index of the first part of an operation. */
 static size_t first_part(const struct parts *n, uint32_t operation)
 {
-	size_t low = 0, high = n->parts;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (n->part[middle].operation < operation)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return PP_PARTITION(n->parts, at, n->part[at].operation < operation);
 }
 
 static int add_request(struct finish *f, const struct pp_span *call, int64_t done)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/base/partition.h"
 #include "core/capture/capture.h"
 #include "core/capture/thread.h"
 #include "core/ring/record.h"
@@ -105,17 +106,10 @@ void pp_nccl_kernels_release(struct pp_nccl_kernels *k)
 /* The first that ended after the call began, as clocks have errors, and that is of no later call. */
 static const struct pp_nccl_kernel *kernel_of(const struct pp_nccl_kernels *k, const struct pp_nccl_launch *l)
 {
-	size_t low = 0, high = k->kernels;
+	size_t low = PP_PARTITION(k->kernels, at,
+	                          k->kernel[at].correlation < l->correlation ||
+	                                  (k->kernel[at].correlation == l->correlation && k->kernel[at].end <= l->begin));
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct pp_nccl_kernel *one = &k->kernel[middle];
-
-		if (one->correlation < l->correlation || (one->correlation == l->correlation && one->end <= l->begin))
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low == k->kernels || k->kernel[low].correlation != l->correlation || k->kernel[low].begin >= l->until)
 		return NULL;
 	return &k->kernel[low];
@@ -124,18 +118,8 @@ static const struct pp_nccl_kernel *kernel_of(const struct pp_nccl_kernels *k, c
 /* How many launches of the thread began at or before `time`, behind those of lower threads. */
 static size_t launches_until(const struct pp_nccl_kernels *k, uint32_t tid, int64_t time)
 {
-	size_t low = 0, high = k->kernel ? k->launches : 0;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct pp_nccl_launch *l = &k->launch[middle];
-
-		if (l->tid < tid || (l->tid == tid && l->begin <= time))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return PP_PARTITION(k->kernel ? k->launches : 0, at,
+	                    k->launch[at].tid < tid || (k->launch[at].tid == tid && k->launch[at].begin <= time));
 }
 
 static int is_in(const struct pp_nccl_launch *l, int64_t begin, int64_t end)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/partition.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
 #include "core/ring/intern.h"
@@ -34,17 +35,7 @@ static int compare_annotations(const void *a, const void *b)
 /* Calls that begin at or before `time`. */
 static size_t begun_by(const struct c10d *c, int64_t time)
 {
-	size_t low = 0, high = c->calls;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (c->call[middle].span->begin <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return PP_PARTITION(c->calls, at, c->call[at].span->begin <= time);
 }
 
 static int64_t distance(const struct pp_span *span, int64_t time)

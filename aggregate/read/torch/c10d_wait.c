@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/grow.h"
+#include "core/base/partition.h"
 #include "core/capture/capture.h"
 #include "core/capture/thread.h"
 #include "core/ring/intern.h"
@@ -72,28 +73,13 @@ static void was_complete(struct c10d *c, const struct flight *flight, int64_t wh
  * own range ends: with few cores, that may take a while. */
 static int64_t waited_until(struct c10d *c, const struct flights *f, int64_t begin, int64_t end)
 {
-	size_t low = 0, high = f->n;
+	size_t low = PP_PARTITION(f->n, i, f->at[i].begin <= begin); /* behind it: those that were begun later */
 	int64_t reach, late;
 
-	while (low < high) { /* find those that were begun later */
-		size_t middle = low + (high - low) / 2;
-
-		if (f->at[middle].begin > begin)
-			high = middle;
-		else
-			low = middle + 1;
-	}
 	reach = low ? f->at[low - 1].reach : begin;
 	if (reach <= begin)
 		return begin;
-	for (low = 0, high = f->n; low < high;) { /* find those that were not complete */
-		size_t middle = low + (high - low) / 2;
-
-		if (f->over[middle].done > begin)
-			high = middle;
-		else
-			low = middle + 1;
-	}
+	low = PP_PARTITION(f->n, i, f->over[i].done <= begin); /* from it on: those that were not complete */
 	late = end / 4 - begin / 4;
 	late = end <= INT64_MAX - late ? end + late : INT64_MAX;
 	for (; low < f->n && f->over[low].done <= late; low++) /* few: no other collective is begun in between */

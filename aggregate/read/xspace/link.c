@@ -7,6 +7,7 @@
 
 #include "core/base/grow.h"
 #include "core/base/huge.h"
+#include "core/base/partition.h"
 #include "core/capture/thread.h"
 
 enum { ROUNDS = 16, PRODUCERS = 64, NEAR = 8 };
@@ -143,7 +144,7 @@ void pp_xlink_index(struct pp_xread *x)
 /* A stream runs in the order of its launches: the next is near the last one found. */
 static const struct pp_xlaunch *launch_of(struct pp_xlaunches *k, uint64_t correlation)
 {
-	size_t low = 0, high = k->count;
+	size_t low;
 
 	if (!correlation)
 		return NULL;
@@ -157,14 +158,7 @@ static const struct pp_xlaunch *launch_of(struct pp_xlaunches *k, uint64_t corre
 			k->at = i;
 			return &k->list[i];
 		}
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (k->list[middle].correlation < correlation)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = PP_PARTITION(k->count, at, k->list[at].correlation < correlation);
 	if (low == k->count || k->list[low].correlation != correlation)
 		return NULL;
 	k->at = low;
@@ -214,18 +208,10 @@ static void order_zones(struct links *k)
 /* The root of what runs on a thread in [begin, end]; -1: none. */
 static int64_t root_of(const struct links *k, uint32_t thread, int64_t begin, int64_t end)
 {
-	size_t low = 0, high = k->ordered;
+	size_t low = PP_PARTITION(k->ordered, at,
+	                          k->zone[at].thread < thread || (k->zone[at].thread == thread && k->zone[at].begin <= begin));
 	const struct zone *z;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		z = &k->zone[middle];
-		if (z->thread < thread || (z->thread == thread && z->begin <= begin))
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (!low)
 		return -1;
 	z = &k->zone[low - 1];
@@ -235,17 +221,9 @@ static int64_t root_of(const struct links *k, uint32_t thread, int64_t begin, in
 /* The first producer of a pair that is of a root. */
 static int64_t root_of_producer(const struct pp_xread *x, const struct links *k, size_t producers, const struct pp_xlinked *c)
 {
-	size_t low = 0, high = producers;
+	size_t low = PP_PARTITION(producers, at,
+	                          x->linked[at].type < c->type || (x->linked[at].type == c->type && x->linked[at].id < c->id));
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct pp_xlinked *m = &x->linked[middle];
-
-		if (m->type < c->type || (m->type == c->type && m->id < c->id))
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (size_t n = low; n < producers && n < low + PRODUCERS; n++) {
 		const struct pp_xlinked *m = &x->linked[n];
 		int64_t root;

@@ -6,6 +6,7 @@
 
 #include "aggregate/read/xspace/damage.h"
 #include "core/base/grow.h"
+#include "core/base/partition.h"
 
 enum { LONGEST_NAME = 65536, SPARE_PLACES = 1024 };
 
@@ -77,19 +78,13 @@ void pp_xmeta_index(struct pp_xread *x, struct pp_xtable *t)
 
 struct pp_xmeta *pp_xmeta_find(struct pp_xtable *t, uint64_t id)
 {
-	size_t low = t->sorted_from, high = t->metas;
+	const struct pp_xmeta *sorted = t->meta + t->sorted_from;
+	size_t until;
 
 	if (id < t->places)
 		return t->place[id] ? &t->meta[t->place[id] - 1] : NULL;
-	while (low < high) { /* the last with an id up to this */
-		size_t middle = low + (high - low) / 2;
-
-		if (t->meta[middle].id <= id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > t->sorted_from && t->meta[low - 1].id == id ? &t->meta[low - 1] : NULL;
+	until = t->sorted_from + PP_PARTITION(t->metas - t->sorted_from, at, sorted[at].id <= id);
+	return until > t->sorted_from && t->meta[until - 1].id == id ? &t->meta[until - 1] : NULL; /* the last of that id */
 }
 
 static const struct {

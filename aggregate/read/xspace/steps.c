@@ -7,6 +7,7 @@
 
 #include "aggregate/read/xspace/link.h"
 #include "core/base/grow.h"
+#include "core/base/partition.h"
 #include "core/capture/order.h"
 #include "core/capture/thread.h"
 #include "core/ring/record.h"
@@ -267,16 +268,8 @@ static size_t marking_thread(struct pp_xread *x, const struct candidates *c, con
 	if (!marks)
 		return SIZE_MAX;
 	for (size_t i = 0; i < c->count; i++) {
-		size_t low = 0, high = f->steps;
+		size_t low = PP_PARTITION(f->steps, at, f->step[at].end <= c->list[i].root.begin);
 
-		while (low < high) { /* the first step that ends behind the candidate's begin */
-			size_t middle = low + (high - low) / 2;
-
-			if (f->step[middle].end <= c->list[i].root.begin)
-				low = middle + 1;
-			else
-				high = middle;
-		}
 		if (!c->list[i].is_implicit && low < f->steps && f->step[low].begin < c->list[i].root.end)
 			marks[c->list[i].root.thread]++;
 	}
