@@ -6,6 +6,7 @@
 
 #include "aggregate/analyze/launch_call.h"
 #include "aggregate/analyze/operation.h"
+#include "core/base/compare.h"
 #include "core/base/grow.h"
 #include "core/base/partition.h"
 #include "core/capture/capture.h"
@@ -51,14 +52,7 @@ static int64_t find_last_work(struct pp_blocking *b, const struct pp_thread *thr
 	return last;
 }
 
-static int by_begin(const void *a, const void *b)
-{
-	const struct pp_device_work *x = a, *y = b;
-
-	if (x->begin != y->begin)
-		return x->begin < y->begin ? -1 : 1;
-	return (x->launched > y->launched) - (x->launched < y->launched);
-}
+PP_COMPARE_BY_2(by_begin, struct pp_device_work, begin, launched)
 
 /* Lists what devices did beside collectives, and when it was launched. */
 static int look_at_devices(struct pp_blocking *b)

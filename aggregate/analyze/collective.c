@@ -10,6 +10,7 @@
 #include "aggregate/analyze/message.h"
 #include "aggregate/analyze/request.h"
 #include "aggregate/dataset/table/table.h"
+#include "core/base/compare.h"
 #include "core/call/mpi_call.h"
 #include "core/capture/capture.h"
 #include "core/capture/thread.h"
@@ -27,14 +28,7 @@ static int compare_member(const void *a, const void *b)
 }
 
 /* Readers expect collectives in the order of their begins. */
-static int compare_first(const void *a, const void *b)
-{
-	const struct pp_row_collective *x = a, *y = b;
-
-	if (x->first_ns != y->first_ns)
-		return x->first_ns < y->first_ns ? -1 : 1;
-	return (x->row_first > y->row_first) - (x->row_first < y->row_first);
-}
+PP_COMPARE_BY_2(compare_first, struct pp_row_collective, first_ns, row_first)
 
 static void add_member(struct pp_join *j, size_t r, uint32_t t, uint32_t i, const struct pp_requests *requests)
 {

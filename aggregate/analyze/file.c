@@ -6,6 +6,7 @@
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
 #include "aggregate/analyze/request.h"
+#include "core/base/compare.h"
 #include "core/call/mpi_call.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
@@ -24,12 +25,7 @@ struct files {
 	int32_t rank;
 };
 
-static int compare_known(const void *a, const void *b)
-{
-	const struct known *x = a, *y = b;
-
-	return (x->comm > y->comm) - (x->comm < y->comm);
-}
+PP_COMPARE_BY(compare_known, struct known, comm)
 
 static int list_known(struct files *f, const struct pp_rank *rank)
 {

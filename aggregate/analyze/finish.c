@@ -14,6 +14,7 @@
 #include "aggregate/analyze/window.h"
 #include "aggregate/dataset/merge.h"
 #include "aggregate/dataset/status.h"
+#include "core/base/compare.h"
 #include "core/base/partition.h"
 #include "core/base/wrap.h"
 #include "core/call/mpi_call.h"
@@ -272,14 +273,7 @@ static int finalise_shared(struct finalise *s)
 }
 
 /* Readers expect collectives in the order of their begins. */
-static int compare_first(const void *a, const void *b)
-{
-	const struct pp_row_collective *x = a, *y = b;
-
-	if (x->first_ns != y->first_ns)
-		return x->first_ns < y->first_ns ? -1 : 1;
-	return (x->row_first > y->row_first) - (x->row_first < y->row_first);
-}
+PP_COMPARE_BY_2(compare_first, struct pp_row_collective, first_ns, row_first)
 
 static int finalise_waiting(struct pp_dataset *d)
 {

@@ -5,6 +5,7 @@
 
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
+#include "core/base/compare.h"
 #include "core/capture/capture.h"
 #include "core/capture/thread.h"
 #include "core/ring/intern.h"
@@ -87,12 +88,7 @@ static int64_t idle_of(struct idle *s, const struct pp_step_cell *step)
 	return idle;
 }
 
-static int compare_cell(const void *a, const void *b)
-{
-	const struct pp_step_cell *x = a, *y = b;
-
-	return (x->begin > y->begin) - (x->begin < y->begin);
-}
+PP_COMPARE_BY(compare_cell, struct pp_step_cell, begin)
 
 /* Steps of one rank in order of time; NULL: no memory. */
 static struct pp_step_cell *steps_of(const struct pp_join *j, size_t r, size_t *ret_steps)

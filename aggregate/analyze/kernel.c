@@ -5,6 +5,7 @@
 
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
+#include "core/base/compare.h"
 #include "core/base/map.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
@@ -185,12 +186,7 @@ static int count_thread(struct kernels *k, const struct pp_rank *rank, const str
 	return rc;
 }
 
-static int compare_window(const void *a, const void *b)
-{
-	const struct window *x = a, *y = b;
-
-	return (x->begin > y->begin) - (x->begin < y->begin);
-}
+PP_COMPARE_BY(compare_window, struct window, begin)
 
 static int list_windows(struct kernels *k, const struct pp_steps *steps, size_t rank, size_t ranks)
 {

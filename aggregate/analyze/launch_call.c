@@ -4,19 +4,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/base/compare.h"
 #include "core/base/grow.h"
 #include "core/base/partition.h"
 #include "core/capture/capture.h"
 #include "core/capture/thread.h"
 
-static int by_correlation(const void *a, const void *b)
-{
-	const struct pp_launch_call *x = a, *y = b;
-
-	if (x->correlation != y->correlation)
-		return x->correlation < y->correlation ? -1 : 1;
-	return (x->begin > y->begin) - (x->begin < y->begin);
-}
+PP_COMPARE_BY_2(by_correlation, struct pp_launch_call, correlation, begin)
 
 static uint64_t launches(const struct pp_span *s)
 {

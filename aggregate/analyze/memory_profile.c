@@ -7,6 +7,7 @@
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
 #include "aggregate/dataset/table/word.h"
+#include "core/base/compare.h"
 #include "core/base/partition.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
@@ -57,12 +58,7 @@ static double share_of(double v)
 	return v >= 0 && v <= 1 ? v : -1;
 }
 
-static int compare_window(const void *a, const void *b)
-{
-	const struct window *x = a, *y = b;
-
-	return (x->begin > y->begin) - (x->begin < y->begin);
-}
+PP_COMPARE_BY(compare_window, struct window, begin)
 
 static int compare_allocator(const void *a, const void *b)
 {

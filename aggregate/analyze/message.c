@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "aggregate/dataset/host_clock.h"
+#include "core/base/compare.h"
 #include "core/call/mpi_call.h"
 #include "core/capture/capture.h"
 #include "core/capture/message.h"
@@ -130,16 +131,7 @@ static int same_message(const struct end *x, const struct end *y)
 	       x->order == y->order;
 }
 
-static int by_place(const void *a, const void *b)
-{
-	const struct pp_message_pair *x = a, *y = b;
-
-	if (x->from.rank != y->from.rank)
-		return x->from.rank < y->from.rank ? -1 : 1;
-	if (x->from.thread != y->from.thread)
-		return x->from.thread < y->from.thread ? -1 : 1;
-	return x->from.span < y->from.span ? -1 : x->from.span > y->from.span;
-}
+PP_COMPARE_BY_3(by_place, struct pp_message_pair, from.rank, from.thread, from.span)
 
 static const struct pp_span *span_of(const struct pp_capture *c, const struct pp_message_end *at)
 {

@@ -6,6 +6,7 @@
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
 #include "aggregate/dataset/order.h"
+#include "core/base/compare.h"
 #include "core/base/grow.h"
 #include "core/capture/capture.h"
 #include "core/capture/thread.h"
@@ -47,12 +48,7 @@ static struct pp_row_op *op_at(const struct ops *o, size_t i)
 	return (struct pp_row_op *)o->out.row + i;
 }
 
-static int compare_window(const void *a, const void *b)
-{
-	const struct window *x = a, *y = b;
-
-	return (x->begin > y->begin) - (x->begin < y->begin);
-}
+PP_COMPARE_BY(compare_window, struct window, begin)
 
 /* This rank's row; NO_ROW: no memory. */
 static uint32_t row_of(struct ops *o, const struct pp_span *span, uint8_t category)

@@ -8,6 +8,7 @@
 
 #include "aggregate/analyze/request.h"
 #include "aggregate/dataset/table/table.h"
+#include "core/base/compare.h"
 #include "core/base/partition.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
@@ -35,28 +36,11 @@ struct work {
 	int has_streams;
 };
 
-static int compare_kernel(const void *a, const void *b)
-{
-	const struct kernel *x = a, *y = b;
+PP_COMPARE_BY_2(compare_kernel, struct kernel, correlation, end)
 
-	if (x->correlation != y->correlation)
-		return x->correlation < y->correlation ? -1 : 1;
-	return (x->end > y->end) - (x->end < y->end);
-}
+PP_COMPARE_BY(compare_cover, struct cover, begin)
 
-static int compare_cover(const void *a, const void *b)
-{
-	const struct cover *x = a, *y = b;
-
-	return (x->begin > y->begin) - (x->begin < y->begin);
-}
-
-static int compare_run(const void *a, const void *b)
-{
-	const struct pp_operation_run *x = a, *y = b;
-
-	return (x->request > y->request) - (x->request < y->request);
-}
+PP_COMPARE_BY(compare_run, struct pp_operation_run, request)
 
 /* As core/step/attr_flat.c has it: kernels and sets, copies to the host, copies between devices. */
 int pp_device_comes_before(int activity)

@@ -4,17 +4,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/base/compare.h"
 #include "core/base/partition.h"
 #include "core/call/mpi_call.h"
 #include "core/capture/capture.h"
 #include "core/capture/thread.h"
 
-static int compare_done(const void *a, const void *b)
-{
-	const struct pp_done *x = a, *y = b;
-
-	return (x->request > y->request) - (x->request < y->request);
-}
+PP_COMPARE_BY(compare_done, struct pp_done, request)
 
 /* The Wait or Test with the latest begin at or before `time`; NULL: none. It is among the spans just before: a call that saw the
  * completion ends after it, and calls of one thread do not overlap. */

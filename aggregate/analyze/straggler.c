@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/base/compare.h"
 #include "core/base/grow.h"
 #include "core/base/partition.h"
 #include "core/call/mpi_call.h"
@@ -78,12 +79,7 @@ static int find_waits(const struct pp_dataset *d, size_t who, struct intervals *
 	return rc;
 }
 
-static int by_begin(const void *a, const void *b)
-{
-	const struct interval *x = a, *y = b;
-
-	return (x->begin > y->begin) - (x->begin < y->begin);
-}
+PP_COMPARE_BY(by_begin, struct interval, begin)
 
 /* Sorts the intervals and joins overlapping ones. */
 static void unite(struct intervals *list)

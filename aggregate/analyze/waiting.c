@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/base/compare.h"
 #include "core/base/partition.h"
 #include "core/base/wrap.h"
 #include "core/call/mpi_call.h"
@@ -14,14 +15,7 @@ enum {
 	NEEDS_UNKNOWN = -2
 };
 
-static int compare_key(const void *a, const void *b)
-{
-	const struct pp_waiting_order *x = a, *y = b;
-
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	return (x->row > y->row) - (x->row < y->row);
-}
+PP_COMPARE_BY_2(compare_key, struct pp_waiting_order, key, row)
 
 static int place_members(struct pp_waiting *w, const struct pp_row_communicator *comm)
 {
@@ -135,12 +129,7 @@ static void need_other_end(struct pp_waiting *w, const struct pp_row_collective 
 	}
 }
 
-static int compare_worker(const void *a, const void *b)
-{
-	const struct pp_row_arrival *x = a, *y = b;
-
-	return (x->worker > y->worker) - (x->worker < y->worker);
-}
+PP_COMPARE_BY(compare_worker, struct pp_row_arrival, worker)
 
 /* First row of /neighbour of a rank in a communicator, or the one behind. */
 static size_t first_source(const struct pp_dataset *d, uint64_t communicator, int32_t rank)

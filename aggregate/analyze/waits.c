@@ -7,6 +7,7 @@
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
 #include "aggregate/analyze/request.h"
+#include "core/base/compare.h"
 #include "core/call/mpi_call.h"
 #include "core/capture/capture.h"
 
@@ -68,12 +69,7 @@ static struct pp_place place_of(const struct finder *f, const struct pp_member *
 	return (struct pp_place){(uint32_t)f->j.rank_of[m->worker], m->thread, m->span};
 }
 
-static int compare_worker(const void *a, const void *b)
-{
-	const struct pp_member *x = a, *y = b;
-
-	return (x->worker > y->worker) - (x->worker < y->worker);
-}
+PP_COMPARE_BY(compare_worker, struct pp_member, worker)
 
 /* The call of the awaited worker in the operation `c`, whose members are ordered by worker. */
 static struct pp_place last_of(const struct finder *f, const struct pp_row_collective *c, int32_t worker)

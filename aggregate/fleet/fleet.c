@@ -8,6 +8,7 @@
 #include "aggregate/fleet/host_list.h"
 #include "aggregate/fleet/job.h"
 #include "aggregate/fleet/tail.h"
+#include "core/base/compare.h"
 #include "core/base/grow.h"
 #include "core/base/hash.h"
 #include "core/base/map.h"
@@ -227,12 +228,7 @@ static int by_rows(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static int by_key(const void *a, const void *b)
-{
-	const struct slot *x = a, *y = b;
-
-	return (x->key > y->key) - (x->key < y->key);
-}
+PP_COMPARE_BY(by_key, struct slot, key)
 
 /* Trials of each host, sorted by host and number of hosts: p of each. */
 static int test(struct pp_fleet *f)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "aggregate/report/page.h"
+#include "core/base/compare.h"
 #include "core/base/wrap.h"
 
 enum column { MESSAGE, SOURCE, DESTINATION, BYTES, FIRST_ROW, ROW_COUNT, WORKER, EXPOSED, COLUMNS };
@@ -66,14 +67,7 @@ static struct pair pair_of(const struct rows *r, size_t event)
 	return p;
 }
 
-static int by_pair(const void *a, const void *b)
-{
-	const struct pair *x = a, *y = b;
-
-	if (x->source != y->source)
-		return x->source < y->source ? -1 : 1;
-	return (x->destination > y->destination) - (x->destination < y->destination);
-}
+PP_COMPARE_BY_2(by_pair, struct pair, source, destination)
 
 static int by_wait(const void *a, const void *b)
 {

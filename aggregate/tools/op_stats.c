@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "aggregate/tools/tools.h"
+#include "core/base/compare.h"
 #include "core/base/wrap.h"
 #include "core/step/kernel_name.h"
 
@@ -100,12 +101,7 @@ struct use { /* of tensor cores, by an operator's kernels */
 	int64_t used_ns, known_ns;
 };
 
-static int compare_use(const void *a, const void *b)
-{
-	const struct use *x = a, *y = b;
-
-	return (x->op > y->op) - (x->op < y->op);
-}
+PP_COMPARE_BY(compare_use, struct use, op)
 
 /* One for each operator with kernels of which the use is known, in order. Returns how many; `use` has room for all kernels. */
 static size_t find_uses(const struct pp_dataset *in, struct use *use)

@@ -6,6 +6,7 @@
 
 #include "aggregate/tools/role_text.h"
 #include "aggregate/tools/tools.h"
+#include "core/base/compare.h"
 #include "core/base/grow.h"
 #include "core/base/map.h"
 
@@ -42,14 +43,7 @@ static uint64_t mix(uint64_t x)
 	return x ^ (x >> 33);
 }
 
-static int by_key(const void *a, const void *b)
-{
-	const struct pp_use *x = a, *y = b;
-
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	return (x->worker > y->worker) - (x->worker < y->worker);
-}
+PP_COMPARE_BY_2(by_key, struct pp_use, key, worker)
 
 #define COMPARE_BY(member)                                                                                                         \
 	static int by_##member(const void *a, const void *b)                                                                       \

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "aggregate/dataset/table/functions.h"
+#include "core/base/compare.h"
 #include "core/base/grow.h"
 #include "core/base/partition.h"
 #include "core/base/units.h"
@@ -24,12 +25,7 @@ static int is_receive(uint64_t key)
 	return (key & KEY_SENDER) != 0;
 }
 
-static int by_size(const void *a, const void *b)
-{
-	const struct pp_group_size *x = a, *y = b;
-
-	return (x->size > y->size) - (x->size < y->size);
-}
+PP_COMPARE_BY(by_size, struct pp_group_size, size)
 
 int pp_group_sizes_add(struct pp_group_sizes *g, int32_t size)
 {

@@ -7,6 +7,7 @@
 
 #include "aggregate/tools/replay.h"
 #include "aggregate/tools/tools.h"
+#include "core/base/compare.h"
 #include "core/base/select.h"
 #include "core/base/utf8.h"
 #include "core/base/wrap.h"
@@ -39,14 +40,7 @@ static int64_t median_of(int64_t *ns, size_t n)
 	return pp_select_int64(ns, n, (n - 1) / 2);
 }
 
-static int by_alike(const void *a, const void *b)
-{
-	const struct peer *x = a, *y = b;
-
-	if (x->alike != y->alike)
-		return x->alike < y->alike ? -1 : 1;
-	return (x->row > y->row) - (x->row < y->row);
-}
+PP_COMPARE_BY_2(by_alike, struct peer, alike, row)
 
 /* What peers take longer than the median of the others in one part, where they are chosen. */
 static void save_part(struct scene *s, const struct peer *peer, size_t peers, enum pp_replay_part part)
@@ -299,14 +293,7 @@ struct call {
 	size_t operation;
 };
 
-static int by_call(const void *a, const void *b)
-{
-	const struct call *x = a, *y = b;
-
-	if (x->alike != y->alike)
-		return x->alike < y->alike ? -1 : 1;
-	return (x->operation > y->operation) - (x->operation < y->operation);
-}
+PP_COMPARE_BY_2(by_call, struct call, alike, operation)
 
 /* Of the communicator's operations: their transfer above the median of others with the same call, ranks and size. Returns how many
  * could be compared. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/compare.h"
 #include "core/base/huge.h"
 #include "core/capture/capture.h"
 #include "core/capture/thread.h"
@@ -32,12 +33,7 @@ struct sweep {
 	struct pp_laps laps;
 };
 
-static int compare_window(const void *a, const void *b)
-{
-	const struct window *x = a, *y = b;
-
-	return (x->begin > y->begin) - (x->begin < y->begin);
-}
+PP_COMPARE_BY(compare_window, struct window, begin)
 
 static void add_window(struct sweep *s, const struct pp_step_cell *cell, uint32_t step)
 {

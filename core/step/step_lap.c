@@ -4,17 +4,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/base/compare.h"
 #include "core/base/partition.h"
 #include "core/call/mpi_call.h"
 #include "core/capture/capture.h"
 #include "core/capture/thread.h"
 
-static int compare_time(const void *a, const void *b)
-{
-	const struct pp_lap *x = a, *y = b;
-
-	return (x->time > y->time) - (x->time < y->time);
-}
+PP_COMPARE_BY(compare_time, struct pp_lap, time)
 
 static int ends_lap(const struct pp_span *s)
 {

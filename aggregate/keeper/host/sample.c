@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/compare.h"
 #include "core/base/now.h"
 #include "core/base/proc.h"
 #include "core/base/tick.h"
@@ -408,12 +409,7 @@ static struct pp_rank *find_rank(struct pp_capture *c, int32_t number)
 	return NULL;
 }
 
-static int by_time(const void *a, const void *b)
-{
-	const struct pp_memory *x = a, *y = b;
-
-	return (x->time > y->time) - (x->time < y->time);
-}
+PP_COMPARE_BY(by_time, struct pp_memory, time)
 
 /* Counts the cores of each rank and of all ranks of this host. */
 static void give_cores(struct pp_sampler *s, const struct pp_rings *rings, struct pp_capture *c)

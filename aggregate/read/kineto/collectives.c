@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/compare.h"
 #include "core/base/grow.h"
 #include "core/base/hash.h"
 #include "core/call/mpi_call.h"
@@ -29,14 +30,7 @@ struct work {
 	size_t step;                    /* its span to look at next */
 };
 
-static int compare_collective(const void *a, const void *b)
-{
-	const struct kineto_collective *x = a, *y = b;
-
-	if (x->begin != y->begin)
-		return x->begin < y->begin ? -1 : 1;
-	return (x->track > y->track) - (x->track < y->track);
-}
+PP_COMPARE_BY_2(compare_collective, struct kineto_collective, begin, track)
 
 /* Call number of the name that PyTorch gives the work; 0: none that all ranks of a group call. */
 static unsigned call_of(const char *name)

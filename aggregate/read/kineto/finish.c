@@ -9,6 +9,7 @@
 #include "aggregate/read/kineto/collectives.h"
 #include "aggregate/read/kineto/operators.h"
 #include "aggregate/read/ring/rings.h"
+#include "core/base/compare.h"
 #include "core/base/partition.h"
 #include "core/base/utf8.h"
 #include "core/capture/order.h"
@@ -136,16 +137,7 @@ static int64_t date_of(const struct kineto_store *s, int64_t origin)
 	return date;
 }
 
-static int compare_label(const void *a, const void *b)
-{
-	const struct kineto_label *x = a, *y = b;
-
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	return (x->order > y->order) - (x->order < y->order);
-}
+PP_COMPARE_BY_3(compare_label, struct kineto_label, pid, tid, order)
 
 /* The last name that the file gives it, else its own text; 0: none. */
 static uint32_t name_of(const struct kineto_store *s, const struct kineto_track *t)
@@ -195,16 +187,7 @@ struct place { /* of a track among the threads */
 };
 
 /* Threads of the host in the order of the file, then streams by device. */
-static int compare_place(const void *a, const void *b)
-{
-	const struct place *x = a, *y = b;
-
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->stream != y->stream)
-		return x->stream < y->stream ? -1 : 1;
-	return (x->track > y->track) - (x->track < y->track);
-}
+PP_COMPARE_BY_3(compare_place, struct place, device, stream, track)
 
 /* Moves all tracks with spans to the rank; track[i] becomes the track of thread i. */
 static int take_threads(struct kineto_store *s, struct pp_rank *rank, uint32_t *track)
@@ -271,19 +254,9 @@ static void clean_spans(struct pp_rank *rank)
 	}
 }
 
-static int compare_allocation(const void *a, const void *b)
-{
-	const struct pp_allocation *x = a, *y = b;
+PP_COMPARE_BY(compare_allocation, struct pp_allocation, time)
 
-	return (x->time > y->time) - (x->time < y->time);
-}
-
-static int compare_device(const void *a, const void *b)
-{
-	const struct pp_device *x = a, *y = b;
-
-	return (x->number > y->number) - (x->number < y->number);
-}
+PP_COMPARE_BY(compare_device, struct pp_device, number)
 
 static void take_rest(struct kineto_store *s, struct pp_rank *rank)
 {

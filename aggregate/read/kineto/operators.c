@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/base/compare.h"
 #include "core/base/grow.h"
 #include "core/base/partition.h"
 #include "core/capture/side.h"
@@ -47,12 +48,7 @@ static int compare_launch(const void *a, const void *b)
 	return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-static int compare_wanted(const void *a, const void *b)
-{
-	const struct wanted *x = a, *y = b;
-
-	return (x->external > y->external) - (x->external < y->external);
-}
+PP_COMPARE_BY(compare_wanted, struct wanted, external)
 
 static int compare_allocation(const void *a, const void *b) /* by track, then time */
 {
@@ -126,14 +122,7 @@ static const struct launch *find_launch(const struct search *f, uint64_t correla
 	return low < f->launches && f->launch[low].correlation == correlation ? &f->launch[low] : NULL;
 }
 
-static int compare_collective(const void *a, const void *b)
-{
-	const struct kineto_collective *x = a, *y = b;
-
-	if (x->track != y->track)
-		return x->track < y->track ? -1 : 1;
-	return (x->begin > y->begin) - (x->begin < y->begin);
-}
+PP_COMPARE_BY_2(compare_collective, struct kineto_collective, track, begin)
 
 /* A kernel of a communication library belongs to the collective around its launch. */
 static void end_collective(struct search *f, const struct launch *launch, int64_t end)

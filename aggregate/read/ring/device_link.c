@@ -7,6 +7,7 @@
 
 #include "aggregate/read/occupancy.h"
 #include "aggregate/read/ring/device_memory.h"
+#include "core/base/compare.h"
 #include "core/base/grow.h"
 #include "core/base/partition.h"
 #include "core/capture/capture.h"
@@ -29,14 +30,7 @@ struct calls {
 	size_t open_room;
 };
 
-static int compare_call(const void *a, const void *b)
-{
-	const struct call *x = a, *y = b;
-
-	if (x->correlation != y->correlation)
-		return x->correlation < y->correlation ? -1 : 1;
-	return (x->begin > y->begin) - (x->begin < y->begin);
-}
+PP_COMPARE_BY_2(compare_call, struct call, correlation, begin)
 
 static int is_call(const struct pp_span *s)
 {
@@ -130,14 +124,7 @@ static void link_stream(struct pp_rank *rank, const struct calls *k, struct pp_t
 	}
 }
 
-static int compare_thread(const void *a, const void *b)
-{
-	const struct call *x = a, *y = b;
-
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return (x->begin > y->begin) - (x->begin < y->begin);
-}
+PP_COMPARE_BY_2(compare_thread, struct call, thread, begin)
 
 /* Counts launches of which nothing was recorded. A call of the runtime and the driver's inside are one. */
 static uint64_t count_unrun(struct calls *k)
@@ -205,12 +192,7 @@ static void set_occupancy(struct pp_rank *rank)
 				rank->launch[i].occupancy = pp_occupancy(&rank->launch[i], &rank->device[d].limits);
 }
 
-static int compare_device(const void *a, const void *b)
-{
-	const struct pp_device *x = a, *y = b;
-
-	return (x->number > y->number) - (x->number < y->number);
-}
+PP_COMPARE_BY(compare_device, struct pp_device, number)
 
 /* Two processes of one rank may report the same device. */
 static void order_devices(struct pp_rank *rank)
@@ -225,14 +207,7 @@ static void order_devices(struct pp_rank *rank)
 	rank->devices = remaining;
 }
 
-static int compare_pool_event(const void *a, const void *b)
-{
-	const struct pp_pool_event *x = a, *y = b;
-
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	return (x->record > y->record) - (x->record < y->record);
-}
+PP_COMPARE_BY_2(compare_pool_event, struct pp_pool_event, time, record)
 
 static void order_pools(struct pp_rank *rank)
 {

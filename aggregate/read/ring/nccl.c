@@ -12,6 +12,7 @@
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/ring/rows.h"
 #include "aggregate/read/ring/track.h"
+#include "core/base/compare.h"
 #include "core/base/grow.h"
 #include "core/base/hash.h"
 #include "core/base/partition.h"
@@ -233,32 +234,11 @@ struct finish {
 };
 
 /* By operation, its task first, the last completion last. */
-static int compare_part(const void *a, const void *b)
-{
-	const struct part *x = a, *y = b;
+PP_COMPARE_BY_3(compare_part, struct part, operation, is_done, time)
 
-	if (x->operation != y->operation)
-		return x->operation < y->operation ? -1 : 1;
-	if (x->is_done != y->is_done)
-		return x->is_done < y->is_done ? -1 : 1;
-	return (x->time > y->time) - (x->time < y->time);
-}
+PP_COMPARE_BY_2(compare_range, struct range, tid, begin)
 
-static int compare_range(const void *a, const void *b)
-{
-	const struct range *x = a, *y = b;
-
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	return (x->begin > y->begin) - (x->begin < y->begin);
-}
-
-static int compare_operation(const void *a, const void *b)
-{
-	const struct pp_operation *x = a, *y = b;
-
-	return (x->request > y->request) - (x->request < y->request);
-}
+PP_COMPARE_BY(compare_operation, struct pp_operation, request)
 
 /* Index of the first part of an operation. */
 static size_t first_part(const struct parts *n, uint32_t operation)
@@ -625,14 +605,7 @@ struct member { /* of a communicator: what a rank of this host said of itself */
 	int32_t own, world;
 };
 
-static int compare_member(const void *a, const void *b)
-{
-	const struct member *x = a, *y = b;
-
-	if (x->comm != y->comm)
-		return x->comm < y->comm ? -1 : 1;
-	return (x->own > y->own) - (x->own < y->own);
-}
+PP_COMPARE_BY_2(compare_member, struct member, comm, own)
 
 /* Ranks of a communicator as large as the job have their world ranks, where all that are known here have them. */
 static int is_world(const struct member *member, size_t members, uint64_t comm)

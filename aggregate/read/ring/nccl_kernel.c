@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/base/compare.h"
 #include "core/base/partition.h"
 #include "core/capture/capture.h"
 #include "core/capture/thread.h"
@@ -22,23 +23,9 @@ static int compare_launch(const void *a, const void *b)
 	return (x->end < y->end) - (x->end > y->end);
 }
 
-static int compare_number(const void *a, const void *b)
-{
-	const struct pp_nccl_launch *x = a, *y = b;
+PP_COMPARE_BY_2(compare_number, struct pp_nccl_launch, correlation, begin)
 
-	if (x->correlation != y->correlation)
-		return x->correlation < y->correlation ? -1 : 1;
-	return (x->begin > y->begin) - (x->begin < y->begin);
-}
-
-static int compare_kernel(const void *a, const void *b)
-{
-	const struct pp_nccl_kernel *x = a, *y = b;
-
-	if (x->correlation != y->correlation)
-		return x->correlation < y->correlation ? -1 : 1;
-	return (x->begin > y->begin) - (x->begin < y->begin);
-}
+PP_COMPARE_BY_2(compare_kernel, struct pp_nccl_kernel, correlation, begin)
 
 static int is_launch(const struct pp_span *s)
 {

@@ -10,6 +10,7 @@
 #include "aggregate/read/torch/c10d_end.h"
 #include "aggregate/read/torch/c10d_private.h"
 #include "aggregate/read/torch/c10d_wait.h"
+#include "core/base/compare.h"
 #include "core/base/grow.h"
 #include "core/capture/capture.h"
 #include "core/capture/order.h"
@@ -146,14 +147,7 @@ static int compare_call(const void *a, const void *b)
 	return (x->thread > y->thread) - (x->thread < y->thread);
 }
 
-static int compare_work(const void *a, const void *b)
-{
-	const struct c10d_work *x = a, *y = b;
-
-	if (x->begin != y->begin)
-		return x->begin < y->begin ? -1 : 1;
-	return (x->thread > y->thread) - (x->thread < y->thread);
-}
+PP_COMPARE_BY_2(compare_work, struct c10d_work, begin, thread)
 
 /* The highest number of a request that the rank has. */
 static uint32_t last_request(const struct pp_rank *rank)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/compare.h"
 #include "core/base/partition.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
@@ -23,14 +24,7 @@ struct drift {
 	int64_t age;
 };
 
-static int compare_annotations(const void *a, const void *b)
-{
-	const struct pp_annotation *x = a, *y = b;
-
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	return (x->sequence > y->sequence) - (x->sequence < y->sequence);
-}
+PP_COMPARE_BY_2(compare_annotations, struct pp_annotation, time, sequence)
 
 /* Calls that begin at or before `time`. */
 static size_t begun_by(const struct c10d *c, int64_t time)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/compare.h"
 #include "core/base/grow.h"
 #include "core/base/partition.h"
 #include "core/capture/capture.h"
@@ -36,12 +37,7 @@ struct stack {
 	size_t n, room;
 };
 
-static int compare_done(const void *a, const void *b)
-{
-	const struct flight *x = a, *y = b;
-
-	return (x->done > y->done) - (x->done < y->done);
-}
+PP_COMPARE_BY(compare_done, struct flight, done)
 
 static void list_flights(const struct c10d *c, uint32_t thread, struct flights *f)
 {
