@@ -210,7 +210,6 @@ static int count(struct input *in, const struct pp_span *span, int stage)
 	int64_t ns = span->end > span->begin ? span->end - span->begin : 0;
 	int nests = span->kind == PP_SPAN_RANGE || span->kind == PP_SPAN_MPI;
 	struct pp_row_input_op *row;
-	struct open *more;
 	uint32_t at;
 
 	if (span->flags & (PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END)) {
@@ -229,10 +228,8 @@ static int count(struct input *in, const struct pp_span *span, int stage)
 	while (in->opens && in->open[in->opens - 1].end <= span->begin)
 		in->opens--;
 	take_from_parents(in, span);
-	more = pp_grow(in->open, in->opens, &in->room, sizeof(*more));
-	if (!more)
+	if (PP_GROW(in->open, in->opens, in->room))
 		return -ENOMEM;
-	in->open = more;
 	in->open[in->opens++] = (struct open){span->end, at};
 	return 0;
 }

@@ -108,11 +108,8 @@ static void take_from_parents(struct ops *o, const struct pp_span *span)
 
 static int push(struct ops *o, int64_t end, uint32_t row, uint8_t around)
 {
-	struct open *more = pp_grow(o->open, o->opens, &o->room_open, sizeof(*more));
-
-	if (!more)
+	if (PP_GROW(o->open, o->opens, o->room_open))
 		return -ENOMEM;
-	o->open = more;
 	o->open[o->opens++] = (struct open){end, row, around};
 	return 0;
 }

@@ -31,14 +31,10 @@ struct intervals {
 
 static int add(struct intervals *list, int64_t begin, int64_t end, int32_t waits_for)
 {
-	struct interval *more;
-
 	if (end <= begin)
 		return 0;
-	more = pp_grow(list->at, list->n, &list->room, sizeof(*more));
-	if (!more)
+	if (PP_GROW(list->at, list->n, list->room))
 		return -ENOMEM;
-	list->at = more;
 	list->at[list->n++] = (struct interval){begin, end, waits_for};
 	return 0;
 }

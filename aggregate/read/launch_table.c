@@ -23,14 +23,11 @@ static int is_same(const void *row, const void *key)
 uint32_t pp_launch_put(struct pp_launch_table *t, const struct pp_launch *launch)
 {
 	uint32_t *place = pp_map_place(&t->map, t->launch, t->launches, sizeof(*launch), launch, hash, is_same);
-	struct pp_launch *more;
 
 	if (!place || *place)
 		return place ? *place : 0;
-	more = pp_grow(t->launch, t->launches, &t->room, sizeof(*more));
-	if (!more)
+	if (PP_GROW(t->launch, t->launches, t->room))
 		return 0;
-	t->launch = more;
 	t->launch[t->launches++] = *launch;
 	*place = (uint32_t)t->launches;
 	return *place;

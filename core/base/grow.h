@@ -18,3 +18,13 @@ static inline void *pp_grow(void *list, size_t n, size_t *room, size_t size)
 	}
 	return grown;
 }
+
+/* Gives `list`, whose `room` counts, room for one more behind its `n` rows. 0; -1: no memory, and the list is as it was. */
+#define PP_GROW(list, n, room)                                                                                                     \
+	__extension__({                                                                                                            \
+		void *pp_grown = pp_grow((list), (n), &(room), sizeof(*(list)));                                                   \
+                                                                                                                                   \
+		if (pp_grown)                                                                                                      \
+			(list) = pp_grown;                                                                                         \
+		pp_grown ? 0 : -1;                                                                                                 \
+	})

@@ -10,11 +10,8 @@
 
 int pp_marks_add(struct pp_marks *m, const struct pp_mark *mark)
 {
-	struct pp_mark *more = pp_grow(m->mark, m->marks, &m->room, sizeof(*more));
-
-	if (!more)
+	if (PP_GROW(m->mark, m->marks, m->room))
 		return -ENOMEM;
-	m->mark = more;
 	m->mark[m->marks++] = *mark;
 	return 0;
 }

@@ -16,11 +16,8 @@
 
 static int add_step(struct pp_period_list *list, size_t head, size_t last)
 {
-	struct pp_period_step *more = pp_grow(list->step, list->steps, &list->room, sizeof(*more));
-
-	if (!more)
+	if (PP_GROW(list->step, list->steps, list->room))
 		return -ENOMEM;
-	list->step = more;
 	list->step[list->steps++] = (struct pp_period_step){.head = head, .last = last};
 	return 0;
 }

@@ -60,13 +60,11 @@ void pp_h5_memory_free(struct pp_h5_memory *m)
 int pp_h5_memory_own(struct pp_h5_memory *m, void *p)
 {
 	/* NOLINTNEXTLINE(bugprone-multi-level-implicit-pointer-conversion): the same */
-	void **more = pp_grow(m->owned, m->owneds, &m->owneds_room, sizeof(*more));
 
-	if (!more) {
+	if (PP_GROW(m->owned, m->owneds, m->owneds_room)) {
 		free(p);
 		return -ENOMEM;
 	}
-	m->owned = more;
 	m->owned[m->owneds++] = p;
 	return 0;
 }

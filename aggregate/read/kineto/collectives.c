@@ -172,7 +172,6 @@ static int annotate(struct work *w, const struct kineto_collective *c)
 	const char *type = pp_intern_text(w->s->names, c->type, NULL);
 	unsigned call = call_of(pp_intern_text(w->s->names, c->operation, NULL));
 	int64_t step = step_at(w, c->begin), sequence;
-	struct pp_annotation *more;
 	struct group *group;
 
 	if (!call)
@@ -182,10 +181,8 @@ static int annotate(struct work *w, const struct kineto_collective *c)
 	sequence = group ? sequence_of(group, c, step) : -1;
 	if (sequence < 0)
 		return 0;
-	more = pp_grow(w->rank->annotation, w->rank->annotations, &w->annotations_room, sizeof(*more));
-	if (!more)
+	if (PP_GROW(w->rank->annotation, w->rank->annotations, w->annotations_room))
 		return -ENOMEM;
-	w->rank->annotation = more;
 	w->rank->annotation[w->rank->annotations++] = (struct pp_annotation){.time = c->begin,
 	                                                                     .done = c->done,
 	                                                                     .comm = group->id,

@@ -87,22 +87,17 @@ static int search_thread(struct search *f, uint32_t number, struct pp_allocation
 	f->opens = 0;
 	for (uint32_t i = 0; i < t->spans; i++) {
 		const struct pp_span *span = &t->span[i];
-		void *more;
 
 		for (; next < allocations && a[next].time < span->begin; next++)
 			name_allocation(f, t, &a[next]);
 		if (is_marked(span, KINETO_MARK_OPERATOR)) {
 			innermost(f, t, span->begin);
-			more = pp_grow(f->open, f->opens, &f->opens_room, sizeof(*f->open));
-			if (!more)
+			if (PP_GROW(f->open, f->opens, f->opens_room))
 				return -ENOMEM;
-			f->open = more;
 			f->open[f->opens++] = i;
 		} else if (is_marked(span, KINETO_MARK_LAUNCH)) {
-			more = pp_grow(f->launch, f->launches, &f->launches_room, sizeof(*f->launch));
-			if (!more)
+			if (PP_GROW(f->launch, f->launches, f->launches_room))
 				return -ENOMEM;
-			f->launch = more;
 			f->launch[f->launches++] = (struct launch){.correlation = span->range.id,
 			                                           .thread = number,
 			                                           .operator_span = innermost(f, t, span->begin),
@@ -151,7 +146,6 @@ static int search_stream(struct search *f, uint32_t number)
 		struct pp_span_device *d = &t->span[i].device;
 		const struct launch *launch = d->correlation ? find_launch(f, d->correlation) : NULL;
 		const struct pp_span *around = NULL;
-		struct wanted *more;
 		int has_external = d->host_thread != 0;
 
 		d->host_thread = launch ? launch->thread + 1 : 0;
@@ -163,10 +157,8 @@ static int search_stream(struct search *f, uint32_t number)
 			d->op = around->name;
 		if (!has_external || (around && around->range.payload == (uint64_t)d->step))
 			continue;
-		more = pp_grow(f->wanted, f->wanteds, &f->wanteds_room, sizeof(*more));
-		if (!more)
+		if (PP_GROW(f->wanted, f->wanteds, f->wanteds_room))
 			return -ENOMEM;
-		f->wanted = more;
 		f->wanted[f->wanteds++] = (struct wanted){(uint64_t)d->step, number, i};
 	}
 	return 0;

@@ -197,7 +197,6 @@ static int fill_device(struct kineto_store *s, struct pp_span *span, const struc
 
 int pp_kineto_take_device(struct kineto_store *s, int64_t number, uint32_t name, uint64_t memory)
 {
-	struct pp_device *more;
 	size_t length, at = 0;
 	const char *text = pp_intern_text(s->names, name, &length);
 
@@ -206,10 +205,8 @@ int pp_kineto_take_device(struct kineto_store *s, int64_t number, uint32_t name,
 	while (at < s->devices && s->device[at].number != (uint32_t)number)
 		at++;
 	if (at == s->devices) {
-		more = pp_grow(s->device, s->devices, &s->devices_room, sizeof(*more));
-		if (!more)
+		if (PP_GROW(s->device, s->devices, s->devices_room))
 			return -ENOMEM;
-		s->device = more;
 		s->device[s->devices++] = (struct pp_device){.number = (uint32_t)number, .kind = "GPU"};
 	}
 	if (length)
@@ -223,11 +220,8 @@ int pp_kineto_take_device(struct kineto_store *s, int64_t number, uint32_t name,
 /* A collective's parameters stand at the host's event too, and at each kernel. */
 static int take_collective(struct kineto_store *s, const struct kineto_event *e)
 {
-	struct kineto_collective *more = pp_grow(s->collective, s->collectives, &s->collectives_room, sizeof(*more));
-
-	if (!more)
+	if (PP_GROW(s->collective, s->collectives, s->collectives_room))
 		return -ENOMEM;
-	s->collective = more;
 	s->collective[s->collectives++] = (struct kineto_collective){
 	        .track = s->last_track - 1,
 	        .begin = e->ts,
@@ -292,14 +286,11 @@ static int take_allocation(struct kineto_store *s, const struct kineto_event *e)
 static int take_label(struct kineto_store *s, const struct kineto_event *e)
 {
 	const char *what = pp_intern_text(s->names, e->name, NULL);
-	struct kineto_label *more;
 
 	if (strcmp(what, "thread_name") || !(e->fields & KINETO_LABEL) || s->labels == LABELS_MOST)
 		return 0;
-	more = pp_grow(s->label, s->labels, &s->labels_room, sizeof(*more));
-	if (!more)
+	if (PP_GROW(s->label, s->labels, s->labels_room))
 		return -ENOMEM;
-	s->label = more;
 	s->label[s->labels] = (struct kineto_label){.pid = e->pid, .tid = e->tid, .name = e->label, .order = (uint32_t)s->labels};
 	s->labels++;
 	return 0;

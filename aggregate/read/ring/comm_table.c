@@ -18,15 +18,12 @@ struct pp_comm *pp_comm_table_put(struct pp_comm_table *t, uint64_t id)
 {
 	const struct pp_comm key = {.id = id};
 	uint32_t *place = pp_map_place(&t->map, t->comm, t->comms, sizeof(key), &key, hash, is_same);
-	struct pp_comm *more;
 
 	if (!place)
 		return NULL;
 	if (!*place) {
-		more = pp_grow(t->comm, t->comms, &t->room, sizeof(*more));
-		if (!more)
+		if (PP_GROW(t->comm, t->comms, t->room))
 			return NULL;
-		t->comm = more;
 		t->comm[t->comms] = key;
 		*place = (uint32_t)++t->comms;
 	}

@@ -334,7 +334,7 @@ static int take_call(struct pp_pair *p, struct writer *w, const struct pp_record
 static void take_info(struct pp_pair *p, const struct pp_record *r, const char *text, size_t length)
 {
 	struct devices *d = devices_of(p);
-	struct pp_device one = {.number = r->device_info.device, .kind = "GPU", .is_slice = r->device_info.is_slice != 0}, *more;
+	struct pp_device one = {.number = r->device_info.device, .kind = "GPU", .is_slice = r->device_info.is_slice != 0};
 	char good[3 * sizeof(one.name)] = "";
 	size_t at = 0, name;
 
@@ -346,10 +346,8 @@ static void take_info(struct pp_pair *p, const struct pp_record *r, const char *
 	while (at < d->devices && d->device[at].number != one.number)
 		at++;
 	if (at == d->devices) {
-		more = pp_grow(d->device, d->devices, &d->devices_room, sizeof(*more));
-		if (!more)
+		if (PP_GROW(d->device, d->devices, d->devices_room))
 			return;
-		d->device = more;
 		d->devices++;
 	}
 	d->device[at] = one;

@@ -44,26 +44,21 @@ static int find_calls(struct calls *k, const struct pp_thread *thread, uint32_t 
 
 	for (size_t i = 0; i < thread->spans && i < UINT32_MAX; i++) {
 		const struct pp_span *s = &thread->span[i];
-		void *more;
 
 		if (s->kind != PP_SPAN_RANGE)
 			continue;
 		while (opens && thread->span[k->open[opens - 1]].end <= s->begin)
 			opens--;
 		if (!is_call(s)) {
-			more = pp_grow(k->open, opens, &k->open_room, sizeof(*k->open));
-			if (!more)
+			if (PP_GROW(k->open, opens, k->open_room))
 				return -ENOMEM;
-			k->open = more;
 			k->open[opens++] = (uint32_t)i;
 			continue;
 		}
 		if (!s->range.id)
 			continue;
-		more = pp_grow(k->call, k->calls, &k->room, sizeof(*k->call));
-		if (!more)
+		if (PP_GROW(k->call, k->calls, k->room))
 			return -ENOMEM;
-		k->call = more;
 		k->call[k->calls++] =
 		        (struct call){.begin = s->begin,
 		                      .end = s->end,

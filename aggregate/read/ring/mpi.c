@@ -118,17 +118,13 @@ static void fill(struct pp_span *s, const struct pp_record *r)
 /* The number of a new one; 0: no memory, and its call has no tag. */
 static uint32_t put(struct mpi *m, const struct pp_span_message *message)
 {
-	struct pp_span_message *more;
-
 	if (m->messages == m->messages_room && m->messages >= MESSAGES_MOST) {
 		m->messages -= MESSAGES_MOST / 2;
 		m->message_first += MESSAGES_MOST / 2;
 		memmove(m->message, m->message + MESSAGES_MOST / 2, m->messages * sizeof(*m->message));
 	}
-	more = pp_grow(m->message, m->messages, &m->messages_room, sizeof(*more));
-	if (!more)
+	if (PP_GROW(m->message, m->messages, m->messages_room))
 		return 0;
-	m->message = more;
 	m->message[m->messages++] = *message;
 	return m->message_first + (uint32_t)m->messages;
 }

@@ -265,11 +265,9 @@ static int add_operation(struct finish *f, uint32_t request, const struct part *
                          const struct pp_nccl_kernel *kernel)
 {
 	struct pp_rank *rank = f->rank;
-	struct pp_operation *more = pp_grow(rank->operation, rank->operations, &f->operations_room, sizeof(*more));
 
-	if (!more)
+	if (PP_GROW(rank->operation, rank->operations, f->operations_room))
 		return -ENOMEM;
-	rank->operation = more;
 	rank->operation[rank->operations++] = (struct pp_operation){.request = request,
 	                                                            .correlation = kernel ? kernel->correlation : 0,
 	                                                            .device_ns = done ? done->device_ns : 0,
@@ -533,19 +531,16 @@ static int number_ranges(struct finish *f, size_t first)
 	for (size_t t = first; t < f->rank->threads; t++) {
 		for (size_t i = 0; i < f->rank->thread[t].spans; i++) {
 			struct pp_span *s = &f->rank->thread[t].span[i];
-			struct place *more;
 
 			if (s->kind != PP_SPAN_MPI || s->source != PP_SOURCE_NVTX || s->mpi.sequence != UINT32_MAX)
 				continue;
 			s->mpi.sequence = 0;
 			if (!s->mpi.comm || !pp_mpi_class_joins(pp_mpi_call_info(s->mpi.call)->class))
 				continue;
-			more = pp_grow(place, places, &room, sizeof(*more));
-			if (!more) {
+			if (PP_GROW(place, places, room)) {
 				free(place);
 				return -ENOMEM;
 			}
-			place = more;
 			place[places++].span = s;
 		}
 	}

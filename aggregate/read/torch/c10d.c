@@ -74,14 +74,10 @@ static enum c10d_what what_is(const struct c10d *c, const struct pp_span *span)
 
 static int add_work(struct c10d *c, uint32_t thread, const struct pp_span *span)
 {
-	struct c10d_work *w;
-
 	if (span->flags & PP_SPAN_CUT_BEGIN)
 		return 0;
-	w = pp_grow(c->work, c->works, &c->works_room, sizeof(*w));
-	if (!w)
+	if (PP_GROW(c->work, c->works, c->works_room))
 		return -ENOMEM;
-	c->work = w;
 	c->work[c->works++] = (struct c10d_work){span->begin, span->end, thread, c10d_name_of(c, span)->call,
 	                                         (span->flags & PP_SPAN_CUT_END) != 0};
 	return 0;
@@ -210,11 +206,9 @@ static void part_from_call(const struct c10d_call *call)
 static int add_operation(struct c10d *c, uint32_t request, uint32_t correlation)
 {
 	struct pp_rank *rank = c->rank;
-	struct pp_operation *more = pp_grow(rank->operation, rank->operations, &c->operations_room, sizeof(*more));
 
-	if (!more)
+	if (PP_GROW(rank->operation, rank->operations, c->operations_room))
 		return -ENOMEM;
-	rank->operation = more;
 	rank->operation[rank->operations++] = (struct pp_operation){.request = request, .correlation = correlation};
 	return 0;
 }

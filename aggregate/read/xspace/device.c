@@ -102,7 +102,7 @@ static void copy_text(char *to, size_t size, const struct pp_xvalue *v)
 void pp_xdevice_add(struct pp_xread *x, struct pp_xplane *p)
 {
 	struct pp_wire w = {p->all.data, p->all.data + p->all.size};
-	struct pp_device d = {.number = p->device, .own = p->device}, *more;
+	struct pp_device d = {.number = p->device, .own = p->device};
 	unsigned major = 0, minor = 0;
 	char vendor[24] = "";
 	struct pp_field f;
@@ -133,11 +133,9 @@ void pp_xdevice_add(struct pp_xread *x, struct pp_xplane *p)
 	for (size_t i = 0; i < x->rank.devices; i++)
 		if (x->rank.device[i].number == d.number)
 			return;
-	more = pp_grow(x->rank.device, x->rank.devices, &x->devices_room, sizeof(*more));
-	if (!more) {
+	if (PP_GROW(x->rank.device, x->rank.devices, x->devices_room)) {
 		x->no_memory = 1;
 		return;
 	}
-	x->rank.device = more;
 	x->rank.device[x->rank.devices++] = d;
 }

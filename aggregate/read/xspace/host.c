@@ -14,13 +14,10 @@
 static void link_event(struct pp_xread *x, struct pp_xline *l, const struct pp_xevent *e, int is_consumer, int64_t begin,
                        int64_t end)
 {
-	struct pp_xlinked *more = pp_grow(x->linked, x->linkeds, &x->linkeds_room, sizeof(*more));
-
-	if (!more) {
+	if (PP_GROW(x->linked, x->linkeds, x->linkeds_room)) {
 		x->no_memory = 1;
 		return;
 	}
-	x->linked = more;
 	x->linked[x->linkeds++] = (struct pp_xlinked){
 	        .begin = begin,
 	        .end = end,

@@ -176,7 +176,7 @@ void pp_xline_events(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l
 
 void pp_xline_finish(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l)
 {
-	struct pp_thread *t = &l->thread, *more;
+	struct pp_thread *t = &l->thread;
 	struct pp_span *fit;
 
 	if (!t->spans) {
@@ -190,13 +190,11 @@ void pp_xline_finish(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l
 	fit = t->spans < l->room ? realloc(t->span, t->spans * sizeof(*fit)) : NULL;
 	if (fit)
 		t->span = fit;
-	more = pp_grow(x->rank.thread, x->rank.threads, &x->threads_room, sizeof(*more));
-	if (!more) {
+	if (PP_GROW(x->rank.thread, x->rank.threads, x->threads_room)) {
 		x->no_memory = 1;
 		free(t->span);
 		return;
 	}
-	x->rank.thread = more;
 	t->tid = (uint32_t)(uint64_t)l->id;
 	t->device = p->kind == PP_XPLANE_HOST ? 0 : p->device + 1;
 	t->name = pp_intern_put(x->names, l->name, l->length);

@@ -16,7 +16,7 @@
 /* An event of a device's line "Steps". */
 static void take_step(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event)
 {
-	struct pp_xmark mark = {.group = -1, .number = -1}, *more;
+	struct pp_xmark mark = {.group = -1, .number = -1};
 	const struct pp_xmeta *m;
 	struct pp_xevent e;
 
@@ -32,12 +32,10 @@ static void take_step(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *
 		mark.group = (int64_t)e.number[PP_XS_GROUP_ID];
 	else if (mark.number >= 0)
 		mark.group = mark.number;
-	more = pp_grow(x->mark, x->marks, &x->marks_room, sizeof(*more));
-	if (!more) {
+	if (PP_GROW(x->mark, x->marks, x->marks_room)) {
 		x->no_memory = 1;
 		return;
 	}
-	x->mark = more;
 	x->mark[x->marks++] = mark;
 	(void)l;
 }

@@ -179,11 +179,8 @@ const struct pp_xlaunch *pp_xlink_tie(struct pp_xread *x, struct pp_span *s)
 
 static int add_zone(struct links *k, uint32_t thread, int64_t begin, int64_t end, uint32_t root)
 {
-	struct zone *more = pp_grow(k->zone, k->zones, &k->zones_room, sizeof(*more));
-
-	if (!more)
+	if (PP_GROW(k->zone, k->zones, k->zones_room))
 		return -1;
-	k->zone = more;
 	k->zone[k->zones++] = (struct zone){begin, end, thread, root};
 	return 0;
 }
@@ -292,14 +289,10 @@ struct run { /* consecutive events of a device with one root */
 
 static int end_run(struct pp_xread *x, struct run *run)
 {
-	struct pp_xmark *more;
-
 	if (!run->is_open)
 		return 0;
-	more = pp_grow(x->mark, x->marks, &x->marks_room, sizeof(*more));
-	if (!more)
+	if (PP_GROW(x->mark, x->marks, x->marks_room))
 		return -1;
-	x->mark = more;
 	x->mark[x->marks++] = run->mark;
 	run->is_open = 0;
 	return 0;

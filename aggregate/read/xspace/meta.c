@@ -21,7 +21,6 @@ void pp_xmeta_add(struct pp_xread *x, struct pp_xtable *t, const struct pp_field
 	struct pp_xmeta meta = {.data = w.end};
 	enum pp_wire_result r;
 	struct pp_field f;
-	struct pp_xmeta *more;
 
 	while ((r = pp_wire_next(&w, &f)) == PP_WIRE_FIELD) {
 		if (pp_field_is(&f, 1, PP_WIRE_VARINT)) {
@@ -34,12 +33,10 @@ void pp_xmeta_add(struct pp_xread *x, struct pp_xtable *t, const struct pp_field
 	pp_xdamage_check(x, r, w.at, "metadata");
 	if (r != PP_WIRE_END || !meta.size)
 		return;
-	more = pp_grow(t->meta, t->metas, &t->room, sizeof(*more));
-	if (!more) {
+	if (PP_GROW(t->meta, t->metas, t->room)) {
 		x->no_memory = 1;
 		return;
 	}
-	t->meta = more;
 	t->meta[t->metas++] = meta;
 }
 

@@ -168,7 +168,7 @@ static void fill_call(struct pp_span *s, const struct own *o, uint16_t call)
 /* Kept by the file until its ranks are known: `sequence` is the index + 1 there, then in the rank. */
 static void put_message(struct pp_xread *x, struct pp_span *s, const struct own *o)
 {
-	struct pp_span_message m = {.sent = o->out, .received = o->in}, *more;
+	struct pp_span_message m = {.sent = o->out, .received = o->in};
 
 	if (!((m.sent.flags | m.received.flags) & PP_MESSAGE_TAGGED) || (s->flags & PP_SPAN_POLLS) ||
 	    pp_mpi_class_joins(pp_mpi_call_info(s->mpi.call)->class))
@@ -176,12 +176,10 @@ static void put_message(struct pp_xread *x, struct pp_span *s, const struct own 
 	m.sent.peer = o->peer;
 	if (m.received.peer < 0)
 		m.received.peer = o->peer;
-	more = pp_grow(x->message, x->messages, &x->messages_room, sizeof(*more));
-	if (!more) {
+	if (PP_GROW(x->message, x->messages, x->messages_room)) {
 		x->no_memory = 1;
 		return;
 	}
-	x->message = more;
 	x->message[x->messages++] = m;
 	s->mpi.sequence = (uint32_t)x->messages;
 	s->mpi.flags = PP_MPI_HAS_MESSAGE;
@@ -295,7 +293,7 @@ static void take_loose(struct pp_xread *x, struct pp_xplane *p, struct pp_xline 
 /* Steps of a rank, but those beside the window, which no table has; segments are made from the other lines. */
 static void take_breakdown(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event)
 {
-	struct pp_xmark mark = {.group = -1}, *more;
+	struct pp_xmark mark = {.group = -1};
 	const struct pp_xmeta *m;
 	struct pp_xevent e;
 	const uint8_t *rest;
@@ -310,19 +308,16 @@ static void take_breakdown(struct pp_xread *x, struct pp_xplane *p, struct pp_xl
 	x->rank.trace.events++;
 	mark.group = pp_xown_rank(l->text, l->length, &rest);
 	mark.number = pp_xline_number(m->text, m->length);
-	more = pp_grow(x->mark, x->marks, &x->marks_room, sizeof(*more));
-	if (!more) {
+	if (PP_GROW(x->mark, x->marks, x->marks_room)) {
 		x->no_memory = 1;
 		return;
 	}
-	x->mark = more;
 	x->mark[x->marks++] = mark;
 }
 
 /* A counter of a range, or the memory of a rank. */
 static void take_counter(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event)
 {
-	struct pp_xmemory *more;
 	const struct pp_xmeta *m;
 	struct pp_xevent e;
 	int64_t begin, end;
@@ -337,12 +332,10 @@ static void take_counter(struct pp_xread *x, struct pp_xplane *p, struct pp_xlin
 	rank = pp_xown_rank(m->text, m->length, &rest);
 	read_own(x, p, event, &o);
 	if (o.has & PP_XS_BIT(PP_XS_RSS)) {
-		more = pp_grow(x->memory, x->memories, &x->memories_room, sizeof(*more));
-		if (!more) {
+		if (PP_GROW(x->memory, x->memories, x->memories_room)) {
 			x->no_memory = 1;
 			return;
 		}
-		x->memory = more;
 		x->memory[x->memories++] = (struct pp_xmemory){{.time = begin,
 		                                                .rss = o.rss,
 		                                                .pss = o.pss,
@@ -366,7 +359,6 @@ void pp_xown_line(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l)
 	const uint8_t *rest = l->text;
 	int32_t rank = l->length ? pp_xown_rank(l->text, l->length, &rest) : -1;
 	size_t before = x->rank.threads, length = l->length ? (size_t)(l->text + l->length - rest) : 0;
-	int32_t *more;
 
 	if (length == 9 && !memcmp(rest, "breakdown", 9)) {
 		pp_xline_events(x, p, l, take_breakdown);
@@ -399,11 +391,9 @@ void pp_xown_line(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l)
 	pp_xline_finish(x, p, l);
 	if (x->rank.threads == before)
 		return;
-	more = pp_grow(x->thread_rank, before, &x->thread_ranks_room, sizeof(*more));
-	if (!more) {
+	if (PP_GROW(x->thread_rank, before, x->thread_ranks_room)) {
 		x->no_memory = 1;
 		return;
 	}
-	x->thread_rank = more;
 	x->thread_rank[before] = rank;
 }

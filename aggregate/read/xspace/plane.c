@@ -129,13 +129,10 @@ static void take_name(struct pp_xplane *p, const struct pp_field *f)
 
 static void add_line(struct pp_xread *x, struct pp_xplane *p, const struct pp_field *f)
 {
-	struct pp_xslice *more = pp_grow(p->line, p->lines, &p->lines_room, sizeof(*more));
-
-	if (!more) {
+	if (PP_GROW(p->line, p->lines, p->lines_room)) {
 		x->no_memory = 1;
 		return;
 	}
-	p->line = more;
 	p->line[p->lines++] = (struct pp_xslice){f->data, f->size};
 }
 

@@ -63,14 +63,11 @@ static int gather(struct pp_xread *x, struct candidates *c)
 
 		for (size_t i = 0; pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_STEP)) && i < thread->spans; i++) {
 			const struct pp_span *s = &thread->span[i];
-			struct candidate *more;
 
 			if (s->kind != PP_SPAN_STEP)
 				continue;
-			more = pp_grow(c->list, c->count, &c->room, sizeof(*more));
-			if (!more)
+			if (PP_GROW(c->list, c->count, c->room))
 				return -1;
-			c->list = more;
 			c->list[c->count++] = (struct candidate){{s->begin, s->end, s->step.number, (uint32_t)t, (uint32_t)i},
 			                                         s->step.known_from,
 			                                         s->step.matched,
@@ -263,7 +260,6 @@ static int from_ungrouped(struct pp_xread *x, const struct candidates *c, struct
 static size_t marking_thread(struct pp_xread *x, const struct candidates *c, const struct found *f)
 {
 	size_t *marks = calloc(x->rank.threads + 1, sizeof(*marks)), best = SIZE_MAX;
-	struct pp_thread *more;
 
 	if (!marks)
 		return SIZE_MAX;
@@ -279,10 +275,8 @@ static size_t marking_thread(struct pp_xread *x, const struct candidates *c, con
 	free(marks);
 	if (best != SIZE_MAX)
 		return best;
-	more = pp_grow(x->rank.thread, x->rank.threads, &x->threads_room, sizeof(*more));
-	if (!more)
+	if (PP_GROW(x->rank.thread, x->rank.threads, x->threads_room))
 		return SIZE_MAX;
-	x->rank.thread = more;
 	x->rank.thread[x->rank.threads] =
 	        (struct pp_thread){.name = pp_intern_put(x->names, "Steps", 5), .first = INT64_MAX, .last = INT64_MIN};
 	return x->rank.threads++;
