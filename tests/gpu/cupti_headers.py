@@ -27,7 +27,7 @@ VIEWS = {
                "pool=memoryPoolConfig.address threshold=memoryPoolConfig.releaseThreshold pool_size=memoryPoolConfig.pool.size "
                "pool_used=memoryPoolConfig.utilizedSize"),
     "memory_pool": (("MemoryPool2", "MemoryPool3"), "action=memoryPoolOperationType type=memoryPoolType correlation=correlationId pid=processId "
-                    "device=deviceId kept=minBytesToKeep address size threshold=releaseThreshold timestamp used=utilizedSize"),
+                    "device=deviceId trimmed_to=minBytesToKeep address size threshold=releaseThreshold timestamp used=utilizedSize"),
     "jit": (("Jit2", "Jit2"), "entry=jitEntryType operation=jitOperationType device=deviceId start end correlation=correlationId "
             "operation_correlation=jitOperationCorrelationId cache_bytes=cacheSize path=cachePath pid=processId tid=threadId"),
     "device": (("Device5", "Device6"), "bandwidth=globalMemoryBandwidth memory=globalMemorySize warp_threads=numThreadsPerWarp clock_khz=coreClockRate "
