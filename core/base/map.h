@@ -24,18 +24,25 @@ struct pp_map {          /* zero: empty; free(place) releases it */
 typedef uint64_t pp_map_hash(const void *row);
 typedef int pp_map_is_same(const void *row, const void *key);
 
+/* Where the search for a row, or for a key, begins. */
+static inline size_t pp_map_home(const void *row, pp_map_hash *hash, size_t places)
+{
+	const uint64_t h = hash(row);
+
+	return (size_t)(h ^ h >> 32) & (places - 1);
+}
+
 static inline uint32_t *pp_map_probe(const struct pp_map *m, const void *list, size_t size, const void *key, pp_map_hash *hash,
                                      pp_map_is_same *is_same)
 {
-	const uint64_t h = hash(key);
-	size_t at = (size_t)(h ^ h >> 32) & (m->places - 1);
+	size_t at = pp_map_home(key, hash, m->places);
 
 	while (m->place[at] && !is_same((const char *)list + (m->place[at] - 1) * size, key))
 		at = (at + 1) & (m->places - 1);
 	return &m->place[at];
 }
 
-static inline int pp_map_grow(struct pp_map *m, const void *list, size_t rows, size_t size, pp_map_hash *hash)
+static inline __attribute__((cold)) int pp_map_grow(struct pp_map *m, const void *list, size_t rows, size_t size, pp_map_hash *hash)
 {
 	size_t places = m->places ? m->places : 256;
 	uint32_t *place;
@@ -46,8 +53,7 @@ static inline int pp_map_grow(struct pp_map *m, const void *list, size_t rows, s
 	if (!place)
 		return -1;
 	for (size_t i = 0; i < rows; i++) {
-		const uint64_t h = hash((const char *)list + i * size);
-		size_t at = (size_t)(h ^ h >> 32) & (places - 1);
+		size_t at = pp_map_home((const char *)list + i * size, hash, places);
 
 		while (place[at])
 			at = (at + 1) & (places - 1);

@@ -1,12 +1,14 @@
-/* Names as small numbers: an open-addressed table from raw bytes to id. Called by aggregate/read and every reader of names. */
+/* Names as small numbers: an index from raw bytes to id. Called by aggregate/read and every reader of names. */
 #include "core/ring/intern.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/grow.h"
+#include "core/base/map.h"
 #include "core/base/utf8.h"
 
-enum { ARENA_BYTES = 65536, FIRST_KEYS = 1024 };
+enum { ARENA_BYTES = 65536 };
 
 struct arena {
 	struct arena *next;
@@ -14,8 +16,8 @@ struct arena {
 	char bytes[];
 };
 
-struct key {           /* raw bytes; several keys may have one id (invalid UTF-8 that reads the same) */
-	uint64_t hash; /* 0: empty place */
+struct key { /* raw bytes; several keys may have one id (invalid UTF-8 that reads the same) */
+	uint64_t hash;
 	const char *bytes;
 	uint32_t length, id;
 };
@@ -27,11 +29,12 @@ struct text {
 
 struct pp_intern {
 	struct key *key;
-	size_t keys, places; /* places: power of two, at most half full */
+	size_t keys, keys_room;
+	struct pp_map map; /* of keys */
 	struct text *text;
-	uint32_t texts, texts_room;
+	size_t texts, texts_room;
 	struct arena *arena;
-	uint64_t bytes, limit;
+	uint64_t bytes /* of arenas */, limit;
 };
 
 static inline uint64_t mix(uint64_t a, uint64_t b)
@@ -71,7 +74,7 @@ static inline uint64_t hash_of(const char *p, size_t length)
 		h = mix(word(p, 8) ^ h, word(p + n - 8, 8));
 	else
 		h = mix(word(p, n) ^ h, length);
-	return h ? h : 1;
+	return h;
 }
 
 static char *take(struct pp_intern *t, size_t n)
@@ -102,67 +105,45 @@ static char *take(struct pp_intern *t, size_t n)
 	return p;
 }
 
-static int grow_keys(struct pp_intern *t)
+static uint64_t hash_of_key(const void *row)
 {
-	size_t places = t->places ? t->places * 2 : FIRST_KEYS;
-	struct key *key = calloc(places, sizeof(*key));
-
-	if (!key)
-		return -1;
-	for (size_t i = 0; i < t->places; i++) {
-		size_t at = t->key[i].hash & (places - 1);
-
-		if (!t->key[i].hash)
-			continue;
-		while (key[at].hash)
-			at = (at + 1) & (places - 1);
-		key[at] = t->key[i];
-	}
-	free(t->key);
-	t->bytes += (places - t->places) * sizeof(*key);
-	t->key = key;
-	t->places = places;
-	return 0;
+	return ((const struct key *)row)->hash;
 }
 
-static int add_key(struct pp_intern *t, uint64_t hash, const char *bytes, size_t length, uint32_t id)
+static int is_same(const void *row, const void *key)
 {
-	size_t at;
+	const struct key *a = row, *b = key;
 
-	if (2 * (t->keys + 1) > t->places && grow_keys(t))
-		return -1;
-	at = hash & (t->places - 1);
-	while (t->key[at].hash)
-		at = (at + 1) & (t->places - 1);
-	t->key[at] = (struct key){hash, bytes, (uint32_t)length, id};
-	t->keys++;
-	return 0;
+	return a->hash == b->hash && a->length == b->length && !memcmp(a->bytes, b->bytes, b->length);
 }
 
-static const struct key *find(const struct pp_intern *t, uint64_t hash, const char *bytes, size_t length)
+/* The place of its row; NULL: no memory. */
+static inline uint32_t *place_of(struct pp_intern *t, const struct key *key)
 {
-	for (size_t at = hash & (t->places - 1); t->key[at].hash; at = (at + 1) & (t->places - 1)) {
-		const struct key *k = &t->key[at];
+	return pp_map_place(&t->map, t->key, t->keys, sizeof(*key), key, hash_of_key, is_same);
+}
 
-		if (k->hash == hash && k->length == length && !memcmp(k->bytes, bytes, length))
-			return k;
-	}
-	return NULL;
+static int add_key(struct pp_intern *t, const struct key *key)
+{
+	uint32_t *place = place_of(t, key);
+	struct key *more = place ? pp_grow(t->key, t->keys, &t->keys_room, sizeof(*key)) : NULL;
+
+	if (!more)
+		return -1;
+	t->key = more;
+	more[t->keys] = *key;
+	*place = (uint32_t)++t->keys;
+	return 0;
 }
 
 static int add_text(struct pp_intern *t, const char *bytes, size_t length)
 {
-	if (t->texts == t->texts_room) {
-		uint32_t room = t->texts_room ? t->texts_room * 2 : 256;
-		struct text *text = realloc(t->text, room * sizeof(*text));
+	struct text *more = t->texts < UINT32_MAX ? pp_grow(t->text, t->texts, &t->texts_room, sizeof(*more)) : NULL;
 
-		if (!text)
-			return -1;
-		t->bytes += (room - t->texts_room) * sizeof(*text);
-		t->text = text;
-		t->texts_room = room;
-	}
-	t->text[t->texts++] = (struct text){bytes, length};
+	if (!more)
+		return -1;
+	t->text = more;
+	more[t->texts++] = (struct text){bytes, length};
 	return 0;
 }
 
@@ -173,7 +154,7 @@ struct pp_intern *pp_intern_new(void)
 	if (!t)
 		return NULL;
 	t->limit = UINT64_MAX;
-	if (grow_keys(t) || add_text(t, "", 0) || add_key(t, hash_of("", 0), "", 0, 0)) {
+	if (add_text(t, "", 0) || add_key(t, &(struct key){hash_of("", 0), "", 0, 0})) {
 		pp_intern_free(t);
 		return NULL;
 	}
@@ -191,6 +172,7 @@ void pp_intern_free(struct pp_intern *t)
 		t->arena = next;
 	}
 	free(t->key);
+	free(t->map.place);
 	free(t->text);
 	free(t);
 }
@@ -201,18 +183,18 @@ void pp_intern_limit(struct pp_intern *t, uint64_t bytes)
 }
 
 /* The text is valid UTF-8 and new: its key and text are the same bytes. */
-static uint32_t add_good(struct pp_intern *t, uint64_t hash, const char *text, size_t length)
+static uint32_t add_good(struct pp_intern *t, const struct key *key)
 {
-	char *copy = take(t, length + 1);
-	uint32_t id = t->texts;
+	const uint32_t id = (uint32_t)t->texts;
+	char *copy = take(t, key->length + 1);
 
 	if (!copy)
 		return 0;
-	memcpy(copy, text, length);
-	copy[length] = '\0';
-	if (add_text(t, copy, length))
+	memcpy(copy, key->bytes, key->length);
+	copy[key->length] = '\0';
+	if (add_text(t, copy, key->length))
 		return 0;
-	if (add_key(t, hash, copy, length, id)) {
+	if (add_key(t, &(struct key){key->hash, copy, key->length, id})) {
 		t->texts--;
 		return 0;
 	}
@@ -221,18 +203,18 @@ static uint32_t add_good(struct pp_intern *t, uint64_t hash, const char *text, s
 
 /* Adds the raw bytes as one more key of their replacement text. */
 /* NOLINTNEXTLINE(misc-no-recursion): once: the repaired text is good */
-static uint32_t add_repaired(struct pp_intern *t, uint64_t hash, const char *raw, size_t length)
+static uint32_t add_repaired(struct pp_intern *t, const struct key *key)
 {
-	size_t room = pp_utf8_repair(NULL, raw, length);
-	char *repaired = malloc(room + 1), *copy = take(t, length);
+	size_t room = pp_utf8_repair(NULL, key->bytes, key->length);
+	char *repaired = malloc(room + 1), *copy = take(t, key->length);
 	uint32_t id = 0;
 
 	if (repaired && copy) {
-		pp_utf8_repair(repaired, raw, length);
-		memcpy(copy, raw, length);
+		pp_utf8_repair(repaired, key->bytes, key->length);
+		memcpy(copy, key->bytes, key->length);
 		id = pp_intern_put(t, repaired, room);
 		if (id)
-			add_key(t, hash, copy, length, id);
+			add_key(t, &(struct key){key->hash, copy, key->length, id});
 	}
 	free(repaired);
 	return id;
@@ -241,14 +223,17 @@ static uint32_t add_repaired(struct pp_intern *t, uint64_t hash, const char *raw
 /* NOLINTNEXTLINE(misc-no-recursion): as add_repaired() */
 uint32_t pp_intern_put(struct pp_intern *t, const char *text, size_t length)
 {
-	uint64_t hash = hash_of(text, length);
-	const struct key *k = find(t, hash, text, length);
+	const struct key key = {hash_of(text, length), text, (uint32_t)length, 0};
+	const uint32_t *place;
 
-	if (k)
-		return k->id;
-	if (length > UINT32_MAX / 4 || t->bytes + length > t->limit)
+	if (length > UINT32_MAX / 4)
 		return 0;
-	return pp_utf8_good(text, length) ? add_good(t, hash, text, length) : add_repaired(t, hash, text, length);
+	place = place_of(t, &key);
+	if (place && *place)
+		return t->key[*place - 1].id;
+	if (!place || pp_intern_bytes(t) + length > t->limit)
+		return 0;
+	return pp_utf8_good(text, length) ? add_good(t, &key) : add_repaired(t, &key);
 }
 
 const char *pp_intern_text(const struct pp_intern *t, uint32_t id, size_t *ret_length)
@@ -262,10 +247,10 @@ const char *pp_intern_text(const struct pp_intern *t, uint32_t id, size_t *ret_l
 
 uint32_t pp_intern_count(const struct pp_intern *t)
 {
-	return t->texts;
+	return (uint32_t)t->texts;
 }
 
 uint64_t pp_intern_bytes(const struct pp_intern *t)
 {
-	return t->bytes;
+	return t->bytes + t->keys_room * sizeof(*t->key) + t->texts_room * sizeof(*t->text) + t->map.places * sizeof(*t->map.place);
 }

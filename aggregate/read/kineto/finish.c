@@ -355,6 +355,7 @@ void pp_kineto_release(struct kineto_store *s)
 		free(s->track[t].open);
 	}
 	free(s->track);
+	free(s->by_key.place);
 	free(s->label);
 	pp_launch_release(&s->launches);
 	pp_kernel_cache_release(&s->kernels);

@@ -5,6 +5,7 @@
 #include "aggregate/read/kineto/event.h"
 #include "aggregate/read/launch_table.h"
 #include "aggregate/read/trace_options.h"
+#include "core/base/map.h"
 #include "core/capture/capture.h"
 #include "core/ring/intern.h"
 #include "core/step/kernel_name.h"
@@ -26,9 +27,8 @@ struct kineto_track {        /* thread, or stream of a device */
 	size_t spans, room;
 	size_t *open; /* indexes of spans that have begun (phase B) */
 	size_t opens, opens_room;
-	size_t steps;  /* of the spans */
-	int64_t last;  /* highest time seen */
-	uint32_t next; /* of its place in the table, index + 1 */
+	size_t steps; /* of the spans */
+	int64_t last; /* highest time seen */
 };
 
 struct kineto_label { /* name of a thread or process */
@@ -45,14 +45,14 @@ struct kineto_collective { /* a collective as the host's event describes it */
 	int64_t elements_in, elements_out, group_size, sequence; /* sequence: -1 unknown */
 };
 
-enum { KINETO_TABLE = 4096, KINETO_SAMPLES = 1024 };
+enum { KINETO_SAMPLES = 1024 };
 
 struct kineto_store { /* all that was read */
 	struct pp_intern *names;
 	struct kineto_track *track;
 	size_t tracks, tracks_room;
-	uint32_t last_track;          /* of the event before, index + 1 */
-	uint32_t place[KINETO_TABLE]; /* by hash: index + 1 of the first track there */
+	uint32_t last_track;  /* of the event before, index + 1 */
+	struct pp_map by_key; /* of tracks */
 	struct kineto_label *label;
 	size_t labels, labels_room;
 	struct pp_launch_table launches;

@@ -43,8 +43,20 @@ static void take_sample(struct kineto_store *s, int64_t ts)
 	s->sample[s->samples++] = ts;
 }
 
-static int is_same(const struct kineto_track *t, const struct kineto_track *key)
+static uint64_t hash_of(const void *row)
 {
+	const struct kineto_track *t = row;
+	uint64_t hash = pp_hash(PP_HASH_BEGIN, &t->device, sizeof(t->device));
+
+	if (t->device >= 0)
+		return pp_hash(hash, &t->stream, sizeof(t->stream));
+	return pp_hash(pp_hash(hash, &t->pid, sizeof(t->pid)), &t->tid, sizeof(t->tid));
+}
+
+static int is_same(const void *a, const void *b)
+{
+	const struct kineto_track *t = a, *key = b;
+
 	if (t->device != key->device)
 		return 0;
 	return key->device < 0 ? t->pid == key->pid && t->tid == key->tid : t->stream == key->stream;
@@ -54,31 +66,23 @@ static int is_same(const struct kineto_track *t, const struct kineto_track *key)
 static struct kineto_track *track_of(struct kineto_store *s, const struct kineto_track *key, int *ret_full)
 {
 	struct kineto_track *track;
-	uint64_t hash;
 	uint32_t *place;
 
 	if (s->last_track && is_same(&s->track[s->last_track - 1], key))
 		return &s->track[s->last_track - 1];
-	hash = pp_hash(PP_HASH_BEGIN, &key->device, sizeof(key->device));
-	if (key->device < 0)
-		hash = pp_hash(pp_hash(hash, &key->pid, sizeof(key->pid)), &key->tid, sizeof(key->tid));
-	else
-		hash = pp_hash(hash, &key->stream, sizeof(key->stream));
-	place = &s->place[(hash ^ hash >> 32) % KINETO_TABLE];
-	for (uint32_t i = *place; i; i = s->track[i - 1].next)
-		if (is_same(&s->track[i - 1], key)) {
-			s->last_track = i;
-			return &s->track[i - 1];
-		}
+	place = pp_map_place(&s->by_key, s->track, s->tracks, sizeof(*key), key, hash_of, is_same);
+	if (place && *place) {
+		s->last_track = *place;
+		return &s->track[*place - 1];
+	}
 	*ret_full = s->tracks == TRACKS_MOST;
-	track = *ret_full ? NULL : pp_grow(s->track, s->tracks, &s->tracks_room, sizeof(*track));
+	track = *ret_full || !place ? NULL : pp_grow(s->track, s->tracks, &s->tracks_room, sizeof(*track));
 	if (!track)
 		return NULL;
 	s->track = track;
 	track += s->tracks++;
 	*track = *key;
 	track->last = INT64_MIN;
-	track->next = *place;
 	*place = s->last_track = (uint32_t)s->tracks;
 	return track;
 }

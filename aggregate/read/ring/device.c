@@ -202,7 +202,7 @@ static struct pp_track *stream_of(struct pp_pair *p, uint32_t device, uint32_t c
 {
 	const uint64_t key = ((uint64_t)context << 32 | stream) ^ (uint64_t)device << 48;
 	size_t at = (size_t)(key * 0x9e3779b97f4a7c15u >> 40) % STREAM_PLACES;
-	struct pp_track **place = devices_of(p)->stream;
+	struct pp_track **place = devices_of(p)->stream; /* never full; core/base/map.h would ask for memory here */
 
 	while (place[at] && (place[at]->device != device + 1 || place[at]->context != context || place[at]->tid != stream))
 		at = (at + 1) % STREAM_PLACES;

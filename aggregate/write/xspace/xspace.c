@@ -125,8 +125,8 @@ static void remove_caches(const char *dir)
 
 static int write_host_plane(struct pp_xfile *f, const struct host *h, struct pp_err *err)
 {
-	uint64_t plane;
-	int code = pp_xplane_begin(f, PLANE_ID, "/host:CPU", &plane, err);
+	uint64_t plane = pp_xplane_begin(f, PLANE_ID, "/host:CPU");
+	int code = 0;
 
 	for (size_t i = 0; i < h->ranks && !code; i++)
 		code = pp_xfile_rank(f, h->rank[i], h->rank[i] == h->steps_of, err);

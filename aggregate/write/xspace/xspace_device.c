@@ -270,15 +270,12 @@ static int write_plane(struct pp_xfile *f, const struct plane *p, size_t steps_o
 	struct pp_xplaced *placed = pp_xplace_steps(f, p->rank, &steps);
 	char name[48];
 	uint64_t plane;
-	int code = placed ? 0 : pp_err_set(err, -ENOMEM, "no memory for the plane of a device");
+	int code = 0;
 
+	if (!placed)
+		return pp_err_set(err, -ENOMEM, "no memory for the plane of a device");
 	snprintf(name, sizeof(name), "/device:GPU:%" PRIu32 "%s", p->number, r->device_replay ? " (replay)" : "");
-	if (!code)
-		code = pp_xplane_begin(f, p->number, name, &plane, err);
-	if (code) {
-		free(placed);
-		return code;
-	}
+	plane = pp_xplane_begin(f, p->number, name);
 	f->rank = f->names.rank = r;
 	if (steps_of != SIZE_MAX && write_steps(f, steps_of))
 		code = pp_err_set(err, -ENOMEM, "no memory for the plane of a device");

@@ -103,16 +103,17 @@ void pp_xstat_step(struct pp_xfile *f, struct pp_xevent *e, const struct pp_xlab
 		pp_xstat_int(e, PP_XSTAT_EDGE, 1);
 }
 
-int pp_xplane_begin(struct pp_xfile *f, int64_t id, const char *name, uint64_t *ret_begun, struct pp_err *err)
+uint64_t pp_xplane_begin(struct pp_xfile *f, int64_t id, const char *name)
 {
+	uint64_t begun;
+
 	pp_xnames_release(&f->names);
-	if (pp_xnames_init(&f->names, f->out->capture, err))
-		return -ENOMEM;
+	pp_xnames_init(&f->names, f->out->capture);
 	f->names.steps_of = f->steps_of;
-	*ret_begun = pp_xstream_begin(&f->stream, PP_XSPACE_PLANES);
+	begun = pp_xstream_begin(&f->stream, PP_XSPACE_PLANES);
 	pp_xstream_varint(&f->stream, PP_XPLANE_ID, (uint64_t)id);
 	pp_xstream_text(&f->stream, PP_XPLANE_NAME, name, strlen(name));
-	return 0;
+	return begun;
 }
 
 int pp_xplane_end(struct pp_xfile *f, uint64_t begun, struct pp_err *err)

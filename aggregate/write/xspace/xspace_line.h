@@ -108,8 +108,9 @@ static inline const struct pp_xplaced *pp_xstep_at(const struct pp_xplaced *p, s
 	return *at < steps && p[*at].begin <= begin ? &p[*at] : NULL;
 }
 
-/* A plane with names of its own; end it with pp_xplane_end(), which writes them. 0, or -ENOMEM. */
-int pp_xplane_begin(struct pp_xfile *f, int64_t id, const char *name, uint64_t *ret_begun, struct pp_err *err);
+/* A plane with names of its own; end it with pp_xplane_end(), which takes what this returns and writes them. That: 0, or
+ * -ENOMEM. */
+uint64_t pp_xplane_begin(struct pp_xfile *f, int64_t id, const char *name);
 int pp_xplane_end(struct pp_xfile *f, uint64_t begun, struct pp_err *err);
 /* Stats of the open plane. */
 void pp_xplane_text(struct pp_xfile *f, enum pp_xstat_id id, const char *text);

@@ -2,20 +2,20 @@
  * escaped here. Called by the files of this folder. */
 #include "aggregate/write/xspace/xspace_names.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "core/base/grow.h"
 #include "core/call/mpi_call.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
 #include "core/capture/span.h"
 #include "core/step/category.h"
 
-enum { FIRST_SLOTS = 1024, NAME_BYTES = 128 };
+enum { NAME_BYTES = 128 };
 
 static const char *const stat_name[PP_XSTAT_FIXED] = {
         [PP_XSTAT_GROUP_ID] = "group_id",
@@ -73,63 +73,50 @@ static const char *const stat_name[PP_XSTAT_FIXED] = {
         [PP_XSTAT_SOURCE_ORDER] = "source_order",
 };
 
-int pp_xnames_init(struct pp_xnames *x, const struct pp_capture *capture, struct pp_err *err)
+void pp_xnames_init(struct pp_xnames *x, const struct pp_capture *capture)
 {
-	*x = (struct pp_xnames){.names = capture->names, .payloads = capture->payloads, .slots = FIRST_SLOTS};
-	x->slot = calloc(x->slots, sizeof(*x->slot));
-	if (!x->slot)
-		return pp_err_set(err, -ENOMEM, "no memory for the names of an XSpace");
-	return 0;
+	*x = (struct pp_xnames){.names = capture->names, .payloads = capture->payloads};
 }
 
 void pp_xnames_release(struct pp_xnames *x)
 {
 	free(x->slot);
+	free(x->map.place);
 	x->slot = NULL;
+	x->map = (struct pp_map){0};
 }
 
-static struct pp_xname_slot *find(struct pp_xname_slot *slot, size_t slots, uint32_t class, uint64_t key)
+static uint64_t hash(const void *row)
 {
-	uint64_t h = (key ^ (uint64_t) class << 40) * 0x9e3779b97f4a7c15ull;
-	size_t i = (size_t)(h >> 20) & (slots - 1);
+	const struct pp_xname_slot *s = row;
 
-	while (slot[i].class && (slot[i].class != class || slot[i].key != key))
-		i = (i + 1) & (slots - 1);
-	return &slot[i];
+	return (s->key ^ (uint64_t)s->class << 40) * PP_MAP_MIX;
 }
 
-static int grow(struct pp_xnames *x)
+static int is_same(const void *row, const void *key)
 {
-	size_t slots = x->slots * 2;
-	struct pp_xname_slot *to = calloc(slots, sizeof(*to));
+	const struct pp_xname_slot *a = row, *b = key;
 
-	if (!to)
-		return -ENOMEM;
-	for (size_t i = 0; i < x->slots; i++)
-		if (x->slot[i].class)
-			*find(to, slots, x->slot[i].class, x->slot[i].key) = x->slot[i];
-	free(x->slot);
-	x->slot = to;
-	x->slots = slots;
-	return 0;
+	return a->class == b->class && a->key == b->key;
 }
 
 uint32_t pp_xnames_put(struct pp_xnames *x, uint32_t class, uint64_t key)
 {
-	struct pp_xname_slot *s = find(x->slot, x->slots, class, key);
+	struct pp_xname_slot one = {key, class, 0}, *more;
+	uint32_t *place = pp_map_place(&x->map, x->slot, x->used, sizeof(one), &one, hash, is_same);
 
-	if (s->class)
-		return s->id;
-	if (x->used * 2 >= x->slots) {
-		if (grow(x)) {
-			x->no_memory = 1;
-			return 1;
-		}
-		s = find(x->slot, x->slots, class, key);
+	if (place && *place)
+		return x->slot[*place - 1].id;
+	more = place ? pp_grow(x->slot, x->used, &x->room, sizeof(one)) : NULL;
+	if (!more) {
+		x->no_memory = 1;
+		return 1;
 	}
-	x->used++;
-	*s = (struct pp_xname_slot){key, class, class >= PP_XNAMES_TEXT ? PP_XSTAT_FIXED - 1 + ++x->texts : ++x->events};
-	return s->id;
+	one.id = class >= PP_XNAMES_TEXT ? PP_XSTAT_FIXED - 1 + ++x->texts : ++x->events;
+	x->slot = more;
+	more[x->used] = one;
+	*place = (uint32_t)++x->used;
+	return one.id;
 }
 
 int pp_xname_is_special(const char *name)
@@ -475,12 +462,10 @@ void pp_xnames_write(struct pp_xnames *x, struct pp_xstream *s)
 {
 	for (uint32_t i = 1; i < PP_XSTAT_FIXED; i++)
 		write_stat(s, i, stat_name[i], strlen(stat_name[i]));
-	for (size_t i = 0; i < x->slots; i++) {
+	for (size_t i = 0; i < x->used; i++) {
 		const struct pp_xname_slot *n = &x->slot[i];
 		uint64_t entry, meta;
 
-		if (!n->class)
-			continue;
 		if (n->class >= PP_XNAMES_TEXT) {
 			write_text(x, s, n);
 			continue;

@@ -2,7 +2,7 @@
  * steps, categories. Out: metadata ids. Owns its tables. Called by the files of this folder. */
 #pragma once
 
-#include "core/base/err.h"
+#include "core/base/map.h"
 #include "core/ring/intern.h"
 #include "proto/xspace_stream.h"
 
@@ -86,7 +86,7 @@ _Static_assert(PP_XSTAT_FIXED <= PP_XSTAT_ID_MOST + 1, "the encoder gives the id
 
 struct pp_xname_slot {
 	uint64_t key;
-	uint32_t class; /* 0: free; enum pp_xname_class, or PP_XNAMES_TEXT + enum pp_xtext_kind */
+	uint32_t class; /* enum pp_xname_class, or PP_XNAMES_TEXT + enum pp_xtext_kind */
 	uint32_t id;
 };
 
@@ -95,15 +95,16 @@ enum { PP_XNAMES_RECENT = 128, PP_XNAMES_TEXT = 0x10000 };
 struct pp_xnames {
 	const struct pp_intern *names, *payloads; /* payloads NULL: no event has one */
 	const struct pp_rank *rank;               /* whose launches a device's plane shows */
-	struct pp_xname_slot *slot;               /* open hash of event names and texts */
-	size_t slots, used;
+	struct pp_xname_slot *slot;               /* [used] event names and texts, in the order of their ids */
+	size_t used, room;
+	struct pp_map map;      /* of slots */
 	uint32_t events, texts; /* ids given so far */
 	int no_memory;
 	int32_t steps_of;                              /* rank whose steps are the file's; -1: the only one, which needs no name */
 	struct pp_xname_slot recent[PP_XNAMES_RECENT]; /* events repeat few names: those are found without the hash */
 };
 
-int pp_xnames_init(struct pp_xnames *x, const struct pp_capture *capture, struct pp_err *err);
+void pp_xnames_init(struct pp_xnames *x, const struct pp_capture *capture);
 void pp_xnames_release(struct pp_xnames *x);
 /* The id of a name; adds a new one. */
 uint32_t pp_xnames_put(struct pp_xnames *x, uint32_t class, uint64_t key);

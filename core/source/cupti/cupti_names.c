@@ -1,4 +1,5 @@
-/* Numbers of names and launches within a chunk. Called by cupti_decode.c. */
+/* Numbers of names and launches within a chunk. Called by cupti_decode.c. Its tables are no core/base/map.h: they may not allocate,
+ * and each chunk empties them, which costs one number here. */
 #include "core/source/cupti/cupti_names.h"
 
 #include <string.h>
