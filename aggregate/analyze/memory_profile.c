@@ -60,14 +60,7 @@ static double share_of(double v)
 
 PP_COMPARE_BY(compare_window, struct window, begin)
 
-static int compare_allocator(const void *a, const void *b)
-{
-	const struct call *x = a, *y = b;
-
-	if (x->a->allocator != y->a->allocator)
-		return x->a->allocator < y->a->allocator ? -1 : 1;
-	return (x->number > y->number) - (x->number < y->number);
-}
+PP_COMPARE_BY_2(compare_allocator, struct call, a->allocator, number)
 
 static int compare_address(const void *a, const void *b)
 {

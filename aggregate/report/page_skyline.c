@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "aggregate/report/page.h"
+#include "core/base/compare.h"
 #include "core/ring/intern.h"
 
 enum { MOST_INSTANTS = 240, MOST_ALLOCATORS = 8, MOST_DEVICES = 1 << 16, LEAST_POINTS = 4 };
@@ -42,16 +43,7 @@ static void add(struct sky *s, int32_t rank, int64_t device, int64_t x, uint64_t
 	s->points++;
 }
 
-static int by_place(const void *a, const void *b)
-{
-	const struct point *p = a, *q = b;
-
-	if (p->series != q->series)
-		return p->series < q->series ? -1 : 1;
-	if (p->x != q->x)
-		return p->x < q->x ? -1 : 1;
-	return (p->order > q->order) - (p->order < q->order);
-}
+PP_COMPARE_BY_3(by_place, struct point, series, x, order)
 
 /* Growth per unit of x by least squares, and how much of the change it explains, 0 to 1. */
 static void fit(const struct point *p, size_t n, double *ret_slope, double *ret_fit)

@@ -134,14 +134,7 @@ static int read_thread(struct c10d *c, uint32_t t)
 	return 0;
 }
 
-static int compare_call(const void *a, const void *b)
-{
-	const struct c10d_call *x = a, *y = b;
-
-	if (x->span->begin != y->span->begin)
-		return x->span->begin < y->span->begin ? -1 : 1;
-	return (x->thread > y->thread) - (x->thread < y->thread);
-}
+PP_COMPARE_BY_2(compare_call, struct c10d_call, span->begin, thread)
 
 PP_COMPARE_BY_2(compare_work, struct c10d_work, begin, thread)
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/compare.h"
 #include "core/base/grow.h"
 #include "core/base/huge.h"
 #include "core/base/partition.h"
@@ -23,12 +24,7 @@ struct links {
 	size_t zones, zones_room, ordered; /* those in order; later ones are not looked at yet */
 };
 
-static int by_correlation(const void *a, const void *b)
-{
-	const struct pp_xlaunch *l = a, *m = b;
-
-	return l->correlation < m->correlation ? -1 : l->correlation > m->correlation;
-}
+PP_COMPARE_BY(by_correlation, struct pp_xlaunch, correlation)
 
 static int by_place(const void *a, const void *b)
 {
