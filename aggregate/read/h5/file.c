@@ -292,11 +292,9 @@ static const struct group *group_of(struct pp_h5_file *h5, const char *name)
 	for (size_t i = 0; i < h5->groups; i++)
 		if (!strcmp(h5->group[i].path, path))
 			return &h5->group[i];
-	g = pp_grow(h5->group, h5->groups, &h5->groups_room, sizeof(*g));
-	if (!g)
+	if (PP_GROW(h5->group, h5->groups, h5->groups_room))
 		return NULL;
-	h5->group = g;
-	g += h5->groups;
+	g = &h5->group[h5->groups];
 	*g = (struct group){.path = strdup(path)};
 	if (!g->path)
 		return NULL;
@@ -359,11 +357,9 @@ static const char *name_of_scale(struct pp_h5_file *h5, hid_t set, hobj_ref_t re
 	for (size_t i = h5->scales; i-- > 0;)
 		if (h5->scale[i].ref == ref)
 			return h5->scale[i].name;
-	more = pp_grow(h5->scale, h5->scales, &h5->scales_room, sizeof(*more));
-	if (!more)
+	if (PP_GROW(h5->scale, h5->scales, h5->scales_room))
 		return "";
-	h5->scale = more;
-	more += h5->scales++;
+	more = &h5->scale[h5->scales++];
 	*more = (struct scale){.ref = ref};
 	read_scale(set, more);
 	return more->name;
@@ -525,11 +521,9 @@ static struct seen *see(struct pp_h5_file *h5, const char *group, const char *va
 			return s;
 		}
 	}
-	s = pp_grow(h5->seen, h5->seens, &h5->seens_room, sizeof(*s));
-	if (!s)
+	if (PP_GROW(h5->seen, h5->seens, h5->seens_room))
 		return NULL;
-	h5->seen = s;
-	s += h5->seens;
+	s = &h5->seen[h5->seens];
 	*s = (struct seen){.path = strdup(path), .set = H5Dopen2(h5->file, path, H5P_DEFAULT)};
 	if (!s->path || s->set < 0) {
 		free(s->path);

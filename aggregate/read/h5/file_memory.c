@@ -81,12 +81,11 @@ const struct pp_dataset *pp_h5_memory_dataset(const struct pp_h5_memory *m)
 
 static struct attribute *add_attribute(struct pp_h5_memory *m, const char *name)
 {
-	struct attribute *more = pp_grow(m->attribute, m->attributes, &m->attributes_room, sizeof(*more));
+	struct attribute *more;
 
-	if (!more)
+	if (PP_GROW(m->attribute, m->attributes, m->attributes_room))
 		return NULL;
-	m->attribute = more;
-	more += m->attributes++;
+	more = &m->attribute[m->attributes++];
 	*more = (struct attribute){.text = NULL};
 	snprintf(more->name, sizeof(more->name), "%s", name);
 	return more;
@@ -123,12 +122,11 @@ int pp_h5_memory_real(struct pp_h5_memory *m, const char *name, double value)
 
 int pp_h5_memory_group(struct pp_h5_memory *m, const char *name)
 {
-	struct columns *more = pp_grow(m->group, m->groups, &m->groups_room, sizeof(*more));
+	struct columns *more;
 
-	if (!more)
+	if (PP_GROW(m->group, m->groups, m->groups_room))
 		return -ENOMEM;
-	m->group = more;
-	more += m->groups++;
+	more = &m->group[m->groups++];
 	*more = (struct columns){.column = NULL};
 	snprintf(more->name, sizeof(more->name), "%s", name);
 	return 0;

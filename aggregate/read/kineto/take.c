@@ -89,12 +89,11 @@ static struct kineto_track *track_of(struct kineto_store *s, const struct kineto
 
 static struct pp_span *add_span(struct kineto_track *t, int64_t begin, int64_t end)
 {
-	struct pp_span *span = pp_grow(t->span, t->spans, &t->room, sizeof(*span));
+	struct pp_span *span;
 
-	if (!span)
+	if (PP_GROW(t->span, t->spans, t->room))
 		return NULL;
-	t->span = span;
-	span += t->spans++;
+	span = &t->span[t->spans++];
 	*span = (struct pp_span){.begin = begin, .end = end, .source = PP_SOURCE_KINETO};
 	if (end > t->last)
 		t->last = end;

@@ -248,12 +248,11 @@ static size_t first_part(const struct parts *n, uint32_t operation)
 
 static int add_request(struct finish *f, const struct pp_span *call, int64_t done)
 {
-	struct pp_span *more = pp_grow(f->extra, f->extras, &f->extras_room, sizeof(*more));
+	struct pp_span *more;
 
-	if (!more)
+	if (PP_GROW(f->extra, f->extras, f->extras_room))
 		return -ENOMEM;
-	f->extra = more;
-	more += f->extras++;
+	more = &f->extra[f->extras++];
 	*more = *call;
 	more->kind = PP_SPAN_REQUEST;
 	more->end = done > call->begin ? done : call->begin;

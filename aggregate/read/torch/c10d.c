@@ -120,10 +120,8 @@ static int read_thread(struct c10d *c, uint32_t t)
 			continue;
 		while (c->calls > first && c->call[c->calls - 1].span->end > span->begin)
 			c->calls--;
-		call = pp_grow(c->call, c->calls, &c->calls_room, sizeof(*call));
-		if (!call)
+		if (PP_GROW(c->call, c->calls, c->calls_room))
 			return -ENOMEM;
-		c->call = call;
 		call = &c->call[c->calls++];
 		memset(call, 0, sizeof(*call));
 		call->span = span;
@@ -234,10 +232,8 @@ static int make_call(struct c10d *c, struct c10d_call *call, uint32_t request)
 		part_from_call(call);
 	if (!request || c10d_is_peer_to_peer(number))
 		return 0;
-	extra = pp_grow(c->extra, c->extras, &c->extras_room, sizeof(*extra));
-	if (!extra)
+	if (PP_GROW(c->extra, c->extras, c->extras_room))
 		return -ENOMEM;
-	c->extra = extra;
 	extra = &c->extra[c->extras++];
 	memset(extra, 0, sizeof(*extra));
 	call->request_at = c->extras;

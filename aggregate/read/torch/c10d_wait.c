@@ -102,10 +102,8 @@ static int add_wait(struct c10d *c, uint32_t thread, const struct flights *f, ui
 
 	if (until <= begin)
 		return 0;
-	extra = pp_grow(c->extra, c->extras, &c->extras_room, sizeof(*extra));
-	if (!extra)
+	if (PP_GROW(c->extra, c->extras, c->extras_room))
 		return -ENOMEM;
-	c->extra = extra;
 	extra = &c->extra[c->extras++];
 	memset(extra, 0, sizeof(*extra));
 	extra->thread = thread;
