@@ -108,24 +108,6 @@ uint32_t pp_request_add(struct pp_request *request)
 	return 0;
 }
 
-void pp_request_find(MPI_Request handle, struct pp_request *ret_request)
-{
-	uint64_t h = hash(handle);
-	struct shard *s = shard_of(h);
-	struct pp_request *slot;
-
-	ret_request->handle = NULL;
-	ret_request->number = 0;
-	ret_request->receives = 0;
-	if (!handle)
-		return;
-	enter(s);
-	slot = s->used ? probe(s, handle, home(h)) : NULL;
-	if (slot && slot->handle)
-		*ret_request = *slot;
-	leave(s);
-}
-
 /* Closes the hole at `hole`: moves up entries that were probed past it. */
 static void close_hole(struct shard *s, uint32_t hole)
 {
@@ -200,7 +182,7 @@ void pp_request_set_wild(const struct pp_request *request, const struct pp_messa
 	leave(s);
 }
 
-void pp_request_take(MPI_Request handle, struct pp_request *ret_request)
+static void find(MPI_Request handle, int takes, struct pp_request *ret_request)
 {
 	uint64_t h = hash(handle);
 	struct shard *s = shard_of(h);
@@ -215,12 +197,22 @@ void pp_request_take(MPI_Request handle, struct pp_request *ret_request)
 	slot = s->used ? probe(s, handle, home(h)) : NULL;
 	if (slot && slot->handle) {
 		*ret_request = *slot;
-		if (slot->persistent)
+		if (takes && slot->persistent)
 			slot->number = 0;
-		else
+		else if (takes)
 			remove_slot(s, slot);
 	}
 	leave(s);
+}
+
+void pp_request_find(MPI_Request handle, struct pp_request *ret_request)
+{
+	find(handle, 0, ret_request);
+}
+
+void pp_request_take(MPI_Request handle, struct pp_request *ret_request)
+{
+	find(handle, 1, ret_request);
 }
 
 /* There is room, since it was there before. If another request took it meanwhile, its completion is not recorded. */

@@ -44,53 +44,28 @@ enum row {
 	ROWS
 };
 
-/* MPI wants the same count and type, or type signature, on all ranks. */
-static const unsigned char equal_bytes[ROWS] = {
-        [ROW_Bcast] = 1,
-        [ROW_Reduce] = 1,
-        [ROW_Allreduce] = 1,
-        [ROW_Allgather] = 1,
-        [ROW_Alltoall] = 1,
-        [ROW_Reduce_scatter] = 1,
-        [ROW_Scan] = 1,
-        [ROW_Reduce_scatter_block] = 1,
-        [ROW_Exscan] = 1,
-        [ROW_Ibcast] = 1,
-        [ROW_Ireduce] = 1,
-        [ROW_Iallreduce] = 1,
-        [ROW_Iallgather] = 1,
-        [ROW_Ialltoall] = 1,
-        [ROW_Ireduce_scatter] = 1,
-        [ROW_Iscan] = 1,
-        [ROW_Ireduce_scatter_block] = 1,
-        [ROW_Iexscan] = 1,
-};
-
-static const unsigned char bus[ROWS] = {
-        [ROW_Allreduce] = PP_BUS_ALLREDUCE,
-        [ROW_Iallreduce] = PP_BUS_ALLREDUCE,
-        [ROW_Gather] = PP_BUS_OTHERS,
-        [ROW_Gatherv] = PP_BUS_OTHERS,
-        [ROW_Scatter] = PP_BUS_OTHERS,
-        [ROW_Scatterv] = PP_BUS_OTHERS,
-        [ROW_Allgather] = PP_BUS_OTHERS,
-        [ROW_Allgatherv] = PP_BUS_OTHERS,
-        [ROW_Alltoall] = PP_BUS_OTHERS,
-        [ROW_Alltoallv] = PP_BUS_OTHERS,
-        [ROW_Alltoallw] = PP_BUS_OTHERS,
-        [ROW_Reduce_scatter] = PP_BUS_OTHERS,
-        [ROW_Reduce_scatter_block] = PP_BUS_OTHERS,
-        [ROW_Igather] = PP_BUS_OTHERS,
-        [ROW_Igatherv] = PP_BUS_OTHERS,
-        [ROW_Iscatter] = PP_BUS_OTHERS,
-        [ROW_Iscatterv] = PP_BUS_OTHERS,
-        [ROW_Iallgather] = PP_BUS_OTHERS,
-        [ROW_Iallgatherv] = PP_BUS_OTHERS,
-        [ROW_Ialltoall] = PP_BUS_OTHERS,
-        [ROW_Ialltoallv] = PP_BUS_OTHERS,
-        [ROW_Ialltoallw] = PP_BUS_OTHERS,
-        [ROW_Ireduce_scatter] = PP_BUS_OTHERS,
-        [ROW_Ireduce_scatter_block] = PP_BUS_OTHERS,
+/* `equal_bytes`: MPI wants the same count and type, or type signature, on all ranks. */
+static const struct {
+	unsigned char equal_bytes, bus;
+} rules[ROWS] = {
+#define RULE(call, nonblocking, ...) [ROW_##call] = {__VA_ARGS__}, [ROW_##nonblocking] = {__VA_ARGS__}
+        RULE(Bcast, Ibcast, 1, PP_BUS_WHOLE),
+        RULE(Reduce, Ireduce, 1, PP_BUS_WHOLE),
+        RULE(Allreduce, Iallreduce, 1, PP_BUS_ALLREDUCE),
+        RULE(Gather, Igather, 0, PP_BUS_OTHERS),
+        RULE(Gatherv, Igatherv, 0, PP_BUS_OTHERS),
+        RULE(Scatter, Iscatter, 0, PP_BUS_OTHERS),
+        RULE(Scatterv, Iscatterv, 0, PP_BUS_OTHERS),
+        RULE(Allgather, Iallgather, 1, PP_BUS_OTHERS),
+        RULE(Allgatherv, Iallgatherv, 0, PP_BUS_OTHERS),
+        RULE(Alltoall, Ialltoall, 1, PP_BUS_OTHERS),
+        RULE(Alltoallv, Ialltoallv, 0, PP_BUS_OTHERS),
+        RULE(Alltoallw, Ialltoallw, 0, PP_BUS_OTHERS),
+        RULE(Reduce_scatter, Ireduce_scatter, 1, PP_BUS_OTHERS),
+        RULE(Reduce_scatter_block, Ireduce_scatter_block, 1, PP_BUS_OTHERS),
+        RULE(Scan, Iscan, 1, PP_BUS_WHOLE),
+        RULE(Exscan, Iexscan, 1, PP_BUS_WHOLE),
+#undef RULE
 };
 
 static const struct pp_mpi_call unknown = {"MPI_?", PP_MPI_LOCAL, 0, ""};
@@ -188,7 +163,7 @@ int pp_mpi_call_is_collective(unsigned call)
 
 int pp_mpi_call_has_equal_bytes(unsigned call)
 {
-	return library_of(call) ? library_of(call)->equal_bytes : call < ROWS && equal_bytes[call];
+	return library_of(call) ? library_of(call)->equal_bytes : call < ROWS && rules[call].equal_bytes;
 }
 
 int pp_mpi_call_only_moves_data(unsigned call)
@@ -212,7 +187,7 @@ double pp_mpi_call_bus_factor(unsigned call, int32_t ranks)
 {
 	double n = ranks;
 
-	switch (library_of(call) ? library_of(call)->bus : call < ROWS ? bus[call] : PP_BUS_WHOLE) {
+	switch (library_of(call) ? library_of(call)->bus : call < ROWS ? rules[call].bus : PP_BUS_WHOLE) {
 	case PP_BUS_ALLREDUCE:
 		return 2 * (n - 1) / n;
 	case PP_BUS_OTHERS:
