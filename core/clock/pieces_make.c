@@ -12,12 +12,13 @@ enum { OUTSIDE_NODES = 8 };
 static const double ROUNDING =
         1; /* y ticks per hop: line ends are whole ticks and the product is truncated; for a band one x tick more */
 
-static int alloc(struct pp_pieces *p, size_t pieces, struct pp_err *err)
+static struct pp_clock_piece *alloc(size_t pieces, struct pp_err *err)
 {
-	*p = (struct pp_pieces){.piece = calloc(pieces, sizeof(*p->piece))};
-	if (!p->piece)
-		return pp_err_set(err, -ENOMEM, "cannot map the clock: no memory for %zu lines", pieces);
-	return 0;
+	struct pp_clock_piece *piece = calloc(pieces, sizeof(*piece));
+
+	if (!piece)
+		pp_err_set(err, -ENOMEM, "cannot map the clock: no memory for %zu lines", pieces);
+	return piece;
 }
 
 static int64_t num_of(double rate)
@@ -125,15 +126,14 @@ static void outside(const struct pp_band *b, int64_t beyond, struct pp_pieces *p
 int pp_pieces_of_band(const struct pp_band *b, int64_t beyond, struct pp_pieces *ret, struct pp_err *err)
 {
 	double cut = rounding(b);
-	struct pp_pieces p;
-	int rc;
+	struct pp_pieces p = {0};
 
 	if (!b->nodes)
 		return pp_err_set(err, -ENODATA, "cannot map the clock: it was never compared");
 	beyond = beyond > 1 ? beyond : 1; /* a piece has a length */
-	rc = alloc(&p, b->nodes + 1, err);
-	if (rc)
-		return rc;
+	p.piece = alloc(b->nodes + 1, err);
+	if (!p.piece)
+		return -ENOMEM;
 	p.pieces = b->nodes + 1;
 	outside(b, beyond, &p);
 	for (size_t k = 0; k + 1 < b->nodes; k++) {
@@ -159,14 +159,13 @@ int pp_pieces_of_band(const struct pp_band *b, int64_t beyond, struct pp_pieces 
 
 int pp_pieces_of_map(const struct pp_clock_map *m, pp_tick begin, pp_tick end, struct pp_pieces *ret, struct pp_err *err)
 {
-	struct pp_pieces p;
-	int rc;
+	struct pp_pieces p = {0};
 
 	if (begin > INT64_MAX || end > INT64_MAX || begin >= end)
 		return pp_err_set(err, -EINVAL, "cannot map the clock: no time between its first and last tick");
-	rc = alloc(&p, 1, err);
-	if (rc)
-		return rc;
+	p.piece = alloc(1, err);
+	if (!p.piece)
+		return -ENOMEM;
 	p.piece[0] = (struct pp_clock_piece){.x = (int64_t)begin, .y = pp_clock_map_ns(m, begin)};
 	p.piece[0].num = num_through((int64_t)(end - begin), pp_clock_map_ns(m, end) - p.piece[0].y);
 	p.piece[0].begin = p.piece[0].end = ROUNDING;
@@ -234,7 +233,7 @@ static struct pp_clock_piece join_one(const struct pp_pieces *a, size_t i, const
 static int64_t border_of(const struct pp_pieces *b, int64_t y, size_t *ret_piece)
 {
 	*ret_piece = pp_pieces_find(b, 0, y);
-	if (y < b->piece[0].x)
+	if (y < b->piece[0].x) /* may warn null-dereference: pp_err_set() gives its error, so b was made */
 		return b->piece[0].x;
 	if (*ret_piece + 1 < b->pieces)
 		return b->piece[*ret_piece + 1].x;
@@ -264,17 +263,16 @@ static size_t join_piece(const struct pp_pieces *a, size_t i, const struct pp_pi
 
 int pp_pieces_join(const struct pp_pieces *a, const struct pp_pieces *b, struct pp_pieces *ret, struct pp_err *err)
 {
-	struct pp_pieces p;
+	struct pp_pieces p = {0};
 	size_t pieces = 0;
-	int rc;
 
 	for (size_t i = 0; i < a->pieces && pieces <= PP_PIECES_MAX; i++)
 		pieces += join_piece(a, i, b, NULL);
 	if (pieces > PP_PIECES_MAX)
 		return pp_err_set(err, -E2BIG, "cannot map the clock: more than %d lines", PP_PIECES_MAX);
-	rc = alloc(&p, pieces + 1, err);
-	if (rc)
-		return rc;
+	p.piece = alloc(pieces + 1, err);
+	if (!p.piece)
+		return -ENOMEM;
 	for (size_t i = 0; i < a->pieces; i++)
 		p.pieces += join_piece(a, i, b, &p.piece[p.pieces]);
 	p.end = a->end;
