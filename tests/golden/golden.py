@@ -4,6 +4,7 @@
     golden.py --bin BIN [NAME...]             compare
     golden.py --bin BIN --update [NAME...]    write NAME.txt as it is now: look at the diff before you commit it
     golden.py --bin BIN --record NAME         run the program of NAME, write NAME.tar.xz and NAME.txt
+    golden.py --join PROGRAM [NAME...]        compare the whole with its halves joined, as PROGRAM (join_tables.c) writes them
 
 A recording is the spool of a job that no keeper read. Its ticks are CLOCK_MONOTONIC_RAW, so that salvage measures no clock and every
 number is exact."""
@@ -142,6 +143,22 @@ def salvaged(podprof, name):
         return tables(os.path.join(logs, "podprof", name, "pod.h5"))
 
 
+def differences(want, got, names):
+    differ = list(difflib.unified_diff(want.splitlines(), got.splitlines(), *names, lineterm="", n=2))
+    print("\n".join(differ[:200]) if differ else f"{names[0]}: {len(want.splitlines())} lines are the same")
+    return 1 if differ else 0
+
+
+def join(program, name):
+    with tempfile.TemporaryDirectory(prefix="golden-") as scratch:
+        unpack(name, os.path.join(scratch, "spool"))
+        got = jobs.run([program, name, *sorted(glob.glob(os.path.join(scratch, "spool", "*.ring")))], cwd=scratch)
+        jobs.check(got.code == 0, got.transcript())
+        print(got.out, end="")
+        whole, joined = (tables(os.path.join(scratch, part, "podprof", name, "pod.h5")) for part in ("whole", "joined"))
+        return differences(whole, joined, (name, "its halves joined"))
+
+
 def compare(podprof, name, update):
     path, text = os.path.join(HERE, name + ".txt"), salvaged(podprof, name)
     if update:
@@ -150,16 +167,16 @@ def compare(podprof, name, update):
         return 0
     with open(path, encoding="utf-8") as f:
         want = f.read()
-    differ = list(difflib.unified_diff(want.splitlines(), text.splitlines(), name + ".txt", "now", lineterm="", n=2))
-    print("\n".join(differ[:200]) if differ else f"{name}: {len(want.splitlines())} lines are the same")
+    differ = differences(want, text, (name + ".txt", "now"))
     if differ:
         print(f"{name}: if that is right, tests/golden/golden.py --bin {os.path.dirname(podprof)} --update {name}")
-    return 1 if differ else 0
+    return differ
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", default=os.path.join(TOP, "build", "bin"), help="directory of podprof")
+    parser.add_argument("--join", metavar="PROGRAM")
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--record", action="store_true")
     parser.add_argument("name", nargs="*", choices=[[], *RECORDINGS])
@@ -168,6 +185,8 @@ def main():
     for name in args.name if args.record else ():
         record(podprof, name)
     try:
+        if args.join:
+            return max(join(os.path.abspath(args.join), name) for name in args.name or RECORDINGS)
         return max(compare(podprof, name, args.update or args.record) for name in args.name or RECORDINGS)
     except jobs.Failed as reason:
         print(reason)
