@@ -90,7 +90,7 @@ static uint64_t hash(const void *row)
 {
 	const struct pp_xname_slot *s = row;
 
-	return (s->key ^ (uint64_t)s->class << 40) * PP_MAP_MIX;
+	return (uint32_t)((s->key ^ (uint64_t)s->class << 40) * PP_MAP_MIX >> 20); /* keys are small: their homes lie apart */
 }
 
 static int is_same(const void *row, const void *key)
