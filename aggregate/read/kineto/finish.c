@@ -17,7 +17,6 @@
 #include "core/capture/thread.h"
 
 #define HALF_A_YEAR ((int64_t)1 << 54)           /* all times are at most this far from their median */
-#define AN_HOUR INT64_C(3600000000000)           /* ns */
 #define DATED_FROM INT64_C(1000000000000000000)  /* ns since 1970, in 2001; smaller times count from anywhere */
 #define DATED_UNTIL INT64_C(4000000000000000000) /* in 2096 */
 
@@ -36,18 +35,30 @@ static int64_t median(struct kineto_store *s)
 	return s->sample[s->samples / 2];
 }
 
-/* A kernel that the driver gave no time begins at 0. */
 static int is_far(int64_t time, int64_t middle)
 {
 	int64_t distance;
 
-	if (time == 0 && middle > AN_HOUR)
-		return 1;
 	return __builtin_sub_overflow(time, middle, &distance) || distance > HALF_A_YEAR || distance < -HALF_A_YEAR;
 }
 
+/* A kernel that the driver gave no time begins at 0. It did not run then if 0 is farther from the other times than these are from
+ * each other, however long the host has run. The samples are sorted. */
+static int is_zero_no_time(const struct kineto_store *s, int64_t middle)
+{
+	int64_t first = 0, last = 0;
+
+	for (size_t i = 0; i < s->samples; i++) {
+		if (!s->sample[i] || is_far(s->sample[i], middle))
+			continue;
+		first = first ? first : s->sample[i];
+		last = s->sample[i];
+	}
+	return first > 0 && last > first && first > last - first;
+}
+
 /* Leaves out what is far from all other events. */
-static void drop_far(struct kineto_store *s, struct kineto_track *t, int64_t middle)
+static void drop_far(struct kineto_store *s, struct kineto_track *t, int64_t middle, int zero_is_none)
 {
 	size_t count = 0;
 
@@ -55,7 +66,7 @@ static void drop_far(struct kineto_store *s, struct kineto_track *t, int64_t mid
 	for (size_t i = 0; i < t->spans; i++) {
 		const struct pp_span *span = &t->span[i];
 
-		if (is_far(span->begin, middle) || is_far(span->end, middle)) {
+		if (is_far(span->begin, middle) || is_far(span->end, middle) || (zero_is_none && !span->begin)) {
 			s->trace.untimed++;
 			s->trace.events--;
 			t->steps -= span->kind == PP_SPAN_STEP;
@@ -306,6 +317,7 @@ int pp_kineto_finish(struct kineto_store *s, const struct pp_trace_glance *glanc
 {
 	struct pp_capture c = {.ranks = 1};
 	int64_t middle = median(s), origin;
+	int zero_is_none = is_zero_no_time(s, middle);
 	uint32_t *track = calloc(s->tracks + 1, sizeof(*track));
 	int rc;
 
@@ -318,7 +330,7 @@ int pp_kineto_finish(struct kineto_store *s, const struct pp_trace_glance *glanc
 	c.rank->rank = number;
 	c.rank->last_step = INT64_MIN;
 	for (size_t t = 0; t < s->tracks; t++)
-		drop_far(s, &s->track[t], middle);
+		drop_far(s, &s->track[t], middle, zero_is_none && s->track[t].device >= 0);
 	drop_far_allocations(s, middle);
 	drop_far_collectives(s, middle);
 	origin = earliest(s);

@@ -110,6 +110,11 @@ static const char times_text[] = "{'traceEvents':["
 	X("cpu_op", "f", "1", "1", "'?'", "1", "")
 	X("cpu_op", "a", "1", "1", "1682725898236568", "1", "") LAST "]}";
 
+/* A kernel at 0 and a call at FIRST and SECOND us */
+#define ZERO(first, second) \
+	"{'traceEvents':[" X("kernel", "k", "0", "7", "0", "2", "") X("cpu_op", "a", "1", "1", first, "1", "") \
+		X("cpu_op", "b", "1", "1", second, "1", "") LAST "]}"
+
 static const char numbers_text[] = "{'traceEvents':["
 	X("kernel", "a", "0", "7", "10", "1", "'x': [NaN, -Infinity], 'est. achieved occupancy %': nan")
 	X("kernel", "b", "0", "7", "NaN", "1", "")
@@ -334,6 +339,22 @@ TEST(times_of_the_file)
 	CHECK_INT(c.rank->trace.events, 2);
 	CHECK_INT(c.rank->trace.untimed, 5);
 	CHECK_INT(c.rank->recorded_to, 2000);
+	pp_capture_release(&c);
+}
+
+/* 0 is no time on a host that has run for a minute, and one in a trace that counts from its own begin. */
+TEST(kernels_at_zero)
+{
+	struct pp_capture c = kit_read(ZERO("60000000", "60000100"));
+
+	kit_check(&c);
+	CHECK_INT(c.rank->trace.untimed, 1);
+	CHECK_INT(c.rank->trace.damaged, 0);
+	CHECK_INT(c.rank->recorded_to, 101000);
+	pp_capture_release(&c);
+	c = kit_read(ZERO("40", "200"));
+	CHECK_INT(c.rank->trace.untimed, 0);
+	CHECK_INT(c.rank->recorded_to, 201000);
 	pp_capture_release(&c);
 }
 
@@ -622,6 +643,7 @@ int main(void)
 	hashes_of_threads();
 	two_traces();
 	times_of_the_file();
+	kernels_at_zero();
 	numbers_that_are_none();
 	goes_on_behind_damage();
 	metadata_that_is_no_json();
