@@ -1,5 +1,5 @@
-/* Collectives in a block: calls, ranks' arrivals and exits, and the exposed segments that wait for other hosts. By columns, each
- * as the difference to a prediction, since a job repeats itself. Called by block_fields.c. */
+/* What no table of a block holds of collectives: the exposed segments that wait for other hosts, and checks over several rows.
+ * Called by block_fields.c. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -10,145 +10,35 @@
 
 enum { LINK_NONE, LINK_NEW, LINK_BACK }; /* of a row to segments: none, the next ones, those of an earlier row and how far back */
 
-/* How they ran on devices. */
-static void do_runs(struct pp_block_io *io, struct pp_row_collective *c, size_t n)
+/* What no column says of calls and their rows. */
+static void check_calls(struct pp_block_io *io, const struct pp_dataset *d)
 {
-	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].device_ns);
-	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].exposed_ns);
-	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].device_ranks);
-	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].exposed_ranks);
-	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].shared_ranks);
-	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].algorithm);
-	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].protocol);
-	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].channels);
-	for (size_t i = 0; i < n; i++)
-		if (c[i].device_ns < 0 || c[i].device_ns > PP_BLOCK_TIME_MAX || c[i].exposed_ns < 0 ||
-		    c[i].exposed_ns > PP_BLOCK_TIME_MAX || c[i].device_ranks < 0 || c[i].exposed_ranks < 0 ||
-		    c[i].shared_ranks < 0 || c[i].algorithm < 0 || c[i].protocol < 0 || c[i].channels < 0)
-			pp_block_fault(io, -EBADMSG, "how a call ran on devices");
-}
-
-/* Which message: 1 of one like the operation before, 2 of other ranks or tag. */
-static void do_messages(struct pp_block_io *io, struct pp_row_collective *c, size_t n)
-{
-	static const struct pp_row_collective none = {0};
-
-	for (size_t i = 0; i < n && !io->fault; i++) {
-		const struct pp_row_collective *before = i ? &c[i - 1] : &none;
-		int is_like = c[i].source == before->source && c[i].destination == before->destination && c[i].tag == before->tag;
-		uint64_t kind = !c[i].message ? 0 : is_like ? 1 : 2;
-
-		pp_block_u(io, &kind);
-		if (kind > 2)
-			pp_block_fault(io, -EBADMSG, "a message");
-		c[i].message = (int8_t)(kind > 0);
-		if (kind == 1) {
-			c[i].source = before->source;
-			c[i].destination = before->destination;
-			c[i].tag = before->tag;
-		}
-		if (kind != 2)
-			continue;
-		PP_BLOCK_S(io, c[i].source);
-		PP_BLOCK_S(io, c[i].destination);
-		PP_BLOCK_S(io, c[i].tag);
-	}
-}
-
-/* Writing uses the row as it is; reading assembles it. */
-static void do_collectives(struct pp_block_io *io, struct pp_dataset *d)
-{
-	struct pp_row_collective *c;
-	size_t n;
 	uint64_t rows = 0;
 
-	d->collective = pp_block_array(io, d->collective, &d->collectives, sizeof(*d->collective), 13);
-	c = d->collective;
-	n = d->collectives;
-	for (size_t i = 0; i < n; i++) {
-		int64_t comm = (int64_t)c[i].communicator;
+	for (size_t i = 0; i < d->collectives && !io->fault; i++) {
+		const struct pp_row_collective *c = &d->collective[i];
 
-		pp_block_delta(io, &comm, i ? (int64_t)c[i - 1].communicator : 0, 0);
-		if (io->reads)
-			c[i].communicator = (uint64_t)comm;
-	}
-	for (size_t i = 0; i < n; i++) {
-		int64_t sequence = c[i].sequence;
-
-		pp_block_delta(io, &sequence, i && c[i].communicator == c[i - 1].communicator ? (int64_t)c[i - 1].sequence + 1 : 0,
-		               1);
-		if (sequence < 0 || sequence > UINT32_MAX)
-			pp_block_fault(io, -EBADMSG, "a sequence number");
-		if (io->reads)
-			c[i].sequence = (uint32_t)sequence;
-	}
-	do_messages(io, c, n);
-	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].mismatch);
-	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].operation);
-	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].bytes);
-	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].row_count);
-	do_runs(io, c, n);
-	for (size_t i = 0; i < n; i++) {
-		if (io->reads)
-			c[i].row_first = rows;
-		if (!io->reads && c[i].row_first != rows)
-			pp_block_fault(io, -EBADMSG, "the order of collectives");
-		rows += c[i].row_count;
-		if (!c[i].row_count || !pp_mpi_call_is_known(c[i].operation) || c[i].mismatch < 0 ||
-		    c[i].mismatch > PP_MISMATCH_TWICE)
+		if (c->row_first != rows || !c->row_count || c->row_count > d->arrivals - rows ||
+		    !pp_mpi_call_is_known(c->operation))
 			pp_block_fault(io, -EBADMSG, "a call");
+		else if (c->device_ns < 0 || c->device_ns > PP_BLOCK_TIME_MAX || c->exposed_ns < 0 ||
+		         c->exposed_ns > PP_BLOCK_TIME_MAX || c->device_ranks < 0 || c->exposed_ranks < 0 || c->shared_ranks < 0 ||
+		         c->algorithm < 0 || c->protocol < 0 || c->channels < 0)
+			pp_block_fault(io, -EBADMSG, "how a call ran on devices");
+		for (uint32_t k = 1; !io->fault && k < c->row_count; k++)
+			if (d->arrival[rows + k].worker < d->arrival[rows + k - 1].worker)
+				pp_block_fault(io, -EBADMSG, "the order of a call's ranks");
+		rows += c->row_count;
 	}
-	if (!io->reads && rows != d->arrivals)
+	if (!io->fault && rows != d->arrivals)
 		pp_block_fault(io, -EBADMSG, "rows of a collective");
-}
+	for (size_t i = 0; i < d->arrivals && !io->fault; i++) {
+		const struct pp_row_arrival *a = &d->arrival[i];
 
-/* Workers, predicted as the one after the previous row's. */
-static void do_workers(struct pp_block_io *io, const struct pp_dataset *d, const struct pp_row_collective *c)
-{
-	int64_t next = 0;
-
-	for (uint32_t i = 0; i < c->row_count && !io->fault; i++) {
-		struct pp_row_arrival *row = &d->arrival[c->row_first + i];
-		size_t index = io->reads ? 0 : pp_dataset_worker(d, row->worker);
-		int64_t worker = (int64_t)index;
-
-		if (index == SIZE_MAX) {
-			pp_block_fault(io, -EBADMSG, "a rank that is not in it");
-			return;
-		}
-		pp_block_delta(io, &worker, next, 0);
-		if (worker < 0 || (size_t)worker >= d->workers || (i && worker < next - 1)) {
-			pp_block_fault(io, -EBADMSG, "a rank that is not in it");
-			return;
-		}
-		row->worker = d->worker[worker].rank;
-		next = worker + 1;
-	}
-}
-
-/* Predicted: a rank arrives and leaves as the one before, the first of a collective when the previous one ended. */
-static void do_times(struct pp_block_io *io, struct pp_dataset *d)
-{
-	int64_t before = 0;
-
-	for (size_t i = 0; i < d->collectives; i++) {
-		const struct pp_row_collective *c = &d->collective[i];
-
-		for (uint32_t k = 0; k < c->row_count; k++) {
-			struct pp_row_arrival *row = &d->arrival[c->row_first + k];
-
-			PP_BLOCK_T(io, row->arrival_ns, k ? row[-1].arrival_ns : before);
-		}
-		before = d->arrival[c->row_first].arrival_ns;
-	}
-	for (size_t i = 0; i < d->collectives; i++) {
-		const struct pp_row_collective *c = &d->collective[i];
-
-		for (uint32_t k = 0; k < c->row_count; k++) {
-			struct pp_row_arrival *row = &d->arrival[c->row_first + k];
-
-			PP_BLOCK_T(io, row->exit_ns, k ? row[-1].exit_ns : row->arrival_ns);
-		}
+		if (a->arrival_ns == INT64_MIN || a->exit_ns == INT64_MIN)
+			pp_block_fault(io, -EBADMSG, "a time");
+		if (a->exposed_wait_ns < 0 || a->wait_step > d->steps || (a->exposed_wait_ns && !a->wait_step))
+			pp_block_fault(io, -EBADMSG, "the waiting of a call");
 	}
 }
 
@@ -236,24 +126,6 @@ static void do_exposed(struct pp_block_io *io, struct pp_dataset *d, uint8_t *st
 		pp_block_fault(io, -EBADMSG, "segments of calls");
 }
 
-/* What each rank did since its row before, and what its host alone knew of its waiting. */
-static void do_laps(struct pp_block_io *io, struct pp_dataset *d)
-{
-	struct pp_row_arrival *a = d->arrival;
-
-	for (int c = 1; c <= PP_CATEGORIES; c++)
-		PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, d->arrivals, a[i].local_us[c]);
-	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, d->arrivals, a[i].between_us);
-	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, d->arrivals, a[i].exposed_wait_ns);
-	for (size_t i = 0; i < d->arrivals && !io->fault; i++) {
-		if (a[i].exposed_wait_ns)
-			PP_BLOCK_U(io, a[i].wait_step);
-		if (a[i].exposed_wait_ns < 0 || a[i].exposed_wait_ns > PP_BLOCK_TIME_MAX || a[i].wait_step > d->steps ||
-		    (a[i].exposed_wait_ns && !a[i].wait_step))
-			pp_block_fault(io, -EBADMSG, "the waiting of a call");
-	}
-}
-
 static void do_awaited(struct pp_block_io *io, struct pp_dataset *d, const uint8_t *starts)
 {
 	d->awaited = pp_block_array(io, d->awaited, &d->awaiteds, sizeof(*d->awaited), 3);
@@ -276,19 +148,7 @@ void pp_block_calls(struct pp_block_io *io, struct pp_dataset *d)
 {
 	uint8_t *starts;
 
-	do_collectives(io, d);
-	d->arrival = pp_block_array(io, d->arrival, &d->arrivals, sizeof(*d->arrival), 4);
-	if (!io->fault && io->reads && d->collectives &&
-	    d->collective[d->collectives - 1].row_first + d->collective[d->collectives - 1].row_count != d->arrivals)
-		pp_block_fault(io, -EBADMSG, "rows of a collective");
-	if (!io->fault && !d->collectives && d->arrivals)
-		pp_block_fault(io, -EBADMSG, "rows of a collective");
-	for (size_t i = 0; i < d->collectives && !io->fault; i++)
-		do_workers(io, d, &d->collective[i]);
-	if (!io->fault)
-		do_times(io, d);
-	if (!io->fault)
-		do_laps(io, d);
+	check_calls(io, d);
 	d->exposed = pp_block_array(io, d->exposed, &d->exposeds, sizeof(*d->exposed), 4);
 	starts = calloc(d->exposeds + 1, 1);
 	if (!starts) {

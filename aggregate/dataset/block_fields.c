@@ -5,8 +5,7 @@
 #include "aggregate/dataset/block_io.h"
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/dataset/table/table_bytes.h"
-
-enum { HAS_STEP = 1, HAS_LATE };
+#include "core/base/wrap.h"
 
 /* Workers' fields without a description, and conditions over several rows. */
 static void do_workers(struct pp_block_io *io, struct pp_dataset *d)
@@ -24,66 +23,66 @@ static void do_workers(struct pp_block_io *io, struct pp_dataset *d)
 	}
 }
 
-/* Mostly a step begins at the end of the rank's last one; the last category is the rest of the step. */
-static void do_cell(struct pp_block_io *io, struct pp_row_cell *c, const struct pp_row_cell *before)
+/* Cells are [steps][workers]. Mostly a step begins at the end of the rank's last one, and lasts from begin to end. */
+static int64_t predict_end(const struct pp_table *table, size_t i)
 {
-	uint64_t has = c->present ? HAS_STEP : c->late_ns || c->late_error_ns ? HAS_LATE : 0;
-	int64_t length, rest;
+	const struct pp_row_cell *c = (const struct pp_row_cell *)table[PP_TABLE_cell].row + i;
+	const size_t workers = table[PP_TABLE_worker].rows;
 
-	pp_block_u(io, &has);
-	c->present = has == HAS_STEP ? 1 : 0;
-	if (has == HAS_LATE) { /* it has no such step, but others waited for it in theirs */
-		PP_BLOCK_T(io, c->late_ns, 0);
-		PP_BLOCK_T(io, c->late_error_ns, 0);
-	} else if (has > HAS_LATE) {
-		pp_block_fault(io, -EBADMSG, "a cell");
-	}
-	if (has != HAS_STEP)
-		return;
-	PP_BLOCK_T(io, c->begin_ns, before ? before->end_ns : 0);
-	PP_BLOCK_T(io, c->end_ns, c->begin_ns);
-	length = c->end_ns - c->begin_ns;
-	PP_BLOCK_T(io, c->step_ns, length);
-	rest = c->step_ns;
-	for (int k = 1; k <= PP_CATEGORIES; k++) {
-		PP_BLOCK_T(io, c->exclusive_ns[k], k < PP_CATEGORIES ? 0 : rest);
-		rest = (int64_t)((uint64_t)rest - (uint64_t)c->exclusive_ns[k]);
-	}
-	PP_BLOCK_T(io, c->wait_ns, 0);
-	PP_BLOCK_T(io, c->transfer_ns, 0);
-	PP_BLOCK_T(io, c->point_to_point_ns, 0);
-	PP_BLOCK_T(io, c->late_ns, 0);
-	PP_BLOCK_T(io, c->late_error_ns, 0);
-	PP_BLOCK_U(io, c->bottleneck);
-	if (c->bottleneck < 0 || c->bottleneck > PP_CATEGORIES)
-		pp_block_fault(io, -EBADMSG, "a category");
+	return c->present ? pp_wrap_plus(i >= workers ? (c - workers)->end_ns : 0, c->step_ns) : 0;
 }
 
-/* At least one byte per cell: the bytes' number bounds the allocation. */
-static size_t grid(struct pp_block_io *io, const struct pp_dataset *d)
+static int64_t predict_begin(const struct pp_table *table, size_t i)
 {
-	if (io->fault || (io->reads && d->workers && d->steps > (io->size - io->at) / d->workers)) {
-		pp_block_fault(io, -EBADMSG, "more cells than there are bytes");
-		return 0;
-	}
-	return d->steps * d->workers;
+	const struct pp_row_cell *c = (const struct pp_row_cell *)table[PP_TABLE_cell].row + i;
+
+	return pp_wrap_minus(c->end_ns, c->step_ns);
 }
 
-static void do_steps(struct pp_block_io *io, struct pp_dataset *d)
+/* The last category is the rest of the step. */
+static int64_t predict_rest(const struct pp_table *table, size_t i)
 {
-	size_t cells;
+	const struct pp_row_cell *c = (const struct pp_row_cell *)table[PP_TABLE_cell].row + i;
+	int64_t rest = c->step_ns;
 
-	d->step = pp_block_array(io, d->step, &d->steps, sizeof(*d->step), 1);
-	for (size_t i = 0; i < d->steps; i++) {
-		pp_block_delta(io, &d->step[i].number, i ? d->step[i - 1].number : 0, 0);
-		if (i && d->step[i].number <= d->step[i - 1].number)
-			pp_block_fault(io, -EBADMSG, "steps out of order");
-	}
-	cells = grid(io, d);
-	if (io->reads)
-		d->cell = pp_block_room(io, cells, sizeof(*d->cell));
-	for (size_t i = 0; i < cells && !io->fault; i++)
-		do_cell(io, &d->cell[i], i >= d->workers ? &d->cell[i - d->workers] : NULL);
+	for (int k = 1; k < PP_CATEGORIES; k++)
+		rest = pp_wrap_minus(rest, c->exclusive_ns[k]);
+	return rest;
+}
+
+/* The next rank of the host; after its last one the first. */
+static int64_t predict_worker(const struct pp_table *table, size_t i)
+{
+	const struct pp_row_arrival *a = (const struct pp_row_arrival *)table[PP_TABLE_arrival].row + i;
+	const struct pp_row_worker *w = table[PP_TABLE_worker].row;
+	const size_t n = table[PP_TABLE_worker].rows;
+	int64_t next;
+
+	if (!i || !n)
+		return n ? w[0].rank : 0;
+	next = (int64_t)a[-1].worker + (n > 1 ? (int64_t)w[1].rank - w[0].rank : 1);
+	return next > w[n - 1].rank ? w[0].rank : next;
+}
+
+static const struct pp_prediction predictions[] = {
+        {PP_TABLE_cell, offsetof(struct pp_row_cell, end_ns), predict_end},
+        {PP_TABLE_cell, offsetof(struct pp_row_cell, begin_ns), predict_begin},
+        {PP_TABLE_cell, offsetof(struct pp_row_cell, exclusive_ns[PP_CATEGORIES]), predict_rest},
+        {PP_TABLE_arrival, offsetof(struct pp_row_arrival, worker), predict_worker},
+};
+
+/* Cells: of absent steps nothing but what others waited for them. */
+static void check_cells(struct pp_block_io *io, const struct pp_table *table)
+{
+	const struct pp_table *cells = &table[PP_TABLE_cell];
+	const struct pp_row_cell *c = cells->row;
+
+	if (!io->fault && cells->rows != table[PP_TABLE_step].rows * table[PP_TABLE_worker].rows)
+		pp_block_fault(io, -EBADMSG, "the number of cells");
+	for (size_t i = 0; i < cells->rows && !io->fault; i++)
+		if (c[i].begin_ns == INT64_MIN || c[i].end_ns == INT64_MIN ||
+		    (!c[i].present && (c[i].begin_ns || c[i].end_ns || c[i].step_ns)))
+			pp_block_fault(io, -EBADMSG, "a cell");
 }
 
 /* What no description holds of communicators. */
@@ -96,7 +95,8 @@ static void do_members(struct pp_block_io *io, struct pp_dataset *d)
 		c->member = pp_block_array(io, c->member, &members, sizeof(*c->member), 1);
 		if (members && members != c->size)
 			pp_block_fault(io, -EBADMSG, "members of a communicator");
-		PP_BLOCK_COLUMN(PP_BLOCK_S, io, k, members, c->member[k]);
+		for (size_t k = 0; k < members; k++)
+			PP_BLOCK_S(io, c->member[k]);
 		if (io->reads && !members) {
 			free(c->member);
 			c->member = NULL;
@@ -104,36 +104,42 @@ static void do_members(struct pp_block_io *io, struct pp_dataset *d)
 	}
 }
 
-static void need_worker(struct pp_block_io *io, const struct pp_dataset *d, int32_t rank)
+/* Rows are of existing ranks, mostly of the next one. */
+static void need_workers(struct pp_block_io *io, const struct pp_dataset *d, const struct pp_table *t, const struct pp_column *c)
 {
-	if (!io->fault && pp_dataset_worker(d, rank) == SIZE_MAX)
-		pp_block_fault(io, -EBADMSG, "a rank that is not in it");
+	int64_t rank[PP_TABLE_BATCH];
+	size_t w = 0;
+
+	for (size_t at = 0, n; at < t->rows && !io->fault; at += n) {
+		n = t->rows - at < PP_TABLE_BATCH ? t->rows - at : PP_TABLE_BATCH;
+		pp_column_load(c, t, at, n, 0, rank);
+		for (size_t i = 0; i < n; i++, w++) {
+			if (w >= d->workers || d->worker[w].rank != rank[i])
+				w = pp_dataset_worker(d, (int32_t)rank[i]);
+			if (w == SIZE_MAX) {
+				pp_block_fault(io, -EBADMSG, "a rank that is not in it");
+				return;
+			}
+		}
+	}
 }
 
-/* Rows are of existing ranks. */
 static void do_tables(struct pp_block_io *io, struct pp_dataset *d)
 {
 	struct pp_table table[PP_TABLES];
 
 	pp_dataset_tables(d, table);
-	pp_tables_bytes(io, table, PP_TABLES);
+	pp_tables_bytes(io, table, PP_TABLES, predictions, sizeof(predictions) / sizeof(*predictions));
+	check_cells(io, table);
 	if (!io->reads)
 		return;
 	pp_dataset_take_tables(d, table);
 	if (!io->fault && pp_dataset_link_clocks(d))
 		pp_block_fault(io, -EBADMSG, "a row of a host's clock");
-	for (int id = 0; id < PP_TABLES; id++) {
-		for (size_t i = 0; i < table[id].desc->columns; i++) {
-			const struct pp_column *c = &table[id].desc->column[i];
-
-			for (size_t r = 0; c->type == PP_TYPE_WORKER && c->rule < PP_RULE_LATE && r < table[id].rows; r++) {
-				int64_t rank;
-
-				pp_column_load(c, &table[id], r, 1, 0, &rank);
-				need_worker(io, d, (int32_t)rank);
-			}
-		}
-	}
+	for (int id = 0; id < PP_TABLES && !io->fault; id++)
+		for (size_t i = 0; i < table[id].desc->columns; i++)
+			if (table[id].desc->column[i].type == PP_TYPE_WORKER && table[id].desc->column[i].rule < PP_RULE_LATE)
+				need_workers(io, d, &table[id], &table[id].desc->column[i]);
 }
 
 void pp_block_fields(struct pp_block_io *io, struct pp_dataset *d)
@@ -143,7 +149,6 @@ void pp_block_fields(struct pp_block_io *io, struct pp_dataset *d)
 	pp_record_bytes(io, &record);
 	do_tables(io, d);
 	do_workers(io, d);
-	do_steps(io, d);
 	pp_block_calls(io, d);
 	do_members(io, d);
 }

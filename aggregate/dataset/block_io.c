@@ -2,7 +2,6 @@
 #include "aggregate/dataset/block_io.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,27 +101,6 @@ void pp_block_bad_time(struct pp_block_io *io, int64_t *value)
 	pp_block_fault(io, -EBADMSG, "a time");
 	if (io->reads)
 		*value = 0;
-}
-
-void pp_block_double(struct pp_block_io *io, double *value)
-{
-	if (!io->reads) {
-		if (room_for(io, sizeof(*value))) {
-			memcpy(io->bytes + io->at, value, sizeof(*value));
-			io->at += sizeof(*value);
-		}
-	} else if (io->fault || io->size - io->at < sizeof(*value)) {
-		pp_block_fault(io, -EBADMSG, "a number");
-		*value = 0;
-	} else {
-		memcpy(value, io->bytes + io->at, sizeof(*value));
-		io->at += sizeof(*value);
-	}
-	if (!isfinite(*value)) {
-		pp_block_fault(io, -EBADMSG, "an invalid number");
-		if (io->reads)
-			*value = 0;
-	}
 }
 
 /* Length and bytes; when reading, their place. */

@@ -4,7 +4,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "core/ring/intern.h"
 
@@ -58,7 +57,6 @@ static inline void pp_block_delta(struct pp_block_io *io, int64_t *value, int64_
 		pp_block_bad_time(io, value);
 }
 
-void pp_block_double(struct pp_block_io *io, double *value);
 void pp_block_text(struct pp_block_io *io, char *text, size_t size);
 void pp_block_name(struct pp_block_io *io, uint32_t *name);
 /* Reading: zeroed room for n + 1 rows, from the budget; NULL is a fault. */
@@ -93,18 +91,3 @@ void pp_block_calls(struct pp_block_io *io, struct pp_dataset *d);
 	} while (0)
 #define PP_BLOCK_T(io, field, base) pp_block_delta(io, &(field), base, 1)
 #define PP_BLOCK_TEXT(io, field) pp_block_text(io, field, sizeof(field))
-/* Reading: the next n values are all 0, and read. Arrays that are read are zero before. */
-static inline int pp_block_zeros(struct pp_block_io *io, size_t n)
-{
-	const uint8_t *p = io->reads && !io->fault ? io->bytes + io->at : NULL;
-
-	if (!p || !n || n > io->size - io->at || p[0] || memcmp(p, p + 1, n - 1) != 0)
-		return 0;
-	io->at += n;
-	return 1;
-}
-
-/* One column of numbers, in an array that is zero when it is read. */
-#define PP_BLOCK_COLUMN(how, io, i, rows, field)                                                                                   \
-	for (size_t i = pp_block_zeros(io, rows) ? (rows) : 0; i < (rows); i++)                                                    \
-	how(io, field)

@@ -150,7 +150,7 @@ static void set_shifts(struct pp_merge *m)
 
 static int compare_number(const void *a, const void *b)
 {
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	int64_t x = ((const struct pp_row_step *)a)->number, y = ((const struct pp_row_step *)b)->number;
 
 	return (x > y) - (x < y);
 }
@@ -167,11 +167,13 @@ static int merge_numbers(struct pp_merge *m)
 		return -ENOMEM;
 	for (size_t p = 0; p < m->parts; p++)
 		for (size_t s = 0; s < m->part[p]->steps; s++)
-			d->step[d->steps++].number = m->part[p]->step[s].number;
+			d->step[d->steps++] = m->part[p]->step[s];
 	qsort(d->step, d->steps, sizeof(*d->step), compare_number);
 	for (size_t s = 0; s < d->steps; s++)
-		if (!kept || d->step[s].number != d->step[kept - 1].number)
-			d->step[kept++].number = d->step[s].number;
+		if (kept && d->step[s].number == d->step[kept - 1].number)
+			pp_row_fold(pp_table_desc(PP_TABLE_step), &d->step[kept - 1], &d->step[s]);
+		else
+			d->step[kept++] = d->step[s];
 	d->steps = kept;
 	return 0;
 }

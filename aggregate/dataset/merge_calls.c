@@ -100,11 +100,19 @@ static void add_run(struct pp_row_collective *to, const struct pp_row_collective
 	to->device_ranks = (int32_t)add_up(to->device_ranks, c->device_ranks, INT32_MAX);
 	to->exposed_ranks = (int32_t)add_up(to->exposed_ranks, c->exposed_ranks, INT32_MAX);
 	to->shared_ranks = (int32_t)add_up(to->shared_ranks, c->shared_ranks, INT32_MAX);
-	if (c->algorithm > to->algorithm) /* equal, but in damaged files */
-		to->algorithm = c->algorithm;
-	if (c->protocol > to->protocol)
-		to->protocol = c->protocol;
-	to->channels = c->channels > to->channels ? c->channels : to->channels;
+	pp_row_fold(pp_table_desc(PP_TABLE_collective), to, c);
+}
+
+/* The first piece that has rows, but for what all pieces say. */
+static void take_first(struct pp_row_collective *to, const struct pp_row_collective *c)
+{
+	const struct pp_row_collective all = *to;
+
+	*to = *c;
+	to->operation = all.operation;
+	to->bytes = all.bytes;
+	to->mismatch = all.mismatch;
+	to->row_first = all.row_first;
 }
 
 static void pick_rows(struct calls *calls, const struct piece *piece, uint16_t call)
@@ -156,14 +164,8 @@ static void join_pieces(struct calls *calls, const struct piece *piece, size_t n
 	size_t before;
 	int in_order = 1;
 
-	*c = (struct pp_row_collective){.communicator = piece[0].c->communicator,
-	                                .sequence = piece[0].c->sequence,
-	                                .operation = piece[0].c->operation,
-	                                .bytes = piece[0].c->bytes,
-	                                .message = piece[0].c->message,
-	                                .source = piece[0].c->source,
-	                                .destination = piece[0].c->destination,
-	                                .tag = piece[0].c->tag};
+	*c = *piece[0].c;
+	c->mismatch = PP_MISMATCH_NONE;
 	c->row_first = d->arrivals;
 	calls->picks = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -172,7 +174,9 @@ static void join_pieces(struct calls *calls, const struct piece *piece, size_t n
 			c->bytes = piece[i].c->bytes;
 		before = calls->picks;
 		pick_rows(calls, &piece[i], c->operation);
-		if (calls->picks > before)
+		if (calls->picks > before && !before)
+			take_first(c, piece[i].c);
+		else if (calls->picks > before)
 			add_run(c, piece[i].c);
 	}
 	for (size_t i = 1; i < calls->picks && in_order; i++)

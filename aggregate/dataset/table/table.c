@@ -66,7 +66,7 @@ uint32_t pp_table_schema(const struct pp_table_desc *(*desc)(int id), int tables
 	for (int id = 0; id < tables; id++) {
 		const struct pp_table_desc *d = desc(id);
 
-		for (size_t i = 0; d->made <= PP_MADE_JOINED && i < d->columns; i++) {
+		for (size_t i = 0; d->made < PP_MADE_POD && i < d->columns; i++) {
 			const struct pp_column *c = &d->column[i];
 
 			if (c->rule >= PP_RULE_LATE)

@@ -7,9 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/wrap.h"
+
 enum { WIDTH = 15, DELTA = 16 };
 
-struct texts {
+struct bytes {
+	struct pp_table *table; /* all of them */
+	const struct pp_prediction *prediction;
+	size_t predictions;
 	uint32_t *local, locals; /* written: [names] number in this block; read: [locals] id here */
 	uint32_t *rank;          /* [names] order of texts; read: number in this block, which is their order */
 };
@@ -51,7 +56,8 @@ static void put_batch(struct pp_block_io *io, const int64_t *v, size_t n, int64_
 			p[i] = (uint8_t)(more[i] >> 8 * k);
 }
 
-static void get_batch(struct pp_block_io *io, int64_t *v, size_t n, int64_t before)
+/* Returns 1 if all of them are 0. */
+static int get_batch(struct pp_block_io *io, int64_t *v, size_t n, int64_t before)
 {
 	const uint8_t *p = pp_block_take(io, 1);
 	const unsigned how = p ? *p : 0, width = how & WIDTH;
@@ -62,9 +68,10 @@ static void get_batch(struct pp_block_io *io, int64_t *v, size_t n, int64_t befo
 	if (how & ~(unsigned)(WIDTH | DELTA) || width > sizeof(*out))
 		pp_block_fault(io, -EBADMSG, "how a column is written");
 	p = pp_block_take(io, n * width);
-	memset(v, 0, p ? 0 : n * sizeof(*v));
-	if (!p)
-		return;
+	if (!p || (!width && !base && !(how & DELTA))) {
+		memset(v, 0, n * sizeof(*v));
+		return 1;
+	}
 	for (size_t i = 0; i < n; i++)
 		out[i] = (uint64_t)base;
 	for (unsigned k = 0; k < width; k++, p += n)
@@ -73,23 +80,7 @@ static void get_batch(struct pp_block_io *io, int64_t *v, size_t n, int64_t befo
 	for (size_t i = 0; how & DELTA && i < n; i++)
 		out[i] = sum += out[i];
 	memcpy(v, out, n * sizeof(*out));
-}
-
-/* `local`: of a column of texts, else NULL. */
-static void do_batch(struct pp_block_io *io, const struct texts *x, const uint32_t *local, int64_t *v, size_t n, int64_t before)
-{
-	if (!io->reads) {
-		for (size_t i = 0; local && i < n; i++)
-			v[i] = local[v[i]];
-		put_batch(io, v, n, before);
-		return;
-	}
-	get_batch(io, v, n, before);
-	if (io->fault)
-		return;
-	for (size_t i = 0; local && i < n; i++)
-		if ((uint64_t)v[i] >= x->locals)
-			pp_block_fault(io, -EBADMSG, "a name");
+	return 0;
 }
 
 /* A text equal to the previous row's takes a byte. */
@@ -107,50 +98,94 @@ static void do_chars(struct pp_block_io *io, const struct pp_table *t, const str
 	}
 }
 
-static void do_column(struct pp_block_io *io, struct texts *x, struct pp_table *t, const struct pp_column *c, size_t k)
+static const struct pp_prediction *prediction_of(const struct bytes *x, const struct pp_table *t, size_t offset)
 {
-	const uint32_t *local = c->type == PP_TYPE_TEXT ? x->local : NULL;
-	int64_t v[PP_TABLE_BATCH], before = 0;
+	for (size_t i = 0; i < x->predictions; i++)
+		if (&x->table[x->prediction[i].table] == t && x->prediction[i].offset == offset)
+			return &x->prediction[i];
+	return NULL;
+}
 
-	if (c->type == PP_TYPE_CHARS)
-		do_chars(io, t, c);
-	if (c->type == PP_TYPE_TEXT && !local) {
-		pp_block_fault(io, -EBADMSG, c->name);
+/* One value of each row of a table. */
+struct values {
+	struct pp_table *t;
+	const struct pp_column *c;
+	size_t k;
+	const struct pp_prediction *prediction;
+	const uint32_t *local; /* of texts, else NULL */
+	int64_t before;        /* the last one that was sent */
+};
+
+static void put_values(struct pp_block_io *io, const struct bytes *x, struct values *a, size_t at, size_t n)
+{
+	int64_t v[PP_TABLE_BATCH];
+
+	pp_column_load(a->c, a->t, at, n, a->k, v);
+	if (!pp_column_is_good(a->c, n, v)) {
+		pp_block_fault(io, -EBADMSG, a->c->name);
 		return;
 	}
-	for (size_t at = 0, n; c->type != PP_TYPE_CHARS && at < t->rows && !io->fault; at += n) {
+	for (size_t i = 0; a->prediction && i < n; i++)
+		v[i] = pp_wrap_minus(v[i], a->prediction->predict(x->table, at + i));
+	for (size_t i = 0; a->local && i < n; i++)
+		v[i] = a->local[v[i]];
+	put_batch(io, v, n, a->before);
+	a->before = v[n - 1];
+}
+
+/* Rows are zero before. */
+static void get_values(struct pp_block_io *io, const struct bytes *x, struct values *a, size_t at, size_t n)
+{
+	int64_t v[PP_TABLE_BATCH];
+	int is_zero = get_batch(io, v, n, a->before), bad = 0;
+
+	a->before = v[n - 1];
+	if (io->fault || (is_zero && !a->prediction && !a->local))
+		return;
+	for (size_t i = 0; a->local && i < n; i++) {
+		bad |= (uint64_t)v[i] >= x->locals;
+		v[i] = bad ? 0 : a->local[v[i]];
+	}
+	for (size_t i = 0; a->prediction && i < n; i++) { /* one by one, as it may need the row before */
+		v[i] = pp_wrap_plus(v[i], a->prediction->predict(x->table, at + i));
+		bad |= pp_column_store(a->c, a->t, at + i, 1, a->k, &v[i]);
+	}
+	if (!a->prediction)
+		bad |= pp_column_store(a->c, a->t, at, n, a->k, v);
+	if (bad || !pp_column_is_good(a->c, n, v))
+		pp_block_fault(io, -EBADMSG, a->c->name);
+}
+
+static void do_column(struct pp_block_io *io, const struct bytes *x, struct pp_table *t, const struct pp_column *c, size_t k)
+{
+	struct values a = {.t = t, .c = c, .k = k, .local = c->type == PP_TYPE_TEXT ? x->local : NULL};
+
+	if (c->type == PP_TYPE_CHARS) {
+		do_chars(io, t, c);
+		return;
+	}
+	if (c->type == PP_TYPE_TEXT && !a.local)
+		pp_block_fault(io, -EBADMSG, c->name);
+	a.prediction = prediction_of(x, t, c->offset + k * c->size);
+	for (size_t at = 0, n; at < t->rows && !io->fault; at += n) {
 		n = t->rows - at < PP_TABLE_BATCH ? t->rows - at : PP_TABLE_BATCH;
-		if (!io->reads) {
-			pp_column_load(c, t, at, n, k, v);
-			if (!pp_column_is_good(c, n, v))
-				pp_block_fault(io, -EBADMSG, c->name);
-		}
-		do_batch(io, x, local, v, n, before);
-		if (io->fault)
-			return;
-		before = v[n - 1];
-		if (!io->reads)
-			continue;
-		for (size_t i = 0; local && i < n; i++)
-			v[i] = local[v[i]];
-		if (pp_column_store(c, t, at, n, k, v) || !pp_column_is_good(c, n, v))
-			pp_block_fault(io, -EBADMSG, c->name);
+		(io->reads ? get_values : put_values)(io, x, &a, at, n);
 	}
 }
 
-static void do_rows(struct pp_block_io *io, struct texts *x, struct pp_table *t)
+static void do_rows(struct pp_block_io *io, struct bytes *x, struct pp_table *t)
 {
 	const struct pp_table_desc *d = t->desc;
 	const char *wrong;
 
-	for (size_t i = 0; i < d->columns; i++)
+	for (size_t i = d->columns; i-- > 0;)
 		for (size_t k = 0; d->column[i].rule < PP_RULE_LATE && k < pp_column_values(&d->column[i]); k++)
 			do_column(io, x, t, &d->column[i], k);
 	if (io->reads && !io->fault && (wrong = pp_table_fault(t)))
 		pp_block_fault(io, -EBADMSG, wrong);
 }
 
-static void do_table(struct pp_block_io *io, struct texts *x, struct pp_table *t)
+static void do_table(struct pp_block_io *io, struct bytes *x, struct pp_table *t)
 {
 	const struct pp_table_desc *d = t->desc;
 	uint64_t rows = t->rows;
@@ -162,7 +197,7 @@ static void do_table(struct pp_block_io *io, struct texts *x, struct pp_table *t
 		t->rows = t->room = t->row ? (size_t)rows : 0;
 	}
 	do_rows(io, x, t);
-	sealed = io->fault || (d->made == PP_MADE_JOINED && !d->keys) ? 1 : pp_table_is_sealed(t, x->rank);
+	sealed = io->fault || d->made == PP_MADE_PACKED || !d->keys ? 1 : pp_table_is_sealed(t, x->rank);
 	if (sealed < 1)
 		pp_block_fault(io, sealed < 0 ? -ENOMEM : -EBADMSG, "the order of rows");
 }
@@ -184,7 +219,7 @@ static void mark_texts(const struct pp_table *t, uint8_t *used)
 }
 
 /* Texts of the rows, each once and sorted: a text's number is its index. */
-static void put_texts(struct pp_block_io *io, struct texts *x, const struct pp_table *table, size_t tables)
+static void put_texts(struct pp_block_io *io, struct bytes *x, const struct pp_table *table, size_t tables)
 {
 	const uint32_t all = pp_intern_count(io->names);
 	uint32_t *id_of = malloc((all + 1) * sizeof(*id_of));
@@ -200,7 +235,7 @@ static void put_texts(struct pp_block_io *io, struct texts *x, const struct pp_t
 	for (uint32_t i = 0; i < all; i++)
 		id_of[x->rank[i]] = i;
 	for (size_t i = 0; i < tables; i++)
-		if (table[i].desc->made <= PP_MADE_JOINED)
+		if (table[i].desc->made < PP_MADE_POD)
 			mark_texts(&table[i], used);
 	for (uint32_t i = 0; i < all; i++)
 		if (used[id_of[i]])
@@ -214,7 +249,7 @@ free_all:
 	free(used);
 }
 
-static void get_texts(struct pp_block_io *io, struct texts *x)
+static void get_texts(struct pp_block_io *io, struct bytes *x)
 {
 	const char *before = "";
 	uint64_t n = 0;
@@ -245,16 +280,17 @@ static void get_texts(struct pp_block_io *io, struct texts *x)
 		x->rank[x->local[i]] = i;
 }
 
-void pp_tables_bytes(struct pp_block_io *io, struct pp_table *table, size_t tables)
+void pp_tables_bytes(struct pp_block_io *io, struct pp_table *table, size_t tables, const struct pp_prediction *prediction,
+                     size_t predictions)
 {
-	struct texts x = {0};
+	struct bytes x = {.table = table, .prediction = prediction, .predictions = predictions};
 
 	if (io->reads)
 		get_texts(io, &x);
 	else
 		put_texts(io, &x, table, tables);
 	for (size_t i = 0; i < tables && !io->fault; i++)
-		if (table[i].desc->made <= PP_MADE_JOINED)
+		if (table[i].desc->made < PP_MADE_POD)
 			do_table(io, &x, &table[i]);
 	free(x.rank);
 	free(x.local);
@@ -262,5 +298,5 @@ void pp_tables_bytes(struct pp_block_io *io, struct pp_table *table, size_t tabl
 
 void pp_record_bytes(struct pp_block_io *io, struct pp_table *record)
 {
-	do_rows(io, &(struct texts){0}, record);
+	do_rows(io, &(struct bytes){0}, record);
 }

@@ -9,6 +9,7 @@
 #include "aggregate/read/h5/table_read.h"
 #include "aggregate/write/h5/table_write.h"
 #include "tests/test.h"
+#include "tests/unit/aggregate/dataset/table_same.h"
 
 #undef PP_TABLE_LIST
 #define PP_TABLE_LIST "tests/unit/aggregate/dataset/table/table_test.def"
@@ -190,7 +191,7 @@ static int decode(const uint8_t *bytes, size_t size, struct pp_intern *names, st
 	        .reads = 1, .bytes = (uint8_t *)bytes, .size = size, .interned = names, .budget = PP_BLOCK_MEMORY(size)};
 
 	begin(ret);
-	pp_tables_bytes(&io, ret, TABLES);
+	pp_tables_bytes(&io, ret, TABLES, NULL, 0);
 	return io.fault;
 }
 
@@ -203,10 +204,12 @@ TEST(bytes_come_back)
 
 		pp_intern_put(there, "other", 5);
 		make(t, here, round < 50 ? 50 : 5000, -1);
-		pp_tables_bytes(&io, t, TABLES);
+		pp_tables_bytes(&io, t, TABLES, NULL, 0);
 		CHECK_INT(io.fault, 0);
 		CHECK_INT(decode(io.bytes, io.at, there, back), 0);
 		same(t, here, back, there, 0);
+		for (int id = 0; id < TABLES; id++)
+			CHECK_STR(id == TABLE_by_step ? "" : first_difference(&t[id], here, &back[id], there), "");
 		CHECK_INT(back[TABLE_by_step].rows, 0);
 		release(back);
 		for (size_t cut = 0; round < 3 && cut < io.at; cut++) { /* cut anywhere: refused */
@@ -222,6 +225,54 @@ TEST(bytes_come_back)
 		pp_intern_free(here);
 		pp_intern_free(there);
 	}
+}
+
+static int64_t predict_end(const struct pp_table *table, size_t row)
+{
+	const struct pp_row_packed *p = (const struct pp_row_packed *)table[TABLE_packed].row + row;
+
+	return (row ? p[-1].end_ns : 0) + p->length_ns;
+}
+
+/* A column of a PACKED table travels by its row in the description alone; rows stay in their order, predicted or not. */
+TEST(columns_of_packed_tables_travel)
+{
+	const struct pp_prediction predicted[] = {{TABLE_packed, offsetof(struct pp_row_packed, end_ns), predict_end}};
+	struct pp_intern *here = pp_intern_new(), *there = pp_intern_new();
+	struct pp_table t[TABLES], back[TABLES];
+	size_t size[2];
+
+	pp_intern_put(there, "other", 5);
+	begin(t);
+	for (int64_t i = 0, at = 0; i < 3000; i++) {
+		struct pp_row_packed *p = pp_table_add(&t[TABLE_packed]);
+
+		*p = (struct pp_row_packed){.id = (int32_t)chance(9), .length_ns = (int64_t)chance(1 << 20), .share = 0.5};
+		p->end_ns = at += p->length_ns;
+		p->name = pp_intern_put(here, chance(2) ? "one" : "two", 3);
+		p->part[chance(3)] = (uint32_t)chance(1000);
+		snprintf(p->text, sizeof(p->text), "%d", (int)chance(5));
+	}
+	for (size_t with = 0; with < 2; with++) {
+		struct pp_block_io io = {.names = here}, in = {.reads = 1, .interned = there, .budget = 1 << 24};
+
+		pp_tables_bytes(&io, t, TABLES, predicted, with);
+		CHECK_INT(io.fault, 0);
+		in.bytes = io.bytes;
+		in.size = size[with] = io.at;
+		begin(back);
+		pp_tables_bytes(&in, back, TABLES, predicted, with);
+		CHECK_INT(in.fault, 0);
+		CHECK_STR(first_difference(&t[TABLE_packed], here, &back[TABLE_packed], there), "");
+		((struct pp_row_packed *)back[TABLE_packed].row)[2000].part[2]++;
+		CHECK_STR(first_difference(&t[TABLE_packed], here, &back[TABLE_packed], there), "packed.part");
+		release(back);
+		free(io.bytes);
+	}
+	CHECK(size[1] < size[0]);
+	release(t);
+	pp_intern_free(here);
+	pp_intern_free(there);
 }
 
 /* Values that no reader may take: the writer refuses them too. */
@@ -244,7 +295,7 @@ TEST(ranges_are_checked)
 		rich->busy = bad == 0 ? -0.5 : 0.5;
 		rich->kind = bad == 1 ? 3 : 1;
 		rich->at_ns = bad == 2 ? INT64_MIN + 1 : INT64_MIN;
-		pp_tables_bytes(&io, t, TABLES);
+		pp_tables_bytes(&io, t, TABLES, NULL, 0);
 		CHECK_INT(io.fault, bad == 0 ? 0 : -EBADMSG);
 		if (!io.fault) { /* what only the table's own check knows */
 			CHECK_INT(decode(io.bytes, io.at, names, back), -EBADMSG);
@@ -263,7 +314,7 @@ TEST(hostile_bytes_are_refused)
 	struct pp_block_io io = {.names = names};
 
 	make(t, names, 40, -1);
-	pp_tables_bytes(&io, t, TABLES);
+	pp_tables_bytes(&io, t, TABLES, NULL, 0);
 	for (int i = 0; i < 20000; i++) {
 		struct pp_intern *there = pp_intern_new();
 		size_t length = i & 1 ? io.at : 1 + chance(200), kept = length < io.at ? length : io.at;
@@ -277,7 +328,7 @@ TEST(hostile_bytes_are_refused)
 		if (!decode(bytes, length, there, back)) { /* what is taken is whole, in order and in range */
 			struct pp_block_io again = {.names = there};
 
-			pp_tables_bytes(&again, back, TABLES);
+			pp_tables_bytes(&again, back, TABLES, NULL, 0);
 			CHECK_INT(again.fault, 0);
 			free(again.bytes);
 		}
@@ -538,6 +589,7 @@ int main(void)
 {
 	descriptions_hold_the_rules();
 	bytes_come_back();
+	columns_of_packed_tables_travel();
 	ranges_are_checked();
 	hostile_bytes_are_refused();
 	merging_is_associative();
