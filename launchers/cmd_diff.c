@@ -10,9 +10,12 @@
 #include <unistd.h>
 
 #include "aggregate/write/text/text.h"
+#include "aggregate/write/text/text_print.h"
 #include "core/base/why.h"
 #include "launchers/cmd.h"
 #include "launchers/diff/diff.h"
+#include "launchers/diff/page.h"
+#include "launchers/diff/read.h"
 #include "launchers/options/options.h"
 #include "launchers/options/say.h"
 #include "launchers/report_list.h"

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "aggregate/report/report.h"
+#include "aggregate/write/output.h"
 #include "aggregate/write/writer.h"
 #include "core/base/units.h"
 #include "core/base/why.h"

@@ -15,6 +15,7 @@
 #include "aggregate/report/report.h"
 #include "aggregate/spool/list.h"
 #include "aggregate/write/text/text.h"
+#include "aggregate/write/text/text_print.h"
 #include "core/base/now.h"
 #include "core/base/proc.h"
 #include "core/base/shell_word.h"

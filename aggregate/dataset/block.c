@@ -7,7 +7,9 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "aggregate/dataset/block_fields.h"
 #include "aggregate/dataset/block_io.h"
+#include "aggregate/dataset/describe_job.h"
 
 static const char magic[8] = "ppblock";
 

@@ -1,5 +1,7 @@
 /* What no table of a block holds of collectives: the exposed segments that wait for other hosts, and checks over several rows.
  * Called by block_fields.c. */
+#include "aggregate/dataset/block_calls.h"
+
 #include <errno.h>
 #include <stdlib.h>
 

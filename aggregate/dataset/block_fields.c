@@ -1,9 +1,13 @@
 /* Fields of a block: one line per field, in both directions. Called by block.c. */
+#include "aggregate/dataset/block_fields.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
+#include "aggregate/dataset/block_calls.h"
 #include "aggregate/dataset/block_io.h"
 #include "aggregate/dataset/dataset.h"
+#include "aggregate/dataset/describe_job.h"
 #include "aggregate/dataset/table/table_bytes.h"
 #include "core/base/wrap.h"
 

@@ -22,6 +22,7 @@ struct pp_block_io {
 	struct pp_intern *interned;    /* read */
 };
 
+/* The first fault counts: -EBADMSG or -ENOMEM, and what is wrong, a literal. */
 void pp_block_fault(struct pp_block_io *io, int code, const char *what);
 /* The next n bytes, to write or to read; NULL is a fault. */
 uint8_t *pp_block_take(struct pp_block_io *io, size_t n);
@@ -57,18 +58,14 @@ static inline void pp_block_delta(struct pp_block_io *io, int64_t *value, int64_
 		pp_block_bad_time(io, value);
 }
 
+/* A text of at most size - 1 bytes, in place. Bytes that are no UTF-8 become '?' as they are read. */
 void pp_block_text(struct pp_block_io *io, char *text, size_t size);
+/* The text of an interned name; read, its id in `interned`. */
 void pp_block_name(struct pp_block_io *io, uint32_t *name);
 /* Reading: zeroed room for n + 1 rows, from the budget; NULL is a fault. */
 void *pp_block_room(struct pp_block_io *io, size_t n, size_t row_size);
 /* Number of rows, each of at least `least` bytes. Returns the array, a new one when reading; a fault leaves none and 0 rows. */
 void *pp_block_array(struct pp_block_io *io, void *array, size_t *rows, size_t row_size, size_t least);
-
-/* All fields in order. Writing does not change the dataset. */
-struct pp_dataset;
-void pp_block_fields(struct pp_block_io *io, struct pp_dataset *d);
-/* Collectives, and segments that wait for them. */
-void pp_block_calls(struct pp_block_io *io, struct pp_dataset *d);
 
 /* Fields of any integer type: a value that does not fit is a fault. */
 #define PP_BLOCK_U(io, field)                                                                                                      \

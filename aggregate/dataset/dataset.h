@@ -153,9 +153,6 @@ static inline uint64_t pp_dataset_ops_cut(const struct pp_dataset *d)
 /* The tables as any table, by PP_TABLE_NAME: their rows stay the dataset's. And back, where they changed. */
 void pp_dataset_tables(const struct pp_dataset *d, struct pp_table ret_table[PP_TABLES]);
 void pp_dataset_take_tables(struct pp_dataset *d, const struct pp_table table[PP_TABLES]);
-/* Values of the job as a table of one row, which is the dataset itself. */
-struct pp_table pp_dataset_record(struct pp_dataset *d);
-const struct pp_table_desc *pp_job_desc(int id);
 /* Seals the tables that a host makes. 0, or -ENOMEM. */
 int pp_dataset_seal(struct pp_dataset *d);
 /* A host's clock with its rows, copied. 0 or -ENOMEM. */

@@ -1,5 +1,6 @@
-/* The description of the job's values: members of pp_dataset in job.def. See dataset.h. */
-#include "aggregate/dataset/dataset.h"
+/* The description of the job's values: members of pp_dataset in job.def. See describe_job.h. */
+#include "aggregate/dataset/describe_job.h"
+
 #include "aggregate/dataset/table/functions.h"
 
 enum { RANKS_MOST = 1 << 17 };

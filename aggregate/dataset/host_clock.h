@@ -13,3 +13,8 @@
 /* |error| of this host's time at job time `time_ns` against job time; PP_BOUND_UNKNOWN: not known. */
 int64_t pp_host_clock_bound(const struct pp_row_host_clock *c, int64_t time_ns);
 void pp_host_clock_release(struct pp_row_host_clock *c);
+/* Fault of a row; NULL: none. */
+const char *pp_host_clock_wrong(const void *row);
+const char *pp_clock_sample_wrong(const void *row);
+const char *pp_clock_stretch_wrong(const void *row);
+const char *pp_clock_change_wrong(const void *row);

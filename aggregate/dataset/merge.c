@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/dataset/merge_part.h"
+#include "aggregate/dataset/describe_job.h"
+#include "aggregate/dataset/merge_calls.h"
+#include "aggregate/dataset/merge_tables.h"
 #include "aggregate/dataset/order.h"
 #include "aggregate/dataset/status.h"
 #include "core/base/huge.h"
@@ -118,13 +120,6 @@ static int merge_workers(struct pp_merge *m)
 	}
 	free(claim);
 	return set_domains(m);
-}
-
-int pp_merge_has(const struct pp_merge *m, size_t part, int32_t rank)
-{
-	size_t index = pp_dataset_worker(m->part[part], rank);
-
-	return index != SIZE_MAX && m->worker_of[part][index] != SIZE_MAX;
 }
 
 /* The epoch of the lowest delivered rank is the job's. */

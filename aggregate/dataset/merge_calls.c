@@ -1,10 +1,11 @@
 /* Merges collectives of several hosts; see merge.h. Called by merge.c. finish.c evaluates them once all are merged. */
+#include "aggregate/dataset/merge_calls.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aggregate/dataset/block_io.h"
-#include "aggregate/dataset/merge_part.h"
 #include "aggregate/dataset/order.h"
 #include "core/base/huge.h"
 #include "core/base/wrap.h"

@@ -16,6 +16,9 @@ struct pp_merge {
 };
 
 /* Is this rank's row the part's? Ask m->whole first where there are many rows. */
-int pp_merge_has(const struct pp_merge *m, size_t part, int32_t rank);
-int pp_merge_collectives(struct pp_merge *m);
-int pp_merge_tables(struct pp_merge *m);
+static inline int pp_merge_has(const struct pp_merge *m, size_t part, int32_t rank)
+{
+	size_t index = pp_dataset_worker(m->part[part], rank);
+
+	return index != SIZE_MAX && m->worker_of[part][index] != SIZE_MAX;
+}

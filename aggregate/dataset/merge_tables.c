@@ -1,9 +1,10 @@
 /* Merges traffic, names and samples of several hosts; see merge.h. Called by merge.c. */
+#include "aggregate/dataset/merge_tables.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/dataset/merge_part.h"
 #include "aggregate/dataset/order.h"
 #include "core/base/wrap.h"
 

@@ -1,11 +1,13 @@
 /* Compares what the others waited for, by rank and reason, where both runs know it (/blame); see compare.h. Sums only: a change
  * counts if it is larger than the noise floor of the step and the error of the clocks. */
+#include "aggregate/diff/causes.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/diff/compare.h"
+#include "aggregate/dataset/table/functions.h"
 
 struct item {
 	int32_t rank, reason;

@@ -5,20 +5,15 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "aggregate/diff/causes.h"
+#include "aggregate/diff/environment.h"
+#include "aggregate/diff/operations.h"
+#include "aggregate/diff/ops.h"
+#include "aggregate/diff/ranks.h"
+
 static struct pp_noise_series slowest(const struct pp_diff_run *run)
 {
 	return (struct pp_noise_series){run->slowest, run->steps};
-}
-
-double pp_diff_least(const struct pp_diff *d)
-{
-	return pp_noise_mean(slowest(&d->run[0])) / 100;
-}
-
-int pp_diff_operation_changed(const struct pp_diff_operation *o)
-{
-	return o->wait.word > PP_NOISE_SAME || o->transfer.word > PP_NOISE_SAME || o->busbw.word > PP_NOISE_SAME ||
-	       !o->count_a != !o->count_b;
 }
 
 /* A rank that lacks a core delays the others too: so much more than its own time counts. */
@@ -43,12 +38,11 @@ static int compare_pair(struct pp_diff *d, struct pp_diff_pair *p, size_t from, 
 {
 	size_t groups = d->shared->groups, pairs = d->runs > 2 ? 2 * (d->runs - 1) : 1;
 	const struct pp_diff_run *a = &d->run[from], *b = &d->run[to];
-	double least = pp_diff_least(d);
 	int rc;
 
 	p->from = from;
 	p->to = to;
-	rc = pp_noise_compare(slowest(a), slowest(b), least, pairs, &p->step);
+	rc = pp_noise_compare(slowest(a), slowest(b), d->least, pairs, &p->step);
 
 	weigh_cores(d, p);
 	p->group = calloc(groups + 1, sizeof(*p->group));
@@ -58,7 +52,7 @@ static int compare_pair(struct pp_diff *d, struct pp_diff_pair *p, size_t from, 
 		for (int q = 0; q < PP_DIFF_QUANTITIES && !rc; q++) {
 			struct pp_noise *n = &p->group[g][q];
 
-			rc = pp_noise_compare(pp_diff_series(a, g, q), pp_diff_series(b, g, q), least,
+			rc = pp_noise_compare(pp_diff_series(a, g, q), pp_diff_series(b, g, q), d->least,
 			                      pairs * groups * PP_DIFF_QUANTITIES, n);
 			if (n->word > PP_NOISE_SAME && fabs(n->b - n->a) <= p->cores)
 				n->word = PP_NOISE_CORES;
@@ -68,7 +62,7 @@ static int compare_pair(struct pp_diff *d, struct pp_diff_pair *p, size_t from, 
 
 int pp_diff_compare(struct pp_diff_run *run, size_t runs, const struct pp_diff_shared *shared, struct pp_diff *ret_diff)
 {
-	struct pp_diff d = {.run = run, .runs = runs, .shared = shared};
+	struct pp_diff d = {.run = run, .runs = runs, .shared = shared, .least = pp_noise_mean(slowest(&run[0])) / 100};
 	int rc = 0;
 
 	d.half = calloc(runs, sizeof(*d.half));

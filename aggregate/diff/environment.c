@@ -1,4 +1,6 @@
 /* What is not equal in the surroundings of the runs; see compare.h. */
+#include "aggregate/diff/environment.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -6,7 +8,6 @@
 #include <string.h>
 
 #include "aggregate/dataset/table/functions.h"
-#include "aggregate/diff/compare.h"
 #include "core/base/utf8.h"
 
 enum { MOST_WORDS = 64, QUEUE_PERCENT = 2 };

@@ -34,6 +34,7 @@ int pp_noise_compare(struct pp_noise_series a, struct pp_noise_series b, double 
 /* Half of the 99 % interval of one run's mean; 0 where its steps are too few. 0, or -ENOMEM. */
 int pp_noise_half(struct pp_noise_series a, double *ret_half);
 
+/* Mean of the steps; 0 without steps. */
 double pp_noise_mean(struct pp_noise_series s);
 /* The largest difference between the means of two quarters of the run, times 1 + 10 / steps: few steps show little of slow
  * changes. */

@@ -1,11 +1,12 @@
 /* Compares collectives by call and size of their communicator; see compare.h. */
+#include "aggregate/diff/operations.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aggregate/dataset/table/functions.h"
-#include "aggregate/diff/compare.h"
 
 enum { LEAST_PERCENT = 5 }; /* of its own value: a change of less is none */
 
@@ -127,7 +128,7 @@ static int fill(struct pp_diff *d, const struct key *key, const struct series *a
 	o->bytes_a = a->bytes;
 	o->bytes_b = b->bytes;
 	most = fmax(o->count_a, o->count_b);
-	least = most > 0 ? fmax(pp_diff_last(d)->cores, pp_diff_least(d)) / most : 0;
+	least = most > 0 ? fmax(pp_diff_last(d)->cores, d->least) / most : 0;
 	rc = compare(a->wait, a->n, b->wait, b->n, least, family, &o->wait);
 	if (!rc)
 		rc = compare(a->transfer, a->n, b->transfer, b->n, least, family, &o->transfer);

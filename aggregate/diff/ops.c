@@ -1,11 +1,12 @@
 /* Compares operators by name: self time per step and rank; see compare.h. /op has sums only, so that its own noise is unknown: a
  * change counts if it is larger than the noise floor of the step. */
+#include "aggregate/diff/ops.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/diff/compare.h"
 #include "core/base/utf8.h"
 #include "core/ring/intern.h"
 

@@ -1,9 +1,10 @@
 /* Names ranks whose own time changed other than that of the ranks of their role; see compare.h. */
+#include "aggregate/diff/ranks.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "aggregate/diff/compare.h"
 #include "core/base/compare.h"
 #include "core/base/grow.h"
 
@@ -93,7 +94,7 @@ static int add_group(const struct pp_diff *d, uint32_t group, int quantity, stru
 {
 	const struct pp_diff_shared *s = d->shared;
 	double others, spread,
-	        least = fmax(pp_diff_last(d)->cores, quantity == PP_DIFF_LATE ? pp_diff_last(d)->step.floor : pp_diff_least(d));
+	        least = fmax(pp_diff_last(d)->cores, quantity == PP_DIFF_LATE ? pp_diff_last(d)->step.floor : d->least);
 	double quantile = pp_noise_quantile(2 * PP_DIFF_PARTS - 2, s->ranks * (PP_DIFF_LATE + 1));
 	size_t n = 0;
 

@@ -51,6 +51,7 @@ void pp_diff_shared_release(struct pp_diff_shared *shared);
 int pp_diff_run_init(struct pp_diff_run *run, const char *given, struct pp_dataset *d, const struct pp_diff_shared *shared);
 void pp_diff_run_release(struct pp_diff_run *run);
 
+/* A quantity of a group's ranks, step by step; borrowed from the run. */
 struct pp_noise_series pp_diff_series(const struct pp_diff_run *run, size_t group, int quantity);
 /* "Host compute", "step", "wait", "transfer". */
 const char *pp_diff_quantity_name(int quantity);

@@ -9,7 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aggregate/dataset/table/functions.h"
 #include "aggregate/read/h5/file.h"
+#include "aggregate/read/h5/file_dataset.h"
 #include "aggregate/read/h5/forked_work.h"
 #include "aggregate/report/report.h"
 #include "aggregate/tools/answer.h"

@@ -34,6 +34,8 @@
 #include "aggregate/analyze/bounds.h"
 #include "aggregate/report/page.h"
 #include "aggregate/timeline/event_files.h"
+#include "aggregate/timeline/load.h"
+#include "aggregate/timeline/session.h"
 #include "core/base/units.h"
 
 #define THEY_ARE "'podprof export --format perfetto' has them"

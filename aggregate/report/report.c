@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "aggregate/read/h5/file_dataset.h"
 #include "aggregate/read/h5/forked_work.h"
 #include "aggregate/report/embed.h"
 #include "aggregate/report/page.h"
@@ -18,6 +19,7 @@
 #include "aggregate/tools/pod_lines.h"
 #include "aggregate/tools/recommend.h"
 #include "aggregate/write/h5/hdf5.h"
+#include "aggregate/write/output.h"
 #include "aggregate/write/writer.h"
 #include "core/base/why.h"
 

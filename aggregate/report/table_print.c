@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "aggregate/dataset/describe_job.h"
+#include "aggregate/dataset/table/table_text.h"
 #include "aggregate/read/h5/forked_work.h"
 #include "aggregate/read/h5/table_read.h"
 #include "aggregate/report/report.h"

@@ -33,8 +33,3 @@ void pp_analyze_number(struct pp_analyze_file *file, size_t files, int *ret_own)
 /* Reads one file and makes its block. Never fails: `why` says what did. `progress` may be NULL. */
 void pp_analyze_read(struct pp_analyze_file *file, const struct pp_analyze_options *o,
                      void (*progress)(void *context, uint64_t bytes_read, uint64_t bytes), void *context);
-/* Merges the blocks, in the order of files, and writes the session. A file without a block is a missing rank with its reason.
- * `warning`: NULL-terminated, for /quality, or NULL. *ret_damaged: not 0 where only a part of a
- * file could be read, or a file of the session could not be written. `text` receives the lines for the user, newline between. */
-int pp_analyze_write(struct pp_analyze_file *file, size_t files, const struct pp_analyze_options *o, const char *const *warning,
-                     int *ret_damaged, char *text, size_t size, struct pp_err *err);

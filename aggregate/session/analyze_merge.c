@@ -1,4 +1,6 @@
 /* The blocks of all files to one session; see analyze.h. Called by launchers/cmd_analyze.c. */
+#include "aggregate/session/analyze_merge.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -22,6 +22,7 @@ struct pp_clock_metadata { /* of the exchange; zero: there is none */
 	int64_t round_ns, cpu_ns;
 };
 
+/* Frees the nodes; it is then the zero of no exchange. */
 void pp_clock_metadata_release(struct pp_clock_metadata *t);
 /* The counts of the exchange as text: the parent prints them for a child that was forked before the window's last round, and the
  * child parses them. */

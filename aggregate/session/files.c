@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "aggregate/tools/tools.h"
+#include "aggregate/write/output.h"
 #include "core/base/why.h"
 
 enum { NAME_TRIES = 1000 };

@@ -18,6 +18,7 @@
 #include "aggregate/session/site_log.h"
 #include "aggregate/session/spare.h"
 #include "aggregate/session/window_rows.h"
+#include "aggregate/write/output.h"
 #include "aggregate/write/writer.h"
 #include "core/base/forked.h"
 #include "core/base/rank_list.h"

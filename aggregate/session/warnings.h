@@ -13,6 +13,7 @@ struct pp_warnings { /* warnings for /quality */
 	int count;
 };
 
+/* A longer text is cut; those beyond PP_WARNINGS are left out. */
 void pp_warnings_add(struct pp_warnings *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Status of this ring's rank: pp_rank.status. */

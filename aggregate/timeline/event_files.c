@@ -5,6 +5,7 @@
 #include <fnmatch.h>
 #include <sys/stat.h>
 
+#include "aggregate/timeline/load.h"
 #include "aggregate/timeline/timeline.h"
 
 static int is_later(struct timespec a, struct timespec b)

@@ -160,8 +160,6 @@ int pp_timeline_flows(struct pp_timeline_maker *m)
 		if (!rc)
 			rc = add_launches(m, r);
 	}
-	if (!rc)
-		rc = pp_timeline_messages(m);
 	if (!rc && m->t->flows)
 		qsort(m->t->flow, m->t->flows, sizeof(*m->t->flow), by_ends);
 	return rc;

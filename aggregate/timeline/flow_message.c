@@ -1,4 +1,4 @@
-/* Arrows of messages, and their tags. Called by flow.c. Only certain pairs get an arrow (aggregate/analyze/message.h). */
+/* Arrows of messages, and their tags. Called by session.c. Only certain pairs get an arrow (aggregate/analyze/message.h). */
 #include <errno.h>
 #include <stdlib.h>
 

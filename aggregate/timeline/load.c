@@ -1,5 +1,7 @@
 /* From a session on disk to its timeline: what pod.h5 says of ranks, steps and clocks, and the spans of its event files. See
  * timeline.h. Called by aggregate/report and launchers. */
+#include "aggregate/timeline/load.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,7 @@
 /* The timeline of a session: ranks, steps, clocks and communicators as pod.h5 has them, then what the other parts make of its event
  * files. See timeline.h. */
+#include "aggregate/timeline/session.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,6 +10,7 @@
 
 #include "aggregate/analyze/bounds.h"
 #include "aggregate/read/h5/file.h"
+#include "aggregate/read/h5/file_dataset.h"
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/timeline/timeline_private.h"
 #include "core/base/huge.h"
@@ -218,6 +221,8 @@ int pp_timeline_make(struct pp_timeline_maker *m)
 	if (!rc)
 		rc = pp_timeline_tracks(m);
 	find_extent(m->t);
+	if (!rc)
+		rc = pp_timeline_messages(m);
 	if (!rc)
 		rc = pp_timeline_flows(m);
 	if (!rc)

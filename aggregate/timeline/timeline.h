@@ -163,19 +163,6 @@ struct pp_timeline_options {              /* zeroed: everything */
 	struct pp_capture *capture;       /* NULL, or what the event files were made of: taken over, and they are not read */
 };
 
-struct pp_h5_file; /* aggregate/read/h5/file.h */
-
-/* Reads the timeline of a session from its pod.h5, and from its event files: of a live session those of
- * LOGDIR/plugins/profile/SESSION, of an analysed one the files of other profilers that it was made of. A rank without a readable
- * file is in `rank` with the reason, and counted. -ENODATA, -ENOENT: no event file can be read, the error names the first one or
- * its directory, and the fix. Call it like all of file.h by pp_forked_read() only; _of: over an open pod.h5. */
-int pp_timeline_load(const char *path, const struct pp_timeline_options *options, struct pp_timeline *ret, struct pp_err *err);
-int pp_timeline_load_of(struct pp_h5_file *h5, const struct pp_timeline_options *options, struct pp_timeline *ret,
-                        struct pp_err *err);
-/* The directory of a session's own event files, whether or not it exists. 0, or -ENOENT: `pod` is in no log directory. */
-int pp_timeline_directory(const char *h5, char directory[PATH_MAX]);
-/* -ENODATA: says that this directory has no event files. */
-int pp_timeline_no_files(const char *directory, struct pp_err *err);
 /* The lines that users must see of what is not in it, one sentence each with its number; "" where nothing is missing. */
 void pp_timeline_left_text(const struct pp_timeline *t, char *text, size_t size);
 void pp_timeline_release(struct pp_timeline *t);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "aggregate/dataset/dataset.h"
+#include "aggregate/dataset/table/functions.h"
 #include "aggregate/tools/sums.h"
 #include "core/base/units.h"
 #include "core/step/category.h"

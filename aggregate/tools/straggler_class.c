@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "aggregate/dataset/table/functions.h"
 #include "aggregate/tools/late_pattern.h"
 #include "aggregate/tools/tools.h"
 #include "core/base/units.h"

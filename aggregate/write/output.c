@@ -1,4 +1,6 @@
 /* Directories and files of a session: x.part, synced, renamed. Called by every writer. */
+#include "aggregate/write/output.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

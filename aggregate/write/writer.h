@@ -33,16 +33,3 @@ struct pp_writer_ops {
 
 /* All writers, in the order of writer_list.def; ends with NULL. */
 extern const struct pp_writer_ops *const pp_writer_list[];
-
-/* <logdir>/<under>, made if missing; refused where a part of `under` is a link of another user. */
-int pp_output_make(const char *logdir, const char *under, struct pp_err *err);
-/* <logdir>/podprof/<session> and <logdir>/plugins/profile/<session>, made if missing. */
-int pp_output_make_dirs(const struct pp_output *out, struct pp_err *err);
-int pp_output_make_dir(const struct pp_output *out, struct pp_err *err);        /* the first of them only */
-int pp_output_make_xspace_dir(const struct pp_output *out, struct pp_err *err); /* the second of them only */
-/* The name of a host's XSpace file without ".xplane.pb" or "-rank0007.xplane.pb". */
-void pp_xspace_stem(const char *name, char *stem, size_t size);
-/* `name.part` in dir, then pp_output_commit() syncs and renames, pp_output_abandon() unlinks. Return: descriptor or -errno. */
-int pp_output_create(const char *path, struct pp_err *err);
-int pp_output_commit(int fd, const char *path, struct pp_err *err);
-void pp_output_abandon(int fd, const char *path);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "aggregate/session/analyze.h"
+#include "aggregate/session/analyze_merge.h"
 #include "aggregate/spool/layout.h"
 #include "core/base/shell_word.h"
 #include "core/base/step_windows.h"

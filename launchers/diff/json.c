@@ -1,9 +1,11 @@
 /* Writes a comparison as JSON, for scripts and for its page; see diff.h. docs/diff.md lists the members. */
+#include "launchers/diff/json.h"
+
 #include <inttypes.h>
 #include <string.h>
 
 #include "aggregate/write/json.h"
-#include "launchers/diff/diff.h"
+#include "launchers/diff/text.h"
 
 enum { SCHEMA = 1 };
 

@@ -1,12 +1,14 @@
 /* Writes the page of a comparison: its sources around the JSON text; see diff.h. */
+#include "launchers/diff/page.h"
+
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "aggregate/report/embed.h"
+#include "aggregate/write/output.h"
 #include "aggregate/write/writer.h"
 #include "core/base/why.h"
-#include "launchers/diff/diff.h"
 
 static void copy(FILE *from, FILE *to)
 {

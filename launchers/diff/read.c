@@ -1,4 +1,6 @@
 /* Reads and compares sessions in a child, because HDF5 can crash or hang on a damaged file; see diff.h. */
+#include "launchers/diff/read.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +9,12 @@
 #include <unistd.h>
 
 #include "aggregate/read/h5/file.h"
+#include "aggregate/read/h5/file_dataset.h"
 #include "aggregate/read/h5/forked_work.h"
 #include "aggregate/read/h5/table_read.h"
 #include "core/base/why.h"
-#include "launchers/diff/diff.h"
+#include "launchers/diff/json.h"
+#include "launchers/diff/text.h"
 
 static const uint64_t tables = UINT64_C(1) << PP_TABLE_collective | UINT64_C(1) << PP_TABLE_communicator |
                                UINT64_C(1) << PP_TABLE_op | UINT64_C(1) << PP_TABLE_all_reduce | UINT64_C(1) << PP_TABLE_role |

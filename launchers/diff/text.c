@@ -1,4 +1,6 @@
 /* Writes a comparison as text: the result, then what changed; see diff.h. Tables are in text_tables.c. */
+#include "launchers/diff/text.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -6,21 +8,13 @@
 
 #include "aggregate/write/text/text.h"
 #include "core/base/forked.h"
-#include "launchers/diff/diff.h"
+#include "launchers/diff/text_tables.h"
 
 enum { MOST_RANKS = 6 };
 
 static int64_t whole(double ns)
 {
 	return fabs(ns) < 9e18 ? (int64_t)llround(ns) : 0;
-}
-
-const char *pp_diff_signed(char text[32], double ns)
-{
-	char number[PP_TEXT_UNIT];
-
-	snprintf(text, 32, "%s%s", ns > 0 ? "+" : "", pp_text_time(number, whole(ns)));
-	return text;
 }
 
 const char *pp_diff_word(enum pp_noise_word word)

@@ -1,16 +1,28 @@
 /* Tables of a comparison as text: step time and categories, collectives, operators; see diff.h. Called by text.c. */
+#include "launchers/diff/text_tables.h"
+
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "aggregate/write/text/text.h"
-#include "launchers/diff/diff.h"
+#include "aggregate/write/text/text_print.h"
+#include "aggregate/write/text/text_table.h"
 
 enum { BAR = 20, NAME = 34, MOST_ROWS = 8 };
 
 static int64_t whole(double ns)
 {
 	return fabs(ns) < 9e18 ? (int64_t)llround(ns) : 0;
+}
+
+const char *pp_diff_signed(char text[32], double ns)
+{
+	char number[PP_TEXT_UNIT];
+
+	snprintf(text, 32, "%s%s", ns > 0 ? "+" : "", pp_text_time(number, whole(ns)));
+	return text;
 }
 
 /* Of the largest change. pp_text_print() leaves it out of a pipe. */

@@ -12,6 +12,7 @@
 
 #include "aggregate/read/h5/forked_work.h"
 #include "aggregate/timeline/event_files.h"
+#include "aggregate/timeline/session.h"
 #include "aggregate/timeline/timeline.h"
 #include "aggregate/write/chrome/chrome.h"
 #include "aggregate/write/folded/folded.h"

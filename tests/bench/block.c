@@ -12,6 +12,7 @@
 #include "aggregate/analyze/finish.h"
 #include "aggregate/dataset/block.h"
 #include "aggregate/dataset/merge.h"
+#include "aggregate/read/h5/file_dataset.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/block.h"
 

@@ -16,11 +16,12 @@
 #include "aggregate/analyze/finish.h"
 #include "aggregate/dataset/block.h"
 #include "aggregate/dataset/merge.h"
+#include "aggregate/report/report.h"
 #include "aggregate/session/files.h"
 #include "aggregate/session/gather.h"
 #include "aggregate/session/page.h"
-#include "aggregate/report/report.h"
 #include "aggregate/tools/tools.h"
+#include "aggregate/write/output.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/block.h"
 

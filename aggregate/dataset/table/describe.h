@@ -2,6 +2,7 @@
  * tests that have a list of their own. */
 #ifndef PP_TABLE_DESC
 #define PP_TABLE_DESC pp_table_desc
+#include "aggregate/dataset/host_clock.h"
 #include "aggregate/dataset/table/functions.h"
 #include "aggregate/dataset/table/table_list.h"
 #endif

@@ -11,8 +11,6 @@ enum { PP_REASON_UNKNOWN, PP_REASON_BETWEEN_STEPS = PP_CATEGORIES + 1, PP_REASON
 	"unknown device_compute device_to_device device_collective host_compute kernel_launch input output compilation "           \
 	"all_others host_communication between_steps"
 
-/* "Input", "time between steps", "unknown reason". */
-const char *pp_reason_name(int reason);
 /* Work of the rank in a step: neither communication nor time between steps. */
 static inline int pp_reason_is_work(int reason)
 {

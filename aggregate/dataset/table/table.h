@@ -74,6 +74,7 @@ struct pp_table {
 	size_t workers;
 };
 
+/* Completes a static description once: counts its keys. Returns `desc`. */
 const struct pp_table_desc *pp_table_describe(struct pp_table_desc *desc, const struct pp_column *column, size_t columns);
 /* Changes with every name, type and rule of the tables that hosts send: equal numbers mean equal bytes. */
 uint32_t pp_table_schema(const struct pp_table_desc *(*desc)(int id), int tables);
@@ -134,7 +135,3 @@ struct pp_table_merge {
 };
 /* Merges sealed parts into one sealed table, in one pass. Associative; only FIRST and BY() depend on the order of parts. */
 int pp_table_merge(const struct pp_table *part, size_t parts, const struct pp_table_merge *how, struct pp_table *ret_table);
-
-/* CSV: a line of names and one per row; JSON: an object of columns. Texts and codes' words are written out. */
-void pp_table_csv(const struct pp_table *t, const struct pp_intern *names, FILE *to);
-void pp_table_json(const struct pp_table *t, const struct pp_intern *names, FILE *to);

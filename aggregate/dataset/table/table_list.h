@@ -9,10 +9,5 @@ enum {
 	PP_TABLES
 };
 
-/* Fault of a row; NULL: none. host_clock.c. */
-const char *pp_host_clock_wrong(const void *row);
-const char *pp_clock_sample_wrong(const void *row);
-const char *pp_clock_stretch_wrong(const void *row);
-const char *pp_clock_change_wrong(const void *row);
 /* Of PP_TABLE_NAME. */
 const struct pp_table_desc *pp_table_desc(int id);

@@ -1,4 +1,6 @@
 /* Tables as text: CSV and JSON; see table.h. Called by `podprof report --table`. */
+#include "aggregate/dataset/table/table_text.h"
+
 #include <inttypes.h>
 #include <string.h>
 

@@ -17,6 +17,7 @@
 #include "aggregate/keeper/cluster/pod_tree.h"
 #include "aggregate/session/spare.h"
 #include "aggregate/spool/control.h"
+#include "aggregate/write/output.h"
 #include "aggregate/write/writer.h"
 #include "core/base/now.h"
 #include "core/clock/clock_map.h"

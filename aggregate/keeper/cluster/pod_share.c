@@ -20,6 +20,7 @@
 #include "aggregate/read/ring/ring_clock.h"
 #include "aggregate/spool/control.h"
 #include "aggregate/write/writer.h"
+#include "aggregate/write/xspace/xspace.h"
 #include "core/base/now.h"
 
 enum { LIMIT_MS = 280000, PIECES = 16 /* in one turn */ };

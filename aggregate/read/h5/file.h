@@ -12,9 +12,6 @@
 struct pp_h5_file;
 struct pp_h5_memory;
 
-/* A text attribute of / of any file, damaged ones too: HDF5 opens it in a child, see forked_work.h. "" where there is none. */
-int pp_h5_file_read_attribute(const char *path, const char *attribute, char *ret_text, size_t size, struct pp_err *err);
-
 /* HDF5 can crash or hang in these on a damaged file: call them by pp_forked_read() only. -ENOENT..: cannot be
  * opened; -EINVAL: foreign, cut or of a newer podprof. */
 int pp_h5_file_open(const char *path, struct pp_h5_file **ret_h5, struct pp_err *err);
@@ -42,8 +39,3 @@ int pp_h5_file_read(struct pp_h5_file *h5, const char *group, const char *variab
 
 /* Interned texts of the dataset; released with the file. NULL: no memory. */
 struct pp_intern *pp_h5_file_names(struct pp_h5_file *h5);
-/* The dataset of pod.h5: attributes, late, clocks, and the described tables whose bit 1 << PP_TABLE_name is set.
- * pp_dataset_release() frees it. */
-int pp_h5_file_dataset(struct pp_h5_file *h5, uint64_t tables, struct pp_dataset *ret_dataset, struct pp_err *err);
-/* The same of a file in memory, without a copy: nobody may change or release it. 0: it is no file in memory. */
-int pp_h5_file_view(struct pp_h5_file *h5, uint64_t tables, struct pp_dataset *ret_view);

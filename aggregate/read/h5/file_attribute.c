@@ -1,4 +1,6 @@
 /* Reads one attribute of an untrusted pod.h5. See file.h; called by hdf5_previous.c and `podprof report --list`. */
+#include "aggregate/read/h5/file_attribute.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <sys/mman.h>

@@ -24,5 +24,6 @@ struct pp_h5_file_column {
 	size_t width; /* bytes of a value once read */
 };
 
+/* Frees the values, not the struct, which then has none. */
 void pp_h5_file_release(struct pp_h5_file_column *column);
 const char *pp_h5_file_text(const struct pp_h5_file_column *column, size_t i); /* "" where it is no text */

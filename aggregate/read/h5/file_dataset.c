@@ -1,9 +1,12 @@
 /* Reads a pp_dataset from pod.h5: attributes, tables, late. See file.h; called by aggregate/report. */
+#include "aggregate/read/h5/file_dataset.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/dataset/describe_job.h"
 #include "aggregate/read/h5/file_memory.h"
 #include "aggregate/read/h5/table_read.h"
 

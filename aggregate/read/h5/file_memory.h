@@ -15,6 +15,7 @@ struct pp_h5_memory_column {
 };
 
 struct pp_h5_memory *pp_h5_memory_new(void); /* NULL: no memory */
+/* With all columns and what they own. NULL is nothing. */
 void pp_h5_memory_free(struct pp_h5_memory *memory);
 
 /* Attributes of /. Each call here returns 0 or -ENOMEM. */

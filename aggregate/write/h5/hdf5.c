@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/dataset/describe_job.h"
 #include "aggregate/read/h5/forked_work.h"
 #include "aggregate/write/h5/table_write.h"
+#include "aggregate/write/output.h"
 #include "aggregate/write/writer.h"
 
 static void write_attributes(struct pp_h5 *h, const struct pp_dataset *d, const char *logdir)

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "core/base/grow.h"
-#include "core/base/utf8.h"
 #include "core/base/why.h"
 
 enum { SMALL_BYTES = 64 * 1024, CHUNK_ROWS = 65536, TRANSFER_BYTES = 4 * 1024, COMPACT_LINKS = 256 };
@@ -151,19 +150,6 @@ static hid_t text_type(size_t size)
 	H5Tset_cset(t, H5T_CSET_UTF8);
 	H5Tset_strpad(t, H5T_STR_NULLPAD);
 	return t;
-}
-
-char *pp_h5_utf8(const char *text)
-{
-	size_t length = strlen(text);
-	char *good;
-
-	if (pp_utf8_good(text, length))
-		return strdup(text);
-	good = malloc(pp_utf8_repair(NULL, text, length) + 1);
-	if (good)
-		good[pp_utf8_repair(good, text, length)] = '\0';
-	return good;
 }
 
 static void attribute_text(struct pp_h5 *h, hid_t at, const char *name, const char *text)

@@ -37,12 +37,14 @@ struct pp_h5 {
 	struct pp_err *err;
 };
 
+/* A new file, or an older one emptied. 0, or -errno with the sentence in `err`: then there is nothing to close. */
 int pp_h5_create(struct pp_h5 *h, const char *path, struct pp_err *err);
 /* Puts everything into `memory` instead, without a call of HDF5: what file.h has of it is what it would have of the file. */
 void pp_h5_create_in(struct pp_h5 *h, struct pp_h5_memory *memory, struct pp_err *err);
 /* Closes; the first error of all calls since pp_h5_create(). */
 int pp_h5_close(struct pp_h5 *h);
 
+/* Attributes of the group that is open, else of /. */
 void pp_h5_attribute_text(struct pp_h5 *h, const char *name, const char *text);
 void pp_h5_attribute_int(struct pp_h5 *h, const char *name, int64_t value);
 void pp_h5_attribute_double(struct pp_h5 *h, const char *name, double value);

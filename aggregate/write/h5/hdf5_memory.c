@@ -6,6 +6,20 @@
 
 #include "aggregate/write/h5/hdf5_file.h"
 #include "core/base/huge.h"
+#include "core/base/utf8.h"
+
+char *pp_h5_utf8(const char *text)
+{
+	size_t length = strlen(text);
+	char *good;
+
+	if (pp_utf8_good(text, length))
+		return strdup(text);
+	good = malloc(pp_utf8_repair(NULL, text, length) + 1);
+	if (good)
+		good[pp_utf8_repair(good, text, length)] = '\0';
+	return good;
+}
 
 void *pp_h5_widen(enum pp_h5_type type, size_t n, const void *data)
 {

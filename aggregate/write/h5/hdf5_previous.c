@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "aggregate/read/h5/file.h"
+#include "aggregate/read/h5/file_attribute.h"
 #include "aggregate/write/h5/hdf5_file.h"
 
 enum { MOST = 256 }; /* files that are opened */

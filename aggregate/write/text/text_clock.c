@@ -1,5 +1,7 @@
 /* The clock's part of summary.txt: the clock error between ranks, and what contradicts it. One line where all ranks share a
  * clock. Called by text.c. */
+#include "aggregate/write/text/text_clock.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -8,7 +10,7 @@
 
 #include "aggregate/analyze/bounds.h"
 #include "aggregate/analyze/clock_text.h"
-#include "aggregate/write/text/text.h"
+#include "core/base/units.h"
 
 enum { NAMED = 2, NAMED_DRIFTS = 4 }; /* hosts per line */
 

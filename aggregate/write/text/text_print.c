@@ -1,9 +1,10 @@
 /* Prints a summary on a terminal, as wide as it is, or into a pipe without its bars. Called by launchers/cmd_report. */
+#include "aggregate/write/text/text_print.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/write/text/text.h"
 #include "core/base/grow.h"
 #include "core/base/plain.h"
 

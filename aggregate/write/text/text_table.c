@@ -1,4 +1,6 @@
 /* Writes the tables of summary.txt. Few rows on purpose: the dataset has the rest. Called by text.c. */
+#include "aggregate/write/text/text_table.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -7,7 +9,6 @@
 #include "aggregate/analyze/clock_text.h"
 #include "aggregate/dataset/status.h"
 #include "aggregate/tools/answer.h"
-#include "aggregate/write/text/text.h"
 #include "core/base/utf8.h"
 #include "core/base/wrap.h"
 #include "core/ring/intern.h"

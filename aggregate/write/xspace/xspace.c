@@ -1,5 +1,7 @@
 /* Writes XSpace files for TensorBoard and xprof: one per host, or one per rank. docs/formats.md says what xprof needs and shows.
  * Called through writer_list. */
+#include "aggregate/write/xspace/xspace.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
@@ -12,6 +14,7 @@
 
 #include "aggregate/read/xspace/xspace.h"
 #include "aggregate/tools/verdict.h"
+#include "aggregate/write/output.h"
 #include "aggregate/write/xspace/xspace_device.h"
 #include "aggregate/write/xspace/xspace_rank.h"
 #include "core/capture/capture.h"

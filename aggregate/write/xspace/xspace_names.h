@@ -104,6 +104,7 @@ struct pp_xnames {
 	struct pp_xname_slot recent[PP_XNAMES_RECENT]; /* events repeat few names: those are found without the hash */
 };
 
+/* The names of the capture are borrowed. To be released. */
 void pp_xnames_init(struct pp_xnames *x, const struct pp_capture *capture);
 void pp_xnames_release(struct pp_xnames *x);
 /* The id of a name; adds a new one. */

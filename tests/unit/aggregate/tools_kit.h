@@ -3,6 +3,7 @@
 #pragma once
 
 #include "aggregate/analyze/build.h"
+#include "aggregate/dataset/table/table_text.h"
 #include "aggregate/tools/tools.h"
 #include "core/capture/thread.h"
 #include "tests/golden.h"

@@ -7,6 +7,7 @@
 #include "aggregate/dataset/block.h"
 #include "aggregate/dataset/order.h"
 #include "aggregate/dataset/table/functions.h"
+#include "aggregate/dataset/table/table_text.h"
 #include "core/call/mpi_call.h"
 #include "core/capture/capture.h"
 #include "tests/test.h"

@@ -1,5 +1,6 @@
 /* Blocks: datasets made at random come back equal, what is no block or a changed one is refused with a sentence; what it takes. */
 #include "aggregate/dataset/block.h"
+#include "aggregate/dataset/describe_job.h"
 
 #include <errno.h>
 #include <zlib.h>

@@ -1,4 +1,5 @@
 /* The keeper's life over hand-made rings: start, close, message, files, tidy spool; salvage; watch; settings. */
+#include "aggregate/read/h5/file_dataset.h"
 #include "tests/test.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* The page that is made while pod.h5 is written: the same as the one made of pod.h5, none without pod.h5, and made of pod.h5
  * where its process has ended. */
 #include "aggregate/session/page.h"
+#include "aggregate/write/output.h"
 #include "tests/bench/block.h"
 #include "tests/test.h"
 

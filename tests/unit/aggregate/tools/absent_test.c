@@ -1,6 +1,7 @@
 /* Which ranks are said to be missing: those that were asked for and came not, those whose status says so, and no others. */
 #include <stdlib.h>
 
+#include "aggregate/dataset/table/table_text.h"
 #include "aggregate/tools/tools.h"
 #include "tests/test.h"
 

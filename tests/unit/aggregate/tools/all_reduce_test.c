@@ -1,4 +1,5 @@
 /* /all_reduce of a dataset made by hand. all_reduce_test GOLDEN [--update]. */
+#include "aggregate/dataset/table/table_text.h"
 #include "aggregate/tools/tools.h"
 #include "core/call/mpi_call.h"
 #include "tests/golden.h"

@@ -1,4 +1,5 @@
 /* /kernel_stats and /precision of rows made by hand, and what names tell of tensor cores. kernel_stats_test GOLDEN [--update]. */
+#include "aggregate/dataset/table/table_text.h"
 #include "aggregate/tools/tensor_core.h"
 #include "aggregate/tools/tools.h"
 #include "core/capture/span.h"

@@ -1,4 +1,5 @@
 /* /op_stats of rows made by hand. op_stats_test GOLDEN [--update]. */
+#include "aggregate/dataset/table/table_text.h"
 #include "aggregate/tools/tools.h"
 #include "tests/golden.h"
 

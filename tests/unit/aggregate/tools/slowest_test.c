@@ -1,4 +1,5 @@
 /* /slowest of a dataset made by hand. slowest_test GOLDEN [--update]. */
+#include "aggregate/dataset/table/table_text.h"
 #include "aggregate/tools/tools.h"
 #include "tests/golden.h"
 

@@ -1,5 +1,6 @@
 /* The writers: files where they belong, whole or not at all, stale ones gone, a sentence where it cannot be. With --keep DIR the
  * sample is left in DIR/host and DIR/rank for the checks of write_check.py and xprof. */
+#include "aggregate/write/output.h"
 #include "aggregate/write/writer.h"
 
 #include <errno.h>

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "aggregate/dataset/table/table_bytes.h"
+#include "aggregate/dataset/table/table_text.h"
 #include "aggregate/read/h5/table_read.h"
 #include "aggregate/write/h5/table_write.h"
 #include "tests/test.h"

@@ -5,6 +5,7 @@
 #include "aggregate/analyze/build.h"
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/read/torch/c10d.h"
+#include "aggregate/write/output.h"
 #include "aggregate/write/writer.h"
 #include "core/call/mpi_call.h"
 #include "core/capture/capture.h"

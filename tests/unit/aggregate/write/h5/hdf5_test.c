@@ -1,6 +1,8 @@
 /* The layout of pod.h5: the file of a full session has every row of the table and no other, and docs/formats.md lists them
  * (--print writes its rows). */
+#include "aggregate/dataset/describe_job.h"
 #include "aggregate/dataset/hdf5_layout.h"
+#include "aggregate/read/h5/file_dataset.h"
 
 #include <errno.h>
 #include <hdf5.h>

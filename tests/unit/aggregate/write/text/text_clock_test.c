@@ -6,6 +6,8 @@
 #include "aggregate/analyze/clock_text.h"
 #include "aggregate/tools/answer.h"
 #include "aggregate/write/text/text.h"
+#include "aggregate/write/text/text_clock.h"
+#include "aggregate/write/text/text_table.h"
 #include "core/clock/band.h"
 #include "core/clock/wall.h"
 #include "tests/test.h"

@@ -1,5 +1,7 @@
 /* summary.txt: units, the whole text of a sample against its golden copy (--update writes it), 50 lines at most, bars on demand. */
 #include "aggregate/write/text/text.h"
+#include "aggregate/write/text/text_print.h"
+#include "aggregate/write/text/text_table.h"
 
 #include <errno.h>
 #include <stdlib.h>
