@@ -1,5 +1,5 @@
-/* The table of pending requests. Called by the nonblocking, Wait and Test wrappers. No core/base/map.h: it may not allocate, threads
- * share it, and requests leave it one by one. */
+/* The table of pending requests. Called by the nonblocking, Wait and Test wrappers. No core/base/map.h: it may not allocate,
+ * threads share it, and requests leave it one by one. */
 #include "mpi/pmpi_request.h"
 
 #include <sched.h>
