@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/base/compare.h"
 #include "core/base/now.h"
 #include "core/base/proc.h"
 #include "core/base/tick.h"
@@ -235,10 +234,18 @@ void pp_sampler_init(struct pp_sampler *s, const char *proc)
 void pp_sampler_release(struct pp_sampler *s)
 {
 	for (size_t i = 0; i < s->rings; i++)
-		free(s->ring[i].memory);
+		for (int id = 0; id < PP_SIDE_IDS; id++)
+			free(s->ring[i].store[id].row);
 	free(s->ring);
+	free(s->round);
 	*s = (struct pp_sampler){0};
 }
+
+struct pp_sample_round { /* at all ranks; what the next one needs of it stays */
+	int64_t now;
+	int newest_pid;   /* read before them */
+	size_t pss_index; /* ring whose PSS is due; SIZE_MAX: none */
+};
 
 static int know_rings(struct pp_sampler *s, size_t rings)
 {
@@ -246,7 +253,8 @@ static int know_rings(struct pp_sampler *s, size_t rings)
 
 	if (rings <= s->rings)
 		return 0;
-	ring = realloc(s->ring, rings * sizeof(*ring));
+	s->round = s->round ? s->round : calloc(1, sizeof(*s->round));
+	ring = s->round ? realloc(s->ring, rings * sizeof(*ring)) : NULL;
 	if (!ring)
 		return -ENOMEM;
 	memset(ring + s->rings, 0, (rings - s->rings) * sizeof(*ring));
@@ -256,35 +264,51 @@ static int know_rings(struct pp_sampler *s, size_t rings)
 	return 0;
 }
 
+/* Of a row of a store. */
+static int64_t *time_of(int id, char *row)
+{
+	return (int64_t *)(row + pp_side_time(&pp_side_arrays[id])->offset);
+}
+
+/* Keeps every `step`-th row whose time is after `cut`. */
+static void keep_rows(struct pp_sampled *r, size_t step, int64_t cut)
+{
+	for (int id = 0; id < PP_SIDE_IDS; id++) {
+		const size_t size = pp_side_arrays[id].size;
+		struct pp_sample_store *store = &r->store[id];
+		size_t remaining = 0;
+
+		for (size_t i = 0; i < store->used; i += step)
+			if (*time_of(id, store->row + i * size) > cut)
+				memmove(store->row + remaining++ * size, store->row + i * size, size);
+		store->used = remaining;
+	}
+}
+
 /* Drops every second sample of all ranks, and doubles the period. */
 static void thin_out(struct pp_sampler *s)
 {
-	for (size_t i = 0; i < s->rings; i++) {
-		struct pp_sampled *r = &s->ring[i];
-		size_t remaining = 0;
-
-		for (size_t k = 0; k < r->used; k += 2)
-			r->memory[remaining++] = r->memory[k];
-		r->used = remaining;
-	}
+	for (size_t i = 0; i < s->rings; i++)
+		keep_rows(&s->ring[i], 2, INT64_MIN);
 	s->least_ns *= 2;
 }
 
-static int make_room(struct pp_sampler *s, struct pp_sampled *r)
+/* The place of a new row of zeros; NULL: no memory. */
+static char *make_room(struct pp_sampler *s, struct pp_sample_store *store, size_t size)
 {
-	size_t room = r->room ? r->room * 2 : 256;
-	struct pp_memory *memory;
+	size_t room = store->room ? store->room * 2 : 256;
+	char *row;
 
-	if (r->used >= MOST_SAMPLES)
+	if (store->used >= MOST_SAMPLES)
 		thin_out(s);
-	if (r->used < r->room)
-		return 0;
-	memory = realloc(r->memory, room * sizeof(*memory));
-	if (!memory)
-		return -ENOMEM;
-	r->memory = memory;
-	r->room = room;
-	return 0;
+	if (store->used == store->room) {
+		row = realloc(store->row, room * size);
+		if (!row)
+			return NULL;
+		store->row = row;
+		store->room = room;
+	}
+	return memset(store->row + store->used * size, 0, size);
 }
 
 /* A window may be shorter than the period: a rank that begins to record is sampled at once. */
@@ -315,42 +339,58 @@ static int newest_pid(const char *proc)
 	return last ? (int)strtol(last, NULL, 10) : 0;
 }
 
-struct round { /* at all ranks */
-	int64_t now;
-	int newest_pid;   /* read before them */
-	size_t pss_index; /* ring whose PSS is due; SIZE_MAX: none */
-};
-
-static void sample_rank(struct pp_sampler *s, const struct pp_rings *rings, size_t index, const struct round *round)
+/* What a rank's process has; also the cores that it may run on. */
+static int fill_memory(struct pp_sampler *s, const struct pp_rings *rings, size_t index, void *row)
 {
-	const unsigned children =
-	        s->ring[index].childless_at && s->ring[index].childless_at == round->newest_pid ? 0 : PP_SAMPLE_CHILDREN;
+	const struct pp_sample_round *round = s->round;
 	const struct pp_ring_header *h = pp_rings_header(rings, index);
 	struct pp_sampled *r = &s->ring[index];
+	const unsigned children = r->childless_at && r->childless_at == round->newest_pid ? 0 : PP_SAMPLE_CHILDREN;
+	const unsigned pss = index == round->pss_index ? PP_SAMPLE_PSS : 0;
 	const char *reason = NULL;
-	struct pp_memory m;
-	int rc;
+	struct pp_memory *m = row;
+	int rc = pp_sample_process(s->proc, h->pid, h->start_time, rings, children | pss, m, &reason);
 
-	if (!r->recording || (r->checked_ns && round->now - r->checked_ns < s->least_ns) || make_room(s, r))
-		return;
-	r->checked_ns = round->now;
-	rc = pp_sample_process(s->proc, h->pid, h->start_time, rings, children | (index == round->pss_index ? PP_SAMPLE_PSS : 0),
-	                       &m, &reason);
-	if (rc == -ESRCH && r->used) /* it has just ended */
-		return;
+	if (rc == -ESRCH && r->store[PP_SIDE_ID_memory].used) /* it has just ended */
+		return 0;
 	if (rc)
 		snprintf(r->reason, sizeof(r->reason), "memory is not sampled: %s/%d cannot be read (%s)", s->proc, h->pid,
 		         rc == -EACCES ? "not permitted" : "it has ended, or it is hidden from this user");
 	else if (reason)
 		snprintf(r->reason, sizeof(r->reason), "%s", reason);
 	if (rc)
-		return;
-	r->childless_at = m.children ? 0 : round->newest_pid;
-	pp_tick_kind = (int)h->tick_kind;
-	m.time = (int64_t)pp_tick_now();
-	r->memory[r->used++] = m;
+		return 0;
+	r->childless_at = m->children ? 0 : round->newest_pid;
 	if (sched_getaffinity(h->pid, sizeof(r->cores), &r->cores)) /* more CPUs than a set holds */
 		CPU_ZERO(&r->cores);
+	return 1;
+}
+
+/* The side arrays that are sampled. fill: makes a row of zeros a sample of the ring's rank, all but its time; 0: there is none. */
+static const struct {
+	enum pp_side_id id;
+	int (*fill)(struct pp_sampler *s, const struct pp_rings *rings, size_t index, void *row);
+} sampled[] = {
+        {PP_SIDE_ID_memory, fill_memory},
+};
+
+static void sample_rank(struct pp_sampler *s, const struct pp_rings *rings, size_t index)
+{
+	struct pp_sampled *r = &s->ring[index];
+
+	if (!r->recording || (r->checked_ns && s->round->now - r->checked_ns < s->least_ns))
+		return;
+	r->checked_ns = s->round->now;
+	pp_tick_kind = (int)pp_rings_header(rings, index)->tick_kind;
+	for (size_t i = 0; i < sizeof(sampled) / sizeof(*sampled); i++) {
+		struct pp_sample_store *store = &r->store[sampled[i].id];
+		char *row = make_room(s, store, pp_side_arrays[sampled[i].id].size);
+
+		if (!row || !sampled[i].fill(s, rings, index, row))
+			continue;
+		*time_of(sampled[i].id, row) = (int64_t)pp_tick_now();
+		store->used++;
+	}
 }
 
 static int64_t period_of(int64_t cost_ns, int64_t least_ns)
@@ -361,7 +401,6 @@ static int64_t period_of(int64_t cost_ns, int64_t least_ns)
 void pp_sampler_run(struct pp_sampler *s, const struct pp_rings *rings)
 {
 	size_t count = pp_rings_count(rings);
-	struct round round = {.pss_index = SIZE_MAX};
 	int64_t now, cost;
 	int begins, with_pss, recording;
 
@@ -375,12 +414,13 @@ void pp_sampler_run(struct pp_sampler *s, const struct pp_rings *rings)
 		return;
 	with_pss = now >= s->next_pss_ns;
 	if (with_pss)
-		round.pss_index = s->pss_turn = (s->pss_turn + 1) % count;
+		s->pss_turn = (s->pss_turn + 1) % count;
 	cost = -pp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	round.now = now;
-	round.newest_pid = newest_pid(s->proc);
+	s->round->now = now;
+	s->round->newest_pid = newest_pid(s->proc);
+	s->round->pss_index = with_pss ? s->pss_turn : SIZE_MAX;
 	for (size_t i = 0; i < count; i++)
-		sample_rank(s, rings, i, &round);
+		sample_rank(s, rings, i);
 	cost += pp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (with_pss)
 		s->next_pss_ns = now + period_of(cost, LEAST_PSS_NS / (int64_t)count);
@@ -391,14 +431,8 @@ void pp_sampler_run(struct pp_sampler *s, const struct pp_rings *rings)
 
 void pp_sampler_drop(struct pp_sampler *s, size_t ring, int64_t cut)
 {
-	struct pp_sampled *r = ring < s->rings ? &s->ring[ring] : NULL;
-	size_t remaining = 0;
-
-	for (size_t i = 0; r && i < r->used; i++)
-		if (r->memory[i].time > cut)
-			r->memory[remaining++] = r->memory[i];
-	if (r)
-		r->used = remaining;
+	if (ring < s->rings)
+		keep_rows(&s->ring[ring], 1, cut);
 }
 
 static struct pp_rank *find_rank(struct pp_capture *c, int32_t number)
@@ -409,7 +443,24 @@ static struct pp_rank *find_rank(struct pp_capture *c, int32_t number)
 	return NULL;
 }
 
-PP_COMPARE_BY(by_time, struct pp_memory, time)
+static int by_time(const void *a, const void *b, void *offset)
+{
+	const int64_t *x = (const void *)((const char *)a + *(size_t *)offset);
+	const int64_t *y = (const void *)((const char *)b + *(size_t *)offset);
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void give_rows(struct pp_rank *rank, enum pp_side_id id, const struct pp_sample_store *store)
+{
+	const struct pp_side_array *side = &pp_side_arrays[id];
+	size_t offset;
+
+	if (!store->used || pp_side_append(rank, id, store->row, store->used))
+		return;
+	offset = pp_side_time(side)->offset;
+	qsort_r(pp_side_rows(side, rank), pp_side_count(side, rank), side->size, by_time, &offset);
+}
 
 /* Counts the cores of each rank and of all ranks of this host. */
 static void give_cores(struct pp_sampler *s, const struct pp_rings *rings, struct pp_capture *c)
@@ -439,8 +490,8 @@ void pp_sampler_give(struct pp_sampler *s, const struct pp_rings *rings, struct 
 		if (!rank || pp_rings_is_excluded(rings, i))
 			continue;
 		memcpy(rank->memory_note, r->reason, sizeof(r->reason));
-		if (r->used && !pp_side_append(rank, PP_SIDE_ID_memory, r->memory, r->used))
-			qsort(rank->memory, rank->memories, sizeof(*rank->memory), by_time);
+		for (int id = 0; id < PP_SIDE_IDS; id++)
+			give_rows(rank, id, &r->store[id]);
 	}
 	give_cores(s, rings, c);
 	c->memory_period_ns = s->period_ns;

@@ -6,13 +6,17 @@
 #include <sched.h>
 
 #include "aggregate/read/ring/rings.h"
+#include "core/capture/side.h"
 
 struct pp_capture;
-struct pp_memory;
+
+struct pp_sample_store { /* rows of a side array */
+	char *row;
+	size_t used, room;
+};
 
 struct pp_sampled { /* one ring */
-	struct pp_memory *memory;
-	size_t used, room;
+	struct pp_sample_store store[PP_SIDE_IDS];
 	int recording;      /* at the last sample */
 	int childless_at;   /* the newest pid when the process was seen without children; 0: it has some, or that is unknown */
 	int64_t checked_ns; /* CLOCK_MONOTONIC */
@@ -24,6 +28,7 @@ struct pp_sampler {
 	const char *proc; /* "/proc" */
 	struct pp_sampled *ring;
 	size_t rings;
+	struct pp_sample_round *round;
 	int64_t least_ns;             /* shortest period; grows when the store is full */
 	int64_t period_ns;            /* current period */
 	size_t pss_turn;              /* ring whose PSS is next: one at a time, for it may take long */

@@ -196,17 +196,17 @@ TEST(only_while_recording_and_at_its_pace)
 
 	rig_open(&r, "/proc");
 	pp_sampler_run(&r.sampler, r.rings);
-	CHECK_INT(r.sampler.ring[0].used, 0);
+	CHECK_INT(r.sampler.ring[0].store[PP_SIDE_ID_memory].used, 0);
 	r.made[0].header->recording = r.made[1].header->recording = 1;
 	for (int i = 0; i < 12; i++) {
 		pp_sampler_run(&r.sampler, r.rings);
 		nanosleep(&some, NULL);
 	}
-	CHECK(r.sampler.ring[0].used >= 1);
+	CHECK(r.sampler.ring[0].store[PP_SIDE_ID_memory].used >= 1);
 	CHECK_INT(pp_rings_finish(r.rings, &c, &err), 0);
 	pp_sampler_give(&r.sampler, r.rings, &c);
 	CHECK_INT(c.ranks, 2);
-	CHECK_INT(c.rank[0].memories, r.sampler.ring[0].used);
+	CHECK_INT(c.rank[0].memories, r.sampler.ring[0].store[PP_SIDE_ID_memory].used);
 	for (size_t i = 0; i < c.rank[0].memories; i++) {
 		CHECK(c.rank[0].memory[i].rss > 0);
 		CHECK(!i || c.rank[0].memory[i].time - c.rank[0].memory[i - 1].time >= 99000000);
@@ -253,7 +253,7 @@ TEST(leaves_ranks_out)
 	r.made[1].header->rank = 0;
 	r.made[1].header->claim_by = PP_CLAIM_MEMBER;
 	pp_sampler_run(&r.sampler, r.rings);
-	CHECK(r.sampler.ring[0].used == 1 && r.sampler.ring[1].used == 1);
+	CHECK(r.sampler.ring[0].store[PP_SIDE_ID_memory].used == 1 && r.sampler.ring[1].store[PP_SIDE_ID_memory].used == 1);
 	CHECK_INT(pp_rings_finish(r.rings, &c, &err), 0);
 	pp_sampler_give(&r.sampler, r.rings, &c);
 	CHECK(c.ranks == 1 && c.rank[0].memories == 1);
@@ -267,10 +267,13 @@ TEST(leaves_ranks_out)
 /* Samples both rings once more, whatever the time is. */
 static const struct pp_memory *sample_again(struct rig *r)
 {
+	const struct pp_sample_store *store;
+
 	r->sampler.next_ns = r->sampler.ring ? r->sampler.ring[0].checked_ns = 0 : 0;
 	pp_sampler_run(&r->sampler, r->rings);
-	CHECK(r->sampler.ring[0].used > 0);
-	return &r->sampler.ring[0].memory[r->sampler.ring[0].used - 1];
+	store = &r->sampler.ring[0].store[PP_SIDE_ID_memory];
+	CHECK(store->used > 0);
+	return (struct pp_memory *)store->row + store->used - 1;
 }
 
 /* A process without children gets some only by a new process: the newest pid of /proc/loadavg. Where that is not reported children
@@ -312,23 +315,24 @@ TEST(children_are_new_processes)
 TEST(store_is_thinned_out)
 {
 	enum { MOST = 65536 };
-	struct pp_sampled *s;
+	struct pp_sample_store *s;
+	struct pp_memory *memory = calloc(MOST, sizeof(*memory));
 	struct rig r;
 
 	rig_open(&r, "/proc");
 	pp_sampler_run(&r.sampler, r.rings);
-	s = &r.sampler.ring[0];
-	s->memory = calloc(MOST, sizeof(*s->memory));
-	CHECK(s->memory != NULL);
+	s = &r.sampler.ring[0].store[PP_SIDE_ID_memory];
+	CHECK(memory != NULL);
+	s->row = (char *)memory;
 	s->room = s->used = MOST;
 	for (int i = 0; i < MOST; i++)
-		s->memory[i].time = i;
+		memory[i].time = i;
 	r.made[0].header->recording = 1;
 	r.sampler.next_ns = 0;
 	pp_sampler_run(&r.sampler, r.rings);
 	CHECK_INT(s->used, MOST / 2 + 1);
-	CHECK_INT(s->memory[1].time, 2);
-	CHECK_INT(s->memory[MOST / 2 - 1].time, MOST - 2);
+	CHECK_INT(memory[1].time, 2);
+	CHECK_INT(memory[MOST / 2 - 1].time, MOST - 2);
 	CHECK_INT(r.sampler.least_ns, 200000000);
 	rig_close(&r);
 }
