@@ -89,9 +89,11 @@ int pp_join_memory_profile(struct pp_join *j);
 /* /memory_pool */
 int pp_join_memory_pool(struct pp_join *j);
 
+/* The tables whose rows are those of a side array. */
+int pp_join_side_tables(struct pp_join *j);
 /* /torch_memory */
 int pp_join_torch_memory(struct pp_join *j);
-/* /process and /memory, and what starting up and shutting down took */
+/* /process, and what starting up and shutting down took */
 int pp_join_process(struct pp_join *j);
 /* /trace_file */
 int pp_join_trace_files(struct pp_join *j);

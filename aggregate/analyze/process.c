@@ -1,4 +1,4 @@
-/* Resources of the processes: /process by step, /memory by time; and the start-up time. Called by build.c. */
+/* Resources of the processes: /process by step and by time; and the start-up time. Called by build.c. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -47,8 +47,8 @@ static void fill_peak(struct pp_row_process *p, const struct pp_rank *r, const s
 	while (*at < r->memories && r->memory[*at].time < step->begin)
 		(*at)++;
 	for (size_t i = *at; i < r->memories && r->memory[i].time <= step->end; i++) {
-		if (r->memory[i].rss > p->rss_peak_bytes)
-			p->rss_peak_bytes = r->memory[i].rss;
+		if (r->memory[i].rss_bytes > p->rss_peak_bytes)
+			p->rss_peak_bytes = r->memory[i].rss_bytes;
 		p->rss_present = 1;
 	}
 }
@@ -87,48 +87,32 @@ static int fill_cells(struct pp_join *j)
 	return 0;
 }
 
-static void add_sample(struct pp_table *memory, struct pp_table *sample, int32_t rank, const struct pp_memory *m)
+static int fill_samples(struct pp_join *j)
 {
-	*(struct pp_row_memory *)pp_table_add(memory) = (struct pp_row_memory){.worker = rank,
-	                                                                       .time_ns = m->time,
-	                                                                       .rss_bytes = m->rss,
-	                                                                       .pss_present = m->pss_present ? 1 : 0,
-	                                                                       .pss_bytes = m->pss,
-	                                                                       .children_rss_bytes = m->children_rss,
-	                                                                       .children = m->children};
-	*(struct pp_row_process_sample *)pp_table_add(sample) =
-	        (struct pp_row_process_sample){.sample_worker = rank,
-	                                       .sample_time_ns = m->time,
-	                                       .sample_cpu_user_ns = m->user_ns,
-	                                       .sample_cpu_system_ns = m->system_ns,
-	                                       .sample_minor_faults = m->minor_faults,
-	                                       .sample_major_faults = m->major_faults,
-	                                       .sample_children_cpu_ns = m->children_cpu_ns,
-	                                       .sample_run_queue_ns = m->run_queue_ns};
-}
-
-static int fill_memory(struct pp_join *j)
-{
-	struct pp_table memory = {.desc = pp_table_desc(PP_TABLE_memory)},
-	                sample = {.desc = pp_table_desc(PP_TABLE_process_sample)};
+	struct pp_table sample = {.desc = pp_table_desc(PP_TABLE_process_sample)};
 	const struct pp_capture *c = j->in->capture;
 	struct pp_dataset *d = j->d;
-	size_t rows = 0;
-	int rc;
+	int rc = 0;
 
-	for (size_t r = 0; r < c->ranks; r++)
-		rows += c->rank[r].memories;
-	if (!rows)
-		return 0;
-	rc = pp_table_room(&memory, rows) || pp_table_room(&sample, rows) ? -ENOMEM : 0;
 	for (size_t r = 0; r < c->ranks && rc == 0; r++)
-		for (size_t i = 0; i < c->rank[r].memories; i++)
-			add_sample(&memory, &sample, c->rank[r].rank, &c->rank[r].memory[i]);
-	d->memory = memory.row;
-	d->memories = memory.rows;
+		for (size_t i = 0; i < c->rank[r].memories && rc == 0; i++) {
+			const struct pp_memory *m = &c->rank[r].memory[i];
+			struct pp_row_process_sample *row = pp_table_add(&sample);
+
+			rc = row ? 0 : -ENOMEM;
+			if (row)
+				*row = (struct pp_row_process_sample){.sample_worker = c->rank[r].rank,
+				                                      .sample_time_ns = m->time,
+				                                      .sample_cpu_user_ns = m->user_ns,
+				                                      .sample_cpu_system_ns = m->system_ns,
+				                                      .sample_minor_faults = m->minor_faults,
+				                                      .sample_major_faults = m->major_faults,
+				                                      .sample_children_cpu_ns = m->children_cpu_ns,
+				                                      .sample_run_queue_ns = m->run_queue_ns};
+		}
 	d->process_sample = sample.row;
 	d->process_samples = sample.rows;
-	d->memory_period_ns = c->memory_period_ns;
+	d->memory_period_ns = sample.rows ? c->memory_period_ns : 0;
 	return rc;
 }
 
@@ -163,7 +147,7 @@ int pp_join_process(struct pp_join *j)
 	int rc = fill_cells(j);
 
 	if (!rc)
-		rc = fill_memory(j);
+		rc = fill_samples(j);
 	if (!rc)
 		sum_startup(j);
 	return rc;

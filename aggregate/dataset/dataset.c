@@ -360,7 +360,7 @@ int pp_dataset_seal(struct pp_dataset *d)
 
 	pp_dataset_tables(d, table);
 	for (int id = 0; id < PP_TABLES && rc == 0; id++)
-		if (table[id].desc->made == PP_MADE_HOST)
+		if (table[id].desc->made <= PP_MADE_SIDE)
 			rc = pp_table_seal(&table[id], rank);
 	pp_dataset_take_tables(d, table);
 	free(rank);

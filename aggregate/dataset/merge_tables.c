@@ -118,7 +118,7 @@ static int merge_described(struct pp_merge *m)
 	how.rank = rank;
 	pp_dataset_tables(m->d, to);
 	for (int id = 0; id < PP_TABLES && rc == 0; id++) {
-		if (to[id].desc->made != PP_MADE_HOST)
+		if (to[id].desc->made > PP_MADE_SIDE)
 			continue;
 		for (size_t p = 0; p < m->parts; p++) {
 			pp_dataset_tables(m->part[p], all);

@@ -31,9 +31,9 @@ struct pp_usage {       /* a PROCESS record: counts since the process began, at 
 	int is_end;
 };
 
-struct pp_memory {                                    /* one reading by the keeper of a rank's process and its children */
-	int64_t time;                                 /* tick; job ns after mapping */
-	uint64_t rss, pss, children_rss;              /* bytes */
+struct pp_memory {    /* one reading by the keeper of a rank's process and its children */
+	int64_t time; /* tick; job ns after mapping */
+	uint64_t rss_bytes, pss_bytes, children_rss_bytes;
 	uint64_t user_ns, system_ns, children_cpu_ns; /* since the process began; children: alive, or ended and reaped */
 	uint64_t minor_faults, major_faults;
 	uint64_t run_queue_ns; /* main thread: time ready to run without a core; 0: unknown */

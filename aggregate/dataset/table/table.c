@@ -208,7 +208,7 @@ const char *pp_table_fault(const struct pp_table *t)
 		if (wrong)
 			return wrong;
 	}
-	for (size_t i = 0; i < d->columns && d->made == PP_MADE_HOST; i++) {
+	for (size_t i = 0; i < d->columns && d->made <= PP_MADE_SIDE; i++) {
 		const struct pp_column *c = &d->column[i];
 
 		for (size_t r = 0; r < t->rows && c->word && c->size; r++) {

@@ -38,7 +38,7 @@ enum pp_rule {
 	PP_RULE_LATE,
 	PP_RULE_IN
 };
-enum pp_made { PP_MADE_HOST, PP_MADE_JOINED, PP_MADE_PACKED, PP_MADE_POD };
+enum pp_made { PP_MADE_HOST, PP_MADE_SIDE, PP_MADE_JOINED, PP_MADE_PACKED, PP_MADE_POD };
 
 struct pp_column {
 	const char *name, *dim, *unit, *what; /* dim: of an array */

@@ -155,7 +155,7 @@ static void add_tree(const char *proc, int pid, const struct pp_rings *rings, st
 		if (rc)
 			continue;
 		m->children++;
-		m->children_rss += bytes_of(l.rss_pages);
+		m->children_rss_bytes += bytes_of(l.rss_pages);
 		m->children_cpu_ns += ns_of(l.user + l.system + l.children_user + l.children_system);
 	}
 	if (t.unknown)
@@ -207,7 +207,7 @@ int pp_sample_process(const char *proc, int pid, uint64_t start_time, const stru
 		return rc;
 	if (start_time && l.start_time != start_time)
 		return -ESRCH;
-	m.rss = bytes_of(l.rss_pages);
+	m.rss_bytes = bytes_of(l.rss_pages);
 	m.user_ns = ns_of(l.user);
 	m.system_ns = ns_of(l.system);
 	m.minor_faults = l.minor;
@@ -217,7 +217,7 @@ int pp_sample_process(const char *proc, int pid, uint64_t start_time, const stru
 	if (parts & PP_SAMPLE_CHILDREN)
 		add_tree(proc, pid, rings, &m, ret_reason);
 	if (parts & PP_SAMPLE_PSS) {
-		rc = read_pss(proc, pid, &m.pss);
+		rc = read_pss(proc, pid, &m.pss_bytes);
 		m.pss_present = !rc;
 		if (rc)
 			*ret_reason = "PSS is not sampled: smaps_rollup cannot be read";

@@ -337,10 +337,10 @@ static void take_counter(struct pp_xread *x, struct pp_xplane *p, struct pp_xlin
 			return;
 		}
 		x->memory[x->memories++] = (struct pp_xmemory){{.time = begin,
-		                                                .rss = o.rss,
-		                                                .pss = o.pss,
+		                                                .rss_bytes = o.rss,
+		                                                .pss_bytes = o.pss,
 		                                                .pss_present = (o.has & PP_XS_BIT(PP_XS_PSS)) != 0,
-		                                                .children_rss = o.children_rss},
+		                                                .children_rss_bytes = o.children_rss},
 		                                               rank};
 		return;
 	}

@@ -93,10 +93,10 @@ static void write_memory(struct pp_xfile *f, const struct pp_rank *r)
 		struct pp_xevent e = {.metadata = pp_xnames_event(&f->names, PP_XNAME_MEMORY, (uint64_t)(uint32_t)r->rank),
 		                      .offset_ps = pp_xps(m->time)};
 
-		pp_xstat_uint(&e, PP_XSTAT_RSS, m->rss);
+		pp_xstat_uint(&e, PP_XSTAT_RSS, m->rss_bytes);
 		if (m->pss_present)
-			pp_xstat_uint(&e, PP_XSTAT_PSS, m->pss);
-		pp_xstat_uint(&e, PP_XSTAT_CHILDREN_RSS, m->children_rss);
+			pp_xstat_uint(&e, PP_XSTAT_PSS, m->pss_bytes);
+		pp_xstat_uint(&e, PP_XSTAT_CHILDREN_RSS, m->children_rss_bytes);
 		pp_xstream_event(&f->stream, &e);
 	}
 	pp_xstream_end(&f->stream, line);

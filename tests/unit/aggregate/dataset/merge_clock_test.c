@@ -138,7 +138,7 @@ static struct pp_capture capture_of_all(size_t clocks)
 		rank->memory = calloc(3, sizeof(*rank->memory));
 		for (; rank->memories < 3; rank->memories++)
 			rank->memory[rank->memories] =
-			        (struct pp_memory){.time = (int64_t)rank->memories * 200000, .rss = kit_random(1 << 20)};
+			        (struct pp_memory){.time = (int64_t)rank->memories * 200000, .rss_bytes = kit_random(1 << 20)};
 	}
 	add_comms(&c);
 	for (int64_t s = 0; s < STEPS; s++) {

@@ -113,11 +113,11 @@ static inline void sample_process(struct pp_rank *rank)
 	rank->usages = SAMPLE_STEPS;
 	for (int i = 0; i < 2; i++)
 		rank->memory[i] = (struct pp_memory){.time = 1000 + 5 * SAMPLE_STEP_NS + 100 * (i + 1),
-		                                     .rss = 4000 + 1000 * (uint64_t)i + (uint64_t)rank->rank,
-		                                     .pss = 3000 * (uint64_t)i,
+		                                     .rss_bytes = 4000 + 1000 * (uint64_t)i + (uint64_t)rank->rank,
+		                                     .pss_bytes = 3000 * (uint64_t)i,
 		                                     .pss_present = i,
 		                                     .children = 1,
-		                                     .children_rss = 2000,
+		                                     .children_rss_bytes = 2000,
 		                                     .user_ns = 10000,
 		                                     .run_queue_ns = 600,
 		                                     .children_cpu_ns = 70};

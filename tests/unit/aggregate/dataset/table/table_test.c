@@ -152,7 +152,7 @@ static char *csv(const struct pp_table *t, int all, const struct pp_intern *name
 	FILE *f = open_memstream(&text, &size);
 
 	for (int id = 0; id < TABLES; id++)
-		if (all || t[id].desc->made == PP_MADE_HOST)
+		if (all || t[id].desc->made <= PP_MADE_SIDE)
 			pp_table_csv(&t[id], names, f);
 	fclose(f);
 	return text;

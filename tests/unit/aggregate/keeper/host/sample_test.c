@@ -59,8 +59,9 @@ TEST(sees_children)
 	child = holder(50 * MIB, 1);
 	CHECK_INT(pp_sample_process("/proc", getpid(), 0, NULL, PP_SAMPLE_CHILDREN, &with, &note), 0);
 	CHECK(with.children == before.children + 2);
-	CHECK(with.children_rss >= before.children_rss + 60 * MIB && with.children_rss < before.children_rss + 120 * MIB);
-	CHECK(with.rss < before.rss + 20 * MIB && !with.pss_present);
+	CHECK(with.children_rss_bytes >= before.children_rss_bytes + 60 * MIB &&
+	      with.children_rss_bytes < before.children_rss_bytes + 120 * MIB);
+	CHECK(with.rss_bytes < before.rss_bytes + 20 * MIB && !with.pss_present);
 	/* The inner one first: it would be an orphan, and nobody's child here. */
 	for (int i = 0; i < 2; i++) {
 		char path[96], text[64];
@@ -74,7 +75,7 @@ TEST(sees_children)
 	CHECK(waitpid(child, NULL, 0) == child);
 	CHECK_INT(pp_sample_process("/proc", getpid(), 0, NULL, PP_SAMPLE_CHILDREN, &after, &note), 0);
 	CHECK_INT(after.children, before.children);
-	CHECK_INT(after.children_rss, before.children_rss);
+	CHECK_INT(after.children_rss_bytes, before.children_rss_bytes);
 	CHECK(after.children_cpu_ns >= before.children_cpu_ns); /* waited for: counted on */
 }
 
@@ -90,11 +91,11 @@ TEST(own_numbers)
 	madvise(p, 30 * MIB, MADV_NOHUGEPAGE);
 	memset(p, 1, 30 * MIB);
 	CHECK_INT(pp_sample_process("/proc", getpid(), 0, NULL, ALL, &b, &note), 0);
-	CHECK(b.rss >= a.rss + 28 * MIB && b.rss < a.rss + 34 * MIB);
+	CHECK(b.rss_bytes >= a.rss_bytes + 28 * MIB && b.rss_bytes < a.rss_bytes + 34 * MIB);
 	CHECK(b.minor_faults >= a.minor_faults + 30 * MIB / (uint64_t)sysconf(_SC_PAGESIZE));
 	CHECK(b.user_ns >= a.user_ns && b.system_ns >= a.system_ns);
 	if (b.pss_present)
-		CHECK(b.pss >= a.pss + 28 * MIB && b.pss <= b.rss + MIB);
+		CHECK(b.pss_bytes >= a.pss_bytes + 28 * MIB && b.pss_bytes <= b.rss_bytes + MIB);
 	munmap(p, 30 * MIB);
 }
 
@@ -114,7 +115,7 @@ TEST(refuses_and_vanishes)
 {
 	static const char line[] = "7 (a ) b) S 1 7 7 0 -1 0 10 0 2 0 3 4 0 0 20 0 1 0 99 1000 5 0 0\n";
 	char proc[] = "/tmp/podprof-proc-XXXXXX", path[256];
-	struct pp_memory m = {.rss = 1};
+	struct pp_memory m = {.rss_bytes = 1};
 	const char *note;
 	pid_t child;
 	int status;
@@ -125,20 +126,20 @@ TEST(refuses_and_vanishes)
 	CHECK_INT(pp_sample_process(proc, 7, 0, NULL, PP_SAMPLE_CHILDREN, &m, &note), -ESRCH);
 	write_file(path, "stat", "7 (half");
 	CHECK_INT(pp_sample_process(proc, 7, 0, NULL, PP_SAMPLE_CHILDREN, &m, &note), -ESRCH);
-	CHECK_INT(m.rss, 1);
+	CHECK_INT(m.rss_bytes, 1);
 	write_file(path, "stat", line);
 	CHECK_INT(pp_sample_process(proc, 7, 98, NULL, PP_SAMPLE_CHILDREN, &m, &note),
 	          -ESRCH); /* the pid is another process's now */
 	CHECK_INT(pp_sample_process(proc, 7, 99, NULL, ALL, &m, &note), 0);
 	CHECK(note && strstr(note, "PSS") && !m.pss_present);
-	CHECK_INT(m.rss, 5 * sysconf(_SC_PAGESIZE));
+	CHECK_INT(m.rss_bytes, 5 * sysconf(_SC_PAGESIZE));
 	CHECK_INT(m.minor_faults, 10);
 	CHECK_INT(m.major_faults, 2);
 	CHECK_INT(m.run_queue_ns, 0);
 	write_file(path, "schedstat", "1234 5678 9\n");
 	write_file(path, "smaps_rollup", "55e0-7ffd ---p\nRss:  12 kB\nPss:  8 kB\n");
 	CHECK_INT(pp_sample_process(proc, 7, 99, NULL, ALL, &m, &note), 0);
-	CHECK(m.pss_present && m.pss == 8192);
+	CHECK(m.pss_present && m.pss_bytes == 8192);
 	CHECK_INT(m.run_queue_ns, 5678);
 	/* Not permitted: as nobody, for root reads everything. */
 	CHECK_INT(chmod(proc, 0755), 0);
@@ -208,7 +209,7 @@ TEST(only_while_recording_and_at_its_pace)
 	CHECK_INT(c.ranks, 2);
 	CHECK_INT(c.rank[0].memories, r.sampler.ring[0].store[PP_SIDE_ID_memory].used);
 	for (size_t i = 0; i < c.rank[0].memories; i++) {
-		CHECK(c.rank[0].memory[i].rss > 0);
+		CHECK(c.rank[0].memory[i].rss_bytes > 0);
 		CHECK(!i || c.rank[0].memory[i].time - c.rank[0].memory[i - 1].time >= 99000000);
 	}
 	CHECK_STR(c.rank[0].memory_note, c.rank[0].memory[0].pss_present ? "" : c.rank[0].memory_note);
@@ -244,7 +245,7 @@ TEST(leaves_ranks_out)
 	CHECK(with.children == before.children + 2 || note);
 	r.made[1].header->start_time--;
 	CHECK_INT(pp_sample_process("/proc", getpid(), 0, r.rings, PP_SAMPLE_CHILDREN, &with, &note), 0);
-	CHECK(with.children == before.children && with.children_rss <= before.children_rss + MIB);
+	CHECK(with.children == before.children && with.children_rss_bytes <= before.children_rss_bytes + MIB);
 	CHECK_INT(pp_sample_process("/proc", child, 0, r.rings, PP_SAMPLE_CHILDREN, &with, &note), 0);
 	CHECK(with.children == 1 || note);
 	/* The parent, which took itself for rank 0 of 1, is none of the two. */
