@@ -110,6 +110,14 @@ struct pp_pool_event { /* of a pool of a device's memory: made, trimmed, destroy
 	uint8_t is_before; /* the window: what holds when that begins */
 };
 
+struct pp_state {        /* of a host or a GPU; -1: unknown */
+	int64_t time;    /* tick; job ns after mapping */
+	uint32_t device; /* number + 1; 0: the host */
+	int64_t clock_hz, power_mw;
+	double pressure_cpu, pressure_memory, pressure_io; /* percent of the time since the sample before in which a task waited */
+	int64_t reason;                                    /* bits of NVML: why the clock is low */
+};
+
 enum { PP_STEPS_ENDED = 256 }; /* of a rank, that are kept */
 
 struct pp_step_ended { /* a step of the job, in ticks */

@@ -50,6 +50,24 @@ def own_counts(place, full):
         check(known[2, 1] and peak[2, 1] >= 20 * MIB and abs(int(peak[2, 1]) - said[3, 1][5] * 1024) < 4 * MIB, f"peak {peak[2, 1]}, {said[3, 1]}")
 
 
+def state_over_time(f, sampled):
+    """The host's clock and pressure, as far as this kernel has them: rows of rank 0 only, as often as its memory."""
+    pressure = os.access("/proc/pressure/cpu", os.R_OK)
+    clock = os.access("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", os.R_OK) or "cpu MHz" in read("/proc", "cpuinfo")
+    if not pressure and not clock:
+        check("state" not in f and b"state" in f["quality/absent"][()], "a state that nobody knows")
+        return
+    s = f["state"]
+    check(set(s["worker"][()]) == {0} and not s["device"][()].any(), f"{s['worker'][()]} {s['device'][()]}")
+    check(0 < len(s["time_ns"]) <= len(sampled), f"{len(s['time_ns'])} samples of the host, {len(sampled)} of rank 0")
+    check(((s["clock_hz"][()] > 1e8) | (s["clock_hz"][()] == -1)).all() and (not clock or s["clock_hz"][()].max() > 0), s["clock_hz"][()])
+    for name in ("pressure_cpu", "pressure_memory", "pressure_io"):
+        value = s[name][()]
+        check(((value == -1) | ((value >= 0) & (value <= 100))).all(), f"{name}: {value}")
+    check(not pressure or len(sampled) < 3 or s["pressure_cpu"][()].max() >= 0, "no pressure")
+    check((s["power_mw"][()] == -1).all() and (s["reason"][()] == -1).all(), "power of a host")
+
+
 def memory_over_time(place, full):
     """Samples of every rank while it records; the child of rank 0 in step 5, and only then."""
     session, said = job(place, 150)
@@ -66,6 +84,7 @@ def memory_over_time(place, full):
             inside = mine & (time >= begin[7, rank]) & (time <= end[7, rank])
             want = said[7, rank][5] * 1024
             check(all(abs(int(r) - want) < 4 * MIB for r in rss[inside]), f"rank {rank}: {rss[inside]}, the job says {want}")
+        state_over_time(f, time[worker == 0])
         held, count = m["children_rss_bytes"][()], m["children"][()]
         none = [text(w) for w in f["quality/warning"][()] if "child processes are not sampled" in text(w)]
         if none:

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ enum {
 	LEAST_PSS_NS = 2000000000, /* per rank: the kernel walks every page of the process for it */
 	COST = 200,                /* samples, and samples of PSS, may take 1/200 of a core each */
 	MOST_SAMPLES = 65536,      /* per rank */
+	CLOCKS = 4,                /* cores whose clock is read */
 };
 
 enum { MOST_CHILDREN = 4096, MOST_THREADS = 1024 };
@@ -245,6 +247,8 @@ struct pp_sample_round { /* at all ranks; what the next one needs of it stays */
 	int64_t now;
 	int newest_pid;   /* read before them */
 	size_t pss_index; /* ring whose PSS is due; SIZE_MAX: none */
+	int64_t state_ns; /* when the host's state was last read; 0: not since a rank records */
+	int64_t waited_us[3];
 };
 
 static int know_rings(struct pp_sampler *s, size_t rings)
@@ -366,12 +370,99 @@ static int fill_memory(struct pp_sampler *s, const struct pp_rings *rings, size_
 	return 1;
 }
 
+/* Time in which some task of the host waited since it started; -1: unknown. */
+static int64_t waited_us(const char *proc, const char *what)
+{
+	char path[128], text[256];
+	const char *total;
+
+	snprintf(path, sizeof(path), "%s/pressure/%s", proc, what);
+	if (pp_proc_read(path, text, sizeof(text)) <= 0 || strncmp(text, "some ", 5) != 0)
+		return -1;
+	total = strstr(text, " total=");
+	return total && total < strchrnul(text, '\n') ? strtoll(total + 7, NULL, 10) : -1;
+}
+
+/* Mean of the cores that the first part of cpuinfo has; -1: unknown. */
+static int64_t nominal_hz(const char *proc)
+{
+	char path[128], text[4096];
+	double sum = 0;
+	int cores = 0;
+
+	snprintf(path, sizeof(path), "%s/cpuinfo", proc);
+	if (pp_proc_read(path, text, sizeof(text)) <= 0)
+		return -1;
+	for (char *p = text; (p = strstr(p, "cpu MHz")) && strchr(p, '\n'); p = strchr(p, '\n')) {
+		sum += strtod(p + strcspn(p, ":\n") + 1, NULL);
+		cores++;
+	}
+	return sum > 0 ? (int64_t)(sum / cores * 1e6) : -1;
+}
+
+/* Mean of a few cores, spread over the host: each has a file. */
+static int64_t host_hz(const char *proc)
+{
+	const long cpus = sysconf(_SC_NPROCESSORS_CONF), gap = cpus > CLOCKS ? cpus / CLOCKS : 1;
+	int64_t sum = 0, cores = 0;
+	char path[192], text[64];
+
+	for (long i = 0; i < CLOCKS && i * gap < cpus; i++) {
+		snprintf(path, sizeof(path), "%s/../sys/devices/system/cpu/cpu%ld/cpufreq/scaling_cur_freq", proc, i * gap);
+		if (pp_proc_read(path, text, sizeof(text)) <= 0)
+			continue;
+		sum += strtoll(text, NULL, 10) * 1000;
+		cores++;
+	}
+	return sum > 0 ? sum / cores : nominal_hz(proc);
+}
+
+/* One rank of a host carries its state. */
+static int is_lowest(const struct pp_sampler *s, const struct pp_rings *rings, size_t index)
+{
+	for (size_t i = 0; i < s->rings; i++)
+		if (s->ring[i].recording && !pp_rings_is_excluded(rings, i) &&
+		    pp_rings_header(rings, i)->rank < pp_rings_header(rings, index)->rank)
+			return 0;
+	return !pp_rings_is_excluded(rings, index);
+}
+
+static int fill_state(struct pp_sampler *s, const struct pp_rings *rings, size_t index, void *row)
+{
+	static const char *const what[] = {"cpu", "memory", "io"};
+	struct pp_sample_round *round = s->round;
+	const int64_t now = pp_clock_ns(CLOCK_MONOTONIC), elapsed = now - round->state_ns;
+	struct pp_state *state = row;
+	double percent[3];
+	int known;
+
+	if (!is_lowest(s, rings, index) || (round->state_ns && elapsed < s->least_ns / 2))
+		return 0;
+	*state = (struct pp_state){.clock_hz = host_hz(s->proc), .power_mw = -1, .reason = -1};
+	known = state->clock_hz >= 0;
+	for (int i = 0; i < 3; i++) {
+		const int64_t before = round->waited_us[i];
+
+		round->waited_us[i] = waited_us(s->proc, what[i]);
+		percent[i] = -1;
+		if (round->state_ns && before >= 0 && round->waited_us[i] >= before)
+			percent[i] = fmin(100, (double)(round->waited_us[i] - before) * 1e5 / (double)elapsed);
+		known |= percent[i] >= 0;
+	}
+	round->state_ns = now;
+	state->pressure_cpu = percent[0];
+	state->pressure_memory = percent[1];
+	state->pressure_io = percent[2];
+	return known;
+}
+
 /* The side arrays that are sampled. fill: makes a row of zeros a sample of the ring's rank, all but its time; 0: there is none. */
 static const struct {
 	enum pp_side_id id;
 	int (*fill)(struct pp_sampler *s, const struct pp_rings *rings, size_t index, void *row);
 } sampled[] = {
         {PP_SIDE_ID_memory, fill_memory},
+        {PP_SIDE_ID_state, fill_state},
 };
 
 static void sample_rank(struct pp_sampler *s, const struct pp_rings *rings, size_t index)
@@ -407,8 +498,10 @@ void pp_sampler_run(struct pp_sampler *s, const struct pp_rings *rings)
 	if (!count || know_rings(s, count))
 		return;
 	begins = any_begins(s, rings, &recording);
-	if (!recording)
+	if (!recording) {
+		s->round->state_ns = 0;
 		return;
+	}
 	now = pp_clock_ns(CLOCK_MONOTONIC);
 	if (now < s->next_ns && !begins)
 		return;

@@ -94,7 +94,8 @@ static inline void sample_process(struct pp_rank *rank)
 {
 	rank->usage = calloc(SAMPLE_STEPS, sizeof(*rank->usage));
 	rank->memory = calloc(2, sizeof(*rank->memory));
-	if (!rank->usage || !rank->memory)
+	rank->state = calloc(1, sizeof(*rank->state));
+	if (!rank->usage || !rank->memory || !rank->state)
 		return;
 	for (int64_t k = 0; k < SAMPLE_STEPS; k++) {
 		int64_t number = k / 2 * 2 + 1, at = 1000 + number * SAMPLE_STEP_NS;
@@ -122,6 +123,13 @@ static inline void sample_process(struct pp_rank *rank)
 		                                     .run_queue_ns = 600,
 		                                     .children_cpu_ns = 70};
 	rank->memories = 2;
+	rank->state[0] = (struct pp_state){.time = 1000 + 5 * SAMPLE_STEP_NS + 100,
+	                                   .clock_hz = 2000000000,
+	                                   .power_mw = -1,
+	                                   .pressure_cpu = 12.5,
+	                                   .pressure_io = -1,
+	                                   .reason = -1};
+	rank->states = 1;
 }
 
 /* What a keeper knows of one host: rows in every table. */

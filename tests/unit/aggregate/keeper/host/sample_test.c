@@ -313,6 +313,60 @@ TEST(children_are_new_processes)
 	CHECK_INT(system(words), 0);
 }
 
+/* The next sample of the host, by a made /proc whose pressure has these totals. */
+static const struct pp_state *state_again(struct rig *r, const char *proc, int cpu, int io)
+{
+	const struct pp_sample_store *store;
+	struct timespec some = {.tv_nsec = 60000000};
+	char text[256];
+
+	nanosleep(&some, NULL);
+	snprintf(text, sizeof(text),
+	         "some avg10=1.00 avg60=0.00 avg300=0.00 total=%d\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=7\n", cpu);
+	write_file(proc, "pressure/cpu", text);
+	snprintf(text, sizeof(text), "some avg10=1.00 avg60=0.00 avg300=0.00 total=%d\n", io);
+	write_file(proc, "pressure/io", text);
+	r->sampler.next_ns = 0;
+	for (size_t i = 0; i < r->sampler.rings; i++)
+		r->sampler.ring[i].checked_ns = 0;
+	pp_sampler_run(&r->sampler, r->rings);
+	CHECK(r->sampler.rings == 2 && !r->sampler.ring[1].store[PP_SIDE_ID_state].used); /* rank 0 has it */
+	store = &r->sampler.ring[0].store[PP_SIDE_ID_state];
+	return store->used ? (struct pp_state *)store->row + store->used - 1 : NULL;
+}
+
+/* Unknown is -1; nothing known: no row. */
+TEST(state_of_the_host)
+{
+	char top[] = "/tmp/podprof-proc-XXXXXX", proc[64], words[512];
+	const struct pp_state *state;
+	struct rig r;
+
+	CHECK(mkdtemp(top) != NULL);
+	snprintf(proc, sizeof(proc), "%s/proc", top);
+	snprintf(words, sizeof(words), "mkdir -p '%s/pressure' '%s/sys/devices/system/cpu/cpu0/cpufreq'", proc, top);
+	CHECK_INT(system(words), 0);
+	rig_open(&r, proc);
+	r.made[0].header->recording = r.made[1].header->recording = 1;
+	CHECK(state_again(&r, proc, 1000, 2000) == NULL); /* no clock, and no sample before it */
+	state = state_again(&r, proc, 31000, 2000);
+	CHECK(state && state->pressure_cpu > 1 && state->pressure_cpu <= 51 && state->pressure_io == 0);
+	CHECK(state && state->pressure_memory == -1 && state->clock_hz == -1 && state->power_mw == -1 && state->reason == -1);
+	CHECK(state && state->device == 0 && state->time > 0);
+	write_file(proc, "cpuinfo", "processor\t: 0\ncpu MHz\t\t: 2000.5\nprocessor\t: 1\ncpu MHz\t\t: 3000.5\ncpu MHz\t\t: 1");
+	state = state_again(&r, proc, 1000000000, 1);
+	CHECK(state && state->pressure_cpu == 100 && state->pressure_io == -1 && state->clock_hz == 2500500000);
+	write_file(top, "sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "1800000\n");
+	r.made[0].header->recording = r.made[1].header->recording = 0;
+	CHECK(state_again(&r, proc, 1, 1) != NULL);
+	r.made[0].header->recording = r.made[1].header->recording = 1;
+	state = state_again(&r, proc, 2, 2); /* another window: what was before it does not count */
+	CHECK(state && state->pressure_cpu == -1 && state->pressure_io == -1 && state->clock_hz == 1800000000);
+	rig_close(&r);
+	snprintf(words, sizeof(words), "rm -rf '%s'", top);
+	CHECK_INT(system(words), 0);
+}
+
 TEST(store_is_thinned_out)
 {
 	enum { MOST = 65536 };
@@ -346,6 +400,7 @@ int main(void)
 	only_while_recording_and_at_its_pace();
 	leaves_ranks_out();
 	children_are_new_processes();
+	state_of_the_host();
 	store_is_thinned_out();
 	return test_end();
 }
