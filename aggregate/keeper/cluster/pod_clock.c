@@ -68,7 +68,8 @@ void pp_pod_clock_end(struct pp_pod *p)
 {
 	close_link(p);
 	pp_pieces_release(&p->clock.above);
-	explicit_bzero(&p->clock, sizeof(p->clock));
+	explicit_bzero(p->clock.key, sizeof(p->clock.key));
+	memset(&p->clock, 0, sizeof(p->clock));
 }
 
 void pp_pod_clock_want(struct pp_pod *p)

@@ -360,7 +360,7 @@ static void put_rows(struct pp_pod *p, int fd)
 	int zero = pp_pod_zero(p);
 	int32_t size = zero >= 0 ? pp_rings_header(p->o.job->rings, (size_t)zero)->size : 0;
 	uint64_t refused = pp_net_counts(p->star.net).refused;
-	char text[264];
+	char text[sizeof(((struct pp_gather_row *)NULL)->text)];
 
 	for (size_t i = 0; i < p->peers; i++) {
 		const struct pp_pod_peer *one = &p->peer[i];
@@ -369,10 +369,10 @@ static void put_rows(struct pp_pod *p, int fd)
 			snprintf(text, sizeof(text), "gather-%llu-%zu.block", (unsigned long long)p->gather.child.number, i);
 			put_row(fd, PP_GATHER_BLOCK, -1, one->name, text);
 		}
-		snprintf(text, sizeof(text), "host %s %.180s", one->name, one->place.warning);
+		snprintf(text, sizeof(text), "host %s %.176s", one->name, one->place.warning);
 		if (one->joined && one->place.warning[0])
 			put_row(fd, PP_GATHER_WARNING, -1, one->name, text);
-		snprintf(text, sizeof(text), "host %s: %.180s", one->name, one->delivery.warning);
+		snprintf(text, sizeof(text), "host %s: %.176s", one->name, one->delivery.warning);
 		if (one->joined && one->delivery.warning[0])
 			put_row(fd, PP_GATHER_WARNING, -1, one->name, text);
 	}
