@@ -3,8 +3,8 @@
 
 #include <stddef.h>
 
-/* How many of the indices below `n` are before the border: `is_before`, an expression of the index `at`, holds for them, which are the
- * first, and for no other. It is computed log2(n) times; `n` once. */
+/* How many of the indices below `n` are before the border: `is_before`, an expression of the index `at`, holds for them, which are
+ * the first, and for no other. It is computed log2(n) times; `n` once. */
 #define PP_PARTITION(n, at, is_before)                                                                                             \
 	__extension__({                                                                                                            \
 		size_t pp_low = 0, pp_high = (n);                                                                                  \

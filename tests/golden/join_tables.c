@@ -1,5 +1,5 @@
-/* join_tables SESSION RING...: reads the rings whole and as two halves that pp_capture_join() puts together, and writes a session of
- * each below whole/ and joined/. Run by golden.py --join, which compares their tables. */
+/* join_tables SESSION RING...: reads the rings whole and as two halves that pp_capture_join() puts together, and writes a session
+ * of each below whole/ and joined/. Run by golden.py --join, which compares their tables. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
