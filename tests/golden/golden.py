@@ -40,6 +40,7 @@ TORCH = os.path.join(TOP, ".venv", "bin")
 RECORDINGS = {
     "train": ("mpirun -n 2 ./c_mpi_train --steps 6", ["{bin}/c_mpi_train"]),
     "waits": ("mpirun -n 3 ./waits behind marked", ["{bin}/../tests/guest/waits"]),
+    "sendrecv": ("mpirun -n 2 ./sendrecv", ["{bin}/../tests/guest/sendrecv"]),
     "nvtx": ("./nvtx_marks steps", ["{bin}/../tests/guest/nvtx_marks"]),
     "torch": ("python3 -m torch.distributed.run --nproc-per-node 2 --master-addr 127.0.0.1 --master-port 29517 --no-python python3 train.py --steps 4", ["examples/pytorch_ddp/train.py"]),
 }

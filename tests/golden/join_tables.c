@@ -37,27 +37,29 @@ static struct pp_capture read_rings(char **path, int n, int backwards)
 	return c;
 }
 
-static int64_t step_begin(const struct pp_rank *rank, size_t wanted, size_t *ret_steps)
+/* The begin of the n-th span of this kind, or of any kind; *ret_spans: how many there are. */
+static int64_t begin_of(const struct pp_rank *rank, uint32_t kinds, size_t n, size_t *ret_spans)
 {
 	int64_t begin = INT64_MIN;
 
-	*ret_steps = 0;
+	*ret_spans = 0;
 	for (size_t t = 0; t < rank->threads; t++)
 		for (size_t i = 0; i < rank->thread[t].spans; i++)
-			if (rank->thread[t].span[i].kind == PP_SPAN_STEP && (*ret_steps)++ == wanted)
+			if (kinds & PP_SPAN_BIT(rank->thread[t].span[i].kind) && (*ret_spans)++ == n)
 				begin = rank->thread[t].span[i].begin;
 	return begin;
 }
 
-/* Where its middle step begins; without steps the middle of the recorded time. */
+/* Where its middle step begins; without steps the middle span. */
 static int64_t middle(const struct pp_rank *rank)
 {
-	size_t steps;
+	uint32_t kinds = PP_SPAN_BIT(PP_SPAN_STEP);
+	size_t spans;
 
-	step_begin(rank, 0, &steps);
-	if (!steps)
-		return rank->recorded_from + (rank->recorded_to - rank->recorded_from) / 2;
-	return step_begin(rank, steps / 2, &steps);
+	begin_of(rank, kinds, 0, &spans);
+	if (!spans)
+		begin_of(rank, kinds = UINT32_MAX, 0, &spans);
+	return begin_of(rank, kinds, spans / 2, &spans);
 }
 
 static void halve_thread(struct pp_thread *t, int64_t cut, int second)
