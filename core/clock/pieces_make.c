@@ -233,7 +233,8 @@ static struct pp_clock_piece join_one(const struct pp_pieces *a, size_t i, const
 static int64_t border_of(const struct pp_pieces *b, int64_t y, size_t *ret_piece)
 {
 	*ret_piece = pp_pieces_find(b, 0, y);
-	if (y < b->piece[0].x) /* may warn null-dereference: pp_err_set() gives its error, so b was made */
+	/* may warn null-dereference: pp_err_set() gives its error, so b was made */
+	if (y < b->piece[0].x) /* NOLINT(clang-analyzer-core.NullDereference): the same */
 		return b->piece[0].x;
 	if (*ret_piece + 1 < b->pieces)
 		return b->piece[*ret_piece + 1].x;

@@ -55,8 +55,8 @@ static uint32_t frame_of(struct tree *k, uint32_t parent, uint32_t name, const c
 
 	if (!place || *place)
 		return place ? *place - 1 : NONE;
-	more = pp_grow(k->frame, k->frames, &k->room, sizeof(*more));
-	if (!more || k->frames >= WAITING)
+	more = k->frames < WAITING ? pp_grow(k->frame, k->frames, &k->room, sizeof(*more)) : NULL;
+	if (!more)
 		return NONE;
 	k->frame = more;
 	more[k->frames++] = key;
