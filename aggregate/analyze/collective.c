@@ -234,11 +234,11 @@ static void fill_row(struct pp_join *j, struct pp_member *m, const struct pp_req
 	struct pp_row_arrival *row = &j->d->arrival[j->d->arrivals];
 
 	if (needs == PP_ROW_OTHER_CALL)
-		pp_mismatch_note(c, PP_MISMATCH_CALL);
+		pp_mismatch_add(c, PP_MISMATCH_CALL);
 	else if (j->d->arrivals > c->row_first && bytes != c->bytes && (m->key.is_message || pp_mpi_call_has_equal_bytes(m->call)))
-		pp_mismatch_note(c, PP_MISMATCH_BYTES);
+		pp_mismatch_add(c, PP_MISMATCH_BYTES);
 	if (j->d->arrivals > c->row_first && row[-1].worker == j->d->worker[m->worker].rank)
-		pp_mismatch_note(c, PP_MISMATCH_TWICE);
+		pp_mismatch_add(c, PP_MISMATCH_TWICE);
 	c->bytes = bytes > c->bytes ? bytes : c->bytes;
 	*row = (struct pp_row_arrival){.worker = j->d->worker[m->worker].rank,
 	                               .arrival_ns = m->arrival,

@@ -151,11 +151,11 @@ static void take_row(struct calls *calls, const struct pick *pick)
 static void compare_with(struct pp_row_collective *c, const struct pp_row_collective *piece)
 {
 	if (piece->operation != c->operation)
-		pp_mismatch_note(c, PP_MISMATCH_CALL);
+		pp_mismatch_add(c, PP_MISMATCH_CALL);
 	else if (piece->mismatch)
-		pp_mismatch_note(c, (enum pp_row_mismatch)piece->mismatch);
+		pp_mismatch_add(c, (enum pp_row_mismatch)piece->mismatch);
 	else if (piece->bytes != c->bytes && (c->message || pp_mpi_call_has_equal_bytes(c->operation)))
-		pp_mismatch_note(c, PP_MISMATCH_BYTES);
+		pp_mismatch_add(c, PP_MISMATCH_BYTES);
 }
 
 /* Values that its part's ranks determine; finish.c sets the rest. */

@@ -18,7 +18,7 @@ static inline struct pp_operation_key pp_operation_key_of(const struct pp_row_co
 /* For sorting: < 0, 0 or > 0. */
 int pp_operation_compare(const struct pp_operation_key *x, const struct pp_operation_key *y);
 /* Of several mismatches of an operation the first of the enum counts. */
-static inline void pp_mismatch_note(struct pp_row_collective *c, enum pp_row_mismatch mismatch)
+static inline void pp_mismatch_add(struct pp_row_collective *c, enum pp_row_mismatch mismatch)
 {
 	if (!c->mismatch || (int8_t)mismatch < c->mismatch)
 		c->mismatch = (int8_t)mismatch;

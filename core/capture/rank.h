@@ -31,14 +31,7 @@ struct pp_rank { /* one rank's capture; owns what it points to */
 #define PP_SIDE(member, count, type, order, keep, same)                                                                            \
 	struct type *member;                                                                                                       \
 	size_t count;
-#define PP_SIDE_FIELD(type, field, kind, key)
-#define PP_SIDE_PAIR(type, field, kind, key, with)
-#define PP_SIDE_END()
 #include "core/capture/side.def"
-#undef PP_SIDE
-#undef PP_SIDE_FIELD
-#undef PP_SIDE_PAIR
-#undef PP_SIDE_END
 	uint64_t unlaunched; /* kernels, copies and sets of CUPTI whose launching call was not recorded */
 	uint64_t unrun;      /* launching calls of which nothing that ran was recorded */
 	int device_replay;   /* a stand-in of the device's library gave its records: no device ran */

@@ -24,10 +24,6 @@ enum { VALUE, KEY };
 	}                                                                                                                          \
 	;
 #include "core/capture/side.def"
-#undef PP_SIDE
-#undef PP_SIDE_FIELD
-#undef PP_SIDE_PAIR
-#undef PP_SIDE_END
 
 const struct pp_side_array pp_side_arrays[PP_SIDE_IDS] = {
 #define PP_SIDE(member, count, type, order, keep, same)                                                                            \
@@ -40,14 +36,7 @@ const struct pp_side_array pp_side_arrays[PP_SIDE_IDS] = {
 	 PP_SIDE_##same,                                                                                                           \
 	 member##_field,                                                                                                           \
 	 sizeof(member##_field) / sizeof(member##_field[0])},
-#define PP_SIDE_FIELD(type, field, kind, key)
-#define PP_SIDE_PAIR(type, field, kind, key, with)
-#define PP_SIDE_END()
 #include "core/capture/side.def"
-#undef PP_SIDE
-#undef PP_SIDE_FIELD
-#undef PP_SIDE_PAIR
-#undef PP_SIDE_END
 };
 
 char *pp_side_rows(const struct pp_side_array *side, const struct pp_rank *rank)

@@ -126,14 +126,7 @@ struct pp_step_ended { /* a step of the job, in ticks */
 
 enum pp_side_id {
 #define PP_SIDE(member, count, type, order, keep, same) PP_SIDE_ID_##member,
-#define PP_SIDE_FIELD(type, field, kind, key)
-#define PP_SIDE_PAIR(type, field, kind, key, with)
-#define PP_SIDE_END()
 #include "core/capture/side.def"
-#undef PP_SIDE
-#undef PP_SIDE_FIELD
-#undef PP_SIDE_PAIR
-#undef PP_SIDE_END
 	PP_SIDE_IDS
 };
 
