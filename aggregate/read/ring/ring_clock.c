@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TICKS_MOST ((pp_tick)1 << 62) /* a larger one is damage */
-#define FIRST_CALL ((pp_tick)1 << 43) /* more than half an hour of any counter */
+#define TICKS_MOST ((pp_tick)1 << 62)  /* a larger one is damage */
+#define UNKNOWN_AGE ((pp_tick)1 << 43) /* of a process whose ring has no start: more than half an hour of any counter */
 
 pp_tick pp_ring_earliest(const struct pp_ring_header *h)
 {
@@ -13,7 +13,7 @@ pp_tick pp_ring_earliest(const struct pp_ring_header *h)
 
 	if (start && start <= open)
 		return start;
-	return open > FIRST_CALL ? open - FIRST_CALL : 1;
+	return open > UNKNOWN_AGE ? open - UNKNOWN_AGE : 1;
 }
 
 int pp_rings_same_clock(const struct pp_ring_header *a, const struct pp_ring_header *b)
