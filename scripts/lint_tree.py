@@ -23,7 +23,7 @@ class Lint:
         for name, text in options:
             parser.add_argument(name, default='', help=text)
         parser.add_argument('--all', action='store_true', default=bool(os.environ.get('PODPROF_LINT_ALL')),
-                            help='everything, not only what has changed since the commit in %s (also by PODPROF_LINT_ALL=1)' % GREEN)
+                            help='everything, not only what has changed since the tree in %s (also by PODPROF_LINT_ALL=1)' % GREEN)
         parser.add_argument('files', nargs='*', help='only these files, relative to the root')
         self.options = parser.parse_args()
         self.root = os.path.abspath(self.options.root)
@@ -178,7 +178,7 @@ def rules_of(lint, commands, parts):
 
 
 def changed(lint, tool, rules):
-    """Names that differ from the last green commit; None where all must be looked at: asked for, no such commit here, or other rules."""
+    """Names that differ from the last green tree; None where all must be looked at: asked for, no such tree here, or other rules."""
     where = os.path.join(lint.build, 'lint-cache')
     os.makedirs(where, exist_ok=True)
     with open(os.path.join(where, tool + '.rules'), 'w') as f:
@@ -188,7 +188,7 @@ def changed(lint, tool, rules):
     green = dict(line.split() for line in lint.text(GREEN).split('\n') if line and not line.startswith('#'))
     if green.get(tool) != rules:
         return None
-    r = subprocess.run(['git', '-c', 'safe.directory=*', '-C', lint.root, 'diff', '--no-ext-diff', '--name-only', '-z', green.get('commit', ''), '--'],
+    r = subprocess.run(['git', '-c', 'safe.directory=*', '-C', lint.root, 'diff', '--no-ext-diff', '--name-only', '-z', green.get('tree', ''), '--'],
                        capture_output=True, text=True)
     return set(r.stdout.split('\0')) if r.returncode == 0 else None
 

@@ -65,7 +65,7 @@ def commits(scripts):
 
 
 def green(scripts, style):
-    """Of files that are as they were in the commit of tests/lint/green nothing is said, of what has changed since and all that includes it is."""
+    """Of files that are as they were in the tree of tests/lint/green nothing is said, of what has changed since and all that includes it is."""
     says = 'core/a.c:'
     with tempfile.TemporaryDirectory(prefix='podprof-lint-') as root:
         make(root, {'core/a.c': FREED_USED.replace('int f(', '#include "a.h"\n\nint f(', 1), 'core/a.h': HEAD, 'core/CMakeLists.txt': '',
@@ -75,14 +75,14 @@ def green(scripts, style):
         subprocess.run(git + ['add', 'core'], check=True)
         subprocess.run(git + ['commit', '-q', '-m', 'core: do this'], check=True)
         got = [run(scripts, 'analyzer', root)]  # no such file yet: everything
-        commit = subprocess.run(git + ['rev-parse', 'HEAD'], capture_output=True, text=True).stdout
+        tree = subprocess.run(git + ['rev-parse', 'HEAD^{tree}'], capture_output=True, text=True).stdout
         rules = open(os.path.join(root, 'build/lint-cache/analyzer.rules')).read()
         stamp = os.path.join(root, 'tests/lint/green')
         os.makedirs(os.path.dirname(stamp))
-        for text in ('commit %sanalyzer %s' % (commit, rules), 'commit %sanalyzer 0\n' % commit, 'commit 0123456\nanalyzer %s' % rules):
+        for text in ('tree %sanalyzer %s' % (tree, rules), 'tree %sanalyzer 0\n' % tree, 'tree 0123456\nanalyzer %s' % rules):
             open(stamp, 'w').write(text)
             got.append(run(scripts, 'analyzer', root))
-        open(stamp, 'w').write('commit %sanalyzer %s' % (commit, rules))
+        open(stamp, 'w').write('tree %sanalyzer %s' % (tree, rules))
         got.append(run(scripts, 'analyzer', root, '--all'))
         for name in ('core/b.c', 'core/a.h', 'core/CMakeLists.txt'):
             with open(os.path.join(root, name), 'a') as f:
@@ -90,7 +90,7 @@ def green(scripts, style):
             got.append(run(scripts, 'analyzer', root))
             if name == 'core/a.h':
                 subprocess.run(git + ['checkout', '-q', 'core/a.h'], check=True)
-    # At first; green; other rules; a commit that is not there; --all; another file changed; its header did; where its flags come from did.
+    # At first; green; other rules; a tree that is not there; --all; another file changed; its header did; where its flags come from did.
     wanted = [1, 0, 1, 1, 1, 0, 1, 1]
     if [rc for rc, _ in got] != wanted or not all(out.startswith(says) for rc, out in got if rc):
         failed.append('tests/lint/green: exits %s, wanted %s:\n%s' % ([rc for rc, _ in got], wanted, ''.join(out for _, out in got)))
