@@ -212,8 +212,8 @@ static int open_ring(struct pp_err *err)
 		pp_notice_start(pp_self_control(), pp_self_print);
 	pp_trigger_start(&asked, !asked.count && is_by_time(), pp_self_control(), pp_recording_switch);
 	podprof_collector.bell = pp_trigger_bell;
-	if (asked.count && !strcmp(option(PP_OPT_ID_STEP_RULE), "collectives"))
-		pp_pattern_start();
+	if (asked.count)
+		pp_pattern_start(!strcmp(option(PP_OPT_ID_STEP_RULE), "auto"));
 	return 0;
 fail:
 	pp_pool_release(&pp_ring_pool);
@@ -465,6 +465,7 @@ struct podprof_collector podprof_collector = {
         .add_source = pp_source_add,
         .pattern = &pp_pattern_on,
         .collective = pp_pattern_collective,
+        .message = pp_pattern_message,
         .acknowledged = &pp_trigger_acknowledged,
         .poll = pp_trigger_poll,
         .coordinate = pp_trigger_coordinate,

@@ -39,7 +39,8 @@ static void report(const struct pp_mpi_scope *s, int rc, uint64_t sent, uint64_t
 {
 	int saved = errno;
 
-	pp_mpi_collector->collective(s->call, s->peer, sent > received ? sent : received, rc != MPI_SUCCESS);
+	pp_mpi_collector->collective(s->call, s->peer, sent > received ? sent : received, s->thread->messages, rc != MPI_SUCCESS);
+	s->thread->messages = 0;
 	errno = saved;
 }
 

@@ -59,6 +59,14 @@ void pp_mpi_thread_init(struct pp_mpi_thread *t)
 	errno = saved;
 }
 
+void pp_mpi_pass_message(uint16_t call, int32_t peer, int32_t tag, uint64_t bytes)
+{
+	int saved = errno;
+
+	pp_mpi_collector->message(call, peer, tag, bytes);
+	errno = saved;
+}
+
 void pp_mpi_put(const struct pp_record *record, const void *rest, uint32_t rest_length)
 {
 	int saved = errno;

@@ -27,6 +27,7 @@ struct pp_mpi_thread {
 	const struct pp_record *poll_next; /* where the cursor stood after the last unsuccessful poll */
 	struct pp_record poll;             /* unsuccessful polls so far, one record (mpi/pmpi_poll.c) */
 	uint32_t polls;                    /* how many; 0: no record is waiting */
+	uint32_t messages;                 /* since the last collective on MPI_COMM_WORLD that the pattern got */
 };
 
 struct pp_mpi_scope { /* one call of the application */
@@ -71,6 +72,9 @@ void *pp_mpi_object(const char *symbol);
 void pp_mpi_thread_init(struct pp_mpi_thread *t);
 /* The slow path into the ring. errno kept. */
 void pp_mpi_put(const struct pp_record *record, const void *rest, uint32_t rest_length);
+
+/* Passes a send to the pattern; a receive with peer -1, tag and bytes 0. errno kept. */
+void pp_mpi_pass_message(uint16_t call, int32_t peer, int32_t tag, uint64_t bytes);
 
 /* Appends a record to this thread's ring. */
 static inline void pp_mpi_append(struct pp_mpi_thread *t, const struct pp_record *r)

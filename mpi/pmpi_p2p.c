@@ -9,6 +9,14 @@
 	if (rc == MPI_SUCCESS)                                                                                                     \
 		pp_mpi_adopt(&scope, on, rank, 0);
 
+#define PP_PASS_SEND(rank, tag_, sent_)                                                                                            \
+	if (pp_mpi_feeds_messages(&scope) && rc == MPI_SUCCESS)                                                                    \
+		pp_mpi_pass_message(scope.call, scope.peer, tag_, rank != MPI_PROC_NULL ? (uint64_t)(sent_) : 0);
+
+#define PP_PASS_RECEIVE                                                                                                            \
+	if (pp_mpi_feeds_messages(&scope) && rc == MPI_SUCCESS)                                                                    \
+		pp_mpi_pass_message(scope.call, -1, 0, 0);
+
 /* A send, numbered. */
 #define PP_MESSAGE_SENT(args, on, rank)                                                                                            \
 	struct pp_message sends;                                                                                                   \
@@ -23,6 +31,7 @@
 	PP_MESSAGE_SENT(args, on, rank)                                                                                            \
 	if (scope.recording)                                                                                                       \
 		pp_mpi_record(&scope, end, rc, rc == MPI_SUCCESS && rank != MPI_PROC_NULL ? (sent_) : 0, 0, 0);                    \
+	PP_PASS_SEND(rank, tag, sent_)                                                                                             \
 	PP_CLOSE(symbol)
 
 #define PP_WRAP_ISEND(symbol, params, args, on, rank, sent_, received_)                                                            \
@@ -31,6 +40,7 @@
 	if (scope.recording)                                                                                                       \
 		pp_correlation_record(&scope, end, rc, rc == MPI_SUCCESS && rank != MPI_PROC_NULL ? (sent_) : 0, 0, request, 0,    \
 		                      scope.peer);                                                                                 \
+	PP_PASS_SEND(rank, tag, sent_)                                                                                             \
 	PP_CLOSE(symbol)
 
 #define PP_WRAP_IRECV(symbol, params, args, on, rank, sent_, received_)                                                            \
@@ -45,6 +55,7 @@
 		pp_correlation_wild(&scope, end, rc, request, &receives.wild);                                                     \
 	else if (scope.recording)                                                                                                  \
 		pp_correlation_record(&scope, end, rc, 0, 0, request, 1, scope.peer);                                              \
+	PP_PASS_RECEIVE                                                                                                            \
 	PP_CLOSE(symbol)
 
 /* An application that ignores the status does not see that ours is filled. */
@@ -63,6 +74,9 @@
 			pp_mpi_source(&scope, status);                                                                             \
 		pp_message_record(&scope, NULL, &receives.half);                                                                   \
 		pp_mpi_record(&scope, end, rc, 0, rc == MPI_SUCCESS ? (received_) : 0, 0);                                         \
+	}                                                                                                                          \
+	if (PP_MPI_CALL_##symbol != PP_MPI_CALL_Probe) {                                                                           \
+		PP_PASS_RECEIVE                                                                                                    \
 	}                                                                                                                          \
 	PP_CLOSE(symbol)
 
@@ -116,6 +130,11 @@ static inline void show_source(const struct pp_mpi_scope *s, int source)
 		pp_message_record(&scope, &sends.half, &receives.half);                                                            \
 		pp_mpi_record(&scope, end, rc, rc == MPI_SUCCESS && rank != MPI_PROC_NULL ? (sent_) : 0,                           \
 		              rc == MPI_SUCCESS ? (received_) : 0, 0);                                                             \
+	}                                                                                                                          \
+	if (rank == MPI_PROC_NULL) {                                                                                               \
+		PP_PASS_RECEIVE                                                                                                    \
+	} else {                                                                                                                   \
+		PP_PASS_SEND(rank, sendtag, sent_)                                                                                 \
 	}                                                                                                                          \
 	PP_CLOSE(symbol)
 

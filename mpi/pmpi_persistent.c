@@ -64,6 +64,9 @@ static void started(struct pp_mpi_scope *s, pp_tick end, int rc, const struct pp
 		if (rc != MPI_SUCCESS)
 			pp_request_end(known);
 	}
+	if (known->handle && pp_mpi_feeds_messages(s) && rc == MPI_SUCCESS)
+		pp_mpi_pass_message(s->call, known->receives ? -1 : s->peer, known->receives ? 0 : known->tag,
+		                    known->receives ? 0 : known->sent);
 	if (!s->recording)
 		return;
 	pp_message_record(s, known->receives ? NULL : &m->half, known->receives ? &m->half : NULL);

@@ -191,6 +191,13 @@ static inline int pp_mpi_feeds_pattern(const struct pp_mpi_scope *s, MPI_Comm ha
 	       handle == pp_mpi_names.world && s->comm;
 }
 
+/* Must the pattern of messages get this one? Counts it for the pattern of collectives in any case. */
+static inline int pp_mpi_feeds_messages(const struct pp_mpi_scope *s)
+{
+	s->thread->messages++;
+	return (int)__builtin_expect((atomic_load_explicit(pp_mpi_pattern, memory_order_relaxed) & PP_PATTERN_MESSAGES) != 0, 0);
+}
+
 /* Exit. Returns 1 if a record is wanted; then the wrapper calls pp_mpi_record(). The thread stays guarded until pp_mpi_leave(). */
 static inline pp_tick pp_mpi_end(const struct pp_mpi_scope *s)
 {

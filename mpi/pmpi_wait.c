@@ -1,6 +1,7 @@
 /* Wrappers of the Wait and Test families and MPI_Request_free, which record completions. Called as MPI_X or PMPI_X. */
 #include <stdlib.h>
 
+#include "core/call/mpi_call.h"
 #include "mpi/pmpi_correlation.h"
 #include "mpi/pmpi_message.h"
 #include "mpi/pmpi_poll.h"
@@ -253,9 +254,62 @@ PP_PUBLIC int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status 
 }
 PP_BOTH(Request_get_status)
 
-/* All of an array completed; after an error those without a handle did, and persistent ones whose status says so. */
+/* A message, a collective or a one-sided transfer: any call of MPI brings it forward. Some operations on files need their Wait. */
+static int can_watch(const struct pp_request *r)
+{
+	static const uint8_t is_file[PP_MPI_CALLS] = {
+#define PP_MPI(symbol, class, ...) [PP_MPI_CALL_##symbol] = (class) >= PP_MPI_FILE_ALL,
+#include "core/call/mpi_call.def"
+#undef PP_MPI
+	};
+
+	return r->number && r->call < PP_MPI_CALLS && !is_file[r->call];
+}
+
+/* Whether each of several operations is complete, without completing it: the real call after it does what the application sees.
+ * Returns when at most one is left. seen[i]: when that was seen; 0: at the end of the call. Where several threads may be in MPI, a
+ * real call sleeps while another thread polls, so this must not poll. Returns 1 if seen[] was set. */
+static int watch(const struct awaited *l, const MPI_Request *requests, pp_tick *seen)
+{
+	static _Atomic(__typeof__(&MPI_Request_get_status)) real_;
+	__typeof__(&MPI_Request_get_status) ask = atomic_load_explicit(&real_, memory_order_relaxed);
+	uint64_t left = 0;
+
+	if (l->count < 2 || l->count > ON_STACK || pp_request_shared)
+		return 0;
+	if (!ask && !(ask = (__typeof__(ask))pp_mpi_real("PMPI_Request_get_status")))
+		return 0;
+	atomic_store_explicit(&real_, ask, memory_order_relaxed);
+	for (int i = 0; i < l->count; i++) {
+		seen[i] = 0;
+		if (can_watch(&l->known[i]))
+			left |= (uint64_t)1 << i;
+		else if (requests[i] != pp_mpi_names.request_null && requests[i] != pp_mpi_names.request_empty)
+			return 0;
+	}
+	while (left & (left - 1)) {
+		uint64_t done = 0;
+		pp_tick now;
+
+		for (uint64_t rest = left; rest; rest &= rest - 1) {
+			int flag = 0;
+
+			if (ask(requests[__builtin_ctzll(rest)], &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+				return 1;
+			done |= flag ? rest & -rest : 0;
+		}
+		left &= ~done;
+		now = done && left ? pp_tick_now() : 0;
+		for (; now && done; done &= done - 1)
+			seen[__builtin_ctzll(done)] = now;
+	}
+	return 1;
+}
+
+/* All of an array completed; after an error those without a handle did, and persistent ones whose status says so. seen: of each
+ * when, 0: at the end; NULL: all at the end. */
 static void all_ended(struct awaited *l, struct pp_mpi_scope *s, pp_tick end, int rc, const MPI_Request *requests,
-                      const MPI_Status *statuses)
+                      const MPI_Status *statuses, const pp_tick *seen)
 {
 	for (int i = 0; l->known && i < l->count; i++) {
 		int stays = requests[i] != pp_mpi_names.request_null;
@@ -263,19 +317,23 @@ static void all_ended(struct awaited *l, struct pp_mpi_scope *s, pp_tick end, in
 		if (rc != MPI_SUCCESS && stays &&
 		    !(l->known[i].persistent && rc == MPI_ERR_IN_STATUS && statuses && statuses[i].MPI_ERROR != MPI_ERR_PENDING))
 			continue;
-		ended(l, s, end, i, statuses ? &statuses[i] : NULL,
+		ended(l, s, seen && seen[i] ? seen[i] : end, i, statuses ? &statuses[i] : NULL,
 		      rc != MPI_SUCCESS && statuses && statuses[i].MPI_ERROR != MPI_SUCCESS);
 	}
 }
 
 PP_PUBLIC int MPI_Waitall(int count, MPI_Request *requests, MPI_Status *statuses)
 {
+	pp_tick seen[ON_STACK];
+	int is_seen;
+
 	PP_WAIT_HEAD(Waitall, (count, requests, statuses), count, requests)
 	statuses = awaited_statuses(&l, &scope, statuses);
+	is_seen = scope.recording && l.known && watch(&l, requests, seen);
 	rc = real(count, requests, statuses);
 	end = pp_mpi_end(&scope);
 	record(&scope, end, rc, 1);
-	all_ended(&l, &scope, end, rc, requests, statuses);
+	all_ended(&l, &scope, end, rc, requests, statuses, is_seen ? seen : NULL);
 	PP_WAIT_TAIL
 }
 PP_BOTH(Waitall)
@@ -288,7 +346,7 @@ PP_PUBLIC int MPI_Testall(int count, MPI_Request *requests, int *flag, MPI_Statu
 	end = pp_mpi_end(&scope);
 	record(&scope, end, rc, rc != MPI_SUCCESS || *flag);
 	if (rc != MPI_SUCCESS || *flag)
-		all_ended(&l, &scope, end, rc, requests, statuses);
+		all_ended(&l, &scope, end, rc, requests, statuses, NULL);
 	PP_WAIT_TAIL
 }
 PP_BOTH(Testall)

@@ -82,24 +82,22 @@ static const struct member clock_of[] = {AT(clock.round),
                                          AT(clock.verdict),
                                          AT(clock.lost),
                                          BYTES_AT(clock.chain, clock.chain_size)};
-static const struct member doctor_command[] = {AT(doctor_command.kind), AT(doctor_command.index), AT(doctor_command.hosts),
-                                               BYTES_AT(doctor_command.key, doctor_command.key_size)};
+static const struct member doctor_command[] = {AT(doctor_command.kind)};
 static const struct member doctor_host[] = {
-        AT(doctor_host.index),         AT(doctor_host.name),         AT(doctor_host.boot_id),       AT(doctor_host.timens),
-        AT(doctor_host.why),           AT(doctor_host.by),           AT(doctor_host.addresses),     AT(doctor_host.port),
-        AT(doctor_host.rank),          AT(doctor_host.local_size),   AT(doctor_host.tick_kind),     AT(doctor_host.stamps),
-        AT(doctor_host.claims),        AT(doctor_host.synchronised), AT(doctor_host.error_ns),      AT(doctor_host.error_most_ns),
-        AT(doctor_host.frequency_ppb), AT(doctor_host.ticks_per_ns), AT(doctor_host.resolution_ns), AT(doctor_host.cost_ns),
+        AT(doctor_host.name),         AT(doctor_host.boot_id),   AT(doctor_host.timens),        AT(doctor_host.why),
+        AT(doctor_host.by),           AT(doctor_host.rank),      AT(doctor_host.local_size),    AT(doctor_host.claims),
+        AT(doctor_host.synchronised), AT(doctor_host.error_ns),  AT(doctor_host.error_most_ns), AT(doctor_host.frequency_ppb),
+        AT(doctor_host.stamps),       AT(doctor_host.tick_kind), AT(doctor_host.ticks_per_ns),  AT(doctor_host.resolution_ns),
+        AT(doctor_host.cost_ns),
 };
 static const struct member doctor_reading[] = {
         AT(doctor_reading.tick),      AT(doctor_reading.raw_ns),    AT(doctor_reading.width_ns),     AT(doctor_reading.date_ns),
         AT(doctor_reading.date_tick), AT(doctor_reading.date_half), AT(doctor_reading.ticks_per_ns), AT(doctor_reading.rate_error),
 };
 static const struct member doctor_raw[] = {
-        AT(doctor_raw.parent),  AT(doctor_raw.child),        AT(doctor_raw.nodes), AT(doctor_raw.two),
-        AT(doctor_raw.x[0]),    AT(doctor_raw.x[1]),         AT(doctor_raw.y[0]),  AT(doctor_raw.y[1]),
-        AT(doctor_raw.half[0]), AT(doctor_raw.half[1]),      AT(doctor_raw.least), AT(doctor_raw.bound),
-        AT(doctor_raw.date_y),  AT(doctor_raw.date_y_bound), AT(doctor_raw.trips), AT(doctor_raw.lost),
+        AT(doctor_raw.parent), AT(doctor_raw.nodes),  AT(doctor_raw.two),          AT(doctor_raw.x[0]),    AT(doctor_raw.x[1]),
+        AT(doctor_raw.y[0]),   AT(doctor_raw.y[1]),   AT(doctor_raw.half[0]),      AT(doctor_raw.half[1]), AT(doctor_raw.least),
+        AT(doctor_raw.bound),  AT(doctor_raw.date_y), AT(doctor_raw.date_y_bound), AT(doctor_raw.trips),   AT(doctor_raw.lost),
 };
 static const struct member rank_state[] = {
         RANK_AT(rank),           RANK_AT(pid),       RANK_AT(state),     RANK_AT(step),           RANK_AT(marks),
@@ -239,12 +237,9 @@ static const char *clock_fault(const struct pp_wire *m)
 
 static const char *doctor_fault(const struct pp_wire *m)
 {
-	const struct pp_wire_doctor_command *c = &m->doctor_command;
 	const struct pp_wire_doctor_host *h = &m->doctor_host;
 
-	if (m->kind == PP_WIRE_DOCTOR_COMMAND && (c->index >= c->hosts + !c->hosts || c->key_size != (c->hosts ? PP_WIRE_KEY : 0)))
-		return "an invalid place or key";
-	if (m->kind == PP_WIRE_DOCTOR_HOST && (h->rank < 0 || h->local_size < 0 || h->port > UINT16_MAX || !(h->ticks_per_ns > 0)))
+	if (m->kind == PP_WIRE_DOCTOR_HOST && (h->rank < 0 || h->local_size < 0 || !(h->ticks_per_ns > 0)))
 		return "a host's number or clock is out of its range";
 	return m->kind == PP_WIRE_DOCTOR_RAW && m->doctor_raw.nodes > 2 ? "too many bursts" : NULL;
 }

@@ -148,7 +148,7 @@ struct pp_wire_compare { /* secret */
 	uint32_t parent, hops; /* 0: rank 0's keeper */
 	const char *addresses; /* "": those of the invitation */
 	const char *host;      /* the parent's */
-	int serves;
+	uint32_t serves;       /* hosts that compare their clocks with its */
 };
 
 struct pp_wire_clock_place {
@@ -162,19 +162,13 @@ struct pp_wire_clock_place {
 
 /* podprof doctor --clock. */
 struct pp_wire_doctor_command {
-	uint32_t kind;         /* enum pp_doctor_kind */
-	uint32_t index, hosts; /* index < hosts, or both 0 */
-	const uint8_t *key;    /* secret; PP_WIRE_KEY bytes, or none without hosts */
-	size_t key_size;
+	uint32_t kind; /* enum pp_doctor_kind */
 };
 
 struct pp_wire_doctor_host { /* a host's report about itself */
-	uint32_t index;
 	char name[72], boot_id[40], timens[96];
 	char why[96]; /* why it has this kind of tick */
 	char by[64];  /* whose claim */
-	char addresses[PP_WIRE_ADDRESSES];
-	uint32_t port; /* of its own star, by UDP */
 	int32_t rank, local_size;
 	uint32_t tick_kind;
 	int stamps, claims, synchronised;
@@ -189,10 +183,10 @@ struct pp_wire_doctor_reading { /* of its clocks, after the last burst */
 	double ticks_per_ns, rate_error; /* since the begin; its relative error */
 };
 
-struct pp_wire_doctor_raw { /* a child's measurement of its parent's clock, in ticks: x its own, y the parent's */
-	uint32_t parent, child;
-	uint32_t nodes; /* bursts that came through, at most 2 of them here: the first and the last */
-	int two;        /* the trips prove two clocks */
+struct pp_wire_doctor_raw { /* a host's measurement of the clock of one before it, in ticks: x its own, y the other's */
+	uint32_t parent;    /* the other's domain */
+	uint32_t nodes;     /* bursts that came through, at most 2 of them here: the first and the last */
+	int two;            /* the trips prove two clocks */
 	int64_t x[2], y[2];
 	double half[2], least;
 	int64_t bound;                /* the largest between the two, y ticks; INT64_MAX: none */

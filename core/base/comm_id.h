@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "core/base/hash.h"
+
 enum { PP_COMM_NAME_WORLD = 1, PP_COMM_NAME_SELF, PP_COMM_NAME_PARENT };
 
 static inline uint64_t pp_comm_id_mix(uint64_t x)
@@ -41,4 +43,10 @@ static inline uint64_t pp_comm_id_named(uint32_t name, int32_t first, int32_t co
 	for (int32_t i = 0; i < count; i++)
 		id = pp_comm_id_member(id, first + i);
 	return pp_comm_id_end(id);
+}
+
+/* Of a communicator of NCCL, by NCCL's own hash of it, which all its ranks have. */
+static inline uint64_t pp_comm_id_nccl(uint64_t hash)
+{
+	return pp_hash(pp_hash(PP_HASH_BEGIN, "nccl", 4), &hash, sizeof(hash)) | 1;
 }

@@ -1,45 +1,28 @@
-/* Orders that qsort() takes, all ascending: of int64_t, of double, and of structs by one to three of their numbers. */
+/* Orders that qsort() and bsearch() take: of numbers, and of structs by some of their members. Pure. */
 #pragma once
 
 #include <stdint.h>
 
-static inline int pp_compare_int64(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-static inline int pp_compare_double(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 #define PP_ORDER(x, y) (((x) > (y)) - ((x) < (y)))
 
-/* Defines the function `name`: orders structs of `type` by `one`, then by `two`, then by `three`. */
-#define PP_COMPARE_BY(name, type, one)                                                                                             \
-	static int name(const void *a, const void *b)                                                                              \
+/* Defines the function `name`: orders the structs `x` and `y` of `type` by `order`, for example PP_UP(rank) ?: PP_DOWN(size). */
+#define PP_COMPARE(name, type, order)                                                                                              \
+	static inline int name(const void *pp_a, const void *pp_b)                                                                 \
 	{                                                                                                                          \
-		const type *x = a, *y = b;                                                                                         \
+		const type *x = pp_a;                                                                                              \
+		const type *y = pp_b;                                                                                              \
                                                                                                                                    \
-		return PP_ORDER(x->one, y->one);                                                                                   \
+		return __extension__(order);                                                                                       \
 	}
-#define PP_COMPARE_BY_2(name, type, one, two)                                                                                      \
-	static int name(const void *a, const void *b)                                                                              \
-	{                                                                                                                          \
-		const type *x = a, *y = b;                                                                                         \
-		const int order = PP_ORDER(x->one, y->one);                                                                        \
-                                                                                                                                   \
-		return order ? order : PP_ORDER(x->two, y->two);                                                                   \
-	}
-#define PP_COMPARE_BY_3(name, type, one, two, three)                                                                               \
-	static int name(const void *a, const void *b)                                                                              \
-	{                                                                                                                          \
-		const type *x = a, *y = b;                                                                                         \
-		const int order = PP_ORDER(x->one, y->one), next = PP_ORDER(x->two, y->two);                                       \
-                                                                                                                                   \
-		return order ? order : next ? next : PP_ORDER(x->three, y->three);                                                 \
-	}
+
+#define PP_UP(member) PP_ORDER(x->member, y->member)
+#define PP_DOWN(member) PP_ORDER(y->member, x->member)
+
+/* By one to three members, all ascending. */
+#define PP_COMPARE_BY(name, type, one) PP_COMPARE(name, type, PP_UP(one))
+#define PP_COMPARE_BY_2(name, type, one, two) PP_COMPARE(name, type, PP_UP(one) ?: PP_UP(two))
+#define PP_COMPARE_BY_3(name, type, one, two, three) PP_COMPARE(name, type, PP_UP(one) ?: PP_UP(two) ?: PP_UP(three))
+
+PP_COMPARE(pp_compare_int32, int32_t, PP_ORDER(*x, *y))
+PP_COMPARE(pp_compare_int64, int64_t, PP_ORDER(*x, *y))
+PP_COMPARE(pp_compare_double, double, PP_ORDER(*x, *y))

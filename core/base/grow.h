@@ -28,3 +28,14 @@ static inline void *pp_grow(void *list, size_t n, size_t *room, size_t size)
 			(list) = pp_grown;                                                                                         \
 		pp_grown ? 0 : -1;                                                                                                 \
 	})
+
+/* Makes room for `room` rows in `list`: for lists that seldom grow, since each call may copy. 0; -1: no memory, and the list is as
+ * it was. */
+#define PP_RESIZE(list, room)                                                                                                      \
+	__extension__({                                                                                                            \
+		void *pp_resized = realloc((list), (room) * sizeof(*(list)));                                                      \
+                                                                                                                                   \
+		if (pp_resized)                                                                                                    \
+			(list) = pp_resized;                                                                                       \
+		pp_resized ? 0 : -1;                                                                                               \
+	})

@@ -1,12 +1,24 @@
 /* Hash index over a list of rows that its user keeps: finds the row that is equal to a key, or the place for a new one. In: the
  * list, and a key, which is a row with the members that count. Out: index + 1 of the row. Rows are only appended; removed are all
  * at once (pp_map_clear()). For the keeper and the CLI: it allocates. One thread at a time. Half of the places stay free.
- * struct pair { uint32_t from, to; uint64_t bytes; };      static uint64_t hash(const void *row)     {             const struct
- * pair *p = row;              return ((uint64_t)p->from << 32 | p->to) * PP_MAP_MIX;     }      static int is_same(const void *row,
- * const void *key)     {             const struct pair *a = row, *b = key;              return a->from == b->from && a->to ==
- * b->to;     }      uint32_t *place = pp_map_place(&map, list, rows, sizeof(*list), &key, hash, is_same);      if (!place)
- * return -ENOMEM;     if (!*place) {             list = pp_grow(list, rows, &room, sizeof(*list)); (and its check)
- * list[rows] = key;             *place = (uint32_t)++rows;     }     list[*place - 1].bytes += bytes; */
+ *
+ *     static uint64_t hash(const void *row)
+ *     {
+ *             const struct pair *p = row;
+ *
+ *             return ((uint64_t)p->from << 32 | p->to) * PP_MAP_MIX;
+ *     }
+ *
+ *     uint32_t *place = pp_map_place(&map, list, rows, sizeof(*list), &key, hash, is_same);
+ *
+ *     if (!place || (!*place && PP_GROW(list, rows, room)))
+ *             return -ENOMEM;
+ *     if (!*place) {
+ *             list[rows] = key;
+ *             *place = (uint32_t)++rows;
+ *     }
+ *     list[*place - 1].bytes += bytes;
+ */
 #pragma once
 
 #include <stddef.h>

@@ -55,29 +55,17 @@ static int parse_flag(const struct pp_opt *opt, const char *value, void *to, str
 	return strcmp(value, "0") && strcmp(value, "1") ? pp_err_set(err, -EINVAL, "'%s' is neither 0 nor 1", value) : 0;
 }
 
-static int parse_int(const struct pp_opt *opt, const char *value, void *to, struct pp_err *err)
-{
-	(void)opt;
-	return pp_parse_int(value, to, err);
-}
-
-static int parse_bytes(const struct pp_opt *opt, const char *value, void *to, struct pp_err *err)
-{
-	(void)opt;
-	return pp_parse_bytes(value, to, err);
-}
-
-static int parse_windows(const struct pp_opt *opt, const char *value, void *to, struct pp_err *err)
-{
-	(void)opt;
-	return pp_step_windows_parse(value, to, err);
-}
-
-static int parse_time(const struct pp_opt *opt, const char *value, void *to, struct pp_err *err)
-{
-	(void)opt;
-	return pp_parse_time(value, to, err);
-}
+/* A type that has a parser of its own. */
+#define PARSE(type, parse)                                                                                                         \
+	static int parse_##type(const struct pp_opt *opt, const char *value, void *to, struct pp_err *err)                         \
+	{                                                                                                                          \
+		(void)opt;                                                                                                         \
+		return parse(value, to, err);                                                                                      \
+	}
+PARSE(int, pp_parse_int)
+PARSE(bytes, pp_parse_bytes)
+PARSE(windows, pp_step_windows_parse)
+PARSE(time, pp_parse_time)
 
 static int parse_time_text(const struct pp_opt *opt, const char *value, void *to, struct pp_err *err)
 {

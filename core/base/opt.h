@@ -71,10 +71,10 @@ struct pp_settings { /* of a job, TO() in the table: <spool>/options, read by th
 };
 
 struct pp_verb_settings { /* of one run of a verb, VERB() in the table; texts are borrowed, "": not given */
-	int list, json, all_ranks, watch, options, clock;
+	int list, json, check, all_ranks, watch, options, clock;
 	int format;         /* enum pp_opt_format */
 	int by_collectives; /* --step-rule */
-	const char *table, *tool, *categories, *html, *signal, *rules, *spool, *cupti;
+	const char *table, *tool, *categories, *html, *signal, *rules, *spool, *cupti, *map;
 	double fail_above; /* percent */
 	int64_t timeout_s, port, processes, after_ns, last_ns;
 	int64_t steps_to_come; /* of podprof capture --steps +N */

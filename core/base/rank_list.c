@@ -1,4 +1,4 @@
-/* Lists of ranks: parsing and asking; see rank_list.h. Used by opt.c, the keeper and the XSpace writer. */
+/* Lists of ranks: parsing, asking, telling; see rank_list.h. Used by opt.c, the keeper, the XSpace writer and sentences. */
 #include "core/base/rank_list.h"
 
 #include <errno.h>
@@ -69,4 +69,45 @@ int pp_rank_list_misses(const struct pp_rank_list *list, int32_t size)
 		if (list->first[i] < size)
 			return 0;
 	return list->count > 0;
+}
+
+enum { TAIL = sizeof(" and 4294967295 more") };
+
+static void put_run(struct pp_rank_text *t)
+{
+	char text[2 * NUMBER_ROOM];
+	const int n = snprintf(text, sizeof(text), t->last > t->first ? "%s%d-%d" : "%s%d",
+	                       !t->used     ? ""
+	                       : t->between ? t->between
+	                                    : ", ",
+	                       (int)t->first, (int)t->last);
+
+	if (t->left || t->used + (size_t)n + TAIL > t->size) {
+		t->left += (size_t)(t->last - t->first) + 1;
+		return;
+	}
+	memcpy(t->to + t->used, text, (size_t)n + 1);
+	t->used += (size_t)n;
+}
+
+void pp_rank_text_add(struct pp_rank_text *t, int32_t rank)
+{
+	if (t->ranks && rank == t->last + 1) {
+		t->last = rank;
+	} else {
+		if (t->ranks)
+			put_run(t);
+		t->first = t->last = rank;
+	}
+	t->ranks++;
+}
+
+size_t pp_rank_text_end(struct pp_rank_text *t)
+{
+	t->to[t->used] = '\0';
+	if (t->ranks)
+		put_run(t);
+	if (t->left)
+		snprintf(t->to + t->used, t->size - t->used, " and %zu more", t->left);
+	return t->ranks;
 }

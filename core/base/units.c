@@ -1,8 +1,11 @@
 /* Formats numbers for people. Called by the summary and the verdict. */
 #include "core/base/units.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
+
+#include "core/base/known.h"
 
 const char *pp_text_time(char text[PP_TEXT_UNIT], int64_t ns)
 {
@@ -10,9 +13,13 @@ const char *pp_text_time(char text[PP_TEXT_UNIT], int64_t ns)
 		double ns;
 		const char *unit;
 	} unit[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}};
-	double v = (double)(ns < 0 ? -ns : ns);
+	double v = fabs((double)ns);
 	size_t u = 0;
 
+	if (!pp_is_known(ns)) {
+		snprintf(text, PP_TEXT_UNIT, "unknown");
+		return text;
+	}
 	/* 999.5 us is 1.00 ms: the unit is chosen by what will be printed */
 	while (u < 3 && v < 0.9995 * unit[u].ns)
 		u++;

@@ -44,6 +44,20 @@ enum row {
 	ROWS
 };
 
+enum c10d_row {
+#define PP_C10D(symbol, ...) C10D_ROW_##symbol,
+#include "core/call/c10d_call.def"
+#undef PP_C10D
+	C10D_ROWS
+};
+
+enum nccl_row {
+#define PP_NCCL(symbol, ...) NCCL_ROW_##symbol,
+#include "core/call/nccl_call.def"
+#undef PP_NCCL
+	NCCL_ROWS
+};
+
 /* `equal_bytes`: MPI wants the same count and type, or type signature, on all ranks. */
 static const struct {
 	unsigned char equal_bytes, bus;
@@ -139,9 +153,9 @@ int pp_mpi_class_is_message(enum pp_mpi_class class)
 	return class == PP_MPI_SEND || class == PP_MPI_RECV || class == PP_MPI_SENDRECV || class == PP_MPI_START;
 }
 
-unsigned pp_mpi_call_of_message(void)
+unsigned pp_mpi_call_of_message(unsigned call)
 {
-	return ROW_Send;
+	return call >= PP_NCCL_FIRST ? (unsigned)PP_NCCL_FIRST + NCCL_ROW_SEND : (unsigned)ROW_Send;
 }
 
 int pp_mpi_class_is_operation(enum pp_mpi_class class)
@@ -181,6 +195,37 @@ int pp_mpi_call_joins_data(unsigned call)
 		return library_of(call)->joins_data;
 	return (class == PP_MPI_ALL || class == PP_MPI_TO_ROOT || class == PP_MPI_PREFIX || class == PP_MPI_NEAR) &&
 	       pp_mpi_call_is_collective(call) && call != ROW_Barrier && call != ROW_Ibarrier;
+}
+
+int pp_mpi_call_polls(unsigned call)
+{
+	switch (call) {
+	case ROW_Test:
+	case ROW_Testall:
+	case ROW_Testany:
+	case ROW_Testsome:
+	case ROW_Request_get_status:
+	case ROW_Win_test:
+	case ROW_Iprobe:
+	case ROW_Improbe:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+int pp_mpi_call_is_exchange(unsigned call)
+{
+	switch (call) {
+	case PP_C10D_FIRST + C10D_ROW_ALLTOALL:
+	case PP_C10D_FIRST + C10D_ROW_ALLTOALL_BASE:
+	case PP_C10D_FIRST + C10D_ROW_COALESCED:
+	case PP_NCCL_FIRST + NCCL_ROW_ALLTOALL:
+	case PP_NCCL_FIRST + NCCL_ROW_ALLGATHERV:
+		return 1;
+	default:
+		return 0;
+	}
 }
 
 double pp_mpi_call_bus_factor(unsigned call, int32_t ranks)

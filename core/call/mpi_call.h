@@ -67,8 +67,8 @@ int pp_mpi_class_joins(enum pp_mpi_class class);
 int pp_mpi_class_is_operation(enum pp_mpi_class class);
 /* A class of messages: one end, or both. */
 int pp_mpi_class_is_message(enum pp_mpi_class class);
-/* The call number that stands for a message in the ledger: MPI_Send. */
-unsigned pp_mpi_call_of_message(void);
+/* The call number that stands for a message of such a call in the ledger: MPI_Send, ncclSend. */
+unsigned pp_mpi_call_of_message(unsigned call);
 /* A class that is about a file. */
 int pp_mpi_class_is_file(enum pp_mpi_class class);
 /* A collective that all members of a communicator call and that makes no communicator, window or file. */
@@ -80,5 +80,10 @@ int pp_mpi_call_has_equal_bytes(unsigned call);
 /* An MPI collective that only moves its arguments' data: a rank that receives none need not wait. Neighbours exchange empty
  * messages too, but Open MPI returns at once from two of their calls where the count is 0. */
 int pp_mpi_call_only_moves_data(unsigned call);
+/* A collective of torch.distributed or NCCL that is, or may be, made of sends and receives between pairs: a rank's part of it
+ * may end without some of the others. */
+int pp_mpi_call_is_exchange(unsigned call);
 /* Such a call combines data of several ranks; a barrier or a broadcast does not. */
 int pp_mpi_call_joins_data(unsigned call);
+/* It returns at once, whether or not what it asks for is there: Test, Iprobe and their families. */
+int pp_mpi_call_polls(unsigned call);

@@ -112,3 +112,11 @@ void pp_capture_release(struct pp_capture *c)
 	pp_intern_free(c->payloads);
 	*c = (struct pp_capture){0};
 }
+
+struct pp_rank *pp_capture_rank(const struct pp_capture *c, int32_t number)
+{
+	for (size_t i = 0; i < c->ranks; i++)
+		if (c->rank[i].rank == number)
+			return &c->rank[i];
+	return NULL;
+}

@@ -33,5 +33,7 @@ void pp_rank_shift(struct pp_rank *rank, int64_t by);
 void pp_rank_list_others(struct pp_rank *rank);
 /* Frees threads and side arrays; the rank's values stay. */
 void pp_rank_release(struct pp_rank *rank);
+/* The rank of that number; NULL: the capture has none. */
+struct pp_rank *pp_capture_rank(const struct pp_capture *c, int32_t number);
 /* Frees all, also of a capture that is half made; it is empty then. */
 void pp_capture_release(struct pp_capture *c);

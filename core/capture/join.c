@@ -50,14 +50,6 @@ static int intern_all(struct pp_intern *into, const struct pp_intern *from, uint
 	return ids ? 0 : -ENOMEM;
 }
 
-static struct pp_rank *find_rank(const struct pp_capture *c, int32_t number)
-{
-	for (size_t i = 0; i < c->ranks; i++)
-		if (c->rank[i].rank == number)
-			return &c->rank[i];
-	return NULL;
-}
-
 /* The n-th thread of the identity in `from` is the n-th of it in `into`. */
 static uint32_t find_thread(const struct pp_rank *into, const struct pp_rank *from, size_t t)
 {
@@ -107,7 +99,7 @@ static int prepare(struct join *j)
 	if (rc || !j->rank || !j->joins)
 		return -ENOMEM;
 	for (size_t i = 0; i < j->from->ranks && !rc; i++) {
-		j->joins[i].into = find_rank(j->into, j->from->rank[i].rank);
+		j->joins[i].into = pp_capture_rank(j->into, j->from->rank[i].rank);
 		if (j->joins[i].into)
 			rc = prepare_rank(&j->joins[i], &j->from->rank[i]);
 	}
@@ -307,6 +299,7 @@ static void join_values(struct pp_rank *a, const struct pp_rank *b)
 	a->host_cores = a->host_cores ? a->host_cores : b->host_cores;
 	a->step_marks |= b->step_marks;
 	a->device_replay |= b->device_replay;
+	a->device_error_ns = b->device_error_ns > a->device_error_ns ? b->device_error_ns : a->device_error_ns;
 	a->library_domains |= b->library_domains;
 	join_trace(&a->trace, &b->trace);
 	join_counts(a, b);
@@ -325,8 +318,8 @@ static void add_rank(struct pp_capture *into, const struct pp_rank *rank, const 
 			domain = into->rank[i].domain;
 	}
 	for (const struct pp_rank *r = from->rank; r < rank && domain < 0; r++) /* added before, of the same domain */
-		if (r->domain == rank->domain && find_rank(into, r->rank))
-			domain = find_rank(into, r->rank)->domain;
+		if (r->domain == rank->domain && pp_capture_rank(into, r->rank))
+			domain = pp_capture_rank(into, r->rank)->domain;
 	for (; at > 0 && into->rank[at - 1].rank > rank->rank; at--)
 		into->rank[at] = into->rank[at - 1];
 	into->rank[at] = *rank;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/partition.h"
 #include "core/capture/side.h"
 
 int pp_side_join_prepare(struct pp_side_join *j, const struct pp_side_array *side, const struct pp_rank *into,
@@ -84,16 +85,8 @@ static int compare(const void *a, const void *b, void *context)
 
 static size_t find(const struct pp_side_join *j, const struct pp_side_array *side, size_t sorted, const char *row)
 {
-	size_t low = 0, high = sorted;
+	const size_t low = PP_PARTITION(sorted, at, compare_keys(side, j->rows + j->sorted[at] * side->size, row) < 0);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_keys(side, j->rows + j->sorted[middle] * side->size, row) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < sorted && !compare_keys(side, j->rows + j->sorted[low] * side->size, row) ? j->sorted[low] : SIZE_MAX;
 }
 

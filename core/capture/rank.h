@@ -32,9 +32,10 @@ struct pp_rank { /* one rank's capture; owns what it points to */
 	struct type *member;                                                                                                       \
 	size_t count;
 #include "core/capture/side.def"
-	uint64_t unlaunched; /* kernels, copies and sets of CUPTI whose launching call was not recorded */
-	uint64_t unrun;      /* launching calls of which nothing that ran was recorded */
-	int device_replay;   /* a stand-in of the device's library gave its records: no device ran */
+	uint64_t unlaunched;     /* kernels, copies and sets of CUPTI whose launching call was not recorded */
+	uint64_t unrun;          /* launching calls of which nothing that ran was recorded */
+	int device_replay;       /* a stand-in of the device's library gave its records: no device ran */
+	int64_t device_error_ns; /* |error| of devices' times against the rank's ticks; 0: unknown */
 	struct pp_trace_metadata trace;
 	uint64_t library_domains;                /* bit i: ranges of domain i are a library's (core/step/library_domain.h) */
 	char step_rule[64];                      /* rule of the shim that marked the steps; "": the program did */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/partition.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
 #include "core/capture/thread.h"
@@ -18,17 +19,9 @@ void pp_pieces_release(struct pp_pieces *p)
 
 static size_t search(const struct pp_pieces *p, int64_t x)
 {
-	size_t low = 0, high = p->pieces;
+	const size_t after = PP_PARTITION(p->pieces, at, p->piece[at].x <= x);
 
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (p->piece[middle].x <= x)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return after - (after > 0);
 }
 
 size_t pp_pieces_find(const struct pp_pieces *p, size_t at, int64_t x)
@@ -60,18 +53,9 @@ static int64_t piece_inverse(const struct pp_clock_piece *piece, int64_t y)
 
 int64_t pp_pieces_inverse(const struct pp_pieces *p, int64_t y)
 {
-	size_t low = 0, high = p->pieces;
-	int64_t x;
+	const size_t after = PP_PARTITION(p->pieces, at, p->piece[at].y < y), low = after - (after > 0);
+	const int64_t x = piece_inverse(&p->piece[low], y);
 
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (p->piece[middle].y < y)
-			low = middle;
-		else
-			high = middle;
-	}
-	x = piece_inverse(&p->piece[low], y);
 	/* a line may end before the y at which the next begins */
 	return low + 1 < p->pieces && x > p->piece[low + 1].x ? p->piece[low + 1].x : x;
 }

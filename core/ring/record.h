@@ -56,13 +56,19 @@ struct pp_record_counter {
 	char text[PP_TEXT_INLINE];
 };
 
+enum {
+	PP_STEP_PERIOD = 0xffff,       /* bits of `period`: calls of the pattern */
+	PP_STEP_OF_MESSAGES = 1 << 16, /* the pattern is one of messages */
+	PP_STEP_RUNS_SHIFT = 20,       /* from here on: how many of its calls stand for messages between two collectives */
+};
+
 struct pp_record_step {
 	int64_t number;
-	/* STEP_BEGIN that the pattern of collectives marks, not the job (core/window/pattern.h): collectives per step; else 0 */
+	/* STEP_BEGIN that the pattern of collectives marks, not the job (core/window/pattern.h): elements per step; else 0 */
 	uint32_t period;
 	uint32_t patterns;           /* so far */
 	uint64_t known_from;         /* the step at which the first pattern was found: earlier steps have no record */
-	uint64_t matched, irregular; /* collectives so far inside the pattern, and others */
+	uint64_t matched, irregular; /* calls so far inside the pattern, and others */
 };
 
 struct pp_record_mpi { /* MPI: record.tick is the begin */
@@ -312,8 +318,9 @@ struct pp_record_device_pool { /* DEVICE_POOL */
 
 struct pp_record_device_lost { /* DEVICE_LOST: since the last one */
 	uint64_t dropped, untimed;
-	uint64_t unknown; /* records of a kind or version that podprof does not know: counted, not shown */
-	uint64_t reserved[3];
+	uint64_t unknown;        /* records of a kind or version that podprof does not know: counted, not shown */
+	uint64_t clock_error_ns; /* largest of the window: of the device library's clock against ticks; 0: unknown */
+	uint64_t reserved[2];
 };
 
 struct pp_record_nccl { /* NCCL: record.tick is the begin of the call on this thread; `end` lies as in MPI */

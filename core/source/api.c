@@ -38,7 +38,7 @@ void pp_api_step_begin(int64_t number, pp_tick tick)
 	else if (!enter(number))
 		return;
 	if (__builtin_expect(atomic_load_explicit(&pp_pattern_on, memory_order_relaxed) != 0, 0))
-		pp_pattern_stop();
+		pp_pattern_marked();
 	pp_trigger_step_begin(number);
 	if (!pp_emit_wanted())
 		return;
@@ -72,6 +72,8 @@ static void range_push(const char *name, enum podprof_category category)
 
 	if (!pp_emit_wanted())
 		return;
+	if (__builtin_expect(atomic_load_explicit(&pp_pattern_on, memory_order_relaxed) != 0, 0))
+		pp_pattern_range();
 	pp_emit_range(&e, name, name ? strlen(name) : 0);
 }
 

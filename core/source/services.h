@@ -12,6 +12,7 @@
 #include "core/ring/cursor.h"
 #include "core/ring/ring_file.h"
 #include "core/source/source.h"
+#include "core/window/pattern.h"
 
 struct podprof_collector { /* both libraries are of the same build */
 	uint64_t size;     /* of this struct; with another size nothing of it is called */
@@ -40,10 +41,12 @@ struct podprof_collector { /* both libraries are of the same build */
 	/* MPI_Pcontrol: 1 stops recording on this rank, 0 resumes it where the window allows. */
 	void (*pause)(int paused);
 	int (*add_source)(const struct pp_source_ops *source);
-	/* Not 0 while collectives on MPI_COMM_WORLD are to be passed to collective(), after their record. root: world rank, -1
-	 * none; bytes: the larger of sent and received. */
-	const _Atomic uint32_t *pattern;
-	void (*collective)(uint16_t call, int32_t root, uint64_t bytes, int failed);
+	/* Which calls are to be passed on, after their record: collectives on MPI_COMM_WORLD to collective(), messages to
+	 * message(). root: world rank, -1 none; bytes: the larger of sent and received; messages: of this thread since its last
+	 * collective there. A receive has peer -1, tag and bytes 0. */
+	const _Atomic uint32_t *pattern; /* enum pp_pattern_calls */
+	void (*collective)(uint16_t call, int32_t root, uint64_t bytes, uint32_t messages, int failed);
+	void (*message)(uint16_t call, int32_t peer, int32_t tag, uint64_t bytes);
 	/* The keeper has a new request where these two differ: call poll() then, inside an MPI call of the application, on any
 	 * thread. Neither is NULL once this process is the rank. */
 	const _Atomic uint32_t *bell, *acknowledged;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/base/grow.h"
 #include "core/capture/thread.h"
 #include "core/ring/record.h"
 #include "core/step/category.h"
@@ -37,16 +38,13 @@ static uint8_t weight_of(int category, int is_step_thread)
 static int reserve(struct pp_flats *list, size_t more)
 {
 	size_t room = list->room ? list->room : 1024;
-	struct pp_flat *flat;
 
 	if (list->room - list->flats >= more)
 		return 0;
 	while (room - list->flats < more)
 		room *= 2;
-	flat = realloc(list->flat, room * sizeof(*flat));
-	if (!flat)
+	if (PP_RESIZE(list->flat, room))
 		return -ENOMEM;
-	list->flat = flat;
 	list->room = room;
 	return 0;
 }
@@ -187,7 +185,6 @@ static uint32_t around(const struct pp_flat_cursor *c, int64_t end)
 static int make_room(struct pp_flat_cursor *c, int64_t now)
 {
 	size_t remaining = 0, room = c->room ? 2 * c->room : 32;
-	struct pp_open *more;
 
 	for (size_t i = 0, opens = c->opens; i < opens; i++)
 		if (c->open[i].end > now) {
@@ -199,10 +196,8 @@ static int make_room(struct pp_flat_cursor *c, int64_t now)
 	c->opens = remaining;
 	if (2 * remaining < c->room)
 		return 0;
-	more = realloc(c->open, room * sizeof(*more));
-	if (!more)
+	if (PP_RESIZE(c->open, room))
 		return -ENOMEM;
-	c->open = more;
 	c->room = room;
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/base/grow.h"
 #include "core/base/why.h"
 
 struct name_rule {
@@ -165,11 +166,6 @@ enum pp_category pp_category_of_name(const char *name, size_t length, int *ret_d
 	return PP_CATEGORY_HOST_COMPUTE;
 }
 
-size_t pp_category_rules(void)
-{
-	return users_rules;
-}
-
 void pp_category_rules_release(void)
 {
 	for (size_t i = 0; i < users_rules; i++)
@@ -210,14 +206,16 @@ static int has_good_stars(const char *words)
 
 static int add_rule(const char *words, enum pp_category category)
 {
-	struct name_rule *more = realloc(users_rule, (users_rules + 1) * sizeof(*more));
-	char *copy = more ? strndup(words + 1, strlen(words) - 2) : NULL; /* less the blanks at both ends */
+	struct name_rule *rule;
 
-	if (more)
-		users_rule = more;
-	if (!copy)
+	if (PP_RESIZE(users_rule, users_rules + 1))
 		return -ENOMEM;
-	users_rule[users_rules++] = (struct name_rule){copy, category};
+	rule = &users_rule[users_rules];
+	*rule = (struct name_rule){.category = category};
+	rule->words = strndup(words + 1, strlen(words) - 2); /* less the blanks at both ends */
+	if (!rule->words)
+		return -ENOMEM;
+	users_rules++;
 	return 0;
 }
 

@@ -31,7 +31,5 @@ int pp_name_has_words(const char *rule, const char *name, size_t length);
  * the rest of a line behind # is a comment. On an error there are none, and its sentence names file and line. Call it before names
  * are looked up, while there is one thread: tables of looked-up names are not made anew. */
 int pp_category_rules_load(const char *path, struct pp_err *err);
-/* How many rules of a user there are. */
-size_t pp_category_rules(void);
 /* Forgets the rules of a user. */
 void pp_category_rules_release(void);

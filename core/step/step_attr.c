@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/compare.h"
+#include "core/base/grow.h"
 #include "core/base/huge.h"
 #include "core/capture/capture.h"
 #include "core/capture/thread.h"
@@ -120,18 +121,15 @@ static int make_room(struct sweep *s, size_t segments)
 {
 	struct pp_attr *attr = s->attr;
 	size_t room = s->room ? s->room : first_room(s);
-	struct pp_attr_segment *more;
 
 	if (s->room - attr->segments >= segments)
 		return 0;
 	while (room - attr->segments < segments)
 		room *= 2;
-	more = realloc(attr->segment, room * sizeof(*more));
-	if (!more)
+	if (PP_RESIZE(attr->segment, room))
 		return -ENOMEM;
-	attr->segment = more;
 	s->room = room;
-	pp_huge_advise(more, room * sizeof(*more));
+	pp_huge_advise(attr->segment, room * sizeof(*attr->segment));
 	return 0;
 }
 
@@ -223,14 +221,7 @@ static int sweep_window(struct sweep *s, const struct window *w)
 	return 0;
 }
 
-static int compare_default(const void *a, const void *b)
-{
-	const struct pp_attr_default *x = a, *y = b;
-
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	return (x->name > y->name) - (x->name < y->name);
-}
+PP_COMPARE(compare_default, struct pp_attr_default, PP_DOWN(ns) ?: PP_UP(name))
 
 static int list_defaults(struct sweep *s)
 {
@@ -269,8 +260,8 @@ static void finish_steps(struct sweep *s)
 		s->attr->crossed += s->cursor[t].crossed;
 }
 
-static int attribute(const struct pp_rank *rank, size_t rank_index, const struct pp_steps *steps, size_t ranks,
-                     const struct pp_intern *names, enum pp_attr_keep which, struct pp_attr *ret_attr, struct pp_err *err)
+int pp_attr_rank(const struct pp_rank *rank, size_t rank_index, const struct pp_steps *steps, size_t ranks,
+                 const struct pp_intern *names, enum pp_attr_keep which, struct pp_attr *ret_attr, struct pp_err *err)
 {
 	struct pp_attr attr = {0};
 	struct sweep s = {.rank = rank, .which = which, .attr = &attr};
@@ -296,12 +287,6 @@ static int attribute(const struct pp_rank *rank, size_t rank_index, const struct
 	return 0;
 }
 
-int pp_attr_rank(const struct pp_rank *rank, size_t rank_index, const struct pp_steps *steps, size_t ranks,
-                 const struct pp_intern *names, struct pp_attr *ret_attr, struct pp_err *err)
-{
-	return attribute(rank, rank_index, steps, ranks, names, PP_ATTR_KEEP_ALL, ret_attr, err);
-}
-
 int pp_attr_ranks(const struct pp_capture *c, const struct pp_steps *steps, enum pp_attr_keep which, struct pp_attr **ret_attr,
                   struct pp_err *err)
 {
@@ -310,7 +295,7 @@ int pp_attr_ranks(const struct pp_capture *c, const struct pp_steps *steps, enum
 	if (!attr)
 		return pp_err_set(err, -ENOMEM, "no memory for the steps of %zu ranks", c->ranks);
 	for (size_t i = 0; i < c->ranks; i++) {
-		int rc = attribute(&c->rank[i], i, steps, c->ranks, c->names, which, &attr[i], err);
+		int rc = pp_attr_rank(&c->rank[i], i, steps, c->ranks, c->names, which, &attr[i], err);
 
 		if (rc) {
 			while (i-- > 0)

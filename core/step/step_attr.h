@@ -49,7 +49,7 @@ struct pp_attr {
 
 /* `rank_index` is the column of steps->cell. `names` has texts for the name rules. */
 int pp_attr_rank(const struct pp_rank *rank, size_t rank_index, const struct pp_steps *steps, size_t ranks,
-                 const struct pp_intern *names, struct pp_attr *ret_attr, struct pp_err *err);
+                 const struct pp_intern *names, enum pp_attr_keep which, struct pp_attr *ret_attr, struct pp_err *err);
 /* Frees what it holds; empty then. */
 void pp_attr_release(struct pp_attr *a);
 /* All ranks of a capture; an array of [ranks]. */

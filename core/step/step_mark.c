@@ -10,15 +10,19 @@
 
 #include "core/base/grow.h"
 #include "core/base/utf8.h"
+#include "core/call/mpi_call.h"
 #include "core/capture/capture.h"
 #include "core/capture/thread.h"
 #include "core/ring/intern.h"
+#include "core/ring/record.h"
 #include "core/step/mark_list.h"
+#include "core/step/step_message.h"
 #include "core/step/step_period.h"
 #include "core/step/step_range.h"
 #include "core/step/step_table.h"
 
-enum { NAME_SHOWN = 40 }; /* bytes of a range in a note */
+enum { NAME_SHOWN = 40, PATTERN_SHOWN = 64 }; /* bytes in a note: of a range, of a pattern */
+enum { OCCASIONAL = 10 };                     /* steps of messages to one of collectives */
 enum { STEPS = PP_SPAN_BIT(PP_SPAN_STEP) };
 
 const char *pp_step_rule_name(enum pp_step_rule rule)
@@ -30,6 +34,8 @@ const char *pp_step_rule_name(enum pp_step_rule rule)
 		return "range";
 	case PP_STEP_RULE_PERIOD:
 		return "collective_period";
+	case PP_STEP_RULE_MESSAGES:
+		return "message_period";
 	case PP_STEP_RULE_WINDOW:
 		return "window";
 	}
@@ -137,8 +143,35 @@ static int64_t horizon_of(const struct pp_capture *capture)
 	return horizon;
 }
 
-/* Makes each rank's first to last record step 0, after `horizon`: where records of one rank were evicted, earlier ones of the
- * others do not count. */
+/* MPI's start and end, and what is before and after them, belong to no step. A rank of several processes has several. */
+static void leave_ends_out(const struct pp_rank *rank, struct pp_mark *mark)
+{
+	int64_t begin = INT64_MAX, end = INT64_MIN;
+
+	for (uint32_t t = 0; t < rank->threads; t++) {
+		const struct pp_thread *thread = &rank->thread[t];
+
+		for (size_t k = 0; k < pp_thread_others(thread, PP_SPAN_BIT(PP_SPAN_MPI)); k++) {
+			const struct pp_span *span = &thread->span[pp_thread_other(thread, k)];
+
+			if (span->kind != PP_SPAN_MPI || pp_mpi_call_info(span->mpi.call)->class != PP_MPI_LOCAL_INIT)
+				continue;
+			if (!strcmp(pp_mpi_call_info(span->mpi.call)->name, "MPI_Finalize"))
+				end = span->begin > end ? span->begin : end;
+			else if (!(span->flags & PP_SPAN_CUT_END))
+				begin = span->end < begin ? span->end : begin;
+		}
+	}
+	begin = begin == INT64_MAX ? mark->begin : begin;
+	end = end == INT64_MIN ? mark->end : end;
+	if (end <= begin)
+		return;
+	mark->begin = begin;
+	mark->end = end;
+}
+
+/* Makes each rank's first to last record step 0, without MPI's start and end, after `horizon`: where records of one rank were
+ * evicted, earlier ones of the others do not count. */
 static int list_window(const struct pp_rank *rank, int64_t horizon, struct pp_marks *list)
 {
 	struct pp_mark mark = {.begin = INT64_MAX, .end = INT64_MIN, .complete = 1};
@@ -158,6 +191,7 @@ static int list_window(const struct pp_rank *rank, int64_t horizon, struct pp_ma
 	for (uint32_t t = 0; t < rank->threads; t++)
 		if (rank->thread[t].is_main && rank->thread[t].spans)
 			list->thread = t;
+	leave_ends_out(rank, &mark);
 	if (mark.begin < horizon)
 		mark.begin = horizon;
 	return mark.end > mark.begin ? pp_marks_add(list, &mark) : 0;
@@ -183,89 +217,163 @@ static void clear_marks(struct pp_marks *list, size_t ranks)
 		list[r].marks = 0;
 }
 
-/* Only collectives are left: docs/steps.md. Returns 1 where they show no steps. */
-static int choose_period(const struct pp_capture *capture, struct pp_marks *list, struct pp_steps *s)
+/* "2 collectives and messages", "12 messages". */
+static const char *pattern_text(const struct pp_period_rule *rule, char *text, size_t room)
 {
-	struct pp_period_rule rule;
-	int rc = pp_period_rule_find(capture, list, &rule);
+	uint32_t n = rule->collectives ? rule->collectives : rule->period;
 
-	if (rc <= 0)
-		return rc < 0 ? rc : 1;
-	if (rule.confidence < PP_GUESS_CONFIDENCE) {
-		if (rule.time < PP_GUESS_TIME)
-			add_remark(s,
-			           "a pattern of %u collectives was found, but its %zu repetitions cover only "
-			           "%.2g %% of the recorded time, so they are not used as steps",
-			           (unsigned)rule.period, rule.steps, 100 * rule.time);
-		else if (rule.is_unsure)
-			add_remark(s, "a pattern of %u collectives was found, but it may be a loop inside a step",
-			           (unsigned)rule.period);
-		else
-			add_remark(s,
-			           "a pattern of %u collectives was found, but its %zu "
-			           "repetitions are too irregular for steps (confidence %.2f)",
-			           (unsigned)rule.period, rule.steps, rule.confidence);
-		clear_marks(list, capture->ranks);
-		return 1;
-	}
-	s->rule = PP_STEP_RULE_PERIOD;
-	s->period = rule.period;
-	s->confidence = rule.confidence;
-	s->covered = rule.time;
-	add_remark(s, "%zu steps found from a pattern of %u collectives, covering %.0f %% of the recorded time", rule.steps,
-	           (unsigned)rule.period, 100 * rule.time);
-	if (rule.evicted)
-		add_remark(s, "their numbers begin with the first kept one");
-	if (rule.irregular)
-		add_remark(s, "%llu collectives between the first and the last step do not fit the pattern",
-		           (unsigned long long)rule.irregular);
-	if (rule.patterns > 1)
-		add_remark(s, "the pattern changed %u times", (unsigned)rule.patterns - 1);
-	add_remark(s, "podprof_step_begin() marks steps exactly");
-	return 0;
+	snprintf(text, room, "%u %s%s%s", (unsigned)n, rule->collectives ? "collective" : "message", n == 1 ? "" : "s",
+	         rule->collectives && rule->collectives < rule->period ? " and messages" : "");
+	return text;
 }
 
-/* Steps found by the pattern of collectives while the job ran. Requested steps before the pattern was known are in the records
- * only, and so are those recorded after it without a break. Returns 1 where none was found. */
-static int choose_pattern(const struct pp_capture *capture, struct pp_marks *list, int64_t first, int64_t last, struct pp_steps *s)
+/* Why a found pattern is not used. */
+static void remark_pattern(struct pp_steps *s, const struct pp_period_rule *rule)
 {
-	const struct pp_span *newest = NULL;
-	struct pp_period_rule rule = {0};
-	int rc = 0;
+	char text[PATTERN_SHOWN];
 
-	for (size_t r = 0; r < capture->ranks && !newest; r++) {
+	pattern_text(rule, text, sizeof(text));
+	if (rule->time < PP_GUESS_TIME)
+		add_remark(s,
+		           "a pattern of %s was found, but its %zu repetitions cover only "
+		           "%.2g %% of the recorded time, so they are not used as steps",
+		           text, rule->steps, 100 * rule->time);
+	else if (rule->without)
+		add_remark(s, "a pattern of %s was found, but the messages of %zu ranks have none", text, rule->without);
+	else if (rule->is_unsure && !rule->collectives && rule->most > rule->least + 1)
+		add_remark(s, "a pattern of %s was found, but from %zu to %zu times on different ranks", text, rule->least,
+		           rule->most);
+	else if (rule->is_unsure)
+		add_remark(s, "a pattern of %s was found, but it may be a loop inside a step", text);
+	else
+		add_remark(s,
+		           "a pattern of %s was found, but its %zu "
+		           "repetitions are too irregular for steps (confidence %.2f)",
+		           text, rule->steps, rule->confidence);
+}
+
+static void take_pattern(struct pp_steps *s, const struct pp_period_rule *rule)
+{
+	char text[PATTERN_SHOWN];
+
+	s->rule = rule->collectives ? PP_STEP_RULE_PERIOD : PP_STEP_RULE_MESSAGES;
+	s->period = rule->collectives ? rule->collectives : rule->period;
+	s->confidence = rule->confidence;
+	s->covered = rule->time;
+	add_remark(s, "%zu steps found from a pattern of %s, covering %.0f %% of the recorded time", rule->steps,
+	           pattern_text(rule, text, sizeof(text)), 100 * rule->time);
+	if (rule->evicted)
+		add_remark(s, "their numbers begin with the first kept one");
+	if (rule->irregular)
+		add_remark(s, "%llu %s between the first and the last step do not fit the pattern",
+		           (unsigned long long)rule->irregular, rule->collectives ? "collectives" : "messages");
+	if (rule->patterns > 1)
+		add_remark(s, "the pattern changed %u times", (unsigned)rule->patterns - 1);
+	if (rule->is_rounds)
+		add_remark(s, "a step may be longer: other calls repeat between some of them");
+	add_remark(s, "podprof_step_begin() marks steps exactly");
+}
+
+/* Messages tell more than collectives that come only now and then: an output, a check of convergence. */
+static int prefers_messages(const struct pp_period_rule *collectives, const struct pp_period_rule *messages)
+{
+	if (messages->confidence < PP_GUESS_CONFIDENCE)
+		return collectives->confidence < PP_GUESS_CONFIDENCE && messages->confidence > collectives->confidence;
+	return collectives->confidence < PP_GUESS_CONFIDENCE || messages->steps >= OCCASIONAL * collectives->steps;
+}
+
+static void release_marks(struct pp_marks *list, size_t ranks)
+{
+	for (size_t r = 0; list && r < ranks; r++)
+		free(list[r].mark);
+	free(list);
+}
+
+/* Only collectives and messages are left: docs/steps.md. Returns 1 where they show no steps. */
+static int choose_period(const struct pp_capture *capture, struct pp_marks *list, struct pp_steps *s)
+{
+	struct pp_marks *other = calloc(capture->ranks + 1, sizeof(*other));
+	struct pp_period_rule rule = {0}, messages = {0};
+	int rc = other ? pp_period_rule_find(capture, list, &rule) : -ENOMEM;
+
+	if (rc >= 0)
+		rc = pp_message_rule_find(capture, other, &messages);
+	if (rc >= 0 && prefers_messages(&rule, &messages)) {
+		for (size_t r = 0; r < capture->ranks; r++) {
+			struct pp_marks before = list[r];
+
+			other[r].has_records = before.has_records;
+			list[r] = other[r];
+			other[r] = before;
+		}
+		rule = messages;
+	}
+	release_marks(other, capture->ranks);
+	if (rc < 0 || !rule.steps)
+		return rc < 0 ? rc : 1;
+	if (rule.confidence >= PP_GUESS_CONFIDENCE) {
+		take_pattern(s, &rule);
+		return 0;
+	}
+	remark_pattern(s, &rule);
+	clear_marks(list, capture->ranks);
+	return 1;
+}
+
+/* The first mark that a pattern made while the job ran, and how many ranks have some. */
+static const struct pp_span *first_found(const struct pp_capture *capture, size_t *ret_ranks)
+{
+	const struct pp_span *first = NULL;
+
+	*ret_ranks = 0;
+	for (size_t r = 0; r < capture->ranks; r++) {
 		int64_t t = marking_thread(&capture->rank[r], 1);
-
 		const struct pp_thread *thread = t >= 0 ? &capture->rank[r].thread[t] : NULL;
 
-		for (size_t k = 0; thread && k < pp_thread_others(thread, STEPS); k++)
+		*ret_ranks += thread != NULL;
+		for (size_t k = 0; thread && !first && k < pp_thread_others(thread, STEPS); k++)
 			if (is_mark(&thread->span[pp_thread_other(thread, k)], 1))
-				newest = &thread->span[pp_thread_other(thread, k)];
+				first = &thread->span[pp_thread_other(thread, k)];
 	}
-	if (!newest)
+	return first;
+}
+
+/* Steps found by a pattern while the job ran. Requested steps before the pattern was known are in the records only, and so are
+ * those recorded after it without a break. Returns 1 where none was found. */
+static int choose_pattern(const struct pp_capture *capture, struct pp_marks *list, int64_t first, int64_t last, struct pp_steps *s)
+{
+	size_t ranks;
+	const struct pp_span *found = first_found(capture, &ranks);
+	int is_messages = found && (found->step.period & PP_STEP_OF_MESSAGES), rc = 0, is_same;
+	struct pp_period_rule rule = {0};
+	const char *what = is_messages ? "messages" : "calls";
+
+	if (!found)
 		return 1;
-	if (last > first && first - 1 <= newest->step.known_from)
-		rc = pp_period_rule_find(capture, list, &rule);
+	s->rule = is_messages ? PP_STEP_RULE_MESSAGES : PP_STEP_RULE_PERIOD;
+	s->period = found->step.period & PP_STEP_PERIOD;
+	if (last > first && first - 1 <= found->step.known_from)
+		rc = is_messages ? pp_message_rule_find(capture, list, &rule) : pp_period_rule_find(capture, list, &rule);
 	if (rc < 0)
 		return rc;
-	if (rule.period != newest->step.period)
+	is_same = is_messages ? rule.confidence >= PP_GUESS_CONFIDENCE : rule.period == s->period;
+	if (!is_same)
 		clear_marks(list, capture->ranks);
-	for (size_t r = 0; r < capture->ranks && rule.period != newest->step.period; r++)
+	for (size_t r = 0; r < capture->ranks && !is_same; r++)
 		if (list_marked(&capture->rank[r], 1, &list[r], &s->backwards) < 0)
 			return -ENOMEM;
-	s->rule = PP_STEP_RULE_PERIOD;
-	s->period = newest->step.period;
-	s->confidence = 0.7 * (double)newest->step.matched / (double)(newest->step.matched + newest->step.irregular + 1);
+	s->period -= found->step.period >> PP_STEP_RUNS_SHIFT; /* messages between collectives are no collective */
+	s->confidence = 0.7 * (double)found->step.matched / (double)(found->step.matched + found->step.irregular + 1) *
+	                (double)ranks / (double)capture->ranks;
 	if (s->confidence < PP_GUESS_CONFIDENCE) {
 		add_remark(s,
-		           "a pattern of %u collectives was found while the job ran, but "
+		           "a pattern of %u %s was found while the job ran, but "
 		           "it is too irregular for steps (confidence %.2f)",
-		           (unsigned)newest->step.period, s->confidence);
+		           (unsigned)s->period, what, s->confidence);
 		clear_marks(list, capture->ranks);
 		return 1;
 	}
-	add_remark(s, "steps were found while the job ran, from a repeating pattern of %u collectives",
-	           (unsigned)newest->step.period);
+	add_remark(s, "steps were found while the job ran, from a repeating pattern of %u %s", (unsigned)s->period, what);
 	return 0;
 }
 
@@ -356,7 +464,7 @@ static int use_window(const struct pp_capture *capture, struct pp_marks *list, s
 {
 	int64_t horizon = horizon_of(capture);
 
-	add_remark(s, horizon == INT64_MIN ? "the whole run is " PP_STEPS_ONE ", from each rank's first record to its last"
+	add_remark(s, horizon == INT64_MIN ? "the whole run is " PP_STEPS_ONE ", without MPI_Init and MPI_Finalize"
 	                                   : "the kept records are " PP_STEPS_ONE ", up to each rank's last record");
 	s->rule = PP_STEP_RULE_WINDOW;
 	s->confidence = 0;
@@ -372,9 +480,9 @@ static void remark_incomplete(struct pp_steps *s)
 {
 	if (s->rule != PP_STEP_RULE_PODPROF)
 		s->remark[0] = '\0';
-	if (s->rule == PP_STEP_RULE_PERIOD)
-		add_remark(s, "a pattern of %u collectives was found, but no repetition is complete on every rank",
-		           (unsigned)s->period);
+	if (s->rule == PP_STEP_RULE_PERIOD || s->rule == PP_STEP_RULE_MESSAGES)
+		add_remark(s, "a pattern of %u %s was found, but no repetition is complete on every rank", (unsigned)s->period,
+		           s->rule == PP_STEP_RULE_PERIOD ? "collectives" : "messages");
 	else if (s->rule == PP_STEP_RULE_RANGE)
 		add_remark(s, "a repeating range was found, but no repetition is complete on every rank");
 	else
@@ -430,9 +538,7 @@ int pp_steps_find(const struct pp_capture *capture, int64_t first, int64_t last,
 		add_remark(&s, "steps %lld:%lld were requested, but no rank completed one of them", (long long)first,
 		           (long long)last);
 out:
-	for (size_t r = 0; list && r < capture->ranks; r++)
-		free(list[r].mark);
-	free(list);
+	release_marks(list, capture->ranks);
 	if (rc < 0) {
 		pp_steps_release(&s);
 		return pp_err_set(err, rc, "cannot find the steps of %zu ranks: no memory", capture->ranks);

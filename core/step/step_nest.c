@@ -6,15 +6,19 @@
 
 #include "core/base/compare.h"
 #include "core/base/grow.h"
+#include "core/capture/rank.h"
+#include "core/capture/thread.h"
+#include "core/step/mark_list.h"
 
 #define MOST_OF_CALLS 0.75 /* with less, and no other evidence, a loop is no step */
 #define HALF 0.5
 #define CLEARLY_MORE 8.0 /* bytes of a call */
+#define MANY_ROUNDS 10   /* of a loop: what is between is occasional, if nothing else decides */
 #define LONGER 3.0       /* the first round of a loop, where the step computes outside of it */
 
 #define SERIES (UINT32_C(0x80000008) | PP_PERIOD_JOINS) /* no symbol of a call has bit 2 clear */
 
-static int add_step(struct pp_period_list *list, size_t head, size_t last)
+int pp_period_list_add(struct pp_period_list *list, size_t head, size_t last)
 {
 	if (PP_GROW(list->step, list->steps, list->room))
 		return -ENOMEM;
@@ -28,8 +32,7 @@ void pp_period_list_release(struct pp_period_list *list)
 	*list = (struct pp_period_list){0};
 }
 
-/* Share and period of a complete list. share: pp_period's, which knows of foreign calls inside of a step. */
-static void measure_list(struct pp_period_list *list, double share)
+void pp_period_list_measure(struct pp_period_list *list, double share)
 {
 	uint64_t calls = 0, all;
 
@@ -57,24 +60,25 @@ int pp_period_list_find(struct pp_period_list *list, struct pp_period *p, const 
 		enum pp_period_event event = pp_period_feed(p, symbol[i]);
 
 		if (event == PP_PERIOD_FOUND) {
-			first = p->found == 1 ? p->start : first;
+			first = list->steps ? first : p->start;
 			period = p->period;
 			for (uint64_t n = 0; n < p->steps; n++) {
 				size_t begin = p->start + n * period, end = begin + period - 1;
 
-				if (add_step(list, from ? from[begin] : begin, to ? to[end] : end) < 0)
+				if (pp_period_list_add(list, from ? from[begin] : begin, to ? to[end] : end) < 0)
 					return -ENOMEM;
 			}
 			head = p->start + p->steps * period;
 		} else if (event == PP_PERIOD_STEP) {
-			if (add_step(list, from ? from[head] : head, to ? to[i] : i) < 0)
+			head = p->period == 1 ? i : head;
+			if (pp_period_list_add(list, from ? from[head] : head, to ? to[i] : i) < 0)
 				return -ENOMEM;
 		} else if (p->at == 1 && !p->skipped) {
 			head = i;
 		}
 	}
 	list->patterns = p->found;
-	measure_list(list, p->last_end > first ? (double)p->matched / (double)(p->last_end - first) : 0);
+	pp_period_list_measure(list, p->last_end > first ? (double)p->matched / (double)(p->last_end - first) : 0);
 	if (!from)
 		list->period = period;
 	return 0;
@@ -163,12 +167,27 @@ int pp_period_list_inside(struct pp_period_list *ret_list, const struct pp_strea
 
 		while (k < period && s->symbol[i + k] == word[(begin + k) % length])
 			k++;
-		if (k == period && add_step(ret_list, i, i + period - 1) < 0)
+		if (k == period && pp_period_list_add(ret_list, i, i + period - 1) < 0)
 			return -ENOMEM;
 		i += k == period ? period : 1;
 	}
-	measure_list(ret_list, 1);
+	pp_period_list_measure(ret_list, 1);
 	return 0;
+}
+
+int pp_period_times_init(struct pp_period_times *times, size_t length)
+{
+	times->begin = calloc(length + 1, sizeof(*times->begin));
+	times->end = calloc(length + 1, sizeof(*times->end));
+	times->work = calloc(length + 1, sizeof(*times->work));
+	return times->begin && times->end && times->work ? 0 : -ENOMEM;
+}
+
+void pp_period_times_release(struct pp_period_times *times)
+{
+	free(times->begin);
+	free(times->end);
+	free(times->work);
 }
 
 static int64_t median(int64_t *ns, size_t n)
@@ -234,6 +253,8 @@ static void count_bytes(const struct pp_period_list *list, const struct pp_strea
 	for (size_t i = list->step[0].head; i <= list->step[list->steps - 1].last; i++) {
 		while (list->step[step].last < i)
 			step++;
+		if (s->symbol[i] == PP_PERIOD_MESSAGES)
+			continue;
 		if (i >= list->step[step].head) {
 			in += (double)s->bytes[i];
 			calls++;
@@ -262,7 +283,37 @@ enum pp_period_nest pp_period_list_nest(const struct pp_period_list *list, const
 		return !separate ? PP_NEST_STEPS : all_ranks ? PP_NEST_LOOP : PP_NEST_UNSURE;
 	if (list->share < MOST_OF_CALLS)
 		return PP_NEST_LOOP;
-	if (!all_ranks && !alike)
+	if (all_ranks && (separate || time->first > LONGER * time->next))
+		return PP_NEST_LOOP;
+	if (alike)
 		return PP_NEST_UNSURE;
-	return separate || time->first > LONGER * time->next ? PP_NEST_LOOP : PP_NEST_UNSURE;
+	return list->steps >= MANY_ROUNDS * (pp_period_list_gaps(list) + 1) ? PP_NEST_ROUNDS : PP_NEST_LOOP;
+}
+
+int pp_period_list_mark(const struct pp_period_list *list, const struct pp_period_times *times, const struct pp_rank *rank,
+                        struct pp_marks *marks)
+{
+	int64_t first = INT64_MAX, last = INT64_MIN;
+
+	for (size_t t = 0; t < rank->threads; t++) {
+		first = rank->thread[t].spans && rank->thread[t].first < first ? rank->thread[t].first : first;
+		last = rank->thread[t].spans && rank->thread[t].last > last ? rank->thread[t].last : last;
+	}
+	for (size_t i = 0; i <= list->steps; i++) {
+		size_t at = i < list->steps ? i : list->steps - 1;
+		size_t behind = i < list->steps ? (i ? list->step[i - 1].last + 1 : list->step[0].head) : list->step[at].last + 1;
+		struct pp_mark mark = {.number = (int64_t)i, .begin = INT64_MIN};
+
+		mark.end = i < list->steps ? times->end[list->step[at].last] : last;
+		if (behind)
+			mark.begin = times->end[behind - 1];
+		mark.complete = i < list->steps && mark.begin != INT64_MIN && mark.begin >= rank->horizon;
+		if (mark.begin == INT64_MIN && i == 0)
+			mark.begin = first;
+		if (mark.begin == INT64_MIN || mark.end <= mark.begin)
+			continue;
+		if (pp_marks_add(marks, &mark) < 0)
+			return -ENOMEM;
+	}
+	return 0;
 }

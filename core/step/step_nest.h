@@ -6,12 +6,19 @@
 
 #include "core/window/period.h"
 
-struct pp_stream { /* the collectives of one communicator, by sequence number from `low` on; the same for all ranks */
+struct pp_marks;
+struct pp_rank;
+
+/* The collectives of one communicator, by sequence number from `low` on, the same for all ranks; or one rank's messages. */
+struct pp_stream {
 	uint64_t comm;
 	uint32_t low;
-	size_t length;
-	uint32_t *symbol; /* [length]; PP_PERIOD_GAP where no rank knows */
-	uint64_t *bytes;  /* [length]; the most that a rank sent or received */
+	size_t calls;       /* collectives */
+	size_t length;      /* with the elements that stand for messages between two of them */
+	uint32_t *symbol;   /* [length]; PP_PERIOD_GAP where no rank knows */
+	uint64_t *bytes;    /* [length]; the most that a rank sent or received */
+	uint32_t *messages; /* [length]; of all ranks, where the symbol is PP_PERIOD_MESSAGES; NULL: a rank's messages */
+	uint32_t *place;    /* [calls] index of each collective; NULL: a rank's messages */
 };
 
 struct pp_period_step {
@@ -43,9 +50,17 @@ enum pp_period_nest {
 	PP_NEST_NONE,   /* the steps are adjacent */
 	PP_NEST_STEPS,  /* these are steps; between them are evaluations or checkpoints */
 	PP_NEST_LOOP,   /* a loop inside of the step */
+	PP_NEST_ROUNDS, /* these are steps because there are many between others; nothing else decides */
 	PP_NEST_UNSURE, /* undecided */
 };
 
+/* Appends; -ENOMEM. */
+int pp_period_list_add(struct pp_period_list *list, size_t head, size_t last);
+/* Share, calls and period of a complete list. share: the most it can be, where other calls are inside of steps. */
+void pp_period_list_measure(struct pp_period_list *list, double share);
+/* Room for `length` elements; -ENOMEM, and pp_period_times_release() in any case. */
+int pp_period_times_init(struct pp_period_times *times, size_t length);
+void pp_period_times_release(struct pp_period_times *times);
 /* Steps found by pp_period. from, to: first and last index that a symbol stands for; NULL: itself. -ENOMEM. */
 int pp_period_list_find(struct pp_period_list *list, struct pp_period *p, const uint32_t *symbol, size_t length, const size_t *from,
                         const size_t *to);
@@ -54,6 +69,10 @@ int pp_period_list_around(struct pp_period_list *ret_list, struct pp_period *p, 
                           const struct pp_period_list *inner);
 /* Steps of a part that repeats inside of the pattern at least PP_NEST_TIMES times. No steps: there is none. -ENOMEM. */
 int pp_period_list_inside(struct pp_period_list *ret_list, const struct pp_stream *s, const struct pp_period_list *outer);
+/* Appends a rank's marks. A first step without a call before it begins with the rank's records and is incomplete, as is the time
+ * after the last one. -ENOMEM. */
+int pp_period_list_mark(const struct pp_period_list *list, const struct pp_period_times *times, const struct pp_rank *rank,
+                        struct pp_marks *marks);
 /* Frees the steps; empty then. */
 void pp_period_list_release(struct pp_period_list *list);
 

@@ -1,11 +1,12 @@
-/* Finds the repeating pattern of collectives; fed by pattern.c and core/step/step_period.c. The method is in the header. */
+/* Finds the repeating pattern of calls; fed by pattern.c and core/step. The method is in the header. */
 #include "core/window/period.h"
 
 #include <string.h>
 
 enum { HISTORY_MASK = PP_PERIOD_HISTORY - 1 };
 
-/* Symbols of each context, and BASE to that power: a context's hash is a polynomial of BASE, modulo 2^64. */
+/* Symbols of each context, and BASE to that power: a context's hash is a polynomial of BASE, modulo 2^64. A place holds the last
+ * context that fell on it, which the method checks: no table of keys, so not core/base/map.h. */
 static const unsigned order_length[PP_PERIOD_ORDERS] = {1, 2, 4, 16};
 static const uint64_t BASE = 0x9e3779b97f4a7c15u, SCATTER = 0xbf58476d1ce4e5b9u;
 
@@ -36,8 +37,10 @@ void pp_period_init(struct pp_period *p)
 
 uint32_t pp_period_symbol(uint16_t call, int joins, int32_t root, uint64_t bytes)
 {
-	uint32_t h = (uint32_t)(mix(mix(bytes + 1) ^ ((uint64_t)(uint32_t)root << 16 | call)) >> 32);
+	uint64_t kind = (uint64_t)(uint32_t)root << 16 | call;
+	uint32_t h = (uint32_t)(mix(mix(bytes + 1) ^ kind) >> 32);
 
+	h = (h & ~(uint32_t)PP_PERIOD_KIND) | (uint32_t)(mix(kind) & PP_PERIOD_KIND);
 	return (h & ~3u) | 4u | (joins ? PP_PERIOD_JOINS : 0);
 }
 
@@ -87,18 +90,37 @@ static uint32_t smallest(struct pp_period *p, uint64_t end, uint32_t length)
 	return length % (length - k) ? length : length - k;
 }
 
+/* The first position from `start` on where the repeating symbols are the known pattern's but for their bytes; UINT64_MAX: none. */
+static uint64_t renewed_from(const struct pp_period *p, uint64_t start)
+{
+	for (uint32_t shift = 0; shift < p->period; shift++) {
+		uint32_t k = 0;
+
+		while (k < p->period && !((symbol_at(p, start + (shift + k) % p->period) ^ p->pattern[k]) & PP_PERIOD_KIND))
+			k++;
+		if (k == p->period)
+			return start + shift;
+	}
+	return UINT64_MAX;
+}
+
 /* Adopts the trial's pattern, from its first occurrence on. end: behind the last symbol. */
 static void take_over(struct pp_period *p, uint64_t end)
 {
 	uint32_t period = smallest(p, end, p->trial);
-	uint64_t start = end - p->run - p->trial;
+	uint64_t start = end - p->run - p->trial, renewed;
 
 	while (start > p->last_end && end - (start - 1) <= PP_PERIOD_HISTORY &&
 	       symbol_at(p, start - 1) == symbol_at(p, start - 1 + period))
 		start--;
+	renewed = period == p->period ? renewed_from(p, start) : UINT64_MAX;
+	if (renewed != UINT64_MAX)
+		start = renewed;
+	else if (symbol_at(p, start + period - 1) == PP_PERIOD_MESSAGES)
+		start++;
 	for (uint64_t position = end - period; position < end; position++)
 		p->pattern[(position - start) % period] = symbol_at(p, position);
-	p->found++;
+	p->found += renewed == UINT64_MAX;
 	p->start = start;
 	p->period = period;
 	p->steps = (end - start) / period;
@@ -114,10 +136,15 @@ static int is_confirmed(const struct pp_period *p, uint64_t end)
 {
 	uint64_t least = (uint64_t)PP_PERIOD_LEAST * p->trial, came = p->run + p->trial;
 
-	if (!p->trial || came < least || came < PP_PERIOD_LEAST_CALLS || p->changed <= end - p->trial ||
-	    p->joined <= end - p->trial)
+	if (!p->trial || came < least || came < PP_PERIOD_LEAST_CALLS || p->joined <= end - p->trial)
 		return 0;
-	return !p->period || came >= PP_PERIOD_TAKE_OVER || came >= p->matched / 4;
+	if (p->changed <= end - p->trial && came < PP_PERIOD_MOST)
+		return 0;
+	if (!p->period || came >= PP_PERIOD_TAKE_OVER || came >= p->matched / 4)
+		return 1;
+	/* asked once, when it came so often */
+	return p->trial == p->period && came == (least > PP_PERIOD_LEAST_CALLS ? least : PP_PERIOD_LEAST_CALLS) &&
+	       renewed_from(p, end - came) != UINT64_MAX;
 }
 
 /* Matches one symbol with the known pattern; 1: a step ended. */

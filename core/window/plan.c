@@ -41,6 +41,17 @@ void pp_plan_init(struct pp_plan *p, const struct pp_step_windows *asked, struct
 	p->now.recording = 1; /* before the first mark everything is recorded */
 }
 
+int pp_plan_again(struct pp_plan *p)
+{
+	const struct pp_step_windows asked = p->asked;
+
+	if (p->passed || p->over)
+		return 0;
+	pp_row_take(&p->row[0].number);
+	pp_plan_init(p, &asked, p->row);
+	return 1;
+}
+
 int pp_plan_asked(const struct pp_plan *p)
 {
 	return p->asked.count > 0;

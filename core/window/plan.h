@@ -19,6 +19,8 @@ struct pp_plan {
 
 /* At the claim. Copies `asked`; keeps `row`, the header's PP_WINDOW_ROWS rows. Recording is on until the first mark. */
 void pp_plan_init(struct pp_plan *p, const struct pp_step_windows *asked, struct pp_window_row *row);
+/* The steps so far were none: all is as it was at the claim. 0: a window has passed, and nothing changes. */
+int pp_plan_again(struct pp_plan *p);
 /* 0: no window was requested, everything is recorded. */
 int pp_plan_asked(const struct pp_plan *p);
 /* Marks of steps below this one change nothing; INT64_MIN: every mark may. */

@@ -250,6 +250,18 @@ static int is_over(void)
 	return !pp_self_is_rank() || atomic_load_explicit(&ended, memory_order_relaxed);
 }
 
+void pp_trigger_again(void)
+{
+	int saved = errno;
+
+	if (is_over() || !try_lock())
+		return;
+	if (pp_plan_asked(&plan) && pp_plan_again(&plan))
+		publish(1);
+	unlock();
+	errno = saved;
+}
+
 int pp_trigger_asks(void)
 {
 	return (int)atomic_load_explicit(&is_asked_for, memory_order_relaxed);

@@ -25,6 +25,8 @@ extern _Atomic int64_t pp_trigger_here __attribute__((visibility("hidden")));
 void pp_trigger_start(const struct pp_step_windows *asked, int by_time, const struct pp_control *control, void (*record)(int on));
 /* At exit: nothing switches recording on after it. */
 void pp_trigger_stop(void);
+/* What was taken for steps is none: the windows of the options begin again, unless one has passed. errno is kept. */
+void pp_trigger_again(void);
 /* Is the begun step in a window, or was no window requested? */
 int pp_trigger_asks(void);
 /* 1: a mark of this number may switch recording on or off. Approximate while another thread moves the windows. */

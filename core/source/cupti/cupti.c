@@ -3,8 +3,6 @@
  *
  * The driver calls InitializeInjection() of the library in CUDA_INJECTION64_PATH inside cuInit(). CUPTI is first called later, when
  * the thread has seen a device: some releases of CUPTI crash where there is none. */
-#include "core/source/cupti/cupti.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -57,11 +55,6 @@ static void wait_for(_Atomic uint32_t *word, uint32_t had, int64_t ms)
 	struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
 
 	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, had, ms < 0 ? NULL : &t, NULL, 0);
-}
-
-int pp_cupti_is_on(void)
-{
-	return atomic_load(&state) == WORKS;
 }
 
 static const char *option(void)

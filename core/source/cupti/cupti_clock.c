@@ -10,6 +10,7 @@ static const int64_t SECOND = 1000000000;
 void pp_cupti_clock_reset(struct pp_cupti_clock *c)
 {
 	c->pairs = c->last = c->jumps = 0;
+	c->error_ns = 0;
 }
 
 /* NTP slews by 500 ppm at most; readings are some us wide. */
@@ -18,6 +19,28 @@ static int is_jump(int64_t ns, int64_t raw)
 	int64_t off = ns - raw;
 
 	return (off < 0 ? -off : off) > 50000 + raw / 1000;
+}
+
+/* How far the pair before the last lies from the line around it. */
+static int64_t deviation(const struct pp_cupti_clock *c)
+{
+	const struct pp_cupti_pair *a = c->pair + c->pairs - 3, *b = a + 1, *e = a + 2;
+	double part;
+	int64_t off;
+
+	if (c->pairs < 3 || c->jumped[c->pairs - 1] || c->jumped[c->pairs - 2])
+		return 0;
+	part = (double)(b->tick - a->tick) / (double)(e->tick - a->tick);
+	off = b->ns - a->ns - (int64_t)(part * (double)(e->ns - a->ns));
+	return off < 0 ? -off : off;
+}
+
+static void take_error(struct pp_cupti_clock *c, const struct pp_cupti_pair *p)
+{
+	int64_t error = p->width_ns / 2 + p->width_ns % 2 + deviation(c);
+
+	if (error > c->error_ns)
+		c->error_ns = error;
 }
 
 void pp_cupti_clock_add(struct pp_cupti_clock *c, const struct pp_cupti_pair *p)
@@ -40,13 +63,16 @@ void pp_cupti_clock_add(struct pp_cupti_clock *c, const struct pp_cupti_pair *p)
 	n = c->pairs++;
 	c->pair[n] = *p;
 	c->jumped[n] = 0;
-	if (!n)
+	if (!n) {
+		take_error(c, p);
 		return;
+	}
 	ns = p->ns - before->ns;
 	raw = p->raw - before->raw;
 	c->jumped[n] = (uint8_t)is_jump(ns, raw);
 	c->jumps += c->jumped[n];
 	c->slope[n] = (double)(p->tick - before->tick) / (double)(c->jumped[n] ? raw : ns);
+	take_error(c, p);
 }
 
 static pp_tick from(const struct pp_cupti_pair *p, int64_t ns, double slope)

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/file_name.h"
+
 enum { PATH_BYTES = 512 };
 
 static const struct {
@@ -57,10 +59,8 @@ static int take_functions(void *library, struct pp_cupti_api *ret_api, const cha
 
 static int is_named(struct dl_phdr_info *info, size_t size, void *data)
 {
-	const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL, *name = slash ? slash + 1 : info->dlpi_name;
-
 	(void)size;
-	return name && !strncmp(name, data, strlen(data));
+	return info->dlpi_name && !strncmp(pp_file_name(info->dlpi_name), data, strlen(data));
 }
 
 /* dlopen() with RTLD_NOLOAD would look for the file, which the program may have forbidden itself. */

@@ -30,6 +30,7 @@ static uint32_t others;  /* pp_cupti_others_registered() when ours were register
 static int64_t last_flush_ms;
 static uint64_t not_delivered; /* records that CUPTI says it dropped, in no record of ours yet: it says so once */
 static uint32_t jumps_reported;
+static int64_t error_reported; /* the clock's, ns */
 
 void pp_cupti_remark(const char *text)
 {
@@ -130,6 +131,7 @@ static void read_clock(void)
 	for (int i = 0; i < READINGS; i++) {
 		struct pp_cupti_pair p;
 		uint64_t ns = 0;
+		int64_t began = (int64_t)pp_tick_raw();
 		pp_tick before = pp_tick_now(), after;
 
 		if (api.get_timestamp(&ns))
@@ -138,6 +140,7 @@ static void read_clock(void)
 		p.tick = before + (after - before) / 2;
 		p.ns = (int64_t)ns;
 		p.raw = (int64_t)pp_tick_raw();
+		p.width_ns = p.raw - began;
 		if (after - before < width) {
 			width = after - before;
 			best = p;
@@ -245,6 +248,7 @@ static int begin(void)
 	decode.own_tid = (uint32_t)syscall(SYS_gettid);
 	pp_cupti_clock_reset(&decode.clock);
 	jumps_reported = 0;
+	error_reported = 0;
 	read_clock();
 	if (api.enable_and_dump)
 		api.enable_and_dump(PP_CUPTI_DEVICE);
@@ -296,7 +300,7 @@ static uint32_t drain(void)
 	return n;
 }
 
-/* What is in no record. Numbers that cannot be written stay for the next time. */
+/* What is in no record, and by how much times may be wrong. Numbers that cannot be written stay for the next time. */
 static void count_lost(void)
 {
 	struct pp_record r = {.tick = pp_tick_now(), .kind = PP_RECORD_DEVICE_LOST};
@@ -309,10 +313,12 @@ static void count_lost(void)
 	r.device_lost.dropped = not_delivered + decode.late;
 	r.device_lost.untimed = decode.untimed;
 	r.device_lost.unknown = decode.unknown;
-	if (!r.device_lost.dropped && !decode.untimed && !decode.unknown)
+	r.device_lost.clock_error_ns = (uint64_t)decode.clock.error_ns;
+	if (!r.device_lost.dropped && !decode.untimed && !decode.unknown && decode.clock.error_ns <= error_reported)
 		return;
 	if (!pp_ring_put(&r, NULL, 0))
 		return;
+	error_reported = decode.clock.error_ns;
 	not_delivered = 0;
 	decode.late = decode.untimed = decode.unknown = 0;
 }

@@ -20,6 +20,7 @@ struct own_domain {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of making a domain */
 static struct own_domain domains[DOMAINS];
 static _Atomic uint32_t domain_count;
+/* Not core/base/map.h: threads read and add without a lock, and nothing here allocates. */
 static const void *_Atomic map_key[MAPPED];
 static void *_Atomic map_value[MAPPED];
 

@@ -13,6 +13,7 @@
 #include "core/source/nvtx/nvtx_definitions.h"
 #include "core/source/nvtx/nvtx_names.h"
 #include "core/source/source.h"
+#include "core/window/pattern.h"
 
 enum { PREFIX = 6, API_MOST = 4096 };
 
@@ -136,8 +137,10 @@ void __itt_api_init(struct pp_itt_global *g, int groups)
 	count = count_api(g);
 	before = calloc(count + 1, sizeof(*before));
 	chained = before && remember_and_chain(g, groups, before, count);
-	if (ours)
+	if (ours) {
+		pp_pattern_range();
 		start_once();
+	}
 	install(g->api, count, groups, chained ? before : NULL, ours);
 	if (ours)
 		adopt(g);

@@ -28,6 +28,7 @@ struct scratch_set { /* of one thread, or of all that have no ring */
 
 _Alignas(64) char pp_itt_arena[PP_ITT_ARENA_BYTES];
 
+/* Not core/base/map.h: threads look names up and add them without a lock, and nothing here allocates. */
 static _Atomic size_t arena_used;
 static struct pp_itt_name *_Atomic row[ROWS];
 static _Atomic uint32_t names, suffixed;

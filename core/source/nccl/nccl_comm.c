@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/comm_id.h"
 #include "core/base/env.h"
-#include "core/base/hash.h"
 #include "core/source/emit.h"
 
 struct mask { /* one per loaded libnccl */
@@ -20,11 +20,6 @@ static struct mask masks[PP_NCCL_MASKS];
 static _Atomic uint32_t next_comm;
 static int has_channels;
 static _Atomic uint32_t storing; /* threads that may store through a mask's address now */
-
-uint64_t pp_nccl_comm_id(uint64_t hash)
-{
-	return pp_hash(pp_hash(PP_HASH_BEGIN, "nccl", 4), &hash, sizeof(hash)) | 1;
-}
 
 /* CUPTI times NCCL's kernels at no cost for NCCL; without it only NCCL's own stamps do, which slow down each collective. */
 static int wants_channels(void)
@@ -159,7 +154,7 @@ void pp_nccl_comm_describe(struct pp_nccl_comm *c, uint64_t hash, const char *na
 
 		c->length = n > 0 ? (uint32_t)n : 0;
 	}
-	c->id = pp_nccl_comm_id(hash);
+	c->id = pp_comm_id_nccl(hash);
 }
 
 void pp_nccl_comm_free(struct pp_nccl_comm *c)

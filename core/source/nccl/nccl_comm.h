@@ -35,8 +35,6 @@ void pp_nccl_comm_free(struct pp_nccl_comm *c);
 /* Its place among PP_NCCL_COMMS, and back; of another number too, some communicator. */
 uint32_t pp_nccl_comm_number(const struct pp_nccl_comm *c);
 struct pp_nccl_comm *pp_nccl_comm_at(uint32_t number);
-/* The id that the ranks' records have for NCCL's hash. */
-uint64_t pp_nccl_comm_id(uint64_t hash);
 /* Writes its COMM records, once while recording is on. */
 void pp_nccl_comm_report(struct pp_nccl_comm *c);
 

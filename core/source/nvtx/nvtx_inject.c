@@ -13,6 +13,7 @@
 #include "core/source/nvtx/nvtx_definitions.h"
 #include "core/source/nvtx/nvtx_handler.h"
 #include "core/source/source.h"
+#include "core/window/pattern.h"
 
 enum { MOST_IDS = 16 };
 
@@ -112,6 +113,7 @@ int InitializeInjectionNvtx2(pp_nvtx_get_export get)
 		return 0;
 	if (!atomic_flag_test_and_set(&once))
 		pp_at_fork(child);
+	pp_pattern_range();
 	c = get(PP_NVTX_EXPORT_CALLBACKS);
 	if (c && c->size >= sizeof(*c))
 		remember(c, before);

@@ -176,6 +176,7 @@ void pp_nvtx_category_wide(uint16_t domain, uint32_t category, const wchar_t *wi
 		free(text);
 }
 
+/* Not core/base/map.h: threads look strings up without the lock, and handles are addresses that must not move. */
 static uint32_t row_of(const void *foreign, const char *text, size_t length)
 {
 	uint64_t hash = pp_hash(PP_HASH_BEGIN ^ (uintptr_t)foreign, text, foreign ? 0 : length);
