@@ -5,6 +5,7 @@ enum pp_exit {
 	PP_EXIT_OK = 0,
 	PP_EXIT_FAILED = 1,
 	PP_EXIT_PARTIAL = 2,        /* analyze, salvage: a session was written, but not from all that was given */
+	PP_EXIT_CONTRADICTS = 2,    /* report --check: values of the session contradict each other */
 	PP_EXIT_SLOWER = 3,         /* diff --fail-above: it is slower by more than that */
 	PP_EXIT_STUCK = 4,          /* hang: something is stuck */
 	PP_EXIT_USAGE = 64,         /* podprof's own command line is invalid: nothing was started */

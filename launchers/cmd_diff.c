@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "aggregate/write/text/text.h"
@@ -25,18 +24,10 @@ const struct pp_options_verb pp_verb_diff = {
         .arguments = "A B [C...]",
         .doc = "Compare session B with session A: step time, categories, ranks, collectives, operators and surroundings. With more "
                "sessions, also print how the step time developed. Each is a log directory (its newest session), a session's "
-               "directory, a file in it, or its name. A difference counts if it is larger than the noise within the sessions.",
+               "directory, a file in it, or its name. Usual steps are compared, and a difference counts if it is larger than the "
+               "noise within the sessions.",
         .groups = PP_OPT_DIFF,
 };
-
-static int columns_of_terminal(void)
-{
-	struct winsize w;
-
-	if (!isatty(STDOUT_FILENO))
-		return 0;
-	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) || !w.ws_col ? INT_MAX : w.ws_col;
-}
 
 static int print(FILE *text, FILE *json, int is_json)
 {
@@ -48,7 +39,7 @@ static int print(FILE *text, FILE *json, int is_json)
 		while ((n = fread(bytes, 1, sizeof(bytes), json)) > 0)
 			fwrite(bytes, 1, n, stdout);
 	else
-		rc = pp_text_print(text, stdout, columns_of_terminal());
+		rc = pp_text_print(text, stdout, pp_columns());
 	if (!rc && (fflush(stdout) || ferror(stdout)))
 		rc = -(errno ? errno : EIO);
 	if (!rc)
@@ -75,11 +66,18 @@ static int judge(const struct pp_diff_check *check)
 		return PP_EXIT_SLOWER;
 	if (check->word != PP_DIFF_CHECK_UNDECIDED)
 		return PP_EXIT_OK;
-	if (check->is_by_cores)
+	if (check->why == PP_DIFF_WHY_CORES)
 		pp_say("cannot check --fail-above: the ranks of a session were ready without a core for too much of their time. "
 		       "Record again on hosts with a core for each rank.");
+	else if (check->why == PP_DIFF_WHY_END)
+		pp_say("cannot check --fail-above: the last steps of a session are longer than those before. Record again, with "
+		       "more steps.");
+	else if (check->why == PP_DIFF_WHY_NOISE)
+		pp_say("cannot check --fail-above: the noise can hide a difference of more than %g %%. Record more steps, or give "
+		       "a higher limit.",
+		       check->limit_percent);
 	else
-		pp_say("cannot check --fail-above: a session has less than %d steps. Record more steps, for example "
+		pp_say("cannot check --fail-above: a session has less than %d usual steps. Record more steps, for example "
 		       "with --steps 10:60.",
 		       PP_NOISE_STEPS);
 	return PP_EXIT_FAILED;
@@ -123,14 +121,19 @@ static int find(struct pp_diff_given *given)
 int pp_cmd_diff(int argc, char **argv)
 {
 	struct pp_diff_check check = {.limit_percent = -1};
-	struct pp_diff_given given = {.runs = 0};
+	static struct pp_diff_given given; /* large */
 	struct pp_options options;
+	struct pp_err err = {""};
 	int first, rc = pp_options_parse(&pp_verb_diff, argc, argv, &options, &first);
 
 	if (rc >= 0)
 		return rc;
 	if (*options.text[PP_OPT_ID_FAIL_ABOVE])
 		check.limit_percent = options.verb.fail_above;
+	if (pp_diff_map_parse(options.verb.map, &given.map, &err)) {
+		pp_say("--map: %s.", err.text);
+		return PP_EXIT_USAGE;
+	}
 	if (argc - first < 2 || argc - first > PP_DIFF_RUNS_MOST) {
 		pp_say("%s: diff compares 2 to %d of them. Type 'podprof diff OLD NEW', with log directories or sessions.",
 		       argc - first < 2 ? "too few sessions" : "too many sessions", PP_DIFF_RUNS_MOST);

@@ -163,35 +163,29 @@ static void print_table(const struct pp_fleet_host *host, const struct pp_fleet_
 	print_total(t, t->hosts - shown);
 }
 
-static void json_member(const char *name, int64_t value)
-{
-	printf(",\"%s\":", name);
-	pp_json_int(stdout, value);
-}
-
 static void print_json(const struct pp_fleet_host *host, const struct pp_fleet_total *t)
 {
 	printf("{\"level\":%.2f", PP_FLEET_LEVEL);
-	json_member("lines", (int64_t)t->lines);
-	json_member("damaged", (int64_t)t->damaged);
-	json_member("repeated", (int64_t)t->repeated);
-	json_member("sessions", (int64_t)t->sessions);
-	json_member("jobs", (int64_t)t->jobs);
-	json_member("compared", (int64_t)t->trials);
-	json_member("not_all_hosts_listed", (int64_t)t->unlisted);
-	json_member("hosts_tested", (int64_t)t->tested);
-	json_member("hosts_significant", (int64_t)count_significant(host, t));
+	pp_json_put_int(stdout, "lines", (int64_t)t->lines);
+	pp_json_put_int(stdout, "damaged", (int64_t)t->damaged);
+	pp_json_put_int(stdout, "repeated", (int64_t)t->repeated);
+	pp_json_put_int(stdout, "sessions", (int64_t)t->sessions);
+	pp_json_put_int(stdout, "jobs", (int64_t)t->jobs);
+	pp_json_put_int(stdout, "compared", (int64_t)t->trials);
+	pp_json_put_int(stdout, "not_all_hosts_listed", (int64_t)t->unlisted);
+	pp_json_put_int(stdout, "hosts_tested", (int64_t)t->tested);
+	pp_json_put_int(stdout, "hosts_significant", (int64_t)count_significant(host, t));
 	printf(",\"hosts\":[");
 	for (size_t i = 0; i < t->hosts; i++) {
 		const struct pp_fleet_host *h = &host[i];
 
 		printf("%s{\"host\":", i ? ",\n" : "\n");
 		pp_json_text(stdout, h->name);
-		json_member("jobs", h->jobs);
-		json_member("compared", h->trials);
-		json_member("straggler", h->straggler);
+		pp_json_put_int(stdout, "jobs", h->jobs);
+		pp_json_put_int(stdout, "compared", h->trials);
+		pp_json_put_int(stdout, "straggler", h->straggler);
 		printf(",\"by_chance\":%.6g,\"p\":%.6g,\"p_corrected\":%.6g", h->expected, h->p, h->adjusted);
-		json_member("others_wait_ns", h->lost_ns);
+		pp_json_put_int(stdout, "others_wait_ns", h->lost_ns);
 		printf(",\"is_significant\":%s}", h->trials && h->adjusted <= PP_FLEET_LEVEL ? "true" : "false");
 	}
 	printf("]}\n");

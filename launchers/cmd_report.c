@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "aggregate/report/brief.h"
+#include "aggregate/report/check.h"
 #include "aggregate/report/report.h"
 #include "aggregate/spool/list.h"
 #include "aggregate/write/text/text.h"
@@ -83,16 +83,6 @@ static int wait_for_keeper(struct live *live, int64_t seconds)
 	return alive;
 }
 
-/* 0: no terminal. */
-static int columns_of_terminal(void)
-{
-	struct winsize w;
-
-	if (!isatty(STDOUT_FILENO))
-		return 0;
-	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) || !w.ws_col ? INT_MAX : w.ws_col;
-}
-
 /* Without summary.txt it is made from pod.h5. NULL after one error line. */
 static FILE *open_summary(const char *directory, char path[PATH_MAX])
 {
@@ -123,7 +113,7 @@ static int print_summary(const char *directory)
 
 	if (!f)
 		return PP_EXIT_FAILED;
-	rc = pp_text_print(f, stdout, columns_of_terminal());
+	rc = pp_text_print(f, stdout, pp_columns());
 	fclose(f);
 	if (!rc && (fflush(stdout) || ferror(stdout)))
 		rc = -errno;
@@ -198,10 +188,28 @@ static int print_json(const char *directory)
 	return PP_EXIT_FAILED;
 }
 
+static int print_check(const char *directory)
+{
+	char pod[PATH_MAX + sizeof("/pod.h5") + 512];
+	struct pp_err err = {""};
+	long violations = 0;
+
+	snprintf(pod, sizeof(pod), "%s/pod.h5", directory);
+	if (pp_check_print(pod, stdout, &violations, &err)) {
+		pp_say("%s.", err.text);
+		return PP_EXIT_FAILED;
+	}
+	if (!pp_is_printed("what was found"))
+		return PP_EXIT_FAILED;
+	return violations ? PP_EXIT_CONTRADICTS : PP_EXIT_OK;
+}
+
 static int show(const char *directory, const struct pp_options *options)
 {
 	int rc;
 
+	if (options->verb.check)
+		return print_check(directory);
 	if (options->verb.json)
 		return print_json(directory);
 	if (*options->verb.table)
@@ -249,7 +257,7 @@ static int print_list(const char *logdir, const struct pp_session_file *session,
 	if (options->verb.json)
 		pp_report_list_json(logdir, session, count);
 	else
-		pp_report_list(logdir, session, count, columns_of_terminal());
+		pp_report_list(logdir, session, count, pp_columns());
 	if (!fflush(stdout) && !ferror(stdout))
 		return PP_EXIT_OK;
 	pp_say("cannot print the list: %s.", pp_why(errno));
@@ -276,7 +284,7 @@ static int report_logdir(const char *given, const char *logdir, const struct pp_
 			       live.state.keeper_pid);
 		snprintf(path, sizeof(path), "%s/podprof/%s", logdir, session[count - 1].name);
 		rc = show(path, options);
-		if (!options->verb.json && !*options->verb.table)
+		if (!options->verb.json && !*options->verb.table && !options->verb.check)
 			say_others(given, count);
 	}
 	free(session);
@@ -311,6 +319,8 @@ static int check_options(const struct pp_options *options)
 		pp_say("--format %s is of no table. Type 'podprof export --format %s LOGDIR'.", form, form);
 	else if (options->source[PP_OPT_ID_FORMAT] != PP_FROM_DEFAULT && !*table)
 		pp_say("--format needs a table. Give --table NAME too, for example '--table slowest'.");
+	else if (options->verb.check && (*table || options->verb.list || options->verb.json || *options->verb.html))
+		pp_say("--check cannot be combined with --table, --list, --json or --html.");
 	else if (*table && (options->verb.list || options->verb.json))
 		pp_say("--table cannot be combined with --list or --json. For a table as JSON, give --format json.");
 	else

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "aggregate/report/brief.h"
+#include "core/base/compare.h"
+#include "core/base/grow.h"
 #include "core/base/opt.h"
 #include "core/base/plain.h"
 #include "core/base/why.h"
@@ -172,14 +174,7 @@ static int find_by_name(const char *given, char *ret_path)
 	return n < PATH_MAX && is_session(ret_path);
 }
 
-static int by_time(const void *a, const void *b)
-{
-	const struct pp_session_file *x = a, *y = b;
-
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	return strcmp(x->name, y->name);
-}
+PP_COMPARE(by_time, struct pp_session_file, PP_UP(time_ns) ?: strcmp(x->name, y->name))
 
 long pp_report_sessions(const char *logdir, struct pp_session_file **ret_session)
 {
@@ -195,15 +190,11 @@ long pp_report_sessions(const char *logdir, struct pp_session_file **ret_session
 	if (!d)
 		return -errno;
 	while ((e = readdir(d))) {
-		struct pp_session_file *grown;
-
 		snprintf(path, sizeof(path), "%s/podprof/%s/summary.txt", logdir, e->d_name);
 		if (e->d_name[0] == '.' || stat(path, &st))
 			continue;
-		grown = realloc(s, (size_t)(count + 1) * sizeof(*s));
-		if (!grown)
+		if (PP_RESIZE(s, (size_t)count + 1))
 			break;
-		s = grown;
 		snprintf(s[count].name, sizeof(s[count].name), "%s", e->d_name);
 		s[count++].time_ns = st.st_mtim.tv_sec * (int64_t)1000000000 + st.st_mtim.tv_nsec;
 	}

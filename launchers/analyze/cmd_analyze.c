@@ -99,7 +99,8 @@ static void warn_of_inputs(const struct pp_inputs *in, int own_ranks, struct war
 	}
 	if (foreign)
 		snprintf(add_warning(warnings), WARNING_BYTES,
-		         "analysed from files: clocks of files of other profilers are not joined, so nobody is said to wait");
+		         "trace files of other profilers have no common clock: only lengths of kernels of collectives tell who "
+		         "waits");
 	if (!own_ranks && in->files > 1)
 		snprintf(add_warning(warnings), WARNING_BYTES,
 		         "the files do not give their ranks: ranks are numbered in the order of the files' names");

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "aggregate/spool/job.h"
+#include "core/base/grow.h"
 #include "launchers/cmd.h"
 #include "launchers/options/say.h"
 #include "launchers/run/env_plan.h"
@@ -110,15 +111,14 @@ static void put_file(FILE *to, const struct pp_analyze_file *f)
 static int take_files(struct pp_inputs *in, const char *bytes, uint64_t size)
 {
 	for (uint64_t at = 0; at + sizeof(struct named) <= size;) {
-		struct pp_analyze_file *grown = realloc(in->file, (in->files + 1) * sizeof(*grown));
+		struct pp_analyze_file *grown;
 		struct named n;
 
-		if (!grown)
+		if (PP_RESIZE(in->file, in->files + 1))
 			return -ENOMEM;
-		in->file = grown;
 		memcpy(&n, bytes + at, sizeof(n));
 		at += sizeof(n);
-		grown += in->files;
+		grown = &in->file[in->files];
 		*grown = (struct pp_analyze_file){.glance = n.glance, .rank = n.rank, .path = strndup(bytes + at, n.length)};
 		memcpy(grown->why, n.why, sizeof(n.why));
 		at += n.length;

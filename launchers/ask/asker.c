@@ -19,6 +19,7 @@
 #include "aggregate/keeper/capture/request_client.h"
 #include "aggregate/keeper/capture/request_file.h"
 #include "aggregate/spool/list.h"
+#include "core/base/grow.h"
 #include "core/base/now.h"
 #include "core/base/proc.h"
 #include "core/base/why.h"
@@ -215,7 +216,6 @@ static int ask_socket(const char *spool, const struct pp_capture_request *reques
 	text[0] = '\0';
 	for (;;) {
 		ssize_t n = read(fd, text + used, room - 1 - used);
-		char *more;
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -226,10 +226,8 @@ static int ask_socket(const char *spool, const struct pp_capture_request *reques
 		used = show_waits(text, used, progress);
 		if (room - used > 2048)
 			continue;
-		more = realloc(text, 2 * room);
-		if (!more)
+		if (PP_RESIZE(text, 2 * room))
 			break;
-		text = more;
 		room *= 2;
 	}
 	close(fd);

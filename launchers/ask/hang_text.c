@@ -11,6 +11,7 @@
 #include "aggregate/keeper/hang_call.h"
 #include "aggregate/write/json.h"
 #include "core/base/libc.h"
+#include "core/base/rank_list.h"
 #include "launchers/cmd.h"
 
 enum { LINES = 8, LIST = 120, PLACE = 512 };
@@ -18,35 +19,18 @@ enum { LINES = 8, LIST = 120, PLACE = 512 };
 typedef int (*pick)(const struct pp_hang_rank *r);
 
 /* "0-3, 7" as far as it fits; ranks of `list`, or those that `which` picks. Returns how many there are. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): written through the ranks */
 static int32_t list_ranks(const struct pp_hang *h, const int32_t *list, int32_t count, pick which, char *text, size_t room)
 {
-	int32_t all = 0, first = -1, last = -1, most = list ? count : h->ranks;
-	size_t n = 0;
-	int is_cut = 0;
+	struct pp_rank_text ranks = {.to = text, .size = room};
 
-	text[0] = '\0';
-	for (int32_t i = 0; i <= most; i++) {
+	for (int32_t i = 0; list && i < count; i++)
+		pp_rank_text_add(&ranks, list[i]);
+	for (int32_t i = 0; !list && i < h->ranks; i++)
 		/* cppcheck-suppress nullPointer ; one of list and which is given */
-		int32_t rank = i == most ? -1 : list ? list[i] : which(&h->rank[i]) ? i : -1;
-
-		if (rank < 0 && i < most)
-			continue;
-		all += rank >= 0;
-		if (rank >= 0 && first >= 0 && rank == last + 1) {
-			last = rank;
-			continue;
-		}
-		if (first >= 0 && !is_cut) {
-			is_cut = n + 40 > room;
-			if (is_cut)
-				n += (size_t)snprintf(text + n, room - n, ", ...");
-			else
-				n += (size_t)snprintf(text + n, room - n, last > first ? "%s%d-%d" : "%s%d", n ? ", " : "", first,
-				                      last);
-		}
-		first = last = rank;
-	}
-	return all;
+		if (which(&h->rank[i]))
+			pp_rank_text_add(&ranks, i);
+	return (int32_t)pp_rank_text_end(&ranks);
 }
 
 static const char *time_text(int64_t ns, char *text, size_t size)

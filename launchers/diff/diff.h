@@ -11,14 +11,17 @@ enum { PP_DIFF_RUNS_MOST = 26 }; /* they are called A to Z */
 
 enum pp_diff_check_word { PP_DIFF_CHECK_NONE, PP_DIFF_CHECK_PASSED, PP_DIFF_CHECK_FAILED, PP_DIFF_CHECK_UNDECIDED };
 
+enum pp_diff_why { PP_DIFF_WHY_STEPS, PP_DIFF_WHY_NOISE, PP_DIFF_WHY_END, PP_DIFF_WHY_CORES };
+
 struct pp_diff_check {                /* --fail-above: the last run against the first one */
 	double limit_percent;         /* of the first run's step time; negative: none was given */
 	double percent;               /* by how much the last run is slower */
 	enum pp_diff_check_word word; /* out */
-	int is_by_cores;              /* out: undecided because ranks lacked cores, else by too few steps */
+	enum pp_diff_why why;         /* out: why it is undecided */
 };
 
 struct pp_diff_given {
 	const char *word[PP_DIFF_RUNS_MOST], *path[PP_DIFF_RUNS_MOST]; /* as typed, and its pod.h5 */
 	size_t runs;
+	struct pp_diff_map map;
 };

@@ -7,30 +7,19 @@
 #include "aggregate/write/json.h"
 #include "launchers/diff/text.h"
 
-enum { SCHEMA = 1 };
+enum { SCHEMA = 2 };
 
-/* Members of an object are written behind a comma, except the first. */
-static void key(FILE *to, const char *name)
+static void open_list(FILE *to, const char *name)
 {
-	fprintf(to, ",\"%s\":", name);
+	pp_json_key(to, name);
+	fputc('[', to);
 }
 
-static void put_text(FILE *to, const char *name, const char *text)
+static void put_change(FILE *to, double a, double b)
 {
-	key(to, name);
-	pp_json_text(to, text);
-}
-
-static void put_int(FILE *to, const char *name, int64_t value)
-{
-	key(to, name);
-	pp_json_int(to, value);
-}
-
-static void put_real(FILE *to, const char *name, double value)
-{
-	key(to, name);
-	pp_json_real(to, value);
+	pp_json_put_real(to, "a_ns", a);
+	pp_json_put_real(to, "b_ns", b);
+	pp_json_put_real(to, "change_ns", b - a);
 }
 
 static void put_run_name(FILE *to, const char *name, size_t run)
@@ -45,40 +34,66 @@ static void put_noise(FILE *to, const struct pp_noise *n, const char *unit)
 	const struct {
 		const char *what;
 		double value;
-	} value[] = {{"a", n->a}, {"b", n->b}, {"change", n->b - n->a}, {"low", n->low}, {"high", n->high}, {"floor", n->floor}};
+	} value[] = {{"a", n->a},       {"b", n->b},         {"change", n->b - n->a}, {"low", n->low},
+	             {"high", n->high}, {"floor", n->floor}, {"power", n->power}};
 
 	fprintf(to, "{\"result\":\"%s\"", pp_diff_word(n->word));
 	for (size_t i = 0; i < sizeof(value) / sizeof(value[0]); i++) {
 		snprintf(name, sizeof(name), "%s_%s", value[i].what, unit);
-		if (n->word == PP_NOISE_UNDECIDED && i > 2)
-			put_int(to, name, INT64_MIN);
+		if (n->word == PP_NOISE_FEW && i > 2)
+			pp_json_put_int(to, name, INT64_MIN);
 		else
-			put_real(to, name, value[i].value);
+			pp_json_put_real(to, name, value[i].value);
 	}
-	fprintf(to, ",\"block_steps\":[%" PRIu32 ",%" PRIu32 "]}", n->block_a, n->block_b);
+	fputc('}', to);
+}
+
+/* How the step time goes in a run, and what is exceptional in it. */
+static void put_course(FILE *to, const struct pp_diff *d, size_t r)
+{
+	static const char *const courses[] = {"steady", "sudden", "growing"};
+	static const char *const rares[] = {"none", "start_up", "periodic", "one_off", "irregular"};
+	const struct pp_diff_run *run = &d->run[r];
+	const struct pp_series *s = &run->course;
+	const int is_sudden = s->course == PP_COURSE_SUDDEN;
+
+	pp_json_put_text(to, "course", s->is_long ? courses[s->course] : "unknown");
+	pp_json_put_int(to, "changed_at_step", is_sudden ? run->d.step[run->step[s->onset]].number : INT64_MIN);
+	pp_json_put_real(to, "first_ns", s->before);
+	pp_json_put_real(to, "last_ns", s->level);
+	pp_json_key(to, "exceptional");
+	fprintf(to, "{\"kind\":\"%s\",\"steps\":%zu,\"start_up_steps\":%zu", rares[s->rare], s->rares, s->start_ups);
+	pp_json_put_int(to, "period", s->period ? (int64_t)s->period : INT64_MIN);
+	pp_json_put_real(to, "each_ns", s->rare_each);
+	pp_json_put_real(to, "cost_ns", s->rare_cost);
+	pp_json_put_real(to, "chance_against_first", d->chance[r]);
+	fputc('}', to);
 }
 
 static void put_runs(FILE *to, const struct pp_diff *d)
 {
-	key(to, "runs");
+	pp_json_key(to, "runs");
 	for (size_t r = 0; r < d->runs; r++) {
 		const struct pp_dataset *s = &d->run[r].d;
 
 		fprintf(to, "%s{\"run\":\"%c\"", r ? "," : "[", (char)('A' + r));
-		put_text(to, "given", d->run[r].given);
-		put_text(to, "session", s->session);
-		put_text(to, "command", s->command);
-		put_int(to, "begin_s",
-		        s->epoch_realtime_ns ? s->epoch_realtime_ns / 1000000000 + s->window_begin_ns / 1000000000 : INT64_MIN);
-		put_int(to, "ranks", s->ranks_asked);
-		put_int(to, "ranks_delivered", s->ranks_delivered);
-		put_int(to, "steps", (int64_t)d->run[r].steps);
-		put_real(to, "step_ns", pp_noise_mean((struct pp_noise_series){d->run[r].slowest, d->run[r].steps}));
-		key(to, "half_interval_ns");
+		pp_json_put_text(to, "given", d->run[r].given);
+		pp_json_put_text(to, "session", s->session);
+		pp_json_put_text(to, "command", s->command);
+		pp_json_put_int(to, "begin_s",
+		                s->epoch_realtime_ns ? s->epoch_realtime_ns / 1000000000 + s->window_begin_ns / 1000000000
+		                                     : INT64_MIN);
+		pp_json_put_int(to, "ranks", s->ranks_asked);
+		pp_json_put_int(to, "ranks_delivered", s->ranks_delivered);
+		pp_json_put_int(to, "steps", (int64_t)d->run[r].steps);
+		pp_json_put_int(to, "usual_steps", (int64_t)d->step[r].steps);
+		pp_json_put_real(to, "step_ns", d->step[r].usual);
+		pp_json_key(to, "half_interval_ns");
 		if (d->half[r] > 0)
 			pp_json_real(to, d->half[r]);
 		else
 			fputs("null", to);
+		put_course(to, d, r);
 		fputc('}', to);
 	}
 	fputc(']', to);
@@ -87,32 +102,32 @@ static void put_runs(FILE *to, const struct pp_diff *d)
 static void put_check(FILE *to, const struct pp_diff_check *c)
 {
 	static const char *const word[] = {"none", "passed", "failed", "undecided"};
+	static const char *const why[] = {"steps", "noise", "end", "cores"};
 
-	key(to, "check");
+	pp_json_key(to, "check");
 	if (c->word == PP_DIFF_CHECK_NONE) {
 		fputs("null", to);
 		return;
 	}
 	fprintf(to, "{\"result\":\"%s\"", word[c->word]);
-	put_real(to, "limit_percent", c->limit_percent);
-	put_real(to, "percent", c->percent);
+	pp_json_put_real(to, "limit_percent", c->limit_percent);
+	pp_json_put_real(to, "percent", c->percent);
 	if (c->word == PP_DIFF_CHECK_UNDECIDED)
-		put_text(to, "why", c->is_by_cores ? "cores" : "steps");
+		pp_json_put_text(to, "why", why[c->why]);
 	fputc('}', to);
 }
 
 static void put_roles(FILE *to, const struct pp_diff *d)
 {
-	key(to, "roles");
-	fputc('[', to);
+	open_list(to, "roles");
 	for (size_t g = 0; g < d->shared->groups; g++) {
 		const struct pp_diff_group *group = &d->shared->group[g];
 
 		fprintf(to, "%s{\"role\":", g ? "," : "");
 		pp_json_int(to, group->role < 0 ? INT64_MIN : group->role);
-		put_int(to, "ranks", group->ranks);
-		put_text(to, "rank_list", group->ranks_text);
-		put_text(to, "why", group->why);
+		pp_json_put_int(to, "ranks", group->ranks);
+		pp_json_put_text(to, "rank_list", group->ranks_text);
+		pp_json_put_text(to, "why", group->why);
 		fputc('}', to);
 	}
 	fputc(']', to);
@@ -122,11 +137,15 @@ static void put_pair(FILE *to, const struct pp_diff *d, const struct pp_diff_pai
 {
 	fprintf(to, "{\"from\":\"%c\"", (char)('A' + p->from));
 	put_run_name(to, "to", p->to);
-	put_real(to, "cores_explain_ns", p->cores);
-	key(to, "step");
-	put_noise(to, &p->step, "ns");
-	key(to, "roles");
-	fputc('[', to);
+	pp_json_put_real(to, "cores_explain_ns", p->cores);
+	pp_json_key(to, "step");
+	put_noise(to, &p->usual, "ns");
+	pp_json_key(to, "short_step");
+	if (p->is_short)
+		put_noise(to, &p->step, "ns");
+	else
+		fputs("null", to);
+	open_list(to, "roles");
 	for (size_t g = 0; g < d->shared->groups; g++) {
 		fputs(g ? ",{" : "{", to);
 		for (int q = 0; q < PP_DIFF_QUANTITIES; q++) {
@@ -140,37 +159,29 @@ static void put_pair(FILE *to, const struct pp_diff *d, const struct pp_diff_pai
 	fputs("]}", to);
 }
 
-static void put_pairs(FILE *to, const struct pp_diff *d)
+static void put_pairs(FILE *to, const struct pp_diff *d, const char *name, const struct pp_diff_pair *pair)
 {
-	key(to, "against_first");
+	open_list(to, name);
 	for (size_t r = 0; r + 1 < d->runs; r++) {
-		fputc(r ? ',' : '[', to);
-		put_pair(to, d, &d->first[r]);
-	}
-	fputc(']', to);
-	key(to, "against_before");
-	for (size_t r = 0; r + 1 < d->runs; r++) {
-		fputc(r ? ',' : '[', to);
-		put_pair(to, d, d->runs > 2 ? &d->before[r] : &d->first[r]);
+		fputs(r ? "," : "", to);
+		put_pair(to, d, &pair[r]);
 	}
 	fputc(']', to);
 }
 
 static void put_ranks(FILE *to, const struct pp_diff *d)
 {
-	key(to, "ranks_changed");
-	fputc('[', to);
+	open_list(to, "ranks_changed");
 	for (size_t i = 0; i < d->ranks; i++) {
 		const struct pp_diff_rank *r = &d->rank[i];
 
-		fprintf(to, "%s{\"rank\":%" PRId32, i ? "," : "", r->rank);
-		put_text(to, "quantity",
-		         r->quantity == PP_DIFF_LATE ? "waited for by each other rank" : pp_diff_quantity_name(r->quantity));
-		put_real(to, "a_ns", r->a);
-		put_real(to, "b_ns", r->b);
-		put_real(to, "change_ns", r->b - r->a);
-		put_real(to, "usual_change_ns", r->others);
-		put_real(to, "noise_ns", r->noise);
+		fprintf(to, "%s{\"rank\":%" PRId32 ",\"other_rank\":%" PRId32, i ? "," : "", r->rank, r->other);
+		pp_json_put_text(to, "quantity",
+		                 r->quantity == PP_DIFF_LATE ? "waited for by each other rank"
+		                                             : pp_diff_quantity_name(r->quantity));
+		put_change(to, r->a, r->b);
+		pp_json_put_real(to, "usual_change_ns", r->others);
+		pp_json_put_real(to, "noise_ns", r->noise);
 		fputc('}', to);
 	}
 	fputc(']', to);
@@ -178,78 +189,71 @@ static void put_ranks(FILE *to, const struct pp_diff *d)
 
 static void put_causes(FILE *to, const struct pp_diff *d)
 {
-	key(to, "causes");
-	fputc('[', to);
+	open_list(to, "causes");
 	for (size_t i = 0; i < d->causes; i++) {
 		const struct pp_diff_cause *c = &d->cause[i];
 
 		fprintf(to, "%s{\"rank\":%" PRId32, i ? "," : "", c->rank);
-		put_text(to, "reason", c->reason);
-		put_real(to, "a_ns", c->a);
-		put_real(to, "b_ns", c->b);
-		put_real(to, "change_ns", c->b - c->a);
+		pp_json_put_text(to, "reason", c->reason);
+		put_change(to, c->a, c->b);
 		fputc('}', to);
 	}
 	fputc(']', to);
-	put_int(to, "causes_below_floor", (int64_t)d->causes_below);
+	pp_json_put_int(to, "causes_below_floor", (int64_t)d->causes_below);
 }
 
 static void put_operations(FILE *to, const struct pp_diff *d)
 {
-	key(to, "collectives");
-	fputc('[', to);
+	open_list(to, "collectives");
 	for (size_t i = 0; i < d->operations; i++) {
 		const struct pp_diff_operation *o = &d->operation[i];
 
 		fputs(i ? ",{\"call\":" : "{\"call\":", to);
 		pp_json_text(to, o->name);
-		put_int(to, "ranks", o->size);
+		pp_json_put_int(to, "a_ranks", o->size_a ? o->size_a : INT64_MIN);
+		pp_json_put_int(to, "b_ranks", o->size_b ? o->size_b : INT64_MIN);
 		fprintf(to, ",\"changed\":%s", pp_diff_operation_changed(o) ? "true" : "false");
-		put_real(to, "a_per_step", o->count_a);
-		put_real(to, "b_per_step", o->count_b);
-		put_real(to, "a_bytes", o->bytes_a);
-		put_real(to, "b_bytes", o->bytes_b);
-		key(to, "wait");
+		pp_json_put_real(to, "a_per_step", o->count_a);
+		pp_json_put_real(to, "b_per_step", o->count_b);
+		pp_json_put_real(to, "a_bytes", o->bytes_a);
+		pp_json_put_real(to, "b_bytes", o->bytes_b);
+		pp_json_key(to, "wait");
 		put_noise(to, &o->wait, "ns");
-		key(to, "transfer");
+		pp_json_key(to, "transfer");
 		put_noise(to, &o->transfer, "ns");
-		key(to, "busbw");
+		pp_json_key(to, "busbw");
 		put_noise(to, &o->busbw, "bytes_per_s");
 		fputc('}', to);
 	}
 	fputc(']', to);
-	put_int(to, "collectives_not_compared", (int64_t)d->operations_left);
+	pp_json_put_int(to, "collectives_not_compared", (int64_t)d->operations_left);
 }
 
 static void put_ops(FILE *to, const struct pp_diff *d)
 {
-	key(to, "operators");
-	fputc('[', to);
+	open_list(to, "operators");
 	for (size_t i = 0; i < d->ops; i++) {
 		const struct pp_diff_op *o = &d->op[i];
 
 		fputs(i ? ",{\"name\":" : "{\"name\":", to);
 		pp_json_text(to, o->name);
-		put_text(to, "side", o->side == PP_SIDE_DEVICE ? "device" : "host");
-		put_real(to, "a_ns", o->a);
-		put_real(to, "b_ns", o->b);
-		put_real(to, "change_ns", o->b - o->a);
-		put_real(to, "a_calls", o->calls_a);
-		put_real(to, "b_calls", o->calls_b);
+		pp_json_put_text(to, "side", o->side == PP_SIDE_DEVICE ? "device" : "host");
+		put_change(to, o->a, o->b);
+		pp_json_put_real(to, "a_calls", o->calls_a);
+		pp_json_put_real(to, "b_calls", o->calls_b);
 		fputc('}', to);
 	}
 	fputc(']', to);
-	put_int(to, "operators_below_floor", (int64_t)d->ops_below);
+	pp_json_put_int(to, "operators_below_floor", (int64_t)d->ops_below);
 }
 
 static void put_environment(FILE *to, const struct pp_diff *d)
 {
-	key(to, "environment");
-	fputc('[', to);
+	open_list(to, "environment");
 	for (size_t i = 0; i < d->environments; i++) {
 		fputs(i ? ",{\"what\":" : "{\"what\":", to);
 		pp_json_text(to, d->environment[i].what);
-		key(to, "values");
+		pp_json_key(to, "values");
 		for (size_t r = 0; r < d->runs; r++) {
 			fputc(r ? ',' : '[', to);
 			pp_json_text(to, d->environment[i].value[r]);
@@ -257,7 +261,7 @@ static void put_environment(FILE *to, const struct pp_diff *d)
 		fputs("]}", to);
 	}
 	fputc(']', to);
-	put_int(to, "environment_equal", (int64_t)d->environments_same);
+	pp_json_put_int(to, "environment_equal", (int64_t)d->environments_same);
 }
 
 void pp_diff_json(const struct pp_diff *d, const struct pp_diff_check *check, FILE *to)
@@ -266,14 +270,17 @@ void pp_diff_json(const struct pp_diff *d, const struct pp_diff_check *check, FI
 
 	pp_diff_sentence(d, text, sizeof(text));
 	fprintf(to, "{\"schema\":%d", SCHEMA);
-	put_text(to, "text", text);
-	put_text(to, "result", pp_diff_word(pp_diff_last(d)->step.word));
+	pp_json_put_text(to, "text", text);
+	pp_json_put_text(to, "result", pp_diff_word(pp_diff_last(d)->step.word));
 	put_check(to, check);
 	put_runs(to, d);
-	put_int(to, "ranks_compared", (int64_t)d->shared->ranks);
-	put_int(to, "ranks_of_other_roles", (int64_t)d->shared->ranks_left);
+	pp_json_put_int(to, "ranks_compared", (int64_t)d->shared->ranks);
+	pp_json_put_int(to, "ranks_of_other_roles", (int64_t)d->shared->ranks_left);
+	pp_json_put_text(to, "only_in_first", d->shared->left[0]);
+	pp_json_put_text(to, "only_in_last", d->shared->left[1]);
 	put_roles(to, d);
-	put_pairs(to, d);
+	put_pairs(to, d, "against_first", d->first);
+	put_pairs(to, d, "against_before", d->runs > 2 ? d->before : d->first);
 	put_ranks(to, d);
 	put_causes(to, d);
 	put_operations(to, d);

@@ -20,6 +20,9 @@ static const uint64_t tables = UINT64_C(1) << PP_TABLE_collective | UINT64_C(1) 
                                UINT64_C(1) << PP_TABLE_op | UINT64_C(1) << PP_TABLE_all_reduce | UINT64_C(1) << PP_TABLE_role |
                                UINT64_C(1) << PP_TABLE_process_sample | UINT64_C(1) << PP_TABLE_blame;
 
+/* Without --fail-above: a difference of so much of the step must be seen, else the answer is undecided. */
+enum { MATTERS_PERCENT = 10 };
+
 struct shared {    /* with the child */
 	size_t at; /* the session that it reads */
 	struct pp_diff_check check;
@@ -72,18 +75,10 @@ static int share(struct work *w, struct pp_diff_shared *ret_shared, struct pp_er
 			break;
 		each[read] = &d[read];
 	}
-	if (!rc && pp_diff_share(each, read, ret_shared))
+	if (!rc && pp_diff_share(each, read, &w->given->map, ret_shared))
 		rc = pp_err_set(err, -ENOMEM, "cannot compare the sessions: no memory");
 	for (size_t r = 0; r < read; r++)
 		pp_dataset_release(&d[r]);
-	if (!rc && !ret_shared->ranks) {
-		pp_diff_shared_release(ret_shared);
-		rc = pp_err_set(
-		        err, -ENOENT,
-		        "cannot compare '%s' and '%s': no rank delivered data in both. Give sessions whose ranks have common "
-		        "numbers",
-		        w->given->word[0], w->given->word[w->given->runs - 1]);
-	}
 	return rc;
 }
 
@@ -96,37 +91,39 @@ static int read_run(struct work *w, size_t r, const struct pp_diff_shared *share
 	rc = pp_h5_file_dataset(w->h5[r], tables, &d, err);
 	if (rc)
 		return rc;
-	if (pp_diff_run_init(&w->run[r], w->given->word[r], &d, shared))
+	if (pp_diff_run_init(&w->run[r], w->given->word[r], &d, shared, !r))
 		return pp_err_set(err, -ENOMEM, "cannot compare '%s': no memory", w->given->word[r]);
 	w->runs++;
-	if (!w->run[r].d.steps)
+	if (!w->run[r].steps)
 		return pp_err_set(
 		        err, -ENOENT,
 		        "cannot compare '%s': it has no steps. Mark them with podprof_step_begin(), or see 'Steps' in its "
 		        "summary for the reason",
 		        w->given->word[r]);
-	if (!w->run[r].steps)
-		return pp_err_set(
-		        err, -ENOENT,
-		        "cannot compare '%s': the %zu ranks that all sessions have no steps in it. Give sessions of the same "
-		        "job",
-		        w->given->word[r], shared->ranks);
 	return 0;
 }
 
-/* The check fails only on a difference that is larger than the limit and than the noise. */
+/* The check fails only on a difference that is larger than the limit and than the noise. It passes only if one of the limit would
+ * have been seen among the usual steps. */
 static void check(const struct pp_diff *d, struct pp_diff_check *c)
 {
-	const struct pp_noise *n = &pp_diff_last(d)->step;
+	static const enum pp_diff_why why[] = {PP_DIFF_WHY_STEPS, PP_DIFF_WHY_NOISE, PP_DIFF_WHY_END, PP_DIFF_WHY_CORES};
+	const struct pp_diff_pair *p = pp_diff_last(d);
+	const struct pp_noise *n = &p->step;
+	const double percent = n->a > 0 ? 100 / n->a : 0;
+	const int is_known = n->word >= PP_NOISE_CORES && p->usual.power * percent <= c->limit_percent;
 
-	c->percent = n->a > 0 ? 100 * (n->b - n->a) / n->a : 0;
-	c->is_by_cores = n->word == PP_NOISE_CORES;
+	c->percent = (n->b - n->a) * percent;
+	c->why = n->word < PP_NOISE_SAME && (n->word != PP_NOISE_CORES || c->percent > c->limit_percent) ? why[n->word]
+	                                                                                                 : PP_DIFF_WHY_NOISE;
 	if (c->limit_percent < 0)
 		c->word = PP_DIFF_CHECK_NONE;
-	else if (n->word < PP_NOISE_SAME && (c->percent > c->limit_percent || !c->is_by_cores))
-		c->word = PP_DIFF_CHECK_UNDECIDED;
+	else if (n->word == PP_NOISE_LONGER && c->percent > c->limit_percent)
+		c->word = PP_DIFF_CHECK_FAILED;
+	else if ((n->word == PP_NOISE_SHORTER && !p->is_short) || (is_known && c->percent <= c->limit_percent))
+		c->word = PP_DIFF_CHECK_PASSED;
 	else
-		c->word = n->word == PP_NOISE_LONGER && c->percent > c->limit_percent ? PP_DIFF_CHECK_FAILED : PP_DIFF_CHECK_PASSED;
+		c->word = PP_DIFF_CHECK_UNDECIDED;
 }
 
 static int write_to(int fd, const struct pp_diff *d, const struct pp_diff_check *c,
@@ -155,7 +152,8 @@ static int work(void *context, struct pp_err *err)
 		return rc; /* this process ends: files are closed */
 	for (size_t r = 0; r < w->given->runs && !rc; r++)
 		rc = read_run(w, r, &shared, err);
-	if (!rc && pp_diff_compare(w->run, w->runs, &shared, &diff))
+	if (!rc && pp_diff_compare(w->run, w->runs, &shared,
+	                           w->shared->check.limit_percent < 0 ? MATTERS_PERCENT : w->shared->check.limit_percent, &diff))
 		rc = pp_err_set(err, -ENOMEM, "cannot compare the sessions: no memory");
 	if (!rc) {
 		check(&diff, &w->shared->check);

@@ -12,16 +12,16 @@
 
 enum { BAR = 20, NAME = 34, MOST_ROWS = 8 };
 
-static int64_t whole(double ns)
+const char *pp_diff_time(char text[PP_TEXT_UNIT], double ns)
 {
-	return fabs(ns) < 9e18 ? (int64_t)llround(ns) : 0;
+	return pp_text_time(text, fabs(ns) < 9e18 ? (int64_t)llround(ns) : 0);
 }
 
 const char *pp_diff_signed(char text[32], double ns)
 {
 	char number[PP_TEXT_UNIT];
 
-	snprintf(text, 32, "%s%s", ns > 0 ? "+" : "", pp_text_time(number, whole(ns)));
+	snprintf(text, 32, "%s%s", ns > 0 ? "+" : "", pp_diff_time(number, ns));
 	return text;
 }
 
@@ -38,9 +38,7 @@ static void bar(double part, FILE *to)
 
 static const char *verdict(enum pp_noise_word word)
 {
-	static const char *const words[] = {"undecided", "undecided", "-", "longer", "shorter"};
-
-	return words[word];
+	return word < PP_NOISE_SAME ? "undecided" : word == PP_NOISE_SAME ? "-" : word == PP_NOISE_LONGER ? "longer" : "shorter";
 }
 
 static void put_name(const char *name, int columns, FILE *to)
@@ -56,13 +54,13 @@ static void write_pair_row(const char *name, const struct pp_noise *n, double la
 
 	put_name(name, NAME, to);
 	bar(largest > 0 ? (n->b - n->a) / largest : 0, to);
-	fprintf(to, "%9s %9s %10s  %-9s", pp_text_time(a, whole(n->a)), pp_text_time(b, whole(n->b)),
-	        pp_diff_signed(by, n->b - n->a), verdict(n->word));
-	if (n->word == PP_NOISE_UNDECIDED)
+	fprintf(to, "%9s %9s %10s  %-9s", pp_diff_time(a, n->a), pp_diff_time(b, n->b), pp_diff_signed(by, n->b - n->a),
+	        verdict(n->word));
+	if (n->word == PP_NOISE_FEW)
 		fputs("\t\n", to);
 	else
 		fprintf(to, "\t%s to %s; floor %s\n", pp_diff_signed(low, n->low), pp_diff_signed(high, n->high),
-		        pp_text_time(floor, whole(n->floor)));
+		        pp_diff_time(floor, n->floor));
 }
 
 /* Did a role change in it other than all ranks did? What all ranks have in common stands with all ranks. */
@@ -94,12 +92,13 @@ static void write_role(const struct pp_diff *d, size_t group, FILE *to)
 	const struct pp_diff_group *g = &d->shared->group[group];
 
 	if (g->role < 0)
-		fprintf(to, "\n  All ranks: %s", g->ranks_text);
+		fprintf(to, "\n  All ranks%s%s", d->shared->left[0][0] || d->shared->left[1][0] ? " of each session" : ": ",
+		        d->shared->left[0][0] || d->shared->left[1][0] ? "" : g->ranks_text);
 	else
 		fprintf(to, "\n  Role %" PRId32 ": ranks %s", g->role, g->ranks_text);
 	if (g->why[0])
 		fprintf(to, " (%s)", g->why);
-	fputs(". Mean of its ranks per step\n", to);
+	fputs(". Mean of the ranks, of usual steps\n", to);
 }
 
 static void write_left(const struct pp_diff *d, size_t left, FILE *to)
@@ -118,10 +117,12 @@ static void write_two(const struct pp_diff *d, FILE *to)
 	for (size_t g = 0; g < d->shared->groups; g++)
 		for (int q = 0; q < PP_DIFF_QUANTITIES; q++)
 			largest = fmax(largest, fabs(p->group[g][q].b - p->group[g][q].a));
-	fprintf(to, "\n  %-*s ", NAME, "Mean per step");
+	fprintf(to, "\n  %-*s ", NAME, "Usual step");
 	bar(0, to); /* an empty one, so that the heads stay above their columns */
 	fprintf(to, "%9s %9s %10s  %-9s\t99 %% interval\n", "A", "B", "B - A", "B is");
-	write_pair_row("Step time (slowest rank)", &p->step, largest, to);
+	write_pair_row("Step time (slowest rank)", &p->usual, largest, to);
+	if (p->is_short)
+		write_pair_row("  a quarter of short steps", &p->step, largest, to);
 	for (size_t g = 0; g < d->shared->groups; g++) {
 		int shown = 0;
 
@@ -149,12 +150,12 @@ static void put_cell(const struct pp_noise *first, const struct pp_noise *before
 	char a[PP_TEXT_UNIT], by[32], text[80];
 
 	if (!before)
-		snprintf(text, sizeof(text), "%s", pp_text_time(a, whole(first->a)));
+		snprintf(text, sizeof(text), "%s", pp_diff_time(a, first->a));
 	else if (before->word > PP_NOISE_SAME)
-		snprintf(text, sizeof(text), "%s%s (%s)", pp_text_time(a, whole(first->b)), first->word > PP_NOISE_SAME ? "*" : "",
+		snprintf(text, sizeof(text), "%s%s (%s)", pp_diff_time(a, first->b), first->word > PP_NOISE_SAME ? "*" : "",
 		         pp_diff_signed(by, before->b - before->a));
 	else
-		snprintf(text, sizeof(text), "%s%s", pp_text_time(a, whole(first->b)), first->word > PP_NOISE_SAME ? "*" : "");
+		snprintf(text, sizeof(text), "%s%s", pp_diff_time(a, first->b), first->word > PP_NOISE_SAME ? "*" : "");
 	fprintf(to, " %21s", text);
 }
 
@@ -165,10 +166,10 @@ static void write_trend_steps(const struct pp_diff *d, FILE *to)
 	fprintf(to, "\n  %-4s %6s %10s %12s  %-22s %-22s\n", "run", "steps", "step time", "99 % +-", "against the run before",
 	        "against A");
 	for (size_t r = 0; r < d->runs; r++) {
-		double mean = r ? d->first[r - 1].step.b : d->first[0].step.a;
+		double usual = d->step[r].usual;
 
-		fprintf(to, "  %-4c %6zu %10s %12s", (char)('A' + r), d->run[r].steps, pp_text_time(a, whole(mean)),
-		        d->half[r] > 0 ? pp_text_time(h, whole(d->half[r])) : "unknown");
+		fprintf(to, "  %-4c %6zu %10s %12s", (char)('A' + r), d->step[r].steps, pp_diff_time(a, usual),
+		        d->half[r] > 0 ? pp_diff_time(h, d->half[r]) : "unknown");
 		for (int k = 0; r && k < 2; k++) {
 			const struct pp_noise *n = k ? &d->first[r - 1].step : &d->before[r - 1].step;
 			char text[64];
@@ -179,7 +180,7 @@ static void write_trend_steps(const struct pp_diff *d, FILE *to)
 		}
 		fputc('\n', to);
 	}
-	fputs("  +-: half of the 99 % interval of the mean step time of the slowest rank\n", to);
+	fputs("  +-: half of the 99 % interval of the usual step time of the slowest rank\n", to);
 }
 
 static void write_trend(const struct pp_diff *d, FILE *to)
@@ -229,8 +230,7 @@ static void put_times(const struct pp_noise *n, FILE *to)
 {
 	char a[PP_TEXT_UNIT], by[32];
 
-	fprintf(to, " %9s %10s%c", pp_text_time(a, whole(n->a)), pp_diff_signed(by, n->b - n->a),
-	        n->word > PP_NOISE_SAME ? '*' : ' ');
+	fprintf(to, " %9s %10s%c", pp_diff_time(a, n->a), pp_diff_signed(by, n->b - n->a), n->word > PP_NOISE_SAME ? '*' : ' ');
 }
 
 /* Of the last run against the first one. */
@@ -247,8 +247,9 @@ static void write_operations(const struct pp_diff *d, FILE *to)
 		        d->operations == 1 ? "" : "s");
 		return;
 	}
-	fprintf(to, "\n  Collectives that changed, mean per operation and rank (*: significant)\n  %-*s %9s %11s %9s %11s\n", NAME,
-	        "call, ranks, operations per step", "wait", "change", "transfer", "change");
+	fprintf(to,
+	        "\n  Collectives that changed, usual value of an operation and rank (*: significant)\n  %-*s %9s %11s %9s %11s\n",
+	        NAME, "call, ranks, operations per step", "wait", "change", "transfer", "change");
 	for (size_t i = 0; i < d->operations && shown < MOST_ROWS; i++) {
 		const struct pp_diff_operation *o = &d->operation[i];
 		char name[PP_DIFF_NAME + 96];
@@ -256,10 +257,13 @@ static void write_operations(const struct pp_diff *d, FILE *to)
 		if (!pp_diff_operation_changed(o))
 			continue;
 		if (!o->count_a != !o->count_b)
-			snprintf(name, sizeof(name), "%s, %" PRIu32 ", only in %c", o->name, o->size,
+			snprintf(name, sizeof(name), "%s, %" PRIu32 ", only in %c", o->name, o->size_a + o->size_b,
 			         o->count_a > 0 ? 'A' : (char)('A' + d->runs - 1));
+		else if (o->size_a != o->size_b)
+			snprintf(name, sizeof(name), "%s, %" PRIu32 " to %" PRIu32 ", %.3g to %.3g", o->name, o->size_a, o->size_b,
+			         o->count_a, o->count_b);
 		else
-			snprintf(name, sizeof(name), "%s, %" PRIu32 ", %.3g to %.3g", o->name, o->size, o->count_a, o->count_b);
+			snprintf(name, sizeof(name), "%s, %" PRIu32 ", %.3g to %.3g", o->name, o->size_a, o->count_a, o->count_b);
 		put_name(name, NAME, to);
 		put_times(&o->wait, to);
 		put_times(&o->transfer, to);
@@ -282,18 +286,19 @@ static void write_ops(const struct pp_diff *d, FILE *to)
 			fprintf(to, "  Operators: none of %zu changed by more than the noise floor of the step\n", d->ops_below);
 		return;
 	}
-	fprintf(to, "\n  %-*s %9s %9s %10s\tcalls per step and rank\n", NAME, "Operators, self time per step", "A",
+	fprintf(to, "\n  %-*s %9s %9s %10s\tcalls per step and rank\n", NAME, "Operators, mean of all steps", "A",
 	        d->runs > 2 ? "last" : "B", "change");
 	for (size_t i = 0; i < d->ops && i < MOST_ROWS; i++) {
 		const struct pp_diff_op *o = &d->op[i];
 
 		put_name(o->name, NAME, to);
-		fprintf(to, " %9s %9s %10s\t%.3g to %.3g%s\n", pp_text_time(a, whole(o->a)), pp_text_time(b, whole(o->b)),
+		fprintf(to, " %9s %9s %10s\t%.3g to %.3g%s\n", pp_diff_time(a, o->a), pp_diff_time(b, o->b),
 		        pp_diff_signed(by, o->b - o->a), o->calls_a, o->calls_b, o->side == PP_SIDE_DEVICE ? ", device" : "");
 	}
 	if (d->ops > MOST_ROWS)
 		fprintf(to, "  and %zu more\n", d->ops - MOST_ROWS);
-	fputs("  Only sums are known of operators: listed is what changed by more than the noise floor of the step", to);
+	fputs("  Only sums over all steps are known of operators: listed is what changed by more than the noise floor of the step",
+	      to);
 	fprintf(to, "; %zu changed by less\n", d->ops_below);
 }
 

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "aggregate/keeper/net/star.h"
 #include "core/base/now.h"
 #include "core/base/opt.h"
 #include "launchers/cmd.h"
@@ -12,6 +13,7 @@
 #include "launchers/doctor/doctor_clock_own.h"
 #include "launchers/doctor/doctor_clock_print.h"
 #include "launchers/doctor/doctor_clock_stop.h"
+#include "launchers/options/say.h"
 
 enum { DURATION_MS = 1000, DURATION_MOST_MS = 600000 };
 
@@ -25,8 +27,8 @@ static void read_options(const struct pp_options *options, struct pp_doctor_run 
 		value = options->job.duration.ns / 1000000;
 		r->duration_ms = value < DURATION_MOST_MS ? value : DURATION_MOST_MS;
 	}
-	r->port_first = options->job.port.first;
-	r->port_last = options->job.port.last;
+	r->settings = options->job;
+	snprintf(r->settings.job, sizeof(r->settings.job), "doctor-%.100s", r->job.name);
 }
 
 static const char alone[] = "mpirun -n N --host A,B podprof doctor --clock compares several hosts";
@@ -44,6 +46,23 @@ static int alone_or(struct pp_doctor_run *r)
 	return -1;
 }
 
+/* Takes its part, as the process of its host that measures. */
+static int compare(struct pp_doctor_run *r)
+{
+	const struct pp_pod_options o = {
+	        .spool = "", .settings = &r->settings, .clock = {r->self.boot_id, r->self.timens, r->self.tick_kind}};
+	int code;
+
+	if (pp_pod_new(&o, &r->pod)) {
+		pp_say("cannot compare clocks: no memory.");
+		return PP_EXIT_FAILED;
+	}
+	pp_clock_read_pair((enum pp_tick_kind)r->self.tick_kind, &r->first);
+	code = r->job.rank ? pp_doctor_clock_follow(r) : pp_doctor_clock_lead(r);
+	pp_pod_free(r->pod);
+	return code;
+}
+
 int pp_doctor_clock(const struct pp_options *options, int json)
 {
 	struct pp_doctor_run r = {.began_ms = pp_now_ms(), .json = json};
@@ -58,13 +77,9 @@ int pp_doctor_clock(const struct pp_options *options, int json)
 	if (code >= 0)
 		return code;
 	pp_doctor_clock_take_signals();
-	pp_doctor_rendezvous_open(&r.rendezvous, &r.job, options);
+	pp_doctor_rendezvous_open(&r.rendezvous, &r.settings);
 	r.began_ms = pp_now_ms();
-	if (!measures)
-		code = PP_EXIT_OK;
-	else
-		code = r.job.rank ? pp_doctor_clock_follow(&r) : pp_doctor_clock_lead(&r);
-	pp_doctor_rendezvous_close(&r.rendezvous, &r.star.invite);
-	pp_star_release(&r.star);
+	code = measures ? compare(&r) : PP_EXIT_OK;
+	pp_doctor_rendezvous_close(&r.rendezvous);
 	return code;
 }

@@ -1,125 +1,97 @@
-/* A host other than rank 0's under podprof doctor --clock: finds rank 0's host and passes its commands to doctor_clock_star.c.
+/* A host other than rank 0's under podprof doctor --clock: describes itself, and at the end reports what its pod has measured.
  * Called by doctor_clock.c. */
 #include "launchers/doctor/doctor_clock_follow.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "core/base/now.h"
 #include "launchers/cmd.h"
-#include "launchers/doctor/doctor_clock_star.h"
+#include "launchers/doctor/doctor_clock_report.h"
 #include "launchers/doctor/doctor_clock_stop.h"
 #include "launchers/options/say.h"
 
-enum { TRY_MS = 2000 /* an invitation that leads nowhere is a dead one's */, POLL_MS = 5, IDLE_MS = 200, LONGEST_MS = 120000 };
+enum { SEARCH_MS = 20, LONGEST_MS = 120000 };
 
 struct follow {
 	struct pp_doctor_run *r;
-	struct pp_doctor_star *star;
-	int joined, is_lost, is_spare;
+	int64_t end_ms;
+	int joined, is_over, is_spare, has_reported;
 	char why[256];
 };
 
-static void answer(void *context, const struct pp_wire *m)
+static void report(struct follow *f)
 {
-	struct follow *f = context;
+	struct pp_wire reading = {.kind = PP_WIRE_DOCTOR_READING}, raw = {.kind = PP_WIRE_DOCTOR_RAW};
 
-	pp_net_send(f->r->star.net, 0, m, NULL);
+	pp_doctor_read_clocks(f->r, &reading.doctor_reading);
+	for (size_t i = 0; pp_doctor_measured(f->r, i, &reading.doctor_reading, &raw.doctor_raw); i++)
+		pp_pod_send(f->r->pod, 0, &raw);
+	pp_pod_send(f->r->pod, 0, &reading); /* last: everything was sent */
+	f->has_reported = 1;
 }
 
-static void take(struct follow *f, const struct pp_net_event *e)
+static void lose(struct follow *f, const struct pp_net_event *e)
 {
+	f->is_over = 1;
+	if (e->kind == PP_NET_LOST)
+		snprintf(f->why, sizeof(f->why), "no message from rank 0's host");
+	else
+		snprintf(f->why, sizeof(f->why), "rank 0's host reports: %s",
+		         !e->message                 ? ""
+		         : e->kind == PP_NET_REFUSED ? e->message->hello_ack.refused
+		                                     : e->message->bye.reason);
+}
+
+static void take(void *context, const struct pp_net_event *e)
+{
+	struct follow *f = context;
 	struct pp_wire here = {.kind = PP_WIRE_DOCTOR_HOST, .doctor_host = f->r->self};
-	struct pp_err err = {""};
 
 	if (e->kind == PP_NET_JOINED) {
 		f->joined = 1;
-		pp_net_send(f->r->star.net, 0, &here, NULL);
+		f->end_ms = pp_now_ms() + LONGEST_MS + f->r->duration_ms;
+		pp_pod_send(f->r->pod, 0, &here);
 	} else if (e->kind != PP_NET_MESSAGE) {
-		f->is_lost = 1;
-		snprintf(f->why, sizeof(f->why), "%s%s",
-		         e->kind == PP_NET_LEFT || e->kind == PP_NET_REFUSED ? "rank 0's host reports: "
-		                                                             : "no message from rank 0's host",
-		         e->kind == PP_NET_LEFT && e->message      ? e->message->bye.reason
-		         : e->kind == PP_NET_REFUSED && e->message ? e->message->hello_ack.refused
-		                                                   : "");
+		if (f->joined ||
+		    e->kind == PP_NET_REFUSED) /* else the invitation may be a killed process's, and another one come */
+			lose(f, e);
 	} else if (e->message->kind == PP_WIRE_DOCTOR_COMMAND && e->message->doctor_command.kind == PP_DOCTOR_SPARE) {
-		f->is_lost = f->is_spare = 1;
-	} else if (pp_doctor_star_obey(f->star, e->message, &err) && err.text[0]) {
-		pp_say("host '%s': %s.", f->r->self.name, err.text);
+		f->is_over = f->is_spare = 1;
+	} else if (e->message->kind == PP_WIRE_DOCTOR_COMMAND && e->message->doctor_command.kind == PP_DOCTOR_REPORT) {
+		report(f);
 	}
 }
 
-/* Serves until rank 0 ends it, or is lost. */
+/* Until rank 0 ends it, or is lost, or is not found. */
 static void serve(struct follow *f)
 {
-	int64_t end = pp_now_ms() + LONGEST_MS + f->r->duration_ms;
-	struct pp_net_event e;
+	struct pp_pod *pod = f->r->pod;
 
-	while (!f->is_lost && !pp_doctor_clock_is_ended() && pp_now_ms() < end) {
-		while (!f->is_lost && pp_net_next(f->r->star.net, pp_doctor_star_is_running(f->star) ? POLL_MS : IDLE_MS, &e) == 1)
-			take(f, &e);
-		pp_doctor_star_run(f->star);
+	pp_doctor_rendezvous_find(&f->r->rendezvous, pod, f->end_ms);
+	while (!f->is_over && !pp_doctor_clock_is_ended() && pp_now_ms() < f->end_ms) {
+		pp_pod_run(pod);
+		if (!pp_pod_wait(pod, -1, pp_pod_pace(pod)))
+			pp_nap_ms(SEARCH_MS);
 	}
-}
-
-/* An invitation may be a killed process's: then it looks for another one. */
-static int join(struct follow *f, struct pp_err *err)
-{
-	struct pp_net_options o = {.job = f->r->rendezvous.job,
-	                           .host = f->r->self.name,
-	                           .version = PODPROF_VERSION,
-	                           .session = "",
-	                           .dead_ms = f->r->patience_ms};
-	int64_t end = f->r->began_ms + f->r->patience_ms;
-	struct pp_star *star = &f->r->star;
-
-	do {
-		struct pp_net_invite found;
-		struct pp_net_event e;
-		int64_t give_up;
-		int rc = pp_doctor_rendezvous_find(&f->r->rendezvous, star->stale_key, end, &found, err);
-
-		if (!rc)
-			rc = pp_star_call(star, &o, &found, err);
-		explicit_bzero(&found, sizeof(found));
-		if (rc)
-			return rc;
-		give_up = pp_now_ms() + TRY_MS < end && !f->r->rendezvous.by_launcher ? pp_now_ms() + TRY_MS : end;
-		while (!f->joined && !f->is_lost && pp_now_ms() < give_up && !pp_doctor_clock_is_ended())
-			if (pp_net_next(star->net, POLL_MS, &e) == 1)
-				take(f, &e);
-		if (f->joined || f->why[0])
-			return f->joined ? 0 : pp_err_set(err, -ECONNREFUSED, "%s", f->why);
-		pp_star_unreached(star);
-	} while (pp_now_ms() < end && !pp_doctor_clock_is_ended());
-	return pp_err_set(err, -ETIMEDOUT, "rank 0's host does not answer at '%s'", star->invite.address[0]);
+	if (!f->joined && !f->is_over)
+		snprintf(f->why, sizeof(f->why), "%.250s", *pp_pod_why(pod) ? pp_pod_why(pod) : "rank 0's host does not answer");
 }
 
 int pp_doctor_clock_follow(struct pp_doctor_run *r)
 {
-	struct follow f = {.r = r};
+	struct follow f = {.r = r, .end_ms = r->began_ms + r->patience_ms};
 	struct pp_err err = {""};
-	const char *why = "";
 	int is_good;
 
-	if (pp_doctor_star_open(&r->self, r->port_first, r->port_last, answer, &f, &f.star, &err)) {
+	if (pp_pod_begin(r->pod, 0, take, &f, &err)) {
 		pp_say("the clock of host '%s' is not compared: %s.", r->self.name, err.text);
 		return PP_EXIT_OK; /* rank 0 misses it and exits by 1; at one of ours mpirun would end it */
 	}
-	if (join(&f, &err)) {
-		is_good = 0;
-		why = err.text;
-	} else {
-		serve(&f);
-		is_good = f.is_spare || pp_doctor_star_has_reported(f.star);
-		if (!is_good && !pp_doctor_clock_is_ended())
-			why = f.why[0] ? f.why : "rank 0 sent no reason";
-	}
-	if (*why)
-		pp_say("the clock of host '%s' is not compared: %s.", r->self.name, why);
-	pp_star_close(&r->star);
-	pp_doctor_star_free(f.star);
+	serve(&f);
+	is_good = f.is_spare || f.has_reported;
+	if (f.joined && *pp_pod_why(r->pod))
+		pp_say("host '%s': %s.", r->self.name, pp_pod_why(r->pod));
+	if (!is_good && !pp_doctor_clock_is_ended())
+		pp_say("the clock of host '%s' is not compared: %s.", r->self.name, f.why[0] ? f.why : "rank 0 sent no reason");
 	return is_good ? PP_EXIT_OK : PP_EXIT_FAILED;
 }

@@ -2,106 +2,77 @@
  * like the others. Called by doctor_clock.c. */
 #include "launchers/doctor/doctor_clock_lead.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
-#include "aggregate/keeper/net/rendezvous.h"
+#include "aggregate/keeper/cluster/pod_pairs.h"
+#include "aggregate/keeper/cluster/pod_transport.h"
 #include "core/base/now.h"
 #include "core/base/plain.h"
 #include "launchers/cmd.h"
 #include "launchers/doctor/doctor_clock_pair.h"
 #include "launchers/doctor/doctor_clock_print.h"
-#include "launchers/doctor/doctor_clock_star.h"
+#include "launchers/doctor/doctor_clock_report.h"
 #include "launchers/doctor/doctor_clock_stop.h"
 #include "launchers/options/say.h"
 
-enum {
-	POLL_MS = 5,
-	READY_MS = 3000,
-	ROUND_LEAST_MS = 1000,
-	ROUND_EACH_MS = 60,
-	REPORT_MS = 3000,
-	LEAVE_MS = 500,
-	ROUNDS_MOST = 31,
-	ROUND_INTERVAL_MS = 1000
-};
-
-struct member {
-	enum { JOINED, READY, DONE, GONE } state;
-	int peer, has_round; /* peer: -1: this host; has_round: one runs there */
-};
+enum { POLL_MS = 5, READY_MS = 3000, REPORT_MS = 3000, LEAVE_MS = 500, ROUNDS_MOST = 31, ROUND_INTERVAL_MS = 1000 };
 
 struct lead { /* hosts by their rank, [0]: this host */
 	struct pp_doctor_run *r;
-	struct pp_doctor_star *star;
-	struct member member[PP_DOCTOR_HOSTS];
+	int peer[PP_DOCTOR_HOSTS];                          /* -1: this host */
+	enum { JOINED, DONE, GONE } state[PP_DOCTOR_HOSTS]; /* DONE: it has reported */
 	struct pp_wire_doctor_host host[PP_DOCTOR_HOSTS];
 	struct pp_wire_doctor_reading read[PP_DOCTOR_HOSTS];
-	struct pp_wire_doctor_raw raw[PP_DOCTOR_ALL_PAIRS][PP_DOCTOR_HOSTS]; /* by parent and child */
+	struct pp_wire_doctor_raw raw[PP_POD_ALL_PAIRS][PP_DOCTOR_HOSTS]; /* by the host before, and the one that measured it */
 	struct pp_doctor_pair pair[PP_DOCTOR_HOSTS];
 	size_t hosts, ranks, arrived, beyond; /* arrived: also hosts that are not needed */
 	int placed, rounds;
 	int64_t first_ms, last_ms;
-	uint8_t key[PP_WIRE_KEY];
 	char missing[2048];
 };
 
-_Static_assert(PP_DOCTOR_ALL_PAIRS *PP_DOCTOR_ALL_PAIRS <= PP_DOCTOR_HOSTS, "all pairs have room");
+_Static_assert(PP_POD_ALL_PAIRS *PP_POD_ALL_PAIRS <= PP_DOCTOR_HOSTS, "all pairs have room");
+_Static_assert(PP_DOCTOR_HOSTS <= PP_NET_PEERS + 1, "all hosts have room");
 
-/* Hosts that are parents. */
-static size_t stars(const struct lead *l)
+static size_t index_of(const struct lead *l, int peer)
 {
-	return l->hosts > PP_DOCTOR_ALL_PAIRS ? 1 : l->hosts;
+	size_t i = 0;
+
+	while (i < l->hosts && l->peer[i] != peer)
+		i++;
+	return i;
 }
 
 static void receive(struct lead *l, size_t from, const struct pp_wire *w)
 {
-	const struct pp_wire_doctor_raw *raw = &w->doctor_raw;
-
-	if (w->kind == PP_WIRE_DOCTOR_COMMAND && w->doctor_command.kind == PP_DOCTOR_READY) {
-		l->member[from].state = READY;
-	} else if (w->kind == PP_WIRE_DOCTOR_COMMAND && w->doctor_command.kind == PP_DOCTOR_ROUND) {
-		l->member[from].has_round = 0;
-	} else if (w->kind == PP_WIRE_DOCTOR_READING) {
+	if (w->kind == PP_WIRE_DOCTOR_READING) {
 		l->read[from] = w->doctor_reading;
-		l->member[from].state = DONE;
-	} else if (w->kind == PP_WIRE_DOCTOR_RAW && raw->child == from && raw->parent < from && raw->parent < PP_DOCTOR_ALL_PAIRS) {
-		l->raw[raw->parent][from] = *raw;
+		l->state[from] = DONE;
+	} else if (w->kind == PP_WIRE_DOCTOR_RAW) {
+		size_t before = index_of(l, (int)w->doctor_raw.parent - 1);
+
+		if (before < from && before < PP_POD_ALL_PAIRS)
+			l->raw[before][from] = w->doctor_raw;
 	}
 }
 
-static void receive_own(void *context, const struct pp_wire *w)
+static void command(struct lead *l, int peer, enum pp_doctor_kind kind)
 {
-	receive(context, 0, w);
-}
-
-/* Does not block where a host is lost. */
-static void command(struct lead *l, int peer, const struct pp_wire *w)
-{
-	struct pp_err err = {""};
-
-	if (peer >= 0)
-		pp_net_send(l->r->star.net, peer, w, NULL);
-	else if (pp_doctor_star_obey(l->star, w, &err))
-		pp_say("%s.", err.text);
-}
-
-static void command_kind(struct lead *l, int peer, enum pp_doctor_kind kind)
-{
-	command(l, peer, &(struct pp_wire){.kind = PP_WIRE_DOCTOR_COMMAND, .doctor_command.kind = kind});
+	pp_pod_send(l->r->pod, peer, &(struct pp_wire){.kind = PP_WIRE_DOCTOR_COMMAND, .doctor_command.kind = kind});
 }
 
 /* Launchers without local rank numbers start all ranks of a host here. */
-static int is_there(const struct lead *l, const struct pp_wire_doctor_host *h)
+static int is_there(const struct lead *l, int peer, const struct pp_wire_doctor_host *h)
 {
+	const char *at = pp_pod_pairs_addresses(l->r->pod, peer);
+
 	for (size_t i = 0; i < l->hosts; i++) {
 		const struct pp_wire_doctor_host *m = &l->host[i];
 
 		if (!strcmp(m->name, h->name) && !strcmp(m->boot_id, h->boot_id) && !strcmp(m->timens, h->timens) &&
-		    !strcmp(m->addresses, h->addresses))
+		    !strcmp(pp_pod_pairs_addresses(l->r->pod, l->peer[i]), at))
 			return 1;
 	}
 	return 0;
@@ -114,26 +85,27 @@ static void take_host(struct lead *l, int peer, const struct pp_wire_doctor_host
 	l->arrived++;
 	l->ranks += h->local_size ? (size_t)h->local_size : 1;
 	l->beyond += i == PP_DOCTOR_HOSTS;
-	if (i == PP_DOCTOR_HOSTS || is_there(l, h)) {
-		command_kind(l, peer, PP_DOCTOR_SPARE);
+	if (i == PP_DOCTOR_HOSTS || is_there(l, peer, h)) {
+		command(l, peer, PP_DOCTOR_SPARE);
 		return;
 	}
 	for (; i > 1 && l->host[i - 1].rank > h->rank; i--) {
 		l->host[i] = l->host[i - 1];
-		l->member[i] = l->member[i - 1];
+		l->peer[i] = l->peer[i - 1];
+		l->state[i] = l->state[i - 1];
 	}
 	l->host[i] = *h;
-	l->member[i] = (struct member){.peer = peer};
+	l->peer[i] = peer;
+	l->state[i] = JOINED;
 	l->hosts++;
 }
 
-static void take(struct lead *l, const struct pp_net_event *e)
+static void take(void *context, const struct pp_net_event *e)
 {
 	struct pp_wire bye = {.kind = PP_WIRE_BYE, .bye.reason = "another version of podprof"};
-	size_t i = 0;
+	struct lead *l = context;
+	size_t i = index_of(l, e->peer);
 
-	while (i < l->hosts && l->member[i].peer != e->peer)
-		i++;
 	if (e->kind == PP_NET_MESSAGE && i < l->hosts) {
 		receive(l, i, e->message);
 	} else if (e->kind == PP_NET_MESSAGE) {
@@ -143,22 +115,17 @@ static void take(struct lead *l, const struct pp_net_event *e)
 		if (e->message && strcmp(e->message->hello.version, PODPROF_VERSION) != 0) {
 			pp_say("the clock of host '%s' is not compared: it has podprof %s, and rank 0's host %s.", e->host,
 			       e->message->hello.version, PODPROF_VERSION);
-			pp_net_send(l->r->star.net, e->peer, &bye, NULL);
+			pp_pod_send(l->r->pod, e->peer, &bye);
 		}
 	} else if (i < l->hosts) {
-		l->member[i].state = GONE;
-		l->member[i].has_round = 0;
+		l->state[i] = GONE;
 	}
 }
 
-/* One turn of all links and messages. */
 static void turn(struct lead *l)
 {
-	struct pp_net_event e;
-
-	while (pp_net_next(l->r->star.net, POLL_MS, &e) == 1)
-		take(l, &e);
-	pp_doctor_star_run(l->star);
+	pp_pod_run(l->r->pod);
+	pp_pod_wait(l->r->pod, -1, POLL_MS);
 }
 
 static int all_arrived(const struct lead *l)
@@ -168,10 +135,10 @@ static int all_arrived(const struct lead *l)
 	return l->ranks >= (size_t)l->r->job.size;
 }
 
-static int all_are(const struct lead *l, int state)
+static int all_reported(const struct lead *l)
 {
 	for (size_t i = 0; i < l->hosts; i++)
-		if ((int)l->member[i].state < state)
+		if (l->state[i] == JOINED)
 			return 0;
 	return 1;
 }
@@ -247,41 +214,19 @@ static void name_missing(struct lead *l)
 
 static void place_all(struct lead *l)
 {
-	struct pp_wire place = {.kind = PP_WIRE_DOCTOR_COMMAND}, parent = {.kind = PP_WIRE_DOCTOR_HOST};
 	int64_t end = pp_now_ms() + READY_MS;
 
 	l->placed = 1;
-	for (size_t i = 0; i < l->hosts; i++) {
-		int peer = l->member[i].peer;
-
-		place.doctor_command =
-		        (struct pp_wire_doctor_command){PP_DOCTOR_PLACE, (uint32_t)i, (uint32_t)l->hosts, l->key, sizeof(l->key)};
-		l->host[i].index = (uint32_t)i;
-		command(l, peer, &place);
-		for (size_t p = 0; p < i && p < stars(l); p++) {
-			parent.doctor_host = l->host[p];
-			command(l, peer, &parent);
-		}
-		command_kind(l, peer, PP_DOCTOR_READY);
-	}
-	while (!all_are(l, READY) && pp_now_ms() < end && !pp_doctor_clock_is_ended())
+	pp_pod_pairs_place(l->r->pod, l->peer, l->hosts);
+	while (!pp_pod_pairs_are_placed(l->r->pod) && pp_now_ms() < end && !pp_doctor_clock_is_ended())
 		turn(l);
 }
 
-/* Runs one star after another: packets of two stars at once would delay each other. The last of all has no children. */
 static void run_round(struct lead *l)
 {
-	for (size_t i = 0; (i < stars(l) - 1 || i == 0) && !pp_doctor_clock_is_ended(); i++) {
-		int64_t end = pp_now_ms() + ROUND_LEAST_MS + ROUND_EACH_MS * (int64_t)l->hosts;
-		struct member *m = &l->member[i];
-
-		if (m->state != READY)
-			continue;
-		m->has_round = 1;
-		command_kind(l, m->peer, PP_DOCTOR_ROUND);
-		while (m->has_round && pp_now_ms() < end)
-			turn(l);
-	}
+	pp_pod_pairs_begin(l->r->pod);
+	while (pp_pod_pairs_is_busy(l->r->pod) && !pp_doctor_clock_is_ended())
+		turn(l);
 	l->rounds++;
 }
 
@@ -307,26 +252,25 @@ static void receive_reports(struct lead *l)
 {
 	int64_t end = pp_now_ms() + (pp_doctor_clock_is_ended() ? LEAVE_MS : REPORT_MS);
 
-	for (size_t i = l->hosts; i-- > 0;) /* this host at last: its date is read close to the others' */
-		if (l->member[i].state == READY)
-			command_kind(l, l->member[i].peer, PP_DOCTOR_REPORT);
-	while (!all_are(l, DONE) && pp_now_ms() < end)
+	for (size_t i = l->hosts; i-- > 1;)
+		command(l, l->peer[i], PP_DOCTOR_REPORT);
+	pp_doctor_read_clocks(l->r, &l->read[0]); /* its date is read close to the others' */
+	l->state[0] = DONE;
+	while (!all_reported(l) && pp_now_ms() < end)
 		turn(l);
 }
 
 /* Makes rows of all pairs, also of unreachable ones. */
 static size_t make_pairs(struct lead *l)
 {
-	size_t pairs = 0;
+	size_t pairs = 0, first = l->hosts > PP_POD_ALL_PAIRS ? 1 : l->hosts;
 
-	for (uint32_t a = 0; a < stars(l); a++)
+	for (uint32_t a = 0; a < first; a++)
 		for (uint32_t b = a + 1; b < l->hosts; b++) {
 			struct pp_doctor_pair *p = &l->pair[pairs++];
 
-			l->raw[a][b].parent = a;
-			l->raw[a][b].child = b;
-			pp_doctor_pair_make(&l->raw[a][b], l->host, l->read, p);
-			if (p->verdict == PP_DOCTOR_UNREACHED && (l->member[a].state != DONE || l->member[b].state != DONE))
+			pp_doctor_pair_make(&l->raw[a][b], a, b, l->host, l->read, p);
+			if (p->verdict == PP_DOCTOR_UNREACHED && (l->state[a] != DONE || l->state[b] != DONE))
 				p->verdict = PP_DOCTOR_LOST;
 		}
 	return pairs;
@@ -340,7 +284,7 @@ static int print(struct lead *l)
 	                            .pairs = make_pairs(l),
 	                            .missing = l->missing,
 	                            .beyond = l->beyond,
-	                            .door = l->r->star.invite.port,
+	                            .door = pp_pod_invitation(l->r->pod)->port,
 	                            .patience_s = (double)l->r->patience_ms / 1e3,
 	                            .transport = l->r->rendezvous.transport,
 	                            .rounds = l->rounds,
@@ -353,30 +297,6 @@ static int print(struct lead *l)
 	return pp_doctor_clock_print(&t);
 }
 
-static int open_door(struct lead *l, struct pp_err *err)
-{
-	struct pp_doctor_run *r = l->r;
-	struct pp_net_options o = {.job = r->rendezvous.job,
-	                           .host = r->self.name,
-	                           .version = PODPROF_VERSION,
-	                           .session = "",
-	                           .port_first = r->port_first,
-	                           .port_last = r->port_last,
-	                           .dead_ms = r->patience_ms};
-	int rc;
-
-	if (getrandom(l->key, sizeof(l->key), 0) != sizeof(l->key))
-		return pp_err_set(err, -EIO, "cannot compare clocks: no random numbers");
-	rc = pp_rendezvous_addresses(&r->star.invite, err);
-	if (!rc)
-		rc = pp_net_listen(&o, &r->star.invite, &r->star.net, err);
-	if (!rc)
-		rc = pp_doctor_star_open(&r->self, r->port_first, r->port_last, receive_own, l, &l->star, err);
-	if (!rc)
-		rc = pp_doctor_rendezvous_offer(&r->rendezvous, &r->star.invite, err);
-	return rc;
-}
-
 int pp_doctor_clock_lead(struct pp_doctor_run *r)
 {
 	struct lead *l = calloc(1, sizeof(*l));
@@ -385,9 +305,10 @@ int pp_doctor_clock_lead(struct pp_doctor_run *r)
 
 	if (l)
 		l->r = r;
-	if (!l || open_door(l, &err)) {
+	if (!l || pp_pod_begin(r->pod, 1, take, l, &err) || pp_doctor_rendezvous_offer(&r->rendezvous, r->pod, &err)) {
 		pp_say("%s.", err.text);
-		goto release;
+		free(l);
+		return code;
 	}
 	take_host(l, -1, &r->self);
 	while (!all_arrived(l) && pp_now_ms() < r->began_ms + r->patience_ms && !pp_doctor_clock_is_ended())
@@ -397,16 +318,8 @@ int pp_doctor_clock_lead(struct pp_doctor_run *r)
 		place_all(l);
 		run_rounds(l);
 		receive_reports(l);
-		pp_star_leave(&r->star, "the clocks are compared", LEAVE_MS);
 	}
 	code = print(l);
-
-release:
-	pp_star_close(&r->star);
-	if (l) {
-		pp_doctor_star_free(l->star);
-		explicit_bzero(l, sizeof(*l));
-	}
 	free(l);
 	return code;
 }

@@ -80,10 +80,10 @@ static void set_date(const struct pp_wire_doctor_raw *raw, const struct pp_wire_
 	                   (double)raw->date_y_bound / a->ticks_per_ns + fabs(behind) * SLEW + 1;
 }
 
-void pp_doctor_pair_make(const struct pp_wire_doctor_raw *raw, const struct pp_wire_doctor_host *host,
+void pp_doctor_pair_make(const struct pp_wire_doctor_raw *raw, uint32_t a, uint32_t b, const struct pp_wire_doctor_host *host,
                          const struct pp_wire_doctor_reading *read, struct pp_doctor_pair *ret_pair)
 {
-	struct pp_doctor_pair p = {.a = raw->parent, .b = raw->child, .verdict = PP_DOCTOR_UNREACHED};
+	struct pp_doctor_pair p = {.a = a, .b = b, .verdict = PP_DOCTOR_UNREACHED};
 	double tick = read[p.a].ticks_per_ns;
 
 	p.trips = raw->trips;

@@ -6,7 +6,7 @@
 
 #include "aggregate/keeper/net/net.h"
 
-enum { PP_DOCTOR_HOSTS = 256, PP_DOCTOR_ALL_PAIRS = 16 /* hosts; above that with rank 0's only */ };
+enum { PP_DOCTOR_HOSTS = 256 };
 
 enum pp_doctor_verdict {
 	PP_DOCTOR_TWO,       /* clocks */
@@ -25,6 +25,7 @@ struct pp_doctor_pair { /* b less a */
 	uint64_t trips, lost;
 };
 
-/* Of `raw`; `host` and `read` are all hosts', by their index. UNREACHED where a reading or a burst is missing. */
-void pp_doctor_pair_make(const struct pp_wire_doctor_raw *raw, const struct pp_wire_doctor_host *host,
+/* Of `raw`, what host b has measured of a; `host` and `read` are all hosts', by their index. UNREACHED where a reading or a burst
+ * is missing. */
+void pp_doctor_pair_make(const struct pp_wire_doctor_raw *raw, uint32_t a, uint32_t b, const struct pp_wire_doctor_host *host,
                          const struct pp_wire_doctor_reading *read, struct pp_doctor_pair *ret_pair);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/keeper/cluster/pod_types.h"
 #include "aggregate/write/json.h"
 #include "core/base/plain.h"
 #include "core/base/tick.h"
@@ -252,8 +253,8 @@ static void print_judgement(const struct pp_doctor_table *t, const struct judged
 	putchar('\n');
 	if (t->pairs)
 		print_counts(t, j);
-	if (t->hosts > PP_DOCTOR_ALL_PAIRS)
-		printf("More than %d hosts: each host is compared with rank 0's host only.\n", PP_DOCTOR_ALL_PAIRS);
+	if (t->hosts > PP_POD_ALL_PAIRS)
+		printf("More than %d hosts: each host is compared with rank 0's host only.\n", PP_POD_ALL_PAIRS);
 	if (t->beyond)
 		printf("%zu more host%s %s not compared: at most %d hosts are.\n", t->beyond, s_of(t->beyond),
 		       t->beyond == 1 ? "was" : "were", PP_DOCTOR_HOSTS);

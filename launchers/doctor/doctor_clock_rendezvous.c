@@ -8,90 +8,78 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "aggregate/keeper/cluster/pod_transport.h"
 #include "aggregate/keeper/net/rendezvous.h"
-#include "core/base/now.h"
 #include "launchers/doctor/doctor_clock_stop.h"
 #include "launchers/run/pmix.h"
 
 static const char key[] = "podprof.doctor";
 
-/* --rendezvous, else the log directory, else the nearest above it that is there: doctor makes none. */
-static void find_dir(struct pp_doctor_rendezvous *m, const struct pp_options *options)
+/* Doctor makes no directory. */
+static void find_dir(struct pp_settings *s)
 {
-	const char *given = options->text[PP_OPT_ID_RENDEZVOUS];
+	const char *given = s->rendezvous[0] ? s->rendezvous : s->output;
+	char dir[sizeof(s->rendezvous)];
 
-	if (!*given)
-		given = options->text[PP_OPT_ID_OUTPUT];
-	snprintf(m->dir, sizeof(m->dir), "%s%s", *given == '/' ? "" : "./", given);
-	while (access(m->dir, F_OK)) {
-		char *slash = strrchr(m->dir, '/');
+	snprintf(dir, sizeof(dir), "%s%.4000s", *given == '/' ? "" : "./", given);
+	while (access(dir, F_OK)) {
+		char *slash = strrchr(dir, '/');
 
-		if (!slash || slash == m->dir)
+		if (!slash || slash == dir)
 			break;
 		*slash = '\0';
 	}
+	memcpy(s->rendezvous, dir, sizeof(dir));
 }
 
-void pp_doctor_rendezvous_open(struct pp_doctor_rendezvous *m, const struct pp_job *job, const struct pp_options *options)
+void pp_doctor_rendezvous_open(struct pp_doctor_rendezvous *m, struct pp_settings *settings)
 {
-	snprintf(m->job, sizeof(m->job), "doctor-%.100s", job->name);
-	find_dir(m, options);
+	find_dir(settings);
+	snprintf(m->transport, sizeof(m->transport), "by a file in '%.600s'", settings->rendezvous);
 	pp_doctor_clock_guard(1);
 	m->pmix = pp_pmix_open();
 	pp_doctor_clock_guard(0);
 }
 
-void pp_doctor_rendezvous_close(struct pp_doctor_rendezvous *m, const struct pp_net_invite *invite)
+void pp_doctor_rendezvous_close(struct pp_doctor_rendezvous *m)
 {
-	if (m->offered)
-		pp_rendezvous_remove(m->dir, invite);
 	pp_doctor_clock_guard(1);
 	pp_pmix_close(m->pmix);
 	pp_doctor_clock_guard(0);
 	m->pmix = NULL;
-	m->offered = 0;
 }
 
-int pp_doctor_rendezvous_offer(struct pp_doctor_rendezvous *m, const struct pp_net_invite *invite, struct pp_err *err)
+int pp_doctor_rendezvous_offer(struct pp_doctor_rendezvous *m, struct pp_pod *pod, struct pp_err *err)
 {
 	char text[PP_RENDEZVOUS_TEXT];
 	int rc = -ENOENT;
 
 	if (m->pmix) {
-		pp_rendezvous_print(invite, text);
+		pp_rendezvous_print(pp_pod_invitation(pod), text);
 		pp_doctor_clock_guard(1);
 		rc = pp_pmix_put(m->pmix, key, text);
 		pp_doctor_clock_guard(0);
 		explicit_bzero(text, sizeof(text));
-		snprintf(m->transport, sizeof(m->transport), "through the launcher (PMIx)");
 	}
-	if (rc) {
-		rc = pp_rendezvous_write(m->dir, invite, err);
-		m->offered = !rc;
-		snprintf(m->transport, sizeof(m->transport), "by a file in '%s'", m->dir);
-	}
-	return rc;
+	if (rc)
+		return pp_pod_publish(pod, err);
+	snprintf(m->transport, sizeof(m->transport), "through the launcher (PMIx)");
+	return 0;
 }
 
-int pp_doctor_rendezvous_find(struct pp_doctor_rendezvous *m, const char *stale_key, int64_t end_ms,
-                              struct pp_net_invite *ret_invite, struct pp_err *err)
+void pp_doctor_rendezvous_find(struct pp_doctor_rendezvous *m, struct pp_pod *pod, int64_t end_ms)
 {
+	struct pp_net_invite found;
 	char text[PP_RENDEZVOUS_TEXT] = "";
-	int rc = -ENOENT;
-	int64_t left;
 
-	if (m->pmix && !stale_key[0]) {
-		pp_doctor_clock_guard(1);
-		if (!pp_pmix_get(m->pmix, 0, key, end_ms, text, sizeof(text)))
-			rc = pp_rendezvous_parse(text, ret_invite);
-		pp_doctor_clock_guard(0);
-		explicit_bzero(text, sizeof(text));
-		m->by_launcher = !rc;
-	}
-	if (!rc)
-		return 0;
-	left = end_ms - pp_now_ms();
-	return pp_rendezvous_read(m->dir, m->job, stale_key, left > 0 ? left : 0, ret_invite, err);
+	if (!m->pmix)
+		return;
+	pp_doctor_clock_guard(1);
+	if (!pp_pmix_get(m->pmix, 0, key, end_ms, text, sizeof(text)) && !pp_rendezvous_parse(text, &found))
+		pp_pod_call(pod, &found, PP_TRANSPORT_STORE);
+	pp_doctor_clock_guard(0);
+	explicit_bzero(text, sizeof(text));
+	explicit_bzero(&found, sizeof(found));
 }
 
 char (*pp_doctor_rendezvous_hosts(const struct pp_doctor_rendezvous *m, size_t size))[72]

@@ -4,16 +4,18 @@
 
 #include <stdint.h>
 
-#include "aggregate/keeper/net/star.h"
+#include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/spool/job.h"
+#include "core/base/opt.h"
 #include "launchers/doctor/doctor_clock_rendezvous.h"
 
 struct pp_doctor_run {
 	struct pp_job job;
 	struct pp_wire_doctor_host self;
+	struct pp_clock_pair first; /* at the begin */
+	struct pp_settings settings;
 	struct pp_doctor_rendezvous rendezvous;
-	struct pp_star star;
-	uint16_t port_first, port_last;
+	struct pp_pod *pod;            /* without a job: it has the hosts and the comparisons of their clocks */
 	int64_t began_ms, patience_ms; /* for hosts to connect and to answer */
 	int64_t duration_ms;
 	int json;

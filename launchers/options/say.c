@@ -2,11 +2,14 @@
 #include "launchers/options/say.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/base/plain.h"
 #include "core/base/why.h"
@@ -64,4 +67,13 @@ char *pp_given_logdir(const char *given)
 		       pp_why(errno));
 	free(path);
 	return NULL;
+}
+
+int pp_columns(void)
+{
+	struct winsize w;
+
+	if (!isatty(STDOUT_FILENO))
+		return 0;
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) || !w.ws_col ? INT_MAX : w.ws_col;
 }

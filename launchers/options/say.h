@@ -9,6 +9,8 @@ void pp_say_lines(char *text);
 
 /* 1: stdout has taken all that was printed; else one line says why `what` was not, such as "the hosts". */
 int pp_is_printed(const char *what);
+/* Columns of the terminal that stdout is; INT_MAX: it has no limit, 0: stdout is no terminal. */
+int pp_columns(void);
 
 struct pp_options_verb;
 

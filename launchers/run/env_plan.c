@@ -9,6 +9,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "core/base/file_name.h"
 #include "launchers/run/rendezvous.h"
 
 int pp_env_plan_add(struct pp_env_plan *plan, const char *name, char *value, struct pp_err *err)
@@ -295,13 +296,6 @@ static int is_one_of(const char *word, const char *const *names)
 	return 0;
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* Where a shell would find it, links followed; "" nowhere. */
 static void real_path(const char *command, char *ret_path)
 {
@@ -331,10 +325,10 @@ static int is_open_mpi(const char *command)
 	char path[PATH_MAX], beside[PATH_MAX + 16];
 
 	real_path(command, path);
-	if (is_one_of(last_part(path), own))
+	if (is_one_of(pp_file_name(path), own))
 		return 1;
-	snprintf(beside, sizeof(beside), "%.*sprterun", (int)(last_part(path) - path), path);
-	return is_one_of(last_part(path), shared) && !access(beside, X_OK);
+	snprintf(beside, sizeof(beside), "%.*sprterun", (int)(pp_file_name(path) - path), path);
+	return is_one_of(pp_file_name(path), shared) && !access(beside, X_OK);
 }
 
 enum pp_forward pp_forward_how(char *const *command)
@@ -346,7 +340,7 @@ enum pp_forward pp_forward_how(char *const *command)
 	static const char *const words[] = {"-x", "--x", NULL};
 	int has_words = 0;
 
-	if (!command[0] || !is_one_of(last_part(command[0]), launchers))
+	if (!command[0] || !is_one_of(pp_file_name(command[0]), launchers))
 		return PP_FORWARD_NOT;
 	for (size_t i = 1; command[i]; i++) {
 		if (is_one_of(command[i], hidden))

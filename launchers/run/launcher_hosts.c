@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/file_name.h"
 #include "core/base/proc.h"
 
 enum { LIST_BYTES = 64 * 1024 };
@@ -56,13 +57,6 @@ static const struct option *option_of(const struct option *table, const char *na
 	while (table->names && !is_one_of(name, length, table->names))
 		table++;
 	return table;
-}
-
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
 }
 
 struct hosts { /* that were named */
@@ -237,7 +231,7 @@ static const struct {
 
 int pp_launcher_spans(char *const *command)
 {
-	const char *name = command[0] ? last_part(command[0]) : "";
+	const char *name = command[0] ? pp_file_name(command[0]) : "";
 
 	for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++)
 		if (is_one_of(name, strlen(name), launchers[i].names))
