@@ -1,5 +1,5 @@
 /* Does work of a rank wait for a call, or only for nothing? In: a rank's threads, in job time. Out: the answer for each exposed
- * segment. docs/steps.md has the rule. Called by late.c. */
+ * segment. docs/steps.md has the rule. Called by exposed.c. */
 #pragma once
 
 #include "aggregate/analyze/budget.h"

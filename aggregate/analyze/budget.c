@@ -1,4 +1,4 @@
-/* Sums the time of calls by operation and communicator; see budget.h. Called by late.c and finish.c. */
+/* Sums the time of calls by operation and communicator; see budget.h. Called by exposed.c and finish.c. */
 #include "aggregate/analyze/budget.h"
 
 #include <errno.h>
@@ -64,34 +64,15 @@ int pp_budget_init(struct pp_budget *b, struct pp_dataset *d, int by_step)
 	return b->step_of ? take_rows(b) : -ENOMEM;
 }
 
-/* The first present step of the worker that ends after `time`. Numbers rise with time on every rank. */
-static size_t step_after(const struct pp_budget *b, uint32_t worker, int64_t time)
-{
-	const struct pp_row_cell *cell = b->d->cell + worker;
-	size_t low = 0, high = b->d->steps, width = b->d->workers, hint = b->step_of[worker];
-
-	if (hint < high && cell[hint * width].present && cell[hint * width].begin_ns <= time)
-		low = hint;
-	while (low < high) {
-		size_t middle = low == hint ? low : low + (high - low) / 2, at = middle;
-
-		while (at > low && !cell[at * width].present)
-			at--;
-		if (!cell[at * width].present || cell[at * width].end_ns <= time)
-			low = middle + 1;
-		else
-			high = at;
-	}
-	b->step_of[worker] = (uint32_t)low;
-	return low;
-}
-
 int pp_budget_count(struct pp_budget *b, const struct pp_budget_call *c, uint32_t worker)
 {
 	const struct pp_dataset *d = b->d;
 	int counted = 0;
 
-	for (size_t s = c->end > c->begin ? step_after(b, worker, c->begin) : d->steps; s < d->steps; s++) {
+	if (c->end <= c->begin)
+		return 0;
+	b->step_of[worker] = (uint32_t)pp_dataset_step_after(d, worker, c->begin, b->step_of[worker]);
+	for (size_t s = b->step_of[worker]; s < d->steps; s++) {
 		const struct pp_row_cell *cell = &d->cell[s * d->workers + worker];
 		int64_t begin = c->begin > cell->begin_ns ? c->begin : cell->begin_ns;
 		int64_t end = c->end < cell->end_ns ? c->end : cell->end_ns;

@@ -1,6 +1,6 @@
 /* The budget of communication, /budget: time of calls inside steps, by operation and communicator. In: calls with their begins and
  * ends, and the exposed segments of steps. Out: rows whose parts add up to their time, and together to all exposed communication.
- * One thread. Called by late.c for what a host knows, and by finish.c for calls that wait for other hosts. Errors: 0 or -ENOMEM. */
+ * One thread. Called by exposed.c, and by finish.c for calls that wait. Errors: 0 or -ENOMEM. */
 #pragma once
 
 #include "aggregate/dataset/dataset.h"

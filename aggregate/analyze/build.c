@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/analyze/bounds.h"
 #include "aggregate/analyze/coverage.h"
+#include "aggregate/analyze/finish.h"
 #include "aggregate/analyze/join.h"
 #include "aggregate/dataset/status.h"
 #include "core/base/plain.h"
@@ -74,39 +74,25 @@ static void fill_worker(struct pp_row_worker *w, const struct pp_rank *rank)
 	w->remarks = rank->remarks;
 }
 
-/* Makes a worker for every requested rank, whether or not it delivered anything. */
+/* A worker for each rank of the capture; finish.c adds those of which nothing came. */
 static int fill_workers(struct pp_join *j)
 {
 	const struct pp_capture *capture = j->in->capture;
 	struct pp_dataset *d = j->d;
-	size_t asked = capture->ranks_asked > 0 && !j->in->partial ? (size_t)capture->ranks_asked : 0, at = 0;
 
 	d->ranks_asked = capture->ranks_asked;
 	for (size_t i = 0; i < j->in->host_clocks; i++)
 		if (pp_dataset_add_clock(d, &j->in->host_clock[i]))
 			return -ENOMEM;
-	d->worker = calloc(asked + capture->ranks + 1, sizeof(*d->worker));
-	j->rank_of = calloc(asked + capture->ranks + 1, sizeof(*j->rank_of));
-	j->worker_of = calloc(capture->ranks + 1, sizeof(*j->worker_of));
-	if (!d->worker || !j->rank_of || !j->worker_of)
+	d->worker = calloc(capture->ranks + 1, sizeof(*d->worker));
+	if (!d->worker)
 		return -ENOMEM;
-	for (int32_t number = 0; at < capture->ranks || (size_t)number < asked; number++) {
+	for (; d->workers < capture->ranks; d->workers++) {
 		struct pp_row_worker *w = &d->worker[d->workers];
 
-		if (at < capture->ranks && capture->rank[at].rank <= number) {
-			number = capture->rank[at].rank;
-		} else if ((size_t)number >= asked) {
-			number = capture->rank[at].rank;
-		} else {
-			pp_worker_begin(w, number, PP_STATUS_NOTHING_CAME);
-			j->rank_of[d->workers++] = -1;
-			continue;
-		}
-		fill_worker(w, &capture->rank[at]);
-		fill_clock(w, &capture->rank[at], j->in);
+		fill_worker(w, &capture->rank[d->workers]);
+		fill_clock(w, &capture->rank[d->workers], j->in);
 		d->ranks_delivered += !pp_worker_is_missing(w);
-		j->worker_of[at] = (uint32_t)d->workers;
-		j->rank_of[d->workers++] = (int32_t)at++;
 	}
 	return pp_dataset_clocks(d);
 }
@@ -142,7 +128,7 @@ static int fill_cells(struct pp_join *j)
 	for (size_t s = 0; s < d->steps; s++) {
 		d->step[s].number = steps->number[s];
 		for (size_t r = 0; r < ranks; r++) {
-			struct pp_row_cell *cell = &d->cell[s * d->workers + j->worker_of[r]];
+			struct pp_row_cell *cell = &d->cell[s * d->workers + r];
 
 			fill_cell(cell, &steps->cell[s * ranks + r], &j->in->attr[r].step[s]);
 			if (!cell->present)
@@ -190,7 +176,7 @@ static void fill_head(struct pp_dataset *d, const struct pp_dataset_input *in)
 		copy_text(d->step_rule, sizeof(d->step_rule), steps->rule == PP_STEP_RULE_PODPROF ? mark_rule(in->capture) : rule);
 }
 
-/* Makes workers, the map between them and the ranks of the capture, and cells. */
+/* Makes workers and cells. */
 static int join_init(struct pp_join *j, const struct pp_dataset_input *in, struct pp_dataset *d)
 {
 	*j = (struct pp_join){.in = in, .d = d};
@@ -223,12 +209,9 @@ static void join_release(struct pp_join *j)
 	free(j->run);
 	free(j->unclassified);
 	free(j->member);
-	free(j->open);
 	for (size_t r = 0; j->lap_taken && r < j->in->capture->ranks; r++)
 		free(j->lap_taken[r]);
 	free(j->lap_taken);
-	free(j->rank_of);
-	free(j->worker_of);
 }
 
 int pp_dataset_build(const struct pp_dataset_input *in, struct pp_dataset *ret_dataset, struct pp_err *err)
@@ -237,7 +220,7 @@ int pp_dataset_build(const struct pp_dataset_input *in, struct pp_dataset *ret_d
 	        pp_join_operations,   pp_join_communicators, pp_join_collectives,    pp_join_channels,
 	        pp_join_files,        pp_join_ops,           pp_join_idle,           pp_join_kernels,
 	        pp_join_input,        pp_join_input_ops,     pp_join_memory_profile, pp_join_side_tables,
-	        pp_join_process,      pp_join_late,          pp_join_quality,        pp_join_trace_files,
+	        pp_join_process,      pp_join_exposed,       pp_join_quality,        pp_join_trace_files,
 	        pp_join_torch_memory, pp_join_memory_pool,   pp_join_input_between,
 	};
 	struct pp_dataset d = {0};
@@ -249,13 +232,13 @@ int pp_dataset_build(const struct pp_dataset_input *in, struct pp_dataset *ret_d
 	join_release(&j);
 	if (rc == 0)
 		rc = pp_dataset_seal(&d);
-	if (rc == 0 && !in->partial) {
-		pp_dataset_quality(&d);
-		rc = pp_dataset_pair_bound(&d);
-	}
+	if (rc < 0)
+		pp_err_set(err, rc, "cannot build the dataset of %zu ranks: no memory", in->capture->ranks);
+	else if (!in->partial)
+		rc = pp_dataset_finish(&d, err);
 	if (rc < 0) {
 		pp_dataset_release(&d);
-		return pp_err_set(err, rc, "cannot build the dataset of %zu ranks: no memory", in->capture->ranks);
+		return rc;
 	}
 	*ret_dataset = d;
 	return 0;

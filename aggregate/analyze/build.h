@@ -13,7 +13,7 @@ struct pp_dataset_input {
 	const char *session, *job, *command, *options;
 	int64_t asked_first, asked_last;
 	int64_t bound_ns; /* of a difference of two times of one clock domain: pp_clock_map.bound_ns */
-	int partial;      /* the capture has some hosts' ranks only: leave open what needs all of them (merge.h) */
+	int partial;      /* the capture has some hosts' ranks only: their parts are merged (merge.h), then finished (finish.h) */
 	/* The maps from the capture's ticks to job ns, for parts: parts with one map, one clock (pp_rank.clock) and one
 	 * capture->epoch_realtime_ns are merged into one domain. So a keeper that gets another keeper's map takes its epoch too.
 	 * NULL: its ranks are joined with no other host's. */

@@ -13,9 +13,8 @@
 
 struct channels {
 	struct pp_table out;
-	int partial;
 	struct pp_row_channel *from, *to; /* [world]: of one rank, by the peer */
-	struct pp_row_channel *away;      /* [world]: to ranks on other hosts, which may have recorded it too */
+	struct pp_row_channel *away;      /* [world]: to ranks without records here, which may have recorded it elsewhere */
 	size_t world;
 	uint8_t *recorded;                    /* [world]: this rank has records of its own */
 	const struct pp_operation_runs *runs; /* of one rank */
@@ -50,8 +49,7 @@ static void count_nccl(struct channels *c, const struct pp_span *span, int is_re
 		count_run(count(c->from, c->world, span->mpi.peer, span->mpi.received, done ? done->span->end - span->begin : 0),
 		          run);
 	else if (span->mpi.peer >= 0 && (size_t)span->mpi.peer < c->world && !c->recorded[span->mpi.peer])
-		count_run(count(c->partial ? c->away : c->to, c->world, span->mpi.peer, span->mpi.sent, span->end - span->begin),
-		          run);
+		count_run(count(c->away, c->world, span->mpi.peer, span->mpi.sent, span->end - span->begin), run);
 }
 
 /* Counts an operation of this rank. The receiver's record of a Sendrecv does not name the sender, so the sender's counts. */
@@ -86,7 +84,7 @@ static void count_span(struct channels *c, const struct pp_span *span, const str
 		return;
 	case PP_MPI_SEND:
 		if (in_world && !c->recorded[span->mpi.peer])
-			count(c->partial ? c->away : c->to, c->world, span->mpi.peer, span->mpi.sent, time_ns);
+			count(c->away, c->world, span->mpi.peer, span->mpi.sent, time_ns);
 		return;
 	case PP_MPI_PUT: /* the target has no record of one-sided calls */
 	case PP_MPI_GET:
@@ -155,11 +153,10 @@ int pp_join_channels(struct pp_join *j)
 {
 	struct pp_dataset *d = j->d;
 	struct channels c = {.out = {.desc = pp_table_desc(PP_TABLE_channel)},
-	                     .partial = j->in->partial,
 	                     .world = d->workers ? (size_t)d->worker[d->workers - 1].rank + 1 : 0};
 	int rc = -ENOMEM;
 
-	if (c.partial && d->ranks_asked > 0 && (size_t)d->ranks_asked > c.world)
+	if (d->ranks_asked > 0 && (size_t)d->ranks_asked > c.world)
 		c.world = (size_t)d->ranks_asked;
 	c.away = calloc(c.world + 1, sizeof(*c.away));
 	c.from = calloc(c.world + 1, sizeof(*c.from));

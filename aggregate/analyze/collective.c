@@ -1,13 +1,15 @@
 /* Joins every rank's operations: collectives by communicator and sequence number, messages also by sender, receiver and tag.
- * Arrivals, exits, waiting. Called by build.c and waits.c. The rule of waiting and the bandwidths: docs/steps.md. */
+ * Arrivals, exits, and the calls that wait; finish.c says for whom. Called by build.c. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 
 #include "aggregate/analyze/build.h"
+#include "aggregate/analyze/completing.h"
 #include "aggregate/analyze/join.h"
 #include "aggregate/analyze/message.h"
+#include "aggregate/analyze/place.h"
 #include "aggregate/analyze/request.h"
 #include "aggregate/dataset/table/table.h"
 #include "core/base/compare.h"
@@ -27,15 +29,12 @@ static int compare_member(const void *a, const void *b)
 	return (x->arrival > y->arrival) - (x->arrival < y->arrival);
 }
 
-/* Readers expect collectives in the order of their begins. */
-PP_COMPARE_BY_2(compare_first, struct pp_row_collective, first_ns, row_first)
-
 static void add_member(struct pp_join *j, size_t r, uint32_t t, uint32_t i, const struct pp_requests *requests)
 {
 	const struct pp_span *span = &j->in->capture->rank[r].thread[t].span[i];
 	struct pp_member m = {
 	        .key = {.communicator = span->mpi.comm, .sequence = span->mpi.sequence},
-	        .worker = j->worker_of[r],
+	        .worker = (uint32_t)r,
 	        .thread = t,
 	        .span = i,
 	        .arrival = span->begin,
@@ -87,7 +86,7 @@ static size_t add_ends(struct pp_join *j, size_t r, uint32_t t, uint32_t i, cons
 			continue;
 		j->member[j->members++] = (struct pp_member){
 		        .key = {span->mpi.comm, 1, half[k].sender, half[k].receiver, half[k].tag, half[k].order},
-		        .worker = j->worker_of[r],
+		        .worker = (uint32_t)r,
 		        .thread = t,
 		        .span = call_of(&rank->thread[t], i),
 		        .arrival = span->begin,
@@ -95,7 +94,7 @@ static size_t add_ends(struct pp_join *j, size_t r, uint32_t t, uint32_t i, cons
 		        .request = span->mpi.request,
 		        .exit_known = span->mpi.request ? done != NULL : !(span->flags & PP_SPAN_CUT_END),
 		        .is_root = !half[k].receives,
-		        .call = (uint16_t)pp_mpi_call_of_message(),
+		        .call = (uint16_t)pp_mpi_call_of_message(span->mpi.call),
 		};
 	}
 	return added;
@@ -141,14 +140,6 @@ static int list_members(struct pp_join *j, struct pp_requests *requests)
 	return 0;
 }
 
-/* Other hosts may have members too, so the last arrival is not known here. */
-static int is_open(const struct pp_join *j, const struct pp_member *m, size_t n)
-{
-	const struct pp_row_communicator *comm = pp_dataset_communicator(j->d, m->key.communicator);
-
-	return j->in->partial && (m->key.is_message ? n < 2 : !comm || comm->size > n);
-}
-
 /* A call that receives no data waits for none: Open MPI returns at once where there is nothing to move. */
 static enum pp_row_needs needs_of(const struct pp_span *span)
 {
@@ -172,13 +163,23 @@ static int64_t at_most(int64_t ns)
 }
 
 /* Algorithm and protocol are equal on all ranks. */
-static void add_run(const struct pp_join *j, const struct pp_member *m, const struct pp_span *span, struct pp_row_collective *c)
+static void add_run(const struct pp_operation_runs *runs, uint32_t request, struct pp_row_arrival *row, struct pp_row_collective *c)
 {
-	const struct pp_operation_run *run = pp_operation_runs_find(&j->run[j->rank_of[m->worker]], span->mpi.request);
+	const struct pp_operation_run *run = pp_operation_runs_find(runs, request);
 	int64_t share = run && run->shares ? run->shares : 1;
 
 	if (!run)
 		return;
+	row->device_length_ns = run->device_ns;
+	if (run->correlation && run->end > run->ready) {
+		row->device_begin_ns = run->ready;
+		row->device_end_ns = run->end;
+		row->device_length_ns = at_most(run->end - run->ready);
+		row->device_operations = run->shares;
+		row->device_input_ns = run->input_ns;
+		row->device_beside = (pp_c_FLAG)run->is_beside;
+		row->device_error_ns = runs->error_ns;
+	}
 	c->device_ns = at_most(c->device_ns + run->device_ns / share);
 	c->exposed_ns = at_most(c->exposed_ns + run->exposed_ns / share);
 	c->device_ranks += run->device_ns > 0;
@@ -194,11 +195,9 @@ static void add_run(const struct pp_join *j, const struct pp_member *m, const st
 /* What the rank did since its row before. Of several rows with one arrival the first has it. */
 static void fill_lap(struct pp_join *j, const struct pp_member *m, struct pp_row_arrival *row)
 {
-	size_t r = (size_t)j->rank_of[m->worker], at;
-	const struct pp_attr *attr = j->in->attr ? &j->in->attr[r] : NULL;
+	size_t r = m->worker, at;
+	const struct pp_attr *attr = &j->in->attr[r];
 
-	if (!attr || !j->lap_taken)
-		return;
 	at = pp_lap_find(attr->lap, attr->laps, m->arrival);
 	if (at == SIZE_MAX || j->lap_taken[r][at])
 		return;
@@ -210,7 +209,7 @@ static void fill_lap(struct pp_join *j, const struct pp_member *m, struct pp_row
 
 static const struct pp_span *span_of(const struct pp_join *j, const struct pp_member *m)
 {
-	return &j->in->capture->rank[j->rank_of[m->worker]].thread[m->thread].span[m->span];
+	return &j->in->capture->rank[m->worker].thread[m->thread].span[m->span];
 }
 
 /* Bytes of the member. A receive that has a request knows them when it is complete, as its request does. */
@@ -227,7 +226,7 @@ static uint64_t bytes_of(const struct pp_member *m, const struct pp_span *span, 
 static void fill_row(struct pp_join *j, struct pp_member *m, const struct pp_requests *requests, struct pp_row_collective *c)
 {
 	const struct pp_span *span = span_of(j, m);
-	uint64_t bytes = bytes_of(m, span, &requests[j->rank_of[m->worker]]);
+	uint64_t bytes = bytes_of(m, span, &requests[m->worker]);
 	enum pp_row_needs needs = m->call != c->operation ? PP_ROW_OTHER_CALL
 	                          : m->key.is_message     ? PP_ROW_NEEDS_ALL
 	                                                  : needs_of(span);
@@ -244,48 +243,37 @@ static void fill_row(struct pp_join *j, struct pp_member *m, const struct pp_req
 	                               .arrival_ns = m->arrival,
 	                               .exit_ns = m->exit,
 	                               .late_rank = -1,
+	                               .device_begin_ns = INT64_MIN,
+	                               .device_end_ns = INT64_MIN,
 	                               .is_root = m->is_root,
 	                               .exit_open = !m->exit_known,
 	                               .needs = needs & 3};
 	fill_lap(j, m, row);
 	j->d->arrivals++;
+	add_run(&j->run[m->worker], span->mpi.request, row, c);
 	if (m->key.is_message)
 		return;
 	row->is_empty = pp_mpi_call_only_moves_data(span->mpi.call) && !span->mpi.sent;
 	row->side = side_of(span);
-	add_run(j, m, span, c);
 }
 
 /* Rows have the numbers of their members. */
-static int fill_collective(struct pp_join *j, struct pp_waiting *w, struct pp_member *m, size_t n,
-                           const struct pp_requests *requests, struct pp_row_collective *ret_c)
+static void fill_collective(struct pp_join *j, struct pp_member *m, size_t n, const struct pp_requests *requests,
+                            struct pp_row_collective *c)
 {
-	struct pp_row_collective c = {.communicator = m[0].key.communicator,
-	                              .operation = m[0].call,
-	                              .sequence = m[0].key.sequence,
-	                              .message = (int8_t)m[0].key.is_message,
-	                              .source = m[0].key.source,
-	                              .destination = m[0].key.destination,
-	                              .tag = m[0].key.tag,
-	                              .row_first = j->d->arrivals,
-	                              .row_count = (uint32_t)n};
-
+	*c = (struct pp_row_collective){.communicator = m[0].key.communicator,
+	                                .operation = m[0].call,
+	                                .sequence = m[0].key.sequence,
+	                                .message = (int8_t)m[0].key.is_message,
+	                                .source = m[0].key.source,
+	                                .destination = m[0].key.destination,
+	                                .tag = m[0].key.tag,
+	                                .row_first = j->d->arrivals,
+	                                .row_count = (uint32_t)n};
 	for (size_t i = 0; i < n; i++) {
-		m[i].is_open = (uint8_t)is_open(j, m, n);
-		m[i].operation = c.operation;
-		fill_row(j, &m[i], requests, &c);
+		m[i].operation = c->operation;
+		fill_row(j, &m[i], requests, c);
 	}
-	*ret_c = c;
-	if (m->is_open)
-		return 0;
-	if (pp_waiting_solve(w, &c) < 0)
-		return -ENOMEM;
-	pp_waiting_write(w, &c, j->d);
-	for (size_t i = 0; i < n; i++)
-		m[i].waited = w->row[i];
-	if (!j->in->partial)
-		*ret_c = c;
-	return 0;
 }
 
 static struct pp_call *note_of(struct pp_join *j, size_t r, uint32_t t, uint32_t span)
@@ -299,69 +287,64 @@ static struct pp_call *note_of(struct pp_join *j, size_t r, uint32_t t, uint32_t
 	return pp_join_call(j, r, t, span);
 }
 
-/* Notes until when a call waits; a Wait for several collectives waits for the last of them that is split. */
-static int note_call(struct pp_join *j, size_t r, uint32_t t, uint32_t span, const struct pp_waited *waited)
+/* The call waits until the row's operation is through, maybe for others too: its row numbers the call. */
+static int add_wait(struct pp_join *j, size_t r, uint32_t t, uint32_t span, struct pp_row_arrival *row)
 {
 	struct pp_call *call = note_of(j, r, t, span);
 
-	if (!call)
+	if (!call || j->waits == PP_EXPOSED_MOST)
 		return -ENOMEM;
-	if (waited->is_unsplit) {
-		if (call->need == PP_NEED_NONE)
-			*call = (struct pp_call){*waited, PP_NEED_UNSPLIT, call->open};
-	} else if (call->need != PP_NEED_UNTIL ||
-	           pp_waiting_is_later(waited->until, waited->waits_for, call->waited.until, call->waited.waits_for)) {
-		call->waited = *waited;
-		call->need = PP_NEED_UNTIL;
-	}
+	if (!call->waits)
+		call->waits = ++j->waits;
+	row->exposed = call->waits & PP_EXPOSED_MOST;
 	return 0;
 }
 
-/* Leaves open for which rank the call waits, since that needs other hosts: its row numbers the call. */
-static int open_call(struct pp_join *j, size_t r, uint32_t t, uint32_t span, struct pp_row_arrival *row)
+/* The operation's kernel waits, and with it a Wait of the host: of several kernels for the one that ends last. */
+static int add_kernel(struct pp_join *j, size_t r, struct pp_row_arrival *row, const struct pp_operation_run *run,
+                      const struct pp_done *done)
 {
-	struct pp_call *call = note_of(j, r, t, span);
+	struct pp_call *wait;
 
-	if (!call || j->opens == PP_EXPOSED_MOST)
+	if (add_wait(j, r, run->thread, run->span, row) < 0)
 		return -ENOMEM;
-	if (!call->open) {
-		j->open[j->opens++] = call;
-		call->open = (uint32_t)j->opens;
-	}
-	row->exposed = call->open;
-	return 0;
-}
-
-static int note_member(struct pp_join *j, const struct pp_member *m, struct pp_row_arrival *row, const struct pp_requests *requests)
-{
-	size_t r = (size_t)j->rank_of[m->worker];
-	struct pp_waited waited = m->waited,
-	                 nobody = {.until = INT64_MIN, .worker = m->worker, .waits_for = -1, .row = (size_t)(row - j->d->arrival)};
-	const struct pp_done *done;
-
-	nobody.is_unsplit = !m->is_open && waited.is_unsplit;
-	/* It waited for no rank. So does a Wait that began before the operation, on another thread. */
-	if (waited.waits_for < 0)
-		waited = nobody;
-	if (m->key.is_message ? !m->request : !pp_mpi_call_info(m->call)->nonblocking)
-		return m->is_open ? open_call(j, r, m->thread, m->span, row) : note_call(j, r, m->thread, m->span, &waited);
-	/* The call that starts it waits for no rank: it is transfer. */
-	if (note_call(j, r, m->thread, m->span, &nobody) < 0)
-		return -ENOMEM;
-	done = pp_requests_find(&requests[r], m->request);
 	if (!done || done->wait_span == UINT32_MAX)
 		return 0;
-	row->shared = m->is_open;
-	return m->is_open ? open_call(j, r, done->wait_thread, done->wait_span, row)
-	                  : note_call(j, r, done->wait_thread, done->wait_span, &waited);
+	wait = note_of(j, r, done->wait_thread, done->wait_span);
+	if (!wait)
+		return -ENOMEM;
+	if (!wait->waits || (wait->kernel_end_ns && wait->kernel_end_ns < row->device_end_ns)) {
+		wait->waits = row->exposed;
+		wait->kernel_end_ns = row->device_end_ns;
+	}
+	return 0;
+}
+
+static int note_member(struct pp_join *j, size_t member, const struct pp_requests *requests)
+{
+	const struct pp_member *m = &j->member[member];
+	struct pp_row_arrival *row = &j->d->arrival[member];
+	size_t r = m->worker;
+	const struct pp_done *done;
+	struct pp_call *call;
+
+	if (m->key.is_message ? !m->request : !pp_mpi_call_info(m->call)->nonblocking)
+		return add_wait(j, r, m->thread, m->span, row);
+	call = note_of(j, r, m->thread, m->span);
+	if (!call)
+		return -ENOMEM;
+	if (!call->starts)
+		call->starts = (uint32_t)member + 1;
+	done = pp_requests_find(&requests[r], m->request);
+	if (row->device_operations)
+		return add_kernel(j, r, row, pp_operation_runs_find(&j->run[r], m->request), done);
+	return done && done->wait_span != UINT32_MAX ? add_wait(j, r, done->wait_thread, done->wait_span, row) : 0;
 }
 
 static int take_laps(struct pp_join *j)
 {
 	size_t ranks = j->in->capture->ranks;
 
-	if (!j->in->attr)
-		return 0;
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a rank */
 	j->lap_taken = calloc(ranks + 1, sizeof(*j->lap_taken));
 	for (size_t r = 0; r < ranks && j->lap_taken; r++)
@@ -374,7 +357,6 @@ int pp_join_collectives(struct pp_join *j)
 {
 	size_t ranks = j->in->capture->ranks;
 	struct pp_requests *requests = calloc(ranks + 1, sizeof(*requests));
-	struct pp_waiting waiting = {.d = j->d};
 	int rc = requests ? 0 : -ENOMEM;
 
 	for (size_t r = 0; r < ranks && rc == 0; r++)
@@ -387,32 +369,21 @@ int pp_join_collectives(struct pp_join *j)
 		goto out;
 	j->d->collective = calloc(j->members + 1, sizeof(*j->d->collective));
 	j->d->arrival = calloc(j->members + 1, sizeof(*j->d->arrival));
-	if (j->in->partial)
-		/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a call */
-		j->open = calloc(j->members + 1, sizeof(*j->open));
-	if (j->call)
-		j->noted = calloc(2 * j->members + 1, sizeof(*j->noted));
-	rc = j->d->collective && j->d->arrival && (j->open || !j->in->partial) && (j->noted || !j->call) ? 0 : -ENOMEM;
+	j->noted = calloc(3 * j->members + 1, sizeof(*j->noted));
+	rc = j->d->collective && j->d->arrival && j->noted ? 0 : -ENOMEM;
 	for (size_t i = 0, n; i < j->members && rc == 0; i += n) {
 		for (n = 1; i + n < j->members; n++)
 			if (pp_operation_compare(&j->member[i + n].key, &j->member[i].key))
 				break;
-		rc = fill_collective(j, &waiting, &j->member[i], n, requests, &j->d->collective[j->d->collectives++]);
+		fill_collective(j, &j->member[i], n, requests, &j->d->collective[j->d->collectives++]);
 	}
-	for (size_t i = 0; j->call && i < j->members && rc == 0; i++)
-		rc = note_member(j, &j->member[i], &j->d->arrival[i], requests);
-	if (!j->in->partial) {
-		j->d->violations = waiting.violations;
-		j->d->unsplit = waiting.unsplit;
-		j->d->doubled = waiting.doubled;
-		j->d->mixed = waiting.mixed;
-		j->d->messages_lone = waiting.lone;
-		j->d->causality = waiting.causality;
-	}
-	if (rc == 0 && !j->in->partial) /* parts have them in the order of rows */
-		qsort(j->d->collective, j->d->collectives, sizeof(*j->d->collective), compare_first);
+	if (rc == 0)
+		rc = pp_completing_fill(j, requests);
+	if (rc == 0)
+		rc = pp_places_fill(j);
+	for (size_t i = 0; i < j->members && rc == 0; i++)
+		rc = note_member(j, i, requests);
 out:
-	pp_waiting_release(&waiting);
 	for (size_t r = 0; requests && r < ranks; r++)
 		pp_requests_release(&requests[r]);
 	free(requests);
@@ -428,7 +399,7 @@ int pp_join_operations(struct pp_join *j)
 	if (!j->run)
 		return -ENOMEM;
 	for (size_t r = 0; r < capture->ranks; r++) {
-		if (pp_operation_runs_init(&j->run[r], &capture->rank[r]))
+		if (pp_operation_runs_init(&j->run[r], &capture->rank[r], j->d->names))
 			return -ENOMEM;
 		without_kernel += j->run[r].without_kernel;
 		without_operation += j->run[r].without_operation;
@@ -442,8 +413,8 @@ int pp_join_operations(struct pp_join *j)
 	if (without_operation)
 		pp_dataset_warn(j->d,
 		                "%" PRIu64
-		                " kernels of NCCL belong to no recorded operation, for example those of CUDA graphs: they "
-		                "are in /kernel only",
+		                " kernels of NCCL belong to no recorded operation, as in CUDA graphs and in XSpace files: they "
+		                "are in /kernel only, and for which rank they wait is not known",
 		                without_operation);
 	return 0;
 }

@@ -1,5 +1,5 @@
-/* Completes the merged dataset, once all parts are in; see finish.h. The rule of waiting is waiting.c's, as for a keeper that
- * has all ranks. Called by rank 0's keeper. */
+/* Completes a dataset that has all ranks, merged or of one keeper; see finish.h. The rule of waiting is waiting.c's. Called by
+ * build.c, and by rank 0's keeper. */
 #include "aggregate/analyze/finish.h"
 
 #include <errno.h>
@@ -26,8 +26,8 @@ static int add_missing(struct pp_dataset *d, struct pp_err *err)
 {
 	size_t asked = d->ranks_asked > 0 ? (size_t)d->ranks_asked : 0;
 	struct pp_dataset missing = {.names = d->names, .epoch_realtime_ns = d->epoch_realtime_ns};
-	struct pp_dataset whole = {.names = NULL};
-	const struct pp_dataset *const part[] = {d, &missing};
+	struct pp_dataset *const part[] = {d, &missing};
+	struct pp_dataset whole;
 	int rc = 0;
 
 	missing.steps_asked_first = d->steps_asked_first;
@@ -38,14 +38,12 @@ static int add_missing(struct pp_dataset *d, struct pp_err *err)
 		if (pp_dataset_worker(d, rank) == SIZE_MAX)
 			pp_worker_begin(&missing.worker[missing.workers++], rank, PP_STATUS_NOTHING_CAME);
 	}
-	if (missing.workers)
-		rc = pp_dataset_merge(part, 2, &whole, err);
-	free(missing.worker);
-	if (rc < 0 || !missing.workers)
-		return rc;
-	pp_dataset_release(d);
-	*d = whole;
-	return 0;
+	if (missing.workers && !(rc = pp_dataset_merge_spend(part, 2, &whole, err))) {
+		pp_dataset_release(d);
+		*d = whole;
+	}
+	pp_dataset_release(&missing);
+	return rc;
 }
 
 /* Adds traffic to ranks that recorded nothing themselves. */
@@ -109,14 +107,6 @@ static void drop_steps(struct pp_dataset *d, const uint32_t *to)
 	}
 	for (size_t i = 0; i < d->exposeds; i++)
 		d->exposed[i].step = to[d->exposed[i].step] & STEP_NONE;
-	for (size_t i = 0; i < d->arrivals; i++) {
-		struct pp_row_arrival *a = &d->arrival[i];
-
-		if (!a->wait_step)
-			continue;
-		a->wait_step = to[a->wait_step - 1] == STEP_NONE ? 0 : to[a->wait_step - 1] + 1;
-		a->exposed_wait_ns = a->wait_step ? a->exposed_wait_ns : 0;
-	}
 }
 
 static int keep_common_steps(struct pp_dataset *d)
@@ -149,7 +139,6 @@ static int keep_common_steps(struct pp_dataset *d)
 /* A Wait and one of the operations that it waits for. */
 struct shared {
 	uint32_t exposed;
-	enum { SOLVED, KNOWN, UNSPLIT, UNSPLIT_COLLECTIVE } what; /* KNOWN: its own host alone knew it */
 	struct pp_waited waited;
 };
 
@@ -169,7 +158,7 @@ static const struct pp_row_collective *operation_of(const struct pp_dataset *d, 
 	return &d->collective[low];
 }
 
-/* Charges an exposed call to an operation that it waits for. `what` other than SOLVED and KNOWN: neither waiting nor transfer. */
+/* Charges an exposed call to an operation that it waits for. */
 static int charge_call(struct finalise *s, const struct shared *call, const struct pp_row_collective *c)
 {
 	struct pp_dataset *d = s->d;
@@ -185,15 +174,15 @@ static int charge_call(struct finalise *s, const struct shared *call, const stru
 		                                 .begin = e->begin_ns,
 		                                 .end = pp_wrap_plus(e->begin_ns, e->length_ns),
 		                                 .wait_ns = PP_BUDGET_UNSPLIT,
-		                                 .blocks = e->blocks ? PP_BUDGET_BLOCKS : PP_BUDGET_BESIDE};
+		                                 .blocks = (enum pp_budget_blocks)e->blocks};
 		struct pp_row_cell *cell = e->step < d->steps ? &d->cell[e->step * d->workers + call->waited.worker] : NULL;
 
 		more = e->more;
 		if (!cell)
 			continue;
-		if (call->what == SOLVED || call->what == KNOWN)
+		if (!call->waited.is_unsplit)
 			part.wait_ns = pp_waiting_charge(d, &call->waited, e->step, part.begin, part.end);
-		else if (call->what == UNSPLIT)
+		else if (c->message)
 			cell->point_to_point_ns = pp_wrap_plus(cell->point_to_point_ns, e->length_ns);
 		rc = pp_budget_charge(&s->budget, &of, &part);
 	}
@@ -204,18 +193,15 @@ static int finalise_rows(struct finalise *s, const struct pp_row_collective *c)
 {
 	int rc = 0;
 
-	pp_waiting_write(&s->waiting, c, s->d);
 	for (uint32_t i = 0; i < c->row_count && !rc; i++) {
 		struct pp_row_arrival *row = &s->d->arrival[c->row_first + i];
-		struct shared call = {row->exposed - 1, SOLVED, s->waiting.row[i]};
+		struct shared call = {row->exposed - 1, s->waiting.row[i]};
 
 		if (!row->exposed)
 			continue;
 		/* It waited for nobody. So does a Wait that began before the operation, on another thread. */
 		if (call.waited.waits_for < 0)
 			call.waited.until = INT64_MIN;
-		if (call.waited.is_unsplit)
-			call.what = c->message ? UNSPLIT : UNSPLIT_COLLECTIVE;
 		if (row->shared)
 			s->shared[s->n++] = call;
 		else
@@ -226,36 +212,13 @@ static int finalise_rows(struct finalise *s, const struct pp_row_collective *c)
 	return rc;
 }
 
-static int compare_shared(const void *a, const void *b)
-{
-	const struct shared *x = a, *y = b;
+PP_COMPARE_BY_2(compare_shared, struct shared, exposed, waited.is_unsplit)
 
-	if (x->exposed != y->exposed)
-		return x->exposed < y->exposed ? -1 : 1;
-	return (int)x->what - (int)y->what;
-}
-
-/* A Wait for several operations waits for the last of them. */
+/* A Wait for several operations waits for the last of them that is split. */
 static int finalise_shared(struct finalise *s)
 {
-	struct pp_dataset *d = s->d;
 	int rc = 0;
 
-	for (size_t i = 0; i < d->awaiteds; i++) {
-		const struct pp_awaited *a = &d->awaited[i];
-		size_t late = pp_dataset_worker(d, a->late_rank),
-		       worker = a->row < d->arrivals ? pp_dataset_worker(d, d->arrival[a->row].worker) : SIZE_MAX;
-
-		if (late == SIZE_MAX || worker == SIZE_MAX)
-			continue;
-		s->shared[s->n++] = (struct shared){a->exposed,
-		                                    KNOWN,
-		                                    {.until = a->until_ns,
-		                                     .worker = (uint32_t)worker,
-		                                     .waits_for = (int32_t)late,
-		                                     .bound_ns = d->worker[late].own_bound_ns,
-		                                     .row = a->row}};
-	}
 	qsort(s->shared, s->n, sizeof(*s->shared), compare_shared);
 	for (size_t i = 0, n; i < s->n && !rc; i += n) {
 		struct shared last = s->shared[i];
@@ -263,11 +226,11 @@ static int finalise_shared(struct finalise *s)
 		for (n = 1; i + n < s->n && s->shared[i + n].exposed == s->shared[i].exposed; n++) {
 			const struct pp_waited *one = &s->shared[i + n].waited;
 
-			if (s->shared[i + n].what <= KNOWN &&
+			if (!one->is_unsplit &&
 			    pp_waiting_is_later(one->until, one->waits_for, last.waited.until, last.waited.waits_for))
 				last.waited = *one;
 		}
-		rc = charge_call(s, &last, operation_of(d, last.waited.row));
+		rc = charge_call(s, &last, operation_of(s->d, last.waited.row));
 	}
 	return rc;
 }
@@ -283,7 +246,7 @@ static int finalise_waiting(struct pp_dataset *d)
 
 	for (size_t i = 0; i < d->arrivals; i++)
 		shared += d->arrival[i].shared;
-	s.shared = calloc(shared + d->awaiteds + 1, sizeof(*s.shared));
+	s.shared = calloc(shared + 1, sizeof(*s.shared));
 	rc = s.shared ? pp_budget_init(&s.budget, d, 0) : -ENOMEM;
 	for (size_t i = 0; i < d->collectives && rc == 0; i++) {
 		rc = pp_waiting_solve(&s.waiting, &d->collective[i]);
@@ -294,26 +257,16 @@ static int finalise_waiting(struct pp_dataset *d)
 		rc = finalise_shared(&s);
 	if (rc == 0)
 		rc = pp_budget_finish(&s.budget);
-	d->violations = s.waiting.violations;
-	d->unsplit = s.waiting.unsplit;
-	d->doubled = s.waiting.doubled;
-	d->mixed = s.waiting.mixed;
-	d->messages_lone = s.waiting.lone;
-	d->causality = s.waiting.causality;
 	pp_waiting_release(&s.waiting);
 	pp_budget_release(&s.budget);
 	free(s.shared);
 	if (rc < 0)
 		return rc;
 	free(d->exposed);
-	free(d->awaited);
 	d->exposed = NULL;
-	d->awaited = NULL;
-	d->exposeds = d->awaiteds = 0;
+	d->exposeds = 0;
 	if (d->collectives)
 		qsort(d->collective, d->collectives, sizeof(*d->collective), compare_first);
-	free(d->late);
-	d->late = NULL;
 	rc = pp_dataset_late(d);
 	return rc < 0 ? rc : pp_dataset_straggler(d);
 }

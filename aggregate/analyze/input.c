@@ -61,7 +61,7 @@ int pp_join_input(struct pp_join *j)
 
 	for (size_t r = 0; r < ranks && name; r++) {
 		const struct pp_rank *rank = &j->in->capture->rank[r];
-		struct pp_row_worker *w = &j->d->worker[j->worker_of[r]];
+		struct pp_row_worker *w = &j->d->worker[r];
 		int64_t begin = INT64_MAX, end = INT64_MIN;
 		double all = 0;
 

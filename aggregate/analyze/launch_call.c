@@ -58,12 +58,17 @@ void pp_launch_calls_release(struct pp_launch_calls *l)
 	*l = (struct pp_launch_calls){.call = NULL};
 }
 
-/* Numbers may be used again: the last call before the work began. */
-const struct pp_launch_call *pp_launch_calls_find(const struct pp_launch_calls *l, const struct pp_span *s)
+const struct pp_launch_call *pp_launch_calls_before(const struct pp_launch_calls *l, const struct pp_span *s, int64_t time)
 {
 	size_t low = PP_PARTITION(s->device.correlation ? l->calls : 0, at,
 	                          l->call[at].correlation < s->device.correlation ||
-	                                  (l->call[at].correlation == s->device.correlation && l->call[at].begin <= s->begin));
+	                                  (l->call[at].correlation == s->device.correlation && l->call[at].begin <= time));
 
 	return low && l->call[low - 1].correlation == s->device.correlation ? &l->call[low - 1] : NULL;
+}
+
+/* Numbers may be used again: the last call before the work began. */
+const struct pp_launch_call *pp_launch_calls_find(const struct pp_launch_calls *l, const struct pp_span *s)
+{
+	return pp_launch_calls_before(l, s, s->begin);
 }

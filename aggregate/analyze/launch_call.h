@@ -21,6 +21,8 @@ struct pp_launch_calls {
 
 /* 0, or -ENOMEM. */
 int pp_launch_calls_init(struct pp_launch_calls *l, const struct pp_rank *rank);
+/* As pp_launch_calls_find(), but before a time. */
+const struct pp_launch_call *pp_launch_calls_before(const struct pp_launch_calls *l, const struct pp_span *s, int64_t time);
 void pp_launch_calls_release(struct pp_launch_calls *l);
 /* Of a span on a device; NULL: not recorded. */
 const struct pp_launch_call *pp_launch_calls_find(const struct pp_launch_calls *l, const struct pp_span *s);

@@ -4,23 +4,24 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "aggregate/dataset/communicator_text.h"
 #include "core/call/mpi_call.h"
 
 enum { LONE_PERCENT = 1 }; /* messages at the window's edges have one end only, and are few */
 
-/* "MPI_Allreduce 17 on communicator 5f (step 12; rank 3 makes another call)" */
+/* "MPI_Allreduce 17 on communicator of ranks 0-7 (step 12; rank 3 makes another call)" */
 static void name_one(const struct pp_dataset *d, const struct pp_row_collective *c, char *to, size_t size)
 {
-	char step[40] = "", rank[48] = "";
+	char step[40] = "", rank[48] = "", where[PP_COMMUNICATOR_TEXT];
 
 	if (c->step != INT64_MIN)
 		snprintf(step, sizeof(step), "step %" PRId64, c->step);
 	for (uint32_t i = 0; i < c->row_count && !rank[0] && c->mismatch == PP_MISMATCH_CALL; i++)
 		if (d->arrival[c->row_first + i].needs == PP_ROW_OTHER_CALL)
 			snprintf(rank, sizeof(rank), "rank %d makes another call", (int)d->arrival[c->row_first + i].worker);
-	snprintf(to, size, "%s %" PRIu32 " on communicator %" PRIx64 "%s%s%s%s%s", pp_mpi_call_info(c->operation)->name,
-	         c->sequence, c->communicator, step[0] || rank[0] ? " (" : "", step, step[0] && rank[0] ? "; " : "", rank,
-	         step[0] || rank[0] ? ")" : "");
+	snprintf(to, size, "%s %" PRIu32 " on %s%s%s%s%s%s", pp_mpi_call_info(c->operation)->name, c->sequence,
+	         pp_communicator_text(d, c->communicator, where), step[0] || rank[0] ? " (" : "", step,
+	         step[0] && rank[0] ? "; " : "", rank, step[0] || rank[0] ? ")" : "");
 }
 
 /* How many collectives differ in this way, and the name of the first. */
@@ -105,4 +106,9 @@ void pp_quality_warn_ledger(struct pp_dataset *d)
 		        d->unsplit);
 	warn_mismatches(d);
 	warn_messages(d);
+	if (d->lone_calls_left_out)
+		pp_dataset_warn(d,
+		                "%" PRIu64
+		                " probes, polls and one-sided calls are not in /lone_call: a rank has more of them than it takes",
+		                d->lone_calls_left_out);
 }

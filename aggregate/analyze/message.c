@@ -32,7 +32,8 @@ struct ends {
 /* A call that carries messages. A request has those of a receive, whose call has none of its own then. */
 static int carries(const struct pp_span *s)
 {
-	if ((s->kind != PP_SPAN_MPI && s->kind != PP_SPAN_REQUEST) || s->mpi.call >= PP_C10D_FIRST || (s->flags & PP_SPAN_FAILED))
+	if ((s->kind != PP_SPAN_MPI && s->kind != PP_SPAN_REQUEST) ||
+	    (s->mpi.call >= PP_C10D_FIRST && s->mpi.call < PP_NCCL_FIRST) || (s->flags & PP_SPAN_FAILED))
 		return 0;
 	return pp_mpi_class_is_message(pp_mpi_call_info(s->mpi.call)->class);
 }
@@ -41,7 +42,8 @@ static int carries(const struct pp_span *s)
 static unsigned halves_of(const struct pp_span *s, const struct pp_span_message *m)
 {
 	enum pp_mpi_class class = pp_mpi_call_info(s->mpi.call)->class;
-	int is_call = s->kind == PP_SPAN_MPI, receive_ends_here = !is_call || !s->mpi.request;
+	int is_call = s->kind == PP_SPAN_MPI, is_nccl = s->mpi.call >= PP_NCCL_FIRST; /* its times are those of its kernel */
+	int receive_ends_here = is_nccl ? is_call : !is_call || !s->mpi.request;
 	unsigned halves = 0;
 
 	if (m)
@@ -55,16 +57,29 @@ static unsigned halves_of(const struct pp_span *s, const struct pp_span_message 
 	return halves & ((is_call ? 1u : 0) | (receive_ends_here ? 2u : 0));
 }
 
-static int is_certain(const struct pp_record_message_half *half)
+/* Who the rank is to the peers of its messages: of NCCL its rank in the communicator, whose other members may be known to other
+ * hosts only. -1: unknown. */
+static int32_t own_number(const struct pp_rank *rank, const struct pp_span *span)
 {
-	return (half->flags & PP_MESSAGE_TAGGED) && (half->flags & PP_MESSAGE_CERTAIN) && !(half->flags & PP_MPI_PEER_IN_COMM) &&
-	       half->peer >= 0;
+	if (span->mpi.call < PP_NCCL_FIRST)
+		return rank->rank;
+	for (size_t i = 0; i < rank->comms; i++)
+		if (rank->comm[i].id == span->mpi.comm && rank->comm[i].kind == PP_COMM_RANK)
+			return rank->comm[i].own;
+	return -1;
+}
+
+static int is_certain(const struct pp_record_message_half *half, const struct pp_span *span)
+{
+	return (half->flags & PP_MESSAGE_TAGGED) && (half->flags & PP_MESSAGE_CERTAIN) && half->peer >= 0 &&
+	       ((half->flags & PP_MPI_PEER_IN_COMM) != 0) == (span->mpi.call >= PP_NCCL_FIRST);
 }
 
 size_t pp_message_halves(const struct pp_rank *rank, const struct pp_span *span, struct pp_message_half ret[2], unsigned ret_all[2])
 {
 	const struct pp_span_message *message;
 	unsigned halves;
+	int32_t own;
 	size_t n = 0;
 
 	ret_all[0] = ret_all[1] = 0;
@@ -72,15 +87,16 @@ size_t pp_message_halves(const struct pp_rank *rank, const struct pp_span *span,
 		return 0;
 	message = pp_message_of(rank, span);
 	halves = halves_of(span, message);
+	own = own_number(rank, span);
 	for (int receives = 0; receives < 2; receives++) {
 		const struct pp_record_message_half *half = !message ? NULL : receives ? &message->received : &message->sent;
 
 		if (!(halves & (1u << receives)))
 			continue;
 		ret_all[receives] = 1;
-		if (half && is_certain(half) && span->mpi.comm && !(receives && (span->flags & PP_SPAN_CUT_END)))
-			ret[n++] = (struct pp_message_half){.sender = receives ? half->peer : rank->rank,
-			                                    .receiver = receives ? rank->rank : half->peer,
+		if (half && own >= 0 && is_certain(half, span) && span->mpi.comm && !(receives && (span->flags & PP_SPAN_CUT_END)))
+			ret[n++] = (struct pp_message_half){.sender = receives ? half->peer : own,
+			                                    .receiver = receives ? own : half->peer,
 			                                    .tag = half->tag,
 			                                    .order = half->order,
 			                                    .receives = receives};

@@ -32,7 +32,7 @@ struct pp_messages {
 	uint64_t too_early, other_size; /* pairs that cannot be: the receive ended before the send began; it got more bytes */
 };
 
-struct pp_message_half { /* one end of a message with a certain number */
+struct pp_message_half { /* one end of a message with a certain number; of NCCL sender and receiver are ranks of its communicator */
 	int32_t sender, receiver, tag;
 	uint32_t order;
 	int receives;

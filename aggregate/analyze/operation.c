@@ -5,7 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "aggregate/analyze/launch_call.h"
 #include "aggregate/analyze/request.h"
 #include "aggregate/dataset/table/table.h"
 #include "core/base/compare.h"
@@ -13,12 +15,14 @@
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
 #include "core/capture/thread.h"
+#include "core/ring/intern.h"
 #include "core/ring/record.h"
 
 struct kernel { /* of a library of collectives */
-	int64_t begin, end;
+	int64_t begin, ready, end;
 	uint32_t correlation;
 	uint32_t operations;
+	uint32_t thread, span;
 };
 
 struct cover { /* when devices of the rank did what comes before collectives; disjoint, in order */
@@ -26,19 +30,28 @@ struct cover { /* when devices of the rank did what comes before collectives; di
 	int64_t before; /* length of those before it */
 };
 
+struct input { /* work of a stream, which a kernel that is launched later may need */
+	uint32_t thread, correlation;
+	int64_t end;
+};
+
 struct work {
 	const struct pp_rank *rank;
+	const struct pp_intern *names;
 	struct pp_operation_runs *out;
 	struct kernel *kernel;
 	struct cover *cover;
+	struct input *input;        /* by thread, then correlation */
 	struct kernel **run_kernel; /* [runs]; NULL: none */
-	size_t kernels, covers;
+	size_t kernels, covers, inputs;
 	int has_streams;
 };
 
 PP_COMPARE_BY_2(compare_kernel, struct kernel, correlation, end)
 
 PP_COMPARE_BY(compare_cover, struct cover, begin)
+
+PP_COMPARE_BY_3(compare_input, struct input, thread, correlation, end)
 
 PP_COMPARE_BY(compare_run, struct pp_operation_run, request)
 
@@ -49,22 +62,65 @@ int pp_device_comes_before(int activity)
 	       activity == PP_DEVICE_DEVICE_TO_DEVICE;
 }
 
-static void look_at_stream(struct work *w, const struct pp_thread *t)
+/* Nothing runs before the call that launched it begins: by how much the devices' times contradict that. */
+static int find_error(struct work *w)
 {
+	struct pp_launch_calls calls;
+	int64_t early = 0;
+	int rc = pp_launch_calls_init(&calls, w->rank);
+
+	for (size_t t = 0; !rc && calls.calls && t < w->rank->threads; t++)
+		for (size_t i = 0; w->rank->thread[t].device && i < w->rank->thread[t].spans; i++) {
+			const struct pp_span *s = &w->rank->thread[t].span[i];
+			const struct pp_launch_call *call =
+			        s->kind == PP_SPAN_DEVICE ? pp_launch_calls_before(&calls, s, s->end) : NULL;
+
+			if (call && !(w->rank->thread[call->thread].span[call->span].flags & PP_SPAN_CUT_BEGIN) &&
+			    call->begin - s->begin > early)
+				early = call->begin - s->begin;
+		}
+	pp_launch_calls_release(&calls);
+	early = early < PP_TABLE_TIME_MAX / 2 ? early : PP_TABLE_TIME_MAX / 2;
+	w->out->error_ns =
+	        early + (w->rank->device_error_ns < PP_TABLE_TIME_MAX / 2 ? w->rank->device_error_ns : PP_TABLE_TIME_MAX / 2);
+	return rc;
+}
+
+/* Kernels of symmetric memory may begin before their turn in the stream: they are launched early, and wait inside. */
+static int may_begin_early(const struct work *w, const struct pp_span *s)
+{
+	return !strncmp(pp_intern_text(w->names, s->name, NULL), "ncclSym", sizeof("ncclSym") - 1);
+}
+
+static void look_at_stream(struct work *w, size_t thread)
+{
+	const struct pp_thread *t = &w->rank->thread[thread];
+	int64_t before = INT64_MIN; /* end of what the stream had to do before */
+
 	for (size_t i = 0; i < t->spans; i++) {
 		const struct pp_span *s = &t->span[i];
 
 		if (s->kind != PP_SPAN_DEVICE || s->end <= s->begin)
 			continue;
 		if (pp_device_comes_before(s->device.activity)) {
-			if (w->cover)
+			if (w->cover) {
 				w->cover[w->covers] = (struct cover){s->begin, s->end, 0};
+				w->input[w->covers] = (struct input){(uint32_t)thread, (uint32_t)s->device.correlation, s->end};
+			}
 			w->covers++;
 		} else if (s->device.activity == PP_DEVICE_COLLECTIVE && !(s->flags & (PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END))) {
 			if (w->kernel)
-				w->kernel[w->kernels] = (struct kernel){s->begin, s->end, (uint32_t)s->device.correlation, 0};
+				w->kernel[w->kernels] = (struct kernel){.begin = s->begin,
+				                                        .ready = s->begin < before && may_begin_early(w, s)
+				                                                         ? (before < s->end ? before : s->end)
+				                                                         : s->begin,
+				                                        .end = s->end,
+				                                        .correlation = (uint32_t)s->device.correlation,
+				                                        .thread = (uint32_t)thread,
+				                                        .span = (uint32_t)i};
 			w->kernels++;
 		}
+		before = s->end > before ? s->end : before;
 	}
 }
 
@@ -76,17 +132,20 @@ static int look_at_streams(struct work *w)
 		if (filling) {
 			w->kernel = calloc(w->kernels + 1, sizeof(*w->kernel));
 			w->cover = calloc(w->covers + 1, sizeof(*w->cover));
-			if (!w->kernel || !w->cover)
+			w->input = calloc(w->covers + 1, sizeof(*w->input));
+			if (!w->kernel || !w->cover || !w->input)
 				return -ENOMEM;
 			w->kernels = w->covers = 0;
 		}
 		for (size_t t = 0; t < rank->threads; t++) {
 			w->has_streams |= rank->thread[t].device != 0;
 			if (rank->thread[t].device)
-				look_at_stream(w, &rank->thread[t]);
+				look_at_stream(w, t);
 		}
 	}
 	qsort(w->kernel, w->kernels, sizeof(*w->kernel), compare_kernel);
+	qsort(w->input, w->covers, sizeof(*w->input), compare_input);
+	w->inputs = w->covers;
 	return 0;
 }
 
@@ -120,6 +179,35 @@ static int64_t covered_until(const struct work *w, int64_t time)
 	return c->before + (time < c->end ? time : c->end) - c->begin;
 }
 
+static int is_covered(const struct work *w, int64_t time)
+{
+	const size_t low = PP_PARTITION(w->covers, at, w->cover[at].begin < time);
+
+	return low && w->cover[low - 1].end > time;
+}
+
+/* Programs let a kernel of NCCL wait for what they have launched so far. Of each stream that is the last work launched before the
+ * kernel; one that still ran at its begin was not waited for. */
+static int64_t input_of(const struct work *w, const struct kernel *k)
+{
+	int64_t last = INT64_MIN;
+
+	for (size_t at = 0; at < w->inputs;) {
+		const uint32_t thread = w->input[at].thread;
+		const size_t next = PP_PARTITION(w->inputs, i, w->input[i].thread <= thread);
+		const size_t low = PP_PARTITION(next, i,
+		                                w->input[i].thread < thread ||
+		                                        (w->input[i].thread == thread && w->input[i].correlation < k->correlation));
+
+		if (low > at && w->input[low - 1].correlation && w->input[low - 1].end <= k->ready)
+			last = w->input[low - 1].end > last ? w->input[low - 1].end : last;
+		at = next;
+	}
+	if (last == INT64_MIN || k->ready - last > PP_TABLE_TIME_MAX)
+		return 0;
+	return k->ready > last ? k->ready - last : 1;
+}
+
 static int compare_ran(const void *a, const void *b)
 {
 	const struct pp_operation_run *x = a, *y = b;
@@ -137,9 +225,14 @@ static void add_run(struct work *w, const struct pp_operation *o, const struct p
 	if (k) {
 		k->operations++;
 		run.correlation = k->correlation;
+		run.ready = k->ready;
 		run.end = k->end;
+		run.thread = k->thread;
+		run.span = k->span;
 		run.device_ns = k->end - k->begin;
 		run.exposed_ns = run.device_ns - (covered_until(w, k->end) - covered_until(w, k->begin));
+		run.input_ns = input_of(w, k);
+		run.is_beside = is_covered(w, k->end);
 	}
 	if (run.device_ns > PP_TABLE_TIME_MAX) /* damage */
 		run.device_ns = run.exposed_ns = 0;
@@ -209,14 +302,27 @@ static int finish_runs(struct work *w)
 	return 0;
 }
 
-int pp_operation_runs_init(struct pp_operation_runs *o, const struct pp_rank *rank)
+static uint64_t count_kernels(const struct pp_rank *rank)
 {
-	struct work w = {.rank = rank, .out = o};
+	uint64_t n = 0;
+
+	for (size_t t = 0; t < rank->threads; t++)
+		for (size_t i = 0; rank->thread[t].device && i < rank->thread[t].spans; i++)
+			n += rank->thread[t].span[i].kind == PP_SPAN_DEVICE &&
+			     rank->thread[t].span[i].device.activity == PP_DEVICE_COLLECTIVE;
+	return n;
+}
+
+int pp_operation_runs_init(struct pp_operation_runs *o, const struct pp_rank *rank, const struct pp_intern *names)
+{
+	struct work w = {.rank = rank, .names = names, .out = o};
 	int rc;
 
 	*o = (struct pp_operation_runs){0};
-	if (!rank->operations)
+	if (!rank->operations) {
+		o->without_operation = count_kernels(rank);
 		return 0;
+	}
 	rc = look_at_streams(&w);
 	if (!rc) {
 		join_covers(&w);
@@ -224,8 +330,11 @@ int pp_operation_runs_init(struct pp_operation_runs *o, const struct pp_rank *ra
 	}
 	if (!rc)
 		rc = finish_runs(&w);
+	if (!rc)
+		rc = find_error(&w);
 	free(w.kernel);
 	free(w.cover);
+	free(w.input);
 	free(w.run_kernel);
 	return rc;
 }

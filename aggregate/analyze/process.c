@@ -68,7 +68,7 @@ static int fill_cells(struct pp_join *j)
 
 		for (size_t s = 0; s < d->steps; s++) {
 			const struct pp_step_cell *cell = &steps->cell[s * c->ranks + r];
-			struct pp_row_process *p = &cell_of[s * d->workers + j->worker_of[r]];
+			struct pp_row_process *p = &cell_of[s * d->workers + r];
 
 			if (!cell->present)
 				continue;

@@ -12,6 +12,7 @@
 #include "aggregate/analyze/ledger_text.h"
 #include "aggregate/dataset/order.h"
 #include "aggregate/dataset/status.h"
+#include "core/base/rank_list.h"
 #include "core/base/utf8.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
@@ -319,42 +320,40 @@ static void warn_ranks(struct pp_dataset *d)
 		                (int)first->rank);
 }
 
-/* "ranks 0-3,8", as far as there is room. */
-static void list_domain(const struct pp_dataset *d, int32_t domain, char *text, size_t size)
+/* "ranks 0-3; rank 4", as far as there is room. */
+static void list_domains(const struct pp_dataset *d, int32_t domains, char *text, size_t size)
 {
-	const char *before = text[0] ? "; ranks " : "ranks ";
+	size_t n = 0;
 
-	for (size_t w = 0, end; w < d->workers; w = end + 1) {
-		size_t length = strlen(text);
+	for (int32_t i = 0; i < domains; i++) {
+		char ranks[64] = "";
+		struct pp_rank_text one = {.to = ranks, .size = sizeof(ranks)};
+		size_t in;
 
-		end = w;
-		if (d->worker[w].domain != domain)
-			continue;
-		while (end + 1 < d->workers && d->worker[end + 1].domain == domain)
-			end++;
-		if (length + 40 > size) {
-			snprintf(text + length, size - length, "%s", strcmp(text + length - 3, "...") != 0 ? "..." : "");
+		for (size_t w = 0; w < d->workers; w++)
+			if (d->worker[w].domain == i)
+				pp_rank_text_add(&one, d->worker[w].rank);
+		in = pp_rank_text_end(&one);
+		if (n + sizeof("; ranks ") + sizeof(ranks) > size) {
+			snprintf(text + n, size - n, "; and %d more", (int)(domains - i));
 			return;
 		}
-		length += (size_t)snprintf(text + length, size - length, "%s%d", before, (int)d->worker[w].rank);
-		if (end > w)
-			snprintf(text + length, size - length, "-%d", (int)d->worker[end].rank);
-		before = ",";
+		n += (size_t)snprintf(text + n, size - n, "%srank%s %s", n ? "; " : "", in > 1 ? "s" : "", ranks);
 	}
 }
 
 static void warn_domains(struct pp_dataset *d)
 {
 	int32_t domains = pp_dataset_domains(d);
-	char list[110] = "";
+	char list[200] = "";
 
-	for (int32_t i = 0; i < domains && domains > 1; i++)
-		list_domain(d, i, list, sizeof(list));
-	if (domains > 1)
-		pp_dataset_warn(d,
-		                "%d clock domains whose clocks could not be compared (%s): waiting across these clocks is "
-		                "not reported; their timestamps differ by the error of the hosts' wall clocks",
-		                (int)domains, list);
+	if (domains <= 1)
+		return;
+	list_domains(d, domains, list, sizeof(list));
+	pp_dataset_warn(d,
+	                "%d clock domains whose clocks could not be compared (%s): waiting across these clocks is "
+	                "not reported; their timestamps differ by the error of the hosts' wall clocks",
+	                (int)domains, list);
 }
 
 /* One sentence per reason, by the first rank that has it. */
@@ -423,7 +422,7 @@ static void warn_absent(struct pp_dataset *d)
 	if (!d->memories)
 		pp_dataset_warn(d, "/memory is absent: no process was sampled while it recorded");
 	if (!d->collectives)
-		pp_dataset_warn(d, "/collective is absent: no collective call was recorded");
+		pp_dataset_warn(d, "/collective is absent: %s", pp_table_desc(PP_TABLE_collective)->absent);
 	if (!d->channels)
 		pp_dataset_warn(d, "/channel is absent: no point-to-point call was recorded");
 }

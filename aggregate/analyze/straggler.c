@@ -1,5 +1,5 @@
-/* Details of the straggler: for which ranks it waited itself, and how often it lost its core. Called by late.c and finish.c when
- * all parts of a dataset are in. */
+/* Details of the straggler: for which ranks it waited itself, and how often it lost its core. Called by finish.c and the
+ * tools. */
 #include "aggregate/analyze/straggler.h"
 
 #include <errno.h>
@@ -9,15 +9,6 @@
 #include "core/base/grow.h"
 #include "core/base/partition.h"
 #include "core/call/mpi_call.h"
-
-/* A rank's row in a collective, whose rows are in the order of ranks; UINT32_MAX: none. */
-static uint32_t row_of(const struct pp_dataset *d, const struct pp_row_collective *c, int32_t rank)
-{
-	const struct pp_row_arrival *row = &d->arrival[c->row_first];
-	uint32_t low = (uint32_t)PP_PARTITION(c->row_count, at, row[at].worker < rank);
-
-	return low < c->row_count && row[low].worker == rank ? low : UINT32_MAX;
-}
 
 struct interval {
 	int64_t begin, end;
@@ -39,12 +30,6 @@ static int add(struct intervals *list, int64_t begin, int64_t end, int32_t waits
 	return 0;
 }
 
-/* Until when a row waits for another: as in pp_waiting_solve(), which has set late_rank. */
-static int64_t until(const struct pp_row_arrival *row, const struct pp_row_arrival *late)
-{
-	return late->arrival_ns < row->exit_ns ? late->arrival_ns : row->exit_ns;
-}
-
 /* own: when the rank waits, and for whom. held: when others wait for it, from the first to the last of each collective. */
 static int find_waits(const struct pp_dataset *d, size_t who, struct intervals *own, struct intervals *held)
 {
@@ -53,24 +38,26 @@ static int find_waits(const struct pp_dataset *d, size_t who, struct intervals *
 
 	for (size_t i = 0; i < d->collectives && rc == 0; i++) {
 		const struct pp_row_collective *c = &d->collective[i];
-		const struct pp_row_arrival *row = &d->arrival[c->row_first];
-		uint32_t at = row_of(d, c, rank), late;
-		int64_t begin = INT64_MAX, end = INT64_MIN;
+		int64_t first = INT64_MAX, last = INT64_MIN, begin, until;
 
-		if (at == UINT32_MAX || c->step == INT64_MIN || pp_mpi_class_is_file(pp_mpi_call_info(c->operation)->class))
+		if (c->step == INT64_MIN || pp_mpi_class_is_file(pp_mpi_call_info(c->operation)->class))
 			continue;
-		late = row[at].late_rank < 0 ? UINT32_MAX : row_of(d, c, row[at].late_rank);
-		if (late != UINT32_MAX)
-			rc = add(own, row[at].arrival_ns, until(&row[at], &row[late]),
-			         (int32_t)pp_dataset_worker(d, row[late].worker));
-		for (uint32_t k = 0; rc == 0 && k < c->row_count; k++) {
-			if (row[k].late_rank != rank)
+		for (uint64_t k = c->row_first; k < c->row_first + c->row_count && rc == 0; k++) {
+			const struct pp_row_arrival *row = &d->arrival[k];
+			const size_t late =
+			        row->worker == rank || row->late_rank == rank ? pp_dataset_worker(d, row->late_rank) : SIZE_MAX;
+
+			if (late == SIZE_MAX || !pp_arrival_waits(row, &begin, &until))
 				continue;
-			begin = row[k].arrival_ns < begin ? row[k].arrival_ns : begin;
-			end = until(&row[k], &row[at]) > end ? until(&row[k], &row[at]) : end;
+			if (late != who) {
+				rc = add(own, begin, until, (int32_t)late);
+				continue;
+			}
+			first = begin < first ? begin : first;
+			last = until > last ? until : last;
 		}
 		if (rc == 0)
-			rc = add(held, begin, end, -1);
+			rc = add(held, first, last, -1);
 	}
 	return rc;
 }

@@ -1,76 +1,21 @@
-/* The rule of waiting; see waiting.h. Called by collective.c and finish.c. */
+/* The rule of waiting; see waiting.h. Called by finish.c. */
 #include "aggregate/analyze/waiting.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+#include "aggregate/dataset/table/table.h"
+#include "aggregate/graph/device_wait.h"
+#include "aggregate/graph/needs.h"
 #include "core/base/compare.h"
+#include "core/base/known.h"
 #include "core/base/partition.h"
 #include "core/base/wrap.h"
 #include "core/call/mpi_call.h"
 
-enum {
-	SIDES = 3, /* none, or one of the two groups of an intercommunicator */
-	NEEDS_NOBODY = -1,
-	NEEDS_UNKNOWN = -2
-};
+enum { NEEDS_NOBODY = -1, NEEDS_UNKNOWN = -2 };
 
 PP_COMPARE_BY_2(compare_key, struct pp_waiting_order, key, row)
-
-static int place_members(struct pp_waiting *w, const struct pp_row_communicator *comm)
-{
-	struct pp_waiting_order *place;
-
-	if (w->placed == comm)
-		return 0;
-	place = realloc(w->place, (comm->size + (size_t)1) * sizeof(*place));
-	if (!place)
-		return -ENOMEM;
-	w->place = place;
-	w->placed = comm;
-	w->places = comm->size;
-	for (uint32_t i = 0; i < comm->size; i++)
-		place[i] = (struct pp_waiting_order){comm->member[i], i};
-	qsort(place, comm->size, sizeof(*place), compare_key);
-	return 0;
-}
-
-/* Rank in the communicator; the world rank where the members are unknown. */
-static int64_t place_of(const struct pp_waiting *w, const struct pp_row_communicator *comm, int32_t rank)
-{
-	size_t n = comm && comm->member ? w->places : 0, low = PP_PARTITION(n, at, w->place[at].key < rank);
-
-	return low < n && w->place[low].key == rank ? (int64_t)w->place[low].row : rank;
-}
-
-/* Each row waits for the latest arrival among lower ranks of the communicator. */
-static int need_lower(struct pp_waiting *w, const struct pp_row_collective *c, const struct pp_row_arrival *row)
-{
-	const struct pp_row_communicator *comm = pp_dataset_communicator(w->d, c->communicator);
-	struct pp_waiting_order *order = w->order;
-	int64_t last = -1;
-
-	if (comm && comm->member && place_members(w, comm) < 0)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < c->row_count; i++)
-		order[i] = (struct pp_waiting_order){place_of(w, comm, row[i].worker), i};
-	qsort(order, c->row_count, sizeof(*order), compare_key);
-	for (uint32_t i = 0, n; i < c->row_count; i += n) {
-		for (n = 0; i + n < c->row_count && order[i + n].key == order[i].key; n++)
-			w->needs[order[i + n].row] = last;
-		for (uint32_t k = i; k < i + n; k++) {
-			int64_t one = order[k].row;
-
-			/* Of equal arrivals the first row. */
-			if (row[one].is_empty)
-				continue;
-			if (last < 0 || row[one].arrival_ns > row[last].arrival_ns ||
-			    (one < last && row[one].arrival_ns == row[last].arrival_ns))
-				last = one;
-		}
-	}
-	return 0;
-}
 
 /* All ranks make the call, but a rank need not wait for all: a fence with an assertion, a write that each rank does by itself,
  * the creation of a communicator without this rank. */
@@ -91,7 +36,7 @@ static void need_earlier(struct pp_waiting *w, const struct pp_row_collective *c
 	for (uint32_t i = 0; i < c->row_count; i++) {
 		size_t low;
 
-		if (row[i].exit_open || row[i].exit_ns >= edge)
+		if (w->needs[i] < 0 || row[i].exit_open || row[i].exit_ns >= edge)
 			continue;
 		for (uint32_t k = 0; k < c->row_count && !sorted; k++)
 			order[k] = (struct pp_waiting_order){row[k].arrival_ns, k};
@@ -105,127 +50,46 @@ static void need_earlier(struct pp_waiting *w, const struct pp_row_collective *c
 	}
 }
 
-/* The last arrival whose data a row of this side receives: of an intercommunicator the other group's. Of equal arrivals the
- * first row. */
-static int64_t last_for(const struct pp_row_collective *c, const struct pp_row_arrival *row, uint32_t side)
+/* Of equal arrivals the first row. */
+static int64_t last_of(const struct pp_row_collective *c, const struct pp_row_arrival *row)
 {
-	int64_t last = -1;
+	int64_t last = NEEDS_NOBODY;
 
 	for (uint32_t i = 0; i < c->row_count; i++)
-		if (!row[i].is_empty && (!side || row[i].side != side) && (last < 0 || row[i].arrival_ns > row[last].arrival_ns))
+		if (!row[i].is_empty && (last < 0 || row[i].arrival_ns > row[last].arrival_ns))
 			last = i;
 	return last;
 }
 
-/* A receiver needs the message; a sender needs the receiver where it was still sending when that arrived. */
-static void need_other_end(struct pp_waiting *w, const struct pp_row_collective *c, const struct pp_row_arrival *row)
+static void set_needs(struct pp_waiting *w, const struct pp_row_collective *c, const struct pp_row_arrival *row)
 {
-	for (uint32_t i = 0; i < c->row_count; i++) {
-		const struct pp_row_arrival *other = c->row_count == 2 ? &row[1 - i] : NULL;
-
-		w->needs[i] = other && (!row[i].is_root || (!row[i].exit_open && row[i].exit_ns >= other->arrival_ns))
-		                      ? 1 - (int64_t)i
-		                      : -1;
-	}
-}
-
-PP_COMPARE_BY(compare_worker, struct pp_row_arrival, worker)
-
-/* First row of /neighbour of a rank in a communicator, or the one behind. */
-static size_t first_source(const struct pp_dataset *d, uint64_t communicator, int32_t rank)
-{
-	return PP_PARTITION(d->neighbours, at,
-	                    d->neighbour[at].communicator < communicator ||
-	                            (d->neighbour[at].communicator == communicator && d->neighbour[at].worker < rank));
-}
-
-/* Each row waits for the latest arrival among the ranks from which it receives; of equal arrivals the lowest rank. It is unknown
- * where these are, or where one of them has no row: that one may be the last. */
-static void need_near(struct pp_waiting *w, const struct pp_row_collective *c, const struct pp_row_arrival *row)
-{
-	const struct pp_dataset *d = w->d;
+	const int64_t last = last_of(c, row);
+	struct pp_need_list list = {.rows = 0};
 
 	for (uint32_t i = 0; i < c->row_count; i++) {
-		size_t first = first_source(d, c->communicator, row[i].worker), at = first;
-		int64_t last = NEEDS_NOBODY;
+		const enum pp_need_kind kind = pp_needs_in(w->d, c, (uint32_t)c->row_first + i, &list);
 
-		for (; at < d->neighbours && d->neighbour[at].communicator == c->communicator &&
-		       d->neighbour[at].worker == row[i].worker;
-		     at++) {
-			const struct pp_row_arrival key = {.worker = d->neighbour[at].source},
-			                            *one = bsearch(&key, row, c->row_count, sizeof(key), compare_worker);
-
-			if (key.worker < 0 || key.worker == row[i].worker)
-				continue;
-			if (!one)
-				last = NEEDS_UNKNOWN;
-			else if (last != NEEDS_UNKNOWN && !one->is_empty && (last < 0 || one->arrival_ns > row[last].arrival_ns))
-				last = one - row;
-		}
-		w->needs[i] = at == first ? NEEDS_UNKNOWN : last;
-	}
-}
-
-static int set_needs(struct pp_waiting *w, const struct pp_row_collective *c, const struct pp_row_arrival *row)
-{
-	enum pp_mpi_class class = pp_mpi_call_info(c->operation)->class;
-	int64_t root = -1, last[SIDES] = {0};
-	int sides = 0;
-
-	if (c->message) {
-		need_other_end(w, c, row);
-		return 0;
-	}
-	for (uint32_t i = 0; i < c->row_count && root < 0; i++)
-		root = row[i].is_root ? (int64_t)i : -1;
-	for (uint32_t i = 0; i < c->row_count; i++)
-		sides |= row[i].side != 0;
-	for (uint32_t side = 0; side < (sides ? SIDES : 1); side++)
-		last[side] = last_for(c, row, side);
-	if (class == PP_MPI_PREFIX && need_lower(w, c, row) < 0)
-		return -ENOMEM;
-	if (class == PP_MPI_NEAR)
-		need_near(w, c, row);
-	for (uint32_t i = 0; i < c->row_count; i++) {
-		if (class == PP_MPI_FROM_ROOT)
-			w->needs[i] = root >= 0 && !row[root].is_empty ? root : -1;
-		else if (class != PP_MPI_PREFIX && class != PP_MPI_NEAR)
-			w->needs[i] = class != PP_MPI_TO_ROOT || i == root ? last[row[i].side % SIDES] : -1;
+		w->needs[i] = kind == PP_NEED_UNKNOWN                 ? NEEDS_UNKNOWN
+		              : kind == PP_NEED_ALL                   ? last
+		              : kind == PP_NEED_ROWS && list.rows > 0 ? (int64_t)(list.row[0] - c->row_first)
+		                                                      : NEEDS_NOBODY;
 	}
 	if (may_leave_early(c->operation))
 		need_earlier(w, c, row);
-	for (uint32_t i = 0; i < c->row_count; i++)
-		if (row[i].needs != PP_ROW_NEEDS_ALL)
-			w->needs[i] = NEEDS_NOBODY;
-	return 0;
-}
-
-/* One end only, more than two, two of one kind, or ends of different messages. */
-static int is_odd_message(const struct pp_row_collective *c, const struct pp_row_arrival *row)
-{
-	return c->message && (c->row_count != 2 || row[0].is_root == row[1].is_root || c->mismatch);
 }
 
 static void set_until(struct pp_waiting *w, const struct pp_row_collective *c, const struct pp_row_arrival *row)
 {
-	int is_odd = w->is_doubled || w->is_mixed || w->is_unknown || is_odd_message(c, row);
-
 	for (uint32_t i = 0; i < c->row_count; i++) {
 		struct pp_waited *one = &w->row[i];
 		const struct pp_row_arrival *needs = w->needs[i] < 0 ? NULL : &row[w->needs[i]];
 
-		one->row = c->row_first + i;
-		one->until = row[i].arrival_ns;
-		one->waits_for = -1;
-		one->bound_ns = 0;
-		one->is_unsplit = is_odd || row[i].needs == PP_ROW_NEEDS_SOME || w->needs[i] == NEEDS_UNKNOWN;
-		w->unsplit += !is_odd && one->is_unsplit;
-		if (one->is_unsplit)
-			continue;
+		one->is_unsplit = w->is_odd || w->needs[i] == NEEDS_UNKNOWN;
+		w->d->unsplit += !w->is_odd && one->is_unsplit;
 		/* Between clocks that are not joined no arrival is earlier or later: no waiting is attributed. */
-		if (!needs || needs->arrival_ns <= row[i].arrival_ns || c->bound_ns == PP_BOUND_UNKNOWN)
+		if (one->is_unsplit || !needs || needs->arrival_ns <= row[i].arrival_ns || c->bound_ns == PP_BOUND_UNKNOWN)
 			continue;
-		if (w->row[w->needs[i]].worker == one->worker) /* no rank waits for itself: pp_waiting.doubled sees to it */
+		if (w->row[w->needs[i]].worker == one->worker) /* no rank waits for itself: pp_dataset.doubled counts these */
 			continue;
 		one->until = needs->arrival_ns < row[i].exit_ns ? needs->arrival_ns : row[i].exit_ns;
 		one->waits_for = (int32_t)w->row[w->needs[i]].worker;
@@ -233,51 +97,154 @@ static void set_until(struct pp_waiting *w, const struct pp_row_collective *c, c
 	}
 }
 
-/* Index of the step in which `time` lies on that worker; -1: none. */
-static int64_t step_at(const struct pp_dataset *d, size_t worker, int64_t time)
+/* Did it run on a device of any rank, as far as is known? */
+static int is_on_device(const struct pp_row_collective *c, const struct pp_row_arrival *row)
 {
-	const struct pp_row_cell *cell = d->cell + worker;
-	size_t low = 0, high = d->steps;
+	int any = 0;
 
-	/* Numbers rise with time on every rank; absent cells are skipped downwards. */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2, at = middle;
+	for (uint32_t i = 0; i < c->row_count; i++)
+		any |= pp_graph_on_device(&row[i]) || row[i].device_length_ns > 0;
+	return any;
+}
 
-		while (at > low && !cell[at * d->workers].present)
-			at--;
-		if (!cell[at * d->workers].present)
-			low = middle + 1;
-		else if (time < cell[at * d->workers].begin_ns)
-			high = at;
-		else if (time < cell[at * d->workers].end_ns)
-			return (int64_t)at;
-		else
-			low = middle + 1;
+static enum pp_device_wait_kind device_kind(const struct pp_row_collective *c)
+{
+	enum pp_mpi_class class = pp_mpi_call_info(c->operation)->class;
+
+	if (c->message)
+		return PP_DEVICE_WAIT_MESSAGE;
+	if (class == PP_MPI_FROM_ROOT)
+		return PP_DEVICE_WAIT_FROM_ROOT;
+	if (class == PP_MPI_TO_ROOT)
+		return PP_DEVICE_WAIT_TO_ROOT;
+	return pp_mpi_call_is_exchange(c->operation) ? PP_DEVICE_WAIT_EXCHANGE : PP_DEVICE_WAIT_ALL;
+}
+
+/* Has it a row of each rank that takes part? Of a communicator of unknown size, if all ranks of the job delivered. */
+static int is_whole(const struct pp_dataset *d, const struct pp_row_collective *c)
+{
+	const struct pp_row_communicator *comm = pp_dataset_communicator(d, c->communicator);
+
+	if (c->message)
+		return c->row_count == 2;
+	return comm && comm->size ? comm->size <= c->row_count : d->ranks_delivered >= d->ranks_asked;
+}
+
+/* |error| of a row's times on its device against other ranks': that of two is at most their sum. */
+static int64_t device_error(const struct pp_bounds *bounds, const struct pp_row_arrival *row, uint32_t worker)
+{
+	int64_t error = bounds->d->worker[worker].own_bound_ns, clock = 0;
+
+	error = error / 2 + (error & 1);
+	if (bounds->groups > 1)
+		clock = pp_bounds_at(bounds, worker, row->device_begin_ns);
+	if (__builtin_add_overflow(error, clock, &error) || __builtin_add_overflow(error, row->device_error_ns, &error))
+		return INT64_MAX;
+	return error;
+}
+
+/* The ranks' times: those of their clocks, where all kernels have such. */
+static void fill_device(const struct pp_waiting *w, const struct pp_row_collective *c, const struct pp_row_arrival *row,
+                        struct pp_device_operation *o)
+{
+	o->has_clock = c->bound_ns != PP_BOUND_UNKNOWN;
+	for (uint32_t i = 0; i < c->row_count; i++)
+		o->has_clock &= pp_graph_on_device(&row[i]) || row[i].device_length_ns <= 0;
+	for (uint32_t i = 0; i < c->row_count; i++) {
+		struct pp_device_rank *r = &o->rank[i];
+
+		*r = (struct pp_device_rank){.is_root = row[i].is_root, .late = -1};
+		if (pp_graph_on_device(&row[i])) {
+			r->ready_ns = row[i].device_begin_ns;
+			r->end_ns = row[i].device_end_ns;
+			r->error_ns = o->has_clock ? device_error(&w->bounds, &row[i], w->event[i].worker) : 0;
+		} else if (!o->has_clock) {
+			r->end_ns = row[i].device_length_ns;
+		}
 	}
-	return -1;
+}
+
+/* The operation's times on devices. */
+static void set_device_times(struct pp_row_collective *c, const struct pp_row_arrival *row, int has_clock)
+{
+	int64_t first = INT64_MAX, last = INT64_MIN, end = INT64_MIN, error = 0;
+
+	for (uint32_t i = 0; i < c->row_count; i++) {
+		if (!pp_graph_on_device(&row[i]))
+			continue;
+		first = row[i].device_begin_ns < first ? row[i].device_begin_ns : first;
+		last = row[i].device_begin_ns > last ? row[i].device_begin_ns : last;
+		end = row[i].device_end_ns > end ? row[i].device_end_ns : end;
+		error = row[i].device_error_ns > error ? row[i].device_error_ns : error;
+	}
+	if (first > last) /* no kernel */
+		return;
+	c->first_ns = first;
+	c->last_ns = last;
+	c->end_ns = end;
+	if (has_clock && (__builtin_mul_overflow(error, 2, &error) || __builtin_add_overflow(c->bound_ns, error, &c->bound_ns)))
+		c->bound_ns = PP_BOUND_UNKNOWN;
+}
+
+/* The same as set_until(), of kernels; sets the operation's times and its last rank by them. */
+static void set_until_on_device(struct pp_waiting *w, struct pp_row_collective *c, struct pp_row_arrival *row)
+{
+	struct pp_device_operation o = {
+	        .kind = device_kind(c), .is_whole = is_whole(w->d, c), .rank = w->device, .ranks = w->is_odd ? 0 : c->row_count};
+
+	fill_device(w, c, row, &o);
+	pp_device_wait(&o);
+	set_device_times(c, row, o.has_clock);
+	c->last_worker = o.last < 0 ? -1 : row[o.last].worker;
+	for (uint32_t i = 0; i < c->row_count; i++) {
+		const struct pp_device_rank *r = &w->device[i];
+		struct pp_waited *one = &w->row[i];
+
+		one->is_unsplit = r->how == PP_DEVICE_WAIT_UNKNOWN || r->how == PP_DEVICE_WAIT_DISAGREE;
+		one->waits_for = r->late < 0 ? -1 : (int32_t)w->row[r->late].worker;
+		one->bound_ns = r->bound_ns;
+		if (pp_graph_on_device(&row[i]))
+			one->until = pp_wrap_plus(row[i].device_begin_ns, r->wait_ns);
+		row[i].device_wait_ns = r->wait_ns;
+		row[i].device_how = (int8_t)r->how;
+		row[i].device_bound_ns = r->bound_ns < PP_TABLE_TIME_MAX ? r->bound_ns : PP_TABLE_TIME_MAX;
+		w->d->device_undetermined += !w->is_odd && one->is_unsplit;
+		if (r->late >= 0 && c->bound_ns == PP_BOUND_UNKNOWN)
+			w->d->device_between_clocks = 1;
+	}
+	w->device_transfer_ns = o.transfer_ns;
 }
 
 /* Step of the last arrival, else of any row; INT64_MIN: none. */
 static int64_t step_of(const struct pp_waiting *w, const struct pp_row_collective *c, const struct pp_row_arrival *row, size_t last)
 {
 	for (size_t i = 0; i < c->row_count; i++) {
-		size_t who = (last + i) % c->row_count;
-		int64_t step = step_at(w->d, w->row[who].worker, row[who].arrival_ns);
+		const size_t who = (last + i) % c->row_count, worker = w->row[who].worker;
+		const size_t step = pp_dataset_step_after(w->d, worker, row[who].arrival_ns, 0);
 
-		if (step >= 0)
+		if (step < w->d->steps && w->d->cell[step * w->d->workers + worker].begin_ns <= row[who].arrival_ns)
 			return w->d->step[step].number;
 	}
 	return INT64_MIN;
 }
 
+/* Ends of NCCL's messages have ranks of the communicator until all parts are in. */
+static void name_ends(struct pp_row_collective *c, const struct pp_row_arrival *row)
+{
+	if (!c->message || c->operation < PP_NCCL_FIRST)
+		return;
+	c->source = c->destination = -1;
+	for (uint32_t i = 0; i < c->row_count; i++)
+		*(row[i].is_root ? &c->source : &c->destination) = row[i].worker;
+}
+
 /* Fills times, root and bound; returns the row of the last arrival. */
 static size_t look_at_rows(struct pp_waiting *w, struct pp_row_collective *c, const struct pp_row_arrival *row)
 {
-	const struct pp_row_communicator *comm = pp_dataset_communicator(w->d, c->communicator);
 	size_t last = 0;
 
 	w->is_doubled = w->is_mixed = 0;
-	w->is_unknown = comm && comm->kind == PP_COMM_UNKNOWN;
+	w->is_odd = pp_needs_are_odd(w->d, c);
 	c->ranks = (int32_t)c->row_count;
 	c->root = -1;
 	c->first_ns = row[0].arrival_ns;
@@ -285,7 +252,8 @@ static size_t look_at_rows(struct pp_waiting *w, struct pp_row_collective *c, co
 	for (uint32_t i = 0; i < c->row_count; i++) {
 		uint32_t worker = (uint32_t)pp_dataset_worker(w->d, row[i].worker);
 
-		w->row[i].worker = worker;
+		w->row[i] =
+		        (struct pp_waited){.until = row[i].arrival_ns, .worker = worker, .waits_for = -1, .row = c->row_first + i};
 		w->is_doubled |= i && w->row[i - 1].worker == worker;
 		w->is_mixed |= row[i].needs == PP_ROW_OTHER_CALL;
 		w->event[i] = (struct pp_bounds_event){worker, !row[i].exit_open, row[i].arrival_ns, row[i].exit_ns, 0, 0, 0};
@@ -319,14 +287,14 @@ static int check_order(struct pp_waiting *w, const struct pp_row_collective *c, 
 			w->event[i].is_needed = row[i].is_root;
 			w->event[i].needs = !row[i].is_root;
 		}
-		return pp_bounds_check(&w->bounds, w->event, c->row_count, &w->causality);
+		return pp_bounds_check(&w->bounds, w->event, c->row_count, &w->d->causality);
 	}
 	for (uint32_t side = sides ? 1 : 0; side <= (sides ? 2u : 0u); side++) {
 		for (uint32_t i = 0; i < c->row_count; i++) {
 			w->event[i].is_needed = !row[i].is_empty && (!side || row[i].side != side);
 			w->event[i].needs = row[i].needs == PP_ROW_NEEDS_ALL && row[i].side == side;
 		}
-		violated |= pp_bounds_check(&w->bounds, w->event, c->row_count, &w->causality);
+		violated |= pp_bounds_check(&w->bounds, w->event, c->row_count, &w->d->causality);
 	}
 	return violated;
 }
@@ -344,48 +312,78 @@ static int check_near(struct pp_waiting *w, const struct pp_row_collective *c, c
 		two[0] = w->event[i];
 		two[1] = w->event[w->needs[i]];
 		two[0].needs = two[1].is_needed = 1;
-		violated |= pp_bounds_check(&w->bounds, two, 2, &w->causality);
+		violated |= pp_bounds_check(&w->bounds, two, 2, &w->d->causality);
 	}
 	return violated;
 }
 
 /* Does its class say that a rank leaves when those that it needs have arrived, not before? */
-static int is_ordered(const struct pp_waiting *w, const struct pp_row_collective *c, const struct pp_row_arrival *row)
+static int is_ordered(const struct pp_waiting *w, const struct pp_row_collective *c)
 {
 	enum pp_mpi_class class = pp_mpi_call_info(c->operation)->class;
 
 	if (c->message)
-		return !is_odd_message(c, row);
+		return !w->is_odd;
 	return (class == PP_MPI_ALL || class == PP_MPI_NEAR) && !may_leave_early(c->operation) && !w->is_doubled && !w->is_mixed;
 }
 
-static void sum_up(struct pp_waiting *w, struct pp_row_collective *c, const struct pp_row_arrival *row)
+/* Wait and transfer of a row; of a kernel that ran several operations each has an equal part. */
+static void add_row(const struct pp_waiting *w, struct pp_row_collective *c, struct pp_row_arrival *row, uint32_t i)
+{
+	const struct pp_waited *one = &w->row[i];
+	int64_t transfer = pp_wrap_minus(row->exit_ns, one->until);
+	int64_t share = row->device_operations ? row->device_operations : 1;
+
+	row->late_rank = one->waits_for < 0 ? -1 : w->d->worker[one->waits_for].rank;
+	row->waited_ns = one->is_unsplit ? PP_UNKNOWN : pp_wrap_minus(one->until, row->arrival_ns);
+	if (one->is_unsplit)
+		return;
+	if (w->is_on_device) {
+		row->waited_ns = w->device[i].wait_ns / share;
+		transfer = w->device[i].transfer_ns / share;
+	}
+	pp_known_add(&c->wait_ns, row->waited_ns);
+	pp_known_add(&c->transfer_ns, transfer);
+}
+
+/* How long the operation itself took: from the last arrival to the last exit. 0: not known. */
+static int64_t time_of(const struct pp_waiting *w, const struct pp_row_collective *c, const struct pp_row_arrival *row)
+{
+	int64_t time = pp_wrap_minus(c->end_ns, c->last_ns);
+	uint32_t share = 1;
+
+	if (!w->is_on_device)
+		return c->bound_ns != PP_BOUND_UNKNOWN && time > c->bound_ns ? time : 0;
+	for (uint32_t i = 0; i < c->row_count; i++)
+		share = row[i].device_operations > share ? row[i].device_operations : share;
+	return w->device_transfer_ns / share;
+}
+
+static void sum_up(struct pp_waiting *w, struct pp_row_collective *c, struct pp_row_arrival *row)
 {
 	const struct pp_row_communicator *comm = pp_dataset_communicator(w->d, c->communicator);
 	const struct pp_mpi_call *info = pp_mpi_call_info(c->operation);
-	int is_odd = is_odd_message(c, row);
-	int known =
-	        !w->is_mixed && !is_odd && (c->message || !comm || comm->size <= c->row_count); /* else the last may be missing */
+	int known = !w->is_mixed && !(c->message && w->is_odd) &&
+	            (c->message || !comm || comm->size <= c->row_count); /* else the last may be missing */
+	int64_t time;
 
-	c->wait_ns = c->transfer_ns = 0;
-	c->algbw = c->busbw = 0;
+	c->wait_ns = c->transfer_ns = PP_UNKNOWN;
+	c->algbw = c->busbw = (double)NAN;
 	for (uint32_t i = 0; i < c->row_count; i++) {
-		known &= !row[i].exit_open;
-		if (w->row[i].is_unsplit)
-			continue;
-		c->wait_ns = pp_wrap_plus(c->wait_ns, pp_wrap_minus(w->row[i].until, row[i].arrival_ns));
-		c->transfer_ns = pp_wrap_plus(c->transfer_ns, pp_wrap_minus(row[i].exit_ns, w->row[i].until));
+		known &= w->is_on_device || !row[i].exit_open;
+		add_row(w, c, &row[i], i);
 	}
-	w->lone += c->message && c->row_count == 1;
-	w->doubled += w->is_doubled && !c->message;
-	w->mixed += w->is_mixed && !w->is_doubled;
+	w->d->messages_lone += c->message && c->row_count == 1;
+	w->d->doubled += w->is_doubled && !c->message;
+	w->d->mixed += w->is_mixed && !w->is_doubled;
 	if (!c->mismatch && comm && !c->message && comm->size > c->row_count)
 		c->mismatch = PP_MISMATCH_MISSING;
-	if (is_ordered(w, c, row))
-		w->violations +=
+	if (!w->is_on_device && is_ordered(w, c))
+		w->d->violations +=
 		        (uint64_t)(!c->message && info->class == PP_MPI_NEAR ? check_near(w, c, row) : check_order(w, c, row));
-	if (known && c->bytes && c->bound_ns != PP_BOUND_UNKNOWN && pp_wrap_minus(c->end_ns, c->last_ns) > c->bound_ns) {
-		c->algbw = (double)c->bytes * 1e9 / (double)pp_wrap_minus(c->end_ns, c->last_ns);
+	time = known && c->bytes ? time_of(w, c, row) : 0;
+	if (time > 0) {
+		c->algbw = (double)c->bytes * 1e9 / (double)time;
 		c->busbw = c->algbw * (c->message ? 1 : pp_mpi_call_bus_factor(c->operation, c->ranks));
 	}
 }
@@ -400,12 +398,14 @@ static int make_room(struct pp_waiting *w, size_t rows)
 	free(w->needs);
 	free(w->order);
 	free(w->event);
+	free(w->device);
 	w->room = 0;
 	w->row = calloc(rows * 2, sizeof(*w->row));
 	w->needs = calloc(rows * 2, sizeof(*w->needs));
 	w->order = calloc(rows * 2, sizeof(*w->order));
 	w->event = calloc(rows * 2, sizeof(*w->event));
-	if (!w->row || !w->needs || !w->order || !w->event)
+	w->device = calloc(rows * 2, sizeof(*w->device));
+	if (!w->row || !w->needs || !w->order || !w->event || !w->device)
 		return -ENOMEM;
 	w->room = rows * 2;
 	return 0;
@@ -413,24 +413,23 @@ static int make_room(struct pp_waiting *w, size_t rows)
 
 int pp_waiting_solve(struct pp_waiting *w, struct pp_row_collective *c)
 {
-	const struct pp_row_arrival *row = &w->d->arrival[c->row_first];
+	struct pp_row_arrival *row = &w->d->arrival[c->row_first];
 	size_t last;
 
 	if (make_room(w, c->row_count) < 0)
 		return -ENOMEM;
 	last = look_at_rows(w, c, row);
-	if (set_needs(w, c, row) < 0)
-		return -ENOMEM;
-	set_until(w, c, row);
+	w->is_on_device = is_on_device(c, row);
+	if (w->is_on_device) {
+		set_until_on_device(w, c, row);
+	} else {
+		set_needs(w, c, row);
+		set_until(w, c, row);
+	}
 	sum_up(w, c, row);
+	name_ends(c, row);
 	c->step = step_of(w, c, row, last);
 	return 0;
-}
-
-void pp_waiting_write(const struct pp_waiting *w, const struct pp_row_collective *c, struct pp_dataset *d)
-{
-	for (uint32_t i = 0; i < c->row_count; i++)
-		d->arrival[c->row_first + i].late_rank = w->row[i].waits_for < 0 ? -1 : d->worker[w->row[i].waits_for].rank;
 }
 
 void pp_waiting_release(struct pp_waiting *w)
@@ -439,7 +438,7 @@ void pp_waiting_release(struct pp_waiting *w)
 	free(w->needs);
 	free(w->order);
 	free(w->event);
-	free(w->place);
+	free(w->device);
 	pp_bounds_release(&w->bounds);
 }
 
@@ -474,7 +473,6 @@ int64_t pp_waiting_charge(struct pp_dataset *d, const struct pp_waited *w, size_
 	if (w->waits_for < 0)
 		return wait;
 	row->exposed_wait_ns = pp_wrap_plus(row->exposed_wait_ns, wait);
-	row->wait_step = row->exposed_wait_ns ? (uint32_t)step + 1 : 0;
 	cell = &d->cell[step * d->workers + (size_t)w->waits_for];
 	cell->late_ns = pp_wrap_plus(cell->late_ns, wait);
 	cell->late_error_ns = pp_wrap_plus(cell->late_error_ns, error_of(w, begin, end, wait));

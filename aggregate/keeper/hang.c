@@ -9,6 +9,7 @@
 #include "aggregate/keeper/hang_call.h"
 #include "aggregate/spool/ranks.h"
 #include "core/base/comm_id.h"
+#include "core/base/compare.h"
 #include "core/call/mpi_call.h"
 
 enum { WANTED_MOST = 8 << 20 }; /* entries of all operations' lists; more is damaged */
@@ -220,13 +221,6 @@ static void add_missing(void *data, int32_t rank)
 	m->op->missing[m->op->missings++] = rank;
 }
 
-static int by_rank(const void *a, const void *b)
-{
-	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* The member that all others depend on; -1: none. *ret_kind: the class of the call. */
 static int32_t root_of(const struct pp_hang_op *op, enum pp_mpi_class *ret_class)
 {
@@ -299,7 +293,7 @@ static int fill_op(struct find *f, struct pp_hang_op *op)
 	op->size = op->is_known ? m.members : op->first->comm_size;
 	if (op->size < op->ins || op->kind == PP_HANG_C10D)
 		op->size = 0;
-	qsort(op->missing, (size_t)op->missings, sizeof(*op->missing), by_rank);
+	qsort(op->missing, (size_t)op->missings, sizeof(*op->missing), pp_compare_int32);
 	f->listed += (size_t)op->missings;
 	op->wanted = calloc((size_t)op->missings + 1, sizeof(*op->wanted));
 	if (!op->wanted)

@@ -10,6 +10,7 @@
 #include "aggregate/spool/place.h"
 #include "aggregate/spool/ranks.h"
 #include "aggregate/spool/still.h"
+#include "core/base/compare.h"
 #include "core/base/now.h"
 #include "core/base/plain.h"
 #include "core/call/mpi_call.h"
@@ -170,20 +171,8 @@ static void fill(struct pp_live *l, size_t i, int64_t now_ns, struct pp_live_ran
 	say_place(l, i, r);
 }
 
-static int slower(const void *a, const void *b)
-{
-	const struct pp_live_rank *x = a, *y = b;
-
-	if (x->state != y->state)
-		return x->state < y->state ? -1 : 1;
-	if (x->slow_ns != y->slow_ns)
-		return x->slow_ns > y->slow_ns ? -1 : 1;
-	if (x->step != y->step)
-		return x->step < y->step ? -1 : 1;
-	if (!x->step_ns && !x->call[0] != !y->call[0])
-		return x->call[0] ? 1 : -1; /* a rank in no call waits for nobody */
-	return x->rank - y->rank;
-}
+PP_COMPARE(slower, struct pp_live_rank,
+           PP_UP(state) ?: PP_DOWN(slow_ns) ?: PP_UP(step) ?: (x->step_ns ? 0 : PP_ORDER(!y->call[0], !x->call[0])) ?: PP_UP(rank))
 
 /* A rank that stands still behind all others is the slowest; one that stands still ahead of another waits for it. */
 static void judge(struct pp_live_rank *list, long count)

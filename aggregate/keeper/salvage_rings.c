@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "aggregate/keeper/runs.h"
+#include "core/base/file_name.h"
 
 enum { ROUNDS = 8, NAMED = 6 };
 
@@ -70,11 +71,11 @@ static int read_all(struct pp_salvaged *s, char *const *spool, size_t spools, st
 static void leave_out(struct pp_salvaged *s, size_t index, uint32_t run, uint32_t best, struct pp_left_out *left)
 {
 	const struct pp_ring_header *h = pp_rings_header(s->rings, index);
-	const char *path = pp_rings_path(s->rings, index), *slash = strrchr(path, '/');
+	const char *path = pp_rings_path(s->rings, index);
 
 	name(left, "left out '%s': rank %d, process %d, is of %s run. Salvage that run from a directory of its own", path, h->rank,
 	     h->pid, run < best ? "an earlier" : "a later");
-	pp_warnings_add(&s->warnings, "left out '%s': rank %d, process %d, is of %s run", slash ? slash + 1 : path, h->rank, h->pid,
+	pp_warnings_add(&s->warnings, "left out '%s': rank %d, process %d, is of %s run", pp_file_name(path), h->rank, h->pid,
 	                run < best ? "an earlier" : "a later");
 	pp_records_drop(s->rings, &s->view, index);
 }

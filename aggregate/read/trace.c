@@ -13,6 +13,7 @@
 #include "aggregate/read/kineto/glance.h"
 #include "aggregate/read/kineto/kineto.h"
 #include "aggregate/read/xspace/xspace.h"
+#include "core/base/file_name.h"
 #include "core/base/why.h"
 #include "core/capture/capture.h"
 
@@ -66,11 +67,9 @@ static long first_bytes(const char *path, char *to, size_t size, struct pp_trace
 static void host_of_name(const char *path, char *host, size_t size)
 {
 	static const char *const ends[] = {".gz", ".json", ".trace", ".pt", ".pb", ".xplane"};
-	const char *name = strrchr(path, '/');
-	size_t length;
+	const char *name = pp_file_name(path);
+	size_t length = strlen(name);
 
-	name = name ? name + 1 : path;
-	length = strlen(name);
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
 		size_t n = strlen(ends[i]);
 

@@ -15,13 +15,6 @@
 #include "core/capture/capture.h"
 #include "core/ring/intern.h"
 
-static int compare_rank(const void *a, const void *b)
-{
-	const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 void pp_analyze_number(struct pp_analyze_file *file, size_t files, int *ret_own)
 {
 	int32_t *rank = calloc(files + 1, sizeof(*rank));
@@ -34,14 +27,14 @@ void pp_analyze_number(struct pp_analyze_file *file, size_t files, int *ret_own)
 		own &= rank[i] >= 0 || file[i].glance.is_podprof || file[i].why[0];
 	}
 	if (rank)
-		qsort(rank, files, sizeof(*rank), compare_rank);
+		qsort(rank, files, sizeof(*rank), pp_compare_int32);
 	for (size_t i = 1; i < files && rank; i++)
 		own &= rank[i] != rank[i - 1] || rank[i] < 0;
 	for (size_t i = 0; i < files; i++) {
 		file[i].rank = own && file[i].glance.rank >= 0 ? file[i].glance.rank : (int32_t)i;
 		if (!own || !file[i].why[0])
 			continue;
-		while (bsearch(&unused, rank, files, sizeof(*rank), compare_rank))
+		while (bsearch(&unused, rank, files, sizeof(*rank), pp_compare_int32))
 			unused++;
 		file[i].rank = unused++;
 	}

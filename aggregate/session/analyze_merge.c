@@ -147,10 +147,8 @@ static void drop_steps(struct pp_dataset *d)
 			pp_table_release(&table[id]);
 	pp_dataset_take_tables(d, table);
 	free(d->exposed);
-	free(d->awaited);
 	d->exposed = NULL;
-	d->awaited = NULL;
-	d->exposeds = d->awaiteds = 0;
+	d->exposeds = 0;
 	d->startup_ns = 0;
 	for (size_t w = 0; w < d->workers; w++)
 		if (!strcmp(d->worker[w].status, PP_STATUS_DELIVERED))

@@ -15,8 +15,9 @@
 #include "aggregate/analyze/finish.h"
 #include "aggregate/dataset/block.h"
 #include "aggregate/dataset/merge.h"
+#include "core/base/grow.h"
 
-enum { PARTS_MORE = 16, PARTS_AT_ONCE = 64 };
+enum { PARTS_AT_ONCE = 64 };
 
 struct parts {
 	struct pp_dataset *part;
@@ -138,14 +139,8 @@ static void wait_for_parent(const struct pp_gather *g)
 
 static struct pp_dataset *more(struct parts *p)
 {
-	if (p->parts == p->room) {
-		struct pp_dataset *part = realloc(p->part, (p->room + PARTS_MORE) * sizeof(*part));
-
-		if (!part)
-			return NULL;
-		p->part = part;
-		p->room += PARTS_MORE;
-	}
+	if (PP_GROW(p->part, p->parts, p->room))
+		return NULL;
 	memset(&p->part[p->parts], 0, sizeof(*p->part));
 	return &p->part[p->parts++];
 }

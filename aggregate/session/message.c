@@ -237,18 +237,19 @@ void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const 
 	if (steps->rule == PP_STEP_RULE_RANGE)
 		add(m->must_know, sizeof(m->must_know), "; ", "no step marks: steps are the range '%.*s'",
 		    pp_utf8_fit(pp_intern_text(names, steps->rule_name, NULL), 60), pp_intern_text(names, steps->rule_name, NULL));
-	else if (steps->rule == PP_STEP_RULE_PERIOD)
+	else if (steps->rule == PP_STEP_RULE_PERIOD || steps->rule == PP_STEP_RULE_MESSAGES)
 		add(m->must_know, sizeof(m->must_know), "; ",
-		    "no step marks: steps are a repeating pattern of %" PRIu32 " collectives%s, confidence %.2f", steps->period,
-		    covered, steps->confidence);
+		    "no step marks: steps are a repeating pattern of %" PRIu32 " %s%s%s, confidence %.2f", steps->period,
+		    steps->rule == PP_STEP_RULE_PERIOD ? "collective" : "message", steps->period == 1 ? "" : "s", covered,
+		    steps->confidence);
 	else if (steps->rule == PP_STEP_RULE_WINDOW && d->steps_asked_last <= d->steps_asked_first)
 		return; /* the first line has them, and no steps were requested */
 	else if (steps->rule == PP_STEP_RULE_WINDOW && strstr(d->options, "--step-rule=collectives") &&
 	         !strstr(steps->remark, "pattern"))
 		add(m->must_know, sizeof(m->must_know), "; ",
-		    "--step-rule collectives: no repeating pattern was found in the collectives on MPI_COMM_WORLD, so the run is "
-		    "treated as one step. A pattern has at least two different collectives, and one of them combines data: not "
-		    "MPI_Barrier or MPI_Bcast. Mark steps with podprof_step_begin(), in Python with podprof.steps()");
+		    "--step-rule collectives: no repeating pattern was found in the messages and the collectives on "
+		    "MPI_COMM_WORLD, so the run is treated as one step. Mark steps with podprof_step_begin(), in Python with "
+		    "podprof.steps()");
 	else if (steps->remark[0] && (steps->rule == PP_STEP_RULE_WINDOW || !steps->steps))
 		add(m->must_know, sizeof(m->must_know), "; ", "%s", steps->remark);
 	else if (steps->rule == PP_STEP_RULE_WINDOW)

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "core/base/compare.h"
 #include "core/base/now.h"
 #include "core/ring/ring_file.h"
 #include "core/source/emit_range.h"
@@ -13,12 +14,7 @@ enum {
 	LIMIT_NS = 3000000
 };
 
-static int order(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
+PP_COMPARE(order, uint64_t, PP_ORDER(*x, *y))
 
 static void write_all(struct pp_record *record, _Atomic uint32_t *committed)
 {

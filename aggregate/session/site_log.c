@@ -135,9 +135,12 @@ void pp_site_record(const struct pp_dataset *d, const struct pp_site_files *o, s
 	if (!answer || !job || pp_sums_of(d, &sums)) {
 		pp_message_add(message, "no memory for the line of the site log");
 	} else {
-		pp_answer_of(d, &sums, o->logdir, answer);
-		pp_fleet_job_of(d, &sums, answer, job);
-		write_both(job, o, message);
+		if (pp_answer_of(d, &sums, o->logdir, answer)) {
+			pp_message_add(message, "no memory for the line of the site log");
+		} else {
+			pp_fleet_job_of(d, &sums, answer, job);
+			write_both(job, o, message);
+		}
 		pp_sums_release(&sums);
 	}
 	free(answer);

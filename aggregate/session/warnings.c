@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "aggregate/tools/verdict.h"
+#include "aggregate/dataset/status.h"
 #include "core/base/libc.h"
 #include "core/capture/capture.h"
 
@@ -61,7 +61,7 @@ static void warn_of_other_mpi(const struct pp_rings *r, struct pp_warnings *n)
 		ranks += pp_ring_mpi_state(pp_rings_header(r, i)) >= PP_MPI_OTHER_RUNS;
 	if (ranks)
 		pp_warnings_add(n,
-		                "MPI calls of %zu rank%s are not recorded: " PP_MPI_UNSEEN
+		                "MPI calls of %zu rank%s are not recorded: " PP_STATUS_MPI_UNSEEN
 		                ". Their time counts for the ranges around them",
 		                ranks, ranks == 1 ? "" : "s");
 }

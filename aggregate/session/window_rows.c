@@ -67,14 +67,6 @@ void pp_window_rows_of_options(const struct pp_ring_header *h, size_t ring, cons
 		rank->started = rank->asked;
 }
 
-static const struct pp_rank *find(const struct pp_capture *c, int32_t rank)
-{
-	for (size_t i = 0; i < c->ranks; i++)
-		if (c->rank[i].rank == rank)
-			return &c->rank[i];
-	return NULL;
-}
-
 static int64_t map_one(const struct pp_clock_map *map, int64_t tick)
 {
 	return tick == PP_WINDOW_NEVER ? tick : pp_clock_map_ns(map, (pp_tick)tick);
@@ -85,7 +77,7 @@ void pp_window_rows_map(struct pp_window_metadata *metadata, const struct pp_cap
 {
 	for (size_t i = 0; i < metadata->ranks; i++) {
 		struct pp_window_rank *r = &metadata->rank[i];
-		const struct pp_rank *rank = find(c, r->rank);
+		const struct pp_rank *rank = pp_capture_rank(c, r->rank);
 		const struct pp_clock_map *m = rank && rank->counts_other && other ? other : map;
 
 		r->asked = map_one(m, r->asked);

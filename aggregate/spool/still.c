@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "aggregate/spool/place.h"
+#include "core/base/grow.h"
 #include "core/base/proc.h"
 #include "core/call/mpi_call.h"
 
@@ -44,17 +45,14 @@ void pp_still_check(struct pp_still *s, const struct pp_ring_header *h, int64_t 
 void pp_still_check_all(struct pp_spool_view *v, int64_t now_ms, int64_t pause_ms)
 {
 	size_t rings = pp_spool_count(v);
-	struct pp_still *more;
 
 	if (v->still_ms && now_ms - v->still_ms < pause_ms)
 		return;
 	v->still_ms = now_ms;
 	if (rings > v->stills) {
-		more = realloc(v->still, rings * sizeof(*more));
-		if (!more)
+		if (PP_RESIZE(v->still, rings))
 			return;
-		memset(more + v->stills, 0, (rings - v->stills) * sizeof(*more));
-		v->still = more;
+		memset(v->still + v->stills, 0, (rings - v->stills) * sizeof(*v->still));
 		v->stills = rings;
 	}
 	for (size_t i = 0; i < rings; i++)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "aggregate/spool/control.h"
+#include "core/base/grow.h"
 
 static int ends_with(const char *text, const char *end)
 {
@@ -26,39 +27,17 @@ static int is_known(const struct pp_spool_view *v, const char *name)
 
 static int remember(struct pp_spool_view *v, const char *name)
 {
-	char(*more)[64] = realloc(v->name, (v->names + 1) * sizeof(*more));
-
-	if (!more)
+	if (PP_RESIZE(v->name, v->names + 1))
 		return -1;
-	v->name = more;
-	snprintf(more[v->names++], sizeof(more[0]), "%.63s", name);
-	return 0;
-}
-
-static int make_room(struct pp_spool_view *v)
-{
-	struct pp_spool_ring *ring = realloc(v->ring, (v->rings + 1) * sizeof(*ring));
-	struct pp_watch *rank;
-
-	if (!ring)
-		return -ENOMEM;
-	v->ring = ring;
-	rank = realloc(v->rank, (v->rings + 1) * sizeof(*rank));
-	if (!rank)
-		return -ENOMEM;
-	v->rank = rank;
+	snprintf(v->name[v->names++], sizeof(v->name[0]), "%.63s", name);
 	return 0;
 }
 
 void pp_spool_refuse(struct pp_spool_view *v, const char *why)
 {
-	char(*more)[256] = realloc(v->refusal, (v->refused + 1) * sizeof(*more));
-
 	pp_keeper_log("%s", why);
-	if (!more)
-		return;
-	v->refusal = more;
-	snprintf(more[v->refused++], sizeof(more[0]), "%s", why);
+	if (!PP_RESIZE(v->refusal, v->refused + 1))
+		snprintf(v->refusal[v->refused++], sizeof(v->refusal[0]), "%s", why);
 }
 
 static int open_ring(struct pp_spool_view *v, const char *name)
@@ -70,7 +49,8 @@ static int open_ring(struct pp_spool_view *v, const char *name)
 	int rc;
 
 	snprintf(path, sizeof(path), "%s/%s", v->path, name);
-	if (make_room(v) || remember(v, name)) /* remembered before it is opened: no ring is read twice */
+	if (PP_RESIZE(v->ring, v->rings + 1) || PP_RESIZE(v->rank, v->rings + 1) ||
+	    remember(v, name)) /* remembered before it is opened: no ring is read twice */
 		return -ENOMEM;
 	one.path = strdup(path);
 	rc = one.path ? pp_drain_open(path, v->is_private ? PP_DRAIN_PRIVATE : 0, &one.drain, &err) : -ENOMEM;
@@ -96,21 +76,17 @@ static int open_ring(struct pp_spool_view *v, const char *name)
 
 static void open_run(struct pp_spool_view *v, const char *name)
 {
-	struct pp_run *run, one;
+	struct pp_run one;
 
 	pp_run_file_parse(name, &one.file);
 	for (size_t i = 0; i < v->runs; i++)
 		if (v->run[i].file.pid == one.file.pid && v->run[i].file.space == one.file.space)
 			return;
-	if (pp_run_file_read(v->path, name, &one.file))
+	if (pp_run_file_read(v->path, name, &one.file) || PP_RESIZE(v->run, v->runs + 1))
 		return;
-	run = realloc(v->run, (v->runs + 1) * sizeof(*run));
-	if (!run)
-		return;
-	v->run = run;
 	pp_watch_open_in(&one.watch, one.file.pid, one.file.start_time, one.file.space, NULL);
 	pp_watch_join(&one.watch, v->wake);
-	run[v->runs++] = one;
+	v->run[v->runs++] = one;
 }
 
 int pp_spool_scan(struct pp_spool_view *v)

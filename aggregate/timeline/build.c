@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "aggregate/timeline/timeline_private.h"
+#include "core/base/compare.h"
 #include "core/base/grow.h"
 #include "core/base/huge.h"
+#include "core/base/partition.h"
 #include "core/call/mpi_call.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
@@ -51,16 +53,8 @@ static int shown(const struct pp_timeline_maker *m, size_t r, const struct pp_sp
 /* Step of the rank in which `time` lies: index + 1; 0: none. */
 static uint32_t step_at(const struct pp_timeline_maker *m, int64_t time)
 {
-	size_t low = 0, high = m->marks;
+	const size_t low = PP_PARTITION(m->marks, at, m->mark[at].begin <= time);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (m->mark[middle].begin <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low && time < m->mark[low - 1].end ? m->mark[low - 1].step + 1 : 0;
 }
 
@@ -76,7 +70,7 @@ static uint32_t detail_of(struct pp_timeline_maker *m, const struct pp_span *s)
 
 	if (s->kind == PP_SPAN_DEVICE)
 		d.sent = s->device.bytes;
-	if (!is_call(s) && !d.sent)
+	if (!is_call(s) && !d.sent && (s->kind != PP_SPAN_DEVICE || s->device.activity != PP_DEVICE_COLLECTIVE))
 		return 0;
 	if (is_call(s)) {
 		d.comm = s->mpi.comm;
@@ -161,16 +155,8 @@ static int is_nested(const struct pp_span *s)
 /* Category of the innermost range that is whole around it: none ends after the one around it. */
 static uint8_t around(const struct stack *k, const struct pp_span *s)
 {
-	size_t low = 0, high = k->opens;
+	const size_t low = PP_PARTITION(k->opens, at, k->open[at].end >= s->end);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (k->open[middle].end >= s->end)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low ? k->open[low - 1].category : 0;
 }
 
@@ -250,16 +236,7 @@ struct loose {
 	uint32_t *event;
 };
 
-static int by_begin(const void *a, const void *b)
-{
-	const struct pp_span *x = ((const struct loose *)a)->span, *y = ((const struct loose *)b)->span;
-
-	if (x->begin != y->begin)
-		return x->begin < y->begin ? -1 : 1;
-	if (x->end != y->end)
-		return x->end > y->end ? -1 : 1;
-	return (x > y) - (x < y);
-}
+PP_COMPARE(by_begin, struct loose, PP_UP(span->begin) ?: PP_DOWN(span->end) ?: PP_ORDER(x->span, y->span))
 
 struct fit { /* a tree over depths: each node has the least end of the two below it */
 	int64_t *until;
@@ -383,12 +360,7 @@ static int add_stream(struct pp_timeline_maker *m, size_t r, size_t rank, size_t
 	return rc;
 }
 
-static int by_mark(const void *a, const void *b)
-{
-	const struct pp_timeline_mark *x = a, *y = b;
-
-	return (x->begin > y->begin) - (x->begin < y->begin);
-}
+PP_COMPARE_BY(by_mark, struct pp_timeline_mark, begin)
 
 /* The steps of a rank by time: numbers may go back. */
 static void set_marks(struct pp_timeline_maker *m, size_t worker)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "aggregate/timeline/timeline_private.h"
+#include "core/base/compare.h"
 #include "core/base/grow.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
@@ -155,14 +156,7 @@ struct value {
 };
 
 /* By the text: the numbers of names depend on what was read first. */
-static int by_name(const void *a, const void *b)
-{
-	const struct value *x = a, *y = b;
-
-	if (x->name != y->name)
-		return strcmp(x->text, y->text);
-	return (x->time > y->time) - (x->time < y->time);
-}
+PP_COMPARE(by_name, struct value, x->name != y->name ? strcmp(x->text, y->text) : PP_UP(time))
 
 static int add_values(struct pp_timeline_maker *m, size_t rank, struct value *list, size_t n, const char *unit)
 {

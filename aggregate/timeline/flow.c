@@ -1,13 +1,11 @@
-/* Arrows between events: who waited for whom, requests, launches; and the waiting of calls. See timeline_private.h. Called by
- * load.c. */
+/* Arrows of requests and launches; then orders all arrows. See timeline_private.h. Called by session.c. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "aggregate/analyze/launch_call.h"
 #include "aggregate/analyze/request.h"
-#include "aggregate/analyze/waiting.h"
-#include "aggregate/analyze/waits.h"
 #include "aggregate/timeline/timeline_private.h"
+#include "core/base/compare.h"
 #include "core/base/grow.h"
 #include "core/call/mpi_call.h"
 #include "core/capture/capture.h"
@@ -27,71 +25,6 @@ int pp_timeline_add_flow(struct pp_timeline_maker *m, uint32_t from, uint32_t to
 	m->t->flow = more;
 	more[m->t->flows++] = (struct pp_timeline_flow){from, to, kind};
 	return 0;
-}
-
-static uint32_t event_at(const struct pp_timeline_maker *m, const struct pp_place *p)
-{
-	return p->span == NONE ? NONE : m->event[p->rank][p->thread][p->span];
-}
-
-static struct pp_timeline_detail *detail_at(const struct pp_timeline_maker *m, const struct pp_place *p)
-{
-	uint32_t event = event_at(m, p);
-
-	return event == NONE || !m->t->event[event].detail ? NULL : &m->t->detail[m->t->event[event].detail - 1];
-}
-
-/* Takes what the wait says into the event that waited; 1 where that is now its wait. A Wait for several operations waits for the
- * last of them. */
-static int set_wait(const struct pp_timeline_maker *m, const struct pp_wait *w)
-{
-	struct pp_timeline_detail *d = detail_at(m, &w->waiter), *call = detail_at(m, &w->call);
-	const struct pp_timeline_event *e = d ? &m->t->event[event_at(m, &w->waiter)] : NULL;
-	int64_t until;
-
-	if (call)
-		call->has |= PP_TIMELINE_HAS_WAIT;
-	if (!d)
-		return 0;
-	d->has |= PP_TIMELINE_HAS_WAIT;
-	if (w->last_rank < 0 || w->until_ns <= e->begin_ns)
-		return 0;
-	until = w->until_ns < e->end_ns ? w->until_ns : e->end_ns;
-	if (d->last >= 0 && !pp_waiting_is_later(until, w->last_rank, d->until_ns, d->last))
-		return 0;
-	d->until_ns = until;
-	d->bound_ns = w->bound_ns;
-	d->last = w->last_rank;
-	return 1;
-}
-
-static int add_waits(struct pp_timeline_maker *m)
-{
-	struct pp_waits waits;
-	size_t *decides = calloc(m->t->details + 1, sizeof(*decides)); /* index + 1 of the wait that a detail has; 0: none */
-	int rc = decides ? pp_waits_find(&m->capture, m->d, &waits) : -ENOMEM;
-
-	if (rc) {
-		free(decides);
-		return rc;
-	}
-	for (size_t i = 0; i < waits.waits; i++) {
-		const struct pp_wait *w = &waits.wait[i];
-
-		if (!w->is_known)
-			m->t->left.unmatched_collectives += !w->is_message && event_at(m, &w->call) != NONE;
-		else if (set_wait(m, w))
-			decides[m->t->event[event_at(m, &w->waiter)].detail - 1] = i + 1;
-	}
-	for (size_t i = 0; i < m->t->details && !rc; i++) {
-		const struct pp_wait *w = decides[i] ? &waits.wait[decides[i] - 1] : NULL;
-
-		if (w)
-			rc = pp_timeline_add_flow(m, event_at(m, &w->waiter), event_at(m, &w->last), PP_FLOW_COLLECTIVE);
-	}
-	pp_waits_release(&waits);
-	free(decides);
-	return rc;
 }
 
 static int add_requests(struct pp_timeline_maker *m, size_t r)
@@ -140,20 +73,11 @@ static int add_launches(struct pp_timeline_maker *m, size_t r)
 	return rc;
 }
 
-static int by_ends(const void *a, const void *b)
-{
-	const struct pp_timeline_flow *x = a, *y = b;
-
-	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
-	if (x->to != y->to)
-		return x->to < y->to ? -1 : 1;
-	return (x->kind > y->kind) - (x->kind < y->kind);
-}
+PP_COMPARE_BY_3(by_ends, struct pp_timeline_flow, from, to, kind)
 
 int pp_timeline_flows(struct pp_timeline_maker *m)
 {
-	int rc = add_waits(m);
+	int rc = 0;
 
 	for (size_t r = 0; r < m->capture.ranks && !rc; r++) {
 		rc = add_requests(m, r);

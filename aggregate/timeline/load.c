@@ -15,6 +15,8 @@
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/trace.h"
 #include "aggregate/timeline/timeline_private.h"
+#include "core/base/compare.h"
+#include "core/base/grow.h"
 #include "core/base/units.h"
 #include "core/base/why.h"
 #include "core/base/wrap.h"
@@ -50,23 +52,13 @@ uint32_t pp_timeline_name(struct pp_timeline_maker *m, const char *text)
 
 static struct file *add_file(struct files *f)
 {
-	struct file *more;
-
-	if (f->files == f->room) {
-		more = realloc(f->file, (f->room ? 2 * f->room : 16) * sizeof(*more));
-		if (!more)
-			return NULL;
-		f->file = more;
-		f->room = f->room ? 2 * f->room : 16;
-	}
+	if (PP_GROW(f->file, f->files, f->room))
+		return NULL;
 	f->file[f->files] = (struct file){.rank = -1};
 	return &f->file[f->files++];
 }
 
-static int by_path(const void *a, const void *b)
-{
-	return strcmp(((const struct file *)a)->path, ((const struct file *)b)->path);
-}
+PP_COMPARE(by_path, struct file, strcmp(x->path, y->path))
 
 int pp_timeline_directory(const char *pod, char directory[PATH_MAX])
 {
@@ -140,23 +132,9 @@ static void find_given(char path[PATH_MAX], const char *pod)
 		memcpy(path, beside, strlen(beside) + 1);
 }
 
-static int by_name_and_rank(const void *a, const void *b)
-{
-	const struct file *x = a, *y = b;
+PP_COMPARE_BY_2(by_name_and_rank, struct file, name, rank)
 
-	if (x->name != y->name)
-		return x->name < y->name ? -1 : 1;
-	return (x->rank > y->rank) - (x->rank < y->rank);
-}
-
-static int by_first_rank(const void *a, const void *b)
-{
-	const struct file *x = a, *y = b;
-
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	return (x->name > y->name) - (x->name < y->name);
-}
+PP_COMPARE_BY_2(by_first_rank, struct file, rank, name)
 
 /* Files that were given to 'podprof analyze': each once, with the lowest of its ranks. */
 static int list_given(struct files *f, const struct pp_dataset *d, const char *pod)
@@ -420,12 +398,7 @@ static void shift_files(struct pp_timeline_maker *m, const struct files *f)
 	}
 }
 
-static int by_rank(const void *a, const void *b)
-{
-	const struct pp_rank *x = a, *y = b;
-
-	return (x->rank > y->rank) - (x->rank < y->rank);
-}
+PP_COMPARE_BY(by_rank, struct pp_rank, rank)
 
 int pp_timeline_files(struct pp_timeline_maker *m, const char *pod, struct pp_err *err)
 {

@@ -13,64 +13,13 @@
 #include "aggregate/read/h5/file_dataset.h"
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/timeline/timeline_private.h"
+#include "core/base/compare.h"
 #include "core/base/huge.h"
 #include "core/base/units.h"
 #include "core/capture/capture.h"
 #include "core/capture/thread.h"
 
 #define BIT(table) (UINT64_C(1) << PP_TABLE_##table)
-
-static int by_domain(const void *a, const void *b)
-{
-	const struct pp_row_worker *x = *(struct pp_row_worker *const *)a, *y = *(struct pp_row_worker *const *)b;
-
-	if (x->domain != y->domain)
-		return x->domain < y->domain ? -1 : 1;
-	return (x->bound_ns > y->bound_ns) - (x->bound_ns < y->bound_ns);
-}
-
-/* Ranks of one clock differ by the error of their line, which a file does not have: it is in the least bound of a domain. */
-static int set_own_bounds(struct pp_dataset *d)
-{
-	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a worker */
-	struct pp_row_worker **order = malloc((d->workers + 1) * sizeof(*order));
-
-	if (!order)
-		return -ENOMEM;
-	for (size_t w = 0; w < d->workers; w++)
-		order[w] = &d->worker[w];
-	if (d->workers)
-		/* NOLINTNEXTLINE(bugprone-sizeof-expression): the same */
-		qsort(order, d->workers, sizeof(*order), by_domain);
-	for (size_t i = 0, first = 0; i < d->workers; i++) {
-		if (order[i]->domain != order[first]->domain)
-			first = i;
-		order[i]->own_bound_ns = order[first]->bound_ns;
-	}
-	/* NOLINTNEXTLINE(bugprone-multi-level-implicit-pointer-conversion): the pointers, not what they point to */
-	free(order);
-	return 0;
-}
-
-/* What the rule of waiting asks of communicators, which a file has elsewhere: members, and that one is unknown. */
-static int set_members(struct pp_dataset *d)
-{
-	for (size_t i = 0; i < d->communicators; i++) {
-		struct pp_row_communicator *c = &d->communicator[i];
-
-		if (!strcmp(c->role, "unknown"))
-			c->kind = PP_COMM_UNKNOWN;
-		if (!c->member_count || c->member_count != c->size || c->member_first > d->members ||
-		    c->member_count > d->members - c->member_first)
-			continue;
-		c->member = malloc(c->size * sizeof(*c->member));
-		if (!c->member)
-			return -ENOMEM;
-		for (uint32_t k = 0; k < c->size; k++)
-			c->member[k] = d->member[c->member_first + k].members;
-	}
-	return 0;
-}
 
 static int fill_ranks(struct pp_timeline_maker *m)
 {
@@ -224,6 +173,8 @@ int pp_timeline_make(struct pp_timeline_maker *m)
 	if (!rc)
 		rc = pp_timeline_messages(m);
 	if (!rc)
+		rc = pp_timeline_waits(m);
+	if (!rc)
 		rc = pp_timeline_flows(m);
 	if (!rc)
 		rc = pp_timeline_counters(m);
@@ -256,19 +207,15 @@ int pp_timeline_load_of(struct pp_h5_file *h5, const struct pp_timeline_options 
 	struct pp_dataset d;
 	struct pp_timeline_maker m = {.options = options, .t = &t, .d = &d};
 	int rc = pp_h5_file_dataset(h5,
-	                            BIT(communicator) | BIT(member) | BIT(memory) | BIT(process_sample) | BIT(clock_sample) |
-	                                    BIT(clock_stretch) | BIT(collective) | BIT(neighbour),
+	                            BIT(communicator) | BIT(memory) | BIT(process_sample) | BIT(clock_sample) | BIT(clock_stretch) |
+	                                    BIT(collective) | BIT(arrival) | BIT(lone_call),
 	                            &d, err);
 
 	if (rc) {
 		pp_intern_free(t.names);
 		return rc;
 	}
-	rc = !t.names ? -ENOMEM : set_own_bounds(&d);
-	if (!rc)
-		rc = set_members(&d);
-	if (!rc)
-		rc = fill_ranks(&m);
+	rc = !t.names ? -ENOMEM : fill_ranks(&m);
 	if (!rc)
 		rc = fill_steps(&m);
 	if (!rc)

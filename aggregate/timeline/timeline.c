@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/base/partition.h"
+
 void pp_timeline_track_name(const struct pp_timeline *t, const struct pp_timeline_track *track, char *name, size_t size)
 {
 	static const char *const of[] = {
@@ -26,16 +28,8 @@ void pp_timeline_track_name(const struct pp_timeline *t, const struct pp_timelin
 
 size_t pp_timeline_rank_at(const struct pp_timeline *t, int32_t rank)
 {
-	size_t low = 0, high = t->ranks;
+	const size_t low = PP_PARTITION(t->ranks, at, t->rank[at].rank < rank);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (t->rank[middle].rank < rank)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < t->ranks && t->rank[low].rank == rank ? low : SIZE_MAX;
 }
 
@@ -57,6 +51,9 @@ void pp_timeline_left_text(const struct pp_timeline *t, char *text, size_t size)
 	        {t->left.crossed, "range overlaps", "ranges overlap",
 	         "another one of the same thread without lying in it, and ends here where that one does"},
 	        {t->left.unmatched_collectives, "call of a collective has", "calls of collectives have", "no known waiting"},
+	        {t->left.unmatched_waits, "call that waited has", "calls that waited have",
+	         "no arrow: what the late rank did then is no call"},
+	        {t->left.between_polls, "wait is", "waits are", "in part between polls, where no event shows it"},
 	        {t->left.unmatched_messages, "send or receive has", "sends and receives have",
 	         "no arrow: the other end is not recorded, or not certain"},
 	        {t->left.unmatched_launches, "kernel or copy has", "kernels and copies have",

@@ -122,6 +122,8 @@ struct pp_timeline_left {                          /* events that are not in it,
 	uint64_t ranks;                            /* without a readable event file */
 	uint64_t crossed;               /* in it, but cut: ranges that overlap another one of their thread without lying in it */
 	uint64_t unmatched_collectives; /* calls for which nothing tells whom they wait for */
+	uint64_t unmatched_waits;       /* calls that waited, of which no call of the late rank is known */
+	uint64_t between_polls;         /* waits that are in part between polls */
 	uint64_t unmatched_messages;    /* sends and receives whose other end is not recorded, or not certain */
 	uint64_t unmatched_launches;    /* work of devices without its call */
 };

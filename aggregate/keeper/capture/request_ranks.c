@@ -9,6 +9,7 @@
 #include "aggregate/keeper/cluster/pod_request.h"
 #include "aggregate/session/window_rows.h"
 #include "aggregate/spool/ranks.h"
+#include "core/base/grow.h"
 #include "core/base/now.h"
 
 int pp_requests_counts(struct pp_spool_view *v, size_t ring)
@@ -64,13 +65,10 @@ void pp_requests_mark(struct pp_requests *r, const struct pp_spool_view *v)
 	struct pp_timestamp_pair now = pp_timestamp_pair_now();
 
 	if (rings > r->ackeds) {
-		int64_t *more = realloc(r->acked, rings * sizeof(*more));
-
-		if (!more)
+		if (PP_RESIZE(r->acked, rings))
 			return;
 		for (size_t i = r->ackeds; i < rings; i++)
-			more[i] = PP_WINDOW_NEVER;
-		r->acked = more;
+			r->acked[i] = PP_WINDOW_NEVER;
 		r->ackeds = rings;
 	}
 	for (size_t i = 0; i < rings; i++) {

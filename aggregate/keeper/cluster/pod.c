@@ -9,6 +9,7 @@
 
 #include "aggregate/keeper/cluster/pod_clock.h"
 #include "aggregate/keeper/cluster/pod_gather.h"
+#include "aggregate/keeper/cluster/pod_pairs.h"
 #include "aggregate/keeper/cluster/pod_ranks.h"
 #include "aggregate/keeper/cluster/pod_request.h"
 #include "aggregate/keeper/cluster/pod_share.h"
@@ -58,6 +59,27 @@ int pp_pod_new(const struct pp_pod_options *o, struct pp_pod **ret_pod)
 	tame(p->host);
 	*ret_pod = p;
 	return 0;
+}
+
+int pp_pod_begin(struct pp_pod *p, int leads, pp_pod_watcher *watch, void *context, struct pp_err *err)
+{
+	int rc = leads ? pp_pod_listen(p, err) : 0;
+
+	p->watch = watch;
+	p->watch_context = context;
+	if (!rc)
+		rc = pp_pod_clock_open(p, err);
+	if (!rc && leads)
+		return pp_pod_clock_lead(p, err);
+	p->rings_ms = p->begin_ms;
+	p->state = rc ? PP_POD_ISOLATED : PP_POD_SEARCHING;
+	return rc;
+}
+
+void pp_pod_send(struct pp_pod *p, int peer, const struct pp_wire *m)
+{
+	if (p->star.net)
+		pp_net_send(p->star.net, peer, m, NULL);
 }
 
 void pp_pod_free(struct pp_pod *p)
@@ -173,9 +195,10 @@ static void lead(struct pp_pod *p)
 		pp_pod_say_why(p, "%s: each host has a session of its own. Give a wider --port-range", err.text);
 		return;
 	}
-	pp_pod_clock_lead(p);
+	if (pp_pod_clock_lead(p, &err))
+		pp_keeper_log("%s", err.text);
 	pp_keeper_log("leads: listens on port %u", (unsigned)p->star.invite.port);
-	pp_pod_publish(p);
+	pp_pod_publish(p, &err);
 }
 
 static void decide(struct pp_pod *p)
@@ -224,7 +247,13 @@ static void joined(struct pp_pod *p, const struct pp_net_event *e)
 	}
 	p->state = PP_POD_JOINED;
 	p->states_ms = 0;
-	pp_pod_say_why(p, "reached rank 0's keeper on '%s', invited through %s", e->host, pp_pod_transport_name(p->transport));
+	if (p->o.job) {
+		pp_pod_say_why(p, "reached rank 0's keeper on '%s', invited through %s", e->host,
+		               pp_pod_transport_name(p->transport));
+	} else {
+		p->why[0] = '\0';
+		pp_pod_clock_send_place(p);
+	}
 }
 
 static void refused(struct pp_pod *p, const struct pp_net_event *e)
@@ -251,6 +280,8 @@ static void left(struct pp_pod *p, const struct pp_net_event *e, int lost)
 		return;
 	}
 	part(p);
+	if (!p->o.job)
+		return;
 	if (p->is_done)
 		pp_pod_say_why(p, "rank 0's keeper has ended: later captures cover this host only");
 	else if (lost)
@@ -268,6 +299,14 @@ static void acknowledged(struct pp_pod *p, int peer, const struct pp_wire *m)
 	pp_pod_share_finish(p);
 }
 
+static void take_clock(struct pp_pod *p, int peer, const struct pp_wire *m)
+{
+	if (p->o.job)
+		pp_pod_tree_take(p, peer, m);
+	else
+		pp_pod_pairs_take(p, peer, m);
+}
+
 /* Handles a message of `peer`. */
 typedef void take_message(struct pp_pod *p, int peer, const struct pp_wire *m);
 
@@ -278,7 +317,7 @@ static const struct {
         [PP_WIRE_REQUEST] = {.follower = pp_pod_take_request},
         [PP_WIRE_CLIENT_TEXT] = {.leader = pp_pod_take_line, .follower = pp_pod_take_line},
         [PP_WIRE_COMPARE] = {.follower = pp_pod_clock_take_place},
-        [PP_WIRE_CLOCK] = {.leader = pp_pod_tree_take, .follower = pp_pod_clock_take_chain},
+        [PP_WIRE_CLOCK] = {.leader = take_clock, .follower = pp_pod_clock_take_chain},
         [PP_WIRE_GATHER] = {.follower = pp_pod_share_begin},
         [PP_WIRE_BLOCK] = {.leader = pp_pod_take_piece},
         [PP_WIRE_FILE] = {.leader = pp_pod_take_piece},
@@ -293,7 +332,7 @@ static void take(struct pp_pod *p, const struct pp_net_event *e)
 
 	if (leads)
 		p->peer[e->peer].received_ms = pp_now_ms();
-	if (f)
+	if (f && (p->o.job || m->kind == PP_WIRE_COMPARE || m->kind == PP_WIRE_CLOCK))
 		f(p, e->peer, m);
 }
 
@@ -304,11 +343,13 @@ static void pump(struct pp_pod *p)
 	for (int i = 0; i < EVENTS && p->star.net && pp_net_next(p->star.net, 0, &e) == 1; i++) {
 		if (e.kind == PP_NET_JOINED)
 			joined(p, &e);
-		else if (e.kind == PP_NET_REFUSED)
+		if (p->watch)
+			p->watch(p->watch_context, &e);
+		if (e.kind == PP_NET_REFUSED)
 			refused(p, &e);
 		else if (e.kind == PP_NET_LEFT || e.kind == PP_NET_LOST)
 			left(p, &e, e.kind == PP_NET_LOST);
-		else
+		else if (e.kind == PP_NET_MESSAGE)
 			take(p, &e);
 	}
 }

@@ -1,7 +1,7 @@
 /* Joins the keepers of several hosts to one job: which of them leads, what ranks of other hosts do, the leader's request to all
  * of them. Called by keeper.c, request.c, windows.c. In: this host's rings, messages (net.h). Out: a table of other hosts'
  * ranks, control pages. The leader is the keeper that has rank 0's ring. One thread; only pp_pod_wait() waits; a forked child
- * calls none of it. NULL is a job of one host: each function takes it. */
+ * calls none of it. NULL is a job of one host: each function of a job takes it. podprof doctor --clock has a pod without a job. */
 #pragma once
 
 #include "aggregate/keeper/cluster/pod_types.h"
@@ -10,6 +10,11 @@ struct pp_pod;
 
 /* -ENOMEM only. */
 int pp_pod_new(const struct pp_pod_options *o, struct pp_pod **ret_pod);
+/* Without a job, once, before the first turn: leads, or looks for the leader; `watch` sees all that arrives. -ENETUNREACH: no other
+ * host reaches this one; -EADDRINUSE: no port of the range is free. */
+int pp_pod_begin(struct pp_pod *p, int leads, pp_pod_watcher *watch, void *context, struct pp_err *err);
+/* Without a job. Queues a message to a host that has joined, 0 on a follower; lost where that has left. */
+void pp_pod_send(struct pp_pod *p, int peer, const struct pp_wire *m);
 /* Sends goodbye and removes the invitation. */
 void pp_pod_free(struct pp_pod *p);
 /* One turn: decides on the role, receives and sends messages, writes the leader's request into this host's control page. Returns

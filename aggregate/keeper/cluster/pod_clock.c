@@ -10,8 +10,10 @@
 #include <sys/random.h>
 
 #include "aggregate/keeper/cluster/pod_clock_file.h"
+#include "aggregate/keeper/cluster/pod_pairs.h"
+#include "aggregate/keeper/cluster/pod_state.h"
 #include "aggregate/keeper/cluster/pod_tree.h"
-#include "aggregate/session/close.h"
+#include "aggregate/keeper/net/rendezvous.h"
 #include "aggregate/spool/control.h"
 #include "core/base/now.h"
 #include "core/clock/pieces_make.h"
@@ -27,21 +29,27 @@ enum {
 	        2000, /* without a turn for this long the parent counts as unreachable; logged again after twice that, and so on */
 	REACH_MOST_MS = 32000,
 	DUE_MS = 1000,   /* a hub's chain of a round is of no use after this */
+	HELLO_MS = 400,  /* all pairs: a round waits so long for hosts that have not said hello; they do every 100 ms */
 	BEYOND_S = 3600, /* before the first and behind the last burst */
 };
 
-static int open_link(struct pp_pod *p)
+static enum pp_tick_kind kind_of(const struct pp_pod *p)
 {
-	struct pp_clock_link_options o = {.kind = pp_close_tick_kind(p->o.job->rings)};
-	struct pp_err err = {""};
+	return (enum pp_tick_kind)pp_pod_own_clock(p).tick_kind;
+}
 
-	o.port_first = p->o.settings->port.first;
-	o.port_last = p->o.settings->port.last;
-	o.ticks_per_ns = p->clock.ticks_per_ns = pp_clock_link_rate(o.kind, &p->clock.first);
-	if (!pp_clock_link_open(&o, &p->clock.link, &err))
-		return 0;
-	pp_keeper_log("%s", err.text);
-	return -ENOTCONN;
+static int open_link(struct pp_pod *p, struct pp_opt_ports port, struct pp_clock_link **ret, struct pp_err *err)
+{
+	struct pp_clock_link_options o = {
+	        .kind = kind_of(p), .ticks_per_ns = p->clock.ticks_per_ns, .port_first = port.first, .port_last = port.last};
+
+	return pp_clock_link_open(&o, ret, err);
+}
+
+static int open_own(struct pp_pod *p, struct pp_err *err)
+{
+	p->clock.ticks_per_ns = pp_clock_link_rate(kind_of(p), &p->clock.first);
+	return open_link(p, p->o.settings->port, &p->clock.link, err);
 }
 
 static void close_link(struct pp_pod *p)
@@ -50,23 +58,55 @@ static void close_link(struct pp_pod *p)
 	p->clock.link = NULL;
 }
 
-void pp_pod_clock_lead(struct pp_pod *p)
+int pp_pod_clock_open(struct pp_pod *p, struct pp_err *err)
 {
-	struct pp_clock_exchange_options o = {.more = PP_NET_PEERS};
-	struct pp_err err = {""};
+	struct pp_pod_clock *c = &p->clock;
+	struct pp_net_invite all = {.addresses = 0};
+	int rc = open_own(p, err), bound = 0;
+	size_t used = 0;
 
-	if (p->clock.link || getrandom(p->clock.key, sizeof(p->clock.key), 0) != sizeof(p->clock.key) || open_link(p))
-		return;
+	pp_rendezvous_addresses(&all, NULL);
+	for (size_t i = 0; c->link && i < all.addresses; i++) {
+		uint16_t port = 0;
+		int one = pp_clock_link_bind(c->link, all.address[i], &port, used ? NULL : err);
+
+		bound = bound ? bound : one;
+		/* One port for all of them, and as many as a message holds. */
+		if (one || (used && port != c->port) || used + strlen(all.address[i]) + 2 > sizeof(c->addresses))
+			continue;
+		c->port = port;
+		used += (size_t)snprintf(c->addresses + used, sizeof(c->addresses) - used, "%s%s", used ? " " : "", all.address[i]);
+	}
+	return rc || used ? rc : bound;
+}
+
+/* Begins to answer the hosts that compare their clocks with this one's, which has no parent. */
+static int serve(struct pp_pod *p, uint32_t self, struct pp_err *err)
+{
+	struct pp_clock_exchange_options o = {.self = self, .parent = self, .more = PP_NET_PEERS};
+
 	memcpy(o.key, p->clock.key, sizeof(o.key));
-	if (!pp_clock_link_join(p->clock.link, &o, NULL, 0, &err))
-		return;
-	pp_keeper_log("%s", err.text);
-	pp_pod_clock_end(p);
+	return pp_clock_link_join(p->clock.link, &o, NULL, 0, err);
+}
+
+int pp_pod_clock_lead(struct pp_pod *p, struct pp_err *err)
+{
+	int rc = p->clock.link ? 0 : open_own(p, err);
+
+	if (!rc && getrandom(p->clock.key, sizeof(p->clock.key), 0) != sizeof(p->clock.key))
+		rc = pp_err_set(err, -EIO, "cannot compare clocks: no random numbers");
+	if (!rc)
+		rc = serve(p, 0, err);
+	if (rc)
+		pp_pod_clock_end(p);
+	return rc;
 }
 
 void pp_pod_clock_end(struct pp_pod *p)
 {
 	close_link(p);
+	for (size_t i = 0; i < p->clock.befores; i++)
+		pp_clock_link_free(p->clock.before[i].link);
 	pp_pieces_release(&p->clock.above);
 	explicit_bzero(p->clock.key, sizeof(p->clock.key));
 	memset(&p->clock, 0, sizeof(p->clock));
@@ -180,21 +220,61 @@ static void send_place(struct pp_pod *p)
 	send_clock(p, (struct pp_wire_clock_place){.port = port, .addresses = address});
 }
 
+void pp_pod_clock_send_place(struct pp_pod *p)
+{
+	send_clock(p, (struct pp_wire_clock_place){.port = p->clock.port, .addresses = p->clock.addresses});
+}
+
 static int take_place(struct pp_pod *p, const struct pp_wire_compare *c, struct pp_err *err)
 {
 	struct pp_clock_exchange_options o = {.self = c->domain, .parent = c->parent, .same = c->same, .more = PP_NET_PEERS};
 	const struct pp_net_invite *v = &p->star.invite;
 	char text[PP_WIRE_ADDRESSES + 1];
-	int n = snprintf(text, sizeof(text), "%s", c->addresses ? c->addresses : "");
+	int n = snprintf(text, sizeof(text), "%s", c->addresses ? c->addresses : ""), rc;
 
 	for (size_t i = 0; i < v->addresses && !(c->addresses && c->addresses[0]); i++)
 		n += snprintf(text + n, sizeof(text) - (size_t)n, "%s ", v->address[i]);
 	if (p->clock.link)
 		return pp_clock_link_move(p->clock.link, c->parent, c->same, text, (uint16_t)c->port, err);
-	if (open_link(p))
-		return pp_err_set(err, -ENOTCONN, "this host's clock is not compared with that of '%.71s'", c->host ? c->host : "");
+	rc = open_own(p, err);
+	if (rc)
+		return rc;
 	memcpy(o.key, c->key, sizeof(o.key));
 	return pp_clock_link_join(p->clock.link, &o, text, (uint16_t)c->port, err);
+}
+
+/* All pairs: one more host before this one. This host has a place in the star of each of those, and a star of its own. */
+static int add_before(struct pp_pod *p, const struct pp_wire_compare *c, struct pp_err *err)
+{
+	struct pp_clock_exchange_options o = {.self = c->domain, .parent = c->parent};
+	struct pp_pod_clock *mine = &p->clock;
+	struct pp_clock_link *link = NULL;
+	int rc = 0;
+
+	if (mine->befores == PP_POD_ALL_PAIRS)
+		return pp_err_set(err, -ENOSPC, "this host's clock is not compared with that of '%.71s'", c->host);
+	if (!mine->befores) {
+		memcpy(mine->key, c->key, sizeof(mine->key));
+		mine->self = c->domain;
+		mine->serves = c->serves;
+		rc = c->serves ? serve(p, c->domain, err) : 0;
+	}
+	memcpy(o.key, c->key, sizeof(o.key));
+	if (!rc)
+		rc = open_link(p, (struct pp_opt_ports){0, 0}, &link, err);
+	if (rc)
+		return rc;
+	mine->before[mine->befores++] = (struct pp_pod_parent){c->parent, link};
+	rc = pp_clock_link_join(link, &o, c->addresses, (uint16_t)c->port, err);
+	return rc == -EHOSTUNREACH ? 0 : rc; /* as if all packets were lost */
+}
+
+struct pp_clock_link *pp_pod_clock_before(struct pp_pod *p, size_t i, uint32_t *ret_domain)
+{
+	if (i >= p->clock.befores)
+		return NULL;
+	*ret_domain = p->clock.before[i].domain;
+	return p->clock.before[i].link;
 }
 
 void pp_pod_clock_take_place(struct pp_pod *p, int peer, const struct pp_wire *m)
@@ -205,6 +285,12 @@ void pp_pod_clock_take_place(struct pp_pod *p, int peer, const struct pp_wire *m
 	struct pp_err err = {""};
 
 	(void)peer;
+	if (!p->o.job) {
+		if (mine->link && add_before(p, c, &err))
+			pp_pod_say_why(p, "%s", err.text);
+		pp_pod_clock_send_place(p);
+		return;
+	}
 	if (is_new)
 		rc = take_place(p, c, &err);
 	else if (mine->link)
@@ -360,10 +446,39 @@ int pp_pod_clock_pieces(struct pp_pod *p, struct pp_clock_map *leader, struct pp
 	return rc;
 }
 
+/* All pairs. Is the round over that is due here? It begins once the hosts behind this one have said hello, or do not. */
+static int star_is_over(struct pp_pod_clock *c)
+{
+	struct pp_clock_link_state state;
+
+	pp_clock_link_state(c->link, &state);
+	if (c->star == c->due)
+		return !state.busy;
+	if (state.answered < c->serves && pp_now_ms() - c->due_ms < HELLO_MS)
+		return 0;
+	c->star = c->due;
+	return pp_clock_link_start(c->link, c->due) != 0;
+}
+
+static void run_pairs(struct pp_pod *p)
+{
+	struct pp_pod_clock *c = &p->clock;
+
+	if (c->due && star_is_over(c)) {
+		if (p->state == PP_POD_JOINED)
+			send_clock(p, (struct pp_wire_clock_place){.round = c->due});
+		c->due = 0;
+	}
+	if (p->state == PP_POD_LISTENING)
+		pp_pod_pairs_run(p);
+}
+
 void pp_pod_clock_run(struct pp_pod *p)
 {
 	if (!p->clock.link)
 		p->clock.due = 0;
+	else if (!p->o.job)
+		run_pairs(p);
 	else if (p->state == PP_POD_LISTENING)
 		lead(p);
 	else

@@ -1,11 +1,23 @@
 /* When the clocks of a job's hosts are compared, and what a follower knows of its own. Called by pod.c, pod_request.c,
- * pod_gather.c and pod_share.c. */
+ * pod_gather.c and pod_share.c, and, for all pairs, by podprof doctor --clock. */
 #pragma once
 
-#include "aggregate/keeper/cluster/pod_state.h"
+#include "aggregate/keeper/cluster/pod_types.h"
 
-/* Leader. Becomes the root of the comparison. After a failure, which is logged, clocks are not compared. */
-void pp_pod_clock_lead(struct pp_pod *p);
+struct pp_clock_link;
+struct pp_clock_map;
+struct pp_pieces;
+struct pp_pod;
+struct pp_wire;
+
+/* All pairs. Opens one UDP port at the addresses that others may reach. -EADDRINUSE: none of the range is free. */
+int pp_pod_clock_open(struct pp_pod *p, struct pp_err *err);
+/* All pairs, follower. Reports where others may compare their clocks with this host's. */
+void pp_pod_clock_send_place(struct pp_pod *p);
+/* All pairs, follower. The comparison with the i-th host before this one, and that host's domain; NULL: there are no more. */
+struct pp_clock_link *pp_pod_clock_before(struct pp_pod *p, size_t i, uint32_t *ret_domain);
+/* Leader. Becomes the root of the comparison. After a failure clocks are not compared. */
+int pp_pod_clock_lead(struct pp_pod *p, struct pp_err *err);
 /* Asks for a round at the begin or end of a window. */
 void pp_pod_clock_want(struct pp_pod *p);
 /* One turn, leader or follower. */

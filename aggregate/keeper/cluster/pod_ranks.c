@@ -10,6 +10,7 @@
 #include "aggregate/spool/control.h"
 #include "aggregate/spool/place.h"
 #include "aggregate/spool/ranks.h"
+#include "core/base/grow.h"
 #include "core/base/now.h"
 #include "core/base/utf8.h"
 
@@ -100,13 +101,15 @@ static uint64_t first_tick(const struct pp_rings *r)
 
 void pp_pod_send_states(struct pp_pod *p)
 {
-	const struct pp_rings *r = pp_pod_rings(p);
+	const struct pp_rings *r = p->o.job ? pp_pod_rings(p) : NULL;
 	int active = p->request.number && p->request.kind != PP_ASK_NOTHING, changed;
 	int64_t now = pp_now_ms();
-	struct pp_wire_heartbeat beat = {.over = p->over_ms != 0, .first_tick = first_tick(r)};
+	struct pp_wire_heartbeat beat = {.over = p->over_ms != 0, .first_tick = r ? first_tick(r) : 0};
 	struct pp_wire_rank *mine;
 	size_t n = 0;
 
+	if (!r)
+		return;
 	if (!p->star.net || now - p->states_ms < (active ? EAGER_MS : CALM_MS))
 		if (!p->star.net || p->mine_over == beat.over)
 			return;
@@ -171,8 +174,6 @@ void pp_pod_take_peer(struct pp_pod *p, int peer, const struct pp_wire_hello *h)
 
 static struct pp_pod_rank *row_of(struct pp_pod *p, int32_t rank, int peer)
 {
-	struct pp_pod_rank *more;
-	int *peers;
 	size_t i = p->hint;
 
 	if (i >= p->ranks || p->rank[i].rank != rank) /* a host reports its ranks in a fixed order */
@@ -182,11 +183,7 @@ static struct pp_pod_rank *row_of(struct pp_pod *p, int32_t rank, int peer)
 	if (i < p->ranks && p->rank_peer[i] != peer && !p->rank[i].gone)
 		return NULL; /* two hosts have this rank: the first one counts */
 	if (i == p->ranks) {
-		more = realloc(p->rank, (p->ranks + 1) * sizeof(*more));
-		p->rank = more ? more : p->rank;
-		peers = realloc(p->rank_peer, (p->ranks + 1) * sizeof(*peers));
-		p->rank_peer = peers ? peers : p->rank_peer;
-		if (!more || !peers)
+		if (PP_RESIZE(p->rank, p->ranks + 1) || PP_RESIZE(p->rank_peer, p->ranks + 1))
 			return NULL;
 		p->ranks++;
 	}

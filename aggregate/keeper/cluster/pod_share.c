@@ -21,6 +21,8 @@
 #include "aggregate/spool/control.h"
 #include "aggregate/write/writer.h"
 #include "aggregate/write/xspace/xspace.h"
+#include "core/base/file_name.h"
+#include "core/base/grow.h"
 #include "core/base/now.h"
 
 enum { LIMIT_MS = 280000, PIECES = 16 /* in one turn */ };
@@ -194,12 +196,7 @@ void pp_pod_share_end(struct pp_pod *p)
 
 static void add_file(struct pp_pod_share *s, const char *dir, const char *name)
 {
-	char **more = realloc(s->file, (s->files + 1) * sizeof(*more));
-
-	if (!more)
-		return;
-	s->file = more;
-	if (asprintf(&more[s->files], "%s/%s", dir, name) >= 0)
+	if (!PP_RESIZE(s->file, s->files + 1) && asprintf(&s->file[s->files], "%s/%s", dir, name) >= 0)
 		s->files++;
 }
 
@@ -254,9 +251,7 @@ static void take_answer(struct pp_pod *p)
 
 static const char *name_of(const char *path, char name[300])
 {
-	const char *slash = strrchr(path, '/');
-
-	snprintf(name, 300, "%s%s", strstr(path, "-nosteps/") ? "nosteps+" : "", slash ? slash + 1 : path);
+	snprintf(name, 300, "%s%s", strstr(path, "-nosteps/") ? "nosteps+" : "", pp_file_name(path));
 	return name;
 }
 

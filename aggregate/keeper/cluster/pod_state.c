@@ -37,9 +37,9 @@ const struct pp_rings *pp_pod_rings(const struct pp_pod *p)
 
 int pp_pod_zero(const struct pp_pod *p)
 {
-	const struct pp_rings *r = pp_pod_rings(p);
+	const struct pp_rings *r = p->o.job ? pp_pod_rings(p) : NULL;
 
-	for (size_t i = pp_rings_count(r); i-- > 0;)
+	for (size_t i = r ? pp_rings_count(r) : 0; i-- > 0;)
 		if (pp_rings_header(r, i)->rank == 0)
 			return (int)i;
 	return -1;
@@ -47,9 +47,11 @@ int pp_pod_zero(const struct pp_pod *p)
 
 struct pp_wire_clock pp_pod_own_clock(const struct pp_pod *p)
 {
-	const struct pp_rings *r = pp_pod_rings(p);
-	const struct pp_ring_header *h = pp_rings_count(r) ? pp_rings_header(r, 0) : NULL;
+	const struct pp_rings *r = p->o.job ? pp_pod_rings(p) : NULL;
+	const struct pp_ring_header *h = r && pp_rings_count(r) ? pp_rings_header(r, 0) : NULL;
 
+	if (!r)
+		return p->o.clock;
 	return h ? (struct pp_wire_clock){h->boot_id, h->timens_ns, h->tick_kind} : (struct pp_wire_clock){NULL, NULL, 0};
 }
 

@@ -1,8 +1,8 @@
 /* The state that the files behind pod.h share, and what all of them use. pod.c takes the turns and hands messages down: to
  * pod_transport.c (how hosts find each other), pod_request.c (requests, clients), pod_gather.c (the leader's window), pod_share.c
- * (a follower's), pod_ranks.c (state of ranks), pod_clock.c, and through it pod_tree.c and pod_clock_file.c (whose clock is
- * compared with whose). None of them calls pod.c: what it must do next, they return or leave in struct pp_pod. No other file
- * includes this one. */
+ * (a follower's), pod_ranks.c (state of ranks), pod_clock.c, and through it pod_tree.c or pod_pairs.c, and pod_clock_file.c (whose
+ * clock is compared with whose). None of them calls pod.c: what it must do next, they return or leave in struct pp_pod. No other
+ * file includes this one. */
 #pragma once
 
 #include "aggregate/keeper/clock/clock_file.h"
@@ -26,16 +26,6 @@ enum pp_pod_state {
 	PP_POD_ISOLATED, /* no other host is reached, or none any more */
 };
 
-/* How the invitation reached a host. Sent in the hello: append only. */
-enum pp_pod_transport {
-	PP_TRANSPORT_NONE,
-	PP_TRANSPORT_MPI,
-	PP_TRANSPORT_OUTER,
-	PP_TRANSPORT_FILE,
-	PP_TRANSPORT_STORE,
-	PP_TRANSPORTS
-};
-
 struct pp_pod_delivery {     /* leader: what a host sends to the current gathering */
 	int asked, done, fd; /* fd: of the file being written; -1: none */
 	uint64_t at;
@@ -55,6 +45,7 @@ struct pp_pod_place { /* leader: a host in the tree of clocks (pod_tree.c) */
 	struct pp_pod_sent_place sent;
 	int is_false;          /* it claimed to share another host's clock, and does not */
 	uint32_t missed, lost; /* turns without an answer; times that its turn was lost */
+	uint32_t placed;       /* all pairs: how often it has reported its place: when it joined, and for each host before it */
 	uint16_t port;         /* where its children exchange timestamps with it; 0: not reported yet */
 	char address[256], warning[200];
 	uint64_t round; /* the chain covers all rounds up to this one */
@@ -103,6 +94,14 @@ struct pp_pod_share {             /* follower: what it makes and sends */
 struct pp_pod_clock {               /* pod_clock.c */
 	struct pp_clock_link *link; /* NULL: clocks are not compared */
 	uint8_t key[PP_CLOCK_KEY];
+	uint16_t port; /* all pairs: where others compare theirs with this host's */
+	char addresses[PP_WIRE_TEXT + 1];
+	struct pp_pod_parent { /* all pairs: the hosts before this one; `link` has no other parent */
+		uint32_t domain;
+		struct pp_clock_link *link;
+	} before[PP_POD_ALL_PAIRS];
+	size_t befores;
+	uint64_t star; /* all pairs: the last round that this host began with those behind it */
 	double ticks_per_ns;
 	struct pp_clock_pair first; /* when the link was opened */
 	struct pp_clock_file file;
@@ -118,9 +117,10 @@ struct pp_pod_clock {               /* pod_clock.c */
 	/* follower */
 	uint32_t self, parent;
 	int same, is_false; /* same: both report one clock; is_false: the comparison found two */
-	int serves, hops;
+	uint32_t serves;    /* hosts that compare their clocks with this one's */
+	int hops;
 	char host[72]; /* of the parent */
-	uint64_t due;  /* round after which the chain is sent; 0: none */
+	uint64_t due;  /* round after which the chain is sent; all pairs: which is to begin here; 0: none */
 	int64_t due_ms;
 	int64_t placed_ms, patience_ms; /* until it reports that the parent is not reached */
 	struct pp_pieces above;         /* the parent's ticks to the leader's, where the parent is not the leader */
@@ -158,8 +158,15 @@ struct pp_pod {
 	} request;
 	struct pp_pod_client_line queue[PP_POD_QUEUE];
 	size_t queued;
-	int news; /* something arrived that requests or windows should look at */
+	int news;              /* something arrived that requests or windows should look at */
+	pp_pod_watcher *watch; /* NULL: nobody does */
+	void *watch_context;
 	struct pp_pod_clock clock;
+	struct {                            /* pod_pairs.c; leader */
+		int peer[PP_NET_PEERS + 1]; /* by their order; [0]: -1 */
+		size_t hosts, stars, at;    /* stars: hosts that others compare with; at: whose turn it is */
+		int64_t end_ms;             /* of that turn */
+	} pairs;
 	uint64_t gathers;
 	struct pp_pod_job gather;
 	struct pp_pod_share share;
@@ -171,9 +178,10 @@ int64_t pp_pod_now_us(void);
 void pp_pod_say_why(struct pp_pod *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* This host's rings; valid while the keeper lives. */
 const struct pp_rings *pp_pod_rings(const struct pp_pod *p);
-/* Index of rank 0's last ring; -1: not here. */
+/* Index of rank 0's last ring; -1: not here, or there is no job. */
 int pp_pod_zero(const struct pp_pod *p);
-/* The clock as this host's first ring, or a peer, reports it; texts belong to those. Without a ring: one that nothing equals. */
+/* The clock as this host's first ring, or a peer, reports it; texts belong to those. Without a ring: one that nothing equals;
+ * without a job: as the options have it. */
 struct pp_wire_clock pp_pod_own_clock(const struct pp_pod *p);
 struct pp_wire_clock pp_pod_clock_of(const struct pp_pod_peer *one);
 /* LEADER. Does that host claim this one's clock? */

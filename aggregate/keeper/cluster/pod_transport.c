@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/cluster/pod_ranks.h"
+#include "aggregate/keeper/cluster/pod_state.h"
 #include "aggregate/keeper/net/rendezvous.h"
 #include "aggregate/spool/control.h"
 #include "core/base/now.h"
@@ -179,7 +180,7 @@ void pp_pod_rendezvous_run(struct pp_pod *p)
 		spool_path(p, PP_RENDEZVOUS_POINT_WANTED, path);
 		if (!access(path, F_OK))
 			serve_point(p);
-	} else if ((p->state == PP_POD_LISTENING || p->state == PP_POD_SEARCHING) && !p->rendezvous_tried) {
+	} else if ((p->state == PP_POD_LISTENING || p->state == PP_POD_SEARCHING) && !p->rendezvous_tried && p->o.job) {
 		p->rendezvous_tried = 1;
 		join_point(p);
 		if (p->state == PP_POD_LISTENING)
@@ -204,20 +205,26 @@ void pp_pod_rendezvous_end(struct pp_pod *p)
 	p->serves = 0;
 }
 
-void pp_pod_publish(struct pp_pod *p)
+int pp_pod_publish(struct pp_pod *p, struct pp_err *err)
 {
-	struct pp_err err = {""}, ignored = {""};
-	int to_mpi = !pp_rendezvous_put(p->o.spool, invite_name, &p->star.invite, &ignored);
-	int to_file = !pp_rendezvous_write(directory(p), &p->star.invite, &err);
+	struct pp_err ignored = {""};
+	int to_mpi = p->o.spool[0] ? pp_rendezvous_put(p->o.spool, invite_name, &p->star.invite, &ignored) : 0;
+	int to_file = pp_rendezvous_write(directory(p), &p->star.invite, err);
 
 	p->published = 1;
 	pp_rendezvous_point_put(p->rendezvous, &p->star.invite);
-	if (!to_mpi)
+	if (to_mpi)
 		pp_keeper_log("no invitation for MPI: %s", ignored.text);
-	if (!to_file) {
-		pp_keeper_log("no invitation by a file: %s", err.text);
-		snprintf(p->why, sizeof(p->why), "the file could not be made: %.300s", err.text);
+	if (to_file) {
+		pp_keeper_log("no invitation by a file: %s", err->text);
+		snprintf(p->why, sizeof(p->why), "the file could not be made: %.300s", err->text);
 	}
+	return to_file;
+}
+
+const struct pp_net_invite *pp_pod_invitation(const struct pp_pod *p)
+{
+	return &p->star.invite;
 }
 
 int pp_pod_listen(struct pp_pod *p, struct pp_err *err)
@@ -227,7 +234,10 @@ int pp_pod_listen(struct pp_pod *p, struct pp_err *err)
 	int rc;
 
 	raise_limit();
-	if (pp_rendezvous_addresses(&p->star.invite, err)) { /* keepers in containers may share this host's loopback */
+	rc = pp_rendezvous_addresses(&p->star.invite, err);
+	if (rc && !p->o.job)
+		return rc;
+	if (rc) { /* keepers in containers may share this host's loopback */
 		snprintf(p->star.invite.address[0], sizeof(p->star.invite.address[0]), "127.0.0.1");
 		p->star.invite.addresses = 1;
 	}
@@ -334,11 +344,13 @@ void pp_pod_withdraw(struct pp_pod *p)
 		return;
 	p->published = 0;
 	pp_rendezvous_remove(directory(p), &p->star.invite);
+	if (!p->o.spool[0])
+		return;
 	spool_path(p, invite_name, path);
 	unlink(path);
 }
 
-static void call(struct pp_pod *p, const struct pp_net_invite *found, enum pp_pod_transport transport)
+void pp_pod_call(struct pp_pod *p, const struct pp_net_invite *found, enum pp_pod_transport transport)
 {
 	struct pp_net_options o = net_options(p, found->job);
 	struct pp_err err = {""};
@@ -376,6 +388,11 @@ static int waits_for_point(struct pp_pod *p)
 	return pp_rendezvous_point_is_open(p->rendezvous) && now - p->found_ms < POINT_MS;
 }
 
+static int has(const struct pp_pod *p, const char *name, struct pp_net_invite *found)
+{
+	return p->o.spool[0] && !pp_rendezvous_get(p->o.spool, name, found, NULL) && !pp_star_is_stale(&p->star, found);
+}
+
 /* Finds an invitation by the best transport that has one. 0, or -errno with the message; -EAGAIN: it is not time to look. */
 static int find(struct pp_pod *p, struct pp_net_invite *found, enum pp_pod_transport *transport, struct pp_err *err)
 {
@@ -383,10 +400,10 @@ static int find(struct pp_pod *p, struct pp_net_invite *found, enum pp_pod_trans
 	int rc;
 
 	*transport = PP_TRANSPORT_MPI;
-	if (!pp_rendezvous_get(p->o.spool, invite_name, found, NULL) && !pp_star_is_stale(&p->star, found))
+	if (has(p, invite_name, found))
 		return 0;
 	*transport = PP_TRANSPORT_STORE;
-	if (!pp_rendezvous_get(p->o.spool, store_name, found, NULL) && !pp_star_is_stale(&p->star, found))
+	if (has(p, store_name, found))
 		return 0;
 	*transport = PP_TRANSPORT_OUTER;
 	if (pp_rendezvous_point_get(p->rendezvous, job, found) && !pp_star_is_stale(&p->star, found))
@@ -394,7 +411,7 @@ static int find(struct pp_pod *p, struct pp_net_invite *found, enum pp_pod_trans
 	*transport = PP_TRANSPORT_FILE;
 	if (!is_time(p))
 		return -EAGAIN;
-	rc = pp_rendezvous_read(directory(p), job, NULL, 0, found, err);
+	rc = pp_rendezvous_read(directory(p), job, found, err);
 	if (rc == 0 && pp_star_is_stale(&p->star, found))
 		return pp_err_set(err, -ETIMEDOUT, "the address in '%s/.podprof-...rendezvous' does not reply", directory(p));
 	return rc == 0 && waits_for_point(p) ? -EAGAIN : rc;
@@ -412,11 +429,12 @@ void pp_pod_search(struct pp_pod *p)
 		return;
 	if (rc) {
 		why = rendezvous_why(p);
-		pp_pod_say_why(p, "cannot reach rank 0's keeper, this host has a session of its own: %s%s%.260s", why,
+		pp_pod_say_why(p, "%s%s%s%.260s",
+		               p->o.job ? "cannot reach rank 0's keeper, this host has a session of its own: " : "", why,
 		               why[0] ? "; " : "", err.text);
 		return;
 	}
-	call(p, &found, transport);
+	pp_pod_call(p, &found, transport);
 }
 
 void pp_pod_search_again(struct pp_pod *p)
@@ -426,5 +444,5 @@ void pp_pod_search_again(struct pp_pod *p)
 
 	if (find(p, &found, &transport, NULL) || !strcmp(found.server_public, p->star.invite.server_public))
 		return;
-	call(p, &found, transport);
+	pp_pod_call(p, &found, transport);
 }

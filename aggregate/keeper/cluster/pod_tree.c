@@ -81,7 +81,7 @@ static void send_clock(struct pp_pod *p, size_t i, const struct pp_pod_sent_plac
 	                                     .parent = (uint32_t)(t->parent + 1),
 	                                     .hops = (uint32_t)t->hops,
 	                                     .host = name_of(p, t->parent),
-	                                     .serves = t->serves};
+	                                     .serves = (uint32_t)t->serves};
 	if (t->parent >= 0) {
 		m.compare.port = p->peer[t->parent].place.port;
 		m.compare.addresses = p->peer[t->parent].place.address;

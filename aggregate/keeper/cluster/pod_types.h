@@ -5,10 +5,12 @@
 #include <stdint.h>
 
 #include "aggregate/keeper/capture/job.h"
+#include "aggregate/keeper/net/net.h"
 #include "aggregate/spool/still.h"
 #include "core/ring/ring_file.h"
 
-enum { PP_POD_TEXT = 1024 }; /* bytes of a client's line, of an answer */
+enum { PP_POD_TEXT = 1024 };    /* bytes of a client's line, of an answer */
+enum { PP_POD_ALL_PAIRS = 16 }; /* hosts; of more, each compares its clock with the first one's only (pod_pairs.h) */
 
 enum pp_pod_role {
 	PP_POD_ALONE,    /* this keeper decides: one host, or the others cannot be reached (pp_pod_why() says why) */
@@ -16,13 +18,29 @@ enum pp_pod_role {
 	PP_POD_FOLLOWER, /* the leader decides: no request, no window, no session before its message */
 };
 
+/* How the invitation reached a host. Sent in the hello: append only. */
+enum pp_pod_transport {
+	PP_TRANSPORT_NONE,
+	PP_TRANSPORT_MPI,
+	PP_TRANSPORT_OUTER,
+	PP_TRANSPORT_FILE,
+	PP_TRANSPORT_STORE,
+	PP_TRANSPORTS
+};
+
 struct pp_pod_options {
-	const char *spool;
+	const char *spool; /* "": none, without a job */
 	const struct pp_settings *settings;
-	const struct pp_windows_job *job; /* the job's only session: its options, its rings */
+	/* The job's only session: its options, its rings. NULL: no ranks are here, and the hosts compare their clocks in all pairs
+	 * (pod_pairs.h); the pod begins by pp_pod_begin(). */
+	const struct pp_windows_job *job;
 	struct pp_control *control;
 	const unsigned *spool_changes; /* rises when a file was made in the spool */
+	struct pp_wire_clock clock;    /* of this host, without a job; borrowed */
 };
+
+/* Sees a message, or a host that joins or leaves; the event is valid during the call. */
+typedef void pp_pod_watcher(void *context, const struct pp_net_event *e);
 
 /* A rank of another host, as its keeper reported it last: within a few ms while a request is open, else within half a second. */
 struct pp_pod_rank {

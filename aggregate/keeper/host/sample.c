@@ -528,14 +528,6 @@ void pp_sampler_drop(struct pp_sampler *s, size_t ring, int64_t cut)
 		keep_rows(&s->ring[ring], 1, cut);
 }
 
-static struct pp_rank *find_rank(struct pp_capture *c, int32_t number)
-{
-	for (size_t i = 0; i < c->ranks; i++)
-		if (c->rank[i].rank == number)
-			return &c->rank[i];
-	return NULL;
-}
-
 static int by_time(const void *a, const void *b, void *offset)
 {
 	const int64_t *x = (const void *)((const char *)a + *(size_t *)offset);
@@ -565,7 +557,7 @@ static void give_cores(struct pp_sampler *s, const struct pp_rings *rings, struc
 		if (!pp_rings_is_excluded(rings, i))
 			CPU_OR(&all, &all, &s->ring[i].cores);
 	for (size_t i = 0; i < s->rings && i < pp_rings_count(rings); i++) {
-		struct pp_rank *rank = find_rank(c, pp_rings_header(rings, i)->rank);
+		struct pp_rank *rank = pp_capture_rank(c, pp_rings_header(rings, i)->rank);
 
 		if (!rank || pp_rings_is_excluded(rings, i) || !CPU_COUNT(&s->ring[i].cores))
 			continue;
@@ -577,7 +569,7 @@ static void give_cores(struct pp_sampler *s, const struct pp_rings *rings, struc
 void pp_sampler_give(struct pp_sampler *s, const struct pp_rings *rings, struct pp_capture *c)
 {
 	for (size_t i = 0; i < s->rings && i < pp_rings_count(rings); i++) {
-		struct pp_rank *rank = find_rank(c, pp_rings_header(rings, i)->rank);
+		struct pp_rank *rank = pp_capture_rank(c, pp_rings_header(rings, i)->rank);
 		struct pp_sampled *r = &s->ring[i];
 
 		if (!rank || pp_rings_is_excluded(rings, i))

@@ -13,11 +13,10 @@
 #include <unistd.h>
 
 #include "core/base/hash.h"
-#include "core/base/now.h"
 
 static const char magic[] = "podprof rendezvous 1";
 
-enum { FILE_MAX = PP_RENDEZVOUS_TEXT - 1, NAME_SIZE = 192, POLL_MS = 5, POLL_MOST_MS = 100 };
+enum { FILE_MAX = PP_RENDEZVOUS_TEXT - 1, NAME_SIZE = 192 };
 
 /* The job's name is untrusted: characters not allowed in a file name become '_', and a hash keeps two jobs apart. */
 static void file_name(const char *job, char name[NAME_SIZE])
@@ -234,51 +233,38 @@ static int read_once(int dir, const char *log_dir, const char *name, const char 
 	return rc;
 }
 
-int pp_rendezvous_get(const char *log_dir, const char *name, struct pp_net_invite *ret_invite, struct pp_err *err)
+/* `absent`: what is returned where no such file is there. */
+static int get(const char *log_dir, const char *name, const char *job, int absent, struct pp_net_invite *ret_invite,
+               struct pp_err *err)
 {
 	struct pp_net_invite invite;
+	/* Opened anew each time: a network file system then asks its server for the names. */
 	int dir = open_dir(log_dir, err), rc;
 
 	if (dir < 0)
 		return dir;
-	rc = read_once(dir, log_dir, name, NULL, &invite, err);
+	rc = read_once(dir, log_dir, name, job, &invite, err);
 	close(dir);
 	if (rc == 0)
 		*ret_invite = invite;
 	explicit_bzero(&invite, sizeof(invite));
-	return rc;
+	return rc == -ENOENT ? absent : rc;
 }
 
-int pp_rendezvous_read(const char *log_dir, const char *job, const char *stale_key, int64_t wait_ms,
-                       struct pp_net_invite *ret_invite, struct pp_err *err)
+int pp_rendezvous_get(const char *log_dir, const char *name, struct pp_net_invite *ret_invite, struct pp_err *err)
 {
-	int64_t end = pp_now_ms() + wait_ms, pause = POLL_MS;
-	struct pp_net_invite invite;
+	return get(log_dir, name, NULL, -ENOENT, ret_invite, err);
+}
+
+int pp_rendezvous_read(const char *log_dir, const char *job, struct pp_net_invite *ret_invite, struct pp_err *err)
+{
 	char name[NAME_SIZE];
 	int rc;
 
 	file_name(job, name);
-	for (;;) {
-		/* Opened anew each time: a network file system then asks its server for the names. */
-		int dir = open_dir(log_dir, err);
-
-		if (dir < 0)
-			return dir;
-		rc = read_once(dir, log_dir, name, job, &invite, err);
-		close(dir);
-		if (rc == 0 && stale_key && !strcmp(invite.server_public, stale_key))
-			rc = -ENOENT;
-		if (rc != -ENOENT || pp_now_ms() >= end)
-			break;
-		pp_nap_ms(pause);
-		pause = pause * 2 < POLL_MOST_MS ? pause * 2 : POLL_MOST_MS;
-	}
-	if (rc == -ENOENT)
-		rc = pp_err_set(err, -ETIMEDOUT, "no '%s/%s' came: all hosts have to share that directory", log_dir, name);
-	if (rc == 0)
-		*ret_invite = invite;
-	explicit_bzero(&invite, sizeof(invite));
-	return rc;
+	rc = get(log_dir, name, job, -ETIMEDOUT, ret_invite, err);
+	return rc == -ETIMEDOUT ? pp_err_set(err, rc, "no '%s/%s' came: all hosts have to share that directory", log_dir, name)
+	                        : rc;
 }
 
 void pp_rendezvous_remove(const char *log_dir, const struct pp_net_invite *invite)

@@ -21,9 +21,7 @@ int pp_rendezvous_get(const char *dir, const char *name, struct pp_net_invite *r
 
 /* `<log_dir>/.podprof-<job>.rendezvous`, replaced at once. */
 int pp_rendezvous_write(const char *log_dir, const struct pp_net_invite *invite, struct pp_err *err);
-/* Waits for it. `stale_key`: the server's key of one that was tried and failed, or NULL. -ETIMEDOUT: none within wait_ms;
- * -EPERM: the file cannot be trusted; -EBADMSG: it cannot be read. */
-int pp_rendezvous_read(const char *log_dir, const char *job, const char *stale_key, int64_t wait_ms,
-                       struct pp_net_invite *ret_invite, struct pp_err *err);
+/* -ETIMEDOUT: it is not there yet; -EPERM: the file cannot be trusted; -EBADMSG: it cannot be read. */
+int pp_rendezvous_read(const char *log_dir, const char *job, struct pp_net_invite *ret_invite, struct pp_err *err);
 /* Removes it, if it is still this one. */
 void pp_rendezvous_remove(const char *log_dir, const struct pp_net_invite *invite);

@@ -1,4 +1,4 @@
-/* Calls, goodbyes and invitations that lead nowhere; see star.h. Called by pod.c, pod_transport.c and doctor_clock*.c. */
+/* Calls, goodbyes and invitations that lead nowhere; see star.h. Called by pod.c and pod_transport.c. */
 #include "aggregate/keeper/net/star.h"
 
 #include <stdio.h>
@@ -66,10 +66,4 @@ void pp_star_close(struct pp_star *s)
 {
 	pp_net_free(s->net);
 	s->net = NULL;
-}
-
-void pp_star_release(struct pp_star *s)
-{
-	pp_star_close(s);
-	explicit_bzero(s, sizeof(*s));
 }

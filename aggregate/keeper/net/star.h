@@ -1,5 +1,5 @@
-/* One end of a star of hosts: the leader listens, a follower calls the host that an invitation names. Called by the keepers'
- * cluster (pod.c, pod_transport.c) and by podprof doctor --clock; who finds the invitation, and where, is theirs. In: invitations.
+/* One end of a star of hosts: the leader listens, a follower calls the host that an invitation names. Called by the
+ * cluster (pod.c, pod_transport.c), which finds the invitation. In: invitations.
  * Out: a net (net.h), or the key of an invitation that leads nowhere. One thread. */
 #pragma once
 
@@ -23,5 +23,3 @@ int pp_star_is_stale(const struct pp_star *s, const struct pp_net_invite *found)
 void pp_star_leave(struct pp_star *s, const char *reason, int64_t most_ms);
 /* Closes the net at once; the invitation stays. */
 void pp_star_close(struct pp_star *s);
-/* The same, and forgets the keys. */
-void pp_star_release(struct pp_star *s);

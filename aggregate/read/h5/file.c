@@ -420,6 +420,7 @@ static const char *describe(struct pp_h5_file *h5, hid_t set, const char *variab
 		snprintf(c->dim[0], sizeof(c->dim[0]), "%s", variable);
 	copy_attribute(set, "units", c->unit, sizeof(c->unit));
 	copy_attribute(set, "long_name", c->what, sizeof(c->what));
+	c->is_maybe = H5Aexists(set, "_FillValue") > 0;
 	if (H5Tget_class(type) == H5T_INTEGER)
 		c->kind = H5Tget_sign(type) == H5T_SGN_NONE ? PP_H5_FILE_UINT : PP_H5_FILE_INT;
 	else if (H5Tget_class(type) == H5T_FLOAT)

@@ -1,7 +1,10 @@
 /* Columns of a pod.h5 in memory; see file_column.h. Called by readers of columns. */
 #include "aggregate/read/h5/file_column.h"
 
+#include <math.h>
 #include <stdlib.h>
+
+#include "core/base/known.h"
 
 void pp_h5_file_release(struct pp_h5_file_column *c)
 {
@@ -10,6 +13,11 @@ void pp_h5_file_release(struct pp_h5_file_column *c)
 	free(c->data.any);
 	c->data.any = NULL;
 	c->n = 0;
+}
+
+int pp_h5_file_is_unknown(const struct pp_h5_file_column *c, size_t i)
+{
+	return c->is_maybe && (c->kind == PP_H5_FILE_REAL ? isnan(c->data.real[i]) : !pp_is_known(c->data.i[i]));
 }
 
 const char *pp_h5_file_text(const struct pp_h5_file_column *c, size_t i)

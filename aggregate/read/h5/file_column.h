@@ -22,8 +22,10 @@ struct pp_h5_file_column {
 		void *any;
 	} data;
 	size_t width; /* bytes of a value once read */
+	int is_maybe; /* values can be unknown: it has `_FillValue`. Columns of format 2 have none */
 };
 
 /* Frees the values, not the struct, which then has none. */
 void pp_h5_file_release(struct pp_h5_file_column *column);
+int pp_h5_file_is_unknown(const struct pp_h5_file_column *column, size_t i);
 const char *pp_h5_file_text(const struct pp_h5_file_column *column, size_t i); /* "" where it is no text */

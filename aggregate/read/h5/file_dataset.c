@@ -96,8 +96,8 @@ static int lacks(int id, uint64_t missing, const char *column)
 	return 0;
 }
 
-/* Files of every earlier podprof have workers and steps; a column that the file lacks is 0. Without late_ns the straggler is
- * unknown. */
+/* Files of every earlier podprof have workers and steps; a column that the file lacks is unknown or 0. Without late_ns the
+ * straggler is unknown. */
 static void fill_tables(struct fill *f, uint64_t tables)
 {
 	struct pp_table table[PP_TABLES];
@@ -157,7 +157,7 @@ int pp_h5_file_view(struct pp_h5_file *h5, uint64_t tables, struct pp_dataset *r
 		return 0;
 	*ret_view = *d;
 	ret_view->rendezvous[0] = '\0'; /* these a file does not say */
-	ret_view->exposeds = ret_view->awaiteds = 0;
+	ret_view->exposeds = 0;
 	pp_dataset_tables(d, table);
 	for (int id = 0; id < PP_TABLES; id++)
 		if (!((tables | always) >> id & 1))

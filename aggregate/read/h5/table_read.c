@@ -23,12 +23,21 @@ static int64_t number_of(const struct pp_column *c, const char *text)
 	return number;
 }
 
+/* Format 2 had -1 for what is not known. */
+static void mark_unknown(struct pp_h5_file_column *from, const struct pp_column *c)
+{
+	for (size_t i = 0; c->is_maybe && !from->is_maybe && i < from->n; i++)
+		if (from->kind == PP_H5_FILE_REAL ? from->data.real[i] == -1 : from->data.i[i] == -1)
+			from->data.i[i] = pp_column_unknown(c);
+}
+
 /* Values as bits for pp_column_store(), which take the place of `from`'s; NULL: no memory. The caller frees them. */
 static int64_t *bits_of(struct pp_h5_file_column *from, const struct pp_column *c, struct pp_intern *names)
 {
 	int64_t *bits = from->data.i;
 
 	if (from->kind != PP_H5_FILE_TEXT) {
+		mark_unknown(from, c);
 		from->data.i = NULL;
 		return bits;
 	}
@@ -114,8 +123,8 @@ static int make_rows(struct pp_table *t, size_t rows)
 {
 	int rc = pp_table_room(t, rows);
 
-	if (rc == 0)
-		memset(t->row, 0, rows * t->desc->row_size);
+	for (size_t i = 0; rc == 0 && i < rows; i++)
+		pp_row_clear(t->desc, (char *)t->row + i * t->desc->row_size);
 	t->rows = rc ? 0 : rows;
 	return rc;
 }
@@ -175,7 +184,7 @@ static int make_cells(struct pp_h5_file *h5, struct pp_table *t, struct pp_err *
 	if (!rc && pp_table_room(t, cells.n))
 		rc = pp_err_set(err, -ENOMEM, "no memory for /%s of '%s'", t->desc->group, pp_h5_file_path(h5));
 	for (; !rc && t->rows < cells.n; t->rows++) {
-		memset((char *)t->row + t->rows * t->desc->row_size, 0, t->desc->row_size);
+		pp_row_clear(t->desc, (char *)t->row + t->rows * t->desc->row_size);
 		if (pp_column_store(&key[0], t, t->rows, 1, 0, &axis[0].data.i[t->rows / axis[1].n]) ||
 		    pp_column_store(&key[1], t, t->rows, 1, 0, &axis[1].data.i[t->rows % axis[1].n]))
 			rc = damaged(h5, t->desc->group, key[1].name, "has an impossible value", err);
@@ -185,17 +194,18 @@ static int make_cells(struct pp_h5_file *h5, struct pp_table *t, struct pp_err *
 	return rc;
 }
 
-/* Drops cells of zeros. */
+/* Drops cells that have nothing. */
 static void drop_empty(struct pp_table *t)
 {
 	const size_t size = t->desc->row_size, keys = t->desc->column[t->desc->keys].offset;
-	char *row = t->row;
+	char *row = t->row, *nothing = row + t->rows * size; /* pp_table_room() has one more */
 	size_t remaining = 0;
 
+	pp_row_clear(t->desc, nothing);
 	for (size_t i = 0; i < t->rows; i++) {
 		size_t at = keys;
 
-		while (at < size && !row[i * size + at])
+		while (at < size && (!row[i * size + at] || row[i * size + at] == nothing[at]))
 			at++;
 		if (at < size)
 			memmove(row + remaining++ * size, row + i * size, size);

@@ -20,18 +20,11 @@
 #define DATED_FROM INT64_C(1000000000000000000)  /* ns since 1970, in 2001; smaller times count from anywhere */
 #define DATED_UNTIL INT64_C(4000000000000000000) /* in 2096 */
 
-static int compare_time(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 static int64_t median(struct kineto_store *s)
 {
 	if (!s->samples)
 		return 0;
-	qsort(s->sample, s->samples, sizeof(s->sample[0]), compare_time);
+	qsort(s->sample, s->samples, sizeof(s->sample[0]), pp_compare_int64);
 	return s->sample[s->samples / 2];
 }
 

@@ -12,11 +12,6 @@ struct head {
 	size_t length;
 };
 
-static int is_blank(char c)
-{
-	return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
-
 /* What follows `"key":`; empty where it is not there. */
 static struct head after(struct head in, const char *key)
 {
@@ -25,12 +20,12 @@ static struct head after(struct head in, const char *key)
 
 	while ((at = memmem(at, (size_t)(end - at), key, length))) {
 		at += length;
-		while (at < end && is_blank(*at))
+		while (at < end && kineto_is_blank(*at))
 			at++;
 		if (at == end || *at != ':')
 			continue;
 		at++;
-		while (at < end && is_blank(*at))
+		while (at < end && kineto_is_blank(*at))
 			at++;
 		return (struct head){at, (size_t)(end - at)};
 	}
@@ -86,7 +81,7 @@ int pp_kineto_glance(const void *bytes, size_t size, struct pp_trace_glance *ret
 
 	if (size >= 3 && !memcmp(bytes, "\xef\xbb\xbf", 3))
 		all = (struct head){all.text + 3, size - 3};
-	while (all.length && is_blank(*all.text))
+	while (all.length && kineto_is_blank(*all.text))
 		all = (struct head){all.text + 1, all.length - 1};
 	if (!all.length || (*all.text != '{' && *all.text != '['))
 		return 0;

@@ -272,11 +272,6 @@ static int restart(struct kineto_json *j, int has_value)
 	return rc;
 }
 
-static int is_blank(char c)
-{
-	return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
-
 /* Length of NaN, -Infinity, inf and so on; 0: it is none. */
 static size_t no_number(const char *text, size_t length)
 {
@@ -295,7 +290,7 @@ static size_t no_number(const char *text, size_t length)
 /* The last character before `at` that is no blank. */
 static char char_before(const struct kineto_json *j, const char *text, size_t at)
 {
-	while (at > 0 && is_blank(text[at - 1]))
+	while (at > 0 && kineto_is_blank(text[at - 1]))
 		at--;
 	return (char)(at ? text[at - 1] : j->last);
 }
@@ -363,7 +358,7 @@ static size_t search(struct kineto_json *j, const char *text, size_t length, siz
 		return (size_t)(found - text);
 	}
 	for (size_t i = from; i < length; i++) {
-		if (is_blank(text[i]))
+		if (kineto_is_blank(text[i]))
 			continue;
 		if (text[i] == '"' && j->last == '{' && (j->before == ',' || j->before == '[' || j->before == '}' || !j->before)) {
 			j->search = SEARCH_NOTHING;

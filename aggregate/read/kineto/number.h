@@ -10,3 +10,9 @@ int pp_kineto_ns(const char *text, size_t length, int64_t *ret_ns);
 int pp_kineto_integer(const char *text, size_t length, int64_t *ret_value);
 /* The same for 0 to 2^64 - 1: addresses. */
 int pp_kineto_unsigned(const char *text, size_t length, uint64_t *ret_value);
+
+/* Between two tokens of JSON. */
+static inline int kineto_is_blank(char c)
+{
+	return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}

@@ -37,27 +37,13 @@ struct search {
 	size_t opens, opens_room;
 };
 
-static int compare_launch(const void *a, const void *b)
-{
-	const struct launch *x = a, *y = b;
-
-	if (x->correlation != y->correlation)
-		return x->correlation < y->correlation ? -1 : 1;
-	if ((x->operator_span == NO_OPERATOR) != (y->operator_span == NO_OPERATOR)) /* the one with an operator first */
-		return x->operator_span == NO_OPERATOR ? 1 : -1;
-	return (x->begin > y->begin) - (x->begin < y->begin);
-}
+/* The one with an operator first. */
+PP_COMPARE(compare_launch, struct launch,
+           PP_UP(correlation) ?: PP_ORDER(x->operator_span == NO_OPERATOR, y->operator_span == NO_OPERATOR) ?: PP_UP(begin))
 
 PP_COMPARE_BY(compare_wanted, struct wanted, external)
 
-static int compare_allocation(const void *a, const void *b) /* by track, then time */
-{
-	const struct pp_allocation *x = a, *y = b;
-
-	if (x->op != y->op)
-		return x->op < y->op ? -1 : 1;
-	return (x->time > y->time) - (x->time < y->time);
-}
+PP_COMPARE_BY_2(compare_allocation, struct pp_allocation, op, time) /* by track, then time */
 
 static int is_marked(const struct pp_span *span, int mark)
 {

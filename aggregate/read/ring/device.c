@@ -29,7 +29,8 @@ enum {
 	LAUNCHES_MOST = 1 << 18,
 	ALLOCATIONS_MOST = 1 << 18,
 	POOL_EVENTS_MOST = 1 << 16,
-	POOLS_MOST = 64
+	POOLS_MOST = 64,
+	CLOCK_ERROR_MOST = 1000000000 /* ns */
 };
 
 struct name {
@@ -68,6 +69,7 @@ struct devices {
 	uint64_t pool[POOLS_MOST];             /* addresses of pools of memory, in the order of their first records */
 	size_t pools;
 	uint64_t unknown;
+	int64_t clock_error_ns;
 	int is_replay;
 };
 
@@ -448,6 +450,8 @@ static void take_lost(struct pp_pair *p, const struct pp_record_device_lost *l)
 	p->lost[PP_LOSS_DEVICE_DROPPED] = add(p->lost[PP_LOSS_DEVICE_DROPPED], l->dropped);
 	p->lost[PP_LOSS_DEVICE_UNTIMED] = add(p->lost[PP_LOSS_DEVICE_UNTIMED], l->untimed);
 	devices_of(p)->unknown = add(devices_of(p)->unknown, l->unknown);
+	if (l->clock_error_ns > (uint64_t)devices_of(p)->clock_error_ns && l->clock_error_ns <= CLOCK_ERROR_MOST)
+		devices_of(p)->clock_error_ns = (int64_t)l->clock_error_ns;
 }
 
 static int is_replay(const struct pp_record *r)
@@ -561,6 +565,7 @@ static int finish(struct pp_pair *p, struct pp_rank *rank, size_t first_thread)
 	if (!d)
 		return 0;
 	rank->device_replay |= d->is_replay;
+	rank->device_error_ns = d->clock_error_ns > rank->device_error_ns ? d->clock_error_ns : rank->device_error_ns;
 	remark(d, rank);
 	rc = pp_side_append(rank, PP_SIDE_ID_launch, d->launches.launch, d->launches.launches);
 	if (!rc)

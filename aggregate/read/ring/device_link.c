@@ -146,16 +146,7 @@ struct place { /* of a track among the threads */
 	uint32_t device, stream, before;
 };
 
-static int compare_place(const void *a, const void *b)
-{
-	const struct place *x = a, *y = b;
-
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->device && x->stream != y->stream)
-		return x->stream < y->stream ? -1 : 1;
-	return (x->before > y->before) - (x->before < y->before);
-}
+PP_COMPARE(compare_place, struct place, PP_UP(device) ?: (x->device ? PP_UP(stream) : 0) ?: PP_UP(before))
 
 /* Threads in the order of their begin, then streams by device. */
 static int order_threads(struct pp_rank *rank)

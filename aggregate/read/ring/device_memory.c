@@ -5,38 +5,17 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "core/base/compare.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
 
-static int compare_time(const void *a, const void *b)
-{
-	const struct pp_allocation *x = *(struct pp_allocation *const *)a, *y = *(struct pp_allocation *const *)b;
-
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	return (x > y) - (x < y);
-}
+PP_COMPARE(compare_time, struct pp_allocation *const, PP_ORDER((*x)->time, (*y)->time) ?: PP_ORDER(*x, *y))
 
 /* Both are in the order of time by now. */
-static int compare_address(const void *a, const void *b)
-{
-	const struct pp_allocation *x = *(struct pp_allocation *const *)a, *y = *(struct pp_allocation *const *)b;
+PP_COMPARE(compare_address, struct pp_allocation *const,
+           PP_ORDER((*x)->allocator, (*y)->allocator) ?: PP_ORDER((*x)->address, (*y)->address) ?: PP_ORDER(*x, *y))
 
-	if (x->allocator != y->allocator)
-		return x->allocator < y->allocator ? -1 : 1;
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	return (x > y) - (x < y);
-}
-
-static int compare_allocator(const void *a, const void *b)
-{
-	const struct pp_allocation *x = *(struct pp_allocation *const *)a, *y = *(struct pp_allocation *const *)b;
-
-	if (x->allocator != y->allocator)
-		return x->allocator < y->allocator ? -1 : 1;
-	return (x > y) - (x < y);
-}
+PP_COMPARE(compare_allocator, struct pp_allocation *const, PP_ORDER((*x)->allocator, (*y)->allocator) ?: PP_ORDER(*x, *y))
 
 /* Leaves in `peak` what each call changes. A free without its allocation changes nothing: that was not counted. An address
  * that is allocated twice was freed between. */

@@ -8,13 +8,14 @@
 #include <string.h>
 
 #include "aggregate/read/ring/nccl_kernel.h"
+#include "aggregate/read/ring/nccl_number.h"
 #include "aggregate/read/ring/reader.h"
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/ring/rows.h"
 #include "aggregate/read/ring/track.h"
+#include "core/base/comm_id.h"
 #include "core/base/compare.h"
 #include "core/base/grow.h"
-#include "core/base/hash.h"
 #include "core/base/partition.h"
 #include "core/call/mpi_call.h"
 #include "core/capture/capture.h"
@@ -22,14 +23,7 @@
 #include "core/capture/side.h"
 #include "core/capture/thread.h"
 
-enum {
-	PARTS_MOST = 1 << 18,
-	FIRST_SCHEMA = 1 << 24,
-	REQUEST_BIT = 1 << 30,
-	INDEX_BITS = 20,
-	STEPS_MOST = 4096,
-	PENDING_MOST = 1024
-};
+enum { PARTS_MOST = 1 << 18, FIRST_SCHEMA = 1 << 24, REQUEST_BIT = 1 << 30, PENDING_MOST = 1024 };
 
 #define RANGE_REQUEST (UINT32_C(1) << 31 | REQUEST_BIT) /* and a number: of an operation that only its range tells */
 
@@ -166,11 +160,6 @@ static int has_peer(unsigned call)
 	       call == ROW_SCATTER;
 }
 
-static uint64_t comm_of(uint64_t hash)
-{
-	return pp_hash(pp_hash(PP_HASH_BEGIN, "nccl", 4), &hash, sizeof(hash)) | 1;
-}
-
 /* Before 2.25 NCCL's payload has no communicator and begins with the bytes; it is shorter then. */
 static void take_payload(struct pp_track *track, const struct pp_record *r, const char *bytes, size_t length)
 {
@@ -190,7 +179,7 @@ static void take_payload(struct pp_track *track, const struct pp_record *r, cons
 		memcpy(&range.bytes, bytes + 8, 8);
 		if (has_peer(call))
 			memcpy(&range.peer, bytes + 16, 4);
-		range.comm = hash ? comm_of(hash) : 0;
+		range.comm = hash ? pp_comm_id_nccl(hash) : 0;
 	} else {
 		memcpy(&range.bytes, bytes, 8);
 	}
@@ -443,111 +432,6 @@ static int finish_thread(struct finish *f, struct pp_thread *t)
 	return rc || !f->extras ? rc : place_extras(f, t);
 }
 
-struct place { /* an operation of a range: it gets its place in its step as its number */
-	struct pp_span *span;
-	int64_t step;
-};
-
-static int compare_place(const void *a, const void *b)
-{
-	const struct pp_span *x = ((const struct place *)a)->span, *y = ((const struct place *)b)->span;
-
-	if (x->mpi.comm != y->mpi.comm)
-		return x->mpi.comm < y->mpi.comm ? -1 : 1;
-	return (x->begin > y->begin) - (x->begin < y->begin);
-}
-
-struct mark { /* a step */
-	int64_t begin, end, number;
-};
-
-/* In the order of threads and begins; `mark` has room for all, or is NULL. Returns how many. */
-static size_t list_marks(const struct pp_rank *rank, struct mark *mark)
-{
-	size_t marks = 0;
-
-	for (size_t t = 0; t < rank->threads; t++) {
-		const struct pp_thread *thread = &rank->thread[t];
-
-		for (size_t i = 0; pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_STEP)) && i < thread->spans; i++) {
-			const struct pp_span *s = &thread->span[i];
-
-			if (s->kind != PP_SPAN_STEP)
-				continue;
-			if (mark)
-				mark[marks] = (struct mark){s->begin, s->end, s->step.number};
-			marks++;
-		}
-	}
-	return marks;
-}
-
-static int64_t step_at(const struct mark *mark, size_t marks, int64_t time)
-{
-	for (size_t i = 0; i < marks; i++)
-		if (mark[i].begin <= time && mark[i].end > time)
-			return mark[i].number;
-	return -1;
-}
-
-/* Steps are few beside the spans of their threads: those are looked at once. */
-static int number_places(struct finish *f, struct place *place, size_t places)
-{
-	size_t marks = list_marks(f->rank, NULL);
-	struct mark *mark = malloc((marks + 1) * sizeof(*mark));
-	uint32_t index = 0;
-
-	if (!mark)
-		return -ENOMEM;
-	list_marks(f->rank, mark);
-	if (places)
-		qsort(place, places, sizeof(*place), compare_place);
-	for (size_t i = 0; i < places; i++) {
-		struct pp_span *s = place[i].span;
-
-		place[i].step = step_at(mark, marks, s->begin);
-		if (i == 0 || place[i - 1].span->mpi.comm != s->mpi.comm || place[i - 1].step != place[i].step)
-			index = 0;
-		s->mpi.sequence = (uint32_t)(place[i].step % STEPS_MOST) << INDEX_BITS | index;
-		if (place[i].step < 0 || index >> INDEX_BITS) {
-			s->mpi.sequence = 0;
-			f->unnumbered += s->mpi.comm != 0;
-			s->mpi.comm = 0;
-		}
-		index++;
-	}
-	free(mark);
-	return 0;
-}
-
-/* Ranges have no number of NCCL's: all ranks call a communicator's operations of a step in one order. */
-static int number_ranges(struct finish *f, size_t first)
-{
-	struct place *place = NULL;
-	size_t places = 0, room = 0;
-	int rc;
-
-	for (size_t t = first; t < f->rank->threads; t++) {
-		for (size_t i = 0; i < f->rank->thread[t].spans; i++) {
-			struct pp_span *s = &f->rank->thread[t].span[i];
-
-			if (s->kind != PP_SPAN_MPI || s->source != PP_SOURCE_NVTX || s->mpi.sequence != UINT32_MAX)
-				continue;
-			s->mpi.sequence = 0;
-			if (!s->mpi.comm || !pp_mpi_class_joins(pp_mpi_call_info(s->mpi.call)->class))
-				continue;
-			if (PP_GROW(place, places, room)) {
-				free(place);
-				return -ENOMEM;
-			}
-			place[places++].span = s;
-		}
-	}
-	rc = number_places(f, place, places);
-	free(place);
-	return rc;
-}
-
 static int finish(struct pp_pair *p, struct pp_rank *rank, size_t first)
 {
 	static const struct parts none;
@@ -582,7 +466,9 @@ static int finish(struct pp_pair *p, struct pp_rank *rank, size_t first)
 	if (rank->operations)
 		qsort(rank->operation, rank->operations, sizeof(*rank->operation), compare_operation);
 	if (rc == 0 && f.parts->ranges)
-		rc = number_ranges(&f, first);
+		rc = pp_nccl_number_ranges(rank, first, &f.unnumbered);
+	if (rc == 0)
+		rc = pp_nccl_number_messages(rank, first);
 	if (f.unnumbered) {
 		snprintf(text, sizeof(text),
 		         "%" PRIu64 " collectives of NCCL have no number that all ranks share: they are in no row of /collective",

@@ -12,16 +12,7 @@
 
 enum { NESTED_MOST = 8 }; /* calls that may be one launch: one of the runtime has one of the driver inside */
 
-static int compare_launch(const void *a, const void *b)
-{
-	const struct pp_nccl_launch *x = a, *y = b;
-
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	if (x->begin != y->begin)
-		return x->begin < y->begin ? -1 : 1;
-	return (x->end < y->end) - (x->end > y->end);
-}
+PP_COMPARE(compare_launch, struct pp_nccl_launch, PP_UP(tid) ?: PP_UP(begin) ?: PP_DOWN(end))
 
 PP_COMPARE_BY_2(compare_number, struct pp_nccl_launch, correlation, begin)
 

@@ -371,15 +371,21 @@ void pp_payload_suffix(struct pp_track *track, const struct pp_record *r, const 
 	w->type = PP_PAYLOAD_EXT;
 }
 
+/* Out of line: every push calls the next. */
+static __attribute__((noinline)) void take_waiting(struct pp_track *track, struct waiting *w, const struct pp_record *r,
+                                                   struct pp_span *span)
+{
+	if (span && w->tick == r->tick)
+		append(track->pair, &span->range.payload_type, &span->range.payload, w->type, w->bits);
+	w->type = PP_PAYLOAD_NONE;
+}
+
 void pp_payload_take(struct pp_track *track, const struct pp_record *r, struct pp_span *span)
 {
 	struct waiting *w = track->state[PP_READER_PAYLOAD];
 
-	if (!w || w->type == PP_PAYLOAD_NONE)
-		return;
-	if (span && w->tick == r->tick)
-		append(track->pair, &span->range.payload_type, &span->range.payload, w->type, w->bits);
-	w->type = PP_PAYLOAD_NONE;
+	if (w && w->type != PP_PAYLOAD_NONE)
+		take_waiting(track, w, r, span);
 }
 
 static const struct pp_reader_kind kinds[] = {

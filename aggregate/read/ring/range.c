@@ -6,6 +6,7 @@
 #include "aggregate/read/ring/payload.h"
 #include "aggregate/read/ring/reader.h"
 #include "aggregate/read/ring/track.h"
+#include "core/base/grow.h"
 #include "core/step/category.h"
 
 enum { DEPTH_MOST = 65536 };
@@ -75,12 +76,10 @@ static int make_room(struct stack *s)
 {
 	if (s->depth == s->room && s->depth < DEPTH_MOST) {
 		uint32_t room = s->room ? s->room * 2 : 32;
-		struct pp_span **entry = realloc(s->entry, room * sizeof(struct pp_span *));
 
-		if (entry) {
-			s->entry = entry;
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
+		if (!PP_RESIZE(s->entry, room))
 			s->room = room;
-		}
 	}
 	return s->depth < s->room;
 }

@@ -8,6 +8,7 @@
 #include "aggregate/read/ring/pair.h"
 #include "aggregate/read/ring/rings_private.h"
 #include "aggregate/read/ring/step.h"
+#include "core/base/grow.h"
 #include "core/base/proc.h"
 #include "core/coord/claim.h"
 
@@ -87,15 +88,12 @@ static int has_own_clock(const struct pp_ring_header *h)
 
 int pp_rings_add(struct pp_rings *r, const char *path, struct pp_drain *drain, struct pp_err *err)
 {
-	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
-	struct pp_ring **ring = realloc(r->ring, (r->rings + 1) * sizeof(*ring));
 	struct pp_ring *n = calloc(1, sizeof(*n));
 
-	if (ring)
-		r->ring = ring;
 	if (n)
 		n->path = strdup(path);
-	if (!ring || !n || !n->path) {
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
+	if (!n || !n->path || PP_RESIZE(r->ring, r->rings + 1)) {
 		if (n)
 			free(n->path);
 		free(n);
@@ -108,21 +106,6 @@ int pp_rings_add(struct pp_rings *r, const char *path, struct pp_drain *drain, s
 		pp_pair_know_clock(&n->pair);
 	r->ring[r->rings++] = n;
 	return 0;
-}
-
-int pp_rings_open(struct pp_rings *r, const char *path, struct pp_err *err)
-{
-	struct pp_drain *drain;
-	int rc = pp_drain_open(path, r->flags, &drain, err);
-
-	if (rc)
-		return rc;
-	rc = pp_rings_add(r, path, drain, err);
-	if (rc)
-		pp_drain_close(drain);
-	else
-		r->ring[r->rings - 1]->is_own = 1;
-	return rc;
 }
 
 void pp_rings_take_out(struct pp_rings *r, size_t index)

@@ -19,9 +19,6 @@ struct pp_drain;
 struct pp_rings *pp_rings_new(size_t buffer);
 /* Closes all rings, and frees what pp_rings_finish() has not given away. */
 void pp_rings_free(struct pp_rings *r);
-/* Maps a ring file and checks its header (magic, version, byte order, size); it becomes the last ring. 0, -EAGAIN: not complete
- * yet, or another -errno: no ring. */
-int pp_rings_open(struct pp_rings *r, const char *path, struct pp_err *err);
 /* Reads the records of a ring that is open: `drain` must live until the ring is taken out, or all are freed. */
 int pp_rings_add(struct pp_rings *r, const char *path, struct pp_drain *drain, struct pp_err *err);
 /* Rings opened after this call stay unchanged on disk (salvage). A record with a time to come is damaged, where the ring has this

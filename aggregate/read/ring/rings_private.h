@@ -7,7 +7,7 @@
 struct pp_ring {
 	char *path;
 	struct pp_drain *drain;
-	int is_own; /* opened by pp_rings_open() */
+	int is_own; /* closes its drain: in tests */
 	struct pp_pair pair;
 	uint64_t lost_before[PP_LOSSES], records_before; /* of windows that are closed */
 };

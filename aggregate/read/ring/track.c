@@ -81,12 +81,3 @@ int pp_track_is_unbalanced(const struct pp_track *track)
 {
 	return !track->torn && !records_in_windows(track->pair->header);
 }
-
-uint32_t pp_pair_intern(struct pp_pair *p, const char *text, size_t length)
-{
-	uint32_t id = pp_intern_put(p->shared->names, text, length);
-
-	if (!id && length)
-		p->lost[PP_LOSS_NAME_CUT]++;
-	return id;
-}

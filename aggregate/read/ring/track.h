@@ -77,4 +77,11 @@ struct pp_span *pp_track_add(struct pp_track *track, enum pp_span_kind kind, int
 void pp_track_end_span(struct pp_span *s, int64_t end, uint8_t flags);
 
 /* Id of a name or other text in pp_read_shared.names; 0: it is empty, or there is no room, which counts as a name that was cut. */
-uint32_t pp_pair_intern(struct pp_pair *p, const char *text, size_t length);
+static inline uint32_t pp_pair_intern(struct pp_pair *p, const char *text, size_t length)
+{
+	uint32_t id = pp_intern_put(p->shared->names, text, length);
+
+	if (!id && length)
+		p->lost[PP_LOSS_NAME_CUT]++;
+	return id;
+}

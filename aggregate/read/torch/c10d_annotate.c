@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/base/compare.h"
+#include "core/base/grow.h"
 #include "core/base/partition.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
@@ -98,12 +99,10 @@ static int add_again(struct c10d *c, uint64_t id, uint64_t again, uint32_t times
 		at++;
 	if (at == rank->comms)
 		return 0;
-	comm = realloc(rank->comm, (rank->comms + 1) * sizeof(*comm));
-	if (!comm)
+	if (PP_RESIZE(rank->comm, rank->comms + 1))
 		return -ENOMEM;
-	rank->comm = comm;
-	of = &comm[at];
-	comm += rank->comms;
+	of = &rank->comm[at];
+	comm = &rank->comm[rank->comms];
 	*comm = *of;
 	comm->id = again;
 	n = snprintf(name, sizeof(name), "%.100s #%u", pp_intern_text(c->texts, of->name, NULL), (unsigned)times + 1);

@@ -200,3 +200,11 @@ void pp_xline_finish(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l
 	t->name = pp_intern_put(x->names, l->name, l->length);
 	x->rank.thread[x->rank.threads++] = *t;
 }
+
+void pp_xline_derived(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event)
+{
+	x->rank.trace.derived++;
+	(void)p;
+	(void)l;
+	(void)event;
+}

@@ -19,3 +19,5 @@ struct pp_span *pp_xline_span(struct pp_xread *x, struct pp_xline *l, int64_t be
 void pp_xline_finish(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l);
 /* The number that a text ends in; -1: none. */
 int64_t pp_xline_number(const uint8_t *text, size_t length);
+/* Takes an event that its tool made of others: it is only counted. */
+void pp_xline_derived(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event);

@@ -81,20 +81,12 @@ static void take_counter(struct pp_xread *x, struct pp_xplane *p, struct pp_xlin
 	}
 }
 
-static void take_derived(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event)
-{
-	x->rank.trace.derived++;
-	(void)p;
-	(void)l;
-	(void)event;
-}
-
 static void read_line(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l)
 {
 	const enum pp_xline_kind kind = l->kind = pp_xline_kind(p, l);
 
 	pp_xline_events(x, p, l,
-	                kind == PP_XLINE_DERIVED    ? take_derived
+	                kind == PP_XLINE_DERIVED    ? pp_xline_derived
 	                : kind == PP_XLINE_STEPS    ? take_step
 	                : kind == PP_XLINE_HOST     ? pp_xhost_take
 	                : kind == PP_XLINE_COUNTERS ? take_counter

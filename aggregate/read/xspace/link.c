@@ -26,31 +26,9 @@ struct links {
 
 PP_COMPARE_BY(by_correlation, struct pp_xlaunch, correlation)
 
-static int by_place(const void *a, const void *b)
-{
-	const struct zone *z = a, *y = b;
+PP_COMPARE(by_place, struct zone, PP_UP(thread) ?: PP_UP(begin) ?: PP_DOWN(end) ?: PP_UP(root))
 
-	if (z->thread != y->thread)
-		return z->thread < y->thread ? -1 : 1;
-	if (z->begin != y->begin)
-		return z->begin < y->begin ? -1 : 1;
-	if (z->end != y->end)
-		return z->end > y->end ? -1 : 1;
-	return z->root < y->root ? -1 : z->root > y->root;
-}
-
-static int by_pair(const void *a, const void *b)
-{
-	const struct pp_xlinked *l = a, *m = b;
-
-	if (l->is_consumer != m->is_consumer)
-		return l->is_consumer - m->is_consumer;
-	if (l->type != m->type)
-		return l->type < m->type ? -1 : 1;
-	if (l->id != m->id)
-		return l->id < m->id ? -1 : 1;
-	return l->begin < m->begin ? -1 : l->begin > m->begin;
-}
+PP_COMPARE(by_pair, struct pp_xlinked, PP_UP(is_consumer) ?: PP_UP(type) ?: PP_UP(id) ?: PP_UP(begin))
 
 /* Room for as many more as the line has room for spans. */
 static int make_room(struct pp_xlaunches *k, const struct pp_xline *l)

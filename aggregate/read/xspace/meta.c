@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "aggregate/read/xspace/damage.h"
+#include "core/base/compare.h"
 #include "core/base/grow.h"
 #include "core/base/partition.h"
 
@@ -40,14 +41,7 @@ void pp_xmeta_add(struct pp_xread *x, struct pp_xtable *t, const struct pp_field
 	t->meta[t->metas++] = meta;
 }
 
-static int by_id(const void *a, const void *b)
-{
-	const struct pp_xmeta *m = a, *n = b;
-
-	if (m->id != n->id)
-		return m->id < n->id ? -1 : 1;
-	return m->data < n->data ? -1 : m->data > n->data; /* as they lie in the file: the later one wins */
-}
+PP_COMPARE_BY_2(by_id, struct pp_xmeta, id, data) /* as they lie in the file: the later one wins */
 
 static int is_sorted(const struct pp_xtable *t)
 {

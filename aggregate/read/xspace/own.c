@@ -267,14 +267,6 @@ static void take_allocation(struct pp_xread *x, struct pp_xplane *p, struct pp_x
 	a->is_counted = (o.has & PP_XS_BIT(PP_XS_IS_COUNTED)) != 0;
 }
 
-static void take_derived(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event)
-{
-	x->rank.trace.derived++;
-	(void)p;
-	(void)l;
-	(void)event;
-}
-
 /* Requests and async ranges, on lines of their own because they overlap. */
 static void take_loose(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event)
 {
@@ -365,7 +357,7 @@ void pp_xown_line(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l)
 		return;
 	}
 	if (p->kind == PP_XPLANE_GPU && !strcmp(l->name, "Steps")) {
-		pp_xline_events(x, p, l, take_derived);
+		pp_xline_events(x, p, l, pp_xline_derived);
 		return;
 	}
 	if (p->kind == PP_XPLANE_GPU) {

@@ -8,24 +8,23 @@
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/xspace/own.h"
 #include "aggregate/read/xspace/steps.h"
+#include "core/base/grow.h"
 #include "core/call/mpi_call.h"
 
 static struct pp_rank *rank_in(struct pp_xread *x, struct pp_capture *c, int32_t number)
 {
-	struct pp_rank *more, *r;
+	struct pp_rank *r;
 	size_t at = 0;
 
 	while (at < c->ranks && c->rank[at].rank < number)
 		at++;
 	if (at < c->ranks && c->rank[at].rank == number)
 		return &c->rank[at];
-	more = realloc(c->rank, (c->ranks + 1) * sizeof(*more));
-	if (!more) {
+	if (PP_RESIZE(c->rank, c->ranks + 1)) {
 		x->no_memory = 1;
 		return NULL;
 	}
-	c->rank = more;
-	r = &more[at];
+	r = &c->rank[at];
 	memmove(r + 1, r, (c->ranks - at) * sizeof(*r));
 	c->ranks++;
 	*r = x->rank;
@@ -48,14 +47,12 @@ static struct pp_rank *rank_in(struct pp_xread *x, struct pp_capture *c, int32_t
 static void give_thread(struct pp_xread *x, struct pp_capture *c, struct pp_thread *t, int32_t number)
 {
 	struct pp_rank *r = rank_in(x, c, number);
-	struct pp_thread *more = r ? realloc(r->thread, (r->threads + 1) * sizeof(*more)) : NULL;
 
-	if (!more) {
+	if (!r || PP_RESIZE(r->thread, r->threads + 1)) {
 		x->no_memory = 1;
 		pp_thread_release(t);
 		return;
 	}
-	r->thread = more;
 	r->thread[r->threads++] = *t;
 	r->records += t->spans;
 	if (t->first < r->recorded_from)
@@ -90,19 +87,16 @@ static void give_devices(struct pp_xread *x, struct pp_rank *r, struct pp_rank *
 			memcpy(r->launch, from->launch, from->launches * sizeof(*r->launch));
 	}
 	for (size_t i = 0; i < from->devices; i++) {
-		struct pp_device *more;
 		size_t t = 0;
 
 		while (t < r->threads && r->thread[t].device != from->device[i].number + 1)
 			t++;
 		if (t == r->threads)
 			continue;
-		more = realloc(r->device, (r->devices + 1) * sizeof(*more));
-		if (!more) {
+		if (PP_RESIZE(r->device, r->devices + 1)) {
 			x->no_memory = 1;
 			return;
 		}
-		r->device = more;
 		r->device[r->devices++] = from->device[i];
 	}
 	number_devices(r);
@@ -115,13 +109,11 @@ static void give_allocation(struct pp_xread *x, struct pp_capture *c, const stru
 	const uint8_t *text = (const uint8_t *)pp_intern_text(x->names, a->allocator, &length), *rest = text;
 	int32_t number = pp_xown_rank(text, length, &rest);
 	struct pp_rank *r = rank_in(x, c, number < 0 ? x->options->rank : number);
-	struct pp_allocation *more = r ? realloc(r->allocation, (r->allocations + 1) * sizeof(*more)) : NULL;
 
-	if (!more) {
+	if (!r || PP_RESIZE(r->allocation, r->allocations + 1)) {
 		x->no_memory = 1;
 		return;
 	}
-	r->allocation = more;
 	r->allocation[r->allocations] = *a;
 	r->allocation[r->allocations++].allocator = pp_intern_put(x->names, (const char *)rest, length - (size_t)(rest - text));
 }
@@ -129,14 +121,11 @@ static void give_allocation(struct pp_xread *x, struct pp_capture *c, const stru
 static void give_memory(struct pp_xread *x, struct pp_capture *c, const struct pp_xmemory *m)
 {
 	struct pp_rank *r = rank_in(x, c, m->rank);
-	struct pp_memory *more = r ? realloc(r->memory, (r->memories + 1) * sizeof(*more)) : NULL;
 
-	if (!more) {
+	if (!r || PP_RESIZE(r->memory, r->memories + 1))
 		x->no_memory = 1;
-		return;
-	}
-	r->memory = more;
-	r->memory[r->memories++] = m->memory;
+	else
+		r->memory[r->memories++] = m->memory;
 }
 
 /* A record says which rank is the root; a file only says who the root is. */

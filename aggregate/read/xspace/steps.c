@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "aggregate/read/xspace/link.h"
+#include "core/base/compare.h"
 #include "core/base/grow.h"
 #include "core/base/partition.h"
 #include "core/capture/order.h"
@@ -36,25 +37,9 @@ static int64_t length_of(const struct pp_xmark *m)
 	return m->end - m->begin;
 }
 
-static int by_group(const void *a, const void *b)
-{
-	const struct pp_xmark *m = a, *n = b;
+PP_COMPARE(by_group, struct pp_xmark, PP_UP(group) ?: PP_ORDER(length_of(y), length_of(x)) ?: PP_UP(begin))
 
-	if (m->group != n->group)
-		return m->group < n->group ? -1 : 1;
-	if (length_of(m) != length_of(n))
-		return length_of(m) > length_of(n) ? -1 : 1;
-	return m->begin < n->begin ? -1 : m->begin > n->begin;
-}
-
-static int by_begin(const void *a, const void *b)
-{
-	const struct pp_xmark *m = a, *n = b;
-
-	if (m->begin != n->begin)
-		return m->begin < n->begin ? -1 : 1;
-	return m->end > n->end ? -1 : m->end < n->end;
-}
+PP_COMPARE(by_begin, struct pp_xmark, PP_UP(begin) ?: PP_DOWN(end))
 
 static int gather(struct pp_xread *x, struct candidates *c)
 {
@@ -117,12 +102,7 @@ static int from_groups(const struct candidates *c, struct found *f)
 	return 0;
 }
 
-static int by_name(const void *a, const void *b)
-{
-	const uint32_t *m = a, *n = b;
-
-	return *m < *n ? -1 : *m > *n;
-}
+PP_COMPARE(by_name, uint32_t, PP_ORDER(*x, *y))
 
 /* The name that most events with step_num have; 0: no memory, or none has one. */
 static uint32_t commonest(const struct candidates *c)
@@ -182,14 +162,7 @@ static int choose(const struct candidates *c, enum class class, struct pp_xroot 
 	return 0;
 }
 
-static int roots_by_begin(const void *a, const void *b)
-{
-	const struct pp_xroot *r = a, *s = b;
-
-	if (r->begin != s->begin)
-		return r->begin < s->begin ? -1 : 1;
-	return r->end > s->end ? -1 : r->end < s->end;
-}
+PP_COMPARE(roots_by_begin, struct pp_xroot, PP_UP(begin) ?: PP_DOWN(end))
 
 /* A root without a number of its own has its place among the roots, as in xprof. */
 static void number_roots(struct pp_xroot *root, size_t roots)

@@ -17,6 +17,8 @@
 #include "aggregate/read/xspace/state.h"
 #include "aggregate/read/xspace/steps.h"
 #include "aggregate/read/xspace/value.h"
+#include "core/base/compare.h"
+#include "core/base/file_name.h"
 #include "core/base/utf8.h"
 #include "core/capture/thread.h"
 
@@ -223,14 +225,7 @@ static void drop_far(struct pp_xread *x)
 	pp_remark_add(r->remark, &r->remarks, text);
 }
 
-static int by_time(const void *a, const void *b)
-{
-	const struct pp_allocation *m = *(const struct pp_allocation *const *)a, *n = *(const struct pp_allocation *const *)b;
-
-	if (m->time != n->time)
-		return m->time < n->time ? -1 : 1;
-	return m < n ? -1 : m > n; /* as they lie in the file */
-}
+PP_COMPARE(by_time, struct pp_allocation *const, PP_ORDER((*x)->time, (*y)->time) ?: PP_ORDER(*x, *y)) /* as they lie in the file */
 
 static int order_allocations(struct pp_rank *r)
 {
@@ -322,11 +317,10 @@ static void drop_rank(char *host)
 /* What a viewer has named a host is its name where the file has none. */
 static void describe(struct pp_xread *x)
 {
-	const char *name = strrchr(x->path, '/');
+	const char *name = pp_file_name(x->path);
 	struct pp_rank *r = &x->rank;
 	char good[3 * NAME_BYTES] = "";
 
-	name = name ? name + 1 : x->path;
 	pp_utf8_repair(good, name, strnlen(name, NAME_BYTES - 1));
 	snprintf(r->trace.file, sizeof(r->trace.file), "%.*s", pp_utf8_fit(good, (int)sizeof(r->trace.file) - 1), good);
 	snprintf(r->trace.format, sizeof(r->trace.format), "XSpace");

@@ -1,0 +1,8 @@
+/* Waiting that nothing recorded shows is unknown, not 0. In: a dataset whose waiting is complete. Out: its cells. Pure. */
+#pragma once
+
+struct pp_dataset;
+
+/* Sets wait_ns, transfer_ns and late_ns of cells to PP_UNKNOWN where nothing tells them: a cell that is absent, or has
+ * communication of which no part is split into wait and transfer; all cells, where several ranks show no communication at all. */
+void pp_dataset_mark_unseen(struct pp_dataset *d);
