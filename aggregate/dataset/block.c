@@ -132,8 +132,6 @@ int pp_block_read(const void *bytes, size_t size, struct pp_intern *names, struc
 	pp_block_fields(&io, &d);
 	if (!io.fault && io.at != io.size)
 		pp_block_fault(&io, -EBADMSG, "what comes after its end");
-	if (!io.fault && pp_dataset_late(&d) < 0)
-		pp_block_fault(&io, -ENOMEM, "no memory");
 	free(io.bytes);
 	if (!io.fault) {
 		*ret_dataset = d;

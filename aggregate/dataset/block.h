@@ -10,7 +10,7 @@
 #include "core/base/err.h"
 #include "core/ring/intern.h"
 
-enum { PP_BLOCK_VERSION = 11 };
+enum { PP_BLOCK_VERSION = 14 };
 
 /* Writes a part, merged or not. Columns of collectives that pp_dataset_finish() fills are not in a block, so it cannot hold a
  * finished dataset. The caller frees the bytes. -ENOMEM, -EINVAL: a value that no capture has. */

@@ -1,4 +1,4 @@
-/* What no table of a block holds of collectives: the exposed segments that wait for other hosts, and checks over several rows.
+/* What no table of a block holds of collectives: the exposed segments of their calls, and checks over several rows.
  * Called by block_fields.c. */
 #include "aggregate/dataset/block_calls.h"
 
@@ -39,15 +39,16 @@ static void check_calls(struct pp_block_io *io, const struct pp_dataset *d)
 
 		if (a->arrival_ns == INT64_MIN || a->exit_ns == INT64_MIN)
 			pp_block_fault(io, -EBADMSG, "a time");
-		if (a->exposed_wait_ns < 0 || a->wait_step > d->steps || (a->exposed_wait_ns && !a->wait_step))
-			pp_block_fault(io, -EBADMSG, "the waiting of a call");
+		if (a->call_begin_ns == INT64_MIN || a->call_end_ns == INT64_MIN ||
+		    (!a->call && (a->call_begin_ns || a->call_end_ns || a->polls)))
+			pp_block_fault(io, -EBADMSG, "the call that completed an operation");
 	}
 }
 
-/* Most calls are one segment, from the row's arrival to its exit, in the previous call's step. */
+/* Most calls are one segment, from begin to end of the call that completes the row, in the previous call's step. */
 static void do_segments(struct pp_block_io *io, struct pp_dataset *d, const struct pp_row_arrival *row, size_t *at, uint32_t *step)
 {
-	int64_t begin = row->arrival_ns;
+	int64_t begin = row->call ? row->call_begin_ns : row->arrival_ns, end = row->call ? row->call_end_ns : row->exit_ns;
 
 	for (uint64_t more = 1; more && !io->fault; (*at)++) {
 		struct pp_exposed *e;
@@ -62,18 +63,19 @@ static void do_segments(struct pp_block_io *io, struct pp_dataset *d, const stru
 		flags = e->more | (uint64_t)e->blocks << 1;
 		PP_BLOCK_T(io, e->begin_ns, begin);
 		length = e->length_ns;
-		pp_block_delta(io, &length, pp_wrap_minus(row->exit_ns, e->begin_ns), 0);
+		pp_block_delta(io, &length, pp_wrap_minus(end, e->begin_ns), 0);
 		number = e->step;
 		pp_block_delta(io, &number, *step, 0);
 		pp_block_u(io, &flags);
-		if (length < 0 || length > INT32_MAX || number < 0 || (size_t)number >= d->steps || flags > 3) {
+		if (length < 0 || length > PP_EXPOSED_LENGTH_MOST || number < 0 || (size_t)number >= d->steps ||
+		    flags >> 1 > PP_EXPOSED_BLOCKS_MOST) {
 			pp_block_fault(io, -EBADMSG, "a segment of a call");
 			return;
 		}
-		e->length_ns = (uint32_t)length & INT32_MAX;
+		e->length_ns = (uint32_t)length & PP_EXPOSED_LENGTH_MOST;
 		e->step = (uint32_t)number & INT32_MAX;
 		e->more = more = flags & 1;
-		e->blocks = flags >> 1 & 1;
+		e->blocks = flags >> 1 & 3;
 		*step = e->step;
 		begin = pp_wrap_plus(e->begin_ns, length);
 	}
@@ -128,24 +130,6 @@ static void do_exposed(struct pp_block_io *io, struct pp_dataset *d, uint8_t *st
 		pp_block_fault(io, -EBADMSG, "segments of calls");
 }
 
-static void do_awaited(struct pp_block_io *io, struct pp_dataset *d, const uint8_t *starts)
-{
-	d->awaited = pp_block_array(io, d->awaited, &d->awaiteds, sizeof(*d->awaited), 3);
-	for (size_t i = 0; i < d->awaiteds; i++) {
-		struct pp_awaited *a = &d->awaited[i];
-
-		PP_BLOCK_U(io, a->exposed);
-		PP_BLOCK_U(io, a->row);
-		PP_BLOCK_S(io, a->late_rank);
-		if (io->fault || a->row >= d->arrivals || a->exposed >= d->exposeds || !starts[a->exposed] ||
-		    (i && a->exposed <= a[-1].exposed) || pp_dataset_worker(d, a->late_rank) == SIZE_MAX) {
-			pp_block_fault(io, -EBADMSG, "what a call waits for");
-			return;
-		}
-		PP_BLOCK_T(io, a->until_ns, d->exposed[a->exposed].begin_ns);
-	}
-}
-
 void pp_block_calls(struct pp_block_io *io, struct pp_dataset *d)
 {
 	uint8_t *starts;
@@ -159,9 +143,7 @@ void pp_block_calls(struct pp_block_io *io, struct pp_dataset *d)
 	}
 	if (d->exposeds >= PP_EXPOSED_MOST)
 		pp_block_fault(io, -EBADMSG, "segments of calls");
-	if (!io->fault) {
+	if (!io->fault)
 		do_exposed(io, d, starts);
-		do_awaited(io, d, starts);
-	}
 	free(starts);
 }

@@ -68,11 +68,46 @@ static int64_t predict_worker(const struct pp_table *table, size_t i)
 	return next > w[n - 1].rank ? w[0].rank : next;
 }
 
+/* As the row before; 0 where no call is known. */
+static int64_t predict_call_begin(const struct pp_table *table, size_t i)
+{
+	const struct pp_row_arrival *a = (const struct pp_row_arrival *)table[PP_TABLE_arrival].row + i;
+
+	return i && a->call ? a[-1].call_begin_ns : 0;
+}
+
+static int64_t predict_call_end(const struct pp_table *table, size_t i)
+{
+	const struct pp_row_arrival *a = (const struct pp_row_arrival *)table[PP_TABLE_arrival].row + i;
+
+	return i && a->call ? a[-1].call_end_ns : 0;
+}
+
+/* Mostly when the call ends that completes it. */
+static int64_t predict_exit(const struct pp_table *table, size_t i)
+{
+	const struct pp_row_arrival *a = (const struct pp_row_arrival *)table[PP_TABLE_arrival].row + i;
+
+	return a->call ? a->call_end_ns : i ? a[-1].exit_ns : 0;
+}
+
+/* A blocking call completes its own operation. */
+static int64_t predict_arrival(const struct pp_table *table, size_t i)
+{
+	const struct pp_row_arrival *a = (const struct pp_row_arrival *)table[PP_TABLE_arrival].row + i;
+
+	return a->call ? a->call_begin_ns : i ? a[-1].arrival_ns : 0;
+}
+
 static const struct pp_prediction predictions[] = {
         {PP_TABLE_cell, offsetof(struct pp_row_cell, end_ns), predict_end},
         {PP_TABLE_cell, offsetof(struct pp_row_cell, begin_ns), predict_begin},
         {PP_TABLE_cell, offsetof(struct pp_row_cell, exclusive_ns[PP_CATEGORIES]), predict_rest},
         {PP_TABLE_arrival, offsetof(struct pp_row_arrival, worker), predict_worker},
+        {PP_TABLE_arrival, offsetof(struct pp_row_arrival, call_begin_ns), predict_call_begin},
+        {PP_TABLE_arrival, offsetof(struct pp_row_arrival, call_end_ns), predict_call_end},
+        {PP_TABLE_arrival, offsetof(struct pp_row_arrival, arrival_ns), predict_arrival},
+        {PP_TABLE_arrival, offsetof(struct pp_row_arrival, exit_ns), predict_exit},
 };
 
 /* Cells: of absent steps nothing but what others waited for them. */

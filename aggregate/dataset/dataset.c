@@ -7,38 +7,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/compare.h"
+#include "core/base/grow.h"
+#include "core/base/known.h"
+#include "core/base/partition.h"
+#include "core/base/rank_list.h"
 #include "core/base/wrap.h"
+
+struct pp_row_channel *pp_dataset_channel(const struct pp_dataset *d, int32_t source, int32_t destination)
+{
+	const size_t at = PP_PARTITION(d->channels, i,
+	                               d->channel[i].source < source ||
+	                                       (d->channel[i].source == source && d->channel[i].destination < destination));
+
+	return at < d->channels && d->channel[at].source == source && d->channel[at].destination == destination ? &d->channel[at]
+	                                                                                                        : NULL;
+}
 
 const struct pp_row_communicator *pp_dataset_communicator(const struct pp_dataset *d, uint64_t id)
 {
-	size_t low = 0, high = d->communicators;
+	const size_t low = PP_PARTITION(d->communicators, at, d->communicator[at].id < id);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (d->communicator[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < d->communicators && d->communicator[low].id == id ? &d->communicator[low] : NULL;
 }
 
 size_t pp_dataset_worker(const struct pp_dataset *d, int32_t rank)
 {
-	size_t low = 0, high = d->workers;
+	size_t low;
 
 	/* Mostly ranks have no gaps. */
 	if (rank >= 0 && (size_t)rank < d->workers && d->worker[rank].rank == rank)
 		return (size_t)rank;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (d->worker[middle].rank < rank)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = PP_PARTITION(d->workers, at, d->worker[at].rank < rank);
 	return low < d->workers && d->worker[low].rank == rank ? low : SIZE_MAX;
 }
 
@@ -56,18 +56,9 @@ static int compare_clock(const struct pp_row_worker *x, const struct pp_row_work
 	return (x->domain > y->domain) - (x->domain < y->domain);
 }
 
-static int compare_group(const void *a, const void *b)
-{
-	const struct clock_group *x = a, *y = b;
-	int order = compare_clock(x->worker, y->worker);
+PP_COMPARE(compare_group, struct clock_group, compare_clock(x->worker, y->worker) ?: PP_UP(worker))
 
-	return order ? order : (x->worker > y->worker) - (x->worker < y->worker);
-}
-
-static int compare_host(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
+PP_COMPARE(compare_host, char *const, strcmp(*x, *y))
 
 /* Without memory some hosts count more than once: those whose ranks do not follow each other. */
 size_t pp_dataset_hosts(const struct pp_dataset *d)
@@ -111,19 +102,15 @@ struct peers {
 	size_t worker;
 };
 
-static int compare_peers(const void *a, const void *b)
-{
-	const struct peers *x = a, *y = b;
-
-	return (x->domain > y->domain) - (x->domain < y->domain);
-}
+PP_COMPARE_BY(compare_peers, struct peers, domain)
 
 size_t pp_dataset_peers(const struct pp_dataset *d, size_t worker)
 {
 	size_t peers = 0;
 
 	for (size_t w = 0; w < d->workers && worker < d->workers; w++)
-		peers += w != worker && !pp_worker_is_missing(&d->worker[w]) && d->worker[w].domain == d->worker[worker].domain;
+		peers += w != worker && !pp_worker_is_missing(&d->worker[w]) &&
+		         (d->device_between_clocks || d->worker[w].domain == d->worker[worker].domain);
 	return peers;
 }
 
@@ -135,7 +122,8 @@ int pp_dataset_count_peers(const struct pp_dataset *d, size_t *ret_peers)
 	if (!one)
 		return -ENOMEM;
 	for (size_t w = 0; w < d->workers; w++)
-		one[w] = (struct peers){d->worker[w].domain, !pp_worker_is_missing(&d->worker[w]), w};
+		one[w] =
+		        (struct peers){d->device_between_clocks ? 0 : d->worker[w].domain, !pp_worker_is_missing(&d->worker[w]), w};
 	qsort(one, d->workers, sizeof(*one), compare_peers);
 	for (size_t i = 0, n; i < d->workers; i += n) {
 		known = 0;
@@ -213,57 +201,68 @@ int64_t pp_dataset_bound(const struct pp_dataset *d)
 	return bound;
 }
 
-static int compare_late(const void *a, const void *b)
-{
-	const struct pp_late *x = a, *y = b;
+PP_COMPARE(compare_late, struct pp_late, PP_DOWN(wait_ns) ?: PP_UP(rank))
 
-	if (x->wait_ns != y->wait_ns)
-		return x->wait_ns < y->wait_ns ? 1 : -1;
-	return (x->rank > y->rank) - (x->rank < y->rank);
+/* An operation that is known by the lengths of its kernels has no times on the job's clock. */
+int pp_arrival_waits(const struct pp_row_arrival *row, int64_t *ret_begin, int64_t *ret_until)
+{
+	const int on_device = row->device_end_ns > row->device_begin_ns;
+	const int64_t waited = row->waited_ns > row->device_wait_ns ? row->waited_ns : row->device_wait_ns;
+
+	*ret_begin = on_device ? row->device_begin_ns : row->arrival_ns;
+	*ret_until = pp_wrap_plus(*ret_begin, waited);
+	return waited > 0 && (on_device || !row->device_how);
 }
 
 size_t pp_dataset_step(const struct pp_dataset *d, int64_t number)
 {
-	size_t low = 0, high = d->steps;
+	const size_t low = PP_PARTITION(d->steps, at, d->step[at].number < number);
 
+	return low < d->steps && d->step[low].number == number ? low : SIZE_MAX;
+}
+
+/* Numbers rise with time on every rank; absent cells are skipped downwards. */
+size_t pp_dataset_step_after(const struct pp_dataset *d, size_t worker, int64_t time, size_t hint)
+{
+	const struct pp_row_cell *cell = d->cell + worker;
+	size_t low = 0, high = d->steps, width = d->workers;
+
+	if (hint < high && cell[hint * width].present && cell[hint * width].begin_ns <= time)
+		low = hint;
 	while (low < high) {
-		size_t middle = low + (high - low) / 2;
+		size_t middle = low == hint ? low : low + (high - low) / 2, at = middle;
 
-		if (d->step[middle].number < number)
+		while (at > low && !cell[at * width].present)
+			at--;
+		if (!cell[at * width].present || cell[at * width].end_ns <= time)
 			low = middle + 1;
 		else
-			high = middle;
+			high = at;
 	}
-	return low < d->steps && d->step[low].number == number ? low : SIZE_MAX;
+	return low;
 }
 
 size_t pp_dataset_list_ranks(const struct pp_dataset *d, int (*is_one)(const struct pp_row_worker *w, const void *context),
                              const void *context, const char *between, char *to, size_t size)
 {
+	struct pp_rank_text text = {.between = between};
 	size_t many = 0, used;
 
 	for (size_t w = 0; w < d->workers; w++)
 		many += is_one(&d->worker[w], context) != 0;
-	used = (size_t)snprintf(to, size, many > 1 ? "ranks" : "rank");
-	for (size_t w = 0, end, parts = 0; w < d->workers; w = end + 1) {
-		end = w;
-		if (!is_one(&d->worker[w], context))
-			continue;
-		while (end + 1 < d->workers && is_one(&d->worker[end + 1], context))
-			end++;
-		if (used + 32 > size) {
-			snprintf(to + used, size - used, "%s...", between);
-			break;
-		}
-		used += (size_t)snprintf(to + used, size - used, "%s%d", parts++ ? between : " ", (int)d->worker[w].rank);
-		if (end > w)
-			used += (size_t)snprintf(to + used, size - used, "-%d", (int)d->worker[end].rank);
-	}
+	used = (size_t)snprintf(to, size, many > 1 ? "ranks " : many ? "rank " : "rank");
+	text.to = to + used;
+	text.size = size - used;
+	for (size_t w = 0; w < d->workers; w++)
+		if (is_one(&d->worker[w], context))
+			pp_rank_text_add(&text, d->worker[w].rank);
+	pp_rank_text_end(&text);
 	return many;
 }
 
 int pp_dataset_late(struct pp_dataset *d)
 {
+	free(d->late);
 	d->late = calloc(d->workers + 1, sizeof(*d->late));
 	if (!d->late)
 		return -ENOMEM;
@@ -274,7 +273,7 @@ int pp_dataset_late(struct pp_dataset *d)
 		size_t most = 0;
 
 		for (size_t w = 0; w < d->workers; w++) {
-			pp_wrap_add(&d->late[w].wait_ns, row[w].late_ns);
+			pp_known_add(&d->late[w].wait_ns, row[w].late_ns);
 			pp_wrap_add(&d->late[w].error_ns, row[w].late_error_ns);
 			if (row[w].late_ns > row[most].late_ns)
 				most = w;
@@ -299,12 +298,7 @@ int pp_dataset_add_missing(struct pp_dataset *d, int32_t rank, const char *host,
 	return 0;
 }
 
-static int by_rank(const void *a, const void *b)
-{
-	const struct pp_row_worker *x = a, *y = b;
-
-	return (x->rank > y->rank) - (x->rank < y->rank);
-}
+PP_COMPARE_BY(by_rank, struct pp_row_worker, rank)
 
 void pp_dataset_sort_workers(struct pp_dataset *d)
 {
@@ -314,14 +308,12 @@ void pp_dataset_sort_workers(struct pp_dataset *d)
 
 int pp_dataset_warn(struct pp_dataset *d, const char *fmt, ...)
 {
-	struct pp_row_warning *more = realloc(d->warning, (d->warnings + 1) * sizeof(*more));
+	struct pp_row_warning *more;
 	va_list arguments;
 
-	if (!more)
+	if (PP_RESIZE(d->warning, d->warnings + 1))
 		return -ENOMEM;
-	d->warning = more;
-	more += d->warnings++;
-	memset(more, 0, sizeof(*more));
+	more = memset(&d->warning[d->warnings++], 0, sizeof(*more));
 	va_start(arguments, fmt);
 	vsnprintf(more->warning, sizeof(more->warning), fmt, arguments);
 	va_end(arguments);
@@ -433,7 +425,6 @@ void pp_dataset_release(struct pp_dataset *d)
 	for (size_t i = 0; i < d->communicators; i++)
 		free(d->communicator[i].member);
 	free(d->exposed);
-	free(d->awaited);
 #define PP_TABLE(name, rows, group, dimension, made, check, absent) free(d->name);
 #include "aggregate/dataset/table/table_list.def"
 	free(d->late);

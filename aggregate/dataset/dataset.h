@@ -43,21 +43,15 @@ enum pp_row_mismatch { PP_MISMATCH_NONE, PP_MISMATCH_CALL, PP_MISMATCH_BYTES, PP
 
 enum { PP_EXPOSED_MOST = (1 << 29) - 1 };
 
-/* Part: a segment of a call whose waiting depends on other hosts; its time is in no cell's wait_ns or transfer_ns yet. */
+/* Before finish.h: a segment of a call that waits in operations; its time is in no cell's wait_ns or transfer_ns yet. */
+enum { PP_EXPOSED_LENGTH_MOST = (1 << 30) - 1, PP_EXPOSED_BLOCKS_MOST = 2 };
+
 struct pp_exposed {
 	int64_t begin_ns;
-	uint32_t length_ns : 31; /* a longer one is cut in two */
-	uint32_t blocks : 1;     /* work of the rank waits for the call */
+	uint32_t length_ns : 30; /* at most PP_EXPOSED_LENGTH_MOST: a longer one is cut in two */
+	uint32_t blocks : 2;     /* whether work of the rank waits for the call: enum pp_budget_blocks */
 	uint32_t step : 31;      /* index */
 	uint32_t more : 1;       /* the next segment is of the same call */
-};
-
-/* Part: the rank that such a Wait waits for, by this part's ranks. */
-struct pp_awaited {
-	uint32_t exposed;  /* index of its first segment */
-	uint32_t row;      /* of the operation that it waits for */
-	int32_t late_rank; /* rank */
-	int64_t until_ns;
 };
 
 struct pp_late { /* a rank that others wait for */
@@ -95,14 +89,15 @@ struct pp_window_metadata {
 	size_t ranks;
 };
 
+struct pp_graph; /* aggregate/graph/graph.h */
+
 struct pp_dataset {
 	const struct pp_intern *names; /* borrowed */
-	struct pp_exposed *exposed;    /* part: in the order of rows */
+	struct pp_exposed *exposed;    /* before finish.h: in the order of rows */
 	size_t exposeds;
-	struct pp_awaited *awaited; /* part: by exposed */
-	size_t awaiteds;
-	struct pp_late *late; /* [workers], by wait_ns descending */
-	char rendezvous[480]; /* which way the other hosts were reached, and why not a better one; "": all ranks are here */
+	struct pp_late *late;   /* [workers], by wait_ns descending */
+	struct pp_graph *graph; /* borrowed, while tools run; NULL: there is none */
+	char rendezvous[480];   /* which way the other hosts were reached, and why not a better one; "": all ranks are here */
 	/* Tables, as struct pp_row_channel *channel; size_t channels. `cell` is [steps][workers], `cells` is unused. */
 #define PP_TABLE(name, rows, group, dimension, made, check, absent)                                                                \
 	struct pp_row_##name *name;                                                                                                \
@@ -117,27 +112,34 @@ struct pp_dataset {
 
 /* Sets domains from 0 in the order of ranks, one per clock, and the workers' bound_ns. 0, or -ENOMEM. */
 int pp_dataset_clocks(struct pp_dataset *d);
-/* Number of domains of delivered ranks; and of delivered ranks in a worker's domain besides it: only these wait for it. */
+/* Number of domains of delivered ranks; and of delivered ranks in a worker's domain besides it: only these wait for it,
+ * but where lengths of kernels tell it of all. */
 int32_t pp_dataset_domains(const struct pp_dataset *d);
 size_t pp_dataset_peers(const struct pp_dataset *d, size_t worker);
 /* The latter of every worker: ret_peers[workers]. 0, or -ENOMEM. */
 int pp_dataset_count_peers(const struct pp_dataset *d, size_t *ret_peers);
+/* NULL: no message went that way, or none was recorded. */
+struct pp_row_channel *pp_dataset_channel(const struct pp_dataset *d, int32_t source, int32_t destination);
 /* NULL: unknown. */
 const struct pp_row_communicator *pp_dataset_communicator(const struct pp_dataset *d, uint64_t id);
 /* Hosts of delivered ranks: a missing rank has none. */
 size_t pp_dataset_hosts(const struct pp_dataset *d);
 /* Index of a rank's row; SIZE_MAX: it has none. */
 size_t pp_dataset_worker(const struct pp_dataset *d, int32_t rank);
+/* From when until when the row waits; 0: it does not, or it is not known when. */
+int pp_arrival_waits(const struct pp_row_arrival *row, int64_t *ret_begin, int64_t *ret_until);
 /* Index of a step by its number; SIZE_MAX: it is not in the window. */
 size_t pp_dataset_step(const struct pp_dataset *d, int64_t number);
+/* The first present step of the worker that ends after `time`; `steps`: there is none. hint: an index to begin with. */
+size_t pp_dataset_step_after(const struct pp_dataset *d, size_t worker, int64_t time, size_t hint);
 /* A row for a rank of which nothing came, and why, at the end; then the rows in order of rank. 0, or -ENOMEM. */
 int pp_dataset_add_missing(struct pp_dataset *d, int32_t rank, const char *host, const char *status);
 void pp_dataset_sort_workers(struct pp_dataset *d);
-/* "rank 3", "ranks 0-3, 8": those for which `is_one` holds, with `between` them; cut with dots where there is no room. Returns how
- * many they are. */
+/* "rank 3", "ranks 0-3, 8": those for which `is_one` holds, with `between` them, in 48 bytes at least; what has no room is
+ * counted. Returns how many they are. */
 size_t pp_dataset_list_ranks(const struct pp_dataset *d, int (*is_one)(const struct pp_row_worker *w, const void *context),
                              const void *context, const char *between, char *to, size_t size);
-/* Makes `late` from the cells' late_ns. 0, or -ENOMEM. */
+/* Makes `late` anew from the cells' late_ns. 0, or -ENOMEM. */
 int pp_dataset_late(struct pp_dataset *d);
 /* The largest bound of joined clocks; /quality names those not joined. */
 int64_t pp_dataset_bound(const struct pp_dataset *d);

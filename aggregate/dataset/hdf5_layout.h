@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-enum { PP_H5_FORMAT_VERSION = 2, PP_H5_MOST_DIMS = 3 };
+enum { PP_H5_FORMAT_VERSION = 3, PP_H5_MOST_DIMS = 3 };
 
 enum pp_h5_type { PP_H5_I8, PP_H5_I32, PP_H5_I64, PP_H5_U32, PP_H5_U64, PP_H5_F64, PP_H5_STR };
 
@@ -13,4 +13,5 @@ struct pp_h5_row {
 	enum pp_h5_type type;
 	const char *unit, *what;
 	const char *words; /* of a code: meanings of 0, 1 .., blank between; NULL: no code */
+	int is_maybe;      /* has `_FillValue`: values can be unknown */
 };

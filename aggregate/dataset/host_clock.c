@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/partition.h"
 #include "core/clock/wall.h"
 
 enum { HOPS_MOST = 16 };
@@ -23,19 +24,9 @@ static int64_t of_stretch(const struct pp_row_clock_stretch *s, int64_t time_ns)
 
 int64_t pp_host_clock_bound(const struct pp_row_host_clock *c, int64_t time_ns)
 {
-	size_t low = 0, high = c->stretches;
-
-	if (!high || time_ns < c->stretch[0].begin_ns || time_ns > c->stretch[high - 1].end_ns)
+	if (!c->stretches || time_ns < c->stretch[0].begin_ns || time_ns > c->stretch[c->stretches - 1].end_ns)
 		return c->host_bound_ns;
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (c->stretch[middle].begin_ns <= time_ns)
-			low = middle;
-		else
-			high = middle;
-	}
-	return of_stretch(&c->stretch[low], time_ns);
+	return of_stretch(&c->stretch[PP_PARTITION(c->stretches, at, c->stretch[at].begin_ns <= time_ns) - 1], time_ns);
 }
 
 void pp_host_clock_release(struct pp_row_host_clock *c)

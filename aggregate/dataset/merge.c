@@ -11,6 +11,7 @@
 #include "aggregate/dataset/merge_tables.h"
 #include "aggregate/dataset/order.h"
 #include "aggregate/dataset/status.h"
+#include "core/base/compare.h"
 #include "core/base/huge.h"
 #include "core/base/wrap.h"
 
@@ -28,16 +29,8 @@ struct claim { /* a part's row of a rank */
 	size_t part, index;
 };
 
-static int compare_claim(const void *a, const void *b)
-{
-	const struct claim *x = a, *y = b;
-
-	if (x->worker->rank != y->worker->rank)
-		return x->worker->rank < y->worker->rank ? -1 : 1;
-	if (is_better(x->worker, y->worker) != is_better(y->worker, x->worker))
-		return is_better(x->worker, y->worker) ? -1 : 1;
-	return (x->part > y->part) - (x->part < y->part);
-}
+PP_COMPARE(compare_claim, struct claim,
+           PP_UP(worker->rank) ?: PP_ORDER(is_better(y->worker, x->worker), is_better(x->worker, y->worker)) ?: PP_UP(part))
 
 static int32_t most_domains(const struct pp_dataset *d)
 {
@@ -143,12 +136,7 @@ static void set_shifts(struct pp_merge *m)
 		m->shift[p] = pp_wrap_minus(m->part[p]->epoch_realtime_ns, d->epoch_realtime_ns);
 }
 
-static int compare_number(const void *a, const void *b)
-{
-	int64_t x = ((const struct pp_row_step *)a)->number, y = ((const struct pp_row_step *)b)->number;
-
-	return (x > y) - (x < y);
-}
+PP_COMPARE_BY(compare_number, struct pp_row_step, number)
 
 static int merge_numbers(struct pp_merge *m)
 {
@@ -283,7 +271,7 @@ static int merge_all(struct pp_merge *m)
 		rc = pp_merge_tables(m);
 	if (rc == 0)
 		rc = pp_merge_collectives(m);
-	return rc == 0 ? pp_dataset_late(m->d) : rc;
+	return rc;
 }
 
 static int merge(const struct pp_dataset *const *part, struct pp_dataset *const *spent, size_t parts,

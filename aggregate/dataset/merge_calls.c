@@ -7,6 +7,7 @@
 
 #include "aggregate/dataset/block_io.h"
 #include "aggregate/dataset/order.h"
+#include "core/base/compare.h"
 #include "core/base/huge.h"
 #include "core/base/wrap.h"
 #include "core/call/mpi_call.h"
@@ -31,7 +32,6 @@ struct calls {
 	struct pick *pick; /* rows of one collective */
 	size_t picks, pick_room;
 	uint32_t **exposed_of; /* [parts][exposeds]: index in d + 1; 0: of no row yet */
-	uint32_t **row_of;     /* [parts][arrivals]: index in d; NULL: nobody asks */
 };
 
 static int compare_call(const struct piece *x, const struct piece *y)
@@ -47,24 +47,9 @@ static int compare_call(const struct piece *x, const struct piece *y)
 	return pp_operation_compare(&a, &b);
 }
 
-static int compare_piece(const void *a, const void *b)
-{
-	const struct piece *x = a, *y = b;
-	int order = compare_call(x, y);
+PP_COMPARE(compare_piece, struct piece, compare_call(x, y) ?: PP_UP(rank) ?: PP_UP(part))
 
-	if (!order)
-		order = (x->rank > y->rank) - (x->rank < y->rank);
-	return order ? order : (x->part > y->part) - (x->part < y->part);
-}
-
-static int compare_pick(const void *a, const void *b)
-{
-	const struct pick *x = a, *y = b;
-
-	if (x->row->worker != y->row->worker)
-		return x->row->worker < y->row->worker ? -1 : 1;
-	return (x->arrival_ns > y->arrival_ns) - (x->arrival_ns < y->arrival_ns);
-}
+PP_COMPARE_BY_2(compare_pick, struct pick, row->worker, arrival_ns)
 
 /* Copies the segments of a row's call, in the order of rows. Returns their index + 1. */
 static uint32_t take_exposed(struct calls *calls, size_t part, uint32_t exposed)
@@ -136,14 +121,18 @@ static void take_row(struct calls *calls, const struct pick *pick)
 	*row = *pick->row;
 	if (pick->is_other_call)
 		row->needs = PP_ROW_OTHER_CALL;
-	if (row->wait_step)
-		row->wait_step = (m->step_of[pick->part][row->wait_step - 1] & INT32_MAX) + 1;
 	row->arrival_ns = pick->arrival_ns;
 	row->exit_ns = pp_wrap_plus(row->exit_ns, m->shift[pick->part]);
+	if (row->device_begin_ns != INT64_MIN)
+		row->device_begin_ns = pp_wrap_plus(row->device_begin_ns, m->shift[pick->part]);
+	if (row->device_end_ns != INT64_MIN)
+		row->device_end_ns = pp_wrap_plus(row->device_end_ns, m->shift[pick->part]);
+	if (row->call) {
+		row->call_begin_ns = pp_wrap_plus(row->call_begin_ns, m->shift[pick->part]);
+		row->call_end_ns = pp_wrap_plus(row->call_end_ns, m->shift[pick->part]);
+	}
 	if (row->exposed)
 		row->exposed = take_exposed(calls, pick->part, row->exposed - 1) & PP_EXPOSED_MOST;
-	if (calls->row_of[pick->part])
-		calls->row_of[pick->part][pick->row - m->part[pick->part]->arrival] = (uint32_t)d->arrivals;
 	d->arrivals++;
 }
 
@@ -189,54 +178,22 @@ static void join_pieces(struct calls *calls, const struct piece *piece, size_t n
 	c->row_count = (uint32_t)calls->picks;
 }
 
-static int compare_awaited(const void *a, const void *b)
-{
-	const struct pp_awaited *x = a, *y = b;
-
-	return (x->exposed > y->exposed) - (x->exposed < y->exposed);
-}
-
-static void take_awaited(struct calls *calls)
-{
-	struct pp_dataset *d = calls->m->d;
-
-	for (size_t p = 0; p < calls->m->parts; p++) {
-		for (size_t i = 0; i < calls->m->part[p]->awaiteds; i++) {
-			struct pp_awaited one = calls->m->part[p]->awaited[i];
-
-			if (!calls->exposed_of[p][one.exposed])
-				continue;
-			one.exposed = calls->exposed_of[p][one.exposed] - 1;
-			one.row = calls->row_of[p][one.row];
-			one.until_ns = pp_wrap_plus(one.until_ns, calls->m->shift[p]);
-			d->awaited[d->awaiteds++] = one;
-		}
-	}
-	if (d->awaiteds)
-		qsort(d->awaited, d->awaiteds, sizeof(*d->awaited), compare_awaited);
-}
-
 static int make_room(struct calls *calls, size_t *ret_pieces)
 {
-	size_t pieces = 0, rows = 0, exposeds = 0, awaiteds = 0;
+	size_t pieces = 0, rows = 0, exposeds = 0;
 	struct pp_merge *m = calls->m;
 	struct pp_dataset *d = m->d;
 
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a part */
 	calls->exposed_of = calloc(m->parts, sizeof(*calls->exposed_of));
-	/* NOLINTNEXTLINE(bugprone-sizeof-expression): the same */
-	calls->row_of = calloc(m->parts, sizeof(*calls->row_of));
-	if (!calls->exposed_of || !calls->row_of)
+	if (!calls->exposed_of)
 		return -ENOMEM;
 	for (size_t p = 0; p < m->parts; p++) {
 		pieces += m->part[p]->collectives;
 		rows += m->part[p]->arrivals;
 		exposeds += m->part[p]->exposeds;
-		awaiteds += m->part[p]->awaiteds;
 		calls->exposed_of[p] = calloc(m->part[p]->exposeds + 1, sizeof(**calls->exposed_of));
-		if (m->part[p]->awaiteds)
-			calls->row_of[p] = calloc(m->part[p]->arrivals + 1, sizeof(**calls->row_of));
-		if (!calls->exposed_of[p] || (m->part[p]->awaiteds && !calls->row_of[p]))
+		if (!calls->exposed_of[p])
 			return -ENOMEM;
 	}
 	if (exposeds >= PP_EXPOSED_MOST)
@@ -244,9 +201,8 @@ static int make_room(struct calls *calls, size_t *ret_pieces)
 	d->collective = pp_huge_calloc(pieces + 1, sizeof(*d->collective));
 	d->arrival = pp_huge_calloc(rows + 1, sizeof(*d->arrival));
 	d->exposed = pp_huge_calloc(exposeds + 1, sizeof(*d->exposed));
-	d->awaited = calloc(awaiteds + 1, sizeof(*d->awaited));
 	*ret_pieces = pieces;
-	return d->collective && d->arrival && d->exposed && d->awaited ? 0 : -ENOMEM;
+	return d->collective && d->arrival && d->exposed ? 0 : -ENOMEM;
 }
 
 static int need_picks(struct calls *calls, size_t rows)
@@ -296,7 +252,6 @@ static int merge_collectives(struct calls *calls)
 		d->collectives += calls->picks > 0;
 	}
 	free(piece);
-	take_awaited(calls);
 	return rc;
 }
 
@@ -305,12 +260,9 @@ int pp_merge_collectives(struct pp_merge *m)
 	struct calls calls = {.m = m};
 	int rc = merge_collectives(&calls);
 
-	for (size_t p = 0; calls.exposed_of && calls.row_of && p < m->parts; p++) {
+	for (size_t p = 0; calls.exposed_of && p < m->parts; p++)
 		free(calls.exposed_of[p]);
-		free(calls.row_of[p]);
-	}
 	free(calls.exposed_of);
-	free(calls.row_of);
 	free(calls.pick);
 	return rc;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/compare.h"
 #include "core/capture/capture.h"
 #include "core/ring/intern.h"
 
@@ -25,18 +26,9 @@ int pp_operation_compare(const struct pp_operation_key *x, const struct pp_opera
 }
 
 /* The longer list first, then by content: the result does not depend on the order of parts. */
-static int compare_communicator(const void *a, const void *b)
-{
-	const struct pp_row_communicator *x = a, *y = b;
-
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	if (!x->member != !y->member)
-		return !x->member ? 1 : -1;
-	if (x->size != y->size)
-		return x->size > y->size ? -1 : 1;
-	return x->member && x->size ? memcmp(x->member, y->member, x->size * sizeof(*x->member)) : 0;
-}
+PP_COMPARE(compare_communicator, struct pp_row_communicator,
+           PP_UP(id) ?: PP_ORDER(!x->member, !y->member) ?: PP_DOWN(size) ?:
+           (x->member && x->size ? memcmp(x->member, y->member, x->size * sizeof(*x->member)) : 0))
 
 /* The least of the names that ranks gave it. */
 static uint32_t better_name(const struct pp_dataset *d, uint32_t a, uint32_t b)

@@ -18,6 +18,9 @@ struct pp_dataset;
 /* Of a requested rank of which nothing is known. */
 #define PP_STATUS_NOTHING_CAME PP_STATUS_MISSING "no record of it arrived"
 
+/* A part of the warning that names ranks whose MPI calls were not recorded. */
+#define PP_STATUS_MPI_UNSEEN "their MPI is not Open MPI 4 or 5"
+
 /* Where ranks were killed or called MPI_Abort: says of those that were ended then that it was the launcher. */
 void pp_status_join(struct pp_dataset *d);
 

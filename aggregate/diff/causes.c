@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "aggregate/dataset/table/functions.h"
+#include "core/base/compare.h"
 
 struct item {
 	int32_t rank, reason;
@@ -19,23 +20,9 @@ struct items {
 	size_t items;
 };
 
-static int by_rank(const void *a, const void *b)
-{
-	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+PP_COMPARE_BY_2(by_key, struct item, rank, reason)
 
-	return (x > y) - (x < y);
-}
-
-static int by_key(const void *a, const void *b)
-{
-	const struct item *x = a, *y = b;
-
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	return (x->reason > y->reason) - (x->reason < y->reason);
-}
-
-static int list_of(const struct pp_diff_run *run, const struct pp_diff_shared *s, struct items *ret_items)
+static int list_of(const struct pp_diff_run *run, const struct pp_diff_shared *s, int is_first, struct items *ret_items)
 {
 	const struct pp_dataset *d = &run->d;
 	struct item *item = calloc(d->blames + 1, sizeof(*item));
@@ -46,10 +33,11 @@ static int list_of(const struct pp_diff_run *run, const struct pp_diff_shared *s
 		return -ENOMEM;
 	for (size_t i = 0; i < d->blames && share > 0; i++) {
 		const struct pp_row_blame *b = &d->blame[i];
+		const size_t rank = pp_diff_shared_find(s, is_first, b->worker);
 
-		if (s->ranks && bsearch(&b->worker, s->rank, s->ranks, sizeof(*s->rank), by_rank))
-			item[n++] =
-			        (struct item){b->worker, b->reason, (double)b->blame_ns / share, fabs((double)b->error_ns) / share};
+		if (rank != SIZE_MAX)
+			item[n++] = (struct item){s->rank[rank], b->reason, (double)b->blame_ns / share,
+			                          fabs((double)b->error_ns) / share};
 	}
 	if (n)
 		qsort(item, n, sizeof(*item), by_key);
@@ -60,13 +48,7 @@ static int list_of(const struct pp_diff_run *run, const struct pp_diff_shared *s
 	return 0;
 }
 
-static int by_change(const void *a, const void *b)
-{
-	const struct pp_diff_cause *x = a, *y = b;
-	double p = fabs(x->b - x->a), q = fabs(y->b - y->a);
-
-	return p != q ? (p > q ? -1 : 1) : (x->rank > y->rank) - (x->rank < y->rank);
-}
+PP_COMPARE(by_change, struct pp_diff_cause, PP_ORDER(fabs(y->b - y->a), fabs(x->b - x->a)) ?: PP_UP(rank))
 
 static void merge(struct pp_diff *d, const struct items *a, const struct items *b)
 {
@@ -101,9 +83,9 @@ int pp_diff_causes(struct pp_diff *d)
 
 	if (!from->d.blames || !to->d.blames) /* unknown in one: no change is known */
 		return 0;
-	rc = list_of(from, d->shared, &a);
+	rc = list_of(from, d->shared, 1, &a);
 	if (!rc)
-		rc = list_of(to, d->shared, &b);
+		rc = list_of(to, d->shared, 0, &b);
 	d->cause = calloc(a.items + b.items + 1, sizeof(*d->cause));
 	if (!d->cause)
 		rc = -ENOMEM;

@@ -4,6 +4,8 @@
 
 #include "aggregate/diff/difference.h"
 
-/* At least two runs. 0, or -ENOMEM. */
-int pp_diff_compare(struct pp_diff_run *run, size_t runs, const struct pp_diff_shared *shared, struct pp_diff *ret_diff);
+/* At least two runs. matters_percent: of the first run's usual step; a change of this must not stay hidden, else the answer is
+ * undecided. 0, or -ENOMEM. */
+int pp_diff_compare(struct pp_diff_run *run, size_t runs, const struct pp_diff_shared *shared, double matters_percent,
+                    struct pp_diff *ret_diff);
 void pp_diff_release(struct pp_diff *d);

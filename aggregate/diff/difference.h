@@ -8,7 +8,9 @@ enum { PP_DIFF_NAME = 96, PP_DIFF_VALUE = 256, PP_DIFF_OPERATIONS_MOST = 256 };
 
 struct pp_diff_pair { /* run `to` against run `from` */
 	size_t from, to;
-	struct pp_noise step;
+	struct pp_noise usual; /* usual steps */
+	struct pp_noise step;  /* what decides: usual steps, or the short ones of them where those see more */
+	int is_short;
 	double cores; /* ns per step that time without a core explains; 0: unknown, or the step changed by more */
 	struct pp_noise (*group)[PP_DIFF_QUANTITIES]; /* [groups] */
 };
@@ -16,14 +18,15 @@ struct pp_diff_pair { /* run `to` against run `from` */
 struct pp_diff_rank { /* a rank whose own time changed other than that of the ranks of its role */
 	int32_t rank;
 	int quantity;        /* a category, or PP_DIFF_LATE: how long each other rank waits for it */
-	double a, b, others; /* means per step; others: the change that is usual among the ranks of its role */
+	int32_t other;       /* its number in the last run */
+	double a, b, others; /* of usual steps; others: the change that is usual among the ranks of its role */
 	double noise;        /* what its change, and that against the others, is more than */
 };
 
-struct pp_diff_operation { /* a collective on communicators of one size; means per operation */
+struct pp_diff_operation { /* a collective on communicators of one size, or of all ranks; per operation */
 	char name[PP_DIFF_NAME];
-	uint32_t size;
-	double count_a, count_b; /* per step; 0: only the other run has it */
+	uint32_t size_a, size_b; /* 0: only the other run has it */
+	double count_a, count_b; /* per step */
 	double bytes_a, bytes_b;
 	struct pp_noise wait, transfer, busbw; /* of a rank; bandwidth in byte/s */
 	double weight;                         /* change of wait and transfer per step and rank */
@@ -50,8 +53,13 @@ struct pp_diff {
 	struct pp_diff_run *run; /* borrowed */
 	size_t runs;
 	const struct pp_diff_shared *shared; /* borrowed */
-	double least;                        /* the lowest noise floor of anything in a step: 1 % of the first run's mean step */
-	double *half;                        /* [runs]: half of the 99 % interval of its step time */
+	double least;                        /* the lowest noise floor of anything in a step: 1 % of the first run's usual step */
+	double matters;                      /* a change of the step that must not stay hidden */
+	enum pp_diff_usual usual;            /* from which kind of step on they are compared */
+	struct pp_noise_middle *step;        /* [runs]: of the step time */
+	struct pp_noise_middle *short_step;  /* [runs] */
+	double *half;                        /* [runs]: half of the 99 % interval of that; 0: too few steps */
+	double *chance;                      /* [runs]: that it has as many exceptional steps, held against the first run's */
 	struct pp_diff_pair *before, *first; /* [runs - 1]: against the run before, and against the first one */
 	/* Of the last run against the first one: */
 	struct pp_diff_rank *rank; /* by change, largest first; of one rank together */

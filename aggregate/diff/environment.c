@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "aggregate/dataset/table/functions.h"
+#include "core/base/grow.h"
 #include "core/base/utf8.h"
 
 enum { MOST_WORDS = 64, QUEUE_PERCENT = 2 };
@@ -221,14 +222,11 @@ static void nccl(const struct pp_diff_run *r, char *to)
 
 static int add_fact(struct pp_diff *d, const char *what, char (*value)[PP_DIFF_VALUE])
 {
-	struct pp_diff_environment *more = realloc(d->environment, (d->environments + 1) * sizeof(*more));
-
-	if (!more) {
+	if (PP_RESIZE(d->environment, d->environments + 1)) {
 		free(value);
 		return -ENOMEM;
 	}
-	d->environment = more;
-	more[d->environments++] = (struct pp_diff_environment){what, value};
+	d->environment[d->environments++] = (struct pp_diff_environment){what, value};
 	return 0;
 }
 

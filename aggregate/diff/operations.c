@@ -1,4 +1,4 @@
-/* Compares collectives by call and size of their communicator; see compare.h. */
+/* Compares collectives by call and size of their communicator, those of all ranks whatever their number is; see compare.h. */
 #include "aggregate/diff/operations.h"
 
 #include <errno.h>
@@ -7,12 +7,14 @@
 #include <string.h>
 
 #include "aggregate/dataset/table/functions.h"
+#include "core/base/compare.h"
+#include "core/base/known.h"
 
 enum { LEAST_PERCENT = 5 }; /* of its own value: a change of less is none */
 
 struct key {
-	uint16_t operation;
-	uint32_t size;
+	const char *name;
+	uint32_t size; /* 0: all ranks of the run */
 };
 
 struct item { /* an operation of a run */
@@ -26,27 +28,22 @@ struct items {
 };
 
 struct series { /* operations of one key and run, in order of time */
-	double *wait, *transfer, *busbw, bytes;
+	double *wait, *transfer, *busbw, *room, bytes;
 	size_t n, rated;
 };
 
+/* Numbers of operations may differ between podprof's versions: names do not. */
 static int compare_keys(const struct key *x, const struct key *y)
 {
-	if (x->operation != y->operation)
-		return x->operation < y->operation ? -1 : 1;
-	return (x->size > y->size) - (x->size < y->size);
+	const int by_name = strcmp(x->name, y->name);
+
+	return by_name ? by_name : PP_ORDER(x->size, y->size);
 }
 
-static int by_key(const void *a, const void *b)
-{
-	const struct item *x = a, *y = b;
-	int order = compare_keys(&x->key, &y->key);
-
-	return order ? order : (x->row > y->row) - (x->row < y->row);
-}
+PP_COMPARE(by_key, struct item, compare_keys(&x->key, &y->key) ?: PP_UP(row))
 
 /* Collectives in steps. */
-static int list_of(const struct pp_dataset *d, struct items *ret_items)
+static int list_of(const struct pp_dataset *d, const struct pp_diff_map *map, int is_first, struct items *ret_items)
 {
 	struct item *item = calloc(d->collectives + 1, sizeof(*item));
 	size_t n = 0;
@@ -56,11 +53,15 @@ static int list_of(const struct pp_dataset *d, struct items *ret_items)
 	for (size_t i = 0; i < d->collectives; i++) {
 		const struct pp_row_collective *c = &d->collective[i];
 		const struct pp_row_communicator *of;
+		uint32_t size;
 
 		if (c->message || c->step == INT64_MIN || c->ranks < 1)
 			continue;
 		of = pp_dataset_communicator(d, c->communicator);
-		item[n++] = (struct item){{c->operation, of && of->size ? of->size : (uint32_t)c->ranks}, i};
+		size = of && of->size ? of->size : (uint32_t)c->ranks;
+		item[n++] = (struct item){{pp_diff_map_name(map, is_first, pp_operation_name(c->operation)),
+		                           size == (uint32_t)d->ranks_asked ? 0 : size},
+		                          i};
 	}
 	if (n)
 		qsort(item, n, sizeof(*item), by_key);
@@ -79,6 +80,7 @@ static size_t same_key(const struct items *l, size_t first)
 
 static void series_release(struct series *s)
 {
+	free(s->room);
 	free(s->busbw);
 	free(s->transfer);
 	free(s->wait);
@@ -86,17 +88,21 @@ static void series_release(struct series *s)
 
 static int series_of(const struct pp_dataset *d, const struct item *item, size_t n, struct series *ret_series)
 {
-	struct series s = {calloc(n + 1, sizeof(double)), calloc(n + 1, sizeof(double)), calloc(n + 1, sizeof(double)), 0, n, 0};
+	struct series s = {.wait = calloc(n + 1, sizeof(double)),
+	                   .transfer = calloc(n + 1, sizeof(double)),
+	                   .busbw = calloc(n + 1, sizeof(double)),
+	                   .room = calloc(n + 1, sizeof(double)),
+	                   .n = n};
 
-	if (!s.wait || !s.transfer || !s.busbw) {
+	if (!s.wait || !s.transfer || !s.busbw || !s.room) {
 		series_release(&s);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < n; i++) {
 		const struct pp_row_collective *c = &d->collective[item[i].row];
 
-		s.wait[i] = (double)c->wait_ns / c->ranks;
-		s.transfer[i] = (double)c->transfer_ns / c->ranks;
+		s.wait[i] = (double)pp_known_or(c->wait_ns, 0) / c->ranks;
+		s.transfer[i] = (double)pp_known_or(c->transfer_ns, 0) / c->ranks;
 		s.bytes += (double)c->bytes / (double)n;
 		if (c->busbw > 0 && c->busbw < 1e18) /* a foreign value may be no number */
 			s.busbw[s.rated++] = c->busbw;
@@ -105,39 +111,43 @@ static int series_of(const struct pp_dataset *d, const struct item *item, size_t
 	return 0;
 }
 
-/* A change of less than `step` ns of a step's time is none, as elsewhere. */
-static int compare(const double *a, size_t na, const double *b, size_t nb, double least, size_t family, struct pp_noise *ret)
+static struct pp_noise_middle middle(const struct series *s, const double *value, size_t n)
 {
-	struct pp_noise_series x = {a, na}, y = {b, nb};
+	struct pp_noise_middle m;
 
-	return pp_noise_compare(x, y, fmax(least, pp_noise_mean(x) * LEAST_PERCENT / 100), family, ret);
+	pp_noise_middle((struct pp_noise_series){value, n}, s->room, &m);
+	return m;
 }
 
-static int fill(struct pp_diff *d, const struct key *key, const struct series *a, const struct series *b)
+/* A change of less than `least` of a step's time is none, as elsewhere. */
+static struct pp_noise compare(struct pp_noise_middle a, struct pp_noise_middle b, double least, double matters)
 {
-	struct pp_diff_operation *o = &d->operation[d->operations];
-	const struct pp_diff_run *from = &d->run[0], *to = &d->run[d->runs - 1];
-	size_t family = 3 * PP_DIFF_OPERATIONS_MOST;
-	double most, least;
-	int rc;
+	const double own = a.usual * LEAST_PERCENT / 100;
 
-	snprintf(o->name, sizeof(o->name), "%s", pp_operation_name(key->operation));
-	o->size = key->size;
+	return pp_noise_compare(&a, &b, fmax(least, own), fmax(matters, 2 * own), 3 * PP_DIFF_OPERATIONS_MOST);
+}
+
+static void fill(struct pp_diff *d, const struct key *key, const struct series *a, const struct series *b)
+{
+	struct pp_diff_operation *o = &d->operation[d->operations++];
+	const struct pp_diff_run *from = &d->run[0], *to = &d->run[d->runs - 1];
+	double most, least, matters;
+
+	snprintf(o->name, sizeof(o->name), "%s", key->name);
+	o->size_a = !a->n ? 0 : key->size ? key->size : (uint32_t)from->d.ranks_asked;
+	o->size_b = !b->n ? 0 : key->size ? key->size : (uint32_t)to->d.ranks_asked;
 	o->count_a = from->d.steps ? (double)a->n / (double)from->d.steps : 0;
 	o->count_b = to->d.steps ? (double)b->n / (double)to->d.steps : 0;
 	o->bytes_a = a->bytes;
 	o->bytes_b = b->bytes;
 	most = fmax(o->count_a, o->count_b);
 	least = most > 0 ? fmax(pp_diff_last(d)->cores, d->least) / most : 0;
-	rc = compare(a->wait, a->n, b->wait, b->n, least, family, &o->wait);
-	if (!rc)
-		rc = compare(a->transfer, a->n, b->transfer, b->n, least, family, &o->transfer);
-	if (!rc)
-		rc = compare(a->busbw, a->rated, b->busbw, b->rated, 0, family, &o->busbw);
+	matters = most > 0 ? d->matters / most : 0;
+	o->wait = compare(middle(a, a->wait, a->n), middle(b, b->wait, b->n), least, matters);
+	o->transfer = compare(middle(a, a->transfer, a->n), middle(b, b->transfer, b->n), least, matters);
+	o->busbw = compare(middle(a, a->busbw, a->rated), middle(b, b->busbw, b->rated), 0, 0);
 	o->weight = fabs(o->wait.b * o->count_b - o->wait.a * o->count_a) +
 	            fabs(o->transfer.b * o->count_b - o->transfer.a * o->count_a);
-	d->operations += !rc;
-	return rc;
 }
 
 static int compare_next(struct pp_diff *d, const struct items *list, size_t *at)
@@ -160,33 +170,24 @@ static int compare_next(struct pp_diff *d, const struct items *list, size_t *at)
 	if (!rc)
 		rc = series_of(&d->run[d->runs - 1].d, b, nb, &y);
 	if (!rc)
-		rc = fill(d, key, &x, &y);
+		fill(d, key, &x, &y);
 	series_release(&x);
 	series_release(&y);
 	return rc;
 }
 
-static int by_weight(const void *a, const void *b)
-{
-	const struct pp_diff_operation *x = a, *y = b;
-	int changed = pp_diff_operation_changed(y) - pp_diff_operation_changed(x), order;
-
-	if (changed)
-		return changed;
-	if (x->weight != y->weight)
-		return x->weight > y->weight ? -1 : 1;
-	order = strcmp(x->name, y->name);
-	return order ? order : (x->size > y->size) - (x->size < y->size);
-}
+PP_COMPARE(by_weight, struct pp_diff_operation,
+           PP_ORDER(pp_diff_operation_changed(y), pp_diff_operation_changed(x)) ?: PP_DOWN(weight) ?:
+           strcmp(x->name, y->name) ?: PP_UP(size_a))
 
 int pp_diff_operations(struct pp_diff *d)
 {
 	struct items list[2] = {{NULL, 0}, {NULL, 0}};
 	size_t at[2] = {0, 0};
-	int rc = list_of(&d->run[0].d, &list[0]);
+	int rc = list_of(&d->run[0].d, d->shared->map, 1, &list[0]);
 
 	if (!rc)
-		rc = list_of(&d->run[d->runs - 1].d, &list[1]);
+		rc = list_of(&d->run[d->runs - 1].d, d->shared->map, 0, &list[1]);
 	d->operation = calloc(PP_DIFF_OPERATIONS_MOST, sizeof(*d->operation));
 	if (!d->operation)
 		rc = -ENOMEM;

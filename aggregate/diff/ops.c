@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/compare.h"
 #include "core/base/utf8.h"
 #include "core/ring/intern.h"
 
@@ -21,22 +22,9 @@ struct items {
 	size_t items;
 };
 
-static int by_name(const void *a, const void *b)
-{
-	const struct item *x = a, *y = b;
-	int order = strcmp(x->name, y->name);
+PP_COMPARE(by_name, struct item, strcmp(x->name, y->name) ?: x->side - y->side)
 
-	return order ? order : x->side - y->side;
-}
-
-static int by_rank(const void *a, const void *b)
-{
-	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-static int list_of(const struct pp_diff_run *run, const struct pp_diff_shared *s, struct items *ret_items)
+static int list_of(const struct pp_diff_run *run, const struct pp_diff_map *map, int is_first, struct items *ret_items)
 {
 	const struct pp_dataset *d = &run->d;
 	struct item *item = calloc(d->ops + 1, sizeof(*item));
@@ -47,9 +35,9 @@ static int list_of(const struct pp_diff_run *run, const struct pp_diff_shared *s
 	for (size_t i = 0; i < d->ops; i++) {
 		const struct pp_row_op *o = &d->op[i];
 
-		if (s->ranks && bsearch(&o->worker, s->rank, s->ranks, sizeof(*s->rank), by_rank))
-			item[n++] = (struct item){pp_intern_text(d->names, o->name, NULL), o->side, (double)o->self_ns,
-			                          (double)o->calls};
+		if (pp_dataset_worker(d, o->worker) != SIZE_MAX)
+			item[n++] = (struct item){pp_diff_map_name(map, is_first, pp_intern_text(d->names, o->name, NULL)), o->side,
+			                          (double)o->self_ns, (double)o->calls};
 	}
 	if (n)
 		qsort(item, n, sizeof(*item), by_name);
@@ -69,16 +57,8 @@ static int list_of(const struct pp_diff_run *run, const struct pp_diff_shared *s
 	return 0;
 }
 
-static int by_change(const void *a, const void *b)
-{
-	const struct pp_diff_op *x = a, *y = b;
-	double p = fabs(x->b - x->a), q = fabs(y->b - y->a);
-	int order = strcmp(x->name, y->name);
-
-	if (p != q)
-		return p > q ? -1 : 1;
-	return order ? order : x->side - y->side;
-}
+PP_COMPARE(by_change, struct pp_diff_op,
+           PP_ORDER(fabs(y->b - y->a), fabs(x->b - x->a)) ?: strcmp(x->name, y->name) ?: x->side - y->side)
 
 static void merge(struct pp_diff *d, const struct items *a, const struct items *b)
 {
@@ -111,10 +91,10 @@ static void merge(struct pp_diff *d, const struct items *a, const struct items *
 int pp_diff_ops(struct pp_diff *d)
 {
 	struct items a = {NULL, 0}, b = {NULL, 0};
-	int rc = list_of(&d->run[0], d->shared, &a);
+	int rc = list_of(&d->run[0], d->shared->map, 1, &a);
 
 	if (!rc)
-		rc = list_of(&d->run[d->runs - 1], d->shared, &b);
+		rc = list_of(&d->run[d->runs - 1], d->shared->map, 0, &b);
 	d->op = calloc(a.items + b.items + 1, sizeof(*d->op));
 	if (!d->op)
 		rc = -ENOMEM;

@@ -8,60 +8,21 @@
 #include "core/base/compare.h"
 #include "core/base/grow.h"
 
-/* A rank's part of a run is a sample of its mean; fewer parts decide nothing. QUARTERS: 1 + FEW_STEPS / steps as in noise.c. */
-enum { LEAST_PARTS = 4, ALONE = 3, FEW_STEPS = 10 };
-
-struct own {                 /* of one rank in one run */
-	double mean, square; /* mean per step; squared error of the mean */
-	double spread;       /* between two quarters of the run */
-	unsigned parts;
-};
+enum { ALONE = 3 };
 
 struct change { /* of one rank: b - a */
 	double a, b, noise;
 	int known;
 };
 
-static struct own own_of(const struct pp_diff_rank_part *part, int quantity)
+static struct change change_of(const struct pp_diff *d, size_t rank, int quantity, size_t family)
 {
-	struct own o = {0};
-	double sum = 0, quarter = 0, low = INFINITY, high = -INFINITY, squares = 0;
-	uint64_t steps = 0, quarter_steps = 0;
+	const struct pp_noise_middle *a = &d->run[0].own[rank][quantity], *b = &d->run[d->runs - 1].own[rank][quantity];
 
-	for (int p = 0; p < PP_DIFF_PARTS; p++) {
-		steps += part[p].steps;
-		sum += part[p].sum[quantity];
-		o.parts += part[p].steps > 0;
-		quarter += part[p].sum[quantity];
-		quarter_steps += part[p].steps;
-		if (p % 2 && quarter_steps) {
-			low = fmin(low, quarter / (double)quarter_steps);
-			high = fmax(high, quarter / (double)quarter_steps);
-			quarter = 0;
-			quarter_steps = 0;
-		}
-	}
-	if (o.parts < LEAST_PARTS || steps < PP_NOISE_STEPS) {
-		o.parts = 0;
-		return o;
-	}
-	o.mean = sum / (double)steps;
-	o.spread = high > low ? (high - low) * (1 + FEW_STEPS / (double)steps) : 0;
-	for (int p = 0; p < PP_DIFF_PARTS; p++)
-		if (part[p].steps)
-			squares += pow(part[p].sum[quantity] / part[p].steps - o.mean, 2);
-	o.square = squares / (o.parts - 1) / o.parts;
-	return o;
-}
-
-static struct change change_of(const struct pp_diff *d, size_t rank, int quantity, double quantile)
-{
-	struct own a = own_of(&d->run[0].part[rank * PP_DIFF_PARTS], quantity),
-	           b = own_of(&d->run[d->runs - 1].part[rank * PP_DIFF_PARTS], quantity);
-	struct change c = {.a = a.mean, .b = b.mean, .known = a.parts && b.parts};
-
-	c.noise = fmax(quantile * sqrt(a.square + b.square), fmax(a.spread, b.spread));
-	return c;
+	return (struct change){.a = a->usual,
+	                       .b = b->usual,
+	                       .noise = fmax(pp_noise_half(a, b, family), fmax(a->floor, b->floor)),
+	                       .known = a->steps >= PP_NOISE_STEPS && b->steps >= PP_NOISE_STEPS};
 }
 
 /* The usual change of `n` ranks: the one nearest to 0 of their middle half. If half of them changed, the other half is usual.
@@ -95,14 +56,14 @@ static int add_group(const struct pp_diff *d, uint32_t group, int quantity, stru
 	const struct pp_diff_shared *s = d->shared;
 	double others, spread,
 	        least = fmax(pp_diff_last(d)->cores, quantity == PP_DIFF_LATE ? pp_diff_last(d)->step.floor : d->least);
-	double quantile = pp_noise_quantile(2 * PP_DIFF_PARTS - 2, s->ranks * (PP_DIFF_LATE + 1));
+	const size_t family = s->ranks * (PP_DIFF_LATE + 1);
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->ranks; i++) {
 		change[i].known = 0;
 		if (s->group_of[i] != group)
 			continue;
-		change[i] = change_of(d, i, quantity, quantile);
+		change[i] = change_of(d, i, quantity, family);
 		if (change[i].known)
 			value[n++] = change[i].b - change[i].a;
 	}
@@ -117,7 +78,8 @@ static int add_group(const struct pp_diff *d, uint32_t group, int quantity, stru
 		if (!more)
 			return -ENOMEM;
 		list->row = more;
-		list->row[list->rows++] = (struct pp_diff_rank){s->rank[i], quantity, change[i].a, change[i].b, others, noise};
+		list->row[list->rows++] =
+		        (struct pp_diff_rank){s->rank[i], quantity, s->other[i], change[i].a, change[i].b, others, noise};
 	}
 	return 0;
 }
@@ -127,26 +89,14 @@ static double size_of(const struct pp_diff_rank *r)
 	return fabs(r->b - r->a - r->others);
 }
 
-static int by_rank(const void *a, const void *b)
-{
-	const struct pp_diff_rank *x = a, *y = b;
-
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	return size_of(x) != size_of(y) ? (size_of(x) > size_of(y) ? -1 : 1) : x->quantity - y->quantity;
-}
+PP_COMPARE(by_rank, struct pp_diff_rank, PP_UP(rank) ?: PP_ORDER(size_of(y), size_of(x)) ?: PP_UP(quantity))
 
 struct run { /* rows of one rank */
 	size_t first, rows;
 	double size;
 };
 
-static int by_size(const void *a, const void *b)
-{
-	const struct run *x = a, *y = b;
-
-	return x->size != y->size ? (x->size > y->size ? -1 : 1) : (x->first > y->first) - (x->first < y->first);
-}
+PP_COMPARE(by_size, struct run, PP_DOWN(size) ?: PP_UP(first))
 
 /* Ranks with the largest change first. */
 static int sort(struct pp_diff *d, struct list *list)

@@ -6,22 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_rank(const void *a, const void *b)
-{
-	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+#include "core/base/compare.h"
+#include "core/base/known.h"
+#include "core/base/rank_list.h"
 
-	return (x > y) - (x < y);
+static int has(const struct pp_dataset *d, int32_t rank)
+{
+	const size_t w = pp_dataset_worker(d, rank);
+
+	return w != SIZE_MAX && !pp_worker_is_missing(&d->worker[w]);
 }
 
-static int is_in_all(const struct pp_dataset *const *d, size_t runs, int32_t rank)
+static int is_in_all(const struct pp_dataset *const *d, size_t runs, int32_t rank, int64_t other)
 {
-	for (size_t r = 0; r < runs; r++) {
-		size_t w = pp_dataset_worker(d[r], rank);
+	int is_in = other >= INT32_MIN && other <= INT32_MAX && has(d[0], rank);
 
-		if (w == SIZE_MAX || pp_worker_is_missing(&d[r]->worker[w]))
-			return 0;
-	}
-	return 1;
+	for (size_t r = 1; r < runs && is_in; r++)
+		is_in = has(d[r], (int32_t)other);
+	return is_in;
 }
 
 static int32_t role_of(const struct pp_dataset *d, int32_t rank)
@@ -37,27 +39,15 @@ static int is_in(const struct pp_diff_shared *s, size_t rank, uint32_t group)
 	return !group || s->group_of[rank] == group;
 }
 
-/* "0-3, 8" */
+/* NOLINTNEXTLINE(readability-non-const-parameter): written through the text */
 static void put_ranks(const struct pp_diff_shared *s, uint32_t group, char *to, size_t size)
 {
-	size_t n = 0;
+	struct pp_rank_text text = {.to = to, .size = size};
 
-	for (size_t i = 0; i < s->ranks; i++) {
-		size_t last = i;
-		char text[32];
-
-		if (!is_in(s, i, group))
-			continue;
-		while (last + 1 < s->ranks && is_in(s, last + 1, group) && s->rank[last + 1] == s->rank[last] + 1)
-			last++;
-		snprintf(text, sizeof(text), last > i ? "%s%d-%d" : "%s%d", n ? ", " : "", s->rank[i], s->rank[last]);
-		if (n + strlen(text) + 5 > size) {
-			snprintf(to + n, size - n, ", ..");
-			return;
-		}
-		n += (size_t)snprintf(to + n, size - n, "%s", text);
-		i = last;
-	}
+	for (size_t i = 0; i < s->ranks; i++)
+		if (is_in(s, i, group))
+			pp_rank_text_add(&text, s->rank[i]);
+	pp_rank_text_end(&text);
 }
 
 /* Index of the role's group, which may be a new one; `groups`: there is no room, or it has none. */
@@ -102,25 +92,41 @@ static void make_groups(const struct pp_dataset *d, struct pp_diff_shared *s)
 		put_ranks(s, g, s->group[g].ranks_text, sizeof(s->group[g].ranks_text));
 }
 
-int pp_diff_share(const struct pp_dataset *const *d, size_t runs, struct pp_diff_shared *ret_shared)
+/* NOLINTNEXTLINE(readability-non-const-parameter): written through the text */
+static void put_left(const struct pp_dataset *d, const struct pp_diff_shared *s, int is_first, char *to)
+{
+	struct pp_rank_text text = {.to = to, .size = PP_DIFF_LIST};
+
+	for (size_t w = 0; w < d->workers; w++)
+		if (pp_diff_shared_find(s, is_first, d->worker[w].rank) == SIZE_MAX)
+			pp_rank_text_add(&text, d->worker[w].rank);
+	pp_rank_text_end(&text);
+}
+
+int pp_diff_share(const struct pp_dataset *const *d, size_t runs, const struct pp_diff_map *map, struct pp_diff_shared *ret_shared)
 {
 	struct pp_diff_shared s = {.rank = calloc(d[0]->workers + 1, sizeof(*s.rank)),
+	                           .other = calloc(d[0]->workers + 1, sizeof(*s.other)),
 	                           .group_of = calloc(d[0]->workers + 1, sizeof(*s.group_of)),
-	                           .group = calloc(PP_DIFF_ROLES_MOST + 1, sizeof(*s.group))};
-	size_t n = 0;
+	                           .group = calloc(PP_DIFF_ROLES_MOST + 1, sizeof(*s.group)),
+	                           .map = map};
 
-	if (!s.rank || !s.group_of || !s.group) {
+	if (!s.rank || !s.other || !s.group_of || !s.group) {
 		pp_diff_shared_release(&s);
 		return -ENOMEM;
 	}
-	for (size_t w = 0; w < d[0]->workers; w++)
-		if (is_in_all(d, runs, d[0]->worker[w].rank))
-			s.rank[n++] = d[0]->worker[w].rank;
-	qsort(s.rank, n, sizeof(*s.rank), by_rank);
-	for (size_t i = 0; i < n; i++)
-		if (!s.ranks || s.rank[i] != s.rank[s.ranks - 1])
-			s.rank[s.ranks++] = s.rank[i];
+	for (size_t w = 0; w < d[0]->workers; w++) {
+		const int32_t rank = d[0]->worker[w].rank;
+		const int64_t other = pp_diff_map_rank(map, rank);
+
+		if (!is_in_all(d, runs, rank, other) || (s.ranks && rank <= s.rank[s.ranks - 1])) /* a damaged file's order */
+			continue;
+		s.rank[s.ranks] = rank;
+		s.other[s.ranks++] = (int32_t)other;
+	}
 	make_groups(d[0], &s);
+	put_left(d[0], &s, 1, s.left[0]);
+	put_left(d[runs - 1], &s, 0, s.left[1]);
 	*ret_shared = s;
 	return 0;
 }
@@ -129,13 +135,29 @@ void pp_diff_shared_release(struct pp_diff_shared *shared)
 {
 	free(shared->group);
 	free(shared->group_of);
+	free(shared->other);
 	free(shared->rank);
 }
 
-struct pp_noise_series pp_diff_series(const struct pp_diff_run *run, size_t group, int quantity)
+size_t pp_diff_shared_find(const struct pp_diff_shared *shared, int is_first, int32_t rank)
 {
-	return (struct pp_noise_series){run->series + (group * PP_DIFF_QUANTITIES + (size_t)quantity) * run->d.steps,
-	                                run->group_steps[group]};
+	const int is_sorted = is_first || !shared->map->ranges;
+	const int32_t *at = NULL;
+
+	if (shared->ranks && is_sorted)
+		at = bsearch(&rank, shared->rank, shared->ranks, sizeof(rank), pp_compare_int32);
+	for (size_t i = 0; i < shared->ranks && !is_sorted; i++)
+		if (shared->other[i] == rank)
+			return i;
+	return at ? (size_t)(at - shared->rank) : SIZE_MAX;
+}
+
+int pp_diff_run_is_same(const struct pp_diff_run *a, const struct pp_diff_run *b)
+{
+	const struct pp_dataset *x = &a->d, *y = &b->d;
+
+	return x->session[0] && !strcmp(x->session, y->session) && x->epoch_realtime_ns == y->epoch_realtime_ns &&
+	       x->window_begin_ns == y->window_begin_ns && x->window_end_ns == y->window_end_ns && x->workers == y->workers;
 }
 
 const char *pp_diff_quantity_name(int quantity)
@@ -147,93 +169,164 @@ const char *pp_diff_quantity_name(int quantity)
 }
 
 /* What the rank did itself: waiting for others is taken out of its communication. */
-static void add_own(const struct pp_row_cell *c, double peers, struct pp_diff_rank_part *part)
+static void put_own(const struct pp_row_cell *c, double peers, double *own, size_t stride)
 {
-	double wait = (double)c->wait_ns;
+	double wait = (double)pp_known_or(c->wait_ns, 0);
 
+	own[0] = (double)c->step_ns;
 	for (int k = 1; k <= PP_CATEGORIES; k++) {
-		double own = (double)c->exclusive_ns[k];
+		double value = (double)c->exclusive_ns[k];
 
 		if (k == PP_CATEGORY_HOST_COMMUNICATION || k == PP_CATEGORY_DEVICE_COLLECTIVE) {
-			double waited = wait < own ? wait : own;
+			const double waited = wait < value ? wait : value;
 
-			own -= waited;
+			value -= waited;
 			wait -= waited;
 		}
-		part->sum[k] += own;
+		own[(size_t)k * stride] = value;
 	}
-	part->sum[PP_DIFF_STEP] += (double)c->step_ns;
-	part->sum[PP_DIFF_LATE] += (double)c->late_ns / peers;
-	part->steps++;
+	own[(size_t)PP_DIFF_LATE * stride] = (double)pp_known_or(c->late_ns, 0) / peers;
 }
 
-/* Sums over the shared ranks of one step, by group. */
-struct step_sums {
-	double (*sum)[PP_DIFF_QUANTITIES]; /* [groups] */
+static int is_there(const struct pp_row_cell *c)
+{
+	return c->present && c->step_ns >= 0;
+}
+
+struct reduction {
+	struct pp_diff_run *run;
+	const struct pp_diff_shared *shared;
+	size_t *worker;                    /* [ranks] of the run; SIZE_MAX: the file was replaced meanwhile */
+	uint32_t *group;                   /* [workers]: of the shared rank; 0: none */
+	double (*sum)[PP_DIFF_QUANTITIES]; /* [groups] over the ranks of one step */
 	uint32_t *ranks;                   /* [groups]: that have the step */
+	double *room;                      /* [max(3, PP_DIFF_LATE + 2) * steps] */
 };
 
-static void add_cell(const struct pp_row_cell *c, double *sum)
+static void add_cell(struct reduction *r, uint32_t group, const struct pp_row_cell *c)
 {
+	double *sum = r->sum[group];
+
+	r->ranks[group]++;
 	sum[PP_DIFF_STEP] += (double)c->step_ns;
 	for (int k = 1; k <= PP_CATEGORIES; k++)
 		sum[k] += (double)c->exclusive_ns[k];
-	sum[PP_DIFF_WAIT] += (double)c->wait_ns;
-	sum[PP_DIFF_TRANSFER] += (double)c->transfer_ns;
+	sum[PP_DIFF_WAIT] += (double)pp_known_or(c->wait_ns, 0);
+	sum[PP_DIFF_TRANSFER] += (double)pp_known_or(c->transfer_ns, 0);
 }
 
-/* Of one step, if a shared rank has it. */
-static void add_step(struct pp_diff_run *run, size_t step, const struct pp_diff_shared *s, const size_t *worker,
-                     struct step_sums *sums)
+/* Lists the step, if a rank has it. */
+static void add_step(struct reduction *r, size_t step)
 {
-	double longest = -1, peers = s->ranks > 1 ? (double)(s->ranks - 1) : 1;
+	struct pp_diff_run *run = r->run;
+	const size_t groups = r->shared->groups, all = run->d.steps;
+	double longest = -1;
 
-	memset(sums->sum, 0, s->groups * sizeof(*sums->sum));
-	memset(sums->ranks, 0, s->groups * sizeof(*sums->ranks));
-	for (size_t i = 0; i < s->ranks; i++) {
-		const struct pp_row_cell *c = &run->d.cell[step * run->d.workers + (worker[i] == SIZE_MAX ? 0 : worker[i])];
-		uint32_t g = s->group_of[i];
+	memset(r->sum, 0, groups * sizeof(*r->sum));
+	memset(r->ranks, 0, groups * sizeof(*r->ranks));
+	for (size_t w = 0; w < run->d.workers; w++) {
+		const struct pp_row_cell *c = &run->d.cell[step * run->d.workers + w];
 
-		if (worker[i] == SIZE_MAX || !c->present || c->step_ns < 0) /* SIZE_MAX: the file was replaced meanwhile */
+		if (!is_there(c))
 			continue;
 		run->rank_steps++;
-		if ((double)c->step_ns > longest)
-			longest = (double)c->step_ns;
-		add_own(c, peers, &run->part[i * PP_DIFF_PARTS + step * PP_DIFF_PARTS / run->d.steps]);
-		sums->ranks[0]++;
-		add_cell(c, sums->sum[0]);
-		if (g && g < s->groups) {
-			sums->ranks[g]++;
-			add_cell(c, sums->sum[g]);
-		}
+		longest = fmax(longest, (double)c->step_ns);
+		add_cell(r, 0, c);
+		if (r->group[w] && r->group[w] < groups)
+			add_cell(r, r->group[w], c);
 	}
 	if (longest < 0)
 		return;
-	run->slowest[run->steps++] = longest;
-	for (size_t g = 0; g < s->groups; g++) {
-		if (!sums->ranks[g])
-			continue;
-		for (int q = 0; q < PP_DIFF_QUANTITIES; q++)
-			run->series[(g * PP_DIFF_QUANTITIES + (size_t)q) * run->d.steps + run->group_steps[g]] =
-			        sums->sum[g][q] / sums->ranks[g];
-		run->group_steps[g]++;
+	run->step[run->steps] = step;
+	run->series[groups * PP_DIFF_QUANTITIES * all + run->steps] = longest;
+	for (size_t g = 0; g < groups; g++)
+		for (size_t q = 0; q < PP_DIFF_QUANTITIES; q++)
+			run->series[(g * PP_DIFF_QUANTITIES + q) * all + run->steps] =
+			        r->ranks[g] ? r->sum[g][q] / r->ranks[g] : (double)NAN;
+	run->steps++;
+}
+
+/* The usual steps are those after the last change that are not exceptional. */
+static void find_usual(struct reduction *r)
+{
+	struct pp_diff_run *run = r->run;
+	const size_t n = run->steps;
+	const double *slowest = run->series + r->shared->groups * PP_DIFF_QUANTITIES * run->d.steps;
+	struct pp_series *s = &run->course;
+
+	pp_series_of(slowest, n, 0, r->room, run->is_usual, s);
+	run->is_ending = n > 1 && run->is_usual[n - 1] && run->is_usual[n - 2];
+	for (size_t i = 0; i < n; i++) {
+		const int is_short = s->rare == PP_RARE_PERIODIC && s->period <= 4 && i % s->period == s->first_rare % s->period;
+
+		run->is_usual[i] = (uint8_t)(i < s->onset        ? PP_DIFF_NOT_USUAL
+		                             : !run->is_usual[i] ? PP_DIFF_USUAL
+		                             : is_short          ? PP_DIFF_SHORT
+		                                                 : PP_DIFF_NOT_USUAL);
+		run->usual += run->is_usual[i] == PP_DIFF_USUAL;
 	}
 }
 
-static int reduce(struct pp_diff_run *run, const struct pp_diff_shared *s)
+/* Own times of a shared rank in usual steps. */
+static void find_own(struct reduction *r, size_t rank)
 {
-	size_t *worker = calloc(s->ranks + 1, sizeof(*worker));
-	struct step_sums sums = {calloc(s->groups + 1, sizeof(*sums.sum)), calloc(s->groups + 1, sizeof(*sums.ranks))};
-	int rc = worker && sums.sum && sums.ranks ? 0 : -ENOMEM;
+	struct pp_diff_run *run = r->run;
+	const size_t all = run->d.steps, w = r->worker[rank];
+	const double peers = run->d.workers > 1 ? (double)(run->d.workers - 1) : 1;
+	double *own = r->room + all;
+	size_t n = 0;
 
-	for (size_t i = 0; !rc && i < s->ranks; i++)
-		worker[i] = pp_dataset_worker(&run->d, s->rank[i]);
+	for (size_t i = 0; i < run->steps && w != SIZE_MAX; i++) {
+		const struct pp_row_cell *c = &run->d.cell[run->step[i] * run->d.workers + w];
+
+		if (run->is_usual[i] == PP_DIFF_USUAL && is_there(c))
+			put_own(c, peers, own + n++, all);
+	}
+	for (size_t q = 0; q <= PP_DIFF_LATE; q++)
+		pp_noise_middle((struct pp_noise_series){own + q * all, n}, r->room, &run->own[rank][q]);
+}
+
+static int reduce(struct pp_diff_run *run, const struct pp_diff_shared *s, int is_first)
+{
+	struct reduction r = {.run = run,
+	                      .shared = s,
+	                      .worker = calloc(s->ranks + 1, sizeof(*r.worker)),
+	                      .group = calloc(run->d.workers + 1, sizeof(*r.group)),
+	                      .sum = calloc(s->groups + 1, sizeof(*r.sum)),
+	                      .ranks = calloc(s->groups + 1, sizeof(*r.ranks)),
+	                      .room = calloc((PP_DIFF_LATE + 2) * run->d.steps + 1, sizeof(*r.room))};
+	const int rc = r.worker && r.group && r.sum && r.ranks && r.room ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !rc && i < s->ranks; i++) {
+		r.worker[i] = pp_dataset_worker(&run->d, is_first ? s->rank[i] : s->other[i]);
+		if (r.worker[i] != SIZE_MAX)
+			r.group[r.worker[i]] = s->group_of[i];
+	}
 	for (size_t step = 0; !rc && step < run->d.steps; step++)
-		add_step(run, step, s, worker, &sums);
-	free(sums.ranks);
-	free(sums.sum);
-	free(worker);
+		add_step(&r, step);
+	if (!rc)
+		find_usual(&r);
+	for (size_t i = 0; !rc && i < s->ranks; i++)
+		find_own(&r, i);
+	free(r.room);
+	free(r.ranks);
+	free(r.sum);
+	free(r.group);
+	free(r.worker);
 	return rc;
+}
+
+void pp_diff_middle(const struct pp_diff_run *run, size_t group, int quantity, enum pp_diff_usual least,
+                    void (*find)(struct pp_noise_series s, double *room, struct pp_noise_middle *ret_middle), double *room,
+                    struct pp_noise_middle *ret_middle)
+{
+	const double *value = run->series + (group * PP_DIFF_QUANTITIES + (size_t)quantity) * run->d.steps;
+	size_t n = 0;
+
+	for (size_t i = 0; i < run->steps; i++)
+		if (run->is_usual[i] >= least && !isnan(value[i]))
+			room[n++] = value[i];
+	find((struct pp_noise_series){room, n}, room + run->steps, ret_middle);
 }
 
 /* Rows are by rank and time. */
@@ -258,18 +351,18 @@ static double queue_of(const struct pp_dataset *d)
 	return known ? sum / (double)known : -1;
 }
 
-int pp_diff_run_init(struct pp_diff_run *run, const char *given, struct pp_dataset *d, const struct pp_diff_shared *shared)
+int pp_diff_run_init(struct pp_diff_run *run, const char *given, struct pp_dataset *d, const struct pp_diff_shared *shared,
+                     int is_first)
 {
-	size_t groups = shared->groups;
 	int rc = -ENOMEM;
 
 	*run = (struct pp_diff_run){.given = given, .d = *d, .queue = queue_of(d)};
-	run->slowest = calloc(d->steps + 1, sizeof(*run->slowest));
-	run->series = calloc(groups * PP_DIFF_QUANTITIES * d->steps + 1, sizeof(*run->series));
-	run->group_steps = calloc(groups + 1, sizeof(*run->group_steps));
-	run->part = calloc(shared->ranks * PP_DIFF_PARTS + 1, sizeof(*run->part));
-	if (run->slowest && run->series && run->group_steps && run->part)
-		rc = reduce(run, shared);
+	run->step = calloc(d->steps + 1, sizeof(*run->step));
+	run->is_usual = calloc(d->steps + 1, sizeof(*run->is_usual));
+	run->series = calloc((shared->groups * PP_DIFF_QUANTITIES + 1) * d->steps + 1, sizeof(*run->series));
+	run->own = calloc(shared->ranks + 1, sizeof(*run->own));
+	if (run->step && run->is_usual && run->series && run->own)
+		rc = reduce(run, shared, is_first);
 	free(run->d.cell);
 	run->d.cell = NULL;
 	if (rc)
@@ -279,9 +372,9 @@ int pp_diff_run_init(struct pp_diff_run *run, const char *given, struct pp_datas
 
 void pp_diff_run_release(struct pp_diff_run *run)
 {
-	free(run->part);
-	free(run->group_steps);
+	free(run->own);
 	free(run->series);
-	free(run->slowest);
+	free(run->is_usual);
+	free(run->step);
 	pp_dataset_release(&run->d);
 }

@@ -215,18 +215,7 @@ int pp_fleet_line(struct pp_fleet *f, const char *line, size_t length)
 	return count_job(f);
 }
 
-static int by_rows(const void *a, const void *b)
-{
-	const struct pp_fleet_host *x = a, *y = b;
-
-	if (x->adjusted != y->adjusted)
-		return (x->adjusted > y->adjusted) - (x->adjusted < y->adjusted);
-	if (x->p != y->p)
-		return (x->p > y->p) - (x->p < y->p);
-	if (x->lost_ns != y->lost_ns)
-		return (x->lost_ns < y->lost_ns) - (x->lost_ns > y->lost_ns);
-	return strcmp(x->name, y->name);
-}
+PP_COMPARE(by_rows, struct pp_fleet_host, PP_UP(adjusted) ?: PP_UP(p) ?: PP_DOWN(lost_ns) ?: strcmp(x->name, y->name))
 
 PP_COMPARE_BY(by_key, struct slot, key)
 

@@ -12,8 +12,10 @@
 #include "aggregate/fleet/host_list.h"
 #include "aggregate/fleet/member.h"
 #include "aggregate/tools/answer.h"
+#include "aggregate/tools/finding_word.h"
 #include "aggregate/tools/sums.h"
 #include "aggregate/write/json.h"
+#include "core/base/known.h"
 
 enum { VERSION = 1, SECOND = 1000000000, BESIDE_HOSTS = 1800 };
 
@@ -46,7 +48,7 @@ static void name_straggler(const struct pp_dataset *d, const struct pp_answer *a
 	snprintf(name[0], sizeof(name[0]), "%s", d->worker[who].host);
 	pp_host_list_write(name, 1, job->straggler, sizeof(job->straggler));
 	job->straggler_rank = a->straggler_rank;
-	job->lost_ns = d->late[0].wait_ns;
+	job->lost_ns = a->straggler_ns;
 }
 
 void pp_fleet_job_of(const struct pp_dataset *d, const struct pp_sums *s, const struct pp_answer *a, struct pp_fleet_job *ret_job)
@@ -58,25 +60,13 @@ void pp_fleet_job_of(const struct pp_dataset *d, const struct pp_sums *s, const 
 	                             .delivered = d->ranks_delivered,
 	                             .steps = (int64_t)d->steps,
 	                             .step_ns = s->median_ns,
-	                             .wait_share = pp_sums_percent(s->wait_ns, s->all_ns) / 100};
+	                             .wait_share = pp_is_known(s->wait_ns) ? pp_sums_percent(s->wait_ns, s->all_ns) / 100 : NAN};
 	snprintf(job->job, sizeof(job->job), "%s", d->job);
 	snprintf(job->session, sizeof(job->session), "%s", d->session);
-	snprintf(job->verdict, sizeof(job->verdict), "%s", pp_verdict_word(a->what.kind));
+	snprintf(job->verdict, sizeof(job->verdict), "%s", a->finding ? pp_finding_word(a->finding->kind) : "none");
 	snprintf(job->bottleneck, sizeof(job->bottleneck), "%s", a->bottleneck);
 	list_hosts(d, job);
 	name_straggler(d, a, job);
-}
-
-static void put_text(FILE *to, const char *name, const char *text)
-{
-	fprintf(to, ",\"%s\":", name);
-	pp_json_text(to, text);
-}
-
-static void put_int(FILE *to, const char *name, int64_t value)
-{
-	fprintf(to, ",\"%s\":", name);
-	pp_json_int(to, value);
 }
 
 static void put_straggler(FILE *to, const struct pp_fleet_job *job)
@@ -85,9 +75,9 @@ static void put_straggler(FILE *to, const struct pp_fleet_job *job)
 		fputs(",\"straggler_host\":null,\"straggler_rank\":null", to);
 		return;
 	}
-	put_text(to, "straggler_host", job->straggler);
-	put_int(to, "straggler_rank", job->straggler_rank);
-	put_int(to, "straggler_wait_ns", job->lost_ns);
+	pp_json_put_text(to, "straggler_host", job->straggler);
+	pp_json_put_int(to, "straggler_rank", job->straggler_rank);
+	pp_json_put_int(to, "straggler_wait_ns", job->lost_ns);
 }
 
 /* `with`: the sentence too. Length; 0: no memory. */
@@ -100,21 +90,24 @@ static size_t compose(const struct pp_fleet_job *job, int with, char *line)
 	if (!to)
 		return 0;
 	fprintf(to, "{\"podprof_fleet\":%d", VERSION);
-	put_int(to, "time_s", job->time_s);
-	put_text(to, "job", job->job);
-	put_text(to, "session", job->session);
-	put_int(to, "ranks", job->ranks);
-	put_int(to, "ranks_delivered", job->delivered);
-	put_int(to, "hosts", job->hosts);
-	put_int(to, "steps", job->steps);
-	put_int(to, "median_step_ns", job->step_ns);
-	fprintf(to, ",\"wait_share\":%.6f", isfinite(job->wait_share) ? job->wait_share : 0);
-	put_text(to, "verdict", job->verdict);
+	pp_json_put_int(to, "time_s", job->time_s);
+	pp_json_put_text(to, "job", job->job);
+	pp_json_put_text(to, "session", job->session);
+	pp_json_put_int(to, "ranks", job->ranks);
+	pp_json_put_int(to, "ranks_delivered", job->delivered);
+	pp_json_put_int(to, "hosts", job->hosts);
+	pp_json_put_int(to, "steps", job->steps);
+	pp_json_put_int(to, "median_step_ns", job->step_ns);
+	if (isfinite(job->wait_share))
+		fprintf(to, ",\"wait_share\":%.6f", job->wait_share);
+	else
+		fputs(",\"wait_share\":null", to);
+	pp_json_put_text(to, "verdict", job->verdict);
 	if (with)
-		put_text(to, "bottleneck", job->bottleneck);
+		pp_json_put_text(to, "bottleneck", job->bottleneck);
 	put_straggler(to, job);
-	put_text(to, "host_list", job->list);
-	put_int(to, "hosts_not_listed", job->unlisted);
+	pp_json_put_text(to, "host_list", job->list);
+	pp_json_put_int(to, "hosts_not_listed", job->unlisted);
 	fputs("}\n", to);
 	if (fclose(to))
 		length = 0;
@@ -205,12 +198,12 @@ int pp_fleet_job_read(const char *line, size_t length, struct pp_fleet_job *ret_
 	/* not the whole list: a log may have many lines */
 	memset(job, 0, offsetof(struct pp_fleet_job, list) + 1);
 	job->straggler_rank = -1;
+	job->wait_share = NAN;
 	pp_members_begin(&m, line, length);
 	while ((rc = pp_members_next(&m)) > 0)
 		if (take(&m, job, &version))
 			return -EINVAL;
-	if (rc || !version || job->hosts < 0 || job->unlisted < 0 || job->lost_ns < 0 ||
-	    !(job->wait_share >= 0 && job->wait_share <= 1))
+	if (rc || !version || job->hosts < 0 || job->unlisted < 0 || job->lost_ns < 0 || job->wait_share < 0 || job->wait_share > 1)
 		return -EINVAL;
 	return 0;
 }

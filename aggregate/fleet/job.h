@@ -16,7 +16,7 @@ struct pp_fleet_job {
 	char job[128], session[64];
 	int64_t ranks, delivered, hosts, steps;
 	int64_t step_ns;   /* median of the steps' times, as in the summary */
-	double wait_share; /* of the ranks' time in steps: waiting for other ranks, 0 to 1 */
+	double wait_share; /* of the ranks' time in steps: waiting for other ranks, 0 to 1; NAN: unknown */
 	char verdict[24];  /* kind of the verdict, as in podprof report --json */
 	char bottleneck[PP_FLEET_TEXT];
 	char straggler[PP_FLEET_HOST]; /* host; "": no straggler was named */

@@ -2,6 +2,7 @@
 #include "aggregate/fleet/metrics.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "aggregate/fleet/job.h"
 
@@ -50,8 +51,9 @@ void pp_metrics_write(const struct pp_fleet_job *job, FILE *to)
 	number(to, "podprof_session_hosts", "", "Hosts of these ranks.", (double)job->hosts);
 	number(to, "podprof_session_steps", "", "Recorded steps.", (double)job->steps);
 	number(to, "podprof_session_step_seconds", "seconds", "Median time of a step.", (double)job->step_ns / 1e9);
-	number(to, "podprof_session_wait_ratio", "ratio", "Share of the ranks' step time in which they waited for other ranks.",
-	       job->wait_share);
+	if (isfinite(job->wait_share))
+		number(to, "podprof_session_wait_ratio", "ratio",
+		       "Share of the ranks' step time in which they waited for other ranks.", job->wait_share);
 	if (job->straggler[0]) {
 		head(to, "podprof_session_straggler_wait_seconds", "seconds",
 		     "Waiting of all other ranks for the straggler, summed.");

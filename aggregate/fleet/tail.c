@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/compare.h"
+
 /* Beyond so many deviations and counts from its mean a count has a chance below 1e-17. */
 enum { DEVIATIONS = 9, COUNTS = 20 };
 
@@ -90,12 +92,7 @@ struct ordered {
 	size_t at;
 };
 
-static int by_chance(const void *a, const void *b)
-{
-	const struct ordered *x = a, *y = b;
-
-	return x->p != y->p ? (x->p > y->p) - (x->p < y->p) : (x->at > y->at) - (x->at < y->at);
-}
+PP_COMPARE_BY_2(by_chance, struct ordered, p, at)
 
 int pp_holm(const double *p, size_t n, double *ret_adjusted)
 {

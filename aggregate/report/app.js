@@ -28,7 +28,7 @@ const Theme = {
 const KNOWN = [
   'collective', 'communicator', 'channel', 'clock', 'quality', 'input', 'op', 'op_stats', 'op_idle', 'kernel', 'kernel_stats',
   'precision', 'memory', 'slowest', 'window', 'input_op', 'input_stage', 'input_wait', 'step_statistics', 'allocator',
-  'memory_timeline', 'memory_peak', 'all_reduce', 'torch_memory', 'blame', 'blame_step', 'straggler', 'what_if', 'message_size',
+  'memory_timeline', 'memory_peak', 'all_reduce', 'torch_memory', 'blame', 'blame_step', 'finding', 'what_if', 'message_size',
   'advice', 'role', 'budget'
 ];
 const MEANING = {

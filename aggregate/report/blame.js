@@ -1,14 +1,17 @@
 /* Blame: who made others wait, for which reason, in which pattern over steps, and what the step would take without it. Of /blame,
- * /blame_step, /straggler and /what_if. */
+ * /blame_step, /finding and /what_if. */
 'use strict';
 
 const Blame = {
-  classes: ['none', 'persistent rank', 'persistent host', 'persistent role', 'rotating', 'one-off', 'periodic'],
-  subjects: ['rank', 'host', 'input', 'communicator'],
+  kinds: [
+    'persistent', 'sudden', 'growing', 'phase', 'noise', 'rotating', 'link', 'periodic', 'one-off', 'irregular', 'start-up',
+    'input', 'output', 'unsplit', 'not recorded', 'largest part'
+  ],
+  subjects: ['rank', 'host', 'input', 'communicator', 'ranks', 'link'],
 
   reason(code) {
     const k = Pod.category.find(c => c.id === code);
-    return k ? k.name : code === Pod.category.length + 1 ? 'Between steps' : 'Unknown reason';
+    return k ? k.name : ['Between steps', 'Slow link'][code - Pod.category.length - 1] || 'Unknown reason';
   },
   colour(code) {
     return Pod.category.some(c => c.id === code) ? Pod.colour(code)
@@ -56,11 +59,9 @@ const Blame = {
               'a rank that is late only ' +
               'because it waited itself passes it on. All blame together is all waiting. ',
           t.shown < t.rows && `This page has the ${Format.count(t.shown)} largest of ${Format.count(t.rows)} rows.`),
-      Pod.answer.blame &&
-          el('p', {class: 'evidence', id: 'blame-sentence'}, el('b', {}, 'Blame: '), typeset(ended(Pod.answer.blame))),
-      Pod.answer.pattern && el('p', {class: 'evidence'}, el('b', {}, 'Pattern: '), typeset(ended(Pod.answer.pattern))),
+      el('p', {class: 'evidence', id: 'blame-sentence'}, el('b', {}, 'Bottleneck: '), typeset(ended(Pod.answer.bottleneck))),
       Pod.answer.what_if && el('p', {class: 'evidence'}, el('b', {}, 'What if: '), typeset(ended(Pod.answer.what_if))),
-      Blame.legend(rows), Blame.table(rows), Blame.charts(), Blame.pattern(), Blame.whatIf(),
+      Blame.legend(rows), Blame.table(rows), Blame.charts(), Blame.findings(), Blame.whatIf(),
       details('Details: blame by rank and reason', Blame.raw(t))
     ];
   },
@@ -149,7 +150,7 @@ const Blame = {
         el('div', {}, Blame.over.canvas));
   },
   planes() {
-    return [Pod.plane.present, Pod.plane.blame_ns, Pod.plane.blame_reason];
+    return [Pod.plane.present, Pod.plane.wait_ns, Pod.plane.blame_ns, Pod.plane.blame_reason];
   },
   why(s, w) {
     return Pod.plane.blame_reason ? Pod.at(Pod.plane.blame_reason, s, w) : 0;
@@ -191,7 +192,9 @@ const Blame = {
     const s = Viewer.step, sum = Blame.ofStep(s).reduce((all, p) => all + p.ns, 0), value = w => Pod.at(Pod.plane.blame_ns, s, w),
           worst = Viewer.order.reduce((best, w) => value(w) > value(best) ? w : best, Viewer.order[0]);
     Blame.pinnedNote.textContent = !sum
-        ? 'No rank waited for another one in this step.'
+        ? Viewer.order.some(w => Pod.present(s, w) && Pod.at(Pod.plane.wait_ns, s, w) === null)
+            ? 'It is unknown whether a rank waited for another one in this step.'
+            : 'No rank waited for another one in this step.'
         : `${Format.time(sum)} of waiting, of all ranks together. Most goes back to ${Pod.workerName(worst)}: ${
               Format.time(value(worst))} (${Format.share(value(worst), sum)} of it), mainly ${Blame.reason(Blame.why(s, worst))}.`;
     const item = (label, parts) => ({label, segments: parts, total: parts.reduce((all, p) => all + p.ns, 0)});
@@ -202,38 +205,28 @@ const Blame = {
         'Blame of all ranks by step');
   },
 
-  pattern() {
-    const t = Pod.table('straggler'), of = name => Pod.column(t, name), steps = i => of('class_steps')[i];
+  findings() {
+    const t = Pod.table('finding'), of = name => Pod.column(t, name);
     if (!t)
       return null;
-    const about = i => of('class_host')[i] && of('class')[i] === 2 ? of('class_host')[i]
-        : of('class')[i] === 3 && of('class_role')[i] >= 0         ? Pod.roleName(of('class_role')[i])
-        : of('class_worker')[i] >= 0                               ? 'rank ' + of('class_worker')[i]
-                                                                   : 'several ranks';
     const columns = [
-      {name: 'pattern', text: true, get: i => Blame.classes[of('class')[i]] || 'unknown'}, {name: 'of', text: true, get: about},
-      {name: 'main reason', text: true, get: i => Blame.reason(of('class_reason')[i])},
-      column('explains per step', 'ns', 'blame, waiting of all ranks', i => of('class_ns')[i] / Blame.steps()),
-      column('of all waiting', '', 'of all ranks in all steps', i => of('class_ns')[i], (i, v) => Format.share(v, Pod.sum.wait_ns)),
-      column('seen in', '', 'steps', steps, (i, v) => `${Format.count(v)} of ${Format.count(Pod.sum.steps)} steps`),
-      {name: 'first step', minor: true, get: i => of('first_step')[i]},
-      column('period', '', 'steps from one to the next', i => of('period')[i] || null),
-      column('confidence', '', '0 to 1', i => of('confidence')[i], (i, v) => v.toFixed(2)),
-      {name: 'what was found', text: true, class: 'wide', get: i => of('what')[i]},
-      {name: 'next', text: true, class: 'wide', get: i => of('next')[i]}
+      {name: 'kind', text: true, get: i => Blame.kinds[of('kind')[i]] || 'unknown'},
+      {name: 'of', text: true, get: i => of('who')[i] || 'no rank'},
+      {name: 'main reason', text: true, get: i => Blame.reason(of('finding_reason')[i])},
+      column('costs per step', 'ns', 'what a step gains without it', i => of('finding_gain_ns')[i] || null),
+      column('of the usual step', '', '', i => of('finding_gain_ns')[i] || null, (i, v) => Format.share(v, of('usual_ns')[i])),
+      column('seen in', '', 'steps', i => of('finding_steps')[i],
+          (i, v) => `${Format.count(v)} of ${Format.count(of('of_steps')[i])} steps`),
+      {name: 'first step', minor: true, get: i => of('finding_first')[i]},
+      column('period', '', 'steps from one to the next', i => of('finding_period')[i] || null),
+      {name: 'what was found', text: true, class: 'wide', get: i => of('finding')[i]},
+      {name: 'next', text: true, class: 'wide', get: i => of('finding_next')[i]}
     ];
-    const pick = i => State.set(
-        {...of('class_worker')[i] >= 0 ? {rank: of('class_worker')[i]} : {}, ...of('class')[i] ? {step: of('first_step')[i]} : {}});
-    return el('div', {style: {marginTop: '26px'}}, new Table({
-      id: 'straggler',
-      title: 'Patterns of stragglers',
-      label: 'Patterns of stragglers',
-      columns,
-      rows: t.shown,
-      first: 12,
-      sort: '-3',
-      pick
-    }).element);
+    const pick = i =>
+        State.set({...of('finding_worker')[i] >= 0 ? {rank: of('finding_worker')[i]} : {}, step: of('finding_first')[i]});
+    return el('div', {style: {marginTop: '26px'}},
+        new Table({id: 'finding', title: 'Findings', label: 'Findings', columns, rows: t.shown, first: 12, sort: '-3', pick})
+            .element);
   },
   whatIf() {
     const t = Pod.table('what_if'), of = name => Pod.column(t, name);

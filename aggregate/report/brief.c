@@ -15,15 +15,17 @@
 #include "aggregate/read/h5/forked_work.h"
 #include "aggregate/report/report.h"
 #include "aggregate/tools/answer.h"
+#include "aggregate/tools/finding_word.h"
 #include "aggregate/tools/recommend.h"
 #include "aggregate/tools/sums.h"
 #include "aggregate/write/json.h"
 #include "aggregate/write/text/text.h"
 #include "core/base/forked.h"
+#include "core/base/known.h"
 #include "core/base/why.h"
 #include "core/step/category.h"
 
-enum { SCHEMA = 1, SECOND = 1000000000 };
+enum { SCHEMA = 2, SECOND = 1000000000 };
 
 static const uint64_t tables = UINT64_C(1) << PP_TABLE_window | PP_RECOMMEND_TABLES | PP_POD_TABLES;
 
@@ -91,7 +93,9 @@ static void brief_of(const struct pp_dataset *d, const struct pp_answer *a, stru
 	}
 	why_of(d, b->why, sizeof(b->why));
 	snprintf(b->verdict, sizeof(b->verdict), "%s", a->bottleneck);
-	b->what = a->what;
+	b->has_finding = a->finding != NULL;
+	if (a->finding)
+		b->finding = *a->finding;
 }
 
 struct work {
@@ -100,109 +104,96 @@ struct work {
 	int fd, is_summary;     /* else JSON */
 };
 
-/* Members of an object are written behind a comma, except the first. */
-static void key(FILE *to, const char *name)
+/* A finding's members; null where it has none. */
+static void put_finding(FILE *to, const struct pp_row_finding *f)
 {
-	fprintf(to, ",\"%s\":", name);
-}
+	const int names = f && (pp_finding_names_ranks(f) || f->finding_ranks == 1);
 
-static void put_text(FILE *to, const char *name, const char *text)
-{
-	key(to, name);
-	pp_json_text(to, text);
-}
-
-static void put_int(FILE *to, const char *name, int64_t value)
-{
-	key(to, name);
-	pp_json_int(to, value);
-}
-
-static void put_verdict(FILE *to, const struct pp_verdict_what *v, const char *text)
-{
-	int one = v->kind == PP_VERDICT_RANK || v->kind == PP_VERDICT_UNEXPLAINED || v->kind == PP_VERDICT_SHARED ||
-	          v->kind == PP_VERDICT_CHAIN;
-
-	fprintf(to, ",\"verdict\":{\"kind\":\"%s\"", pp_verdict_word(v->kind));
-	put_text(to, "text", text);
-	key(to, "rank");
-	pp_json_int(to, one ? v->rank : INT64_MIN);
-	key(to, "category");
-	if (v->kind == PP_VERDICT_RANK || v->kind == PP_VERDICT_LARGEST)
-		pp_json_text(to, pp_category_name(v->category));
+	fprintf(to, "{\"kind\":\"%s\"", f ? pp_finding_word(f->kind) : "none");
+	pp_json_put_int(to, "rank", names ? f->finding_worker : INT64_MIN);
+	pp_json_put_int(to, "ranks", f && f->finding_ranks ? f->finding_ranks : INT64_MIN);
+	pp_json_key(to, "who");
+	if (f && f->who[0])
+		pp_json_text(to, f->who);
 	else
 		fputs("null", to);
-	put_int(to, "waits_for_rank", v->kind == PP_VERDICT_CHAIN ? v->behind : INT64_MIN);
-	fputc('}', to);
+	pp_json_key(to, "category");
+	if (f && f->finding_reason)
+		pp_json_text(to, pp_reason_name(f->finding_reason));
+	else
+		fputs("null", to);
+	if (f && f->kind == PP_FINDING_LINK) {
+		pp_json_put_int(to, "from_rank", f->finding_worker);
+		pp_json_put_int(to, "to_rank", f->finding_peer);
+	}
+	if (!f)
+		return;
+	pp_json_put_int(to, "gain_ns", f->finding_gain_ns);
+	pp_json_put_int(to, "more_ns", f->more_ns);
+	pp_json_put_int(to, "steps", f->finding_steps);
+	pp_json_put_int(to, "of_steps", f->of_steps);
+	pp_json_put_int(to, "first_step", f->finding_first);
+	pp_json_put_int(to, "period", f->finding_period ? f->finding_period : INT64_MIN);
+	pp_json_put_text(to, "next", f->finding_next);
 }
 
-/* The top row of a table of the pod; null: there is nothing to say. */
+static void put_findings(FILE *to, const struct pp_dataset *d)
+{
+	pp_json_key(to, "findings");
+	fputc('[', to);
+	for (size_t i = 0; i < d->findings; i++) {
+		fputs(i ? "," : "", to);
+		put_finding(to, &d->finding[i]);
+		pp_json_put_text(to, "text", d->finding[i].finding);
+		fputc('}', to);
+	}
+	fputc(']', to);
+}
+
+/* The row of /blame of the first finding; null: it has none. */
 static void put_blame(FILE *to, const struct pp_pod_lines *l, int64_t steps)
 {
 	const struct pp_row_blame *b = l->blame_row;
 
-	key(to, "blame");
+	pp_json_key(to, "blame");
 	if (!b || !steps) {
 		fputs("null", to);
 		return;
 	}
 	fprintf(to, "{\"rank\":%" PRId32, b->worker);
-	put_text(to, "reason", pp_reason_name(b->reason));
-	put_int(to, "blame_ns", b->blame_ns / steps);
-	put_int(to, "clock_error_ns", b->error_ns / steps);
-	put_int(to, "steps", b->steps);
-	put_text(to, "text", l->blame);
+	pp_json_put_text(to, "reason", pp_reason_name(b->reason));
+	if (b->reason == PP_REASON_LINK)
+		pp_json_put_int(to, "from_rank", b->peer);
+	pp_json_put_int(to, "blame_ns", b->blame_ns / steps);
+	pp_json_put_int(to, "clock_error_ns", b->error_ns / steps);
+	pp_json_put_int(to, "steps", b->steps);
 	fputc('}', to);
 }
 
-static void put_pattern(FILE *to, const struct pp_pod_lines *l)
+static void put_pod(FILE *to, const struct pp_row_finding *f, const struct pp_pod_lines *l, int64_t steps)
 {
-	const struct pp_row_straggler_class *c = l->class_row;
-
-	key(to, "pattern");
-	if (!c) {
-		fputs("null", to);
-		return;
-	}
-	fputs("{\"class\":", to);
-	pp_json_text(to, pp_straggler_class_name(c->class));
-	put_int(to, "rank", c->class_worker < 0 ? INT64_MIN : c->class_worker);
-	put_text(to, "host", c->class_host);
-	put_text(to, "reason", pp_reason_name(c->class_reason));
-	key(to, "confidence");
-	pp_json_real(to, c->confidence);
-	put_text(to, "text", l->pattern);
-	put_text(to, "next", c->next);
-	fputc('}', to);
-}
-
-static void put_pod(FILE *to, const struct pp_pod_lines *l, int64_t steps)
-{
-	const struct pp_row_what_if *w = l->what_if_row;
 	const struct pp_row_advice *a = l->advice_row;
 
 	put_blame(to, l, steps);
-	put_pattern(to, l);
-	key(to, "what_if");
-	if (w) {
+	pp_json_key(to, "what_if");
+	if (l->what_if[0]) {
 		fputs("{\"what\":", to);
-		pp_json_text(to, w->what_if);
-		put_int(to, "before_ns", w->before_ns);
-		put_int(to, "after_ns", w->after_ns);
-		put_int(to, "gain_ns", w->gain_ns);
-		put_text(to, "assumes", w->assumes);
+		pp_json_text(to, l->what_if);
+		pp_json_put_int(to, "before_ns", f->usual_ns);
+		pp_json_put_int(to, "after_ns", f->usual_ns - f->finding_gain_ns);
+		pp_json_put_int(to, "gain_ns", f->finding_gain_ns);
 		fputc('}', to);
 	} else {
 		fputs("null", to);
 	}
-	key(to, "advice");
+	pp_json_key(to, "advice");
 	if (a) {
 		fputs("{\"rule\":", to);
 		pp_json_text(to, a->rule);
-		put_int(to, "cost_ns", a->cost_ns);
-		put_text(to, "evidence", a->evidence);
-		put_text(to, "advice", a->advice);
-		put_int(to, "more", (int64_t)l->more);
+		pp_json_put_int(to, "cost_ns", a->cost_ns);
+		pp_json_put_text(to, "evidence", a->evidence);
+		pp_json_put_text(to, "advice", a->advice);
+		pp_json_put_int(to, "more", (int64_t)l->more);
 		fputc('}', to);
 	} else {
 		fputs("null", to);
@@ -211,24 +202,27 @@ static void put_pod(FILE *to, const struct pp_pod_lines *l, int64_t steps)
 
 static void put_answer(FILE *to, const struct pp_answer *a)
 {
-	put_verdict(to, &a->what, a->bottleneck);
-	key(to, "qualifiers");
+	pp_json_key(to, "verdict");
+	put_finding(to, a->finding);
+	pp_json_put_text(to, "text", a->bottleneck);
+	fputc('}', to);
+	pp_json_key(to, "qualifiers");
 	fputc('[', to);
 	for (size_t i = 0; i < a->qualifiers; i++) {
 		fputs(i ? "," : "", to);
 		pp_json_text(to, a->qualifier[i]);
 	}
 	fputc(']', to);
-	put_int(to, "qualifiers_more", (int64_t)a->more);
-	put_text(to, "straggler", a->straggler);
-	put_text(to, "next", a->next);
-	put_int(to, "gain_rank", a->gain_rank < 0 ? INT64_MIN : a->gain_rank);
-	put_int(to, "gain_ns", a->gain_rank < 0 ? INT64_MIN : a->gain_ns);
+	pp_json_put_int(to, "qualifiers_more", (int64_t)a->more);
+	pp_json_put_text(to, "straggler", a->straggler);
+	pp_json_put_text(to, "next", a->next);
+	pp_json_put_int(to, "gain_rank", a->gain_rank < 0 ? INT64_MIN : a->gain_rank);
+	pp_json_put_int(to, "gain_ns", a->gain_rank < 0 ? INT64_MIN : a->gain_ns);
 }
 
 static void put_categories(FILE *to, const int64_t *ns, int64_t steps)
 {
-	key(to, "categories");
+	pp_json_key(to, "categories");
 	for (int c = 1; c <= PP_CATEGORIES; c++) {
 		fputs(c > 1 ? "," : "{", to);
 		pp_json_text(to, pp_category_name(c));
@@ -240,18 +234,18 @@ static void put_categories(FILE *to, const int64_t *ns, int64_t steps)
 
 static void put_ranks(FILE *to, const struct pp_dataset *d, const struct pp_sums *s)
 {
-	key(to, "rank");
+	pp_json_key(to, "rank");
 	fputc('[', to);
 	for (size_t w = 0; w < d->workers; w++) {
 		int64_t steps = s->worker_steps[w];
 
 		fprintf(to, "%s{\"rank\":%d", w ? "," : "", d->worker[w].rank);
-		put_text(to, "host", d->worker[w].host);
-		put_text(to, "status", d->worker[w].status);
-		put_int(to, "steps", steps);
-		put_int(to, "step_ns", steps ? s->worker_ns[w][0] / steps : INT64_MIN);
-		put_int(to, "wait_ns", steps ? s->worker_wait_ns[w] / steps : INT64_MIN);
-		put_int(to, "kept_others_waiting_ns", s->worker_kept_ns[w]);
+		pp_json_put_text(to, "host", d->worker[w].host);
+		pp_json_put_text(to, "status", d->worker[w].status);
+		pp_json_put_int(to, "steps", steps);
+		pp_json_put_int(to, "step_ns", steps ? s->worker_ns[w][0] / steps : INT64_MIN);
+		pp_json_put_int(to, "wait_ns", pp_known_part(s->worker_wait_ns[w], steps));
+		pp_json_put_int(to, "kept_others_waiting_ns", s->worker_kept_ns[w]);
 		put_categories(to, s->worker_ns[w], steps);
 		fputc('}', to);
 	}
@@ -263,8 +257,8 @@ static void put_recording(FILE *to, struct pp_recording r)
 {
 	int is_known = r.ns > 0;
 
-	put_int(to, "recording_ns", is_known ? (int64_t)(r.ns + 0.5) : INT64_MIN);
-	put_int(to, "records_per_step", is_known ? (int64_t)(r.records + 0.5) : INT64_MIN);
+	pp_json_put_int(to, "recording_ns", is_known ? (int64_t)(r.ns + 0.5) : INT64_MIN);
+	pp_json_put_int(to, "records_per_step", is_known ? (int64_t)(r.records + 0.5) : INT64_MIN);
 }
 
 static void put_session(FILE *to, const char *path, const struct pp_dataset *d, const struct pp_sums *s, const struct pp_answer *a)
@@ -273,33 +267,34 @@ static void put_session(FILE *to, const char *path, const struct pp_dataset *d, 
 
 	brief_of(d, a, &b);
 	fprintf(to, "{\"schema\":%d", SCHEMA);
-	put_text(to, "session", d->session);
-	put_text(to, "path", path);
-	put_text(to, "date", b.date);
-	put_int(to, "begin_s", (d->epoch_realtime_ns + d->window_begin_ns) / SECOND);
-	put_text(to, "job", d->job);
-	put_text(to, "command", d->command);
-	put_text(to, "options", d->options);
-	put_text(to, "captured", b.why);
-	put_int(to, "ranks", d->ranks_asked);
-	put_int(to, "ranks_delivered", d->ranks_delivered);
-	put_int(to, "hosts", (int64_t)pp_dataset_hosts(d));
-	put_int(to, "steps", (int64_t)d->steps);
-	put_text(to, "step_numbers", b.steps);
-	put_text(to, "step_rule", d->step_rule);
-	key(to, "step_confidence");
+	pp_json_put_text(to, "session", d->session);
+	pp_json_put_text(to, "path", path);
+	pp_json_put_text(to, "date", b.date);
+	pp_json_put_int(to, "begin_s", (d->epoch_realtime_ns + d->window_begin_ns) / SECOND);
+	pp_json_put_text(to, "job", d->job);
+	pp_json_put_text(to, "command", d->command);
+	pp_json_put_text(to, "options", d->options);
+	pp_json_put_text(to, "captured", b.why);
+	pp_json_put_int(to, "ranks", d->ranks_asked);
+	pp_json_put_int(to, "ranks_delivered", d->ranks_delivered);
+	pp_json_put_int(to, "hosts", (int64_t)pp_dataset_hosts(d));
+	pp_json_put_int(to, "steps", (int64_t)d->steps);
+	pp_json_put_text(to, "step_numbers", b.steps);
+	pp_json_put_text(to, "step_rule", d->step_rule);
+	pp_json_key(to, "step_confidence");
 	pp_json_real(to, d->step_confidence);
 	put_answer(to, a);
-	put_pod(to, &a->pod, (int64_t)d->steps);
-	put_int(to, "step_median_ns", d->steps ? s->median_ns : INT64_MIN);
-	put_int(to, "step_half_iqr_ns", d->steps ? s->spread_ns : INT64_MIN);
-	put_int(to, "step_longest_ns", d->steps ? s->longest_ns : INT64_MIN);
-	put_int(to, "step_longest", d->steps ? d->step[s->longest_step].number : INT64_MIN);
-	put_int(to, "wait_ns", s->cells ? s->wait_ns / s->cells : INT64_MIN);
-	put_int(to, "transfer_ns", s->cells ? s->transfer_ns / s->cells : INT64_MIN);
+	put_findings(to, d);
+	put_pod(to, a->finding, &a->pod, (int64_t)d->steps);
+	pp_json_put_int(to, "step_median_ns", d->steps ? s->median_ns : INT64_MIN);
+	pp_json_put_int(to, "step_half_iqr_ns", d->steps ? s->spread_ns : INT64_MIN);
+	pp_json_put_int(to, "step_longest_ns", d->steps ? s->longest_ns : INT64_MIN);
+	pp_json_put_int(to, "step_longest", d->steps ? d->step[s->longest_step].number : INT64_MIN);
+	pp_json_put_int(to, "wait_ns", pp_known_part(s->wait_ns, s->cells));
+	pp_json_put_int(to, "transfer_ns", pp_known_part(s->transfer_ns, s->cells));
 	put_categories(to, s->sum_ns, s->cells);
-	put_int(to, "clock_error_ns", d->pair_bound_ns ? d->pair_bound_ns : INT64_MIN);
-	put_int(to, "keeper_cpu_ns", d->keeper_cpu_ns);
+	pp_json_put_int(to, "clock_error_ns", d->pair_bound_ns ? d->pair_bound_ns : INT64_MIN);
+	pp_json_put_int(to, "keeper_cpu_ns", d->keeper_cpu_ns);
 	put_recording(to, pp_sums_recording(d, s));
 	put_ranks(to, d, s);
 	fputs("}\n", to);
@@ -320,8 +315,10 @@ static int answer(const struct work *w, const struct pp_dataset *d, struct pp_er
 	slash = path ? strrchr(path, '/') : NULL;
 	if (slash)
 		*slash = '\0'; /* the session's directory */
-	pp_answer_of(d, &s, logdir, a);
-	if (w->brief) {
+	rc = pp_answer_of(d, &s, logdir, a);
+	if (rc) {
+		pp_err_set(err, rc, "no memory for '%s'", w->pod_path);
+	} else if (w->brief) {
 		brief_of(d, a, w->brief);
 	} else {
 		to = fdopen(dup(w->fd), "w");
@@ -427,20 +424,23 @@ void pp_brief_row_json(const struct pp_brief *b, const char *session, const char
 {
 	fputs("{\"session\":", to);
 	pp_json_text(to, session);
-	put_text(to, "path", path);
+	pp_json_put_text(to, "path", path);
 	if (*error) {
-		put_text(to, "error", error);
+		pp_json_put_text(to, "error", error);
 	} else {
-		put_text(to, "date", b->date);
-		put_text(to, "command", b->command);
-		put_int(to, "ranks", b->ranks_asked);
-		put_int(to, "ranks_delivered", b->ranks_delivered);
-		put_int(to, "steps", (int64_t)b->step_count);
-		put_text(to, "step_numbers", b->steps);
-		put_text(to, "captured", b->why);
-		put_verdict(to, &b->what, b->verdict);
+		pp_json_put_text(to, "date", b->date);
+		pp_json_put_text(to, "command", b->command);
+		pp_json_put_int(to, "ranks", b->ranks_asked);
+		pp_json_put_int(to, "ranks_delivered", b->ranks_delivered);
+		pp_json_put_int(to, "steps", (int64_t)b->step_count);
+		pp_json_put_text(to, "step_numbers", b->steps);
+		pp_json_put_text(to, "captured", b->why);
+		pp_json_key(to, "verdict");
+		put_finding(to, b->has_finding ? &b->finding : NULL);
+		pp_json_put_text(to, "text", b->verdict);
+		fputc('}', to);
 		if (b->previous[0])
-			put_text(to, "restart_of", b->previous);
+			pp_json_put_text(to, "restart_of", b->previous);
 	}
 	fputc('}', to);
 }

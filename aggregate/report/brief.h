@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "aggregate/tools/verdict.h"
+#include "aggregate/dataset/table/table_list.h"
 #include "core/base/err.h"
 
 /* A row of the list. No pointers: a child fills it in shared memory. */
@@ -15,9 +15,10 @@ struct pp_brief {
 	char steps[128];   /* "10..19" */
 	int ranks_asked, ranks_delivered;
 	size_t step_count;
-	char why[256];      /* why it was captured: "--steps 10:20", "podprof capture: --steps +5", "whole job" */
-	char verdict[1024]; /* the sentence */
-	struct pp_verdict_what what;
+	char why[256];                 /* why it was captured: "--steps 10:20", "podprof capture: --steps +5", "whole job" */
+	char verdict[1024];            /* the sentence */
+	struct pp_row_finding finding; /* the first one */
+	int has_finding;
 	char previous[256]; /* session of the same job before its ranks were restarted; "": none */
 };
 

@@ -14,7 +14,7 @@ const Collectives = {
     if (!Collectives.has())
       return [
         title,
-        emptyText(absentReason('collective') || 'No collective operation was recorded.',
+        emptyText(absentReason('collective') || 'This dataset has no /collective.',
             'MPI collectives of Open MPI 4 and 5 are recorded without a change to the program, ' +
                 'those of NCCL by its profiler plug-in. ' +
                 '\u2018podprof doctor\u2019 shows what works on this host.',
@@ -30,7 +30,7 @@ const Collectives = {
           el('p', {class: 'lead'},
               Pod.table('collective', 'event')
                   ? 'This dataset has no sums of collectives by operation; \u201cWho waited\u201d lists the operations.'
-                  : sentence(absentReason('collective')) || 'No collective operation was recorded.'),
+                  : sentence(absentReason('collective')) || 'This dataset has no /collective.'),
       Collectives.messages()
     ];
   },

@@ -67,7 +67,7 @@ const Format = {
   },
   /* Above 100 where a part runs on several threads or devices at once. */
   share(part, whole) {
-    if (!(whole > 0))
+    if (!(whole > 0) || part === null)
       return '\u2013';
     const p = 100 * part / whole;
     return (p && p < 0.05 ? '<' + NB + '0.1' : p.toFixed(p >= 99.95 ? 0 : 1)) + NB + '%';
@@ -121,7 +121,7 @@ const Pack = {
     const stream = new Blob([Pack.coded(text)]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
     return new Uint8Array(await new Response(stream).arrayBuffer());
   },
-  /* Values of which the lowest bytes come first. */
+  /* Values of which the lowest bytes come first. Null: unknown. */
   join(planes, Type, width, n) {
     if (width === 1)
       return planes;
@@ -129,7 +129,8 @@ const Pack = {
     for (let b = 0; b < width; b++)
       for (let i = 0, from = b * n; i < n; i++)
         bytes[i * width + b] = planes[from + i];
-    return new Type(bytes.buffer);
+    const values = new Type(bytes.buffer);
+    return Type === Float64Array && values.some(Number.isNaN) ? Array.from(values, v => Number.isNaN(v) ? null : v) : values;
   },
   async unpack(packed) {
     const [Type, width] = Pack.types[packed.t];
@@ -344,7 +345,7 @@ const Pod = {
     return at < 0 ? 'no role' : `role ${role} (ranks ${Pod.column(t, 'role_ranks')[at]})`;
   },
   has(plane, s, w) {
-    return Pod.present(s, w) && (!plane.mask || Pod.at(plane.mask, s, w) > 0);
+    return Pod.present(s, w) && Pod.at(plane, s, w) !== null && (!plane.mask || Pod.at(plane.mask, s, w) > 0);
   },
   colour(id) {
     const c = Pod.category.find(k => k.id === id);
@@ -363,7 +364,7 @@ const Pod = {
   },
   /* of worker w: mean over its steps */
   mean(values, w) {
-    return Pod.worker.steps[w] ? values[w] / Pod.worker.steps[w] : null;
+    return Pod.worker.steps[w] && values[w] !== null ? values[w] / Pod.worker.steps[w] : null;
   },
   workerName(w) {
     return 'rank ' + Pod.worker.rank[w];

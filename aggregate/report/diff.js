@@ -60,11 +60,13 @@ function section(id, title, lead, ...parts) {
 }
 
 function verdict() {
-  const n = last.step, check = Diff.check;
+  const n = last.short_step || last.step, check = Diff.check;
   const evidence = n.low_ns === null ? null
                                      : el('p', {class: 'evidence'}, '99 % interval of the difference ', el('b', {}, interval(n)),
-                                           '; noise floor ', el('b', {}, Format.time(Math.round(n.floor_ns))),
-                                           '. A difference counts if its interval excludes 0 and it is larger than the floor.');
+                                           '; one of ', el('b', {}, Format.time(Math.round(n.power_ns))),
+                                           ' is found in 9 of 10 pairs. A difference counts if its interval excludes 0 and it is ' +
+                                               'larger than the noise floor, ',
+                                           el('b', {}, Format.time(Math.round(n.floor_ns))), '.');
   return el('section', {id: 'result', 'aria-label': 'Result'},
       el('div', {class: 'head'}, el('h1', {}, 'podprof diff'),
           Diff.runs.map(r => el('span', {}, `${r.run}: ${r.given} (session ${r.session})`))),
@@ -87,7 +89,7 @@ function ranksLine() {
       ranks > 1 ? ` (${ranks} ranks changed other than the ranks of their role).` : '.');
 }
 
-/* Mean step time of each run, with its interval. */
+/* Usual step time of each run, with its interval. */
 function stepChart() {
   const row = 30, left = 40, right = 110, width = 760, height = Diff.runs.length * row + 26;
   const most = Math.max(...Diff.runs.map(r => r.step_ns + (r.half_interval_ns || 0))), [unit, name] = Format.axis('ns', most);
@@ -101,7 +103,7 @@ function stepChart() {
     viewBox: `0 0 ${width} ${height}`,
     style: 'width:100%;max-width:960px;display:block',
     role: 'img',
-    'aria-label': 'Mean step time of the slowest rank with its 99 % interval: ' + text,
+    'aria-label': 'Usual step time of the slowest rank with its 99 % interval: ' + text,
     'font-size': 12,
     fill: 'var(--ink)'
   });
@@ -135,10 +137,13 @@ function runTable() {
     rows: Diff.runs.length,
     columns: [
       {name: 'run', text: true, get: i => Diff.runs[i].run}, {name: 'session', text: true, get: i => Diff.runs[i].session},
-      column('steps', '', 'Steps that the compared ranks have', i => Diff.runs[i].steps),
+      column('steps', '', null, i => Diff.runs[i].steps),
+      column('usual steps', '', 'Not exceptional, and after the last change', i => Diff.runs[i].usual_steps),
       column('ranks', '', null, i => Diff.runs[i].ranks_delivered),
-      column('step time', 'ns', 'Mean of the slowest rank per step', i => Diff.runs[i].step_ns),
-      column('99 % \u00b1', 'ns', 'Half of the interval of that mean', i => Diff.runs[i].half_interval_ns),
+      column('step time', 'ns', 'Of the slowest rank, in usual steps', i => Diff.runs[i].step_ns),
+      column('99 % \u00b1', 'ns', 'Half of the interval of that time', i => Diff.runs[i].half_interval_ns),
+      column('exceptional', '', 'Steps that are much longer than the usual ones', i => Diff.runs[i].exceptional.steps),
+      column('longer each', 'ns', 'Median', i => Diff.runs[i].exceptional.steps ? Diff.runs[i].exceptional.each_ns : null),
       ...(IS_TREND ? [change('against the run before', Diff.against_before)] : []), change('against A', Diff.against_first),
       {name: 'given as', text: true, minor: true, class: 'wide', get: i => Diff.runs[i].given}
     ]
@@ -168,7 +173,7 @@ function categoryRows() {
 
 function categoryTable() {
   const rows = categoryRows(), largest = Math.max(...rows.map(r => Math.abs(r.n.change_ns)), 0);
-  const each = Diff.runs.map((run, i) => column(run.run, 'ns', `Mean per step and rank in ${run.run}`, k => {
+  const each = Diff.runs.map((run, i) => column(run.run, 'ns', `Usual step in ${run.run}, mean of the ranks`, k => {
     const at = Diff.against_first[Math.max(i - 1, 0)].roles[rows[k].g][rows[k].key];
     return i ? at.b_ns : at.a_ns;
   }));
@@ -275,7 +280,7 @@ function collectiveTable() {
   const rows = Diff.collectives;
   if (!rows.length)
     return el('p', {class: 'missing'}, 'No collective was recorded in the steps.');
-  const part = (name, key) => [column(name + ' A', 'ns', `Mean ${name} per operation and rank`, i => rows[i][key].a_ns),
+  const part = (name, key) => [column(name + ' A', 'ns', `Usual ${name} of an operation and rank`, i => rows[i][key].a_ns),
       {name: 'change', unit: 'ns', get: i => rows[i][key].change_ns, show: (i, v) => signed(v)},
       {name: 'result', text: true, minor: true, get: i => WORDS[rows[i][key].result], show: i => resultOf(rows[i][key])}];
   const bandwidth = n => n.a_bytes_per_s || n.b_bytes_per_s;
@@ -284,15 +289,17 @@ function collectiveTable() {
     title: 'Collectives',
     rows: rows.length,
     columns: [
-      {name: 'call', text: true, get: i => rows[i].call}, column('ranks', '', 'Size of the communicator', i => rows[i].ranks),
+      {name: 'call', text: true, get: i => rows[i].call}, column('ranks A', '', 'Size of the communicator', i => rows[i].a_ranks),
+      column('ranks ' + LAST, '', 'Size of the communicator', i => rows[i].b_ranks),
       {name: 'changed', text: true, get: i => rows[i].changed ? 'yes' : 'no'}, ...part('wait', 'wait'),
       ...part('transfer', 'transfer'), {
-        ...column('busbw A', 'byte/s', 'Mean over operations', i => bandwidth(rows[i].busbw) ? rows[i].busbw.a_bytes_per_s : null),
+        ...column(
+            'busbw A', 'byte/s', 'Usual one of an operation', i => bandwidth(rows[i].busbw) ? rows[i].busbw.a_bytes_per_s : null),
         minor: true
       },
       {
-        ...column(
-            'busbw ' + LAST, 'byte/s', 'Mean over operations', i => bandwidth(rows[i].busbw) ? rows[i].busbw.b_bytes_per_s : null),
+        ...column('busbw ' + LAST, 'byte/s', 'Usual one of an operation',
+            i => bandwidth(rows[i].busbw) ? rows[i].busbw.b_bytes_per_s : null),
         minor: true
       },
       {...column('per step A', '', 'Operations per step', i => rows[i].a_per_step), minor: true},
@@ -358,13 +365,13 @@ const Theme = {
 
 function draw() {
   const bases =
-      'Mean per step over the ranks of a role, of the last session against A. A change counts if its interval excludes 0 and it ' +
-      'is larger than the noise floor.';
+      'Usual step, mean over the ranks of a role, of the last session against A. A change counts if its interval excludes 0 and ' +
+      'it is larger than the noise floor.';
   const sections = [
     verdict(),
     section('surroundings', 'Surroundings', Diff.environment.length ? `${Diff.environment_equal} other facts are equal.` : null,
         environmentTable()),
-    section('steps', 'Step time', 'Mean step time of the slowest rank, with its 99 % interval.', stepChart(), runTable().element),
+    section('steps', 'Step time', 'Usual step time of the slowest rank, with its 99 % interval.', stepChart(), runTable().element),
     section('categories', 'Categories', bases, categoryTable().element),
     IS_TREND && section('jumps', 'Ups and downs', null, jumpTable()),
     section('ranks', 'Ranks', 'Own time of a rank, without waiting, that changed other than that of the ranks of its role.',
@@ -372,9 +379,11 @@ function draw() {
     Diff.causes.length &&
         section('causes', 'Causes of waiting',
             'Waiting of the other ranks that goes back to a rank and a reason, per step and other rank.', causeTable()),
-    section('collectives', 'Collectives', 'By call and size of the communicator; mean per operation and rank.', collectiveTable()),
+    section('collectives', 'Collectives', 'By call and size of the communicator; usual value of an operation and rank.',
+        collectiveTable()),
     section('operators', 'Operators',
-        'Only sums are known of operators: listed is what changed by more than the noise floor of the step.', operatorTable())
+        'Only sums over all steps are known of operators: listed is what changed by more than the noise floor of the step.',
+        operatorTable())
   ].filter(Boolean);
   document.title = 'podprof diff: ' + Diff.text;
   document.getElementById('main').append(...sections);

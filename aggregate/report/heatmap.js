@@ -23,7 +23,7 @@ const Ramp = {
 function colourScale(plane, difference) {
   const far = 3, tenth = 0.9, {steps} = Pod.cell, {workers} = Pod, value = plane.data,
         here = Pod.plane.present && Pod.plane.present.data, mask = plane.mask && plane.mask.data;
-  const has = i => here && here[i] === 1 && (!mask || mask[i] > 0);
+  const has = i => here && here[i] === 1 && value[i] !== null && (!mask || mask[i] > 0);
   const fence = middle => {
     const list = [];
     for (let s = 0; s < steps; s++) {
@@ -208,7 +208,7 @@ class HeatMap {
       const y = Math.floor(r * high / rows), w = this.order[block.from + r];
       for (let s = 0; s < cols; s++) {
         const cell = s * workers + w;
-        if (here[cell] !== 1 || (mask && !(mask[cell] > 0)))
+        if (here[cell] !== 1 || value[cell] === null || (mask && !(mask[cell] > 0)))
           continue;
         const at = y * wide + Math.floor(s * wide / cols), v = value[cell], far = this.difference ? Math.abs(v - middle) : v;
         if (far <= best[at])

@@ -86,6 +86,9 @@ const Verdict = {
               `per step, mean of all ${Format.count(Pod.workers)} ranks`,
               `${Format.share(s.wait_ns, s.all_ns)} of all ranks\u2019 step time`
             ]);
+    const unseen = s.wait_ns === null && Pod.workers > 1 && s.cells > 0 &&
+        tile('Waiting for other ranks', el('span', {id: 'wait-time'}, 'unknown'),
+            ['no recorded operation tells for which rank a rank waited']);
     const part = Pod.worker.status.filter((v, w) => Verdict.came(w) && v !== 'delivered' && !v.startsWith('salvaged')).length;
     const ranks = tile('Ranks delivered', `${Format.count(r.ranks_delivered)} of ${Format.count(r.ranks_asked)}`,
         [
@@ -93,7 +96,7 @@ const Verdict = {
           lost ? `${Format.count(lost)} records lost, ${Format.count(records)} read` : `no record lost of ${Format.count(records)}`
         ],
         lost > 0 || part > 0 || r.ranks_delivered < r.ranks_asked);
-    return el('div', {class: 'figures'}, step, gain, wait, ranks);
+    return el('div', {class: 'figures'}, step, gain, wait || unseen, ranks);
   },
   section() {
     const a = Pod.answer;
@@ -389,7 +392,7 @@ const Overview = {
 /* The rank that the others waited for most in step i of all. */
 function stragglerOf(i) {
   const w = Pod.step.latest[i], kept = Pod.step.kept_ns[i];
-  return w < 0                   ? 'no straggler'
+  return w < 0                   ? (Pod.step.wait_ns[i] === null ? 'straggler: unknown' : 'no straggler')
       : kept <= Pod.sum.bound_ns ? 'straggler: tie (the waiting is below the clock error)'
                                  : `straggler: ${Pod.workerName(w)} (each other rank waits ${Format.time(kept)} for it)`;
 }

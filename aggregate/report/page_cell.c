@@ -6,6 +6,7 @@
 
 #include "aggregate/report/page.h"
 #include "core/base/huge.h"
+#include "core/base/known.h"
 #include "core/base/wrap.h"
 
 enum { ALWAYS = 5, MOST_PLANES = 40, REST = PP_CATEGORIES + 1, LEAST_CATEGORIES = 3, FOREIGN_VALUES = PP_PAGE_VALUES / 2 * 3 };
@@ -57,7 +58,7 @@ static int64_t named_value(const struct pp_row_cell *cell, enum named which, siz
 	return which == PRESENT ? cell->present
 	       : which == STEP  ? cell->step_ns
 	       : which == WAIT  ? cell->wait_ns
-	       : which == KEPT  ? cell->late_ns / (int64_t)(peers ? peers : 1)
+	       : which == KEPT  ? pp_known_part(cell->late_ns, (int64_t)peers)
 	                        : cell->transfer_ns;
 }
 

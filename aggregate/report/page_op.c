@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "aggregate/report/page.h"
+#include "core/base/compare.h"
 
 enum column { NAME, CATEGORY, SOURCE, SIDE, ROW_OP, WORKER, CALLS, TOTAL, SELF, MOST_NS, STEPS, COLUMNS };
 enum { TEXTS = ROW_OP };
@@ -48,14 +49,7 @@ static int64_t value(const struct ops *o, enum column c, size_t row)
 	return o->column[c].data.i[row];
 }
 
-static int by_self(const void *a, const void *b)
-{
-	const struct op *x = a, *y = b;
-
-	if (x->self != y->self)
-		return x->self < y->self ? 1 : -1;
-	return (x->index > y->index) - (x->index < y->index);
-}
+PP_COMPARE(by_self, struct op, PP_DOWN(self) ?: PP_UP(index))
 
 static void add_row(struct ops *o, size_t row)
 {

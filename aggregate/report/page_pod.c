@@ -6,6 +6,7 @@
 
 #include "aggregate/report/page.h"
 #include "aggregate/report/quartile.h"
+#include "core/base/known.h"
 
 enum { MOST_BINS = 1000, BLAME = PP_CATEGORIES + 1, KEPT, WAIT, STEP, QUANTITIES };
 
@@ -58,7 +59,7 @@ static int64_t value_of(const struct bands *b, size_t at, int quantity)
 	if (quantity <= PP_CATEGORIES)
 		return cell->exclusive_ns[quantity];
 	return quantity == BLAME  ? b->p->blame[at]
-	       : quantity == KEPT ? cell->late_ns / (int64_t)(peers ? peers : 1)
+	       : quantity == KEPT ? pp_known_part(cell->late_ns, (int64_t)peers)
 	       : quantity == WAIT ? cell->wait_ns
 	                          : cell->step_ns;
 }
@@ -71,11 +72,15 @@ static void fill(struct bands *b, size_t bin, int quantity, size_t from, size_t 
 	int64_t most = INT64_MIN, quartile[PP_QUARTILES] = {0};
 	size_t n = 0;
 
+	for (size_t i = 0; i < PP_QUARTILES; i++)
+		quartile[i] = PP_UNKNOWN;
 	band->worst[bin] = -1;
 	for (size_t i = from; i < to; i++) {
 		if (!p->d.cell[i].present)
 			continue;
 		b->value[n] = value_of(b, i, quantity);
+		if (!pp_is_known(b->value[n]))
+			continue;
 		band->all |= b->value[n];
 		if (b->value[n] > most) {
 			most = b->value[n];

@@ -8,6 +8,7 @@
 #include "aggregate/report/page.h"
 #include "aggregate/report/quartile.h"
 #include "aggregate/tools/answer.h"
+#include "core/base/known.h"
 #include "core/base/wrap.h"
 
 void pp_page_note(struct pp_page *p, const char *fmt, ...)
@@ -92,29 +93,15 @@ static void put_categories(struct pp_page *p)
 	fputc(']', p->to);
 }
 
-/* The plane that the verdict is about: the pod viewer opens in its colour. Keys: page_cell.c. */
-static const char *plane_of(const struct pp_verdict_what *what, char *text, size_t size)
+/* The plane that the first finding is about: the pod viewer opens in its colour. Keys: page_cell.c. */
+static const char *plane_of(const struct pp_row_finding *f, char *text, size_t size)
 {
-	switch (what->kind) {
-	case PP_VERDICT_RANK:
-	case PP_VERDICT_WAITING:
-	case PP_VERDICT_UNEXPLAINED:
-	case PP_VERDICT_SHARED:
-	case PP_VERDICT_CHAIN:
-		snprintf(text, size, "kept_ns");
-		break;
-	case PP_VERDICT_TIE:
-		snprintf(text, size, "wait_ns");
-		break;
-	case PP_VERDICT_UNSPLIT:
-		snprintf(text, size, "category_%d", PP_CATEGORY_HOST_COMMUNICATION);
-		break;
-	case PP_VERDICT_LARGEST:
-		snprintf(text, size, "category_%d", what->category);
-		break;
-	default:
+	if (!f || (f->kind >= PP_FINDING_PERIODIC && f->kind <= PP_FINDING_START_UP))
 		snprintf(text, size, "step_ns");
-	}
+	else if (f->kind <= PP_FINDING_LINK)
+		snprintf(text, size, "kept_ns");
+	else
+		snprintf(text, size, "category_%d", f->finding_reason);
 	return text;
 }
 
@@ -125,15 +112,20 @@ static void put_answer(struct pp_page *p)
 	char colour[24];
 	struct pp_answer a;
 
-	pp_answer_of(&p->d, &p->sum, p->logdir, &a);
+	if (pp_answer_of(&p->d, &p->sum, p->logdir, &a))
+		a = (struct pp_answer){.gain_rank = -1, .bottleneck = "unknown: no memory"};
 	pp_page_key(p, "answer", 0);
 	fprintf(p->to, "{\"gain_rank\":%" PRId32, a.gain_rank);
 	put_int(p, "gain_ns", a.gain_ns);
-	put_text(p, "colour", plane_of(&a.what, colour, sizeof(colour)));
+	put_text(p, "colour", plane_of(a.finding, colour, sizeof(colour)));
 	put_text(p, "bottleneck", a.bottleneck);
 	put_text(p, "straggler", a.straggler);
-	put_text(p, "blame", a.pod.blame);
-	put_text(p, "pattern", a.pod.pattern);
+	pp_page_key(p, "also", 0);
+	for (size_t i = 0; i < a.alsos; i++) {
+		fputc(i ? ',' : '[', p->to);
+		pp_json_text(p->to, a.also[i]->finding);
+	}
+	fputs(a.alsos ? "]" : "[]", p->to);
 	put_text(p, "what_if", a.pod.what_if);
 	put_text(p, "advice", a.pod.advice);
 	put_text(p, "next", a.next);
@@ -185,7 +177,7 @@ enum worker_sum { STEPS = -5, WAIT, TRANSFER, KEPT, KEPT_ERROR, STEP };
 
 static int64_t worker_sum(const struct pp_page *p, size_t w, int which)
 {
-	int64_t sum = 0;
+	int64_t sum = PP_UNKNOWN;
 
 	if (which >= STEP)
 		return p->sum.worker_ns[w][which];
@@ -198,7 +190,7 @@ static int64_t worker_sum(const struct pp_page *p, size_t w, int which)
 	for (size_t s = 0; s < p->d.steps; s++) {
 		const struct pp_row_cell *c = &p->d.cell[s * p->d.workers + w];
 
-		pp_wrap_add(&sum, c->transfer_ns);
+		pp_known_add(&sum, c->transfer_ns);
 	}
 	return sum;
 }
@@ -279,11 +271,12 @@ static void look_at_step(const struct pp_dataset *d, size_t s, int64_t *value, i
 	size_t peers, n = 0;
 
 	v[WORST] = v[LATEST] = -1;
+	v[STEP_WAIT] = PP_UNKNOWN;
 	for (size_t w = 0; w < d->workers; w++) {
 		if (!row[w].present)
 			continue;
 		value[n++] = row[w].step_ns;
-		pp_wrap_add(&v[STEP_WAIT], row[w].wait_ns);
+		pp_known_add(&v[STEP_WAIT], row[w].wait_ns);
 		pp_wrap_add(&v[STEP_SUM], row[w].step_ns);
 		for (int c = 1; c <= PP_CATEGORIES; c++)
 			pp_wrap_add(&v[STEP_SUM + c], row[w].exclusive_ns[c]);

@@ -1,10 +1,12 @@
 /* Writes the tables of pod.h5 that are not planes, of any group. Called by report.c. An unknown group is shown generically:
  * columns with names, units and meanings. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aggregate/report/page.h"
+#include "core/base/compare.h"
 
 enum { MOST_COLUMNS = 64, MOST_MATRIX = 1 << 16 };
 
@@ -24,27 +26,16 @@ struct ranked {
 
 static double number_of(const struct pp_h5_file_column *c, size_t i)
 {
-	return c->kind == PP_H5_FILE_INT    ? (double)c->data.i[i]
+	return pp_h5_file_is_unknown(c, i)  ? -HUGE_VAL
+	       : c->kind == PP_H5_FILE_INT  ? (double)c->data.i[i]
 	       : c->kind == PP_H5_FILE_UINT ? (double)c->data.u[i]
 	       : c->kind == PP_H5_FILE_REAL ? c->data.real[i]
 	                                    : 0;
 }
 
-static int by_key(const void *a, const void *b)
-{
-	const struct ranked *x = a, *y = b;
+PP_COMPARE(by_key, struct ranked, PP_DOWN(key) ?: PP_UP(row))
 
-	if (x->key != y->key)
-		return x->key > y->key ? -1 : 1;
-	return (x->row > y->row) - (x->row < y->row);
-}
-
-static int by_row(const void *a, const void *b)
-{
-	size_t x = *(const size_t *)a, y = *(const size_t *)b;
-
-	return (x > y) - (x < y);
-}
+PP_COMPARE(by_row, size_t, PP_ORDER(*x, *y))
 
 /* The column by which a long table is cut: the first of these that it has. */
 static const struct pp_h5_file_column *weight_of(const struct table *t)
@@ -84,30 +75,22 @@ static int is_large(const struct table *t, const struct pp_h5_file_column *c)
 	return 0;
 }
 
-static int put_reals(struct table *t, const struct pp_h5_file_column *c)
+static int put_numbers(struct table *t, const struct pp_h5_file_column *c)
 {
-	double *value = malloc((t->shown + 1) * sizeof(*value));
+	const int is_real = c->kind == PP_H5_FILE_REAL;
+	void *value = calloc(t->shown + 1, sizeof(int64_t));
+	double *real = value;
+	int64_t *whole = value;
 	int code;
 
 	if (!value)
 		return -ENOMEM;
 	for (size_t i = 0; i < t->shown; i++)
-		value[i] = c->data.real[t->order[i]];
-	code = pp_json_reals(t->p->to, value, t->shown);
-	free(value);
-	return code;
-}
-
-static int put_ints(struct table *t, const struct pp_h5_file_column *c)
-{
-	int64_t *value = malloc((t->shown + 1) * sizeof(*value));
-	int code;
-
-	if (!value)
-		return -ENOMEM;
-	for (size_t i = 0; i < t->shown; i++)
-		value[i] = c->data.i[t->order[i]];
-	code = pp_json_ints(t->p->to, value, t->shown);
+		if (is_real)
+			real[i] = c->data.real[t->order[i]];
+		else
+			whole[i] = c->data.i[t->order[i]];
+	code = is_real ? pp_json_reals(t->p->to, real, t->shown) : pp_json_ints(t->p->to, whole, t->shown);
 	free(value);
 	return code;
 }
@@ -117,7 +100,7 @@ static int put_values(struct table *t, const struct pp_h5_file_column *c)
 	int large = is_large(t, c);
 
 	if (c->kind != PP_H5_FILE_TEXT && !large)
-		return c->kind == PP_H5_FILE_REAL ? put_reals(t, c) : put_ints(t, c);
+		return put_numbers(t, c);
 	fputc('[', t->p->to);
 	for (size_t i = 0; i < t->shown; i++) {
 		if (i)

@@ -31,6 +31,7 @@ set(PP_REPORT_SOURCES
   report/report.c
   report/table_print.c
   report/brief.c
+  report/check.c
   report/page_run.c
   report/page_cell.c
   report/page_table.c

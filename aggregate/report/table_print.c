@@ -90,7 +90,7 @@ static int has_group(const struct pp_table_desc *desc, uint64_t missing)
 /* Prints a line on what the file lacks, nothing where it has all. */
 static void print_missing(const struct pp_table_desc *desc, uint64_t missing, FILE *to)
 {
-	const char *before = "columns, which are 0 here: ";
+	const char *before = "columns, which are unknown or 0 here: ";
 
 	if (!has_group(desc, missing)) {
 		fprintf(to, "has no table '%s': %s, or an older podprof wrote it\n", desc->name,

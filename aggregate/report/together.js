@@ -16,7 +16,7 @@ const Together = {
     const t = Pod.table('all_reduce'), of = name => Pod.column(t, name);
     if (!t)
       return null;
-    const mean = (key, i) => of('occurrences')[i] ? of(key)[i] / of('occurrences')[i] : null;
+    const mean = (key, i) => of('occurrences')[i] && of(key)[i] !== null ? of(key)[i] / of('occurrences')[i] : null;
     const columns = [
       {name: 'operation', text: true, get: i => of('operation')[i]},
       {name: 'communicator', text: true, get: i => Together.communicator(of('communicator')[i])},

@@ -7,7 +7,7 @@ const Waiting = {
     if (!operations)
       return [
         title,
-        emptyText(absentReason('collective') || 'No collective operation was recorded.',
+        emptyText(absentReason('collective') || 'This dataset has no /collective.',
             'MPI collectives of Open MPI 4 and 5 are recorded without a change to the program. ' +
                 '\u2018podprof doctor\u2019 shows what works on this host.',
             'Of files, those of podprof have the collectives of MPI, and traces of PyTorch those whose arguments were recorded ' +
@@ -57,7 +57,7 @@ const Waiting = {
         get: w => Pod.mean(rank.wait_ns, w)
       },
       column('of its step', '', 'its own waiting, as a share of its step time',
-          w => steps(w) && rank.step_ns[w] ? rank.wait_ns[w] / rank.step_ns[w] : null,
+          w => steps(w) && rank.step_ns[w] && rank.wait_ns[w] !== null ? rank.wait_ns[w] / rank.step_ns[w] : null,
           (w, v) => v === null ? '\u2013' : Format.share(rank.wait_ns[w], rank.step_ns[w])),
     ];
     return new Table({

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "aggregate/tools/tools.h"
+#include "core/base/known.h"
 
 static int add_missing(struct pp_table *missing, int32_t rank, const char *status)
 {
@@ -46,6 +47,16 @@ static int add_absent(struct pp_table *absent, const char *group, const char *wh
 	return 0;
 }
 
+/* Is there a cell whose rank may have waited, without a record that tells it? */
+static int is_waiting_unknown(const struct pp_dataset *d)
+{
+	size_t i = 0;
+
+	while (i < d->steps * d->workers && (!d->cell[i].present || pp_is_known(d->cell[i].wait_ns)))
+		i++;
+	return i < d->steps * d->workers;
+}
+
 static int fill_absent(const struct pp_dataset *in, const struct pp_table *tables, struct pp_table *absent)
 {
 	const char *group, *why, *before = "";
@@ -57,6 +68,8 @@ static int fill_absent(const struct pp_dataset *in, const struct pp_table *table
 				continue;
 			if (id == PP_TABLE_op && pp_dataset_ops_cut(in))
 				why = "no range is whole: none was seen both to begin and to end in the window";
+			if (!strcmp(why, pp_table_desc(PP_TABLE_blame)->absent) && is_waiting_unknown(in))
+				why = "no rank is known to have waited for another one, and of some steps this is unknown";
 			rc = add_absent(absent, before = group, why);
 		}
 	}

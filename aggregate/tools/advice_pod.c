@@ -4,54 +4,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "aggregate/dataset/communicator_text.h"
 #include "aggregate/dataset/table/functions.h"
 #include "aggregate/tools/advice_rule.h"
-#include "aggregate/tools/late_found.h"
 #include "aggregate/tools/recommend.h"
+#include "core/base/known.h"
 #include "core/base/units.h"
 #include "core/base/wrap.h"
 
 enum { FEW_PERCENT = 1, LARGE_PERCENT = 5, MANY_PER_STEP = 8, COMMUNICATOR = 3 };
-
-/* The largest pattern of stragglers of classes first to last, with its own words. */
-static int find_straggler(const struct pp_advising *a, int first, int last, struct pp_finding *f)
-{
-	const struct pp_row_straggler_class *most = NULL;
-
-	for (size_t i = 0; i < a->d->straggler_classes; i++) {
-		const struct pp_row_straggler_class *one = &a->d->straggler_class[i];
-
-		if (one->class >= first && one->class <= last && one->class_ns > 0 && (!most || one->class_ns > most->class_ns))
-			most = one;
-	}
-	if (!most || pp_sums_percent(most->class_ns, a->s.all_ns) < FEW_PERCENT)
-		return 0;
-	f->worker = most->class_worker;
-	f->cost_ns = pp_advice_per_cell(a, most->class_ns);
-	snprintf(f->evidence, sizeof(f->evidence), "%s", most->what);
-	snprintf(f->advice, sizeof(f->advice), "%s", most->next);
-	return 1;
-}
-
-int pp_rule_persistent_straggler(const struct pp_advising *a, struct pp_finding *f)
-{
-	return find_straggler(a, PP_LATE_RANK, PP_LATE_ROLE, f);
-}
-
-int pp_rule_rotating_straggler(const struct pp_advising *a, struct pp_finding *f)
-{
-	return find_straggler(a, PP_LATE_ROTATING, PP_LATE_ROTATING, f);
-}
-
-int pp_rule_periodic_straggler(const struct pp_advising *a, struct pp_finding *f)
-{
-	return find_straggler(a, PP_LATE_PERIODIC, PP_LATE_PERIODIC, f);
-}
-
-int pp_rule_one_off_straggler(const struct pp_advising *a, struct pp_finding *f)
-{
-	return find_straggler(a, PP_LATE_ONE_OFF, PP_LATE_ONE_OFF, f);
-}
 
 /* Senders of messages that wait for their receiver: the sum, the receiver with most of it, and how many of the messages. */
 struct receivers {
@@ -107,14 +68,14 @@ int pp_rule_late_receiver(const struct pp_advising *a, struct pp_finding *f)
 
 static int64_t time_of(const struct pp_row_all_reduce *one)
 {
-	return one->device_ns > 0 ? one->device_ns : one->transfer_ns;
+	return one->device_ns > 0 ? one->device_ns : pp_known_or(one->transfer_ns, 0);
 }
 
 /* Of the small operations that are many in each step, those that take longest. */
 int pp_rule_small_messages(const struct pp_advising *a, struct pp_finding *f)
 {
 	const struct pp_row_all_reduce *most = NULL;
-	char each[PP_TEXT_UNIT];
+	char each[PP_TEXT_UNIT], where[PP_COMMUNICATOR_TEXT];
 	double per_step;
 
 	for (size_t i = 0; i < a->d->all_reduces && a->d->steps; i++) {
@@ -130,8 +91,8 @@ int pp_rule_small_messages(const struct pp_advising *a, struct pp_finding *f)
 	per_step = (double)most->occurrences / (double)a->d->steps;
 	f->cost_ns = pp_advice_per_cell(a, time_of(most));
 	snprintf(f->evidence, sizeof(f->evidence),
-	         "%s on communicator %" PRIu64 ": %.0f per step, %s each; without waiting they take %.1f %% of the steps' time",
-	         pp_operation_name(most->operation), most->communicator, per_step,
+	         "%s on %s: %.0f per step, %s each; without waiting they take %.1f %% of the steps' time",
+	         pp_operation_name(most->operation), pp_communicator_text(a->d, most->communicator, where), per_step,
 	         pp_text_bytes(each, most->bytes / most->occurrences), pp_sums_percent(time_of(most), a->s.all_ns));
 	return 1;
 }

@@ -4,6 +4,7 @@
 
 #include "aggregate/dataset/table/functions.h"
 #include "aggregate/tools/tools.h"
+#include "core/base/known.h"
 #include "core/base/wrap.h"
 
 static int compare(const void *a, const void *b)
@@ -36,19 +37,37 @@ static void add_run(struct pp_row_all_reduce *row, const struct pp_row_collectiv
 		row->protocol = PP_NCCL_SEVERAL;
 }
 
-static void add(struct pp_row_all_reduce *row, const struct pp_row_collective *c)
+/* From the last arrival to the last end; on devices the time that its bandwidth is of, which may need no clocks. -1: unknown. */
+static int64_t time_of(const struct pp_row_collective *c)
 {
+	if (c->device_ranks && c->bytes && c->algbw > 0 && (double)c->bytes * 1e9 / c->algbw < (double)PP_TABLE_TIME_MAX)
+		return (int64_t)((double)c->bytes * 1e9 / c->algbw);
+	return c->bound_ns == INT64_MAX || c->end_ns < c->last_ns ? -1 : c->end_ns - c->last_ns;
+}
+
+struct rated { /* of a row, the operations whose bandwidth is known */
+	double bytes, ns;
+};
+
+static void add(struct pp_row_all_reduce *row, const struct pp_row_collective *c, struct rated *rated)
+{
+	int64_t time = time_of(c);
+
 	row->occurrences++;
 	add_run(row, c);
 	row->bytes += c->bytes;
 	row->ranks = c->ranks > row->ranks ? c->ranks : row->ranks;
-	row->wait_ns = pp_wrap_plus(row->wait_ns, c->wait_ns);
-	row->transfer_ns = pp_wrap_plus(row->transfer_ns, c->transfer_ns);
-	if (c->bound_ns == INT64_MAX || c->end_ns < c->last_ns)
+	pp_known_add(&row->wait_ns, c->wait_ns);
+	pp_known_add(&row->transfer_ns, c->transfer_ns);
+	if (time < 0)
 		return;
 	row->timed++;
-	row->duration_ns = pp_wrap_plus(row->duration_ns, c->end_ns - c->last_ns);
-	row->busbw += c->busbw * (double)(c->end_ns - c->last_ns); /* divided when all are in */
+	row->duration_ns = pp_wrap_plus(row->duration_ns, time);
+	if (isnan(c->busbw))
+		return;
+	rated->bytes += c->busbw * (double)time;
+	rated->ns += (double)time;
+	row->busbw = rated->ns > 0 ? rated->bytes / rated->ns : (double)NAN;
 }
 
 int pp_tool_all_reduce(const struct pp_dataset *in, struct pp_table *tables, struct pp_err *err)
@@ -56,6 +75,7 @@ int pp_tool_all_reduce(const struct pp_dataset *in, struct pp_table *tables, str
 	const struct pp_row_collective **c =
 	        malloc((in->collectives + 1) * sizeof(*c)); /* NOLINT(bugprone-sizeof-expression): pointers */
 	struct pp_row_all_reduce *row = NULL;
+	struct rated rated = {0};
 	size_t n = 0;
 	int rc = c ? 0 : -ENOMEM;
 
@@ -71,14 +91,11 @@ int pp_tool_all_reduce(const struct pp_dataset *in, struct pp_table *tables, str
 				rc = -ENOMEM;
 				break;
 			}
+			rated = (struct rated){0};
 			row->operation = c[i]->operation;
 			row->communicator = c[i]->communicator;
 		}
-		add(row, c[i]);
-	}
-	for (size_t i = 0; i < tables[PP_TABLE_all_reduce].rows; i++) {
-		row = (struct pp_row_all_reduce *)tables[PP_TABLE_all_reduce].row + i;
-		row->busbw = row->duration_ns > 0 ? row->busbw / (double)row->duration_ns : 0;
+		add(row, c[i], &rated);
 	}
 	free(c);
 	return rc ? pp_err_set(err, rc, "no memory for the collectives by communicator") : 0;

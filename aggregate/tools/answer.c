@@ -1,6 +1,7 @@
 /* Makes the sentences of a session's answer; see answer.h. */
 #include "aggregate/tools/answer.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -10,20 +11,15 @@
 #include "aggregate/analyze/coverage.h"
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/dataset/status.h"
+#include "aggregate/tools/finding_word.h"
 #include "aggregate/tools/recommend.h"
 #include "aggregate/tools/sums.h"
+#include "aggregate/tools/usual_step.h"
+#include "core/base/known.h"
 #include "core/base/shell_word.h"
 #include "core/base/units.h"
-#include "core/base/wrap.h"
 
-enum {
-	MOST_STATUSES = 2,
-	SMALL_WAIT_PERCENT = 5,
-	LARGE_CLOCK_PERCENT = 1,
-	LARGE_OF_WAIT_PERCENT = 10,
-	LARGE_DEFAULT_PERCENT = 5,
-	ROOM = 1024
-};
+enum { MOST_STATUSES = 2, LARGE_CLOCK_PERCENT = 1, LARGE_OF_WAIT_PERCENT = 10, LARGE_DEFAULT_PERCENT = 5, ROOM = 1024 };
 
 static const char *const loss_what[] = {
 #define PP_LOSS(symbol, column, what) what,
@@ -91,52 +87,38 @@ static void after_largest(const struct pp_dataset *d, const struct pp_sums *s, i
 	}
 }
 
-static void say_next(const struct pp_dataset *d, const struct pp_sums *s, const struct pp_verdict_what *what, const char *session,
+static void say_next(const struct pp_dataset *d, const struct pp_sums *s, const struct pp_row_finding *f, const char *session,
                      char *text, size_t size)
 {
-	switch (what->kind) {
-	case PP_VERDICT_RANK:
-		after_rank(d, what->rank, what->category, session, text, size);
+	if (!f) {
+		snprintf(text, size, "see why the ranks have no complete step: podprof report --table worker %s", session);
+		return;
+	}
+	switch (f->kind) {
+	case PP_FINDING_PERSISTENT:
+	case PP_FINDING_SUDDEN:
+	case PP_FINDING_GROWING:
+		after_rank(d, f->finding_worker, f->finding_reason, session, text, size);
 		break;
-	case PP_VERDICT_LARGEST:
-		after_largest(d, s, what->category, session, text, size);
+	case PP_FINDING_NOISE:
+		snprintf(text, size, "%s", f->finding_next);
 		break;
-	case PP_VERDICT_STARTUP:
-		snprintf(text, size, "record a longer run, or mark its steps (podprof_step_begin(), NVTX or podprof.step())");
+	case PP_FINDING_LINK:
+		snprintf(text, size, "%s: podprof report --table channel %s", f->finding_next, session);
 		break;
-	case PP_VERDICT_WAITING:
-		snprintf(text, size,
-		         "list the collectives with most waiting and the last rank of each: podprof report --table collective %s",
-		         session);
-		break;
-	case PP_VERDICT_TIE:
-		snprintf(text, size,
-		         "measure the clocks of the job's hosts, with one rank per host: mpirun -n %zu podprof doctor --clock",
-		         pp_dataset_hosts(d));
-		break;
-	case PP_VERDICT_UNEXPLAINED:
-		snprintf(text, size,
-		         "compare rank %" PRId32 " with another rank in the timeline, just before the others wait: podprof view %s",
-		         what->rank, session);
-		break;
-	case PP_VERDICT_SHARED:
-		snprintf(text, size,
-		         "give rank %" PRId32 " a core of its own; 'mpirun --report-bindings' prints the cores of each rank",
-		         what->rank);
-		break;
-	case PP_VERDICT_CHAIN:
-		snprintf(text, size,
-		         "look at rank %" PRId32 " first, because rank %" PRId32 " waits for it, in the timeline: podprof view %s",
-		         what->behind, what->rank, session);
-		break;
-	case PP_VERDICT_UNSPLIT:
+	case PP_FINDING_UNSPLIT:
 		snprintf(text, size, "list the messages by sender and receiver: podprof report --table channel %s", session);
 		break;
-	case PP_VERDICT_UNSEEN:
+	case PP_FINDING_NOT_RECORDED:
 		snprintf(text, size, "run the job with Open MPI 4 or 5, or mark communication with podprof_range_push_as()");
 		break;
+	case PP_FINDING_INPUT:
+	case PP_FINDING_OUTPUT:
+	case PP_FINDING_CATEGORY:
+		after_largest(d, s, f->finding_reason, session, text, size);
+		break;
 	default:
-		snprintf(text, size, "see why the ranks have no complete step: podprof report --table worker %s", session);
+		snprintf(text, size, "%s: podprof view %s", f->finding_next, session);
 	}
 }
 
@@ -161,74 +143,36 @@ static size_t say_killed(const struct pp_dataset *d, char *text, size_t size)
 	return 0;
 }
 
-static int is_waiting(enum pp_verdict_kind kind)
+/* Who waits because of the ranks that the first finding names. */
+static void say_straggler(const struct pp_row_finding *f, struct pp_answer *a)
 {
-	return kind == PP_VERDICT_RANK || kind == PP_VERDICT_SHARED || kind == PP_VERDICT_UNEXPLAINED || kind == PP_VERDICT_CHAIN ||
-	       kind == PP_VERDICT_WAITING || kind == PP_VERDICT_TIE;
-}
-
-/* Most of the waiting for this rank goes back to others, that it waited for itself. */
-static int is_passed_on(const struct pp_dataset *d, const struct pp_late *late)
-{
-	int64_t own = 0;
-
-	for (size_t i = 0; i < d->blames; i++)
-		if (d->blame[i].worker == late->rank)
-			own = pp_wrap_plus(own, d->blame[i].direct_ns);
-	return d->blames && own < late->wait_ns / 2;
-}
-
-static void say_straggler(const struct pp_dataset *d, const struct pp_sums *s, struct pp_answer *a)
-{
-	const struct pp_late *late = d->late;
-	const int split = a->what.kind != PP_VERDICT_UNSPLIT; /* the little that is known would name the wrong rank */
-	const char *each = d->steps > 1 ? " per step" : "";
-	char kept[PP_TEXT_UNIT], error[PP_TEXT_UNIT];
-	size_t who = d->workers > 1 && late && late->wait_ns ? pp_dataset_worker(d, late->rank) : SIZE_MAX, peers;
-	size_t at;
+	char wait[PP_TEXT_UNIT], error[PP_TEXT_UNIT];
 
 	a->straggler_rank = -1;
-	if (!split || !s->cells || who == SIZE_MAX)
+	if (!f || !pp_finding_names_ranks(f) || !f->waiters)
 		return;
-	peers = pp_dataset_peers(d, who);
-	if (!peers)
-		return;
-	pp_text_time(kept, s->worker_kept_ns[who]);
-	pp_text_time(error, s->worker_kept_error_ns[who]);
-	/* where hardly anybody waits, or the network decides who is late, a name would only mislead */
-	if (a->what.kind == PP_VERDICT_LARGEST && a->what.category == PP_CATEGORY_HOST_COMMUNICATION)
-		return;
-	if (!is_waiting(a->what.kind) && s->median_ns > 0 &&
-	    pp_sums_percent(s->worker_kept_ns[who], s->median_ns) < SMALL_WAIT_PERCENT)
-		return;
-	if (late->wait_ns <= late->error_ns) {
-		snprintf(a->straggler, sizeof(a->straggler), "not determined (%s%s is below the clock error of %s)", kept, each,
-		         error);
-		return;
-	}
-	a->straggler_rank = late->rank;
-	snprintf(a->straggler, sizeof(a->straggler), "rank %d. %s%s waits %s%s for it (%.0f %% of all waiting", late->rank,
-	         peers == 1 ? "The other rank" : "Each other rank", pp_dataset_domains(d) > 1 ? " of its clock domain" : "", kept,
-	         each, pp_sums_percent(late->wait_ns, s->wait_ns));
-	at = strlen(a->straggler);
-	if (d->steps > 1)
-		at += (size_t)snprintf(a->straggler + at, sizeof(a->straggler) - at, ", straggler in %" PRId64 " of %zu steps",
-		                       late->steps, d->steps);
-	snprintf(a->straggler + at, sizeof(a->straggler) - at, ", clock error <= %s)%s", error,
-	         is_passed_on(d, late) ? ". Most of that is for ranks that it waited for itself" : "");
+	a->straggler_rank = f->finding_worker;
+	a->straggler_ns = (int64_t)((double)f->finding_wait_ns * f->waiters * f->of_steps);
+	pp_text_time(wait, f->finding_wait_ns);
+	snprintf(a->straggler, sizeof(a->straggler), "%s. %" PRIu32 " other %s %s because of %s in a usual step", f->who,
+	         f->waiters, f->waiters == 1 ? "rank waits" : "ranks wait", wait, f->finding_ranks == 1 ? "it" : "them");
+	if (pp_is_known(f->finding_error_ns) && f->finding_error_ns > 0)
+		snprintf(a->straggler + strlen(a->straggler), sizeof(a->straggler) - strlen(a->straggler), ", clock error <= %s",
+		         pp_text_time(error, f->finding_error_ns));
 }
 
-static void say_step(const struct pp_dataset *d, const struct pp_sums *s, struct pp_answer *a)
+static void say_step(const struct pp_dataset *d, const struct pp_usual_steps *u, struct pp_answer *a)
 {
 	const char *whose = d->workers > 1 ? "slowest rank, " : "";
 	char median[PP_TEXT_UNIT], spread[PP_TEXT_UNIT];
 
-	pp_text_time(median, s->median_ns);
-	pp_text_time(spread, s->spread_ns);
+	pp_text_time(median, llrint(u->usual_ns));
+	pp_text_time(spread, llrint(u->spread_ns));
 	if (d->steps == 1)
 		snprintf(a->step, sizeof(a->step), "%s (%sone step)", median, whose);
 	else if (d->steps)
-		snprintf(a->step, sizeof(a->step), "%s (%smedian of %zu steps; half IQR %s)", median, whose, d->steps, spread);
+		snprintf(a->step, sizeof(a->step), "%s (%smedian of %zu%s steps; half IQR %s)", median, whose, u->usuals,
+		         u->usuals < d->steps ? " usual" : "", spread);
 }
 
 /* An estimate: "; in the ranks about 2.52 us per step (210 records of 12 ns, 0.03 % of it)". */
@@ -326,17 +270,16 @@ static void qualify_losses(const struct pp_dataset *d, struct pp_answer *a)
 static void qualify_clock(const struct pp_dataset *d, const struct pp_sums *s, struct pp_answer *a)
 {
 	int32_t domains = pp_dataset_domains(d);
-	size_t who = d->late && d->late->wait_ns ? pp_dataset_worker(d, d->late->rank) : SIZE_MAX;
-	int64_t kept = who == SIZE_MAX ? 0 : s->worker_kept_ns[who];
+	const int64_t wait = s->cells ? pp_known_or(s->wait_ns, 0) / s->cells : 0;
 	char error[PP_TEXT_UNIT];
 
 	if (domains > 1)
-		qualify(a, "the clocks of the ranks could not be compared in %d groups: waiting between them is not reported",
-		        (int)domains);
+		qualify(a, "the clocks of the ranks could not be compared in %d groups: waiting between them is %s", (int)domains,
+		        d->device_between_clocks ? "reported only where lengths of kernels tell it" : "not reported");
 	if (d->workers < 2 || s->median_ns <= 0)
 		return;
 	if (pp_sums_percent(d->pair_bound_ns, s->median_ns) > LARGE_CLOCK_PERCENT ||
-	    pp_sums_percent(d->pair_bound_ns, kept) > LARGE_OF_WAIT_PERCENT)
+	    pp_sums_percent(d->pair_bound_ns, wait) > LARGE_OF_WAIT_PERCENT)
 		qualify(a, "clock error between ranks <= %s, %.0f %% of the step time: smaller waits are not attributed to a rank",
 		        pp_text_time(error, d->pair_bound_ns), pp_sums_percent(d->pair_bound_ns, s->median_ns));
 }
@@ -434,17 +377,44 @@ static void say_where(const struct pp_dataset *d, const char *logdir, char *sess
 		snprintf(session, size, "LOGDIR/podprof/SESSION");
 }
 
-void pp_answer_of(const struct pp_dataset *d, const struct pp_sums *s, const char *logdir, struct pp_answer *ret_answer)
+/* What limits the job; of a session that an older podprof made, its summary says it. */
+static void say_bottleneck(const struct pp_dataset *d, const struct pp_row_finding *f, struct pp_answer *a)
 {
+	if (f)
+		snprintf(a->bottleneck, sizeof(a->bottleneck), "%s", f->finding);
+	else if (d->steps)
+		snprintf(a->bottleneck, sizeof(a->bottleneck),
+		         "unknown: an older podprof made this session. Its summary.txt has the answer");
+	else
+		snprintf(a->bottleneck, sizeof(a->bottleneck), "unknown: no complete step was recorded");
+	for (size_t i = 1; i < d->findings; i++) {
+		/* what the step consists of, if something else limits it, answers nothing */
+		if (d->finding[i].kind == PP_FINDING_CATEGORY)
+			continue;
+		if (a->alsos < PP_ALSOS)
+			a->also[a->alsos++] = &d->finding[i];
+		else
+			a->more_findings++;
+	}
+}
+
+int pp_answer_of(const struct pp_dataset *d, const struct pp_sums *s, const char *logdir, struct pp_answer *ret_answer)
+{
+	const struct pp_row_finding *f = d->findings ? d->finding : NULL;
 	struct pp_answer *a = ret_answer;
+	struct pp_usual_steps usual;
 	size_t at;
 
-	*a = (struct pp_answer){.gain_rank = -1};
+	*a = (struct pp_answer){.finding = f, .gain_rank = -1};
+	if (pp_usual_steps_find(d, &usual)) {
+		pp_usual_steps_release(&usual);
+		return -ENOMEM;
+	}
 	say_where(d, logdir, a->session, sizeof(a->session));
-	a->what = pp_verdict(d, a->bottleneck, sizeof(a->bottleneck));
-	if (a->what.gain_ns > 0) {
-		a->gain_rank = a->what.rank;
-		a->gain_ns = a->what.gain_ns;
+	say_bottleneck(d, f, a);
+	if (f && pp_finding_names_ranks(f) && f->finding_ranks == 1 && f->finding_gain_ns > 0) {
+		a->gain_rank = f->finding_worker;
+		a->gain_ns = f->finding_gain_ns;
 	}
 	qualify_ranks(d, a);
 	qualify_losses(d, a);
@@ -452,11 +422,13 @@ void pp_answer_of(const struct pp_dataset *d, const struct pp_sums *s, const cha
 	qualify_collectives(d, a);
 	qualify_cores(d, a);
 	qualify_steps(d, s, a);
-	pp_pod_lines_of(d, s, &a->pod);
-	say_straggler(d, s, a);
+	pp_pod_lines_of(d, f, &a->pod);
+	say_straggler(f, a);
 	at = say_killed(d, a->next, sizeof(a->next));
-	say_next(d, s, &a->what, a->session, a->next + at, sizeof(a->next) - at);
+	say_next(d, s, f, a->session, a->next + at, sizeof(a->next) - at);
 	a->command = command_in(a->next);
-	say_step(d, s, a);
+	say_step(d, &usual, a);
 	say_overhead(d, s, a);
+	pp_usual_steps_release(&usual);
+	return 0;
 }

@@ -1,4 +1,4 @@
-/* Makes the lines about the pod; see pod_lines.h. */
+/* Makes the lines about a finding; see pod_lines.h. */
 #include "aggregate/tools/pod_lines.h"
 
 #include <inttypes.h>
@@ -6,104 +6,72 @@
 #include <string.h>
 
 #include "aggregate/dataset/dataset.h"
-#include "aggregate/dataset/table/functions.h"
+#include "aggregate/tools/finding_word.h"
 #include "aggregate/tools/sums.h"
 #include "core/base/units.h"
-#include "core/step/category.h"
 
-enum { LEAST_PERCENT = 1 };
-static const double LEAST_CONFIDENCE = 0.5;
-
-const char *pp_straggler_class_name(int class)
+static int is_of_ranks(const struct pp_row_finding *f)
 {
-	static const char *const name[] = {"none",     "persistent rank", "persistent host", "persistent role",
-	                                   "rotating", "one-off",         "periodic"};
-
-	return class >= 0 && class < (int)(sizeof(name) / sizeof(name[0])) ? name[class] : "unknown";
+	return f->kind == PP_FINDING_LINK || pp_finding_names_ranks(f);
 }
 
-/* Of blame the largest that is more than a tie, and worth a line. */
-static void say_blame(const struct pp_dataset *d, const struct pp_sums *s, struct pp_pod_lines *l)
+/* The largest row of /blame of the lowest rank that the finding names, or of its link. */
+static const struct pp_row_blame *find_blame(const struct pp_dataset *d, const struct pp_row_finding *f)
 {
+	const int is_link = f->kind == PP_FINDING_LINK;
 	const struct pp_row_blame *most = NULL;
-	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
-	const int64_t steps = (int64_t)d->steps;
 
-	for (size_t i = 0; i < d->blames; i++)
-		if (d->blame[i].blame_ns > d->blame[i].error_ns && (!most || d->blame[i].blame_ns > most->blame_ns))
-			most = &d->blame[i];
-	if (!most || !steps || pp_sums_percent(most->blame_ns, s->all_ns) < LEAST_PERCENT)
-		return;
-	l->blame_row = most;
-	snprintf(l->blame, sizeof(l->blame),
-	         "rank %" PRId32 ", %s: the ranks together wait %s per step because of it (%.0f %% of all waiting, %" PRIu32
-	         " of %" PRId64 " steps",
-	         most->worker, pp_reason_name(most->reason), pp_text_time(a, most->blame_ns / steps),
-	         pp_sums_percent(most->blame_ns, s->wait_ns), most->steps, steps);
-	if (most->error_ns > 0)
-		snprintf(l->blame + strlen(l->blame), sizeof(l->blame) - strlen(l->blame), ", clock error <= %s per step)",
-		         pp_text_time(b, most->error_ns / steps + 1));
-	else
-		snprintf(l->blame + strlen(l->blame), sizeof(l->blame) - strlen(l->blame), ")");
-}
+	for (size_t i = 0; i < d->blames && is_of_ranks(f); i++) {
+		const struct pp_row_blame *b = &d->blame[i];
 
-static void say_pattern(const struct pp_dataset *d, const struct pp_sums *s, struct pp_pod_lines *l)
-{
-	const struct pp_row_straggler_class *most = NULL;
-
-	for (size_t i = 0; i < d->straggler_classes; i++) {
-		const struct pp_row_straggler_class *c = &d->straggler_class[i];
-
-		if (c->class && c->confidence >= LEAST_CONFIDENCE && (!most || c->class_ns > most->class_ns))
-			most = c;
+		if ((b->reason == PP_REASON_LINK) == is_link && b->worker == (is_link ? f->finding_peer : f->finding_worker) &&
+		    (!most || b->blame_ns > most->blame_ns))
+			most = b;
 	}
-	if (!most || pp_sums_percent(most->class_ns, s->all_ns) < LEAST_PERCENT)
-		return;
-	l->class_row = most;
-	snprintf(l->pattern, sizeof(l->pattern), "%s (%s, confidence %.2f)", most->what, pp_straggler_class_name(most->class),
-	         most->confidence);
+	return most;
 }
 
-static void say_what_if(const struct pp_dataset *d, struct pp_pod_lines *l)
+static void say_what_if(const struct pp_row_finding *f, struct pp_pod_lines *l)
 {
-	const struct pp_row_what_if *most = NULL;
-	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT], c[PP_TEXT_UNIT];
+	char after[PP_TEXT_UNIT], before[PP_TEXT_UNIT];
 
-	for (size_t i = 0; i < d->what_ifs; i++)
-		if (!most || d->what_if[i].gain_ns > most->gain_ns)
-			most = &d->what_if[i];
-	if (!most || most->gain_ns <= 0 || pp_sums_percent(most->gain_ns, most->before_ns) < LEAST_PERCENT)
+	if (!is_of_ranks(f) || f->finding_gain_ns <= 0)
 		return;
-	l->what_if_row = most;
-	snprintf(l->what_if, sizeof(l->what_if), "%s: mean step %s instead of %s, %s less (replayed)", most->what_if,
-	         pp_text_time(a, most->after_ns), pp_text_time(b, most->before_ns), pp_text_time(c, most->gain_ns));
+	snprintf(l->what_if, sizeof(l->what_if), "%s %s: mean usual step %s instead of %s (replayed)", f->who,
+	         f->kind == PP_FINDING_LINK ? "as the usual links" : "at the median of the other ranks",
+	         pp_text_time(after, f->usual_ns - f->finding_gain_ns), pp_text_time(before, f->usual_ns));
 }
 
-/* The dearest advice. The pattern's evidence is the pattern line, which stands before. */
-static void say_advice(const struct pp_dataset *d, struct pp_pod_lines *l)
+/* The dearest advice that is about all ranks or about a rank that the finding names: another one's would be a second cause. */
+static void say_advice(const struct pp_dataset *d, const struct pp_row_finding *f, struct pp_pod_lines *l)
 {
+	const int names = f && pp_finding_names_ranks(f);
 	const struct pp_row_advice *most = NULL;
-	const char *evidence;
 
 	for (size_t i = 0; i < d->advices; i++) {
-		if (!d->advice[i].cost_ns) /* a caution */
+		const struct pp_row_advice *a = &d->advice[i];
+
+		if (!a->cost_ns) /* a caution */
 			continue;
-		l->more += most != NULL;
-		if (!most || d->advice[i].cost_ns > most->cost_ns)
-			most = &d->advice[i];
+		l->more++;
+		if (a->advice_worker >= 0 && names && (f->finding_ranks > 1 || a->advice_worker != f->finding_worker))
+			continue;
+		if (!most || a->cost_ns > most->cost_ns)
+			most = a;
 	}
 	if (!most)
 		return;
+	l->more--;
 	l->advice_row = most;
-	evidence = l->class_row && strstr(most->rule, "straggler") ? "" : most->evidence;
-	snprintf(l->advice, sizeof(l->advice), "%s%s%s", most->advice, evidence[0] ? ". Evidence: " : "", evidence);
+	snprintf(l->advice, sizeof(l->advice), "%s%s%s", most->advice, most->evidence[0] ? ". Evidence: " : "", most->evidence);
 }
 
-void pp_pod_lines_of(const struct pp_dataset *d, const struct pp_sums *s, struct pp_pod_lines *ret_lines)
+void pp_pod_lines_of(const struct pp_dataset *d, const struct pp_row_finding *finding, struct pp_pod_lines *ret_lines)
 {
 	*ret_lines = (struct pp_pod_lines){.more = 0};
-	say_blame(d, s, ret_lines);
-	say_pattern(d, s, ret_lines);
-	say_what_if(d, ret_lines);
-	say_advice(d, ret_lines);
+	if (finding) {
+		ret_lines->blame_row = find_blame(d, finding);
+		say_what_if(finding, ret_lines);
+	}
+	say_advice(d, finding, ret_lines);
 }

@@ -10,6 +10,7 @@
 #include "aggregate/dataset/table/word.h"
 #include "aggregate/tools/sums.h"
 #include "aggregate/tools/tensor_core.h"
+#include "core/base/known.h"
 #include "core/base/units.h"
 #include "core/base/utf8.h"
 #include "core/base/wrap.h"
@@ -137,7 +138,8 @@ static const struct pp_row_all_reduce *most_of_collectives(const struct pp_datas
 		device_ns = pp_wrap_plus(device_ns, d->all_reduce[i].device_ns);
 	for (size_t i = 0; i < d->all_reduces; i++) {
 		const struct pp_row_all_reduce *one = &d->all_reduce[i];
-		int64_t ns = device_ns > 0 ? one->device_ns : pp_wrap_plus(one->wait_ns, one->transfer_ns);
+		int64_t ns = device_ns > 0 ? one->device_ns
+		                           : pp_wrap_plus(pp_known_or(one->wait_ns, 0), pp_known_or(one->transfer_ns, 0));
 
 		if (ns <= most_ns)
 			continue;

@@ -6,6 +6,7 @@
 
 #include "aggregate/dataset/dataset.h"
 #include "core/base/compare.h"
+#include "core/base/known.h"
 #include "core/base/wrap.h"
 
 enum { FAR_FROM_MEDIAN = 2 };
@@ -45,20 +46,23 @@ int pp_sums_of(const struct pp_dataset *d, struct pp_sums *ret_sums)
 		pp_sums_release(&t);
 		return -ENOMEM;
 	}
+	t.wait_ns = t.transfer_ns = PP_UNKNOWN;
+	for (size_t w = 0; w < d->workers; w++)
+		t.worker_wait_ns[w] = t.worker_kept_ns[w] = PP_UNKNOWN;
 	for (size_t i = 0; i < d->steps * d->workers; i++) {
 		const struct pp_row_cell *c = &d->cell[i];
 		size_t s = i / d->workers, w = i % d->workers;
 
-		pp_wrap_add(&t.worker_kept_ns[w], c->late_ns);
+		pp_known_add(&t.worker_kept_ns[w], c->late_ns);
 		pp_wrap_add(&t.worker_kept_error_ns[w], c->late_error_ns);
 		if (!c->present)
 			continue;
 		t.cells++;
 		pp_wrap_add(&t.all_ns, c->step_ns);
-		pp_wrap_add(&t.wait_ns, c->wait_ns);
-		pp_wrap_add(&t.transfer_ns, c->transfer_ns);
+		pp_known_add(&t.wait_ns, c->wait_ns);
+		pp_known_add(&t.transfer_ns, c->transfer_ns);
 		pp_wrap_add(&t.worker_ns[w][0], c->step_ns);
-		pp_wrap_add(&t.worker_wait_ns[w], c->wait_ns);
+		pp_known_add(&t.worker_wait_ns[w], c->wait_ns);
 		t.worker_steps[w]++;
 		if (c->step_ns > t.step_ns[s])
 			t.step_ns[s] = c->step_ns;
@@ -75,7 +79,7 @@ int pp_sums_of(const struct pp_dataset *d, struct pp_sums *ret_sums)
 	for (size_t w = 0; w < d->workers; w++) {
 		int64_t cells = (int64_t)d->steps * (int64_t)peers[w];
 
-		t.worker_kept_ns[w] = cells ? t.worker_kept_ns[w] / cells : 0;
+		t.worker_kept_ns[w] = pp_known_part(t.worker_kept_ns[w], cells);
 		t.worker_kept_error_ns[w] = cells ? (t.worker_kept_error_ns[w] + cells - 1) / cells : 0;
 	}
 	free(peers);

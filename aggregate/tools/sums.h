@@ -15,12 +15,12 @@ struct pp_sums {
 	int64_t all_ns;                          /* sum of step_ns over every cell */
 	int64_t cells;                           /* present cells */
 	int64_t sum_ns[PP_CATEGORIES + 1];       /* over every cell */
-	int64_t wait_ns, transfer_ns;            /* over every cell */
+	int64_t wait_ns, transfer_ns;            /* over every cell where it is known; PP_UNKNOWN: it is in none */
 	int64_t (*worker_ns)[PP_CATEGORIES + 1]; /* [workers]: sums over the worker's steps; [0] is step_ns */
-	int64_t *worker_wait_ns;                 /* [workers] */
+	int64_t *worker_wait_ns;                 /* [workers], as wait_ns */
 	int64_t *worker_steps;                   /* [workers] */
 	/* [workers] "Kept others waiting": mean time per step that each other rank of its clock waits for this one, and the largest
-	 * error of that by the clocks. Below the error it is a tie. */
+	 * error of that by the clocks. Below the error it is a tie. PP_UNKNOWN: nothing is known of their waiting. */
 	int64_t *worker_kept_ns, *worker_kept_error_ns;
 };
 

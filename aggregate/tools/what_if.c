@@ -1,36 +1,44 @@
-/* Fills /what_if: step time if a rank, a host, the input or a communicator were as fast as the median. replay.c computes it;
- * docs/steps.md has the rules. Called by tools.c. */
+/* Fills /what_if: step time if a rank, a host, the input, a communicator or a link were as fast as the median.
+ * aggregate/graph/replay.h computes it; docs/steps.md has the rules. Called by tools.c. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "aggregate/tools/replay.h"
+#include "aggregate/dataset/communicator_text.h"
+#include "aggregate/graph/link.h"
+#include "aggregate/graph/replay.h"
+#include "aggregate/graph/whole.h"
 #include "aggregate/tools/tools.h"
 #include "core/base/compare.h"
+#include "core/base/known.h"
 #include "core/base/select.h"
 #include "core/base/utf8.h"
 #include "core/base/wrap.h"
 #include "core/call/mpi_call.h"
 
-enum subject { RANK, HOST, INPUT, COMMUNICATOR };             /* as in the description */
-enum { MOST_RANKS = 3, NAME_BYTES = 60, LEAST_PART = 10000 }; /* of the step: chance alone saves some */
-
-struct peer { /* a row of a rank of the role, at the same place of the same step */
-	uint32_t alike, row, worker;
-};
+enum subject { RANK, HOST, INPUT, COMMUNICATOR, SET, LINK }; /* as in the description */
+enum {
+	MOST_RANKS = 3,
+	HOST_BYTES = 36,
+	LATE_PART = 3,
+	HIDDEN_PART = 10,
+	LEAST_PART = 10000
+}; /* of the step: chance alone saves some */
 
 struct scene {
 	const struct pp_dataset *d;
 	const struct pp_row_worker *worker; /* with roles */
-	struct pp_replay replay;
-	const struct pp_row_worker **by_role, **by_host; /* [workers] */
-	uint8_t *chosen;                                 /* [workers] */
-	int64_t *blame_ns;                               /* [workers] */
-	struct peer *peer;                               /* [workers] */
-	int64_t *ns;                                     /* [workers or collectives] */
+	struct pp_graph own;                /* where the dataset has none */
+	const struct pp_graph *graph;
+	const struct pp_row_worker **by_host; /* [workers] */
+	int64_t *blame_ns;                    /* [workers] */
+	const uint8_t *late;                  /* [workers] of the set at hand */
+	int64_t *ns;                          /* [nodes or collectives] */
 	int64_t before_ns, bound_ns;
-	int has_roles, is_input;
+	struct pp_scenario scenario[PP_REPLAY_MOST];
+	struct pp_row_what_if row[PP_REPLAY_MOST]; /* of each scenario */
+	size_t scenarios;
 	struct pp_table *to;
 };
 
@@ -40,131 +48,43 @@ static int64_t median_of(int64_t *ns, size_t n)
 	return pp_select_int64(ns, n, (n - 1) / 2);
 }
 
-PP_COMPARE_BY_2(by_alike, struct peer, alike, row)
-
-/* What peers take longer than the median of the others in one part, where they are chosen. */
-static void save_part(struct scene *s, const struct peer *peer, size_t peers, enum pp_replay_part part)
+static uint32_t input_us(const struct pp_graph *g, uint32_t node)
 {
-	const struct pp_replay_row *row = s->replay.row;
-	size_t others = 0;
-	int64_t most = 0, median;
+	const struct pp_node *n = &g->node[node];
 
-	for (size_t i = 0; i < peers; i++) {
-		int64_t ns = row[peer[i].row].part_ns[part];
-
-		if (!s->chosen[peer[i].worker])
-			s->ns[others++] = ns;
-		else if (ns > most)
-			most = ns;
-	}
-	if (!others || most <= 0)
-		return;
-	median = median_of(s->ns, others);
-	for (size_t i = 0; i < peers && most > median; i++)
-		if (s->chosen[peer[i].worker] && row[peer[i].row].part_ns[part] > median)
-			pp_replay_save(&s->replay, peer[i].row, part, row[peer[i].row].part_ns[part] - median);
+	/* The lap of a call that begins nothing is of a later one, too. */
+	if (n->lap == PP_GRAPH_NONE || g->post[n->lap] != node)
+		return 0;
+	return g->d->arrival[n->lap].local_us[PP_CATEGORY_INPUT];
 }
 
-static int64_t input_ns(const struct scene *s, const struct peer *peer)
+/* Input above the median of the ranks before the same call of the step. Returns 0 where no rank has any. */
+static int save_input(struct scene *s, uint32_t *work_us)
 {
-	return (int64_t)s->d->arrival[peer->row].local_us[PP_CATEGORY_INPUT] * 1000;
-}
+	const struct pp_graph *g = s->graph;
+	int any = 0;
 
-/* Input is at the begin of steps, as far as there is room. */
-static void save_input(struct scene *s, const struct peer *peer, size_t peers)
-{
-	int64_t median, most = 0;
+	for (size_t i = 0, next; i < g->compared; i = next) {
+		const struct pp_node *first = &g->node[g->by_cell[i]];
+		int64_t median, most = 0;
 
-	for (size_t i = 0; i < peers; i++) {
-		s->ns[i] = input_ns(s, &peer[i]);
-		most = s->ns[i] > most ? s->ns[i] : most;
-	}
-	if (!most)
-		return;
-	median = median_of(s->ns, peers);
-	for (size_t i = 0; i < peers && most > median; i++) {
-		const int64_t *part = s->replay.row[peer[i].row].part_ns;
-		int64_t more = input_ns(s, &peer[i]) - median, head = more < part[PP_REPLAY_HEAD] ? more : part[PP_REPLAY_HEAD];
-		int64_t tail = more - head < part[PP_REPLAY_TAIL] ? more - head : part[PP_REPLAY_TAIL];
+		for (next = i; next < g->compared; next++) {
+			const struct pp_node *n = &g->node[g->by_cell[next]];
 
-		if (head > 0)
-			pp_replay_save(&s->replay, peer[i].row, PP_REPLAY_HEAD, head);
-		if (more > 0 && tail > 0)
-			pp_replay_save(&s->replay, peer[i].row, PP_REPLAY_TAIL, tail);
-	}
-}
+			if (n->segment != first->segment || n->step != first->step)
+				break;
+			s->ns[next - i] = input_us(g, g->by_cell[next]);
+			most = s->ns[next - i] > most ? s->ns[next - i] : most;
+		}
+		any |= most > 0;
+		median = most ? median_of(s->ns, next - i) : 0;
+		for (size_t k = i; k < next && most > median; k++) {
+			const uint32_t us = input_us(g, g->by_cell[k]);
 
-/* Rows of a worker in the step, or before the first one: their places. */
-static size_t rows_in(const struct scene *s, size_t w, size_t slot, size_t *ret_first)
-{
-	const size_t *first = &s->replay.step_first[slot * s->d->workers + w];
-
-	*ret_first = *first;
-	/* cppcheck-suppress objectIndex ; each slot has a place for every worker */
-	return first[s->d->workers] - *first;
-}
-
-/* The n-th rows of a step, of the ranks of one role. */
-static void save_place(struct scene *s, const struct pp_row_worker *const *worker, size_t workers, size_t slot, size_t n)
-{
-	size_t peers = 0, end, first;
-	int mixed = 0;
-
-	for (size_t i = 0; i < workers; i++) {
-		uint32_t row;
-
-		if (n >= rows_in(s, (size_t)(worker[i] - s->worker), slot, &first))
-			continue;
-		row = s->replay.ledger.list[first + n];
-		s->peer[peers] = (struct peer){s->replay.row[row].alike, row, (uint32_t)(worker[i] - s->worker)};
-		mixed |= s->peer[peers].alike != s->peer[0].alike;
-		peers++;
-	}
-	if (mixed)
-		qsort(s->peer, peers, sizeof(*s->peer), by_alike);
-	for (size_t i = 0; i < peers; i = end) {
-		for (end = i + 1; end < peers && s->peer[end].alike == s->peer[i].alike; end++)
-			;
-		if (s->is_input)
-			save_input(s, &s->peer[i], end - i);
-		for (int p = 0; p < PP_REPLAY_PARTS && !s->is_input; p++)
-			save_part(s, &s->peer[i], end - i, (enum pp_replay_part)p);
-	}
-}
-
-/* Most rows in the step of a chosen rank. */
-static size_t most_rows(const struct scene *s, const struct pp_row_worker *const *worker, size_t workers, size_t slot)
-{
-	size_t most = 0;
-
-	for (size_t i = 0; i < workers; i++) {
-		size_t w = (size_t)(worker[i] - s->worker), first, rows = s->chosen[w] ? rows_in(s, w, slot, &first) : 0;
-
-		most = rows > most ? rows : most;
-	}
-	return most;
-}
-
-/* The chosen ranks are as fast as the median of the ranks of their role that are not chosen; at input, of all. */
-static int save_all(struct scene *s)
-{
-	const size_t workers = s->d->workers;
-
-	if (pp_replay_begin(&s->replay))
-		return -ENOMEM;
-	for (size_t i = 0, end; i < workers; i = end) {
-		int any = 0;
-
-		for (end = i; end < workers && s->by_role[end]->role == s->by_role[i]->role; end++)
-			any |= s->chosen[s->by_role[end] - s->worker];
-		for (size_t slot = 0; slot <= s->d->steps && any; slot++) {
-			size_t most = most_rows(s, &s->by_role[i], end - i, slot);
-
-			for (size_t n = 0; n < most; n++)
-				save_place(s, &s->by_role[i], end - i, slot, n);
+			work_us[g->by_cell[k]] = us > median ? us - (uint32_t)median : 0;
 		}
 	}
-	return 0;
+	return any;
 }
 
 static int is_little(const struct scene *s, int64_t gain_ns)
@@ -172,103 +92,209 @@ static int is_little(const struct scene *s, int64_t gain_ns)
 	return gain_ns < s->before_ns / LEAST_PART || gain_ns <= s->bound_ns;
 }
 
-/* A row for the scenario that was begun; NULL: it gains nothing, or *ret_rc is an error. */
-static struct pp_row_what_if *add(struct scene *s, enum subject subject, int *ret_rc)
+/* One more scenario and its row. */
+static struct pp_row_what_if *add(struct scene *s, enum subject subject, const struct pp_scenario *scenario)
 {
-	struct pp_row_what_if *row;
-	int64_t after;
+	struct pp_row_what_if *row = &s->row[s->scenarios];
 
-	*ret_rc = 0;
-	if (is_little(s, pp_replay_most_gain(&s->replay)))
-		return NULL;
-	after = pp_replay_run(&s->replay);
-	if (is_little(s, pp_wrap_minus(s->before_ns, after)))
-		return NULL;
-	row = pp_table_add(s->to);
-	if (!row) {
-		*ret_rc = -ENOMEM;
-		return NULL;
-	}
-	*row = (struct pp_row_what_if){.subject = (int8_t)subject, .subject_worker = -1};
-	row->before_ns = s->before_ns;
-	row->after_ns = after;
-	row->gain_ns = pp_wrap_minus(s->before_ns, after);
+	s->scenario[s->scenarios++] = *scenario;
+	*row = (struct pp_row_what_if){.subject = (int8_t)subject, .subject_worker = -1, .subject_peer = -1};
 	return row;
 }
 
-#define ASSUMES                                                                                                                    \
-	"each rank makes the same calls in the same order; transfers take as long as measured; nonblocking calls that did not "    \
-	"wait do not wait now; "
+/* Does a set gain no more than one of its ranks alone? */
+static int is_one_rank(const struct scene *s, size_t i)
+{
+	for (size_t k = 0; k < s->scenarios && s->row[i].subject == SET; k++)
+		if (s->row[k].subject == RANK && s->scenario[k].after_ns <= s->scenario[i].after_ns)
+			return 1;
+	return 0;
+}
+
+/* Rows of the scenarios that gain something. */
+static int finish(struct scene *s)
+{
+	int rc = pp_replay_run(s->graph, NULL, s->scenario, s->scenarios);
+
+	for (size_t i = 0; i < s->scenarios && !rc; i++) {
+		struct pp_row_what_if *row = &s->row[i], *to;
+
+		row->before_ns = s->before_ns;
+		row->after_ns = s->scenario[i].after_ns;
+		row->gain_ns = pp_wrap_minus(row->before_ns, row->after_ns);
+		if (is_little(s, row->gain_ns) || is_one_rank(s, i))
+			continue;
+		to = pp_table_add(s->to);
+		if (!to)
+			return -ENOMEM;
+		*to = *row;
+	}
+	return rc;
+}
+
+#define ASSUMES "each rank makes the same calls in the same order; transfers take as long as measured; "
+
+static uint8_t *choose(const struct scene *s, const char *host, size_t worker, size_t *ret_ranks)
+{
+	uint8_t *chosen = calloc(s->d->workers + 1, 1);
+
+	*ret_ranks = 0;
+	for (size_t i = 0; i < s->d->workers && chosen; i++) {
+		chosen[i] = host ? !strcmp(s->worker[i].host, host) : i == worker;
+		*ret_ranks += chosen[i];
+	}
+	return chosen;
+}
 
 static int add_rank(struct scene *s, size_t w)
 {
 	const struct pp_row_worker *one = &s->worker[w];
 	struct pp_row_what_if *row;
-	char role[32] = "";
-	int rc;
+	size_t ranks;
+	uint8_t *chosen = choose(s, NULL, w, &ranks);
 
-	memset(s->chosen, 0, s->d->workers);
-	s->chosen[w] = 1;
-	s->is_input = 0;
-	if ((rc = save_all(s)))
-		return rc;
-	row = add(s, RANK, &rc);
-	if (!row)
-		return rc;
-	if (s->has_roles)
-		snprintf(role, sizeof(role), " of role %" PRId32, one->role);
+	if (!chosen)
+		return -ENOMEM;
+	row = add(s, RANK, &(struct pp_scenario){.chosen = chosen});
 	row->subject_worker = one->rank;
-	snprintf(row->what_if, sizeof(row->what_if), "rank %" PRId32 " (host %s) at the median of the other ranks%s", one->rank,
-	         one->host, role);
+	snprintf(row->what_if, sizeof(row->what_if), "rank %" PRId32 " (host %s) at the median of the other ranks", one->rank,
+	         one->host);
 	snprintf(row->assumes, sizeof(row->assumes),
-	         ASSUMES "between two calls the rank takes the median of the other ranks between the same calls");
+	         ASSUMES "before a call the rank takes the median of the other ranks before the same call, where it is unusual");
+	return 0;
+}
+
+static int is_late(const struct pp_row_worker *w, const void *context)
+{
+	const struct scene *s = context;
+
+	return s->late[pp_dataset_worker(s->d, w->rank)];
+}
+
+/* Unusual work of each rank inside steps, ns: work_ns[workers]. Returns the most. */
+static int64_t sum_unusual(const struct scene *s, int64_t *work_ns)
+{
+	const struct pp_graph *g = s->graph;
+	int64_t most = 0;
+
+	for (size_t w = 0; w < s->d->workers; w++) {
+		double ns = 0;
+
+		for (size_t i = g->track[w]; i < g->track[w + 1]; i++)
+			if (g->node[i].unusual > 0)
+				ns += g->node[i].unusual * (double)pp_graph_local(g, (uint32_t)i);
+		work_ns[w] = ns < (double)INT64_MAX / 2 ? (int64_t)ns : INT64_MAX / 2;
+		most = work_ns[w] > most ? work_ns[w] : most;
+	}
+	return most;
+}
+
+/* Takes out of the set each rank without which it gains as much, but for a tenth: its work is hidden even then. 0, or -ENOMEM. */
+static int trim_set(const struct scene *s, uint8_t *chosen, size_t *late)
+{
+	struct pp_scenario without[PP_REPLAY_MOST] = {{.chosen = chosen}};
+	size_t worker[PP_REPLAY_MOST], n = 1;
+	int rc = 0;
+
+	if (*late >= PP_REPLAY_MOST)
+		return 0;
+	for (size_t w = 0; w < s->d->workers && !rc; w++) {
+		uint8_t *one = chosen[w] ? malloc(s->d->workers) : NULL;
+
+		if (!chosen[w])
+			continue;
+		if (!one) {
+			rc = -ENOMEM;
+			break;
+		}
+		memcpy(one, chosen, s->d->workers);
+		one[w] = 0;
+		worker[n] = w;
+		without[n++].chosen = one;
+	}
+	if (!rc)
+		rc = pp_replay_run(s->graph, NULL, without, n);
+	for (size_t i = 1; i < n; i++) {
+		const int64_t lost = pp_wrap_minus(without[i].after_ns, without[0].after_ns);
+
+		if (!rc && lost < pp_wrap_minus(s->before_ns, without[0].after_ns) / HIDDEN_PART) {
+			chosen[worker[i]] = 0;
+			--*late;
+		}
+		free((void *)without[i].chosen);
+	}
+	return rc;
+}
+
+/* Ranks with at least a third as much unusual work as the one with most, together: each of them hides the others. */
+static int add_set(struct scene *s)
+{
+	struct pp_row_what_if *row;
+	char list[96];
+	size_t late = 0, first = 0;
+	uint8_t *chosen = calloc(s->d->workers + 1, 1);
+	const int64_t most = sum_unusual(s, s->ns);
+	int rc = 0;
+
+	if (!chosen)
+		return -ENOMEM;
+	for (size_t w = 0; w < s->d->workers; w++) {
+		chosen[w] = most > 0 && s->ns[w] >= most / LATE_PART;
+		late += chosen[w];
+	}
+	if (late > 1 && 2 * late <= s->d->workers) /* half of the ranks are the usual ones */
+		rc = trim_set(s, chosen, &late);
+	if (rc || late < 2 || 2 * late > s->d->workers) {
+		free(chosen);
+		return rc;
+	}
+	while (!chosen[first])
+		first++;
+	s->late = chosen;
+	pp_dataset_list_ranks(s->d, is_late, s, " and ", list, sizeof(list));
+	row = add(s, SET, &(struct pp_scenario){.chosen = chosen});
+	row->subject_worker = s->d->worker[first].rank;
+	snprintf(row->what_if, sizeof(row->what_if), "%s at the median of the other ranks", list);
+	snprintf(row->assumes, sizeof(row->assumes),
+	         ASSUMES
+	         "before a call these ranks take the median of the other ranks before the same call, where they are unusual");
 	return 0;
 }
 
 static int add_host(struct scene *s, size_t w)
 {
 	struct pp_row_what_if *row;
-	size_t ranks = 0;
-	int rc;
+	size_t ranks;
+	uint8_t *chosen = choose(s, s->worker[w].host, w, &ranks);
 
-	for (size_t i = 0; i < s->d->workers; i++) {
-		s->chosen[i] = !strcmp(s->worker[i].host, s->worker[w].host);
-		ranks += s->chosen[i];
-	}
-	if (ranks < 2 || ranks == s->d->workers)
+	if (!chosen)
+		return -ENOMEM;
+	if (ranks < 2 || ranks == s->d->workers) {
+		free(chosen);
 		return 0;
-	s->is_input = 0;
-	if ((rc = save_all(s)))
-		return rc;
-	row = add(s, HOST, &rc);
-	if (!row)
-		return rc;
+	}
+	row = add(s, HOST, &(struct pp_scenario){.chosen = chosen});
 	row->subject_worker = s->worker[w].rank;
-	snprintf(row->what_if, sizeof(row->what_if), "host %s (%zu ranks) at the median of other hosts' ranks%s", s->worker[w].host,
-	         ranks, s->has_roles ? " of their role" : "");
+	snprintf(row->what_if, sizeof(row->what_if), "host %s (%zu ranks) at the median of other hosts' ranks", s->worker[w].host,
+	         ranks);
 	snprintf(row->assumes, sizeof(row->assumes),
-	         ASSUMES "between two calls its ranks take the median of other hosts' ranks between the same calls");
+	         ASSUMES "before a call its ranks take the median of the other ranks before the same call, where they are unusual");
 	return 0;
 }
 
 static int add_input(struct scene *s)
 {
+	uint32_t *work_us = calloc(s->graph->nodes + 1, sizeof(*work_us));
 	struct pp_row_what_if *row;
-	int any = 0, rc;
 
-	for (size_t i = 0; i < s->d->arrivals && !any; i++)
-		any = s->d->arrival[i].local_us[PP_CATEGORY_INPUT] > 0;
-	if (!any)
+	if (!work_us)
+		return -ENOMEM;
+	if (!save_input(s, work_us)) {
+		free(work_us);
 		return 0;
-	memset(s->chosen, 1, s->d->workers);
-	s->is_input = 1;
-	if ((rc = save_all(s)))
-		return rc;
-	row = add(s, INPUT, &rc);
-	if (!row)
-		return rc;
-	snprintf(row->what_if, sizeof(row->what_if), "input at the median of the ranks%s, on every rank that takes longer",
-	         s->has_roles ? " of the same role" : "");
+	}
+	row = add(s, INPUT, &(struct pp_scenario){.work_us = work_us});
+	snprintf(row->what_if, sizeof(row->what_if), "input at the median of the ranks, on every rank that takes longer");
 	snprintf(row->assumes, sizeof(row->assumes), ASSUMES "other work between calls takes as long as measured");
 	return 0;
 }
@@ -297,7 +323,7 @@ PP_COMPARE_BY_2(by_call, struct call, alike, operation)
 
 /* Of the communicator's operations: their transfer above the median of others with the same call, ranks and size. Returns how many
  * could be compared. */
-static size_t save_transfer(struct scene *s, uint64_t communicator, struct call *call)
+static size_t save_transfer(struct scene *s, uint64_t communicator, struct call *call, int64_t *transfer_ns)
 {
 	const struct pp_dataset *d = s->d;
 	size_t calls = 0, compared = 0;
@@ -326,7 +352,7 @@ static size_t save_transfer(struct scene *s, uint64_t communicator, struct call 
 				continue;
 			compared++;
 			if (call[k].transfer_ns > median)
-				pp_replay_save_transfer(&s->replay, call[k].operation, call[k].transfer_ns - median);
+				transfer_ns[call[k].operation] = call[k].transfer_ns - median;
 		}
 	}
 	return compared;
@@ -362,25 +388,66 @@ static int add_communicator(struct scene *s)
 	const struct pp_row_communicator *c = id ? pp_dataset_communicator(s->d, id) : NULL;
 	struct pp_row_what_if *row;
 	struct call *call;
-	const char *name;
-	int rc = 0;
+	int64_t *transfer_ns;
+	char name[PP_COMMUNICATOR_TEXT];
+	size_t compared;
 
 	if (!c)
 		return 0;
-	call = pp_replay_begin(&s->replay) ? NULL : malloc((s->d->collectives + 1) * sizeof(*call));
-	if (!call)
-		return -ENOMEM;
-	row = save_transfer(s, id, call) ? add(s, COMMUNICATOR, &rc) : NULL;
+	call = malloc((s->d->collectives + 1) * sizeof(*call));
+	transfer_ns = calloc(s->d->collectives + 1, sizeof(*transfer_ns));
+	compared = call && transfer_ns ? save_transfer(s, id, call, transfer_ns) : 0;
 	free(call);
-	if (!row)
-		return rc;
-	name = pp_intern_text(s->d->names, c->name, NULL);
+	if (!compared) {
+		free(transfer_ns);
+		return call && transfer_ns ? 0 : -ENOMEM;
+	}
+	row = add(s, COMMUNICATOR, &(struct pp_scenario){.transfer_ns = transfer_ns});
 	row->subject_communicator = id;
-	snprintf(row->what_if, sizeof(row->what_if), "communicator %" PRIu64 " '%.*s' (%" PRIu32 " ranks): transfer at the median",
-	         id, pp_utf8_fit(name, NAME_BYTES), name, c->size);
+	snprintf(row->what_if, sizeof(row->what_if), "%s: transfer at the median", pp_communicator_text(s->d, id, name));
 	snprintf(row->assumes, sizeof(row->assumes),
 	         "each rank makes the same calls in the same order; work takes as long as measured; its blocking collectives "
 	         "take at most the median transfer of equal calls, ranks and sizes on other communicators");
+	return 0;
+}
+
+static void say_link(const struct scene *s, const struct pp_link *l, size_t slow, struct pp_row_what_if *row)
+{
+	const struct pp_row_worker *from = &s->d->worker[l->source], *to = &s->d->worker[l->destination];
+
+	row->subject_worker = from->rank;
+	row->subject_peer = to->rank;
+	if (slow > 1 && l->between_hosts)
+		snprintf(row->what_if, sizeof(row->what_if), "the %zu slow links between hosts %.*s and %.*s as the usual links",
+		         slow, pp_utf8_fit(from->host, HOST_BYTES), from->host, pp_utf8_fit(to->host, HOST_BYTES), to->host);
+	else if (l->between_hosts)
+		snprintf(row->what_if, sizeof(row->what_if),
+		         "link from rank %" PRId32 " (host %.*s) to rank %" PRId32 " (host %.*s) as the usual links", from->rank,
+		         pp_utf8_fit(from->host, HOST_BYTES), from->host, to->rank, pp_utf8_fit(to->host, HOST_BYTES), to->host);
+	else
+		snprintf(row->what_if, sizeof(row->what_if), "link %s rank %" PRId32 " %s rank %" PRId32 " as the usual links",
+		         slow > 1 ? "between" : "from", from->rank, slow > 1 ? "and" : "to", to->rank);
+	snprintf(row->assumes, sizeof(row->assumes),
+	         "each rank makes the same calls in the same order; work takes as long as measured; messages on the link take "
+	         "the median time of those of their size on the other links %s",
+	         l->between_hosts ? "between hosts" : "on one host");
+}
+
+static int add_link(struct scene *s)
+{
+	const struct pp_graph *g = s->graph;
+	uint8_t *chosen = g->slows ? calloc(g->links + 1, 1) : NULL;
+	size_t slow;
+	int rc;
+
+	if (!g->slows)
+		return 0;
+	rc = chosen ? pp_links_worst(g, chosen, &slow) : -ENOMEM;
+	if (rc < 0) {
+		free(chosen);
+		return rc;
+	}
+	say_link(s, &g->link[rc], slow, add(s, LINK, &(struct pp_scenario){.link = chosen}));
 	return 0;
 }
 
@@ -392,11 +459,11 @@ static void sum_blame(struct scene *s, const struct pp_table *blame)
 	for (size_t i = 0; i < blame->rows; i++) {
 		size_t w = pp_dataset_worker(s->d, row[i].worker);
 
-		if (w != SIZE_MAX)
+		if (w != SIZE_MAX && row[i].reason != PP_REASON_LINK)
 			s->blame_ns[w] = pp_wrap_plus(s->blame_ns[w], row[i].blame_ns);
 	}
 	for (size_t i = 0; i < s->d->steps * s->d->workers && !blame->rows; i++)
-		s->blame_ns[i % s->d->workers] = pp_wrap_plus(s->blame_ns[i % s->d->workers], s->d->cell[i].late_ns);
+		pp_known_add(&s->blame_ns[i % s->d->workers], s->d->cell[i].late_ns);
 }
 
 /* The first rank of the host whose ranks have most blame; NULL: none. */
@@ -437,7 +504,8 @@ static int add_scenarios(struct scene *s)
 	for (size_t w = 0; w < s->d->collectives; w++)
 		if (s->d->collective[w].bound_ns != INT64_MAX && s->d->collective[w].bound_ns > s->bound_ns)
 			s->bound_ns = s->d->collective[w].bound_ns;
-	s->before_ns = pp_replay_measured(&s->replay);
+	s->before_ns = pp_replay_measured(s->d, NULL);
+	rc = add_set(s);
 	for (int n = 0; n < MOST_RANKS && !rc; n++) {
 		size_t most = 0;
 
@@ -454,18 +522,13 @@ static int add_scenarios(struct scene *s)
 		rc = add_input(s);
 	if (!rc)
 		rc = add_communicator(s);
+	if (!rc)
+		rc = add_link(s);
+	if (!rc)
+		rc = finish(s);
 	if (s->to->rows)
 		qsort(s->to->row, s->to->rows, sizeof(struct pp_row_what_if), by_gain);
 	return rc;
-}
-
-static int by_role(const void *a, const void *b)
-{
-	const struct pp_row_worker *x = *(const struct pp_row_worker *const *)a, *y = *(const struct pp_row_worker *const *)b;
-
-	if (x->role != y->role)
-		return x->role < y->role ? -1 : 1;
-	return (x > y) - (x < y);
 }
 
 static int by_host(const void *a, const void *b)
@@ -478,27 +541,42 @@ static int by_host(const void *a, const void *b)
 
 static int scene_init(struct scene *s, const struct pp_dataset *in, struct pp_table *tables)
 {
-	const size_t workers = in->workers, most = workers > in->collectives ? workers : in->collectives;
+	const size_t workers = in->workers;
+	size_t most;
+	int rc;
 
 	*s = (struct scene){.d = in, .worker = in->worker, .to = &tables[PP_TABLE_what_if]};
+	s->graph = in->graph ? in->graph : &s->own;
+	rc = in->graph ? 0 : pp_graph_whole(&s->own, in);
+	if (rc)
+		return rc;
+	most = s->graph->nodes > in->collectives ? s->graph->nodes : in->collectives;
 	if (tables[PP_TABLE_worker].rows == workers)
 		s->worker = tables[PP_TABLE_worker].row;
-	s->by_role = malloc((workers + 1) * sizeof(*s->by_role)); /* NOLINT(bugprone-sizeof-expression): pointers */
 	s->by_host = malloc((workers + 1) * sizeof(*s->by_host)); /* NOLINT(bugprone-sizeof-expression): pointers */
-	s->chosen = calloc(workers + 1, sizeof(*s->chosen));
 	s->blame_ns = calloc(workers + 1, sizeof(*s->blame_ns));
-	s->peer = malloc((workers + 1) * sizeof(*s->peer));
-	s->ns = malloc((most + 1) * sizeof(*s->ns));
-	if (!s->by_role || !s->by_host || !s->chosen || !s->blame_ns || !s->peer || !s->ns)
+	s->ns = malloc((most + workers + 1) * sizeof(*s->ns));
+	if (!s->by_host || !s->blame_ns || !s->ns)
 		return -ENOMEM;
-	for (size_t w = 0; w < workers; w++) {
-		s->by_role[w] = s->by_host[w] = &s->worker[w];
-		s->has_roles |= s->worker[w].role != s->worker[0].role;
-	}
-	qsort(s->by_role, workers, sizeof(*s->by_role), by_role); /* NOLINT(bugprone-sizeof-expression): pointers */
+	for (size_t w = 0; w < workers; w++)
+		s->by_host[w] = &s->worker[w];
 	qsort(s->by_host, workers, sizeof(*s->by_host), by_host); /* NOLINT(bugprone-sizeof-expression): pointers */
 	sum_blame(s, &tables[PP_TABLE_blame]);
-	return pp_replay_init(in, &s->replay);
+	return 0;
+}
+
+static void scene_release(struct scene *s)
+{
+	for (size_t i = 0; i < s->scenarios; i++) {
+		free((void *)s->scenario[i].chosen);
+		free((void *)s->scenario[i].work_us);
+		free((void *)s->scenario[i].transfer_ns);
+		free((void *)s->scenario[i].link);
+	}
+	pp_graph_release(&s->own);
+	free(s->ns);
+	free(s->blame_ns);
+	free(s->by_host); /* NOLINT(bugprone-multi-level-implicit-pointer-conversion): pointers */
 }
 
 int pp_tool_what_if(const struct pp_dataset *in, struct pp_table *tables, struct pp_err *err)
@@ -509,15 +587,8 @@ int pp_tool_what_if(const struct pp_dataset *in, struct pp_table *tables, struct
 	if (in->workers < 2 || !in->steps || !in->collectives)
 		return 0;
 	rc = scene_init(&s, in, tables);
-	if (!rc) {
+	if (!rc)
 		rc = add_scenarios(&s);
-		pp_replay_release(&s.replay);
-	}
-	free(s.ns);
-	free(s.peer);
-	free(s.blame_ns);
-	free(s.chosen);
-	free(s.by_host); /* NOLINT(bugprone-multi-level-implicit-pointer-conversion): pointers */
-	free(s.by_role); /* NOLINT(bugprone-multi-level-implicit-pointer-conversion): pointers */
+	scene_release(&s);
 	return rc ? pp_err_set(err, rc, "no memory to replay the steps") : 0;
 }

@@ -10,6 +10,7 @@
 #include <zlib.h>
 
 #include "core/base/huge.h"
+#include "core/base/known.h"
 #include "core/base/utf8.h"
 
 enum {
@@ -60,6 +61,29 @@ void pp_json_real(FILE *to, double value)
 		fprintf(to, "%.17g", value);
 	else
 		fputs("null", to);
+}
+
+void pp_json_key(FILE *to, const char *name)
+{
+	fprintf(to, ",\"%s\":", name);
+}
+
+void pp_json_put_text(FILE *to, const char *name, const char *text)
+{
+	pp_json_key(to, name);
+	pp_json_text(to, text);
+}
+
+void pp_json_put_int(FILE *to, const char *name, int64_t value)
+{
+	pp_json_key(to, name);
+	pp_json_int(to, value);
+}
+
+void pp_json_put_real(FILE *to, const char *name, double value)
+{
+	pp_json_key(to, name);
+	pp_json_real(to, value);
 }
 
 static void base64(FILE *to, const unsigned char *p, size_t n)
@@ -181,7 +205,7 @@ static int ints_as_reals(FILE *to, const int64_t *value, size_t n)
 	if (!real)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		real[i] = (double)value[i];
+		real[i] = pp_known_real(value[i]);
 	code = pack_reals(to, real, n);
 	free(real);
 	return code;
@@ -199,7 +223,7 @@ int pp_json_ints(FILE *to, const int64_t *value, size_t n)
 	if (n > SHORT_ARRAY && all <= UINT32_MAX)
 		return pack(to, "u4", WORD, (const uint64_t *)value, n);
 	for (size_t i = 0; i < n && exact; i++)
-		exact = value[i] >= -PP_JSON_EXACT && value[i] <= PP_JSON_EXACT;
+		exact = (value[i] >= -PP_JSON_EXACT && value[i] <= PP_JSON_EXACT) || !pp_is_known(value[i]);
 	if (exact)
 		return ints_as_reals(to, value, n);
 	fputc('[', to);
@@ -217,7 +241,7 @@ int pp_json_reals(FILE *to, const double *value, size_t n)
 	int finite = 1;
 
 	for (size_t i = 0; i < n; i++)
-		finite &= isfinite(value[i]) != 0;
+		finite &= !isinf(value[i]);
 	if (n > SHORT_ARRAY && finite)
 		return pack_reals(to, value, n);
 	fputc('[', to);

@@ -20,7 +20,7 @@
 		                                    0,     0,     0,         NULL};                                                \
 		static const struct pp_column column[] = {
 #define PP_INDEX(name, what) {#name, "", "", what, "", 0, 0, PP_TYPE_I64, 0, .rule = PP_RULE_INDEX},
-#define PP_VALUES(name, type, count) offsetof(row, name), (count), PP_TYPE_##type, sizeof(pp_c_##type)
+#define PP_VALUES(name, type, count) offsetof(row, name), (count), PP_TYPE_##type, sizeof(pp_c_##type), PP_IS_MAYBE_##type
 #define PP_ARRAY(name, type, count, dimension, unit, rule_of, what)                                                                \
 	{#name, dimension, unit, what, "", PP_VALUES(name, type, count), .rule = PP_RULE_##rule_of, .may_grow = 1},
 #define PP_COLUMN(name, type, unit, rule_of, what) PP_ARRAY(name, type, 1, "", unit, rule_of, what)
@@ -44,11 +44,13 @@
 	 (count),                                                                                                                  \
 	 PP_TYPE_##type,                                                                                                           \
 	 sizeof(pp_c_##type),                                                                                                      \
+	 PP_IS_MAYBE_##type,                                                                                                       \
 	 .rule = PP_RULE_##rule_of},
 #define PP_ALIAS(name, column, type, what)                                                                                         \
 	{#name, "", "", what, "", PP_VALUES(column, type, 1), .rule = PP_RULE_LATE, .is_alias = 1},
 #define PP_PLACE(member, type)                                                                                                     \
-	offsetof(row, member), PP_TYPE_##type == PP_TYPE_CHARS ? sizeof(((row *)0)->member) : 1, PP_TYPE_##type, sizeof(pp_c_##type)
+	offsetof(row, member), PP_TYPE_##type == PP_TYPE_CHARS ? sizeof(((row *)0)->member) : 1, PP_TYPE_##type,                   \
+	        sizeof(pp_c_##type), PP_IS_MAYBE_##type
 #define PP_FIELD(name, member, type, unit, rule_of, what)                                                                          \
 	{#name, "", unit, what, "", PP_PLACE(member, type), .rule = PP_RULE_##rule_of},
 #define PP_AXIS(name, type, what)                                                                                                  \

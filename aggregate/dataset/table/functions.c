@@ -178,5 +178,6 @@ const char *pp_reason_name(int reason)
 {
 	return reason > PP_REASON_UNKNOWN && reason <= PP_CATEGORIES ? pp_category_name(reason)
 	       : reason == PP_REASON_BETWEEN_STEPS                   ? "time between steps"
+	       : reason == PP_REASON_LINK                            ? "slow link"
 	                                                             : "unknown reason";
 }

@@ -1,5 +1,6 @@
 /* Row structs of the tables in PP_TABLE_LIST: struct pp_row_NAME. Included once a list, by table_list.h and by tests that have a
  * list of their own. */
+#include "aggregate/dataset/table/finding_kind.h"
 #include "aggregate/dataset/table/reason.h"
 #include "aggregate/dataset/table/table.h"
 #include "core/capture/metadata.h" /* what descriptions name, and the next three */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/huge.h"
+#include "core/base/known.h"
 
 int pp_table_is_grid(const struct pp_table_desc *d)
 {
@@ -71,8 +72,8 @@ uint32_t pp_table_schema(const struct pp_table_desc *(*desc)(int id), int tables
 
 			if (c->rule >= PP_RULE_LATE)
 				continue;
-			snprintf(text, sizeof(text), "%s.%s %u %u %u %s;", d->name, c->name, (unsigned)c->type, (unsigned)c->count,
-			         (unsigned)c->rule, c->words);
+			snprintf(text, sizeof(text), "%s.%s %u%s %u %u %s;", d->name, c->name, (unsigned)c->type,
+			         c->is_maybe ? "?" : "", (unsigned)c->count, (unsigned)c->rule, c->words);
 			for (const char *p = text; *p; p++)
 				hash = (hash ^ (uint8_t)*p) * 0x01000193u;
 		}
@@ -101,6 +102,15 @@ int pp_table_room(struct pp_table *t, size_t rows)
 	return 0;
 }
 
+/* Bits of a double that is NAN. */
+static int is_no_number(int64_t bits)
+{
+	double value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return isnan(value);
+}
+
 void pp_table_release(struct pp_table *t)
 {
 	free(t->axis[0]);
@@ -109,11 +119,44 @@ void pp_table_release(struct pp_table *t)
 	*t = (struct pp_table){.desc = t->desc};
 }
 
+int64_t pp_column_unknown(const struct pp_column *c)
+{
+	const double no_number = (double)NAN;
+	int64_t bits = c->is_maybe ? PP_UNKNOWN : 0;
+
+	if (c->is_maybe && c->type == PP_TYPE_F64)
+		memcpy(&bits, &no_number, sizeof(bits));
+	return bits;
+}
+
+void pp_column_clear(const struct pp_column *c, void *value)
+{
+	const int64_t unknown = pp_column_unknown(c);
+
+	memset(value, 0, (size_t)c->size * c->count);
+	for (size_t k = 0; c->is_maybe && k < c->count; k++)
+		memcpy((char *)value + k * c->size, &unknown, c->size);
+}
+
+void pp_row_clear(const struct pp_table_desc *d, void *row)
+{
+	memset(row, 0, d->row_size);
+	for (size_t i = 0; i < d->columns; i++)
+		if (d->column[i].is_maybe)
+			pp_column_clear(&d->column[i], (char *)row + d->column[i].offset);
+}
+
+int pp_column_is_unknown(const struct pp_column *c, int64_t value)
+{
+	return c->is_maybe && (c->type == PP_TYPE_F64 ? is_no_number(value) : !pp_is_known(value));
+}
+
 void *pp_table_add(struct pp_table *t)
 {
 	if (t->rows == t->room && pp_table_room(t, t->room ? 2 * t->room : 64))
 		return NULL;
-	return memset((char *)t->row + t->rows++ * t->desc->row_size, 0, t->desc->row_size);
+	pp_row_clear(t->desc, (char *)t->row + t->rows * t->desc->row_size);
+	return (char *)t->row + t->rows++ * t->desc->row_size;
 }
 
 /* Bits of a double, and of integers their value. */
@@ -179,11 +222,11 @@ int pp_column_is_good(const struct pp_column *c, size_t n, const int64_t *value)
 	case PP_TYPE_TIME:
 		for (size_t i = 0; i < n; i++)
 			bad |= (value[i] > PP_TABLE_TIME_MAX || value[i] < -PP_TABLE_TIME_MAX) &&
-			       (c->type == PP_TYPE_NS || value[i] != INT64_MIN);
+			       ((c->type == PP_TYPE_NS && !c->is_maybe) || value[i] != INT64_MIN);
 		break;
 	case PP_TYPE_F64: /* infinities and NaN have all bits of the exponent */
 		for (size_t i = 0; i < n; i++)
-			bad |= (value[i] >> 52 & 0x7ff) == 0x7ff;
+			bad |= (value[i] >> 52 & 0x7ff) == 0x7ff && !pp_column_is_unknown(c, value[i]);
 		break;
 	case PP_TYPE_CODE:
 		while (*pp_column_word(c, words, &length))
@@ -311,6 +354,7 @@ static int compare_keys(const uint64_t *x, const uint64_t *y, size_t keys)
 	return 0;
 }
 
+/* Sums, minima and maxima are of what is known. */
 static void fold_column(const struct pp_column *c, char *to, const char *from)
 {
 	if (c->type == PP_TYPE_CHARS) { /* FIRST */
@@ -323,9 +367,16 @@ static void fold_column(const struct pp_column *c, char *to, const char *from)
 	case PP_TYPE_##name:                                                                                                       \
 		for (size_t k = 0; k < c->count; k++, to += sizeof(c_type), from += sizeof(c_type)) {                              \
 			c_type x, y;                                                                                               \
+			int64_t x_bits, y_bits;                                                                                    \
 			memcpy(&x, to, sizeof(x));                                                                                 \
 			memcpy(&y, from, sizeof(y));                                                                               \
-			if (c->rule == PP_RULE_SUM)                                                                                \
+			TO_BITS(c_type, x, &x_bits);                                                                               \
+			TO_BITS(c_type, y, &y_bits);                                                                               \
+			if (pp_column_is_unknown(c, x_bits))                                                                       \
+				x = y;                                                                                             \
+			else if (pp_column_is_unknown(c, y_bits))                                                                  \
+				;                                                                                                  \
+			else if (c->rule == PP_RULE_SUM)                                                                           \
 				x = (c_type)((sum_type)x + (sum_type)y);                                                           \
 			else if (c->rule == PP_RULE_FIRST ? x == 0 : c->rule == PP_RULE_MAX ? y > x : y < x)                       \
 				x = y;                                                                                             \

@@ -19,9 +19,16 @@ enum {
 
 enum pp_type {
 #define PP_TYPE(name, c_type, sum_type, h5) PP_TYPE_##name,
+#define PP_MAYBE(name, type) PP_TYPE_##name = PP_TYPE_##type,
+#include "aggregate/dataset/table/type.def"
+};
+enum {
+#define PP_TYPE(name, c_type, sum_type, h5) PP_IS_MAYBE_##name = 0,
+#define PP_MAYBE(name, type) PP_IS_MAYBE_##name = 1,
 #include "aggregate/dataset/table/type.def"
 };
 #define PP_TYPE(name, c_type, sum_type, h5) typedef c_type pp_c_##name;
+#define PP_MAYBE(name, type) typedef pp_c_##type pp_c_##name;
 #include "aggregate/dataset/table/type.def"
 
 enum pp_rule {
@@ -45,7 +52,8 @@ struct pp_column {
 	const char *words;                    /* of a CODE */
 	size_t offset;
 	uint32_t count; /* values per row, bytes of CHARS; 0: INDEX, GROUP, SHOWN, LABEL, AXIS and IN, which are in no row */
-	uint8_t type, size, rule, is_scalar, is_alias, is_axis, may_grow;
+	uint8_t type, size, is_maybe; /* is_maybe: a value can be unknown */
+	uint8_t rule, is_scalar, is_alias, is_axis, may_grow;
 	/* BY(): merges the other row into `to`. Associative; it runs before any other column of the row is merged. */
 	void (*by)(const struct pp_column *c, void *to, const void *from);
 	/* NAMED: text of a number, "" of one that has none. Else NULL. */
@@ -84,14 +92,20 @@ const char *pp_table_group(const struct pp_table_desc *d, size_t i, const char *
 int pp_table_is_in(const struct pp_table_desc *d, const char *group);
 const char *pp_column_group(const struct pp_table_desc *d, const struct pp_column *c);
 /* Two dimensions, step and worker; its keys are these, or it is dense. In a file every step and worker of the dataset has a value,
- * cells without a row are 0. */
+ * cells without a row are unknown where the column can be, else 0. */
 int pp_table_is_grid(const struct pp_table_desc *d);
 /* Has any table of the group a row? Scalars alone make no group. */
 int pp_tables_have(const struct pp_table *table, size_t tables, const char *group);
 void pp_table_release(struct pp_table *t);
-/* A new row of zeros, valid until the next one; NULL: no memory. */
+/* A new row of zeros, unknown where a column can be; valid until the next one. NULL: no memory. */
 void *pp_table_add(struct pp_table *t);
 int pp_table_room(struct pp_table *t, size_t rows);
+/* What a row has of a column, or of all, that nobody set: 0, or unknown where that can be. */
+void pp_column_clear(const struct pp_column *c, void *value);
+void pp_row_clear(const struct pp_table_desc *d, void *row);
+/* Of a value as pp_column_load() gives it; and that value, 0 of a column that is always known. */
+int64_t pp_column_unknown(const struct pp_column *c);
+int pp_column_is_unknown(const struct pp_column *c, int64_t value);
 
 /* Element k of a column of n rows as 64 bits, and back. Store: not 0 for a value that the bits of the column's type
  * do not hold. */

@@ -44,6 +44,10 @@ static void put_value(const struct pp_table *t, const struct pp_column *c, size_
 		v = !t->axis[1] ? 0 : strcmp(c->name, "step") ? t->axis[1][row % t->workers] : t->axis[0][row / t->workers];
 	else
 		pp_column_load(c, t, row, 1, k, &v);
+	if (pp_column_is_unknown(c, v)) { /* CSV: nothing */
+		fputs(is_json ? "null" : "", to);
+		return;
+	}
 	if (c->word) {
 		word = c->word((int)v);
 		put_quoted(word, (int)strlen(word), is_json, to);

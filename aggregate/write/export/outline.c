@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "aggregate/dataset/host_clock.h"
+#include "core/base/partition.h"
 #include "core/base/utf8.h"
 #include "core/capture/span.h"
 
@@ -102,20 +103,9 @@ static int comm_order(const void *a, const void *b, void *comms)
 /* Its index + 1; 0: the timeline has none of this id. */
 static uint32_t comm_of(const struct pp_outline *s, uint64_t id)
 {
-	size_t low = 0, high = s->t->comms;
+	const size_t low = PP_PARTITION(s->t->comms, at, s->t->comm[s->comm_order[at]].id < id);
 
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-		const uint64_t at = s->t->comm[s->comm_order[middle]].id;
-
-		if (at == id)
-			return s->comm_order[middle] + 1;
-		if (at < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return 0;
+	return low < s->t->comms && s->t->comm[s->comm_order[low]].id == id ? s->comm_order[low] + 1 : 0;
 }
 
 static struct pp_arg *add(struct pp_arg *n, enum pp_arg_id id, enum pp_arg_type type, int64_t value)

@@ -76,14 +76,11 @@ static uint64_t waited(const struct pp_timeline *t, const struct pp_timeline_eve
 static int make_room(struct tree *k, size_t depth)
 {
 	const size_t room = 2 * depth + 64;
-	uint32_t *more;
 
 	if (depth < k->stack_room)
 		return 0;
-	more = realloc(k->stack, room * sizeof(*more));
-	if (!more)
+	if (PP_RESIZE(k->stack, room))
 		return -ENOMEM;
-	k->stack = more;
 	k->stack_room = room;
 	return 0;
 }

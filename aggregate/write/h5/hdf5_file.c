@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/base/grow.h"
+#include "core/base/known.h"
 #include "core/base/why.h"
 
 enum { SMALL_BYTES = 64 * 1024, CHUNK_ROWS = 65536, TRANSFER_BYTES = 4 * 1024, COMPACT_LINKS = 256 };
@@ -391,6 +392,15 @@ static void attribute_words(struct pp_h5 *h, hid_t d, const char *words)
 		attribute_text(h, d, "flag_meanings", words);
 }
 
+/* CF conventions: the value that stands for none. Of the column's type, which readers require. */
+static void attribute_unknown(struct pp_h5 *h, hid_t d, enum pp_h5_type type)
+{
+	const int64_t unknown = PP_UNKNOWN;
+	const double no_number = (double)NAN;
+
+	attribute(h, d, "_FillValue", number_type(type), h->scalar, type == PP_H5_F64 ? (const void *)&no_number : &unknown);
+}
+
 /* As dims_of(); -1 also for a coordinate that stands already. */
 static int new_dims_of(const struct pp_h5 *h, const struct pp_h5_row *row, size_t *dim, hsize_t *size)
 {
@@ -500,6 +510,8 @@ static void put(struct pp_h5 *h, const struct pp_h5_row *row, hid_t text, const 
 		attribute_text(h, d, "long_name", row->what);
 	if (!h->code && row->words)
 		attribute_words(h, d, row->words);
+	if (!h->code && row->is_maybe)
+		attribute_unknown(h, d, row->type);
 	if (!h->code)
 		attach(h, d, row, dim, rank);
 	own = d >= 0 && (!rank || h->dim[dim[0]].scale != d);

@@ -83,6 +83,7 @@ static struct pp_h5_memory_column describe(const struct pp_h5 *h, const struct p
 	snprintf(c->name, sizeof(c->name), "%s", row->variable);
 	snprintf(c->unit, sizeof(c->unit), "%s", row->unit);
 	snprintf(c->what, sizeof(c->what), "%s", row->what);
+	c->is_maybe = row->is_maybe;
 	for (int i = 0; i < rank; i++) {
 		c->extent[i] = size[i];
 		c->n *= size[i];

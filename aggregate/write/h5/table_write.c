@@ -37,12 +37,13 @@ int pp_h5_table_row(const struct pp_table_desc *d, const struct pp_column *c, ch
 	                              .type = c->text || c->word ? PP_H5_STR : type[c->type],
 	                              .unit = c->unit,
 	                              .what = c->what,
+	                              .is_maybe = c->is_maybe,
 	                              .words = c->words[0] ? c->words : NULL};
 	return 1;
 }
 
 struct places {         /* what stands at 0 1 2 .. of a column in the file */
-	size_t *row;    /* SIZE_MAX: of no row, 0; NULL: row 0 1 2 .. */
+	size_t *row;    /* SIZE_MAX: of no row; NULL: row 0 1 2 .. */
 	int64_t *group; /* [rows] of tables that are written once a group */
 	size_t n;
 };
@@ -138,7 +139,7 @@ static void put_values(const void *context, size_t first, size_t n, void *to)
 		if (c->rule == PP_RULE_INDEX)
 			memcpy(data + i * sizeof(index), &index, sizeof(index));
 		else if (row == SIZE_MAX)
-			memset(data + i * bytes, 0, bytes);
+			pp_column_clear(c, data + i * bytes);
 		else if (bytes == sizeof(int64_t)) /* of a known size: a load and a store */
 			memcpy(data + i * sizeof(int64_t), from + row * stride, sizeof(int64_t));
 		else if (bytes == sizeof(int32_t))

@@ -18,6 +18,7 @@
 #include "aggregate/write/text/text_clock.h"
 #include "aggregate/write/text/text_table.h"
 #include "aggregate/write/writer.h"
+#include "core/base/compare.h"
 #include "core/base/forked.h"
 #include "core/base/plain.h"
 #include "core/base/utf8.h"
@@ -35,14 +36,7 @@ struct sum { /* an operator over all ranks: sums of each rank's mean per step */
 	int32_t most_worker;
 };
 
-static int by_self(const void *a, const void *b)
-{
-	const struct sum *x = a, *y = b;
-
-	if (x->self_ns != y->self_ns)
-		return x->self_ns < y->self_ns ? 1 : -1;
-	return (x->name > y->name) - (x->name < y->name);
-}
+PP_COMPARE(by_self, struct sum, PP_DOWN(self_ns) ?: PP_UP(name))
 
 /* Sums rows of one operator, which are adjacent. */
 static size_t sum_ops(const struct pp_dataset *d, struct sum *sum)
@@ -377,15 +371,15 @@ static void write_head(const struct pp_dataset *d, FILE *to)
 	fprintf(to, "     %s     session %s\n", date, d->session);
 }
 
-/* Who made others wait, in which pattern, what that costs, and what to do about it; only what there is to say. */
+/* What that costs, what else there is, and what to do about it; only what there is to say. */
 static void write_pod(const struct pp_answer *a, FILE *to)
 {
-	if (a->pod.blame[0])
-		fprintf(to, "  Blame:      %s\n", a->pod.blame);
-	if (a->pod.pattern[0])
-		fprintf(to, "  Pattern:    %s\n", a->pod.pattern);
 	if (a->pod.what_if[0])
 		fprintf(to, "  What if:    %s\n", a->pod.what_if);
+	for (size_t i = 0; i < a->alsos; i++)
+		fprintf(to, "  Also:       %s\n", a->also[i]->finding);
+	if (a->more_findings)
+		fprintf(to, "              and %zu more: podprof report --table finding %s\n", a->more_findings, a->session);
 	if (a->pod.advice[0])
 		fprintf(to, "  Advice:     %s\n", a->pod.advice);
 	if (a->pod.more)
@@ -419,7 +413,11 @@ int pp_text_write(const struct pp_dataset *d, const char *logdir, FILE *to)
 
 	if (code)
 		return code;
-	pp_answer_of(d, &t, logdir, &answer);
+	code = pp_answer_of(d, &t, logdir, &answer);
+	if (code) {
+		pp_sums_release(&t);
+		return code;
+	}
 	write_head(d, to);
 	write_answer(&answer, to);
 	pp_text_longest(d, &t, to);

@@ -10,6 +10,7 @@
 
 #include "aggregate/analyze/bounds.h"
 #include "aggregate/analyze/clock_text.h"
+#include "core/base/compare.h"
 #include "core/base/units.h"
 
 enum { NAMED = 2, NAMED_DRIFTS = 4 }; /* hosts per line */
@@ -21,14 +22,7 @@ struct by_host { /* a host and the key that sorts it */
 	int64_t key;
 };
 
-static int largest_first(const void *a, const void *b)
-{
-	const struct by_host *x = a, *y = b;
-
-	if (x->key != y->key)
-		return x->key < y->key ? 1 : -1;
-	return (x->clock > y->clock) - (x->clock < y->clock);
-}
+PP_COMPARE(largest_first, struct by_host, PP_DOWN(key) ?: PP_UP(clock))
 
 /* Hosts in the order of `key`, without those whose key is INT64_MIN. */
 static size_t sort_hosts(const struct pp_dataset *d, int64_t (*key)(const struct pp_row_host_clock *c), struct by_host *host)

@@ -9,6 +9,8 @@
 #include "aggregate/analyze/clock_text.h"
 #include "aggregate/dataset/status.h"
 #include "aggregate/tools/answer.h"
+#include "core/base/compare.h"
+#include "core/base/known.h"
 #include "core/base/utf8.h"
 #include "core/base/wrap.h"
 #include "core/ring/intern.h"
@@ -199,13 +201,13 @@ void pp_text_longest(const struct pp_dataset *d, const struct pp_sums *t, FILE *
 static void write_communication(const struct pp_sums *t, size_t steps, FILE *to)
 {
 	int64_t all = pp_wrap_plus(t->sum_ns[PP_CATEGORY_HOST_COMMUNICATION], t->sum_ns[PP_CATEGORY_DEVICE_COLLECTIVE]);
-	int64_t rest = pp_wrap_minus(pp_wrap_minus(all, t->wait_ns), t->transfer_ns);
+	int64_t rest = pp_wrap_minus(pp_wrap_minus(all, pp_known_or(t->wait_ns, 0)), pp_known_or(t->transfer_ns, 0));
 	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT], c[PP_TEXT_UNIT];
 
 	if (all <= 0)
 		return;
 	fprintf(to, "  Exposed communication%s: ", steps > 1 ? " per step" : "");
-	if (t->wait_ns || t->transfer_ns)
+	if (t->wait_ns > 0 || t->transfer_ns > 0)
 		fprintf(to, "%s wait + %s transfer%s", pp_text_time(a, t->wait_ns / t->cells),
 		        pp_text_time(b, t->transfer_ns / t->cells), pp_sums_percent(rest, all) > 1 ? "; other calls " : "\n");
 	if (pp_sums_percent(rest, all) > 1)
@@ -244,14 +246,7 @@ struct row { /* a worker and its sort key */
 	size_t worker;
 };
 
-static int by_key(const void *a, const void *b)
-{
-	const struct row *x = a, *y = b;
-
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	return x->worker < y->worker ? -1 : x->worker > y->worker;
-}
+PP_COMPARE_BY_2(by_key, struct row, key, worker)
 
 static int largest(const int64_t *ns)
 {
@@ -279,7 +274,7 @@ static void write_worker(const struct pp_dataset *d, const struct pp_sums *t, si
 	put_host(k->host, to);
 	if (n)
 		fprintf(to, " %5" PRId64 " %9s %9s %11s\t%s, %.0f %%", n, pp_text_time(a, t->worker_ns[w][0] / n),
-		        pp_text_time(b, t->worker_wait_ns[w] / n),
+		        pp_text_time(b, pp_known_part(t->worker_wait_ns[w], n)),
 		        t->worker_kept_ns[w] <= t->worker_kept_error_ns[w] && t->worker_kept_ns[w] > 0
 		                ? "tie"
 		                : pp_text_time(c, t->worker_kept_ns[w]),

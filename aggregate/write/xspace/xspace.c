@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "aggregate/read/xspace/xspace.h"
-#include "aggregate/tools/verdict.h"
+#include "aggregate/tools/finding_word.h"
 #include "aggregate/write/output.h"
 #include "aggregate/write/xspace/xspace_device.h"
 #include "aggregate/write/xspace/xspace_rank.h"
@@ -291,24 +291,12 @@ static void free_hosts(struct host *h, size_t hosts)
 	free(h);
 }
 
-/* The rank that the verdict is about; -1: none, or not known before the other hosts' ranks are. */
+/* The lowest rank that the first finding names; -1: none, or not known before the other hosts' ranks are. */
 static int32_t rank_of_verdict(const struct pp_output *out)
 {
-	char text[PP_VERDICT_TEXT];
-	struct pp_verdict_what what;
+	const struct pp_dataset *d = out->partial ? NULL : out->dataset;
 
-	if (!out->dataset || out->partial)
-		return -1;
-	what = pp_verdict(out->dataset, text, sizeof(text));
-	switch (what.kind) {
-	case PP_VERDICT_RANK:
-	case PP_VERDICT_UNEXPLAINED:
-	case PP_VERDICT_SHARED:
-	case PP_VERDICT_CHAIN:
-		return what.rank;
-	default:
-		return -1;
-	}
+	return d && d->findings && pp_finding_names_ranks(d->finding) ? d->finding->finding_worker : -1;
 }
 
 /* xprof shows the steps of one rank per file: of the verdict's rank if it is in the file, else of the lowest. */

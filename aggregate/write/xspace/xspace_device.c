@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/compare.h"
 #include "core/base/utf8.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
@@ -47,12 +48,7 @@ size_t pp_xfile_device_count(const struct pp_xfile *f, const size_t *rank, size_
 	return count;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const struct plane *x = a, *y = b;
-
-	return x->number < y->number ? -1 : x->number > y->number;
-}
+PP_COMPARE_BY(by_number, struct plane, number)
 
 /* Each process numbers its devices. Where two ranks have one number, the later one's device gets the next free one. */
 static void list_planes(const struct pp_xfile *f, const size_t *rank, size_t ranks, struct plane *p)

@@ -6,14 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/compare.h"
 #include "core/capture/capture.h"
 
-static int by_number(const void *a, const void *b)
-{
-	const struct pp_xlabel *x = a, *y = b;
-
-	return x->number < y->number ? -1 : x->number > y->number;
-}
+PP_COMPARE_BY(by_number, struct pp_xlabel, number)
 
 static int any_present(const struct pp_step_cell *cell, size_t ranks)
 {
@@ -68,12 +64,7 @@ int pp_xfile_labels(struct pp_xfile *f, struct pp_err *err)
 	return 0;
 }
 
-static int by_begin(const void *a, const void *b)
-{
-	const struct pp_xplaced *x = a, *y = b;
-
-	return x->begin < y->begin ? -1 : x->begin > y->begin;
-}
+PP_COMPARE_BY(by_begin, struct pp_xplaced, begin)
 
 struct pp_xplaced *pp_xplace_steps(const struct pp_xfile *f, size_t index, size_t *ret_count)
 {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "aggregate/write/xspace/xspace_device.h"
+#include "core/base/compare.h"
 #include "core/base/grow.h"
 #include "core/base/utf8.h"
 #include "core/call/mpi_call.h"
@@ -362,14 +363,7 @@ static int write_thread(struct pp_xfile *f, const struct pp_rank *r, uint32_t in
 	return code;
 }
 
-static int by_time(const void *a, const void *b)
-{
-	const struct pp_span *x = *(const struct pp_span *const *)a, *y = *(const struct pp_span *const *)b;
-
-	if (x->begin != y->begin)
-		return x->begin < y->begin ? -1 : 1;
-	return x->end > y->end ? -1 : x->end < y->end;
-}
+PP_COMPARE(by_time, struct pp_span *const, PP_ORDER((*x)->begin, (*y)->begin) ?: PP_ORDER((*y)->end, (*x)->end))
 
 /* First fit, one line per pass: overlapping spans wait for the next line. */
 static void write_loose_lines(struct pp_xfile *f, const struct pp_rank *r, const char *what, const struct pp_span **l, size_t n,

@@ -1,0 +1,362 @@
+/* Fills /finding: what limits the job, most important first; see finding.h. Called by tools.c. */
+#include "aggregate/tools/finding.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "aggregate/graph/whole.h"
+#include "aggregate/tools/tools.h"
+#include "core/base/compare.h"
+#include "core/base/known.h"
+#include "core/base/select.h"
+#include "core/base/utf8.h"
+
+enum { HOST_BYTES = 24 };
+#define CHANGE 0.25 /* of its level, that a course changes it by */
+#define COURSE 0.02 /* that ranks which are late anyway are so from a step on, or more and more */
+
+/* The work with most blame on the chosen ranks in usual steps; PP_REASON_UNKNOWN: they have none. *ret_error: its clock error, mean
+ * per usual step and rank that waits. */
+static int reason_of(const struct pp_finding_search *f, const uint8_t *chosen, int64_t *ret_error)
+{
+	const struct pp_row_blame_step *row = f->step_blame->row;
+	int64_t ns[PP_REASONS] = {0}, error = 0;
+	int most = PP_REASON_UNKNOWN;
+
+	for (size_t i = 0; i < f->step_blame->rows; i++) {
+		const size_t w = pp_dataset_worker(f->d, row[i].worker), s = pp_dataset_step(f->d, row[i].step);
+
+		if (w == SIZE_MAX || s == SIZE_MAX || !chosen[w] || !f->usual.is_usual[s])
+			continue;
+		error = pp_wrap_plus(error, row[i].step_error_ns);
+		if (pp_reason_is_work(row[i].step_reason) || row[i].step_reason == PP_REASON_BETWEEN_STEPS)
+			ns[row[i].step_reason] = pp_wrap_plus(ns[row[i].step_reason], row[i].step_blame_ns);
+	}
+	for (int k = 0; k < PP_REASONS; k++)
+		most = ns[k] > ns[most] ? k : most;
+	*ret_error = f->usual.usuals ? error / (int64_t)f->usual.usuals : 0;
+	return most;
+}
+
+/* The largest part of the chosen ranks' work that others have less of, where no blame tells it. */
+static int largest_more(const struct pp_finding_search *f, const uint8_t *chosen)
+{
+	const struct pp_dataset *d = f->d;
+	double best = 0;
+	int most = PP_REASON_UNKNOWN;
+
+	for (int k = 1; k <= PP_CATEGORIES; k++) {
+		double ns[2] = {0}, cells[2] = {0};
+
+		for (size_t i = 0; i < d->steps * d->workers && pp_reason_is_work(k); i++) {
+			if (!f->usual.is_usual[i / d->workers] || !d->cell[i].present)
+				continue;
+			ns[chosen[i % d->workers] != 0] += (double)d->cell[i].exclusive_ns[k];
+			cells[chosen[i % d->workers] != 0]++;
+		}
+		if (cells[0] > 0 && cells[1] > 0 && ns[1] / cells[1] - ns[0] / cells[0] > best) {
+			best = ns[1] / cells[1] - ns[0] / cells[0];
+			most = k;
+		}
+	}
+	return most;
+}
+
+/* Usual wait of the ranks that are not chosen, of those that usually wait. */
+static int set_wait(const struct pp_finding_search *f, const uint8_t *chosen, struct pp_row_finding *row)
+{
+	const struct pp_dataset *d = f->d;
+	int64_t *wait = calloc(d->steps + 1, sizeof(*wait)), *usual = calloc(d->workers + 1, sizeof(*usual));
+	size_t waiters = 0;
+
+	for (size_t w = 0; w < d->workers && wait && usual; w++) {
+		size_t n = 0;
+
+		for (size_t s = 0; s < d->steps && !chosen[w]; s++) {
+			const struct pp_row_cell *cell = &d->cell[s * d->workers + w];
+
+			if (f->usual.is_usual[s] && cell->present && pp_is_known(cell->wait_ns))
+				wait[n++] = cell->wait_ns;
+		}
+		usual[waiters] = n ? pp_select_int64(wait, n, (n - 1) / 2) : 0;
+		waiters += (double)usual[waiters] >= f->least_ns / 2;
+	}
+	if (wait && usual) {
+		row->waiters = (uint32_t)waiters;
+		row->finding_wait_ns = waiters ? pp_select_int64(usual, waiters, (waiters - 1) / 2) : PP_UNKNOWN;
+	}
+	free(usual);
+	free(wait);
+	return wait && usual ? 0 : -ENOMEM;
+}
+
+/* Do the chosen ranks make more calls per step than the other ranks? In a ring, one of them only calls in another order. */
+static int calls_more(const struct pp_finding_search *f, const uint8_t *chosen)
+{
+	const struct pp_graph *g = f->g;
+	double calls[2] = {0}, ranks[2] = {0};
+
+	for (size_t w = 0; w < f->d->workers; w++) {
+		const int which = chosen[w] != 0;
+
+		for (size_t i = g->track[w]; i < g->track[w + 1]; i++)
+			calls[which] += g->node[i].step != PP_GRAPH_NONE;
+		ranks[which]++;
+	}
+	return ranks[0] > 0 && calls[1] / ranks[1] > calls[0] / ranks[0] * 1.05;
+}
+
+/* Work before calls that only the chosen ranks make is a part of the program that no other rank has. */
+static int is_phase(const struct pp_finding_search *f, const uint8_t *chosen)
+{
+	const struct pp_graph *g = f->g;
+	double own = 0, all = 0;
+
+	for (size_t i = 0, next; i < g->compared; i = next) {
+		const struct pp_node *first = &g->node[g->by_cell[i]];
+		int only = 1;
+
+		for (next = i; next < g->compared; next++) {
+			const struct pp_node *n = &g->node[g->by_cell[next]];
+
+			if (n->segment != first->segment || n->step != first->step)
+				break;
+			only &= chosen[n->track];
+		}
+		for (size_t k = i; k < next && f->usual.is_usual[first->step]; k++) {
+			const uint32_t node = g->by_cell[k];
+			const double ns = chosen[g->node[node].track] ? g->node[node].unusual * (double)pp_graph_local(g, node) : 0;
+
+			all += ns;
+			own += only ? ns : 0;
+		}
+	}
+	return own > all / 2 && calls_more(f, chosen);
+}
+
+/* The course over all steps, of the most unusual work of a chosen rank. */
+static void set_course(const struct pp_finding_search *f, const uint8_t *chosen, struct pp_row_finding *row)
+{
+	const struct pp_dataset *d = f->d;
+	uint8_t *is_rare = calloc(d->steps + 1, 1);
+	double *more = f->room + 3 * d->steps;
+	struct pp_series course;
+	size_t seen = 0;
+
+	for (size_t s = 0; s < d->steps; s++) {
+		more[s] = 0;
+		for (size_t w = 0; w < d->workers; w++) {
+			const double ns = chosen[w] ? pp_finding_more(f, s, w) : 0;
+
+			more[s] = ns > more[s] ? ns : more[s];
+		}
+	}
+	if (is_rare) {
+		pp_series_at(more, d->steps, f->least_ns, COURSE, f->room, is_rare, &course);
+		if (course.level - course.before < CHANGE * course.level)
+			course.course = PP_COURSE_STEADY;
+		if (course.course != PP_COURSE_STEADY)
+			row->kind = course.course == PP_COURSE_SUDDEN ? PP_FINDING_SUDDEN : PP_FINDING_GROWING;
+		if (course.course == PP_COURSE_SUDDEN)
+			row->finding_first = d->step[course.onset].number;
+	}
+	for (size_t s = 0; s < d->steps; s++)
+		if (f->usual.is_usual[s] && more[s] > f->least_ns)
+			f->room[seen++] = more[s];
+	row->finding_steps = (uint32_t)seen;
+	if (seen)
+		row->more_ns = (int64_t)pp_series_median(f->room, seen);
+	free(is_rare);
+}
+
+/* The straggler was ready to run without a core for a quarter of what it works more. A rank that polls in communication gives its
+ * core away: that time is no evidence. */
+static int lacks_core(const struct pp_finding_search *f, const struct pp_row_finding *row)
+{
+	const struct pp_dataset *d = f->d;
+	const size_t w = pp_dataset_worker(d, row->finding_worker);
+	int64_t talked = 0, steps = 0;
+
+	if (row->finding_ranks != 1 || !d->late || d->late[0].rank != row->finding_worker || d->straggler.run_queue_ns < 0)
+		return 0;
+	for (size_t s = 0; s < d->steps; s++) {
+		const struct pp_row_cell *cell = &d->cell[s * d->workers + w];
+
+		pp_wrap_add(&talked, cell->exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION]);
+		pp_wrap_add(&talked, cell->exclusive_ns[PP_CATEGORY_DEVICE_COLLECTIVE]);
+		steps += cell->present;
+	}
+	return steps && pp_wrap_minus(d->straggler.run_queue_ns, talked) / steps > row->more_ns / 4;
+}
+
+static int add_ranks(struct pp_finding_search *f, const struct pp_finding_late *late, const struct pp_finding_set *set)
+{
+	struct pp_row_finding *row = pp_finding_add(f, PP_FINDING_PERSISTENT, PP_REASON_UNKNOWN, set->gain_ns);
+	size_t first = 0;
+	int reason, is_host;
+
+	if (!row || set_wait(f, set->chosen, row))
+		return -ENOMEM;
+	while (!set->chosen[first])
+		first++;
+	reason = reason_of(f, set->chosen, &row->finding_error_ns);
+	row->finding_reason = (pp_c_CODE)(reason ? reason : largest_more(f, set->chosen));
+	row->finding_error_ns = pp_known_part(row->finding_error_ns, row->waiters);
+	row->finding_worker = f->d->worker[first].rank;
+	row->finding_ranks = (uint32_t)set->ranks;
+	row->chance = late->chance;
+	set_course(f, set->chosen, row);
+	if (lacks_core(f, row))
+		row->kind = PP_FINDING_NOISE;
+	else if (row->kind == PP_FINDING_PERSISTENT && is_phase(f, set->chosen))
+		row->kind = PP_FINDING_PHASE;
+	is_host = pp_finding_who(f->d, set->chosen, set->ranks, row->who, sizeof(row->who));
+	pp_finding_say(f->d, is_host, row);
+	return 0;
+}
+
+static int add_link(struct pp_finding_search *f, const struct pp_finding_set *set)
+{
+	const struct pp_link *l = &f->g->link[set->worst];
+	const struct pp_row_worker *from = &f->d->worker[l->source], *to = &f->d->worker[l->destination];
+	struct pp_row_finding *row = pp_finding_add(f, PP_FINDING_LINK, PP_REASON_LINK, set->link_gain_ns);
+
+	if (!row)
+		return -ENOMEM;
+	row->finding_worker = from->rank;
+	row->finding_peer = to->rank;
+	if (l->between_hosts)
+		snprintf(row->who, sizeof(row->who), "link from rank %" PRId32 " (host %.*s) to rank %" PRId32 " (host %.*s)",
+		         from->rank, pp_utf8_fit(from->host, HOST_BYTES), from->host, to->rank, pp_utf8_fit(to->host, HOST_BYTES),
+		         to->host);
+	else
+		snprintf(row->who, sizeof(row->who), "link from rank %" PRId32 " to rank %" PRId32, from->rank, to->rank);
+	pp_finding_say(f->d, 0, row);
+	return 0;
+}
+
+/* Late ranks of which none is late more often than by chance: the delays are there, and nobody is accused. */
+static int add_turns(struct pp_finding_search *f, const struct pp_finding_set *set)
+{
+	const struct pp_dataset *d = f->d;
+	uint8_t *is_late = calloc(d->workers + 1, 1);
+	struct pp_row_finding *row = NULL;
+	int64_t error;
+	size_t seen = 0, first = 0, ranks = 0;
+
+	if (!is_late)
+		return -ENOMEM;
+	for (size_t s = 0; s < d->steps; s++) {
+		double most = 0;
+
+		for (size_t w = 0; w < d->workers && f->usual.is_usual[s]; w++) {
+			const double more = pp_finding_more(f, s, w);
+
+			is_late[w] |= more > f->least_ns;
+			most = more > most ? more : most;
+		}
+		if (most > f->least_ns) {
+			first = seen ? first : s;
+			f->room[seen++] = most;
+		}
+	}
+	for (size_t w = 0; w < d->workers; w++)
+		ranks += is_late[w];
+	if (seen)
+		row = pp_finding_add(f, ranks > 1 ? PP_FINDING_ROTATING : PP_FINDING_IRREGULAR, reason_of(f, is_late, &error),
+		                     set->all_gain_ns);
+	if (row) {
+		row->finding_ranks = (uint32_t)ranks;
+		row->finding_steps = (uint32_t)seen;
+		row->finding_first = d->step[first].number;
+		row->more_ns = (int64_t)pp_series_median(f->room, seen);
+		pp_finding_who(d, is_late, ranks, row->who, sizeof(row->who));
+		pp_finding_say(d, 0, row);
+	}
+	free(is_late);
+	return seen && !row ? -ENOMEM : 0;
+}
+
+/* 0: what limits the job; 1: the largest part of the usual step; 2: steps that come once. */
+static int order_of(const struct pp_row_finding *row)
+{
+	switch (row->kind) {
+	case PP_FINDING_ONE_OFF:
+	case PP_FINDING_START_UP:
+		return 2;
+	case PP_FINDING_UNSPLIT:
+	case PP_FINDING_NOT_RECORDED:
+	case PP_FINDING_CATEGORY:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+static int64_t gain_of(const struct pp_row_finding *row)
+{
+	return pp_known_or(row->finding_gain_ns, 0);
+}
+
+PP_COMPARE(by_importance, struct pp_row_finding,
+           PP_ORDER(order_of(x), order_of(y)) ?: PP_ORDER(gain_of(y), gain_of(x)) ?: PP_UP(kind))
+
+static int find_between_ranks(struct pp_finding_search *f, int64_t *ret_gain)
+{
+	struct pp_finding_late late = {.late = 0};
+	struct pp_finding_set set = {.ranks = 0};
+	int rc = pp_finding_late_init(f);
+
+	if (!rc)
+		rc = pp_finding_rare_find(f);
+	if (!rc)
+		rc = pp_finding_late_find(f, &late);
+	if (!rc)
+		rc = pp_finding_set_find(f, &late, &set);
+	if (!rc && set.ranks)
+		rc = add_ranks(f, &late, &set);
+	if (!rc && set.links)
+		rc = add_link(f, &set);
+	if (!rc && !set.ranks && !set.links && (double)set.all_gain_ns >= f->least_ns)
+		rc = add_turns(f, &set);
+	*ret_gain = set.all_gain_ns;
+	free(late.is_late);
+	pp_finding_set_release(&set);
+	return rc;
+}
+
+int pp_tool_finding(const struct pp_dataset *in, struct pp_table *tables, struct pp_err *err)
+{
+	struct pp_graph own = {.d = NULL};
+	struct pp_finding_search f = {.d = in,
+	                              .g = in->graph ? in->graph : &own,
+	                              .step_blame = &tables[PP_TABLE_blame_step],
+	                              .is_by_blame = pp_dataset_domains(in) > 1 && in->device_between_clocks,
+	                              .to = &tables[PP_TABLE_finding]};
+	int64_t gain_ns = 0;
+	int rc;
+
+	if (!in->steps || !in->workers)
+		return 0;
+	rc = in->graph ? 0 : pp_graph_whole(&own, in);
+	f.room = calloc(4 * in->steps + 1, sizeof(*f.room));
+	if (!rc)
+		rc = f.room ? pp_usual_steps_find(in, &f.usual) : -ENOMEM;
+	if (!rc)
+		pp_finding_steps_measure(&f);
+	if (!rc && in->workers > 1 && f.usual.usuals)
+		rc = find_between_ranks(&f, &gain_ns);
+	if (!rc && f.usual.usuals)
+		rc = pp_finding_rare_add(&f);
+	if (!rc && f.usual.usuals)
+		rc = pp_finding_part_add(&f, gain_ns);
+	if (f.to->rows)
+		qsort(f.to->row, f.to->rows, sizeof(struct pp_row_finding), by_importance);
+	pp_usual_steps_release(&f.usual);
+	pp_graph_release(&own);
+	free(f.more);
+	free(f.room);
+	return rc ? pp_err_set(err, rc, "no memory to find what limits the job") : 0;
+}

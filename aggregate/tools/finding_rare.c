@@ -1,0 +1,361 @@
+/* Steps that take longer than usual: how often, how long, who is late in them; see finding.h. Called by finding.c. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/dataset/table/functions.h"
+#include "aggregate/tools/finding.h"
+#include "core/base/compare.h"
+#include "core/base/units.h"
+
+enum { REASONS = PP_REASONS, ALL_PART = 2 };
+#define LEVEL 0.05 /* of the same rank in each of them by chance */
+
+struct rare {
+	struct pp_finding_search *f;
+	uint8_t *which;     /* [steps] the exceptional steps at hand */
+	uint8_t *beside;    /* [steps] those that these are compared with */
+	size_t steps, runs; /* of these, and how often they come: steps in succession are one */
+	size_t first, longest;
+	double each, cost; /* median of what they take longer than the usual step; sum of it by all steps */
+	double *usual;     /* [workers][REASONS] mean of the other steps on the longest one's side of a change, ns */
+	double *more;      /* [workers][REASONS] mean of the exceptional ones above that */
+	double *room;      /* [workers + steps] */
+};
+
+static int is_work(int reason)
+{
+	return pp_reason_is_work(reason) || reason == PP_REASON_BETWEEN_STEPS;
+}
+
+static double part_of(const struct pp_dataset *d, size_t step, size_t w, int reason)
+{
+	const struct pp_row_cell *cell = &d->cell[step * d->workers + w];
+
+	if (reason == PP_REASON_BETWEEN_STEPS)
+		return (double)(pp_usual_steps_time(d, step, w) - cell->step_ns);
+	return (double)cell->exclusive_ns[reason];
+}
+
+/* Means of each rank, over the steps of one kind in which it is there. */
+static void set_means(const struct rare *r, const uint8_t *which, double *mean)
+{
+	const struct pp_dataset *d = r->f->d;
+
+	for (size_t w = 0; w < d->workers; w++) {
+		size_t n = 0;
+
+		for (size_t s = 0; s < d->steps; s++)
+			n += which[s] && d->cell[s * d->workers + w].present;
+		for (int k = 1; k < REASONS; k++) {
+			double sum = 0;
+
+			for (size_t s = 0; is_work(k) && s < d->steps; s++)
+				if (which[s] && d->cell[s * d->workers + w].present)
+					sum += part_of(d, s, w, k);
+			mean[w * REASONS + (size_t)k] = n ? sum / (double)n : 0;
+		}
+	}
+}
+
+/* What the rank works more than usual in the step, ns. */
+static double more_work(const struct rare *r, size_t step, size_t w)
+{
+	double ns = 0;
+
+	for (int k = 1; k < REASONS; k++)
+		if (is_work(k))
+			ns += part_of(r->f->d, step, w, k) - r->usual[w * REASONS + (size_t)k];
+	return ns;
+}
+
+/* Lower median: at least half of them have as much. Sorts them. */
+static double half_have(double *v, size_t n)
+{
+	qsort(v, n, sizeof(*v), pp_compare_double);
+	return n ? v[(n - 1) / 2] : 0;
+}
+
+/* The rank that works most more than usual in the step, and at least half of what the step takes longer; SIZE_MAX: none. */
+static size_t late_in(const struct rare *r, size_t step)
+{
+	const struct pp_dataset *d = r->f->d;
+	double most = (r->f->usual.time[step] - pp_usual_steps_base(&r->f->usual, step)) / ALL_PART;
+	size_t late = SIZE_MAX;
+
+	for (size_t w = 0; w < d->workers; w++) {
+		const double more = d->cell[step * d->workers + w].present ? more_work(r, step, w) : 0;
+
+		if (more <= most)
+			continue;
+		most = more;
+		late = w;
+	}
+	return late;
+}
+
+/* The rank that is late in most of them, if chance gives that hardly; of one that comes once, as a fact. SIZE_MAX: none. */
+static size_t find_rank(const struct rare *r, enum pp_finding_kind kind)
+{
+	const struct pp_dataset *d = r->f->d;
+	size_t best = late_in(r, r->longest), hits = 0;
+	double chance = 1;
+	int is_in = 0; /* the rank is late in this run of steps */
+
+	if (kind == PP_FINDING_ONE_OFF || r->steps < 2 || best == SIZE_MAX)
+		return best;
+	for (size_t s = 0; s < d->steps; s++) {
+		is_in = r->which[s] && (is_in || late_in(r, s) == best);
+		hits += is_in && (s + 1 == d->steps || !r->which[s + 1]);
+	}
+	for (size_t i = 1; i < hits; i++)
+		chance /= (double)d->workers;
+	return 4 * hits >= 3 * r->runs && chance < LEVEL ? best : SIZE_MAX;
+}
+
+/* The kind of work with the largest part of what these steps take more: of a rank, or the lower median of all. */
+static int find_reason(const struct rare *r, size_t rank, double *ret_ns)
+{
+	const struct pp_dataset *d = r->f->d;
+	int most = PP_REASON_UNKNOWN;
+
+	*ret_ns = 0;
+	for (int k = 1; k < REASONS; k++) {
+		double ns;
+
+		if (!is_work(k))
+			continue;
+		for (size_t w = 0; w < d->workers; w++)
+			r->room[w] = r->more[w * REASONS + (size_t)k];
+		ns = rank < d->workers ? r->more[rank * REASONS + (size_t)k] : half_have(r->room, d->workers);
+		if (ns <= *ret_ns)
+			continue;
+		*ret_ns = ns;
+		most = k;
+	}
+	return most;
+}
+
+static void say_when(const struct pp_row_finding *row, char *to, size_t size)
+{
+	switch (row->kind) {
+	case PP_FINDING_PERIODIC:
+		snprintf(to, size, "every %" PRId64 " steps, %" PRIu32 " times from step %" PRId64 " on", row->finding_period,
+		         row->finding_steps, row->finding_first);
+		break;
+	case PP_FINDING_ONE_OFF:
+		snprintf(to, size, "once, in step %" PRId64, row->finding_first);
+		break;
+	case PP_FINDING_START_UP:
+		snprintf(to, size, row->finding_steps > 1 ? "the first %" PRIu32 " steps" : "the first step", row->finding_steps);
+		break;
+	default:
+		snprintf(to, size, "in %" PRIu32 " of %" PRIu32 " steps, first in step %" PRId64, row->finding_steps, row->of_steps,
+		         row->finding_first);
+	}
+}
+
+/* Of steps with no common rank the longest one as a fact: " The longest, step 7: rank 3". */
+static void say_longest(const struct rare *r, const struct pp_row_finding *row, char *to, size_t size)
+{
+	const size_t late = row->who[0] ? SIZE_MAX : late_in(r, r->longest);
+
+	to[0] = '\0';
+	if (late != SIZE_MAX)
+		snprintf(to, size, ". In the longest of them, step %" PRId64 ", rank %" PRId32 " is late",
+		         r->f->d->step[r->longest].number, r->f->d->worker[late].rank);
+}
+
+static void say(const struct rare *r, struct pp_row_finding *row)
+{
+	const char *reason = row->finding_reason ? pp_reason_name(row->finding_reason) : "";
+	char when[96], more[PP_TEXT_UNIT], mean[PP_TEXT_UNIT], cost[64] = "", longest[96];
+
+	say_when(row, when, sizeof(when));
+	say_longest(r, row, longest, sizeof(longest));
+	if (row->kind == PP_FINDING_PERIODIC || row->kind == PP_FINDING_IRREGULAR)
+		snprintf(cost, sizeof(cost), ", %s per step on average", pp_text_time(mean, row->finding_gain_ns));
+	snprintf(row->finding, sizeof(row->finding), "%s: %s%s%s. %s %s longer than the usual step%s%s", when,
+	         row->who[0] ? row->who : "no single rank", reason[0] ? ", " : "", reason,
+	         row->finding_steps > 1 ? "These steps take" : "It takes", pp_text_time(more, row->more_ns), cost, longest);
+	if (row->kind == PP_FINDING_START_UP)
+		snprintf(row->finding_next, sizeof(row->finding_next), "record later steps, or leave the first ones out");
+	else if (row->kind == PP_FINDING_PERIODIC)
+		snprintf(row->finding_next, sizeof(row->finding_next),
+		         "find what runs at this period: checkpoints, logging, evaluation, garbage collection; %s",
+		         row->finding_reason == PP_CATEGORY_OUTPUT ? "write in the background, or less often"
+		                                                   : pp_finding_look_at(row->finding_reason));
+	else
+		snprintf(row->finding_next, sizeof(row->finding_next), "open step %" PRId64 " in the timeline; %s",
+		         r->f->d->step[r->longest].number, pp_finding_look_at(row->finding_reason));
+}
+
+/* How long the step is, for the choice of the one that is named: one in which nobody is late only waited for the step before it. */
+static double late_time(const struct rare *r, size_t step)
+{
+	return late_in(r, step) == SIZE_MAX ? 0 : r->f->usual.time[step];
+}
+
+/* Means of the steps that are not exceptional, before a change or after it, as the longest of the steps at hand. */
+static void set_usual(struct rare *r)
+{
+	const struct pp_usual_steps *u = &r->f->usual;
+	const size_t steps = r->f->d->steps;
+	size_t longest = steps;
+
+	for (size_t s = 0; s < steps; s++)
+		longest = r->which[s] && (longest == steps || u->time[s] > u->time[longest]) ? s : longest;
+	for (size_t s = 0; s < steps; s++)
+		r->beside[s] = !u->is_rare[s] && (s < u->course.onset) == (longest < u->course.onset);
+	set_means(r, r->beside, r->usual);
+}
+
+/* What the steps at hand take longer than the usual one. */
+static void measure(struct rare *r)
+{
+	const struct pp_usual_steps *u = &r->f->usual;
+	double sum = 0;
+
+	r->steps = r->runs = 0;
+	for (size_t s = 0; s < r->f->d->steps; s++) {
+		if (!r->which[s])
+			continue;
+		r->first = r->steps ? r->first : s;
+		r->runs += !s || !r->which[s - 1];
+		r->longest = r->steps && late_time(r, s) <= late_time(r, r->longest) ? r->longest : s;
+		r->room[r->steps] = u->time[s] - pp_usual_steps_base(u, s);
+		sum += r->room[r->steps++];
+	}
+	r->cost = sum / (double)r->f->d->steps;
+	r->each = pp_series_median(r->room, r->steps);
+}
+
+static int add(struct rare *r, enum pp_finding_kind kind)
+{
+	const struct pp_dataset *d = r->f->d;
+	struct pp_row_finding *row;
+	double all_ns, ns;
+	size_t rank;
+	int all, reason;
+
+	set_usual(r);
+	measure(r);
+	if (!r->steps || r->each <= 0 || r->cost < r->f->least_ns)
+		return 0;
+	row = pp_finding_add(r->f, kind, PP_REASON_UNKNOWN, (int64_t)r->cost);
+	if (!row)
+		return -ENOMEM;
+	set_means(r, r->which, r->more);
+	for (size_t i = 0; i < d->workers * REASONS; i++)
+		r->more[i] -= r->usual[i];
+	rank = find_rank(r, kind);
+	all = find_reason(r, SIZE_MAX, &all_ns);
+	reason = find_reason(r, rank, &ns);
+	row->more_ns = (int64_t)r->each;
+	row->finding_steps = (uint32_t)(kind == PP_FINDING_PERIODIC ? r->runs : r->steps);
+	row->of_steps = (uint32_t)d->steps;
+	row->finding_first = d->step[r->first].number;
+	row->finding_period = kind == PP_FINDING_PERIODIC ? (int64_t)r->f->usual.course.period : 0;
+	if (all_ns >= r->each / ALL_PART) {
+		row->finding_reason = (pp_c_CODE)all;
+		snprintf(row->who, sizeof(row->who), d->workers > 1 ? "all ranks" : "the rank");
+	} else if (rank != SIZE_MAX) {
+		row->finding_reason = (pp_c_CODE)reason;
+		row->finding_worker = d->worker[rank].rank;
+		row->finding_ranks = 1;
+		snprintf(row->who, sizeof(row->who), "rank %" PRId32, d->worker[rank].rank);
+	}
+	say(r, row);
+	return 0;
+}
+
+/* Steps at the begin are apart from the others. */
+static int add_all(struct rare *r)
+{
+	static const uint8_t kind[] = {[PP_RARE_START_UP] = PP_FINDING_START_UP,
+	                               [PP_RARE_PERIODIC] = PP_FINDING_PERIODIC,
+	                               [PP_RARE_ONE_OFF] = PP_FINDING_ONE_OFF,
+	                               [PP_RARE_IRREGULAR] = PP_FINDING_IRREGULAR};
+	const struct pp_series *c = &r->f->usual.course;
+	int rc = 0;
+
+	for (int begin = 0; begin < 2 && !rc; begin++) {
+		for (size_t s = 0; s < r->f->d->steps; s++)
+			r->which[s] = (s < c->start_ups) == begin && r->f->usual.is_rare[s];
+		rc = begin || c->rare == PP_RARE_START_UP ? add(r, PP_FINDING_START_UP)
+		                                          : add(r, (enum pp_finding_kind)kind[c->rare]);
+	}
+	return rc;
+}
+
+int pp_finding_rare_add(struct pp_finding_search *f)
+{
+	const struct pp_dataset *d = f->d;
+	const size_t cells = d->workers * REASONS + 1;
+	struct rare r = {.f = f};
+	int rc = -ENOMEM;
+
+	if (f->usual.course.rare == PP_RARE_NONE)
+		return 0;
+	r.which = calloc(2 * d->steps + 1, 1);
+	r.beside = r.which ? r.which + d->steps : NULL;
+	r.usual = calloc(cells, sizeof(*r.usual));
+	r.more = calloc(cells, sizeof(*r.more));
+	r.room = calloc(d->workers + d->steps + 1, sizeof(*r.room));
+	if (r.which && r.usual && r.more && r.room)
+		rc = add_all(&r);
+	free(r.which);
+	free(r.usual);
+	free(r.more);
+	free(r.room);
+	return rc;
+}
+
+/* The steps in which the rank is periodically late: exceptional, if the job's are not periodic by themselves. */
+static void take_period(struct pp_finding_search *f, const struct pp_series *of_rank, const uint8_t *is_rare)
+{
+	struct pp_usual_steps *u = &f->usual;
+
+	u->course.rare = PP_RARE_PERIODIC;
+	u->course.period = of_rank->period;
+	for (size_t s = 0; s < f->d->steps; s++) {
+		const int is_start = s < u->course.start_ups;
+
+		u->is_rare[s] = (is_start && u->is_rare[s]) || is_rare[s];
+	}
+	pp_usual_steps_measure(u, f->d->steps);
+	pp_finding_steps_measure(f);
+}
+
+int pp_finding_rare_find(struct pp_finding_search *f)
+{
+	const struct pp_dataset *d = f->d;
+	double *more = f->room + 3 * d->steps, most = f->least_ns, all = 0;
+	uint8_t *is_rare = calloc(2 * d->steps + 1, 1), *best;
+	struct pp_series course, of_best = {.rare = PP_RARE_NONE};
+
+	if (!is_rare)
+		return -ENOMEM;
+	best = is_rare + d->steps;
+	for (size_t w = 0; w < d->workers && f->usual.course.rare != PP_RARE_PERIODIC; w++) {
+		double sum = 0;
+
+		for (size_t s = 0; s < d->steps; s++)
+			sum += more[s] = pp_finding_more(f, s, w);
+		all += sum / (double)d->steps;
+		if (sum < most * (double)d->steps)
+			continue;
+		pp_series_of(more, d->steps, f->least_ns, f->room, is_rare, &course);
+		if (course.rare != PP_RARE_PERIODIC || course.rare_cost <= most)
+			continue;
+		most = course.rare_cost;
+		of_best = course;
+		memcpy(best, is_rare, d->steps);
+	}
+	if (of_best.rare != PP_RARE_NONE && of_best.rare_cost > all / 2) /* else others are late as well: they take turns */
+		take_period(f, &of_best, best);
+	free(is_rare);
+	return 0;
+}

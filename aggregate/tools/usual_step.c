@@ -1,0 +1,74 @@
+/* Finds the usual steps; see usual_step.h. */
+#include "aggregate/tools/usual_step.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "aggregate/dataset/dataset.h"
+#include "core/base/compare.h"
+#include "core/base/wrap.h"
+
+int64_t pp_usual_steps_time(const struct pp_dataset *d, size_t step, size_t worker)
+{
+	const struct pp_row_cell *cell = &d->cell[step * d->workers + worker], *next = cell + d->workers;
+	int64_t ns = cell->step_ns;
+
+	if (!cell->present)
+		return -1;
+	if (step + 1 < d->steps && next->present && d->step[step + 1].number == d->step[step].number + 1)
+		ns = pp_wrap_plus(ns, pp_wrap_minus(next->begin_ns, cell->end_ns));
+	return ns > 0 ? ns : 0;
+}
+
+void pp_usual_steps_measure(struct pp_usual_steps *u, size_t steps)
+{
+	size_t n = 0;
+
+	for (size_t s = 0; s < steps; s++) {
+		u->is_usual[s] = s >= u->course.onset && !u->is_rare[s];
+		if (u->is_usual[s])
+			u->room[n++] = u->time[s];
+	}
+	qsort(u->room, n, sizeof(*u->room), pp_compare_double);
+	u->usuals = n;
+	u->usual_ns = !n ? 0 : n % 2 ? u->room[n / 2] : (u->room[n / 2 - 1] + u->room[n / 2]) / 2;
+	u->spread_ns = n ? (u->room[n - 1 - (n - 1) / 4] - u->room[(n - 1) / 4]) / 2 : 0;
+}
+
+double pp_usual_steps_base(const struct pp_usual_steps *u, size_t step)
+{
+	if (u->course.course == PP_COURSE_GROWING)
+		return u->course.before + u->course.slope * (double)step;
+	return step < u->course.onset ? u->course.before : u->usual_ns;
+}
+
+int pp_usual_steps_find(const struct pp_dataset *d, struct pp_usual_steps *ret)
+{
+	struct pp_usual_steps *u = ret;
+	size_t n = d->steps + 1;
+
+	*u = (struct pp_usual_steps){.time = calloc(n, sizeof(*u->time)),
+	                             .is_usual = calloc(n, 1),
+	                             .is_rare = calloc(n, 1),
+	                             .room = calloc(3 * n, sizeof(*u->room))};
+	if (!u->time || !u->is_usual || !u->is_rare || !u->room)
+		return -ENOMEM;
+	for (size_t i = 0; i < d->steps * d->workers; i++) {
+		const int64_t ns = pp_usual_steps_time(d, i / d->workers, i % d->workers);
+		double *time = &u->time[i / d->workers];
+
+		*time = (double)ns > *time ? (double)ns : *time;
+	}
+	pp_series_of(u->time, d->steps, (double)d->pair_bound_ns, u->room, u->is_rare, &u->course);
+	pp_usual_steps_measure(u, d->steps);
+	return 0;
+}
+
+void pp_usual_steps_release(struct pp_usual_steps *u)
+{
+	free(u->time);
+	free(u->is_usual);
+	free(u->is_rare);
+	free(u->room);
+	*u = (struct pp_usual_steps){.usuals = 0};
+}
