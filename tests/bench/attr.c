@@ -49,7 +49,7 @@ static void measure(const struct pp_rank *rank, const struct pp_steps *steps, co
 		struct pp_err err;
 		int64_t begin = now_ns();
 
-		if (pp_attr_rank(rank, 0, steps, 1, names, &attr, &err) < 0)
+		if (pp_attr_rank(rank, 0, steps, 1, names, PP_ATTR_KEEP_ALL, &attr, &err) < 0)
 			exit(1);
 		ns[i] = (double)(now_ns() - begin) / SPANS;
 		pp_attr_release(&attr);

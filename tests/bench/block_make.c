@@ -113,6 +113,7 @@ struct call {
 	uint32_t sequence;
 	size_t step, first, count; /* this part's ranks in it */
 	int64_t at_ns;
+	uint32_t number; /* in its step */
 	int nonblocking;
 };
 
@@ -152,6 +153,10 @@ static void make_call(struct pp_dataset *d, const struct block_job *job, const s
 		*e = (struct pp_exposed){.begin_ns = row->arrival_ns, .step = (uint32_t)call->step & INT32_MAX};
 		if (call->nonblocking)
 			e->begin_ns += job->per_host ? 4000 + dice(4000) : 40000 + dice(40000);
+		row->call = (uint32_t)call->step * (uint32_t)(job->per_host ? 2 : job->calls) + call->number + 1;
+		row->call_begin_ns = e->begin_ns;
+		row->call_end_ns = row->exit_ns;
+		row->place = 2654435761U * (call->number % 3 + 1);
 		e->length_ns = (uint32_t)(row->exit_ns - e->begin_ns);
 	}
 	d->collectives++;
@@ -160,8 +165,11 @@ static void make_call(struct pp_dataset *d, const struct block_job *job, const s
 static void make_calls(struct pp_dataset *d, const struct block_job *job, size_t s)
 {
 	for (int k = 0; k < job->calls; k++) {
-		struct call c = {
-		        .communicator = BLOCK_WORLD, .sequence = (uint32_t)d->collectives, .step = s, .nonblocking = k % 4 == 3};
+		struct call c = {.communicator = BLOCK_WORLD,
+		                 .sequence = (uint32_t)d->collectives,
+		                 .step = s,
+		                 .number = (uint32_t)k,
+		                 .nonblocking = k % 4 == 3};
 
 		c.count = d->workers;
 		c.at_ns = (int64_t)s * STEP_NS + STEP_NS / (job->calls + 1) * (k + 1) + dice(100000);
@@ -177,7 +185,7 @@ static void make_pod_calls(struct pp_dataset *d, const struct block_job *job)
 	for (size_t i = 0; i < d->communicators; i++) {
 		const struct pp_row_communicator *comm = &d->communicator[i];
 		int is_world = comm->id == BLOCK_WORLD, is_data = !is_world && comm->id >= BLOCK_DATA;
-		struct call c = {.communicator = comm->id, .count = is_data ? 1 : per_host};
+		struct call c = {.communicator = comm->id, .number = (uint32_t)is_world, .count = is_data ? 1 : per_host};
 
 		if (is_data)
 			c.first = (comm->id - BLOCK_DATA) % per_host;
@@ -271,7 +279,6 @@ void block_make(struct pp_dataset *d, const struct pp_intern *names, const struc
 	d->collective = room(calls, sizeof(*d->collective));
 	d->arrival = room(calls * workers, sizeof(*d->arrival));
 	d->exposed = room(calls * workers, sizeof(*d->exposed));
-	d->awaited = room(0, sizeof(*d->awaited));
 	for (size_t w = 0; w < workers; w++)
 		make_worker(&d->worker[w], first + (int32_t)w, 0, job->per_host ? job->per_host : 16);
 	for (size_t s = 0; s < job->steps; s++) {
@@ -399,7 +406,6 @@ void block_cut(struct pp_dataset *d, struct pp_h5_file *h5, const struct pp_data
 	d->collective = room(events, sizeof(*d->collective));
 	d->arrival = room(rows, sizeof(*d->arrival));
 	d->exposed = room(rows, sizeof(*d->exposed));
-	d->awaited = room(0, sizeof(*d->awaited));
 	d->late = NULL;
 	for (size_t i = 0; i < whole->host_clocks; i++)
 		if (pp_dataset_add_clock(d, &whole->host_clock[i]))

@@ -12,6 +12,7 @@
 #include "core/capture/capture.h"
 #include "tests/bench/bench.h"
 #include "tests/unit/aggregate/read/ring/ring_maker.h"
+#include "tests/unit/aggregate/read/ring/rings_open.h"
 
 enum { RANKS = 4, RANGES = 250000, STEPS = 100, REPS = 9, BUDGET = 4, SKIP = 77 };
 

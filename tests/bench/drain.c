@@ -7,6 +7,7 @@
 #include "aggregate/read/ring/rings.h"
 #include "tests/bench/bench.h"
 #include "tests/unit/aggregate/read/ring/ring_maker.h"
+#include "tests/unit/aggregate/read/ring/rings_open.h"
 
 enum { NAMES = 40, ROUNDS = 400, RANKS = 8, TURNS = 3, BUDGET_NS = 40 };
 

@@ -27,6 +27,9 @@ struct functions {
 	FUNCTION(Wait);
 	FUNCTION(Send);
 	FUNCTION(Recv);
+	FUNCTION(Isend);
+	FUNCTION(Irecv);
+	FUNCTION(Waitall);
 };
 
 static MPI_Win win;
@@ -91,14 +94,34 @@ static void send_and_recv(const struct functions *f)
 	}
 }
 
+/* Four messages that are complete when the Waitall begins. */
+static void exchange(const struct functions *f)
+{
+	int out = 1, in[4];
+	MPI_Request r[8];
+
+	for (int i = 0; i < CALLS; i++) {
+		for (int k = 0; k < 4; k++)
+			f->Irecv(&in[k], 1, MPI_INT, 0, k, MPI_COMM_SELF, &r[k]);
+		for (int k = 0; k < 4; k++)
+			f->Isend(&out, 1, MPI_INT, 0, k, MPI_COMM_SELF, &r[4 + k]);
+		f->Waitall(8, r, MPI_STATUSES_IGNORE);
+	}
+}
+
 static const struct bench_case {
 	const char *what;
 	void (*run)(const struct functions *f);
-	int calls; /* in one turn of its loop */
+	int calls;  /* in one turn of its loop */
+	int is_new; /* no budget holds it yet */
 } cases[] = {
-        {"MPI_Allreduce on COMM_SELF", allreduce, 1},       {"MPI_Barrier on COMM_SELF", barrier, 1},
-        {"MPI_Put, MPI_Win_flush, each", put_and_flush, 2}, {"MPI_Fetch_and_op", fetch_and_op, 1},
-        {"MPI_Start, MPI_Wait, each", start_and_wait, 2},   {"MPI_Send, MPI_Recv, each", send_and_recv, 2},
+        {"MPI_Allreduce on COMM_SELF", allreduce, 1},
+        {"MPI_Barrier on COMM_SELF", barrier, 1},
+        {"MPI_Put, MPI_Win_flush, each", put_and_flush, 2},
+        {"MPI_Fetch_and_op", fetch_and_op, 1},
+        {"MPI_Start, MPI_Wait, each", start_and_wait, 2},
+        {"MPI_Send, MPI_Recv, each", send_and_recv, 2},
+        {"8 x MPI_Isend or MPI_Irecv, MPI_Waitall, each", exchange, 9, 1},
 };
 
 static double cost(const struct bench_case *c, const struct functions *f)
@@ -115,7 +138,7 @@ static int measure(const struct bench_case *c, const char *how, const struct fun
 {
 	static double added[ROUNDS], ns[ROUNDS], rs[ROUNDS];
 	char name[64], note[64];
-	struct bench_figure f = {.bench = "mpi", .what = name, .unit = "R", .gate = budget, .note = note};
+	struct bench_figure f = {.bench = "mpi", .what = name, .unit = "R", .gate = c->is_new ? 0 : budget, .note = note};
 	double r;
 
 	for (int i = 0; i < ROUNDS; i++) {
@@ -172,13 +195,18 @@ static int find_bare(struct functions *f)
 	FIND(Wait);
 	FIND(Send);
 	FIND(Recv);
-	return f->Allreduce && f->Barrier && f->Put && f->Win_flush && f->Fetch_and_op && f->Start && f->Wait && f->Send && f->Recv;
+	FIND(Isend);
+	FIND(Irecv);
+	FIND(Waitall);
+	return f->Allreduce && f->Barrier && f->Put && f->Win_flush && f->Fetch_and_op && f->Start && f->Wait && f->Send &&
+	       f->Recv && f->Isend && f->Irecv && f->Waitall;
 }
 
 int main(int argc, char **argv)
 {
-	static const struct functions wrapped = {MPI_Allreduce, MPI_Barrier, MPI_Put,  MPI_Win_flush, MPI_Fetch_and_op,
-	                                         MPI_Start,     MPI_Wait,    MPI_Send, MPI_Recv};
+	static const struct functions wrapped = {MPI_Allreduce,    MPI_Barrier, MPI_Put,   MPI_Win_flush,
+	                                         MPI_Fetch_and_op, MPI_Start,   MPI_Wait,  MPI_Send,
+	                                         MPI_Recv,         MPI_Isend,   MPI_Irecv, MPI_Waitall};
 	const struct pp_fake *fake = dlsym(RTLD_DEFAULT, "pp_fake");
 	const char *asked = getenv("PODPROF_BENCH");
 	struct functions bare;

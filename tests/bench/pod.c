@@ -16,6 +16,7 @@
 #include "aggregate/analyze/finish.h"
 #include "aggregate/dataset/block.h"
 #include "aggregate/dataset/merge.h"
+#include "aggregate/graph/whole.h"
 #include "aggregate/report/report.h"
 #include "aggregate/session/files.h"
 #include "aggregate/session/gather.h"
@@ -25,24 +26,15 @@
 #include "tests/bench/bench.h"
 #include "tests/bench/block.h"
 
-enum {
-	SKIP = 77,
-	STEPS = 100,
-	PER_HOST = 8,
-	SIZES = 3,
-	REPS = 3,
-	DEPTH = 8,
-	PATH = 4400,
-	CPU_MS_MOST = 2000,
-	MB_MOST = 1000,
-	WARM_MB = 2048
-};
+enum { SKIP = 77, STEPS = 100, PER_HOST = 8, SIZES = 3, REPS = 3, DEPTH = 8, PATH = 4400, CPU_MS_MOST = 2000, MB_MOST = 1000 };
 
 #define FLAT_MOST 1.3
 #define SHOWN_MS 1 /* phases below are summed up as "the rest" */
 
 /* Phases are functions that the linker wraps, or writers by their names. */
-#define WRAPPED(row) row(pp_block_read, "read the shares") row(pp_dataset_merge_spend, "merge") row(pp_dataset_finish, "finish")
+#define WRAPPED(row)                                                                                                               \
+	row(pp_block_read, "read the shares") row(pp_dataset_merge_spend, "merge") row(pp_dataset_finish, "finish")                \
+	        row(pp_graph_whole, "graph of the tools")
 enum phase {
 	PHASE_REST,
 #define ROW(name, what) PHASE_##name,
@@ -180,6 +172,7 @@ WRAP(PHASE_pp_dataset_merge_spend, pp_dataset_merge_spend,
      (struct pp_dataset *const *part, size_t parts, struct pp_dataset *ret_dataset, struct pp_err *err),
      (part, parts, ret_dataset, err))
 WRAP(PHASE_pp_dataset_finish, pp_dataset_finish, (struct pp_dataset * d, struct pp_err *err), (d, err))
+WRAP(PHASE_pp_graph_whole, pp_graph_whole, (struct pp_graph * g, const struct pp_dataset *d), (g, d))
 #define PP_TOOL(name)                                                                                                              \
 	WRAP(PHASE_##name, pp_tool_##name, (const struct pp_dataset *in, struct pp_table *tables, struct pp_err *err),             \
 	     (in, tables, err))
@@ -362,20 +355,6 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 	return remove(path);
 }
 
-/* A host of virtual machines supplies memory at its first touch, in up to a second for a pod's: that is the host's time. */
-static void warm(void)
-{
-	const size_t bytes = (size_t)WARM_MB << 20;
-	char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (p == MAP_FAILED)
-		return;
-	madvise(p, bytes, MADV_HUGEPAGE);
-	for (size_t i = 0; i < bytes; i += 4096)
-		p[i] = 1;
-	munmap(p, bytes);
-}
-
 static int by_total(const void *a, const void *b)
 {
 	const struct result *x = a, *y = b;
@@ -402,7 +381,7 @@ static int measure(int32_t ranks, int limited, int keep, double *ret_ms_per_rank
 		nftw(kept, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 		*result = (struct result){.done = 0};
 		if (i >= 0)
-			warm();
+			bench_warm();
 		in_child(be_leader, &job);
 		*(i < 0 ? &cold : &turn[i]) = *result;
 	}
@@ -432,7 +411,7 @@ static int measure(int32_t ranks, int limited, int keep, double *ret_ms_per_rank
 	         r->collectives, r->arrivals, r->pod_mb, r->page_mb, r->wall_ms, load[0], REPS);
 	missed = bench_print(&f);
 	f = (struct bench_figure){
-	        "pod", what, "ms", cold.total_ms, cold.total_ms, cold.total_ms, 0, 0, "see warm() in tests/bench/pod.c"};
+	        "pod", what, "ms", cold.total_ms, cold.total_ms, cold.total_ms, 0, 0, "see bench_warm() in tests/bench/bench.h"};
 	snprintf(what, sizeof(what), "made-up pod of %d ranks: the same, memory never touched before", ranks);
 	bench_print(&f);
 	f = (struct bench_figure){"pod", what, "MB", 0, 0, 0, limited ? MB_MOST : 0, 0, "resident, its writers' too"};

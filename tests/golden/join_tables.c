@@ -12,6 +12,7 @@
 #include "core/capture/join.h"
 #include "core/capture/side.h"
 #include "core/capture/thread.h"
+#include "tests/unit/aggregate/read/ring/rings_open.h"
 
 static void stop_if(int rc, const struct pp_err *err)
 {

@@ -54,6 +54,37 @@ TEST(lines)
 	CHECK(!pp_cupti_clock_map(&c, (uint64_t)(EPOCH + 400 * (int64_t)SECOND), &tick));
 }
 
+/* A reading that took long, a rate that changes: no time is more wrong than it says. */
+TEST(errors)
+{
+	static struct pp_cupti_clock c;
+	struct pp_cupti_pair p = at(0, 0);
+	int64_t worst = 0;
+
+	p.width_ns = 301;
+	pp_cupti_clock_add(&c, &p);
+	CHECK_INT(c.error_ns, 151);
+	for (int64_t s = 1; s <= 2; s++) {
+		p = at(s * SECOND, 0);
+		p.width_ns = 20;
+		pp_cupti_clock_add(&c, &p);
+	}
+	CHECK_INT(c.error_ns, 151);
+	for (int64_t s = 3; s <= 4; s++) { /* 100 ppm faster from 2.5 s on */
+		p = at(s * SECOND, (s * SECOND - 5 * (int64_t)SECOND / 2) / 10000);
+		pp_cupti_clock_add(&c, &p);
+	}
+	for (int64_t ns = 2 * (int64_t)SECOND; ns < 3 * (int64_t)SECOND; ns += 1234567) {
+		int64_t off = ns > 5 * (int64_t)SECOND / 2 ? (ns - 5 * (int64_t)SECOND / 2) / 10000 : 0,
+		        error = error_at(&c, ns, off);
+
+		worst = error > worst ? error : -error > worst ? -error : worst;
+	}
+	CHECK(worst > 20000 && worst <= c.error_ns + 2 && c.error_ns < 30000);
+	pp_cupti_clock_reset(&c);
+	CHECK_INT(c.error_ns, 0);
+}
+
 /* The clock is set by `by` in the middle of the third second. */
 static void jump(int64_t by)
 {
@@ -79,6 +110,7 @@ static void jump(int64_t by)
 int main(void)
 {
 	lines();
+	errors();
 	jump(3600 * (int64_t)SECOND);
 	jump(2 * (int64_t)SECOND);
 	jump(-SECOND / 2);

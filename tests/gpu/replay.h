@@ -39,6 +39,8 @@ struct replay_row {
 	int copy;        /* CUPTI's kind */
 	int pool_action; /* CUPTI's; 0: none that it has */
 	int is_imported;
+	uint32_t thread, correlation; /* of the launch; 0: the caller's, the next */
+	const char *kernel;           /* NULL, or its name, where the row does not last as long as the record */
 	char name[REPLAY_NAME];
 };
 
@@ -56,6 +58,22 @@ typedef void (*replay_hook)(const struct replay_row *row, uint64_t start, uint64
 
 /* In the driver's stand-in. */
 typedef void (*replay_run)(int row);
+
+/* A kernel on a stream of the driver's stand-in, which runs them in the order of their launches. Times are CLOCK_REALTIME, ns. */
+struct replay_kernel {
+	const char *name;
+	unsigned stream;
+	uint64_t ns;                                /* how long it runs, where end() is NULL */
+	uint64_t (*end)(void *arg, uint64_t start); /* when it ends, if that depends on others; may wait */
+	void *arg;
+};
+
+/* All in the driver's stand-in: a launch returns at once; the next kernel of a stream waits for all that the other has got
+ * so far; the host waits for what is on the stream. Launches and waits of the host are numbered from 1. REPLAY_KERNELS
+ * names a file that gets a line for each kernel that ended: its number, begin of its launch, its start and end. */
+typedef void (*replay_launch_function)(const struct replay_kernel *kernel);
+typedef void (*replay_stream_wait_function)(unsigned stream, unsigned other);
+typedef void (*replay_synchronize_function)(unsigned stream);
 
 /* The number behind FUNCTION= in that variable; 0: none. */
 int replay_asked(const char *variable, const char *function);

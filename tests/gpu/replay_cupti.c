@@ -140,7 +140,7 @@ static void stamp(uint64_t *start, uint64_t *end, uint64_t begin, uint64_t ns)
 		last_end = *end;
 }
 
-static void add_call(uint32_t kind, uint32_t number, uint64_t start, uint64_t end)
+static void add_call(uint32_t kind, uint32_t number, uint32_t thread, uint64_t start, uint64_t end)
 {
 	struct pp_cupti_call *c;
 
@@ -152,7 +152,7 @@ static void add_call(uint32_t kind, uint32_t number, uint64_t start, uint64_t en
 	c->number = number;
 	stamp(&c->start, &c->end, start, end - start);
 	c->pid = (uint32_t)getpid();
-	c->tid = (uint32_t)syscall(SYS_gettid);
+	c->tid = thread ? thread : (uint32_t)syscall(SYS_gettid);
 	c->correlation = correlation;
 }
 
@@ -174,7 +174,7 @@ static void add_kernel(const struct replay_row *row, uint64_t start)
 	k->context = row->device + 1;
 	k->stream = row->stream;
 	k->correlation = correlation;
-	k->name = row->name;
+	k->name = row->kernel ? row->kernel : row->name;
 }
 
 static void add_copy(const struct replay_row *row, uint64_t start)
@@ -287,6 +287,8 @@ static void ran(const struct replay_row *row, uint64_t start, uint64_t end)
 
 	pthread_mutex_lock(&lock);
 	correlation += has_fault("reused") && correlation ? 0 : 1;
+	if (row->correlation)
+		correlation = row->correlation;
 	if (kinds & UINT64_C(1) << kind[row->kind]) {
 		if (row->kind == REPLAY_KERNEL)
 			add_kernel(row, start);
@@ -306,7 +308,7 @@ static void ran(const struct replay_row *row, uint64_t start, uint64_t end)
 			record(REPLAY_UNKNOWN);
 	}
 	if (row->kind != REPLAY_DEVICE && row->kind != REPLAY_POOL) /* podprof selects no call of pools */
-		add_call(PP_CUPTI_RUNTIME, number[row->kind], start, end);
+		add_call(PP_CUPTI_RUNTIME, number[row->kind], row->thread, start, end);
 	pthread_mutex_unlock(&lock);
 }
 

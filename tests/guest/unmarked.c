@@ -1,10 +1,13 @@
 /* Loops that mark no step: `loop`, `flat` (one allreduce a step), `none` (no two collectives alike), `grow` (one of two grows), of
  * 40 steps; in step 25 rank 2 is 60 ms late. `tail`: messages between neighbours for most of the time, then three equal histograms.
  * `solver`: 20 rounds of two reductions in each of 40 steps. `evaluate`: 40 steps, an evaluation of 6 batches behind each fifth.
- * `phases`: 30 steps of one kind, 30 of another. Used by tests/session/e2e_rules.py. */
+ * `phases`: 30 steps of one kind, 30 of another. Two mark some: `late`, 40 steps behind 20 equal rounds of a warm-up;
+ * `ranges`, whose 40 ranges each have two rounds. Used by tests/session/e2e_rules.py. */
 #include <mpi.h>
 #include <string.h>
 #include <time.h>
+
+#include "core/podprof.h"
 
 enum { STEPS = 40, SLOW_STEP = 25, SLOW_RANK = 2, MOST = 65536 };
 
@@ -138,6 +141,34 @@ static void phases(void)
 	}
 }
 
+static void late(void)
+{
+	for (int round = 0; round < 20; round++) {
+		pause_ms(2);
+		sum(4096);
+		sum(1);
+	}
+	for (int step = 0; step < STEPS; step++) {
+		podprof_step_begin(step);
+		pause_ms(2);
+		sum(100);
+		podprof_step_end();
+	}
+}
+
+static void ranges(void)
+{
+	for (int step = 0; step < STEPS; step++) {
+		podprof_range_push("iteration");
+		for (int round = 0; round < 2; round++) {
+			pause_ms(2);
+			sum(100);
+			sum(1);
+		}
+		podprof_range_pop();
+	}
+}
+
 static const struct {
 	const char *what;
 	void (*run)(void);
@@ -148,7 +179,9 @@ static const struct {
              {"tail", tail},
              {"solver", solver},
              {"evaluate", evaluations},
-             {"phases", phases}};
+             {"phases", phases},
+             {"late", late},
+             {"ranges", ranges}};
 
 int main(int argc, char **argv)
 {

@@ -249,8 +249,10 @@ static void pause_recording(int paused)
 static _Atomic uint32_t pattern;
 static struct pp_period machine;
 
-static void collective(uint16_t call, int32_t root, uint64_t bytes, int failed)
+static void collective(uint16_t call, int32_t root, uint64_t bytes, uint32_t messages, int failed)
 {
+	if (messages)
+		pp_period_feed(&machine, PP_PERIOD_MESSAGES);
 	pp_period_feed(&machine, failed ? PP_PERIOD_GAP : pp_period_symbol(call, 1, root, bytes));
 }
 

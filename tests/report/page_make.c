@@ -113,28 +113,35 @@ static void put_blame(const struct pp_dataset *d, struct pp_table *t)
 	free(steps);
 }
 
-static void put_classes(const struct pp_dataset *d, struct pp_table *t)
+static void put_findings(const struct pp_dataset *d, struct pp_table *t)
 {
-	static const int8_t class[] = {1, 6, 5};
-	static const char *const what[] = {"rank 3 is late in every step, by its input: 12.1 ms",
-	                                   "every 8th step is late on all ranks: output", "step 104 alone, rank 1"};
+	static const int8_t kind[] = {PP_FINDING_PERSISTENT, PP_FINDING_PERIODIC, PP_FINDING_ONE_OFF};
+	static const char *const text[] = {"rank 3, Input: 12.1 ms more than the median of the other ranks in 40 of 40 usual steps",
+	                                   "every 8 steps: all ranks, Output", "once, in step 104: rank 1, Host compute"};
 
-	clear(t, PP_TABLE_straggler_class);
+	clear(t, PP_TABLE_finding);
 	for (size_t i = 0; i < 3; i++) {
-		struct pp_row_straggler_class *c = need(pp_table_add(&t[PP_TABLE_straggler_class]));
+		struct pp_row_finding *f = need(pp_table_add(&t[PP_TABLE_finding]));
 
-		c->class = class[i];
-		c->class_worker = i == 1 ? -1 : i ? 1 : LATE;
-		c->class_role = i == 1 ? 0 : -1;
-		c->class_reason = (int8_t)(i == 1 ? 7 : i ? 4 : INPUT);
-		c->class_ns = (int64_t)d->steps * (3 - (int64_t)i) * MS;
-		c->class_steps = i == 2 ? 1 : (uint32_t)(i ? d->steps / 8 + 1 : d->steps);
-		c->first_step = FIRST + (i == 2 ? 4 : 0);
-		c->period = i == 1 ? 8 : 0;
-		c->confidence = i ? 0.71 : 0.99;
-		snprintf(c->class_host, sizeof(c->class_host), "%s", i ? "" : d->worker[LATE].host);
-		snprintf(c->what, sizeof(c->what), "%s", what[i]);
-		snprintf(c->next, sizeof(c->next), "compare rank %d with its peers in the timeline", c->class_worker);
+		f->kind = kind[i];
+		f->finding_worker = i == 1 ? -1 : i ? 1 : LATE;
+		f->finding_peer = -1;
+		f->finding_ranks = i != 1;
+		f->finding_reason = (int8_t)(i == 1 ? 7 : i ? 4 : INPUT);
+		f->usual_ns = 20 * MS;
+		f->more_ns = 12 * MS;
+		f->finding_gain_ns = (3 - (int64_t)i) * MS;
+		f->finding_wait_ns = i ? 0 : 12 * MS;
+		f->waiters = i ? 0 : 3;
+		f->finding_steps = i == 2 ? 1 : (uint32_t)(i ? d->steps / 8 + 1 : d->steps);
+		f->of_steps = (uint32_t)d->steps;
+		f->finding_first = FIRST + (i == 2 ? 4 : 0);
+		f->finding_period = i == 1 ? 8 : 0;
+		f->chance = i ? 1 : 1e-6;
+		snprintf(f->who, sizeof(f->who), "%s", i == 1 ? "all ranks" : i ? "rank 1" : "rank 3");
+		snprintf(f->finding, sizeof(f->finding), "%s", text[i]);
+		snprintf(f->finding_next, sizeof(f->finding_next), "compare rank %d with its peers in the timeline",
+		         f->finding_worker);
 	}
 }
 
@@ -341,7 +348,7 @@ int main(int argc, char **argv)
 	pp_dataset_tables(&d, table);
 	put_roles(&d, table, loaders);
 	put_blame(&d, table);
-	put_classes(&d, table);
+	put_findings(&d, table);
 	put_what_ifs(&d, table);
 	put_sizes(table);
 	put_budget(table);

@@ -98,6 +98,7 @@ class Pod:
             if self.workers and self.steps:
                 self.write_steps(f)
                 self.write_collectives(f)
+                self.write_finding(f)
             self.write_quality(f)
             if self.extra:
                 self.extra(f, self)
@@ -190,6 +191,23 @@ class Pod:
         c.put("worker", ["row"], np.tile(self.rank[here], n))
         c.put("arrival_ns", ["row"], arrival.ravel(), "ns")
         c.put("exit_ns", ["row"], np.repeat(end, ranks), "ns")
+
+    def write_finding(self, f):
+        """Whom the others wait for; where nobody waits, the largest category of all."""
+        g, is_late = Group(f, "finding"), self.late.sum() > 0
+        rank = int(self.late.sum(axis=0).argmax())
+        reason = 4 if is_late else int(self.exclusive.sum(axis=(0, 1)).argmax()) + 1
+        wait = int(np.median(self.wait[self.wait > 0])) if is_late else 0
+        text = f"rank {rank}, Host compute: more than the median of the other ranks" if is_late else f"{CATEGORIES[reason - 1]} on all ranks"
+        values = {"kind": np.int8(0 if is_late else 15), "finding_worker": np.int32(rank if is_late else -1), "finding_peer": np.int32(-1),
+                  "finding_ranks": np.uint32(is_late), "who": f"rank {rank}" if is_late else "", "finding_reason": np.int8(reason),
+                  "usual_ns": np.int64(np.median(self.step_ns.max(axis=1))), "more_ns": np.int64(wait), "finding_gain_ns": np.int64(wait),
+                  "finding_wait_ns": np.int64(wait), "waiters": np.uint32((self.workers - 1) * is_late), "finding_error_ns": np.int64(31),
+                  "finding_steps": np.uint32(self.steps), "of_steps": np.uint32(self.steps), "finding_first": np.int64(self.number[0]),
+                  "finding_period": np.int64(0), "chance": np.float64(0), "finding": text, "finding_next": "look at it"}
+        g.put("event", ["event"], np.arange(1))
+        for name, value in values.items():
+            g.put(name, ["event"], [value] if isinstance(value, str) else np.array([value]), "ns" if name.endswith("_ns") else "")
 
     def write_quality(self, f):
         q, missing = Group(f, "quality"), [i for i, s in enumerate(self.status) if s.startswith("missing")]

@@ -271,7 +271,7 @@ def tables(place, full):
         group["step"], group["worker"] = np.array([4, 5], np.int64), np.array([1, 0], np.int32)
     got = report(place, directory, "--table", "slowest")
     check(got.code == 0 and got.out == "step,worker,over_ns\n4,1,0\n5,0,0\n", got.transcript())
-    check("has no values for these columns, which are 0 here: over_ns." in got.err, got.transcript())
+    check("has no values for these columns, which are unknown or 0 here: over_ns." in got.err, got.transcript())
     with h5py.File(os.path.join(directory, "pod.h5"), "a") as f:
         f["slowest/over_ns"] = np.array([70, 80], np.int64)
     got = report(place, directory, "--table", "slowest", "--format", "json")

@@ -33,7 +33,7 @@ def check_near(got, want, what):
 def check_totals(b, f):
     exclusive, step, present = f["breakdown/exclusive_ns"][()], f["breakdown/step_ns"][()], f["breakdown/present"][()]
     check(number(b, "#step-time") == median_of_longest(step), "the step time is not the median of the longest ranks")
-    check(number(b, "#wait-time") == f["breakdown/wait_ns"][()].sum(), "waiting")
+    check(number(b, "#wait-time") == f["breakdown/wait_ns"][()].clip(0).sum(), "waiting")
     shown = {}
     for row in b.js("[...document.querySelectorAll('#breakdown tr[data-category]')].map(r => [r.dataset.category, r.querySelector('[data-v]').dataset.v])"):
         shown[int(row[0])] = int(row[1])
@@ -47,12 +47,12 @@ def check_workers(b, f, exclusive, step, present):
     b.js("document.querySelector('#t-workers').closest('.tablebox').querySelector('.more').click()")
     check(column(b, "workers", names.index("rank")) == [str(r) for r in f["worker/rank"][()]], "ranks of the table of workers")
     check(column(b, "workers", names.index("host")) == [h.decode() for h in f["worker/host"][()]], "hosts")
-    of = {"step time": step, "waiting": f["breakdown/wait_ns"][()]}
+    of = {"step time": step, "waiting": f["breakdown/wait_ns"][()].clip(0)}
     of.update({NAMES[i]: exclusive[:, :, i] for i in range(10) if exclusive[:, :, i].sum()})
     for name, values in of.items():
         mean = [values[:, w].sum() / steps[w] if steps[w] else None for w in range(len(steps))]
         same(column(b, "workers", names.index(name)), mean, f"workers, {name}")
-    kept = [int(v) for v in f["breakdown/late_ns"][()].sum(axis=0) // max(1, len(step)) // peers(f)]
+    kept = [int(v) for v in f["breakdown/late_ns"][()].clip(0).sum(axis=0) // max(1, len(step)) // peers(f)]
     check_near(column(b, "workers", names.index("kept others waiting")), kept, "workers, kept others waiting")
     if "kept others waiting" in heads(b, "late"):
         b.js("document.querySelector('#t-late').closest('.tablebox').querySelector('.more').click()")
@@ -62,7 +62,7 @@ def check_workers(b, f, exclusive, step, present):
 
 def check_cells(b, f, exclusive, step, present, steps):
     names, numbers = heads(b, "cells"), f["breakdown/step"][()]
-    of = {"Step time": step, "Waiting": f["breakdown/wait_ns"][()], "Kept others waiting": f["breakdown/late_ns"][()] // peers(f)}
+    of = {"Step time": step, "Waiting": f["breakdown/wait_ns"][()].clip(0), "Kept others waiting": f["breakdown/late_ns"][()].clip(0) // peers(f)}
     of.update({NAMES[i]: exclusive[:, :, i] for i in range(10) if NAMES[i] in names})
     b.js("document.querySelector('#t-cells').closest('.tablebox').querySelector('.more').click()")
     for s in steps:
@@ -89,7 +89,7 @@ def check_page(b, page, what, steps=None):
         check_steps(b, f, step, present)
         check_cells(b, f, exclusive, step, present, range(len(step)) if steps is None else steps)
         names = heads(b, "operations")
-        want = sorted((int(v) for v in f["collective/wait_ns"][()]), reverse=True)
+        want = sorted((int(v) for v in f["collective/wait_ns"][()].clip(0)), reverse=True)
         got = column(b, "operations", names.index("waiting of all ranks"))
         same(got, want[:len(got)], "operations by waiting")
         check(b.js("document.getElementById('run-command').textContent") == f.attrs["command"].decode(), "command")

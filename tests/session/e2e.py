@@ -59,9 +59,12 @@ def check_dataset(session, workers=None, steps=None, lines=69):
         check(not wrong.any(), f"{int(wrong.sum())} cells do not add up: {exclusive[wrong][:2]} {step_ns[wrong][:2]}")
         check((exclusive >= 0).all() and (step_ns[present == 1] > 0).all(), "a negative or empty time")
         check(not exclusive[present == 0].any() and not step_ns[present == 0].any(), "an absent cell is not 0")
-        wait, transfer = b["wait_ns"][()], b["transfer_ns"][()]
+        wait, transfer, unknown = b["wait_ns"][()], b["transfer_ns"][()], -2**63
+        check(b["wait_ns"].attrs["_FillValue"] == unknown and (wait[present == 0] == unknown).all(), "an absent cell's waiting is known")
+        check(((wait == unknown) == (transfer == unknown)).all(), "one of waiting and transfer is unknown")
         exposed = exclusive[:, :, 2] + exclusive[:, :, 9]
-        check((wait >= 0).all() and (transfer >= 0).all(), "negative waiting")
+        check((wait[wait != unknown] >= 0).all() and (transfer[transfer != unknown] >= 0).all(), "negative waiting")
+        wait, transfer = wait.clip(0), transfer.clip(0)
         check((wait + transfer <= exposed + 1).all(), "waiting and transfer are more than the exposed communication")
         begin, end = f["step/begin_ns"][()], f["step/end_ns"][()]
         check(begin.shape == (count, width), f"/step {begin.shape}")

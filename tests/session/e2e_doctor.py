@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from hosts import Hosts
 import jobs
 from jobs import check, finish, run, start, wait_until
+from slurm import Slurm
 
 AHEAD = (0, 7200, 100, 0)
 
@@ -60,6 +61,22 @@ def by_mpirun(place, full):
         check([h["host"] for h in printed["hosts"]] == hosts.names and all(h["tick"] == "RAW" for h in printed["hosts"]), printed["hosts"])
         check(len({h["boot_id"] for h in printed["hosts"]}) == 1 and printed["green"] and not printed["missing"], printed)
         check(printed["bursts"] == 2 and "PMIx" in printed["met"], printed)
+
+
+def by_srun(place, full):
+    """srun, two tasks a node: with its PMIx no directory is shared, without it hosts meet by a file."""
+    pairs = list(itertools.combinations([f"sd{i}" for i in range(3)], 2))
+    with Hosts(place, 3, prefix="sd", ahead=AHEAD[:3]) as hosts, Slurm(place, 3, 2, hosts=hosts) as slurm:
+        for mpi, met in (("pmix", "PMIx"), ("none", f"by a file in '{place.scratch}'")):
+            if mpi == "pmix" and not slurm.has_pmix():
+                continue
+            words = doctor(place, "--json", "-o", place.scratch, "--duration", "300ms")
+            got = slurm.run(["srun", f"--mpi={mpi}", "-N", "3", "-n", "6", *words], {"PODPROF_TICK": "raw"})
+            good(got)
+            printed = json.loads(got.out)
+            check_pairs(printed, hosts.names, AHEAD, pairs)
+            check(met in printed["met"] and printed["green"] and not printed["missing"], printed)
+            check(not glob.glob(place.scratch + "/.podprof-doctor*"), "the invitation is left")
 
 
 def by_file(place, full):
@@ -198,7 +215,7 @@ def wrong(place, full):
         check(got.code == 64 and printed in got.err and not got.out and len(got.podprof_lines()) == 1, got.transcript())
 
 
-CASES = {"by_mpirun": by_mpirun, "by_file": by_file, "never": never, "killed": killed, "no_udp": no_udp, "no_port": no_port, "one_host": one_host,
+CASES = {"by_mpirun": by_mpirun, "by_srun": by_srun, "by_file": by_file, "never": never, "killed": killed, "no_udp": no_udp, "no_port": no_port, "one_host": one_host,
          "no_network": no_network, "ended": ended, "wrong": wrong}
 
 if __name__ == "__main__":

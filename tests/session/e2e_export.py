@@ -90,8 +90,8 @@ def check_all_waits(trace, session):
     """The waiting of all calls, messages' too, adds up to the tables'."""
     events = sum(e["args"]["waited ns"] for e in trace["traceEvents"] if e["ph"] == "X" and e.get("args", {}).get("waited ns"))
     with h5(session) as f:
-        inside, exposed = int(f["collective"]["wait_ns"][()].sum()), int(f["collective"]["exposed_wait_ns"][()].sum())
-        check(exposed == int(f["breakdown"]["wait_ns"][()].sum()), f"rows have {exposed} ns of exposed waiting")
+        inside, exposed = int(f["collective"]["wait_ns"][()].clip(0).sum()), int(f["collective"]["exposed_wait_ns"][()].sum())
+        check(exposed == int(f["breakdown"]["wait_ns"][()].clip(0).sum()), f"rows have {exposed} ns of exposed waiting")
     check(exposed <= events <= inside, f"{exposed} ns exposed, {events} ns in events, {inside} ns in operations")
 
 
@@ -109,7 +109,7 @@ def formats(place, full):
     awaited = collections.Counter()
     for e in trace["traceEvents"]:
         if e["ph"] == "X" and e["args"].get("waited ns"):
-            awaited[e["args"]["waited for rank"]] += 1
+            awaited[e["args"]["waited for rank"]] += e["args"]["waited ns"]
             rank = last[int(e["args"]["communicator id"], 16), e["args"]["sequence"]]
             check(e["args"]["waited for rank"] == rank, f"it waited for another than rank {rank}: {e}")
     check(awaited.most_common(1)[0][0] == 1, f"waited for {awaited}")
@@ -204,8 +204,12 @@ def rooted(place, full):
     waiting = check_waits(trace, session_of(logs))
     check(waiting == got["flows"], f"{waiting} calls waited, {got} {err}")
     check("no known waiting" not in err, err)
-    late = {e["args"]["waited for rank"] for e in trace["traceEvents"] if e["ph"] == "X" and e["name"] == "MPI_Bcast" and e["args"].get("waited ns")}
-    check(late == {1}, f"Bcast waits for {late}")
+    late = collections.Counter()
+    for e in trace["traceEvents"]:
+        if e["ph"] == "X" and e["name"] == "MPI_Bcast" and e["args"].get("waited ns"):
+            late[e["args"]["waited for rank"]] += e["args"]["waited ns"]
+    # a rank inside of the tree may be late too
+    check(late.most_common(1)[0][0] == 1, f"Bcast waits for {late}")
 
 
 def foreign(place, full):

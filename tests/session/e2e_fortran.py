@@ -65,9 +65,11 @@ def check_tables(session, path):
         check(list(file["reads"]) == [1, 0, 0, 0] and list(file["bytes_read"]) == [RANKS * BLOCK, 0, 0, 0], list(file["bytes_read"]))
         check((file["write_ns"][()] > 0).all() and file["read_ns"][0] > 0 and (file["other_ns"][()] > 0).all(), "times of files")
         category = [text(n) for n in f["breakdown/category"]]
-        took = {name: f["breakdown/exclusive_ns"][0, :, category.index(name)] for name in ("Input", "Output")}
-        check((took["Output"] >= file["write_ns"][()]).all(), f"writes are not Output: {took}")
-        check(took["Input"][0] >= file["read_ns"][0] and not took["Input"][1:].any(), f"what reads is not Input: {took}")
+        took = {name: f["breakdown/exclusive_ns"][:, :, category.index(name)].sum(axis=0) for name in ("Input", "Output")}
+        check((took["Output"] > 0).all() and not took["Input"][1:].any(), f"no writes as Output, or what reads is not Input: {took}")
+        if f["breakdown/exclusive_ns"].shape[0] == 1:  # where steps are found, the first writing may lie before them, the reading lies behind
+            check((took["Output"] >= file["write_ns"][()]).all(), f"writes are not Output: {took}")
+            check(took["Input"][0] >= file["read_ns"][0], f"what reads is not Input: {took}")
         operation = [text(n) for n in f["collective/operation"]]
         ranks = [n for n, o in zip(f["collective/ranks"], operation) if o in ("MPI_File_write_at_all", "MPI_Win_fence")]
         check(len(ranks) == saves + STEPS + 1 and set(ranks) == {RANKS}, f"files and fences join {ranks}")
@@ -89,7 +91,8 @@ def fortran(place, full):
         raise jobs.Skipped("no Fortran compiler when this was built")
     for io in ("ompio", "romio321") if full else ("ompio",):  # Open MPI's two ways to files
         logs, path = place.new_logs(), os.path.join(place.scratch, "a plate with a name longer than one record.bin")
-        good(jobs.run(place.mpirun(RANKS, place.under(logs, [program, path, str(STEPS)]), "--mca", "io", io)))
+        ended = jobs.run(place.mpirun(RANKS, place.under(logs, [program, path, str(STEPS)]), "--mca", "io", io))
+        good(ended, 2 + ("no step marks" in ended.err))  # how much of the job its pattern covers is a matter of the disk
         session = session_of(logs)
         check_dataset(session, workers=RANKS)
         check_events(session, logs, path)

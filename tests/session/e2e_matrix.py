@@ -79,15 +79,22 @@ class Job:
 
 def both(place, words, hurt=None, limit=60.0, same_out=True, **more):
     """The job bare, then under podprof: (its Job, its result), after they were compared and everything of it has ended."""
-    results, took = [], []
-    for podprof in (False, True):
+    def ended(podprof):
         job = Job(place, words, podprof, **more)
         if hurt:
             hurt(job)
             jobs.stop(job.process)
         harmed = time.monotonic()
-        results.append(finish(job.process, limit))
-        took.append(time.monotonic() - harmed)
+        result = finish(job.process, limit)
+        return job, result, time.monotonic() - harmed
+
+    results, took = [], []
+    for podprof in (False, True):
+        job, result, seconds = ended(podprof)
+        if "PMIx_server_finalize" in result.err:  # Open MPI's mpirun itself crashes now and then where a rank was killed
+            job, result, seconds = ended(podprof)
+        results.append(result)
+        took.append(seconds)
     base, got = results
     what = f"{base.transcript()}\n--- under podprof:\n{got.transcript()}"
     check(not base.timed_out, "the job itself does not end: " + what)

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Where steps come from: podprof's marks, a repeating NVTX range, the pattern of collectives, or the window as one step; each says its rule. Run by ctest session_rules."""
 import os
+import shutil
 import sys
 
 from e2e import check_dataset, good, h5, read, text, train, xspaces
@@ -106,8 +107,9 @@ def period(place, full):
 
 
 def period_window(place, full):
-    """--steps of a job that marks none."""
+    """--steps of a job that marks none: found while it runs."""
     _, session = unmarked(place, ["loop"], ["--steps", "22:27"])
+    check("found while the job ran" in read(session, "summary.txt"), read(session, "summary.txt"))
     check(rules(session) == {"collective_period"}, rules(session))
     with h5(session) as f:
         check(list(f["breakdown/step"][()]) == list(range(22, 27)), f["breakdown/step"][()])
@@ -124,9 +126,9 @@ def period_online(place, full):
         check(f["breakdown/present"][()].all(), "a step is missing on a rank")
         late_one(f, 3)
         records = f["quality/records"][()]
-    _, whole = unmarked(place, ["loop"], ["--steps", "22:27"])
+    _, whole = unmarked(place, ["loop"])
     with h5(whole) as f:
-        check((records < 0.6 * f["quality/records"][()]).all(), f"{records} records, {f['quality/records'][()]} without the option")
+        check((records < 0.6 * f["quality/records"][()]).all(), f"{records} records, {f['quality/records'][()]} of the whole run")
     _, early = unmarked(place, ["loop"], ["--steps", "1:3", "--step-rule", "collectives"])
     check(rules(early) == {"collective_period"}, rules(early))
     with h5(early) as f:
@@ -139,8 +141,8 @@ def period_missing(place, full):
     got = run(place.mpirun(4, place.under(logs, [place.program("unmarked"), "none"], "--steps", "22:27", "--step-rule", "collectives")))
     session = session_of(logs)
     check(rules(session) == {"window"}, rules(session))
-    check("podprof: --step-rule collectives: no repeating pattern was found in the collectives on MPI_COMM_WORLD, so the run is treated as one step. A "
-          "pattern has at least two different collectives" in got.err, got.transcript())
+    check("podprof: --step-rule collectives: no repeating pattern was found in the messages and the collectives on MPI_COMM_WORLD, so the run is "
+          "treated as one step" in got.err, got.transcript())
     got = run(place.under(place.new_logs(), ["/bin/true"], "--step-rule", "collectives"))
     check(got.code == 64 and "needs --steps" in got.err and len(got.err.splitlines()) == 1, got.transcript())
 
@@ -155,26 +157,146 @@ def period_marked(place, full):
     check(rules(session) == {"podprof_step"}, rules(session))
 
 
-def no_period(place, full):
-    """One collective over and over may be one a step or a hundred: one step rather than a guess."""
-    for what in ("flat", "none"):
-        _, session = unmarked(place, [what])
-        check(rules(session) == {"window"}, (what, rules(session)))
+def period_then_marks(place, full):
+    """The rounds of a warm-up repeat, and then the program marks steps: its marks count, from their own step 0."""
+    for options in ((), ("--step-rule", "collectives")):
+        _, session = unmarked(place, ["late"], ["--steps", "18:25", *options])
+        check(rules(session) == {"podprof_step"}, (options, rules(session)))
         with h5(session) as f:
-            check(f["breakdown/step"].shape == (1,), f["breakdown/step"].shape)
-            check(not f["worker/step_confidence"][()].any(), f["worker/step_confidence"][()])
+            check(list(f["breakdown/step"][()]) == list(range(18, 25)), (options, f["breakdown/step"][()]))
+            check(f["breakdown/present"][()].all(), (options, "a step is missing on a rank"))
+            names = {text(n) for n, s in zip(f["collective/operation"][()], f["collective/step"][()]) if 18 <= s < 25}
+            check(names == {"MPI_Allreduce"} and (f["collective/step"][()] >= 18).sum() == 7, (options, list(f["collective/step"][()])))
 
 
-def sliver(place, full):
-    """Three equal histograms behind a long run without collectives are not its steps: the run is one, and the summary says why."""
-    _, session = unmarked(place, ["tail"])
+def ranges_first(place, full):
+    """A program with ranges: what repeats of them is its step, though collectives repeat twice as often."""
+    for options, rule in (((), "range: iteration"), (("--step-rule", "collectives"), "collective_period")):
+        _, session = unmarked(place, ["ranges"], ["--steps", "20:25", *options])
+        check(rules(session) == {rule}, (options, rules(session), read(session, "summary.txt")))
+        with h5(session) as f:
+            check(list(f["breakdown/step"][()]) == list(range(20, 25)), (options, f["breakdown/step"][()]))
+
+
+def no_period(place, full):
+    """No two collectives alike: one step rather than a guess. It has neither MPI_Init nor MPI_Finalize, nor what is before and after."""
+    _, session = unmarked(place, ["none"])
     check(rules(session) == {"window"}, rules(session))
-    said = read(session, "summary.txt")
-    check("a pattern of 5 collectives was found, but its 3 repetitions cover only" in said, said)
-    check("the window as one step" in said, said)
     with h5(session) as f:
         check(f["breakdown/step"].shape == (1,), f["breakdown/step"].shape)
-        check((f["breakdown/step_ns"][0] > 250000000).all(), f["breakdown/step_ns"][0])
+        check(not f["worker/step_confidence"][()].any(), f["worker/step_confidence"][()])
+        first, last = f["collective/first_ns"][()].min(), f["collective/last_ns"][()].max()
+        check(f["step/begin_ns"][0].min() <= first and f["step/end_ns"][0].max() >= last, "a collective is outside of the step")
+        check(first - f["step/begin_ns"][0].max() < 50000000, "MPI_Init is inside of the step")
+    said = read(session, "summary.txt")
+    check("MPI_Init and MPI_Finalize take" not in said, said)
+
+
+def flat(place, full):
+    """One collective over and over, evenly: each is a step, and not a very sure one."""
+    _, session = unmarked(place, ["flat"])
+    check(rules(session) <= {"collective_period", "window"}, rules(session))  # a busy machine may be uneven
+    with h5(session) as f:
+        steps = f["breakdown/step"].shape[0]
+        check(steps == (1 if "window" in rules(session) else 39), steps)
+        check((f["worker/step_confidence"][()] < 0.6).all(), f["worker/step_confidence"][()])
+
+
+def messages_then_histograms(place, full):
+    """Three equal histograms behind a long run of messages are not its steps: the messages are."""
+    _, session = unmarked(place, ["tail"])
+    check(rules(session) <= {"message_period", "window"}, (rules(session), read(session, "summary.txt")))  # a busy machine may be uneven
+    with h5(session) as f:
+        steps = f["breakdown/step"].shape[0]
+        check(steps == 1 if "window" in rules(session) else 295 <= steps <= 300, steps)
+
+
+SOLVERS = {"lulesh": ("collective_period", 58, 60), "minife": ("collective_period", 58, 60), "hpcg": ("collective_period", 56, 62),
+           "lammps": ("message_period", 54, 62), "stencil": ("message_period", 58, 60)}
+
+
+def solvers(place, full):
+    """Solvers that mark no step: each round is one, on all ranks, and the late one is late. Tasks handed out have none."""
+    for what, (rule, least, most) in SOLVERS.items():
+        logs = place.new_logs()
+        got = run(place.mpirun(4, place.under(logs, [place.program("solvers"), what])))
+        check(got.code == 0 and not got.other_err(), got.transcript())
+        session = session_of(logs)
+        check_dataset(session, workers=4)
+        said = read(session, "summary.txt")
+        check(rules(session) == {rule}, (what, rules(session), said))
+        with h5(session) as f:
+            steps = f["breakdown/step"].shape[0]
+            check(least <= steps <= most, (what, steps))
+            check(f["breakdown/present"][()].all(), (what, "a step is missing on a rank"))
+            check((f["worker/step_confidence"][()] >= 0.5).all(), (what, f["worker/step_confidence"][()]))
+            begin, end = f["step/begin_ns"][()], f["step/end_ns"][()]
+            check((begin[1:] >= end[:-1]).all(), (what, "steps overlap"))
+        check("MPI_Init and MPI_Finalize take" not in said, (what, said))
+    for what in ("farm", "random"):
+        logs = place.new_logs()
+        got = run(place.mpirun(4, place.under(logs, [place.program("solvers"), what])))
+        check(got.code == 0 and not got.other_err(), got.transcript())
+        session = session_of(logs)
+        check(rules(session) == {"window"}, (what, rules(session), read(session, "summary.txt")))
+
+
+LIQUID = """units lj
+atom_style atomic
+lattice fcc 0.8442
+region box block 0 8 0 8 0 8
+create_box 1 box
+create_atoms 1 box
+mass 1 1.0
+velocity all create 1.44 87287 loop geom
+pair_style lj/cut 2.5
+pair_coeff 1 1 1.0 1.0 2.5
+neighbor 0.3 bin
+neigh_modify {}
+fix 1 all nve
+thermo 50
+run 200
+"""
+
+
+def lammps(place, full):
+    """--full: Debian's LAMMPS, with neighbour lists every 20 steps and when atoms have moved far. Each of its 200 steps is one."""
+    if not full or not shutil.which("lmp"):
+        raise Skipped("not --full, or no lmp (package lammps)")
+    for when in ("delay 0 every 20 check no", "delay 10 every 1 check yes"):
+        logs = place.new_logs()
+        path = os.path.join(place.scratch, "in.liquid")
+        with open(path, "w", encoding="ascii") as f:
+            f.write(LIQUID.format(when))
+        got = run(place.mpirun(4, place.under(logs, ["lmp", "-in", path, "-log", "none"])))
+        check(got.code == 0, got.transcript())
+        session = session_of(logs)
+        said = read(session, "summary.txt")
+        check(rules(session) == {"message_period"}, (when, rules(session), said))
+        with h5(session) as f:
+            steps = f["breakdown/step"].shape[0]
+            check(195 <= steps <= 202, (when, steps))
+        check("MPI_Init and MPI_Finalize take" not in said, (when, said))
+
+
+def solvers_online(place, full):
+    """--steps: the window of a solver that marks no step is found while the job runs, and little else is recorded."""
+    for what, (rule, _, _) in SOLVERS.items():
+        if what == "lammps":  # not 16 steps between two outputs
+            continue
+        logs = place.new_logs()
+        got = run(place.mpirun(4, place.under(logs, [place.program("solvers"), what], "--steps", "30:36")))
+        check(got.code == 0 and not got.other_err(), got.transcript())
+        session = session_of(logs)
+        check_dataset(session, workers=4)
+        said = read(session, "summary.txt")
+        check(rules(session) == {rule}, (what, rules(session), said))
+        check("found while the job ran" in said, (what, said))
+        with h5(session) as f:
+            check(list(f["breakdown/step"][()]) == list(range(30, 36)), (what, f["breakdown/step"][()]))
+            check(f["breakdown/present"][()].all(), (what, "a step is missing on a rank"))
+            begin, end = f["step/begin_ns"][()], f["step/end_ns"][()]
+            check((begin[1:] >= end[:-1]).all(), (what, "steps overlap"))
 
 
 def shapes(place, full):
@@ -232,8 +354,9 @@ def fortran(place, full):
 
 
 CASES = {"never_marks": never_marks, "nvtx_all": nvtx_all, "nvtx_library": nvtx_library, "nvtx_window": nvtx_window,
-         "period": period, "period_window": period_window, "no_period": no_period, "sliver": sliver, "holes": holes, "shapes": shapes,
+         "period": period, "period_window": period_window, "no_period": no_period, "flat": flat, "messages_then_histograms": messages_then_histograms, "solvers": solvers, "solvers_online": solvers_online, "lammps": lammps, "holes": holes, "shapes": shapes,
          "period_online": period_online, "period_missing": period_missing, "period_marked": period_marked,
+         "period_then_marks": period_then_marks, "ranges_first": ranges_first,
          "threads": threads, "fortran": fortran}
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ def slow_rank(place, full):
     session = session_of(logs)
     check_dataset(session, workers=8, steps=range(4, 20))
     with h5(session) as f:
-        wait = f["breakdown/wait_ns"][()]
+        wait = f["breakdown/wait_ns"][()].clip(0)
         others = [median(wait[:, r]) for r in range(8) if r != 3]
         check(median(others) > 37_500_000, f"the others' median waits {others}")
         check(min(others) > 22_500_000, f"somebody did not wait: {others}")
@@ -66,11 +66,11 @@ def mpi4py_whole_run(place, full):
 
 
 def mpi4py_pattern(place, full):
-    """The example of --step-rule collectives in docs/capture.md finds its steps."""
+    """The example of a job that marks no step in docs/capture.md finds its steps."""
     logs = place.new_logs()
     script = os.path.join(place.examples, "mpi4py_train", "mpi4py_train.py")
     command = [jobs.PYTHON, script, "--normalise"]
-    got = jobs.run(place.mpirun(4, place.under(logs, command, "--steps", "22:27", "--step-rule", "collectives")))
+    got = jobs.run(place.mpirun(4, place.under(logs, command, "--steps", "22:27")))
     check(got.code == 0 and "pattern of 2 collectives" in got.err, got.transcript())
     check_dataset(session_of(logs), workers=4, steps=range(22, 27))
 

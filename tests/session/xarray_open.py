@@ -9,7 +9,7 @@ import xarray
 path = sys.argv[1]
 with netCDF4.Dataset(path) as f:
     groups = list(f.groups)
-    assert f.format_version == 2 and f.format == "podprof pod dataset", (f.format_version, f.format)
+    assert f.format_version == 3 and f.format == "podprof pod dataset", (f.format_version, f.format)
 for engine in sys.argv[2:]:
     for group in groups:
         with xarray.open_dataset(path, group=group, engine=engine) as g:
@@ -31,6 +31,8 @@ for engine in sys.argv[2:]:
         off = abs(b["exclusive_ns"].sum("category") - b["step_ns"])
         assert int(off.max()) <= 1, f"sums are off by {int(off.max())} ns"
         assert b["exclusive_ns"].dtype == numpy.int64, f"a fill value made {b['exclusive_ns'].dtype} of int64"
+        absent = b["present"] == 0
+        assert b["wait_ns"].where(absent).isnull().all() and (b["wait_ns"] >= 0).sum() == b["wait_ns"].count(), b["wait_ns"]
     with xarray.open_dataset(path, group="step", engine=engine) as s:
         assert s["begin_ns"].dims == ("step", "worker"), s["begin_ns"].dims
 print("xarray opens it")

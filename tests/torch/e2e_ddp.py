@@ -39,7 +39,7 @@ def same(place, words, options, env=None):
 
 def waited_for(f):
     """Rank that was waited for most, and its share of all waiting."""
-    late = f["breakdown/late_ns"][()].sum(axis=0)
+    late = f["breakdown/late_ns"][()].clip(0).sum(axis=0)
     check(late.sum() > 0, "nobody was waited for")
     return int(late.argmax()), late.max() / late.sum()
 

@@ -24,7 +24,7 @@ def check_slow_input(session):
     with h5(session) as f:
         wait = tj.categories(f)["Input"]
         check(wait[2] == max(wait) and wait[2] > 30e6, f"Input: {wait}")
-        late = f["breakdown/late_ns"][()].sum(axis=0)
+        late = f["breakdown/late_ns"][()].clip(0).sum(axis=0)
         check(int(late.argmax()) == 2, f"waited for: {late}")
         return text(f.attrs["rendezvous"]) if "rendezvous" in f.attrs else ""
 
@@ -123,13 +123,15 @@ def strangers(place, full):
         session = session_of(logs)
         tj.check_session(session, RANKS, steps, rule)
         with h5(session) as f:
-            late = f["breakdown/late_ns"][()].sum(axis=0)
+            late = f["breakdown/late_ns"][()].clip(0).sum(axis=0)
             check(int(late.argmax()) == slow, f"{name}: waited for {late}")
             share = f["breakdown/exclusive_ns"][()][:, :, 5].sum() / f["breakdown/step_ns"][()].sum()
             check(0 < share < 0.9 if rule == tj.LOADER else share == 0, f"{name}: input share {share}")
             check(operator in tj.names(f["op/name"][()]), f"{name}: no {operator}")
         summary = read(session, "summary.txt")
-        check("Top operators" in summary and f"Straggler:  rank {slow}." in summary, f"{name}: {summary}")
+        # Where the loaders of all ranks lack cores, their input takes longer than what the slow rank costs.
+        named = f"Straggler:  rank {slow}." in summary or rule == tj.LOADER and "Bottleneck: Input" in summary
+        check("Top operators" in summary and named, f"{name}: {summary}")
 
 
 CASES = {f.__name__: f for f in (inside, outside, started_again, two_hosts, two_hosts_by_mpirun, strangers)}

@@ -92,8 +92,8 @@ class Session:
             lacking = sorted(set(want.h5) - set(self.h5))
             if lacking and self.warnings == want.warnings:  # without a rank there may be no collective: then a warning says so
                 wrong.append(f"pod.h5 lacks {lacking}")
-            # The wall clock is read once in a while: how often depends on how long the job took.
-            changed = [n for n in want.h5 if n in self.h5 and self.h5[n] != want.h5[n] and not n.startswith(("quality", "clock/wall"))]
+            # How often the wall clock is read depends on how long the job took, and so do findings.
+            changed = [n for n in want.h5 if n in self.h5 and self.h5[n] != want.h5[n] and not n.startswith(("quality", "clock/wall", "finding"))]
             if changed and self.warnings == want.warnings:
                 wrong.append(f"pod.h5 has other sizes and no word of it: {[(n, want.h5[n], self.h5[n]) for n in changed[:4]]}")
         if self.xspace and self.xspace.get(1) != want.xspace.get(1):

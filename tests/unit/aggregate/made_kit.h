@@ -1,10 +1,10 @@
-/* What the tests of datasets share: a hand-made capture of four ranks, the dataset of it, its verdict. */
+/* What the tests of datasets share: a hand-made capture of four ranks, the dataset of it, its first finding. */
 #pragma once
 
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/straggler.h"
 #include "aggregate/dataset/dataset.h"
-#include "aggregate/tools/verdict.h"
+#include "tests/unit/aggregate/finding_kit.h"
 #include "tests/test.h"
 #include "tests/unit/capture.h"
 
@@ -15,7 +15,7 @@ struct made {
 	struct pp_steps steps;
 	struct pp_attr attr[RANKS];
 	struct pp_dataset d;
-	char verdict[PP_VERDICT_TEXT];
+	char verdict[400];
 };
 
 static inline void build(struct made *m, int64_t first, int64_t last)
@@ -36,10 +36,11 @@ static inline void build(struct made *m, int64_t first, int64_t last)
 
 	CHECK_INT(pp_steps_find(&m->capture, first, last, &m->steps, &err), 0);
 	for (size_t r = 0; r < m->capture.ranks; r++)
-		CHECK_INT(pp_attr_rank(&m->capture.rank[r], r, &m->steps, m->capture.ranks, m->capture.names, &m->attr[r], &err),
+		CHECK_INT(pp_attr_rank(&m->capture.rank[r], r, &m->steps, m->capture.ranks, m->capture.names, PP_ATTR_KEEP_ALL,
+		                       &m->attr[r], &err),
 		          0);
 	CHECK_INT(pp_dataset_build(&in, &m->d, &err), 0);
-	pp_verdict(&m->d, m->verdict, sizeof(m->verdict));
+	say_first_finding(&m->d, m->verdict, sizeof(m->verdict));
 	for (size_t i = 0; i < m->d.steps * m->d.workers; i++) {
 		const struct pp_row_cell *cell = &m->d.cell[i];
 		int64_t sum = 0;

@@ -48,8 +48,8 @@ static inline void set_step(struct made *k, size_t s, size_t rank, int64_t numbe
 	cell->present = 1;
 }
 
-/* The session's ledger: a collective of communicator 77 with this waiting and transfer of all ranks. */
-static inline void set_ledger(struct made *k, uint32_t sequence, int64_t wait, int64_t transfer)
+/* The session's ledger: a collective of communicator 77, then its rows. */
+static inline void set_ledger(struct made *k, uint32_t sequence, int64_t wait)
 {
 	struct pp_row_collective *more = realloc(k->d.collective, (k->d.collectives + 1) * sizeof(*more));
 
@@ -57,7 +57,31 @@ static inline void set_ledger(struct made *k, uint32_t sequence, int64_t wait, i
 		abort();
 	k->d.collective = more;
 	more[k->d.collectives++] =
-	        (struct pp_row_collective){.communicator = 77, .sequence = sequence, .wait_ns = wait, .transfer_ns = transfer};
+	        (struct pp_row_collective){.communicator = 77, .sequence = sequence, .wait_ns = wait, .row_first = k->d.arrivals};
+}
+
+/* A row of the last one: a call that blocks, which waited so long for that rank. The caller may change it. */
+static inline struct pp_row_arrival *add_arrival(struct made *k, int32_t rank, int64_t begin, int64_t end, int64_t waited,
+                                                 int32_t late)
+{
+	struct pp_row_arrival *more = realloc(k->d.arrival, (k->d.arrivals + 1) * sizeof(*more));
+
+	if (!more)
+		abort();
+	k->d.arrival = more;
+	k->d.collective[k->d.collectives - 1].row_count++;
+	more += k->d.arrivals++;
+	*more = (struct pp_row_arrival){.worker = rank,
+	                                .arrival_ns = begin,
+	                                .exit_ns = end,
+	                                .call_begin_ns = begin,
+	                                .call_end_ns = end,
+	                                .call = (uint32_t)k->d.arrivals,
+	                                .waited_ns = waited,
+	                                .late_rank = late,
+	                                .device_begin_ns = INT64_MIN,
+	                                .device_end_ns = INT64_MIN};
+	return more;
 }
 
 /* The capture's names are the timeline's then. */

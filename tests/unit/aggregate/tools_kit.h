@@ -62,7 +62,9 @@ static inline void kit_end(struct kit *k)
 			      kit_compare);
 	CHECK_INT(pp_steps_find(&k->capture, 1, KIT_STEPS - 1, &k->steps, &err), 0);
 	for (size_t r = 0; r < KIT_RANKS; r++)
-		CHECK_INT(pp_attr_rank(&k->capture.rank[r], r, &k->steps, KIT_RANKS, k->capture.names, &k->attr[r], &err), 0);
+		CHECK_INT(pp_attr_rank(&k->capture.rank[r], r, &k->steps, KIT_RANKS, k->capture.names, PP_ATTR_KEEP_ALL,
+		                       &k->attr[r], &err),
+		          0);
 	CHECK_INT(pp_dataset_build(&in, &k->d, &err), 0);
 	CHECK_INT(pp_tools_run(&k->d, &err), 0);
 	k->to = open_memstream(&k->text, &k->size);

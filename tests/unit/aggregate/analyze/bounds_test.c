@@ -72,6 +72,8 @@ static void solve(struct made *m, struct pp_waiting *w, const char *call, unsign
 			m->row[m->c.row_count++] =
 			        (struct pp_row_arrival){.worker = r, .arrival_ns = arrival[r], .exit_ns = exit[r]};
 	pp_waiting_release(w);
+	m->d.causality = (struct pp_causality){0};
+	m->d.violations = 0;
 	*w = (struct pp_waiting){.d = &m->d};
 	CHECK_INT(pp_waiting_solve(w, &m->c), 0);
 }
@@ -179,31 +181,31 @@ TEST(causality_by_hand)
 	for (int r = 0; r < RANKS; r++)
 		end[r] = 60000;
 	solve(&m, &w, "MPI_Barrier", 0x03, arrival, end); /* one clock: nothing to check it by */
-	CHECK(!w.causality.pairs && !w.violations);
+	CHECK(!m.d.causality.pairs && !m.d.violations);
 	solve(&m, &w, "MPI_Barrier", 0x7f, arrival, end); /* rank 6 is not joined */
-	CHECK(w.causality.pairs == 6 && !w.causality.inverted && !w.causality.violated && !w.violations);
+	CHECK(m.d.causality.pairs == 6 && !m.d.causality.inverted && !m.d.causality.violated && !m.d.violations);
 	arrival[4] = 61000;
 	end[4] = 62000;
 	solve(&m, &w, "MPI_Barrier", 0x17, arrival, end); /* 0 and 1 left before 4 came: 1000 of 1007, 2 has more */
-	CHECK(w.causality.pairs == 4 && w.causality.inverted == 3 && !w.causality.violated && !w.violations);
-	CHECK_INT(w.causality.worst_ns, 0);
+	CHECK(m.d.causality.pairs == 4 && m.d.causality.inverted == 3 && !m.d.causality.violated && !m.d.violations);
+	CHECK_INT(m.d.causality.worst_ns, 0);
 	end[1] = 59900;
 	solve(&m, &w, "MPI_Barrier", 0x17, arrival, end); /* 1100 of 1007 */
-	CHECK(w.causality.inverted == 2 && w.causality.violated == 1 && w.violations == 1);
-	CHECK_INT(w.causality.worst_ns, 93);
+	CHECK(m.d.causality.inverted == 2 && m.d.causality.violated == 1 && m.d.violations == 1);
+	CHECK_INT(m.d.causality.worst_ns, 93);
 	m.row[1].exit_open = 1; /* it was not seen to leave */
 	m.c.bound_ns = 0;
-	w.causality = (struct pp_causality){0};
+	m.d.causality = (struct pp_causality){0};
 	CHECK_INT(pp_waiting_solve(&w, &m.c), 0);
-	CHECK(w.causality.pairs == 3 && !w.causality.violated);
+	CHECK(m.d.causality.pairs == 3 && !m.d.causality.violated);
 	solve(&m, &w, "MPI_Bcast", 0x17, arrival, end); /* who gets may leave before others come */
-	CHECK(!w.causality.pairs && !w.violations);
+	CHECK(!m.d.causality.pairs && !m.d.violations);
 	arrival[3] = 60010; /* of one clock: the record is wrong, whatever the bounds are */
 	arrival[4] = 1000;
 	end[4] = end[1] = 70000;
 	end[3] = 70000;
 	solve(&m, &w, "MPI_Barrier", 0x0c, arrival, end);
-	CHECK(!w.causality.pairs && w.violations == 1);
+	CHECK(!m.d.causality.pairs && m.d.violations == 1);
 	pp_waiting_release(&w);
 }
 

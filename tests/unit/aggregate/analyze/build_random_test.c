@@ -3,6 +3,7 @@
 #include "aggregate/analyze/build.h"
 #include "aggregate/dataset/dataset.h"
 
+#include "core/base/known.h"
 #include "core/capture/order.h"
 #include "core/capture/side.h"
 #include "core/capture/thread.h"
@@ -226,9 +227,10 @@ static void check_collectives(const struct pp_capture *capture, const struct pp_
 		for (uint32_t k = 0; k < c->row_count && !is_mixed; k++)
 			if (!is_near || check_near(capture, d, c, k, is_doubled))
 				inside += row[k].exit_ns - row[k].arrival_ns;
-		CHECK(c->wait_ns >= 0 && c->transfer_ns >= 0 && c->algbw >= 0 && c->busbw >= 0);
+		CHECK(pp_known_or(c->wait_ns, 0) >= 0 && pp_known_or(c->transfer_ns, 0) >= 0 && !(c->algbw < 0) && !(c->busbw < 0));
 		CHECK_INT(c->wait_ns + c->transfer_ns, inside);
-		CHECK(c->bound_ns != PP_BOUND_UNKNOWN || (!c->wait_ns && c->last_worker < 0 && c->algbw == 0));
+		CHECK(c->bound_ns != PP_BOUND_UNKNOWN ||
+		      (pp_known_or(c->wait_ns, 0) == 0 && c->last_worker < 0 && isnan(c->algbw)));
 		CHECK(c->bound_ns == PP_BOUND_UNKNOWN || c->last_worker >= 0);
 	}
 	CHECK(mixed >= d->mixed && mixed < d->collectives / 2);
@@ -298,7 +300,7 @@ TEST(sums_are_exact)
 		}
 		CHECK_INT(pp_steps_find(&c, 0, 100, &steps, &err), 0);
 		for (size_t r = 0; r < RANKS; r++)
-			CHECK_INT(pp_attr_rank(&c.rank[r], r, &steps, RANKS, c.names, &attr[r], &err), 0);
+			CHECK_INT(pp_attr_rank(&c.rank[r], r, &steps, RANKS, c.names, PP_ATTR_KEEP_ALL, &attr[r], &err), 0);
 		CHECK_INT(pp_dataset_build(&in, &d, &err), 0);
 		check_cells(&d);
 		check_collectives(&c, &d);

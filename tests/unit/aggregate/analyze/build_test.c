@@ -1,6 +1,7 @@
 /* The dataset of hand-made captures: waiting of every class, lateness, channels, what is missing. */
 #include "tests/unit/aggregate/made_kit.h"
 
+#include "core/base/known.h"
 #include "core/capture/side.h"
 
 static int warned(const struct pp_dataset *d, const char *text)
@@ -333,7 +334,7 @@ TEST(no_rate_without_all_ranks)
 		m.capture.rank[r].comm[m.capture.rank[r].comms++] = (struct pp_comm){.id = 77, .size = 3};
 	}
 	build(&m, 0, 0);
-	CHECK(m.d.collective[0].algbw == 0 && m.d.collective[0].busbw == 0);
+	CHECK(isnan(m.d.collective[0].algbw) && isnan(m.d.collective[0].busbw));
 	drop(&m);
 }
 
@@ -360,7 +361,7 @@ TEST(slow_rank)
 	CHECK_INT(m.d.late[0].rank, 2);
 	CHECK_INT(m.d.late[0].wait_ns, 8 * 3 * 400);
 	CHECK_INT(m.d.late[0].steps, 8);
-	CHECK(strstr(m.verdict, "rank 2, All others") != NULL);
+	CHECK(!strncmp(m.verdict, "rank 2, ", 8));
 	CHECK_INT(m.d.window_begin_ns, 2000);
 	CHECK_INT(m.d.window_end_ns, 10000);
 	drop(&m);
@@ -513,7 +514,7 @@ TEST(domains_and_options)
 	snprintf(m.capture.rank[1].options, sizeof(m.capture.rank[1].options), "%s", "other");
 	snprintf(m.capture.rank[1].status, sizeof(m.capture.rank[1].status), "%s", "killed: signal 9 (SIGKILL)");
 	build(&m, 0, 0);
-	CHECK(warned(&m.d, "2 clock domains whose clocks could not be compared (ranks 0; ranks 1)"));
+	CHECK(warned(&m.d, "2 clock domains whose clocks could not be compared (rank 0; rank 1)"));
 	CHECK(warned(&m.d, "differ from those of rank 0"));
 	CHECK(warned(&m.d, "rank 1 was killed: signal 9"));
 	drop(&m);

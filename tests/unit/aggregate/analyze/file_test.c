@@ -48,7 +48,9 @@ static void end(struct made *m)
 
 	CHECK_INT(pp_steps_find(&m->capture, 0, 1, &m->steps, &err), 0);
 	for (size_t r = 0; r < RANKS; r++)
-		CHECK_INT(pp_attr_rank(&m->capture.rank[r], r, &m->steps, RANKS, m->capture.names, &m->attr[r], &err), 0);
+		CHECK_INT(pp_attr_rank(&m->capture.rank[r], r, &m->steps, RANKS, m->capture.names, PP_ATTR_KEEP_ALL, &m->attr[r],
+		                       &err),
+		          0);
 	CHECK_INT(pp_dataset_build(&in, &m->d, &err), 0);
 }
 

@@ -35,7 +35,7 @@ static struct pp_dataset build(struct pp_capture *c)
 	for (size_t t = 0; t < c->rank[0].threads; t++)
 		qsort(c->rank[0].thread[t].span, c->rank[0].thread[t].spans, sizeof(struct pp_span), compare);
 	CHECK_INT(pp_steps_find(c, 1, STEPS - 1, &steps, &err), 0);
-	CHECK_INT(pp_attr_rank(&c->rank[0], 0, &steps, 1, c->names, &attr, &err), 0);
+	CHECK_INT(pp_attr_rank(&c->rank[0], 0, &steps, 1, c->names, PP_ATTR_KEEP_ALL, &attr, &err), 0);
 	CHECK_INT(pp_dataset_build(&in, &d, &err), 0);
 	pp_attr_release(&attr);
 	pp_steps_release(&steps);

@@ -77,7 +77,7 @@ static inline void kit_cell(struct pp_row_cell *c, int64_t begin)
 	c->point_to_point_ns = kit_time();
 }
 
-/* The segments of a call that other hosts decide, or of one that an earlier row has too. */
+/* The segments of a call that waits, or of one that an earlier row has too. */
 static inline void kit_exposed(struct pp_dataset *d, struct pp_row_arrival *row)
 {
 	uint32_t parts = (uint32_t)kit_random(3);
@@ -92,25 +92,26 @@ static inline void kit_exposed(struct pp_dataset *d, struct pp_row_arrival *row)
 		return;
 	}
 	row->exposed = (uint32_t)(d->exposeds + 1) & PP_EXPOSED_MOST;
-	if (kit_random(4) == 0)
-		d->awaited[d->awaiteds++] = (struct pp_awaited){(uint32_t)d->exposeds, (uint32_t)(row - d->arrival),
-		                                                d->worker[kit_random(d->workers)].rank, kit_time()};
 	for (; parts; parts--)
 		d->exposed[d->exposeds++] = (struct pp_exposed){.begin_ns = row->arrival_ns + (int64_t)kit_random(3),
-		                                                .length_ns = (uint32_t)kit_random(0),
+		                                                .length_ns = (uint32_t)kit_random(PP_EXPOSED_LENGTH_MOST),
+		                                                .blocks = (uint32_t)kit_random(3) & 3,
 		                                                .step = (uint32_t)kit_random(d->steps) & INT32_MAX,
 		                                                .more = parts > 1};
 }
 
-static inline void kit_lap(const struct pp_dataset *d, struct pp_row_arrival *row)
+static inline void kit_lap(struct pp_row_arrival *row)
 {
 	for (int k = 1; k <= PP_CATEGORIES; k++)
 		row->local_us[k] = kit_random(2) ? 0 : (uint32_t)kit_time();
 	row->between_us = (uint32_t)kit_random(3);
-	if (!d->steps || kit_random(3))
-		return;
-	row->exposed_wait_ns = 1 + kit_time();
-	row->wait_step = 1 + (uint32_t)kit_random(d->steps);
+	row->place = (uint32_t)kit_random(3) * 1234567891;
+	if (kit_random(4)) {
+		row->call = 1 + (uint32_t)kit_random(5);
+		row->call_begin_ns = kit_random(3) ? row->arrival_ns : kit_time();
+		row->call_end_ns = kit_random(3) ? row->exit_ns : kit_time();
+		row->polls = (int8_t)kit_random(2);
+	}
 }
 
 /* As builders leave them in a part. */
@@ -122,7 +123,6 @@ static inline void kit_collectives(struct pp_dataset *d, size_t n)
 	d->collective = calloc(n + 1, sizeof(*d->collective));
 	d->arrival = calloc(n * (d->workers + 1) + 1, sizeof(*d->arrival));
 	d->exposed = calloc(n * (d->workers + 1) * 3 + 1, sizeof(*d->exposed));
-	d->awaited = calloc(n * (d->workers + 1) + 1, sizeof(*d->awaited));
 	for (size_t i = 0; i < n && d->workers; i++) {
 		struct pp_row_collective *c = &d->collective[d->collectives++];
 		size_t skip = kit_random(d->workers);
@@ -163,7 +163,12 @@ static inline void kit_collectives(struct pp_dataset *d, size_t n)
 			row->needs = kit_random(9) ? 0 : kit_random(3) & 3;
 			row->is_empty = kit_random(9) == 0;
 			row->side = kit_random(9) ? 0 : kit_random(3) & 3;
-			kit_lap(d, row);
+			row->device_begin_ns = kit_random(3) ? kit_time() : INT64_MIN;
+			row->device_end_ns = kit_random(3) ? kit_time() : INT64_MIN;
+			row->device_length_ns = kit_random(3) ? kit_time() : 0;
+			row->device_error_ns = kit_time() >> 20;
+			row->device_operations = (uint32_t)kit_random(3);
+			kit_lap(row);
 			kit_exposed(d, row);
 			c->row_count++;
 		}

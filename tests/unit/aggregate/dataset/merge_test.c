@@ -178,8 +178,6 @@ static struct pp_dataset part_of(struct pp_intern *names, int32_t part)
 	for (size_t i = 0; i < d.windows; i++)
 		d.window[i].worker = d.worker[i].rank;
 	CHECK_INT(pp_dataset_seal(&d), 0);
-	for (size_t i = 0; i < d.awaiteds; i++)
-		d.awaited[i].late_rank = d.worker[0].rank;
 	for (size_t i = 0; i < d.collectives; i++) {
 		struct pp_row_collective *c = &d.collective[i];
 
@@ -189,7 +187,6 @@ static struct pp_dataset part_of(struct pp_intern *names, int32_t part)
 		for (uint32_t k = 0; k < c->row_count; k++)
 			d.arrival[c->row_first + k].worker = d.worker[d.workers - c->row_count + k].rank;
 	}
-	free(d.late);
 	CHECK_INT(pp_dataset_late(&d), 0);
 	return d;
 }

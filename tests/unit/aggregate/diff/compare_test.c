@@ -14,7 +14,9 @@ struct job { /* how a session differs from the others */
 	int32_t slow_from, slow_to; /* these ranks compute longer */
 	int64_t slow_ns, transfer_ns;
 	uint64_t seed;
-	int roles; /* 2: even and odd ranks */
+	int roles;                    /* 2: even and odd ranks */
+	size_t slow_first, slow_each; /* they are slow from this step on, in each so many; 0: all */
+	int32_t shift;                /* of the ranks' numbers */
 };
 
 static const struct job usual = {.ranks = RANKS, .steps = STEPS, .slow_from = -1, .slow_to = -1, .transfer_ns = MS / 2};
@@ -34,7 +36,8 @@ static struct pp_dataset make(struct job j)
 	pp_made_begin(&m, j.ranks, 4, 10, j.steps);
 	for (size_t s = 0; s < j.steps; s++) {
 		for (size_t r = 0; r < j.ranks; r++) {
-			int is_slow = (int32_t)r >= j.slow_from && (int32_t)r <= j.slow_to;
+			int is_slow = (int32_t)r >= j.slow_from && (int32_t)r <= j.slow_to && s >= j.slow_first &&
+			              (!j.slow_each || (s - j.slow_first) % j.slow_each == 0);
 
 			pp_made_step_begin(&m, r, s);
 			pp_made_work(&m, r, PP_CATEGORY_INPUT, MS + noise(&seed, MS / 20));
@@ -46,10 +49,15 @@ static struct pp_dataset make(struct job j)
 	d = pp_made_end(&m);
 	d.role = calloc(2, sizeof(*d.role));
 	d.roles = j.roles ? 2 : 0;
-	for (size_t r = 0; r < j.ranks; r++)
+	for (size_t r = 0; r < j.ranks; r++) {
 		d.worker[r].role = j.roles ? (int32_t)(r % 2) : -1;
+		d.worker[r].rank += j.shift;
+	}
+	d.ranks_asked = (int32_t)j.ranks;
 	return d;
 }
+
+static struct pp_diff_map map; /* of the comparisons to come */
 
 struct result {
 	struct pp_diff_shared shared;
@@ -64,10 +72,10 @@ static void compare(struct result *r, struct pp_dataset *d, size_t runs)
 
 	for (size_t i = 0; i < runs; i++)
 		each[i] = &d[i];
-	CHECK_INT(pp_diff_share(each, runs, &r->shared), 0);
+	CHECK_INT(pp_diff_share(each, runs, &map, &r->shared), 0);
 	for (size_t i = 0; i < runs; i++)
-		CHECK_INT(pp_diff_run_init(&r->run[i], "given", &d[i], &r->shared), 0);
-	CHECK_INT(pp_diff_compare(r->run, runs, &r->shared, &r->diff), 0);
+		CHECK_INT(pp_diff_run_init(&r->run[i], "given", &d[i], &r->shared, !i), 0);
+	CHECK_INT(pp_diff_compare(r->run, runs, &r->shared, 10, &r->diff), 0);
 }
 
 static void release(struct result *r)
@@ -209,14 +217,136 @@ TEST(only_shared_ranks_are_compared)
 	CHECK_INT(r.diff.rank[0].rank, 4);
 	CHECK(r.diff.environments > 0);
 	CHECK_STR(r.diff.environment[0].what, "ranks");
-	CHECK_INT(r.diff.operations, 2); /* communicators of 8 and of 5 ranks */
-	CHECK(pp_diff_operation_changed(&r.diff.operation[0]) && pp_diff_operation_changed(&r.diff.operation[1]));
+	CHECK_STR(r.shared.left[0], "5-7");
+	CHECK_STR(r.shared.left[1], "");
+	CHECK_INT(r.diff.operations, 1); /* of all ranks in both */
+	CHECK(r.diff.operation[0].size_a == RANKS && r.diff.operation[0].size_b == 5);
+	CHECK_INT(pp_diff_last(&r.diff)->step.word, PP_NOISE_LONGER);
 	release(&r);
 	d[0] = make(usual);
 	d[1] = make(usual);
 	snprintf(d[1].worker[2].status, sizeof(d[1].worker[2].status), "missing: killed");
 	compare(&r, d, 2);
 	CHECK_INT(r.shared.ranks, RANKS - 1);
+	release(&r);
+}
+
+/* Steps and means of all ranks are compared in any case; one by one those that the map says. */
+TEST(ranks_of_other_numbers)
+{
+	struct job b = usual;
+	struct result r;
+
+	b.shift = 100;
+	b.ranks = 4;
+	b.slow_from = b.slow_to = 2;
+	b.slow_ns = 3 * MS;
+	compare_two(&r, usual, b);
+	CHECK_INT(r.shared.ranks, 0);
+	CHECK_STR(r.shared.left[0], "0-7");
+	CHECK_STR(r.shared.left[1], "100-103");
+	CHECK_INT(pp_diff_last(&r.diff)->step.word, PP_NOISE_LONGER);
+	CHECK_INT(word_of(&r, 0, PP_CATEGORY_HOST_COMPUTE), PP_NOISE_LONGER);
+	CHECK_INT(r.diff.ranks, 0);
+	release(&r);
+	map = (struct pp_diff_map){.range = {{4, 100, 4}}, .ranges = 1};
+	compare_two(&r, usual, b);
+	CHECK_INT(r.shared.ranks, 4);
+	CHECK_STR(r.shared.left[0], "0-3");
+	CHECK_STR(r.shared.left[1], "");
+	CHECK_INT(r.diff.ranks_changed, 1);
+	CHECK(r.diff.rank[0].rank == 6 && r.diff.rank[0].other == 102);
+	release(&r);
+	map = (struct pp_diff_map){.range = {{6, INT32_MAX - 1, INT32_MAX}}, .ranges = 1}; /* beyond what ranks can be */
+	compare_two(&r, usual, b);
+	CHECK_INT(r.shared.ranks, 0);
+	release(&r);
+	map.ranges = 0;
+}
+
+TEST(operators_and_collectives_of_other_names)
+{
+	struct pp_dataset d[2] = {make(usual), make(usual)};
+	struct pp_err err;
+	struct result r;
+
+	for (int i = 0; i < 2; i++) {
+		d[i].op = calloc(1, sizeof(*d[i].op));
+		d[i].ops = 1;
+		d[i].op[0] = (struct pp_row_op){.calls = STEPS, .self_ns = (int64_t)(i ? 40 : 8) * MS * STEPS};
+		d[i].op[0].name = pp_intern_put((struct pp_intern *)d[i].names, i ? "new" : "old", 3);
+	}
+	CHECK_INT(pp_diff_map_parse("old=new,MPI_Bcast=MPI_Allreduce", &map, &err), 0);
+	compare(&r, d, 2);
+	CHECK(r.diff.ops == 1 && fabs(r.diff.op[0].a - MS) < 1 && fabs(r.diff.op[0].b - 5 * MS) < 1);
+	CHECK_STR(r.diff.op[0].name, "old");
+	CHECK_INT(r.diff.operations, 2); /* A has no MPI_Bcast */
+	CHECK(!strcmp(r.diff.operation[0].name, "MPI_Bcast") || !strcmp(r.diff.operation[1].name, "MPI_Bcast"));
+	release(&r);
+	map = (struct pp_diff_map){.ranges = 0};
+}
+
+/* They are no part of the usual step. */
+TEST(exceptional_steps_are_left_out)
+{
+	struct job b = usual;
+	struct result r;
+
+	b.slow_from = 0;
+	b.slow_to = RANKS - 1;
+	b.slow_ns = 80 * MS;
+	b.slow_each = 8;
+	b.slow_first = 5;
+	b.steps = 200;
+	compare_two(&r, usual, b);
+	CHECK_INT(pp_diff_last(&r.diff)->step.word, PP_NOISE_SAME);
+	CHECK_INT(word_of(&r, 0, PP_CATEGORY_HOST_COMPUTE), PP_NOISE_SAME);
+	CHECK(r.run[1].course.rare == PP_RARE_PERIODIC && r.run[1].course.period == 8 && r.run[1].course.rares == 25);
+	CHECK(fabs(r.run[1].course.rare_each - 80 * MS) < MS && fabs(r.run[1].course.rare_cost - 10 * MS) < MS);
+	CHECK(r.diff.chance[1] < 0.1 && r.diff.chance[0] == 1);
+	CHECK_INT(r.diff.ranks, 0);
+	release(&r);
+}
+
+/* What is compared is the step after the last change; one in the last steps decides nothing. */
+TEST(a_step_that_doubles_is_never_the_same)
+{
+	for (size_t steps = 10; steps <= 160; steps *= 2)
+		for (size_t tenths = 0; tenths < 10; tenths++) {
+			struct job a = usual, b = usual;
+			struct result r;
+
+			a.steps = b.steps = steps;
+			b.slow_from = b.slow_to = 3;
+			b.slow_ns = 11 * MS;
+			b.slow_first = steps * tenths / 10;
+			b.seed = steps + tenths;
+			compare_two(&r, a, b);
+			if (steps - b.slow_first > 1) /* one step is an exceptional one */
+				CHECK(pp_diff_last(&r.diff)->step.word != PP_NOISE_SAME);
+			if (steps >= 40 && tenths <= 7)
+				CHECK_INT(pp_diff_last(&r.diff)->step.word, PP_NOISE_LONGER);
+			release(&r);
+		}
+}
+
+/* Each second step is longer in both: their usual steps are the short ones. In one only, all are compared. */
+TEST(steps_with_a_short_period)
+{
+	struct job a = usual, b = usual;
+	struct result r;
+
+	a.slow_from = b.slow_from = 0;
+	a.slow_to = b.slow_to = RANKS - 1;
+	a.slow_ns = b.slow_ns = 20 * MS;
+	a.slow_each = b.slow_each = 2;
+	compare_two(&r, a, b);
+	CHECK_INT(pp_diff_last(&r.diff)->step.word, PP_NOISE_SAME);
+	CHECK(fabs(pp_diff_last(&r.diff)->step.a - 11.7 * MS) < MS / 2);
+	release(&r);
+	a.slow_ns = 0;
+	compare_two(&r, a, b);
+	CHECK(pp_diff_last(&r.diff)->step.word != PP_NOISE_SAME);
 	release(&r);
 }
 
@@ -396,6 +526,11 @@ int main(void)
 	ranks_are_held_against_the_others();
 	roles_have_results_of_their_own();
 	only_shared_ranks_are_compared();
+	ranks_of_other_numbers();
+	operators_and_collectives_of_other_names();
+	exceptional_steps_are_left_out();
+	a_step_that_doubles_is_never_the_same();
+	steps_with_a_short_period();
 	surroundings_that_differ();
 	time_without_a_core_decides_nothing();
 	operators_that_changed();

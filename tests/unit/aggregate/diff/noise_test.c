@@ -53,23 +53,44 @@ static void make(enum kind kind, double *value, size_t n)
 	}
 }
 
-/* How many of PAIRS are found longer or shorter; b is `by` longer than a. */
-static int found(enum kind kind, size_t n, double by)
+static struct pp_noise compare_for(const double *a, size_t na, const double *b, size_t nb, double least, double matters)
+{
+	static double room[MOST_STEPS];
+	struct pp_noise_middle x, y;
+
+	pp_noise_middle((struct pp_noise_series){a, na}, room, &x);
+	pp_noise_middle((struct pp_noise_series){b, nb}, room, &y);
+	return pp_noise_compare(&x, &y, least, matters, 1);
+}
+
+static struct pp_noise compare(const double *a, size_t na, const double *b, size_t nb, double least)
+{
+	return compare_for(a, na, b, nb, least, INFINITY);
+}
+
+struct found {
+	int all, able, of_able; /* found; have the power to find it; and both */
+};
+
+/* Of PAIRS; b is `by` longer than a. */
+static struct found find(enum kind kind, size_t n, double by)
 {
 	static double a[MOST_STEPS], b[MOST_STEPS];
-	struct pp_noise result;
-	int count = 0;
+	struct found f = {0};
 
 	for (int i = 0; i < PAIRS; i++) {
+		struct pp_noise result;
+
 		make(kind, a, n);
 		make(kind, b, n);
 		for (size_t k = 0; k < n; k++)
 			b[k] += by;
-		CHECK_INT(pp_noise_compare((struct pp_noise_series){a, n}, (struct pp_noise_series){b, n}, MEAN / 100, 1, &result),
-		          0);
-		count += by > 0 ? result.word == PP_NOISE_LONGER : result.word > PP_NOISE_SAME;
+		result = compare(a, n, b, n, MEAN / 100);
+		f.all += by > 0 ? result.word == PP_NOISE_LONGER : result.word > PP_NOISE_SAME;
+		f.able += result.power <= by;
+		f.of_able += result.power <= by && result.word == PP_NOISE_LONGER;
 	}
-	return count;
+	return f;
 }
 
 /* docs/diff.md: less than 1 % of equal runs. Steps that are alike over a time as long as the run cannot be told from a change. */
@@ -79,7 +100,7 @@ TEST(false_alarms_are_rare)
 
 	for (enum kind k = 0; k < KINDS; k++)
 		for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-			int alarms = k == ALIKE_9 && steps[i] < MOST_STEPS ? 0 : found(k, steps[i], 0);
+			int alarms = k == ALIKE_9 && steps[i] < MOST_STEPS ? 0 : find(k, steps[i], 0).all;
 
 			if (alarms > PAIRS / 100)
 				fprintf(stderr, "%s, %zu steps: %d of %d\n", name[k], steps[i], alarms, PAIRS);
@@ -89,18 +110,97 @@ TEST(false_alarms_are_rare)
 
 TEST(changes_are_found)
 {
-	CHECK(found(INDEPENDENT, 20, 4 * SPREAD) > PAIRS * 95 / 100);
-	CHECK(found(INDEPENDENT, 200, SPREAD) > PAIRS * 95 / 100);
-	CHECK(found(ALIKE_5, 200, 2 * SPREAD) > PAIRS * 95 / 100);
-	CHECK(found(LOGNORMAL, 200, 3 * SPREAD) > PAIRS * 90 / 100);
+	CHECK(find(INDEPENDENT, 20, 4 * SPREAD).all > PAIRS * 95 / 100);
+	CHECK(find(INDEPENDENT, 200, SPREAD).all > PAIRS * 95 / 100);
+	CHECK(find(ALIKE_5, 200, 2 * SPREAD).all > PAIRS * 95 / 100);
+	CHECK(find(LOGNORMAL, 200, 3 * SPREAD).all > PAIRS * 90 / 100);
 }
 
-static struct pp_noise compare(const double *a, size_t na, const double *b, size_t nb, double least)
+/* A busy machine makes part of the steps longer: short steps show a change that the usual ones hide. */
+TEST(short_steps_see_more_on_a_busy_machine)
 {
-	struct pp_noise n;
+	static double a[MOST_STEPS], b[MOST_STEPS], room[MOST_STEPS];
 
-	CHECK_INT(pp_noise_compare((struct pp_noise_series){a, na}, (struct pp_noise_series){b, nb}, least, 1, &n), 0);
-	return n;
+	for (size_t n = 20; n <= 80; n *= 2) {
+		int alarms = 0, usual = 0, few = 0;
+
+		for (int i = 0; i < PAIRS; i++)
+			for (int is_longer = 0; is_longer < 2; is_longer++) {
+				struct pp_noise_middle x, y;
+				enum pp_noise_word word;
+
+				for (size_t k = 0; k < n; k++) {
+					a[k] = MEAN * (1 + 0.005 * normal() + (uniform() < 0.5 ? -0.2 * log(uniform()) : 0));
+					b[k] = MEAN * (1 + 0.1 * is_longer + 0.005 * normal() +
+					               (uniform() < 0.5 ? -0.2 * log(uniform()) : 0));
+				}
+				usual += is_longer && compare(a, n, b, n, MEAN / 100).word == PP_NOISE_LONGER;
+				pp_noise_short((struct pp_noise_series){a, n}, room, &x);
+				pp_noise_short((struct pp_noise_series){b, n}, room, &y);
+				word = pp_noise_compare(&x, &y, MEAN / 100, INFINITY, 1).word;
+				few += is_longer && word == PP_NOISE_LONGER;
+				alarms += !is_longer && word > PP_NOISE_SAME;
+			}
+		CHECK(alarms <= PAIRS / 100 && few > usual && (n < 40 || few > PAIRS * 9 / 10));
+	}
+}
+
+/* The other rules hold for them, too. */
+TEST(short_steps_raise_no_false_alarms)
+{
+	static double a[MOST_STEPS], b[MOST_STEPS], room[MOST_STEPS];
+
+	for (enum kind k = 0; k < KINDS; k++)
+		for (size_t n = 8; n <= MOST_STEPS; n *= 5) {
+			int alarms = 0;
+
+			for (int i = 0; i < PAIRS && (k != ALIKE_9 || n == MOST_STEPS); i++) {
+				struct pp_noise_middle x, y;
+
+				make(k, a, n);
+				make(k, b, n);
+				pp_noise_short((struct pp_noise_series){a, n}, room, &x);
+				pp_noise_short((struct pp_noise_series){b, n}, room, &y);
+				alarms += pp_noise_compare(&x, &y, MEAN / 100, INFINITY, 1).word > PP_NOISE_SAME;
+			}
+			if (alarms > PAIRS / 100)
+				fprintf(stderr, "short steps: %s, %zu steps: %d of %d\n", name[k], n, alarms, PAIRS);
+			CHECK(alarms <= PAIRS / 100);
+		}
+}
+
+/* What is called no difference would have been found in 9 of 10 pairs. */
+TEST(power_is_what_is_found)
+{
+	for (enum kind k = 0; k < KINDS; k++)
+		for (size_t n = 20; n <= MOST_STEPS; n *= 10)
+			for (double by = SPREAD; by <= 8 * SPREAD; by *= 2) {
+				const struct found f = k == ALIKE_9 ? (struct found){0} : find(k, n, by);
+
+				if (f.of_able * 10 < f.able * 9)
+					fprintf(stderr, "%s, %zu steps, %g: %d of %d found, %d in all\n", name[k], n, by, f.of_able,
+					        f.able, f.all);
+				CHECK(f.of_able * 10 >= f.able * 9);
+			}
+	CHECK(find(INDEPENDENT, 40, 0.1 * MEAN).able > PAIRS * 9 / 10);
+}
+
+/* The usual step is doubled in a part of the steps, or in all: it is longer, or undecided, whatever the noise is. */
+TEST(a_doubled_step_is_never_the_same)
+{
+	static double a[MOST_STEPS], b[MOST_STEPS];
+
+	for (enum kind k = 0; k < KINDS; k++)
+		for (size_t n = PP_NOISE_STEPS; n <= MOST_STEPS; n *= 5)
+			for (size_t part = 4; part <= 10; part++) /* tenths */
+				for (int turn = 0; turn < 20; turn++) {
+					make(k, a, n);
+					make(k, b, n);
+					for (size_t i = 0; i < n; i++)
+						b[i] *= turn % 2 ? 1 + (uniform() < (double)part / 10)
+						                 : 1 + (10 * i >= (10 - part) * n);
+					CHECK(compare_for(a, n, b, n, MEAN / 100, MEAN / 20).word != PP_NOISE_SAME);
+				}
 }
 
 TEST(few_steps_decide_nothing)
@@ -108,13 +208,13 @@ TEST(few_steps_decide_nothing)
 	static const double a[PP_NOISE_STEPS] = {1, 1, 1, 1, 1, 1, 1, 1}, b[PP_NOISE_STEPS] = {2, 2, 2, 2, 2, 2, 2, 2};
 	struct pp_noise n = compare(a, PP_NOISE_STEPS - 1, b, PP_NOISE_STEPS, 0);
 
-	CHECK_INT(n.word, PP_NOISE_UNDECIDED);
+	CHECK_INT(n.word, PP_NOISE_FEW);
 	CHECK(n.a == 1 && n.b == 2 && n.low == 1 && n.high == 1);
 	CHECK_INT(compare(a, PP_NOISE_STEPS, b, PP_NOISE_STEPS, 0).word, PP_NOISE_LONGER);
 	CHECK_INT(compare(b, PP_NOISE_STEPS, a, PP_NOISE_STEPS, 0).word, PP_NOISE_SHORTER);
 	CHECK_INT(compare(a, PP_NOISE_STEPS, a, PP_NOISE_STEPS, 0).word, PP_NOISE_SAME);
 	n = compare(NULL, 0, NULL, 0, 0);
-	CHECK_INT(n.word, PP_NOISE_UNDECIDED);
+	CHECK_INT(n.word, PP_NOISE_FEW);
 	CHECK(n.a == 0 && n.b == 0);
 }
 
@@ -131,21 +231,22 @@ TEST(the_floor_is_between_quarters)
 {
 	static const double a[8] = {1, 1, 3, 3, 1, 1, 1, 1};
 
-	CHECK(fabs(pp_noise_floor((struct pp_noise_series){a, 8}) - 4.5) < 1e-9);
-	CHECK(pp_noise_floor((struct pp_noise_series){a, 3}) == 0);
+	CHECK(fabs(compare(a, 8, a, 8, 0).floor - 4.5) < 1e-9);
+	CHECK(compare(a, 3, a, 3, 0).floor == 0);
 }
 
-TEST(alike_steps_make_long_blocks)
+/* Alike neighbours are worth fewer values. */
+TEST(alike_steps_are_fewer)
 {
-	static double value[MOST_STEPS];
+	static double value[MOST_STEPS], room[MOST_STEPS];
+	struct pp_noise_middle independent, alike;
 
 	make(INDEPENDENT, value, MOST_STEPS);
-	CHECK(pp_noise_block((struct pp_noise_series){value, MOST_STEPS}) <= 8);
+	pp_noise_middle((struct pp_noise_series){value, MOST_STEPS}, room, &independent);
 	make(ALIKE_9, value, MOST_STEPS);
-	CHECK(pp_noise_block((struct pp_noise_series){value, MOST_STEPS}) >= 12);
-	for (size_t i = 0; i < MOST_STEPS; i++)
-		value[i] = (double)i;
-	CHECK_INT(pp_noise_block((struct pp_noise_series){value, MOST_STEPS}), MOST_STEPS / 3); /* the most */
+	pp_noise_middle((struct pp_noise_series){value, MOST_STEPS}, room, &alike);
+	CHECK(independent.freedom > 60 && alike.freedom < 20 && alike.error > 2 * independent.error);
+	CHECK(fabs(independent.error - SPREAD / sqrt(MOST_STEPS)) < SPREAD / 40);
 }
 
 /* t at 99 %: 2.576 without end, 4.604 at 4; the level is shared by a family. */
@@ -157,18 +258,17 @@ TEST(quantiles)
 	CHECK(fabs(pp_noise_quantile(INFINITY, 10) - 3.2905) < 1e-3);
 }
 
-/* The same numbers give the same answer. */
-TEST(answers_repeat)
+/* Rare values do not move the usual one. */
+TEST(rare_values_do_not_count)
 {
-	static double a[MOST_STEPS], b[MOST_STEPS];
-	struct pp_noise x, y;
+	static double value[MOST_STEPS], room[MOST_STEPS];
+	struct pp_noise_middle m;
 
-	make(LOGNORMAL, a, MOST_STEPS);
-	make(LOGNORMAL, b, MOST_STEPS);
-	x = compare(a, MOST_STEPS, b, MOST_STEPS, 0);
-	y = compare(a, MOST_STEPS, b, MOST_STEPS, 0);
-	CHECK(!memcmp(&x, &y, sizeof(x)));
-	CHECK(x.low < x.b - x.a && x.high > x.b - x.a);
+	make(INDEPENDENT, value, MOST_STEPS);
+	for (size_t i = 0; i < MOST_STEPS; i += 20)
+		value[i] *= 50;
+	pp_noise_middle((struct pp_noise_series){value, MOST_STEPS}, room, &m);
+	CHECK(fabs(m.usual - MEAN) < SPREAD / 2);
 }
 
 /* Times of a damaged file: any answer, no crash. */
@@ -185,12 +285,16 @@ int main(void)
 {
 	false_alarms_are_rare();
 	changes_are_found();
+	short_steps_see_more_on_a_busy_machine();
+	short_steps_raise_no_false_alarms();
+	power_is_what_is_found();
+	a_doubled_step_is_never_the_same();
 	few_steps_decide_nothing();
 	the_lowest_floor_holds();
 	the_floor_is_between_quarters();
-	alike_steps_make_long_blocks();
+	alike_steps_are_fewer();
 	quantiles();
-	answers_repeat();
+	rare_values_do_not_count();
 	absurd_values();
 	return test_end();
 }

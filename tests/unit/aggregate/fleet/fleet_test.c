@@ -198,6 +198,11 @@ TEST(lines_come_back)
 	CHECK_INT(got.step_ns, job.step_ns);
 	CHECK_INT(got.lost_ns, job.lost_ns);
 	near(got.wait_share, 0.182, 1e-9);
+	job.wait_share = NAN; /* unknown, as in a line that lacks it */
+	n = pp_fleet_job_write(&job, line);
+	CHECK(strstr(line, "\"wait_share\":null,"));
+	CHECK(!pp_fleet_job_read(line, n - 1, &got) && isnan(got.wait_share));
+	CHECK(!pp_fleet_job_read("{\"podprof_fleet\":1}", 19, &got) && isnan(got.wait_share));
 	for (size_t cut = 1; cut < n - 1; cut++)
 		CHECK_INT(pp_fleet_job_read(line, cut, &got), -EINVAL);
 }

@@ -215,8 +215,12 @@ TEST(a_wait_has_its_last_rank_and_an_arrow)
 	barrier(&k, 1, 1, 50, 60);
 	barrier(&k, 0, 2, 100, 110); /* a tie */
 	barrier(&k, 1, 2, 100, 110);
-	set_ledger(&k, 2, 0, 20);
-	set_ledger(&k, 1, 50, 20);
+	set_ledger(&k, 2, 0);
+	add_arrival(&k, 0, 100, 110, 0, -1);
+	add_arrival(&k, 1, 100, 110, 0, -1);
+	set_ledger(&k, 1, 50);
+	add_arrival(&k, 0, 0, 60, 50, 1);
+	add_arrival(&k, 1, 50, 60, 0, -1);
 	end_made(&k);
 	d = detail_of(&k.t, "MPI_Barrier", 0);
 	CHECK_INT(d->has & PP_TIMELINE_HAS_WAIT, PP_TIMELINE_HAS_WAIT);
@@ -234,8 +238,8 @@ TEST(a_wait_has_its_last_rank_and_an_arrow)
 	drop_made(&k);
 }
 
-/* Where the session's table says else, or does not have it, nothing is said. */
-TEST(a_collective_unlike_the_ledger_is_unknown)
+/* Where the session's table has it not, or no waiting by row, nothing is said. */
+TEST(a_collective_without_rows_is_unknown)
 {
 	struct made k;
 
@@ -244,7 +248,9 @@ TEST(a_collective_unlike_the_ledger_is_unknown)
 	barrier(&k, 1, 1, 50, 60);
 	barrier(&k, 0, 2, 100, 160);
 	barrier(&k, 1, 2, 150, 160);
-	set_ledger(&k, 1, 49, 21);
+	set_ledger(&k, 1, 49);
+	add_arrival(&k, 0, 0, 60, 50, 1);
+	add_arrival(&k, 1, 50, 60, 0, -1);
 	end_made(&k);
 	for (size_t i = 0; i < 4; i++)
 		CHECK_INT(detail_of(&k.t, "MPI_Barrier", i)->has & PP_TIMELINE_HAS_WAIT, 0);
@@ -253,20 +259,92 @@ TEST(a_collective_unlike_the_ledger_is_unknown)
 	drop_made(&k);
 }
 
-TEST(between_clocks_that_are_not_joined_nobody_waits)
+/* A rank that is inside of a tree waits for one that comes late to an earlier operation. Of rank 2 no call began then. */
+TEST(a_wait_may_be_for_another_call)
 {
 	struct made k;
 
-	begin_made(&k, 2, 0);
+	begin_made(&k, 3, 0);
 	barrier(&k, 0, 1, 0, 60);
-	barrier(&k, 1, 1, 50, 60);
-	k.d.worker[1].domain = 1;
-	k.d.worker[1].bound_ns = k.t.rank[1].bound_ns = PP_BOUND_UNKNOWN;
-	set_ledger(&k, 1, 0, 70);
+	barrier(&k, 1, 1, 0, 10);
+	barrier(&k, 1, 2, 50, 70);
+	barrier(&k, 2, 2, 0, 70);
+	add_range(k.c, 2, 0, "work", 70, 90);
+	set_ledger(&k, 1, 50);
+	add_arrival(&k, 0, 0, 60, 50, 1);
+	add_arrival(&k, 1, 0, 10, 0, -1);
+	set_ledger(&k, 2, 10);
+	add_arrival(&k, 1, 50, 70, 10, 2);
+	add_arrival(&k, 2, 0, 70, -1, -1);
 	end_made(&k);
-	CHECK_INT(k.t.flows, 0);
-	for (size_t i = 0; i < 2; i++)
-		CHECK_INT(detail_of(&k.t, "MPI_Barrier", i)->last, -1);
+	CHECK_INT(arrows(&k.t, PP_FLOW_COLLECTIVE, event_of(&k.t, "MPI_Barrier", 0), event_of(&k.t, "MPI_Barrier", 2)), 1);
+	CHECK_INT(detail_of(&k.t, "MPI_Barrier", 2)->last, 2);
+	CHECK_INT(k.t.flows, 2);
+	CHECK_INT(k.t.left.unmatched_collectives, 1);
+	drop_made(&k);
+}
+
+/* Polls without a result, then the Test that completes the operation: rank 0 waits in all of them until 40. */
+TEST(a_row_of_polls_waits_in_each_of_them)
+{
+	struct made k;
+	struct pp_row_arrival *row;
+
+	begin_made(&k, 2, 0);
+	add_mpi(k.c, 0, "MPI_Ibarrier", 1, 0, 5);
+	for (int64_t at = 10; at < 40; at += 10) {
+		struct pp_span *s = add_mpi(k.c, 0, "MPI_Test", 0, at, at + 5);
+
+		s->mpi.comm = 0;
+		s->flags |= PP_SPAN_POLLS;
+	}
+	add_mpi(k.c, 0, "MPI_Test", 0, 38, 45)->mpi.comm = 0;
+	barrier(&k, 1, 1, 40, 45);
+	set_ledger(&k, 1, 40);
+	row = add_arrival(&k, 0, 0, 45, 40, 1);
+	row->call_begin_ns = 20; /* the first of the polls is of another operation */
+	row->polls = 1;
+	add_arrival(&k, 1, 40, 45, 0, -1);
+	end_made(&k);
+	CHECK_INT(detail_of(&k.t, "MPI_Test", 0)->has & PP_TIMELINE_HAS_WAIT, 0);
+	CHECK_INT(detail_of(&k.t, "MPI_Test", 1)->until_ns, 25);
+	CHECK_INT(detail_of(&k.t, "MPI_Test", 2)->until_ns, 35);
+	CHECK_INT(detail_of(&k.t, "MPI_Test", 3)->until_ns, 40);
+	CHECK_INT(arrows(&k.t, PP_FLOW_COLLECTIVE, NULL, event_of(&k.t, "MPI_Barrier", 0)), 3);
+	CHECK_INT(k.t.left.between_polls, 1);
+	drop_made(&k);
+}
+
+/* So does a call without a row, whose waiting is inferred. Where the late rank began no call then, there is no arrow. */
+TEST(inferred_waiting_has_an_arrow_if_there_is_a_call)
+{
+	struct made k;
+	const struct pp_row_lone_call lone[] = {{.worker = 0,
+	                                         .begin_ns = 0,
+	                                         .end_ns = 50,
+	                                         .operation = call_number("MPI_Win_unlock"),
+	                                         .wait_ns = 40,
+	                                         .late_rank = 1},
+	                                        {.worker = 0,
+	                                         .begin_ns = 60,
+	                                         .end_ns = 90,
+	                                         .operation = call_number("MPI_Win_unlock"),
+	                                         .wait_ns = 20,
+	                                         .late_rank = 1}};
+
+	begin_made(&k, 2, 0);
+	add_mpi(k.c, 0, "MPI_Win_unlock", 0, 0, 50);
+	add_mpi(k.c, 0, "MPI_Win_unlock", 0, 60, 90);
+	add_mpi(k.c, 1, "MPI_Win_lock", 0, 40, 45);
+	k.d.lone_call = kit_rows(2, sizeof(*lone));
+	memcpy(k.d.lone_call, lone, sizeof(lone));
+	k.d.lone_calls = 2;
+	end_made(&k);
+	CHECK_INT(detail_of(&k.t, "MPI_Win_unlock", 0)->until_ns, 40);
+	CHECK_INT(detail_of(&k.t, "MPI_Win_unlock", 1)->until_ns, 80);
+	CHECK_INT(arrows(&k.t, PP_FLOW_COLLECTIVE, event_of(&k.t, "MPI_Win_unlock", 0), event_of(&k.t, "MPI_Win_lock", 0)), 1);
+	CHECK_INT(k.t.flows, 1);
+	CHECK_INT(k.t.left.unmatched_waits, 1);
 	drop_made(&k);
 }
 
@@ -294,7 +372,9 @@ TEST(the_wait_of_a_nonblocking_collective_waits)
 		s = add_span(k.c, r, 0, PP_SPAN_MPI, "MPI_Wait", late + 10, 60);
 		s->mpi.call = call_number("MPI_Wait");
 	}
-	set_ledger(&k, 1, 40, 20 + 20);
+	set_ledger(&k, 1, 40);
+	add_arrival(&k, 0, 0, 60, 40, 1)->call_begin_ns = 10;
+	add_arrival(&k, 1, 40, 60, 0, -1)->call_begin_ns = 50;
 	end_made(&k);
 	CHECK_INT(k.t.left.unmatched_collectives, 0);
 	CHECK_INT(detail_of(&k.t, "MPI_Wait", 0)->last, 1);
@@ -337,6 +417,36 @@ TEST(a_launch_is_the_last_of_its_number_before_the_work)
 	CHECK_INT(k.t.flows, 2);
 	CHECK_INT(k.t.left.unmatched_launches, 2);
 	CHECK_INT(k.t.track[1].of, PP_TIMELINE_STREAM);
+	drop_made(&k);
+}
+
+/* The kernel of rank 0 waits until that of rank 1 begins; the calls that launched them do not wait. */
+TEST(a_kernel_waits_for_a_kernel)
+{
+	struct made k;
+
+	begin_made(&k, 2, 0);
+	set_ledger(&k, 1, 40);
+	for (int32_t r = 0; r < 2; r++) {
+		const int64_t begin = 10 + 40 * r;
+		struct pp_row_arrival *row = add_arrival(&k, r, r, 90, r ? 0 : 40, 1 - 2 * r);
+
+		add_mpi(k.c, (size_t)r, "MPI_Iallreduce", 1, r, r + 5);
+		add_span(k.c, (size_t)r, 1, PP_SPAN_DEVICE, "sum", begin, 90)->device.activity = PP_DEVICE_COLLECTIVE;
+		k.c->rank[r].thread[1].device = 1;
+		row->call = 0;
+		row->device_begin_ns = begin;
+		row->device_end_ns = 90;
+		row->device_wait_ns = r ? 0 : 40;
+		row->device_how = 1;
+	}
+	end_made(&k);
+	CHECK_INT(detail_of(&k.t, "sum", 0)->until_ns, 50);
+	CHECK_INT(detail_of(&k.t, "sum", 0)->last, 1);
+	CHECK_INT(detail_of(&k.t, "sum", 1)->last, -1);
+	CHECK_INT(detail_of(&k.t, "MPI_Iallreduce", 0)->last, -1);
+	CHECK_INT(arrows(&k.t, PP_FLOW_COLLECTIVE, event_of(&k.t, "sum", 0), event_of(&k.t, "sum", 1)), 1);
+	CHECK_INT(k.t.flows, 1);
 	drop_made(&k);
 }
 
@@ -397,10 +507,13 @@ int main(void)
 	many_overlapping_events_get_the_lowest_free_depth();
 	steps_and_last_leave_out_the_rest();
 	a_wait_has_its_last_rank_and_an_arrow();
-	a_collective_unlike_the_ledger_is_unknown();
-	between_clocks_that_are_not_joined_nobody_waits();
+	a_collective_without_rows_is_unknown();
+	a_wait_may_be_for_another_call();
+	a_row_of_polls_waits_in_each_of_them();
+	inferred_waiting_has_an_arrow_if_there_is_a_call();
 	the_wait_of_a_nonblocking_collective_waits();
 	a_launch_is_the_last_of_its_number_before_the_work();
+	a_kernel_waits_for_a_kernel();
 	counters_are_of_their_rank();
 	return test_end();
 }

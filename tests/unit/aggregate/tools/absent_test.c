@@ -3,6 +3,7 @@
 
 #include "aggregate/dataset/table/table_text.h"
 #include "aggregate/tools/tools.h"
+#include "core/base/known.h"
 #include "tests/test.h"
 
 static void check(const struct pp_dataset *d, const char *want)
@@ -43,9 +44,41 @@ TEST(largest_rank)
 	check(&(struct pp_dataset){.worker = worker, .workers = 2, .ranks_asked = 2}, HEADING "1,\"nothing of it was found\"\n");
 }
 
+/* "No rank waited" only where the waiting of all cells is known. */
+TEST(unknown_waiting)
+{
+	struct pp_row_step step = {.number = 0};
+	struct pp_row_worker worker[2] = {{.rank = 0}, {.rank = 1}};
+	struct pp_row_cell cell[2] = {{.present = 1}, {.wait_ns = PP_UNKNOWN}};
+	const struct pp_dataset d = {.step = &step, .steps = 1, .worker = worker, .workers = 2, .cell = cell};
+	struct pp_table table[PP_TABLES];
+	struct pp_err err = {""};
+
+	for (int known = 1; known >= 0; known--) {
+		int found = 0;
+
+		cell[0].wait_ns = known ? 0 : PP_UNKNOWN;
+		pp_dataset_tables(&d, table);
+		CHECK_INT(pp_tool_absent(&d, table, &err), 0);
+		for (size_t i = 0; i < table[PP_TABLE_absent].rows; i++) {
+			const struct pp_row_absent *row = (struct pp_row_absent *)table[PP_TABLE_absent].row + i;
+
+			if (strcmp(row->absent, "blame") != 0)
+				continue;
+			found++;
+			CHECK((strstr(row->absent_reason, "no rank waited") != NULL) == known);
+			CHECK((strstr(row->absent_reason, "unknown") != NULL) == !known);
+		}
+		CHECK_INT(found, 1);
+		free(table[PP_TABLE_missing].row);
+		free(table[PP_TABLE_absent].row);
+	}
+}
+
 int main(void)
 {
 	ranks();
 	largest_rank();
+	unknown_waiting();
 	return test_end();
 }

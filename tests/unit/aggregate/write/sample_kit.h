@@ -295,7 +295,9 @@ static inline void sample_make(struct sample *s, size_t ranks, const char *logdi
 	}
 	CHECK_INT(pp_steps_find(&s->capture, 1, 7, &s->steps, &err), 0);
 	for (size_t r = 0; r < ranks; r++)
-		CHECK_INT(pp_attr_rank(&s->capture.rank[r], r, &s->steps, ranks, s->capture.names, &s->attr[r], &err), 0);
+		CHECK_INT(pp_attr_rank(&s->capture.rank[r], r, &s->steps, ranks, s->capture.names, PP_ATTR_KEEP_ALL, &s->attr[r],
+		                       &err),
+		          0);
 	struct pp_row_host_clock clock;
 
 	sample_clock(&clock);

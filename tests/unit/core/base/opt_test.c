@@ -7,6 +7,28 @@
 #include "core/base/rank_list.h"
 #include "tests/test.h"
 
+/* The ranks as a sentence names them, in `size` bytes. */
+static const char *text_of(const int32_t *rank, size_t ranks, char *to, size_t size)
+{
+	struct pp_rank_text t = {.to = to, .size = size};
+
+	for (size_t i = 0; i < ranks; i++)
+		pp_rank_text_add(&t, rank[i]);
+	CHECK_INT(pp_rank_text_end(&t), ranks);
+	return to;
+}
+
+TEST(ranks_as_text)
+{
+	const int32_t some[] = {0, 1, 2, 3, 8, 10, 11, 100, 102, 103};
+	char text[64], small[32];
+
+	CHECK(!*text_of(some, 0, text, sizeof(text)));
+	CHECK(!strcmp(text_of(some, 1, text, sizeof(text)), "0"));
+	CHECK(!strcmp(text_of(some, 10, text, sizeof(text)), "0-3, 8, 10-11, 100, 102-103"));
+	CHECK(!strcmp(text_of(some, 10, small, sizeof(small)), "0-3, 8 and 5 more"));
+}
+
 TEST(bytes)
 {
 	static const char *const bad[] = {"", "M", "1X", "-1", "1.5M", "1 M", "99999999999999999999", "9999999999G", "1MM"};
@@ -108,6 +130,7 @@ int main(void)
 	numbers_and_times();
 	slow_steps();
 	lists_of_ranks();
+	ranks_as_text();
 	table();
 	return test_end();
 }

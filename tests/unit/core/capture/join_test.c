@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "core/capture/capture.h"
-#include "core/capture/dump.h"
 #include "core/capture/side.h"
 #include "core/capture/thread.h"
 #include "core/ring/intern.h"
 #include "tests/test.h"
+#include "tests/unit/core/capture/capture_dump.h"
 
 /* malloc(), calloc() and realloc() of our code (linked with --wrap): the n-th call fails. */
 static long calls, failing;

@@ -12,7 +12,7 @@ static struct pp_attr sweep(const struct pp_capture *c, size_t r, int64_t first,
 	int64_t before = INT64_MIN;
 
 	CHECK_INT(pp_steps_find(c, first, last, ret_steps, &err), 0);
-	CHECK_INT(pp_attr_rank(&c->rank[r], r, ret_steps, c->ranks, c->names, &a, &err), 0);
+	CHECK_INT(pp_attr_rank(&c->rank[r], r, ret_steps, c->ranks, c->names, PP_ATTR_KEEP_ALL, &a, &err), 0);
 	for (size_t i = 0; i < a.steps; i++) {
 		int64_t sum = 0;
 

@@ -364,6 +364,25 @@ static void alike(void)
 	}
 }
 
+static void bursts(void)
+{
+	for (int i = 0; i < 60; i++) {
+		work(2000);
+		for (int k = 0; k < 12; k++)
+			sum(BIG);
+	}
+}
+
+static void one_call_random(void)
+{
+	for (int i = 0; i < 300; i++) {
+		int64_t us = 20 << draw(9);
+
+		work(us);
+		sum(BIG);
+	}
+}
+
 static void three_times(void)
 {
 	for (int i = 0; i < 3; i++) {
@@ -390,7 +409,7 @@ static const struct shape {
         {"an inner loop of 2", inner_2, 60, 1},
         {"an inner loop of 20, the step computes outside of it", inner_20, 40, 1},
         {"an inner loop of 20 that computes, much data outside", inner_20_busy, 40, 1},
-        {"an inner loop of 20 that computes, nothing outside", inner_20_alike, 40, 0},
+        {"a loop of 20 that computes, an equal call behind it: the loop's rounds are the steps", inner_20_alike, 800, 1},
         {"an inner loop of 15 to 24", inner_varies, 40, 1},
         {"an inner loop of 20 equal calls", inner_one_call, 60, 1},
         {"20 equal buckets and the loss", buckets, 60, 1},
@@ -401,11 +420,11 @@ static const struct shape {
         {"a step of 30 collectives with a loop of 5 in it", small_loop, 40, 1},
         {"two kinds of evaluation in turn, every 25 steps", evaluation_alternates, 200, 1},
         {"a barrier every 10 steps of one collective", evaluation_one_call, 100, 0},
-        {"an equal call every 10 steps", evaluation_alike, 100, 0},
+        {"an equal call every 10 steps", evaluation_alike, 100, 1},
         {"a checkpoint every 25 steps", checkpoint, 250, 1},
         {"two kinds of step in turn: a pair is the step", alternating, 50, 1},
         {"sizes that grow with each step", growing, 100, 0},
-        {"sizes that grow every 10 steps", growing_slowly, 200, 0},
+        {"sizes that grow every 10 steps", growing_slowly, 200, 1},
         {"3 histograms behind a long run", tail, 0, 0},
         {"30 histograms behind a long run, no collective between", tail_behind_work, 0, 0},
         {"30 histograms before a long run", head, 0, 0},
@@ -417,7 +436,9 @@ static const struct shape {
         {"a start that takes most of the time", long_start, 0, 0},
         {"2 kinds of calls at random", random_2, 0, 0},
         {"6 kinds of calls at random", random_6, 0, 0},
-        {"one call over and over", alike, 0, 0},
+        {"one call over and over", alike, 500, 1},
+        {"one call over and over, in bursts of 12", bursts, 60, 1},
+        {"one call over and over, at random times", one_call_random, 0, 0},
         {"a step of 4 collectives, 3 times", three_times, 3, 0},
         {"a step of 4 collectives, 5 times", five_times, 5, 1},
 };

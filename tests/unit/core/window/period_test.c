@@ -78,9 +78,15 @@ TEST(plain_loop)
 TEST(not_a_step)
 {
 	begin();
-	put_text("a", 5000); /* one a step, or a hundred buckets a step */
+	put_text("a", PP_PERIOD_MOST - 1); /* one a step, or a hundred buckets a step */
 	feed_all(&machine);
 	CHECK_INT(ends, 0);
+	put_text("a", 1); /* more than any pattern can hold */
+	feed_all(&machine);
+	CHECK_INT(ends, PP_PERIOD_MOST);
+	put_text("a", 5000 - PP_PERIOD_MOST);
+	feed_all(&machine);
+	CHECK_INT(ends, 5000);
 	begin();
 	put_text("BC", 50); /* broadcasts of like layers */
 	feed_all(&machine);
@@ -94,6 +100,70 @@ TEST(not_a_step)
 		put(joining((uint32_t)i), 1);
 	feed_all(&machine);
 	CHECK_INT(ends, 0);
+}
+
+/* One exchange, or its messages, between two reductions. */
+static void put_exchange(const char *text, size_t times)
+{
+	while (times--)
+		for (const char *c = text; *c; c++)
+			put(*c == '.' ? PP_PERIOD_MESSAGES : joining((uint32_t)*c), 1);
+}
+
+TEST(messages)
+{
+	begin();
+	put_text("B", 2);
+	put_exchange(".a", 100);
+	feed_all(&machine);
+	CHECK_INT(machine.period, 2);
+	CHECK_INT(ends, 100);
+	CHECK_INT(end[0], 3);
+	begin();
+	put_exchange("a.a", 1); /* a start that looks like the end of a round: no step ends with messages */
+	put_exchange(".a", 100);
+	feed_all(&machine);
+	CHECK_INT(ends, 101);
+	CHECK_INT(end[0], 2);
+	begin();
+	put_text("BC", 1);
+	for (int i = 0; i < 60; i++)
+		put_exchange(i % 10 == 9 ? ".aa.a" : ".aa", 1); /* a check every 10th time */
+	feed_all(&machine);
+	CHECK_INT(machine.period, 3);
+	CHECK_INT(ends, 60);
+	begin();
+	for (int i = 0; i < 60; i++)
+		put_exchange(i % 7 == 6 ? "a.bc" : "abc", 1); /* messages at times, somewhere inside */
+	feed_all(&machine);
+	CHECK_INT(machine.period, 3);
+	CHECK_INT(ends, 60);
+}
+
+TEST(renewed)
+{
+	uint32_t symbol[4];
+
+	begin();
+	put_text("BC", 1);
+	for (uint64_t phase = 0; phase < 12; phase++) { /* sizes change, calls do not */
+		for (uint64_t k = 0; k < 4; k++)
+			symbol[k] = pp_period_symbol((uint16_t)(30 + k), 1, -1, 8 * (phase * 4 + k));
+		put_text(phase % 3 ? "B" : "", 1);
+		for (size_t n = 0; n < 40; n++)
+			put(symbol[(n + (phase ? 2 : 0)) % 4], 1); /* each begins in the middle */
+	}
+	feed_all(&machine);
+	CHECK_INT(machine.found, 1);
+	CHECK_INT(machine.period, 4);
+	CHECK_INT(ends, 10 + 11 * 9);
+	begin();
+	put_text("abcd", 60);
+	put_text("efgh", 6); /* other calls are no renewal */
+	put_text("abcd", 60);
+	feed_all(&machine);
+	CHECK_INT(machine.found, 1);
+	CHECK_INT(ends, 120);
 }
 
 TEST(words_within_words)
@@ -292,6 +362,8 @@ int main(void)
 {
 	plain_loop();
 	not_a_step();
+	messages();
+	renewed();
 	words_within_words();
 	longest();
 	evaluation_and_checkpoint();

@@ -46,6 +46,23 @@ static void check_row(uint64_t index, int64_t first, int64_t last, pp_tick from,
 	CHECK_INT(r->end, to);
 }
 
+/* Steps of a warm-up that were taken for the job's; but not once a window has passed. */
+TEST(begin_again)
+{
+	begin("2:4,10:11", 0);
+	CHECK_INT(steps(0, 3, 0), 2);
+	CHECK(pp_plan_again(&plan));
+	CHECK_INT(row[0].number, 0);
+	CHECK_INT(plan.now.recording, 1);
+	tick = 500;
+	CHECK_INT(steps(0, 6, 0), 4);
+	check_row(0, 2, 4, 510, 550);
+	CHECK_INT(plan.passed, 1);
+	CHECK(!pp_plan_again(&plan));
+	CHECK_INT(steps(6, 20, 0), 3);
+	check_row(1, 10, 11, 590, 620);
+}
+
 TEST(lists)
 {
 	for (int with_end = 0; with_end < 2; with_end++) {
@@ -146,6 +163,7 @@ TEST(texts)
 
 int main(void)
 {
+	begin_again();
 	lists();
 	edges_that_meet();
 	repeats();

@@ -46,7 +46,7 @@ static struct pp_wire_doctor_reading read_of(const struct truth *t, int kind, do
 /* Bursts at true second 9 and 10 that are exact; they say 2 us. */
 static struct pp_wire_doctor_raw raw_of(const struct truth *a, const struct truth *b)
 {
-	struct pp_wire_doctor_raw r = {.parent = 0, .child = 1, .nodes = 2, .trips = 100, .lost = 1};
+	struct pp_wire_doctor_raw r = {.nodes = 2, .trips = 100, .lost = 1};
 
 	for (int i = 0; i < 2; i++) {
 		r.x[i] = at(b, (9 + i) * second);
@@ -73,7 +73,7 @@ TEST(two_raw_clocks)
 	struct pp_wire_doctor_raw raw = raw_of(&a, &b);
 	struct pp_doctor_pair p;
 
-	pp_doctor_pair_make(&raw, host, read, &p);
+	pp_doctor_pair_make(&raw, 0, 1, host, read, &p);
 	CHECK_INT(p.verdict, PP_DOCTOR_TWO);
 	CHECK(off((double)p.offset_ns, (double)(7200 * second + 120000)) <= 1);
 	CHECK(p.has_drift && off(p.drift_ppm, 12) <= p.drift_error_ppm && off(p.drift_ppm, 12) < 0.01);
@@ -93,7 +93,7 @@ TEST(two_counters)
 	struct pp_wire_doctor_raw raw = raw_of(&a, &b);
 	struct pp_doctor_pair p;
 
-	pp_doctor_pair_make(&raw, host, read, &p);
+	pp_doctor_pair_make(&raw, 0, 1, host, read, &p);
 	CHECK_INT(p.verdict, PP_DOCTOR_TWO);
 	CHECK(off((double)p.offset_ns, -200000) <= p.bound_ns && p.bound_ns < 2500);
 	CHECK(off(p.drift_ppm, -20) <= p.drift_error_ppm && p.drift_error_ppm < 5);
@@ -108,30 +108,30 @@ TEST(one_clock_or_none)
 	struct pp_wire_doctor_raw raw = raw_of(&a, &a);
 	struct pp_doctor_pair p;
 
-	pp_doctor_pair_make(&raw, host, read, &p);
+	pp_doctor_pair_make(&raw, 0, 1, host, read, &p);
 	CHECK_INT(p.verdict, PP_DOCTOR_ONE);
 	CHECK_INT(p.offset_ns, 0);
 	raw.two = 1; /* a clone */
-	pp_doctor_pair_make(&raw, host, read, &p);
+	pp_doctor_pair_make(&raw, 0, 1, host, read, &p);
 	CHECK_INT(p.verdict, PP_DOCTOR_FALSE);
 	snprintf(host[1].timens, sizeof(host[1].timens), "+1.000000000 s");
-	pp_doctor_pair_make(&raw, host, read, &p);
+	pp_doctor_pair_make(&raw, 0, 1, host, read, &p);
 	CHECK_INT(p.verdict, PP_DOCTOR_TWO);
 	host[0].tick_kind = host[1].tick_kind = PP_TICK_TSC; /* no namespace moves it */
-	pp_doctor_pair_make(&raw, host, read, &p);
+	pp_doctor_pair_make(&raw, 0, 1, host, read, &p);
 	CHECK_INT(p.verdict, PP_DOCTOR_FALSE);
 	host[0].boot_id[0] = host[1].boot_id[0] = '\0';
-	pp_doctor_pair_make(&raw, host, read, &p);
+	pp_doctor_pair_make(&raw, 0, 1, host, read, &p);
 	CHECK_INT(p.verdict, PP_DOCTOR_TWO);
 	raw.nodes = 1; /* one burst: no drift */
-	pp_doctor_pair_make(&raw, host, read, &p);
+	pp_doctor_pair_make(&raw, 0, 1, host, read, &p);
 	CHECK(p.verdict == PP_DOCTOR_TWO && !p.has_drift);
 	raw.nodes = 0;
-	pp_doctor_pair_make(&raw, host, read, &p);
+	pp_doctor_pair_make(&raw, 0, 1, host, read, &p);
 	CHECK_INT(p.verdict, PP_DOCTOR_UNREACHED);
 	raw.nodes = 2;
 	read[1].ticks_per_ns = 0; /* its readings did not come */
-	pp_doctor_pair_make(&raw, host, read, &p);
+	pp_doctor_pair_make(&raw, 0, 1, host, read, &p);
 	CHECK_INT(p.verdict, PP_DOCTOR_UNREACHED);
 }
 

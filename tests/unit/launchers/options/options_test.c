@@ -84,6 +84,7 @@ static const struct pp_options_verb capture = {.name = "podprof capture", .argum
 /* A good value for each row. */
 static const char *const each[] = {"--list",
                                    "--json",
+                                   "--check",
                                    "--all-ranks",
                                    "--watch",
                                    "--options",
@@ -94,6 +95,7 @@ static const char *const each[] = {"--list",
                                    "--categories=Input",
                                    "--html=a.html",
                                    "--fail-above=2.5%",
+                                   "--map=0=1",
                                    "--timeout=7",
                                    "--port=50100",
                                    "--after=500ms",
@@ -146,6 +148,7 @@ TEST(values_of_a_verb_are_where_their_rows_say)
 	CHECK_STR(o.verb.tool, "op_stats");
 	CHECK_STR(o.verb.categories, "Input");
 	CHECK_STR(o.verb.html, "a.html");
+	CHECK_STR(o.verb.map, "0=1");
 	CHECK(o.verb.fail_above == 2.5);
 	CHECK(o.verb.timeout_s == 7 && o.verb.port == 50100 && o.verb.processes == 3);
 	CHECK(o.verb.after_ns == 500000000 && o.verb.last_ns == INT64_C(10000000000));

@@ -9,6 +9,7 @@
 #include "aggregate/dataset/table/table_text.h"
 #include "aggregate/read/h5/table_read.h"
 #include "aggregate/write/h5/table_write.h"
+#include "core/base/known.h"
 #include "tests/test.h"
 #include "tests/unit/aggregate/dataset/table_same.h"
 
@@ -76,6 +77,8 @@ static int64_t some_value(const struct pp_column *c, struct pp_intern *names)
 	int64_t v = (int64_t)chance(most[chance(4)]);
 	char text[32];
 
+	if (c->is_maybe && !chance(3))
+		return pp_column_unknown(c);
 	switch (c->type) {
 	case PP_TYPE_TEXT:
 		snprintf(text, sizeof(text), "n\xc3\xa4me, \"%d\"", (int)chance(30));
@@ -514,7 +517,80 @@ TEST(file_comes_back)
 	unlink(path);
 }
 
-/* How a column is added: a file of before lacks it, it is 0 and reported; a file of after has one that nobody looks at. */
+/* Readers of netCDF leave these values out; a column that is always known keeps its type there. */
+static void check_fill(const char *path)
+{
+	hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT), a = H5Aopen_by_name(file, "measured/sum_ns", "_FillValue", 0, 0),
+	      set = H5Dopen2(file, "measured/sum_ns", H5P_DEFAULT), type = H5Aget_type(a), of = H5Dget_type(set);
+	double no_number = 0;
+	int64_t unknown = 0;
+
+	CHECK(H5Tequal(type, of) > 0 && H5Aread(a, H5T_NATIVE_INT64, &unknown) >= 0 && unknown == INT64_MIN);
+	H5Tclose(type);
+	H5Tclose(of);
+	H5Dclose(set);
+	H5Aclose(a);
+	a = H5Aopen_by_name(file, "measured/most", "_FillValue", 0, 0);
+	CHECK(H5Aread(a, H5T_NATIVE_DOUBLE, &no_number) >= 0 && isnan(no_number));
+	H5Aclose(a);
+	CHECK(H5Aexists_by_name(file, "grid/cpu_ns", "_FillValue", H5P_DEFAULT) == 0);
+	H5Fclose(file);
+}
+
+/* What nobody set is unknown, in rows, in cells of a grid without a row, and in sums of nothing that is known. */
+TEST(unknown_is_not_zero)
+{
+	char path[] = "/tmp/podprof-table-XXXXXX", *text = NULL;
+	struct pp_intern *names = pp_intern_new();
+	struct pp_table t[TABLES], back;
+	struct pp_row_measured *row;
+	struct pp_row_grid *cell;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	close(mkstemp(path));
+	begin(t);
+	for (int32_t i = 0; i < 4; i++) {
+		row = pp_table_add(&t[TABLE_measured]);
+		CHECK(row->sum_ns == PP_UNKNOWN && isnan(row->most) && row->least[1] == PP_UNKNOWN && row->id == 0);
+		row->id = i / 2;
+	}
+	row = t[TABLE_measured].row;
+	row[0].sum_ns = 5;
+	row[1].most = 0.5;
+	row[0].least[0] = row[1].least[0] = 7;
+	row[1].first = 0;
+	cell = pp_table_add(&t[TABLE_grid]);
+	cell->step = 3;
+	cell->cpu_ns = 1;
+	seal(t, names);
+	save(path, t, names, TABLE_later);
+	check_fill(path);
+	CHECK_INT(load(path, TABLE_measured, names, &back), 0);
+	pp_table_csv(&back, names, f);
+	pp_table_json(&back, names, f);
+	fclose(f);
+	CHECK_STR(text,
+	          "id,sum_ns,most,least_0,least_1,first\n0,5,0.5,7,,0\n1,,,,,\n"
+	          "{\"table\":\"measured\",\"rows\":2,\"columns\":[\n"
+	          "{\"name\":\"id\",\"unit\":\"\",\"what\":\"a key\",\"data\":[0,1]},\n"
+	          "{\"name\":\"sum_ns\",\"unit\":\"ns\",\"what\":\"the sum of what is known\",\"data\":[5,null]},\n"
+	          "{\"name\":\"most\",\"unit\":\"1\",\"what\":\"the largest of what is known\",\"data\":[0.5,null]},\n"
+	          "{\"name\":\"least\",\"unit\":\"\",\"what\":\"the smallest of what is known\",\"data\":[7,null,null,null]},\n"
+	          "{\"name\":\"first\",\"unit\":\"\",\"what\":\"the first that is known\",\"data\":[0,null]}]}\n");
+	free(back.row);
+	CHECK_INT(load(path, TABLE_grid, names, &back), 0);
+	cell = back.row;
+	CHECK(back.rows == 1 && cell->cpu_ns == 1 && cell->waited_ns == PP_UNKNOWN);
+	free(back.row);
+	free(text);
+	release(t);
+	pp_intern_free(names);
+	unlink(path);
+}
+
+/* How a column is added: a file of before lacks it, it is 0 or unknown, and reported; a file of after has one that nobody looks at.
+ * -1 was unknown in files of before. */
 TEST(versions_read_each_other)
 {
 	char path[] = "/tmp/podprof-table-XXXXXX";
@@ -526,16 +602,17 @@ TEST(versions_read_each_other)
 	close(mkstemp(path));
 	begin(t);
 	for (int32_t i = 0; i < 3; i++)
-		*(struct pp_row_old *)pp_table_add(&t[TABLE_old]) = (struct pp_row_old){i, 7};
+		*(struct pp_row_old *)pp_table_add(&t[TABLE_old]) = (struct pp_row_old){i, 7, i - 1};
 	save(path, t, names, TABLE_later);
-	CHECK_INT(load(path, TABLE_later, names, &back), 1 << 2);
+	CHECK_INT(load(path, TABLE_later, names, &back), 1 << 2 | 1 << 4);
 	later = back.row;
 	CHECK_INT(back.rows, 3);
-	CHECK(back.rows == 3 && later[2].id == 2 && later[2].more == 0);
+	CHECK(back.rows == 3 && later[2].id == 2 && later[2].more == 0 && isnan(later[2].rate));
+	CHECK(back.rows == 3 && later[0].known == PP_UNKNOWN && later[1].known == 0 && later[2].known == 1);
 	free(back.row);
 	release(t);
 	for (int32_t i = 0; i < 2; i++)
-		*(struct pp_row_later *)pp_table_add(&t[TABLE_later]) = (struct pp_row_later){i, 9};
+		*(struct pp_row_later *)pp_table_add(&t[TABLE_later]) = (struct pp_row_later){i, 9, -1, 0};
 	save(path, t, names, TABLE_old);
 	CHECK_INT(load(path, TABLE_old, names, &back), 1 << 2);
 	old = back.row;
@@ -596,6 +673,7 @@ int main(void)
 	merging_is_associative();
 	parts_move_and_keep_their_ranks();
 	file_comes_back();
+	unknown_is_not_zero();
 	versions_read_each_other();
 	text_is_quoted();
 	return test_end();

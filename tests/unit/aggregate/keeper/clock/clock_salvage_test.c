@@ -8,6 +8,7 @@
 
 #include "tests/test.h"
 #include "tests/unit/aggregate/read/ring/ring_maker.h"
+#include "tests/unit/aggregate/read/ring/rings_open.h"
 
 enum { MOST = 6, BURSTS = 4, TRIPS = 20, EXCHANGE = 77 };
 #define SECOND INT64_C(1000000000)

@@ -13,6 +13,7 @@
 #include "core/coord/claim.h"
 #include "tests/test.h"
 #include "tests/unit/aggregate/read/ring/ring_maker.h"
+#include "tests/unit/aggregate/read/ring/rings_open.h"
 
 enum { MIB = 1 << 20, ALL = PP_SAMPLE_PSS | PP_SAMPLE_CHILDREN };
 

@@ -2,6 +2,9 @@
  * directory only. The listener asks all hosts 40 times, says "pieces" and takes a block of 400 pieces from each. */
 #include "aggregate/keeper/net/rendezvous.h"
 
+#include <errno.h>
+#include <unistd.h>
+
 #include "tests/unit/aggregate/keeper/net/net_kit.h"
 
 enum { ROUNDS = 40, PIECES = 400, PIECE = 8192, DEAD_MS = 15000 };
@@ -73,7 +76,9 @@ static void join_in(const char *dir, const char *name)
 	struct pp_net *net;
 	int64_t start;
 
-	CHECK_INT(pp_rendezvous_read(dir, "job 7", NULL, 10000, &invite, NULL), 0);
+	for (int i = 0; i < 1000 && pp_rendezvous_read(dir, "job 7", &invite, NULL) == -ETIMEDOUT; i++)
+		usleep(10000);
+	CHECK_INT(pp_rendezvous_read(dir, "job 7", &invite, NULL), 0);
 	net = net_connect(&invite, name, DEAD_MS);
 	CHECK(net_await(net, NULL, PP_NET_JOINED, &e));
 	while (!test_failures && net_await(net, NULL, PP_NET_MESSAGE, &e) && e.message->kind == PP_WIRE_REQUEST)

@@ -57,9 +57,8 @@ TEST(call_leave_and_stale)
 	CHECK_INT(pp_star_call(&follower, &of, &first, &err), 0);
 	pp_star_unreached(&follower);
 	CHECK(!follower.net && pp_star_is_stale(&follower, &first) && !pp_star_is_stale(&follower, &other));
-	pp_star_release(&follower);
-	CHECK(!follower.stale_key[0] && !follower.invite.client_secret[0]);
-	pp_star_release(&leader);
+	pp_star_close(&follower);
+	pp_star_close(&leader);
 }
 
 int main(void)

@@ -223,8 +223,9 @@ TEST(bad_records)
 	        {.tick = 100, .kind = PP_RECORD_DEVICE_POOL, .device_pool = {.size = UINT64_MAX}},
 	        {.tick = 100, .kind = PP_RECORD_DEVICE_POOL, .device_pool = {.used = UINT64_MAX}},
 	};
-	struct pp_record lost = {
-	        .tick = 100, .kind = PP_RECORD_DEVICE_LOST, .device_lost = {.dropped = 3, .untimed = 2, .unknown = 5}};
+	struct pp_record lost = {.tick = 100,
+	                         .kind = PP_RECORD_DEVICE_LOST,
+	                         .device_lost = {.dropped = 3, .untimed = 2, .unknown = 5, .clock_error_ns = 700}};
 	struct maker m;
 	struct pp_capture c;
 
@@ -232,12 +233,14 @@ TEST(bad_records)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		maker_put(&m, CUPTI, &bad[i], NULL, 0);
 	maker_put(&m, CUPTI, &lost, NULL, 0);
+	lost.device_lost.clock_error_ns = UINT64_MAX; /* damage */
 	maker_put(&m, CUPTI, &lost, NULL, 0);
 	device_ran(&m, CUPTI, 100, 200, (struct pp_record_device){.is_replay = 1});
 	c = finished(&m);
 	CHECK_INT(c.rank[0].lost[PP_LOSS_BAD_RECORD], sizeof(bad) / sizeof(bad[0]));
 	CHECK_INT(c.rank[0].lost[PP_LOSS_DEVICE_DROPPED], 6);
 	CHECK_INT(c.rank[0].lost[PP_LOSS_DEVICE_UNTIMED], 4);
+	CHECK_INT(c.rank[0].device_error_ns, 700);
 	CHECK_INT(c.rank[0].device_replay, 1);
 	CHECK_INT(c.rank[0].remarks, 2);
 	CHECK_STR(c.rank[0].remark[0], "device records are a replay of recorded data: no device ran");

@@ -1,6 +1,9 @@
 /* Operations of NCCL and the kernels that CUPTI recorded of them: device time, what of it nothing hid, algorithm, channels, and
  * what could not be joined. From records in rings to /collective, /all_reduce and /channel. */
 #include "aggregate/dataset/table/functions.h"
+#include "aggregate/graph/device_wait.h"
+#include "aggregate/graph/make.h"
+#include "aggregate/graph/replay.h"
 #include "core/call/mpi_call.h"
 #include "tests/unit/aggregate/analyze/budget_kit.h"
 #include "tests/unit/aggregate/read/ring/session_kit.h"
@@ -18,20 +21,31 @@ static uint16_t nccl_call(const char *name)
 	return 0;
 }
 
-static void begin(struct maker *m, int rank)
+static void begin_in(struct maker *m, int rank, int ranks, int own, int members)
 {
 	char name[32];
-	struct pp_record comm = {.tick = 1000, .kind = PP_RECORD_COMM, .comm = {.comm = COMM, .size = 2, .is_name = PP_COMM_RANK}};
+	struct pp_record comm = {
+	        .tick = 1000, .kind = PP_RECORD_COMM, .comm = {.comm = COMM, .size = (uint32_t)members, .is_name = PP_COMM_RANK}};
 
 	snprintf(name, sizeof(name), "join-%d.ring", rank);
-	maker_open(m, path_of(name), rank, 2, MAIN, 64);
+	maker_open(m, path_of(name), rank, ranks, MAIN, 64);
 	maker_thread(m, 0, MAIN);
 	maker_thread(m, CUPTI, 11);
-	maker_put(m, 0, &comm, &rank, sizeof(rank));
+	maker_put(m, 0, &comm, &own, sizeof(own));
 	device_name(m, CUPTI, 1, "cuLaunchKernelEx");
 	device_name(m, CUPTI, 2, reduce_name);
 	device_name(m, CUPTI, 3, "volta_sgemm_128x64_nn");
 	maker_step(m, 0, PP_RECORD_STEP_BEGIN, STEP_BEGIN, STEP);
+}
+
+static void begin_of(struct maker *m, int rank, int ranks)
+{
+	begin_in(m, rank, ranks, rank, ranks);
+}
+
+static void begin(struct maker *m, int rank)
+{
+	begin_of(m, rank, 2);
 }
 
 /* The call, from `at` on; its task follows its launch, which takes 20. */
@@ -85,6 +99,22 @@ static const struct pp_row_collective *row(const struct pp_dataset *d, uint32_t 
 	return &none;
 }
 
+/* Rank 0's device is ready at 2100, and waits until that of rank 1 is at 2200. */
+static void check_two_ranks(const struct made *made)
+{
+	for (int i = 0; i < 2; i++) {
+		CHECK_INT(made->d.arrival[i].device_begin_ns, i ? 2200 : 2100);
+		CHECK_INT(made->d.arrival[i].device_end_ns, 2400);
+		CHECK_INT(made->d.arrival[i].device_length_ns, i ? 200 : 300);
+		CHECK_INT(made->d.arrival[i].device_how, PP_DEVICE_WAIT_BOTH);
+		CHECK_INT(made->d.arrival[i].device_wait_ns, i ? 0 : 100);
+		CHECK_INT(made->d.arrival[i].exposed_wait_ns, i ? 0 : 100);
+		CHECK_INT(made->d.arrival[i].late_rank, i ? -1 : 1);
+		CHECK_INT(made->d.cell[i].wait_ns, i ? 0 : 100);
+		CHECK_INT(made->d.cell[i].late_ns, i ? 100 : 0);
+	}
+}
+
 /* Rank 0's kernel of 300 is under a computation for 100, that of rank 1 of 200 is not hidden, nor by a copy to the device. */
 TEST(both_ranks)
 {
@@ -115,6 +145,11 @@ TEST(both_ranks)
 	CHECK_STR(pp_nccl_algorithm_name(c->algorithm), "RING");
 	CHECK_STR(pp_nccl_protocol_name(c->protocol), "LL128");
 	CHECK_INT(c->end_ns, 2400); /* the kernels' end, not the call's */
+	check_two_ranks(&made);
+	CHECK_INT(c->wait_ns, 100);
+	CHECK_INT(c->transfer_ns, 200 + 200);
+	CHECK_INT(c->last_worker, 1);
+	CHECK_INT((int64_t)c->busbw, 4096 * INT64_C(1000000000) / 200); /* of two ranks the bytes once */
 	/* As in the steps: Device collective communication. */
 	CHECK_INT(made.d.cell[0].exclusive_ns[PP_CATEGORY_DEVICE_COLLECTIVE], 200);
 	CHECK_INT(made.d.cell[1].exclusive_ns[PP_CATEGORY_DEVICE_COLLECTIVE], 200);
@@ -129,9 +164,53 @@ TEST(both_ranks)
 	budget = budget_of(&made.d, "ncclAllReduce");
 	CHECK_INT(budget->communicator, COMM);
 	CHECK_INT(budget->time_ns, 400 + 400);
-	CHECK_INT(budget->unsplit_ns, 200 + 200);         /* what is exposed of the kernels */
-	CHECK_INT(budget->not_blocking_ns, 150);          /* rank 0's until its computation begins beside the kernel */
-	CHECK_INT(budget->blocking_unknown_ns, 50 + 200); /* nothing was recorded behind them */
+	CHECK_INT(budget->unsplit_ns, 0);
+	CHECK_INT(budget->wait_ns, 100);                     /* rank 0's device waits until that of rank 1 is ready */
+	CHECK_INT(budget->transfer_ns, 100 + 200 + 45 + 45); /* what is exposed of the kernels from then on; the calls */
+	CHECK_INT(budget->not_blocking_ns, 150);             /* rank 0's until its computation begins beside the kernel */
+	CHECK_INT(budget->blocking_unknown_ns, 50 + 200);    /* nothing was recorded behind them */
+	drop(&made);
+}
+
+/* The GPU of rank 2 computes for longer. It is named, and the bandwidth is that of the kernels once all of them run. The clock of a
+ * device shows a kernel before its launch: that error is stated. */
+TEST(a_slow_gpu)
+{
+	enum { GPUS = 4, SLOW = 2, READING = 30, EARLY = 25 };
+	struct maker m[GPUS];
+	struct made made;
+	const struct pp_row_collective *c;
+	double busbw = 4096 * 1e9 / 400 * 2 * (GPUS - 1) / GPUS;
+	int64_t waited = 0, late = 0;
+
+	for (int i = 0; i < GPUS; i++) {
+		pp_tick ready = i == SLOW ? 8000 : 4000 + (pp_tick)i;
+		struct pp_record lost = {.tick = 2500, .kind = PP_RECORD_DEVICE_LOST, .device_lost = {.clock_error_ns = READING}};
+
+		begin_of(&m[i], i, GPUS);
+		launched(&m[i], 8, 1900);
+		ran(&m[i], 8, 3, i == 1 ? 1900 - EARLY : 1950, ready);
+		operation(&m[i], "ncclAllReduce", 1, 5, 2000, 4096, -1);
+		launched(&m[i], 7, 2015);
+		ran(&m[i], 7, 2, ready, 8400);
+		maker_put(&m[i], CUPTI, &lost, NULL, 0);
+	}
+	finish(m, GPUS, &made);
+	c = row(&made.d, 5);
+	CHECK_INT(c->last_worker, SLOW);
+	CHECK(c->busbw > 0.95 * busbw && c->busbw < 1.05 * busbw);
+	for (size_t i = 0; i < GPUS; i++) {
+		const struct pp_row_arrival *a = &made.d.arrival[c->row_first + i];
+
+		CHECK_INT(a->late_rank, i == SLOW ? -1 : SLOW);
+		CHECK_INT(a->device_error_ns, READING + (i == 1 ? EARLY : 0));
+		CHECK_INT(made.d.cell[i].wait_ns, a->exposed_wait_ns);
+		waited += a->exposed_wait_ns;
+		late += made.d.cell[i].late_ns;
+	}
+	CHECK(waited == 4000 + 3999 + 3997 && late == waited && made.d.cell[SLOW].late_ns == waited);
+	CHECK(c->bound_ns >= 2 * (READING + EARLY));
+	CHECK_INT(made.d.late[0].rank, SLOW);
 	drop(&made);
 }
 
@@ -156,8 +235,8 @@ TEST(what_waits)
 	finish(m, 2, &made);
 	check_budget(&made.d);
 	budget = budget_of(&made.d, "ncclAllReduce");
-	CHECK_INT(budget->unsplit_ns, 200);
-	CHECK_INT(budget->blocking_ns, 100 + budget->transfer_ns); /* and the calls on the step thread */
+	CHECK_INT(budget->unsplit_ns, 0);
+	CHECK_INT(budget->blocking_ns, budget->transfer_ns - 100); /* one kernel, and the calls on the step thread */
 	CHECK_INT(budget->not_blocking_ns, 100);
 	CHECK_INT(budget->blocking_unknown_ns, 0);
 	drop(&made);
@@ -221,6 +300,20 @@ TEST(without_launch)
 	CHECK_INT(row(&made.d, 1)->device_ns, 110);
 	CHECK_INT(row(&made.d, 1)->end_ns, 3210);
 	CHECK(!warned(&made.d, "NCCL"));
+	drop(&made);
+}
+
+TEST(without_operations)
+{
+	struct maker m;
+	struct made made;
+
+	begin(&m, 0);
+	ran(&m, 7, 2, 2100, 2400);
+	ran(&m, 8, 3, 2500, 2600);
+	finish(&m, 1, &made);
+	CHECK_INT(made.d.collectives, 0);
+	CHECK(warned(&made.d, "1 kernels of NCCL belong to no recorded operation"));
 	drop(&made);
 }
 
@@ -294,6 +387,150 @@ TEST(messages)
 	CHECK_INT(made.d.channel[0].device_ns, 250);
 	CHECK_INT(made.d.channel[0].device_count, 1);
 	CHECK_INT(made.d.channel[0].nccl_channels, 4);
+	CHECK_INT(made.d.collectives, 1);
+	CHECK_STR(pp_mpi_call_info(made.d.collective[0].operation)->name, "ncclSend");
+	CHECK_INT(made.d.collective[0].message, 1);
+	CHECK_INT(made.d.cell[0].wait_ns, 50); /* it still sends when the receiver's kernel begins */
+	CHECK_INT(made.d.cell[1].wait_ns, 0);
+	CHECK_INT((int64_t)made.d.collective[0].busbw, INT64_C(1000000000) * (1 << 20) / 250);
+	drop(&made);
+}
+
+/* The n-th send of a step is the n-th receive of the step. Rank 1's kernel waits for that of rank 0, in the one message longer than
+ * in the other. Rank 0 also sent before the first step. */
+TEST(messages_by_order)
+{
+	struct maker m[2];
+	struct made made;
+
+	for (int i = 0; i < 2; i++) {
+		begin(&m[i], i);
+		if (!i)
+			operation(&m[i], "ncclSend", 9, 0, STEP_BEGIN - 100, 64, 1);
+		for (uint32_t k = 0; k < 2; k++) {
+			const pp_tick at = 2000 + 1000 * (pp_tick)k;
+
+			operation(&m[i], i ? "ncclRecv" : "ncclSend", 1 + k, 0, at, 1 << 20, !i);
+			launched(&m[i], 7 + k, at + 15);
+			ran(&m[i], 7 + k, 2, i ? at + 100 : at + 200 + 100 * (pp_tick)k, at + 500);
+		}
+	}
+	finish(m, 2, &made);
+	CHECK_INT(made.d.cell[0].wait_ns, 0);
+	CHECK_INT(made.d.cell[1].wait_ns, 100 + 200);
+	CHECK_INT(made.d.cell[0].late_ns, 300);
+	CHECK_INT(made.d.messages_lone, 1);
+	drop(&made);
+}
+
+/* Ranks 2 and 3 of four are 1 and 0 of the communicator. The third member is on a host that did not deliver. */
+TEST(messages_of_a_part)
+{
+	struct maker m[2];
+	struct made made;
+
+	for (int i = 0; i < 2; i++) {
+		begin_in(&m[i], 2 + i, 4, 1 - i, 3);
+		operation(&m[i], i ? "ncclRecv" : "ncclSend", 1, 0, 2000, 1 << 20, i);
+		launched(&m[i], 7, 2015);
+		ran(&m[i], 7, 2, i ? 2100 : 2300, 2500);
+		operation(&m[i], "ncclSend", 2, 0, 3000, 1 << 20, 2);
+		launched(&m[i], 8, 3015);
+		ran(&m[i], 8, 2, 3100, 3200);
+	}
+	finish(m, 2, &made);
+	CHECK_INT(made.d.collectives, 3);
+	CHECK_INT(made.d.collective[0].source, 2);
+	CHECK_INT(made.d.collective[0].destination, 3);
+	CHECK_INT(made.d.collective[1].destination, -1);
+	CHECK_INT(made.d.messages_lone, 2);
+	CHECK_INT(made.d.cell[3].wait_ns, 200);
+	CHECK_INT(made.d.cell[2].late_ns, 200);
+	drop(&made);
+}
+
+/* Each rank's kernel sends to and receives from both others: it waits once, until the last of them begins. */
+TEST(messages_of_a_group)
+{
+	enum { GPUS = 3, SLOW = 1 };
+	struct maker m[GPUS];
+	struct made made;
+	struct pp_graph graph;
+	uint32_t nodes = 0;
+
+	for (int i = 0; i < GPUS; i++) {
+		begin_of(&m[i], i, GPUS);
+		for (int k = 0; k < 2; k++) {
+			const int peer = (i + 1 + k) % GPUS;
+
+			operation(&m[i], "ncclSend", 1 + 2 * (uint32_t)k, 0, 2000 + (pp_tick)k, 1 << 20, peer);
+			operation(&m[i], "ncclRecv", 2 + 2 * (uint32_t)k, 0, 2002 + (pp_tick)k, 1 << 20, peer);
+		}
+		launched(&m[i], 7, 2015);
+		ran(&m[i], 7, 2, i == SLOW ? 6000 : 3000 + 500 * (pp_tick)i, 7000);
+	}
+	finish(m, GPUS, &made);
+	CHECK_INT(made.d.collectives, 6);
+	for (int i = 0; i < GPUS; i++)
+		CHECK_INT(made.d.cell[i].wait_ns, i == SLOW ? 0 : 3000 - 500 * (int64_t)i);
+	CHECK_INT(made.d.cell[SLOW].late_ns, 3000 + 2000);
+	CHECK_INT(pp_graph_make(&graph, &made.d), 0);
+	for (uint32_t i = 0; i < graph.nodes; i++)
+		nodes += graph.node[i].need != PP_GRAPH_NONE && graph.node[graph.node[i].need].track == SLOW;
+	CHECK_INT(graph.nodes, GPUS);
+	CHECK_INT(nodes, GPUS - 1);
+	pp_graph_release(&graph);
+	drop(&made);
+}
+
+/* Two kernels of NCCL on a stream of their own, each launched behind a computation of 500. Rank 1's second computation takes 1200:
+ * it goes on when the first kernel ends. Rank 0's is over by then. Without what rank 1 does more, its second kernel still has
+ * to wait for its own computation. */
+TEST(computing_beside)
+{
+	enum { MORE = 700 };
+	struct maker m[2];
+	struct made made;
+	struct pp_graph graph;
+	struct pp_scenario less = {.transfer_ns = NULL};
+	uint8_t chosen[2] = {0, 1};
+
+	for (int i = 0; i < 2; i++) {
+		const pp_tick second = i ? 3700 + 500 + MORE : 3700 + 500;
+
+		begin(&m[i], i);
+		for (uint32_t k = 0; k < 2; k++) {
+			const pp_tick at = 2000 + 200 * (pp_tick)k;
+
+			launched(&m[i], 7 + 2 * k, at);
+			operation(&m[i], "ncclAllReduce", 1 + k, 5 + k, at + 100, 4096, -1);
+			launched(&m[i], 8 + 2 * k, at + 115);
+		}
+		launched(&m[i], 11, 2400); /* behind both: no input */
+		ran(&m[i], 7, 3, 3200, 3700);
+		ran(&m[i], 8, 2, 3700, 4400);
+		ran(&m[i], 9, 3, 3700, second);
+		ran(&m[i], 11, 3, second, 6000);
+		ran(&m[i], 10, 2, i ? second + 1 : 4400, 5500);
+	}
+	finish(m, 2, &made);
+	for (int i = 0; i < 2; i++) {
+		CHECK_INT(made.d.arrival[made.d.collective[0].row_first + (size_t)i].device_input_ns, 1);
+		CHECK_INT(made.d.arrival[made.d.collective[0].row_first + (size_t)i].device_beside, 1);
+		CHECK_INT(made.d.arrival[made.d.collective[1].row_first + (size_t)i].device_input_ns, i ? 1 : 200);
+	}
+	CHECK_INT(pp_graph_make(&graph, &made.d), 0);
+	CHECK_INT(graph.nodes, 4);
+	for (uint32_t i = 0; i < graph.nodes; i++)
+		CHECK_INT((graph.node[i].flags & PP_NODE_BESIDE) != 0, i % 2);
+	CHECK_INT(pp_graph_local(&graph, 1), 500 + 1);
+	CHECK_INT(pp_graph_local(&graph, 3), 500 + 1 + MORE);
+	graph.node[3].unusual = (double)MORE / (500 + 1 + MORE);
+	less.chosen = chosen;
+	CHECK_INT(pp_replay_run(&graph, NULL, &less, 1), 0);
+	/* The second kernels begin when the first end, no earlier. */
+	CHECK_INT(pp_replay_measured(&made.d, NULL) - less.after_ns, 4900 - 4400);
+	pp_graph_release(&graph);
 	drop(&made);
 }
 
@@ -386,12 +623,18 @@ int main(void)
 	if (rings_kit_begin())
 		return 1;
 	both_ranks();
+	a_slow_gpu();
 	what_waits();
 	shared_and_lost();
 	without_launch();
+	without_operations();
 	lost_and_used_again();
 	only_the_plugin();
 	messages();
+	messages_by_order();
+	messages_of_a_part();
+	messages_of_a_group();
+	computing_beside();
 	ranges();
 	ranges_without_step();
 	return rings_kit_end();

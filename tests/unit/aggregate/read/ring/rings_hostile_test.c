@@ -182,7 +182,7 @@ static void analyse(struct pp_capture *c, int write)
 	CHECK_INT(pp_c10d_convert(c, &err), 0);
 	check_order(c);
 	CHECK_INT(pp_steps_find(c, 0, 0, &steps, &err), 0);
-	CHECK_INT(pp_attr_rank(&c->rank[0], 0, &steps, 1, c->names, &attr, &err), 0);
+	CHECK_INT(pp_attr_rank(&c->rank[0], 0, &steps, 1, c->names, PP_ATTR_KEEP_ALL, &attr, &err), 0);
 	CHECK_INT(pp_dataset_build(&in, &d, &err), 0);
 	for (size_t i = 0; i < d.steps; i++) {
 		int64_t sum = 0;

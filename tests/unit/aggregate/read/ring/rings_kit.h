@@ -11,6 +11,7 @@
 #include "core/ring/intern.h"
 #include "tests/test.h"
 #include "tests/unit/aggregate/read/ring/ring_maker.h"
+#include "tests/unit/aggregate/read/ring/rings_open.h"
 
 static char dir[64];
 

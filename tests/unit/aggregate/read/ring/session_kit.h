@@ -6,7 +6,7 @@
 #include "tests/unit/aggregate/read/ring/device_kit.h"
 #include "tests/unit/aggregate/read/ring/rings_kit.h"
 
-enum { MADE_RANKS = 2, CUPTI = 1, MAIN = 10, STEP = 3, STEP_BEGIN = 1500, STEP_END = 9000 };
+enum { MADE_RANKS = 4, CUPTI = 1, MAIN = 10, STEP = 3, STEP_BEGIN = 1500, STEP_END = 9000 };
 
 struct made {
 	struct pp_capture capture;
@@ -42,7 +42,8 @@ static inline void finish(struct maker *m, size_t ranks, struct made *made)
 		maker_close(&m[i]);
 	CHECK_INT(pp_steps_find(&made->capture, 0, 0, &made->steps, &err), 0);
 	for (size_t i = 0; i < ranks; i++)
-		CHECK_INT(pp_attr_rank(&made->capture.rank[i], i, &made->steps, ranks, made->capture.names, &made->attr[i], &err),
+		CHECK_INT(pp_attr_rank(&made->capture.rank[i], i, &made->steps, ranks, made->capture.names, PP_ATTR_KEEP_ALL,
+		                       &made->attr[i], &err),
 		          0);
 	CHECK_INT(pp_dataset_build(&in, &made->d, &err), 0);
 	CHECK_STR(err.text, "");

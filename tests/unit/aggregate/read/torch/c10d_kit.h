@@ -120,7 +120,8 @@ static inline void build(struct made *m)
 	convert(&m->capture);
 	CHECK_INT(pp_steps_find(&m->capture, 0, 0, &m->steps, &err), 0);
 	for (size_t r = 0; r < m->capture.ranks; r++)
-		CHECK_INT(pp_attr_rank(&m->capture.rank[r], r, &m->steps, m->capture.ranks, m->capture.names, &m->attr[r], &err),
+		CHECK_INT(pp_attr_rank(&m->capture.rank[r], r, &m->steps, m->capture.ranks, m->capture.names, PP_ATTR_KEEP_ALL,
+		                       &m->attr[r], &err),
 		          0);
 	CHECK_INT(pp_dataset_build(&in, &m->d, &err), 0);
 }

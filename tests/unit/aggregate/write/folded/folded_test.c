@@ -97,7 +97,9 @@ TEST(waiting_is_a_frame_of_its_own)
 		add_range(k.c, r, 0, "train", 0, 100);
 		add_mpi(k.c, r, "MPI_Barrier", 1, r ? 50 : 10, 60);
 	}
-	set_ledger(&k, 1, 40, 20);
+	set_ledger(&k, 1, 40);
+	add_arrival(&k, 0, 10, 60, 40, 1);
+	add_arrival(&k, 1, 50, 60, 0, -1);
 	end_made(&k);
 	check_lines(&k.t, 0,
 	            "rank 0;main;train 50\nrank 0;main;train;MPI_Barrier 10\nrank 0;main;train;MPI_Barrier;(waiting) 40\n"

@@ -264,18 +264,23 @@ TEST(what_to_do_next)
 	struct sample s;
 
 	sample_make(&s, 2, "unused");
+	s.dataset.finding->kind = PP_FINDING_CATEGORY;
+	s.dataset.finding->finding_reason = PP_CATEGORY_HOST_COMPUTE;
 	answer_of(&s.dataset, NULL, &a);
 	CHECK_STR(a.next, "find the longest ranges of a step in the timeline: podprof view LOGDIR/podprof/sample");
 	answer_of(&s.dataset, "/data/it's me/logs", &a);
 	CHECK_STR(a.next,
 	          "find the longest ranges of a step in the timeline: podprof view '/data/it'\\''s me/logs/podprof/sample'");
 	s.dataset.steps = 0;
+	s.dataset.findings = 0;
 	answer_of(&s.dataset, "logs", &a);
 	CHECK_STR(a.next, "see why the ranks have no complete step: podprof report --table worker logs/podprof/sample");
 	CHECK_STR(a.next + a.command, "podprof report --table worker logs/podprof/sample");
 	CHECK_STR(a.bottleneck, "unknown: no complete step was recorded");
 	CHECK_STR(a.step, "");
 	s.dataset.steps = 6;
+	answer_of(&s.dataset, "logs", &a);
+	CHECK(strstr(a.bottleneck, "an older podprof made this session") != NULL);
 	sample_free(&s);
 }
 

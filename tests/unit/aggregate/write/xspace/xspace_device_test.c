@@ -166,7 +166,9 @@ static void make(struct session *s, size_t without)
 	}
 	CHECK_INT(pp_steps_find(&s->capture, 1, STEPS - 1, &s->steps, &err), 0);
 	for (size_t r = 0; r < RANKS; r++)
-		CHECK_INT(pp_attr_rank(&s->capture.rank[r], r, &s->steps, RANKS, s->capture.names, &s->attr[r], &err), 0);
+		CHECK_INT(pp_attr_rank(&s->capture.rank[r], r, &s->steps, RANKS, s->capture.names, PP_ATTR_KEEP_ALL, &s->attr[r],
+		                       &err),
+		          0);
 	s->out = (struct pp_output){.capture = &s->capture, .steps = &s->steps, .attr = s->attr, .logdir = base, .session = "s"};
 }
 

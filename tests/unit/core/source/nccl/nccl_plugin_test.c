@@ -19,6 +19,7 @@
 #include "core/ring/intern.h"
 #include "core/source/nccl/nccl_abi.h"
 #include "tests/test.h"
+#include "tests/unit/aggregate/read/ring/rings_open.h"
 
 /* Offsets of the debug information of NCCL 2.32.3, which has all versions. */
 #define AT(type, member, offset) _Static_assert(offsetof(struct type, member) == (offset), #member)

@@ -35,6 +35,7 @@ int main(void)
 #include "core/ring/intern.h"
 #include "core/source/nvtx/nvtx_abi.h"
 #include "tests/test.h"
+#include "tests/unit/aggregate/read/ring/rings_open.h"
 
 #define SAME(a, b) _Static_assert((long long)(a) == (long long)(b), "as the header has it")
 #define PLACE(ours, a, theirs, b)                                                                                                  \
