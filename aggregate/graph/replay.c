@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "aggregate/graph/link.h"
+#include "aggregate/graph/moves.h"
 #include "aggregate/graph/needs.h"
 #include "aggregate/graph/order.h"
 #include "core/base/huge.h"
@@ -143,6 +144,18 @@ static void need_rows(const struct run *r, uint32_t node, int64_t *at, int64_t *
 	}
 }
 
+/* Does all transfer of the call take no time? */
+static int is_ideal(const struct run *r, size_t which, uint32_t node)
+{
+	const enum pp_network network = r->scenario[which].network;
+	enum pp_moves moves;
+
+	if (network == PP_NETWORK_MEASURED)
+		return 0;
+	moves = pp_moves_of(r->g, node);
+	return moves == PP_MOVES_DATA || (moves == PP_MOVES_UNKNOWN && network == PP_NETWORK_IDEAL_ALL);
+}
+
 /* end = the later of its own start and of what it needs + transfer. */
 /* NOLINTNEXTLINE(misc-no-recursion): only among equal times; MOST_DEPTH ends it */
 static void do_end(struct run *r, uint32_t node, int depth)
@@ -168,6 +181,8 @@ static void do_end(struct run *r, uint32_t node, int depth)
 	for (size_t k = 0; k < r->scenarios; k++) {
 		if (r->scenario[k].link)
 			saved[k] += pp_links_saved(g, r->scenario[k].link, node);
+		if (transfer && is_ideal(r, k, node))
+			saved[k] = transfer;
 		t->end[k] = pp_wrap_minus(at[k], pp_wrap_plus(from, saved[k] < transfer ? saved[k] : transfer));
 	}
 }

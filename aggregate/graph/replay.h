@@ -9,12 +9,19 @@
 
 enum { PP_REPLAY_MOST = 8 };
 
+enum pp_network {
+	PP_NETWORK_MEASURED,
+	PP_NETWORK_IDEAL,     /* a call ends once what it needs is there; one of unknown needs takes as long as measured */
+	PP_NETWORK_IDEAL_ALL, /* also a call of unknown needs ends at once: nothing can be shorter */
+};
+
 struct pp_scenario {                /* the caller's; NULL saves nothing */
 	const uint8_t *chosen;      /* [workers] 1: its unusual work (usual.h) is saved */
 	const uint32_t *work_us;    /* [nodes] saved of the local work before each */
 	const int64_t *transfer_ns; /* [collectives] saved of the operation's transfer */
 	const uint8_t *link;        /* [links] 1: its messages take as long as on usual links (link.h) */
-	int64_t after_ns;           /* result: mean time of a step */
+	enum pp_network network;
+	int64_t after_ns; /* result: mean time of a step */
 };
 
 /* Fills after_ns of `scenarios` <= PP_REPLAY_MOST. which: [steps] 1: a step that counts; NULL: all do. 0, or -ENOMEM. */
