@@ -9,8 +9,8 @@ static int64_t communication_of(const struct pp_row_cell *cell)
 	return cell->exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION] + cell->exclusive_ns[PP_CATEGORY_DEVICE_COLLECTIVE];
 }
 
-/* Does anything in the steps show how ranks communicate? Where it is all hidden behind work, operations do. */
-static int is_any_seen(const struct pp_dataset *d)
+/* Where it is all hidden behind work, operations show it. */
+int pp_dataset_sees_communication(const struct pp_dataset *d)
 {
 	for (size_t i = 0; i < d->steps * d->workers; i++)
 		if (communication_of(&d->cell[i]) > 0)
@@ -36,7 +36,7 @@ static void mark_step(struct pp_row_cell *cell, size_t workers)
 
 void pp_dataset_mark_unseen(struct pp_dataset *d)
 {
-	const int is_alone = d->workers <= 1, is_seen = is_alone || is_any_seen(d);
+	const int is_alone = d->workers <= 1, is_seen = is_alone || pp_dataset_sees_communication(d);
 
 	for (size_t i = 0; i < d->steps * d->workers; i++) {
 		struct pp_row_cell *cell = &d->cell[i];

@@ -6,3 +6,5 @@ struct pp_dataset;
 /* Sets wait_ns, transfer_ns and late_ns of cells to PP_UNKNOWN where nothing tells them: a cell that is absent, or has
  * communication of which no part is split into wait and transfer; all cells, where several ranks show no communication at all. */
 void pp_dataset_mark_unseen(struct pp_dataset *d);
+/* Does anything in the steps show how ranks communicate? */
+int pp_dataset_sees_communication(const struct pp_dataset *d);

@@ -25,6 +25,14 @@ static size_t count(const struct pp_dataset *d, const char *word, int32_t *ret_f
 	return n;
 }
 
+int pp_status_mpi_is_unseen(const struct pp_dataset *d)
+{
+	for (size_t i = 0; i < d->warnings; i++)
+		if (strstr(d->warning[i].warning, PP_STATUS_MPI_UNSEEN))
+			return 1;
+	return 0;
+}
+
 void pp_status_join(struct pp_dataset *d)
 {
 	char text[sizeof(d->worker->status)];

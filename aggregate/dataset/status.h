@@ -20,6 +20,8 @@ struct pp_dataset;
 
 /* A part of the warning that names ranks whose MPI calls were not recorded. */
 #define PP_STATUS_MPI_UNSEEN "their MPI is not Open MPI 4 or 5"
+/* Does a warning name such ranks? */
+int pp_status_mpi_is_unseen(const struct pp_dataset *d);
 
 /* Where ranks were killed or called MPI_Abort: says of those that were ended then that it was the launcher. */
 void pp_status_join(struct pp_dataset *d);

@@ -124,14 +124,6 @@ static int add_stall(struct pp_finding_search *f, const struct parts *p, int cat
 	return 0;
 }
 
-static int is_unseen(const struct pp_dataset *d)
-{
-	for (size_t i = 0; i < d->warnings; i++)
-		if (strstr(d->warning[i].warning, PP_STATUS_MPI_UNSEEN))
-			return 1;
-	return 0;
-}
-
 static const char *about_waiting(const struct pp_dataset *d, const struct parts *p)
 {
 	const int domains = pp_dataset_domains(d) > 1 && !d->device_between_clocks;
@@ -162,7 +154,7 @@ static int add_largest(struct pp_finding_search *f, const struct parts *p)
 
 	for (int c = 1; c <= PP_CATEGORIES; c++)
 		best = p->ns[c] > p->ns[best] ? c : best;
-	if (is_unseen(d)) {
+	if (pp_status_mpi_is_unseen(d)) {
 		row = pp_finding_add(f, PP_FINDING_NOT_RECORDED, best, PP_UNKNOWN);
 		if (row)
 			snprintf(row->finding, sizeof(row->finding),

@@ -21,7 +21,7 @@ int pp_usual_steps_find(const struct pp_dataset *d, struct pp_usual_steps *ret);
 void pp_usual_steps_release(struct pp_usual_steps *u);
 /* Sets what follows from is_rare: is_usual, usuals, usual_ns and spread_ns. */
 void pp_usual_steps_measure(struct pp_usual_steps *u, size_t steps);
-/* What the step would take if it were usual, ns: before a change that is the level before it, in a growing job that of its place. */
+/* What the step would take if it were usual, ns: before a change the level before it, in a growing job that of its place. */
 double pp_usual_steps_base(const struct pp_usual_steps *u, size_t step);
 /* Time of a rank in a step, to the begin of the next one where that follows; -1: it has none. */
 int64_t pp_usual_steps_time(const struct pp_dataset *d, size_t step, size_t worker);
