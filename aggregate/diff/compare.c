@@ -168,9 +168,9 @@ int pp_diff_compare(struct pp_diff_run *run, size_t runs, const struct pp_diff_s
 		rc = compare_all(&d, room);
 	free(room);
 	if (!rc)
-		rc = pp_diff_ranks(&d);
-	if (!rc)
 		rc = pp_diff_causes(&d);
+	if (!rc)
+		rc = pp_diff_ranks(&d);
 	if (!rc)
 		rc = pp_diff_operations(&d);
 	if (!rc)

@@ -49,6 +49,20 @@ struct list {
 	size_t rows, room;
 };
 
+/* The others wait for a rank whose own work is what it was: it was waiting itself, if no waiting goes back to it. */
+static int passes_on(const struct pp_diff *d, int32_t rank, const struct list *own)
+{
+	if (!d->run[0].d.blames || !d->run[d->runs - 1].d.blames)
+		return 0;
+	for (size_t i = 0; i < own->rows; i++)
+		if (own->row[i].rank == rank)
+			return 0;
+	for (size_t i = 0; i < d->causes; i++)
+		if (d->cause[i].rank == rank)
+			return 0;
+	return 1;
+}
+
 /* One quantity of the ranks of one group. change, value: [ranks]. Waiting for a rank is part of the step, whose noise
  * goes from rank to rank: less than that is none. */
 static int add_group(const struct pp_diff *d, uint32_t group, int quantity, struct change *change, double *value, struct list *list)
@@ -73,6 +87,8 @@ static int add_group(const struct pp_diff *d, uint32_t group, int quantity, stru
 		struct pp_diff_rank *more;
 
 		if (!change[i].known || fabs(by) <= noise || fabs(by - others) <= noise)
+			continue;
+		if (quantity == PP_DIFF_LATE && passes_on(d, s->rank[i], list))
 			continue;
 		more = pp_grow(list->row, list->rows, &list->room, sizeof(*more));
 		if (!more)

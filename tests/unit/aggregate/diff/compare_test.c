@@ -462,6 +462,33 @@ TEST(causes_of_waiting)
 	}
 }
 
+/* All wait for the root of a bcast, which waits for the slow rank: only that one has changed. */
+TEST(a_rank_that_passes_a_delay_on_is_not_named)
+{
+	for (int both = 0; both < 2; both++) {
+		struct job slow = usual;
+		struct pp_dataset d[2];
+		struct result r;
+
+		slow.slow_from = slow.slow_to = 3;
+		slow.slow_ns = 4 * MS;
+		d[0] = make(usual);
+		d[1] = make(slow);
+		for (size_t s = 0; s < STEPS; s++)
+			d[1].cell[s * RANKS].late_ns += (int64_t)4 * MS * (RANKS - 1);
+		for (int i = !both; i < 2; i++) {
+			d[i].blame = calloc(1, sizeof(*d[i].blame));
+			d[i].blames = 1;
+			d[i].blame[0] = (struct pp_row_blame){.worker = 3, .reason = PP_CATEGORY_HOST_COMPUTE};
+			d[i].blame[0].blame_ns = i ? (int64_t)4 * MS * STEPS * (RANKS - 1) : 0;
+		}
+		compare(&r, d, 2);
+		CHECK_INT(r.diff.ranks_changed, both ? 1 : 2);
+		CHECK(!both || (r.diff.ranks && r.diff.rank[0].rank == 3));
+		release(&r);
+	}
+}
+
 TEST(trends)
 {
 	struct pp_dataset d[RUNS_MOST];
@@ -535,6 +562,7 @@ int main(void)
 	time_without_a_core_decides_nothing();
 	operators_that_changed();
 	causes_of_waiting();
+	a_rank_that_passes_a_delay_on_is_not_named();
 	trends();
 	absurd_values();
 	return test_end();
