@@ -59,8 +59,10 @@ static void say_advice(const struct pp_dataset *d, const struct pp_row_finding *
 		if (!most || a->cost_ns > most->cost_ns)
 			most = a;
 	}
-	if (!most)
+	if (!most) { /* how many more there are is a remark on the one that is said */
+		l->more = 0;
 		return;
+	}
 	l->more--;
 	l->advice_row = most;
 	snprintf(l->advice, sizeof(l->advice), "%s%s%s", most->advice, most->evidence[0] ? ". Evidence: " : "", most->evidence);

@@ -257,6 +257,31 @@ static void answer_of(const struct pp_dataset *d, const char *logdir, struct pp_
 	pp_sums_release(&sums);
 }
 
+/* Advice about another rank than that of the finding is not said, nor counted as more of what is not there. */
+TEST(advice_about_another_rank)
+{
+	for (int32_t rank = 0; rank < 2; rank++) {
+		struct pp_row_advice advice = {.advice_worker = rank, .cost_ns = 5, .advice = "do it"};
+		struct sample s;
+		char *text;
+
+		sample_make(&s, SAMPLE_RANKS, "unused");
+		s.dataset.finding->kind = PP_FINDING_PERSISTENT;
+		s.dataset.finding->finding_worker = 0;
+		s.dataset.finding->finding_ranks = 1;
+		free(s.dataset.advice);
+		s.dataset.advice = &advice;
+		s.dataset.advices = 1;
+		text = text_of(&s.dataset);
+		CHECK((strstr(text, "  Advice:     do it") != NULL) == !rank);
+		CHECK(strstr(text, "--table advice") == NULL);
+		free(text);
+		s.dataset.advice = NULL;
+		s.dataset.advices = 0;
+		sample_free(&s);
+	}
+}
+
 /* The command is one that a shell runs as it stands. */
 TEST(what_to_do_next)
 {
@@ -547,6 +572,7 @@ int main(int argc, char **argv)
 	longest_step();
 	steps_with_holes();
 	communication_that_is_not_split();
+	advice_about_another_rank();
 	what_to_do_next();
 	qualifiers();
 	shared_cores();
