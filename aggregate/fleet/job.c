@@ -59,7 +59,7 @@ void pp_fleet_job_of(const struct pp_dataset *d, const struct pp_sums *s, const 
 	                             .ranks = d->ranks_asked,
 	                             .delivered = d->ranks_delivered,
 	                             .steps = (int64_t)d->steps,
-	                             .step_ns = s->median_ns,
+	                             .step_ns = a->usual_ns,
 	                             .wait_share = pp_is_known(s->wait_ns) ? pp_sums_percent(s->wait_ns, s->all_ns) / 100 : NAN};
 	snprintf(job->job, sizeof(job->job), "%s", d->job);
 	snprintf(job->session, sizeof(job->session), "%s", d->session);

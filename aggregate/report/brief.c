@@ -286,8 +286,9 @@ static void put_session(FILE *to, const char *path, const struct pp_dataset *d, 
 	put_answer(to, a);
 	put_findings(to, d);
 	put_pod(to, a->finding, &a->pod, (int64_t)d->steps);
-	pp_json_put_int(to, "step_median_ns", d->steps ? s->median_ns : INT64_MIN);
-	pp_json_put_int(to, "step_half_iqr_ns", d->steps ? s->spread_ns : INT64_MIN);
+	pp_json_put_int(to, "usual_steps", (int64_t)a->usual_steps);
+	pp_json_put_int(to, "step_median_ns", d->steps ? a->usual_ns : INT64_MIN);
+	pp_json_put_int(to, "step_half_iqr_ns", d->steps ? a->spread_ns : INT64_MIN);
 	pp_json_put_int(to, "step_longest_ns", d->steps ? s->longest_ns : INT64_MIN);
 	pp_json_put_int(to, "step_longest", d->steps ? d->step[s->longest_step].number : INT64_MIN);
 	pp_json_put_int(to, "wait_ns", pp_known_part(s->wait_ns, s->cells));

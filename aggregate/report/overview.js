@@ -70,11 +70,11 @@ const Verdict = {
     const tile = (key, value, notes, bad) => el('div', {}, el('div', {class: 'k'}, key),
         el('div', {class: bad ? 'v bad' : 'v'}, value), notes.filter(n => n).map(n => el('div', {class: 'n'}, n)));
     const step = tile(Pod.workers > 1 ? 'Step time, slowest rank' : 'Step time',
-        el('span', {id: 'step-time', 'data-v': s.median_ns}, s.cells ? Format.time(s.median_ns) : '\u2013'), [
-          s.steps > 1 ? `median of ${Format.count(s.steps)} steps`
+        el('span', {id: 'step-time', 'data-v': a.usual_ns}, s.cells ? Format.time(a.usual_ns) : '\u2013'), [
+          s.steps > 1 ? `median of ${Format.count(a.usual_steps)}${a.usual_steps < s.steps ? ' usual' : ''} steps`
               : s.steps ? 'one step'
                         : 'no complete step',
-          s.steps > 1 && 'half IQR ' + Format.time(s.spread_ns),
+          s.steps > 1 && 'half IQR ' + Format.time(a.spread_ns),
           s.longest_step !== undefined && `slowest: step ${s.longest_step}, ${Format.time(s.longest_ns)}`
         ]);
     const gain = a.gain_rank >= 0 && a.gain_ns > 0 &&

@@ -66,7 +66,6 @@ static void put_sum(struct pp_page *p)
 	fprintf(p->to, "{\"workers\":%zu,\"steps\":%zu", p->d.workers, p->d.steps);
 	put_int(p, "cells", t->cells);
 	put_int(p, "median_ns", t->median_ns);
-	put_int(p, "spread_ns", t->spread_ns);
 	if (pp_sums_has_longest(&p->d, t)) {
 		put_int(p, "longest_step", p->d.step[t->longest_step].number);
 		put_int(p, "longest_ns", t->longest_ns);
@@ -130,6 +129,9 @@ static void put_answer(struct pp_page *p)
 	put_text(p, "advice", a.pod.advice);
 	put_text(p, "next", a.next);
 	put_text(p, "step", a.step);
+	put_int(p, "usual_steps", (int64_t)a.usual_steps);
+	put_int(p, "usual_ns", a.usual_ns);
+	put_int(p, "spread_ns", a.spread_ns);
 	put_text(p, "overhead", a.overhead);
 	put_int(p, "recording_ns", (int64_t)(recording.ns + 0.5));
 	put_int(p, "records_per_step", (int64_t)(recording.records + 0.5));

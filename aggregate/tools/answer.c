@@ -166,8 +166,11 @@ static void say_step(const struct pp_dataset *d, const struct pp_usual_steps *u,
 	const char *whose = d->workers > 1 ? "slowest rank, " : "";
 	char median[PP_TEXT_UNIT], spread[PP_TEXT_UNIT];
 
-	pp_text_time(median, llrint(u->usual_ns));
-	pp_text_time(spread, llrint(u->spread_ns));
+	a->usual_steps = u->usuals;
+	a->usual_ns = llrint(u->usual_ns);
+	a->spread_ns = llrint(u->spread_ns);
+	pp_text_time(median, a->usual_ns);
+	pp_text_time(spread, a->spread_ns);
 	if (d->steps == 1)
 		snprintf(a->step, sizeof(a->step), "%s (%sone step)", median, whose);
 	else if (d->steps)

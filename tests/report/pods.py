@@ -69,6 +69,7 @@ class Pod:
         self.exclusive[self.present == 0] = 0
         self.wait[self.present == 0] = self.transfer[self.present == 0] = 0
         self.step_ns = self.exclusive.sum(axis=2)
+        self.begin = np.arange(self.steps, dtype=np.int64) * 10_000_000
         self.command, self.session, self.range_name, self.warning = "./train --lr 0.1", "2026_11_21_10_40_02", "my_block", []
         self.dropped = np.zeros((workers, len(CAUSES)), np.uint64)
         self.extra = self.late_error = None
@@ -158,7 +159,7 @@ class Pod:
         for group in (s, b := Group(f, "breakdown")):
             group.put("step", ["step"], self.number)
             group.put("worker", ["worker"], self.rank)
-        begin = np.tile(np.arange(self.steps, dtype=np.int64)[:, None] * 10_000_000, (1, self.workers)) * self.present
+        begin = np.tile(self.begin[:, None], (1, self.workers)) * self.present
         s.put("begin_ns", ["step", "worker"], begin, "ns")
         s.put("end_ns", ["step", "worker"], begin + self.step_ns, "ns")
         b.put("category", ["category"], CATEGORIES)

@@ -74,6 +74,23 @@ def qualified(place, full):
         check("no record lost" in text_of(b, ".figures") and "6 of 6" in text_of(b, ".figures"), text_of(b, ".figures"))
 
 
+def usual(place, full):
+    """The step time of the first screen is that of the usual steps, as in the summary: here of those after a change."""
+    pod = pods.Pod(workers=4, steps=60)
+    pod.exclusive[22:] *= 3
+    pod.step_ns = pod.exclusive.sum(axis=2)
+    pod.begin = np.concatenate(([0], np.cumsum(pod.step_ns.max(axis=1))))[:-1]
+    with browser() as b:
+        page = pod_page(place, pod)
+        b.open(page)
+        got = jobs.run([place.podprof(), "report", "--json", os.path.dirname(page)])
+        said = json.loads(got.out)
+        check(said["usual_steps"] == 38 and "median of 38 usual steps" in text_of(b, ".figures"), f"{said['usual_steps']}; {text_of(b, '.figures')}")
+        shown = int(b.js("document.getElementById('step-time').dataset.v"))
+        check(shown == said["step_median_ns"] and shown > 1.5 * np.median(pod.step_ns[:22].max(axis=1)), f"{shown}, {said['step_median_ns']}")
+        check(b.js("Pod.answer.step").startswith(text_of(b, "#step-time") + " (slowest rank, median of 38 usual steps;"), b.js("Pod.answer.step"))
+
+
 def even(workers):
     """A pod in which no rank waits and each rank does the same."""
     pod = pods.Pod(workers=workers, steps=7, categories=(6, 9))
@@ -272,5 +289,5 @@ def words(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({"summary": summary, "qualified": qualified, "opens": opens, "hover": hover, "colours": colours, "axes": axes, "folded": folded, "fits": fits,
+    sys.exit(jobs.main({"summary": summary, "qualified": qualified, "usual": usual, "opens": opens, "hover": hover, "colours": colours, "axes": axes, "folded": folded, "fits": fits,
                         "rounding": rounding, "words": words}, __doc__))

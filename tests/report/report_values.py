@@ -13,8 +13,13 @@ import pods
 NAMES = pods.CATEGORIES
 
 
-def median_of_longest(step):
-    longest = sorted(int(v) for v in step.max(axis=1))
+def median_of_longest(f, step):
+    """Each step lasts to the begin of the next one, if that follows; in these pods all are usual."""
+    begin, number, present = f["step/begin_ns"][()], f["step/step"][()], f["breakdown/present"][()]
+    whole = step * present
+    follows = (np.diff(number) == 1)[:, None] & (present[:-1] == 1) & (present[1:] == 1)
+    whole[:-1] = np.where(follows, np.diff(begin, axis=0), whole[:-1]).clip(0)
+    longest = sorted(int(v) for v in whole.max(axis=1))
     n = len(longest)
     return longest[n // 2] if n % 2 else longest[n // 2 - 1] // 2 + longest[n // 2] // 2
 
@@ -32,7 +37,7 @@ def check_near(got, want, what):
 
 def check_totals(b, f):
     exclusive, step, present = f["breakdown/exclusive_ns"][()], f["breakdown/step_ns"][()], f["breakdown/present"][()]
-    check(number(b, "#step-time") == median_of_longest(step), "the step time is not the median of the longest ranks")
+    check(abs(number(b, "#step-time") - median_of_longest(f, step)) <= 1, f"the step time is not the median of the longest ranks: {number(b, '#step-time')}")
     check(number(b, "#wait-time") == f["breakdown/wait_ns"][()].clip(0).sum(), "waiting")
     shown = {}
     for row in b.js("[...document.querySelectorAll('#breakdown tr[data-category]')].map(r => [r.dataset.category, r.querySelector('[data-v]').dataset.v])"):

@@ -420,7 +420,7 @@ int pp_text_write(const struct pp_dataset *d, const char *logdir, FILE *to)
 	}
 	write_head(d, to);
 	write_answer(&answer, to);
-	pp_text_longest(d, &t, to);
+	pp_text_longest(d, &t, &answer, to);
 	pp_text_lost(d, to);
 	pp_text_memory(d, to);
 	write_allocator(d, to);

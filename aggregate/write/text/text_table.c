@@ -185,15 +185,15 @@ int pp_text_name(const char *name, int most, FILE *to)
 }
 
 /* Names the step that moves the means but not the median. */
-void pp_text_longest(const struct pp_dataset *d, const struct pp_sums *t, FILE *to)
+void pp_text_longest(const struct pp_dataset *d, const struct pp_sums *t, const struct pp_answer *a, FILE *to)
 {
-	char a[PP_TEXT_UNIT];
+	char text[PP_TEXT_UNIT];
 
 	if (!pp_sums_has_longest(d, t))
 		return;
-	fprintf(to, "  Slowest:    step %" PRId64 ", %s", d->step[t->longest_step].number, pp_text_time(a, t->longest_ns));
-	if (t->median_ns > 0)
-		fprintf(to, " (%.1fx the median)", (double)t->longest_ns / (double)t->median_ns);
+	fprintf(to, "  Slowest:    step %" PRId64 ", %s", d->step[t->longest_step].number, pp_text_time(text, t->longest_ns));
+	if (a->usual_ns > 0)
+		fprintf(to, " (%.1fx the median)", (double)t->longest_ns / (double)a->usual_ns);
 	fputs("; included in all means\n", to);
 }
 

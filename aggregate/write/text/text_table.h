@@ -21,7 +21,7 @@ void pp_text_files(const struct pp_dataset *d, FILE *to);
 void pp_text_window(const struct pp_dataset *d, FILE *to);
 
 /* The slowest step, the categories, and the ranks: 0, or -ENOMEM. */
-void pp_text_longest(const struct pp_dataset *d, const struct pp_sums *t, FILE *to);
+void pp_text_longest(const struct pp_dataset *d, const struct pp_sums *t, const struct pp_answer *a, FILE *to);
 void pp_text_breakdown(const struct pp_dataset *d, const struct pp_sums *t, FILE *to);
 int pp_text_workers(const struct pp_dataset *d, const struct pp_sums *t, const struct pp_answer *a, FILE *to);
 /* Without the warnings that the answer says above. */
