@@ -8,13 +8,16 @@ STEPS = 24
 
 
 class Job:
-    """`noise`: percent of the work. `unmarked`: the job marks no step. `hosts`: pretend hosts with clocks of their own."""
+    """`noise`: percent of the work. `unmarked`: the job marks no step. `hosts`: pretend hosts with clocks of their own. `load`: busy processes
+    per core beside it. `pair`: the other of two jobs that are compared."""
 
-    def __init__(self, pattern, fault="one", ranks=4, noise=2, unmarked=False, hosts=1):
+    def __init__(self, pattern, fault="one", ranks=4, noise=2, unmarked=False, hosts=1, load=0, steps=STEPS, run="", pair=None):
         self.pattern, self.fault, self.ranks, self.noise, self.unmarked, self.hosts = pattern, fault, ranks, noise, unmarked, hosts
+        self.load, self.pair = load, pair
         self.seed = 0
-        self.steps, self.is_device = STEPS, pattern in devices.PATTERNS
-        self.name = f"{pattern}-{fault}-{ranks}-{noise}" + "-unmarked" * unmarked + f"-hosts{hosts}" * (hosts > 1)
+        self.steps, self.is_device = steps, pattern in devices.PATTERNS
+        self.name = f"{pattern}-{fault}-{ranks}-{noise}" + "-unmarked" * unmarked + f"-hosts{hosts}" * (hosts > 1) + f"-load{load}" * (load > 0)
+        self.name += f"-steps{steps}" * (steps != STEPS) + run
 
     def program(self):
         p = programs.Program(self.ranks, self.steps, self.fault, self.noise / 100, zlib.crc32(self.name.encode()) + self.seed,
@@ -37,6 +40,17 @@ HOST_JOBS += [Job(p, f, ranks=n, hosts=2) for p in ("allreduce", "halo.send_recv
 
 DEVICE_JOBS = [Job(p, f) for p in devices.PATTERNS for f in ("middle", "two", "none", "sudden", "rotating")]
 
+# On a busy machine, nobody may be accused who was not late.
+LOADED = [Job(p, "none", ranks=n, noise=k, load=load) for load in (0, 1, 2) for p, k in (("allreduce", 5), ("halo.recv_send", 10), ("hpcg", 3))
+          for n in (2, 4, 8, 16)]
+LOADED += [Job("lulesh", "none", ranks=16, noise=5, load=load) for load in (0, 1, 2)] + [Job("ring", "none", ranks=8, noise=5, load=2)]
+
+# For diff: each job again, and again with more work on one rank.
+PAIRS = []
+for name in ("allreduce", "halo.recv_send", "ring", "hpcg", "lulesh", "minife", "shift", "neighbor", "reduce_bcast", "iallreduce"):
+    before = Job(name, "none", ranks=8, steps=40)
+    PAIRS += [before, Job(name, "none", ranks=8, steps=40, run="-again", pair=before), Job(name, "tenth", ranks=8, steps=40, pair=before)]
+
 # In ctest: each pattern once, with a fault that takes turns, and what is special
 TURNS = ("one", "first", "two", "one", "middle", "sudden")
 CHOSEN = [Job(p, TURNS[i % len(TURNS)]) for i, p in enumerate(ON_ONE) if p not in ("allreduce.large", "barrier", "allgather", "exscan", "reduce_scatter")]
@@ -53,4 +67,5 @@ ALL = list({j.name: j for j in CHOSEN + [Job(p, f) for p in ON_ONE for f in FEW_
             + [Job(p, f) for p in MANY_FAULTS for f in OTHERS]
             + [Job(p, ranks=n) for p in MANY_FAULTS for n in (2, 3, 8)]
             + [Job(p, f, noise=10) for p in MANY_FAULTS for f in ("none", "one")]
-            + [Job(p, f, unmarked=True) for p in SOLVERS for f in ("one", "none", "two")] + HOST_JOBS + DEVICE_JOBS}.values())
+            + [Job(p, f, unmarked=True) for p in SOLVERS for f in ("one", "none", "two")] + HOST_JOBS + DEVICE_JOBS + LOADED
+            + PAIRS}.values())

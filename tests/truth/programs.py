@@ -3,6 +3,7 @@ the truth, whose needs schedule.py knows. Used by scripts/truth."""
 import random
 
 WORK, FAULT = 20.0, 16.0  # ms of a step: usual work, and what a fault adds
+TENTH = 0.1 * WORK / FAULT  # for comparisons: a rank whose work grew by 10 %
 SMALL, INSIDE, MIDDLE, LARGE = 64, 800, 40_000, 128 << 10  # bytes; INSIDE leaves the sender once the receiver is in MPI, MIDDLE, too, on one host
 LINK = 1, 2  # the hosts from and to which a fault of a link is
 
@@ -457,4 +458,5 @@ FAULTS = {
     "start": lambda p: lambda r, s: 6.0 * (r == 1 and s == 0),
     "host": lambda p: lambda r, s: float(r % p.hosts == 1),  # ranks go around the hosts
     "link": lambda p: lambda r, s: 0.0,
+    "tenth": lambda p: lambda r, s: TENTH * (r == 3),
 }

@@ -1,5 +1,7 @@
 """podprof's tables of a job against its schedule: right, acceptable, wrong or missing for wait, blame and what-if. Used by
 scripts/truth."""
+import json
+import os
 import re
 import statistics
 from collections import Counter, defaultdict
@@ -9,11 +11,17 @@ import h5py
 import devices
 import programs
 import schedule
+import sentences
 
-PARTS = ("wait", "blame", "what-if", "finding", "busbw")
+SENTENCES = ("bottleneck", "set", "kind", "gain", "advice", "screen")
+PAIRS = ("unchanged", "slower")
+PARTS = ("wait", "blame", "what-if", "finding", "busbw") + SENTENCES + PAIRS
 WORDS = ("right", "acceptable", "wrong", "missing")
 # The wanted score: of each part, the least share of jobs that are right. The aim of blame and what-if is 0.95.
 WANTED = {"wait": 0.90, "blame": 0.90, "what-if": 0.85, "finding": 0.90, "busbw": 0.95}
+# Of sentences, which say what the tables have, and of pairs for diff, right or acceptable ones count; and no sentence of a job without a
+# fault may be wrong.
+WANTED.update(dict.fromkeys(SENTENCES, 0.95), unchanged=0.90, slower=0.90)
 
 RIGHT, ACCEPTABLE = 0.10, 0.30  # of the wait
 POLL_NS = 300_000  # of a rank's wait per step: MPI is asked every 0.02 to 0.2 ms, and a busy machine may let it wait for a core
@@ -22,11 +30,11 @@ GAIN_RIGHT, GAIN_ACCEPTABLE = 0.15, 0.30
 GAIN_FLOOR = 0.02  # of a step: noise of the work, which no fault made
 LATE = 0.3  # of the latest rank's time: a rank with more of it is late, too
 NAMED_SHARE, NAMED_GAIN = 1 / 3, 0.05  # a rank with that much of the blame, and of the step to gain, is named
-NAMES = ("persistent", "sudden", "growing", "phase", "noise")  # kinds of findings that accuse ranks
+NAMES = sentences.NAMES  # kinds of findings that accuse ranks
 # Of a fault: the kinds that are right and, with the right ranks, acceptable; which row of the list says it: the first one, or any.
 KINDS = {"rotating": ("rotating", "irregular", 1), "random": ("rotating", "irregular", 1), "every5": ("periodic", "irregular", 1),
          "every20": ("one_off", "", 9), "start": ("start_up", "one_off", 9), "sudden": ("sudden", "persistent", 1),
-         "drift": ("growing", "persistent sudden", 1)}
+         "drift": ("growing", "persistent sudden", 1), "tenth": ("persistent", "phase sudden growing noise", 3)}
 
 
 def words_of(column):
@@ -40,13 +48,6 @@ def set_of(text):
         return None
     parts = [p.split("-") for p in re.findall("[0-9-]+", found.group(1))]
     return frozenset(r for p in parts for r in range(int(p[0]), int(p[-1]) + 1))
-
-
-def ranks_of(text):
-    """Of "rank 3", "ranks 1 and 4-6", "host a (ranks 4 and 5)"."""
-    found = re.search(r"\branks? ((?:[0-9-]+(?:, | and )?)+)", text)
-    parts = [p.split("-") for p in re.findall("[0-9-]+", found.group(1))] if found else []
-    return {r for p in parts for r in range(int(p[0]), int(p[-1]) + 1)}
 
 
 class Said:
@@ -72,7 +73,7 @@ class Said:
                 words = words_of(f["finding/kind"])
                 columns = ("kind", "finding_worker", "finding_peer", "who", "finding_gain_ns", "finding_first", "finding_period", "finding")
                 for kind, worker, peer, who, gain, first, period, text in zip(*(f["finding/" + k][()] for k in columns)):
-                    ranks = ranks_of(who.decode()) if words[kind] in NAMES + ("rotating",) else {int(worker)} - {-1}
+                    ranks = sentences.ranks_of(who.decode()) if words[kind] in NAMES + ("rotating",) else {int(worker)} - {-1}
                     self.findings.append((words[kind], ranks, int(peer), float(gain), int(first), int(period), text.decode()))
             if "what_if/gain_ns" in f:
                 words = words_of(f["what_if/subject"])
@@ -226,6 +227,73 @@ def finding_score(job, truth, said, step):
     return ("wrong" if kind in NAMES and job.fault in ("rotating", "random") else "missing"), text
 
 
+def is_proven(truth, ranks, step):
+    """Was each of the ranks late by a fault or, as its own log says, by the machine?"""
+    late = truth.late()
+    return bool(ranks) and all(late[r] / truth.program.steps >= NAMED_GAIN * step / 2 for r in ranks)
+
+
+def was_late(truth, rank, step):
+    """Did the rank's own work take longer in or just before this step, which ends at the begin of the next one?"""
+    return sum(truth.extra[o] + truth.over[o] for o in truth.extra if o.rank == rank and step <= o.step <= step + 1) > 0
+
+
+def lines_about(report):
+    """The Bottleneck, then what else is a row of the list of findings."""
+    return [report.bottleneck, *report.line.get("Also", [])]
+
+
+def set_word(faulty, late, named):
+    if named == faulty:
+        return "right"
+    if named - faulty - late:
+        return "wrong"
+    return "acceptable" if named & faulty else "missing"
+
+
+def kind_word(job, kinds):
+    right, acceptable, _ = KINDS.get(job.fault, ("link" if job.fault == "link" else "persistent", "phase sudden growing noise", 1))
+    return "right" if right in kinds else "acceptable" if set(acceptable.split()) & set(kinds) else "missing"
+
+
+def usual_gain(job, truth, faulty, step):
+    """What the steps with the fault take longer because of it, ns."""
+    if job.fault == "link":
+        return of_link(truth)[0]
+    steps = {o.step for ops in truth.program.ops for o in ops if o.extra}
+    return (step - truth.mean_step(faulty)) * truth.program.steps / max(1, len(steps))
+
+
+def sentence_scores(job, truth, place, step):
+    """(a word for each of SENTENCES that the job has, what is wrong)"""
+    report = sentences.Report(place)
+    kind, accused = sentences.kind_of(report.bottleneck), sentences.subject_of(report.bottleneck)
+    screen, other = sentences.screen_faults(report), sentences.other_causes(report, accused)
+    words = {"screen": "wrong" if screen else "right", "advice": "wrong" if other else "right"}
+    faulty, late = (set(ranks) for ranks in late_ranks(truth))
+    if job.fault == "none" or waits_little(job, truth):
+        names_nobody = kind not in NAMES + ("link",)
+        words["bottleneck"] = "right" if names_nobody or (kind != "link" and is_proven(truth, accused, step)) else "wrong"
+        for number, rank in sentences.facts(lines_about(report)):
+            if not was_late(truth, rank, number):
+                other.append(f"rank {rank} was not late in step {number}")
+                words["bottleneck"] = "wrong"
+        return words, "; ".join(screen + other)
+    rows = KINDS.get(job.fault, ("", "", 1))[2]
+    lines = lines_about(report)[:rows]
+    words["kind"] = kind_word(job, [sentences.kind_of(line) for line in lines])
+    if job.fault not in ("rotating", "random", "link"):
+        named = [sentences.subject_of(line) for line in lines if sentences.kind_of(line) != "category"]
+        words["set"] = min((set_word(faulty, late, n) for n in named), key=WORDS.index, default="missing")
+    is_wrong = kind in NAMES and (job.fault in ("rotating", "random") or not accused & (late | faulty))
+    words["bottleneck"] = "wrong" if is_wrong else max(words["kind"], words.get("set", "right"), key=WORDS.index)
+    if job.fault not in ("rotating", "random", "every5", "every20", "start"):
+        said, true = sentences.what_if(report), usual_gain(job, truth, faulty, step)
+        words["gain"] = grade_of(said and said[1], true, step)
+        other.append(f"line: gain {said[1] / 1e6 if said else 0:.1f} of {true / 1e6:.1f}")
+    return words, "; ".join(screen + other)
+
+
 def busbw_score(truth, said):
     grades, texts = [], []
     for name, true in truth.busbw().items():
@@ -235,6 +303,21 @@ def busbw_score(truth, said):
                       "acceptable" if off <= devices.BUSBW_ACCEPTABLE else "wrong")
         texts.append(f"{name} {got / 1e9:.2f} of {true / 1e9:.2f} GB/s")
     return max(grades, key=WORDS.index), ", ".join(texts)
+
+
+def pair(job, got):
+    """(which of PAIRS, a word, what diff says) of a job and the one before"""
+    part = "unchanged" if job.fault == "none" else "slower"
+    if got.code:
+        return part, "missing", got.transcript()
+    said = json.loads(got.out)
+    result, ranks = said["result"], {row["rank"] for row in said["ranks_changed"]}
+    text = f"{said['text']}; ranks {sorted(ranks)}"
+    if part == "unchanged":
+        return part, {"no_difference": "right" if not ranks else "acceptable", "undecided": "acceptable"}.get(result, "wrong"), text
+    if result == "shorter" or ranks - {3}:
+        return part, "wrong", text
+    return part, ("right" if ranks == {3} else "acceptable") if result == "longer" else "missing", text
 
 
 def of(job, place, session):
@@ -248,7 +331,8 @@ def of(job, place, session):
     got = [wait_score(job, truth, said), blame_score(job, truth, said, step), gain_score(job, truth, said, step), finding_score(job, truth, said, step)]
     if job.is_device:
         got.append(busbw_score(truth, said))
-    return dict(zip(PARTS, (g[0] for g in got))), "; ".join(g[1] for g in got if g[1])
+    words, text = sentence_scores(job, truth, os.path.dirname(session), step)
+    return {**dict(zip(PARTS, (g[0] for g in got))), **words}, "; ".join(t for t in [g[1] for g in got] + [text] if t)
 
 
 class Table:
@@ -264,18 +348,25 @@ class Table:
     def line(job, scores):
         if not scores:
             return f"{job.name:36} {'failed' if scores is None else 'skipped'}"
-        return f"{job.name:36} " + " ".join(f"{p} {scores[p]:10}" for p in PARTS if p in scores)
+        by_word = {w: [p for p in PARTS if scores.get(p) == w] for w in WORDS}
+        return f"{job.name:36} " + "; ".join(f"{w}: {' '.join(parts)}" for w, parts in by_word.items() if parts)
 
     def share(self, part):
-        counted = Counter(scores[part] if scores else "missing" for _, scores in self.rows if not scores or part in scores)
-        return counted, counted["right"] / max(1, sum(counted.values()))
+        """(how many of each word, the part that counts as wanted, the wanted part)"""
+        counted = Counter(scores[part] if scores else "missing" for _, scores in self.rows if (part in scores if scores else part not in PAIRS))
+        enough = counted["right"] + (counted["acceptable"] if part in SENTENCES + PAIRS else 0)
+        return counted, enough / max(1, sum(counted.values())), WANTED[part]
 
     def text(self):
-        lines = [f"{'':8} " + " ".join(f"{w:>10}" for w in WORDS) + "   right wanted"]
+        lines = [f"{'':10} " + " ".join(f"{w:>10}" for w in WORDS) + "  enough wanted"]
         for part in PARTS:
-            counted, right = self.share(part)
-            lines.append(f"{part:8} " + " ".join(f"{counted[w]:10}" for w in WORDS) + f"   {100 * right:4.0f}%  {100 * WANTED[part]:4.0f}%")
+            counted, enough, wanted = self.share(part)
+            if sum(counted.values()):
+                lines.append(f"{part:10} " + " ".join(f"{counted[w]:10}" for w in WORDS) + f"   {100 * enough:4.0f}%  {100 * wanted:4.0f}%")
         return "\n".join(lines)
 
     def suffices(self):
-        return all(scores for _, scores in self.rows) and all(self.share(part)[1] >= WANTED[part] for part in PARTS)
+        if not all(scores for _, scores in self.rows) or any(scores.get(p) == "wrong" for job, scores in self.rows for p in SENTENCES if job.fault == "none"):
+            return False
+        shares = [self.share(part) for part in PARTS]
+        return all(enough >= wanted for counted, enough, wanted in shares if sum(counted.values()))
