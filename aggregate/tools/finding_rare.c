@@ -271,23 +271,68 @@ static int add(struct rare *r, enum pp_finding_kind kind)
 	return 0;
 }
 
-/* Steps at the begin are apart from the others. */
+/* The run of steps at hand that takes longer by three times what all others do together. */
+static int find_run(const struct rare *r, size_t *ret_begin, size_t *ret_end)
+{
+	const struct pp_usual_steps *u = &r->f->usual;
+	double sum = 0, run = 0, most = 0;
+	size_t begin = 0;
+
+	*ret_begin = *ret_end = 0;
+	for (size_t s = 0; s < r->f->d->steps; s++) {
+		const double more = r->which[s] ? u->time[s] - pp_usual_steps_base(u, s) : 0;
+
+		begin = r->which[s] && s && r->which[s - 1] ? begin : s;
+		run = begin == s ? more : run + more;
+		sum += more;
+		if (run <= most)
+			continue;
+		most = run;
+		*ret_begin = begin;
+		*ret_end = s + 1;
+	}
+	return 4 * most > 3 * sum;
+}
+
+/* The exceptional steps at the begin, or the others. */
+static void set_which(struct rare *r, int is_start)
+{
+	for (size_t s = 0; s < r->f->d->steps; s++)
+		r->which[s] = (s < r->f->usual.course.start_ups) == is_start && r->f->usual.is_rare[s];
+}
+
+/* Without a rhythm: of a run that outweighs all others is said that it came once, of the others how many they are. */
+static int add_irregular(struct rare *r)
+{
+	size_t begin, end;
+	int rc;
+
+	if (!find_run(r, &begin, &end))
+		return add(r, PP_FINDING_IRREGULAR);
+	memset(r->which, 0, begin);
+	memset(r->which + end, 0, r->f->d->steps - end);
+	rc = add(r, PP_FINDING_ONE_OFF);
+	if (rc)
+		return rc;
+	set_which(r, 0);
+	memset(r->which + begin, 0, end - begin);
+	measure(r);
+	return add(r, r->runs > 1 ? PP_FINDING_IRREGULAR : PP_FINDING_ONE_OFF);
+}
+
 static int add_all(struct rare *r)
 {
-	static const uint8_t kind[] = {[PP_RARE_START_UP] = PP_FINDING_START_UP,
-	                               [PP_RARE_PERIODIC] = PP_FINDING_PERIODIC,
-	                               [PP_RARE_ONE_OFF] = PP_FINDING_ONE_OFF,
-	                               [PP_RARE_IRREGULAR] = PP_FINDING_IRREGULAR};
-	const struct pp_series *c = &r->f->usual.course;
 	int rc = 0;
 
-	for (int begin = 0; begin < 2 && !rc; begin++) {
-		for (size_t s = 0; s < r->f->d->steps; s++)
-			r->which[s] = (s < c->start_ups) == begin && r->f->usual.is_rare[s];
-		rc = begin || c->rare == PP_RARE_START_UP ? add(r, PP_FINDING_START_UP)
-		                                          : add(r, (enum pp_finding_kind)kind[c->rare]);
-	}
-	return rc;
+	set_which(r, 0);
+	if (r->f->usual.course.rare == PP_RARE_IRREGULAR)
+		rc = add_irregular(r);
+	else if (r->f->usual.course.rare == PP_RARE_PERIODIC)
+		rc = add(r, PP_FINDING_PERIODIC);
+	else if (r->f->usual.course.rare == PP_RARE_ONE_OFF)
+		rc = add(r, PP_FINDING_ONE_OFF);
+	set_which(r, 1);
+	return rc ? rc : add(r, PP_FINDING_START_UP);
 }
 
 int pp_finding_rare_add(struct pp_finding_search *f)

@@ -215,6 +215,29 @@ TEST(one_off)
 	CHECK_INT(f->finding_reason, PP_CATEGORY_OUTPUT);
 }
 
+static int64_t once_among_others(size_t rank, size_t step)
+{
+	return once(rank, step) + (step == 8 || step == 29 ? 40 * MS : 0);
+}
+
+/* What one step takes longer is not lost among pauses of the machine that are short beside it. */
+TEST(one_off_among_others)
+{
+	const struct pp_row_finding *f;
+
+	run(&(struct job){4, 4, 40, PP_CATEGORY_OUTPUT, 0.001, once_among_others});
+	f = find(PP_FINDING_ONE_OFF);
+	CHECK(f != NULL);
+	CHECK_STR(f ? f->who : "", "rank 3");
+	CHECK_INT(f ? f->finding_first : 0, FIRST + 17);
+	f = find(PP_FINDING_IRREGULAR);
+	CHECK(f != NULL);
+	CHECK_STR(f ? f->who : "", "all ranks");
+	CHECK_INT(f ? f->finding_steps : 0, 2);
+	CHECK_INT(f ? f->finding_first : 0, FIRST + 8);
+	CHECK_NEAR(f ? f->more_ns : 0, 40 * MS, MS);
+}
+
 static int64_t once_and_sudden(size_t rank, size_t step)
 {
 	return rank == 3 && step == 12 ? 60 * MS : rank == 2 && step >= 30 ? 20 * MS : 0;
@@ -349,6 +372,7 @@ int main(void)
 	rotating();
 	periodic();
 	one_off();
+	one_off_among_others();
 	one_off_before_a_change();
 	start_up();
 	input();
