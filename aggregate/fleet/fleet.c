@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/fleet/host_list.h"
+#include "aggregate/dataset/host_list.h"
 #include "aggregate/fleet/job.h"
 #include "aggregate/fleet/tail.h"
 #include "core/base/compare.h"

@@ -117,6 +117,12 @@ static void put_finding(FILE *to, const struct pp_row_finding *f)
 		pp_json_text(to, f->who);
 	else
 		fputs("null", to);
+	pp_json_put_int(to, "hosts", f && f->finding_hosts ? f->finding_hosts : INT64_MIN);
+	pp_json_key(to, "host_list");
+	if (f && f->finding_host_list[0])
+		pp_json_text(to, f->finding_host_list);
+	else
+		fputs("null", to);
 	pp_json_key(to, "category");
 	if (f && f->finding_reason)
 		pp_json_text(to, pp_reason_name(f->finding_reason));

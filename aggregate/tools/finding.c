@@ -212,7 +212,9 @@ static int add_ranks(struct pp_finding_search *f, const struct pp_finding_late *
 		row->kind = PP_FINDING_NOISE;
 	else if (row->kind == PP_FINDING_PERSISTENT && is_phase(f, set->chosen))
 		row->kind = PP_FINDING_PHASE;
-	is_host = pp_finding_who(f->d, set->chosen, set->ranks, row->who, sizeof(row->who));
+	is_host = pp_finding_who(f->d, set->chosen, set->ranks, row);
+	if (is_host < 0)
+		return is_host;
 	pp_finding_say(f->d, is_host, row);
 	return 0;
 }
@@ -245,6 +247,7 @@ static int add_turns(struct pp_finding_search *f, const struct pp_finding_set *s
 	struct pp_row_finding *row = NULL;
 	int64_t error;
 	size_t seen = 0, first = 0, ranks = 0;
+	int rc = 0;
 
 	if (!is_late)
 		return -ENOMEM;
@@ -268,15 +271,14 @@ static int add_turns(struct pp_finding_search *f, const struct pp_finding_set *s
 		row = pp_finding_add(f, ranks > 1 ? PP_FINDING_ROTATING : PP_FINDING_IRREGULAR, reason_of(f, is_late, &error),
 		                     set->all_gain_ns);
 	if (row) {
-		row->finding_ranks = (uint32_t)ranks;
 		row->finding_steps = (uint32_t)seen;
 		row->finding_first = d->step[first].number;
 		row->more_ns = (int64_t)pp_series_median(f->room, seen);
-		pp_finding_who(d, is_late, ranks, row->who, sizeof(row->who));
+		rc = pp_finding_who(d, is_late, ranks, row);
 		pp_finding_say(d, 0, row);
 	}
 	free(is_late);
-	return seen && !row ? -ENOMEM : 0;
+	return rc < 0 || (seen && !row) ? -ENOMEM : 0;
 }
 
 /* 0: what limits the job; 1: the largest part of the usual step; 2: steps that come once. */

@@ -23,6 +23,7 @@ struct rare {
 	double *usual;     /* [workers][REASONS] mean of the other steps on the longest one's side of a change, ns */
 	double *more;      /* [workers][REASONS] mean of the exceptional ones above that */
 	double *room;      /* [workers + steps] */
+	uint8_t *named;    /* [workers] */
 };
 
 static int is_work(int reason)
@@ -238,7 +239,7 @@ static int add(struct rare *r, enum pp_finding_kind kind)
 	struct pp_row_finding *row;
 	double all_ns, ns;
 	size_t rank;
-	int all, reason;
+	int all, reason, rc = 0;
 
 	set_usual(r);
 	measure(r);
@@ -264,11 +265,12 @@ static int add(struct rare *r, enum pp_finding_kind kind)
 	} else if (rank != SIZE_MAX) {
 		row->finding_reason = (pp_c_CODE)reason;
 		row->finding_worker = d->worker[rank].rank;
-		row->finding_ranks = 1;
-		snprintf(row->who, sizeof(row->who), "rank %" PRId32, d->worker[rank].rank);
+		r->named[rank] = 1;
+		rc = pp_finding_who(d, r->named, 1, row);
+		r->named[rank] = 0;
 	}
 	say(r, row);
-	return 0;
+	return rc < 0 ? rc : 0;
 }
 
 /* The run of steps at hand that takes longer by three times what all others do together. */
@@ -349,12 +351,14 @@ int pp_finding_rare_add(struct pp_finding_search *f)
 	r.usual = calloc(cells, sizeof(*r.usual));
 	r.more = calloc(cells, sizeof(*r.more));
 	r.room = calloc(d->workers + d->steps + 1, sizeof(*r.room));
-	if (r.which && r.usual && r.more && r.room)
+	r.named = calloc(d->workers + 1, 1);
+	if (r.which && r.usual && r.more && r.room && r.named)
 		rc = add_all(&r);
 	free(r.which);
 	free(r.usual);
 	free(r.more);
 	free(r.room);
+	free(r.named);
 	return rc;
 }
 

@@ -136,6 +136,23 @@ TEST(whole_host)
 	run(&(struct job){16, 4, 20, PP_CATEGORY_HOST_COMPUTE, 0.02, ranks_4_to_7});
 	check_first(PP_FINDING_PERSISTENT, "host h1 (ranks 4-7)", PP_CATEGORY_HOST_COMPUTE);
 	CHECK_INT(row[0].finding_worker, 4);
+	CHECK_INT(row[0].finding_hosts, 1);
+	CHECK_STR(row[0].finding_host_list, "h1");
+}
+
+static int64_t every_other_rank(size_t rank, size_t step)
+{
+	(void)step;
+	return rank % 4 < 2 && rank < 12 ? 5 * MS : 0;
+}
+
+/* Hosts of a set are listed once each, for who wants to leave them out. */
+TEST(hosts_of_a_set)
+{
+	run(&(struct job){16, 4, 20, PP_CATEGORY_HOST_COMPUTE, 0.02, every_other_rank});
+	CHECK_INT(row[0].finding_ranks, 6);
+	CHECK_INT(row[0].finding_hosts, 3);
+	CHECK_STR(row[0].finding_host_list, "h[0-2]");
 }
 
 static int64_t from_step_12(size_t rank, size_t step)
@@ -367,6 +384,7 @@ int main(void)
 	persistent();
 	two_at_once();
 	whole_host();
+	hosts_of_a_set();
 	sudden();
 	growing();
 	rotating();

@@ -5,8 +5,11 @@
 
 enum { PP_HOST_LIST_MOST = 65536, PP_HOST_LIST_NAME = 72 };
 
-/* Appends names, in the order of ret_text, to `text` of `size` bytes. The names are sorted in place; equal ones count once. Returns
- * how many did not fit. Bytes that no host's name has become '?'. */
+/* Sorts names in place, as a list has them: returns how many differ, which then come first. Bytes that no host's name has become
+ * '?'. */
+size_t pp_host_list_sort(char (*name)[PP_HOST_LIST_NAME], size_t names);
+/* Appends names, in the order of ret_text, to `text` of `size` bytes. The names are sorted as by
+ * pp_host_list_sort(). Returns how many did not fit. */
 size_t pp_host_list_write(char (*name)[PP_HOST_LIST_NAME], size_t names, char *text, size_t size);
 /* Calls `take` for each name. Its first value that is not 0 ends it and is returned; -EINVAL: the text is no such list, or has more
  * than PP_HOST_LIST_MOST names. */

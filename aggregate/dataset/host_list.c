@@ -1,5 +1,5 @@
-/* Names of hosts with a number are joined to ranges; see host_list.h. Called by job.c and fleet.c. */
-#include "aggregate/fleet/host_list.h"
+/* Names of hosts with a number are joined to ranges; see host_list.h. Called by aggregate/fleet and aggregate/tools/finding_text.c. */
+#include "aggregate/dataset/host_list.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -110,9 +110,9 @@ static size_t write_item(char (*name)[NAME], size_t names, char *text, size_t si
 	return n;
 }
 
-size_t pp_host_list_write(char (*name)[NAME], size_t names, char *text, size_t size)
+size_t pp_host_list_sort(char (*name)[NAME], size_t names)
 {
-	size_t remaining = 0, at, used = 0;
+	size_t remaining = 0;
 
 	for (size_t i = 0; i < names; i++)
 		make_plain(name[i]);
@@ -124,6 +124,13 @@ size_t pp_host_list_write(char (*name)[NAME], size_t names, char *text, size_t s
 				memcpy(name[remaining], name[i], NAME);
 			remaining++;
 		}
+	return remaining;
+}
+
+size_t pp_host_list_write(char (*name)[NAME], size_t names, char *text, size_t size)
+{
+	size_t remaining = pp_host_list_sort(name, names), at, used = 0;
+
 	text[0] = '\0';
 	for (at = 0; at < remaining && used + 2 < size;) {
 		size_t n = write_item(name + at, remaining - at, text + used + (used > 0), size - used - (used > 0));
