@@ -1,4 +1,4 @@
-/* podprof fleet: lists hosts that were the straggler of many jobs, with a test against chance. In: site logs. Out: a table, or
+/* podprof fleet: lists hosts that were a cause of delays in many jobs, with a test against chance. In: site logs. Out: a table, or
  * JSON, on stdout. */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 const struct pp_options_verb pp_verb_fleet = {
         .name = "podprof fleet",
         .arguments = "LOG...",
-        .doc = "List the hosts that were the straggler of jobs, from logs that --site-log made: in how many jobs, how many are "
+        .doc = "List the hosts that were a cause of delays in jobs, from logs that --site-log made: in how many jobs, how many are "
                "expected by chance, and how unlikely that is. Sessions of one job count as one.",
         .groups = PP_OPT_FLEET,
 };
@@ -94,15 +94,15 @@ static void print_head(const struct pp_fleet_host *host, const struct pp_fleet_t
 	size_t n = count_significant(host, t);
 
 	if (!t->tested) {
-		printf("No job of several hosts named a straggler: no host can be compared with chance.\n");
+		printf("No job of several hosts named some of them as a cause: no host can be compared with chance.\n");
 		return;
 	}
 	if (!n)
-		printf("No host was the straggler in more jobs than by chance (p <= %.2f, corrected for %zu hosts).\n",
+		printf("No host was a cause of delays in more jobs than by chance (p <= %.2f, corrected for %zu hosts).\n",
 		       PP_FLEET_LEVEL, t->tested);
 	else
-		printf("%zu of %zu hosts %s the straggler in more jobs than by chance (p <= %.2f, corrected for all hosts): ", n,
-		       t->tested, n == 1 ? "was" : "were", PP_FLEET_LEVEL);
+		printf("%zu of %zu hosts %s a cause of delays in more jobs than by chance (p <= %.2f, corrected for all hosts): ",
+		       n, t->tested, n == 1 ? "was" : "were", PP_FLEET_LEVEL);
 	for (size_t i = 0; i < n && i < NAMED; i++)
 		printf("%s%s", i ? ", " : "", host[i].name);
 	if (n)
@@ -118,14 +118,17 @@ static void print_total(const struct pp_fleet_total *t, size_t never)
 {
 	char text[4][PP_TEXT_UNIT];
 
-	printf("\n%s job%s (%s session%s), %s of them on several hosts with a straggler", pp_text_count(text[0], t->jobs),
+	printf("\n%s job%s (%s session%s), %s of them on several hosts with a cause", pp_text_count(text[0], t->jobs),
 	       plural(t->jobs), pp_text_count(text[1], t->sessions), plural(t->sessions), pp_text_count(text[2], t->trials));
 	if (never)
-		printf("; %s host%s never the straggler", pp_text_count(text[3], never), never == 1 ? " was" : "s were");
+		printf("; %s host%s never a cause", pp_text_count(text[3], never), never == 1 ? " was" : "s were");
 	printf("\n");
 	if (t->damaged || t->repeated)
 		printf("%s damaged line%s and %s repeated session%s were left out\n", pp_text_count(text[0], t->damaged),
 		       plural(t->damaged), pp_text_count(text[1], t->repeated), plural(t->repeated));
+	if (t->seen)
+		printf("%s job%s from a version that named a straggler, not a cause: counted as seen, not compared with chance\n",
+		       pp_text_count(text[0], t->seen), t->seen == 1 ? " is" : "s are");
 	if (t->unlisted)
 		printf("%s job%s not list all hosts, and %s not compared with chance\n", pp_text_count(text[0], t->unlisted),
 		       t->unlisted == 1 ? " does" : "s do", t->unlisted == 1 ? "is" : "are");
@@ -133,7 +136,7 @@ static void print_total(const struct pp_fleet_total *t, size_t never)
 
 static int is_shown(const struct pp_fleet_host *h)
 {
-	return h->straggler || h->lost_ns;
+	return h->cause || h->seen || h->lost_ns;
 }
 
 static void print_table(const struct pp_fleet_host *host, const struct pp_fleet_total *t)
@@ -148,17 +151,17 @@ static void print_table(const struct pp_fleet_host *host, const struct pp_fleet_
 			width = (int)strlen(host[i].name);
 	}
 	if (shown)
-		printf("\n%-*s %8s %8s %10s %10s %10s %10s %12s\n", width, "host", "jobs", "compared", "straggler", "by chance",
-		       "p", "corrected", "others wait");
+		printf("\n%-*s %8s %8s %8s %10s %10s %10s %8s %12s\n", width, "host", "jobs", "compared", "cause", "by chance", "p",
+		       "corrected", "seen", "others wait");
 	for (size_t i = 0; i < t->hosts; i++) {
 		const struct pp_fleet_host *h = &host[i];
 		char p[2][PP_TEXT_UNIT], lost[PP_TEXT_UNIT];
 
 		if (!is_shown(h))
 			continue;
-		printf("%-*s %8" PRId64 " %8" PRId64 " %10" PRId64 " %10.1f %10s %10s %12s\n", width, h->name, h->jobs, h->trials,
-		       h->straggler, h->expected, h->trials ? chance(p[0], h->p) : "-", h->trials ? chance(p[1], h->adjusted) : "-",
-		       pp_text_time(lost, h->lost_ns));
+		printf("%-*s %8" PRId64 " %8" PRId64 " %8" PRId64 " %10.1f %10s %10s %8" PRId64 " %12s\n", width, h->name, h->jobs,
+		       h->trials, h->cause, h->expected, h->trials ? chance(p[0], h->p) : "-",
+		       h->trials ? chance(p[1], h->adjusted) : "-", h->seen, pp_text_time(lost, h->lost_ns));
 	}
 	print_total(t, t->hosts - shown);
 }
@@ -172,6 +175,7 @@ static void print_json(const struct pp_fleet_host *host, const struct pp_fleet_t
 	pp_json_put_int(stdout, "sessions", (int64_t)t->sessions);
 	pp_json_put_int(stdout, "jobs", (int64_t)t->jobs);
 	pp_json_put_int(stdout, "compared", (int64_t)t->trials);
+	pp_json_put_int(stdout, "seen", (int64_t)t->seen);
 	pp_json_put_int(stdout, "not_all_hosts_listed", (int64_t)t->unlisted);
 	pp_json_put_int(stdout, "hosts_tested", (int64_t)t->tested);
 	pp_json_put_int(stdout, "hosts_significant", (int64_t)count_significant(host, t));
@@ -183,7 +187,8 @@ static void print_json(const struct pp_fleet_host *host, const struct pp_fleet_t
 		pp_json_text(stdout, h->name);
 		pp_json_put_int(stdout, "jobs", h->jobs);
 		pp_json_put_int(stdout, "compared", h->trials);
-		pp_json_put_int(stdout, "straggler", h->straggler);
+		pp_json_put_int(stdout, "cause", h->cause);
+		pp_json_put_int(stdout, "seen", h->seen);
 		printf(",\"by_chance\":%.6g,\"p\":%.6g,\"p_corrected\":%.6g", h->expected, h->p, h->adjusted);
 		pp_json_put_int(stdout, "others_wait_ns", h->lost_ns);
 		printf(",\"is_significant\":%s}", h->trials && h->adjusted <= PP_FLEET_LEVEL ? "true" : "false");

@@ -11,11 +11,12 @@
 #include "core/base/compare.h"
 #include "core/base/grow.h"
 #include "core/base/hash.h"
+#include "core/base/known.h"
 #include "core/base/map.h"
 #include "core/base/plain.h"
 #include "core/base/wrap.h"
 
-enum { NOBODY = -1, HOSTS_BITS = 32 };
+enum { NOBODY = -1, HOSTS_BITS = 17, MOST = (1 << HOSTS_BITS) - 1 }; /* of a number of hosts, PP_HOST_LIST_MOST at most */
 
 struct map { /* a key that is not 0 to a number */
 	struct slot {
@@ -26,21 +27,25 @@ struct map { /* a key that is not 0 to a number */
 	struct pp_map map; /* of slots, by key */
 };
 
-struct row {               /* a job: all of its sessions are one trial */
-	int64_t straggler; /* host of the session in which the others waited longest */
+struct row {                 /* a job: all of its sessions are one trial */
+	size_t first, named; /* in `named`: the causes' hosts, of the session in which the others waited longest */
 	int64_t lost_ns;
+	int64_t seen; /* the straggler's host, of such a session without causes */
+	int64_t seen_ns;
 };
 
 struct pp_fleet {
-	struct map host_of, job_of, session_of, trial_of; /* trial_of: host + 1 and a job's hosts to trials */
+	struct map host_of, job_of, session_of, trial_of; /* trial_of: host + 1, named and all hosts of a job to trials */
 	struct pp_fleet_host *host;
 	size_t hosts, host_room;
 	struct row *row;
 	size_t rows, row_room;
+	int64_t *named; /* of rows */
+	size_t all_named, named_room;
 	struct pp_fleet_total total;
 	struct pp_fleet_job job; /* the line at hand */
-	int64_t straggler;       /* its host */
-	int is_first, is_trial;
+	int is_first;
+	size_t was_named, is_named; /* hosts that its job names: by the lines before, and with this one; 0: it is no trial */
 };
 
 static uint64_t hash_of(const void *row)
@@ -93,6 +98,7 @@ void pp_fleet_free(struct pp_fleet *f)
 		free(f->host[i].name);
 	free(f->host);
 	free(f->row);
+	free(f->named);
 	release(&f->host_of);
 	release(&f->job_of);
 	release(&f->session_of);
@@ -117,16 +123,20 @@ static int64_t find_host(struct pp_fleet *f, const char *name)
 	return host[f->hosts].name ? (int64_t)f->hosts++ : -ENOMEM;
 }
 
-static int add_trial(struct pp_fleet *f, int64_t host)
+/* More trials, or fewer, of a host in jobs like the one at hand that name so many of them. */
+static int add_trials(struct pp_fleet *f, int64_t host, size_t named, int more)
 {
+	const uint64_t key = (((uint64_t)host + 1) << HOSTS_BITS | named) << HOSTS_BITS | (uint64_t)f->job.hosts;
 	int is_new;
-	int64_t *value = value_of(&f->trial_of, ((uint64_t)host + 1) << HOSTS_BITS | (uint64_t)f->job.hosts, 0, &is_new);
+	int64_t *value = named ? value_of(&f->trial_of, key, 0, &is_new) : NULL;
 
+	if (!named)
+		return 0;
 	if (!value)
 		return -ENOMEM;
-	++*value;
-	f->host[host].trials++;
-	f->host[host].expected += 1 / (double)f->job.hosts;
+	*value += more;
+	f->host[host].trials += more;
+	f->host[host].expected += more * (double)named / (double)f->job.hosts;
 	return 0;
 }
 
@@ -138,11 +148,12 @@ static int count_host(const char *name, void *context)
 	if (host < 0)
 		return (int)host;
 	f->host[host].jobs += f->is_first;
-	return f->is_trial ? add_trial(f, host) : 0;
+	return add_trials(f, host, f->was_named, -1) ?: add_trials(f, host, f->is_named, 1);
 }
 
 struct check { /* of a line, before anything of it counts */
-	int64_t names;
+	struct map names;
+	int64_t hosts, causes;
 	const char *straggler;
 	int is_there;
 };
@@ -150,20 +161,98 @@ struct check { /* of a line, before anything of it counts */
 static int check_host(const char *name, void *context)
 {
 	struct check *c = context;
+	int is_new;
 
-	c->names++;
+	c->hosts++;
 	c->is_there |= !strcmp(name, c->straggler);
-	return 0;
+	if (!value_of(&c->names, pp_hash_text(name), 0, &is_new))
+		return -ENOMEM;
+	return is_new ? 0 : -EINVAL;
 }
 
-/* Names become plain first: they are printed, and anybody may have written the line. */
+/* 1: it is not in the job's list, or comes twice. */
+static int check_cause(const char *name, void *context)
+{
+	struct check *c = context;
+	int64_t *value;
+	int is_new;
+
+	value = value_of(&c->names, pp_hash_text(name), 0, &is_new);
+	if (!value)
+		return -ENOMEM;
+	c->causes++;
+	return is_new || (*value)++;
+}
+
+/* Names become plain first: they are printed, and anybody may have written the line. 1; 0; -ENOMEM. */
 static int is_damaged(struct pp_fleet_job *job)
 {
 	struct check c = {.straggler = job->straggler, .is_there = !job->straggler[0] || job->unlisted};
+	int rc;
 
 	pp_plain(job->list, "");
 	pp_plain(job->straggler, "");
-	return pp_host_list_read(job->list, check_host, &c) || !c.is_there || c.names + job->unlisted != job->hosts;
+	pp_plain(job->cause_list, "");
+	rc = pp_host_list_read(job->list, check_host, &c);
+	if (!rc && job->version > 1)
+		rc = pp_host_list_read(job->cause_list, check_cause, &c);
+	release(&c.names);
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc == 1 && job->unlisted) /* a cause that is not in the list */
+		rc = 0;
+	return rc || !c.is_there || c.hosts + job->unlisted != job->hosts || c.causes + job->cause_unlisted > job->hosts;
+}
+
+static int take_cause(const char *name, void *context)
+{
+	struct pp_fleet *f = context;
+	int64_t host = find_host(f, name), *more = pp_grow(f->named, f->all_named, &f->named_room, sizeof(*more));
+
+	if (!more || host < 0)
+		return -ENOMEM;
+	f->named = more;
+	more[f->all_named++] = host;
+	return 0;
+}
+
+/* Of a line that knows causes: their hosts are those of the job from now on, if the others waited longer for them. */
+static int count_causes(struct pp_fleet *f, struct row *row)
+{
+	const int64_t lost = pp_known_or(f->job.cause_ns, 0);
+	const size_t first = f->all_named;
+	int rc = pp_host_list_read(f->job.cause_list, take_cause, f);
+	size_t named = f->all_named - first;
+
+	for (size_t i = first; i < f->all_named; i++)
+		f->host[f->named[i]].lost_ns = pp_wrap_plus(f->host[f->named[i]].lost_ns, lost / (int64_t)named);
+	if (rc || !named || named >= (size_t)f->job.hosts || f->job.unlisted || f->job.cause_unlisted ||
+	    (row->named && lost <= row->lost_ns))
+		return rc;
+	f->was_named = row->named;
+	f->is_named = named;
+	f->total.trials += !row->named;
+	row->first = first;
+	row->named = named;
+	row->lost_ns = lost;
+	return 0;
+}
+
+static int count_seen(struct pp_fleet *f, struct row *row)
+{
+	const struct pp_fleet_job *job = &f->job;
+	int64_t host = job->straggler[0] ? find_host(f, job->straggler) : NOBODY;
+
+	if (host == NOBODY)
+		return 0;
+	if (host < 0)
+		return (int)host;
+	f->host[host].lost_ns = pp_wrap_plus(f->host[host].lost_ns, job->lost_ns);
+	if (row->seen == NOBODY || job->lost_ns > row->seen_ns) {
+		row->seen = host;
+		row->seen_ns = job->lost_ns;
+	}
+	return 0;
 }
 
 /* Sessions of one job, by its name and hosts, count as one. */
@@ -171,8 +260,8 @@ static int count_job(struct pp_fleet *f)
 {
 	const struct pp_fleet_job *job = &f->job;
 	uint64_t key = pp_hash(pp_hash_text(job->list), job->job, strlen(job->job) + 1);
-	int is_new, may_test = job->straggler[0] && job->hosts > 1 && !job->unlisted;
-	int64_t *at = value_of(&f->session_of, pp_hash(key, job->session, strlen(job->session)), 0, &is_new), host = NOBODY;
+	int is_new, rc;
+	int64_t *at = value_of(&f->session_of, pp_hash(key, job->session, strlen(job->session)), 0, &is_new);
 	struct row *row;
 
 	if (at && !is_new)
@@ -187,31 +276,27 @@ static int count_job(struct pp_fleet *f)
 	if (!at)
 		return -ENOMEM;
 	if (f->is_first)
-		row[f->rows++] = (struct row){.straggler = NOBODY};
+		row[f->rows++] = (struct row){.seen = NOBODY};
 	row += *at;
 	f->total.sessions++;
 	f->total.jobs += (uint64_t)f->is_first;
-	f->total.unlisted += f->is_first && job->unlisted;
-	f->is_trial = may_test && row->straggler == NOBODY;
-	f->total.trials += (uint64_t)f->is_trial;
-	if (job->straggler[0] && (host = find_host(f, job->straggler)) < 0)
-		return (int)host;
-	if (host != NOBODY)
-		f->host[host].lost_ns = pp_wrap_plus(f->host[host].lost_ns, job->lost_ns);
-	if (may_test && (row->straggler == NOBODY || job->lost_ns > row->lost_ns))
-		*row = (struct row){host, job->lost_ns};
-	return f->is_first || f->is_trial ? pp_host_list_read(job->list, count_host, f) : 0;
+	f->total.unlisted += f->is_first && (job->unlisted || job->cause_unlisted);
+	f->was_named = f->is_named = 0;
+	rc = job->version > 1 ? count_causes(f, row) : count_seen(f, row);
+	return rc || !(f->is_first || f->is_named) ? rc : pp_host_list_read(job->list, count_host, f);
 }
 
 int pp_fleet_line(struct pp_fleet *f, const char *line, size_t length)
 {
+	int rc;
+
 	if (!length)
 		return 0;
 	f->total.lines++;
-	if (length >= PP_FLEET_LINE || pp_fleet_job_read(line, length, &f->job) || is_damaged(&f->job)) {
-		f->total.damaged++;
-		return 0;
-	}
+	rc = length >= PP_FLEET_LINE || pp_fleet_job_read(line, length, &f->job) ? 1 : is_damaged(&f->job);
+	f->total.damaged += rc == 1;
+	if (rc)
+		return rc == 1 ? 0 : rc;
 	return count_job(f);
 }
 
@@ -219,7 +304,7 @@ PP_COMPARE(by_rows, struct pp_fleet_host, PP_UP(adjusted) ?: PP_UP(p) ?: PP_DOWN
 
 PP_COMPARE_BY(by_key, struct slot, key)
 
-/* Trials of each host, sorted by host and number of hosts: p of each. */
+/* Trials of each host, sorted by host and numbers of hosts: p of each. */
 static int test(struct pp_fleet *f)
 {
 	struct map *m = &f->trial_of;
@@ -234,9 +319,10 @@ static int test(struct pp_fleet *f)
 	for (size_t h = 0; h < f->hosts; h++) {
 		size_t groups = 0;
 
-		for (; at < n && m->slot[at].key >> HOSTS_BITS == h + 1; at++)
-			group[groups++] = (struct pp_tail_group){m->slot[at].value, (int64_t)(m->slot[at].key & UINT32_MAX)};
-		f->host[h].p = groups ? pp_tail(group, groups, f->host[h].straggler) : 1;
+		for (; at < n && m->slot[at].key >> 2 * HOSTS_BITS == h + 1; at++)
+			group[groups++] = (struct pp_tail_group){m->slot[at].value, (int64_t)(m->slot[at].key >> HOSTS_BITS & MOST),
+			                                         (int64_t)(m->slot[at].key & MOST)};
+		f->host[h].p = groups ? pp_tail(group, groups, f->host[h].cause) : 1;
 		rc = f->host[h].p < 0 ? -ENOMEM : rc;
 	}
 	free(group);
@@ -268,9 +354,16 @@ int pp_fleet_finish(struct pp_fleet *f, const struct pp_fleet_host **ret_host, s
 {
 	int rc;
 
-	for (size_t i = 0; i < f->rows; i++)
-		if (f->row[i].straggler != NOBODY)
-			f->host[f->row[i].straggler].straggler++;
+	for (size_t i = 0; i < f->rows; i++) {
+		const struct row *row = &f->row[i];
+
+		for (size_t k = 0; k < row->named; k++)
+			f->host[f->named[row->first + k]].cause++;
+		if (row->seen == NOBODY || row->named)
+			continue;
+		f->host[row->seen].seen++;
+		f->total.seen++;
+	}
 	rc = test(f);
 	if (!rc)
 		rc = correct(f);

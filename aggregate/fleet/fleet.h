@@ -1,4 +1,4 @@
-/* Which hosts were the straggler of many jobs: lines of site logs, counted by host, and a test against chance. In: lines. Out: rows
+/* Which hosts were the cause of many jobs' delays: lines of site logs, counted by host, and a test against chance. In: lines. Out: rows
  * of hosts. Pure but for memory. docs/fleet.md has the method. */
 #pragma once
 
@@ -10,16 +10,18 @@
 struct pp_fleet_host {
 	char *name;
 	int64_t jobs;       /* with this host */
-	int64_t trials;     /* of these, jobs of several hosts that named a straggler */
-	int64_t straggler;  /* of these, jobs that named this host */
-	double expected;    /* sum of 1 / hosts of the job, over trials */
+	int64_t trials;     /* of these, jobs of several hosts that named some of them as a cause */
+	int64_t cause;      /* of these, jobs that named this host */
+	int64_t seen;       /* jobs that only named it as the straggler: lines of version 1, which knew no cause */
+	double expected;    /* sum of named hosts / hosts of the job, over trials */
 	double p, adjusted; /* chance of so many or more where every host of a job is as likely; Holm's correction for all hosts */
-	int64_t lost_ns;    /* waiting of the others for it, of all sessions */
+	int64_t lost_ns;    /* waiting because of it, of all sessions; that of several named together in equal parts */
 };
 
 struct pp_fleet_total {
 	uint64_t lines, damaged, repeated; /* repeated: the same session again */
 	uint64_t sessions, jobs, trials;
+	uint64_t seen;     /* jobs with lines of version 1 that named a straggler: in no trial */
 	uint64_t unlisted; /* jobs that do not list all of their hosts: in no trial */
 	size_t hosts, tested;
 };

@@ -2,6 +2,7 @@
 #include "aggregate/fleet/job.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 #include "aggregate/write/json.h"
 #include "core/base/known.h"
 
-enum { VERSION = 1, SECOND = 1000000000, BESIDE_HOSTS = 1800 };
+enum { VERSION = 2, VERSIONS = 999, SECOND = 1000000000, BESIDE_HOSTS = 2400 };
 
 static void list_hosts(const struct pp_dataset *d, struct pp_fleet_job *job)
 {
@@ -51,11 +52,34 @@ static void name_straggler(const struct pp_dataset *d, const struct pp_answer *a
 	job->lost_ns = a->straggler_ns;
 }
 
+/* A finding about ranks that are slow where others, with the same calls, are not: the host may be why. */
+static int is_of_hosts(const struct pp_row_finding *f)
+{
+	return f->finding_hosts && f->kind != PP_FINDING_PHASE && (pp_finding_names_ranks(f) || f->kind == PP_FINDING_PERIODIC);
+}
+
+static void name_cause(const struct pp_dataset *d, struct pp_fleet_job *job)
+{
+	const struct pp_row_finding *f = NULL;
+
+	job->cause_ns = PP_UNKNOWN;
+	for (size_t i = 0; i < d->findings && !f; i++)
+		f = is_of_hosts(&d->finding[i]) ? &d->finding[i] : NULL;
+	if (!f)
+		return;
+	snprintf(job->cause, sizeof(job->cause), "%s", pp_finding_word(f->kind));
+	snprintf(job->cause_list, sizeof(job->cause_list), "%s", f->finding_host_list);
+	job->cause_unlisted = f->finding_host_list[0] ? 0 : f->finding_hosts;
+	if (pp_is_known(f->finding_wait_ns))
+		job->cause_ns = (int64_t)((double)f->finding_wait_ns * f->waiters * f->of_steps);
+}
+
 void pp_fleet_job_of(const struct pp_dataset *d, const struct pp_sums *s, const struct pp_answer *a, struct pp_fleet_job *ret_job)
 {
 	struct pp_fleet_job *job = ret_job;
 
-	*job = (struct pp_fleet_job){.time_s = (d->epoch_realtime_ns + d->window_end_ns) / SECOND,
+	*job = (struct pp_fleet_job){.version = VERSION,
+	                             .time_s = (d->epoch_realtime_ns + d->window_end_ns) / SECOND,
 	                             .ranks = d->ranks_asked,
 	                             .delivered = d->ranks_delivered,
 	                             .steps = (int64_t)d->steps,
@@ -67,6 +91,7 @@ void pp_fleet_job_of(const struct pp_dataset *d, const struct pp_sums *s, const 
 	snprintf(job->bottleneck, sizeof(job->bottleneck), "%s", a->bottleneck);
 	list_hosts(d, job);
 	name_straggler(d, a, job);
+	name_cause(d, job);
 }
 
 static void put_straggler(FILE *to, const struct pp_fleet_job *job)
@@ -80,6 +105,18 @@ static void put_straggler(FILE *to, const struct pp_fleet_job *job)
 	pp_json_put_int(to, "straggler_wait_ns", job->lost_ns);
 }
 
+static void put_cause(FILE *to, const struct pp_fleet_job *job)
+{
+	if (!job->cause[0]) {
+		fputs(",\"cause\":null,\"cause_host_list\":null", to);
+		return;
+	}
+	pp_json_put_text(to, "cause", job->cause);
+	pp_json_put_text(to, "cause_host_list", job->cause_list);
+	pp_json_put_int(to, "cause_hosts_not_listed", job->cause_unlisted);
+	pp_json_put_int(to, "cause_wait_ns", job->cause_ns);
+}
+
 /* `with`: the sentence too. Length; 0: no memory. */
 static size_t compose(const struct pp_fleet_job *job, int with, char *line)
 {
@@ -89,7 +126,7 @@ static size_t compose(const struct pp_fleet_job *job, int with, char *line)
 
 	if (!to)
 		return 0;
-	fprintf(to, "{\"podprof_fleet\":%d", VERSION);
+	fprintf(to, "{\"podprof_fleet\":%" PRId64, job->version);
 	pp_json_put_int(to, "time_s", job->time_s);
 	pp_json_put_text(to, "job", job->job);
 	pp_json_put_text(to, "session", job->session);
@@ -106,6 +143,7 @@ static size_t compose(const struct pp_fleet_job *job, int with, char *line)
 	if (with)
 		pp_json_put_text(to, "bottleneck", job->bottleneck);
 	put_straggler(to, job);
+	put_cause(to, job);
 	pp_json_put_text(to, "host_list", job->list);
 	pp_json_put_int(to, "hosts_not_listed", job->unlisted);
 	fputs("}\n", to);
@@ -144,6 +182,8 @@ static const struct text_field text_field[] = {
         TEXT("verdict", verdict),
         TEXT("bottleneck", bottleneck),
         TEXT("straggler_host", straggler),
+        TEXT("cause", cause),
+        TEXT("cause_host_list", cause_list),
         TEXT("host_list", list),
 };
 
@@ -151,6 +191,7 @@ static const struct int_field {
 	const char *name;
 	size_t offset;
 } int_field[] = {
+        {"podprof_fleet", offsetof(struct pp_fleet_job, version)},
         {"time_s", offsetof(struct pp_fleet_job, time_s)},
         {"ranks", offsetof(struct pp_fleet_job, ranks)},
         {"ranks_delivered", offsetof(struct pp_fleet_job, delivered)},
@@ -159,11 +200,13 @@ static const struct int_field {
         {"median_step_ns", offsetof(struct pp_fleet_job, step_ns)},
         {"straggler_rank", offsetof(struct pp_fleet_job, straggler_rank)},
         {"straggler_wait_ns", offsetof(struct pp_fleet_job, lost_ns)},
+        {"cause_hosts_not_listed", offsetof(struct pp_fleet_job, cause_unlisted)},
+        {"cause_wait_ns", offsetof(struct pp_fleet_job, cause_ns)},
         {"hosts_not_listed", offsetof(struct pp_fleet_job, unlisted)},
 };
 
 /* -EINVAL: a known member has a value of another kind, or one that does not fit. */
-static int take(const struct pp_members *m, struct pp_fleet_job *job, int *version)
+static int take(const struct pp_members *m, struct pp_fleet_job *job)
 {
 	for (size_t i = 0; m->kind == PP_MEMBER_TEXT && i < sizeof(text_field) / sizeof(text_field[0]); i++)
 		if (!strcmp(m->name, text_field[i].name)) {
@@ -176,8 +219,6 @@ static int take(const struct pp_members *m, struct pp_fleet_job *job, int *versi
 		}
 	if (m->kind != PP_MEMBER_NUMBER)
 		return 0;
-	if (!strcmp(m->name, "podprof_fleet"))
-		*version = m->number >= 1 && m->number < 1000;
 	if (!strcmp(m->name, "wait_share"))
 		job->wait_share = m->number;
 	for (size_t i = 0; i < sizeof(int_field) / sizeof(int_field[0]); i++)
@@ -193,17 +234,20 @@ int pp_fleet_job_read(const char *line, size_t length, struct pp_fleet_job *ret_
 {
 	struct pp_fleet_job *job = ret_job;
 	struct pp_members m;
-	int version = 0, rc;
+	int rc;
 
 	/* not the whole list: a log may have many lines */
 	memset(job, 0, offsetof(struct pp_fleet_job, list) + 1);
 	job->straggler_rank = -1;
+	job->cause_ns = PP_UNKNOWN;
 	job->wait_share = NAN;
 	pp_members_begin(&m, line, length);
 	while ((rc = pp_members_next(&m)) > 0)
-		if (take(&m, job, &version))
+		if (take(&m, job))
 			return -EINVAL;
-	if (rc || !version || job->hosts < 0 || job->unlisted < 0 || job->lost_ns < 0 || job->wait_share < 0 || job->wait_share > 1)
+	if (rc || job->version < 1 || job->version > VERSIONS || job->hosts < 0 || job->unlisted < 0 || job->lost_ns < 0 ||
+	    job->wait_share < 0 || job->wait_share > 1 || job->cause_unlisted < 0 ||
+	    (pp_is_known(job->cause_ns) && job->cause_ns < 0))
 		return -EINVAL;
 	return 0;
 }

@@ -12,18 +12,23 @@ struct pp_sums;
 enum { PP_FLEET_LINE = 4096, PP_FLEET_HOST = 72, PP_FLEET_TEXT = 400 };
 
 struct pp_fleet_job {
-	int64_t time_s; /* end of the window, since 1970 */
+	int64_t version; /* of the line: the first one has no cause */
+	int64_t time_s;  /* end of the window, since 1970 */
 	char job[128], session[64];
 	int64_t ranks, delivered, hosts, steps;
 	int64_t step_ns;   /* median of the steps' times, as in the summary */
 	double wait_share; /* of the ranks' time in steps: waiting for other ranks, 0 to 1; NAN: unknown */
 	char verdict[24];  /* kind of the verdict, as in podprof report --json */
 	char bottleneck[PP_FLEET_TEXT];
-	char straggler[PP_FLEET_HOST]; /* host; "": no straggler was named */
-	int64_t straggler_rank;        /* -1 */
-	int64_t lost_ns;               /* waiting of all other ranks for it, summed */
-	int64_t unlisted;              /* hosts that are not in list, for want of room */
-	char list[PP_FLEET_LINE];      /* hosts as "gpu[001-004,7],login", sorted */
+	char straggler[PP_FLEET_HOST];  /* host; "": no straggler was named */
+	int64_t straggler_rank;         /* -1 */
+	int64_t lost_ns;                /* waiting of all other ranks for it, summed */
+	char cause[24];                 /* kind of the first finding about ranks that are slow by themselves; "": there is none */
+	char cause_list[PP_FLEET_TEXT]; /* their hosts, as in list; "": none, or they have no room */
+	int64_t cause_unlisted;         /* hosts without room there */
+	int64_t cause_ns;               /* waiting of the other ranks because of them, summed; PP_UNKNOWN */
+	int64_t unlisted;               /* hosts that are not in list, for want of room */
+	char list[PP_FLEET_LINE];       /* hosts as "gpu[001-004,7],login", sorted */
 };
 
 /* The numbers of a finished session. Keeps nothing of its arguments. */

@@ -24,7 +24,8 @@ static double log_choose(double n, double k)
 
 static int binomial(const struct pp_tail_group *g, struct counts *ret_counts)
 {
-	double n = (double)g->trials, q = 1 / (double)g->of, mean = n * q, reach = DEVIATIONS * sqrt(mean * (1 - q)) + COUNTS;
+	double n = (double)g->trials, q = (double)g->named / (double)g->of, mean = n * q,
+	       reach = DEVIATIONS * sqrt(mean * (1 - q)) + COUNTS;
 	double low = fmax(0, floor(mean - reach)), high = fmin(n, ceil(mean + reach));
 	struct counts c = {.first = (int64_t)low, .n = (size_t)(high - low) + 1};
 
@@ -34,7 +35,7 @@ static int binomial(const struct pp_tail_group *g, struct counts *ret_counts)
 	for (size_t i = 0; i < c.n; i++) {
 		double k = low + (double)i;
 
-		if (g->of == 1)
+		if (g->named == g->of)
 			c.p[i] = k == n;
 		else
 			c.p[i] = exp(log_choose(n, k) + k * log(q) + (n - k) * log1p(-q));
@@ -69,7 +70,7 @@ double pp_tail(const struct pp_tail_group *group, size_t groups, int64_t count)
 	for (size_t g = 0; g < groups; g++) {
 		int rc;
 
-		if (group[g].trials <= 0 || group[g].of <= 0)
+		if (group[g].trials <= 0 || group[g].named <= 0 || group[g].of < group[g].named)
 			continue;
 		rc = binomial(&group[g], &one);
 		if (!rc) {

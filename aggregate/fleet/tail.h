@@ -6,8 +6,8 @@
 
 #define PP_TAIL_LEAST 1e-12 /* smaller chances count as this one */
 
-struct pp_tail_group { /* `trials` events, each of the chance 1 / `of` */
-	int64_t trials, of;
+struct pp_tail_group { /* `trials` events, each of the chance `named` / `of` */
+	int64_t trials, named, of;
 };
 
 /* Chance that at least `count` of the events come, at least PP_TAIL_LEAST; -1: no memory. One group: the binomial distribution. */

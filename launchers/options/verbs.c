@@ -10,7 +10,7 @@ const struct pp_verb pp_verbs[PP_VERBS] = {
         {"run", pp_cmd_run, "Record", "run a job, or one of its ranks, and record it", &pp_verb_run},
         {"report", pp_cmd_report, "Read", "print the summary of a session, and write its report.html", &pp_verb_report},
         {"diff", pp_cmd_diff, "Read", "compare two or more sessions, and fail where a job became slower", &pp_verb_diff},
-        {"fleet", pp_cmd_fleet, "Read", "list the hosts that were the straggler of many jobs", &pp_verb_fleet},
+        {"fleet", pp_cmd_fleet, "Read", "list the hosts that slowed many jobs", &pp_verb_fleet},
         {"export", pp_cmd_export, "Read", "print the tables of a tool, or write the timeline", &pp_verb_export},
         {"view", pp_cmd_view, "Read", "show the report and the trace of a session in a browser", &pp_verb_view},
         {"analyze", pp_cmd_analyze, "Read", "make a session from traces of TensorFlow, JAX and PyTorch", &pp_verb_analyze},

@@ -97,7 +97,8 @@ def two_hosts(place, full):
     check(found[0]["straggler_host"] == "pp1" and found[0]["straggler_rank"] == 1 and found[0]["straggler_wait_ns"] > 0, found)
     got = run([place.podprof(), "fleet", "--json", log])
     rows = {h["host"]: h for h in json.loads(got.out)["hosts"]}
-    check(rows["pp1"]["straggler"] == 1 and abs(rows["pp1"]["p"] - 0.5) < 1e-9 and rows["pp0"]["p"] == 1, got.transcript())
+    check(found[0]["cause"] == "persistent" and found[0]["cause_host_list"] == "pp1" and found[0]["cause_wait_ns"] > 0, found)
+    check(rows["pp1"]["cause"] == 1 and abs(rows["pp1"]["p"] - 0.5) < 1e-9 and rows["pp0"]["p"] == 1, got.transcript())
 
 
 def salvaged(place, full):
@@ -112,15 +113,16 @@ def salvaged(place, full):
     same_values(lines_of(log)[0], report(place, out))
 
 
-def made(jobs_made, hosts, slow):
+def made(jobs_made, hosts, slow, version=2):
     """Lines of a site with one slow host in each other job that it is in."""
     for i in range(jobs_made):
         names = [f"n{(i * 7 + k * 11) % hosts:03d}" for k in range(8)]
-        straggler = slow if slow in names and i % 2 else names[(i * 2654435761 >> 7) % 8]
-        yield json.dumps({"podprof_fleet": 1, "time_s": 1700000000 + i, "job": f"job{i}", "session": "s", "ranks": 64, "ranks_delivered": 64,
+        late = slow if slow in names and i % 2 else names[(i * 2654435761 >> 7) % 8]
+        yield json.dumps({"podprof_fleet": version, "time_s": 1700000000 + i, "job": f"job{i}", "session": "s", "ranks": 64, "ranks_delivered": 64,
                           "hosts": 8, "steps": 20, "median_step_ns": 100000000, "wait_share": 0.2, "verdict": "rank",
-                          "bottleneck": f"rank {i % 64}, Input: 9.5 ms per step more than the others (12 % of its step)", "straggler_host": straggler,
-                          "straggler_rank": 3, "straggler_wait_ns": 10 ** 9, "host_list": ",".join(names), "hosts_not_listed": 0}) + "\n"
+                          "bottleneck": f"rank {i % 64}, Input: 9.5 ms per step more than the others (12 % of its step)", "straggler_host": late,
+                          "straggler_rank": 3, "straggler_wait_ns": 10 ** 9, "cause": "persistent", "cause_host_list": late,
+                          "cause_wait_ns": 10 ** 9, "host_list": ",".join(names), "hosts_not_listed": 0}) + "\n"
 
 
 def many_jobs(place, full):
@@ -131,11 +133,16 @@ def many_jobs(place, full):
             f.writelines(list(made(100000, 200, "n017"))[50000 * i:50000 * (i + 1)])
             f.write("x" * 200000 + "\n\x00\n" + '{"podprof_fleet":1')
     got = run([place.podprof(), "fleet", *logs])
-    check(got.code == 0 and "1 of 200 hosts was the straggler in more jobs than by chance" in got.out and "all hosts): n017\n" in got.out, got.transcript())
+    check(got.code == 0 and "1 of 200 hosts was a cause of delays in more jobs than by chance" in got.out and "all hosts): n017\n" in got.out, got.transcript())
     check("100 000 jobs (100 000 sessions)" in got.out and "6 damaged lines" in got.out, got.transcript())
     print(f"  100 000 jobs in {got.seconds:.2f} s")
     rows = json.loads(run([place.podprof(), "fleet", "--json", *logs]).out)
-    check(len(rows["hosts"]) == 200 and rows["hosts_significant"] == 1 and sum(h["straggler"] for h in rows["hosts"]) == 100000, rows["hosts"][:3])
+    check(len(rows["hosts"]) == 200 and rows["hosts_significant"] == 1 and sum(h["cause"] for h in rows["hosts"]) == 100000, rows["hosts"][:3])
+    with open(logs[0], "w", encoding="ascii") as f:  # of a version that knew no causes
+        f.writelines(made(1000, 20, "n017", version=1))
+    got = run([place.podprof(), "fleet", logs[0]])
+    check(got.code == 0 and got.out.startswith("No job of several hosts named some of them as a cause") and "\n1 000 jobs are from a version " in got.out,
+          got.transcript())
     for words, code in ((["fleet"], 64), (["fleet", "/nowhere/log"], 1), (["fleet", place.scratch], 1), (["fleet", "/dev/null"], 1)):
         got = run([place.podprof(), *words])
         check(got.code == code and len(got.podprof_lines()) == 1 and not got.out, got.transcript())

@@ -11,6 +11,7 @@
 #include "aggregate/fleet/job.h"
 #include "aggregate/fleet/metrics.h"
 #include "aggregate/fleet/tail.h"
+#include "core/base/known.h"
 #include "tests/test.h"
 
 enum { LOGS = 400, FLEET = 24, JOBS = 300, JOB_HOSTS_MOST = 8 };
@@ -133,12 +134,12 @@ static void near(double got, double want, double part)
 
 static double binomial(int64_t n, int64_t of, int64_t count)
 {
-	return pp_tail(&(struct pp_tail_group){n, of}, 1, count);
+	return pp_tail(&(struct pp_tail_group){n, 1, of}, 1, count);
 }
 
 TEST(tails_are_those_of_others)
 {
-	const struct pp_tail_group mixed[] = {{5, 2}, {7, 3}, {20, 10}};
+	const struct pp_tail_group mixed[] = {{5, 1, 2}, {7, 1, 3}, {20, 1, 10}}, several = {20, 3, 12};
 
 	near(binomial(20, 4, 10), 0.01386441694376117, 1e-9);
 	near(binomial(3, 2, 3), 0.125, 1e-12);
@@ -147,6 +148,7 @@ TEST(tails_are_those_of_others)
 	near(binomial(20000, 8, 2650), 0.0007557369071346322, 1e-8);
 	near(pp_tail(mixed, 3, 9), 0.21416333316221048, 1e-9);
 	near(binomial(100, 4, 0), 1, 1e-12);
+	near(pp_tail(&several, 1, 10), binomial(20, 4, 10), 1e-12);
 	near(binomial(1000000, 4, 1000000), PP_TAIL_LEAST, 1e-12);
 	near(binomial(5, 1, 5), 1, 1e-12);
 	near(pp_tail(NULL, 0, 0), 1, 1e-12);
@@ -162,23 +164,25 @@ TEST(holm_is_stepwise)
 		near(got[i], want[i], 1e-12);
 }
 
-static struct pp_fleet_job job_of(int number, const char *list, int64_t hosts, const char *straggler)
+static struct pp_fleet_job job_of(int number, const char *list, int64_t hosts, const char *cause)
 {
-	struct pp_fleet_job job = {.time_s = 1700000000,
+	struct pp_fleet_job job = {.version = 2,
+	                           .time_s = 1700000000,
 	                           .ranks = 4 * hosts,
 	                           .delivered = 4 * hosts,
 	                           .hosts = hosts,
 	                           .steps = 10,
 	                           .step_ns = 84100000,
 	                           .wait_share = 0.182,
-	                           .straggler_rank = *straggler ? 3 : -1,
-	                           .lost_ns = *straggler ? 1000000 : 0};
+	                           .straggler_rank = -1,
+	                           .cause_ns = *cause ? 1000000 : PP_UNKNOWN};
 
 	snprintf(job.job, sizeof(job.job), "job%d", number);
 	snprintf(job.session, sizeof(job.session), "2026_11_21_10_40_02");
 	snprintf(job.verdict, sizeof(job.verdict), "rank");
 	snprintf(job.bottleneck, sizeof(job.bottleneck), "rank 3, Input: \"9 ms\" \\ more \xc3\xa9");
-	snprintf(job.straggler, sizeof(job.straggler), "%s", straggler);
+	snprintf(job.cause, sizeof(job.cause), "%s", *cause ? "persistent" : "");
+	snprintf(job.cause_list, sizeof(job.cause_list), "%s", cause);
 	snprintf(job.list, sizeof(job.list), "%s", list);
 	return job;
 }
@@ -193,7 +197,9 @@ TEST(lines_come_back)
 	CHECK_INT(pp_fleet_job_read(line, n - 1, &got), 0);
 	CHECK_STR(got.job, job.job);
 	CHECK_STR(got.bottleneck, job.bottleneck);
-	CHECK_STR(got.straggler, "b");
+	CHECK_STR(got.cause, "persistent");
+	CHECK_STR(got.cause_list, "b");
+	CHECK_INT(got.cause_ns, job.cause_ns);
 	CHECK_STR(got.list, "a,b");
 	CHECK_INT(got.step_ns, job.step_ns);
 	CHECK_INT(got.lost_ns, job.lost_ns);
@@ -215,7 +221,7 @@ TEST(a_line_has_an_end)
 	memset(job.job, 1, sizeof(job.job) - 1);
 	memset(job.session, '"', sizeof(job.session) - 1);
 	memset(job.bottleneck, 2, sizeof(job.bottleneck) - 1);
-	memset(job.list, 'h', PP_FLEET_LINE - 1801);
+	memset(job.list, 'h', PP_FLEET_LINE - 2401);
 	CHECK(pp_fleet_job_write(&job, line) > 0);
 	CHECK(!strstr(line, "bottleneck"));
 	job.session[0] = 'x';
@@ -253,6 +259,10 @@ TEST(damaged_lines_are_counted)
 	                                  "{\"podprof_fleet\":1,\"job\":\"\\u12\"}",
 	                                  "{\"podprof_fleet\":1,\"x\":[[[[[[[[[[[[[[[[[[[[1]}",
 	                                  "{\"podprof_fleet\":1,\"hosts\":1,\"host_list\":\"a\",\"straggler_host\":\"b\"}",
+	                                  "{\"podprof_fleet\":1,\"hosts\":2,\"host_list\":\"a,a\"}",
+	                                  "{\"podprof_fleet\":2,\"hosts\":2,\"host_list\":\"a,b\",\"cause_host_list\":\"c\"}",
+	                                  "{\"podprof_fleet\":2,\"hosts\":2,\"host_list\":\"a,b\",\"cause_host_list\":\"b,b\"}",
+	                                  "{\"podprof_fleet\":2,\"hosts\":1,\"host_list\":\"a\",\"cause_hosts_not_listed\":2}",
 	                                  "{\"podprof_fleet\":1,\"job\":\"a\nb\"}"};
 	struct pp_fleet *f = pp_fleet_new();
 	const struct pp_fleet_host *host;
@@ -269,7 +279,7 @@ TEST(damaged_lines_are_counted)
 	pp_fleet_free(f);
 }
 
-/* Sessions of a job are one trial, of the straggler with most waiting; the same line again is none; jobs that cannot be compared
+/* Sessions of a job are one trial, of the cause with most waiting; the same line again is none; jobs that cannot be compared
  * are only counted. */
 TEST(a_job_counts_once)
 {
@@ -282,7 +292,7 @@ TEST(a_job_counts_once)
 	give_job(f, &job);
 	job = job_of(1, "a,b", 2, "b");
 	snprintf(job.session, sizeof(job.session), "later");
-	job.lost_ns = 5000000;
+	job.cause_ns = 5000000;
 	give_job(f, &job);
 	job = job_of(2, "a", 1, "a");
 	give_job(f, &job);
@@ -299,10 +309,46 @@ TEST(a_job_counts_once)
 	CHECK_INT(total.unlisted, 1);
 	CHECK_INT(total.tested, 2);
 	CHECK_STR(host[0].name, "b");
-	CHECK_INT(host[0].straggler, 1);
+	CHECK_INT(host[0].cause, 1);
 	near(host[0].p, 0.5, 1e-12);
 	near(host[0].adjusted, 1, 1e-12);
 	CHECK_INT(host[0].lost_ns, 5000000);
+	pp_fleet_free(f);
+}
+
+/* Three of four hosts are named, and for more waiting two of them; all of two are no trial; a line of version 1 is only counted. */
+TEST(several_hosts_are_named)
+{
+	struct pp_fleet *f = pp_fleet_new();
+	const struct pp_fleet_host *host;
+	struct pp_fleet_total total;
+	struct pp_fleet_job job = job_of(1, "n[1-4]", 4, "n[1-3]");
+
+	give_job(f, &job);
+	job = job_of(1, "n[1-4]", 4, "n[1-2]");
+	snprintf(job.session, sizeof(job.session), "later");
+	job.cause_ns = 6000000;
+	give_job(f, &job);
+	job = job_of(2, "n[1-2]", 2, "n[1-2]");
+	give_job(f, &job);
+	job = job_of(3, "n[1-4]", 4, "");
+	job.version = 1;
+	snprintf(job.straggler, sizeof(job.straggler), "n4");
+	job.lost_ns = 7;
+	give_job(f, &job);
+	CHECK_INT(pp_fleet_finish(f, &host, &total), 0);
+	CHECK_INT(total.trials, 1);
+	CHECK_INT(total.seen, 1);
+	for (size_t i = 0; i < total.hosts; i++) {
+		const int number = host[i].name[1] - '0';
+
+		CHECK_INT(host[i].cause, number <= 2);
+		CHECK_INT(host[i].seen, number == 4);
+		CHECK_INT(host[i].trials, 1);
+		near(host[i].expected, 0.5, 1e-12);
+		near(host[i].p, number <= 2 ? 0.5 : 1, 1e-12);
+		CHECK_INT(host[i].lost_ns / 1000, number <= 2 ? 333 + 3000 + 500 : number == 3 ? 333 : 0);
+	}
 	pp_fleet_free(f);
 }
 
@@ -315,7 +361,7 @@ static size_t made_log(int slow, uint64_t percent, int *ret_found)
 	size_t significant = 0;
 
 	for (int j = 0; j < JOBS; j++) {
-		char name[JOB_HOSTS_MOST][PP_HOST_LIST_NAME], straggler[PP_HOST_LIST_NAME], list[4096];
+		char name[JOB_HOSTS_MOST][PP_HOST_LIST_NAME], cause[PP_HOST_LIST_NAME], list[4096];
 		size_t hosts = 2 + dice(JOB_HOSTS_MOST - 1), first = dice(FLEET), who = dice(hosts);
 		struct pp_fleet_job job;
 
@@ -326,9 +372,9 @@ static size_t made_log(int slow, uint64_t percent, int *ret_found)
 			if ((int)number == slow && dice(100) < percent)
 				who = i;
 		}
-		snprintf(straggler, sizeof(straggler), "%s", name[who]);
+		snprintf(cause, sizeof(cause), "%s", name[who]);
 		pp_host_list_write(name, hosts, list, sizeof(list));
-		job = job_of(j, list, (int64_t)hosts, straggler);
+		job = job_of(j, list, (int64_t)hosts, cause);
 		give_job(f, &job);
 	}
 	CHECK_INT(pp_fleet_finish(f, &host, &total), 0);
@@ -394,6 +440,7 @@ int main(void)
 	a_line_has_an_end();
 	damaged_lines_are_counted();
 	a_job_counts_once();
+	several_hosts_are_named();
 	false_alarms_are_rare();
 	slow_hosts_are_found();
 	metrics_are_whole();
