@@ -1,4 +1,4 @@
-/* Names of hosts with a number are joined to ranges; see host_list.h. Called by aggregate/fleet and aggregate/tools/finding_text.c. */
+/* Names of hosts with a number are joined to ranges; see host_list.h. Called by aggregate/fleet and tools/finding_text.c. */
 #include "aggregate/dataset/host_list.h"
 
 #include <errno.h>
