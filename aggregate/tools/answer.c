@@ -101,6 +101,7 @@ static void say_next(const struct pp_dataset *d, const struct pp_sums *s, const 
 		after_rank(d, f->finding_worker, f->finding_reason, session, text, size);
 		break;
 	case PP_FINDING_NOISE:
+	case PP_FINDING_PROGRESS:
 		snprintf(text, size, "%s", f->finding_next);
 		break;
 	case PP_FINDING_LINK:

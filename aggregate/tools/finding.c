@@ -136,6 +136,41 @@ static int is_phase(const struct pp_finding_search *f, const uint8_t *chosen)
 	return own > all / 2 && calls_more(f, chosen);
 }
 
+/* Did the call wait for a rank that had begun its part before, and only had to come back into MPI? */
+static int is_progress(const struct pp_graph *g, uint32_t node)
+{
+	const struct pp_node *n = &g->node[node], *need = &g->node[n->need];
+
+	if (!(n->flags & PP_NODE_LEARNED) || !n->rows)
+		return 0;
+	for (uint32_t i = 0; i < need->rows; i++) {
+		const uint32_t row = pp_graph_rows(g, need)[i];
+
+		for (uint32_t k = 0; k < n->rows && g->post[row] == n->need; k++)
+			if (g->operation[pp_graph_rows(g, n)[k]] == g->operation[row])
+				return 0;
+	}
+	return 1;
+}
+
+/* Most of what others wait for the chosen ranks is in operations that these began in time. */
+static int is_late_progress(const struct pp_finding_search *f, const uint8_t *chosen)
+{
+	const struct pp_graph *g = f->g;
+	double all = 0, progress = 0;
+
+	for (uint32_t i = 0; i < g->nodes; i++) {
+		const struct pp_node *n = &g->node[i];
+
+		if (n->need == PP_GRAPH_NONE || n->step == PP_GRAPH_NONE || !f->usual.is_usual[n->step] || chosen[n->track] ||
+		    !chosen[g->node[n->need].track])
+			continue;
+		all += (double)pp_graph_wait(g, i);
+		progress += is_progress(g, i) ? (double)pp_graph_wait(g, i) : 0;
+	}
+	return progress > all / 2;
+}
+
 /* The course over all steps, of the most unusual work of a chosen rank. */
 static void set_course(const struct pp_finding_search *f, const uint8_t *chosen, struct pp_row_finding *row)
 {
@@ -212,6 +247,8 @@ static int add_ranks(struct pp_finding_search *f, const struct pp_finding_late *
 		row->kind = PP_FINDING_NOISE;
 	else if (row->kind == PP_FINDING_PERSISTENT && is_phase(f, set->chosen))
 		row->kind = PP_FINDING_PHASE;
+	else if (row->kind == PP_FINDING_PERSISTENT && is_late_progress(f, set->chosen))
+		row->kind = PP_FINDING_PROGRESS;
 	is_host = pp_finding_who(f->d, set->chosen, set->ranks, row);
 	if (is_host < 0)
 		return is_host;

@@ -135,7 +135,9 @@ static void say_ranks(const struct pp_row_finding *row, char *to, size_t size)
 	         steps, since, gain,
 	         row->kind == PP_FINDING_IRREGULAR ? ". This may be chance: there are too few steps"
 	         : row->kind == PP_FINDING_NOISE   ? ". For a part of this it was ready to run and had no core"
-	                                           : "");
+	         : row->kind == PP_FINDING_PROGRESS
+	                 ? ". The others wait in operations that are begun, and go on only when it is back in MPI"
+	                 : "");
 }
 
 static void say_link(const struct pp_dataset *d, const struct pp_row_finding *row, char *to, size_t size)
@@ -179,6 +181,11 @@ void pp_finding_say(const struct pp_dataset *d, int is_host, struct pp_row_findi
 		say_ranks(row, row->finding, sizeof(row->finding));
 		snprintf(row->finding_next, sizeof(row->finding_next),
 		         "give %s a core of its own; 'mpirun --report-bindings' prints the cores of each rank", row->who);
+		break;
+	case PP_FINDING_PROGRESS:
+		say_ranks(row, row->finding, sizeof(row->finding));
+		snprintf(row->finding_next, sizeof(row->finding_next),
+		         "call MPI_Test within that work, or let MPI make progress in a thread of its own; %s", look);
 		break;
 	case PP_FINDING_PHASE:
 		say_ranks(row, row->finding, sizeof(row->finding));

@@ -22,6 +22,7 @@ const char *pp_finding_word(int kind)
 	        [PP_FINDING_UNSPLIT] = "unsplit",
 	        [PP_FINDING_NOT_RECORDED] = "not_recorded",
 	        [PP_FINDING_CATEGORY] = "category",
+	        [PP_FINDING_PROGRESS] = "late_progress",
 	};
 
 	return kind >= 0 && kind < PP_FINDING_KINDS ? word[kind] : "none";
@@ -35,6 +36,7 @@ int pp_finding_names_ranks(const struct pp_row_finding *f)
 	case PP_FINDING_GROWING:
 	case PP_FINDING_PHASE:
 	case PP_FINDING_NOISE:
+	case PP_FINDING_PROGRESS:
 		return f->finding_ranks > 0;
 	default:
 		return 0;

@@ -163,7 +163,7 @@ def check_host_cause(session, job, truth):
     close(f"ranks {job.slow}", sum(row.get(who, 0) for who in late), want, less, less + int(noise[last == 0].sum()), row)
 
 
-KINDS = {"persistent_rank": ("persistent", "sudden", "growing", "noise", "phase"), "rotating": ("rotating",), "one_off": ("one_off",),
+KINDS = {"persistent_rank": ("persistent", "sudden", "growing", "noise", "phase", "late_progress"), "rotating": ("rotating",), "one_off": ("one_off",),
          "periodic": ("periodic",), "persistent_host": ("persistent", "sudden", "growing")}
 
 

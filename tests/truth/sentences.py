@@ -11,7 +11,7 @@ SAYS = (("ranks take turns", "rotating"), ("^link from", "link"), ("This may be 
         ("ready to run and had no core", "noise"), (r"other ranks.* from step \d+ on\.", "sudden"), ("more from step to step", "growing"),
         ("more than the median of the other ranks", "persistent"), (r"^every \d+ steps", "periodic"), ("^once, in step", "one_off"),
         (r"^the first (step|\d+ steps):", "start_up"), (r"^in \d+ of \d+ steps", "irregular"), ("It stalls|data-loader workers", "stall"), ("^unknown", "unknown"))
-NAMES = ("persistent", "sudden", "growing", "phase", "noise")
+NAMES = ("persistent", "sudden", "growing", "phase", "noise", "late_progress")
 ADVICE = {"rotating": "not a rank", "link": "links", "phase": "share this work", "noise": "a core of its own"}
 
 

@@ -18,10 +18,11 @@ enum pp_finding_kind {
 	PP_FINDING_UNSPLIT,      /* communication that is neither known to wait nor to transfer */
 	PP_FINDING_NOT_RECORDED, /* MPI ran, and no call was recorded */
 	PP_FINDING_CATEGORY,     /* nothing of these: the largest part of the step */
+	PP_FINDING_PROGRESS,     /* ranks whose work keeps operations waiting that they have begun already */
 	PP_FINDING_KINDS
 };
 
 /* The code's words in a file, in order. */
 #define PP_FINDING_WORDS                                                                                                           \
 	"persistent sudden growing phase noise rotating link periodic one_off irregular start_up input output unsplit "            \
-	"not_recorded category"
+	"not_recorded category late_progress"

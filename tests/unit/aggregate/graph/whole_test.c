@@ -7,6 +7,7 @@
 #include "aggregate/graph/whole.h"
 #include "core/call/mpi_call.h"
 #include "tests/test.h"
+#include "tests/unit/aggregate/finding_kit.h"
 #include "tests/unit/aggregate/pod_made.h"
 
 enum { RANKS = 4, STEPS = 12, US = 1000, MS = 1000 * US, SLOW = 2 };
@@ -93,6 +94,17 @@ static void end(struct job *j)
 	pp_intern_free(names);
 }
 
+/* The slow rank is found, as this kind. */
+static void check_finding(const struct job *j, enum pp_finding_kind kind)
+{
+	struct pp_row_finding row = {.kind = -1};
+
+	CHECK(findings_of(&j->d, &row, 1) > 0);
+	CHECK_INT(row.kind, kind);
+	CHECK_INT(row.finding_ranks, 1);
+	CHECK_INT(row.finding_worker, SLOW);
+}
+
 /* Begun early, completed by a Wait. The slow rank posts like the others and computes before its Wait: no rank is through before it
  * comes back into MPI, although its data was there. In the first steps it is not slow. */
 TEST(late_progress)
@@ -112,6 +124,17 @@ TEST(late_progress)
 	for (uint32_t i = 0; i < j.g.nodes; i++)
 		if (j.g.node[i].flags & PP_NODE_LEARNED)
 			CHECK_INT(j.g.node[j.g.node[i].need].track, SLOW);
+	check_finding(&j, PP_FINDING_PROGRESS);
+	end(&j);
+}
+
+/* The same rank, but the operation begins when it comes: it is late, not its progress. */
+TEST(blocking)
+{
+	struct job j;
+
+	begin(&j, "MPI_Allreduce");
+	check_finding(&j, PP_FINDING_PERSISTENT);
 	end(&j);
 }
 
@@ -252,6 +275,7 @@ TEST(not_inferred)
 int main(void)
 {
 	late_progress();
+	blocking();
 	send_into_posted_receive();
 	polls();
 	inferred();
