@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "aggregate/dataset/dataset.h"
-#include "aggregate/dataset/status.h"
 #include "aggregate/dataset/host_list.h"
+#include "aggregate/dataset/status.h"
 #include "aggregate/fleet/member.h"
 #include "aggregate/tools/answer.h"
 #include "aggregate/tools/finding_word.h"
