@@ -176,6 +176,30 @@ static void put_blame(FILE *to, const struct pp_pod_lines *l, int64_t steps)
 	fputc('}', to);
 }
 
+/* Of the usual steps; null where none is known. */
+static void put_efficiency(FILE *to, const struct pp_row_efficiency *e)
+{
+	pp_json_key(to, "efficiency");
+	if (!e) {
+		fputs("null", to);
+		return;
+	}
+	fprintf(to, "{\"steps\":%" PRIu32, e->of_steps);
+	pp_json_put_int(to, "ranks", e->of_ranks);
+	pp_json_put_int(to, "device_ranks", e->of_devices);
+	pp_json_put_int(to, "time_ns", e->time_ns);
+	pp_json_put_int(to, "useful_ns", e->useful_ns);
+	pp_json_put_int(to, "most_useful_ns", e->most_useful_ns);
+	pp_json_put_int(to, "most_useful_rank", e->most_useful_worker);
+	pp_json_put_int(to, "ideal_ns", e->ideal_ns);
+	pp_json_put_real(to, "parallel", e->parallel);
+	pp_json_put_real(to, "load_balance", e->load_balance);
+	pp_json_put_real(to, "communication", e->communication);
+	pp_json_put_real(to, "serialisation", e->serialisation);
+	pp_json_put_real(to, "transfer", e->transfer);
+	fputc('}', to);
+}
+
 static void put_pod(FILE *to, const struct pp_row_finding *f, const struct pp_pod_lines *l, int64_t steps)
 {
 	const struct pp_row_advice *a = l->advice_row;
@@ -192,6 +216,7 @@ static void put_pod(FILE *to, const struct pp_row_finding *f, const struct pp_po
 	} else {
 		fputs("null", to);
 	}
+	put_efficiency(to, l->efficiency_row);
 	pp_json_key(to, "advice");
 	if (a) {
 		fputs("{\"rule\":", to);

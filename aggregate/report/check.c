@@ -284,6 +284,25 @@ static void check_what_if(struct check *c)
 	}
 }
 
+/* Unknown ones are NAN. The whole is what its factors multiply to, and unknown where they are. */
+static void check_product(struct check *c, size_t row, const char *name, double whole, double one, double other)
+{
+	if (isnan(one) && isnan(other))
+		return;
+	if (!(one > 0 && one <= 1 && other > 0 && other <= 1) || !(fabs(whole - one * other) <= ROUNDING))
+		found(c, "/efficiency row %zu: %s %g, its factors %g and %g", row, name, whole, one, other);
+}
+
+static void check_efficiency(struct check *c)
+{
+	for (size_t i = 0; i < c->d->efficiencies; i++) {
+		const struct pp_row_efficiency *e = &c->d->efficiency[i];
+
+		check_product(c, i, "parallel", e->parallel, e->load_balance, e->communication);
+		check_product(c, i, "communication", e->communication, e->serialisation, e->transfer);
+	}
+}
+
 static void check_operators(struct check *c)
 {
 	for (size_t i = 0; i < c->d->ops; i++) {

@@ -104,6 +104,7 @@ const Verdict = {
       Verdict.head(), el('p', {class: 'verdict', id: 'verdict-text'}, 'Bottleneck: ', typeset(ended(a.bottleneck))),
       Verdict.qualifiers(),
       a.straggler && el('p', {class: 'evidence', id: 'straggler'}, el('b', {}, 'Straggler: '), typeset(ended(a.straggler))),
+      a.efficiency && el('p', {class: 'evidence', id: 'efficiency'}, el('b', {}, 'Efficiency: '), typeset(ended(a.efficiency))),
       Verdict.next(), Verdict.tiles()
     ];
   },

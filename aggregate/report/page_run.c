@@ -126,6 +126,7 @@ static void put_answer(struct pp_page *p)
 	}
 	fputs(a.alsos ? "]" : "[]", p->to);
 	put_text(p, "what_if", a.pod.what_if);
+	put_text(p, "efficiency", a.pod.efficiency);
 	put_text(p, "advice", a.pod.advice);
 	put_text(p, "next", a.next);
 	put_text(p, "step", a.step);

@@ -125,7 +125,7 @@ static void measure(const struct efficiency *e, struct pp_row_efficiency *row)
 	}
 	row->useful_ns = (int64_t)(sum / row->of_ranks);
 	row->most_useful_ns = (int64_t)most;
-	if (row->most_useful_ns <= 0)
+	if (row->useful_ns <= 0)
 		return;
 	row->parallel = (double)row->useful_ns / (double)row->time_ns;
 	row->load_balance = (double)row->useful_ns / (double)row->most_useful_ns;
@@ -164,7 +164,7 @@ static int add(const struct efficiency *e, enum steps steps)
 	if (!pp_dataset_sees_communication(e->d) || pp_status_mpi_is_unseen(e->d))
 		return 0;
 	measure(e, row);
-	return row->most_useful_ns > 0 ? split(e, row) : 0;
+	return row->useful_ns > 0 ? split(e, row) : 0;
 }
 
 int pp_tool_efficiency(const struct pp_dataset *in, struct pp_table *tables, struct pp_err *err)

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/analyze/coverage.h"
 #include "aggregate/dataset/status.h"
 #include "aggregate/tools/finding.h"
 #include "aggregate/tools/sums.h"
@@ -49,12 +48,6 @@ static struct parts sum_up(const struct pp_finding_search *f)
 	p.unsplit = d->workers > 1 ? pp_wrap_minus(pp_wrap_plus(*host, *device), p.transfer) : 0;
 	p.unsplit = p.unsplit > 0 ? p.unsplit : 0;
 	return p;
-}
-
-/* The base of a percentage: the usual steps, or what stands for the only one. */
-static const char *whole(const struct pp_dataset *d)
-{
-	return d->steps > 1 ? "the usual step" : strncmp(d->step_rule, "window", 6) != 0 ? "the step" : pp_coverage_base(d);
 }
 
 /* Lower median over ranks of their mean per usual step. */
@@ -117,10 +110,10 @@ static int add_stall(struct pp_finding_search *f, const struct parts *p, int cat
 	if (busy > 0)
 		snprintf(row->finding, sizeof(row->finding),
 		         "Input, %.0f %% of %s. The data-loader workers of all ranks are busy %.0f %% of the time", share,
-		         whole(f->d), busy);
+		         pp_usual_steps_name(f->d), busy);
 	else
 		snprintf(row->finding, sizeof(row->finding), "%s, %.0f %% of %s. It stalls %s", pp_category_name(category), share,
-		         whole(f->d), f->d->workers > 1 ? "all ranks" : "the only rank");
+		         pp_usual_steps_name(f->d), f->d->workers > 1 ? "all ranks" : "the only rank");
 	return 0;
 }
 
@@ -161,13 +154,13 @@ static int add_largest(struct pp_finding_search *f, const struct parts *p)
 			         "unknown: MPI calls were not recorded, so communication and waiting are unknown. Most time is "
 			         "in %s (%sMPI's calls), %.0f %% of %s",
 			         pp_category_name(best), best == PP_CATEGORY_OTHER ? "sleep, Python, unmarked code, " : "with ",
-			         pp_sums_percent(p->ns[best], p->step), whole(d));
+			         pp_sums_percent(p->ns[best], p->step), pp_usual_steps_name(d));
 	} else if (p->unsplit > p->wait && p->unsplit - p->wait > p->transfer && best == PP_CATEGORY_HOST_COMMUNICATION) {
 		row = pp_finding_add(f, PP_FINDING_UNSPLIT, best, PP_UNKNOWN);
 		if (row)
 			snprintf(row->finding, sizeof(row->finding),
 			         "communication, %.0f %% of %s. For most of it%s, wait and transfer are not separated",
-			         pp_sums_percent(p->unsplit + p->wait + p->transfer, p->step), whole(d),
+			         pp_sums_percent(p->unsplit + p->wait + p->transfer, p->step), pp_usual_steps_name(d),
 			         p->point_to_point > p->unsplit / 2 ? ", point-to-point calls" : "");
 	} else {
 		row = pp_finding_add(f, PP_FINDING_CATEGORY, best, PP_UNKNOWN);
@@ -177,7 +170,7 @@ static int add_largest(struct pp_finding_search *f, const struct parts *p)
 			                 ? "transfer between ranks"
 			                 : pp_category_name(best),
 			         best == PP_CATEGORY_OTHER ? " (sleep, Python, unmarked code)" : "",
-			         pp_sums_percent(p->ns[best], p->step), whole(d), is_only ? ". " : "",
+			         pp_sums_percent(p->ns[best], p->step), pp_usual_steps_name(d), is_only ? ". " : "",
 			         is_only ? about_waiting(d, p) : "");
 	}
 	return row ? 0 : -ENOMEM;

@@ -8,6 +8,7 @@
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/tools/finding_word.h"
 #include "aggregate/tools/sums.h"
+#include "aggregate/tools/usual_step.h"
 #include "core/base/units.h"
 
 static int is_of_ranks(const struct pp_row_finding *f)
@@ -68,6 +69,49 @@ static void say_advice(const struct pp_dataset *d, const struct pp_row_finding *
 	snprintf(l->advice, sizeof(l->advice), "%s%s%s", most->advice, most->evidence[0] ? ". Evidence: " : "", most->evidence);
 }
 
+/* A file from elsewhere may hold anything. */
+static int is_efficiency(double value)
+{
+	return value > 0 && value <= 1;
+}
+
+enum { PERCENT = 32 };
+
+static const char *percent(char *text, double efficiency)
+{
+	if (efficiency < 0.0005)
+		snprintf(text, PERCENT, "below 0.1 %%");
+	else
+		snprintf(text, PERCENT, "%.*f %%", efficiency < 0.0995, 100 * efficiency);
+	return text;
+}
+
+/* "parallel 71 % of the usual step (POP): load balance 82 %, serialisation 95 %, transfer 91 %" */
+static void say_efficiency(const struct pp_dataset *d, struct pp_pod_lines *l)
+{
+	const struct pp_row_efficiency *e = d->efficiencies ? d->efficiency : NULL;
+	char one[PERCENT], two[PERCENT], devices[64] = "";
+	size_t length;
+
+	if (!e || !is_efficiency(e->parallel) || !is_efficiency(e->load_balance) || !is_efficiency(e->communication))
+		return;
+	l->efficiency_row = e;
+	if (e->of_devices && e->of_devices < e->of_ranks)
+		snprintf(devices, sizeof(devices), " on the devices of %" PRIu32 " of %" PRIu32 " ranks", e->of_devices,
+		         e->of_ranks);
+	else if (e->of_devices)
+		snprintf(devices, sizeof(devices), " on devices");
+	snprintf(l->efficiency, sizeof(l->efficiency), "parallel %s of %s%s (POP): load balance %s, ", percent(one, e->parallel),
+	         pp_usual_steps_name(d), devices, percent(two, e->load_balance));
+	length = strlen(l->efficiency);
+	if (is_efficiency(e->serialisation) && is_efficiency(e->transfer))
+		snprintf(l->efficiency + length, sizeof(l->efficiency) - length, "serialisation %s, transfer %s",
+		         percent(one, e->serialisation), percent(two, e->transfer));
+	else
+		snprintf(l->efficiency + length, sizeof(l->efficiency) - length,
+		         "communication %s; its parts, serialisation and transfer, are unknown", percent(one, e->communication));
+}
+
 void pp_pod_lines_of(const struct pp_dataset *d, const struct pp_row_finding *finding, struct pp_pod_lines *ret_lines)
 {
 	*ret_lines = (struct pp_pod_lines){.more = 0};
@@ -76,4 +120,5 @@ void pp_pod_lines_of(const struct pp_dataset *d, const struct pp_row_finding *fi
 		say_what_if(finding, ret_lines);
 	}
 	say_advice(d, finding, ret_lines);
+	say_efficiency(d, ret_lines);
 }

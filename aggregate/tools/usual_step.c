@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "aggregate/analyze/coverage.h"
 #include "aggregate/dataset/dataset.h"
 #include "core/base/compare.h"
 #include "core/base/wrap.h"
@@ -62,6 +64,11 @@ int pp_usual_steps_find(const struct pp_dataset *d, struct pp_usual_steps *ret)
 	pp_series_of(u->time, d->steps, (double)d->pair_bound_ns, u->room, u->is_rare, &u->course);
 	pp_usual_steps_measure(u, d->steps);
 	return 0;
+}
+
+const char *pp_usual_steps_name(const struct pp_dataset *d)
+{
+	return d->steps > 1 ? "the usual step" : strncmp(d->step_rule, "window", 6) != 0 ? "the step" : pp_coverage_base(d);
 }
 
 void pp_usual_steps_release(struct pp_usual_steps *u)

@@ -23,5 +23,7 @@ void pp_usual_steps_release(struct pp_usual_steps *u);
 void pp_usual_steps_measure(struct pp_usual_steps *u, size_t steps);
 /* What the step would take if it were usual, ns: before a change the level before it, in a growing job that of its place. */
 double pp_usual_steps_base(const struct pp_usual_steps *u, size_t step);
+/* "the usual step", or what the only step of the dataset is: the base of percentages. */
+const char *pp_usual_steps_name(const struct pp_dataset *d);
 /* Time of a rank in a step, to the begin of the next one where that follows; -1: it has none. */
 int64_t pp_usual_steps_time(const struct pp_dataset *d, size_t step, size_t worker);

@@ -33,7 +33,7 @@ def summary(place, full):
         lines = {" ".join(line.split()) for line in f.read().replace("\n              $ ", " ").splitlines()}
     with browser() as b:
         b.open(os.path.join(session, "report.html"))
-        for selector in ("#verdict-text", "#straggler", "#next"):
+        for selector in ("#verdict-text", "#straggler", "#efficiency", "#next"):
             said = text_of(b, selector)
             check(said.rstrip(".") in lines, f"{selector}: '{said}' is not in {lines}")
         check("rank 1" in text_of(b, "#straggler") and "+-" not in text_of(b, "#verdict"), text_of(b, "#verdict"))

@@ -423,7 +423,7 @@ FAULTS = [("blame/reason", [99, -5]), ("blame/worker", [77, -1]), ("blame/blame_
           ("worker/role", [77, -77]), ("memory/time_ns", [2 ** 54, -2 ** 54]), ("memory/rss_bytes", [2 ** 63, 2 ** 63]), ("torch_memory/step", [2 ** 62, -2 ** 62]),
           ("torch_memory/device", [-1, 2 ** 30]), ("allocator/device_bytes", [-9, 0]), ("blame_step/step_blame_ns", [-5, -2 ** 54]), ("blame_step/step_reason", [77, -77]),
           ("advice/advice", [MARKUP, MARKUP]), ("advice/evidence", [MARKUP, MARKUP]), ("role/role_ranks", [MARKUP, MARKUP]), ("finding/finding", [MARKUP, MARKUP]), ("finding/who", [MARKUP, MARKUP]),
-          ("what_if/what_if", [MARKUP, MARKUP])]
+          ("what_if/what_if", [MARKUP, MARKUP]), ("efficiency/parallel", [1e300]), ("efficiency/transfer", [float("inf")]), ("efficiency/load_balance", [-1.0])]
 
 
 def hostile(place, full):

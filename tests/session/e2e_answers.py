@@ -2,6 +2,7 @@
 """What a reader learns from the summary alone, of five jobs whose truth is known: what limits the job, how sure that is, what is missing, what
 to do next. Run by ctest session_answers. PODPROF_ANSWERS=DIR and PODPROF_ANSWERS_BY=PODPROF keep the summaries there, as a terminal
 of 118 columns shows them."""
+import json
 import os
 import re
 import signal
@@ -61,8 +62,21 @@ def straggler(place, full):
     check(found, said)
     gain = float(found[3]) - float(found[1]) / (1 if found[2] == "ms" else 1000)
     check(abs(gain - float(said_gain[4])) <= 0.1 and abs(100 * float(said_gain[4]) / float(found[3]) - int(said_gain[5])) <= 1, said)
+    efficient(place, logs, said, lines["Efficiency"][0])
     check("podprof view " + session_of(logs) in lines["command"] and "shares its cores" not in said, said)
     check(any("4 ranks share 2 cores" in line for line in lines.get("Caution", [])) or len(os.sched_getaffinity(0)) != 2, said)
+
+
+def efficient(place, logs, said, line):
+    """One rank of 4 works 8 ms longer: the load is not balanced. The parts multiply to the whole, and the JSON has the same."""
+    found = re.fullmatch(r"parallel (\S+) % of the usual step \(POP\): load balance (\S+) %, serialisation (\S+) %, transfer (\S+) %", line)
+    check(found, said)
+    whole, *parts = [float(part) / 100 for part in found.groups()]
+    check(parts[0] < 0.6 and abs(whole - parts[0] * parts[1] * parts[2]) < 0.015, said)
+    got = json.loads(run([place.podprof(), "report", "--json", logs]).out)["efficiency"]
+    check([abs(got[name] - part) <= 0.005 for name, part in zip(("load_balance", "serialisation", "transfer"), parts)] == [True] * 3, got)
+    check(got["ranks"] == 4 and got["device_ranks"] == 0 and got["most_useful_rank"] == 3, got)
+    check(got["useful_ns"] <= got["most_useful_ns"] <= got["ideal_ns"] <= got["time_ns"], got)
 
 
 def killed(place, full):

@@ -74,6 +74,8 @@ CHANGES = [
     ("blame_steps", add("blame_step/step_blame_ns")),
     ("what_if", starts_elsewhere),
     ("what_if", add("what_if/gain_ns")),
+    ("efficiency", share("efficiency/load_balance", 0.001)),
+    ("efficiency", share("efficiency/transfer", float("nan"))),
     ("operators", above("op/self_ns", "op/total_ns")),
     ("slowest", add("slowest/over_ns", 10**15)),
     ("shares", share("op_stats/host_self_percent", 101)),

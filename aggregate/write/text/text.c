@@ -403,6 +403,8 @@ static void write_answer(const struct pp_answer *a, FILE *to)
 		fprintf(to, "  Next:       %s\n\n", a->next);
 	if (a->step[0])
 		fprintf(to, "  Step time:  %s\n", a->step);
+	if (a->pod.efficiency[0])
+		fprintf(to, "  Efficiency: %s\n", a->pod.efficiency);
 }
 
 int pp_text_write(const struct pp_dataset *d, const char *logdir, FILE *to)

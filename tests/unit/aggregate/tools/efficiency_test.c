@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "aggregate/dataset/status.h"
+#include "aggregate/tools/pod_lines.h"
 #include "aggregate/tools/tools.h"
 #include "core/base/known.h"
 #include "core/call/mpi_call.h"
@@ -396,6 +397,45 @@ TEST(exceptional_step)
 	end(&r);
 }
 
+/* The line says what is known, and nothing where a file holds what cannot be. */
+TEST(sentence)
+{
+	const double unknown = (double)NAN;
+	const struct {
+		double parallel, load_balance, communication, serialisation, transfer;
+		uint32_t devices;
+		const char *line;
+	} row[] = {
+	        {0.71, 0.82, 0.8645, 0.95, 0.91, 0,
+	         "parallel 71 % of the usual step (POP): load balance 82 %, serialisation 95 %, transfer 91 %"},
+	        {0.041, 0.5, 0.082, unknown, unknown, 4,
+	         "parallel 4.1 % of the usual step on devices (POP): load balance 50 %, communication 8.2 %; its parts, "
+	         "serialisation and transfer, are unknown"},
+	        {0.0001, 1, 0.0001, 0.0001, 1, 3,
+	         "parallel below 0.1 % of the usual step on the devices of 3 of 4 ranks (POP): load balance 100 %, "
+	         "serialisation below 0.1 %, transfer 100 %"},
+	        {unknown, unknown, unknown, unknown, unknown, 0, ""},
+	        {1e300, 1, 1e300, 1, 1, 0, ""},
+	        {-1, 1, -1, 1, 1, 0, ""},
+	};
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		struct pp_row_efficiency e = {.of_ranks = 4,
+		                              .of_devices = row[i].devices,
+		                              .parallel = row[i].parallel,
+		                              .load_balance = row[i].load_balance,
+		                              .communication = row[i].communication,
+		                              .serialisation = row[i].serialisation,
+		                              .transfer = row[i].transfer};
+		struct pp_dataset d = {.steps = 2, .efficiency = &e, .efficiencies = 1};
+		struct pp_pod_lines lines;
+
+		pp_pod_lines_of(&d, NULL, &lines);
+		CHECK_STR(lines.efficiency, row[i].line);
+		CHECK((lines.efficiency_row != NULL) == (row[i].line[0] != '\0'));
+	}
+}
+
 int main(void)
 {
 	imbalance();
@@ -412,5 +452,6 @@ int main(void)
 	no_communication();
 	one_rank();
 	exceptional_step();
+	sentence();
 	return test_end();
 }
