@@ -28,8 +28,12 @@ static const char *const loss_what[] = {
 };
 
 /* One rank delays the others: what to compare. */
-static void after_rank(const struct pp_dataset *d, int32_t rank, int category, const char *session, char *text, size_t size)
+static void after_rank(const struct pp_dataset *d, const struct pp_row_finding *f, const char *session, char *text, size_t size)
 {
+	const int32_t rank = f->finding_worker;
+	const int category = f->finding_reason;
+	char marked[48] = "these ranks do";
+
 	if (pp_recommend_rank(d, rank, category, session, text, size))
 		return;
 	switch (category) {
@@ -42,9 +46,9 @@ static void after_rank(const struct pp_dataset *d, int32_t rank, int category, c
 		snprintf(text, size, "compare what rank %" PRId32 " writes, and where, with another rank", rank);
 		break;
 	case PP_CATEGORY_OTHER:
-		snprintf(text, size,
-		         "mark what rank %" PRId32 " does in this time (podprof.h, NVTX or podprof.range()), and record again",
-		         rank);
+		if (f->finding_ranks == 1)
+			snprintf(marked, sizeof(marked), "rank %" PRId32 " does", rank);
+		snprintf(text, size, "mark what %s in this time (podprof.h, NVTX or podprof.range()), and record again", marked);
 		break;
 	default:
 		if (d->trace_files) {
@@ -98,7 +102,7 @@ static void say_next(const struct pp_dataset *d, const struct pp_sums *s, const 
 	case PP_FINDING_PERSISTENT:
 	case PP_FINDING_SUDDEN:
 	case PP_FINDING_GROWING:
-		after_rank(d, f->finding_worker, f->finding_reason, session, text, size);
+		after_rank(d, f, session, text, size);
 		break;
 	case PP_FINDING_NOISE:
 	case PP_FINDING_PROGRESS:
@@ -155,8 +159,9 @@ static void say_straggler(const struct pp_row_finding *f, struct pp_answer *a)
 	a->straggler_rank = f->finding_worker;
 	a->straggler_ns = (int64_t)((double)f->finding_wait_ns * f->waiters * f->of_steps);
 	pp_text_time(wait, f->finding_wait_ns);
-	snprintf(a->straggler, sizeof(a->straggler), "%s. %" PRIu32 " other %s %s because of %s in a usual step", f->who,
-	         f->waiters, f->waiters == 1 ? "rank waits" : "ranks wait", wait, f->finding_ranks == 1 ? "it" : "them");
+	snprintf(a->straggler, sizeof(a->straggler), "%s. %" PRIu32 " other %s %s because of %s in %s step", f->who, f->waiters,
+	         f->waiters == 1 ? "rank waits" : "ranks wait", wait, f->finding_ranks == 1 ? "it" : "them",
+	         f->of_steps > 1 ? "a usual" : "the");
 	if (pp_is_known(f->finding_error_ns) && f->finding_error_ns > 0)
 		snprintf(a->straggler + strlen(a->straggler), sizeof(a->straggler) - strlen(a->straggler), ", clock error <= %s",
 		         pp_text_time(error, f->finding_error_ns));

@@ -121,8 +121,8 @@ static void say_ranks(const struct pp_row_finding *row, char *to, size_t size)
 	pp_text_time(more, row->more_ns);
 	say_gain(row, makes, gain, sizeof(gain));
 	if (row->kind == PP_FINDING_PHASE) {
-		snprintf(to, size, "%s, %s%s: %s%s in a usual step before calls that no other rank makes. %s", row->who, reason,
-		         why, more, each, gain);
+		snprintf(to, size, "%s, %s%s: %s%s in %s step before calls that no other rank makes. %s", row->who, reason, why,
+		         more, each, row->of_steps > 1 ? "a usual" : "the", gain);
 		return;
 	}
 	if (row->kind == PP_FINDING_SUDDEN)

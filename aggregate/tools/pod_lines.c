@@ -38,9 +38,10 @@ static void say_what_if(const struct pp_row_finding *f, struct pp_pod_lines *l)
 
 	if (!is_of_ranks(f) || f->finding_gain_ns <= 0)
 		return;
-	snprintf(l->what_if, sizeof(l->what_if), "%s %s: mean usual step %s instead of %s (replayed)", f->who,
+	snprintf(l->what_if, sizeof(l->what_if), "%s %s: %sstep %s instead of %s (replayed)", f->who,
 	         f->kind == PP_FINDING_LINK ? "as the usual links" : "at the median of the other ranks",
-	         pp_text_time(after, f->usual_ns - f->finding_gain_ns), pp_text_time(before, f->usual_ns));
+	         f->of_steps > 1 ? "mean usual " : "", pp_text_time(after, f->usual_ns - f->finding_gain_ns),
+	         pp_text_time(before, f->usual_ns));
 }
 
 /* The dearest advice that is about all ranks or about a rank that the finding names: another one's would be a second cause. */

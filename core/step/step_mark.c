@@ -239,7 +239,8 @@ static void remark_pattern(struct pp_steps *s, const struct pp_period_rule *rule
 		           "%.2g %% of the recorded time, so they are not used as steps",
 		           text, rule->steps, 100 * rule->time);
 	else if (rule->without)
-		add_remark(s, "a pattern of %s was found, but the messages of %zu ranks have none", text, rule->without);
+		add_remark(s, "a pattern of %s was found, but the messages of %zu rank%s have none", text, rule->without,
+		           rule->without == 1 ? "" : "s");
 	else if (rule->is_unsure && !rule->collectives && rule->most > rule->least + 1)
 		add_remark(s, "a pattern of %s was found, but from %zu to %zu times on different ranks", text, rule->least,
 		           rule->most);
