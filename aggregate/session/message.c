@@ -240,7 +240,7 @@ void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const 
 	else if (steps->rule == PP_STEP_RULE_PERIOD || steps->rule == PP_STEP_RULE_MESSAGES)
 		add(m->must_know, sizeof(m->must_know), "; ",
 		    "no step marks: steps are a repeating pattern of %" PRIu32 " %s%s%s, confidence %.2f", steps->period,
-		    steps->rule == PP_STEP_RULE_PERIOD ? "collective" : "message", steps->period == 1 ? "" : "s", covered,
+		    steps->rule == PP_STEP_RULE_PERIOD ? "collective" : "call", steps->period == 1 ? "" : "s", covered,
 		    steps->confidence);
 	else if (steps->rule == PP_STEP_RULE_WINDOW && d->steps_asked_last <= d->steps_asked_first)
 		return; /* the first line has them, and no steps were requested */

@@ -217,12 +217,17 @@ static void clear_marks(struct pp_marks *list, size_t ranks)
 		list[r].marks = 0;
 }
 
+static const char *call_text(const struct pp_period_rule *rule)
+{
+	return rule->collectives ? "collective" : rule->is_all ? "call" : "message";
+}
+
 /* "2 collectives and messages", "12 messages". */
 static const char *pattern_text(const struct pp_period_rule *rule, char *text, size_t room)
 {
 	uint32_t n = rule->collectives ? rule->collectives : rule->period;
 
-	snprintf(text, room, "%u %s%s%s", (unsigned)n, rule->collectives ? "collective" : "message", n == 1 ? "" : "s",
+	snprintf(text, room, "%u %s%s%s", (unsigned)n, call_text(rule), n == 1 ? "" : "s",
 	         rule->collectives && rule->collectives < rule->period ? " and messages" : "");
 	return text;
 }
@@ -239,8 +244,8 @@ static void remark_pattern(struct pp_steps *s, const struct pp_period_rule *rule
 		           "%.2g %% of the recorded time, so they are not used as steps",
 		           text, rule->steps, 100 * rule->time);
 	else if (rule->without)
-		add_remark(s, "a pattern of %s was found, but the messages of %zu rank%s have none", text, rule->without,
-		           rule->without == 1 ? "" : "s");
+		add_remark(s, "a pattern of %s was found, but the %ss of %zu rank%s have none", text, call_text(rule),
+		           rule->without, rule->without == 1 ? "" : "s");
 	else if (rule->is_unsure && !rule->collectives && rule->most > rule->least + 1)
 		add_remark(s, "a pattern of %s was found, but from %zu to %zu times on different ranks", text, rule->least,
 		           rule->most);
@@ -266,8 +271,8 @@ static void take_pattern(struct pp_steps *s, const struct pp_period_rule *rule)
 	if (rule->evicted)
 		add_remark(s, "their numbers begin with the first kept one");
 	if (rule->irregular)
-		add_remark(s, "%llu %s between the first and the last step do not fit the pattern",
-		           (unsigned long long)rule->irregular, rule->collectives ? "collectives" : "messages");
+		add_remark(s, "%llu %ss between the first and the last step do not fit the pattern",
+		           (unsigned long long)rule->irregular, call_text(rule));
 	if (rule->patterns > 1)
 		add_remark(s, "the pattern changed %u times", (unsigned)rule->patterns - 1);
 	if (rule->is_rounds)
@@ -290,6 +295,17 @@ static void release_marks(struct pp_marks *list, size_t ranks)
 	free(list);
 }
 
+static void swap_marks(struct pp_marks *list, struct pp_marks *other, size_t ranks)
+{
+	for (size_t r = 0; r < ranks; r++) {
+		struct pp_marks before = list[r];
+
+		other[r].has_records = before.has_records;
+		list[r] = other[r];
+		other[r] = before;
+	}
+}
+
 /* Only collectives and messages are left: docs/steps.md. Returns 1 where they show no steps. */
 static int choose_period(const struct pp_capture *capture, struct pp_marks *list, struct pp_steps *s)
 {
@@ -297,17 +313,17 @@ static int choose_period(const struct pp_capture *capture, struct pp_marks *list
 	struct pp_period_rule rule = {0}, messages = {0};
 	int rc = other ? pp_period_rule_find(capture, list, &rule) : -ENOMEM;
 
-	if (rc >= 0)
-		rc = pp_message_rule_find(capture, other, &messages);
-	if (rc >= 0 && prefers_messages(&rule, &messages)) {
-		for (size_t r = 0; r < capture->ranks; r++) {
-			struct pp_marks before = list[r];
-
-			other[r].has_records = before.has_records;
-			list[r] = other[r];
-			other[r] = before;
+	for (int calls = PP_MESSAGE_CALLS; calls <= PP_MESSAGE_ALL_CALLS && rc >= 0; calls++) {
+		if (calls == PP_MESSAGE_ALL_CALLS && rule.confidence >= PP_GUESS_CONFIDENCE)
+			break;
+		clear_marks(other, capture->ranks);
+		messages = (struct pp_period_rule){0};
+		rc = pp_message_rule_find(capture, (enum pp_message_calls)calls, other, &messages);
+		if (rc >= 0 && prefers_messages(&rule, &messages) &&
+		    (calls == PP_MESSAGE_CALLS || messages.confidence >= PP_GUESS_CONFIDENCE)) {
+			swap_marks(list, other, capture->ranks);
+			rule = messages;
 		}
-		rule = messages;
 	}
 	release_marks(other, capture->ranks);
 	if (rc < 0 || !rule.steps)
@@ -354,7 +370,8 @@ static int choose_pattern(const struct pp_capture *capture, struct pp_marks *lis
 	s->rule = is_messages ? PP_STEP_RULE_MESSAGES : PP_STEP_RULE_PERIOD;
 	s->period = found->step.period & PP_STEP_PERIOD;
 	if (last > first && first - 1 <= found->step.known_from)
-		rc = is_messages ? pp_message_rule_find(capture, list, &rule) : pp_period_rule_find(capture, list, &rule);
+		rc = is_messages ? pp_message_rule_find(capture, PP_MESSAGE_CALLS, list, &rule)
+		                 : pp_period_rule_find(capture, list, &rule);
 	if (rc < 0)
 		return rc;
 	is_same = is_messages ? rule.confidence >= PP_GUESS_CONFIDENCE : rule.period == s->period;

@@ -21,26 +21,30 @@ enum { MANY_ROUNDS = 10 }; /* of a loop: what is between them is occasional */
 #define MOST_OF 0.9
 #define ALIKE 0.9 /* of the messages are the same: one over and over */
 
-struct sequence { /* one rank's messages */
+struct sequence { /* one rank's messages, or all of its calls */
 	struct pp_stream stream;
 	struct pp_period_times times;
 	struct pp_period_list list;
 	uint32_t *request; /* [length]; ascending but for 0 */
 	uint32_t thread;
+	enum pp_message_calls calls;
 	int is_alike, is_unsure;
 };
 
-static int is_message(const struct pp_span *span)
+static int is_wanted(const struct pp_span *span, enum pp_message_calls calls)
 {
-	return span->kind == PP_SPAN_MPI && pp_mpi_class_is_message(pp_mpi_call_info(span->mpi.call)->class);
+	if (span->kind != PP_SPAN_MPI)
+		return 0;
+	return pp_mpi_class_is_message(pp_mpi_call_info(span->mpi.call)->class) ||
+	       (calls == PP_MESSAGE_ALL_CALLS && pp_mpi_call_is_collective(span->mpi.call));
 }
 
-static size_t count_messages(const struct pp_thread *thread)
+static size_t count_wanted(const struct pp_thread *thread, enum pp_message_calls calls)
 {
 	size_t n = 0;
 
 	for (size_t k = 0; k < pp_thread_others(thread, PP_SPAN_BIT(PP_SPAN_MPI)); k++)
-		n += is_message(&thread->span[pp_thread_other(thread, k)]);
+		n += is_wanted(&thread->span[pp_thread_other(thread, k)], calls);
 	return n;
 }
 
@@ -52,6 +56,9 @@ static uint32_t symbol_of(const struct pp_rank *rank, const struct pp_span *span
 
 	if (span->flags & PP_SPAN_FAILED)
 		return PP_PERIOD_GAP;
+	if (pp_mpi_call_is_collective(span->mpi.call))
+		return pp_period_symbol(span->mpi.call, 1, span->mpi.peer,
+		                        span->mpi.comm << 32 ^ (pp_mpi_call_has_equal_bytes(span->mpi.call) ? span->mpi.sent : 0));
 	if (pp_mpi_call_info(span->mpi.call)->class == PP_MPI_RECV || (span->flags & PP_SPAN_RECEIVES))
 		return pp_period_symbol(span->mpi.call, 1, -1, 0);
 	return pp_period_symbol(span->mpi.call, 1, span->mpi.peer, span->mpi.sent ^ tag);
@@ -86,17 +93,17 @@ static void add_requests(const struct pp_rank *rank, struct sequence *q)
 	}
 }
 
-/* The messages of the thread with most. Whatever it returns: sequence_release(). */
+/* The wanted calls of the thread with most. Whatever it returns: sequence_release(). */
 static int sequence_fill(const struct pp_rank *rank, struct sequence *q)
 {
 	const struct pp_thread *thread;
 	size_t most = 0, n = 0;
 
 	for (uint32_t t = 0; t < rank->threads; t++) {
-		size_t messages = count_messages(&rank->thread[t]);
+		size_t calls = count_wanted(&rank->thread[t], q->calls);
 
-		q->thread = messages > most ? t : q->thread;
-		most = messages > most ? messages : most;
+		q->thread = calls > most ? t : q->thread;
+		most = calls > most ? calls : most;
 	}
 	if (most < PP_PERIOD_LEAST_CALLS)
 		return 0;
@@ -109,7 +116,7 @@ static int sequence_fill(const struct pp_rank *rank, struct sequence *q)
 	for (size_t k = 0; k < pp_thread_others(thread, PP_SPAN_BIT(PP_SPAN_MPI)); k++) {
 		const struct pp_span *span = &thread->span[pp_thread_other(thread, k)];
 
-		if (!is_message(span))
+		if (!is_wanted(span, q->calls))
 			continue;
 		q->stream.symbol[n] = symbol_of(rank, span);
 		q->stream.bytes[n] = span->mpi.sent;
@@ -358,10 +365,11 @@ static void add_rank(const struct sequence *q, struct pp_period_rule *rule)
 	rule->is_unsure |= q->is_unsure;
 }
 
-int pp_message_rule_find(const struct pp_capture *capture, struct pp_marks *list, struct pp_period_rule *ret_rule)
+int pp_message_rule_find(const struct pp_capture *capture, enum pp_message_calls calls, struct pp_marks *list,
+                         struct pp_period_rule *ret_rule)
 {
 	struct pp_period *p = malloc(sizeof(*p));
-	struct pp_period_rule rule = {0};
+	struct pp_period_rule rule = {.is_all = calls == PP_MESSAGE_ALL_CALLS};
 	struct pp_period_time time = {0};
 	size_t with = 0, recording = 0;
 	double recorded = 0;
@@ -369,7 +377,7 @@ int pp_message_rule_find(const struct pp_capture *capture, struct pp_marks *list
 
 	for (size_t r = 0; r < capture->ranks && rc == 0; r++) {
 		const struct pp_rank *rank = &capture->rank[r];
-		struct sequence q = {0};
+		struct sequence q = {.calls = calls};
 		double ns = pp_recorded_time(rank);
 
 		recording += ns > 0;
@@ -396,6 +404,8 @@ int pp_message_rule_find(const struct pp_capture *capture, struct pp_marks *list
 	rule.coverage = (double)rule.matched / (double)(rule.matched + rule.irregular);
 	rule.time = recorded > 0 ? time.own / recorded : 0;
 	rule.confidence = pp_period_rule_confidence(&rule) * (double)with / (double)recording;
+	if (calls == PP_MESSAGE_ALL_CALLS && rule.is_alike) /* the rule of collectives has looked at it, with all that it knows */
+		rule.confidence = 0;
 	*ret_rule = rule;
 	return 1;
 }

@@ -26,6 +26,7 @@ struct pp_period_rule {       /* result of the COLLECTIVE_PERIOD rule */
 	int is_alike;       /* one collective over and over */
 	int is_uneven;      /* most messages are in steps with more than the usual number */
 	int evicted;        /* a rank lost its beginning: step 0 is not the job's first */
+	int is_all;         /* of a rank's messages and collectives, whatever their communicators */
 	size_t without;     /* messages: ranks that have some, and no pattern */
 	size_t least, most; /* messages: steps of the ranks with fewest and with most */
 	double confidence;

@@ -342,6 +342,87 @@ static void alternating(void)
 	}
 }
 
+/* On the two ranks of a row, or of a column, of a grid of two by two: no communicator has all ranks. */
+static void of_groups(const char *name, size_t across, int root, uint64_t bytes)
+{
+	for (size_t r = 0; r < RANKS; r++) {
+		const size_t other = r ^ across;
+		struct pp_span *span;
+
+		if (other < r)
+			continue;
+		now[r] = now[other] = now[r] > now[other] ? now[r] : now[other];
+		for (size_t i = 0; i < 2; i++) {
+			const size_t who = i ? other : r;
+
+			span = add_mpi(&job, who, name, sequence, now[who], now[who] + 10 * US);
+			span->mpi.comm = 100 + 10 * across + r;
+			span->mpi.peer = root;
+			span->mpi.sent = span->mpi.received = bytes;
+			now[who] += 10 * US + draw(500);
+		}
+	}
+	sequence++;
+}
+
+static void grid(void)
+{
+	for (int i = 0; i < 50; i++) {
+		work(300);
+		of_groups("MPI_Allreduce", 1, -1, 8);
+		work(200);
+		of_groups("MPI_Allreduce", 2, -1, 8);
+	}
+}
+
+/* One multiplication of matrices by panels. */
+static void summa(void)
+{
+	for (int i = 0; i < 60; i++) {
+		of_groups("MPI_Bcast", 1, i % 2, 4096);
+		of_groups("MPI_Bcast", 2, i % 2, 2048);
+		work(400);
+	}
+}
+
+/* Two reductions a layer within a model, then the gradients between models. */
+static void tensor_parallel(void)
+{
+	dot();
+	for (int i = 0; i < 40; i++) {
+		for (int layer = 0; layer < 8; layer++) {
+			work(50);
+			of_groups("MPI_Allreduce", 1, -1, 65536);
+			work(50);
+			of_groups("MPI_Allreduce", 1, -1, 16384);
+		}
+		for (int bucket = 0; bucket < 3; bucket++)
+			of_groups("MPI_Allreduce", 2, -1, 1 << 20);
+		work(100);
+	}
+}
+
+/* A message down each column in turn with a reduction along the rows. */
+static void rows_and_messages(void)
+{
+	for (int i = 0; i < 80; i++) {
+		work(300);
+		for (size_t r = 0; r < RANKS; r++) {
+			now[r] = now[r] > now[r ^ 2u] ? now[r] : now[r ^ 2u];
+			call(r, "MPI_Sendrecv", (int)(r ^ 2u), 800);
+		}
+		of_groups("MPI_Allreduce", 1, -1, 8);
+	}
+}
+
+static void groups_at_random(void)
+{
+	for (int i = 0; i < 400; i++) {
+		work(20 + draw(400));
+		of_groups("MPI_Allreduce", 1 + draw(2), -1, 8u << draw(9));
+	}
+}
+
 static void dot_only(void)
 {
 	for (int i = 0; i < 120; i++) {
@@ -434,6 +515,11 @@ static const struct shape {
         {"a time step that computes, with 8 rounds of a solver", implicit, 20, 1},
         {"one message over and over", ring, 80, 1},
         {"one collective over and over", dot_only, 120, 1},
+        {"a grid: a sum along rows, then one along columns", grid, 50, 1},
+        {"a grid: broadcasts of panels along rows and columns, two roots in turn", summa, 30, 1},
+        {"8 layers with 2 sums in a model, then 3 between models", tensor_parallel, 40, 1},
+        {"messages down the columns, a sum along the rows", rows_and_messages, 80, 1},
+        {"sums of rows and columns at random", groups_at_random, 0, 0},
         {"60 steps of one exchange, 60 of two others", two_phases_distinct, 120, 1},
         {"60 steps of one exchange, 60 of this one and another", two_phases_alike, 120, 0},
         {"two exchanges in turn: a pair is the step", alternating, 60, 1},

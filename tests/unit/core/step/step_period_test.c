@@ -154,6 +154,13 @@ TEST(not_all_ranks)
 		for (size_t i = 0; i < c.rank[r].thread[0].spans; i++)
 			c.rank[r].thread[0].span[i].mpi.comm = 79;
 	s = find(&c, 0, 0);
+	CHECK_INT(s.rule, PP_STEP_RULE_MESSAGES); /* of each rank alone */
+	CHECK_INT(s.steps, 20);
+	pp_steps_release(&s);
+	for (size_t r = 1; r < RANKS; r++)
+		for (size_t i = 0; i < c.rank[r].thread[0].spans; i++)
+			c.rank[r].thread[0].span[i].mpi.call = call_number("MPI_Comm_split");
+	s = find(&c, 0, 0);
 	CHECK_INT(s.rule, PP_STEP_RULE_WINDOW);
 	pp_steps_release(&s);
 	free_capture(&c);
@@ -310,7 +317,7 @@ TEST(damaged)
 	loop(&c, 20, 0);
 	c.rank[1].thread[0].span[9].mpi.sequence = UINT32_MAX;
 	s = find(&c, 0, 0);
-	CHECK_INT(s.rule, PP_STEP_RULE_WINDOW);
+	CHECK_INT(s.rule, PP_STEP_RULE_MESSAGES); /* which reads no such number */
 	pp_steps_release(&s);
 	free_capture(&c);
 }
