@@ -29,7 +29,8 @@ struct run {
 	const uint8_t *counts; /* [steps]; NULL: all do */
 	struct pp_scenario *scenario;
 	size_t scenarios;
-	uint8_t *state; /* [nodes] STARTED, ENDED, NEEDED: by a node that finds it by itself, not in `latest` */
+	int any_network; /* that is not as measured */
+	uint8_t *state;  /* [nodes] STARTED, ENDED, NEEDED: by a node that finds it by itself, not in `latest` */
 	struct track *track;
 	int64_t *start;   /* [nodes][scenarios] shift of the start, of NEEDED ones */
 	uint64_t *latest; /* [collectives][scenarios] the latest start so far of a rank that gives data, above INT64_MIN */
@@ -144,16 +145,15 @@ static void need_rows(const struct run *r, uint32_t node, int64_t *at, int64_t *
 	}
 }
 
-/* Does all transfer of the call take no time? */
-static int is_ideal(const struct run *r, size_t which, uint32_t node)
+/* All transfer of the call takes no time on ideal networks. */
+static void save_all(const struct run *r, uint32_t node, int64_t transfer, int64_t *saved)
 {
-	const enum pp_network network = r->scenario[which].network;
-	enum pp_moves moves;
+	const enum pp_moves moves = pp_moves_of(r->g, node);
 
-	if (network == PP_NETWORK_MEASURED)
-		return 0;
-	moves = pp_moves_of(r->g, node);
-	return moves == PP_MOVES_DATA || (moves == PP_MOVES_UNKNOWN && network == PP_NETWORK_IDEAL_ALL);
+	for (size_t k = 0; k < r->scenarios; k++)
+		if (r->scenario[k].network == PP_NETWORK_IDEAL_ALL ? moves != PP_MOVES_NOTHING
+		                                                   : r->scenario[k].network && moves == PP_MOVES_DATA)
+			saved[k] = transfer;
 }
 
 /* end = the later of its own start and of what it needs + transfer. */
@@ -178,11 +178,11 @@ static void do_end(struct run *r, uint32_t node, int depth)
 	if (n->need != PP_GRAPH_NONE && r->state[n->need] & NEEDED)
 		need_node(r, n->need, n->end, at);
 	transfer = pp_graph_since(from, n->end);
+	if (transfer && r->any_network)
+		save_all(r, node, transfer, saved);
 	for (size_t k = 0; k < r->scenarios; k++) {
 		if (r->scenario[k].link)
 			saved[k] += pp_links_saved(g, r->scenario[k].link, node);
-		if (transfer && is_ideal(r, k, node))
-			saved[k] = transfer;
 		t->end[k] = pp_wrap_minus(at[k], pp_wrap_plus(from, saved[k] < transfer ? saved[k] : transfer));
 	}
 }
@@ -431,6 +431,8 @@ static void choose(struct run *r)
 		for (size_t k = 0; k < r->scenarios; k++)
 			t->chosen[k] = r->scenario[k].chosen && r->scenario[k].chosen[w];
 	}
+	for (size_t k = 0; k < r->scenarios; k++)
+		r->any_network |= r->scenario[k].network != PP_NETWORK_MEASURED;
 }
 
 int pp_replay_run(const struct pp_graph *g, const uint8_t *which, struct pp_scenario *scenario, size_t scenarios)

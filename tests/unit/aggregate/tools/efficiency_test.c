@@ -397,6 +397,62 @@ TEST(exceptional_step)
 	end(&r);
 }
 
+static uint32_t below(uint64_t *seed, uint32_t n)
+{
+	*seed = *seed * 6364136223846793005U + 1442695040888963407U;
+	return (uint32_t)(*seed >> 33) % n;
+}
+
+/* A job in which ranks work, exchange messages and meet in collectives at random, the same with and without transfer. */
+static struct pp_dataset make_random(uint64_t seed, size_t ranks, int is_ideal)
+{
+	static const char *const call[] = {"MPI_Allreduce", "MPI_Barrier", "MPI_Alltoall"};
+	struct pp_made_job m;
+
+	pp_made_begin(&m, ranks, 2, 0, STEPS);
+	for (size_t s = 0; s < STEPS; s++) {
+		pp_made_begin_all(&m, s);
+		for (int i = 0; i < 12; i++) {
+			const size_t rank = below(&seed, (uint32_t)ranks),
+			             other = (rank + 1 + below(&seed, (uint32_t)ranks - 1)) % ranks;
+			const int64_t work = below(&seed, 3000) * US, moves = below(&seed, 2000) * US;
+			const int64_t transfer = is_ideal ? 0 : moves;
+
+			pp_made_work(&m, rank, PP_CATEGORY_HOST_COMPUTE, work);
+			pp_made_message(&m, rank, other, 0, 1 << 20, transfer, 0);
+			if (!below(&seed, 4))
+				pp_made_collective(&m, 1, call[below(&seed, 3)], 1 << 20, transfer);
+		}
+		pp_made_end_all(&m);
+	}
+	return pp_made_end(&m);
+}
+
+/* Where all needs are known, the replay has the time of a job that really had no transfer, to the ns. */
+TEST(ideal_network)
+{
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		const size_t ranks = 2 + seed % 5;
+		struct result slow = measure(make_random(seed, ranks, 0)), ideal = measure(make_random(seed, ranks, 1));
+		size_t all = 0;
+
+		CHECK(slow.rows && ideal.rows);
+		while (all < slow.rows && slow.row[all].of_steps != STEPS)
+			all++;
+		if (all < slow.rows) {
+			const struct pp_row_efficiency *row = &slow.row[all], *other = &ideal.row[ideal.rows - 1];
+
+			CHECK_INT(other->of_steps, STEPS);
+			CHECK_INT(row->ideal_ns, other->time_ns);
+			CHECK_INT(row->most_useful_ns, other->most_useful_ns);
+			CHECK(is_near(row->serialisation, other->communication) && row->transfer < 1);
+			CHECK(is_near(other->transfer, 1));
+		}
+		end(&slow);
+		end(&ideal);
+	}
+}
+
 /* The line says what is known, and nothing where a file holds what cannot be. */
 TEST(sentence)
 {
@@ -452,6 +508,7 @@ int main(void)
 	no_communication();
 	one_rank();
 	exceptional_step();
+	ideal_network();
 	sentence();
 	return test_end();
 }
