@@ -174,8 +174,9 @@ class Schedule:
         return {name: statistics.median(v) for name, v in found.items()}
 
     # ---- replay ----
-    def replay(self, less):
-        """(ns of a step, start and end of each kernel), where less(operation) ns of its work are gone."""
+    def replay(self, less, is_ideal=False):
+        """(ns of a step, start and end of each kernel), where less(operation) ns of its work are gone; on an ideal network a kernel of a
+        collective ends once all have started."""
         ranks, times, started = [Rank(ops) for ops in self.program.ops], {}, {}
         moved = True
         while moved:
@@ -183,7 +184,7 @@ class Schedule:
             for rank in ranks:
                 moved |= self.host(rank, less)
                 for stream in list(rank.queue):
-                    moved |= self.stream(rank, stream, less, times, started)
+                    moved |= self.stream(rank, stream, less, times, started, is_ideal)
         first = min(o.start for ops in self.program.ops for o in ops if o.kind == "step")
         return (max(r.time for r in ranks) - first) / self.program.steps, times
 
@@ -211,7 +212,7 @@ class Schedule:
             moved = True
         return moved
 
-    def stream(self, rank, stream, less, times, started):
+    def stream(self, rank, stream, less, times, started, is_ideal):
         moved = False
         while rank.queue[stream]:
             o, start, other = rank.queue[stream][0]
@@ -228,7 +229,7 @@ class Schedule:
                 needed = self.needs[o]
                 if any(m not in started for m in needed):
                     break
-                end = max(started[m] for m in needed) + o.kernel[2] - max(m.kernel[1] for m in needed)
+                end = max(started[m] for m in needed) + (0 if is_ideal else o.kernel[2] - max(m.kernel[1] for m in needed))
             times[o] = started[o], end
             rank.free[stream] = end
             rank.ended[stream].append(end)
@@ -240,6 +241,16 @@ class Schedule:
     def mean_step(self, repaired=()):
         """ns of a step, if the ranks in `repaired` had no fault."""
         return self.replay(lambda o: o.extra if o.rank in repaired else 0)[0]
+
+    def efficiency(self):
+        """Parallel efficiency, load balance and transfer efficiency after POP: kernels that compute, all steps, an ideal network."""
+        step, useful = self.mean_step(), [0] * self.program.P
+        for ops in self.program.ops:
+            for o in ops:
+                if o.kind == "kernel":
+                    useful[o.rank] += (o.kernel[2] - o.kernel[1]) / self.program.steps
+        mean = sum(useful) / self.program.P
+        return mean / step, mean / max(useful), max(self.replay(lambda o: 0, is_ideal=True)[0], *useful) / step
 
     def part_of(self, ranks):
         """The part of all waiting that would be gone if these ranks had no fault."""

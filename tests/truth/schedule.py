@@ -216,9 +216,9 @@ class Schedule:
                 sums[n.rank] += self.extra[n] + self.over[n]
         return sums
 
-    def replay(self, less, quick=()):
+    def replay(self, less, quick=(), is_ideal=False):
         """(ns of a step, ns of all waiting), where less(operation) ns of the local work before it are gone, and transfers of the ranks in
-        `quick` take no longer than usual."""
+        `quick` take no longer than usual; on an ideal network none takes any time."""
         events = sorted([(n.start, 0, n) for n in self.nodes] + [(n.end, 1, n) for n in self.nodes], key=lambda e: e[:2])
         start, end, last, waited = {}, {}, dict(self.began), 0
         for _, is_end, n in events:
@@ -226,6 +226,8 @@ class Schedule:
                 transfer = n.end - min(self.ready(n), n.end)
                 if n.rank in quick:
                     transfer = min(transfer, self.usual[n.kind])
+                if is_ideal:
+                    transfer = 0
                 ready = max([start[n]] + [start[m] for m in self.needs[n]])
                 waited += ready - start[n]
                 last[n.rank] = end[n] = ready + transfer
@@ -237,6 +239,15 @@ class Schedule:
     def mean_step(self, repaired=()):
         """ns of a step, if the ranks in `repaired` had no fault."""
         return self.replay(lambda n: self.extra[n] if n.rank in repaired else 0)[0]
+
+    def efficiency(self):
+        """Parallel efficiency, load balance and transfer efficiency after POP: local work of the ranks, all steps, an ideal network."""
+        step, useful = self.mean_step(), defaultdict(int)
+        for n in self.nodes:
+            if n.step >= 0:
+                useful[n.rank] += self.gap[n] / self.program.steps
+        mean = sum(useful.values()) / self.program.P
+        return mean / step, mean / max(useful.values()), max(self.replay(lambda n: 0, is_ideal=True)[0], *useful.values()) / step
 
     def part_of(self, ranks):
         """The part of all waiting that would be gone if these ranks were never late."""
