@@ -14,12 +14,30 @@
 
 enum { FEW_PERCENT = 1, LARGE_PERCENT = 5, MANY_PER_STEP = 8, COMMUNICATOR = 3 };
 
-/* Senders of messages that wait for their receiver: the sum, the receiver with most of it, and how many of the messages. */
+/* Senders of messages that wait for their receiver to post: the sum, the receiver with most of it, and how many of the messages. */
 struct receivers {
 	int64_t *ns; /* [workers] */
 	int64_t all_ns;
 	uint64_t messages, waited;
 };
+
+/* When its rank began to wait for the message. */
+static int64_t waits_from(const struct pp_row_arrival *row)
+{
+	return row->call_begin_ns > row->arrival_ns ? row->call_begin_ns : row->arrival_ns;
+}
+
+/* Was the receive posted when the sender began to wait? Then nothing can begin earlier: its rank was not in MPI to go on. */
+static int is_posted(const struct pp_dataset *d, const struct pp_row_collective *c, const struct pp_row_arrival *sender)
+{
+	for (uint32_t i = 0; i < c->row_count; i++) {
+		const struct pp_row_arrival *one = &d->arrival[c->row_first + i];
+
+		if (!one->is_root)
+			return one->arrival_ns <= pp_wrap_plus(waits_from(sender), c->bound_ns);
+	}
+	return 0;
+}
 
 static void count_message(const struct pp_dataset *d, const struct pp_row_collective *c, struct receivers *r)
 {
@@ -30,7 +48,8 @@ static void count_message(const struct pp_dataset *d, const struct pp_row_collec
 		const struct pp_row_arrival *one = &d->arrival[c->row_first + i];
 		size_t late = pp_dataset_worker(d, one->late_rank);
 
-		if (!one->is_root || one->exposed_wait_ns <= c->bound_ns || one->exposed_wait_ns <= 0 || late == SIZE_MAX)
+		if (!one->is_root || one->exposed_wait_ns <= c->bound_ns || one->exposed_wait_ns <= 0 || late == SIZE_MAX ||
+		    is_posted(d, c, one))
 			continue;
 		r->ns[late] = pp_wrap_plus(r->ns[late], one->exposed_wait_ns);
 		r->all_ns = pp_wrap_plus(r->all_ns, one->exposed_wait_ns);
