@@ -28,8 +28,12 @@ static enum pp_moves of_row(const struct pp_graph *g, uint32_t row)
 
 	if (pp_mpi_class_is_file(class))
 		return PP_MOVES_NOTHING;
-	if (g->kind[operation] == PP_GRAPH_UNCLEAR || is_incomplete(c, class) || is_undetermined(&g->d->arrival[row]))
+	/* The row is far away in memory, and mostly not needed. */
+	if (g->kind[operation] == PP_GRAPH_UNCLEAR || is_incomplete(c, class) ||
+	    (c->device_ranks && is_undetermined(&g->d->arrival[row])))
 		return PP_MOVES_UNKNOWN;
+	if (g->kind[operation] == PP_GRAPH_JOIN)
+		return PP_MOVES_DATA;
 	if (c->message || g->d->arrival[row].needs == PP_ROW_NEEDS_NONE)
 		return PP_MOVES_DATA;
 	if (class == PP_MPI_NEAR)

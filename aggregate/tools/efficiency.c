@@ -62,9 +62,9 @@ static int64_t useful_of(const struct efficiency *e, size_t worker)
 	return sum;
 }
 
-/* Exposed communication of the rank of which neither waiting nor transfer is known, and that is in no call of the graph, ns: the
- * replay takes it for work. */
-static int64_t outside_of(const struct efficiency *e, size_t worker)
+/* Has the rank more than `least_ns` of exposed communication of which neither waiting nor transfer is known, and that is in no call
+ * of the graph? The replay takes that for work. */
+static int is_outside(const struct efficiency *e, size_t worker, double least_ns)
 {
 	const struct pp_graph *g = e->g;
 	int64_t sum = 0;
@@ -78,13 +78,13 @@ static int64_t outside_of(const struct efficiency *e, size_t worker)
 		pp_wrap_add(&sum, -pp_known_or(cell->wait_ns, 0));
 		pp_wrap_add(&sum, -pp_known_or(cell->transfer_ns, 0));
 	}
-	for (size_t i = g->track[worker]; i < g->track[worker + 1] && sum > 0; i++) {
+	for (size_t i = g->track[worker]; i < g->track[worker + 1] && (double)sum > least_ns; i++) {
 		const struct pp_node *n = &g->node[i];
 
 		if (n->step != PP_GRAPH_NONE && e->which[n->step] && pp_moves_of(g, (uint32_t)i) == PP_MOVES_UNKNOWN)
 			pp_wrap_add(&sum, -pp_graph_since(n->start, n->end));
 	}
-	return sum > 0 ? sum : 0;
+	return (double)sum > least_ns;
 }
 
 /* Splits communication efficiency, if the calls and the time of which nothing is known could not change the answer by a percent.
@@ -96,7 +96,7 @@ static int split(const struct efficiency *e, struct pp_row_efficiency *row)
 	int rc;
 
 	for (size_t w = 0; w < e->d->workers; w++)
-		if (steps_of(e, w) == row->of_steps && (double)outside_of(e, w) > exact * row->of_steps)
+		if (steps_of(e, w) == row->of_steps && is_outside(e, w, exact * row->of_steps))
 			return 0;
 	rc = pp_replay_run(e->g, e->which, ideal, 2);
 	if (rc || (double)pp_wrap_minus(ideal[0].after_ns, ideal[1].after_ns) > exact)

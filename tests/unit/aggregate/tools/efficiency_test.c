@@ -240,6 +240,8 @@ TEST(undetermined_kernels)
 			d.arrival[i].device_end_ns = d.arrival[i].exit_ns;
 			d.arrival[i].device_how = how ? 1 : 4; /* clocks, disagree */
 		}
+		for (size_t i = 0; i < d.collectives; i++)
+			d.collective[i].device_ranks = 4;
 		r = measure(d);
 		check_only(&r, 1, how ? 1 : -1, how ? 0.5 : -1);
 	}
