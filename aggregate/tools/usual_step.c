@@ -7,6 +7,7 @@
 
 #include "aggregate/analyze/coverage.h"
 #include "aggregate/dataset/dataset.h"
+#include "aggregate/dataset/table/finding_kind.h"
 #include "core/base/compare.h"
 #include "core/base/wrap.h"
 
@@ -44,6 +45,25 @@ double pp_usual_steps_base(const struct pp_usual_steps *u, size_t step)
 	return step < u->course.onset ? u->course.before : u->usual_ns;
 }
 
+/* Steps in which one rank is late at equal distances are exceptional also where the noise of all ranks hides that in their times:
+ * the finding knows it. It has none yet when it is made. */
+static void take_period(const struct pp_dataset *d, struct pp_usual_steps *u)
+{
+	const struct pp_row_finding *f = NULL;
+
+	for (size_t i = 0; i < d->findings && !f; i++)
+		f = d->finding[i].kind == PP_FINDING_PERIODIC && d->finding[i].finding_period > 1 ? &d->finding[i] : NULL;
+	if (!f || u->course.rare == PP_RARE_PERIODIC)
+		return;
+	u->course.rare = PP_RARE_PERIODIC;
+	u->course.period = (size_t)f->finding_period;
+	for (size_t s = 0; s < d->steps; s++) {
+		const int64_t from = pp_wrap_minus(d->step[s].number, f->finding_first);
+
+		u->is_rare[s] = (s < u->course.start_ups && u->is_rare[s]) || (from >= 0 && from % f->finding_period == 0);
+	}
+}
+
 int pp_usual_steps_find(const struct pp_dataset *d, struct pp_usual_steps *ret)
 {
 	struct pp_usual_steps *u = ret;
@@ -62,6 +82,7 @@ int pp_usual_steps_find(const struct pp_dataset *d, struct pp_usual_steps *ret)
 		*time = (double)ns > *time ? (double)ns : *time;
 	}
 	pp_series_of(u->time, d->steps, (double)d->pair_bound_ns, u->room, u->is_rare, &u->course);
+	take_period(d, u);
 	pp_usual_steps_measure(u, d->steps);
 	return 0;
 }

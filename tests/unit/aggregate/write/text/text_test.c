@@ -257,6 +257,23 @@ static void answer_of(const struct pp_dataset *d, const char *logdir, struct pp_
 	pp_sums_release(&sums);
 }
 
+/* The step time is of the steps that the finding leaves over, also where their own times do not show its period. */
+TEST(steps_beside_a_period)
+{
+	struct sample s;
+	char want[64], *text;
+
+	sample_make(&s, SAMPLE_RANKS, "unused");
+	s.dataset.finding->kind = PP_FINDING_PERIODIC;
+	s.dataset.finding->finding_period = 2;
+	s.dataset.finding->finding_first = s.dataset.step[0].number;
+	text = text_of(&s.dataset);
+	snprintf(want, sizeof(want), "median of %zu usual steps;", s.dataset.steps / 2);
+	CHECK(s.dataset.steps > 2 && strstr(text, want) != NULL);
+	free(text);
+	sample_free(&s);
+}
+
 /* Advice about another rank than that of the finding is not said, nor counted as more of what is not there. */
 TEST(advice_about_another_rank)
 {
@@ -572,6 +589,7 @@ int main(int argc, char **argv)
 	longest_step();
 	steps_with_holes();
 	communication_that_is_not_split();
+	steps_beside_a_period();
 	advice_about_another_rank();
 	what_to_do_next();
 	qualifiers();
