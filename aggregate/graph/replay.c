@@ -164,6 +164,7 @@ static void do_end(struct run *r, uint32_t node, int depth)
 	const struct pp_node *n = &g->node[node];
 	struct track *t = &r->track[n->track];
 	int64_t at[TIMES], saved[TIMES] = {0}, from = n->start, transfer;
+	int is_in;
 
 	if (r->state[node] & ENDED)
 		return;
@@ -180,7 +181,10 @@ static void do_end(struct run *r, uint32_t node, int depth)
 	transfer = pp_graph_since(from, n->end);
 	if (transfer && r->any_network)
 		save_all(r, node, transfer, saved);
+	is_in = n->step != PP_GRAPH_NONE && counts(r->counts, n->step);
 	for (size_t k = 0; k < r->scenarios; k++) {
+		if (is_in) /* the wait is from the own start to `from`, and in the replay to `at` */
+			pp_wrap_add(&r->scenario[k].wait_ns, pp_wrap_plus(pp_wrap_minus(from, at[k]), t->begin[k]));
 		if (r->scenario[k].link)
 			saved[k] += pp_links_saved(g, r->scenario[k].link, node);
 		t->end[k] = pp_wrap_minus(at[k], pp_wrap_plus(from, saved[k] < transfer ? saved[k] : transfer));
@@ -449,6 +453,8 @@ int pp_replay_run(const struct pp_graph *g, const uint8_t *which, struct pp_scen
 	size_t keys = 0;
 	int rc = r.state && r.track && r.start && r.latest && r.key ? 0 : -ENOMEM;
 
+	for (size_t k = 0; k < scenarios; k++)
+		scenario[k].wait_ns = 0;
 	if (!rc) {
 		pp_huge_advise(r.key, 2 * g->nodes * sizeof(*r.key));
 		choose(&r);

@@ -22,9 +22,11 @@ struct pp_scenario {                /* the caller's; NULL saves nothing */
 	const uint8_t *link;        /* [links] 1: its messages take as long as on usual links (link.h) */
 	enum pp_network network;
 	int64_t after_ns; /* result: mean time of a step */
+	int64_t wait_ns;  /* result: waiting of all ranks that is saved, sum over the steps that count */
 };
 
-/* Fills after_ns of `scenarios` <= PP_REPLAY_MOST. which: [steps] 1: a step that counts; NULL: all do. 0, or -ENOMEM. */
+/* Fills after_ns and wait_ns of `scenarios` <= PP_REPLAY_MOST. which: [steps] 1: a step that counts; NULL: all do. 0, or
+ * -ENOMEM. */
 int pp_replay_run(const struct pp_graph *g, const uint8_t *which, struct pp_scenario *scenario, size_t scenarios);
 /* Mean time of a step that counts, as measured; 0: there is none. */
 int64_t pp_replay_measured(const struct pp_dataset *d, const uint8_t *which);

@@ -64,17 +64,19 @@ static int largest_more(const struct pp_finding_search *f, const uint8_t *chosen
 	return most;
 }
 
-/* Usual wait of the ranks that are not chosen, of those that usually wait. */
-static int set_wait(const struct pp_finding_search *f, const uint8_t *chosen, struct pp_row_finding *row)
+/* How many of the ranks that are not chosen usually wait, and how long each of them because of the chosen ones: stages of a
+ * pipeline wait for more than these. What they compute meanwhile is no waiting: so it is at most what they usually wait. */
+static int set_wait(const struct pp_finding_search *f, const struct pp_finding_set *set, struct pp_row_finding *row)
 {
 	const struct pp_dataset *d = f->d;
 	int64_t *wait = calloc(d->steps + 1, sizeof(*wait)), *usual = calloc(d->workers + 1, sizeof(*usual));
+	const int is_there = wait && usual;
 	size_t waiters = 0;
 
-	for (size_t w = 0; w < d->workers && wait && usual; w++) {
+	for (size_t w = 0; w < d->workers && is_there; w++) {
 		size_t n = 0;
 
-		for (size_t s = 0; s < d->steps && !chosen[w]; s++) {
+		for (size_t s = 0; s < d->steps && !set->chosen[w]; s++) {
 			const struct pp_row_cell *cell = &d->cell[s * d->workers + w];
 
 			if (f->usual.is_usual[s] && cell->present && pp_is_known(cell->wait_ns))
@@ -83,13 +85,15 @@ static int set_wait(const struct pp_finding_search *f, const uint8_t *chosen, st
 		usual[waiters] = n ? pp_select_int64(wait, n, (n - 1) / 2) : 0;
 		waiters += (double)usual[waiters] >= f->least_ns / 2;
 	}
-	if (wait && usual) {
+	if (waiters && set->wait_ns > 0) {
+		const int64_t most = pp_select_int64(usual, waiters, (waiters - 1) / 2), ns = set->wait_ns / (int64_t)waiters;
+
 		row->waiters = (uint32_t)waiters;
-		row->finding_wait_ns = waiters ? pp_select_int64(usual, waiters, (waiters - 1) / 2) : PP_UNKNOWN;
+		row->finding_wait_ns = ns < most ? ns : most;
 	}
 	free(usual);
 	free(wait);
-	return wait && usual ? 0 : -ENOMEM;
+	return is_there ? 0 : -ENOMEM;
 }
 
 /* Do the chosen ranks make more calls per step than the other ranks? In a ring, one of them only calls in another order. */
@@ -232,7 +236,7 @@ static int add_ranks(struct pp_finding_search *f, const struct pp_finding_late *
 	size_t first = 0;
 	int reason, is_host;
 
-	if (!row || set_wait(f, set->chosen, row))
+	if (!row || set_wait(f, set, row))
 		return -ENOMEM;
 	while (!set->chosen[first])
 		first++;

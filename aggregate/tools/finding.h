@@ -60,6 +60,7 @@ struct pp_finding_set {
 	int64_t before_ns;    /* mean usual step */
 	int64_t all_gain_ns;  /* if nothing were unusual, nor any link slow */
 	int64_t gain_ns;      /* of the ranks together */
+	int64_t wait_ns;      /* waiting of all ranks because of them, mean of the usual steps */
 	int64_t link_gain_ns; /* of the links */
 };
 

@@ -123,6 +123,9 @@ static void find_by_blame(struct sets *s, const struct pp_finding_late *late)
 	for (size_t i = 0; i < s->candidates; i++)
 		set->gain_ns = share_of(&s->candidate[i]) > set->gain_ns ? share_of(&s->candidate[i]) : set->gain_ns;
 	choose(s);
+	for (size_t i = 0; i < s->candidates; i++)
+		if (set->chosen[s->candidate[i].worker])
+			pp_wrap_add(&set->wait_ns, share_of(&s->candidate[i]) * (int64_t)(s->f->d->workers - 1));
 	set->all_gain_ns = set->gain_ns;
 }
 
@@ -160,6 +163,7 @@ static int find(struct sets *s, const struct pp_finding_late *late)
 	if (rc)
 		goto none;
 	set->gain_ns = set->ranks ? two[0].after_ns : 0;
+	set->wait_ns = set->ranks ? two[0].wait_ns / (int64_t)s->f->usual.usuals : 0;
 	set->link_gain_ns = set->links ? two[1].after_ns : 0;
 	return 0;
 none:
