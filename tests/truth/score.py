@@ -13,7 +13,7 @@ import programs
 import schedule
 import sentences
 
-SENTENCES = ("bottleneck", "set", "kind", "gain", "advice", "screen")
+SENTENCES = ("bottleneck", "set", "kind", "gain", "straggler", "advice", "screen")
 PAIRS = ("unchanged", "slower")
 PARTS = ("wait", "blame", "what-if", "finding", "efficiency", "busbw") + SENTENCES + PAIRS
 WORDS = ("right", "acceptable", "wrong", "missing")
@@ -269,6 +269,17 @@ def usual_gain(job, truth, faulty, step):
     return (step - truth.mean_step(faulty)) * truth.program.steps / max(1, len(steps))
 
 
+def straggler_word(report, job, truth, faulty, step):
+    """How long each of the ranks that wait does so because of the late ones."""
+    said = sentences.straggler(report)
+    steps = {o.step for ops in truth.program.ops for o in ops if o.extra}
+    true = truth.part_of(sorted(faulty)) * sum(truth.wait().values()) / max(1, len(steps))
+    if not said:
+        return "missing", f"straggler of {true / 1e6:.1f}"
+    waiters, wait = said
+    return grade_of(wait, true / waiters, step), f"straggler {waiters} x {wait / 1e6:.1f} of {true / 1e6:.1f}"
+
+
 def sentence_scores(job, truth, place, step):
     """(a word for each of SENTENCES that the job has, what is wrong)"""
     report = sentences.Report(place)
@@ -296,6 +307,9 @@ def sentence_scores(job, truth, place, step):
         said, true = sentences.what_if(report), usual_gain(job, truth, faulty, step)
         words["gain"] = grade_of(said and said[1], true, step)
         other.append(f"line: gain {said[1] / 1e6 if said else 0:.1f} of {true / 1e6:.1f}")
+        if kind in NAMES and accused == faulty:
+            words["straggler"], text = straggler_word(report, job, truth, faulty, step)
+            other.append(text)
     return words, "; ".join(screen + other)
 
 

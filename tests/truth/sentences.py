@@ -105,6 +105,12 @@ def other_causes(report, accused):
     return faults
 
 
+def straggler(report):
+    """(how many ranks wait, how long each of them, ns); None: no line."""
+    found = re.search(r"\. (\d+) other ranks? waits? (\S+ \w+) because of", report.of("Straggler"))
+    return found and (int(found.group(1)), time_of(found.group(2)))
+
+
 def what_if(report):
     """(the usual step, ns; what it gains); None: no line."""
     found = re.search(r"step (\S+ \w+) instead of (\S+ \w+) \(replayed\)", report.of("What if"))
