@@ -56,7 +56,8 @@ static void say_advice(const struct pp_dataset *d, const struct pp_row_finding *
 		if (!a->cost_ns) /* a caution */
 			continue;
 		l->more++;
-		if (a->advice_worker >= 0 && names && (f->finding_ranks > 1 || a->advice_worker != f->finding_worker))
+		if (a->advice_worker >= 0 && f && d->workers > 1 &&
+		    (!names || f->finding_ranks > 1 || a->advice_worker != f->finding_worker))
 			continue;
 		if (!most || a->cost_ns > most->cost_ns)
 			most = a;

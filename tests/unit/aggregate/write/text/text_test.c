@@ -277,13 +277,13 @@ TEST(steps_beside_a_period)
 /* Advice about another rank than that of the finding is not said, nor counted as more of what is not there. */
 TEST(advice_about_another_rank)
 {
-	for (int32_t rank = 0; rank < 2; rank++) {
-		struct pp_row_advice advice = {.advice_worker = rank, .cost_ns = 5, .advice = "do it"};
+	for (int32_t rank = 0; rank < 3; rank++) { /* the third time nobody is named */
+		struct pp_row_advice advice = {.advice_worker = rank % 2, .cost_ns = 5, .advice = "do it"};
 		struct sample s;
 		char *text;
 
 		sample_make(&s, SAMPLE_RANKS, "unused");
-		s.dataset.finding->kind = PP_FINDING_PERSISTENT;
+		s.dataset.finding->kind = rank < 2 ? PP_FINDING_PERSISTENT : PP_FINDING_ROTATING;
 		s.dataset.finding->finding_worker = 0;
 		s.dataset.finding->finding_ranks = 1;
 		free(s.dataset.advice);
