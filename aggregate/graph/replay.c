@@ -37,11 +37,18 @@ struct run {
 	struct pp_order_key *key;
 };
 
+static int counts(const uint8_t *which, size_t step)
+{
+	return !which || which[step];
+}
+
+/* In steps that do not count, nothing is saved. */
 static int64_t saved_work(const struct run *r, size_t which, uint32_t node)
 {
 	const uint32_t *work_us = r->scenario[which].work_us;
 	const struct pp_node *n = &r->g->node[node];
-	const double unusual = r->track[n->track].chosen[which] ? n->unusual : 0;
+	const int is_in = n->step == PP_GRAPH_NONE || counts(r->counts, n->step);
+	const double unusual = is_in && r->track[n->track].chosen[which] ? n->unusual : 0;
 	int64_t ns = work_us ? (int64_t)work_us[node] * 1000 : 0, local;
 
 	if (!ns && unusual <= 0)
@@ -61,11 +68,6 @@ static int present(const struct pp_dataset *d, size_t step, size_t w)
 static int follows(const struct pp_dataset *d, size_t step, size_t w)
 {
 	return step && present(d, step, w) && present(d, step - 1, w) && d->step[step].number == d->step[step - 1].number + 1;
-}
-
-static int counts(const uint8_t *which, size_t step)
-{
-	return !which || which[step];
 }
 
 /* How often a shift of the begin or end of a step counts: a step ends where the next one begins, if that is the one right after

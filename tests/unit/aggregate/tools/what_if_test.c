@@ -127,6 +127,46 @@ TEST(rank)
 	end(&r);
 }
 
+/* Rank 0 delays rank 1 in step 4, and this one the others in step 5, of which alone is asked: nobody is late there. */
+TEST(steps_that_count)
+{
+	static const int32_t pair[2][2] = {{0, 1}, {2, 3}};
+	uint8_t all[] = {1, 1, 1, 1}, counts[STEPS] = {[5] = 1};
+	struct pp_scenario scenario = {.chosen = all};
+	struct pp_made_job m;
+	struct pp_intern *names;
+	struct pp_dataset d;
+	struct pp_graph g;
+	uint64_t id[2];
+
+	pp_made_begin(&m, 4, 4, 0, STEPS);
+	for (int i = 0; i < 2; i++)
+		id[i] = pp_made_communicator(&m, "pair", pair[i], 2);
+	for (size_t s = 0; s < STEPS; s++) {
+		pp_made_begin_all(&m, s);
+		pp_made_work_all(&m, PP_CATEGORY_HOST_COMPUTE, 10 * MS);
+		pp_made_work(&m, 0, PP_CATEGORY_HOST_COMPUTE, s == 4 ? 8 * MS : 0);
+		pp_made_collective(&m, id[0], "MPI_Allreduce", 8, 1 * MS);
+		pp_made_collective(&m, id[1], "MPI_Allreduce", 8, 1 * MS);
+		if (s % 2)
+			pp_made_collective(&m, 1, "MPI_Allreduce", 8, 1 * MS);
+		pp_made_end_all(&m);
+	}
+	d = pp_made_end(&m);
+	names = (struct pp_intern *)d.names;
+	CHECK_INT(pp_graph_whole(&g, &d), 0);
+	CHECK_INT(pp_replay_run(&g, counts, &scenario, 1), 0);
+	CHECK_INT(scenario.after_ns, pp_replay_measured(&d, counts));
+	CHECK_INT(scenario.wait_ns, 0);
+	counts[4] = 1;
+	CHECK_INT(pp_replay_run(&g, counts, &scenario, 1), 0);
+	CHECK(scenario.after_ns < pp_replay_measured(&d, counts) - 3 * MS);
+	CHECK(scenario.wait_ns >= 16 * MS);
+	pp_graph_release(&g);
+	pp_dataset_release(&d);
+	pp_intern_free(names);
+}
+
 /* A rank that was recorded in one long step only decides nothing. */
 TEST(few_steps)
 {
@@ -678,6 +718,7 @@ TEST(link)
 int main(void)
 {
 	rank();
+	steps_that_count();
 	few_steps();
 	nonblocking();
 	second();
