@@ -14,8 +14,6 @@
 #include "core/base/utf8.h"
 
 enum { HOST_BYTES = 24 };
-#define CHANGE 0.25 /* of its level, that a course changes it by */
-#define COURSE 0.02 /* that ranks which are late anyway are so from a step on, or more and more */
 
 /* The work with most blame on the chosen ranks in usual steps; PP_REASON_UNKNOWN: they have none. *ret_error: its clock error, mean
  * per usual step and rank that waits. */
@@ -175,39 +173,27 @@ static int is_late_progress(const struct pp_finding_search *f, const uint8_t *ch
 	return progress > all / 2;
 }
 
-/* The course over all steps, of the most unusual work of a chosen rank. */
-static void set_course(const struct pp_finding_search *f, const uint8_t *chosen, struct pp_row_finding *row)
+/* The course of the chosen ranks, and in how many usual steps they are late. */
+static int set_course(const struct pp_finding_search *f, const uint8_t *chosen, struct pp_row_finding *row)
 {
 	const struct pp_dataset *d = f->d;
-	uint8_t *is_rare = calloc(d->steps + 1, 1);
 	double *more = f->room + 3 * d->steps;
 	struct pp_series course;
 	size_t seen = 0;
 
-	for (size_t s = 0; s < d->steps; s++) {
-		more[s] = 0;
-		for (size_t w = 0; w < d->workers; w++) {
-			const double ns = chosen[w] ? pp_finding_more(f, s, w) : 0;
-
-			more[s] = ns > more[s] ? ns : more[s];
-		}
-	}
-	if (is_rare) {
-		pp_series_at(more, d->steps, f->least_ns, COURSE, f->room, is_rare, &course);
-		if (course.level - course.before < CHANGE * course.level)
-			course.course = PP_COURSE_STEADY;
-		if (course.course != PP_COURSE_STEADY)
-			row->kind = course.course == PP_COURSE_SUDDEN ? PP_FINDING_SUDDEN : PP_FINDING_GROWING;
-		if (course.course == PP_COURSE_SUDDEN)
-			row->finding_first = d->step[course.onset].number;
-	}
+	if (pp_finding_course(f, chosen, more, &course))
+		return -ENOMEM;
+	if (course.course != PP_COURSE_STEADY)
+		row->kind = course.course == PP_COURSE_SUDDEN ? PP_FINDING_SUDDEN : PP_FINDING_GROWING;
+	if (course.course == PP_COURSE_SUDDEN)
+		row->finding_first = d->step[course.onset].number;
 	for (size_t s = 0; s < d->steps; s++)
 		if (f->usual.is_usual[s] && more[s] > f->least_ns)
 			f->room[seen++] = more[s];
 	row->finding_steps = (uint32_t)seen;
 	if (seen)
 		row->more_ns = (int64_t)pp_series_median(f->room, seen);
-	free(is_rare);
+	return 0;
 }
 
 /* The straggler was ready to run without a core for a quarter of what it works more. A rank that polls in communication gives its
@@ -246,7 +232,8 @@ static int add_ranks(struct pp_finding_search *f, const struct pp_finding_late *
 	row->finding_worker = f->d->worker[first].rank;
 	row->finding_ranks = (uint32_t)set->ranks;
 	row->chance = late->chance;
-	set_course(f, set->chosen, row);
+	if (set_course(f, set->chosen, row))
+		return -ENOMEM;
 	if (lacks_core(f, row))
 		row->kind = PP_FINDING_NOISE;
 	else if (row->kind == PP_FINDING_PERSISTENT && is_phase(f, set->chosen))
@@ -346,6 +333,11 @@ static int64_t gain_of(const struct pp_row_finding *row)
 PP_COMPARE(by_importance, struct pp_row_finding,
            PP_ORDER(order_of(x), order_of(y)) ?: PP_ORDER(gain_of(y), gain_of(x)) ?: PP_UP(kind))
 
+static int find_set(const struct pp_finding_search *f, struct pp_finding_late *late, struct pp_finding_set *set)
+{
+	return pp_finding_late_find(f, late) ?: pp_finding_set_find(f, late, set);
+}
+
 static int find_between_ranks(struct pp_finding_search *f, int64_t *ret_gain)
 {
 	struct pp_finding_late late = {.late = 0};
@@ -355,9 +347,15 @@ static int find_between_ranks(struct pp_finding_search *f, int64_t *ret_gain)
 	if (!rc)
 		rc = pp_finding_rare_find(f);
 	if (!rc)
-		rc = pp_finding_late_find(f, &late);
-	if (!rc)
-		rc = pp_finding_set_find(f, &late, &set);
+		rc = find_set(f, &late, &set);
+	if (!rc && set.ranks) {
+		rc = pp_finding_change_find(f, set.chosen);
+		if (rc > 0) {
+			free(late.is_late);
+			pp_finding_set_release(&set);
+			rc = find_set(f, &late, &set);
+		}
+	}
 	if (!rc && set.ranks)
 		rc = add_ranks(f, &late, &set);
 	if (!rc && set.links)

@@ -49,6 +49,14 @@ struct pp_finding_late {
 /* Of the usual steps. 0, or -ENOMEM; is_late is the caller's. */
 int pp_finding_late_find(const struct pp_finding_search *f, struct pp_finding_late *ret);
 
+/* ---- finding_change.c: ranks that became late at a step, or more and more */
+
+/* The course over all steps of the most unusual work of a chosen rank, which `more` [steps] gets. 0, or -ENOMEM. */
+int pp_finding_course(const struct pp_finding_search *f, const uint8_t *chosen, double *more, struct pp_series *ret_course);
+/* If the chosen ranks became late at a step, only those from there on are usual, also where noise hides the change in the times of
+ * all steps. 1: so it is, and what was found of usual steps is to be found again; 0; -ENOMEM. */
+int pp_finding_change_find(struct pp_finding_search *f, const uint8_t *chosen);
+
 /* ---- finding_set.c: what must be repaired together */
 
 struct pp_finding_set {

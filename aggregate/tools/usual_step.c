@@ -64,6 +64,23 @@ static void take_period(const struct pp_dataset *d, struct pp_usual_steps *u)
 	}
 }
 
+/* The same of a change: the finding counts the steps from there on. */
+static void take_change(const struct pp_dataset *d, struct pp_usual_steps *u)
+{
+	const struct pp_row_finding *f = NULL;
+	size_t onset;
+
+	for (size_t i = 0; i < d->findings && !f; i++)
+		f = d->finding[i].kind == PP_FINDING_SUDDEN ? &d->finding[i] : NULL;
+	onset = f && u->course.course != PP_COURSE_SUDDEN ? pp_dataset_step(d, f->finding_first) : SIZE_MAX;
+	if (onset == SIZE_MAX)
+		return;
+	u->course.onset = onset;
+	pp_usual_steps_measure(u, d->steps);
+	if (u->usuals != f->of_steps)
+		u->course.onset = 0;
+}
+
 int pp_usual_steps_find(const struct pp_dataset *d, struct pp_usual_steps *ret)
 {
 	struct pp_usual_steps *u = ret;
@@ -83,6 +100,7 @@ int pp_usual_steps_find(const struct pp_dataset *d, struct pp_usual_steps *ret)
 	}
 	pp_series_of(u->time, d->steps, (double)d->pair_bound_ns, u->room, u->is_rare, &u->course);
 	take_period(d, u);
+	take_change(d, u);
 	pp_usual_steps_measure(u, d->steps);
 	return 0;
 }

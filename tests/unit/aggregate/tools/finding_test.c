@@ -170,6 +170,21 @@ TEST(sudden)
 	CHECK_NEAR(row[0].finding_gain_ns, 5 * MS, 500 * US);
 }
 
+static int64_t from_step_12_with_noise(size_t rank, size_t step)
+{
+	return from_step_12(rank, step) + (step < 12 && step % 4 == 1 ? 5 * MS : 0);
+}
+
+/* Three steps of before are as long as those after: the times alone show no change, the rank's work does. */
+TEST(sudden_in_noise)
+{
+	run(&(struct job){4, 4, 24, PP_CATEGORY_HOST_COMPUTE, 0.02, from_step_12_with_noise});
+	check_first(PP_FINDING_SUDDEN, "rank 2", PP_CATEGORY_HOST_COMPUTE);
+	CHECK_NEAR(row[0].finding_first, FIRST + 12, 1);
+	CHECK_INT(row[0].of_steps, 12);
+	CHECK_NEAR(row[0].finding_gain_ns, 5 * MS, 500 * US);
+}
+
 static int64_t more_and_more(size_t rank, size_t step)
 {
 	return rank == 2 ? (int64_t)step * 300 * US : 0;
@@ -386,6 +401,7 @@ int main(void)
 	whole_host();
 	hosts_of_a_set();
 	sudden();
+	sudden_in_noise();
 	growing();
 	rotating();
 	periodic();
