@@ -31,7 +31,7 @@ BETWEEN_HOSTS = ("halo.middle", "halo.middle.waitany", "halo.middle.waiteach", "
 ON_ONE = [p for p in programs.PATTERNS if "middle" not in p]
 MANY_FAULTS = ("allreduce", "halo.recv_send", "halo.testsome", "ring", "reduce_bcast.tree", "pipeline", "lulesh", "hpcg")
 FEW_FAULTS = ("none", "one", "first", "two", "rotating", "sudden")
-OTHERS = [f for f in programs.FAULTS if f not in FEW_FAULTS + ("host", "link")]
+OTHERS = [f for f in programs.FAULTS if f not in FEW_FAULTS + ("host", "link", "tenth")]
 HOST_JOBS = [Job(p, f, hosts=4) for p in BETWEEN_HOSTS for f in ("none", "one", "link")]
 HOST_JOBS += [Job(p, f, hosts=4) for p in ("halo.large", "shift.large", "pipeline.large") for f in ("none", "link")]
 HOST_JOBS += [Job("halo.middle", f, ranks=8, hosts=4) for f in ("none", "link")]

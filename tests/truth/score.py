@@ -218,6 +218,8 @@ def finding_score(job, truth, said, step):
     if job.fault == "link":
         return ("right" if kind == "link" else "acceptable" if kind not in NAMES else "wrong"), text
     right, acceptable, rows = KINDS.get(job.fault, ("persistent", "phase sudden growing", 1))
+    if right == "persistent" and kind == "late_progress":  # of nonblocking calls both are true
+        right = kind
     if kind in NAMES and not ranks & set(late):
         return "wrong", text
     for one, ranks, _, gain, first, _, _ in said.findings[:rows]:
@@ -226,7 +228,7 @@ def finding_score(job, truth, said, step):
         if one not in (right + " " + acceptable).split() or (one != "rotating" and not ranks & set(faulty)):
             continue
         exact = ranks == set(faulty) and one == right and (one != "sudden" or abs(first - job.steps // 2) <= 1)
-        if exact and one == "persistent":
+        if exact and one in ("persistent", "late_progress"):
             return grade_of(gain, step - truth.mean_step(faulty), step), text
         return ("right" if exact else "acceptable"), text
     return ("wrong" if kind in NAMES and job.fault in ("rotating", "random") else "missing"), text
@@ -291,7 +293,7 @@ def sentence_scores(job, truth, place, step):
         names_nobody = kind not in NAMES + ("link",)
         words["bottleneck"] = "right" if names_nobody or (kind != "link" and is_proven(truth, accused, step)) else "wrong"
         for number, rank in sentences.facts(lines_about(report)):
-            if not was_late(truth, rank, number):
+            if not job.is_device and not was_late(truth, rank, number):
                 other.append(f"rank {rank} was not late in step {number}")
                 words["bottleneck"] = "wrong"
         return words, "; ".join(screen + other)
