@@ -278,6 +278,7 @@ static void idle(struct pp_dataset *d, int with)
 {
 	ADD(d, op_idle, op_idles, .worker = 0, .side = PP_SIDE_DEVICE, .idle_ns = (with ? 40 : 20) * MS, .step_ns = 100 * MS);
 	ADD(d, op_idle, op_idles, .worker = 0, .side = PP_SIDE_HOST, .idle_ns = 90 * MS, .step_ns = 100 * MS);
+	ADD(d, op_idle, op_idles, .worker = 1, .side = PP_SIDE_DEVICE, .idle_ns = 22 * MS, .step_ns = 100 * MS);
 }
 
 static void callbacks(struct pp_dataset *d, int with)
