@@ -23,7 +23,7 @@ enum {
 	OVER_PERCENT = 150, /* of the median of the ranks */
 	NAME_BYTES = 60,
 };
-#define APART 1.25 /* a rank with so many times the mean is named as the one with most */
+#define FAR_FROM_MEAN 1.25 /* a rank with so many times the mean is named as the one with most */
 #define MUCH_MEMORY ((int64_t)1 << 30)
 
 int pp_rule_mixed_precision(const struct pp_advising *a, struct pp_finding *f)
@@ -345,12 +345,12 @@ int pp_rule_device_idle(const struct pp_advising *a, struct pp_finding *f)
 	if (!worst || !steps || pp_sums_percent(idle, all) < IDLE_PERCENT)
 		return 0;
 	f->cost_ns = idle / steps;
-	if (pp_sums_percent(worst->idle_ns, worst->step_ns) > APART * pp_sums_percent(idle, all))
+	if (pp_sums_percent(worst->idle_ns, worst->step_ns) > FAR_FROM_MEAN * pp_sums_percent(idle, all))
 		snprintf(most, sizeof(most), "; most on rank %" PRId32 ", %.0f %%", worst->worker,
 		         pp_sums_percent(worst->idle_ns, worst->step_ns));
 	snprintf(f->evidence, sizeof(f->evidence),
-	         "no stream of the devices does anything for %.0f %% of the steps' time, %s per step%s",
-	         pp_sums_percent(idle, all), pp_text_time(mean, f->cost_ns), most);
+	         "no stream of the devices does anything for %.0f %% of the steps' time, %s per step%s", pp_sums_percent(idle, all),
+	         pp_text_time(mean, f->cost_ns), most);
 	return 1;
 }
 
