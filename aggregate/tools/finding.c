@@ -63,33 +63,34 @@ static int largest_more(const struct pp_finding_search *f, const uint8_t *chosen
 }
 
 /* How many of the ranks that are not chosen usually wait, and how long each of them because of the chosen ones: stages of a
- * pipeline wait for more than these. What they compute meanwhile is no waiting: so it is at most what they usually wait. */
+ * pipeline wait for more than these. What they compute meanwhile is no waiting: so it is at most what they wait. */
 static int set_wait(const struct pp_finding_search *f, const struct pp_finding_set *set, struct pp_row_finding *row)
 {
 	const struct pp_dataset *d = f->d;
-	int64_t *wait = calloc(d->steps + 1, sizeof(*wait)), *usual = calloc(d->workers + 1, sizeof(*usual));
-	const int is_there = wait && usual;
+	int64_t *wait = calloc(d->steps + 1, sizeof(*wait)), *mean = calloc(d->workers + 1, sizeof(*mean));
+	const int is_there = wait && mean;
 	size_t waiters = 0;
 
 	for (size_t w = 0; w < d->workers && is_there; w++) {
+		int64_t sum = 0;
 		size_t n = 0;
 
 		for (size_t s = 0; s < d->steps && !set->chosen[w]; s++) {
 			const struct pp_row_cell *cell = &d->cell[s * d->workers + w];
 
 			if (f->usual.is_usual[s] && cell->present && pp_is_known(cell->wait_ns))
-				wait[n++] = cell->wait_ns;
+				pp_wrap_add(&sum, wait[n++] = cell->wait_ns);
 		}
-		usual[waiters] = n ? pp_select_int64(wait, n, (n - 1) / 2) : 0;
-		waiters += (double)usual[waiters] >= f->least_ns / 2;
+		mean[waiters] = n ? sum / (int64_t)n : 0;
+		waiters += n && (double)pp_select_int64(wait, n, (n - 1) / 2) >= f->least_ns / 2;
 	}
 	if (waiters && set->wait_ns > 0) {
-		const int64_t most = pp_select_int64(usual, waiters, (waiters - 1) / 2), ns = set->wait_ns / (int64_t)waiters;
+		const int64_t most = pp_select_int64(mean, waiters, (waiters - 1) / 2), ns = set->wait_ns / (int64_t)waiters;
 
 		row->waiters = (uint32_t)waiters;
 		row->finding_wait_ns = ns < most ? ns : most;
 	}
-	free(usual);
+	free(mean);
 	free(wait);
 	return is_there ? 0 : -ENOMEM;
 }
