@@ -1,11 +1,13 @@
 /* What devices ran: one row per worker, name, operator and shape of launch. Called by build.c; docs/steps.md has the rules. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
 #include "core/base/compare.h"
+#include "core/base/known.h"
 #include "core/base/map.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
@@ -97,7 +99,7 @@ static struct pp_row_kernel describe(const struct kernels *k, const struct pp_ra
 	                            .activity = (int8_t)(device->activity <= PP_DEVICE_SET ? device->activity : PP_DEVICE_KERNEL),
 	                            .precision = (int8_t)(device->precision <= PP_PRECISION_16 ? device->precision : 0),
 	                            .worker = rank->rank,
-	                            .occupancy_percent = -1,
+	                            .occupancy_percent = (double)NAN,
 	                            .min_ns = INT64_MAX};
 
 	if (device->launch && device->launch <= rank->launches) {
@@ -112,7 +114,7 @@ static struct pp_row_kernel describe(const struct kernels *k, const struct pp_ra
 		row.grid_x = l->grid[0];
 		row.grid_y = l->grid[1];
 		row.grid_z = l->grid[2];
-		row.occupancy_percent = l->occupancy >= 0 && l->occupancy <= 100 ? (double)l->occupancy : -1;
+		row.occupancy_percent = l->occupancy >= 0 && l->occupancy <= 100 ? (double)l->occupancy : (double)NAN;
 	}
 	return row;
 }
@@ -138,8 +140,7 @@ static struct pp_row_kernel *find(struct kernels *k, const struct pp_rank *rank,
 	row = row_of(k, &one);
 	if (!row)
 		return NULL;
-	if (one.occupancy_percent > row->occupancy_percent)
-		row->occupancy_percent = one.occupancy_percent;
+	row->occupancy_percent = fmax(row->occupancy_percent, one.occupancy_percent); /* of what is known */
 	*seen = (struct seen){span->name,       device->op,        device->launch,
 	                      device->activity, device->precision, (size_t)(row - row_at(k, 0)) + 1};
 	return row;

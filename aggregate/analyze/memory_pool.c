@@ -6,6 +6,7 @@
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
 #include "aggregate/dataset/table/word.h"
+#include "core/base/known.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
 
@@ -79,14 +80,14 @@ static int is_another(const struct pp_row_memory_pool *row, const struct item *i
 
 static void raise_to(int64_t *most, int64_t bytes)
 {
-	if (bytes > *most)
+	if (bytes >= 0 && bytes > *most) /* -1: unknown */
 		*most = bytes;
 }
 
 static void take_event(struct pp_row_memory_pool *row, const struct pp_pool_event *e)
 {
 	if (e->is_before) /* only what holds when the window begins counts */
-		row->most_bytes = row->most_used_bytes = -1;
+		row->most_bytes = row->most_used_bytes = PP_UNKNOWN;
 	raise_to(&row->most_bytes, e->size);
 	raise_to(&row->most_used_bytes, e->used);
 	if (e->threshold >= 0)
@@ -113,9 +114,9 @@ static size_t take_pool(struct pools *p, size_t at, int64_t number, struct pp_ro
 	                                   .number = number,
 	                                   .created_ns = PP_WINDOW_NEVER,
 	                                   .destroyed_ns = PP_WINDOW_NEVER,
-	                                   .most_bytes = -1,
-	                                   .most_used_bytes = -1,
-	                                   .threshold_bytes = -1};
+	                                   .most_bytes = PP_UNKNOWN,
+	                                   .most_used_bytes = PP_UNKNOWN,
+	                                   .threshold_bytes = PP_UNKNOWN};
 	for (n = 0; at + n < p->items; n++) {
 		const struct item *i = &p->item[at + n];
 

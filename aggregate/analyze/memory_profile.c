@@ -8,6 +8,7 @@
 #include "aggregate/analyze/join.h"
 #include "aggregate/dataset/table/word.h"
 #include "core/base/compare.h"
+#include "core/base/known.h"
 #include "core/base/partition.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
@@ -47,15 +48,15 @@ static int64_t add_sizes(int64_t a, int64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
-/* Unknown is -1; files may hold any bits. */
+/* In a capture -1 is unknown; files may hold any bits. */
 static int64_t size_of(int64_t bytes)
 {
-	return bytes < 0 ? -1 : bytes;
+	return bytes < 0 ? PP_UNKNOWN : bytes;
 }
 
 static double share_of(double v)
 {
-	return v >= 0 && v <= 1 ? v : -1;
+	return v >= 0 && v <= 1 ? v : (double)NAN;
 }
 
 PP_COMPARE_BY(compare_window, struct window, begin)
@@ -253,7 +254,7 @@ static struct pp_row_memory_peak *add_peak(struct profile *p, uint32_t allocator
 		                                   .allocator = allocator,
 		                                   .kind = (int8_t)kind,
 		                                   .bytes = bytes,
-		                                   .requested_bytes = -1,
+		                                   .requested_bytes = PP_UNKNOWN,
 		                                   .occurrences = 1};
 	return row;
 }
@@ -341,7 +342,7 @@ static int add_peaks(struct profile *p, struct call *call, size_t peak)
 	return rc;
 }
 
-/* Allocators of devices are named GPU_0, GPU_0_bfc and so on. -1: no device, or unknown. */
+/* Allocators of devices are named GPU_0, GPU_0_bfc and so on. */
 static int64_t bytes_of_device(const struct profile *p, const struct pp_rank *rank, uint32_t allocator)
 {
 	const char *name = pp_intern_text(p->names, allocator, NULL);
@@ -349,14 +350,14 @@ static int64_t bytes_of_device(const struct profile *p, const struct pp_rank *ra
 	char *end;
 
 	if (strncmp(name, "GPU_", 4) != 0 || name[4] < '0' || name[4] > '9')
-		return -1;
+		return PP_UNKNOWN;
 	number = strtoul(name + 4, &end, 10);
 	if (*end && *end != '_')
-		return -1;
+		return PP_UNKNOWN;
 	for (size_t i = 0; i < rank->devices; i++)
 		if (rank->device[i].number == number && rank->device[i].memory)
-			return rank->device[i].memory < INT64_MAX ? (int64_t)rank->device[i].memory : -1;
-	return -1;
+			return rank->device[i].memory < INT64_MAX ? (int64_t)rank->device[i].memory : PP_UNKNOWN;
+	return PP_UNKNOWN;
 }
 
 static int add_allocator(struct profile *p, const struct pp_rank *rank, struct call *call, size_t calls)
@@ -383,11 +384,11 @@ static int add_allocator(struct profile *p, const struct pp_rank *rank, struct c
 	row.stack_bytes = add_sizes(0, a->reserved);
 	row.heap_bytes = call[peak].heap;
 	row.free_bytes = size_of(a->available);
-	row.capacity_bytes = a->available < 0 ? -1 : add_sizes(row.peak_bytes, a->available);
+	row.capacity_bytes = a->available < 0 ? PP_UNKNOWN : add_sizes(row.peak_bytes, a->available);
 	row.device_bytes = bytes_of_device(p, rank, row.allocator);
 	row.fragmentation = share_of(a->fragmentation);
 	if (!row.peak_since_start_bytes)
-		row.peak_since_start_bytes = -1;
+		row.peak_since_start_bytes = PP_UNKNOWN;
 	row.timeline_left_out = calls > TIMELINE_MOST ? calls - TIMELINE_MOST : 0;
 	to = pp_table_add(&p->allocator);
 	if (!to)

@@ -4,6 +4,7 @@
 
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
+#include "core/base/known.h"
 #include "core/base/partition.h"
 #include "core/call/mpi_call.h"
 #include "core/capture/capture.h"
@@ -37,7 +38,7 @@ static void fill_usage(struct pp_row_process *p, const struct pp_rank *r, const 
 	p->minor_faults = (int64_t)(uint32_t)(b->minor_faults - a->minor_faults);
 	p->major_faults = (int64_t)(uint32_t)(b->major_faults - a->major_faults);
 	if (b->peak_bytes > a->peak_bytes) { /* the peak rose inside the step: it is the step's peak */
-		p->rss_peak_bytes = b->peak_bytes;
+		p->rss_peak_bytes = (int64_t)b->peak_bytes;
 		p->rss_present = 1;
 	}
 }
@@ -47,8 +48,8 @@ static void fill_peak(struct pp_row_process *p, const struct pp_rank *r, const s
 	while (*at < r->memories && r->memory[*at].time < step->begin)
 		(*at)++;
 	for (size_t i = *at; i < r->memories && r->memory[i].time <= step->end; i++) {
-		if (r->memory[i].rss_bytes > p->rss_peak_bytes)
-			p->rss_peak_bytes = r->memory[i].rss_bytes;
+		if ((int64_t)r->memory[i].rss_bytes > p->rss_peak_bytes)
+			p->rss_peak_bytes = (int64_t)r->memory[i].rss_bytes;
 		p->rss_present = 1;
 	}
 }
@@ -101,14 +102,15 @@ static int fill_samples(struct pp_join *j)
 
 			rc = row ? 0 : -ENOMEM;
 			if (row)
-				*row = (struct pp_row_process_sample){.sample_worker = c->rank[r].rank,
-				                                      .sample_time_ns = m->time,
-				                                      .sample_cpu_user_ns = m->user_ns,
-				                                      .sample_cpu_system_ns = m->system_ns,
-				                                      .sample_minor_faults = m->minor_faults,
-				                                      .sample_major_faults = m->major_faults,
-				                                      .sample_children_cpu_ns = m->children_cpu_ns,
-				                                      .sample_run_queue_ns = m->run_queue_ns};
+				*row = (struct pp_row_process_sample){
+				        .sample_worker = c->rank[r].rank,
+				        .sample_time_ns = m->time,
+				        .sample_cpu_user_ns = m->user_ns,
+				        .sample_cpu_system_ns = m->system_ns,
+				        .sample_minor_faults = m->minor_faults,
+				        .sample_major_faults = m->major_faults,
+				        .sample_children_cpu_ns = m->children_cpu_ns,
+				        .sample_run_queue_ns = m->run_queue_ns ? (int64_t)m->run_queue_ns : PP_UNKNOWN};
 		}
 	d->process_sample = sample.row;
 	d->process_samples = sample.rows;

@@ -19,14 +19,18 @@ static const struct pp_side_field *field_of(const struct pp_side_array *side, co
 	return NULL;
 }
 
-/* As pp_column_store() takes it. */
-static int64_t value_of(const struct pp_side_field *f, const char *row)
+/* As pp_column_store() takes it. In side arrays -1 is unknown. */
+static int64_t value_of(const struct pp_side_field *f, const struct pp_column *c, const char *row)
 {
 	const unsigned unused = 64 - 8 * (unsigned)f->size;
 	uint64_t bits = 0;
+	int64_t value;
+	double real;
 
 	memcpy(&bits, row + f->offset, f->size);
-	return f->type == PP_SIDE_TYPE_I ? (int64_t)(bits << unused) >> unused : (int64_t)bits;
+	value = f->type == PP_SIDE_TYPE_I ? (int64_t)(bits << unused) >> unused : (int64_t)bits;
+	memcpy(&real, &bits, sizeof(real));
+	return c->is_maybe && (c->type == PP_TYPE_F64 ? real == -1 : value == -1) ? pp_column_unknown(c) : value;
 }
 
 static int fill_row(struct pp_table *t, const struct pp_side_array *side, const struct pp_rank *rank, const char *from)
@@ -38,7 +42,7 @@ static int fill_row(struct pp_table *t, const struct pp_side_array *side, const 
 	for (size_t i = 0; i < t->desc->columns; i++) {
 		const struct pp_column *c = &t->desc->column[i];
 		const struct pp_side_field *f = field_of(side, c);
-		const int64_t value = f ? value_of(f, from) : number;
+		const int64_t value = f ? value_of(f, c, from) : number;
 
 		if (f || c->type == PP_TYPE_WORKER)
 			pp_column_store(c, t, t->rows - 1, 1, 0, &value);

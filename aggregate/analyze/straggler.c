@@ -7,6 +7,7 @@
 
 #include "core/base/compare.h"
 #include "core/base/grow.h"
+#include "core/base/known.h"
 #include "core/base/partition.h"
 #include "core/call/mpi_call.h"
 
@@ -132,8 +133,8 @@ static int64_t run_queue_of(const struct pp_dataset *d, size_t who)
 		first = first ? first : s;
 		last = s;
 	}
-	if (!last || last == first || !first->sample_run_queue_ns || last->sample_run_queue_ns < first->sample_run_queue_ns)
-		return -1;
+	if (!last || last == first || first->sample_run_queue_ns <= 0 || last->sample_run_queue_ns < first->sample_run_queue_ns)
+		return PP_UNKNOWN;
 	return (int64_t)((double)(last->sample_run_queue_ns - first->sample_run_queue_ns) * (double)in_steps /
 	                 ((double)end - (double)begin));
 }
@@ -144,7 +145,7 @@ int pp_dataset_straggler(struct pp_dataset *d)
 	int64_t exposed = 0, *waited_ns;
 	size_t who, most = 0;
 
-	*s = (struct pp_straggler){.waited_for = -1, .run_queue_ns = -1};
+	*s = (struct pp_straggler){.waited_for = -1, .run_queue_ns = PP_UNKNOWN};
 	if (!d->workers || !d->late || d->late[0].wait_ns <= 0)
 		return 0;
 	who = pp_dataset_worker(d, d->late[0].rank);

@@ -1,7 +1,9 @@
-/* Waiting that nothing recorded shows; see unseen.h. Called by tools.c once the graph has added what it infers. */
+/* What nothing recorded shows; see unseen.h. Called by tools.c: waiting once the graph has added what it infers, the rest last. */
 #include "aggregate/analyze/unseen.h"
 
 #include "aggregate/dataset/dataset.h"
+#include "aggregate/graph/device_wait.h"
+#include "aggregate/graph/graph.h"
 #include "core/base/known.h"
 
 static int64_t communication_of(const struct pp_row_cell *cell)
@@ -48,4 +50,64 @@ void pp_dataset_mark_unseen(struct pp_dataset *d)
 	}
 	for (size_t s = 0; s < d->steps; s++)
 		mark_step(&d->cell[s * d->workers], d->workers);
+}
+
+/* Of operations on devices. */
+static void mark_operation(struct pp_row_collective *c)
+{
+	if (!c->device_ranks)
+		c->device_ns = PP_UNKNOWN;
+	if (!c->exposed_ranks)
+		c->exposed_ns = PP_UNKNOWN;
+}
+
+static void mark_arrival(struct pp_row_arrival *a)
+{
+	if (a->device_how == PP_DEVICE_WAIT_UNKNOWN || a->device_how == PP_DEVICE_WAIT_DISAGREE)
+		a->device_wait_ns = a->device_bound_ns = PP_UNKNOWN;
+	if (!a->device_length_ns)
+		a->device_length_ns = PP_UNKNOWN;
+	if (!pp_graph_on_device(a))
+		a->device_error_ns = PP_UNKNOWN;
+	if (!a->device_input_ns)
+		a->device_input_ns = PP_UNKNOWN;
+	if (!a->exposed_wait_ns && !pp_is_known(a->waited_ns))
+		a->exposed_wait_ns = PP_UNKNOWN;
+}
+
+static void mark_clocks(struct pp_dataset *d)
+{
+	for (size_t w = 0; w < d->workers; w++)
+		if (!d->worker[w].host_clock)
+			d->worker[w].offset_ns = d->worker[w].drift_ppb = PP_UNKNOWN;
+	for (size_t i = 0; i < d->channels; i++) {
+		if (!d->channel[i].device_count)
+			d->channel[i].device_ns = PP_UNKNOWN;
+		if (!d->channel[i].seen)
+			d->channel[i].error_ns = PP_UNKNOWN;
+	}
+}
+
+void pp_dataset_mark_unmeasured(struct pp_dataset *d)
+{
+	for (size_t i = 0; i < d->collectives; i++)
+		mark_operation(&d->collective[i]);
+	for (size_t i = 0; i < d->arrivals; i++)
+		mark_arrival(&d->arrival[i]);
+	for (size_t i = 0; i < d->steps * d->workers; i++)
+		if (!pp_is_known(d->cell[i].late_ns))
+			d->cell[i].late_error_ns = PP_UNKNOWN;
+	for (size_t i = 0; i < d->budgets; i++) {
+		struct pp_row_budget *b = &d->budget[i];
+
+		if (b->unsplit_ns > 0 && !b->wait_ns && !b->transfer_ns)
+			b->wait_ns = b->transfer_ns = PP_UNKNOWN;
+	}
+	for (size_t i = 0; i < d->memories; i++)
+		if (!d->memory[i].pss_present)
+			d->memory[i].pss_bytes = PP_UNKNOWN;
+	for (size_t i = 0; i < d->processes; i++)
+		if (!d->process[i].rss_present)
+			d->process[i].rss_peak_bytes = PP_UNKNOWN;
+	mark_clocks(d);
 }

@@ -1,4 +1,4 @@
-/* Waiting that nothing recorded shows is unknown, not 0. In: a dataset whose waiting is complete. Out: its cells. Pure. */
+/* What nothing recorded shows is unknown, not 0. In: a dataset whose waiting is complete. Out: its cells, and other rows. Pure. */
 #pragma once
 
 struct pp_dataset;
@@ -8,3 +8,6 @@ struct pp_dataset;
 void pp_dataset_mark_unseen(struct pp_dataset *d);
 /* Does anything in the steps show how ranks communicate? */
 int pp_dataset_sees_communication(const struct pp_dataset *d);
+
+/* Sets other measured quantities to PP_UNKNOWN that no source gave, last: until then they are 0, so that they can be added up. */
+void pp_dataset_mark_unmeasured(struct pp_dataset *d);

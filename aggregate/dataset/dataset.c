@@ -274,7 +274,7 @@ int pp_dataset_late(struct pp_dataset *d)
 
 		for (size_t w = 0; w < d->workers; w++) {
 			pp_known_add(&d->late[w].wait_ns, row[w].late_ns);
-			pp_wrap_add(&d->late[w].error_ns, row[w].late_error_ns);
+			pp_wrap_add(&d->late[w].error_ns, pp_known_or(row[w].late_error_ns, 0));
 			if (row[w].late_ns > row[most].late_ns)
 				most = w;
 		}

@@ -66,7 +66,7 @@ struct pp_straggler {         /* of late[0], the straggler; sums over the steps 
 	int64_t waited_ns;    /* how long */
 	int64_t involuntary;  /* its involuntary context switches */
 	int64_t voluntary;    /* its voluntary ones: it slept or waited */
-	int64_t run_queue_ns; /* ready to run without a core; -1: not known */
+	int64_t run_queue_ns; /* ready to run without a core; PP_UNKNOWN */
 };
 
 /* How the window of a session was recorded, rank by rank. Filled by aggregate/session/window_rows.c. */

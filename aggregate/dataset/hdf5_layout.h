@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum { PP_H5_FORMAT_VERSION = 3, PP_H5_MOST_DIMS = 3 };
 
@@ -13,5 +14,6 @@ struct pp_h5_row {
 	enum pp_h5_type type;
 	const char *unit, *what;
 	const char *words; /* of a code: meanings of 0, 1 .., blank between; NULL: no code */
-	int is_maybe;      /* has `_FillValue`: values can be unknown */
+	int is_maybe;      /* has `_FillValue`: values can be unknown, which is: */
+	int64_t unknown;   /* as bits */
 };

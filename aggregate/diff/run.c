@@ -341,7 +341,7 @@ static double queue_of(const struct pp_dataset *d)
 		for (last = i; last + 1 < d->process_samples && d->process_sample[last + 1].sample_worker == a->sample_worker;)
 			last++;
 		b = &d->process_sample[last];
-		if (!b->sample_run_queue_ns || b->sample_time_ns <= a->sample_time_ns ||
+		if (a->sample_run_queue_ns <= 0 || b->sample_time_ns <= a->sample_time_ns ||
 		    b->sample_run_queue_ns < a->sample_run_queue_ns)
 			continue;
 		sum += fmin(1, (double)(b->sample_run_queue_ns - a->sample_run_queue_ns) /

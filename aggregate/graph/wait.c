@@ -12,7 +12,7 @@ enum {
 int64_t pp_graph_exposed(const struct pp_graph *g, uint32_t node)
 {
 	const struct pp_node *n = &g->node[node];
-	int64_t sum = n->rows ? 0 : g->d->lone_call[n->row].wait_ns;
+	int64_t sum = n->rows ? 0 : pp_known_or(g->d->lone_call[n->row].wait_ns, 0);
 
 	for (uint32_t i = 0; i < n->rows; i++) {
 		const uint32_t row = pp_graph_rows(g, n)[i];
@@ -151,7 +151,11 @@ static int64_t add_wait(const struct pp_graph *g, struct pp_dataset *d, uint32_t
 	const int polls = n->rows ? (n->flags & PP_NODE_POLLS) != 0 : d->lone_call[n->row].polls != 0;
 	int64_t more = inside(cell, n->start, until) - pp_graph_exposed(g, node);
 
-	if ((n->rows && !c) || !cell->present || more <= bound)
+	if ((n->rows && !c) || !cell->present)
+		return 0;
+	if (!n->rows) /* what it needs is known */
+		d->lone_call[n->row].wait_ns = 0;
+	if (more <= bound)
 		return 0;
 	if (c)
 		more = move(cell, budget_of(d, c->operation, c->communicator, polls), more, polls);
@@ -178,7 +182,7 @@ static void warn_inferred(struct pp_dataset *d)
 	double inferred = 0, all = 0;
 
 	for (size_t i = 0; i < d->lone_calls; i++)
-		inferred += (double)d->lone_call[i].wait_ns;
+		inferred += (double)pp_known_or(d->lone_call[i].wait_ns, 0);
 	for (size_t i = 0; i < d->steps * d->workers; i++)
 		all += (double)d->cell[i].wait_ns;
 	if (inferred > 0 && d->inferred_confidence > 0)
@@ -196,6 +200,8 @@ int64_t pp_graph_add_waits(const struct pp_graph *g, struct pp_dataset *d)
 	d->inferred_confidence = g->sure;
 	d->needs_dropped = g->dropped;
 	d->needs_not_learned = g->not_learned;
+	for (size_t i = 0; i < d->lone_calls; i++)
+		d->lone_call[i].wait_ns = PP_UNKNOWN;
 	for (uint32_t i = 0; i < g->nodes; i++) {
 		const struct pp_node *n = &g->node[i];
 

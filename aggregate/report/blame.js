@@ -232,12 +232,12 @@ const Blame = {
     const t = Pod.table('what_if'), of = name => Pod.column(t, name);
     if (!t)
       return el('p', {class: 'lead', style: {marginTop: '14px'}}, 'This dataset has no replays of its steps (/what_if).');
-    const gain = v => v > 0 ? Format.time(v) : v < 0 ? Format.time(v) + ' (longer)' : 'none';
+    const gain = v => v === null ? 'unknown' : v > 0 ? Format.time(v) : v < 0 ? Format.time(v) + ' (longer)' : 'none';
     const columns = [
       {name: 'what if', text: true, class: 'wide', get: i => of('what_if')[i]},
       column('gain per step', 'ns', 'mean step as measured, less that of the replay', i => of('gain_ns')[i], (i, v) => gain(v)),
       column('of the step', '', 'of the mean step as measured',
-          i => of('before_ns')[i] > 0 ? of('gain_ns')[i] / of('before_ns')[i] : null,
+          i => of('before_ns')[i] > 0 && of('gain_ns')[i] !== null ? of('gain_ns')[i] / of('before_ns')[i] : null,
           (i, v) => v === null ? '\u2013' : (v < 0 ? '\u2212' : '') + Format.share(Math.abs(of('gain_ns')[i]), of('before_ns')[i])),
       column('measured', 'ns', 'mean time from step to step, of the rank with most', i => of('before_ns')[i]),
       column('replayed', 'ns', 'the same of the replay', i => of('after_ns')[i]),

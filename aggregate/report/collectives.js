@@ -58,7 +58,8 @@ const Collectives = {
     if (!t)
       return el('p', {class: 'lead'},
           sentence(absentReason('budget')) || 'This dataset does not say what of the communication is hidden.');
-    const parts = Collectives.parts(), cells = Math.max(1, Pod.sum.cells), per = (key, i) => of(key)[i] / cells;
+    const parts = Collectives.parts(), cells = Math.max(1, Pod.sum.cells),
+          per = (key, i) => of(key)[i] === null ? null : of(key)[i] / cells;
     const exposed = i => of('wait_ns')[i] + of('transfer_ns')[i] + of('unsplit_ns')[i];
     const shown = Array.from({length: t.shown}, (unused, i) => i), all = key => shown.reduce((sum, i) => sum + of(key)[i], 0);
     const most = Math.max(1, ...shown.map(i => of('time_ns')[i])), rest = t.shown < t.rows ? ' of the rows here' : '';

@@ -22,6 +22,11 @@ function el(tag, attributes, ...children) {
 
 const NB = '\u00a0'; /* a number and its unit stay together */
 
+/* Of quantities that are never below 0: unknown is null, in files of earlier versions -1. */
+function isKnown(v) {
+  return v !== null && v !== undefined && v >= 0;
+}
+
 /* As printf rounds: of two equally near values the even one. The summary's numbers are printed by printf. */
 function fixed(v, digits) {
   const tie = (v * 2 ** (digits + 1)) % 2 === 1, low = Math.floor(v * 10 ** digits);

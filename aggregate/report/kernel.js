@@ -102,9 +102,9 @@ const OpStats = {
     const share = (name, key, what) =>
         column(name, '', what, i => of(OpStats.withIdle() ? key : key + '_no_idle')(i) / 100, (i, v) => Format.share(v, 1));
     /* only where a kernel says something of them */
-    const used = !Array.from(Pod.column(t, 'tensor_core_percent')).some(v => v >= 0) ? [] : [{
+    const used = !Array.from(Pod.column(t, 'tensor_core_percent')).some(isKnown) ? [] : [{
       ...column('tensor cores', '', 'kernels that use them, of the time of its kernels of which this is known',
-          i => of('tensor_core_percent')(i) >= 0 ? of('tensor_core_percent')(i) / 100 : null,
+          i => isKnown(of('tensor_core_percent')(i)) ? of('tensor_core_percent')(i) / 100 : null,
           (i, v) => v === null ? '\u2013' : Format.share(v, 1)),
       minor: true
     }];
@@ -216,7 +216,7 @@ const Kernels = {
         {name: 'block', text: true, what: 'threads along x, y, z', get: xyz('block')},
         {name: 'grid', text: true, what: 'blocks along x, y, z', get: xyz('grid')},
         column('occupancy', '', 'theoretical; in Kineto files its estimate of the achieved one',
-            i => of('occupancy_percent')(i) < 0 ? null : of('occupancy_percent')(i) / 100,
+            i => isKnown(of('occupancy_percent')(i)) ? of('occupancy_percent')(i) / 100 : null,
             (i, v) => v === null ? '\u2013' : Format.share(v, 1)),
         {name: 'tensor core eligible', ...word('tensor_core_eligible'), what: 'by the name of the operator'},
         {name: 'tensor core used', ...word('tensor_core_used'), what: 'by the name of the kernel'},

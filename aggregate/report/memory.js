@@ -103,15 +103,15 @@ const Memory = {
         item('var(--ink)', 'fragmentation (right axis)', true));
   },
   bytes(b) {
-    return b === null || b === undefined || b < 0 ? 'unknown' : Format.bytes(b);
+    return isKnown(b) ? Format.bytes(b) : 'unknown';
   },
   /* The device's total is for all its users: what this allocator can get is less. */
   capacity(a) {
-    return a.capacity_bytes < 0 && a.device_bytes > 0 ? `${Memory.bytes(a.device_bytes)}, the device's total`
-                                                      : Memory.bytes(a.capacity_bytes);
+    return !isKnown(a.capacity_bytes) && a.device_bytes > 0 ? `${Memory.bytes(a.device_bytes)}, the device's total`
+                                                            : Memory.bytes(a.capacity_bytes);
   },
   share(v) {
-    return v < 0 ? 'unknown' : Format.share(v, 1);
+    return isKnown(v) ? Format.share(v, 1) : 'unknown';
   },
 
   draw() {
@@ -193,11 +193,12 @@ const Memory = {
       stack: 'memory',
       yAxisID: 'y'
     });
-    const shares = rows.some(i => of.fragmentation[i] >= 0), datasets = Memory.parts.map(area);
+    const shares = rows.some(i => isKnown(of.fragmentation[i])), datasets = Memory.parts.map(area);
     if (shares)
       datasets.push({
         label: 'fragmentation',
-        data: rows.map(i => ({x: (of.time_ns[i] - first) / scale, y: of.fragmentation[i] < 0 ? null : 100 * of.fragmentation[i]})),
+        data: rows.map(
+            i => ({x: (of.time_ns[i] - first) / scale, y: isKnown(of.fragmentation[i]) ? 100 * of.fragmentation[i] : null})),
         stepped: 'before',
         borderColor: css('--ink'),
         borderWidth: 1.25,
@@ -255,7 +256,7 @@ const Memory = {
       ['allocated', of.bytes[i] < -1 ? '\u2212' + Format.bytes(-of.bytes[i]) : Memory.bytes(of.bytes[i])], ['operator', of.op[i]],
       ['step', of.step[i] < 0 ? '' : of.step[i]], ['region', of.region[i]], ['data type', of.type[i]], ['shape', of.shape[i]],
       ['memory in use', Memory.bytes(of.in_use_bytes[i])],
-      ['fragmentation', of.fragmentation[i] < 0 ? '' : Memory.share(of.fragmentation[i])]
+      ['fragmentation', isKnown(of.fragmentation[i]) ? Memory.share(of.fragmentation[i]) : '']
     ];
     Card.show(box.left + tip.caretX, box.top + tip.caretY, [
       el('b', {}, of.action[i]), el('table', {}, known.filter(([, v]) => v !== '' && v !== 'unknown').map(([k,

@@ -7,6 +7,7 @@
 
 #include "aggregate/report/page.h"
 #include "core/base/compare.h"
+#include "core/base/known.h"
 
 enum { MOST_COLUMNS = 64, MOST_MATRIX = 1 << 16 };
 
@@ -89,7 +90,7 @@ static int put_numbers(struct table *t, const struct pp_h5_file_column *c)
 		if (is_real)
 			real[i] = c->data.real[t->order[i]];
 		else
-			whole[i] = c->data.i[t->order[i]];
+			whole[i] = pp_h5_file_is_unknown(c, t->order[i]) ? PP_UNKNOWN : c->data.i[t->order[i]];
 	code = is_real ? pp_json_reals(t->p->to, real, t->shown) : pp_json_ints(t->p->to, whole, t->shown);
 	free(value);
 	return code;

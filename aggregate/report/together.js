@@ -47,7 +47,7 @@ const Together = {
   },
   /* Columns of operations that ran on devices, where there is one. */
   onDevices(of) {
-    const mean = (key, ranks, i) => of(ranks)[i] ? of(key)[i] / of(ranks)[i] : null;
+    const mean = (key, ranks, i) => of(ranks)[i] && of(key)[i] !== null ? of(key)[i] / of(ranks)[i] : null;
     const how = i => [of('algorithm')[i], of('protocol')[i]].filter(x => x).join(' ');
     return [
       {

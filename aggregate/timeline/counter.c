@@ -115,7 +115,7 @@ static int add_memory(struct pp_timeline_maker *m, const struct samples *of, siz
 		any = m->d->memory[of->row[i]].children_rss_bytes > 0;
 	for (size_t i = of->first[rank]; i < of->first[rank + 1] && !rc; i++) {
 		const struct pp_row_memory *s = &m->d->memory[of->row[i]];
-		const uint64_t value = what == RSS ? s->rss_bytes : what == PSS ? s->pss_bytes : s->children_rss_bytes;
+		const uint64_t value = what == RSS ? s->rss_bytes : what == PSS ? (uint64_t)s->pss_bytes : s->children_rss_bytes;
 
 		if ((what != PSS || s->pss_present) && (what != CHILDREN || any))
 			rc = add_sample(m, s->time_ns, (double)value);

@@ -219,7 +219,7 @@ static struct place last_of(const struct waits *w, const struct pp_row_collectiv
 /* Until when the row waits, and for whom. */
 static struct wait wait_of(const struct waits *w, const struct pp_row_collective *c, const struct pp_row_arrival *row)
 {
-	struct wait wait = {.bound = row->device_how ? row->device_bound_ns : c->bound_ns, .late = -1};
+	struct wait wait = {.bound = row->device_how ? pp_known_or(row->device_bound_ns, 0) : c->bound_ns, .late = -1};
 	int64_t begin;
 
 	if (!pp_arrival_waits(row, &begin, &wait.until))

@@ -6,6 +6,7 @@
 
 #include "aggregate/tools/advice_rule.h"
 #include "aggregate/tools/tools.h"
+#include "core/base/known.h"
 
 static const struct rule {
 	const char *name, *advice;
@@ -102,7 +103,7 @@ static int apply(const struct pp_advising *a, struct pp_table *to)
 		snprintf(row->evidence, sizeof(row->evidence), "%s", f.evidence);
 		snprintf(row->advice, sizeof(row->advice), "%s", f.advice[0] ? f.advice : rules[i].advice);
 		row->advice_worker = f.worker;
-		row->cost_ns = f.cost_ns > 0 ? f.cost_ns : 0;
+		row->cost_ns = f.cost_ns > 0 ? f.cost_ns : PP_UNKNOWN;
 	}
 	if (to->rows)
 		qsort(to->row, to->rows, sizeof(struct pp_row_advice), by_cost);

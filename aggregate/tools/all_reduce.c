@@ -22,8 +22,10 @@ static int compare(const void *a, const void *b)
 /* Of operations that ran on devices. */
 static void add_run(struct pp_row_all_reduce *row, const struct pp_row_collective *c)
 {
-	row->device_ns = pp_wrap_plus(row->device_ns, c->device_ns);
-	row->exposed_ns = pp_wrap_plus(row->exposed_ns, c->exposed_ns);
+	if (c->device_ranks)
+		pp_known_add(&row->device_ns, c->device_ns);
+	if (c->exposed_ranks)
+		pp_known_add(&row->exposed_ns, c->exposed_ns);
 	row->device_ranks += (uint64_t)c->device_ranks;
 	row->exposed_ranks += (uint64_t)c->exposed_ranks;
 	row->channels = c->channels > row->channels ? c->channels : row->channels;
@@ -62,7 +64,7 @@ static void add(struct pp_row_all_reduce *row, const struct pp_row_collective *c
 	if (time < 0)
 		return;
 	row->timed++;
-	row->duration_ns = pp_wrap_plus(row->duration_ns, time);
+	pp_known_add(&row->duration_ns, time);
 	if (isnan(c->busbw))
 		return;
 	rated->bytes += c->busbw * (double)time;

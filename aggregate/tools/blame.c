@@ -8,6 +8,7 @@
 #include "aggregate/graph/whole.h"
 #include "aggregate/tools/tools.h"
 #include "core/base/grow.h"
+#include "core/base/known.h"
 
 enum { NEAR = 4, MOST_CAUSES = 4096 };
 
@@ -300,9 +301,10 @@ static int add_rows(const struct blame *b, struct pp_table *to)
 	return 0;
 }
 
+/* Where there is blame, also cells of which it is known that they have none. */
 static int add_steps(const struct blame *b, struct pp_table *to)
 {
-	for (size_t i = 0; i < b->graph->d->steps * b->graph->d->workers; i++) {
+	for (size_t i = 0; b->late_steps && i < b->graph->d->steps * b->graph->d->workers; i++) {
 		const struct late_step *s = b->late[i] ? &b->late_step[b->late[i] - 1] : NULL;
 		struct pp_row_blame_step *row;
 		uint64_t sum = 0;
@@ -312,7 +314,7 @@ static int add_steps(const struct blame *b, struct pp_table *to)
 			sum += s->ns[k];
 			most = s->ns[k] > s->ns[most] ? k : most;
 		}
-		if (!sum)
+		if (!sum && !pp_is_known(b->graph->d->cell[i].late_ns))
 			continue;
 		row = pp_table_add(to);
 		if (!row)
@@ -320,7 +322,7 @@ static int add_steps(const struct blame *b, struct pp_table *to)
 		*row = (struct pp_row_blame_step){.step = b->graph->d->step[i / b->graph->d->workers].number,
 		                                  .worker = b->graph->d->worker[i % b->graph->d->workers].rank,
 		                                  .step_blame_ns = (int64_t)sum,
-		                                  .step_error_ns = (int64_t)s->error,
+		                                  .step_error_ns = s ? (int64_t)s->error : 0,
 		                                  .step_reason = (int8_t)most};
 	}
 	return 0;

@@ -1,5 +1,6 @@
 /* Fills /kernel_stats and /precision: kernels of all ranks by name, operator and shape of launch. Called by tools.c. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "aggregate/tools/tensor_core.h"
@@ -43,7 +44,7 @@ static struct pp_row_kernel_stat describe(const struct pp_row_kernel *k, const s
 	                                   .tensor_core_used = (int8_t)pp_kernel_tensor_core(name, length),
 	                                   .op = k->op,
 	                                   .min_ns = k->min_ns,
-	                                   .occupancy_percent = -1,
+	                                   .occupancy_percent = (double)NAN,
 	                                   .activity = k->activity,
 	                                   .precision = k->precision};
 }
@@ -79,8 +80,7 @@ static size_t sum(const struct pp_dataset *in, struct pp_row_kernel_stat *row)
 		row[n - 1].total_ns = pp_wrap_plus(row[n - 1].total_ns, k->total_ns);
 		row[n - 1].min_ns = k->min_ns < row[n - 1].min_ns ? k->min_ns : row[n - 1].min_ns;
 		row[n - 1].max_ns = k->max_ns > row[n - 1].max_ns ? k->max_ns : row[n - 1].max_ns;
-		if (k->occupancy_percent > row[n - 1].occupancy_percent)
-			row[n - 1].occupancy_percent = k->occupancy_percent;
+		row[n - 1].occupancy_percent = fmax(row[n - 1].occupancy_percent, k->occupancy_percent); /* of what is known */
 	}
 	return n;
 }

@@ -1,5 +1,6 @@
 /* Fills /op_stats: operators of all ranks with their shares, and the idle time of hosts and devices. Called by tools.c. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "aggregate/tools/tools.h"
@@ -139,7 +140,7 @@ static int fill_tensor_cores(struct stats *s)
 
 		if (uses && s->row[i].host_or_device == PP_SIDE_DEVICE && !s->row[i].is_idle)
 			found = bsearch(&key, use, uses, sizeof(*use), compare_use);
-		s->row[i].tensor_core_percent = found ? percent((double)found->used_ns, (double)found->known_ns) : -1;
+		s->row[i].tensor_core_percent = found ? percent((double)found->used_ns, (double)found->known_ns) : (double)NAN;
 	}
 	free(use);
 	return use ? 0 : -ENOMEM;

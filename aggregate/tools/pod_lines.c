@@ -9,6 +9,7 @@
 #include "aggregate/tools/finding_word.h"
 #include "aggregate/tools/sums.h"
 #include "aggregate/tools/usual_step.h"
+#include "core/base/known.h"
 #include "core/base/units.h"
 
 static int is_of_ranks(const struct pp_row_finding *f)
@@ -53,7 +54,7 @@ static void say_advice(const struct pp_dataset *d, const struct pp_row_finding *
 	for (size_t i = 0; i < d->advices; i++) {
 		const struct pp_row_advice *a = &d->advice[i];
 
-		if (!a->cost_ns) /* a caution */
+		if (!pp_is_known(a->cost_ns) || !a->cost_ns) /* a caution; of an older file 0 */
 			continue;
 		l->more++;
 		if (a->advice_worker >= 0 && f && d->workers > 1 &&

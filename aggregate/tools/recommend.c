@@ -135,10 +135,10 @@ static const struct pp_row_all_reduce *most_of_collectives(const struct pp_datas
 	int64_t most_ns = -1, device_ns = 0;
 
 	for (size_t i = 0; i < d->all_reduces; i++)
-		device_ns = pp_wrap_plus(device_ns, d->all_reduce[i].device_ns);
+		device_ns = pp_wrap_plus(device_ns, pp_known_or(d->all_reduce[i].device_ns, 0));
 	for (size_t i = 0; i < d->all_reduces; i++) {
 		const struct pp_row_all_reduce *one = &d->all_reduce[i];
-		int64_t ns = device_ns > 0 ? one->device_ns
+		int64_t ns = device_ns > 0 ? pp_known_or(one->device_ns, 0)
 		                           : pp_wrap_plus(pp_known_or(one->wait_ns, 0), pp_known_or(one->transfer_ns, 0));
 
 		if (ns <= most_ns)

@@ -54,7 +54,7 @@ int pp_sums_of(const struct pp_dataset *d, struct pp_sums *ret_sums)
 		size_t s = i / d->workers, w = i % d->workers;
 
 		pp_known_add(&t.worker_kept_ns[w], c->late_ns);
-		pp_wrap_add(&t.worker_kept_error_ns[w], c->late_error_ns);
+		pp_wrap_add(&t.worker_kept_error_ns[w], pp_known_or(c->late_error_ns, 0));
 		if (!c->present)
 			continue;
 		t.cells++;

@@ -43,6 +43,7 @@ int pp_tools_run(struct pp_dataset *d, struct pp_err *err)
 	for (size_t i = 0; tool[i] && !rc; i++)
 		rc = tool[i](d, table, err);
 	pp_dataset_take_tables(d, table);
+	pp_dataset_mark_unmeasured(d);
 	d->graph = NULL;
 	pp_graph_release(&graph);
 	return rc;

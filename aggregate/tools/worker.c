@@ -1,5 +1,6 @@
 /* Fills what all parts together say of workers: how steps were found, whose clock it is, and /input. Called by tools.c. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "aggregate/tools/tools.h"
@@ -11,7 +12,8 @@ static int fill_input(const struct pp_dataset *in, struct pp_table *input)
 
 		if (!row)
 			return -ENOMEM;
-		*row = (struct pp_row_input){in->worker[w].rank, in->worker[w].loader_samples, in->worker[w].loader_busy};
+		*row = (struct pp_row_input){in->worker[w].rank, in->worker[w].loader_samples,
+		                             in->worker[w].loader_samples ? in->worker[w].loader_busy : (double)NAN};
 	}
 	return 0;
 }

@@ -35,6 +35,7 @@ except ImportError:
 OWN = {"/podprof_version", "/epoch_realtime_ns", "/quality/keeper_cpu_ns", "/quality/keeper_rss_bytes", "/quality/record_cost_ps", "/worker/pid", "/worker/version"}
 # Size of a file before the zeros at its end were left out.
 SIZE = "podprof.size"
+UNKNOWN = (-2 ** 63,)  # of int64; a time that never was too
 TORCH = os.path.join(TOP, ".venv", "bin")
 # Name: command, run in a directory that holds the programs and scripts that it names; {bin} is the build's bin directory.
 RECORDINGS = {
@@ -100,7 +101,7 @@ def unpack(name, spool):
 def word(value):
     if isinstance(value, bytes):
         return re.sub(r"(?<==)/[^ ]*", "PATH", value.decode()) or "''"
-    return f"{value:.9g}" if isinstance(value, (float, np.floating)) else str(value)
+    return "?" if value in UNKNOWN else f"{value:.9g}" if isinstance(value, (float, np.floating)) else str(value)
 
 
 def rows(values):

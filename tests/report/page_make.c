@@ -1,11 +1,13 @@
 /* Writes pod.h5 and summary.txt of a made-up job: page_make LOGDIR RANKS STEPS [PER_HOST]. Rank 3 reads its input slowly, ranks of
  * the last quarter are loaders that send to the others. The tables of tools are filled by hand, so that tests know each value:
  * nothing here is what podprof would find. Used by tests/report and tests/bench. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "aggregate/tools/tools.h"
 #include "aggregate/write/writer.h"
+#include "core/base/known.h"
 #include "core/call/mpi_call.h"
 #include "core/ring/intern.h"
 #include "tests/unit/aggregate/pod_made.h"
@@ -75,7 +77,7 @@ static void put_blame(const struct pp_dataset *d, struct pp_table *t)
 		const struct pp_row_cell *cell = &d->cell[i];
 		struct pp_row_blame_step *b;
 
-		if (!cell->late_ns)
+		if (!pp_is_known(cell->late_ns))
 			continue;
 		b = need(pp_table_add(&t[PP_TABLE_blame_step]));
 		b->step = d->step[i / d->workers].number;
@@ -84,7 +86,7 @@ static void put_blame(const struct pp_dataset *d, struct pp_table *t)
 		b->step_error_ns = cell->late_error_ns;
 		b->step_reason = b->worker == LATE ? INPUT : HOST_COMPUTE;
 		sum[i % d->workers] += cell->late_ns;
-		steps[i % d->workers]++;
+		steps[i % d->workers] += cell->late_ns > 0;
 	}
 	for (size_t n = 0; n < d->workers; n++) {
 		size_t most = 0;
@@ -289,11 +291,11 @@ static void put_torch(const struct pp_dataset *d, struct pp_table *t)
 		}
 		*a = (struct pp_row_allocator){.worker = d->worker[w].rank,
 		                               .allocations = 10,
-		                               .capacity_bytes = -1,
-		                               .peak_since_start_bytes = -1,
+		                               .capacity_bytes = PP_UNKNOWN,
+		                               .peak_since_start_bytes = PP_UNKNOWN,
 		                               .peak_bytes = (int64_t)most,
-		                               .free_bytes = -1,
-		                               .fragmentation = -1,
+		                               .free_bytes = PP_UNKNOWN,
+		                               .fragmentation = (double)NAN,
 		                               .peak_step = -1,
 		                               .device_bytes = INT64_C(80) << 30};
 		a->allocator = pp_intern_put((struct pp_intern *)d->names, "GPU_0", 5);

@@ -73,7 +73,10 @@ uint32_t pp_table_schema(const struct pp_table_desc *(*desc)(int id), int tables
 			if (c->rule >= PP_RULE_LATE)
 				continue;
 			snprintf(text, sizeof(text), "%s.%s %u%s %u %u %s;", d->name, c->name, (unsigned)c->type,
-			         c->is_maybe ? "?" : "", (unsigned)c->count, (unsigned)c->rule, c->words);
+			         c->is_maybe == PP_MAYBE_LARGEST ? "!"
+			         : c->is_maybe                   ? "?"
+			                                         : "",
+			         (unsigned)c->count, (unsigned)c->rule, c->words);
 			for (const char *p = text; *p; p++)
 				hash = (hash ^ (uint8_t)*p) * 0x01000193u;
 		}
@@ -122,7 +125,7 @@ void pp_table_release(struct pp_table *t)
 int64_t pp_column_unknown(const struct pp_column *c)
 {
 	const double no_number = (double)NAN;
-	int64_t bits = c->is_maybe ? PP_UNKNOWN : 0;
+	int64_t bits = c->is_maybe == PP_MAYBE_LARGEST ? INT64_MAX : c->is_maybe ? PP_UNKNOWN : 0;
 
 	if (c->is_maybe && c->type == PP_TYPE_F64)
 		memcpy(&bits, &no_number, sizeof(bits));
@@ -148,7 +151,7 @@ void pp_row_clear(const struct pp_table_desc *d, void *row)
 
 int pp_column_is_unknown(const struct pp_column *c, int64_t value)
 {
-	return c->is_maybe && (c->type == PP_TYPE_F64 ? is_no_number(value) : !pp_is_known(value));
+	return c->is_maybe && (c->type == PP_TYPE_F64 ? is_no_number(value) : value == pp_column_unknown(c));
 }
 
 void *pp_table_add(struct pp_table *t)
@@ -354,9 +357,11 @@ static int compare_keys(const uint64_t *x, const uint64_t *y, size_t keys)
 	return 0;
 }
 
-/* Sums, minima and maxima are of what is known. */
+/* Sums, minima and maxima are of what is known. An error without a bound is the largest. */
 static void fold_column(const struct pp_column *c, char *to, const char *from)
 {
+	const int is_less = c->is_maybe == PP_MAYBE_LEAST;
+
 	if (c->type == PP_TYPE_CHARS) { /* FIRST */
 		if (!*to)
 			memcpy(to, from, c->count);
@@ -372,9 +377,9 @@ static void fold_column(const struct pp_column *c, char *to, const char *from)
 			memcpy(&y, from, sizeof(y));                                                                               \
 			TO_BITS(c_type, x, &x_bits);                                                                               \
 			TO_BITS(c_type, y, &y_bits);                                                                               \
-			if (pp_column_is_unknown(c, x_bits))                                                                       \
+			if (is_less && pp_column_is_unknown(c, x_bits))                                                            \
 				x = y;                                                                                             \
-			else if (pp_column_is_unknown(c, y_bits))                                                                  \
+			else if (is_less && pp_column_is_unknown(c, y_bits))                                                       \
 				;                                                                                                  \
 			else if (c->rule == PP_RULE_SUM)                                                                           \
 				x = (c_type)((sum_type)x + (sum_type)y);                                                           \

@@ -19,16 +19,17 @@ enum {
 
 enum pp_type {
 #define PP_TYPE(name, c_type, sum_type, h5) PP_TYPE_##name,
-#define PP_MAYBE(name, type) PP_TYPE_##name = PP_TYPE_##type,
+#define PP_MAYBE(name, type, unknown) PP_TYPE_##name = PP_TYPE_##type,
 #include "aggregate/dataset/table/type.def"
 };
+enum pp_maybe { PP_ALWAYS_KNOWN, PP_MAYBE_LEAST, PP_MAYBE_LARGEST }; /* which value of the type stands for unknown */
 enum {
-#define PP_TYPE(name, c_type, sum_type, h5) PP_IS_MAYBE_##name = 0,
-#define PP_MAYBE(name, type) PP_IS_MAYBE_##name = 1,
+#define PP_TYPE(name, c_type, sum_type, h5) PP_IS_MAYBE_##name = PP_ALWAYS_KNOWN,
+#define PP_MAYBE(name, type, unknown) PP_IS_MAYBE_##name = PP_MAYBE_##unknown,
 #include "aggregate/dataset/table/type.def"
 };
 #define PP_TYPE(name, c_type, sum_type, h5) typedef c_type pp_c_##name;
-#define PP_MAYBE(name, type) typedef pp_c_##type pp_c_##name;
+#define PP_MAYBE(name, type, unknown) typedef pp_c_##type pp_c_##name;
 #include "aggregate/dataset/table/type.def"
 
 enum pp_rule {
@@ -52,7 +53,7 @@ struct pp_column {
 	const char *words;                    /* of a CODE */
 	size_t offset;
 	uint32_t count; /* values per row, bytes of CHARS; 0: INDEX, GROUP, SHOWN, LABEL, AXIS and IN, which are in no row */
-	uint8_t type, size, is_maybe; /* is_maybe: a value can be unknown */
+	uint8_t type, size, is_maybe; /* is_maybe: enum pp_maybe: a value can be unknown */
 	uint8_t rule, is_scalar, is_alias, is_axis, may_grow;
 	/* BY(): merges the other row into `to`. Associative; it runs before any other column of the row is merged. */
 	void (*by)(const struct pp_column *c, void *to, const void *from);

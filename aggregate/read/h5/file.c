@@ -15,6 +15,7 @@
 #include "aggregate/read/h5/file_memory.h"
 #include "core/base/grow.h"
 #include "core/base/huge.h"
+#include "core/base/known.h"
 #include "core/base/why.h"
 
 enum { MOST_VALUES = INT_MAX, MOST_TEXT = 1 << 20, DEFLATE_MOST = 1032 /* largest factor by which a byte expands */ };
@@ -421,6 +422,7 @@ static const char *describe(struct pp_h5_file *h5, hid_t set, const char *variab
 	copy_attribute(set, "units", c->unit, sizeof(c->unit));
 	copy_attribute(set, "long_name", c->what, sizeof(c->what));
 	c->is_maybe = H5Aexists(set, "_FillValue") > 0;
+	c->unknown = PP_UNKNOWN;
 	if (H5Tget_class(type) == H5T_INTEGER)
 		c->kind = H5Tget_sign(type) == H5T_SGN_NONE ? PP_H5_FILE_UINT : PP_H5_FILE_INT;
 	else if (H5Tget_class(type) == H5T_FLOAT)
@@ -429,6 +431,8 @@ static const char *describe(struct pp_h5_file *h5, hid_t set, const char *variab
 		c->kind = PP_H5_FILE_TEXT;
 	else
 		why = "has a type that podprof does not write";
+	if (c->is_maybe && c->kind == PP_H5_FILE_INT && attribute_number(set, "_FillValue", H5T_NATIVE_INT64, &c->unknown))
+		why = "has no number for what is unknown";
 	c->width = c->kind == PP_H5_FILE_TEXT && H5Tis_variable_str(type) <= 0 ? H5Tget_size(type) + 1 : sizeof(int64_t);
 	H5Tclose(type);
 	H5Sclose(space);

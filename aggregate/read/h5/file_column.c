@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/base/known.h"
-
 void pp_h5_file_release(struct pp_h5_file_column *c)
 {
 	for (size_t i = 0; c->kind == PP_H5_FILE_TEXT && c->data.text && i < c->n; i++)
@@ -17,7 +15,7 @@ void pp_h5_file_release(struct pp_h5_file_column *c)
 
 int pp_h5_file_is_unknown(const struct pp_h5_file_column *c, size_t i)
 {
-	return c->is_maybe && (c->kind == PP_H5_FILE_REAL ? isnan(c->data.real[i]) : !pp_is_known(c->data.i[i]));
+	return c->is_maybe && (c->kind == PP_H5_FILE_REAL ? isnan(c->data.real[i]) : c->data.i[i] == c->unknown);
 }
 
 const char *pp_h5_file_text(const struct pp_h5_file_column *c, size_t i)

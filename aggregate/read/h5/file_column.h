@@ -21,8 +21,9 @@ struct pp_h5_file_column {
 		char **text; /* each of its own */
 		void *any;
 	} data;
-	size_t width; /* bytes of a value once read */
-	int is_maybe; /* values can be unknown: it has `_FillValue`. Columns of format 2 have none */
+	size_t width;    /* bytes of a value once read */
+	int is_maybe;    /* values can be unknown: it has `_FillValue`. Columns of format 2 have none */
+	int64_t unknown; /* of integers: that value */
 };
 
 /* Frees the values, not the struct, which then has none. */

@@ -9,6 +9,7 @@
 #include "aggregate/dataset/describe_job.h"
 #include "aggregate/read/h5/file_memory.h"
 #include "aggregate/read/h5/table_read.h"
+#include "core/base/known.h"
 
 static const uint64_t always = UINT64_C(1) << PP_TABLE_worker | UINT64_C(1) << PP_TABLE_step | UINT64_C(1) << PP_TABLE_cell |
                                UINT64_C(1) << PP_TABLE_warning | UINT64_C(1) << PP_TABLE_host_clock |
@@ -68,7 +69,7 @@ static void fill_record(struct fill *f)
 	struct pp_table record = pp_dataset_record(f->d);
 
 	f->d->pair_bound_ns = pp_dataset_bound(f->d);
-	f->d->straggler = (struct pp_straggler){.waited_for = -1, .run_queue_ns = -1};
+	f->d->straggler = (struct pp_straggler){.waited_for = -1, .run_queue_ns = PP_UNKNOWN};
 	if (!f->code)
 		f->code = pp_h5_file_record(f->h5, &record, f->err);
 }

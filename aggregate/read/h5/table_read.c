@@ -194,8 +194,21 @@ static int make_cells(struct pp_h5_file *h5, struct pp_table *t, struct pp_err *
 	return rc;
 }
 
-/* Drops cells that have nothing. */
-static void drop_empty(struct pp_table *t)
+/* In files of earlier versions a cell without a row has 0 where it is unknown now. */
+static int has_zeros(struct pp_h5_file *h5, const struct pp_table_desc *d)
+{
+	for (size_t i = 0; i < d->columns; i++) {
+		struct pp_h5_file_column c = {.n = 0};
+
+		if (d->column[i].is_maybe && pp_h5_file_has(h5, d->group, d->column[i].name) &&
+		    !pp_h5_file_shape(h5, d->group, d->column[i].name, &c, NULL) && !c.is_maybe)
+			return 1;
+	}
+	return 0;
+}
+
+/* Drops cells that have nothing; with_zeros: also those in which all is 0. */
+static void drop_empty(struct pp_table *t, int with_zeros)
 {
 	const size_t size = t->desc->row_size, keys = t->desc->column[t->desc->keys].offset;
 	char *row = t->row, *nothing = row + t->rows * size; /* pp_table_room() has one more */
@@ -205,7 +218,7 @@ static void drop_empty(struct pp_table *t)
 	for (size_t i = 0; i < t->rows; i++) {
 		size_t at = keys;
 
-		while (at < size && (!row[i * size + at] || row[i * size + at] == nothing[at]))
+		while (at < size && ((with_zeros && !row[i * size + at]) || row[i * size + at] == nothing[at]))
 			at++;
 		if (at < size)
 			memmove(row + remaining++ * size, row + i * size, size);
@@ -307,7 +320,7 @@ int pp_h5_file_table(struct pp_h5_file *h5, const struct pp_table_desc *desc, st
 		rc = read_columns(h5, &t, is_grid ? desc->keys : 0, group, names, &missing, err);
 	free(group);
 	if (!rc && is_grid)
-		drop_empty(&t);
+		drop_empty(&t, has_zeros(h5, desc));
 	if (!rc && pp_table_is_grid(desc) && !desc->keys)
 		rc = read_axes(h5, &t, err);
 	if (!rc && (wrong = pp_table_fault(&t)))

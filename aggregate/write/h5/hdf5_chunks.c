@@ -37,6 +37,17 @@ static uint32_t fletcher32(const uint8_t *p, size_t bytes)
 	return (uint32_t)two << 16 | (uint32_t)one;
 }
 
+/* Is it what HDF5 reads where a chunk is missing? Fills the part behind `filled` with that. */
+static int is_left_out(const struct pp_h5_chunks *c, size_t bytes, size_t filled)
+{
+	const size_t width = c->is_maybe ? sizeof(c->unknown) : 1;
+	const int64_t value = c->is_maybe ? c->unknown : 0;
+
+	for (size_t at = filled; at + width <= bytes; at += width) /* the last one is whole too */
+		memcpy(c->chunk + at, &value, width);
+	return bytes >= width && !memcmp(c->chunk, &value, width) && !memcmp(c->chunk, c->chunk + width, bytes - width);
+}
+
 /* The chunk whose first row is `first`, of which it has so many. */
 static int write_chunk(struct pp_h5_chunks *c, hsize_t first, hsize_t rows)
 {
@@ -44,8 +55,7 @@ static int write_chunk(struct pp_h5_chunks *c, hsize_t first, hsize_t rows)
 	const hsize_t offset[DIMS_MOST] = {first};
 	uint32_t sum;
 
-	memset(c->chunk + filled, 0, bytes - filled); /* the last one is whole too */
-	if (!c->chunk[0] && !memcmp(c->chunk, c->chunk + 1, bytes - 1))
+	if (is_left_out(c, bytes, filled))
 		return 0;
 	sum = fletcher32(c->chunk, bytes);
 	for (int i = 0; i < SUM_BYTES; i++)

@@ -1,5 +1,6 @@
 /* Writes large columns of pod.h5 chunk by chunk, with HDF5's checksums, past its chunk cache: no copy of a column stands in
- * memory, and none in the cache. Chunks of zeros are left out: HDF5 reads zeros there. Called by hdf5_file.c. */
+ * memory, and none in the cache. Chunks of zeros, in a column that can be unknown those in which all is, are left out: HDF5 reads
+ * that there. Called by hdf5_file.c. */
 #pragma once
 
 #include <hdf5.h>
@@ -18,9 +19,11 @@ struct pp_h5_chunks {             /* a column */
 	size_t row_bytes;         /* of one of those rows */
 	struct pp_h5_fill fill;
 	const char *name;
-	int closes;     /* the set is to be closed behind it; see pp_h5_put_end() */
-	hsize_t done;   /* rows */
-	uint8_t *chunk; /* where `done` is */
+	int is_maybe;    /* values of 64 bits can be unknown, which is: */
+	int64_t unknown; /* the set's fill value */
+	int closes;      /* the set is to be closed behind it; see pp_h5_put_end() */
+	hsize_t done;    /* rows */
+	uint8_t *chunk;  /* where `done` is */
 };
 
 /* Columns of one table, some rows of each in turns: these rows stay in the processor's cache. 0, -1: HDF5 failed, -ENOMEM; then

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "core/base/grow.h"
-#include "core/base/known.h"
 #include "core/base/why.h"
 
 enum { SMALL_BYTES = 64 * 1024, CHUNK_ROWS = 65536, TRANSFER_BYTES = 4 * 1024, COMPACT_LINKS = 256 };
@@ -302,7 +301,7 @@ static hid_t number_type(enum pp_h5_type t)
 
 /* Small columns lie in one piece; large ones in chunks with checksums. No compression: the rank may be waiting for the file.
  * A column of texts holds references alone, and netCDF refuses a checksum of those. -1: small; else to be closed. */
-static hid_t large_plist(const struct pp_h5 *h, int rank, const hsize_t *size, hid_t type)
+static hid_t large_plist(const struct pp_h5 *h, const struct pp_h5_row *row, int rank, const hsize_t *size, hid_t type)
 {
 	hsize_t chunk[PP_H5_MOST_DIMS], rows = rank ? size[0] : 1, row_bytes = H5Tget_size(type), most;
 	hid_t p;
@@ -319,6 +318,8 @@ static hid_t large_plist(const struct pp_h5 *h, int rank, const hsize_t *size, h
 	p = H5Pcopy(h->column);
 	H5Pset_chunk(p, rank, chunk);
 	H5Pset_fletcher32(p);
+	if (row->is_maybe)
+		H5Pset_fill_value(p, type, &row->unknown);
 	return p;
 }
 
@@ -393,12 +394,9 @@ static void attribute_words(struct pp_h5 *h, hid_t d, const char *words)
 }
 
 /* CF conventions: the value that stands for none. Of the column's type, which readers require. */
-static void attribute_unknown(struct pp_h5 *h, hid_t d, enum pp_h5_type type)
+static void attribute_unknown(struct pp_h5 *h, hid_t d, enum pp_h5_type type, int64_t bits)
 {
-	const int64_t unknown = PP_UNKNOWN;
-	const double no_number = (double)NAN;
-
-	attribute(h, d, "_FillValue", number_type(type), h->scalar, type == PP_H5_F64 ? (const void *)&no_number : &unknown);
+	attribute(h, d, "_FillValue", number_type(type), h->scalar, &bits);
 }
 
 /* As dims_of(); -1 also for a coordinate that stands already. */
@@ -444,21 +442,27 @@ static void write_values(struct pp_h5 *h, const char *variable, hid_t d, hid_t t
 }
 
 /* Remembers a large column for pp_h5_put_end(). NULL: no memory. */
-static struct pp_h5_chunks *put_off(struct pp_h5 *h, const char *variable, hid_t d, hid_t type, int rank, const hsize_t *size,
-                                    hid_t large, const struct pp_h5_fill *fill)
+static struct pp_h5_chunks *put_off(struct pp_h5 *h, const struct pp_h5_row *row, hid_t d, hid_t type, int rank,
+                                    const hsize_t *size, hid_t large, const struct pp_h5_fill *fill)
 {
 	struct pp_h5_chunks *more = pp_grow(h->later, h->laters, &h->laters_room, sizeof(*more));
 	hsize_t chunk[PP_H5_MOST_DIMS];
 
 	if (!more) {
-		h->code = h->code ? h->code : pp_err_set(h->err, -ENOMEM, "no memory for column '%s'", variable);
+		h->code = h->code ? h->code : pp_err_set(h->err, -ENOMEM, "no memory for column '%s'", row->variable);
 		return NULL;
 	}
 	H5Pget_chunk(large, rank, chunk);
 	h->later = more;
 	more += h->laters++;
-	*more = (struct pp_h5_chunks){
-	        .set = d, .name = variable, .rows = size[0], .chunk_rows = chunk[0], .row_bytes = H5Tget_size(type), .fill = *fill};
+	*more = (struct pp_h5_chunks){.set = d,
+	                              .name = row->variable,
+	                              .is_maybe = row->is_maybe,
+	                              .unknown = row->unknown,
+	                              .rows = size[0],
+	                              .chunk_rows = chunk[0],
+	                              .row_bytes = H5Tget_size(type),
+	                              .fill = *fill};
 	for (int i = 1; i < rank; i++)
 		more->row_bytes *= size[i];
 	return more;
@@ -495,13 +499,13 @@ static void put(struct pp_h5 *h, const struct pp_h5_row *row, hid_t text, const 
 		return;
 	type = row->type == PP_H5_STR ? text : number_type(row->type);
 	space = rank ? H5Screate_simple(rank, size, NULL) : h->scalar;
-	large = large_plist(h, rank, size, type);
+	large = large_plist(h, row, rank, size, type);
 	errno = 0;
 	d = H5Dcreate2(h->group, row->variable, type, space, H5P_DEFAULT, large < 0 ? h->column : large, H5P_DEFAULT);
 	if (d < 0)
 		fail(h, row->variable);
 	else if (v->fill && large >= 0)
-		later = put_off(h, row->variable, d, type, rank, size, large, v->fill);
+		later = put_off(h, row, d, type, rank, size, large, v->fill);
 	else
 		write_values(h, row->variable, d, type, rank, size, v);
 	if (!h->code && row->unit[0])
@@ -511,7 +515,7 @@ static void put(struct pp_h5 *h, const struct pp_h5_row *row, hid_t text, const 
 	if (!h->code && row->words)
 		attribute_words(h, d, row->words);
 	if (!h->code && row->is_maybe)
-		attribute_unknown(h, d, row->type);
+		attribute_unknown(h, d, row->type, row->unknown);
 	if (!h->code)
 		attach(h, d, row, dim, rank);
 	own = d >= 0 && (!rank || h->dim[dim[0]].scale != d);

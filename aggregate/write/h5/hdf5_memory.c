@@ -84,6 +84,7 @@ static struct pp_h5_memory_column describe(const struct pp_h5 *h, const struct p
 	snprintf(c->unit, sizeof(c->unit), "%s", row->unit);
 	snprintf(c->what, sizeof(c->what), "%s", row->what);
 	c->is_maybe = row->is_maybe;
+	c->unknown = row->unknown;
 	for (int i = 0; i < rank; i++) {
 		c->extent[i] = size[i];
 		c->n *= size[i];

@@ -38,6 +38,7 @@ int pp_h5_table_row(const struct pp_table_desc *d, const struct pp_column *c, ch
 	                              .unit = c->unit,
 	                              .what = c->what,
 	                              .is_maybe = c->is_maybe,
+	                              .unknown = pp_column_unknown(c),
 	                              .words = c->words[0] ? c->words : NULL};
 	return 1;
 }

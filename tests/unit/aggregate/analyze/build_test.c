@@ -318,7 +318,7 @@ TEST(run_queue_of_the_straggler)
 	for (size_t i = 0; i < m.d.process_samples; i++)
 		m.d.process_sample[i].sample_run_queue_ns = 0;
 	CHECK_INT(pp_dataset_straggler(&m.d), 0);
-	CHECK_INT(m.d.straggler.run_queue_ns, -1);
+	CHECK_INT(m.d.straggler.run_queue_ns, PP_UNKNOWN);
 	drop(&m);
 }
 

@@ -2,6 +2,7 @@
 #include "aggregate/analyze/unseen.h"
 
 #include "aggregate/dataset/dataset.h"
+#include "aggregate/graph/device_wait.h"
 #include "core/base/known.h"
 #include "tests/test.h"
 
@@ -71,10 +72,54 @@ TEST(nothing_is_seen)
 	CHECK(!pp_is_known(hidden[0].wait_ns));
 }
 
+/* What no source measured is unknown; what was measured to be 0 is 0. */
+TEST(nothing_is_measured)
+{
+	struct pp_row_collective c[] = {{.device_ranks = 0}, {.device_ranks = 1, .exposed_ranks = 1}};
+	struct pp_row_arrival a[] = {{.waited_ns = PP_UNKNOWN},
+	                             {.device_begin_ns = 1,
+	                              .device_end_ns = 3,
+	                              .device_length_ns = 2,
+	                              .device_input_ns = 1,
+	                              .device_how = PP_DEVICE_WAIT_DURATIONS}};
+	struct pp_row_budget b[] = {
+	        {.time_ns = 5, .unsplit_ns = 5}, {.time_ns = 5, .hidden_ns = 5}, {.transfer_ns = 4, .unsplit_ns = 1}};
+	struct pp_row_channel channel[] = {{.count = 1}, {.count = 1, .device_count = 1, .seen = 1}};
+	struct pp_row_memory m[] = {{.rss_bytes = 1}, {.pss_present = 1}};
+	struct pp_row_process p[] = {{.present = 1}, {.rss_present = 1}};
+	struct pp_row_worker worker[] = {{.rank = 0}, {.host_clock = 1}};
+	struct pp_row_step step = {.number = 0};
+	struct pp_row_cell cell[] = {{.late_ns = PP_UNKNOWN}, {.late_ns = 0}};
+	struct pp_dataset d = {.collective = c, .arrival = a, .budget = b, .channel = channel, .memory = m, .process = p};
+
+	d.collectives = d.arrivals = d.channels = d.memories = d.processes = d.workers = 2;
+	d.budgets = 3;
+	d.worker = worker;
+	d.step = &step;
+	d.steps = 1;
+	d.cell = cell;
+	pp_dataset_mark_unmeasured(&d);
+	CHECK(c[0].device_ns == PP_UNKNOWN && c[0].exposed_ns == PP_UNKNOWN && !c[1].device_ns && !c[1].exposed_ns);
+	CHECK(a[0].exposed_wait_ns == PP_UNKNOWN && !a[1].exposed_wait_ns);
+	CHECK(a[0].device_length_ns == PP_UNKNOWN && a[0].device_input_ns == PP_UNKNOWN && a[0].device_error_ns == PP_UNKNOWN);
+	CHECK(a[0].device_wait_ns == PP_UNKNOWN && a[0].device_bound_ns == PP_UNKNOWN);
+	CHECK(a[1].device_length_ns == 2 && a[1].device_input_ns == 1 && !a[1].device_error_ns);
+	CHECK(!a[1].device_wait_ns && !a[1].device_bound_ns);
+	CHECK(b[0].wait_ns == PP_UNKNOWN && b[0].transfer_ns == PP_UNKNOWN && !b[1].wait_ns && !b[2].wait_ns &&
+	      b[2].transfer_ns == 4);
+	CHECK(channel[0].device_ns == PP_UNKNOWN && channel[0].error_ns == PP_UNKNOWN && !channel[1].device_ns &&
+	      !channel[1].error_ns);
+	CHECK(m[0].pss_bytes == PP_UNKNOWN && !m[1].pss_bytes && p[0].rss_peak_bytes == PP_UNKNOWN && !p[1].rss_peak_bytes);
+	CHECK(worker[0].offset_ns == PP_UNKNOWN && worker[0].drift_ppb == PP_UNKNOWN && !worker[1].offset_ns &&
+	      !worker[1].drift_ppb);
+	CHECK(cell[0].late_error_ns == PP_UNKNOWN && !cell[1].late_error_ns);
+}
+
 int main(void)
 {
 	communication_that_is_not_split();
 	waiting_for_a_rank_outside();
 	nothing_is_seen();
+	nothing_is_measured();
 	return test_end();
 }

@@ -1,6 +1,7 @@
 /* Datasets made at random, and whether two are equal. Used by block_test.c and merge_test.c. */
 #pragma once
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "aggregate/analyze/window.h"
@@ -294,7 +295,7 @@ static inline void kit_kernels(struct pp_dataset *d, struct pp_intern *names)
 		                                      .total_ns = kit_time(),
 		                                      .min_ns = kit_time(),
 		                                      .max_ns = kit_time(),
-		                                      .occupancy_percent = -1};
+		                                      .occupancy_percent = (double)NAN};
 	d->kernel_left_out = calloc(1, sizeof(*d->kernel_left_out));
 	d->kernel_left_outs = 1;
 	*d->kernel_left_out = (struct pp_row_kernel_left_out){kit_random(3), kit_random(9), kit_random(0), kit_time()};

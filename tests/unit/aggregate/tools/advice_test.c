@@ -3,6 +3,7 @@
 
 #include "aggregate/dataset/table/word.h"
 #include "aggregate/tools/tools.h"
+#include "core/base/known.h"
 #include "core/capture/span.h"
 #include "tests/test.h"
 #include "tests/unit/aggregate/pod_made.h"
@@ -87,7 +88,8 @@ static void check_rows(const struct pp_dataset *d)
 {
 	for (size_t i = 0; i < d->advices; i++) {
 		CHECK(d->advice[i].evidence[0] && strpbrk(d->advice[i].evidence, "0123456789") && d->advice[i].advice[0]);
-		CHECK(d->advice[i].cost_ns >= 0 && (!i || d->advice[i].cost_ns <= d->advice[i - 1].cost_ns));
+		CHECK((d->advice[i].cost_ns > 0 || !pp_is_known(d->advice[i].cost_ns)) &&
+		      (!i || d->advice[i].cost_ns <= d->advice[i - 1].cost_ns));
 	}
 }
 
@@ -210,7 +212,7 @@ static void few_cores(struct pp_dataset *d, int with)
 static void kernel(struct pp_dataset *d, const char *text, int activity, int precision, int64_t ns)
 {
 	ADD(d, kernel, kernels, .name = name(d, text), .activity = (int8_t)activity, .precision = (int8_t)precision, .worker = 1,
-	    .occurrences = 400, .total_ns = ns, .bytes = 400 << 20, .occupancy_percent = -1);
+	    .occurrences = 400, .total_ns = ns, .bytes = 400 << 20, .occupancy_percent = (double)NAN);
 }
 
 static void copies(struct pp_dataset *d, int with)
@@ -265,7 +267,7 @@ static void launches(struct pp_dataset *d, int with)
 static void allocator(struct pp_dataset *d, int32_t rank, int64_t peak)
 {
 	ADD(d, allocator, allocators, .worker = rank, .allocator = name(d, "GPU_0"), .peak_bytes = peak << 28,
-	    .device_bytes = (int64_t)100 << 28, .capacity_bytes = -1, .free_bytes = -1);
+	    .device_bytes = (int64_t)100 << 28, .capacity_bytes = PP_UNKNOWN, .free_bytes = PP_UNKNOWN);
 }
 
 static void small_batch(struct pp_dataset *d, int with)

@@ -1,4 +1,6 @@
 /* /kernel_stats and /precision of rows made by hand, and what names tell of tensor cores. kernel_stats_test GOLDEN [--update]. */
+#include <math.h>
+
 #include "aggregate/dataset/table/table_text.h"
 #include "aggregate/tools/tensor_core.h"
 #include "aggregate/tools/tools.h"
@@ -65,7 +67,8 @@ int main(int argc, char **argv)
 	        {gemm, mm, 0, PP_PRECISION_16, 96, 0, 49152, 128, 1, 1, 64, 2, 1, 1, 5, 400, 70, 110, 0, 26},
 	        {gemm, mm, 0, PP_PRECISION_16, 96, 0, 49152, 128, 1, 1, 128, 2, 1, 0, 1, 100, 100, 100, 0, -1},
 	        {add, plus, 0, PP_PRECISION_32, 16, 0, 0, 256, 1, 1, 4, 1, 1, 1, 10, 100, 5, 20, 0, 100},
-	        {add, 0, .worker = 1, .occurrences = 1, .total_ns = 100, .min_ns = 100, .max_ns = 100, .occupancy_percent = -1},
+	        {add, 0, .worker = 1, .occurrences = 1, .total_ns = 100, .min_ns = 100, .max_ns = 100,
+	         .occupancy_percent = (double)NAN},
 	        {nccl, 0, PP_DEVICE_COLLECTIVE, .worker = 0, .occurrences = 1, .total_ns = 800, .min_ns = 800, .max_ns = 800},
 	};
 	struct pp_dataset d = {.names = id, .kernel = kernel, .kernels = 7}, none = {.names = id};

@@ -1,6 +1,7 @@
 /* recommend.c: what is said for each category of devices, from the rows of a finished dataset. */
 #include "aggregate/tools/recommend.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "aggregate/dataset/dataset.h"
@@ -110,8 +111,11 @@ TEST(device_compute)
 
 static void put_kernel(struct job *j, struct pp_row_kernel *row, int activity, uint64_t occurrences, int64_t ns, uint64_t bytes)
 {
-	*row = (struct pp_row_kernel){
-	        .activity = (int8_t)activity, .occurrences = occurrences, .total_ns = ns, .bytes = bytes, .occupancy_percent = -1};
+	*row = (struct pp_row_kernel){.activity = (int8_t)activity,
+	                              .occurrences = occurrences,
+	                              .total_ns = ns,
+	                              .bytes = bytes,
+	                              .occupancy_percent = (double)NAN};
 	j->d.kernel = row;
 	j->d.kernels = 1;
 }

@@ -533,6 +533,9 @@ static void check_fill(const char *path)
 	a = H5Aopen_by_name(file, "measured/most", "_FillValue", 0, 0);
 	CHECK(H5Aread(a, H5T_NATIVE_DOUBLE, &no_number) >= 0 && isnan(no_number));
 	H5Aclose(a);
+	a = H5Aopen_by_name(file, "measured/bound", "_FillValue", 0, 0);
+	CHECK(H5Aread(a, H5T_NATIVE_INT64, &unknown) >= 0 && unknown == INT64_MAX);
+	H5Aclose(a);
 	CHECK(H5Aexists_by_name(file, "grid/cpu_ns", "_FillValue", H5P_DEFAULT) == 0);
 	H5Fclose(file);
 }
@@ -553,6 +556,7 @@ TEST(unknown_is_not_zero)
 	for (int32_t i = 0; i < 4; i++) {
 		row = pp_table_add(&t[TABLE_measured]);
 		CHECK(row->sum_ns == PP_UNKNOWN && isnan(row->most) && row->least[1] == PP_UNKNOWN && row->id == 0);
+		CHECK(row->bound == INT64_MAX);
 		row->id = i / 2;
 	}
 	row = t[TABLE_measured].row;
@@ -560,6 +564,9 @@ TEST(unknown_is_not_zero)
 	row[1].most = 0.5;
 	row[0].least[0] = row[1].least[0] = 7;
 	row[1].first = 0;
+	row[0].bound = 3; /* that of row 1 is unknown */
+	row[2].bound = 4;
+	row[3].bound = 5;
 	cell = pp_table_add(&t[TABLE_grid]);
 	cell->step = 3;
 	cell->cpu_ns = 1;
@@ -571,13 +578,14 @@ TEST(unknown_is_not_zero)
 	pp_table_json(&back, names, f);
 	fclose(f);
 	CHECK_STR(text,
-	          "id,sum_ns,most,least_0,least_1,first\n0,5,0.5,7,,0\n1,,,,,\n"
+	          "id,sum_ns,most,least_0,least_1,first,bound\n0,5,0.5,7,,0,\n1,,,,,,5\n"
 	          "{\"table\":\"measured\",\"rows\":2,\"columns\":[\n"
 	          "{\"name\":\"id\",\"unit\":\"\",\"what\":\"a key\",\"data\":[0,1]},\n"
 	          "{\"name\":\"sum_ns\",\"unit\":\"ns\",\"what\":\"the sum of what is known\",\"data\":[5,null]},\n"
 	          "{\"name\":\"most\",\"unit\":\"1\",\"what\":\"the largest of what is known\",\"data\":[0.5,null]},\n"
 	          "{\"name\":\"least\",\"unit\":\"\",\"what\":\"the smallest of what is known\",\"data\":[7,null,null,null]},\n"
-	          "{\"name\":\"first\",\"unit\":\"\",\"what\":\"the first that is known\",\"data\":[0,null]}]}\n");
+	          "{\"name\":\"first\",\"unit\":\"\",\"what\":\"the first that is known\",\"data\":[0,null]},\n"
+	          "{\"name\":\"bound\",\"unit\":\"\",\"what\":\"the largest error\",\"data\":[null,5]}]}\n");
 	free(back.row);
 	CHECK_INT(load(path, TABLE_grid, names, &back), 0);
 	cell = back.row;

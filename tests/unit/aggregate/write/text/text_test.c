@@ -4,6 +4,7 @@
 #include "aggregate/write/text/text_table.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "aggregate/analyze/join.h"
@@ -170,7 +171,7 @@ TEST(memory_of_devices)
 	                                  .allocator = pp_intern_put((struct pp_intern *)s.dataset.names, "GPU_1", 5),
 	                                  .peak_bytes = 3 << 20,
 	                                  .peak_step = -1,
-	                                  .fragmentation = -1,
+	                                  .fragmentation = (double)NAN,
 	                                  .is_counted = 1};
 	s.dataset.torch_memories = 2;
 	s.dataset.torch_memory = calloc(2, sizeof(*s.dataset.torch_memory));
