@@ -352,7 +352,7 @@ static void warn_domains(struct pp_dataset *d)
 	list_domains(d, domains, list, sizeof(list));
 	pp_dataset_warn(d,
 	                "%d clock domains whose clocks could not be compared (%s): waiting across these clocks is "
-	                "not reported; their timestamps differ by the error of the hosts' wall clocks",
+	                "unknown; their timestamps differ by the error of the hosts' wall clocks",
 	                (int)domains, list);
 }
 

@@ -13,7 +13,7 @@
 #include "core/base/wrap.h"
 #include "core/call/mpi_call.h"
 
-enum { NEEDS_NOBODY = -1, NEEDS_UNKNOWN = -2 };
+enum { NEEDS_NOBODY = -1, NEEDS_UNKNOWN = -2, NEEDS_OTHER_CLOCK = -3 };
 
 PP_COMPARE_BY_2(compare_key, struct pp_waiting_order, key, row)
 
@@ -61,6 +61,16 @@ static int64_t last_of(const struct pp_row_collective *c, const struct pp_row_ar
 	return last;
 }
 
+/* Between clocks that are not joined no arrival is earlier or later: which of several is the last is unknown. */
+static int is_compared(const struct pp_waiting *w, const struct pp_row_collective *c, enum pp_need_kind kind,
+                       const struct pp_need_list *list, uint32_t i)
+{
+	if (c->bound_ns != PP_BOUND_UNKNOWN)
+		return 1;
+	return kind == PP_NEED_ROWS && list->rows == 1 &&
+	       pp_bounds_arrivals(&w->bounds, &w->event[i], &w->event[list->row[0] - c->row_first]) != PP_BOUND_UNKNOWN;
+}
+
 static void set_needs(struct pp_waiting *w, const struct pp_row_collective *c, const struct pp_row_arrival *row)
 {
 	const int64_t last = last_of(c, row);
@@ -73,6 +83,8 @@ static void set_needs(struct pp_waiting *w, const struct pp_row_collective *c, c
 		              : kind == PP_NEED_ALL                   ? last
 		              : kind == PP_NEED_ROWS && list.rows > 0 ? (int64_t)(list.row[0] - c->row_first)
 		                                                      : NEEDS_NOBODY;
+		if (w->needs[i] >= 0 && !is_compared(w, c, kind, &list, i))
+			w->needs[i] = NEEDS_OTHER_CLOCK;
 	}
 	if (may_leave_early(c->operation))
 		need_earlier(w, c, row);
@@ -84,10 +96,10 @@ static void set_until(struct pp_waiting *w, const struct pp_row_collective *c, c
 		struct pp_waited *one = &w->row[i];
 		const struct pp_row_arrival *needs = w->needs[i] < 0 ? NULL : &row[w->needs[i]];
 
-		one->is_unsplit = w->is_odd || w->needs[i] == NEEDS_UNKNOWN;
-		w->d->unsplit += !w->is_odd && one->is_unsplit;
-		/* Between clocks that are not joined no arrival is earlier or later: no waiting is attributed. */
-		if (one->is_unsplit || !needs || needs->arrival_ns <= row[i].arrival_ns || c->bound_ns == PP_BOUND_UNKNOWN)
+		one->is_unsplit = w->is_odd || w->needs[i] == NEEDS_UNKNOWN || w->needs[i] == NEEDS_OTHER_CLOCK;
+		w->d->unsplit += !w->is_odd && w->needs[i] == NEEDS_UNKNOWN;
+		w->d->uncompared += !w->is_odd && w->needs[i] == NEEDS_OTHER_CLOCK;
+		if (one->is_unsplit || !needs || needs->arrival_ns <= row[i].arrival_ns)
 			continue;
 		if (w->row[w->needs[i]].worker == one->worker) /* no rank waits for itself: pp_dataset.doubled counts these */
 			continue;

@@ -75,7 +75,7 @@ static int compare_pair(struct pp_diff *d, double *room, struct pp_diff_pair *p,
 
 			pp_diff_middle(&d->run[from], g, q, d->usual, pp_noise_middle, room, &a);
 			pp_diff_middle(&d->run[to], g, q, d->usual, pp_noise_middle, room, &b);
-			*n = pp_noise_compare(&a, &b, d->least, d->matters, pairs * groups * PP_DIFF_QUANTITIES);
+			*n = pp_noise_compare_known(&a, &b, d->least, d->matters, pairs * groups * PP_DIFF_QUANTITIES);
 			if (n->word > PP_NOISE_SAME && fabs(n->b - n->a) <= p->cores)
 				n->word = PP_NOISE_CORES;
 		}

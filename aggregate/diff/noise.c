@@ -157,3 +157,17 @@ struct pp_noise pp_noise_compare(const struct pp_noise_middle *a, const struct p
 		n.word = n.power > matters ? PP_NOISE_WEAK : PP_NOISE_SAME;
 	return n;
 }
+
+struct pp_noise pp_noise_compare_known(const struct pp_noise_middle *a, const struct pp_noise_middle *b, double least,
+                                       double matters, size_t family)
+{
+	struct pp_noise n = pp_noise_compare(a, b, least, matters, family);
+
+	if (a->steps && b->steps)
+		return n;
+	n.word = PP_NOISE_UNKNOWN;
+	n.low = n.high = (double)NAN;
+	n.a = a->steps ? n.a : (double)NAN;
+	n.b = b->steps ? n.b : (double)NAN;
+	return n;
+}

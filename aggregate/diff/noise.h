@@ -12,12 +12,13 @@
 enum { PP_NOISE_STEPS = 8 }; /* fewer steps of a run decide nothing */
 
 enum pp_noise_word {
-	PP_NOISE_FEW,    /* undecided: a run has too few steps */
-	PP_NOISE_WEAK,   /* undecided: a difference that matters could be hidden in the noise */
-	PP_NOISE_ENDING, /* undecided, set by compare.c: the last steps of a run are longer, it may have changed just then */
-	PP_NOISE_CORES,  /* undecided, set by compare.c: ranks that lacked a core explain the difference */
-	PP_NOISE_SAME,   /* a difference that matters would be seen, and is not */
-	PP_NOISE_LONGER, /* b takes longer */
+	PP_NOISE_FEW,     /* undecided: a run has too few steps */
+	PP_NOISE_UNKNOWN, /* not measured in a run */
+	PP_NOISE_WEAK,    /* undecided: a difference that matters could be hidden in the noise */
+	PP_NOISE_ENDING,  /* undecided, set by compare.c: the last steps of a run are longer, it may have changed just then */
+	PP_NOISE_CORES,   /* undecided, set by compare.c: ranks that lacked a core explain the difference */
+	PP_NOISE_SAME,    /* a difference that matters would be seen, and is not */
+	PP_NOISE_LONGER,  /* b takes longer */
 	PP_NOISE_SHORTER
 };
 
@@ -34,7 +35,7 @@ struct pp_noise_middle {     /* of one series */
 };
 
 struct pp_noise {
-	double a, b;      /* usual values; 0 without steps */
+	double a, b;      /* usual values; 0 without steps, NaN: unknown */
 	double low, high; /* interval of b - a at 99 % for the whole family; equal to b - a with too few steps */
 	double floor;     /* what the parts of one run differ by, at least `least` */
 	double power;     /* a difference of this is found in 9 of 10 pairs of runs like these; 0 with too few steps */
@@ -49,6 +50,9 @@ void pp_noise_short(struct pp_noise_series s, double *room, struct pp_noise_midd
  * that must not stay hidden. */
 struct pp_noise pp_noise_compare(const struct pp_noise_middle *a, const struct pp_noise_middle *b, double least, double matters,
                                  size_t family);
+/* The same of quantities that may be unknown: a series without steps is. */
+struct pp_noise pp_noise_compare_known(const struct pp_noise_middle *a, const struct pp_noise_middle *b, double least,
+                                       double matters, size_t family);
 /* Half of the interval of a difference of two usual values as one of `family`. */
 double pp_noise_half(const struct pp_noise_middle *a, const struct pp_noise_middle *b, size_t family);
 /* Two-sided quantile of Student's t at 99 % for each of `family` comparisons. */

@@ -29,7 +29,7 @@ struct items {
 
 struct series { /* operations of one key and run, in order of time */
 	double *wait, *transfer, *busbw, *room, bytes;
-	size_t n, rated;
+	size_t n, waits, transfers, rated; /* of which it is known */
 };
 
 /* Numbers of operations may differ between podprof's versions: names do not. */
@@ -101,8 +101,10 @@ static int series_of(const struct pp_dataset *d, const struct item *item, size_t
 	for (size_t i = 0; i < n; i++) {
 		const struct pp_row_collective *c = &d->collective[item[i].row];
 
-		s.wait[i] = (double)pp_known_or(c->wait_ns, 0) / c->ranks;
-		s.transfer[i] = (double)pp_known_or(c->transfer_ns, 0) / c->ranks;
+		if (pp_is_known(c->wait_ns))
+			s.wait[s.waits++] = (double)c->wait_ns / c->ranks;
+		if (pp_is_known(c->transfer_ns))
+			s.transfer[s.transfers++] = (double)c->transfer_ns / c->ranks;
 		s.bytes += (double)c->bytes / (double)n;
 		if (c->busbw > 0 && c->busbw < 1e18) /* a foreign value may be no number */
 			s.busbw[s.rated++] = c->busbw;
@@ -124,7 +126,15 @@ static struct pp_noise compare(struct pp_noise_middle a, struct pp_noise_middle 
 {
 	const double own = a.usual * LEAST_PERCENT / 100;
 
-	return pp_noise_compare(&a, &b, fmax(least, own), fmax(matters, 2 * own), 3 * PP_DIFF_OPERATIONS_MOST);
+	return pp_noise_compare_known(&a, &b, fmax(least, own), fmax(matters, 2 * own), 3 * PP_DIFF_OPERATIONS_MOST);
+}
+
+/* An operation that only one run has weighs as much as it takes there. */
+static double weight_of(const struct pp_diff_operation *o, const struct pp_noise *n)
+{
+	const double a = o->count_a > 0 ? n->a * o->count_a : 0, b = o->count_b > 0 ? n->b * o->count_b : 0;
+
+	return isnan(a) || isnan(b) ? 0 : fabs(b - a);
 }
 
 static void fill(struct pp_diff *d, const struct key *key, const struct series *a, const struct series *b)
@@ -143,11 +153,10 @@ static void fill(struct pp_diff *d, const struct key *key, const struct series *
 	most = fmax(o->count_a, o->count_b);
 	least = most > 0 ? fmax(pp_diff_last(d)->cores, d->least) / most : 0;
 	matters = most > 0 ? d->matters / most : 0;
-	o->wait = compare(middle(a, a->wait, a->n), middle(b, b->wait, b->n), least, matters);
-	o->transfer = compare(middle(a, a->transfer, a->n), middle(b, b->transfer, b->n), least, matters);
+	o->wait = compare(middle(a, a->wait, a->waits), middle(b, b->wait, b->waits), least, matters);
+	o->transfer = compare(middle(a, a->transfer, a->transfers), middle(b, b->transfer, b->transfers), least, matters);
 	o->busbw = compare(middle(a, a->busbw, a->rated), middle(b, b->busbw, b->rated), 0, 0);
-	o->weight = fabs(o->wait.b * o->count_b - o->wait.a * o->count_a) +
-	            fabs(o->transfer.b * o->count_b - o->transfer.a * o->count_a);
+	o->weight = weight_of(o, &o->wait) + weight_of(o, &o->transfer);
 }
 
 static int compare_next(struct pp_diff *d, const struct items *list, size_t *at)

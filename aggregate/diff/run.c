@@ -168,24 +168,24 @@ const char *pp_diff_quantity_name(int quantity)
 	                                      : pp_category_name(quantity);
 }
 
-/* What the rank did itself: waiting for others is taken out of its communication. */
-static void put_own(const struct pp_row_cell *c, double peers, double *own, size_t stride)
+/* What the rank did itself: waiting for others is taken out of its communication. Where waiting is unknown, so is the rest. */
+static void put_own(const struct pp_row_cell *c, double peers, double *own)
 {
-	double wait = (double)pp_known_or(c->wait_ns, 0);
+	double wait = pp_known_real(c->wait_ns);
 
 	own[0] = (double)c->step_ns;
 	for (int k = 1; k <= PP_CATEGORIES; k++) {
 		double value = (double)c->exclusive_ns[k];
 
 		if (k == PP_CATEGORY_HOST_COMMUNICATION || k == PP_CATEGORY_DEVICE_COLLECTIVE) {
-			const double waited = wait < value ? wait : value;
+			const double waited = value > 0 && !(wait > value) ? wait : value;
 
 			value -= waited;
 			wait -= waited;
 		}
-		own[(size_t)k * stride] = value;
+		own[k] = value;
 	}
-	own[(size_t)PP_DIFF_LATE * stride] = (double)pp_known_or(c->late_ns, 0) / peers;
+	own[PP_DIFF_LATE] = pp_known_real(c->late_ns) / peers;
 }
 
 static int is_there(const struct pp_row_cell *c)
@@ -196,23 +196,29 @@ static int is_there(const struct pp_row_cell *c)
 struct reduction {
 	struct pp_diff_run *run;
 	const struct pp_diff_shared *shared;
-	size_t *worker;                    /* [ranks] of the run; SIZE_MAX: the file was replaced meanwhile */
-	uint32_t *group;                   /* [workers]: of the shared rank; 0: none */
-	double (*sum)[PP_DIFF_QUANTITIES]; /* [groups] over the ranks of one step */
-	uint32_t *ranks;                   /* [groups]: that have the step */
-	double *room;                      /* [max(3, PP_DIFF_LATE + 2) * steps] */
+	size_t *worker;  /* [ranks] of the run; SIZE_MAX: the file was replaced meanwhile */
+	uint32_t *group; /* [workers]: of the shared rank; 0: none */
+	struct {
+		double sum[PP_DIFF_QUANTITIES];     /* over the ranks of one step */
+		uint32_t ranks[PP_DIFF_QUANTITIES]; /* that have the step, and of which this is known */
+	} * of;                                     /* [groups] */
+	double *room;                               /* [max(3, PP_DIFF_LATE + 2) * steps] */
 };
 
 static void add_cell(struct reduction *r, uint32_t group, const struct pp_row_cell *c)
 {
-	double *sum = r->sum[group];
+	double value[PP_DIFF_QUANTITIES] = {[PP_DIFF_STEP] = (double)c->step_ns,
+	                                    [PP_DIFF_WAIT] = pp_known_real(c->wait_ns),
+	                                    [PP_DIFF_TRANSFER] = pp_known_real(c->transfer_ns)};
 
-	r->ranks[group]++;
-	sum[PP_DIFF_STEP] += (double)c->step_ns;
 	for (int k = 1; k <= PP_CATEGORIES; k++)
-		sum[k] += (double)c->exclusive_ns[k];
-	sum[PP_DIFF_WAIT] += (double)pp_known_or(c->wait_ns, 0);
-	sum[PP_DIFF_TRANSFER] += (double)pp_known_or(c->transfer_ns, 0);
+		value[k] = (double)c->exclusive_ns[k];
+	for (int q = 0; q < PP_DIFF_QUANTITIES; q++) {
+		if (isnan(value[q]))
+			continue;
+		r->of[group].sum[q] += value[q];
+		r->of[group].ranks[q]++;
+	}
 }
 
 /* Lists the step, if a rank has it. */
@@ -222,8 +228,7 @@ static void add_step(struct reduction *r, size_t step)
 	const size_t groups = r->shared->groups, all = run->d.steps;
 	double longest = -1;
 
-	memset(r->sum, 0, groups * sizeof(*r->sum));
-	memset(r->ranks, 0, groups * sizeof(*r->ranks));
+	memset(r->of, 0, groups * sizeof(*r->of));
 	for (size_t w = 0; w < run->d.workers; w++) {
 		const struct pp_row_cell *c = &run->d.cell[step * run->d.workers + w];
 
@@ -242,7 +247,7 @@ static void add_step(struct reduction *r, size_t step)
 	for (size_t g = 0; g < groups; g++)
 		for (size_t q = 0; q < PP_DIFF_QUANTITIES; q++)
 			run->series[(g * PP_DIFF_QUANTITIES + q) * all + run->steps] =
-			        r->ranks[g] ? r->sum[g][q] / r->ranks[g] : (double)NAN;
+			        r->of[g].ranks[q] ? r->of[g].sum[q] / r->of[g].ranks[q] : (double)NAN;
 	run->steps++;
 }
 
@@ -273,17 +278,21 @@ static void find_own(struct reduction *r, size_t rank)
 	struct pp_diff_run *run = r->run;
 	const size_t all = run->d.steps, w = r->worker[rank];
 	const double peers = run->d.workers > 1 ? (double)(run->d.workers - 1) : 1;
-	double *own = r->room + all;
-	size_t n = 0;
+	double *series = r->room + all, own[PP_DIFF_LATE + 1];
+	size_t n[PP_DIFF_LATE + 1] = {0};
 
 	for (size_t i = 0; i < run->steps && w != SIZE_MAX; i++) {
 		const struct pp_row_cell *c = &run->d.cell[run->step[i] * run->d.workers + w];
 
-		if (run->is_usual[i] == PP_DIFF_USUAL && is_there(c))
-			put_own(c, peers, own + n++, all);
+		if (run->is_usual[i] != PP_DIFF_USUAL || !is_there(c))
+			continue;
+		put_own(c, peers, own);
+		for (size_t q = 0; q <= PP_DIFF_LATE; q++)
+			if (!isnan(own[q]))
+				series[q * all + n[q]++] = own[q];
 	}
 	for (size_t q = 0; q <= PP_DIFF_LATE; q++)
-		pp_noise_middle((struct pp_noise_series){own + q * all, n}, r->room, &run->own[rank][q]);
+		pp_noise_middle((struct pp_noise_series){series + q * all, n[q]}, r->room, &run->own[rank][q]);
 }
 
 static int reduce(struct pp_diff_run *run, const struct pp_diff_shared *s, int is_first)
@@ -292,10 +301,9 @@ static int reduce(struct pp_diff_run *run, const struct pp_diff_shared *s, int i
 	                      .shared = s,
 	                      .worker = calloc(s->ranks + 1, sizeof(*r.worker)),
 	                      .group = calloc(run->d.workers + 1, sizeof(*r.group)),
-	                      .sum = calloc(s->groups + 1, sizeof(*r.sum)),
-	                      .ranks = calloc(s->groups + 1, sizeof(*r.ranks)),
+	                      .of = calloc(s->groups + 1, sizeof(*r.of)),
 	                      .room = calloc((PP_DIFF_LATE + 2) * run->d.steps + 1, sizeof(*r.room))};
-	const int rc = r.worker && r.group && r.sum && r.ranks && r.room ? 0 : -ENOMEM;
+	const int rc = r.worker && r.group && r.of && r.room ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !rc && i < s->ranks; i++) {
 		r.worker[i] = pp_dataset_worker(&run->d, is_first ? s->rank[i] : s->other[i]);
@@ -309,8 +317,7 @@ static int reduce(struct pp_diff_run *run, const struct pp_diff_shared *s, int i
 	for (size_t i = 0; !rc && i < s->ranks; i++)
 		find_own(&r, i);
 	free(r.room);
-	free(r.ranks);
-	free(r.sum);
+	free(r.of);
 	free(r.group);
 	free(r.worker);
 	return rc;

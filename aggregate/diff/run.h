@@ -48,7 +48,7 @@ struct pp_diff_run {
 	size_t usual;            /* how many are */
 	struct pp_series course; /* of the slowest rank's time */
 	int is_ending;           /* its last steps are exceptional: it may have changed there */
-	double *series; /* [groups][PP_DIFF_QUANTITIES][steps], NaN where no rank has it; then [steps] of the slowest rank */
+	double *series;          /* [groups][PP_DIFF_QUANTITIES][steps], NaN: known of no rank; then [steps] of the slowest rank */
 	struct pp_noise_middle (*own)[PP_DIFF_LATE + 1]; /* [ranks] of usual steps: a rank's own time, waiting is not in it */
 	uint64_t rank_steps;                             /* steps of ranks, summed */
 	double queue; /* part of their time that main threads were ready without a core, mean over ranks; -1: unknown */

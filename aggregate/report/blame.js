@@ -49,7 +49,7 @@ const Blame = {
         emptyText(absentReason('blame') || 'This dataset has no /blame.',
             'Blame needs collectives or messages whose waiting is known: record all ranks of the job. ' +
                 '\u2018podprof doctor\u2019 shows what works on this host.',
-            'Clocks of files of other profilers are not joined: no rank is said to wait.')
+            'Trace files of other profilers have no common clock: waiting between ranks is unknown.')
       ];
     const rows = [...Blame.ranks().values()], t = Pod.table('blame');
     return [
@@ -177,8 +177,9 @@ const Blame = {
     return [
       el('b', {}, `${Pod.workerName(w)}, step ${Pod.stepShown[s]}`),
       el('div', {},
-          ns > 0 ? `${Format.time(ns)} of waiting goes back to it, mainly: ${Blame.reason(Blame.why(s, w))}`
-                 : 'No waiting goes back to it.')
+          ns === null  ? 'Whether another rank waited for it is unknown.'
+              : ns > 0 ? `${Format.time(ns)} of waiting goes back to it, mainly: ${Blame.reason(Blame.why(s, w))}`
+                       : 'No waiting goes back to it.')
     ];
   },
   draw() {

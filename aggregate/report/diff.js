@@ -7,7 +7,8 @@ const WORDS = {
   longer: 'longer',
   shorter: 'shorter',
   no_difference: 'no difference',
-  undecided: 'undecided'
+  undecided: 'undecided',
+  unknown: 'unknown'
 };
 const LAST = Diff.runs[Diff.runs.length - 1].run, IS_TREND = Diff.runs.length > 2;
 
@@ -28,6 +29,8 @@ function interval(n) {
 }
 
 function percentOf(part, whole) {
+  if (part === null)
+    return '\u2013';
   const percent = whole > 0 ? Math.abs(100 * part / whole).toFixed(1) : '';
   return percent ? (percent === '0.0' ? '' : part > 0 ? '+' : '\u2212') + percent + NB + '%' : '\u2013';
 }
@@ -165,7 +168,7 @@ function categoryRows() {
   const rows = [];
   Diff.roles.forEach((role, g) => {
     for (const [name, n] of Object.entries(last.roles[g]))
-      if (n.a_ns || n.b_ns)
+      if (n.a_ns || n.b_ns || (name === 'wait' && n.result === 'unknown'))
         rows.push({g, name: name === 'wait' || name === 'transfer' ? 'of communication: ' + name : name, key: name, n});
   });
   return rows;
@@ -279,7 +282,8 @@ function causeTable() {
 function collectiveTable() {
   const rows = Diff.collectives;
   if (!rows.length)
-    return el('p', {class: 'missing'}, 'No collective was recorded in the steps.');
+    return el('p', {class: 'missing'},
+        'No collective of MPI, NCCL or torch.distributed was recorded in the steps, and podprof sees no others.');
   const part = (name, key) => [column(name + ' A', 'ns', `Usual ${name} of an operation and rank`, i => rows[i][key].a_ns),
       {name: 'change', unit: 'ns', get: i => rows[i][key].change_ns, show: (i, v) => signed(v)},
       {name: 'result', text: true, minor: true, get: i => WORDS[rows[i][key].result], show: i => resultOf(rows[i][key])}];

@@ -6,11 +6,9 @@ const Together = {
   parts() {
     return [Together.channels(), Together.topology(), Together.diagnostics()];
   },
-  /* The last part of a communicator's name that is known; else its id. */
   communicator(id) {
-    const t = Pod.table('communicator', 'communicator'), ids = Array.from(Pod.column(t, 'id')), names = Pod.column(t, 'name'),
-          at = ids.findIndex(x => String(x) === String(id));
-    return at >= 0 && names[at] ? names[at] : String(id);
+    Together.names = Together.names || communicatorNames();
+    return Together.names.get(idKey(id)) || 'unknown';
   },
   allReduce() {
     const t = Pod.table('all_reduce'), of = name => Pod.column(t, name);

@@ -116,7 +116,7 @@ const TracePanes = {
     if (!call || call.wait === null)
       return '';
     if (Number.isNaN(call.bound))
-      return 'the clocks are not joined: no rank is said to wait';
+      return 'unknown: the ranks have no common clock';
     const error = ` (clock error ${Format.time(call.bound)})`;
     return call.wait <= 0         ? 'did not wait'
         : call.wait <= call.bound ? `tie: waited less than the clock error, ${Format.time(call.bound)}`
@@ -170,7 +170,7 @@ const TracePanes = {
           row('begin', Format.time(one.begin - Pod.timeline.low), exact(one.begin - Pod.timeline.low)),
           row('length', Format.time(one.length), exact(one.length)), row('self', Format.time(one.self), exact(one.self)),
           row('step', one.step === null ? 'none' : String(one.step)), row('track', one.track.name),
-          row('communicator', about && `${about.name || about.id}, ${Format.count(about.size)} ranks`),
+          row('communicator', about && `${about.name ? about.name + ', ' : ''}${Format.count(about.size)} ranks`),
           row('sequence', call && call.sequence !== null ? Format.count(call.sequence) : ''),
           row('peer or root',
               call &&

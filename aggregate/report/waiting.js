@@ -11,7 +11,7 @@ const Waiting = {
             'MPI collectives of Open MPI 4 and 5 are recorded without a change to the program. ' +
                 '\u2018podprof doctor\u2019 shows what works on this host.',
             'Of files, those of podprof have the collectives of MPI, and traces of PyTorch those whose arguments were recorded ' +
-                '(record_param_comms). Clocks of files of other profilers are not joined: no rank is said to wait.')
+                '(record_param_comms). Trace files of other profilers have no common clock: waiting between ranks is unknown.')
       ];
     return [
       title,
@@ -81,7 +81,7 @@ const Waiting = {
     const columns = [
       {name: 'operation', text: true, get: i => c('operation')[i].replace(/^MPI_/, '')},
       {name: 'step', get: i => c('step')[i], show: (i, v) => v === null ? 'outside' : String(v)},
-      {name: 'communicator', text: true, get: i => Waiting.names.get(c('communicator')[i]) || String(c('communicator')[i])},
+      {name: 'communicator', text: true, get: i => Waiting.names.get(idKey(c('communicator')[i])) || 'unknown'},
       {name: 'sequence', minor: true, what: 'n-th collective on its communicator', get: i => c('sequence')[i]},
       {name: 'ranks', minor: true, get: i => c('ranks')[i]},
       {name: 'bytes', what: 'of the rank with most', unit: 'byte', get: i => c('bytes')[i]},
@@ -191,10 +191,16 @@ const Waiting = {
   },
 };
 
+/* As a key: a table has its identities as text where any of them is large. */
+function idKey(id) {
+  return typeof id === 'number' ? id.toString(16).padStart(16, '0') : String(id);
+}
+
+/* What a reader knows of a communicator: its name, else how many ranks it has; never its id. */
 function communicatorNames() {
-  const t = Pod.table('communicator', 'communicator'), names = new Map();
-  if (t)
-    Pod.column(t, 'id').forEach((id, i) => names.set(id, Pod.column(t, 'name')[i] || Pod.column(t, 'role')[i]));
+  const t = Pod.table('communicator', 'communicator'), of = name => Pod.column(t, name), names = new Map();
+  for (let i = 0; t && i < t.shown; i++)
+    names.set(idKey(of('id')[i]), of('name')[i] || (of('size')[i] ? `${Format.count(of('size')[i])} ranks` : of('role')[i]));
   return names;
 }
 

@@ -70,6 +70,8 @@ static int fill_absent(const struct pp_dataset *in, const struct pp_table *table
 				why = "no range is whole: none was seen both to begin and to end in the window";
 			if (!strcmp(why, pp_table_desc(PP_TABLE_blame)->absent) && is_waiting_unknown(in))
 				why = "no rank is known to have waited for another one, and of some steps this is unknown";
+			if (id == PP_TABLE_what_if && is_waiting_unknown(in))
+				why = "no replayed change is known to make the steps shorter: who waits for whom is partly unknown";
 			rc = add_absent(absent, before = group, why);
 		}
 	}

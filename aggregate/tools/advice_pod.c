@@ -123,7 +123,8 @@ int pp_rule_slow_communicator(const struct pp_advising *a, struct pp_finding *f)
 	for (size_t i = 0; i < a->d->what_ifs; i++) {
 		const struct pp_row_what_if *row = &a->d->what_if[i];
 
-		if (row->subject != COMMUNICATOR || pp_sums_percent(row->gain_ns, row->before_ns) < FEW_PERCENT)
+		if (row->subject != COMMUNICATOR || !pp_is_known(row->gain_ns) ||
+		    pp_sums_percent(row->gain_ns, row->before_ns) < FEW_PERCENT)
 			continue;
 		f->cost_ns = row->gain_ns;
 		snprintf(f->evidence, sizeof(f->evidence), "%s: a step would take %s instead of %s", row->what_if,

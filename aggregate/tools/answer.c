@@ -280,11 +280,16 @@ static void qualify_clock(const struct pp_dataset *d, const struct pp_sums *s, s
 {
 	int32_t domains = pp_dataset_domains(d);
 	const int64_t wait = s->cells ? pp_known_or(s->wait_ns, 0) / s->cells : 0;
-	char error[PP_TEXT_UNIT];
+	char error[PP_TEXT_UNIT], calls[PP_TEXT_UNIT];
 
-	if (domains > 1)
+	if (domains > 1 && d->uncompared)
+		qualify(a,
+		        "the clocks of the ranks could not be compared in %d groups: whether %s calls waited for another group is "
+		        "unknown",
+		        (int)domains, pp_text_count(calls, d->uncompared));
+	else if (domains > 1)
 		qualify(a, "the clocks of the ranks could not be compared in %d groups: waiting between them is %s", (int)domains,
-		        d->device_between_clocks ? "reported only where lengths of kernels tell it" : "not reported");
+		        d->device_between_clocks ? "reported only where lengths of kernels tell it" : "unknown");
 	if (d->workers < 2 || s->median_ns <= 0)
 		return;
 	if (pp_sums_percent(d->pair_bound_ns, s->median_ns) > LARGE_CLOCK_PERCENT ||

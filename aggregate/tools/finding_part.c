@@ -125,6 +125,8 @@ static const char *about_waiting(const struct pp_dataset *d, const struct parts 
 		return "There is only one rank";
 	if (d->trace_files && domains && (size_t)pp_dataset_domains(d) == d->workers)
 		return "Whether ranks wait for each other is unknown: their clocks were not compared";
+	if (d->uncompared && (p->unknown || pp_sums_percent(p->unsplit, p->step) > SMALL_PERCENT))
+		return "How much of the communication is waiting is unknown: the clocks of the ranks are not joined";
 	if (p->unknown || pp_sums_percent(p->unsplit, p->step) > SMALL_PERCENT)
 		return "How much of the communication is waiting is unknown";
 	if (domains)

@@ -111,7 +111,19 @@ static int is_one_rank(const struct scene *s, size_t i)
 	return 0;
 }
 
-/* Rows of the scenarios that gain something. */
+/* Where clocks are not joined, the replay does not know which rank a call waits for: how much earlier the others would go on is
+ * unknown. */
+static int is_open(const struct scene *s)
+{
+	return s->d->uncompared > 0;
+}
+
+static int is_of_ranks(const struct pp_row_what_if *row)
+{
+	return row->subject == RANK || row->subject == HOST || row->subject == SET;
+}
+
+/* Rows of the scenarios that gain something, and of those of which that is unknown. */
 static int finish(struct scene *s)
 {
 	int rc = pp_replay_run(s->graph, NULL, s->scenario, s->scenarios);
@@ -122,7 +134,9 @@ static int finish(struct scene *s)
 		row->before_ns = s->before_ns;
 		row->after_ns = s->scenario[i].after_ns;
 		row->gain_ns = pp_wrap_minus(row->before_ns, row->after_ns);
-		if (is_little(s, row->gain_ns) || is_one_rank(s, i))
+		if (is_open(s) && is_of_ranks(row))
+			row->after_ns = row->gain_ns = PP_UNKNOWN;
+		else if (is_open(s) || is_little(s, row->gain_ns) || is_one_rank(s, i))
 			continue;
 		to = pp_table_add(s->to);
 		if (!to)

@@ -40,7 +40,7 @@ static void put_noise(FILE *to, const struct pp_noise *n, const char *unit)
 	fprintf(to, "{\"result\":\"%s\"", pp_diff_word(n->word));
 	for (size_t i = 0; i < sizeof(value) / sizeof(value[0]); i++) {
 		snprintf(name, sizeof(name), "%s_%s", value[i].what, unit);
-		if (n->word == PP_NOISE_FEW && i > 2)
+		if ((n->word == PP_NOISE_FEW || n->word == PP_NOISE_UNKNOWN) && i > 2)
 			pp_json_put_int(to, name, INT64_MIN);
 		else
 			pp_json_put_real(to, name, value[i].value);

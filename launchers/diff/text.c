@@ -13,7 +13,8 @@ enum { MOST_RANKS = 6 };
 
 const char *pp_diff_word(enum pp_noise_word word)
 {
-	return word < PP_NOISE_SAME      ? "undecided"
+	return word == PP_NOISE_UNKNOWN  ? "unknown"
+	       : word < PP_NOISE_SAME    ? "undecided"
 	       : word == PP_NOISE_SAME   ? "no_difference"
 	       : word == PP_NOISE_LONGER ? "longer"
 	                                 : "shorter";

@@ -14,6 +14,10 @@ enum { BAR = 20, NAME = 34, MOST_ROWS = 8 };
 
 const char *pp_diff_time(char text[PP_TEXT_UNIT], double ns)
 {
+	if (isnan(ns)) {
+		snprintf(text, PP_TEXT_UNIT, "unknown");
+		return text;
+	}
 	return pp_text_time(text, fabs(ns) < 9e18 ? (int64_t)llround(ns) : 0);
 }
 
@@ -28,7 +32,7 @@ const char *pp_diff_signed(char text[32], double ns)
 /* Of the largest change. pp_text_print() leaves it out of a pipe. */
 static void bar(double part, FILE *to)
 {
-	int n = (int)(fmin(fabs(part), 1) * BAR + 0.5);
+	int n = isnan(part) ? 0 : (int)(fmin(fabs(part), 1) * BAR + 0.5);
 
 	fputc('|', to);
 	for (int i = 0; i < BAR; i++)
@@ -38,7 +42,11 @@ static void bar(double part, FILE *to)
 
 static const char *verdict(enum pp_noise_word word)
 {
-	return word < PP_NOISE_SAME ? "undecided" : word == PP_NOISE_SAME ? "-" : word == PP_NOISE_LONGER ? "longer" : "shorter";
+	return word == PP_NOISE_UNKNOWN  ? "unknown"
+	       : word < PP_NOISE_SAME    ? "undecided"
+	       : word == PP_NOISE_SAME   ? "-"
+	       : word == PP_NOISE_LONGER ? "longer"
+	                                 : "shorter";
 }
 
 static void put_name(const char *name, int columns, FILE *to)
@@ -56,7 +64,7 @@ static void write_pair_row(const char *name, const struct pp_noise *n, double la
 	bar(largest > 0 ? (n->b - n->a) / largest : 0, to);
 	fprintf(to, "%9s %9s %10s  %-9s", pp_diff_time(a, n->a), pp_diff_time(b, n->b), pp_diff_signed(by, n->b - n->a),
 	        verdict(n->word));
-	if (n->word == PP_NOISE_FEW)
+	if (n->word == PP_NOISE_FEW || n->word == PP_NOISE_UNKNOWN)
 		fputs("\t\n", to);
 	else
 		fprintf(to, "\t%s to %s; floor %s\n", pp_diff_signed(low, n->low), pp_diff_signed(high, n->high),
@@ -69,7 +77,7 @@ static int is_of_role(const struct pp_noise *role, const struct pp_noise *all)
 	return role->word > PP_NOISE_SAME && fabs((role->b - role->a) - (all->b - all->a)) > role->floor;
 }
 
-/* Does any pair differ in it, or is it a notable part of the step? */
+/* Does any pair differ in it, or is it a notable part of the step? That waiting is unknown is to be said. */
 static int is_notable(const struct pp_diff *d, size_t group, int quantity)
 {
 	const struct pp_noise *step = &d->first[0].group[group][PP_DIFF_STEP];
@@ -80,6 +88,8 @@ static int is_notable(const struct pp_diff *d, size_t group, int quantity)
 		const struct pp_noise *all_before = d->runs > 2 ? &d->before[r].group[0][quantity] : all;
 
 		if (group && (is_of_role(n, all) || is_of_role(before, all_before)))
+			return 1;
+		if (!group && quantity == PP_DIFF_WAIT && n->word == PP_NOISE_UNKNOWN)
 			return 1;
 		if (!group && (n->word > PP_NOISE_SAME || before->word > PP_NOISE_SAME || fmax(n->a, n->b) * 1000 > step->a))
 			return 1;
@@ -226,11 +236,13 @@ static void put_rate(const struct pp_noise *n, FILE *to)
 		fputs("\t", to);
 }
 
-static void put_times(const struct pp_noise *n, FILE *to)
+/* What a run does not have takes no time there. */
+static void put_times(const struct pp_diff_operation *o, const struct pp_noise *n, FILE *to)
 {
+	const double first = o->count_a > 0 ? n->a : 0, last = o->count_b > 0 ? n->b : 0;
 	char a[PP_TEXT_UNIT], by[32];
 
-	fprintf(to, " %9s %10s%c", pp_diff_time(a, n->a), pp_diff_signed(by, n->b - n->a), n->word > PP_NOISE_SAME ? '*' : ' ');
+	fprintf(to, " %9s %10s%c", pp_diff_time(a, first), pp_diff_signed(by, last - first), n->word > PP_NOISE_SAME ? '*' : ' ');
 }
 
 /* Of the last run against the first one. */
@@ -265,8 +277,8 @@ static void write_operations(const struct pp_diff *d, FILE *to)
 		else
 			snprintf(name, sizeof(name), "%s, %" PRIu32 ", %.3g to %.3g", o->name, o->size_a, o->count_a, o->count_b);
 		put_name(name, NAME, to);
-		put_times(&o->wait, to);
-		put_times(&o->transfer, to);
+		put_times(o, &o->wait, to);
+		put_times(o, &o->transfer, to);
 		put_rate(&o->busbw, to);
 		fputc('\n', to);
 		shown++;

@@ -263,7 +263,7 @@ static void print_judgement(const struct pp_doctor_table *t, const struct judged
 		       "clocks.\n",
 		       j->lies, s_of(j->lies), j->lies == 1 ? "has" : "have");
 	if (j->unheard)
-		printf("%zu pair%s: no UDP packet arrived. Waiting between such hosts is not reported. fix: allow UDP between the "
+		printf("%zu pair%s: no UDP packet arrived. Waiting between such hosts is unknown. fix: allow UDP between the "
 		       "hosts; if only some ports are open, name them by --port-range A:B.\n",
 		       j->unheard, s_of(j->unheard));
 	if (j->lost)

@@ -234,7 +234,7 @@ def of_files(place, full):
         for word in ("Open MPI", "podprof run", "podprof doctor", "podprof.h"):
             check(word in live and word not in text, f"{word}: {text}")
         waits = b.js("document.querySelector('#waiting .empty').textContent")
-        check("record_param_comms" in waits and "not joined" in waits, waits)
+        check("record_param_comms" in waits and "no common clock: waiting between ranks is unknown" in waits, waits)
         clean(b, "a session of files")
 
 
@@ -516,7 +516,7 @@ def tools(place, full):
               total_ns=[900, 100, 900], self_ns=[750, 250, 750], percent=[75.0, 25.0, 100.0])
         group("input_op", name=["Iterator::Map", "Iterator::Map", "read"], worker=[0, 1, 0], category=["preprocessing"] * 2 + ["reading on demand"],
               count=[2, 1, 1], total_ns=[600, 300, 100], self_ns=[500, 250, 250])
-        group("all_reduce", operation=["MPI_Allreduce", "MPI_Bcast"], communicator=np.array([7, 7], np.uint64), occurrences=[4, 1], bytes=[4000, 8],
+        group("all_reduce", operation=["MPI_Allreduce", "MPI_Bcast"], communicator=np.array([7, 2 ** 63 + 5], np.uint64), occurrences=[4, 1], bytes=[4000, 8],
               ranks=[2, 2], duration_ns=[800, 0], timed=[4, 0], wait_ns=[100, 0], transfer_ns=[700, 30], busbw=[5e6, 0.0])
         group("allocator", worker=[0, 1], allocator=["GPU_0_bfc", "cpu"], allocations=[3, 1], deallocations=[1, 0], unmatched=[0, 0],
               capacity_bytes=[8192, -1], peak_since_start_bytes=[6000, -1], peak_bytes=[5120, 64], peak_time_ns=[3000, 50], peak_step=[101, -1],
@@ -530,6 +530,11 @@ def tools(place, full):
         group("memory_peak", worker=[0, 0, 1], allocator=["GPU_0_bfc", "GPU_0_bfc", "cpu"], number=[0, 1, 0], kind=["allocation", "earlier", "allocation"],
               op=["<b>MatMul", "", "aten::mm"], bytes=[512, 3072, 64], requested_bytes=[500, -1, 60], occurrences=[2, 1, 1], of_peak_step=[1, 0, 0],
               region=["temp", "", ""], type=["float", "", ""], shape=["[128]", "", ""])
+
+        g = pods.Group(f, "communicator")
+        g.put("communicator", ["communicator"], np.arange(2))
+        for variable, values in {"id": np.array([7, 2 ** 63 + 5], np.uint64), "name": ["row 2", ""], "size": [3, 4], "role": ["part", "part"]}.items():
+            g.put(variable, ["communicator"], values)
 
         g = pods.Group(f, "torch_memory")
         g.put("row", ["row"], np.arange(3))
@@ -548,6 +553,8 @@ def tools(place, full):
         same(b.js("[...document.querySelectorAll('#input-stages tbody tr')].map(r => r.children[2].dataset.v)"), [750, 250], "stages")
         check(column(b, "input-ops", 0) == ["Iterator::Map", "read"] and column(b, "input-ops", 4) == ["750", "250"], "operations over ranks")
         same(column(b, "all-reduce", heads(b, "all-reduce").index("duration")), [200, None], "duration of collectives")
+        named = column(b, "all-reduce", heads(b, "all-reduce").index("communicator"))
+        check(named == ["row 2", "4 ranks"], f"communicators without an id: {named}")
         check(b.js("document.getElementById('allocator').value") == "0:GPU_0_bfc", "the largest peak is not first")
         text = "document.getElementById('memory').textContent.replaceAll('\\u00a0', ' ')"
         check("the device's total" not in b.js(text), "the capacity that the allocator reports is not shown")

@@ -115,7 +115,7 @@ static void say_unjoined(const struct pp_dataset *d, struct by_host *host, FILE 
 		fprintf(to, "%s %s (%s)", i ? "," : "", host[i].clock->name, pp_clock_why(d, host[i].clock, text));
 	if (n > NAMED)
 		fprintf(to, " and %zu more in pod.h5", n - NAMED);
-	fputs("; waiting for their ranks is not reported\n", to);
+	fputs("; waiting for their ranks is unknown\n", to);
 }
 
 static void say_last_compared(const struct pp_dataset *d, FILE *to)

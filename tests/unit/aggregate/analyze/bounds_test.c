@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "aggregate/analyze/waiting.h"
+#include "core/base/known.h"
 #include "core/call/mpi_call.h"
 #include "tests/test.h"
 
@@ -140,7 +141,7 @@ TEST(who_waits_has_the_bound_of_its_pair)
 	CHECK_INT(w.row[2].bound_ns, OWN + 100 + 20 + 4 * 300 * 9 / 100);
 	CHECK_INT(w.row[5].bound_ns, OWN);
 	solve(&m, &w, "MPI_Allreduce", 0x7f, arrival, end);
-	CHECK(m.c.bound_ns == PP_BOUND_UNKNOWN && m.c.last_worker == -1 && !m.c.wait_ns);
+	CHECK(m.c.bound_ns == PP_BOUND_UNKNOWN && m.c.last_worker == -1 && m.c.wait_ns == PP_UNKNOWN);
 	CHECK_INT(w.row[0].waits_for, -1);
 	pp_waiting_release(&w);
 }

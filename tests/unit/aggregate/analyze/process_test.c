@@ -1,10 +1,13 @@
 /* What steps have of a process's counts, what is said of a run that is one step, clocks that are not joined: hand-made. */
+#include <math.h>
+
 #include "aggregate/analyze/build.h"
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/read/ring/finish.h"
 #include "aggregate/read/ring/rings.h"
 #include "tests/unit/aggregate/finding_kit.h"
 #include "aggregate/write/text/text.h"
+#include "core/base/known.h"
 #include "core/base/units.h"
 #include "core/capture/side.h"
 #include "core/coord/claim.h"
@@ -138,7 +141,7 @@ static const struct pp_row_collective *barrier(struct made *m, int32_t domain)
 	return m->d.collective;
 }
 
-TEST(nobody_waits_between_clocks_that_are_not_joined)
+TEST(waiting_between_clocks_that_are_not_joined_is_unknown)
 {
 	struct made m;
 
@@ -146,13 +149,42 @@ TEST(nobody_waits_between_clocks_that_are_not_joined)
 	CHECK_INT(m.d.collective->bound_ns, 2);
 	CHECK_INT(m.d.cell[0].wait_ns, 500);
 	drop(&m);
-	CHECK_INT(barrier(&m, 1)->wait_ns, 0);
+	CHECK_INT(barrier(&m, 1)->wait_ns, PP_UNKNOWN);
+	CHECK(m.d.collective->transfer_ns == PP_UNKNOWN && m.d.arrival[0].waited_ns == PP_UNKNOWN && isnan(m.d.collective->algbw));
+	CHECK(m.d.uncompared == 2 && m.d.unsplit == 0);
 	CHECK(m.d.collective->bound_ns == PP_BOUND_UNKNOWN && m.d.worker[1].bound_ns == PP_BOUND_UNKNOWN);
 	CHECK_INT(m.d.worker[0].bound_ns, 2);
-	CHECK_INT(m.d.cell[0].wait_ns, 0);
+	CHECK(m.d.cell[0].wait_ns == 0 && m.d.cell[0].transfer_ns == 0); /* until pp_dataset_mark_unseen() */
 	CHECK_INT(m.d.late[0].wait_ns, 0);
+	CHECK(m.d.budgets == 1 && m.d.budget[0].unsplit_ns == m.d.budget[0].time_ns && m.d.budget[0].wait_ns == 0);
 	CHECK_INT(m.d.violations, 0);
-	CHECK(strstr(m.verdict, "waiting between the domains is unknown") && m.d.warnings);
+	CHECK(strstr(m.verdict, "is unknown: the clocks of the ranks are not joined") && m.d.warnings);
+	drop(&m);
+}
+
+/* Of a broadcast a rank needs its root alone: one on the same clock is known to wait, one on another is not. */
+TEST(a_root_on_the_same_clock)
+{
+	struct made m = {.capture = make_capture(3)};
+
+	m.capture.rank[2].domain = 1;
+	for (size_t r = 0; r < 3; r++) {
+		struct pp_span *span;
+
+		add_step(&m.capture, r, 0, 0, 1000);
+		span = add_mpi(&m.capture, r, "MPI_Bcast", 0, r ? 100 : 600, 700);
+		span->mpi.sent = r ? 0 : 8;
+		span->mpi.received = r ? 8 : 0;
+		span->flags |= r ? 0 : PP_SPAN_IS_ROOT;
+	}
+	build(&m);
+	CHECK_INT(m.d.collectives, 1);
+	CHECK(m.d.collective->bound_ns == PP_BOUND_UNKNOWN && m.d.collective->last_worker == -1);
+	CHECK(m.d.arrival[0].waited_ns == 0 && m.d.arrival[1].waited_ns == 500 && m.d.arrival[2].waited_ns == PP_UNKNOWN);
+	CHECK_INT(m.d.collective->wait_ns, 500);
+	CHECK_INT(m.d.cell[1].wait_ns, 500);
+	CHECK_INT(m.d.cell[0].late_ns, 500);
+	CHECK_INT(m.d.uncompared, 1);
 	drop(&m);
 }
 
@@ -242,7 +274,8 @@ int main(void)
 	both_edges_or_nothing();
 	start_up_is_no_communication();
 	work_is_work();
-	nobody_waits_between_clocks_that_are_not_joined();
+	waiting_between_clocks_that_are_not_joined_is_unknown();
+	a_root_on_the_same_clock();
 	clocks_by_boot_and_time_namespace();
 	an_excluded_ring_gives_no_clock();
 	bytes_as_people_read_them();

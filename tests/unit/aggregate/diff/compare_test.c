@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "aggregate/diff/compare.h"
+#include "core/base/known.h"
 #include "tests/test.h"
 #include "tests/unit/aggregate/pod_made.h"
 
@@ -489,6 +490,40 @@ TEST(a_rank_that_passes_a_delay_on_is_not_named)
 	}
 }
 
+/* Waiting that one run does not know is not 0: it is compared where both know it, of the steps and ranks that do. */
+TEST(unknown_waiting_is_not_zero)
+{
+	struct pp_dataset d[2];
+	struct result r;
+	const struct pp_noise *n;
+
+	for (int part = 0; part < 2; part++) {
+		struct job j = usual;
+
+		d[0] = make(j);
+		j.seed += 1000;
+		d[1] = make(j);
+		for (size_t i = 0; i < d[1].steps * d[1].workers; i++) /* all of it, or that of rank 7 */
+			if (!part || i % d[1].workers == RANKS - 1)
+				d[1].cell[i].wait_ns = d[1].cell[i].late_ns = PP_UNKNOWN;
+		for (size_t i = 0; i < d[1].collectives; i++)
+			if (!part || i % 2)
+				d[1].collective[i].wait_ns = PP_UNKNOWN;
+		compare(&r, d, 2);
+		n = &pp_diff_last(&r.diff)->group[0][PP_DIFF_WAIT];
+		CHECK_INT(n->word, part ? PP_NOISE_SAME : PP_NOISE_UNKNOWN);
+		CHECK(n->a > 0 && (part ? n->b > n->a / 2 && n->b < 2 * n->a : isnan(n->b)));
+		CHECK_INT(word_of(&r, 0, PP_DIFF_TRANSFER), PP_NOISE_SAME);
+		CHECK_INT(word_of(&r, 0, PP_CATEGORY_HOST_COMMUNICATION), PP_NOISE_SAME);
+		CHECK(r.diff.operations == 1 &&
+		      (part ? r.diff.operation[0].wait.word == PP_NOISE_SAME : isnan(r.diff.operation[0].wait.b)));
+		CHECK(r.diff.operations == 1 && !pp_diff_operation_changed(&r.diff.operation[0]) &&
+		      isfinite(r.diff.operation[0].weight));
+		CHECK_INT(r.diff.ranks, 0); /* no rank's own communication became longer by waiting that is unknown */
+		release(&r);
+	}
+}
+
 TEST(trends)
 {
 	struct pp_dataset d[RUNS_MOST];
@@ -563,6 +598,7 @@ int main(void)
 	operators_that_changed();
 	causes_of_waiting();
 	a_rank_that_passes_a_delay_on_is_not_named();
+	unknown_waiting_is_not_zero();
 	trends();
 	absurd_values();
 	return test_end();

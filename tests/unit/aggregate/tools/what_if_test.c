@@ -5,6 +5,7 @@
 #include "aggregate/graph/replay.h"
 #include "aggregate/graph/whole.h"
 #include "aggregate/tools/tools.h"
+#include "core/base/known.h"
 #include "tests/test.h"
 #include "tests/unit/aggregate/pod_made.h"
 
@@ -641,6 +642,34 @@ static void spoil(struct pp_dataset *d, int fault)
 }
 
 /* Rows that no recorder makes: no crash, and what is odd is left out. */
+/* Between clocks that are not joined a replay cannot tell what other ranks gain: ranks are listed, and nothing else. */
+TEST(unknown_gain)
+{
+	struct pp_made_job m;
+	struct pp_err err = {""};
+	struct result r = {.rows = 0};
+
+	pp_made_begin(&m, 8, 4, 5, STEPS);
+	for (size_t s = 0; s < STEPS; s++) {
+		pp_made_begin_all(&m, s);
+		pp_made_work_all(&m, PP_CATEGORY_INPUT, MS);
+		pp_made_work(&m, 3, PP_CATEGORY_INPUT, 8 * MS);
+		pp_made_collective(&m, 1, "MPI_Allreduce", 1 << 20, MS);
+		pp_made_end_all(&m);
+	}
+	r.d = pp_made_end(&m);
+	r.d.uncompared = 1;
+	pp_dataset_tables(&r.d, r.table);
+	CHECK_INT(pp_tool_what_if(&r.d, r.table, &err), 0);
+	r.row = r.table[PP_TABLE_what_if].row;
+	r.rows = r.table[PP_TABLE_what_if].rows;
+	CHECK_INT(r.rows, 2);
+	CHECK(find(&r, RANK, 3) && find(&r, HOST, 0) && !find(&r, INPUT, -1));
+	for (size_t i = 0; i < r.rows; i++)
+		CHECK(r.row[i].gain_ns == PP_UNKNOWN && r.row[i].after_ns == PP_UNKNOWN && r.row[i].before_ns == 10 * MS);
+	end(&r);
+}
+
 TEST(hostile)
 {
 	for (int fault = 0; fault < 9; fault++) {
@@ -734,6 +763,7 @@ int main(void)
 	in_no_way();
 	bound();
 	blame();
+	unknown_gain();
 	hostile();
 	link();
 	return test_end();

@@ -149,8 +149,8 @@ TEST(all_that_can_be_wrong)
 	               "              drift against rank 0's host: h8 +2.0 ppm (error <= 1.0), h7 +1.0 ppm (error <= 1.0), "
 	               "4 more between, h2 -4.0 ppm (error <= 1.0), h1 -5.0 ppm (error <= 1.0)\n"
 	               "              not compared with rank 0's host: h9 (no reply to 70 UDP packets), h10 (none of 50 "
-	               "replies arrived before the window was written) and 1 more in pod.h5; waiting for their ranks is not "
-	               "reported\n"
+	               "replies arrived before the window was written) and 1 more in pod.h5; waiting for their ranks is "
+	               "unknown\n"
 	               "              causality: 2 of 100 exits from collectives precede a needed arrival by more than the "
 	               "clock error, at most by 1.50 us; messages are not checked\n"
 	               "              the wall clock of host h2 was set by -2.00 ms, between 2.00 s and 3.00 s of the "
@@ -206,7 +206,7 @@ TEST(nothing_was_compared)
 	leave_out(&m, 1);
 	check_said(&m, "  Clock:      2 clocks on 2 hosts, not compared; clock error within one of them <= 40 ns\n"
 	               "              not compared with rank 0's host: h1 (none of 50 replies arrived before the window was "
-	               "written); waiting for their ranks is not reported\n"
+	               "written); waiting for their ranks is unknown\n"
 	               "              causality: not checked, since no collective of all its ranks spans two compared clocks\n");
 }
 

@@ -424,6 +424,23 @@ TEST(said_once)
 	sample_free(&s);
 }
 
+/* Clocks that are not joined: of how many calls the waiting is unknown. */
+TEST(clocks_that_are_not_joined)
+{
+	struct pp_answer a;
+	struct sample s;
+	int said = 0;
+
+	sample_make(&s, 2, "unused");
+	s.dataset.worker[1].domain = 1;
+	s.dataset.uncompared = 12;
+	answer_of(&s.dataset, NULL, &a);
+	for (size_t i = 0; i < a.qualifiers; i++)
+		said += strstr(a.qualifier[i], "in 2 groups: whether 12 calls waited for another group is unknown") != NULL;
+	CHECK_INT(said, 1);
+	sample_free(&s);
+}
+
 /* The keeper's CPU time has a share only of a run that it was there for. */
 TEST(overhead)
 {
@@ -596,6 +613,7 @@ int main(int argc, char **argv)
 	qualifiers();
 	shared_cores();
 	said_once();
+	clocks_that_are_not_joined();
 	overhead();
 	tables_fit_the_terminal();
 	a_job_without_marks();
