@@ -30,15 +30,13 @@ static int waits_for_input(const struct pp_advising *a)
 static size_t say_input(const struct pp_advising *a, struct pp_finding *f)
 {
 	size_t most = pp_sums_most(a->d, &a->s, PP_CATEGORY_INPUT);
-	int64_t steps = a->s.worker_steps[most];
-	char mean[PP_TEXT_UNIT], worst[PP_TEXT_UNIT];
+	char mean[PP_TEXT_UNIT];
 
 	f->cost_ns = pp_advice_per_cell(a, a->s.sum_ns[PP_CATEGORY_INPUT]);
 	pp_text_time(mean, f->cost_ns);
-	pp_text_time(worst, steps ? a->s.worker_ns[most][PP_CATEGORY_INPUT] / steps : 0);
 	return (size_t)snprintf(f->evidence, sizeof(f->evidence),
-	                        "steps wait for input %.1f %% of their time, %s per step; most on rank %" PRId32 ", %s",
-	                        pp_advice_share(a, PP_CATEGORY_INPUT), mean, a->d->worker[most].rank, worst);
+	                        "steps wait for input %.1f %% of their time, %s per step; most on rank %" PRId32,
+	                        pp_advice_share(a, PP_CATEGORY_INPUT), mean, a->d->worker[most].rank);
 }
 
 /* Where input takes most time, over all ranks; NULL: no input operation was recorded. */

@@ -19,7 +19,14 @@
 #include "core/base/shell_word.h"
 #include "core/base/units.h"
 
-enum { MOST_STATUSES = 2, LARGE_CLOCK_PERCENT = 1, LARGE_OF_WAIT_PERCENT = 10, LARGE_DEFAULT_PERCENT = 5, ROOM = 1024 };
+enum {
+	MOST_STATUSES = 2,
+	LARGE_CLOCK_PERCENT = 1,
+	LARGE_OF_WAIT_PERCENT = 10,
+	LARGE_DEFAULT_PERCENT = 5,
+	ERROR_PART = 100,
+	ROOM = 1024
+};
 
 static const char *const loss_what[] = {
 #define PP_LOSS(symbol, column, what) what,
@@ -162,9 +169,9 @@ static void say_straggler(const struct pp_row_finding *f, struct pp_answer *a)
 	snprintf(a->straggler, sizeof(a->straggler), "%s. %" PRIu32 " other %s %s because of %s in %s step", f->who, f->waiters,
 	         f->waiters == 1 ? "rank waits" : "ranks wait", wait, f->finding_ranks == 1 ? "it" : "them",
 	         f->of_steps > 1 ? "a usual" : "the");
-	if (pp_is_known(f->finding_error_ns) && f->finding_error_ns > 0)
-		snprintf(a->straggler + strlen(a->straggler), sizeof(a->straggler) - strlen(a->straggler), ", clock error <= %s",
-		         pp_text_time(error, f->finding_error_ns));
+	if (pp_is_known(f->finding_error_ns) && f->finding_error_ns > f->finding_wait_ns / ERROR_PART)
+		snprintf(a->straggler + strlen(a->straggler), sizeof(a->straggler) - strlen(a->straggler),
+		         ". The clock error is at most %s", pp_text_time(error, f->finding_error_ns));
 }
 
 static void say_step(const struct pp_dataset *d, const struct pp_usual_steps *u, struct pp_answer *a)

@@ -143,11 +143,11 @@ static void say_ranks(const struct pp_row_finding *row, char *to, size_t size)
 static void say_link(const struct pp_dataset *d, const struct pp_row_finding *row, char *to, size_t size)
 {
 	const struct pp_row_channel *c = pp_dataset_channel(d, row->finding_worker, row->finding_peer);
-	char took[PP_TEXT_UNIT], usual[PP_TEXT_UNIT], times[96] = "", gain[128];
+	char times[96] = "", gain[128];
 
 	if (c && c->transfer_ns > 0 && c->usual_ns > 0)
-		snprintf(times, sizeof(times), ": messages take %s, on the usual links %s", pp_text_time(took, c->transfer_ns),
-		         pp_text_time(usual, c->usual_ns));
+		snprintf(times, sizeof(times), ": messages take %.1f times as long as on the usual links",
+		         (double)c->transfer_ns / (double)c->usual_ns);
 	say_gain(row, "It makes", gain, sizeof(gain));
 	snprintf(to, size, "%s%s. %s", row->who, times, gain);
 }

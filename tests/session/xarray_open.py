@@ -6,6 +6,12 @@ import netCDF4
 import numpy
 import xarray
 
+# Columns that can be unknown, and where they are: column of the group and whether it is a count that is 0 then.
+UNKNOWN = {"collective": [("device_ns", "device_ranks"), ("exposed_ns", "exposed_ranks")], "memory": [("pss_bytes", "pss_present")],
+           "process": [("rss_peak_bytes", "rss_present")], "channel": [("device_ns", "device_count"), ("error_ns", "seen")],
+           "all_reduce": [("device_ns", "device_ranks"), ("duration_ns", "timed")], "input": [("loader_busy", "loader_samples")]}
+ERRORS = {"clock": ["bound_ns", "host_bound_ns"], "collective": ["bound_ns"]}  # without a bound: unknown
+
 path = sys.argv[1]
 with netCDF4.Dataset(path) as f:
     groups = list(f.groups)
@@ -19,6 +25,10 @@ for engine in sys.argv[2:]:
                 assert column.dtype.kind in "iufOU", f"/{group}/{name} is {column.dtype}"
                 texts = column.values.ravel() if column.dtype.kind in "OU" else []
                 assert all(isinstance(text, str) for text in texts), f"/{group}/{name}: {texts[:3]}"
+            for name, known in UNKNOWN.get(group, []):
+                assert (g[name].isnull() == (g[known] == 0)).all(), f"/{group}/{name}: {g[name].values}, {known} {g[known].values}"
+            for name in ERRORS.get(group, []):
+                assert name not in g or not (g[name] > 1e18).any(), f"/{group}/{name}: {g[name].values}"
     if "breakdown" not in groups:
         continue
     with xarray.open_dataset(path, group="breakdown", engine=engine) as b:

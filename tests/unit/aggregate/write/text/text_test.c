@@ -424,6 +424,29 @@ TEST(said_once)
 	sample_free(&s);
 }
 
+/* A sentence has one time: the clock error has one of its own, where it is a part of the wait that matters. */
+TEST(clock_error_of_a_straggler)
+{
+	for (int64_t error = 1; error <= 3000; error += 2999) {
+		struct pp_answer a;
+		struct sample s;
+
+		sample_make(&s, 2, "unused");
+		s.dataset.finding->kind = PP_FINDING_PERSISTENT;
+		s.dataset.finding->finding_worker = 0;
+		s.dataset.finding->finding_ranks = s.dataset.finding->waiters = 1;
+		s.dataset.finding->finding_wait_ns = 200000;
+		s.dataset.finding->finding_error_ns = error;
+		snprintf(s.dataset.finding->who, sizeof(s.dataset.finding->who), "rank 0");
+		answer_of(&s.dataset, NULL, &a);
+		CHECK_STR(a.straggler,
+		          error > 2000 ? "rank 0. 1 other rank waits 200 us because of it in a usual step. The clock error is at "
+		                         "most 3.00 us"
+		                       : "rank 0. 1 other rank waits 200 us because of it in a usual step");
+		sample_free(&s);
+	}
+}
+
 /* Clocks that are not joined: of how many calls the waiting is unknown. */
 TEST(clocks_that_are_not_joined)
 {
@@ -613,6 +636,7 @@ int main(int argc, char **argv)
 	qualifiers();
 	shared_cores();
 	said_once();
+	clock_error_of_a_straggler();
 	clocks_that_are_not_joined();
 	overhead();
 	tables_fit_the_terminal();
