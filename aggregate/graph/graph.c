@@ -13,6 +13,7 @@ void pp_graph_release(struct pp_graph *g)
 	free(g->node);
 	free(g->track);
 	free(g->of_node);
+	free(g->cell);
 	free(g->by_cell);
 	free(g->link);
 	free(g->slow);

@@ -19,25 +19,36 @@
 enum { PP_GRAPH_AHEAD = 16 }; /* rows: as long as memory takes */
 
 enum pp_node_flags {
-	PP_NODE_UNKNOWN = 1,  /* a call that waits for ranks that no record names: polls, Probe, one-sided */
-	PP_NODE_LEARNED = 2,  /* its need follows from other operations of its kind; see learn.h */
-	PP_NODE_INFERRED = 4, /* its need is the rank with most work of the step; see infer.h */
-	PP_NODE_POLLS = 8,    /* it begins with polls without a result */
-	PP_NODE_BESIDE = 16,  /* a kernel whose input was computed beside the kernel before it */
-	PP_NODE_LINK = 32,    /* a message on a slow link decided its end: it is in pp_graph.slow */
+	PP_NODE_UNKNOWN = 1,    /* a call that waits for ranks that no record names: polls, Probe, one-sided */
+	PP_NODE_LEARNED = 2,    /* its need follows from other operations of its kind; see learn.h */
+	PP_NODE_INFERRED = 4,   /* its need is the rank with most work of the step; see infer.h */
+	PP_NODE_POLLS = 8,      /* it begins with polls without a result */
+	PP_NODE_BESIDE = 16,    /* a kernel whose input was computed beside the kernel before it */
+	PP_NODE_LINK = 32,      /* a message on a slow link decided its end: it is in pp_graph.slow */
+	PP_NODE_POSTS = 64,     /* it begins the operations of its rows */
+	PP_NODE_ENDS = 128,     /* it completes them */
+	PP_NODE_DEVICE = 256,   /* a kernel */
+	PP_NODE_LONE = 512,     /* a call without rows: `row` is of /lone_call */
+	PP_NODE_SEVERAL = 1024, /* it has several rows */
 };
 
+enum { PP_GRAPH_TRACK_BITS = 21 };
+
 struct pp_node { /* a call of a rank; of a nonblocking operation one for its begin, and one for the call that completes it */
-	int64_t start, end; /* job ns */
-	uint32_t track;     /* index of the worker */
-	uint32_t need;      /* the node whose start its end needed last; NONE: none that was later than its own start */
-	uint32_t row, rows; /* that it posts or completes: see pp_graph_rows(); without rows: `row` of /lone_call */
-	uint32_t lap;       /* row of the ledger whose local_us hold the work before it; NONE: unknown */
-	uint32_t step;      /* index; outside of steps that of the step before on its track; NONE: there is none */
-	uint32_t segment;   /* the n-th call of its kind in the step: equal on all ranks that do the same */
-	uint32_t peer;      /* node of the rank with the median work: pp_usual_find(). NONE: it is compared with no other rank */
-	uint32_t flags;     /* enum pp_node_flags */
-	double unusual;     /* part of its local work that other ranks do not have, 0 to 1; see usual.h */
+	int64_t start, end;                        /* job ns */
+	double unusual;                            /* part of its local work that other ranks do not have, 0 to 1; see usual.h */
+	uint32_t track : PP_GRAPH_TRACK_BITS;      /* index of the worker */
+	uint32_t flags : 32 - PP_GRAPH_TRACK_BITS; /* enum pp_node_flags */
+	uint32_t need; /* the node whose start its end needed last; NONE: none that was later than its own start */
+	uint32_t row;  /* see pp_graph_rows() */
+	uint32_t cell; /* outside of steps that of the step before on its track; NONE: there is none. See pp_graph_step() */
+};
+
+struct pp_cell {          /* what ranks do alike: the n-th call of its kind in a step */
+	uint32_t first;   /* in pp_graph.by_cell; it ends where the next cell begins */
+	uint32_t step;    /* index */
+	uint32_t segment; /* equal in all steps */
+	uint32_t peer;    /* node of the rank with the median work; NONE: there is no other rank */
 };
 
 enum pp_graph_kind {
@@ -74,10 +85,11 @@ struct pp_graph {
 	struct pp_node *node;  /* by track, then in order of start */
 	size_t nodes;
 	size_t *track;     /* [workers + 1]: first node of each */
-	uint32_t *of_node; /* rows of the nodes that have several */
+	uint32_t *of_node; /* of the nodes that have several rows: how many, then these */
 	size_t of_nodes, of_room;
-	uint32_t *by_cell; /* [compared] nodes inside steps by step, then segment, then track; NULL before pp_usual_find() */
-	size_t compared;
+	struct pp_cell *cell; /* [cells + 1] by step, then segment; NULL before pp_usual_find() */
+	size_t cells;
+	uint32_t *by_cell;    /* nodes inside steps, by cell, then track */
 	struct pp_link *link; /* links that had messages, before pp_links_find() none */
 	size_t links;
 	struct pp_slow_message *slow; /* by node */
@@ -108,6 +120,12 @@ static inline uint32_t pp_graph_before(const struct pp_graph *g, uint32_t node)
 	return node > g->track[g->node[node].track] ? node - 1 : PP_GRAPH_NONE;
 }
 
+/* The node's peer, as of its cell. */
+static inline uint32_t pp_graph_peer(const struct pp_graph *g, const struct pp_node *n)
+{
+	return n->cell == PP_GRAPH_NONE || !g->cell ? PP_GRAPH_NONE : g->cell[n->cell].peer;
+}
+
 /* When its rank was through with what stood before it; the begin of the window for the first node of a track. */
 static inline int64_t pp_graph_ready(const struct pp_graph *g, uint32_t node)
 {
@@ -117,10 +135,21 @@ static inline int64_t pp_graph_ready(const struct pp_graph *g, uint32_t node)
 	return begin < g->node[node].start ? begin : g->node[node].start;
 }
 
-/* Rows of a node that has some: one is `row` itself, of several that is where they stand. */
+/* Rows of a node, and how many: none of a lone call. */
 static inline const uint32_t *pp_graph_rows(const struct pp_graph *g, const struct pp_node *n)
 {
-	return n->rows == 1 ? &n->row : &g->of_node[n->row];
+	return n->flags & PP_NODE_SEVERAL ? &g->of_node[n->row + 1] : &n->row;
+}
+
+static inline uint32_t pp_graph_row_count(const struct pp_graph *g, const struct pp_node *n)
+{
+	return n->flags & PP_NODE_SEVERAL ? g->of_node[n->row] : !(n->flags & PP_NODE_LONE);
+}
+
+/* Index of a node's step; NONE: it has none. */
+static inline uint32_t pp_graph_step(const struct pp_graph *g, const struct pp_node *n)
+{
+	return n->cell == PP_GRAPH_NONE || !g->cell ? n->cell : g->cell[n->cell].step; /* before there are cells: the step itself */
 }
 
 /* Brings a row's node near, and the one before it: the ranks of an operation lie on as many tracks, far from each other. */
@@ -147,7 +176,7 @@ static inline int64_t pp_graph_input(const struct pp_graph *g, uint32_t node)
 {
 	const struct pp_node *n = &g->node[node];
 
-	return n->rows ? pp_wrap_minus(n->start, g->d->arrival[*pp_graph_rows(g, n)].device_input_ns) : n->start;
+	return n->flags & PP_NODE_LONE ? n->start : pp_wrap_minus(n->start, g->d->arrival[*pp_graph_rows(g, n)].device_input_ns);
 }
 
 /* Local work before it, ns. */

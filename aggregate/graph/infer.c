@@ -19,7 +19,8 @@ static void sum_up(const struct pp_graph *g, struct cell *cell)
 {
 	for (uint32_t i = 0; i < g->nodes; i++) {
 		const struct pp_node *n = &g->node[i];
-		struct cell *c = n->step == PP_GRAPH_NONE ? NULL : &cell[(size_t)n->step * g->d->workers + n->track];
+		const uint32_t step = pp_graph_step(g, n);
+		struct cell *c = step == PP_GRAPH_NONE ? NULL : &cell[(size_t)step * g->d->workers + n->track];
 		const int64_t local = pp_graph_local(g, i);
 
 		if (!c)
@@ -106,7 +107,7 @@ int pp_infer_needs(struct pp_graph *g)
 	uint32_t unknown = 0;
 
 	g->sure = 0;
-	for (size_t i = 0; i < g->nodes; i++)
+	for (size_t i = 0; i < g->nodes && g->d->lone_calls; i++)
 		unknown += (g->node[i].flags & PP_NODE_UNKNOWN) != 0;
 	if (!unknown || g->d->workers < 2)
 		return 0;
@@ -120,9 +121,9 @@ int pp_infer_needs(struct pp_graph *g)
 	for (size_t i = 0; i < g->nodes && g->sure > 0; i++) {
 		struct pp_node *n = &g->node[i];
 
-		if (!(n->flags & PP_NODE_UNKNOWN) || n->step == PP_GRAPH_NONE)
+		if (!(n->flags & PP_NODE_UNKNOWN) || pp_graph_step(g, n) == PP_GRAPH_NONE)
 			continue;
-		n->need = last_before(g, &cell[(size_t)n->step * g->d->workers], n);
+		n->need = last_before(g, &cell[(size_t)pp_graph_step(g, n) * g->d->workers], n);
 		n->flags |= n->need == PP_GRAPH_NONE ? 0 : PP_NODE_INFERRED;
 	}
 	free(room);

@@ -297,11 +297,11 @@ int pp_link_times_ends(struct pp_link_times *t, uint32_t node)
 	t->ends = 0;
 	t->nodes++;
 	for (int sends = 0; sends < 2; sends++)
-		for (uint32_t i = 0; i < n->rows; i++) {
+		for (uint32_t i = 0; i < pp_graph_row_count(g, n) && n->flags & PP_NODE_ENDS; i++) {
 			const uint32_t row = pp_graph_rows(g, n)[i];
 			struct pp_link_end e;
 
-			if (g->done[row] != node || (g->d->arrival[row].is_root != 0) != sends || !end_of(t, row, &e))
+			if ((g->d->arrival[row].is_root != 0) != sends || !end_of(t, row, &e))
 				continue;
 			if (!sends)
 				t->received[e.link] = t->nodes;

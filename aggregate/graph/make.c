@@ -12,23 +12,16 @@
 #include "core/base/partition.h"
 #include "core/call/mpi_call.h"
 
-enum { POST, DONE, KINDS };
-enum { POSTS = 1, ENDS = 2, POLLS = 4, DEVICE = 8 };
+enum { KINDS = 2 }; /* nodes of a row at most: one begins it, one completes it */
 
-/* A rank begins an operation, or completes it, or both; or it makes a call that has no row. */
-struct entry {
-	int64_t start, end;
-	uint32_t id; /* row * KINDS + kind, then lone calls */
-	uint32_t track;
-	uint32_t call;  /* its other rows are of the same node; 0: it has none */
-	uint32_t flags; /* 0: a lone call */
-};
-
-struct entries { /* in the order of operations: these are in the order of their first arrival, so a track's are nearly in order */
-	struct entry *entry;
+/* Nodes as they are read: in the order of operations, which is that of their first arrival, so a track's are nearly in order. Each
+ * is of one row, `need` is the row that it waits for, `cell` its step. */
+struct made {
+	struct pp_node *node;
 	size_t n;
-	size_t *first;   /* [workers + 1] */
-	uint32_t *order; /* by track, then in order of time */
+	size_t *first;    /* [workers + 1] of each track in g->node */
+	uint8_t *tangled; /* [workers] 1: nodes may have to change places, or to become one */
+	int dense;        /* rank w is worker w */
 };
 
 /* How many rows an operation has: a damaged file may name rows that are not there, or rows twice. No more rows are looked at than
@@ -58,12 +51,6 @@ static size_t worker_of(const struct pp_dataset *d, int dense, int32_t rank)
 	return pp_dataset_worker(d, rank);
 }
 
-/* Calls of /lone_call stand behind the rows: their ids go on. */
-static uint32_t lone_id(const struct pp_dataset *d, size_t lone)
-{
-	return (uint32_t)(d->arrivals * KINDS + lone);
-}
-
 /* One-sided transfers, calls of files and local ones wait for no rank. */
 static int may_wait(uint16_t operation)
 {
@@ -73,105 +60,160 @@ static int may_wait(uint16_t operation)
 	       class != PP_MPI_LOCAL_INIT && !pp_mpi_class_is_file(class);
 }
 
-static void add_entry(struct entries *e, const struct entry *one)
-{
-	e->entry[e->n++] = *one;
-	e->first[one->track + 1]++;
-}
-
-static void read_row(const struct pp_graph *g, struct entries *e, uint32_t i, uint32_t track)
-{
-	const struct pp_row_arrival *row = &g->d->arrival[i];
-	const uint32_t flags = ENDS | (row->polls ? POLLS : 0);
-
-	if (pp_graph_on_device(row)) /* it waits there: its node is the kernel */
-		add_entry(e,
-		          &(struct entry){row->device_begin_ns, row->device_end_ns, i * KINDS, track, 0, POSTS | DEVICE | flags});
-	else if (!row->call || row->call_begin_ns == row->arrival_ns) /* it blocks, or no call that completes it was seen */
-		add_entry(e, &(struct entry){row->arrival_ns, row->exit_ns, i * KINDS, track, row->call, POSTS | flags});
-	else {
-		add_entry(e, &(struct entry){row->arrival_ns, row->arrival_ns, i * KINDS, track, 0, POSTS});
-		add_entry(e, &(struct entry){row->call_begin_ns, row->exit_ns, i * KINDS + DONE, track, row->call, flags});
-	}
-}
-
-static void read_operation(struct pp_graph *g, struct entries *e, uint32_t operation, uint64_t rows, int dense)
+/* The row of the operation that its row waits for, as /collective says it; NONE. Rows stand in the order of ranks; most wait for
+ * one, which `guess` was for the row before. */
+static uint32_t late_row(const struct pp_graph *g, uint32_t operation, uint32_t row, uint32_t guess)
 {
 	const struct pp_row_collective *c = &g->d->collective[operation];
+	const struct pp_row_arrival *all = g->d->arrival;
+	const int32_t late = all[row].late_rank;
+	uint32_t at = guess;
 
-	for (uint64_t i = c->row_first; i < c->row_first + rows; i++) {
-		const size_t w = g->operation[i] == PP_GRAPH_NONE ? worker_of(g->d, dense, g->d->arrival[i].worker) : SIZE_MAX;
-
-		if (w == SIZE_MAX)
-			continue;
-		g->operation[i] = operation;
-		read_row(g, e, (uint32_t)i, (uint32_t)w);
-	}
-	g->kind[operation] = rows ? (uint8_t)pp_needs_kind(g->d, c) : PP_GRAPH_UNCLEAR;
+	if (late < 0 || g->kind[operation] == PP_GRAPH_UNCLEAR)
+		return PP_GRAPH_NONE;
+	if (at == PP_GRAPH_NONE || all[at].worker != late)
+		at = (uint32_t)(c->row_first + PP_PARTITION(c->row_count, i, all[c->row_first + i].worker < late));
+	return at < c->row_first + c->row_count && all[at].worker == late && g->operation[at] == operation ? at : PP_GRAPH_NONE;
 }
 
-static void read_dataset(struct pp_graph *g, struct entries *e)
+static void add_node(struct made *m, int64_t start, int64_t end, const struct pp_node *like, uint32_t flags)
+{
+	struct pp_node *n = &m->node[m->n++];
+
+	*n = *like;
+	n->start = start;
+	n->end = end > start ? end : start;
+	n->flags = flags;
+	m->first[n->track + 1]++;
+}
+
+static void read_row(const struct pp_graph *g, struct made *m, const struct pp_node *like)
+{
+	const struct pp_row_arrival *row = &g->d->arrival[like->row];
+	const uint32_t flags = PP_NODE_ENDS | (row->polls ? PP_NODE_POLLS : 0);
+
+	if (pp_graph_on_device(row)) /* it waits there: its node is the kernel */
+		add_node(m, row->device_begin_ns, row->device_end_ns, like, PP_NODE_POSTS | PP_NODE_DEVICE | flags);
+	else if (!row->call || row->call_begin_ns == row->arrival_ns) /* it blocks, or no call that completes it was seen */
+		add_node(m, row->arrival_ns, row->exit_ns, like, PP_NODE_POSTS | flags);
+	else {
+		add_node(m, row->arrival_ns, row->arrival_ns, like, PP_NODE_POSTS);
+		add_node(m, row->call_begin_ns, row->exit_ns, like, flags);
+	}
+}
+
+static void read_operation(struct pp_graph *g, struct made *m, uint32_t operation, uint64_t rows)
+{
+	const struct pp_row_collective *c = &g->d->collective[operation];
+	struct pp_node like = {.cell = g->step[operation], .need = PP_GRAPH_NONE};
+	const uint64_t end = c->row_first + rows;
+
+	g->kind[operation] = rows ? (uint8_t)pp_needs_kind(g->d, c) : PP_GRAPH_UNCLEAR;
+	for (uint64_t i = c->row_first; i < end && rows; i++)
+		if (g->operation[i] == PP_GRAPH_NONE && worker_of(g->d, m->dense, g->d->arrival[i].worker) != SIZE_MAX)
+			g->operation[i] = operation;
+	for (uint64_t i = c->row_first; i < end && rows; i++) {
+		if (g->operation[i] != operation)
+			continue;
+		like.row = (uint32_t)i;
+		like.track = (uint32_t)worker_of(g->d, m->dense, g->d->arrival[i].worker);
+		like.need = late_row(g, operation, like.row, like.need);
+		read_row(g, m, &like);
+	}
+}
+
+static void read_dataset(struct pp_graph *g, struct made *m)
 {
 	const struct pp_dataset *d = g->d;
-	const int dense = is_dense(d);
 	uint64_t left = d->arrivals;
 	size_t step = SIZE_MAX;
 
+	m->dense = is_dense(d);
 	for (uint32_t c = 0; c < d->collectives; c++) {
-		read_operation(g, e, c, rows_of(d, c, &left), dense);
 		if (!c || d->collective[c].step != d->collective[c - 1].step)
 			step = pp_dataset_step(d, d->collective[c].step);
 		g->step[c] = step == SIZE_MAX ? PP_GRAPH_NONE : (uint32_t)step;
+		read_operation(g, m, c, rows_of(d, c, &left));
 	}
-	for (size_t i = 0; i < d->lone_calls; i++) {
+	for (uint32_t i = 0; i < d->lone_calls; i++) {
 		const struct pp_row_lone_call *c = &d->lone_call[i];
-		const size_t w = worker_of(d, dense, c->worker);
+		const size_t w = worker_of(d, m->dense, c->worker);
+		const uint32_t unknown = may_wait(c->operation) ? PP_NODE_UNKNOWN : 0;
+		struct pp_node like = {.row = i, .need = PP_GRAPH_NONE, .cell = PP_GRAPH_NONE};
 
-		if (w != SIZE_MAX)
-			add_entry(e, &(struct entry){c->begin_ns, c->end_ns, lone_id(d, i), (uint32_t)w, 0, 0});
+		if (w == SIZE_MAX)
+			continue;
+		like.track = (uint32_t)w;
+		add_node(m, c->begin_ns, c->end_ns, &like, PP_NODE_LONE | unknown);
 	}
 }
 
-/* By time, then by id. */
-static int sort_track(const struct entries *e, uint32_t *order, size_t n)
+/* By time, then in the order of rows, each one's begin first, then of lone calls. */
+static uint64_t id_of(const struct pp_graph *g, const struct pp_node *n)
+{
+	if (n->flags & PP_NODE_LONE)
+		return g->d->arrivals * KINDS + n->row;
+	return (uint64_t)n->row * KINDS + !(n->flags & PP_NODE_POSTS);
+}
+
+static int sort_track(const struct pp_graph *g, struct pp_node *node, size_t n)
 {
 	struct pp_order_key *key;
+	struct pp_node *copy;
 	int rc, sorted = 1;
 
-	for (size_t i = 1; i < n && sorted; i++) {
-		/* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.ArraySubscript): order_tracks() has set all of them */
-		const struct entry *a = &e->entry[order[i - 1]]; /* may warn use-of-uninitialized-value: the same */
-		const struct entry *b = &e->entry[order[i]];
-		sorted = a->start < b->start || (a->start == b->start && a->id < b->id);
-	}
+	for (size_t i = 1; i < n && sorted; i++)
+		sorted = node[i - 1].start < node[i].start ||
+		         (node[i - 1].start == node[i].start && id_of(g, &node[i - 1]) < id_of(g, &node[i]));
 	if (sorted)
 		return 0;
 	key = malloc(n * sizeof(*key));
-	if (!key)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++)
-		key[i] = (struct pp_order_key){e->entry[order[i]].start, e->entry[order[i]].id, order[i]};
-	rc = pp_order_sort(key, n);
-	for (size_t i = 0; i < n; i++)
-		order[i] = key[i].other;
+	copy = malloc(n * sizeof(*copy));
+	rc = key && copy ? 0 : -ENOMEM;
+	if (!rc) {
+		memcpy(copy, node, n * sizeof(*copy));
+		for (size_t i = 0; i < n; i++)
+			key[i] = (struct pp_order_key){node[i].start, (uint32_t)id_of(g, &node[i]), (uint32_t)i};
+		rc = pp_order_sort(key, n);
+	}
+	for (size_t i = 0; i < n && !rc; i++)
+		node[i] = copy[key[i].other];
 	free(key);
+	free(copy);
 	return rc;
 }
 
-static int order_tracks(const struct pp_dataset *d, struct entries *e)
+static void set_node_of(struct pp_graph *g, uint32_t row, uint32_t flags, size_t node)
 {
-	int rc = 0;
+	if (flags & PP_NODE_ENDS)
+		g->done[row] = (uint32_t)node;
+	if (flags & PP_NODE_POSTS)
+		g->post[row] = (uint32_t)node;
+}
 
-	for (size_t w = 0; w < d->workers; w++)
-		e->first[w + 1] += e->first[w];
+/* Puts the nodes on their tracks. */
+static void place_nodes(struct pp_graph *g, struct made *m)
+{
+	for (size_t w = 0; w < g->d->workers; w++) {
+		m->first[w + 1] += m->first[w];
+		g->track[w] = m->first[w];
+	}
 	/* Each begin moves to the next one, and back. */
-	for (size_t i = 0; i < e->n; i++)
-		e->order[e->first[e->entry[i].track]++] = (uint32_t)i;
-	memmove(e->first + 1, e->first, d->workers * sizeof(*e->first));
-	e->first[0] = 0;
-	for (size_t w = 0; w < d->workers && !rc; w++)
-		rc = sort_track(e, e->order + e->first[w], e->first[w + 1] - e->first[w]);
-	return rc;
+	for (size_t i = 0; i < m->n; i++) {
+		const struct pp_node *one = &m->node[i];
+		const size_t at = m->first[one->track]++;
+		struct pp_node *n = &g->node[at];
+		const struct pp_node *before = at > g->track[one->track] ? n - 1 : NULL;
+
+		*n = *one;
+		if (n->cell == PP_GRAPH_NONE && before)
+			n->cell = before->cell;
+		m->tangled[one->track] |= n->flags & (PP_NODE_DEVICE | PP_NODE_LONE) || (before && before->start >= n->start);
+		if (!(n->flags & PP_NODE_LONE))
+			set_node_of(g, n->row, n->flags, at);
+	}
+	memmove(m->first + 1, m->first, g->d->workers * sizeof(*m->first));
+	m->first[0] = 0;
 }
 
 /* Index of the rank's step in which `time` lies, from *step on; the rank's times rise. PP_GRAPH_NONE: it is in none. */
@@ -187,167 +229,139 @@ static uint32_t step_at(const struct pp_dataset *d, uint32_t track, int64_t time
 /* Work that a device did while it ran the kernel before did not wait for its end: it was over by then, or went on. */
 static int is_beside(const struct pp_graph *g, const struct pp_node *before, const struct pp_row_arrival *row)
 {
-	const struct pp_row_arrival *one = before && before->rows ? &g->d->arrival[*pp_graph_rows(g, before)] : NULL;
+	const struct pp_row_arrival *one =
+	        before && !(before->flags & PP_NODE_LONE) ? &g->d->arrival[*pp_graph_rows(g, before)] : NULL;
 
 	return row->device_input_ns > 0 && one && pp_graph_on_device(one) &&
 	       (one->device_beside || pp_wrap_minus(row->device_begin_ns, row->device_input_ns) <= before->end);
 }
 
-struct maker {                     /* of a track */
-	const struct entry *first; /* of the node at hand */
-	uint32_t step;             /* a call outside of steps counts with the step before it */
-	size_t at;                 /* for step_at() */
-};
-
-static void add_node(struct pp_graph *g, struct maker *m, const struct entry *e)
-{
-	const struct pp_dataset *d = g->d;
-	const int lone = !e->flags;
-	const uint32_t row = lone ? e->id - lone_id(d, 0) : e->id / KINDS;
-	const uint32_t step = lone ? step_at(d, e->track, e->start, &m->at) : g->step[g->operation[row]];
-	uint32_t flags = 0;
-
-	if (lone && may_wait(d->lone_call[row].operation))
-		flags = PP_NODE_UNKNOWN;
-	if (e->flags & DEVICE && is_beside(g, m->first ? &g->node[g->nodes - 1] : NULL, &d->arrival[row]))
-		flags = PP_NODE_BESIDE;
-	m->first = e;
-	m->step = step != PP_GRAPH_NONE ? step : m->step;
-	g->node[g->nodes++] = (struct pp_node){.start = e->start,
-	                                       .end = e->start,
-	                                       .track = e->track,
-	                                       .need = PP_GRAPH_NONE,
-	                                       .peer = PP_GRAPH_NONE,
-	                                       .row = row,
-	                                       .lap = PP_GRAPH_NONE,
-	                                       .step = m->step,
-	                                       .flags = flags};
-}
-
 /* Rows that one call completes are of one node, and messages of a group that one kernel runs. */
-static int is_of_node(const struct entry *first, const struct entry *e)
+static int is_of_node(const struct pp_graph *g, const struct pp_node *node, const struct pp_node *n)
 {
-	if (!first || first->start != e->start)
+	const struct pp_row_arrival *row = g->d->arrival;
+	const uint32_t both = node->flags & n->flags;
+
+	if (node->start != n->start || (node->flags | n->flags) & PP_NODE_LONE)
 		return 0;
-	if (e->flags & DEVICE)
-		return first->flags & DEVICE && first->end == e->end;
-	return e->call && first->call == e->call && !((first->flags ^ e->flags) & POSTS);
+	if (n->flags & PP_NODE_DEVICE)
+		return both & PP_NODE_DEVICE && row[*pp_graph_rows(g, node)].device_end_ns == n->end;
+	return both & PP_NODE_ENDS && !(node->flags & PP_NODE_DEVICE) && row[n->row].call &&
+	       row[*pp_graph_rows(g, node)].call == row[n->row].call && !((node->flags ^ n->flags) & PP_NODE_POSTS);
 }
 
 /* The rows of the node at hand stand last. Returns 0, or -ENOMEM. */
 static int add_row(struct pp_graph *g, struct pp_node *n, uint32_t row)
 {
-	const uint32_t first = n->row;
+	const uint32_t more[] = {2, n->row, row}, first = n->flags & PP_NODE_SEVERAL ? 2 : 0;
 
-	if (!n->rows++)
-		return 0;
-	if (n->rows == 2) {
-		n->row = (uint32_t)g->of_nodes;
+	for (uint32_t i = first; i < sizeof(more) / sizeof(*more); i++) {
 		if (PP_GROW(g->of_node, g->of_nodes, g->of_room))
 			return -ENOMEM;
-		g->of_node[g->of_nodes++] = first;
+		g->of_node[g->of_nodes++] = more[i];
 	}
-	if (PP_GROW(g->of_node, g->of_nodes, g->of_room))
-		return -ENOMEM;
-	g->of_node[g->of_nodes++] = row;
+	if (first)
+		g->of_node[n->row]++;
+	else
+		n->row = (uint32_t)g->of_nodes - 3;
+	n->flags |= PP_NODE_SEVERAL;
 	return 0;
 }
 
-static int put_entry(struct pp_graph *g, struct maker *m, const struct entry *e)
+/* Step of a node of a tangled track, from *at on; outside of steps the one before. */
+static uint32_t step_of(const struct pp_graph *g, const struct pp_node *n, size_t *at, uint32_t before)
 {
-	const uint32_t row = e->id / KINDS;
-	struct pp_node *n;
+	const uint32_t step = n->flags & PP_NODE_LONE ? step_at(g->d, n->track, n->start, at) : g->step[g->operation[n->row]];
 
-	if (!is_of_node(m->first, e))
-		add_node(g, m, e);
-	n = &g->node[g->nodes - 1];
-	n->end = e->end > n->end ? e->end : n->end;
-	if (!e->flags)
-		return 0;
-	if (add_row(g, n, row))
-		return -ENOMEM;
-	n->flags |= e->flags & POLLS ? PP_NODE_POLLS : 0;
-	if (e->flags & ENDS)
-		g->done[row] = (uint32_t)(n - g->node);
-	if (e->flags & POSTS) {
-		g->post[row] = (uint32_t)(n - g->node);
-		n->lap = n->lap == PP_GRAPH_NONE ? row : n->lap;
-	}
-	return 0;
+	return step == PP_GRAPH_NONE ? before : step;
 }
 
-/* Nodes of a track. Work before a call that begins nothing is in the lap of the next one that does. */
-static int put_track(struct pp_graph *g, const struct entries *e, size_t track)
+/* Nodes [from, end) of a track, in order, become the next ones of g->node. */
+static int join_nodes(struct pp_graph *g, size_t from, size_t end, int tangled)
 {
-	struct maker m = {.step = PP_GRAPH_NONE};
-	uint32_t lap = PP_GRAPH_NONE;
+	const size_t first = g->nodes;
+	uint32_t step = PP_GRAPH_NONE;
+	size_t at = 0;
 	int rc = 0;
 
-	g->track[track] = g->nodes;
-	for (size_t i = e->first[track]; i < e->first[track + 1] && !rc; i++)
-		/* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.ArraySubscript): order_tracks() has set all of them */
-		rc = put_entry(g, &m, &e->entry[e->order[i]]);
-	for (size_t n = g->nodes; n-- > g->track[track];) {
-		if (g->node[n].lap == PP_GRAPH_NONE)
-			g->node[n].lap = lap;
-		lap = g->node[n].lap;
+	for (size_t i = from; i < end && !rc; i++) {
+		struct pp_node n = g->node[i], *before = g->nodes > first ? &g->node[g->nodes - 1] : NULL;
+
+		if (tangled && before && is_of_node(g, before, &n)) {
+			before->end = n.end > before->end ? n.end : before->end;
+			before->flags |= n.flags & PP_NODE_POLLS;
+			before->need = PP_GRAPH_NONE; /* fill_needs() looks at each row */
+			rc = add_row(g, before, n.row);
+		} else {
+			n.cell = step = tangled ? step_of(g, &n, &at, step) : n.cell;
+			if (n.flags & PP_NODE_DEVICE && is_beside(g, before, &g->d->arrival[n.row]))
+				n.flags |= PP_NODE_BESIDE;
+			g->node[g->nodes++] = n;
+		}
+		if (!(n.flags & PP_NODE_LONE))
+			set_node_of(g, n.row, n.flags, g->nodes - 1);
 	}
 	return rc;
 }
 
-/* The row needs the data of `other`, which decides when its call ends if nothing that it needs is later. Returns 1 where the data
- * came after the end: it cannot have waited for it. */
-static int add_need(struct pp_graph *g, uint32_t row, uint32_t other)
+static int join_tracks(struct pp_graph *g, const struct made *m)
 {
-	struct pp_node *n = &g->node[g->done[row]];
-	const struct pp_node *m = &g->node[g->post[other]];
+	int rc = 0;
 
-	if (m->track == n->track || m->start <= n->start)
+	for (size_t w = 0; w < g->d->workers && !rc; w++) {
+		const size_t first = m->first[w], end = m->first[w + 1];
+
+		g->track[w] = g->nodes;
+		if (m->tangled[w])
+			rc = sort_track(g, g->node + first, end - first);
+		if (!rc && (m->tangled[w] || g->nodes != first))
+			rc = join_nodes(g, first, end, m->tangled[w]);
+		else
+			g->nodes = end;
+	}
+	g->track[g->d->workers] = g->nodes;
+	return rc;
+}
+
+/* The node's end depends on the begin of row `late`, if nothing that it needs is later. Returns 1 where that came after the end: it
+ * cannot have waited for it. */
+static int add_need(struct pp_graph *g, struct pp_node *n, uint32_t late)
+{
+	const uint32_t post = late == PP_GRAPH_NONE ? late : g->post[late];
+	const struct pp_node *m = &g->node[post];
+
+	if (post == PP_GRAPH_NONE || m->track == n->track || m->start <= n->start)
 		return 0;
 	if (m->start > n->end)
 		return 1;
 	if (n->need == PP_GRAPH_NONE || g->node[n->need].start < m->start)
-		n->need = g->post[other];
+		n->need = post;
 	return 0;
 }
 
-/* The row of the operation that its row waits for, as /collective says it; NONE. Rows stand in the order of ranks; most wait for
- * one, which `guess` was for the row before. */
-static uint32_t late_row(const struct pp_graph *g, uint32_t operation, uint32_t row, uint32_t guess)
+static void fill_needs(struct pp_graph *g)
 {
-	const struct pp_row_collective *c = &g->d->collective[operation];
-	const struct pp_row_arrival *all = g->d->arrival;
-	const int32_t late = all[row].late_rank;
-	uint32_t at = guess;
+	for (size_t i = 0; i < g->nodes; i++) {
+		struct pp_node *n = &g->node[i];
+		const uint32_t late = n->need, rows = pp_graph_row_count(g, n);
 
-	if (late < 0)
-		return PP_GRAPH_NONE;
-	if (at == PP_GRAPH_NONE || all[at].worker != late)
-		at = (uint32_t)(c->row_first + PP_PARTITION(c->row_count, i, all[c->row_first + i].worker < late));
-	return at < c->row_first + c->row_count && all[at].worker == late && g->operation[at] == operation ? at : PP_GRAPH_NONE;
-}
-
-static void fill_needs(struct pp_graph *g, uint32_t operation)
-{
-	const struct pp_row_collective *c = &g->d->collective[operation];
-	uint32_t late = PP_GRAPH_NONE;
-
-	if (g->kind[operation] == PP_GRAPH_UNCLEAR)
-		return;
-	for (uint32_t row = (uint32_t)c->row_first; row < c->row_first + c->row_count; row++) {
-		if (g->operation[row] != operation || g->done[row] == PP_GRAPH_NONE)
+		n->need = PP_GRAPH_NONE;
+		if (!(n->flags & PP_NODE_ENDS))
 			continue;
-		pp_graph_fetch(g, row + PP_GRAPH_AHEAD);
-		late = late_row(g, operation, row, late);
-		if (late != PP_GRAPH_NONE)
-			g->dropped += (uint64_t)add_need(g, row, late);
+		if (rows == 1)
+			g->dropped += (uint64_t)add_need(g, n, late);
+		for (uint32_t k = 0; k < rows && rows > 1; k++) {
+			const uint32_t row = pp_graph_rows(g, n)[k];
+
+			g->dropped += (uint64_t)add_need(g, n, late_row(g, g->operation[row], row, PP_GRAPH_NONE));
+		}
 	}
 }
 
 /* The row by which a node receives a message; NONE: it receives none. */
 static uint32_t received_by(const struct pp_graph *g, const struct pp_node *n)
 {
-	for (uint32_t i = 0; i < n->rows; i++) {
+	for (uint32_t i = 0; i < pp_graph_row_count(g, n); i++) {
 		const uint32_t row = pp_graph_rows(g, n)[i];
 		const struct pp_row_collective *c = &g->d->collective[g->operation[row]];
 
@@ -363,7 +377,7 @@ static void fill_probe(struct pp_graph *g, struct pp_node *n, uint32_t row)
 	const uint32_t first = (uint32_t)g->d->collective[g->operation[row]].row_first;
 	const uint32_t send = g->post[row == first ? first + 1 : first];
 
-	n->flags &= ~(uint32_t)PP_NODE_UNKNOWN;
+	n->flags &= ~(unsigned)PP_NODE_UNKNOWN;
 	if (send == PP_GRAPH_NONE || g->node[send].start <= n->start || g->node[send].start > n->end)
 		return;
 	n->need = send;
@@ -381,7 +395,7 @@ static void fill_probes(struct pp_graph *g)
 			const uint32_t row = received_by(g, n);
 
 			next = row == PP_GRAPH_NONE ? next : row;
-			if (!n->rows && next != PP_GRAPH_NONE &&
+			if (n->flags & PP_NODE_LONE && next != PP_GRAPH_NONE &&
 			    pp_mpi_call_info(g->d->lone_call[n->row].operation)->class == PP_MPI_PROBE)
 				fill_probe(g, n, next);
 		}
@@ -390,28 +404,26 @@ static void fill_probes(struct pp_graph *g)
 
 static int make_nodes(struct pp_graph *g)
 {
-	const size_t most = KINDS * g->d->arrivals + g->d->lone_calls;
-	struct entries e = {.entry = malloc((most + 1) * sizeof(*e.entry)), .first = calloc(g->d->workers + 2, sizeof(*e.first))};
+	const size_t workers = g->d->workers, most = KINDS * g->d->arrivals + g->d->lone_calls;
+	struct made m = {.node = malloc((most + 1) * sizeof(*m.node)),
+	                 .first = calloc(workers + 2, sizeof(*m.first)),
+	                 .tangled = calloc(workers + 1, sizeof(*m.tangled))};
 	int rc = -ENOMEM;
 
-	if (!e.entry || !e.first)
+	if (!m.node || !m.first || !m.tangled)
 		goto out;
-	pp_huge_advise(e.entry, most * sizeof(*e.entry));
-	read_dataset(g, &e);
-	e.order = malloc((e.n + 1) * sizeof(*e.order));
-	g->node = malloc((e.n + 1) * sizeof(*g->node));
-	if (!e.order || !g->node)
+	pp_huge_advise(m.node, most * sizeof(*m.node));
+	read_dataset(g, &m);
+	g->node = malloc((m.n + 1) * sizeof(*g->node));
+	if (!g->node)
 		goto out;
-	pp_huge_advise(e.order, e.n * sizeof(*e.order));
-	pp_huge_advise(g->node, e.n * sizeof(*g->node));
-	rc = order_tracks(g->d, &e);
-	for (size_t w = 0; w < g->d->workers && !rc; w++)
-		rc = put_track(g, &e, w);
-	g->track[g->d->workers] = g->nodes;
+	pp_huge_advise(g->node, m.n * sizeof(*g->node));
+	place_nodes(g, &m);
+	rc = join_tracks(g, &m);
 out:
-	free(e.entry);
-	free(e.first);
-	free(e.order);
+	free(m.node);
+	free(m.first);
+	free(m.tangled);
 	return rc;
 }
 
@@ -429,7 +441,8 @@ int pp_graph_make(struct pp_graph *g, const struct pp_dataset *d)
 	int rc;
 
 	*g = (struct pp_graph){.d = d};
-	if (d->arrivals >= UINT32_MAX / KINDS || d->collectives >= UINT32_MAX || d->lone_calls >= UINT32_MAX - d->arrivals * KINDS)
+	if (d->arrivals >= UINT32_MAX / KINDS || d->collectives >= UINT32_MAX ||
+	    d->lone_calls >= UINT32_MAX - d->arrivals * KINDS || d->workers >> PP_GRAPH_TRACK_BITS)
 		return -EOVERFLOW;
 	g->operation = no_index(d->arrivals);
 	g->post = no_index(d->arrivals);
@@ -442,8 +455,7 @@ int pp_graph_make(struct pp_graph *g, const struct pp_dataset *d)
 		pp_graph_release(g);
 		return rc;
 	}
-	for (size_t c = 0; c < d->collectives; c++)
-		fill_needs(g, (uint32_t)c);
+	fill_needs(g);
 	if (d->lone_calls)
 		fill_probes(g);
 	return 0;

@@ -53,11 +53,11 @@ static enum pp_moves of_lone_call(const struct pp_graph *g, const struct pp_node
 enum pp_moves pp_moves_of(const struct pp_graph *g, uint32_t node)
 {
 	const struct pp_node *n = &g->node[node];
-	enum pp_moves most = n->rows ? PP_MOVES_NOTHING : of_lone_call(g, n);
+	enum pp_moves most = n->flags & PP_NODE_LONE ? of_lone_call(g, n) : PP_MOVES_NOTHING;
 
-	for (uint32_t i = 0; i < n->rows && most != PP_MOVES_UNKNOWN; i++) {
+	for (uint32_t i = 0; i < pp_graph_row_count(g, n) && n->flags & PP_NODE_ENDS && most != PP_MOVES_UNKNOWN; i++) {
 		const uint32_t row = pp_graph_rows(g, n)[i];
-		const enum pp_moves one = g->done[row] == node ? of_row(g, row) : PP_MOVES_NOTHING;
+		const enum pp_moves one = of_row(g, row);
 
 		most = one > most ? one : most;
 	}

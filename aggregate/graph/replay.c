@@ -124,12 +124,10 @@ static void need_rows(const struct run *r, uint32_t node, int64_t *at, int64_t *
 	const struct pp_node *n = &g->node[node];
 	struct pp_need_list list = {.rows = 0};
 
-	for (uint32_t i = 0; i < n->rows; i++) {
+	for (uint32_t i = 0; i < pp_graph_row_count(g, n) && n->flags & PP_NODE_ENDS; i++) {
 		const uint32_t row = pp_graph_rows(g, n)[i], operation = g->operation[row];
 		enum pp_need_kind kind;
 
-		if (g->done[row] != node)
-			continue;
 		for (size_t k = 0; k < r->scenarios; k++)
 			if (r->scenario[k].transfer_ns)
 				saved[k] += r->scenario[k].transfer_ns[operation];
@@ -200,11 +198,11 @@ static void note_latest(struct run *r, uint32_t node)
 	const struct pp_node *n = &g->node[node];
 	const int64_t *begin = r->track[n->track].begin;
 
-	for (uint32_t i = 0; i < n->rows; i++) {
+	for (uint32_t i = 0; i < pp_graph_row_count(g, n) && n->flags & PP_NODE_POSTS; i++) {
 		const uint32_t row = pp_graph_rows(g, n)[i], operation = g->operation[row];
 		uint64_t *latest = &r->latest[operation * r->scenarios];
 
-		if (g->post[row] != node || g->kind[operation] == PP_GRAPH_UNCLEAR ||
+		if (g->kind[operation] == PP_GRAPH_UNCLEAR ||
 		    (g->kind[operation] == PP_GRAPH_BY_ROW && (g->d->collective[operation].message || g->d->arrival[row].is_empty)))
 			continue;
 		for (size_t k = 0; k < r->scenarios; k++) {
@@ -277,7 +275,7 @@ static int joins_at_once(const struct pp_graph *g, size_t operation, int64_t *re
 		const struct pp_node *n = g->post[i] == g->done[i] && g->operation[i] == operation ? &g->node[g->post[i]] : NULL;
 
 		pp_graph_fetch(g, i + PP_GRAPH_AHEAD);
-		if (!n || n->rows != 1)
+		if (!n || n->flags & PP_NODE_SEVERAL)
 			return 0;
 		*ret_last = n->start > *ret_last ? n->start : *ret_last;
 		first_end = n->end < first_end ? n->end : first_end;
@@ -312,7 +310,7 @@ static int order(struct run *r, size_t *ret_keys)
 	for (uint32_t i = 0; i < g->nodes; i++) {
 		if (g->node[i].flags & (PP_NODE_LEARNED | PP_NODE_INFERRED))
 			r->state[g->node[i].need] |= NEEDED;
-		if (g->node[i].rows)
+		if (!(g->node[i].flags & PP_NODE_LONE))
 			continue;
 		r->key[n++] = (struct pp_order_key){g->node[i].start, i, STARTED};
 		r->key[n++] = (struct pp_order_key){g->node[i].end, i, ENDED};

@@ -14,7 +14,7 @@
 
 #define SIGMA_OF_MEDIAN 1.4826
 
-enum { SURE = 4 /* standard deviations */, VARIANTS = 4, DIGITS = 256, FEW = 16 /* are sorted */ };
+enum { SURE = 4 /* standard deviations */, VARIANTS = 4, FEW = 16 /* are sorted */ };
 
 struct times { /* segments of a call's first, second .. time in a step */
 	uint32_t *segment;
@@ -34,16 +34,13 @@ struct segment {
 	int64_t last;           /* value of the track before, in its step before */
 	size_t track;           /* that track + 1 */
 	double sigma;
+	size_t next; /* of the step at hand: its nodes, then where the next one stands; 0: it has none */
 };
 
-struct cell { /* of a segment in a step, or of a step */
+struct middle { /* of the nodes of a cell, or of the ranks of a step */
 	size_t nodes;
 	int64_t below, above; /* the two values in the middle of the ranks; equal for an odd number of them */
 	int64_t lower;        /* the one before `below`; it counts where the number is odd */
-};
-
-struct key {
-	uint32_t segment, node;
 };
 
 struct usual {
@@ -54,13 +51,18 @@ struct usual {
 	uint32_t *of_operation; /* [collectives]: index in `what` */
 	struct segment *segment;
 	size_t segments, segment_room;
+	uint32_t *segment_of;    /* [nodes] */
 	size_t *step;            /* [steps + 1]: first of its nodes in by_cell */
-	uint32_t *by_cell;       /* [nodes] inside steps */
+	uint8_t *mixed;          /* [steps] 1: its ranks may call different things */
 	int64_t *value, *change; /* [nodes] deviations between ranks, and from step to step, by segment */
 	int64_t *middle;         /* room for a value of each node of a step */
-	struct key *key;         /* room for these, twice */
-	struct whole *whole;     /* [workers] */
+	uint32_t *node;          /* room for its nodes */
+	uint32_t *in_step;       /* [segments] those of a step */
+	size_t cell_room;
+	struct whole *whole; /* [workers] */
 };
+
+PP_COMPARE(by_segment, uint32_t, PP_ORDER(*x, *y))
 
 static uint64_t hash_what(const void *row)
 {
@@ -116,7 +118,7 @@ static struct times *times_of(struct usual *u, uint32_t node)
 {
 	const struct pp_graph *g = u->g;
 	const struct pp_node *n = &g->node[node];
-	const uint32_t row = n->rows ? *pp_graph_rows(g, n) : PP_GRAPH_NONE;
+	const uint32_t row = n->flags & PP_NODE_LONE ? PP_GRAPH_NONE : *pp_graph_rows(g, n);
 	uint32_t what, variant = 0;
 
 	if (row == PP_GRAPH_NONE)
@@ -125,7 +127,7 @@ static struct times *times_of(struct usual *u, uint32_t node)
 	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): set_whats() has one for each operation */
 	if (u->what[what].key >> 60)
 		variant = g->d->arrival[row].is_root;
-	if (g->post[row] != node)
+	if (!(n->flags & PP_NODE_POSTS))
 		variant += 2;
 	return &u->what[what].variant[variant];
 }
@@ -144,8 +146,8 @@ static int set_segment(struct usual *u, uint32_t node, uint32_t run)
 		u->segment[u->segments] = (struct segment){.nodes = 0};
 		t->segment[t->segments++] = (uint32_t)u->segments++;
 	}
-	u->g->node[node].segment = t->segment[t->times++];
-	u->segment[u->g->node[node].segment].nodes++;
+	u->segment_of[node] = t->segment[t->times++];
+	u->segment[u->segment_of[node]].nodes++;
 	return 0;
 }
 
@@ -157,11 +159,11 @@ static int set_segments(struct usual *u)
 	for (uint32_t i = 0; i < g->nodes; i++) {
 		const struct pp_node *n = &g->node[i];
 
-		if (n->step == PP_GRAPH_NONE)
+		if (n->cell == PP_GRAPH_NONE)
 			continue;
-		run += n->track != track || n->step != step;
+		run += n->track != track || n->cell != step;
 		track = n->track;
-		step = n->step;
+		step = n->cell;
 		if (set_segment(u, i, run))
 			return -ENOMEM;
 		u->step[step + 1]++;
@@ -196,43 +198,45 @@ static size_t order_steps(struct usual *u)
 	for (uint32_t i = 0; i < g->nodes; i++) {
 		const struct pp_node *n = &g->node[i];
 
-		if (n->step == PP_GRAPH_NONE)
+		if (n->cell == PP_GRAPH_NONE)
 			continue;
-		u->by_cell[u->step[n->step]++] = i;
-		note_change(u, &u->segment[n->segment], n->track, pp_graph_local(g, i));
+		g->by_cell[u->step[n->cell]++] = i;
+		note_change(u, &u->segment[u->segment_of[i]], n->track, pp_graph_local(g, i));
 	}
 	memmove(u->step + 1, u->step, g->d->steps * sizeof(*u->step));
 	u->step[0] = 0;
 	return most;
 }
 
-/* Stable, by segment. */
-static void order_cells(const struct usual *u, uint32_t *node, size_t n)
+/* Stable, by segment. Returns how many segments the step has: u->in_step. */
+static size_t order_cells(const struct usual *u, uint32_t *node, size_t n)
 {
-	struct key *from = u->key, *to = u->key + n;
+	size_t segments = 0, next = 0;
 
 	for (size_t i = 0; i < n; i++)
 		/* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.ArraySubscript): order_steps() has set all of them */
-		from[i] = (struct key){u->g->node[node[i]].segment, node[i]};
-	for (unsigned shift = 0; shift < 32 && (u->segments - 1) >> shift; shift += 8) {
-		uint32_t next[DIGITS + 1] = {0};
-		struct key *other = from;
+		if (!u->segment[u->segment_of[node[i]]].next++)
+			u->in_step[segments++] = u->segment_of[node[i]];
+	for (size_t k = 1; k < segments; k++)
+		if (u->in_step[k] < u->in_step[k - 1]) {
+			qsort(u->in_step, segments, sizeof(*u->in_step), by_segment);
+			break;
+		}
+	for (size_t k = 0; k < segments; k++) {
+		struct segment *s = &u->segment[u->in_step[k]];
+		const size_t nodes = s->next;
 
-		for (size_t i = 0; i < n; i++)
-			next[(from[i].segment >> shift) % DIGITS + 1]++;
-		for (size_t k = 0; k < DIGITS; k++)
-			next[k + 1] += next[k];
-		for (size_t i = 0; i < n; i++)
-			to[next[(from[i].segment >> shift) % DIGITS]++] = from[i];
-		from = to;
-		to = other;
+		s->next = next;
+		next += nodes;
 	}
+	memcpy(u->node, node, n * sizeof(*node));
 	for (size_t i = 0; i < n; i++)
-		node[i] = from[i].node;
+		node[u->segment[u->segment_of[u->node[i]]].next++] = u->node[i];
+	return segments;
 }
 
 /* The values in the middle, of n >= 1 values whose order changes. */
-static void set_middle(struct cell *c, int64_t *v, size_t n)
+static void set_middle(struct middle *c, int64_t *v, size_t n)
 {
 	const size_t half = n / 2;
 	const int is_sorted = n <= FEW;
@@ -255,13 +259,13 @@ static void set_middle(struct cell *c, int64_t *v, size_t n)
 	c->lower = before;
 }
 
-static int64_t median_of(const struct cell *c)
+static int64_t median_of(const struct middle *c)
 {
 	return c->below + (c->above - c->below) / 2;
 }
 
 /* The median of the other ranks, for a value above that of all. */
-static int64_t median_of_others(const struct cell *c)
+static int64_t median_of_others(const struct middle *c)
 {
 	if (c->nodes < 2)
 		return 0;
@@ -280,13 +284,12 @@ static double sigma_of(struct usual *u, const struct segment *s)
 	return between < along ? between : along;
 }
 
-/* Takes the nodes of a cell: what each has above the others, and how far it is off. */
-static void take_cell(struct usual *u, const uint32_t *node, size_t n)
+/* Takes the nodes of a cell: what each has above the others, and how far it is off. Returns their peer. */
+static uint32_t take_cell(struct usual *u, struct segment *s, const uint32_t *node, size_t n)
 {
 	struct pp_graph *g = u->g;
-	struct segment *s = &u->segment[g->node[node[0]].segment];
 	int64_t *v = u->value + s->first + s->values, median, others;
-	struct cell c = {.nodes = n};
+	struct middle c = {.nodes = n};
 	uint32_t peer = PP_GRAPH_NONE;
 
 	for (size_t i = 0; i < n; i++)
@@ -294,30 +297,67 @@ static void take_cell(struct usual *u, const uint32_t *node, size_t n)
 	set_middle(&c, u->middle, n);
 	median = median_of(&c);
 	others = median_of_others(&c);
-	for (size_t i = 0; i < n && n > 1 && peer == PP_GRAPH_NONE; i++)
-		peer = v[i] == c.below ? node[i] : PP_GRAPH_NONE;
 	for (size_t i = 0; i < n; i++) {
-		g->node[node[i]].peer = peer;
-		g->node[node[i]].unusual = v[i] > 0 && (v[i] > median || n == 1) ? (double)(v[i] - others) / (double)v[i] : 0;
+		struct pp_node *one = &g->node[node[i]];
+
+		if (n > 1 && peer == PP_GRAPH_NONE && v[i] == c.below)
+			peer = node[i];
+		one->cell = (uint32_t)g->cells;
+		one->unusual = v[i] > 0 && (v[i] > median || n == 1) ? (double)(v[i] - others) / (double)v[i] : 0;
 		v[i] = v[i] > median ? v[i] - median : median - v[i];
 	}
 	s->values += n;
 	s->most = n > s->most ? n : s->most;
+	return peer;
 }
 
-static void take_cells(struct usual *u)
+/* Ranks of a step whose nodes stand by track. */
+static size_t ranks_of(const struct pp_graph *g, const uint32_t *node, size_t n)
 {
-	const struct pp_graph *g = u->g;
+	size_t ranks = n > 0;
 
-	for (size_t s = 0; s < g->d->steps; s++) {
-		order_cells(u, u->by_cell + u->step[s], u->step[s + 1] - u->step[s]);
-		for (size_t at = u->step[s], next; at < u->step[s + 1]; at = next) {
-			for (next = at + 1; next < u->step[s + 1]; next++)
-				if (g->node[u->by_cell[next]].segment != g->node[u->by_cell[at]].segment)
-					break;
-			take_cell(u, u->by_cell + at, next - at);
-		}
+	for (size_t i = 1; i < n; i++)
+		ranks += g->node[node[i]].track != g->node[node[i - 1]].track;
+	return ranks;
+}
+
+/* Makes the cells of a step. 0, or -ENOMEM. */
+static int take_step(struct usual *u, size_t step)
+{
+	struct pp_graph *g = u->g;
+	uint32_t *node = g->by_cell + u->step[step];
+	const size_t n = u->step[step + 1] - u->step[step], ranks = ranks_of(g, node, n), segments = order_cells(u, node, n);
+	size_t first = 0;
+
+	for (size_t k = 0; k < segments; k++) {
+		struct segment *s = &u->segment[u->in_step[k]];
+		const size_t nodes = s->next - first;
+
+		if (PP_GROW(g->cell, g->cells, u->cell_room))
+			return -ENOMEM;
+		g->cell[g->cells] = (struct pp_cell){.first = (uint32_t)(u->step[step] + first), (uint32_t)step, u->in_step[k]};
+		g->cell[g->cells].peer = take_cell(u, s, node + first, nodes);
+		/* each rank once: then all call the same */
+		u->mixed[step] |= nodes != ranks || ranks_of(g, node + first, nodes) != ranks;
+		g->cells++;
+		first += nodes;
+		s->next = 0;
 	}
+	return 0;
+}
+
+static int take_steps(struct usual *u)
+{
+	struct pp_graph *g = u->g;
+	int rc = 0;
+
+	for (size_t s = 0; s < g->d->steps && !rc; s++)
+		rc = take_step(u, s);
+	if (!rc && PP_GROW(g->cell, g->cells, u->cell_room))
+		rc = -ENOMEM;
+	if (!rc)
+		g->cell[g->cells] = (struct pp_cell){.first = (uint32_t)u->step[g->d->steps]};
+	return rc;
 }
 
 /* Noise is not unusual. */
@@ -329,9 +369,12 @@ static void drop_noise(struct usual *u)
 		u->segment[s].sigma = sigma_of(u, &u->segment[s]);
 	for (uint32_t i = 0; i < g->nodes; i++) {
 		struct pp_node *n = &g->node[i];
-		const double own = n->unusual > 0 ? (double)pp_graph_local(g, i) : 0;
+		double own;
 
-		if (n->unusual > 0 && own <= own - rint(n->unusual * own) + SURE * u->segment[n->segment].sigma)
+		if (n->unusual <= 0)
+			continue;
+		own = (double)pp_graph_local(g, i);
+		if (own <= own - rint(n->unusual * own) + SURE * u->segment[u->segment_of[i]].sigma)
 			n->unusual = 0;
 	}
 }
@@ -350,12 +393,12 @@ static void sum_up(const struct usual *u, size_t step)
 
 	memset(u->whole, 0, g->d->workers * sizeof(*u->whole));
 	for (size_t i = u->step[step]; i < u->step[step + 1]; i++) {
-		const struct pp_node *n = &g->node[u->by_cell[i]];
-		struct whole *w = &u->whole[n->track];
+		const uint32_t node = g->by_cell[i];
+		struct whole *w = &u->whole[g->node[node].track];
 
 		w->present = 1;
-		w->work += pp_graph_local(g, u->by_cell[i]);
-		w->calls += (n->segment + (uint64_t)1) * PP_MAP_MIX;
+		w->work += pp_graph_local(g, node);
+		w->calls += (u->segment_of[node] + (uint64_t)1) * PP_MAP_MIX;
 	}
 }
 
@@ -374,9 +417,9 @@ static int is_mixed(const struct usual *u)
 	return 0;
 }
 
-static struct cell middle_of(const struct usual *u)
+static struct middle middle_of(const struct usual *u)
 {
-	struct cell c = {.nodes = 0};
+	struct middle c = {.nodes = 0};
 
 	for (size_t w = 0; w < u->g->d->workers; w++)
 		if (u->whole[w].present)
@@ -393,7 +436,7 @@ static double whole_sigma(struct usual *u)
 	struct segment *of = calloc(workers + 1, sizeof(*of)), sum = {.nodes = 0};
 
 	for (size_t s = 0; s < u->g->d->steps && of; s++) {
-		struct cell c;
+		struct middle c;
 
 		sum_up(u, s);
 		c = middle_of(u);
@@ -416,19 +459,19 @@ static double whole_sigma(struct usual *u)
 static void limit_ranks(struct usual *u, size_t step, double sigma)
 {
 	struct pp_graph *g = u->g;
-	const struct cell c = middle_of(u);
+	const struct middle c = middle_of(u);
 	const int64_t others = median_of_others(&c);
 	uint32_t peer = PP_GRAPH_NONE;
 
 	for (size_t i = u->step[step]; i < u->step[step + 1] && c.nodes > 1; i++)
-		if (u->by_cell[i] < peer && u->whole[g->node[u->by_cell[i]].track].work == c.below)
-			peer = u->by_cell[i];
+		if (g->by_cell[i] < peer && u->whole[g->node[g->by_cell[i]].track].work == c.below)
+			peer = g->by_cell[i];
 	for (size_t i = u->step[step]; i < u->step[step + 1]; i++) {
-		struct pp_node *n = &g->node[u->by_cell[i]];
+		struct pp_node *n = &g->node[g->by_cell[i]];
 		const int64_t work = u->whole[n->track].work;
 		double part = 0;
 
-		n->peer = peer;
+		g->cell[n->cell].peer = peer;
 		if (c.nodes > 1 && work > median_of(&c) && (double)work > (double)others + SURE * sigma)
 			part = (double)(work - others) / (double)work;
 		n->unusual = part;
@@ -440,6 +483,8 @@ static int limit_steps(struct usual *u)
 	double sigma = -1;
 
 	for (size_t s = 0; s < u->g->d->steps; s++) {
+		if (!u->mixed[s])
+			continue;
 		sum_up(u, s);
 		if (!is_mixed(u))
 			continue;
@@ -457,24 +502,28 @@ static int limit_steps(struct usual *u)
 /* Room that depends on the nodes inside steps, and on those of the largest step. */
 static int find(struct usual *u)
 {
-	const size_t nodes = u->g->nodes, workers = u->g->d->workers;
+	struct pp_graph *g = u->g;
+	const size_t nodes = g->nodes, workers = g->d->workers;
 	size_t most;
+	int rc;
 
-	u->by_cell = malloc((nodes + 1) * sizeof(*u->by_cell));
+	g->by_cell = malloc((nodes + 1) * sizeof(*g->by_cell));
 	u->value = malloc((nodes + 1) * sizeof(*u->value));
 	u->change = malloc((nodes + 1) * sizeof(*u->change));
-	if (!u->by_cell || !u->value || !u->change)
+	u->in_step = malloc((u->segments + 1) * sizeof(*u->in_step));
+	u->mixed = calloc(g->d->steps + 1, sizeof(*u->mixed));
+	if (!g->by_cell || !u->value || !u->change || !u->in_step || !u->mixed)
 		return -ENOMEM;
-	pp_huge_advise(u->by_cell, nodes * sizeof(*u->by_cell));
+	pp_huge_advise(g->by_cell, nodes * sizeof(*g->by_cell));
 	pp_huge_advise(u->value, nodes * sizeof(*u->value));
 	pp_huge_advise(u->change, nodes * sizeof(*u->change));
 	most = order_steps(u);
 	u->middle = malloc(((most > workers ? most : workers) + 1) * sizeof(*u->middle));
-	u->key = malloc((2 * most + 1) * sizeof(*u->key));
+	u->node = malloc((most + 1) * sizeof(*u->node));
 	u->whole = malloc((workers + 1) * sizeof(*u->whole));
-	if (!u->middle || !u->key || !u->whole)
-		return -ENOMEM;
-	take_cells(u);
+	rc = u->middle && u->node && u->whole ? take_steps(u) : -ENOMEM;
+	if (rc)
+		return rc;
 	drop_noise(u);
 	return limit_steps(u);
 }
@@ -483,8 +532,9 @@ int pp_usual_find(struct pp_graph *g)
 {
 	struct usual u = {.g = g,
 	                  .of_operation = malloc((g->d->collectives + 1) * sizeof(*u.of_operation)),
+	                  .segment_of = malloc((g->nodes + 1) * sizeof(*u.segment_of)),
 	                  .step = calloc(g->d->steps + 2, sizeof(*u.step))};
-	int rc = u.of_operation && u.step ? set_whats(&u) : -ENOMEM;
+	int rc = u.of_operation && u.segment_of && u.step ? set_whats(&u) : -ENOMEM;
 
 	if (!rc)
 		rc = set_segments(&u);
@@ -492,17 +542,18 @@ int pp_usual_find(struct pp_graph *g)
 		rc = find(&u);
 	for (size_t i = 0; i < u.whats * VARIANTS; i++)
 		free(u.what[i / VARIANTS].variant[i % VARIANTS].segment);
-	g->by_cell = u.by_cell;
-	g->compared = rc ? 0 : u.step[g->d->steps];
 	free(u.what);
 	free(u.map.place);
 	free(u.of_operation);
+	free(u.segment_of);
 	free(u.segment);
 	free(u.step);
+	free(u.mixed);
 	free(u.value);
 	free(u.change);
 	free(u.middle);
-	free(u.key);
+	free(u.node);
+	free(u.in_step);
 	free(u.whole);
 	return rc;
 }

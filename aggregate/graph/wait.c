@@ -12,12 +12,12 @@ enum {
 int64_t pp_graph_exposed(const struct pp_graph *g, uint32_t node)
 {
 	const struct pp_node *n = &g->node[node];
-	int64_t sum = n->rows ? 0 : pp_known_or(g->d->lone_call[n->row].wait_ns, 0);
+	int64_t sum = n->flags & PP_NODE_LONE ? pp_known_or(g->d->lone_call[n->row].wait_ns, 0) : 0;
 
-	for (uint32_t i = 0; i < n->rows; i++) {
+	for (uint32_t i = 0; i < pp_graph_row_count(g, n) && n->flags & PP_NODE_ENDS; i++) {
 		const uint32_t row = pp_graph_rows(g, n)[i];
 
-		if (g->done[row] == node && g->d->arrival[row].exposed_wait_ns > 0)
+		if (g->d->arrival[row].exposed_wait_ns > 0)
 			pp_wrap_add(&sum, g->d->arrival[row].exposed_wait_ns);
 	}
 	return sum > 0 ? sum : 0;
@@ -29,10 +29,10 @@ static uint32_t row_of(const struct pp_graph *g, uint32_t node)
 	const struct pp_node *n = &g->node[node];
 	uint32_t last = PP_GRAPH_NONE;
 
-	for (uint32_t i = 0; i < n->rows; i++) {
+	for (uint32_t i = 0; i < pp_graph_row_count(g, n) && n->flags & PP_NODE_ENDS; i++) {
 		const uint32_t row = pp_graph_rows(g, n)[i];
 
-		if (g->done[row] != node || g->d->collective[g->operation[row]].step == INT64_MIN)
+		if (g->d->collective[g->operation[row]].step == INT64_MIN)
 			continue;
 		if (last == PP_GRAPH_NONE || g->d->arrival[row].exit_ns >= g->d->arrival[last].exit_ns)
 			last = row;
@@ -146,14 +146,15 @@ static int64_t add_wait(const struct pp_graph *g, struct pp_dataset *d, uint32_t
 	const struct pp_node *n = &g->node[node], *need = &g->node[n->need];
 	const uint32_t row = row_of(g, node);
 	struct pp_row_collective *c = row == PP_GRAPH_NONE ? NULL : &d->collective[g->operation[row]];
-	struct pp_row_cell *cell = &d->cell[(size_t)n->step * d->workers + n->track];
+	const int lone = (n->flags & PP_NODE_LONE) != 0;
+	struct pp_row_cell *row_of_step = &d->cell[(size_t)pp_graph_step(g, n) * d->workers], *cell = row_of_step + n->track;
 	const int64_t until = need->start < n->end ? need->start : n->end, bound = c && c->bound_ns > 0 ? c->bound_ns : ERROR_NS;
-	const int polls = n->rows ? (n->flags & PP_NODE_POLLS) != 0 : d->lone_call[n->row].polls != 0;
+	const int polls = lone ? d->lone_call[n->row].polls != 0 : (n->flags & PP_NODE_POLLS) != 0;
 	int64_t more = inside(cell, n->start, until) - pp_graph_exposed(g, node);
 
-	if ((n->rows && !c) || !cell->present)
+	if ((!lone && !c) || !cell->present)
 		return 0;
-	if (!n->rows) /* what it needs is known */
+	if (lone) /* what it needs is known */
 		d->lone_call[n->row].wait_ns = 0;
 	if (more <= bound)
 		return 0;
@@ -163,8 +164,8 @@ static int64_t add_wait(const struct pp_graph *g, struct pp_dataset *d, uint32_t
 		more = move(cell, budget_of(d, d->lone_call[n->row].operation, 0, polls), more, polls);
 	if (more <= 0)
 		return 0;
-	d->cell[(size_t)n->step * d->workers + need->track].late_ns += more;
-	d->cell[(size_t)n->step * d->workers + need->track].late_error_ns += bound;
+	row_of_step[need->track].late_ns += more;
+	row_of_step[need->track].late_error_ns += bound;
 	if (c) {
 		d->arrival[row].exposed_wait_ns += more;
 		d->arrival[row].late_rank = d->worker[need->track].rank;
@@ -206,7 +207,7 @@ int64_t pp_graph_add_waits(const struct pp_graph *g, struct pp_dataset *d)
 		const struct pp_node *n = &g->node[i];
 
 		if (n->flags & (PP_NODE_LEARNED | PP_NODE_INFERRED | PP_NODE_POLLS) && n->need != PP_GRAPH_NONE &&
-		    n->step != PP_GRAPH_NONE)
+		    pp_graph_step(g, n) != PP_GRAPH_NONE)
 			sum += add_wait(g, d, i);
 	}
 	warn_inferred(d);

@@ -148,19 +148,31 @@ static int is_communication(int category)
 	return category == PP_CATEGORY_HOST_COMMUNICATION || category == PP_CATEGORY_DEVICE_COLLECTIVE;
 }
 
+/* Row of the ledger whose local_us hold the work before the node: of the next one of its track that begins an operation. NONE:
+ * there is none near. */
+static uint32_t lap_row(const struct pp_graph *g, uint32_t node)
+{
+	const size_t end = g->track[g->node[node].track + 1], most = (size_t)node + MOST_LAP;
+
+	for (size_t n = node; n < end && n < most; n++)
+		if (g->node[n].flags & PP_NODE_POSTS)
+			return *pp_graph_rows(g, &g->node[n]);
+	return PP_GRAPH_NONE;
+}
+
 /* What a rank did in the lap before the node, us by reason. Of communication only what no node of the lap has: calls of which
  * podprof knows no operation. */
-static void lap_of(const struct pp_graph *g, uint32_t node, double *ret_us)
+static void lap_of(const struct pp_graph *g, uint32_t lap, double *ret_us)
 {
-	const struct pp_row_arrival *row = &g->d->arrival[g->node[node].lap];
+	const struct pp_row_arrival *row = &g->d->arrival[lap];
 	double known = 0;
 
 	for (int k = 1; k < PP_REASONS; k++)
 		ret_us[k] = k <= PP_CATEGORIES ? row->local_us[k] : k == PP_REASON_BETWEEN_STEPS ? row->between_us : 0;
-	for (uint32_t n = g->post[g->node[node].lap], k = 0; n > g->track[g->node[node].track] && k < MOST_LAP; k++) {
+	for (uint32_t n = g->post[lap], k = 0; n > g->track[g->node[n].track] && k < MOST_LAP; k++) {
 		n--;
 		known += (double)pp_graph_since(g->node[n].start, g->node[n].end) / US;
-		if (g->node[n].lap != g->node[node].lap) /* the call that begins the lap */
+		if (g->node[n].flags & PP_NODE_POSTS) /* the call that begins the lap */
 			break;
 	}
 	for (int k = PP_CATEGORIES; k; k--)
@@ -175,29 +187,35 @@ static void lap_of(const struct pp_graph *g, uint32_t node, double *ret_us)
 
 static double category_of(const struct pp_graph *g, const struct pp_node *n, int k)
 {
-	const struct pp_row_cell *cell = &g->d->cell[(size_t)n->step * g->d->workers + n->track];
+	const uint32_t step = pp_graph_step(g, n);
 
-	return k > PP_CATEGORIES || n->step == PP_GRAPH_NONE ? 0 : (double)cell->exclusive_ns[k] / US;
+	if (k > PP_CATEGORIES || step == PP_GRAPH_NONE)
+		return 0;
+	return (double)g->d->cell[(size_t)step * g->d->workers + n->track].exclusive_ns[k] / US;
 }
 
 /* What the rank did before the node, or in its step where no row follows: us by reason, more than its peer if there is one and it
  * did more. Returns the sum. */
 static double work_by_reason(const struct pp_graph *g, uint32_t node, double *ret_us)
 {
-	const struct pp_node *n = &g->node[node], *peer = n->peer == PP_GRAPH_NONE ? NULL : &g->node[n->peer];
+	const struct pp_node *n = &g->node[node];
+	const uint32_t other = pp_graph_peer(g, n), lap = lap_row(g, node);
+	const struct pp_node *peer = other == PP_GRAPH_NONE ? NULL : &g->node[other];
+	const int alike = peer && g->cell[peer->cell].segment == g->cell[n->cell].segment;
+	const uint32_t peer_lap = alike ? lap_row(g, other) : PP_GRAPH_NONE;
 	double own[PP_REASONS] = {0}, less[PP_REASONS] = {0}, sum = 0;
 
 	memset(ret_us, 0, PP_REASONS * sizeof(*ret_us));
-	for (int k = 1; k <= PP_CATEGORIES && n->lap == PP_GRAPH_NONE; k++)
+	for (int k = 1; k <= PP_CATEGORIES && lap == PP_GRAPH_NONE; k++)
 		own[k] = is_communication(k) ? 0 : category_of(g, n, k);
-	if (n->lap != PP_GRAPH_NONE)
-		lap_of(g, node, own);
-	if (peer && peer->segment == n->segment && peer->lap != PP_GRAPH_NONE)
-		lap_of(g, n->peer, less);
+	if (lap != PP_GRAPH_NONE)
+		lap_of(g, lap, own);
+	if (peer_lap != PP_GRAPH_NONE)
+		lap_of(g, peer_lap, less);
 	for (int pass = 0; pass < 2 && sum <= 0; pass++)
 		for (int k = 1; k < PP_REASONS; k++) {
 			ret_us[k] = own[k];
-			if (peer && !pass && (peer->segment != n->segment || n->lap == PP_GRAPH_NONE)) {
+			if (peer && !pass && (!alike || lap == PP_GRAPH_NONE)) {
 				const double more = category_of(g, n, k) - category_of(g, peer, k);
 
 				ret_us[k] = k <= PP_CATEGORIES && more < own[k] ? more : own[k];

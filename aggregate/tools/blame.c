@@ -123,14 +123,14 @@ static int charge_causes(struct blame *b)
 
 	for (size_t i = 0; i < b->causes; i++) {
 		const struct cause *c = &b->cause[i];
-		const struct pp_node *n = &g->node[c->charge.node];
+		const uint32_t step = pp_graph_step(g, &g->node[c->charge.node]);
 		const uint32_t worker = worker_of(b, &c->charge);
 		int64_t ns[PP_REASONS], left = c->error;
 
 		pp_walk_split(g, &c->charge, ns);
 		for (int k = PP_REASONS; k-- && !rc;)
 			if (ns[k])
-				rc = charge(b, worker, n->step == PP_GRAPH_NONE ? b->own : n->step, k, ns[k],
+				rc = charge(b, worker, step == PP_GRAPH_NONE ? b->own : step, k, ns[k],
 				            part_of(c->error, ns[k], c->charge.ns, &left), worker == g->node[b->late_node].track);
 	}
 	b->causes = 0;
@@ -228,11 +228,11 @@ static int charge_row(struct blame *b, size_t row)
 static int charge_lone(struct blame *b, uint32_t node)
 {
 	const struct pp_node *n = &b->graph->node[node];
-	const int64_t ns = n->rows ? 0 : b->graph->d->lone_call[n->row].wait_ns;
+	const int64_t ns = n->flags & PP_NODE_LONE ? b->graph->d->lone_call[n->row].wait_ns : 0;
 
 	if (ns <= 0 || n->need == PP_GRAPH_NONE || !count(b, ns))
 		return 0;
-	return charge_node(b, node, n->step, ns, 0);
+	return charge_node(b, node, pp_graph_step(b->graph, n), ns, 0);
 }
 
 static int charge_waits(struct blame *b)
@@ -245,7 +245,7 @@ static int charge_waits(struct blame *b)
 		if (d->arrival[i].exposed_wait_ns > 0 && b->graph->operation[i] != PP_GRAPH_NONE)
 			rc = charge_row(b, i);
 	}
-	for (uint32_t i = 0; i < b->graph->nodes && !rc; i++)
+	for (uint32_t i = 0; i < b->graph->nodes && d->lone_calls && !rc; i++)
 		rc = charge_lone(b, i);
 	return rc ? rc : charge_causes(b);
 }

@@ -81,7 +81,8 @@ static int is_outside(const struct efficiency *e, size_t worker, double least_ns
 	for (size_t i = g->track[worker]; i < g->track[worker + 1] && (double)sum > least_ns; i++) {
 		const struct pp_node *n = &g->node[i];
 
-		if (n->step != PP_GRAPH_NONE && e->which[n->step] && pp_moves_of(g, (uint32_t)i) == PP_MOVES_UNKNOWN)
+		if (pp_graph_step(g, n) != PP_GRAPH_NONE && e->which[pp_graph_step(g, n)] &&
+		    pp_moves_of(g, (uint32_t)i) == PP_MOVES_UNKNOWN)
 			pp_wrap_add(&sum, -pp_graph_since(n->start, n->end));
 	}
 	return (double)sum > least_ns;

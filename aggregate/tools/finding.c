@@ -105,7 +105,7 @@ static int calls_more(const struct pp_finding_search *f, const uint8_t *chosen)
 		const int which = chosen[w] != 0;
 
 		for (size_t i = g->track[w]; i < g->track[w + 1]; i++)
-			calls[which] += g->node[i].step != PP_GRAPH_NONE;
+			calls[which] += pp_graph_step(g, &g->node[i]) != PP_GRAPH_NONE;
 		ranks[which]++;
 	}
 	return ranks[0] > 0 && calls[1] / ranks[1] > calls[0] / ranks[0] * 1.05;
@@ -117,18 +117,13 @@ static int is_phase(const struct pp_finding_search *f, const uint8_t *chosen)
 	const struct pp_graph *g = f->g;
 	double own = 0, all = 0;
 
-	for (size_t i = 0, next; i < g->compared; i = next) {
-		const struct pp_node *first = &g->node[g->by_cell[i]];
+	for (size_t c = 0; c < g->cells; c++) {
+		const size_t i = g->cell[c].first, next = g->cell[c + 1].first;
 		int only = 1;
 
-		for (next = i; next < g->compared; next++) {
-			const struct pp_node *n = &g->node[g->by_cell[next]];
-
-			if (n->segment != first->segment || n->step != first->step)
-				break;
-			only &= chosen[n->track];
-		}
-		for (size_t k = i; k < next && f->usual.is_usual[first->step]; k++) {
+		for (size_t k = i; k < next; k++)
+			only &= chosen[g->node[g->by_cell[k]].track];
+		for (size_t k = i; k < next && f->usual.is_usual[g->cell[c].step]; k++) {
 			const uint32_t node = g->by_cell[k];
 			const double ns = chosen[g->node[node].track] ? g->node[node].unusual * (double)pp_graph_local(g, node) : 0;
 
@@ -144,13 +139,13 @@ static int is_progress(const struct pp_graph *g, uint32_t node)
 {
 	const struct pp_node *n = &g->node[node], *need = &g->node[n->need];
 
-	if (!(n->flags & PP_NODE_LEARNED) || !n->rows)
+	if (!(n->flags & PP_NODE_LEARNED) || n->flags & PP_NODE_LONE)
 		return 0;
-	for (uint32_t i = 0; i < need->rows; i++) {
-		const uint32_t row = pp_graph_rows(g, need)[i];
+	for (uint32_t i = 0; i < pp_graph_row_count(g, need) && need->flags & PP_NODE_POSTS; i++) {
+		const uint32_t operation = g->operation[pp_graph_rows(g, need)[i]];
 
-		for (uint32_t k = 0; k < n->rows && g->post[row] == n->need; k++)
-			if (g->operation[pp_graph_rows(g, n)[k]] == g->operation[row])
+		for (uint32_t k = 0; k < pp_graph_row_count(g, n); k++)
+			if (g->operation[pp_graph_rows(g, n)[k]] == operation)
 				return 0;
 	}
 	return 1;
@@ -164,8 +159,9 @@ static int is_late_progress(const struct pp_finding_search *f, const uint8_t *ch
 
 	for (uint32_t i = 0; i < g->nodes; i++) {
 		const struct pp_node *n = &g->node[i];
+		const uint32_t step = pp_graph_step(g, n);
 
-		if (n->need == PP_GRAPH_NONE || n->step == PP_GRAPH_NONE || !f->usual.is_usual[n->step] || chosen[n->track] ||
+		if (n->need == PP_GRAPH_NONE || step == PP_GRAPH_NONE || !f->usual.is_usual[step] || chosen[n->track] ||
 		    !chosen[g->node[n->need].track])
 			continue;
 		all += (double)pp_graph_wait(g, i);

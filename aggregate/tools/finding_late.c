@@ -23,9 +23,9 @@ static void sum_track(struct pp_finding_search *f, size_t w)
 	const struct pp_graph *g = f->g;
 
 	for (size_t i = g->track[w], end; i < g->track[w + 1]; i = end) {
-		const uint32_t step = g->node[i].step;
+		const uint32_t step = pp_graph_step(g, &g->node[i]);
 
-		for (end = i + 1; end < g->track[w + 1] && g->node[end].step == step;)
+		for (end = i + 1; end < g->track[w + 1] && pp_graph_step(g, &g->node[end]) == step;)
 			end++;
 		for (size_t k = i; k < end && step != PP_GRAPH_NONE; k++) {
 			const size_t block = (k - i) * f->blocks / (end - i);

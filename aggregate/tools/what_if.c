@@ -53,9 +53,7 @@ static uint32_t input_us(const struct pp_graph *g, uint32_t node)
 	const struct pp_node *n = &g->node[node];
 
 	/* The lap of a call that begins nothing is of a later one, too. */
-	if (n->lap == PP_GRAPH_NONE || g->post[n->lap] != node)
-		return 0;
-	return g->d->arrival[n->lap].local_us[PP_CATEGORY_INPUT];
+	return n->flags & PP_NODE_POSTS ? g->d->arrival[*pp_graph_rows(g, n)].local_us[PP_CATEGORY_INPUT] : 0;
 }
 
 /* Input above the median of the ranks before the same call of the step. Returns 0 where no rank has any. */
@@ -64,17 +62,13 @@ static int save_input(struct scene *s, uint32_t *work_us)
 	const struct pp_graph *g = s->graph;
 	int any = 0;
 
-	for (size_t i = 0, next; i < g->compared; i = next) {
-		const struct pp_node *first = &g->node[g->by_cell[i]];
+	for (size_t c = 0; c < g->cells; c++) {
+		const size_t i = g->cell[c].first, next = g->cell[c + 1].first;
 		int64_t median, most = 0;
 
-		for (next = i; next < g->compared; next++) {
-			const struct pp_node *n = &g->node[g->by_cell[next]];
-
-			if (n->segment != first->segment || n->step != first->step)
-				break;
-			s->ns[next - i] = input_us(g, g->by_cell[next]);
-			most = s->ns[next - i] > most ? s->ns[next - i] : most;
+		for (size_t k = i; k < next; k++) {
+			s->ns[k - i] = input_us(g, g->by_cell[k]);
+			most = s->ns[k - i] > most ? s->ns[k - i] : most;
 		}
 		any |= most > 0;
 		median = most ? median_of(s->ns, next - i) : 0;

@@ -131,7 +131,7 @@ TEST(late_progress)
 /* The same rank, but the operation begins when it comes: it is late, not its progress. */
 TEST(blocking)
 {
-	struct job j;
+	struct job j = {.g = {.d = NULL}};
 
 	begin(&j, "MPI_Allreduce");
 	check_finding(&j, PP_FINDING_PERSISTENT);
