@@ -236,6 +236,7 @@ static void set_begin(struct pp_link_times *t)
 		        b->late && b->left * FEW < b->late && b->spread_ns[PP_LINK_FROM_BOTH] < b->spread_ns[PP_LINK_FROM_SEND];
 
 		s->begin = both ? PP_LINK_FROM_BOTH : PP_LINK_FROM_SEND;
+		t->with_both |= both;
 	}
 }
 
@@ -296,7 +297,7 @@ int pp_link_times_ends(struct pp_link_times *t, uint32_t node)
 
 	t->ends = 0;
 	t->nodes++;
-	for (int sends = 0; sends < 2; sends++)
+	for (int sends = 0; sends <= t->with_both; sends++)
 		for (uint32_t i = 0; i < pp_graph_row_count(g, n) && n->flags & PP_NODE_ENDS; i++) {
 			const uint32_t row = pp_graph_rows(g, n)[i];
 			struct pp_link_end e;

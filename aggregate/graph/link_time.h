@@ -39,6 +39,7 @@ struct pp_link_times {
 	uint64_t *received;      /* [links] the last node, as nodes counts them, that received a message of it */
 	uint64_t nodes;          /* that were asked for */
 	size_t ends, end_room;
+	int with_both; /* some begin when both ends are inside MPI; else no send decides anything */
 };
 
 struct pp_link_end { /* a message that a node completes */

@@ -17,15 +17,16 @@ struct point { /* start or end of a node; NONE: the walk has left the window */
 	uint32_t is_end;
 };
 
-struct pp_walk_step { /* one step of the first walk */
+struct pp_walk_step { /* one step back */
 	uint32_t node;
 	enum kind kind;
 	double ns, unusual; /* unusual: part of ns */
+	struct point to;
 };
 
 int pp_walk_init(struct pp_walk *w, const struct pp_graph *g)
 {
-	*w = (struct pp_walk){.g = g};
+	*w = (struct pp_walk){.g = g, .from = PP_GRAPH_NONE};
 	w->unusual = calloc(2 * KINDS * g->d->workers + 1, sizeof(*w->unusual));
 	w->rank = malloc((2 * KINDS * g->d->workers + 1) * sizeof(*w->rank));
 	return w->unusual && w->rank ? 0 : -ENOMEM;
@@ -98,6 +99,18 @@ static void note_unusual(struct pp_walk *w, const struct pp_walk_step *s, int se
 	of[second] += s->unusual;
 }
 
+/* The next step of the first walk, from `at` on. NULL: no memory. */
+static const struct pp_walk_step *first_step(struct pp_walk *w, struct point at)
+{
+	if (w->taken == w->steps) {
+		if (PP_GROW(w->step, w->steps, w->step_room))
+			return NULL;
+		w->step[w->steps].to = back(w->g, at, &w->step[w->steps]);
+		w->steps++;
+	}
+	return &w->step[w->taken++];
+}
+
 /* Fills w->step and w->unusual; ret_usual: of both walks by kind. Returns 1 where they meet, at the begin of the window at the
  * latest; 0 where that is too far; -ENOMEM. */
 static int walk(struct pp_walk *w, uint32_t node, double ret_usual[2][KINDS])
@@ -105,23 +118,28 @@ static int walk(struct pp_walk *w, uint32_t node, double ret_usual[2][KINDS])
 	const struct pp_graph *g = w->g;
 	struct point at[2] = {{g->node[node].need, 0}, {node, 0}};
 
-	w->steps = w->ranks = 0;
+	if (w->from != at[0].node)
+		w->steps = 0;
+	w->from = at[0].node;
+	w->taken = w->ranks = 0;
 	memset(ret_usual, 0, 2 * sizeof(*ret_usual));
 	for (int k = 0; k < MOST_STEPS; k++) {
-		struct pp_walk_step s;
+		struct pp_walk_step own;
+		const struct pp_walk_step *s = &own;
 		int second;
 
 		if (at[0].node == at[1].node && at[0].is_end == at[1].is_end)
 			return 1;
 		second = at[0].node == PP_GRAPH_NONE || (at[1].node != PP_GRAPH_NONE && time_of(g, at[0]) < time_of(g, at[1]));
-		at[second] = back(g, at[second], &s);
-		note_unusual(w, &s, second);
-		ret_usual[second][s.kind] += s.ns - s.unusual;
-		if (second || s.ns <= 0)
-			continue;
-		if (PP_GROW(w->step, w->steps, w->step_room))
+		if (second)
+			own.to = back(g, at[1], &own);
+		else
+			s = first_step(w, at[0]);
+		if (!s)
 			return -ENOMEM;
-		w->step[w->steps++] = s;
+		at[second] = s->to;
+		note_unusual(w, s, second);
+		ret_usual[second][s->kind] += s->ns - s->unusual;
 	}
 	return 0;
 }
@@ -276,7 +294,7 @@ static double sum_of(const struct pp_walk *w, const double part[KINDS])
 
 		sum += of[0] > of[1] ? of[0] - of[1] : 0;
 	}
-	for (size_t i = 0; i < w->steps; i++)
+	for (size_t i = 0; i < w->taken; i++)
 		sum += (w->step[i].ns - w->step[i].unusual) * part[w->step[i].kind];
 	return sum;
 }
@@ -316,7 +334,7 @@ int pp_walk_charge(struct pp_walk *w, uint32_t node, int64_t ns)
 	known = joins || sum > wait ? wait : sum;
 	scale = sum > 0 && wait > 0 ? known / sum * (double)ns / wait : 0;
 	rc = 0;
-	for (size_t i = 0; i < w->steps && !rc && scale > 0; i++)
+	for (size_t i = 0; i < w->taken && !rc && scale > 0; i++)
 		rc = add_step(w, &w->step[i], part[w->step[i].kind], scale);
 	for (size_t i = 0; i < w->ranks; i++)
 		w->unusual[2 * w->rank[i]] = w->unusual[2 * w->rank[i] + 1] = 0;

@@ -18,8 +18,10 @@ struct pp_charge { /* of a node's rank, in the node's step */
 
 struct pp_walk {
 	const struct pp_graph *g;
-	struct pp_walk_step *step; /* of the first walk */
+	struct pp_walk_step *step; /* from the start of `from` back: the first walk of all that wait for that node */
 	size_t steps, step_room;
+	uint32_t from;
+	size_t taken;    /* of them, by the last walk */
 	double *unusual; /* [2 * workers][2], of the first and the second walk: work, then slow links to each */
 	uint32_t *rank;  /* places in it that are not 0 */
 	size_t ranks;
