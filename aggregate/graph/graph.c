@@ -15,6 +15,7 @@ void pp_graph_release(struct pp_graph *g)
 	free(g->of_node);
 	free(g->cell);
 	free(g->by_cell);
+	free(g->turn);
 	free(g->link);
 	free(g->slow);
 	*g = (struct pp_graph){.d = NULL};

@@ -30,9 +30,10 @@ enum pp_node_flags {
 	PP_NODE_DEVICE = 256,   /* a kernel */
 	PP_NODE_LONE = 512,     /* a call without rows: `row` is of /lone_call */
 	PP_NODE_SEVERAL = 1024, /* it has several rows */
+	PP_NODE_NEEDED = 2048,  /* a replay asks when it starts */
 };
 
-enum { PP_GRAPH_TRACK_BITS = 21 };
+enum { PP_GRAPH_TRACK_BITS = 20 };
 
 struct pp_node { /* a call of a rank; of a nonblocking operation one for its begin, and one for the call that completes it */
 	int64_t start, end;                        /* job ns */
@@ -76,6 +77,11 @@ struct pp_slow_message { /* it would have ended so much earlier on a usual link 
 	int64_t ns;
 };
 
+struct pp_turn { /* of an operation, or of a node; see replay.c */
+	uint32_t of;
+	uint8_t what;
+};
+
 struct pp_graph {
 	const struct pp_dataset *d;
 	uint32_t *operation;   /* [arrivals]: index of its row in d->collective; NONE: of no operation, or of a rank without row */
@@ -94,6 +100,8 @@ struct pp_graph {
 	size_t links;
 	struct pp_slow_message *slow; /* by node */
 	size_t slows;
+	struct pp_turn *turn; /* in which replays take them; NULL before the first one */
+	size_t turns;
 	double sure;          /* of the inferred needs: the part of the waiting that they explain, 0 to 1; 0: there are none */
 	uint64_t not_learned; /* operations with too many ranks for learn.h */
 	uint64_t dropped;     /* needs that began after the end of what needed them: clocks or records are wrong */

@@ -11,31 +11,54 @@
 #include "aggregate/graph/order.h"
 #include "core/base/huge.h"
 
-enum { STARTED = 1, ENDED = 2, NEEDED = 4, JOINED = 8, MOST_DEPTH = 200, TIMES = PP_REPLAY_MOST };
+enum turn { STARTED, ENDED, JOINED };
+enum { MOST_DEPTH = 200, TIMES = PP_REPLAY_MOST, TOGETHER = 64 };
 
 /* Shifts are times less the measured ones. */
-struct track {                 /* of a worker */
-	int64_t until;         /* time of the begin or end of a step that comes next */
-	size_t step;           /* that one, as an index: two a step */
-	uint8_t chosen[TIMES]; /* 1: a scenario saves its unusual work */
-	int64_t begin[TIMES];  /* shift of the start of the last node */
-	int64_t end[TIMES];    /* shift of its end */
-	int64_t input[TIMES];  /* shift of its input, where it is BESIDE */
-	int64_t sum[TIMES];    /* shifts of ends less those of begins of successive steps */
+struct track {            /* of a worker */
+	int64_t until;    /* time of the edge that comes next */
+	size_t edge;      /* that one */
+	uint32_t started; /* nodes before it have started */
+	uint32_t ended;   /* nodes before it have ended */
+	uint8_t chosen;   /* bit k: scenario k saves its unusual work */
+};
+
+struct edge { /* begin or end of a step whose shift counts */
+	int64_t ns;
+	int sign;
+};
+
+struct measured {       /* of a worker */
+	uint32_t steps; /* that count */
+	int64_t ns;     /* in them, and from there to the next ones */
 };
 
 struct run {
-	const struct pp_graph *g;
+	struct pp_graph *g;
 	const uint8_t *counts; /* [steps]; NULL: all do */
 	struct pp_scenario *scenario;
 	size_t scenarios;
-	int any_network; /* that is not as measured */
-	uint8_t *state;  /* [nodes] STARTED, ENDED, NEEDED: by a node that finds it by itself, not in `latest` */
+	unsigned with_work, with_transfer, with_link, with_network; /* bit k: scenario k has it */
 	struct track *track;
-	int64_t *start;   /* [nodes][scenarios] shift of the start, of NEEDED ones */
-	uint64_t *latest; /* [collectives][scenarios] the latest start so far of a rank that gives data, above INT64_MIN */
-	struct pp_order_key *key;
+	int64_t *shift;            /* [workers][2][scenarios] of the start of the last node, and of its end */
+	int64_t *input;            /* [workers][scenarios] of its input, where it is BESIDE */
+	int64_t *sum;              /* [workers][scenarios] of ends less those of begins of successive steps */
+	struct edge *edge;         /* by worker, then by time */
+	size_t *first;             /* [workers + 1] in it */
+	struct measured *measured; /* [workers] */
+	int64_t *start;            /* [nodes][scenarios] of the start, of NEEDED ones */
+	uint64_t *latest;          /* [collectives][scenarios] the latest start so far of a rank that gives data, above INT64_MIN */
 };
+
+static int64_t *begin_of(const struct run *r, uint32_t track)
+{
+	return &r->shift[2 * r->scenarios * track];
+}
+
+static int64_t *end_of(const struct run *r, uint32_t track)
+{
+	return begin_of(r, track) + r->scenarios;
+}
 
 static int counts(const uint8_t *which, size_t step)
 {
@@ -43,63 +66,107 @@ static int counts(const uint8_t *which, size_t step)
 }
 
 /* In steps that do not count, nothing is saved. */
-static int64_t saved_work(const struct run *r, size_t which, uint32_t node)
+static int64_t saved_work(const struct run *r, size_t which, uint32_t node, int64_t local)
 {
 	const uint32_t *work_us = r->scenario[which].work_us;
 	const struct pp_node *n = &r->g->node[node];
-	const int is_in = n->step == PP_GRAPH_NONE || counts(r->counts, n->step);
-	const double unusual = is_in && r->track[n->track].chosen[which] ? n->unusual : 0;
-	int64_t ns = work_us ? (int64_t)work_us[node] * 1000 : 0, local;
+	const uint32_t step = pp_graph_step(r->g, n);
+	const int is_in = step == PP_GRAPH_NONE || counts(r->counts, step);
+	const double unusual = is_in && r->track[n->track].chosen >> which & 1 ? n->unusual : 0;
+	int64_t ns = work_us ? (int64_t)work_us[node] * 1000 : 0;
 
-	if (!ns && unusual <= 0)
-		return 0;
-	local = pp_graph_local(r->g, node);
 	if ((int64_t)(unusual * (double)local) > ns)
 		ns = (int64_t)(unusual * (double)local);
 	return ns < local ? ns : local;
 }
 
-static int present(const struct pp_dataset *d, size_t step, size_t w)
-{
-	return d->cell[step * d->workers + w].present;
-}
-
 /* Is the rank's step the one right after its step before? */
 static int follows(const struct pp_dataset *d, size_t step, size_t w)
 {
-	return step && present(d, step, w) && present(d, step - 1, w) && d->step[step].number == d->step[step - 1].number + 1;
+	const struct pp_row_cell *cell = &d->cell[step * d->workers + w];
+
+	return step && cell->present && cell[-(ptrdiff_t)d->workers].present &&
+	       d->step[step].number == d->step[step - 1].number + 1;
 }
 
-/* How often a shift of the begin or end of a step counts: a step ends where the next one begins, if that is the one right after
- * it. */
-static int sign_of(const struct run *r, size_t step, uint32_t w, int is_end)
+/* Of ranks from `first` on. Step by step: that is how cells stand. */
+static void measure(const struct pp_dataset *d, const uint8_t *which, size_t first, size_t end, struct measured *ret)
+{
+	for (size_t s = 0; s < d->steps; s++)
+		for (size_t w = first; w < end && counts(which, s); w++) {
+			const struct pp_row_cell *cell = &d->cell[s * d->workers + w];
+			struct measured *m = &ret[w - first];
+
+			if (!cell->present)
+				continue;
+			m->steps++;
+			pp_wrap_add(&m->ns, cell->step_ns);
+			if (s + 1 < d->steps && follows(d, s + 1, w))
+				pp_wrap_add(&m->ns, pp_wrap_minus(cell[d->workers].begin_ns, cell->end_ns));
+		}
+}
+
+/* A step ends where the next one begins, if that is the one right after it. */
+static void set_signs(const struct run *r, int8_t *sign)
 {
 	const struct pp_dataset *d = r->g->d;
 
-	if (is_end)
-		return counts(r->counts, step) && !(step + 1 < d->steps && follows(d, step + 1, w));
-	return (follows(d, step, w) && counts(r->counts, step - 1)) - counts(r->counts, step);
+	for (size_t s = 0; s < d->steps; s++)
+		for (size_t w = 0; w < d->workers; w++, sign += 2) {
+			const int own = d->cell[s * d->workers + w].present && counts(r->counts, s), after = follows(d, s, w);
+
+			sign[0] = (int8_t)((after && counts(r->counts, s - 1)) - own);
+			sign[1] = (int8_t)own;
+			if (after)
+				sign[1 - 2 * (ptrdiff_t)d->workers] = 0;
+		}
 }
 
-/* Begins and ends of steps up to `until` get the shift that the track has now. */
-static void pass_steps(struct run *r, uint32_t w, int64_t until)
+/* 0, or -ENOMEM. */
+static int set_edges(struct run *r)
 {
 	const struct pp_dataset *d = r->g->d;
+	const size_t cells = d->steps * d->workers;
+	int8_t *sign = malloc(2 * cells + 1);
+
+	if (!sign)
+		return -ENOMEM;
+	set_signs(r, sign);
+	for (size_t i = 0; i < cells;)
+		for (size_t w = 0; w < d->workers; w++, i++)
+			r->first[w + 1] += (size_t)(sign[2 * i] != 0) + (sign[2 * i + 1] != 0);
+	for (size_t w = 0; w < d->workers; w++)
+		r->first[w + 1] += r->first[w];
+	r->edge = malloc((r->first[d->workers] + 1) * sizeof(*r->edge));
+	/* Each begin moves to the next one, and back. */
+	for (size_t i = 0; i < cells && r->edge;)
+		for (size_t w = 0; w < d->workers; w++, i++) {
+			if (sign[2 * i])
+				r->edge[r->first[w]++] = (struct edge){d->cell[i].begin_ns, sign[2 * i]};
+			if (sign[2 * i + 1])
+				r->edge[r->first[w]++] = (struct edge){d->cell[i].end_ns, sign[2 * i + 1]};
+		}
+	memmove(r->first + 1, r->first, d->workers * sizeof(*r->first));
+	r->first[0] = 0;
+	free(sign);
+	return r->edge ? 0 : -ENOMEM;
+}
+
+/* Edges up to `until` get the shift that the track has now. */
+static void pass_edges(struct run *r, uint32_t w, int64_t until)
+{
+	const int64_t *end = end_of(r, w);
 	struct track *t = &r->track[w];
 
-	for (t->until = INT64_MAX; t->step < 2 * d->steps; t->step++) {
-		const size_t step = t->step / 2, is_end = t->step % 2;
-		const struct pp_row_cell *cell = &d->cell[step * d->workers + w];
-		int sign;
+	for (t->until = INT64_MAX; t->edge < r->first[w + 1]; t->edge++) {
+		const struct edge *e = &r->edge[t->edge];
 
-		if (!cell->present)
-			continue;
-		t->until = is_end ? cell->end_ns : cell->begin_ns;
-		if (t->until > until)
+		if (e->ns > until) {
+			t->until = e->ns;
 			return;
-		sign = sign_of(r, step, w, (int)is_end);
-		for (size_t k = 0; sign && k < r->scenarios; k++)
-			pp_wrap_add(&t->sum[k], sign > 0 ? t->end[k] : -t->end[k]);
+		}
+		for (size_t k = 0; k < r->scenarios; k++)
+			pp_wrap_add(&r->sum[w * r->scenarios + k], e->sign > 0 ? end[k] : -end[k]);
 	}
 }
 
@@ -128,7 +195,7 @@ static void need_rows(const struct run *r, uint32_t node, int64_t *at, int64_t *
 		const uint32_t row = pp_graph_rows(g, n)[i], operation = g->operation[row];
 		enum pp_need_kind kind;
 
-		for (size_t k = 0; k < r->scenarios; k++)
+		for (size_t k = 0; r->with_transfer && k < r->scenarios; k++)
 			if (r->scenario[k].transfer_ns)
 				saved[k] += r->scenario[k].transfer_ns[operation];
 		if (g->kind[operation] == PP_GRAPH_UNCLEAR)
@@ -162,32 +229,32 @@ static void do_end(struct run *r, uint32_t node, int depth)
 {
 	const struct pp_graph *g = r->g;
 	const struct pp_node *n = &g->node[node];
-	struct track *t = &r->track[n->track];
-	int64_t at[TIMES], saved[TIMES] = {0}, from = n->start, transfer;
-	int is_in;
+	const int64_t *begin = begin_of(r, n->track);
+	int64_t at[TIMES], saved[TIMES] = {0}, from = n->start, transfer, *end = end_of(r, n->track);
+	const uint32_t step = pp_graph_step(g, n);
+	const int is_in = step != PP_GRAPH_NONE && counts(r->counts, step);
 
-	if (r->state[node] & ENDED)
+	if (node < r->track[n->track].ended)
 		return;
-	r->state[node] |= ENDED;
+	r->track[n->track].ended = node + 1;
 	if (n->need != PP_GRAPH_NONE) {
 		from = g->node[n->need].start > from ? g->node[n->need].start : from;
 		do_start(r, n->need, depth + 1);
 	}
 	for (size_t k = 0; k < r->scenarios; k++)
-		at[k] = pp_wrap_plus(n->start, t->begin[k]);
+		at[k] = pp_wrap_plus(n->start, begin[k]);
 	need_rows(r, node, at, saved);
-	if (n->need != PP_GRAPH_NONE && r->state[n->need] & NEEDED)
+	if (n->need != PP_GRAPH_NONE && g->node[n->need].flags & PP_NODE_NEEDED)
 		need_node(r, n->need, n->end, at);
 	transfer = pp_graph_since(from, n->end);
-	if (transfer && r->any_network)
+	if (transfer && r->with_network)
 		save_all(r, node, transfer, saved);
-	is_in = n->step != PP_GRAPH_NONE && counts(r->counts, n->step);
 	for (size_t k = 0; k < r->scenarios; k++) {
 		if (is_in) /* the wait is from the own start to `from`, and in the replay to `at` */
-			pp_wrap_add(&r->scenario[k].wait_ns, pp_wrap_plus(pp_wrap_minus(from, at[k]), t->begin[k]));
-		if (r->scenario[k].link)
+			pp_wrap_add(&r->scenario[k].wait_ns, pp_wrap_plus(pp_wrap_minus(from, at[k]), begin[k]));
+		if (r->with_link && r->scenario[k].link)
 			saved[k] += pp_links_saved(g, r->scenario[k].link, node);
-		t->end[k] = pp_wrap_minus(at[k], pp_wrap_plus(from, saved[k] < transfer ? saved[k] : transfer));
+		end[k] = pp_wrap_minus(at[k], pp_wrap_plus(from, saved[k] < transfer ? saved[k] : transfer));
 	}
 }
 
@@ -196,7 +263,7 @@ static void note_latest(struct run *r, uint32_t node)
 {
 	const struct pp_graph *g = r->g;
 	const struct pp_node *n = &g->node[node];
-	const int64_t *begin = r->track[n->track].begin;
+	const int64_t *begin = begin_of(r, n->track);
 
 	for (uint32_t i = 0; i < pp_graph_row_count(g, n) && n->flags & PP_NODE_POSTS; i++) {
 		const uint32_t row = pp_graph_rows(g, n)[i], operation = g->operation[row];
@@ -221,7 +288,21 @@ static int64_t later_shift(int64_t one, int64_t shift, int64_t other, int64_t ot
 	return pp_wrap_minus(a > b ? a : b, one > other ? one : other);
 }
 
-/* start = end of the node before + local work, or the later of that end and of what was computed beside it. */
+/* The later of the end of the node before and of what was computed beside it. */
+static void start_beside(struct run *r, uint32_t node, const int64_t *saved)
+{
+	const struct pp_graph *g = r->g;
+	const struct pp_node *n = &g->node[node];
+	int64_t *input = &r->input[n->track * r->scenarios], *begin = begin_of(r, n->track);
+	const int64_t *end = end_of(r, n->track);
+
+	for (size_t k = 0; k < r->scenarios; k++) {
+		input[k] = pp_wrap_minus(n[-1].flags & PP_NODE_BESIDE ? input[k] : begin[k], saved[k]);
+		begin[k] = later_shift(n[-1].end, end[k], pp_graph_input(g, node), input[k]);
+	}
+}
+
+/* start = end of the node before + local work, but of a node that is BESIDE. */
 /* NOLINTNEXTLINE(misc-no-recursion): only among equal times; MOST_DEPTH ends it */
 static void do_start(struct run *r, uint32_t node, int depth)
 {
@@ -229,39 +310,41 @@ static void do_start(struct run *r, uint32_t node, int depth)
 	const struct pp_node *n = &g->node[node];
 	const uint32_t before = pp_graph_before(g, node);
 	struct track *t = &r->track[n->track];
+	int64_t saved[TIMES] = {0}, *begin = begin_of(r, n->track);
 
-	if (r->state[node] & STARTED || depth > MOST_DEPTH)
+	if (node < t->started || depth > MOST_DEPTH)
 		return;
-	r->state[node] |= STARTED;
 	if (before != PP_GRAPH_NONE) {
 		do_start(r, before, depth + 1);
 		do_end(r, before, depth + 1);
 	}
+	t->started = node + 1;
 	if (n->start >= t->until)
-		pass_steps(r, n->track, n->start);
-	for (size_t k = 0; k < r->scenarios; k++) {
-		const int64_t saved = saved_work(r, k, node);
+		pass_edges(r, n->track, n->start);
+	if (r->with_work || (t->chosen && n->unusual > 0)) {
+		const int64_t local = pp_graph_local(g, node);
 
-		if (n->flags & PP_NODE_BESIDE) {
-			t->input[k] = pp_wrap_minus(g->node[before].flags & PP_NODE_BESIDE ? t->input[k] : t->begin[k], saved);
-			t->begin[k] = later_shift(g->node[before].end, t->end[k], pp_graph_input(g, node), t->input[k]);
-		} else {
-			t->begin[k] = pp_wrap_minus(t->end[k], saved);
-		}
+		for (size_t k = 0; k < r->scenarios; k++)
+			saved[k] = saved_work(r, k, node, local);
 	}
-	if (r->state[node] & NEEDED)
-		memcpy(&r->start[node * r->scenarios], t->begin, r->scenarios * sizeof(*t->begin));
+	if (n->flags & PP_NODE_BESIDE)
+		start_beside(r, node, saved);
+	for (size_t k = 0; k < r->scenarios && !(n->flags & PP_NODE_BESIDE); k++)
+		begin[k] = pp_wrap_minus(begin[r->scenarios + k], saved[k]);
+	if (n->flags & PP_NODE_NEEDED)
+		memcpy(&r->start[node * r->scenarios], begin, r->scenarios * sizeof(*begin));
 	note_latest(r, node);
 }
 
-static void add_key(struct run *r, uint32_t node, uint32_t row, size_t *n)
+static void add_key(struct pp_graph *g, uint32_t node, uint32_t row, struct pp_order_key *key, size_t *n)
 {
-	const struct pp_graph *g = r->g;
+	const struct pp_node *one = &g->node[node];
 
-	if (node == PP_GRAPH_NONE || *pp_graph_rows(g, &g->node[node]) != row)
+	if (node == PP_GRAPH_NONE || *pp_graph_rows(g, one) != row)
 		return;
-	r->key[(*n)++] = (struct pp_order_key){g->node[node].start, node, STARTED};
-	r->key[(*n)++] = (struct pp_order_key){g->node[node].end, node, ENDED};
+	key[(*n)++] = (struct pp_order_key){one->start, node, STARTED};
+	if (one->flags & PP_NODE_ENDS)
+		key[(*n)++] = (struct pp_order_key){one->end, node, ENDED};
 }
 
 /* Does each rank of the operation leave it, in one call, after the last one has come? Then it is done at once, at *ret_last. */
@@ -283,46 +366,67 @@ static int joins_at_once(const struct pp_graph *g, size_t operation, int64_t *re
 	return g->kind[operation] == PP_GRAPH_JOIN && *ret_last <= first_end;
 }
 
-/* Operations that are done at once, and starts and ends of other calls, in the order of their times: what a call needs began
- * before its end. Operations nearly have that order. */
-static int order(struct run *r, size_t *ret_keys)
+/* Operations that are done at once, and starts and ends of other calls: returns how many keys. */
+static size_t list_turns(struct pp_graph *g, struct pp_order_key *key)
 {
-	const struct pp_graph *g = r->g;
 	int64_t last;
 	size_t n = 0;
 
-	for (size_t c = 0; c < g->d->collectives; c++) {
+	for (uint32_t c = 0; c < g->d->collectives; c++) {
 		const uint64_t first = g->d->collective[c].row_first, count = g->d->collective[c].row_count;
 
 		if (joins_at_once(g, c, &last)) {
-			r->key[n++] = (struct pp_order_key){last, (uint32_t)c, JOINED};
+			key[n++] = (struct pp_order_key){last, c, JOINED};
 			continue;
 		}
 		for (uint64_t i = first; i < g->d->arrivals && i - first < count; i++) {
 			if (g->operation[i] != c)
 				continue;
-			r->state[g->post[i]] |= g->kind[c] == PP_GRAPH_BY_ROW ? NEEDED : 0;
-			add_key(r, g->post[i], (uint32_t)i, &n);
+			if (g->kind[c] == PP_GRAPH_BY_ROW)
+				g->node[g->post[i]].flags |= PP_NODE_NEEDED;
+			add_key(g, g->post[i], (uint32_t)i, key, &n);
 			if (g->done[i] != g->post[i])
-				add_key(r, g->done[i], (uint32_t)i, &n);
+				add_key(g, g->done[i], (uint32_t)i, key, &n);
 		}
 	}
 	for (uint32_t i = 0; i < g->nodes; i++) {
 		if (g->node[i].flags & (PP_NODE_LEARNED | PP_NODE_INFERRED))
-			r->state[g->node[i].need] |= NEEDED;
+			g->node[g->node[i].need].flags |= PP_NODE_NEEDED;
 		if (!(g->node[i].flags & PP_NODE_LONE))
 			continue;
-		r->key[n++] = (struct pp_order_key){g->node[i].start, i, STARTED};
-		r->key[n++] = (struct pp_order_key){g->node[i].end, i, ENDED};
+		key[n++] = (struct pp_order_key){g->node[i].start, i, STARTED};
+		key[n++] = (struct pp_order_key){g->node[i].end, i, ENDED};
 	}
-	*ret_keys = n;
-	return pp_order_sort(r->key, n);
+	return n;
+}
+
+/* In the order of their times: what a call needs began before its end. Operations nearly have that order. Once for all replays. */
+static int order(struct pp_graph *g)
+{
+	struct pp_order_key *key = g->turn ? NULL : malloc((2 * g->nodes + 1) * sizeof(*key));
+	int rc;
+
+	if (g->turn)
+		return 0;
+	if (!key)
+		return -ENOMEM;
+	pp_huge_advise(key, 2 * g->nodes * sizeof(*key));
+	g->turns = list_turns(g, key);
+	g->turn = malloc((g->turns + 1) * sizeof(*g->turn));
+	rc = g->turn ? pp_order_sort(key, g->turns) : -ENOMEM;
+	for (size_t i = 0; i < g->turns && !rc; i++)
+		g->turn[i] = (struct pp_turn){key[i].id, (uint8_t)key[i].other};
+	if (rc) {
+		free(g->turn);
+		g->turn = NULL;
+	}
+	free(key);
+	return rc;
 }
 
 /* Brings a node near: the ranks of an operation lie far from each other. */
 static void fetch(const struct run *r, uint32_t node)
 {
-	__builtin_prefetch(&r->state[node]);
 	__builtin_prefetch(&r->g->node[node]);
 	__builtin_prefetch(&r->g->node[node ? node - 1 : 0]);
 }
@@ -339,86 +443,60 @@ static void run_operation(struct run *r, const struct pp_row_collective *c)
 		do_end(r, post[i], 0);
 }
 
-static void run_keys(struct run *r, size_t keys)
+static void run_turns(struct run *r)
 {
-	for (size_t i = 0; i < keys; i++) {
-		const struct pp_order_key *key = &r->key[i], *ahead = i + PP_GRAPH_AHEAD < keys ? key + PP_GRAPH_AHEAD : key;
+	const struct pp_graph *g = r->g;
 
-		if (ahead->other != JOINED)
-			fetch(r, ahead->id);
-		if (key->other == JOINED)
-			run_operation(r, &r->g->d->collective[key->id]);
+	for (size_t i = 0; i < g->turns; i++) {
+		const struct pp_turn *one = &g->turn[i], *ahead = i + PP_GRAPH_AHEAD < g->turns ? one + PP_GRAPH_AHEAD : one;
+
+		if (ahead->what != JOINED)
+			fetch(r, ahead->of);
+		if (one->what == JOINED)
+			run_operation(r, &g->d->collective[one->of]);
 		else
-			do_start(r, key->id, 0);
-		if (key->other == ENDED)
-			do_end(r, key->id, 0);
+			do_start(r, one->of, 0);
+		if (one->what == ENDED)
+			do_end(r, one->of, 0);
 	}
-}
-
-static uint32_t steps_of(const struct pp_dataset *d, const uint8_t *which, size_t w)
-{
-	uint32_t steps = 0;
-
-	for (size_t s = 0; s < d->steps; s++)
-		steps += counts(which, s) && present(d, s, w);
-	return steps;
-}
-
-static uint32_t most_steps(const struct pp_dataset *d, const uint8_t *which)
-{
-	uint32_t most = 0;
-
-	for (size_t w = 0; w < d->workers; w++) {
-		const uint32_t steps = steps_of(d, which, w);
-
-		most = steps > most ? steps : most;
-	}
-	return most;
-}
-
-/* Time of a rank in its steps that count, and from there to the next ones. */
-static int64_t time_of(const struct pp_dataset *d, const uint8_t *which, size_t w)
-{
-	int64_t sum = 0;
-
-	for (size_t s = 0; s < d->steps; s++) {
-		const struct pp_row_cell *cell = &d->cell[s * d->workers + w];
-
-		if (!cell->present || !counts(which, s))
-			continue;
-		sum = pp_wrap_plus(sum, cell->step_ns);
-		if (s + 1 < d->steps && follows(d, s + 1, w))
-			sum = pp_wrap_plus(sum, pp_wrap_minus(cell[d->workers].begin_ns, cell->end_ns));
-	}
-	return sum;
 }
 
 int64_t pp_replay_measured(const struct pp_dataset *d, const uint8_t *which)
 {
-	const uint32_t steps = most_steps(d, which);
+	uint32_t steps = 0;
 	int64_t most = 0;
 
-	for (size_t w = 0; w < d->workers && steps; w++) {
-		const int64_t ns = steps_of(d, which, w) == steps ? time_of(d, which, w) / steps : 0;
+	for (size_t first = 0; first < d->workers; first += TOGETHER) {
+		const size_t end = first + TOGETHER < d->workers ? first + TOGETHER : d->workers;
+		struct measured m[TOGETHER] = {{0, 0}};
 
-		most = ns > most ? ns : most;
+		measure(d, which, first, end, m);
+		for (size_t w = 0; w < end - first; w++) {
+			const int64_t ns = m[w].steps ? m[w].ns / m[w].steps : 0;
+
+			if (m[w].steps > steps || (m[w].steps == steps && ns > most))
+				most = ns > 0 ? ns : 0;
+			steps = m[w].steps > steps ? m[w].steps : steps;
+		}
 	}
 	return most;
 }
 
 static void finish(struct run *r)
 {
-	const struct pp_dataset *d = r->g->d;
-	const uint32_t steps = most_steps(d, r->counts);
+	const size_t workers = r->g->d->workers;
+	uint32_t steps = 0;
 
+	for (size_t w = 0; w < workers; w += TOGETHER)
+		measure(r->g->d, r->counts, w, w + TOGETHER < workers ? w + TOGETHER : workers, &r->measured[w]);
+	for (size_t w = 0; w < workers; w++)
+		steps = r->measured[w].steps > steps ? r->measured[w].steps : steps;
 	for (size_t k = 0; k < r->scenarios; k++)
 		r->scenario[k].after_ns = 0;
-	for (uint32_t w = 0; w < d->workers; w++) {
-		const int64_t measured = steps_of(d, r->counts, w) == steps ? time_of(d, r->counts, w) : 0;
-
-		pass_steps(r, w, INT64_MAX);
-		for (size_t k = 0; k < r->scenarios && measured; k++) {
-			const int64_t ns = pp_wrap_plus(measured, r->track[w].sum[k]) / steps;
+	for (uint32_t w = 0; w < workers && steps; w++) {
+		pass_edges(r, w, INT64_MAX);
+		for (size_t k = 0; k < r->scenarios && r->measured[w].steps == steps && r->measured[w].ns; k++) {
+			const int64_t ns = pp_wrap_plus(r->measured[w].ns, r->sum[w * r->scenarios + k]) / steps;
 
 			if (ns > r->scenario[k].after_ns)
 				r->scenario[k].after_ns = ns;
@@ -428,46 +506,57 @@ static void finish(struct run *r)
 
 static void choose(struct run *r)
 {
+	for (size_t k = 0; k < r->scenarios; k++) {
+		struct pp_scenario *s = &r->scenario[k];
+
+		s->wait_ns = 0;
+		r->with_work |= (unsigned)(s->work_us != NULL) << k;
+		r->with_transfer |= (unsigned)(s->transfer_ns != NULL) << k;
+		r->with_link |= (unsigned)(s->link != NULL) << k;
+		r->with_network |= (unsigned)(s->network != PP_NETWORK_MEASURED) << k;
+	}
 	for (size_t w = 0; w < r->g->d->workers; w++) {
 		struct track *t = &r->track[w];
 
+		t->edge = r->first[w];
 		t->until = INT64_MIN;
 		for (size_t k = 0; k < r->scenarios; k++)
-			t->chosen[k] = r->scenario[k].chosen && r->scenario[k].chosen[w];
+			t->chosen |= (uint8_t)((r->scenario[k].chosen && r->scenario[k].chosen[w]) << k);
 	}
-	for (size_t k = 0; k < r->scenarios; k++)
-		r->any_network |= r->scenario[k].network != PP_NETWORK_MEASURED;
 }
 
-int pp_replay_run(const struct pp_graph *g, const uint8_t *which, struct pp_scenario *scenario, size_t scenarios)
+int pp_replay_run(struct pp_graph *g, const uint8_t *which, struct pp_scenario *scenario, size_t scenarios)
 {
+	const size_t workers = g->d->workers;
 	struct run r = {.g = g,
 	                .counts = which,
 	                .scenario = scenario,
 	                .scenarios = scenarios,
-	                .state = calloc(g->nodes + 1, 1),
-	                .track = calloc(g->d->workers + 1, sizeof(*r.track)),
+	                .track = calloc(workers + 1, sizeof(*r.track)),
+	                .shift = calloc(2 * workers * scenarios + 1, sizeof(*r.shift)),
+	                .input = calloc(workers * scenarios + 1, sizeof(*r.input)),
+	                .sum = calloc(workers * scenarios + 1, sizeof(*r.sum)),
+	                .first = calloc(workers + 2, sizeof(*r.first)),
+	                .measured = calloc(workers + 1, sizeof(*r.measured)),
 	                .start = calloc(g->nodes * scenarios + 1, sizeof(*r.start)),
-	                .latest = calloc(g->d->collectives * scenarios + 1, sizeof(*r.latest)),
-	                .key = malloc((2 * g->nodes + 1) * sizeof(*r.key))};
-	size_t keys = 0;
-	int rc = r.state && r.track && r.start && r.latest && r.key ? 0 : -ENOMEM;
+	                .latest = calloc(g->d->collectives * scenarios + 1, sizeof(*r.latest))};
+	int rc = r.track && r.shift && r.input && r.sum && r.first && r.measured && r.start && r.latest ? order(g) : -ENOMEM;
 
-	for (size_t k = 0; k < scenarios; k++)
-		scenario[k].wait_ns = 0;
+	if (!rc)
+		rc = set_edges(&r);
 	if (!rc) {
-		pp_huge_advise(r.key, 2 * g->nodes * sizeof(*r.key));
 		choose(&r);
-		rc = order(&r, &keys);
-	}
-	if (!rc) {
-		run_keys(&r, keys);
+		run_turns(&r);
 		finish(&r);
 	}
-	free(r.state);
 	free(r.track);
+	free(r.shift);
+	free(r.input);
+	free(r.sum);
+	free(r.first);
+	free(r.edge);
+	free(r.measured);
 	free(r.start);
 	free(r.latest);
-	free(r.key);
 	return rc;
 }

@@ -25,8 +25,8 @@ struct pp_scenario {                /* the caller's; NULL saves nothing */
 	int64_t wait_ns;  /* result: waiting of all ranks that is saved, sum over the steps that count */
 };
 
-/* Fills after_ns and wait_ns of `scenarios` <= PP_REPLAY_MOST. which: [steps] 1: a step that counts; NULL: all do. 0, or
- * -ENOMEM. */
-int pp_replay_run(const struct pp_graph *g, const uint8_t *which, struct pp_scenario *scenario, size_t scenarios);
+/* Fills after_ns and wait_ns of `scenarios` <= PP_REPLAY_MOST. The first replay of a graph sets its turns, which the others use
+ * again. which: [steps] 1: a step that counts; NULL: all do. 0, or -ENOMEM. */
+int pp_replay_run(struct pp_graph *g, const uint8_t *which, struct pp_scenario *scenario, size_t scenarios);
 /* Mean time of a step that counts, as measured; 0: there is none. */
 int64_t pp_replay_measured(const struct pp_dataset *d, const uint8_t *which);

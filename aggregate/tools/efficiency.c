@@ -20,7 +20,7 @@ enum steps { USUAL, ALL }; /* words of efficiency_steps */
 
 struct efficiency {
 	const struct pp_dataset *d;
-	const struct pp_graph *g;
+	struct pp_graph *g;
 	const uint8_t *which; /* [steps] 1: the step counts */
 	struct pp_table *to;
 };

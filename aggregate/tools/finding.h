@@ -11,7 +11,7 @@
 
 struct pp_finding_search {
 	const struct pp_dataset *d;
-	const struct pp_graph *g;
+	struct pp_graph *g;
 	const struct pp_table *step_blame; /* rows of /blame_step */
 	struct pp_usual_steps usual;
 	int64_t step_ns; /* mean usual step, of the rank with most */

@@ -30,7 +30,7 @@ struct scene {
 	const struct pp_dataset *d;
 	const struct pp_row_worker *worker; /* with roles */
 	struct pp_graph own;                /* where the dataset has none */
-	const struct pp_graph *graph;
+	struct pp_graph *graph;
 	const struct pp_row_worker **by_host; /* [workers] */
 	int64_t *blame_ns;                    /* [workers] */
 	const uint8_t *late;                  /* [workers] of the set at hand */
