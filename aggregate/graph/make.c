@@ -113,8 +113,14 @@ static void read_operation(struct pp_graph *g, struct made *m, uint32_t operatio
 		if (g->operation[i] == PP_GRAPH_NONE && worker_of(g->d, m->dense, g->d->arrival[i].worker) != SIZE_MAX)
 			g->operation[i] = operation;
 	for (uint64_t i = c->row_first; i < end && rows; i++) {
+		const uint64_t next = i + PP_GRAPH_AHEAD < g->d->arrivals ? i + PP_GRAPH_AHEAD : i;
+		const struct pp_row_arrival *ahead = &g->d->arrival[next];
+
 		if (g->operation[i] != operation)
 			continue;
+		__builtin_prefetch(&ahead->worker);
+		__builtin_prefetch(&ahead->device_begin_ns);
+		__builtin_prefetch(&ahead->polls);
 		like.row = (uint32_t)i;
 		like.track = (uint32_t)worker_of(g->d, m->dense, g->d->arrival[i].worker);
 		like.need = late_row(g, operation, like.row, like.need);
@@ -344,6 +350,10 @@ static void fill_needs(struct pp_graph *g)
 	for (size_t i = 0; i < g->nodes; i++) {
 		struct pp_node *n = &g->node[i];
 		const uint32_t late = n->need, rows = pp_graph_row_count(g, n);
+		const struct pp_node *ahead = i + PP_GRAPH_AHEAD < g->nodes ? n + PP_GRAPH_AHEAD : n;
+
+		if (ahead->need != PP_GRAPH_NONE)
+			__builtin_prefetch(&g->post[ahead->need]);
 
 		n->need = PP_GRAPH_NONE;
 		if (!(n->flags & PP_NODE_ENDS))

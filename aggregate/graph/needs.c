@@ -20,9 +20,12 @@ int pp_needs_are_odd(const struct pp_dataset *d, const struct pp_row_collective 
 		return 1;
 	if (c->message)
 		return c->row_count != 2 || row[0].is_root == row[1].is_root || c->mismatch;
-	for (uint32_t i = 0; i < c->row_count; i++)
+	for (uint32_t i = 0; i < c->row_count; i++) {
+		if (i + PP_GRAPH_AHEAD < c->row_count)
+			__builtin_prefetch(&row[i + PP_GRAPH_AHEAD]); /* rows are long: each is far from the one before */
 		if (row[i].needs == PP_ROW_OTHER_CALL || (i && row[i].worker == row[i - 1].worker))
 			return 1;
+	}
 	return 0;
 }
 

@@ -525,6 +525,8 @@ static int find(struct usual *u)
 	if (rc)
 		return rc;
 	drop_noise(u);
+	if (PP_RESIZE(g->cell, g->cells + 1))
+		return -ENOMEM;
 	return limit_steps(u);
 }
 

@@ -241,7 +241,11 @@ static int charge_waits(struct blame *b)
 	int rc = 0;
 
 	for (size_t i = 0; i < d->arrivals && !rc; i++) {
+		const struct pp_row_arrival *ahead = &d->arrival[i + 2 * PP_GRAPH_AHEAD < d->arrivals ? i + 2 * PP_GRAPH_AHEAD : i];
+
 		pp_graph_fetch(b->graph, i + PP_GRAPH_AHEAD);
+		__builtin_prefetch(&ahead->exposed_wait_ns);
+		__builtin_prefetch(&ahead->device_how);
 		if (d->arrival[i].exposed_wait_ns > 0 && b->graph->operation[i] != PP_GRAPH_NONE)
 			rc = charge_row(b, i);
 	}
