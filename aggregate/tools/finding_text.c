@@ -116,7 +116,7 @@ static void say_ranks(const struct pp_row_finding *row, char *to, size_t size)
 	const char *reason = pp_reason_name(row->finding_reason), *why = explain(row->finding_reason);
 	const char *makes = row->finding_ranks > 1 ? "Together they make" : "It makes",
 	           *each = row->finding_ranks > 1 ? " each" : "";
-	char more[PP_TEXT_UNIT], gain[128], since[48] = "", steps[64] = "";
+	char more[PP_TEXT_UNIT], gain[104], since[48] = "", steps[64] = "";
 
 	pp_text_time(more, row->more_ns);
 	say_gain(row, makes, gain, sizeof(gain));
