@@ -37,7 +37,8 @@ def add(path, by=1):
 def above(path, limit, by=1):
     """The first value goes beyond that of another column."""
     def change(f):
-        at = first(f[limit][()]) if limit in f and f[limit][()].any() else 0
+        at = first(f[limit][()]) if (f[limit][()] > 0).any() else 0
+        f[limit][at] = max(f[limit][at], 0)  # it may be unknown
         f[path][at] = f[limit][at] + by
     return change
 
