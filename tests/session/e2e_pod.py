@@ -219,7 +219,7 @@ def repeat(place, full, name, make, hosts=None):
     same job gives one twice: between its stamp and the call behind it a rank can lose the core for longer than is allowed for. Says all."""
     seed = os.environ.get("PODPROF_POD_SEED", "1")
     seed = random.SystemRandom().randrange(1 << 30) if seed == "random" else int(seed)
-    times = int(os.environ.get("PODPROF_POD_TIMES", "20" if full else "5"))
+    times = int(os.environ.get("PODPROF_POD_TIMES", "20" if full else "3"))
     all_wrong, runs, judged, once, reason, began = [], 0, 0, 0, "", time.monotonic()
     for number in range(times):
         job, wrong = make(random.Random(f"{name} {seed} {number}")), 0
