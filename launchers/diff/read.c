@@ -107,7 +107,11 @@ static int read_run(struct work *w, size_t r, const struct pp_diff_shared *share
  * have been seen among the usual steps. */
 static void check(const struct pp_diff *d, struct pp_diff_check *c)
 {
-	static const enum pp_diff_why why[] = {PP_DIFF_WHY_STEPS, PP_DIFF_WHY_NOISE, PP_DIFF_WHY_END, PP_DIFF_WHY_CORES};
+	static const enum pp_diff_why why[] = {[PP_NOISE_FEW] = PP_DIFF_WHY_STEPS,
+	                                       [PP_NOISE_UNKNOWN] = PP_DIFF_WHY_STEPS,
+	                                       [PP_NOISE_WEAK] = PP_DIFF_WHY_NOISE,
+	                                       [PP_NOISE_ENDING] = PP_DIFF_WHY_END,
+	                                       [PP_NOISE_CORES] = PP_DIFF_WHY_CORES};
 	const struct pp_diff_pair *p = pp_diff_last(d);
 	const struct pp_noise *n = &p->step;
 	const double percent = n->a > 0 ? 100 / n->a : 0;
