@@ -2,6 +2,7 @@
 """podprof diff of real jobs: equal ones, one with a slow rank, other numbers of ranks, trends, damaged files. Run by ctest session_diff."""
 import json
 import os
+import random
 import re
 import shutil
 import sys
@@ -151,6 +152,23 @@ def copy(place, logs, name):
     return to, pod
 
 
+def noisy(place, full):
+    """Steps that vary by half of their time hide 5 %, and that is the reason that is given."""
+    pods = []
+    for name in ("noisy", "noisier"):
+        session, pod = copy(place, record(place, 2), name)
+        pods.append(session)
+        with h5py.File(pod, "r+") as f:
+            draw = random.Random(name)
+            times = [int(10e6 * (1 + draw.random())) for _ in f["step/step"]]
+            for i, ns in enumerate(times):
+                f["step/begin_ns"][i] = 10**9 + sum(times[:i])
+                f["step/end_ns"][i] = 10**9 + sum(times[:i + 1])
+                f["breakdown/step_ns"][i] = ns
+    d = json.loads(run([place.podprof(), "diff", "--json", "--fail-above", "5%", *pods]).out)
+    check(d["result"] == "undecided" and d["check"]["result"] == "undecided" and d["check"]["why"] == "noise", (d["result"], d["check"]))
+
+
 def faults(place, full):
     logs = record(place, 2)
     for words in ((), (logs,), (logs,) * 27, ("--fail-above", "x", logs, logs), ("--fail-above", "-1%", logs, logs),
@@ -192,7 +210,7 @@ def absurd(place, full):
                 check(got.code in (0, 1) and "crashed" not in got.err, f"/{group}/{name} {value}\n{got.transcript()}")
 
 
-CASES = {"equal": equal, "slow": slow, "page": page, "browser": browser, "ranks": ranks, "few": few, "faults": faults, "absurd": absurd}
+CASES = {"equal": equal, "slow": slow, "page": page, "browser": browser, "ranks": ranks, "few": few, "noisy": noisy, "faults": faults, "absurd": absurd}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))
