@@ -207,12 +207,11 @@ static int is_damaged(struct pp_fleet_job *job)
 static int take_cause(const char *name, void *context)
 {
 	struct pp_fleet *f = context;
-	int64_t host = find_host(f, name), *more = pp_grow(f->named, f->all_named, &f->named_room, sizeof(*more));
+	const int64_t host = find_host(f, name);
 
-	if (!more || host < 0)
+	if (host < 0 || PP_GROW(f->named, f->all_named, f->named_room))
 		return -ENOMEM;
-	f->named = more;
-	more[f->all_named++] = host;
+	f->named[f->all_named++] = host;
 	return 0;
 }
 

@@ -349,6 +349,7 @@ static void fill_needs(struct pp_graph *g)
 {
 	for (size_t i = 0; i < g->nodes; i++) {
 		struct pp_node *n = &g->node[i];
+		/* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): each of g->nodes has been set as a whole */
 		const uint32_t late = n->need, rows = pp_graph_row_count(g, n);
 		const struct pp_node *ahead = i + PP_GRAPH_AHEAD < g->nodes ? n + PP_GRAPH_AHEAD : n;
 

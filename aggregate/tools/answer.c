@@ -38,7 +38,7 @@ static const char *const loss_what[] = {
 static void after_rank(const struct pp_dataset *d, const struct pp_row_finding *f, const char *session, char *text, size_t size)
 {
 	const int32_t rank = f->finding_worker;
-	const int category = f->finding_reason;
+	const int category = (uint8_t)f->finding_reason;
 	char marked[48] = "these ranks do";
 
 	if (pp_recommend_rank(d, rank, category, session, text, size))
