@@ -147,7 +147,11 @@ static void say_when(const struct pp_row_finding *row, char *to, size_t size)
 		         row->finding_steps, row->finding_first);
 		break;
 	case PP_FINDING_ONE_OFF:
-		snprintf(to, size, "once, in step %" PRId64, row->finding_first);
+		if (row->finding_steps > 1)
+			snprintf(to, size, "once, in %" PRIu32 " steps from step %" PRId64 " on", row->finding_steps,
+			         row->finding_first);
+		else
+			snprintf(to, size, "once, in step %" PRId64, row->finding_first);
 		break;
 	case PP_FINDING_START_UP:
 		snprintf(to, size, row->finding_steps > 1 ? "the first %" PRIu32 " steps" : "the first step", row->finding_steps);
