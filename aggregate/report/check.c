@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "aggregate/dataset/hdf5_layout.h"
 #include "aggregate/dataset/table/functions.h"
 #include "aggregate/read/h5/file.h"
 #include "aggregate/read/h5/file_dataset.h"
@@ -393,13 +394,20 @@ static int work(void *context, struct pp_err *err)
 {
 	const struct work *w = context;
 	struct pp_h5_file *h5;
-	struct pp_dataset d;
+	struct pp_dataset d = {.steps = 0};
 	FILE *to;
 	int rc = pp_h5_file_open(w->pod_path, &h5, err);
 
 	if (rc)
 		return rc;
-	rc = pp_h5_file_dataset(h5, UINT64_MAX, &d, err);
+	if (pp_h5_file_attribute_int(h5, "format_version", 0) < PP_H5_FORMAT_VERSION)
+		rc = pp_err_set(
+		        err, -ENOENT,
+		        "cannot check '%s': an older podprof made it, without some of the columns that the rules compare. Record "
+		        "the job again, or check it with that version",
+		        w->pod_path);
+	else
+		rc = pp_h5_file_dataset(h5, UINT64_MAX, &d, err);
 	if (!rc) {
 		to = fdopen(w->fd, "w");
 		*w->violations = to ? check_all(&d, to) : 0;

@@ -116,6 +116,13 @@ def refused(place, full):
         f.write("no dataset")
     got = run([place.podprof(), "report", "--check", logs])
     check(got.code == 1 and not got.out and len(got.podprof_lines()) == 1, got.transcript())
+    older = place.new_logs()
+    good(run(place.under(older, [place.program("steps"), "20", "5"])))
+    place.changed.add(os.path.join(session_of(older), "pod.h5"))
+    with h5py.File(os.path.join(session_of(older), "pod.h5"), "r+") as f:
+        f.attrs["format_version"] = 2
+    got = run([place.podprof(), "report", "--check", older])
+    check(got.code == 1 and not got.out and "an older podprof made it" in got.err and len(got.podprof_lines()) == 1, got.transcript())
     for option in (["--json"], ["--list"], ["--table", "blame"], ["--html", "x.html"]):
         got = run([place.podprof(), "report", "--check", *option, logs])
         check(got.code == 64 and "--check cannot be combined" in got.err, got.transcript())
