@@ -136,7 +136,9 @@ static void say_ranks(const struct pp_row_finding *row, char *to, size_t size)
 	         row->kind == PP_FINDING_IRREGULAR ? ". This may be chance: there are too few steps"
 	         : row->kind == PP_FINDING_NOISE   ? ". For a part of this it was ready to run and had no core"
 	         : row->kind == PP_FINDING_PROGRESS
-	                 ? ". The others wait in operations that are begun, and go on only when it is back in MPI"
+	                 ? row->finding_ranks > 1
+	                           ? ". The others wait in operations that are begun, and go on only when they are back in MPI"
+	                           : ". The others wait in operations that are begun, and go on only when it is back in MPI"
 	                 : "");
 }
 

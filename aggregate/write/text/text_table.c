@@ -194,7 +194,7 @@ void pp_text_longest(const struct pp_dataset *d, const struct pp_sums *t, const 
 	fprintf(to, "  Slowest:    step %" PRId64 ", %s", d->step[t->longest_step].number, pp_text_time(text, t->longest_ns));
 	if (a->usual_ns > 0)
 		fprintf(to, " (%.1fx the median)", (double)t->longest_ns / (double)a->usual_ns);
-	fputs("; included in all means\n", to);
+	fputs("; the means below include it\n", to);
 }
 
 /* What the ledger has is split into wait and transfer; other calls stand beside it. */
