@@ -112,22 +112,10 @@ static void put_finding(FILE *to, const struct pp_row_finding *f)
 	fprintf(to, "{\"kind\":\"%s\"", f ? pp_finding_word(f->kind) : "none");
 	pp_json_put_int(to, "rank", names ? f->finding_worker : INT64_MIN);
 	pp_json_put_int(to, "ranks", f && f->finding_ranks ? f->finding_ranks : INT64_MIN);
-	pp_json_key(to, "who");
-	if (f && f->who[0])
-		pp_json_text(to, f->who);
-	else
-		fputs("null", to);
+	pp_json_put_text(to, "who", f && f->who[0] ? f->who : NULL);
 	pp_json_put_int(to, "hosts", f && f->finding_hosts ? f->finding_hosts : INT64_MIN);
-	pp_json_key(to, "host_list");
-	if (f && f->finding_host_list[0])
-		pp_json_text(to, f->finding_host_list);
-	else
-		fputs("null", to);
-	pp_json_key(to, "category");
-	if (f && f->finding_reason)
-		pp_json_text(to, pp_reason_name(f->finding_reason));
-	else
-		fputs("null", to);
+	pp_json_put_text(to, "host_list", f && f->finding_host_list[0] ? f->finding_host_list : NULL);
+	pp_json_put_text(to, "category", f && f->finding_reason ? pp_reason_name(f->finding_reason) : NULL);
 	if (f && f->kind == PP_FINDING_LINK) {
 		pp_json_put_int(to, "from_rank", f->finding_worker);
 		pp_json_put_int(to, "to_rank", f->finding_peer);

@@ -71,7 +71,10 @@ void pp_json_key(FILE *to, const char *name)
 void pp_json_put_text(FILE *to, const char *name, const char *text)
 {
 	pp_json_key(to, name);
-	pp_json_text(to, text);
+	if (text)
+		pp_json_text(to, text);
+	else
+		fputs("null", to);
 }
 
 void pp_json_put_int(FILE *to, const char *name, int64_t value)

@@ -12,7 +12,7 @@
 void pp_json_text(FILE *to, const char *text);
 void pp_json_int(FILE *to, int64_t value);
 void pp_json_real(FILE *to, double value);
-/* Members of an object behind a comma: all but its first. pp_json_key() writes the name; the value follows. */
+/* Members of an object behind a comma: all but its first. pp_json_key() writes the name; the value follows. Text NULL: null. */
 void pp_json_key(FILE *to, const char *name);
 void pp_json_put_text(FILE *to, const char *name, const char *text);
 void pp_json_put_int(FILE *to, const char *name, int64_t value);
