@@ -43,6 +43,8 @@ static int may_wait(const struct pp_rank *rank, const struct pp_span *span)
 {
 	enum pp_mpi_class class = pp_mpi_call_info(span->mpi.call)->class;
 
+	if (class == PP_MPI_START && !span->mpi.comm) /* of a request that podprof did not see made: it goes on for other ranks */
+		return 1;
 	if (pp_mpi_class_is_message(class))
 		return has_unknown_end(rank, span);
 	return class == PP_MPI_PROBE || class == PP_MPI_WAIT || class == PP_MPI_EPOCH || is_transfer(class) ||

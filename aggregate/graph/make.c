@@ -51,13 +51,13 @@ static size_t worker_of(const struct pp_dataset *d, int dense, int32_t rank)
 	return pp_dataset_worker(d, rank);
 }
 
-/* One-sided transfers, calls of files and local ones wait for no rank. */
+/* One-sided transfers, starts, calls of files and local ones wait for no rank. */
 static int may_wait(uint16_t operation)
 {
 	const enum pp_mpi_class class = pp_mpi_call_info(operation)->class;
 
-	return class != PP_MPI_PUT && class != PP_MPI_GET && class != PP_MPI_PUTGET && class != PP_MPI_LOCAL &&
-	       class != PP_MPI_LOCAL_INIT && !pp_mpi_class_is_file(class);
+	return class != PP_MPI_PUT && class != PP_MPI_GET && class != PP_MPI_PUTGET && class != PP_MPI_START &&
+	       class != PP_MPI_LOCAL && class != PP_MPI_LOCAL_INIT && !pp_mpi_class_is_file(class);
 }
 
 /* The row of the operation that its row waits for, as /collective says it; NONE. Rows stand in the order of ranks; most wait for

@@ -249,6 +249,61 @@ TEST(inferred)
 	end(&j);
 }
 
+/* Of a job without steps each wait is compared with the work before it, not with the work of the whole run. */
+TEST(inferred_without_steps)
+{
+	struct job j;
+
+	begin(&j, "MPI_Barrier");
+	forget_waits(&j, "MPI_Win_wait");
+	make_lone(&j, "MPI_Win_wait");
+	for (size_t i = RANKS; i < (size_t)RANKS * STEPS; i++) {
+		struct pp_row_cell *all = &j.d.cell[i % RANKS];
+
+		all->end_ns = j.d.cell[i].end_ns;
+		for (int c = 1; c <= PP_CATEGORIES; c++)
+			all->exclusive_ns[c] += j.d.cell[i].exclusive_ns[c];
+	}
+	j.d.steps = 1;
+	CHECK_INT(pp_graph_whole(&j.g, &j.d), 0);
+	CHECK(j.g.sure > 0.8);
+	CHECK(pp_graph_add_waits(&j.g, &j.d) > 0);
+	for (size_t r = 0; r < RANKS; r++)
+		CHECK(r == SLOW ? j.d.cell[r].wait_ns == 0 : llabs(j.d.cell[r].wait_ns - STEPS * 8 * MS) < STEPS * 100 * US);
+	check_sums(&j);
+	end(&j);
+}
+
+/* Persistent collectives: steps begin at the end of MPI_Start, which the others' MPI_Wait of the next step needs. */
+TEST(inferred_across_steps)
+{
+	struct job j;
+	struct pp_row_lone_call *both;
+	size_t calls;
+
+	begin(&j, "MPI_Barrier");
+	forget_waits(&j, "MPI_Wait");
+	make_lone(&j, "MPI_Wait");
+	calls = j.d.lone_calls;
+	both = calloc(2 * calls, sizeof(*both));
+	memcpy(both, j.d.lone_call, calls * sizeof(*both));
+	for (size_t i = 0; i < calls; i++) {
+		both[calls + i] = both[i];
+		while (strcmp(pp_mpi_call_info(both[calls + i].operation)->name, "MPI_Start") != 0)
+			both[calls + i].operation++;
+		both[calls + i].begin_ns = both[i].begin_ns - 2 * US;
+		both[calls + i].end_ns = j.d.cell[i].begin_ns = both[i].begin_ns - US;
+		if (i >= RANKS)
+			j.d.cell[i - RANKS].end_ns = j.d.cell[i].begin_ns;
+	}
+	free(j.d.lone_call);
+	j.d.lone_call = both;
+	j.d.lone_calls = 2 * calls;
+	check_waits(&j);
+	CHECK_INT(j.d.lone_call[0].late_rank, SLOW);
+	end(&j);
+}
+
 /* Ranks that do not wait for each other: the one with less work is not longer in its calls. Nothing is inferred. */
 TEST(not_inferred)
 {
@@ -279,6 +334,8 @@ int main(void)
 	send_into_posted_receive();
 	polls();
 	inferred();
+	inferred_without_steps();
+	inferred_across_steps();
 	not_inferred();
 	return test_end();
 }
