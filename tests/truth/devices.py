@@ -78,7 +78,32 @@ def exchange(p):
             p.op(r, "sync", COMPUTE)
 
 
+def sharded(p, layers=4):
+    """Fully sharded: each layer's parameters are gathered on one stream while the layer before is computed; backward its gradients are scattered
+    on another one."""
+    gather, scatter = COMM, COMM + 1
+    p.each("device")
+    for _ in p.each_step():
+        p.compute(0.05, False)
+        for r in range(p.P):
+            for _ in range(2):
+                p.op(r, "nccl.allgather", COUNT // layers // p.P, gather)
+            for layer in range(layers):
+                p.op(r, "streamwait", COMPUTE, gather)
+                if layer < layers - 2:
+                    p.op(r, "nccl.allgather", COUNT // layers // p.P, gather)
+                p.kernel(r, COMPUTE, 0.3 / layers, True, 1.0 / layers)
+            for layer in range(layers):
+                p.kernel(r, COMPUTE, 0.6 / layers, False)
+                p.op(r, "streamwait", scatter, COMPUTE)
+                p.op(r, "nccl.reducescatter", COUNT // layers // p.P, scatter)
+            p.op(r, "streamwait", COMPUTE, scatter)
+            p.kernel(r, COMPUTE, 0.02, False)
+            p.op(r, "sync", COMPUTE)
+
+
 PATTERNS = {
+    "nccl.sharded": sharded,
     "nccl": nccl,
     "nccl.host": lambda p: nccl(p, host_late=True),
     "nccl.zero": lambda p: nccl(p, kinds=("nccl.reducescatter", "nccl.allgather")),
