@@ -6,6 +6,7 @@
 
 #include "aggregate/dataset/communicator_text.h"
 #include "aggregate/dataset/table/functions.h"
+#include "aggregate/graph/graph.h"
 #include "aggregate/tools/advice_rule.h"
 #include "aggregate/tools/recommend.h"
 #include "core/base/known.h"
@@ -39,6 +40,21 @@ static int is_posted(const struct pp_dataset *d, const struct pp_row_collective 
 	return 0;
 }
 
+/* Did its call also receive, until then or later? Then it was no shorter with another's receive posted earlier. */
+static int receives_too(const struct pp_dataset *d, uint64_t sent)
+{
+	const uint32_t node = d->graph ? d->graph->done[sent] : PP_GRAPH_NONE;
+	const struct pp_node *n = node == PP_GRAPH_NONE ? NULL : &d->graph->node[node];
+
+	for (uint32_t i = 0; n && i < pp_graph_row_count(d->graph, n); i++) {
+		const struct pp_row_arrival *one = &d->arrival[pp_graph_rows(d->graph, n)[i]];
+
+		if (!one->is_root && one->exit_ns >= d->arrival[sent].exit_ns)
+			return 1;
+	}
+	return 0;
+}
+
 static void count_message(const struct pp_dataset *d, const struct pp_row_collective *c, struct receivers *r)
 {
 	if (!c->message || c->row_first > d->arrivals || c->row_count > d->arrivals - c->row_first)
@@ -49,7 +65,7 @@ static void count_message(const struct pp_dataset *d, const struct pp_row_collec
 		size_t late = pp_dataset_worker(d, one->late_rank);
 
 		if (!one->is_root || one->exposed_wait_ns <= c->bound_ns || one->exposed_wait_ns <= 0 || late == SIZE_MAX ||
-		    is_posted(d, c, one))
+		    is_posted(d, c, one) || receives_too(d, c->row_first + i))
 			continue;
 		r->ns[late] = pp_wrap_plus(r->ns[late], one->exposed_wait_ns);
 		r->all_ns = pp_wrap_plus(r->all_ns, one->exposed_wait_ns);

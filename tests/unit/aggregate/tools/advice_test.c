@@ -25,14 +25,16 @@ static int tested[RULES];
 	} while (0)
 
 /* How a step communicates; 0: a large allreduce. */
-enum talk { TALK_LARGE, TALK_SMALL, TALK_LATE_RECEIVER, TALK_LATE_SENDER, TALK_SLOW_PART };
+enum talk { TALK_LARGE, TALK_SMALL, TALK_LATE_RECEIVER, TALK_LATE_SENDER, TALK_EXCHANGE, TALK_SLOW_PART };
 
 static void talk(struct pp_made_job *m, enum talk how, uint64_t upper, uint64_t lower)
 {
-	if (how == TALK_LATE_RECEIVER || how == TALK_LATE_SENDER) {
-		pp_made_work(m, how == TALK_LATE_RECEIVER, PP_CATEGORY_HOST_COMPUTE, 2 * MS);
+	if (how == TALK_LATE_RECEIVER || how == TALK_LATE_SENDER || how == TALK_EXCHANGE) {
+		pp_made_work(m, how != TALK_LATE_SENDER, PP_CATEGORY_HOST_COMPUTE, 2 * MS);
 		pp_made_message(m, 0, 1, 3, 1 << 21, 100 * US, 0);
 	}
+	if (how == TALK_EXCHANGE)
+		pp_made_message(m, 1, 0, 3, 1 << 21, 100 * US, 0);
 	if (how == TALK_SLOW_PART) {
 		pp_made_collective(m, upper, "MPI_Allreduce", 1 << 21, 100 * US);
 		pp_made_collective(m, lower, "MPI_Allreduce", 1 << 21, 900 * US);
@@ -133,6 +135,30 @@ static void post_early(struct pp_dataset *d, int with)
 			row->call_begin_ns = row->arrival_ns;
 			row->arrival_ns -= 2 * MS + MS;
 		}
+}
+
+/* Without: each rank sends and receives in one call. */
+static void one_call(struct pp_dataset *d, int with)
+{
+	struct pp_row_arrival *first = NULL;
+
+	for (size_t i = 0; i < d->collectives && !with; i++) {
+		struct pp_row_arrival *second = &d->arrival[d->collective[i].row_first];
+
+		if (!d->collective[i].message)
+			continue;
+		if (d->collective[i].source == 0) {
+			first = second;
+			continue;
+		}
+		for (int r = 0; r < 2; r++) {
+			struct pp_row_arrival *other = &second[second[0].worker != first[r].worker];
+
+			other->arrival_ns = first[r].call_begin_ns = other->call_begin_ns = first[r].arrival_ns;
+			first[r].exit_ns = first[r].call_end_ns = other->call_end_ns = other->exit_ns;
+			first[r].call = other->call = (uint32_t)i + 1;
+		}
+	}
 }
 
 static void between(struct pp_dataset *d, int with)
@@ -380,6 +406,7 @@ TEST(each)
 	           "rank 1 used at most 5.00 GiB of resident memory; the median of 4 ranks is 2.50 GiB");
 	check_rule("late_receiver", TALK_LATE_RECEIVER, TALK_LATE_SENDER, NULL, "in 10 of 10 messages");
 	check_rule("late_receiver", TALK_LATE_RECEIVER, TALK_LATE_RECEIVER, post_early, "in 10 of 10 messages");
+	check_rule("late_receiver", TALK_LATE_RECEIVER, TALK_EXCHANGE, one_call, "in 10 of 10 messages");
 	check_rule("small_messages", TALK_SMALL, TALK_LARGE, NULL,
 	           "MPI_Allreduce on communicator 'MPI_COMM_WORLD' of ranks 0-3: 10 per step, 4.00 KiB each");
 	check_rule("slow_communicator", TALK_SLOW_PART, TALK_LARGE, NULL, "communicator 'lower' of ");
