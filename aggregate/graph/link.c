@@ -240,11 +240,46 @@ static size_t list_pairs(const struct pp_graph *g, struct pair *pair, int64_t *n
 	return n;
 }
 
+static int is_of(const struct pair *p, const char *host)
+{
+	return *host && (!strcmp(p->low, host) || !strcmp(p->high, host));
+}
+
+/* How many pairs of the host have a slow link, and what these cost. */
+static size_t pairs_of(const struct pp_graph *g, const struct pair *pair, size_t n, const char *host, int64_t *ret_ns)
+{
+	size_t pairs = 0;
+
+	*ret_ns = 0;
+	for (size_t i = 0, next; i < n; i = next) {
+		int slow = 0;
+
+		for (next = i; next < n && !by_pair(&pair[i], &pair[next]); next++) {
+			slow |= is_slow(g, pair[next].link);
+			*ret_ns = pp_wrap_plus(*ret_ns, is_of(&pair[i], host) ? pair[next].ns : 0);
+		}
+		pairs += slow && is_of(&pair[i], host);
+	}
+	return pairs;
+}
+
+/* The host that all the slow links have in common, of the worst pair's two: its port, not one link. "": it is one link. */
+static const char *port_of(const struct pp_graph *g, const struct pair *pair, size_t n, const struct pair *worst)
+{
+	int64_t low_ns, high_ns;
+	const int low = pairs_of(g, pair, n, worst->low, &low_ns) > 1, high = pairs_of(g, pair, n, worst->high, &high_ns) > 1;
+
+	if (low && (!high || low_ns >= high_ns))
+		return worst->low;
+	return high ? worst->high : "";
+}
+
 int pp_links_worst(const struct pp_graph *g, uint8_t *chosen, size_t *ret_links)
 {
 	struct pair *pair = malloc((g->links + 1) * sizeof(*pair));
 	int64_t *ns = calloc(g->links + 1, sizeof(*ns)), most = -1;
 	const size_t n = pair && ns ? list_pairs(g, pair, ns) : 0;
+	const char *port;
 	size_t worst = 0;
 	int rc = -ENOMEM;
 
@@ -257,10 +292,13 @@ int pp_links_worst(const struct pp_graph *g, uint8_t *chosen, size_t *ret_links)
 		most = sum > most ? sum : most;
 	}
 	*ret_links = 0;
-	for (size_t i = worst; i < n && !by_pair(&pair[worst], &pair[i]); i++) {
+	port = n ? port_of(g, pair, n, &pair[worst]) : "";
+	for (size_t i = 0; i < n; i++) {
 		const uint32_t link = pair[i].link;
 		const int slow = is_slow(g, link);
 
+		if (by_pair(&pair[worst], &pair[i]) != 0 && !is_of(&pair[i], port))
+			continue;
 		chosen[link] = 1;
 		*ret_links += (size_t)slow;
 		if (rc < 0 || slow > is_slow(g, (uint32_t)rc) || (slow == is_slow(g, (uint32_t)rc) && ns[link] > ns[rc]))

@@ -10,8 +10,8 @@ int pp_links_find(struct pp_graph *g);
 /* Fills the columns of /channel that the graph knows. `d` is the graph's. */
 void pp_links_write(const struct pp_graph *g, struct pp_dataset *d);
 /* Links between the same two hosts, or on one host between the same two ranks, whose slow messages together took most time more
- * than usual: sets them in `chosen` [links], which is zero, and *ret_links to how many of them are slow. Returns the worst, or
- * -ENOMEM. Needs a slow message. */
+ * than usual; if one of the two hosts has slow links to several others, all of that host: its port. Sets them in `chosen`
+ * [links], which is zero, and *ret_links to how many of them are slow. Returns the worst, or -ENOMEM. Needs a slow message. */
 int pp_links_worst(const struct pp_graph *g, uint8_t *chosen, size_t *ret_links);
 /* The slow message that decided the node's end; NULL: none did. */
 const struct pp_slow_message *pp_links_slow(const struct pp_graph *g, uint32_t node);

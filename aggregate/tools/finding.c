@@ -2,18 +2,15 @@
 #include "aggregate/tools/finding.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "aggregate/graph/whole.h"
+#include "aggregate/tools/link_text.h"
 #include "aggregate/tools/tools.h"
 #include "core/base/compare.h"
 #include "core/base/known.h"
 #include "core/base/select.h"
-#include "core/base/utf8.h"
-
-enum { HOST_BYTES = 24 };
 
 /* The work with most blame on the chosen ranks in usual steps; PP_REASON_UNKNOWN: they have none. *ret_error: its clock error, mean
  * per usual step and rank that waits. */
@@ -247,19 +244,18 @@ static int add_ranks(struct pp_finding_search *f, const struct pp_finding_late *
 static int add_link(struct pp_finding_search *f, const struct pp_finding_set *set)
 {
 	const struct pp_link *l = &f->g->link[set->worst];
-	const struct pp_row_worker *from = &f->d->worker[l->source], *to = &f->d->worker[l->destination];
 	struct pp_row_finding *row = pp_finding_add(f, PP_FINDING_LINK, PP_REASON_LINK, set->link_gain_ns);
+	const uint32_t port = pp_link_port(f->g, set->link);
 
 	if (!row)
 		return -ENOMEM;
-	row->finding_worker = from->rank;
-	row->finding_peer = to->rank;
-	if (l->between_hosts)
-		snprintf(row->who, sizeof(row->who), "link from rank %" PRId32 " (host %.*s) to rank %" PRId32 " (host %.*s)",
-		         from->rank, pp_utf8_fit(from->host, HOST_BYTES), from->host, to->rank, pp_utf8_fit(to->host, HOST_BYTES),
-		         to->host);
-	else
-		snprintf(row->who, sizeof(row->who), "link from rank %" PRId32 " to rank %" PRId32, from->rank, to->rank);
+	row->finding_worker = f->d->worker[l->source].rank;
+	row->finding_peer = f->d->worker[l->destination].rank;
+	pp_link_text(f->g, set->link, set->worst, set->links, row->who);
+	if (port != PP_GRAPH_NONE) {
+		row->finding_hosts = 1;
+		snprintf(row->finding_host_list, sizeof(row->finding_host_list), "%s", f->d->worker[port].host);
+	}
 	pp_finding_say(f->d, 0, row);
 	return 0;
 }

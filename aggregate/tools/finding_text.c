@@ -150,7 +150,7 @@ static void say_link(const struct pp_dataset *d, const struct pp_row_finding *ro
 	if (c && c->transfer_ns > 0 && c->usual_ns > 0)
 		snprintf(times, sizeof(times), ": messages take %.1f times as long as on the usual links",
 		         (double)c->transfer_ns / (double)c->usual_ns);
-	say_gain(row, "It makes", gain, sizeof(gain));
+	say_gain(row, "This makes", gain, sizeof(gain));
 	snprintf(to, size, "%s%s. %s", row->who, times, gain);
 }
 

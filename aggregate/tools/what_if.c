@@ -9,22 +9,16 @@
 #include "aggregate/graph/link.h"
 #include "aggregate/graph/replay.h"
 #include "aggregate/graph/whole.h"
+#include "aggregate/tools/link_text.h"
 #include "aggregate/tools/tools.h"
 #include "core/base/compare.h"
 #include "core/base/known.h"
 #include "core/base/select.h"
-#include "core/base/utf8.h"
 #include "core/base/wrap.h"
 #include "core/call/mpi_call.h"
 
-enum subject { RANK, HOST, INPUT, COMMUNICATOR, SET, LINK }; /* as in the description */
-enum {
-	MOST_RANKS = 3,
-	HOST_BYTES = 36,
-	LATE_PART = 3,
-	HIDDEN_PART = 10,
-	LEAST_PART = 10000
-}; /* of the step: chance alone saves some */
+enum subject { RANK, HOST, INPUT, COMMUNICATOR, SET, LINK };                  /* as in the description */
+enum { MOST_RANKS = 3, LATE_PART = 3, HIDDEN_PART = 10, LEAST_PART = 10000 }; /* of the step: chance alone saves some */
 
 struct scene {
 	const struct pp_dataset *d;
@@ -329,8 +323,8 @@ struct call {
 
 PP_COMPARE_BY_2(by_call, struct call, alike, operation)
 
-/* Of the communicator's operations: their transfer above the median of others with the same call, ranks and size. Returns how many
- * could be compared. */
+/* What the communicator's operations take longer than others with the same call, ranks and size: by the median of both, since
+ * noise puts half of equal ones above it. Returns how many could be compared. */
 static size_t save_transfer(struct scene *s, uint64_t communicator, struct call *call, int64_t *transfer_ns)
 {
 	const struct pp_dataset *d = s->d;
@@ -346,22 +340,26 @@ static size_t save_transfer(struct scene *s, uint64_t communicator, struct call 
 	}
 	qsort(call, calls, sizeof(*call), by_call);
 	for (size_t i = 0, end; i < calls; i = end) {
-		size_t others = 0;
-		int64_t median;
+		size_t others = 0, own = 0;
+		int64_t more;
 
 		for (end = i; end < calls && call[end].alike == call[i].alike; end++)
 			if (d->collective[call[end].operation].communicator != communicator)
 				s->ns[others++] = call[end].transfer_ns;
-		if (!others)
+		if (!others || others == end - i)
 			continue;
-		median = median_of(s->ns, others);
-		for (size_t k = i; k < end; k++) {
-			if (d->collective[call[k].operation].communicator != communicator)
-				continue;
-			compared++;
-			if (call[k].transfer_ns > median)
-				transfer_ns[call[k].operation] = call[k].transfer_ns - median;
+		more = -median_of(s->ns, others);
+		for (size_t k = i; k < end; k++)
+			if (d->collective[call[k].operation].communicator == communicator)
+				s->ns[own++] = call[k].transfer_ns;
+		more += median_of(s->ns, own);
+		for (size_t k = i; k < end && more > 0; k++) {
+			const size_t o = call[k].operation;
+
+			if (d->collective[o].communicator == communicator)
+				transfer_ns[o] = more < call[k].transfer_ns ? more : call[k].transfer_ns;
 		}
+		compared += own;
 	}
 	return compared;
 }
@@ -414,27 +412,19 @@ static int add_communicator(struct scene *s)
 	row->subject_communicator = id;
 	snprintf(row->what_if, sizeof(row->what_if), "%s: transfer at the median", pp_communicator_text(s->d, id, name));
 	snprintf(row->assumes, sizeof(row->assumes),
-	         "each rank makes the same calls in the same order; work takes as long as measured; its blocking collectives "
-	         "take at most the median transfer of equal calls, ranks and sizes on other communicators");
+	         "each rank makes the same calls in the same order; work takes as long as measured; the median transfer of its "
+	         "blocking collectives is at most that of equal calls, ranks and sizes on other communicators");
 	return 0;
 }
 
-static void say_link(const struct scene *s, const struct pp_link *l, size_t slow, struct pp_row_what_if *row)
+static void say_link(const struct scene *s, const uint8_t *chosen, size_t worst, size_t slow, struct pp_row_what_if *row)
 {
-	const struct pp_row_worker *from = &s->d->worker[l->source], *to = &s->d->worker[l->destination];
+	const struct pp_link *l = &s->graph->link[worst];
+	char text[PP_LINK_TEXT];
 
-	row->subject_worker = from->rank;
-	row->subject_peer = to->rank;
-	if (slow > 1 && l->between_hosts)
-		snprintf(row->what_if, sizeof(row->what_if), "the %zu slow links between hosts %.*s and %.*s as the usual links",
-		         slow, pp_utf8_fit(from->host, HOST_BYTES), from->host, pp_utf8_fit(to->host, HOST_BYTES), to->host);
-	else if (l->between_hosts)
-		snprintf(row->what_if, sizeof(row->what_if),
-		         "link from rank %" PRId32 " (host %.*s) to rank %" PRId32 " (host %.*s) as the usual links", from->rank,
-		         pp_utf8_fit(from->host, HOST_BYTES), from->host, to->rank, pp_utf8_fit(to->host, HOST_BYTES), to->host);
-	else
-		snprintf(row->what_if, sizeof(row->what_if), "link %s rank %" PRId32 " %s rank %" PRId32 " as the usual links",
-		         slow > 1 ? "between" : "from", from->rank, slow > 1 ? "and" : "to", to->rank);
+	row->subject_worker = s->d->worker[l->source].rank;
+	row->subject_peer = s->d->worker[l->destination].rank;
+	snprintf(row->what_if, sizeof(row->what_if), "%s as the usual links", pp_link_text(s->graph, chosen, worst, slow, text));
 	snprintf(row->assumes, sizeof(row->assumes),
 	         "each rank makes the same calls in the same order; work takes as long as measured; messages on the link take "
 	         "the median time of those of their size on the other links %s",
@@ -455,7 +445,7 @@ static int add_link(struct scene *s)
 		free(chosen);
 		return rc;
 	}
-	say_link(s, &g->link[rc], slow, add(s, LINK, &(struct pp_scenario){.link = chosen}));
+	say_link(s, chosen, (size_t)rc, slow, add(s, LINK, &(struct pp_scenario){.link = chosen}));
 	return 0;
 }
 

@@ -7,7 +7,7 @@ import re
 LINE = re.compile(r"  (?:([A-Z][A-Za-z ]+):)? +(\S.*)")
 UNIT = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 # In this order: the words of a Bottleneck, and the kind that they say.
-SAYS = (("ranks take turns", "rotating"), ("^link from", "link"), ("This may be chance", "irregular"), ("before calls that no other rank makes", "phase"),
+SAYS = (("ranks take turns", "rotating"), ("^link from|slow links", "link"), ("This may be chance", "irregular"), ("before calls that no other rank makes", "phase"),
         ("ready to run and had no core", "noise"), (r"other ranks.* from step \d+ on\.", "sudden"), ("more from step to step", "growing"),
         ("more than the median of the other ranks", "persistent"), (r"^every \d+ steps", "periodic"), ("^once, in step", "one_off"),
         (r"^the first (step|\d+ steps):", "start_up"), (r"^in \d+ of \d+ steps", "irregular"), ("It stalls|data-loader workers", "stall"), ("^unknown", "unknown"))

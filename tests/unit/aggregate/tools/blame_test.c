@@ -509,13 +509,12 @@ static void test_doubled(void)
 	release(&r);
 }
 
-/* Messages from rank 1 to rank 2 take 5 ms longer than all others; no rank works longer. All wait for rank 2 in the barrier. */
-TEST(test_slow_link)
+/* Each rank is on a host of its own and sends to every other one. Messages from one of them take 5 ms longer: all, or those to
+ * one rank. */
+static struct result slow_links(size_t from, size_t to, int all)
 {
 	static const size_t round[][4] = {{0, 1, 2, 3}, {1, 0, 3, 2}, {0, 2, 1, 3}, {2, 0, 3, 1}, {0, 3, 1, 2}, {3, 0, 2, 1}};
-	struct pp_row_finding first;
 	struct pp_made_job m;
-	struct result r;
 
 	pp_made_begin(&m, 4, 1, 0, 10);
 	for (size_t s = 0; s < 10; s++) {
@@ -523,7 +522,7 @@ TEST(test_slow_link)
 		for (size_t k = 0; k < sizeof(round) / sizeof(round[0]); k++) {
 			pp_made_work_all(&m, HOST, 2 * MS);
 			for (size_t i = 0; i < 4; i += 2) {
-				const int slow = round[k][i] == 1 && round[k][i + 1] == 2;
+				const int slow = round[k][i] == from && (all || round[k][i + 1] == to);
 
 				pp_made_message(&m, round[k][i], round[k][i + 1], 0, 1000, slow ? 5100 * US : 100 * US, 1);
 			}
@@ -531,7 +530,15 @@ TEST(test_slow_link)
 		}
 		pp_made_end_all(&m);
 	}
-	r = finish(&m);
+	return finish(&m);
+}
+
+/* No rank works longer. All wait for rank 2 in the barrier. */
+TEST(test_slow_link)
+{
+	struct result r = slow_links(1, 2, 0);
+	struct pp_row_finding first;
+
 	CHECK_INT(rows(&r)->reason, PP_REASON_LINK);
 	CHECK_INT(rows(&r)->worker, 2);
 	CHECK_INT(rows(&r)->peer, 1);
@@ -542,6 +549,21 @@ TEST(test_slow_link)
 	CHECK_INT(first.kind, PP_FINDING_LINK);
 	CHECK_STR(first.who, "link from rank 1 (host h1) to rank 2 (host h2)");
 	CHECK(r.table[PP_TABLE_blame].rows < 2 || (rows(&r)[1].peer == -1 && rows(&r)[1].blame_ns * 20 < rows(&r)->blame_ns));
+	release(&r);
+}
+
+/* A host's port: no one of its links is the cause. */
+TEST(test_slow_port)
+{
+	struct result r = slow_links(1, 0, 1);
+	struct pp_row_finding first;
+
+	pp_dataset_take_tables(&r.d, r.table);
+	CHECK(findings_of(&r.d, &first, 1) > 0);
+	CHECK_INT(first.kind, PP_FINDING_LINK);
+	CHECK_STR(first.who, "the 3 slow links of host h1");
+	CHECK_STR(first.finding_host_list, "h1");
+	CHECK_INT(first.finding_gain_ns / MS, 15);
 	release(&r);
 }
 
@@ -567,5 +589,6 @@ int main(void)
 	}
 	test_doubled();
 	test_slow_link();
+	test_slow_port();
 	return test_end();
 }
