@@ -123,3 +123,12 @@ uint32_t pp_proc_pid_space(void)
 
 	return stat("/proc/self/ns/pid", &st) ? 0 : (uint32_t)st.st_ino;
 }
+
+uint64_t pp_proc_memory_free(void)
+{
+	static const char name[] = "MemAvailable:";
+	char text[512];
+	const char *p = pp_proc_read("/proc/meminfo", text, sizeof(text)) > 0 ? strstr(text, name) : NULL;
+
+	return p ? strtoull(p + sizeof(name) - 1, NULL, 10) << 10 : 0;
+}

@@ -19,6 +19,8 @@ int64_t pp_proc_age_ns(void);
 int pp_proc_parent(int pid);
 /* 1: it has ended, but its parent has not waited for it. */
 int pp_proc_is_zombie(int pid);
+/* Bytes of this host's memory that programs can still have; 0: unknown. */
+uint64_t pp_proc_memory_free(void);
 /* Identifies the pid namespace: pids of two namespaces are not comparable. 0: unknown. */
 #define PP_PID_SPACE_FIRST 0xeffffffcu /* of the initial namespace */
 uint32_t pp_proc_pid_space(void);

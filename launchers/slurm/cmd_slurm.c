@@ -1,14 +1,16 @@
 /* podprof slurm: for Slurm's hooks, prolog and epilog as root on each node of a job, task-prolog and task-epilog as its user, and
  * for the administrator. The hooks act as the job's user, never as root, and always succeed: an exit code would drain the node or
- * end the task. slurm_task.c has the hooks of tasks, slurm_check.c the check. */
+ * end the task. slurm_supervisor.c holds them to their time, slurm_task.c has those of tasks, slurm_check.c the check. */
 #include <dirent.h>
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,16 +31,18 @@
 #include "launchers/slurm/slurm_check.h"
 #include "launchers/slurm/slurm_child.h"
 #include "launchers/slurm/slurm_comment.h"
+#include "launchers/slurm/slurm_supervisor.h"
 #include "launchers/slurm/slurm_task.h"
 
 const struct pp_options_verb pp_verb_slurm = {
         .name = "podprof slurm",
-        .arguments = "check | prolog | epilog | task-prolog | task-epilog [SECONDS]",
+        .arguments = "check | prolog [SECONDS] | epilog [SECONDS] | task-prolog | task-epilog [SECONDS]",
         .doc = "check: say whether Slurm is set up for podprof, with a fix for each fault.\v"
                "The others are for Slurm's hooks. They act as the user of the job in SLURM_JOB_ID, and always exit with 0. prolog "
                "makes the directories of the user's spools and prints what 'podprof doctor --json' says of the node. epilog "
-               "writes sessions of what killed jobs recorded on this node, and removes their spools. task-prolog does what the "
-               "plug-in does, for steps with PODPROF_SLURM=OPTIONS in their environment. task-epilog waits at most SECONDS (5) "
+               "writes sessions of what killed jobs recorded on this node, and removes their spools. Each of the two ends within "
+               "SECONDS (30), which must be less than PrologEpilogTimeout of slurm.conf. task-prolog does what the plug-in does, "
+               "for steps with PODPROF_SLURM=OPTIONS in their environment. task-epilog waits at most SECONDS (5) "
                "while a keeper of the step still writes.",
 };
 
@@ -48,29 +52,39 @@ enum {
 	NAP_MS = 20,
 	DOCTOR_MS = 1000,
 	KEEPER_MS = 10000,
-	SALVAGE_MS = 60000,
 	TASK_EPILOG_S = 5,
-	TASK_EPILOG_MOST_S = 3600
+	MOST_S = 3600,
+	LEAST_MEMORY = 256 << 20
 };
 
-/* Root becomes the job's user for good. 0, or -1: one line says why not. */
-static int become_user(void)
+static int read_uid(uid_t *ret_uid)
 {
 	const char *text = getenv("SLURM_JOB_UID");
-	struct passwd *user;
 	int64_t uid = 0;
-	gid_t gid;
 
 	if (!text || pp_parse_int(text, &uid, NULL) || uid < 0 || uid >= (uid_t)-1) {
 		pp_say("SLURM_JOB_UID does not say whose job this is. Call this from Prolog or Epilog of slurm.conf.");
 		return -1;
 	}
-	if ((uid_t)uid == geteuid())
+	*ret_uid = (uid_t)uid;
+	return 0;
+}
+
+/* Root becomes the job's user for good. 0, or -1: one line says why not. */
+static int become_user(void)
+{
+	struct passwd *user;
+	uid_t uid = 0;
+	gid_t gid;
+
+	if (read_uid(&uid))
+		return -1;
+	if (uid == geteuid())
 		return 0;
-	user = getpwuid((uid_t)uid); /* cppcheck-suppress getpwuidCalled ; one thread */
+	user = getpwuid(uid); /* cppcheck-suppress getpwuidCalled ; one thread */
 	gid = user ? user->pw_gid : (gid_t)uid;
-	if ((user ? initgroups(user->pw_name, gid) : setgroups(0, NULL)) || setgid(gid) || setuid((uid_t)uid) ||
-	    geteuid() != (uid_t)uid) {
+	if ((user ? initgroups(user->pw_name, gid) : setgroups(0, NULL)) || setresgid(gid, gid, gid) || setresuid(uid, uid, uid) ||
+	    geteuid() != uid || !setuid(0)) {
 		pp_say("cannot become user %lld: %s. Nothing was done.", (long long)uid, pp_why(errno));
 		return -1;
 	}
@@ -196,14 +210,14 @@ static int write_session(const struct pp_spool_state *state, char *line)
 }
 
 /* The job's processes have ended; its keeper may still write. */
-static void end_spool(struct pp_spool_state *state, char *line)
+static void end_spool(struct pp_spool_state *state, char *line, int64_t until_ms)
 {
-	int64_t until = pp_clock_ns(CLOCK_MONOTONIC) + (int64_t)KEEPER_MS * 1000000;
+	int64_t begin_ms = pp_now_ms(), left_ms;
 	pid_t child;
 	int rc;
 
 	while (state->keeper_lives) {
-		if (pp_clock_ns(CLOCK_MONOTONIC) > until) {
+		if (pp_now_ms() > begin_ms + KEEPER_MS || pp_now_ms() > until_ms) {
 			pp_say("the keeper of '%s' (pid %d) still works; it is left alone.", state->path, state->keeper_pid);
 			return;
 		}
@@ -215,12 +229,14 @@ static void end_spool(struct pp_spool_state *state, char *line)
 		child = fork();
 		if (!child) {
 			setpgid(0, 0);
+			prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 			_exit(write_session(state, line));
 		}
-		rc = child > 0 ? pp_slurm_wait(child, SALVAGE_MS) : -errno;
+		left_ms = until_ms - pp_now_ms();
+		rc = child > 0 ? pp_slurm_wait(child, left_ms > 0 ? (int)left_ms : 0) : -errno;
 		if (rc == -ETIMEDOUT)
-			pp_say("no session of '%s' within %d s. The spool stays; type 'podprof salvage %s'.", state->path,
-			       SALVAGE_MS / 1000, state->path);
+			pp_say("no session of '%s' in the time of the epilog. The spool stays; type 'podprof salvage %s'.",
+			       state->path, state->path);
 		if (rc)
 			return;
 	}
@@ -248,7 +264,7 @@ static void add_comment(struct found *found)
 		pp_slurm_comment(found->comment);
 }
 
-static void epilog(void)
+static void epilog(int64_t until_ms)
 {
 	struct found *found = calloc(1, sizeof(*found));
 
@@ -266,7 +282,7 @@ static void epilog(void)
 	if (found->line == MAP_FAILED)
 		found->line = NULL;
 	for (size_t i = 0; i < found->count; i++) {
-		end_spool(&found->state[i], found->line);
+		end_spool(&found->state[i], found->line, until_ms);
 		keep_line(found);
 	}
 	add_comment(found);
@@ -277,34 +293,71 @@ static void epilog(void)
 	free(found);
 }
 
-/* The hooks of the node: root, who becomes the user. */
-static int hook(const char *word)
+struct hook {
+	int is_epilog;
+	int64_t until_ms; /* its own end, so that the supervisor need not kill it */
+};
+
+static int become(void *data)
 {
+	(void)data;
+	return become_user();
+}
+
+static void run_hook(void *data)
+{
+	const struct hook *h = data;
+
 	umask(077);
-	if (become_user())
-		return PP_EXIT_OK;
-	if (!strcmp(word, "prolog"))
-		prolog();
+	if (h->is_epilog)
+		epilog(h->until_ms);
 	else
-		epilog();
+		prolog();
+}
+
+/* The hooks of the node: root watches over the user's work. */
+static int hook(const char *word, int seconds)
+{
+	struct hook h = {.is_epilog = !strcmp(word, "epilog"), .until_ms = pp_now_ms() + (int64_t)seconds * 1000 * 9 / 10};
+	struct pp_slurm_work work = {.name = word,
+	                             .seconds = seconds,
+	                             .memory = pp_proc_memory_free() / 4,
+	                             .become = become,
+	                             .run = run_hook,
+	                             .data = &h};
+	uid_t uid;
+
+	if (read_uid(&uid))
+		return PP_EXIT_OK;
+	if (work.memory < LEAST_MEMORY)
+		work.memory = LEAST_MEMORY;
+	if (!geteuid())
+		pp_slurm_supervise(&work);
+	else if (!become_user())
+		run_hook(&h);
 	return PP_EXIT_OK;
+}
+
+static int seconds_of(const char *argument, int fallback)
+{
+	int64_t seconds = fallback;
+
+	if (argument && (pp_parse_int(argument, &seconds, NULL) || seconds < 0 || seconds > MOST_S)) {
+		pp_say("'%s' is not a number of seconds up to %d.", argument, MOST_S);
+		seconds = fallback;
+	}
+	return (int)seconds;
 }
 
 /* As the user already, where Slurm runs it; the plug-in runs it as root. */
 static int task_hook(const char *word, const char *argument)
 {
-	int64_t seconds = TASK_EPILOG_S;
-
 	if (!geteuid() && getenv("SLURM_JOB_UID") && become_user())
 		return PP_EXIT_OK;
-	if (argument && (pp_parse_int(argument, &seconds, NULL) || seconds < 0 || seconds > TASK_EPILOG_MOST_S)) {
-		pp_say("'%s' is not a number of seconds up to %d.", argument, TASK_EPILOG_MOST_S);
-		seconds = TASK_EPILOG_S;
-	}
 	if (!strcmp(word, "task-prolog"))
 		pp_slurm_task_prolog();
 	else
-		pp_slurm_task_epilog((int)seconds);
+		pp_slurm_task_epilog(seconds_of(argument, TASK_EPILOG_S));
 	return PP_EXIT_OK;
 }
 
@@ -321,8 +374,8 @@ int pp_cmd_slurm(int argc, char **argv)
 		return task_hook(word, words == 2 ? argv[first + 1] : NULL);
 	if (!strcmp(word, "check") && words == 1)
 		return pp_slurm_check() || !pp_is_printed("the checks") ? PP_EXIT_FAILED : PP_EXIT_OK;
-	if ((!strcmp(word, "prolog") || !strcmp(word, "epilog")) && words == 1)
-		return hook(word);
+	if (!strcmp(word, "prolog") || !strcmp(word, "epilog"))
+		return hook(word, seconds_of(words == 2 ? argv[first + 1] : NULL, PP_SLURM_HOOK_S));
 	pp_say("slurm takes one of these words: 'check', or for Slurm's hooks 'prolog', 'epilog', 'task-prolog' or "
 	       "'task-epilog'.");
 	return PP_EXIT_USAGE;

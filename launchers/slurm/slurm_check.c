@@ -3,22 +3,39 @@
 
 #include <errno.h>
 #include <glob.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "aggregate/spool/root.h"
+#include "core/base/parse.h"
 #include "launchers/doctor/doctor_command.h"
 #include "launchers/doctor/doctor_row.h"
 #include "launchers/run/env_plan.h"
 
 enum { VALUE = 1024, LINES = 4096 };
 
-static const char *const wanted[] = {"PlugStackConfig",  "Prolog",        "Epilog",        "TaskProlog", "TaskEpilog",
+static const char *const wanted[] = {"PlugStackConfig",  "Prolog",        "Epilog",        "PrologEpilogTimeout",
+                                     "PrologTimeout",    "EpilogTimeout", "TaskProlog",    "TaskEpilog",
                                      "JobContainerType", "NamespaceType", "SLURM_VERSION", "SLURM_CONF"};
 
-enum { PLUGSTACK, PROLOG, EPILOG, TASK_PROLOG, TASK_EPILOG, CONTAINER, NAMESPACE, VERSION, CONF, WANTED };
+enum {
+	PLUGSTACK,
+	PROLOG,
+	EPILOG,
+	BOTH_TIMEOUT,
+	PROLOG_TIMEOUT,
+	EPILOG_TIMEOUT,
+	TASK_PROLOG,
+	TASK_EPILOG,
+	CONTAINER,
+	NAMESPACE,
+	VERSION,
+	CONF,
+	WANTED
+};
 
 /* Lines of "Name   = value"; "(null)" is none. Returns 0: there is a Slurm. */
 static int read_configuration(char value[WANTED][VALUE])
@@ -65,6 +82,7 @@ struct hook {
 	char program[VALUE]; /* what it calls, where that is a path that cannot be executed */
 	char missing[VALUE]; /* a script that is not there, or that nobody may execute */
 	char unknown[VALUE]; /* one that we may not read */
+	int64_t seconds;     /* that it gives the call, or the default */
 };
 
 /* The word in front of " slurm NAME". */
@@ -77,6 +95,18 @@ static void take_program(const char *line, const char *word, char *ret_program, 
 	snprintf(ret_program, size, "%.*s", (int)(end - begin), begin);
 	if (*ret_program != '/' || !access(ret_program, X_OK))
 		*ret_program = '\0';
+}
+
+/* "podprof slurm epilog 20 2>&1": 20. */
+static int64_t seconds_behind(const char *line, const char *word)
+{
+	char number[16];
+	const char *begin = strstr(line, word) + strlen(word);
+	int64_t seconds;
+
+	begin += strspn(begin, " \t\"'");
+	snprintf(number, sizeof(number), "%.*s", (int)strcspn(begin, " \t\"';|&)"), begin);
+	return pp_parse_int(number, &seconds, NULL) ? PP_SLURM_HOOK_S : seconds;
 }
 
 static void read_script(const char *script, const char *name, struct hook *h)
@@ -94,8 +124,10 @@ static void read_script(const char *script, const char *name, struct hook *h)
 		snprintf(h->unknown, VALUE, "%s", script);
 	if (!h->calls)
 		snprintf(h->script, VALUE, "%s", script);
-	if (rc == 1 && !h->calls++)
+	if (rc == 1 && !h->calls++) {
 		take_program(line, word, h->program, VALUE);
+		h->seconds = seconds_behind(line, word);
+	}
 }
 
 /* A hook is a file, a list of them, or a pattern; each may call podprof through another script, so that nothing is certain. */
@@ -222,9 +254,24 @@ static int check_plugin(const char *plugstack, const char *slurm_conf, const cha
 	return 1;
 }
 
-/* Returns 1 where Slurm would drain the node. */
-static int check_hook(const char *key, const char *name, const char *scripts, const char *use)
+/* Slurm would end the hook, and drain the node; 65534 is no limit. `both`: where the hook has no limit of its own. */
+static void check_time(const char *name, const struct hook *h, const char *own, const char *both)
 {
+	int64_t limit = strtoll(own, NULL, 10), common = strtoll(both, NULL, 10);
+
+	if (limit <= 0 || limit >= UINT16_MAX - 1)
+		limit = common;
+	if (h->calls && limit > 0 && limit < UINT16_MAX - 1 && limit <= h->seconds)
+		pp_doctor_row(name, PP_DOCTOR_LIMITED,
+		              "raise PrologEpilogTimeout, or give podprof fewer seconds, as docs/slurm.md says",
+		              "may take %lld s, and slurm.conf allows %lld s: Slurm would drain the node", (long long)h->seconds,
+		              (long long)limit);
+}
+
+/* Returns 1 where Slurm would drain the node. */
+static int check_hook(char value[WANTED][VALUE], int which, const char *name, const char *use)
+{
+	const char *key = wanted[which], *scripts = value[which];
 	char cure[2 * VALUE];
 	struct hook h = {0};
 
@@ -246,6 +293,7 @@ static int check_hook(const char *key, const char *name, const char *scripts, co
 	else
 		pp_doctor_row(name, PP_DOCTOR_LIMITED, "call it there, as docs/slurm.md says",
 		              "%s does not call 'podprof slurm %s': %s", scripts, name, use);
+	check_time(name, &h, value[which == PROLOG ? PROLOG_TIMEOUT : EPILOG_TIMEOUT], value[BOTH_TIMEOUT]);
 	return *h.missing != '\0';
 }
 
@@ -314,10 +362,9 @@ int pp_slurm_check(void)
 	}
 	pp_doctor_row("Slurm", PP_DOCTOR_OK, "", "version %s", value[VERSION]);
 	faults = check_plugin(value[PLUGSTACK], value[CONF], value[TASK_PROLOG]);
-	faults += check_hook(wanted[PROLOG], "prolog", value[PROLOG],
-	                     "another user could take the name of the spool's directory before a job does");
-	faults += check_hook(wanted[EPILOG], "epilog", value[EPILOG],
-	                     "what killed jobs recorded stays on the node until 'podprof salvage'");
+	faults +=
+	        check_hook(value, PROLOG, "prolog", "another user could take the name of the spool's directory before a job does");
+	faults += check_hook(value, EPILOG, "epilog", "what killed jobs recorded stays on the node until 'podprof salvage'");
 	faults += check_task_hook(wanted[TASK_PROLOG], "task-prolog", value[TASK_PROLOG]);
 	faults += check_task_hook(wanted[TASK_EPILOG], "task-epilog", value[TASK_EPILOG]);
 	check_place(value);

@@ -2,5 +2,7 @@
  * on stdout, as those of podprof doctor. */
 #pragma once
 
+enum { PP_SLURM_HOOK_S = 30 }; /* what prolog and epilog take at most, where no number is given */
+
 /* How many of them prevent recording. */
 int pp_slurm_check(void);

@@ -161,6 +161,41 @@ def node(place, full):
     check(got.code == 0 and made["checks"][-1]["thing"] == "doctor" and not made["green"], got.transcript())
 
 
+STOPPER = """import os, signal, sys
+while True:
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                words = f.read().split(b"\\0")
+            if words[1:3] == [b"slurm", b"prolog"] and os.stat(f"/proc/{pid}/task").st_uid in (0, os.getuid()):
+                os.kill(int(pid), signal.SIGSTOP)
+        except OSError:
+            pass
+"""
+
+
+def stopped(place, full):
+    """A user who stops what acts for it in the prolog: the prolog ends all the same, at its deadline, and says so. A driver that sleeps gives the
+    other time to find it."""
+    driver = os.path.join(place.scratch, "libcuda.so.1")
+    source = "__attribute__((constructor)) static void wait(void) { sleep(30); }"
+    built = subprocess.run(["gcc", "-x", "c", "-include", "unistd.h", "-shared", "-fPIC", "-o", driver, "-"], input=source, text=True, check=False)
+    if built.returncode or os.getuid():
+        raise jobs.Skipped("gcc builds nothing here" if built.returncode else "needs root")
+    stopper = subprocess.Popen([*NOBODY, "/usr/bin/python3", "-c", STOPPER])
+    try:
+        for _ in range(10):  # a busy machine: the stopper may come late
+            got = jobs.run([podprof(place), "slurm", "prolog", "3"],
+                           {"SLURM_JOB_ID": "7", "SLURM_JOB_UID": "65534", "LD_LIBRARY_PATH": place.scratch}, cwd="/", limit=60.0)
+            check(got.code == 0 and not got.timed_out, got.transcript())
+            if "took too long" in got.err:
+                break
+        check("podprof: prolog: it took too long and was ended." in got.err and "left running" not in got.err, got.transcript())
+    finally:
+        stopper.kill()
+        stopper.wait()
+
+
 def rows_of_check(place, slurm):
     got = jobs.run([podprof(place), "slurm", "check"], slurm.env)
     return got, {line[:12].strip(): line for line in got.out.splitlines()}
@@ -224,6 +259,7 @@ def misconfigured(place, full):
     _, other, none = (script(place, name, f"{program} slurm prolog", "exit 0")
                          for name, program in (("hooks/50-podprof", podprof(place)), ("other", "/nowhere/podprof"), ("none", podprof(place))))
     site, junk = script(place, "hooks/10-site", "exit 0"), place.scratch + "/spank_podprof.so"
+    usual, brief = (script(place, name, f"{podprof(place)} slurm epilog {given} 2>&1 | cat", "exit 0") for name, given in (("usual", ""), ("brief", "20")))
     os.chmod(none, 0o644)
     with open(junk, "w", encoding="ascii") as f:
         f.write("no plug-in")
@@ -236,6 +272,9 @@ def misconfigured(place, full):
                                         (f"Prolog={site}", "prolog", "limited", "does not call"),
                                         (f"Prolog={other}", "prolog", "limited", "/nowhere/podprof"),
                                         (f"Prolog={none}", "prolog", "no", "drains"), (f"Epilog={place.scratch}/absent", "epilog", "no", "drains"),
+                                        (f"Epilog={usual}\nPrologEpilogTimeout=30", "epilog", "limited", "drain"),
+                                        (f"Epilog={usual}\nPrologEpilogTimeout=31", "epilog", "ok", "usual calls"),
+                                        (f"Epilog={brief}\nPrologEpilogTimeout=30", "epilog", "ok", "brief calls"),
                                         (f"TaskProlog={none}", "TaskProlog", "no", "starts no task")):
             with open(conf, "w", encoding="ascii") as f:
                 f.write(f"{plain}{line}\n")
@@ -359,4 +398,4 @@ def epilog(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (container, node, comment, checked, misconfigured, mounts, prolog, refused, once, epilog)}, __doc__))
+    sys.exit(jobs.main({f.__name__: f for f in (container, node, stopped, comment, checked, misconfigured, mounts, prolog, refused, once, epilog)}, __doc__))

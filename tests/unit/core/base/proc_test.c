@@ -21,6 +21,7 @@ int main(void)
 	pp_nap_ms(30);
 	later = pp_proc_age_ns();
 	CHECK(later >= age + 30 * 1000000 - JIFFY_NS);
+	CHECK(pp_proc_memory_free() > 0);
 	child = fork();
 	if (!child) /* it begins again */
 		_exit(pp_proc_age_ns() < pp_clock_ns(CLOCK_BOOTTIME) - before + 2 * JIFFY_NS ? 0 : 1);
