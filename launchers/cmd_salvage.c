@@ -94,7 +94,7 @@ int pp_cmd_salvage(int argc, char **argv)
 	struct pp_options options;
 	const struct pp_step_windows *windows = &options.job.windows;
 	struct pp_err err = {""};
-	char message[3072] = "", logdir[PP_SPOOL_PATH];
+	char message[3072] = "", logdir[PP_SPOOL_PATH], marked[PP_SESSION_PATH];
 	size_t count, left_out = 0, rings_left_out = 0, alive = 0;
 	int first, code, rc = pp_options_parse(&pp_verb_salvage, argc, argv, &options, &first);
 
@@ -118,6 +118,7 @@ int pp_cmd_salvage(int argc, char **argv)
 	session.ret_rings_left_out = &rings_left_out;
 	session.ret_alive = &alive;
 	session.ret_message = &result;
+	session.memory = options.verb.memory;
 	session.session = options.text[PP_OPT_ID_SESSION];
 	session.xspace_per_rank = options.job.xspace_per_rank;
 	session.site_log = options.text[PP_OPT_ID_SITE_LOG];
@@ -133,6 +134,7 @@ int pp_cmd_salvage(int argc, char **argv)
 	else
 		pp_say_lines(message);
 	for (size_t i = 0; !rc && !alive && i < count - left_out; i++)
-		say_remove(argv[first + (int)i], "");
+		if (!result.session[0] || pp_spool_salvaged(argv[first + (int)i], marked, sizeof(marked)))
+			say_remove(argv[first + (int)i], "");
 	return rc || !result.session[0] ? PP_EXIT_FAILED : left_out || rings_left_out || alive ? PP_EXIT_PARTIAL : PP_EXIT_OK;
 }

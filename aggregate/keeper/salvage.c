@@ -169,7 +169,7 @@ static int write_session(struct pp_salvaged *s, char **spool, size_t spools, con
 	pp_clock_read_pair(PP_TICK_RAW, &early[0]);
 	pp_clock_read_pair(PP_TICK_COUNTER, &early[1]);
 	s->view.path = *spool; /* the caller names the log directory; the rings hold the rest of the settings too */
-	rc = pp_salvage_rings(s, spool, spools, left, err);
+	rc = pp_salvage_rings(s, spool, spools, all.options->memory, left, err);
 	if (!rc) {
 		find_rings(clock, spool, spools, s->rings);
 		rc = pp_clock_salvage_join(clock, spools, s->rings, &s->warnings, &clocks, err);
@@ -199,6 +199,10 @@ static void fill(struct pp_session_options *o, const struct pp_settings *setting
 		o->steps_last = settings->steps_last;
 	}
 	o->salvaged = 1;
+	if (!o->memory)
+		o->memory = pp_proc_memory_free() / 4;
+	if (!o->memory)
+		o->memory = UINT64_MAX; /* unknown */
 }
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): pp_close() writes it */
@@ -235,7 +239,8 @@ int pp_salvage(char **spool, size_t spools, const struct pp_session_options *opt
 	rc = write_session(&s, spool, spools, &close_it, &left, err);
 	if (!rc)
 		alive = count_alive(&s.view);
-	if (!rc && !alive && o.ret_message->session[0]) { /* while ranks run, it can be salvaged again */
+	/* while ranks run, or with more memory, it can be salvaged again */
+	if (!rc && !alive && !left.for_memory && o.ret_message->session[0]) {
 		snprintf(session, sizeof(session), "%s/podprof/%s", o.logdir, o.ret_message->session);
 		for (size_t i = 0; i < spools; i++)
 			mark(spool[i], session);

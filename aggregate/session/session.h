@@ -32,6 +32,7 @@ struct pp_session_options {
 	size_t host_clocks;
 	const struct pp_clock_map *host_map; /* salvage: [host_clocks] of the ticks of these hosts; NULL: all have one map */
 	struct pp_wall *wall;                /* NULL, or dates of this host's ticks by its wall clock (salvage has none) */
+	uint64_t memory;                     /* that salvage may take; 0: a quarter of what is free */
 	size_t *ret_rings_left_out; /* NULL, or how many rings of the spools salvage has left out; the message names them */
 	size_t *ret_alive;          /* NULL, or how many ranks ran on when salvage had read their rings; the message has them */
 	char *ret_claimed;          /* NULL, or 2 * PP_SESSION_PATH bytes: the session's directories once made, one per line */

@@ -77,6 +77,7 @@ struct pp_verb_settings { /* of one run of a verb, VERB() in the table; texts ar
 	const char *table, *tool, *categories, *html, *signal, *rules, *spool, *cupti, *map;
 	double fail_above; /* percent */
 	int64_t timeout_s, port, processes, after_ns, last_ns;
+	uint64_t memory;
 	int64_t steps_to_come; /* of podprof capture --steps +N */
 };
 

@@ -221,6 +221,12 @@ free_drain:
 	return rc;
 }
 
+void pp_drain_drop_pages(struct pp_drain *d)
+{
+	if (d->flags & PP_DRAIN_PRIVATE && d->mapped > PP_RING_HEADER_BYTES)
+		madvise(d->map + PP_RING_HEADER_BYTES, d->mapped - PP_RING_HEADER_BYTES, MADV_DONTNEED);
+}
+
 void pp_drain_close(struct pp_drain *d)
 {
 	if (!d)

@@ -34,6 +34,8 @@ void pp_drain_set_flags(struct pp_drain *d, uint32_t bits, uint32_t value);
 
 /* Hands out what is there now; returns the number of records. Always terminates, whatever the file holds. */
 uint64_t pp_drain_run(struct pp_drain *d, const struct pp_drain_sink *sink);
+/* With PP_DRAIN_PRIVATE: this process lets go of the pages of chunks, which the file keeps. */
+void pp_drain_drop_pages(struct pp_drain *d);
 /* Faults of the file so far: chunk numbers, counts or links that no collector writes. */
 uint64_t pp_drain_faults(const struct pp_drain *d);
 /* Records that another keeper had taken out of the file before this one opened it, and had not finalised. */

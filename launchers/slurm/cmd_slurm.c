@@ -321,7 +321,7 @@ static int hook(const char *word, int seconds)
 	struct hook h = {.is_epilog = !strcmp(word, "epilog"), .until_ms = pp_now_ms() + (int64_t)seconds * 1000 * 9 / 10};
 	struct pp_slurm_work work = {.name = word,
 	                             .seconds = seconds,
-	                             .memory = pp_proc_memory_free() / 4,
+	                             .memory = pp_proc_memory_free() / 2,
 	                             .become = become,
 	                             .run = run_hook,
 	                             .data = &h};

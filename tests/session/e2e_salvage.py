@@ -134,6 +134,24 @@ def epilog(place, full):
         check(os.path.exists(spool) == mixed and ("stays, for the rings that were left out" in got.err) == mixed, got.transcript())
 
 
+def memory(place, full):
+    """A budget that rank 0's ring fits into and rank 1's, which is larger, does not: the session has rank 0, and says so; with more memory the same spool
+    gives both. Nothing fits into 1 MiB."""
+    spool = one_spool(place)
+    first, second = sorted(rings(spool), key=lambda path: "/rank-1-" in path)
+    with open(second, "ab") as f:
+        f.write(b"x" * (8 << 20))
+    budget = (33 << 20) + 3 * 512 * os.stat(first).st_blocks
+    got, session = salvage(place, spool, f"--memory={budget}")
+    check(got.code == 2 and "captured on 1 of 2 ranks" in got.err and f"left out '{second}': with rank 1 the session may take" in got.err, got.transcript())
+    check("salvage again with more --memory" in got.err and "Remove" not in got.err, got.transcript())
+    check(statuses(session) == ["salvaged", "missing"] and any(w.startswith("left out: rank 1: --memory") for w in warnings(session)), warnings(session))
+    got, session = salvage(place, spool, "--memory=1M")
+    check(got.code == 1 and not session and "no rank fits into 1.00 MiB" in got.err, got.transcript())
+    got, session = salvage(place, spool)
+    check(got.code == 0 and statuses(session) == ["salvaged"] * 2 and "Remove" in got.err, got.transcript())
+
+
 def two_jobs(place, full):
     """Rings of two jobs that ran at once cannot be separated, and are not mixed."""
     spools = [os.path.join(place.scratch, f"twin{i}") for i in range(2)]
@@ -399,8 +417,8 @@ def odd_names(place, full):
     check(got.code == 0 and shown.code == 0 and "2 of 2 ranks" in shown.out, got.transcript() + shown.transcript())
 
 
-CASES = {f.__name__: f for f in (earlier_run, never_reached, epilog, two_jobs, other_boot, fakes, options, torn, impossible, zeroed, large, page, where_ranks_ended,
-                                while_ranks_run, odd_names)}
+CASES = {f.__name__: f for f in (earlier_run, never_reached, epilog, memory, two_jobs, other_boot, fakes, options, torn, impossible, zeroed, large, page,
+                                where_ranks_ended, while_ranks_run, odd_names)}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))

@@ -156,6 +156,11 @@ uint64_t pp_rings_drain(struct pp_rings *r, size_t index, int *ret_fill)
 	return records;
 }
 
+void pp_rings_drop_pages(struct pp_rings *r, size_t index)
+{
+	pp_drain_drop_pages(r->ring[index]->drain);
+}
+
 void pp_rings_drain_all(struct pp_rings *r)
 {
 	uint64_t records = 1;

@@ -45,6 +45,8 @@ const struct pp_ring_header *pp_rings_header(const struct pp_rings *r, size_t in
 /* Reads what is there of ring `index`; returns the number of records; *ret_fill is its used share of its limit in percent (may
  * be NULL). */
 uint64_t pp_rings_drain(struct pp_rings *r, size_t index, int *ret_fill);
+/* The ring's pages leave this process, where it is private: what was drained stays. */
+void pp_rings_drop_pages(struct pp_rings *r, size_t index);
 /* Drains every ring until it is empty, at most 8 rounds: ranks may go on recording. */
 void pp_rings_drain_all(struct pp_rings *r);
 /* Ticks of ring `index` before which spans were evicted; INT64_MIN: none were. */

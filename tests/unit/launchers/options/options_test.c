@@ -120,6 +120,7 @@ static const char *const each[] = {"--list",
                                    "--metrics=m.prom",
                                    "--wait=4",
                                    "--window-buffer=1M",
+                                   "--memory=3M",
                                    "--ring-size=2M",
                                    "--spool=/tmp/s",
                                    "--cupti=off",
@@ -176,6 +177,7 @@ TEST(values_of_a_job_are_where_their_rows_say)
 	CHECK_STR(o.job.site_log, "s.jsonl");
 	CHECK_STR(o.job.metrics, "m.prom");
 	CHECK(o.job.wait_s == 4 && o.job.buffer == 1 << 20);
+	CHECK_INT(o.verb.memory, 3 << 20);
 	CHECK_STR(o.text[PP_OPT_ID_RING_SIZE], "2M");
 	CHECK(o.job.port.first == 50000 && o.job.port.last == 50010);
 	CHECK_STR(o.job.rendezvous, "/shared");
