@@ -40,13 +40,13 @@ static void say_lines(char *lines, const char *pod)
 			pp_say("%s.", line);
 }
 
-static int print(const char *directory, const char *tool, int is_json)
+static int print(const char *directory, const char *tool, enum pp_report_form form)
 {
 	char pod[PATH_MAX + 16], missing[2048] = "";
 	struct pp_err err = {""};
 
 	snprintf(pod, sizeof(pod), "%s/pod.h5", directory);
-	if (pp_report_tool(pod, tool, is_json, stdout, missing, sizeof(missing), &err)) {
+	if (pp_report_tool(pod, tool, form, stdout, missing, sizeof(missing), &err)) {
 		pp_say("%s.", err.text);
 		return PP_EXIT_FAILED;
 	}
@@ -210,5 +210,5 @@ int pp_cmd_export(int argc, char **argv)
 		return PP_EXIT_USAGE;
 	}
 	rc = pp_report_find(given, path);
-	return rc ? rc : print(path, options.verb.tool, options.verb.format == PP_OPT_JSON);
+	return rc ? rc : print(path, options.verb.tool, pp_report_form(options.verb.format == PP_OPT_JSON, options.verb.raw));
 }

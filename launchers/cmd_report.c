@@ -158,7 +158,8 @@ static int print_table(const char *directory, const struct pp_options *options)
 	int rc;
 
 	snprintf(pod, sizeof(pod), "%s/pod.h5", directory);
-	rc = pp_report_table(pod, name, options->verb.format == PP_OPT_JSON, stdout, missing, sizeof(missing), &err);
+	rc = pp_report_table(pod, name, pp_report_form(options->verb.format == PP_OPT_JSON, options->verb.raw), stdout, missing,
+	                     sizeof(missing), &err);
 	if (rc) {
 		pp_say("%s.", err.text);
 		return PP_EXIT_FAILED;

@@ -30,12 +30,18 @@ int pp_report_is_quick(const char *pod_path);
 int pp_report_is_quick_of(const struct pp_dataset *d);
 /* LOGDIR of LOGDIR/podprof/SESSION/pod.h5, absolute; NULL where the file lies elsewhere. Owned by the caller. */
 char *pp_report_logdir(const char *pod_path);
+enum pp_report_form { PP_REPORT_CSV, PP_REPORT_JSON, PP_REPORT_SHEET }; /* SHEET: pp_table_sheet() */
+static inline enum pp_report_form pp_report_form(int is_json, int is_raw)
+{
+	return is_json ? PP_REPORT_JSON : is_raw ? PP_REPORT_CSV : PP_REPORT_SHEET;
+}
+
 /* Prints one table of the dataset, or all tables of a group of pod.h5 as pp_report_tool() does, as CSV or JSON. *ret_missing: a
  * sentence, without its subject (the file), about the table or columns that it lacks; "" where it has all. -EINVAL: no table and no
  * group has that name; the error lists the names of tables. */
-int pp_report_table(const char *pod_path, const char *table, int is_json, FILE *to, char *ret_missing, size_t size,
+int pp_report_table(const char *pod_path, const char *table, enum pp_report_form form, FILE *to, char *ret_missing, size_t size,
                     struct pp_err *err);
 /* The same for the tables of a tool (tool_tables.def). CSV of several tables: each with a line "# NAME" before it, and an empty
  * line between two; JSON: one object. *ret_missing: lines. */
-int pp_report_tool(const char *pod_path, const char *tool, int is_json, FILE *to, char *ret_missing, size_t size,
+int pp_report_tool(const char *pod_path, const char *tool, enum pp_report_form form, FILE *to, char *ret_missing, size_t size,
                    struct pp_err *err);

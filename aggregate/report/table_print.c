@@ -20,7 +20,8 @@ struct work {
 	int is_group;
 	const struct pp_table_desc *desc[TABLES_MOST];
 	size_t descs;
-	int is_json, fd, missing_fd;
+	enum pp_report_form form;
+	int fd, missing_fd;
 };
 
 static const struct {
@@ -109,12 +110,14 @@ static void print_missing(const struct pp_table_desc *desc, uint64_t missing, FI
 
 static void print(const struct work *w, size_t i, const struct pp_table *t, const struct pp_intern *names, FILE *to)
 {
-	if (w->set && w->is_json)
+	if (w->set && w->form == PP_REPORT_JSON)
 		fputs(i ? "," : "", to);
 	else if (w->descs > 1)
 		fprintf(to, "%s# %s\n", i ? "\n" : "", t->desc->name);
-	if (w->is_json)
+	if (w->form == PP_REPORT_JSON)
 		pp_table_json(t, names, to);
+	else if (w->form == PP_REPORT_SHEET)
+		pp_table_sheet(t, names, to);
 	else
 		pp_table_csv(t, names, to);
 }
@@ -128,7 +131,7 @@ static int read_and_print(const struct work *w, struct pp_intern *names, FILE *t
 
 	if (rc)
 		return rc;
-	if (w->set && w->is_json)
+	if (w->set && w->form == PP_REPORT_JSON)
 		fprintf(to, "{\"%s\":\"%s\",\"tables\":[", w->is_group ? "group" : "tool", w->set);
 	for (size_t i = 0; i < w->descs && !rc; i++) {
 		rc = pp_h5_file_table(h5, w->desc[i], names, &table, &missing, err);
@@ -138,7 +141,7 @@ static int read_and_print(const struct work *w, struct pp_intern *names, FILE *t
 		print(w, i, &table, names, to);
 		pp_table_release(&table);
 	}
-	if (w->set && w->is_json)
+	if (w->set && w->form == PP_REPORT_JSON)
 		fputs("]}\n", to);
 	pp_h5_file_close(h5);
 	return rc;
@@ -193,19 +196,19 @@ close_both:
 	return rc;
 }
 
-int pp_report_table(const char *pod_path, const char *table, int is_json, FILE *to, char *ret_missing, size_t size,
+int pp_report_table(const char *pod_path, const char *table, enum pp_report_form form, FILE *to, char *ret_missing, size_t size,
                     struct pp_err *err)
 {
-	struct work w = {.pod_path = pod_path, .is_json = is_json};
+	struct work w = {.pod_path = pod_path, .form = form};
 	int rc = find_table(&w, table, err);
 
 	return rc ? rc : print_work(&w, to, ret_missing, size, err);
 }
 
-int pp_report_tool(const char *pod_path, const char *tool, int is_json, FILE *to, char *ret_missing, size_t size,
+int pp_report_tool(const char *pod_path, const char *tool, enum pp_report_form form, FILE *to, char *ret_missing, size_t size,
                    struct pp_err *err)
 {
-	struct work w = {.pod_path = pod_path, .is_json = is_json};
+	struct work w = {.pod_path = pod_path, .form = form};
 	int rc = find_tool(&w, tool, err);
 
 	return rc ? rc : print_work(&w, to, ret_missing, size, err);

@@ -41,6 +41,17 @@ def report(place, full):
     check(got.code != 0 and got.podprof_lines() and not got.out, got.transcript())
 
 
+def formula(place, full):
+    """A name of a range that a spreadsheet would run has an apostrophe before it in CSV, but not with --raw or in JSON. Numbers stay numbers."""
+    logs = place.new_logs()
+    program = "import podprof\nfor i in podprof.steps(range(5)):\n    with podprof.range('=1+2'):\n        sum(range(1000))"
+    good(run(place.under(logs, [sys.executable, "-c", program])))
+    for verb in (["report", "--table", "op"], ["export", "--tool", "op_stats"]):
+        for options, name in (([], "\"'=1+2\""), (["--raw"], '"=1+2"'), (["--format=json"], '"=1+2"')):
+            got = run([place.podprof(), *verb, *options, logs])
+            check(got.code == 0 and name in got.out, got.transcript())
+
+
 def export(place, full):
     """The tables of each tool of a live job, as CSV and JSON; the operators' shares add up, and Idle is what no operator has."""
     logs = place.new_logs()
@@ -222,7 +233,7 @@ def narrow_list(place, full):
         check(lines[0].startswith("session") and any(line.startswith("    verdict: ") for line in lines), got.transcript())
 
 
-CASES = {"report": report, "export": export, "sessions": sessions, "narrow_list": narrow_list, "odd_name": odd_name, "report_waits": report_waits, "salvage": salvage, "broken_spool": broken_spool, "words": words}
+CASES = {"report": report, "formula": formula, "export": export, "sessions": sessions, "narrow_list": narrow_list, "odd_name": odd_name, "report_waits": report_waits, "salvage": salvage, "broken_spool": broken_spool, "words": words}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))

@@ -55,6 +55,7 @@ FAULTS = (
     Fault("the wall clock is stepped", "dates are those of the window's begin, the step is named", ("session/e2e_wall in_window", "session/e2e_wall step_elsewhere")),
     Fault("another user's spool", "it is not used, a sentence says why", ("security/others squatted_spool", "security/others stranger_tries")),
     Fault("symbolic links planted for podprof's files", "nothing is written through them", ("security/others planted_links",)),
+    Fault("a range has a name that a spreadsheet takes for a formula", "CSV has an apostrophe before it", ("session/e2e_tools formula",)),
     Fault("salvage has too little memory for all rings", "the session has the ranks that fit, and names the others", ("session/e2e_salvage memory",)),
     Fault("a user stops podprof in Slurm's prolog or epilog", "the hook ends within its time, and all that it started",
           ("session/e2e_slurm_hooks stopped",)),

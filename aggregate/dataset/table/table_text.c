@@ -8,14 +8,19 @@
 
 #define EXACT ((int64_t)1 << 53) /* JSON readers take numbers for doubles: larger ones are text */
 
-/* CSV doubles quotes (RFC 4180); JSON escapes characters with a meaning in a page or a reader. */
-static void put_quoted(const char *text, int length, int is_json, FILE *to)
+enum form { CSV, SHEET, JSON }; /* SHEET: CSV in which no text is a formula */
+
+/* CSV doubles quotes (RFC 4180); JSON escapes characters with a meaning in a page or a reader. Names of ranges and files are the
+ * application's: a spreadsheet would run one that begins as a formula does. */
+static void put_quoted(const char *text, int length, enum form form, FILE *to)
 {
 	fputc('"', to);
+	if (form == SHEET && length > 0 && memchr("=+-@\t\r", text[0], 6))
+		fputc('\'', to);
 	for (int i = 0; i < length; i++) {
 		unsigned char c = (unsigned char)text[i];
 
-		if (is_json && (c < ' ' || strchr("<>&\"\\", c)))
+		if (form == JSON && (c < ' ' || strchr("<>&\"\\", c)))
 			fprintf(to, "\\u%04x", (unsigned)c);
 		else if (c == '"')
 			fputs("\"\"", to);
@@ -27,7 +32,7 @@ static void put_quoted(const char *text, int length, int is_json, FILE *to)
 
 /* Element k of a row. */
 static void put_value(const struct pp_table *t, const struct pp_column *c, size_t row, size_t k, const struct pp_intern *names,
-                      int is_json, FILE *to)
+                      enum form form, FILE *to)
 {
 	const char *word;
 	size_t length;
@@ -37,7 +42,7 @@ static void put_value(const struct pp_table *t, const struct pp_column *c, size_
 
 	if (c->text) {
 		word = c->text((const char *)t->row + row * t->desc->row_size, names, &length);
-		put_quoted(word, (int)length, is_json, to);
+		put_quoted(word, (int)length, form, to);
 		return;
 	}
 	if (c->is_axis)
@@ -45,33 +50,33 @@ static void put_value(const struct pp_table *t, const struct pp_column *c, size_
 	else
 		pp_column_load(c, t, row, 1, k, &v);
 	if (pp_column_is_unknown(c, v)) { /* CSV: nothing */
-		fputs(is_json ? "null" : "", to);
+		fputs(form == JSON ? "null" : "", to);
 		return;
 	}
 	if (c->word) {
 		word = c->word((int)v);
-		put_quoted(word, (int)strlen(word), is_json, to);
+		put_quoted(word, (int)strlen(word), form, to);
 		return;
 	}
 	switch (c->type) {
 	case PP_TYPE_CHARS:
 		word = pp_column_at(c, t, row);
-		put_quoted(word, (int)strlen(word), is_json, to);
+		put_quoted(word, (int)strlen(word), form, to);
 		return;
 	case PP_TYPE_TEXT:
 		word = pp_intern_text(names, (uint32_t)v, &length);
-		put_quoted(word, (int)length, is_json, to);
+		put_quoted(word, (int)length, form, to);
 		return;
 	case PP_TYPE_CODE:
 		word = pp_column_word(c, v, &n);
-		put_quoted(word, n, is_json, to);
+		put_quoted(word, n, form, to);
 		return;
 	case PP_TYPE_F64:
 		memcpy(&real, &v, sizeof(real));
 		fprintf(to, "%.17g", real);
 		return;
 	default:
-		n = is_json && (c->type == PP_TYPE_U64 ? (uint64_t)v > (uint64_t)EXACT : v > EXACT || v < -EXACT);
+		n = form == JSON && (c->type == PP_TYPE_U64 ? (uint64_t)v > (uint64_t)EXACT : v > EXACT || v < -EXACT);
 		fputs(n ? "\"" : "", to);
 		fprintf(to, c->type == PP_TYPE_U64 ? "%" PRIu64 : "%" PRId64, v);
 		fputs(n ? "\"" : "", to);
@@ -88,12 +93,12 @@ static void put_heading(const struct pp_table_desc *d, const struct pp_column *c
 		if (d->column[i].label && !strcmp(d->column[i].name, c->dim))
 			n = snprintf(text, sizeof(text), "%s %s", c->name, d->column[i].word((int)k));
 	if (strpbrk(text, ",\""))
-		put_quoted(text, n < (int)sizeof(text) ? n : (int)sizeof(text) - 1, 0, to);
+		put_quoted(text, n < (int)sizeof(text) ? n : (int)sizeof(text) - 1, CSV, to);
 	else
 		fputs(text, to);
 }
 
-void pp_table_csv(const struct pp_table *t, const struct pp_intern *names, FILE *to)
+static void put_lines(const struct pp_table *t, const struct pp_intern *names, enum form form, FILE *to)
 {
 	for (size_t r = 0; r <= t->rows; r++) {
 		const char *comma = "";
@@ -104,7 +109,7 @@ void pp_table_csv(const struct pp_table *t, const struct pp_intern *names, FILE 
 			for (size_t k = 0; k < pp_column_shown(t->desc, c); k++, comma = ",") {
 				fputs(comma, to);
 				if (r) {
-					put_value(t, c, r - 1, k, names, 0, to);
+					put_value(t, c, r - 1, k, names, form, to);
 					continue;
 				}
 				put_heading(t->desc, c, k, to);
@@ -112,6 +117,16 @@ void pp_table_csv(const struct pp_table *t, const struct pp_intern *names, FILE 
 		}
 		fputc('\n', to);
 	}
+}
+
+void pp_table_csv(const struct pp_table *t, const struct pp_intern *names, FILE *to)
+{
+	put_lines(t, names, CSV, to);
+}
+
+void pp_table_sheet(const struct pp_table *t, const struct pp_intern *names, FILE *to)
+{
+	put_lines(t, names, SHEET, to);
 }
 
 void pp_table_json(const struct pp_table *t, const struct pp_intern *names, FILE *to)
@@ -126,11 +141,11 @@ void pp_table_json(const struct pp_table *t, const struct pp_intern *names, FILE
 		if (!shown)
 			continue;
 		fprintf(to, "%s\n{\"name\":\"%s\",\"unit\":\"%s\",\"what\":", comma, c->name, c->unit);
-		put_quoted(c->what, (int)strlen(c->what), 1, to);
+		put_quoted(c->what, (int)strlen(c->what), JSON, to);
 		fputs(",\"data\":[", to);
 		for (size_t r = 0; r < t->rows * shown; r++) {
 			fputs(r ? "," : "", to);
-			put_value(t, c, r / shown, r % shown, names, 1, to);
+			put_value(t, c, r / shown, r % shown, names, JSON, to);
 		}
 		fputs("]}", to);
 		comma = ",";

@@ -88,6 +88,7 @@ static const char *const each[] = {"--list",
                                    "--all-ranks",
                                    "--watch",
                                    "--options",
+                                   "--raw",
                                    "--clock",
                                    "--table=slowest",
                                    "--format=chrome",
@@ -143,7 +144,7 @@ TEST(values_of_a_verb_are_where_their_rows_say)
 	struct pp_options o;
 
 	parse_each(&o);
-	CHECK(o.verb.list && o.verb.json && o.verb.all_ranks && o.verb.watch && o.verb.options && o.verb.clock);
+	CHECK(o.verb.list && o.verb.json && o.verb.all_ranks && o.verb.watch && o.verb.options && o.verb.clock && o.verb.raw);
 	CHECK_STR(o.verb.table, "slowest");
 	CHECK_INT(o.verb.format, PP_OPT_CHROME);
 	CHECK_STR(o.verb.tool, "op_stats");

@@ -597,6 +597,40 @@ TEST(unknown_is_not_zero)
 	unlink(path);
 }
 
+/* A name that a spreadsheet would run: text only, and only in CSV for spreadsheets. */
+TEST(no_text_is_a_formula)
+{
+	static const char *const name[] = {"=1+2", "+x", "-3", "@a", "\tb", "\rc", "a=b", ""};
+	enum { NAMES = sizeof(name) / sizeof(name[0]) };
+	struct pp_intern *names = pp_intern_new();
+	struct pp_table t[TABLES];
+	char *text[2] = {NULL, NULL};
+	size_t size[2];
+
+	begin(t);
+	for (int i = 0; i < NAMES; i++) {
+		struct pp_row_wide *row = pp_table_add(&t[TABLE_wide]);
+
+		row->id = -1 - i;
+		snprintf(row->text, sizeof(row->text), "%s", name[i]);
+	}
+	for (int raw = 0; raw < 2; raw++) {
+		FILE *f = open_memstream(&text[raw], &size[raw]);
+
+		(raw ? pp_table_csv : pp_table_sheet)(&t[TABLE_wide], names, f);
+		fclose(f);
+		for (int i = 0; i < NAMES; i++) {
+			char want[32];
+
+			snprintf(want, sizeof(want), "\n%d,\"%s%s\",", -1 - i, i < 6 && !raw ? "'" : "", name[i]);
+			CHECK(strstr(text[raw], want));
+		}
+		free(text[raw]);
+	}
+	release(t);
+	pp_intern_free(names);
+}
+
 /* How a column is added: a file of before lacks it, it is 0 or unknown, and reported; a file of after has one that nobody looks at.
  * -1 was unknown in files of before. */
 TEST(versions_read_each_other)
@@ -684,5 +718,6 @@ int main(void)
 	unknown_is_not_zero();
 	versions_read_each_other();
 	text_is_quoted();
+	no_text_is_a_formula();
 	return test_end();
 }
