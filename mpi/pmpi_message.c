@@ -3,19 +3,21 @@
 #include "mpi/pmpi_message.h"
 
 #include "core/base/comm_id.h"
+#include "core/base/lazy.h"
 #include "mpi/pmpi_correlation.h"
 
 enum { SLOTS = 1 << 14, PROBES = 32 };
 
-static struct pp_message_slot table[SLOTS]; /* its pages are made as keys come */
+static void *_Atomic all_slots; /* [SLOTS]; see lazy.h */
 _Atomic uint32_t pp_message_lost;
 
 struct pp_message_slot *pp_message_find(uint64_t comm, int rank, int tag, enum pp_message_way way, int add)
 {
+	struct pp_message_slot *table = pp_lazy(&all_slots, SLOTS * sizeof(*table));
 	uint64_t key = pp_comm_id_mix(comm ^ pp_comm_id_mix((uint64_t)(uint32_t)rank << 32 | (uint32_t)tag));
 
 	key = (key & ~(uint64_t)3) | ((uint64_t)way + 1);
-	for (uint32_t i = 0; i < PROBES; i++) {
+	for (uint32_t i = 0; table && i < PROBES; i++) {
 		struct pp_message_slot *s = &table[((key >> 20) + i) % SLOTS];
 		uint64_t have = atomic_load_explicit(&s->key, memory_order_relaxed);
 

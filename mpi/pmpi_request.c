@@ -5,13 +5,15 @@
 #include <sched.h>
 #include <stddef.h>
 
+#include "core/base/lazy.h"
+
 enum { SHARDS = 64, PER_SHARD = 256, SPINS = 1000, NUMBERS = 256 };
 
-static struct shard {
+struct shard {
 	_Alignas(64) atomic_flag busy;
 	uint32_t used;
 	struct pp_request slot[PER_SHARD];
-} shards[SHARDS];
+};
 
 int pp_request_shared = 1;
 _Atomic uint32_t pp_request_live;
@@ -25,7 +27,11 @@ static uint64_t hash(MPI_Request handle)
 
 static struct shard *shard_of(uint64_t h)
 {
-	return &shards[h >> 58];
+	static void *_Atomic shards;
+	static struct shard spare; /* for a process that may have no more memory */
+	struct shard *all = pp_lazy(&shards, SHARDS * sizeof(*all));
+
+	return __builtin_expect(all != NULL, 1) ? &all[h >> 58] : &spare;
 }
 
 static uint32_t home(uint64_t h)

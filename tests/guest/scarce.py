@@ -240,7 +240,35 @@ def threads_unread(place, full):
     check_short(logs, 3000, jobs.finish(process))
 
 
+COST = """
+import os, resource
+def child(env, limit):
+    pid = os.fork()
+    if not pid:
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+        os.execve("/bin/true", ["true"], env)
+    _, status, usage = os.wait4(pid, 0)
+    return status, usage.ru_minflt
+bare = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+for env in (bare, dict(os.environ)):
+    least = next(k for k in range(4, 16384, 4) if not child(env, k << 10)[0])
+    print(least, min(child(env, -1)[1] for _ in range(20)))
+"""
+
+
+def lazy(place, full):
+    """A process that inherits podprof and records nothing costs little memory, and few pages."""
+    if place.has_asan():
+        raise Skipped("the sanitizer takes memory of its own")
+    got = run(place.under(place.new_logs(), [sys.executable, "-c", COST]))
+    check(got.code == 0, got.transcript())
+    (bare, bare_faults), (least, faults) = [[int(w) for w in line.split()] for line in got.out.splitlines()]
+    check(least <= bare + 256 and faults <= bare_faults + 30, f"ulimit -d {least} KiB, bare {bare}; {faults} faults, bare {bare_faults}")
+    print(f"    ulimit -d {least} KiB, bare {bare}; {faults} faults, bare {bare_faults}")
+
+
 CASES = {
+    "lazy": lazy,
     "late_full": late_full, "file_size": file_size, "file_size_inside": file_size_inside, "few_files": few_files,
     "raw_fork": raw_fork, "raw_fork_mpi": raw_fork_mpi, "memory": memory, "keeper_gone": keeper_gone,
     "threads": threads, "threads_unread": threads_unread,

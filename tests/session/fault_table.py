@@ -51,6 +51,7 @@ FAULTS = (
     Fault("log directory: hangs while the job runs", "ranks wait for it no longer than --wait, the session comes when it answers", (f"{M} logs_hang",)),
     Fault("log directory vanishes", "it is made again", (f"{M} logs_vanish", "session/e2e_faults log_directory -f")),
     Fault("spool: tmpfs full", "records are lost and counted, no SIGBUS", ("guest/scarce late_full", "guest/claim small_shm", "session/e2e_faults full_spool -f")),
+    Fault("a limit on the data of processes (ulimit -d)", "podprof needs at most 256 KiB of it where nothing is recorded", ("guest/scarce lazy",)),
     Fault("spool: read-only", "a sentence says why, or another place is taken", (f"{M} spool_read_only",)),
     Fault("the wall clock is stepped", "dates are those of the window's begin, the step is named", ("session/e2e_wall in_window", "session/e2e_wall step_elsewhere")),
     Fault("another user's spool", "it is not used, a sentence says why", ("security/others squatted_spool", "security/others stranger_tries")),

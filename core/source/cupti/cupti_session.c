@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/base/lazy.h"
 #include "core/base/now.h"
 #include "core/ring/thread_ring.h"
 #include "core/source/cupti/cupti_decode.h"
@@ -22,7 +23,7 @@
 enum { READINGS = 7, PERIOD_MS = 1000, SILENT_MOST = 3 };
 
 static struct pp_cupti_api api;
-static struct pp_cupti_decode decode;
+static struct pp_cupti_decode *decode; /* from the first attachment on */
 static void *subscriber;
 static uint64_t enabled; /* kinds, by bit */
 static int by_number;    /* calls are selected one by one */
@@ -146,8 +147,8 @@ static void read_clock(void)
 			best = p;
 		}
 	}
-	pp_cupti_clock_add(&decode.clock, &best);
-	if (decode.clock.jumps && !jumps_reported) {
+	pp_cupti_clock_add(&decode->clock, &best);
+	if (decode->clock.jumps && !jumps_reported) {
 		jumps_reported = 1;
 		pp_cupti_remark("CUPTI: the wall clock was set while devices were recorded: times near that moment may be "
 		                "as wrong");
@@ -160,11 +161,11 @@ static int enable_calls(uint8_t on)
 	if (on)
 		by_number = api.enable_driver && api.enable_runtime;
 	for (uint32_t i = 0; by_number && i < PP_CUPTI_NUMBERS; i++) {
-		if (pp_cupti_decode_wants(&decode, 0, i))
+		if (pp_cupti_decode_wants(decode, 0, i))
 			api.enable_driver(i, on);
 		/* Numbers that this CUPTI does not know are refused: no call has them. One that it refuses although it is in all
 		 * versions, cudaLaunchKernel, means that it cannot select. */
-		if (pp_cupti_decode_wants(&decode, 1, i) && api.enable_runtime(i, on) && on && i == 211)
+		if (pp_cupti_decode_wants(decode, 1, i) && api.enable_runtime(i, on) && on && i == 211)
 			by_number = 0;
 	}
 	return by_number;
@@ -230,11 +231,13 @@ static void give_back(void)
 /* From the first call of CUPTI on. */
 static int begin(void)
 {
+	static void *_Atomic room;
 	int rc;
 
 	if (check_version() || subscribe())
 		return -1;
-	rc = pp_cupti_pool_start(api.version >= PP_CUPTI_API_NULL_BUFFER);
+	decode = pp_lazy(&room, sizeof(*decode));
+	rc = decode ? pp_cupti_pool_start(api.version >= PP_CUPTI_API_NULL_BUFFER) : -1;
 	if (rc) {
 		pp_cupti_remark("CUPTI: devices are not recorded: no memory for its buffers");
 		goto unsubscribe;
@@ -244,9 +247,9 @@ static int begin(void)
 	rc = api.register_callbacks(pp_cupti_pool_request, pp_cupti_pool_complete);
 	if (rc)
 		goto reported;
-	pp_cupti_decode_init(&decode, &api);
-	decode.own_tid = (uint32_t)syscall(SYS_gettid);
-	pp_cupti_clock_reset(&decode.clock);
+	pp_cupti_decode_init(decode, &api);
+	decode->own_tid = (uint32_t)syscall(SYS_gettid);
+	pp_cupti_clock_reset(&decode->clock);
 	jumps_reported = 0;
 	error_reported = 0;
 	read_clock();
@@ -294,7 +297,7 @@ static uint32_t drain(void)
 		read_clock(); /* its times are all before */
 	for (; b; b = next, n++) {
 		next = b->next;
-		pp_cupti_decode(&decode, b->data, b->valid);
+		pp_cupti_decode(decode, b->data, b->valid);
 		pp_cupti_pool_give(b);
 	}
 	return n;
@@ -306,21 +309,21 @@ static void count_lost(void)
 	struct pp_record r = {.tick = pp_tick_now(), .kind = PP_RECORD_DEVICE_LOST};
 	size_t dropped = 0;
 
-	if (!atomic_load(&pp_wiped.recording))
+	if (!atomic_load(&pp_wiped.recording) || !decode)
 		return;
 	if (api.dropped && !api.dropped(NULL, 0, &dropped))
 		not_delivered += dropped;
-	r.device_lost.dropped = not_delivered + decode.late;
-	r.device_lost.untimed = decode.untimed;
-	r.device_lost.unknown = decode.unknown;
-	r.device_lost.clock_error_ns = (uint64_t)decode.clock.error_ns;
-	if (!r.device_lost.dropped && !decode.untimed && !decode.unknown && decode.clock.error_ns <= error_reported)
+	r.device_lost.dropped = not_delivered + decode->late;
+	r.device_lost.untimed = decode->untimed;
+	r.device_lost.unknown = decode->unknown;
+	r.device_lost.clock_error_ns = (uint64_t)decode->clock.error_ns;
+	if (!r.device_lost.dropped && !decode->untimed && !decode->unknown && decode->clock.error_ns <= error_reported)
 		return;
 	if (!pp_ring_put(&r, NULL, 0))
 		return;
-	error_reported = decode.clock.error_ns;
+	error_reported = decode->clock.error_ns;
 	not_delivered = 0;
-	decode.late = decode.untimed = decode.unknown = 0;
+	decode->late = decode->untimed = decode->unknown = 0;
 }
 
 static void yield_to_other(void)

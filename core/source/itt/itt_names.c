@@ -8,6 +8,8 @@
 #include "core/call/mpi_call.h"
 #include "core/ring/thread_ring.h"
 
+typedef struct pp_itt_name *_Atomic row_of_table;
+
 enum {
 	ROWS = 2 * PP_ITT_NAMES, /* a power of two, half full at most */
 	PROBES = 512,
@@ -26,11 +28,10 @@ struct scratch_set { /* of one thread, or of all that have no ring */
 	struct scratch one[SCRATCH];
 };
 
-_Alignas(64) char pp_itt_arena[PP_ITT_ARENA_BYTES];
+void *_Atomic pp_itt_arena;
 
 /* Not core/base/map.h: threads look names up and add them without a lock, and nothing here allocates. */
 static _Atomic size_t arena_used;
-static struct pp_itt_name *_Atomic row[ROWS];
 static _Atomic uint32_t names, suffixed;
 static struct scratch_set *_Atomic scratch[PP_RING_THREADS + 1];
 
@@ -138,7 +139,7 @@ static struct pp_itt_name *make(const char *text, size_t length, uint64_t hash)
 	} while (!atomic_compare_exchange_weak(&arena_used, &at, at + bytes));
 	if (!take_one(&names, PP_ITT_NAMES))
 		return NULL; /* other threads were faster: these bytes stay unused */
-	n = (struct pp_itt_name *)(pp_itt_arena + at);
+	n = (struct pp_itt_name *)((char *)pp_lazy_had(&pp_itt_arena) + at);
 	n->handle.text = n->text;
 	n->handle.extra1 = place_of(text, length);
 	n->hash = hash;
@@ -150,7 +151,7 @@ static struct pp_itt_name *make(const char *text, size_t length, uint64_t hash)
 /* Another thread added the same name first. The bytes are freed where nothing follows them. */
 static void unmake(struct pp_itt_name *n)
 {
-	size_t at = (size_t)((char *)n - pp_itt_arena), end = at + bytes_of(n->length);
+	size_t at = (size_t)((char *)n - (char *)pp_lazy_had(&pp_itt_arena)), end = at + bytes_of(n->length);
 
 	memset(n, 0, end - at);
 	atomic_compare_exchange_strong(&arena_used, &end, at);
@@ -165,10 +166,12 @@ static inline int is_same(const struct pp_itt_name *n, uint64_t hash, const char
 /* The kept name, added if new; NULL: it is not kept. */
 static struct pp_itt_name *find_or_make(const char *text, size_t length, uint64_t hash)
 {
+	char *arena = pp_lazy(&pp_itt_arena, PP_ITT_ARENA_BYTES + ROWS * sizeof(row_of_table));
+	row_of_table *row = (row_of_table *)(arena + PP_ITT_ARENA_BYTES); /* the table stands behind the names */
 	struct pp_itt_name *mine = NULL;
 	uint32_t at = (uint32_t)hash;
 
-	for (int i = 0; i < PROBES; i++, at++) {
+	for (int i = 0; arena && i < PROBES; i++, at++) {
 		/* Acquire: the name is complete before its address is seen. */
 		struct pp_itt_name *n = atomic_load_explicit(&row[at % ROWS], memory_order_acquire);
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "core/base/lazy.h"
 #include "core/source/itt/itt_abi.h"
 
 enum {
@@ -30,7 +31,7 @@ struct pp_itt_name { /* a string that is kept; a counter is the one of its name 
 };
 _Static_assert(sizeof(struct pp_itt_name) == 64, "the text begins a line");
 
-extern char pp_itt_arena[PP_ITT_ARENA_BYTES] __attribute__((visibility("hidden")));
+extern void *_Atomic pp_itt_arena __attribute__((visibility("hidden"))); /* NULL before the first name; see lazy.h */
 
 /* Handle of a text. Known ones cost no lock, allocation or system call. A text that is not kept gets a temporary handle, valid
  * until this thread has made four more. NULL for NULL. */
@@ -40,7 +41,7 @@ struct pp_itt_name *pp_itt_counter_create(const char *domain, const char *name, 
 
 static inline int pp_itt_is_interned(const void *handle)
 {
-	return (uintptr_t)handle - (uintptr_t)pp_itt_arena < PP_ITT_ARENA_BYTES;
+	return (uintptr_t)handle - (uintptr_t)pp_lazy_had(&pp_itt_arena) < PP_ITT_ARENA_BYTES;
 }
 
 /* extra1 of a kept name; 0 of others. */

@@ -6,6 +6,7 @@
 
 #include "core/base/comm_id.h"
 #include "core/base/env.h"
+#include "core/base/lazy.h"
 #include "core/source/emit.h"
 
 struct mask { /* one per loaded libnccl */
@@ -15,7 +16,7 @@ struct mask { /* one per loaded libnccl */
 	_Atomic int stored;     /* what we stored last; 0: nothing of ours is in it */
 };
 
-static struct pp_nccl_comm comms[PP_NCCL_COMMS];
+static void *_Atomic all_comms; /* [PP_NCCL_COMMS]; see lazy.h */
 static struct mask masks[PP_NCCL_MASKS];
 static _Atomic uint32_t next_comm;
 static int has_channels;
@@ -118,7 +119,9 @@ int pp_nccl_mask_theirs(const struct pp_nccl_comm *c)
 
 struct pp_nccl_comm *pp_nccl_comm_new(uint32_t version, int *mask)
 {
-	for (uint32_t i = 0; i < PP_NCCL_COMMS; i++) {
+	struct pp_nccl_comm *comms = pp_lazy(&all_comms, PP_NCCL_COMMS * sizeof(*comms));
+
+	for (uint32_t i = 0; comms && i < PP_NCCL_COMMS; i++) {
 		/* Not the one that was freed last: an event of it may still come. */
 		struct pp_nccl_comm *c = &comms[atomic_fetch_add(&next_comm, 1) % PP_NCCL_COMMS];
 		uint32_t is_free = 0;
@@ -167,12 +170,12 @@ void pp_nccl_comm_free(struct pp_nccl_comm *c)
 
 uint32_t pp_nccl_comm_number(const struct pp_nccl_comm *c)
 {
-	return (uint32_t)(c - comms);
+	return (uint32_t)(c - (struct pp_nccl_comm *)pp_lazy_had(&all_comms));
 }
 
 struct pp_nccl_comm *pp_nccl_comm_at(uint32_t number)
 {
-	return &comms[number % PP_NCCL_COMMS];
+	return (struct pp_nccl_comm *)pp_lazy_had(&all_comms) + number % PP_NCCL_COMMS;
 }
 
 static void put(const struct pp_nccl_comm *c, enum pp_comm_text what, const void *text, uint32_t length)

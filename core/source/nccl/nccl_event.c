@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/base/lazy.h"
 #include "core/call/mpi_call.h"
 #include "core/source/emit.h"
 #include "core/source/nccl/nccl_chain.h"
@@ -39,11 +40,21 @@ struct slot {
 	_Atomic uint64_t device_begin, device_end;
 } __attribute__((aligned(64)));
 
-static struct slot slots[SLOTS];
+static void *_Atomic all_slots;      /* [SLOTS]; see lazy.h */
 static _Atomic uint64_t slots_taken; /* a multiple of BLOCK */
 static _Thread_local uint64_t next_number __attribute__((tls_model("initial-exec")));
 static _Atomic uint64_t untimed; /* operations whose slot was needed before all of their channels had ended */
 static pid_t own_pid;
+
+int pp_nccl_event_has_room(void)
+{
+	return pp_lazy(&all_slots, SLOTS * sizeof(struct slot)) != NULL;
+}
+
+static struct slot *slot_at(uint64_t number)
+{
+	return (struct slot *)pp_lazy_had(&all_slots) + number % SLOTS;
+}
 
 void pp_nccl_event_start(pid_t pid)
 {
@@ -53,10 +64,11 @@ void pp_nccl_event_start(pid_t pid)
 
 static struct slot *find(uint64_t handle)
 {
-	struct slot *s = &slots[handle % SLOTS];
+	struct slot *s;
 
-	if (handle >> 48 != TAG)
+	if (handle >> 48 != TAG || !pp_lazy_had(&all_slots))
 		return NULL;
+	s = slot_at(handle);
 	handle &= ~IS_CHANNEL;
 	return atomic_load_explicit(&s->handle, memory_order_acquire) == handle ? s : NULL;
 }
@@ -83,7 +95,7 @@ static int is_untimed(const struct slot *s)
 static struct slot *take(const struct pp_nccl_seen *e, struct pp_nccl_comm *c, uint64_t *ret_handle)
 {
 	uint64_t n = take_number(), had;
-	struct slot *s = &slots[n % SLOTS];
+	struct slot *s = slot_at(n);
 
 	had = atomic_load_explicit(&s->handle, memory_order_acquire);
 	atomic_store_explicit(&s->handle, 0, memory_order_relaxed);
@@ -617,11 +629,14 @@ void pp_nccl_event_flush(void)
 	if (!pp_nccl_has_channels() || !atomic_load(&pp_wiped.recording))
 		return;
 	r.device_lost.untimed = atomic_exchange(&untimed, 0);
-	for (int i = 0; i < SLOTS; i++)
-		if (atomic_load_explicit(&slots[i].handle, memory_order_acquire) && is_untimed(&slots[i])) {
-			atomic_store_explicit(&slots[i].reported, slots[i].channels, memory_order_relaxed);
-			r.device_lost.untimed++;
-		}
+	for (uint64_t i = 0; i < SLOTS && pp_lazy_had(&all_slots); i++) {
+		struct slot *s = slot_at(i);
+
+		if (!atomic_load_explicit(&s->handle, memory_order_acquire) || !is_untimed(s))
+			continue;
+		atomic_store_explicit(&s->reported, s->channels, memory_order_relaxed);
+		r.device_lost.untimed++;
+	}
 	if (r.device_lost.untimed && !pp_ring_put(&r, NULL, 0))
 		atomic_fetch_add(&untimed, r.device_lost.untimed); /* for the next time */
 }

@@ -24,6 +24,8 @@ struct pp_nccl_seen { /* an event of any version; 96 bytes, which compilers clea
 
 /* Once, before the first event, and in forked children: the process whose handles are ours. */
 void pp_nccl_event_start(pid_t pid);
+/* Before the first event: 0 if the process may have no memory for events. */
+int pp_nccl_event_has_room(void);
 void pp_nccl_start(struct pp_nccl_comm *c, void **ret_handle, const struct pp_nccl_seen *e);
 /* By a caller of that version of the interface. */
 void pp_nccl_stop(uint32_t version, void *handle);

@@ -41,7 +41,7 @@ static int begin(uint32_t version, void **context, int *mask, struct pp_nccl_com
 	pthread_once(&once, first);
 	*context = NULL;
 	pp_emit_wanted(); /* a process with a communicator is a rank */
-	*ret_comm = pp_nccl_comm_new(version, mask);
+	*ret_comm = pp_nccl_event_has_room() ? pp_nccl_comm_new(version, mask) : NULL;
 	*context = *ret_comm;
 	return *ret_comm != NULL;
 }
