@@ -22,7 +22,7 @@
 #include "core/base/proc.h"
 
 enum { IOPRIO_WHO_PROCESS = 1 };
-enum { NICE = 10, OOM_SCORE = 500, START_MS = 2000, ENVIRONMENT = 64, DESCRIPTORS = 65536, JOB_STDERR = 3 };
+enum { NICE = 10, OOM_SCORE = 500, START_MS = 2000, ENVIRONMENT = 64, DESCRIPTORS = 65536, JOB_STDERR = 3, STACK_BYTES = 1 << 20 };
 
 static int nice_before; /* of the command that started the keeper */
 
@@ -104,23 +104,71 @@ static void become_keeper(const char *spool, const char *exe)
 	_exit(1);
 }
 
-static int spawn(const char *spool, const char *exe, struct pp_err *err)
+/* *ret_keeper: its pid; 0: unknown. */
+static int spawn(const char *spool, const char *exe, pid_t *ret_keeper, struct pp_err *err)
 {
-	pid_t child = fork();
-	int status;
+	pid_t child, keeper = 0;
+	int back[2], status;
 
-	if (child < 0)
+	if (pipe2(back, O_CLOEXEC))
 		return pp_err_set(err, -errno, "cannot start the keeper: %s", strerror(errno));
+	child = fork();
 	if (!child) {
 		setsid();
 		/* The middle process ends at once: the keeper is then no child, and never a zombie, of the application. */
-		if (!fork())
+		keeper = fork();
+		if (!keeper)
 			become_keeper(spool, exe);
-		_exit(0);
+		_exit(keeper < 0 || write(back[1], &keeper, sizeof(keeper)) < 0);
 	}
-	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+	if (child < 0)
+		pp_err_set(err, -errno, "cannot start the keeper: %s", strerror(errno));
+	close(back[1]);
+	if (child > 0 && read(back[0], &keeper, sizeof(keeper)) != (ssize_t)sizeof(keeper))
+		keeper = 0;
+	close(back[0]);
+	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
-	return 0;
+	*ret_keeper = keeper;
+	return child > 0 ? 0 : -EAGAIN;
+}
+
+/* The last line of the log, less "podprof: " and its full stop; "" where there is none. */
+static void read_log(const char *spool, char *line, size_t size)
+{
+	char path[4096];
+	FILE *f;
+
+	*line = '\0';
+	snprintf(path, sizeof(path), "%s/keeper.log", spool);
+	f = fopen(path, "re");
+	while (f && fgets(line, (int)size, f))
+		line[strcspn(line, "\n")] = '\0';
+	if (f)
+		fclose(f);
+	if (*line && line[strlen(line) - 1] == '.')
+		line[strlen(line) - 1] = '\0';
+	if (!strncmp(line, "podprof: ", 9))
+		memmove(line, line + 9, strlen(line + 9) + 1);
+}
+
+static int say_ended(const char *spool, struct pp_err *err)
+{
+	struct rlimit stack;
+	char why[400];
+
+	if (!getrlimit(RLIMIT_STACK, &stack) && stack.rlim_cur < STACK_BYTES)
+		return pp_err_set(err, -ECHILD, "the keeper ended at once: its stack may have %llu KiB. Raise it with 'ulimit -s'",
+		                  (unsigned long long)stack.rlim_cur >> 10);
+	read_log(spool, why, sizeof(why));
+	if (*why)
+		return pp_err_set(err, -ECHILD, "the keeper ended at once: %s", why);
+	return pp_err_set(err, -ECHILD, "the keeper ended at once, and could not write '%s/keeper.log'", spool);
+}
+
+static int has_ended(pid_t pid)
+{
+	return (kill(pid, 0) && errno == ESRCH) || pp_proc_is_zombie(pid);
 }
 
 static int is_held(const char *spool)
@@ -150,6 +198,7 @@ int pp_keeper_start(const char *spool, const char *podprof_exe, struct pp_err *e
 {
 	char path[4096];
 	int fd, rc = 0, started = 0;
+	pid_t keeper = 0;
 
 	snprintf(path, sizeof(path), "%s/keeper.start", spool);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -166,9 +215,11 @@ int pp_keeper_start(const char *spool, const char *podprof_exe, struct pp_err *e
 			started = 1;
 			if (!is_held(spool)) {
 				remove_old_control(spool);
-				rc = spawn(spool, podprof_exe, err);
+				rc = spawn(spool, podprof_exe, &keeper, err);
 			}
 		}
+		if (!rc && keeper > 0 && has_ended(keeper) && !is_held(spool))
+			rc = say_ended(spool, err);
 		pp_nap_ms(2);
 	}
 	close(fd);

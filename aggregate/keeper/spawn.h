@@ -4,7 +4,7 @@
 
 #include "core/base/err.h"
 
-/* Start one, detached, if none holds the spool; returns when it does and its control page exists, or after 2 s.
+/* Start one, detached, if none holds the spool; returns when it does and its control page exists, when it has ended, or after 2 s.
  * podprof_exe: absolute path of podprof. The calling process has one thread. */
 int pp_keeper_start(const char *spool, const char *podprof_exe, struct pp_err *err);
 

@@ -19,7 +19,7 @@
 #include "core/base/own_directory.h"
 #include "core/base/why.h"
 
-enum { NAPS = 200, LEFT_NAPS = 20, TRIES = 3 };
+enum { NAPS = 200, LEFT_NAPS = 20, TRIES = 3, LEAST_FILES = 64 };
 
 static const double ROOM_BYTES = 2 << 20;
 
@@ -30,12 +30,19 @@ static int own_directory(const char *path, struct pp_err *err)
 }
 
 /* A full tmpfs still allows a directory, but neither the keeper's page nor a ring: the rank's header alone is a quarter of a
- * MiB. */
-static int has_room(const char *base)
+ * MiB. The keeper has about ten files, each rank three; a file system without a limit on files has 0 of them. */
+static int check_room(const char *base, struct pp_err *err)
 {
 	struct statvfs fs;
 
-	return statvfs(base, &fs) || (double)fs.f_bavail * (double)fs.f_frsize >= ROOM_BYTES;
+	if (statvfs(base, &fs))
+		return 0;
+	if ((double)fs.f_bavail * (double)fs.f_frsize < ROOM_BYTES)
+		return pp_err_set(err, -ENOSPC, "cannot create the spool: '%s' is full", base);
+	if (fs.f_files && fs.f_favail < LEAST_FILES)
+		return pp_err_set(err, -ENOSPC, "cannot create the spool: '%s' has only %llu inodes free", base,
+		                  (unsigned long long)fs.f_favail);
+	return 0;
 }
 
 /* A keeper that closes takes no new process in, and removes the spool: the next program of the job makes another. */
@@ -58,9 +65,9 @@ static int open_under(const char *base, const char *job, int wants_room, char *r
 	if (snprintf(path, sizeof(path), "%s/podprof-%u", base, (unsigned)geteuid()) >= (int)sizeof(path) ||
 	    snprintf(ret_path, size, "%s/%s", path, job) >= (int)size)
 		return pp_err_set(err, -ENAMETOOLONG, "cannot create the spool: the name of '%s' is too long", base);
-	if (wants_room && access(ret_path, F_OK) && !has_room(base))
-		return pp_err_set(err, -ENOSPC, "cannot create the spool: '%s' is full", base);
-	rc = own_directory(path, err);
+	rc = wants_room && access(ret_path, F_OK) ? check_room(base, err) : 0;
+	if (!rc)
+		rc = own_directory(path, err);
 	if (rc)
 		return rc;
 	wait_for_closing(ret_path);

@@ -157,11 +157,11 @@ def no_arrival(place, full):
 
 
 def small_shm(place, full):
-    """/dev/shm full, tiny, or not there: the spool stands in the node's tmp."""
+    """/dev/shm full, tiny, without inodes, or not there: the spool stands in the node's tmp."""
     if os.geteuid() or not shutil.which("unshare") or run(["unshare", "-m", "true"]).code:
         raise Skipped("mounting needs root and mount namespaces")
     for how in ("mount -t tmpfs -o size=1m,mode=1777 x /dev/shm", "mount -t tmpfs -o size=16m x /dev/shm; head -c 16m /dev/zero > /dev/shm/f",
-                "mount --bind /proc/sys /dev/shm"):
+                "mount -t tmpfs -o nr_inodes=10,mode=1777 x /dev/shm", "mount --bind /proc/sys /dev/shm"):
         logs = place.new_logs()
         program = [place.program("lone"), "normal"]
         inside = lambda words: ["unshare", "-m", "/bin/sh", "-c", how + ' 2>/dev/null; exec "$@"', "x", *words]

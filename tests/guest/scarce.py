@@ -99,6 +99,28 @@ def few_files(place, full):
             check(len(lines) == 1 and "not recording" in lines[0] and cure in lines[0], got.transcript())
 
 
+def keeper_ends(place, full):
+    """A keeper that cannot start, for want of inodes or stack, is not waited for: the sentence says that it has ended, and why."""
+    command = [place.program("lone"), "normal"]
+    if not place.has_asan():
+        got = run(["bash", "-c", 'ulimit -s 64; exec "$@"', "x", *place.under(place.new_logs(), command)])
+        check(got.code == 0 and got.podprof_lines() == ["podprof: the keeper ended at once: its stack may have 64 KiB. Raise it with 'ulimit -s'. "
+                                                        "The job runs unprofiled; type 'podprof doctor' for more."], got.transcript())
+    said = ""
+    for inodes in range(5, 11):  # the first of its files that has none differs
+        where = os.path.join(place.scratch, "few")
+        os.makedirs(where, exist_ok=True)
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", f"nr_inodes={inodes},mode=1777", "none", where], capture_output=True).returncode:
+            raise Skipped("mounting a tmpfs needs root")
+        try:
+            got = run(place.under(place.new_logs(), command, "--spool", os.path.join(where, "job")), {"GUEST_MARK": 1})
+            check(got.code == 0 and len(got.podprof_lines()) == 1 and "did not start within" not in got.err, f"{inodes} inodes: {got.transcript()}")
+            said += got.err
+        finally:
+            unmount(where)
+    check(re.search("the keeper ended at once: .*No space left on device", said), said)
+
+
 def raw_fork(place, full):
     """Children that fork's handlers never saw write nothing into their parent's ring."""
     logs = place.new_logs()
@@ -269,7 +291,7 @@ def lazy(place, full):
 
 CASES = {
     "lazy": lazy,
-    "late_full": late_full, "file_size": file_size, "file_size_inside": file_size_inside, "few_files": few_files,
+    "late_full": late_full, "file_size": file_size, "file_size_inside": file_size_inside, "few_files": few_files, "keeper_ends": keeper_ends,
     "raw_fork": raw_fork, "raw_fork_mpi": raw_fork_mpi, "memory": memory, "keeper_gone": keeper_gone,
     "threads": threads, "threads_unread": threads_unread,
 }
