@@ -8,6 +8,7 @@ enum pp_exit {
 	PP_EXIT_CONTRADICTS = 2,    /* report --check: values of the session contradict each other */
 	PP_EXIT_SLOWER = 3,         /* diff --fail-above: it is slower by more than that */
 	PP_EXIT_STUCK = 4,          /* hang: something is stuck */
+	PP_EXIT_UNKNOWN = 5,        /* hang: whether anything is stuck is not known */
 	PP_EXIT_USAGE = 64,         /* podprof's own command line is invalid: nothing was started */
 	PP_EXIT_NOT_RUNNABLE = 126, /* as in a shell */
 	PP_EXIT_NOT_FOUND = 127,

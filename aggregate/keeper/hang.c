@@ -398,7 +398,7 @@ int pp_hang_is_unseen(const struct pp_hang *h)
 
 		if (!r->live || r->live->state != PP_LIVE_RUNNING)
 			continue;
-		if (r->at != PP_HANG_OUTSIDE || r->moves || r->live->last[0])
+		if (r->at != PP_HANG_OUTSIDE || r->moves)
 			return 0;
 		standing++;
 	}

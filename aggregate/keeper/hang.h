@@ -13,7 +13,8 @@
 int pp_hang_find(const struct pp_live_rank *list, long count, int64_t after_ns, struct pp_hang *ret);
 /* Frees what pp_hang_find() made, also where it failed. */
 void pp_hang_release(struct pp_hang *h);
-/* Is nothing known that its ranks could wait for? They stand still in the application, and made no MPI call. */
+/* Is nothing known that its ranks could wait for? They stand still in the application: it may
+ * compute, or wait for what podprof does not see. */
 int pp_hang_is_unseen(const struct pp_hang *h);
 /* Name of its communicator, or NULL. */
 const char *pp_live_comm_name(const struct pp_live_rank *r);

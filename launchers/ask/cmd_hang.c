@@ -58,7 +58,7 @@ static long list_ranks(struct pp_jobs *jobs, struct pp_live_job *job, int64_t af
 
 static int show(struct pp_jobs *jobs, int64_t after_ns, int json)
 {
-	int stuck = 0, printed = 0;
+	int stuck = 0, unknown = 0, printed = 0;
 
 	printf("%s", json ? "{\"jobs\": [" : "");
 	for (int k = 0; k < jobs->count; k++) {
@@ -72,6 +72,7 @@ static int show(struct pp_jobs *jobs, int64_t after_ns, int json)
 			} else {
 				print_one(&jobs->job[k], &h, after_ns, json, !printed++);
 				stuck |= h.stuck > 0;
+				unknown |= pp_hang_is_unseen(&h);
 				pp_hang_release(&h);
 			}
 		}
@@ -81,7 +82,7 @@ static int show(struct pp_jobs *jobs, int64_t after_ns, int json)
 	if (!pp_is_printed("what hangs"))
 		return PP_EXIT_FAILED;
 	if (printed)
-		return stuck ? PP_EXIT_STUCK : PP_EXIT_OK;
+		return stuck ? PP_EXIT_STUCK : unknown ? PP_EXIT_UNKNOWN : PP_EXIT_OK;
 	if (jobs->elsewhere.refused[0])
 		pp_say("no rank of yours records into '%s', and its request files are not trusted: %s. Ask as the user of the job.",
 		       jobs->given, jobs->elsewhere.refused);

@@ -151,7 +151,7 @@ def hung_unseen(place, full):
     try:
         got = jobs.wait_until(lambda: (lambda g: g if "it is not known whether" in g.out and ", step 8" in g.out else None)(
             jobs.run([place.podprof(), "hang", "--after", "1s", logs])), 60)
-        check(got and got.code == 0 and "ranks 0-1: in the application for " in got.out, got and got.transcript())
+        check(got and got.code == 5 and "ranks 0-1: in the application for " in got.out, got and got.transcript())
     finally:
         process.terminate()
         jobs.finish(process, 60)

@@ -322,7 +322,7 @@ TEST(torch_distributed)
 	pp_hang_release(&h);
 }
 
-/* Ranks that made no MPI call and stand still: nothing is known of them. */
+/* Ranks that stand still in no MPI call, whether or not they made one before: nothing is known of them. */
 TEST(unseen)
 {
 	struct pp_hang h;
@@ -338,7 +338,11 @@ TEST(unseen)
 	begin(2);
 	done(0, "MPI_Allreduce", world(), 3);
 	h = find();
-	CHECK(!pp_hang_is_unseen(&h));
+	CHECK(h.stuck == 0 && pp_hang_is_unseen(&h));
+	pp_hang_release(&h);
+	in(1, "MPI_Allreduce", world(), 4, -1);
+	h = find();
+	CHECK(h.stuck > 0 && !pp_hang_is_unseen(&h));
 	pp_hang_release(&h);
 }
 
