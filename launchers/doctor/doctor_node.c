@@ -1,6 +1,8 @@
 /* Checks this node for podprof doctor: clock, spool, limits, log directory. Called by cmd_doctor.c. */
 #include "launchers/doctor/doctor_node.h"
 
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +70,44 @@ static void check_room(const char *base, const char *path)
 		              "%s: %.0f of %.0f MiB free; rings take at most an eighth of that", base, room, size);
 	else
 		pp_doctor_row("spool", PP_DOCTOR_OK, "", "%s: %.0f of %.0f MiB free, spools in %s", base, room, size, path);
+}
+
+static int is_bridge(const char *name)
+{
+	char path[64 + IFNAMSIZ];
+
+	snprintf(path, sizeof(path), "/sys/class/net/%.*s/bridge", IFNAMSIZ, name);
+	return !access(path, F_OK);
+}
+
+/* A container engine's bridge, for example: its address looks to Open MPI like a way to all hosts that have such a bridge, too. */
+static void check_networks(void)
+{
+	const char *bridge = NULL, *other = NULL;
+	struct ifaddrs *all;
+
+	if (getifaddrs(&all))
+		return;
+	for (const struct ifaddrs *one = all; one; one = one->ifa_next) {
+		if (!one->ifa_addr || one->ifa_addr->sa_family != AF_INET || !(one->ifa_flags & IFF_UP) ||
+		    (one->ifa_flags & IFF_LOOPBACK))
+			continue;
+		if (is_bridge(one->ifa_name))
+			bridge = bridge ? bridge : one->ifa_name;
+		else
+			other = other ? other : one->ifa_name;
+	}
+	if (bridge && other) {
+		char cure[64 + IFNAMSIZ];
+
+		snprintf(cure, sizeof(cure), "export OMPI_MCA_btl_tcp_if_include=%.*s", IFNAMSIZ, other);
+		pp_doctor_row(
+		        "networks", PP_DOCTOR_LIMITED, cure,
+		        "'%s' is a bridge: Open MPI may take it for a way to other hosts, so that jobs of several hosts hang or "
+		        "crash, also without podprof",
+		        bridge);
+	}
+	freeifaddrs(all);
 }
 
 static void check_spool(void)
@@ -149,6 +189,7 @@ void pp_doctor_node(const struct pp_options *options)
 	check_clock();
 	check_spool();
 	check_limits();
+	check_networks();
 	if (options)
 		check_logdir(options->text[PP_OPT_ID_OUTPUT]);
 }

@@ -5,6 +5,7 @@ import glob
 import itertools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "guest"))
 from hosts import Hosts
 import jobs
-from jobs import check, finish, run, start, wait_until
+from jobs import Skipped, check, finish, run, start, wait_until
 from slurm import Slurm
 
 AHEAD = (0, 7200, 100, 0)
@@ -215,7 +216,18 @@ def wrong(place, full):
         check(got.code == 64 and printed in got.err and not got.out and len(got.podprof_lines()) == 1, got.transcript())
 
 
-CASES = {"by_mpirun": by_mpirun, "by_srun": by_srun, "by_file": by_file, "never": never, "killed": killed, "no_udp": no_udp, "no_port": no_port, "one_host": one_host,
+def bridge(place, full):
+    """Another network than the bridge of a container engine: Open MPI must be told which; alone, a bridge is the network."""
+    for kinds, warned in ((["bridge", "veth"], True), (["bridge"], False), (["veth"], False)):
+        made = " && ".join(f"ip link add net{i} type {kind} {f'peer name peer{i}' if kind == 'veth' else ''} && ip addr add 10.9{i}.0.1/24 dev net{i} && ip link set net{i} up" for i, kind in enumerate(kinds))
+        got = run(["unshare", "--net", "--mount", "sh", "-c", f'mount -t sysfs none /sys && {made} || exit 99; exec "$@"', "sh", place.podprof(), "doctor"])
+        if got.code == 99 or "unshare:" in got.err:
+            raise Skipped(f"networks of one's own need root: {got.err}")
+        row = re.search(r"^  networks   limited  'net0' is a bridge.*\n +fix: export OMPI_MCA_btl_tcp_if_include=net1$", got.out, re.M)
+        check(bool(row) == warned and ("networks" in got.out) == warned, got.transcript())
+
+
+CASES = {"bridge": bridge, "by_mpirun": by_mpirun, "by_srun": by_srun, "by_file": by_file, "never": never, "killed": killed, "no_udp": no_udp, "no_port": no_port, "one_host": one_host,
          "no_network": no_network, "ended": ended, "wrong": wrong}
 
 if __name__ == "__main__":

@@ -71,7 +71,8 @@ class Slurm:
         self.hosts, self.names = hosts, hosts.names if hosts else [f"n{i}" for i in range(nodes)]
         self.nodes, self.lines, self.plugins, self.track = len(self.names), lines, plugins, track
         self.files = files or {}
-        self.env = {**ENV, "SLURM_CONF": self.at + "/slurm.conf"}
+        # A container engine's bridge, for example, leads nowhere: Open MPI would try it too.
+        self.env = {**ENV, "OMPI_MCA_btl_tcp_if_include": "eth0" if hosts else "lo", "SLURM_CONF": self.at + "/slurm.conf"}
 
     def __enter__(self):
         path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
