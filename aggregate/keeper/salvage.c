@@ -16,6 +16,7 @@
 #include "aggregate/spool/control.h"
 #include "aggregate/spool/layout.h"
 #include "aggregate/spool/settings.h"
+#include "core/base/memory_room.h"
 #include "core/base/proc.h"
 
 /* A read-only spool is salvaged too, but not marked. */
@@ -186,6 +187,14 @@ static int write_session(struct pp_salvaged *s, char **spool, size_t spools, con
 	return rc;
 }
 
+/* On the host, and in the cgroups of this process. */
+static uint64_t memory_free(void)
+{
+	uint64_t host = pp_proc_memory_free(), cgroups = pp_memory_room(PP_MEMORY_CGROUP, PP_MEMORY_ROOT);
+
+	return !host || cgroups < host ? cgroups : host;
+}
+
 static void fill(struct pp_session_options *o, const struct pp_settings *settings)
 {
 	if (!o->job || !*o->job)
@@ -200,9 +209,7 @@ static void fill(struct pp_session_options *o, const struct pp_settings *setting
 	}
 	o->salvaged = 1;
 	if (!o->memory)
-		o->memory = pp_proc_memory_free() / 4;
-	if (!o->memory)
-		o->memory = UINT64_MAX; /* unknown */
+		o->memory = memory_free() / 4;
 }
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): pp_close() writes it */

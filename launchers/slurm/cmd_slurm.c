@@ -194,6 +194,7 @@ static int write_session(const struct pp_spool_state *state, char *line)
 	session.site_log = site_log;
 	pp_spool_read_option(state->path, "METRICS", metrics, sizeof(metrics));
 	session.metrics = metrics;
+	session.memory = pp_proc_memory_free() / 4; /* half of the supervisor's limit, which may be a cgroup's */
 	session.ret_rings_left_out = &rings_left_out;
 	session.ret_alive = &alive;
 	if (pp_salvage(spool, 1, &session, message, sizeof(message), &left_out, &err)) {

@@ -17,6 +17,7 @@ import time
 from e2e import h5, text
 import jobs
 from jobs import check, finish, keepers, run, start, wait_until
+from scarce import Cgroup
 
 HEADER, CHUNK = 256 * 1024, 65536
 MEMORY = 1 << 30  # of address space: a salvage of these small spools needs much less, and must not believe damaged numbers
@@ -150,6 +151,20 @@ def memory(place, full):
     check(got.code == 1 and not session and "no rank fits into 1.00 MiB" in got.err, got.transcript())
     got, session = salvage(place, spool)
     check(got.code == 0 and statuses(session) == ["salvaged"] * 2 and "Remove" in got.err, got.transcript())
+
+
+def little_memory(place, full):
+    """Without --memory the budget is a part of what the cgroup of the salvage has left."""
+    spool = one_spool(place)
+    path = next(path for path in rings(spool) if "/rank-1-" in path)
+    with open(path, "ab") as f:
+        os.posix_fallocate(f.fileno(), os.path.getsize(path), 100 << 20)
+    group = Cgroup(1024)
+    try:
+        got = run(group.inside([place.podprof(), "salvage", spool, "-o", place.new_logs()]))
+        check(got.code == 2 and "captured on 1 of 2 ranks" in got.err and "with rank 1 the session may take" in got.err, got.transcript())
+    finally:
+        group.remove()
 
 
 def two_jobs(place, full):
@@ -417,7 +432,7 @@ def odd_names(place, full):
     check(got.code == 0 and shown.code == 0 and "2 of 2 ranks" in shown.out, got.transcript() + shown.transcript())
 
 
-CASES = {f.__name__: f for f in (earlier_run, never_reached, epilog, memory, two_jobs, other_boot, fakes, options, torn, impossible, zeroed, large, page,
+CASES = {f.__name__: f for f in (earlier_run, never_reached, epilog, memory, little_memory, two_jobs, other_boot, fakes, options, torn, impossible, zeroed, large, page,
                                 where_ranks_ended, while_ranks_run, odd_names)}
 
 if __name__ == "__main__":
