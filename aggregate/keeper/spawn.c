@@ -119,7 +119,7 @@ static int spawn(const char *spool, const char *exe, pid_t *ret_keeper, struct p
 		keeper = fork();
 		if (!keeper)
 			become_keeper(spool, exe);
-		_exit(keeper < 0 || write(back[1], &keeper, sizeof(keeper)) < 0);
+		_exit(keeper < 0 || write(back[1], &keeper, sizeof(keeper)) < 0 ? 1 : 0);
 	}
 	if (child < 0)
 		pp_err_set(err, -errno, "cannot start the keeper: %s", strerror(errno));

@@ -15,7 +15,7 @@ enum form { CSV, SHEET, JSON }; /* SHEET: CSV in which no text is a formula */
 static void put_quoted(const char *text, int length, enum form form, FILE *to)
 {
 	fputc('"', to);
-	if (form == SHEET && length > 0 && memchr("=+-@\t\r", text[0], 6))
+	if (form == SHEET && length > 0 && text[0] && strchr("=+-@\t\r", text[0]))
 		fputc('\'', to);
 	for (int i = 0; i < length; i++) {
 		unsigned char c = (unsigned char)text[i];
