@@ -39,7 +39,9 @@ int main(int argc, char **argv)
 FILES = {
     "coll/testlist.in": "# what it tests\nequal 2\nequal 2 arg=-one\nsays 1\ndies 2 timeLimit=10\nnosource 2\n@off@sub\nvariant 1\nbroken 1\n",
     "coll/sub/testlist": "inner 1\n",
-    "coll/equal.c": MAIN % 'if (!rank) printf(" No Errors\\n");',
+    "coll/equal.c": MAIN % 'if (rank == 1) MPI_Send(&seen, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);\n'
+                           '    if (!rank) MPI_Recv(&seen, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);\n'
+                           '    if (!rank) printf(" No Errors\\n");',
     "coll/sub/inner.c": MAIN % 'printf(" No Errors at %p\\n", (void *)argv);',
     "coll/says.c": MAIN % 'printf(seen ? "preloaded\\n" : "bare\\n");',
     "coll/dies.c": MAIN % "if (seen && rank) exit(3);",

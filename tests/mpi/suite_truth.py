@@ -37,7 +37,8 @@ def quality(pod):
 
 
 def collectives(pod):
-    """Operations that not all members of their communicator made, and operations that join calls of two names: ranks' counts tell."""
+    """Operations that not all members of their communicator made, and operations that join calls of two names: ranks' counts tell. Of a
+    message only two ranks have rows, by one name, and its receiver called another one."""
     if "collective" not in pod:
         return []
     found, group = [], pod["collective"]
@@ -47,7 +48,9 @@ def collectives(pod):
     names, first, count = text(group["operation"][()]), group["row_first"][()], group["row_count"][()]
     workers = group["worker"][()]
     unmatched, joined = collections.Counter(), collections.Counter()
-    for comm, name, ranks, begin, rows in zip(group["communicator"][()], names, group["ranks"][()], first, count):
+    for comm, name, ranks, begin, rows, message in zip(group["communicator"][()], names, group["ranks"][()], first, count, group["message"][()]):
+        if message:
+            continue
         if sizes.get(comm, 0) > ranks:
             unmatched[name] += 1
         for worker in workers[int(begin):int(begin + rows)]:
