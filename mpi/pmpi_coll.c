@@ -27,7 +27,7 @@ static void adopt(struct pp_mpi_scope *s, MPI_Comm comm, int root)
 }
 
 #define PP_COLL_OPEN(symbol, params, args, on, root_)                                                                              \
-	PP_PUBLIC int MPI_##symbol params                                                                                          \
+	PP_ENTRIES(symbol, params, args)                                                                                           \
 	{                                                                                                                          \
 		PP_HEAD(symbol, args)                                                                                              \
 		enter(&scope, thread, PP_MPI_CALL_##symbol, on, root_);                                                            \

@@ -1,5 +1,5 @@
-/* State that all of mpi/ shares: the MPI library, the collector, each thread's state. Called by all of mpi/. In: names found at
- * run time. Out: pointers that MPI_Init sets once (pmpi_init.c); each thread's state is its own. */
+/* State that all of mpi/ shares: the MPI library's objects, the collector, each thread's state. Called by all of mpi/.
+ * Out: pointers that MPI_Init sets once (pmpi_init.c); each thread's state is its own. */
 #pragma once
 
 #include <mpi.h>
@@ -17,9 +17,10 @@
 struct pp_comm;
 
 struct pp_mpi_thread {
-	uint32_t depth;      /* 1: inside a wrapper; calls that libmpi makes itself are not recorded */
+	uint32_t depth;      /* 1: inside a wrapper; calls that libmpi and other libraries' wrappers make are not recorded */
 	uint32_t cache_gen;  /* pp_comm_gen when `cache` was found */
 	uint32_t is_polling; /* 1: inside a wrapper, but not yet inside the real call */
+	const void *by_pmpi; /* the caller, if it called by the name PMPI_X; the wrapper clears it */
 	MPI_Comm cache_handle;
 	struct pp_comm *cache;
 	struct pp_where *where;
@@ -64,10 +65,6 @@ extern const _Atomic uint32_t *pp_mpi_bell __attribute__((visibility("hidden")))
 extern const _Atomic uint32_t *pp_mpi_acknowledged __attribute__((visibility("hidden")));
 extern struct pp_mpi_names pp_mpi_names __attribute__((visibility("hidden")));
 
-/* The MPI library's own PMPI_X, NULL where there is none; errno kept. */
-void *pp_mpi_real(const char *symbol);
-/* A variable of the MPI library; the executable's copy, where it has one. */
-void *pp_mpi_object(const char *symbol);
 /* First use on this thread: fill where and cursor. */
 void pp_mpi_thread_init(struct pp_mpi_thread *t);
 /* The slow path into the ring. errno kept. */

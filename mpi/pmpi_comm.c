@@ -8,6 +8,7 @@
 
 #include "mpi/pmpi_announce.h"
 #include "mpi/pmpi_collector.h"
+#include "mpi/pmpi_next.h"
 
 enum { BUCKETS = 1024, COUNTS = 1024 };
 

@@ -47,7 +47,7 @@ static void record_spawned(const struct pp_comm *made)
 #include "core/call/mpi_call.def"
 #include "mpi/pmpi_large.def"
 
-PP_PUBLIC int MPI_Comm_join(int fd, MPI_Comm *made_)
+PP_ENTRIES(Comm_join, (int fd, MPI_Comm *made_), (fd, made_))
 {
 	PP_HEAD(Comm_join, (fd, made_))
 	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Comm_join, NULL, PP_NO_PEER, 0);
@@ -59,4 +59,3 @@ PP_PUBLIC int MPI_Comm_join(int fd, MPI_Comm *made_)
 		pp_mpi_record(&scope, end, rc, 0, 0, 0);
 	PP_TAIL
 }
-PP_BOTH(Comm_join)

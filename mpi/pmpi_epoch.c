@@ -6,16 +6,16 @@
 
 static int group_size(MPI_Group group, int *ret_size)
 {
-	PP_REAL(Group_size)
-	return real(group, ret_size);
+	PP_OWN(Group_size)
+	return own(group, ret_size);
 }
 
 static int world_rank(MPI_Group group, int *ret_rank)
 {
 	int first = 0;
 
-	PP_REAL(Group_translate_ranks)
-	return real(group, 1, &first, pp_comm_world_group, ret_rank);
+	PP_OWN(Group_translate_ranks)
+	return own(group, 1, &first, pp_comm_world_group, ret_rank);
 }
 
 /* World rank of a group's only member; -1: it has none, or more, or one of another world. */
@@ -55,7 +55,7 @@ PP_EPOCH_CLOSE(Win_complete, started)
 PP_EPOCH_OPEN(Win_post, posted)
 PP_EPOCH_CLOSE(Win_wait, posted)
 
-PP_PUBLIC int MPI_Win_test(MPI_Win win, int *flag)
+PP_ENTRIES(Win_test, (MPI_Win win, int *flag), (win, flag))
 {
 	int found;
 	PP_HEAD(Win_test, (win, flag))
@@ -73,4 +73,3 @@ PP_PUBLIC int MPI_Win_test(MPI_Win win, int *flag)
 		pp_mpi_record(&scope, end, rc, 0, 0, 0);
 	PP_TAIL
 }
-PP_BOTH(Win_test)

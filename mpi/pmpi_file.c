@@ -20,7 +20,7 @@ static void opened(struct pp_mpi_scope *s, MPI_File file, const char *name, int 
 	atomic_store_explicit(&f->sequence, 1, memory_order_relaxed);
 }
 
-PP_PUBLIC int MPI_File_open(MPI_Comm comm, const char *name, int mode, MPI_Info info, MPI_File *file)
+PP_ENTRIES(File_open, (MPI_Comm comm, const char *name, int mode, MPI_Info info, MPI_File *file), (comm, name, mode, info, file))
 {
 	PP_HEAD(File_open, (comm, name, mode, info, file))
 	pp_mpi_enter(&scope, thread, PP_MPI_CALL_File_open, comm, PP_NO_PEER, 1);
@@ -34,10 +34,9 @@ PP_PUBLIC int MPI_File_open(MPI_Comm comm, const char *name, int mode, MPI_Info 
 		pp_mpi_record(&scope, end, rc, 0, 0, 0);
 	PP_TAIL
 }
-PP_BOTH(File_open)
 
 /* The handle leaves the table before MPI may give it to another thread's new file. */
-PP_PUBLIC int MPI_File_close(MPI_File *file)
+PP_ENTRIES(File_close, (MPI_File * file), (file))
 {
 	MPI_Comm handle;
 	PP_HEAD(File_close, (file))
@@ -57,9 +56,8 @@ PP_PUBLIC int MPI_File_close(MPI_File *file)
 		pp_comm_relink(scope.comm, handle);
 	PP_TAIL
 }
-PP_BOTH(File_close)
 
-PP_PUBLIC int MPI_File_delete(const char *name, MPI_Info info)
+PP_ENTRIES(File_delete, (const char *name, MPI_Info info), (name, info))
 {
 	PP_HEAD(File_delete, (name, info))
 	pp_mpi_enter(&scope, thread, PP_MPI_CALL_File_delete, NULL, PP_NO_PEER, 0);
@@ -69,4 +67,3 @@ PP_PUBLIC int MPI_File_delete(const char *name, MPI_Info info)
 		pp_mpi_record(&scope, end, rc, 0, 0, 0);
 	PP_TAIL
 }
-PP_BOTH(File_delete)

@@ -161,7 +161,7 @@ int pp_mpi_begun(struct pp_mpi_thread *t, enum pp_mpi_row call, const pp_tick be
 	return rc;
 }
 
-PP_PUBLIC int MPI_Init(int *argc, char ***argv)
+PP_ENTRIES(Init, (int *argc, char ***argv), (argc, argv))
 {
 	struct pp_mpi_thread *t = &pp_mpi_thread;
 	const pp_tick begin[2] = {pp_tick_counter(), pp_tick_raw()};
@@ -175,9 +175,8 @@ PP_PUBLIC int MPI_Init(int *argc, char ***argv)
 	rc = real(argc, argv);
 	return pp_mpi_begun(t, PP_MPI_CALL_Init, begin, rc, NULL);
 }
-PP_BOTH(Init)
 
-PP_PUBLIC int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+PP_ENTRIES(Init_thread, (int *argc, char ***argv, int required, int *provided), (argc, argv, required, provided))
 {
 	struct pp_mpi_thread *t = &pp_mpi_thread;
 	const pp_tick begin[2] = {pp_tick_counter(), pp_tick_raw()};
@@ -191,23 +190,27 @@ PP_PUBLIC int MPI_Init_thread(int *argc, char ***argv, int required, int *provid
 	rc = real(argc, argv, required, provided);
 	return pp_mpi_begun(t, PP_MPI_CALL_Init_thread, begin, rc, NULL);
 }
-PP_BOTH(Init_thread)
 
-static int finalize_other(void)
+static int finalize_other(int (*real)(void))
 {
-	int rc;
+	int rc = real();
 
-	PP_REAL(Finalize)
-	rc = real();
 	pp_mpi_other->mpi_state(PP_MPI_OTHER_OVER);
 	return rc;
 }
 
-PP_PUBLIC int MPI_Finalize(void)
+PP_ENTRIES(Finalize, (void), ())
 {
+	struct pp_mpi_thread *thread = &pp_mpi_thread;
+	struct pp_mpi_scope scope;
+	pp_tick end;
+	int rc;
+
+	PP_REAL(Finalize)
 	if (pp_mpi_other)
-		return finalize_other();
-	PP_HEAD(Finalize, ())
+		return finalize_other(real);
+	if (!pp_mpi_seen(thread))
+		return real();
 	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Finalize, NULL, PP_NO_PEER, 0);
 	pp_coord_stop_all();
 	rc = real();
@@ -218,10 +221,9 @@ PP_PUBLIC int MPI_Finalize(void)
 	pp_mpi_ended();
 	return rc;
 }
-PP_BOTH(Finalize)
 
 /* It does not return: recorded first, and the thread's struct pp_where keeps naming it. */
-PP_PUBLIC int MPI_Abort(MPI_Comm comm, int code)
+PP_ENTRIES(Abort, (MPI_Comm comm, int code), (comm, code))
 {
 	struct pp_mpi_thread *t = &pp_mpi_thread;
 	struct pp_mpi_scope s;
@@ -234,4 +236,3 @@ PP_PUBLIC int MPI_Abort(MPI_Comm comm, int code)
 		pp_mpi_record(&s, s.begin, MPI_SUCCESS, 0, 0, 0);
 	return real(comm, code);
 }
-PP_BOTH(Abort)

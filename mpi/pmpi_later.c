@@ -16,11 +16,12 @@
 
 struct later {
 	const char *name; /* PMPI_X */
-	void *ours;
-	void *real; /* NULL: this MPI lacks it */
+	void *ours[2];    /* PMPI_X, MPI_X */
+	void *real;       /* NULL: this MPI lacks it */
+	int is_wrapped;   /* another library has an MPI_X */
 };
 
-#define LATER(symbol) {"PMPI_" #symbol, (void *)MPI_##symbol, NULL},
+#define LATER(symbol) {"PMPI_" #symbol, {(void *)PMPI_##symbol, (void *)MPI_##symbol}, NULL, 0},
 /* The first of a group stands for all: an MPI without it has none of them. */
 static struct later session_calls[] = {
 #define PP_MPI(symbol, ...) LATER(symbol)
@@ -54,9 +55,13 @@ static int find(struct group *g)
 {
 	if (!g->call[0].real && !(g->call[0].real = pp_mpi_real(g->call[0].name)))
 		return 0;
-	for (size_t i = 1; i < g->count; i++)
-		if (!g->call[i].real)
-			g->call[i].real = pp_mpi_real(g->call[i].name);
+	for (struct later *l = g->call; l < g->call + g->count; l++) {
+		void *first = dlsym(RTLD_DEFAULT, l->name + 1);
+
+		if (!l->real)
+			l->real = pp_mpi_real(l->name);
+		l->is_wrapped = first && first != l->real;
+	}
 	return 1;
 }
 
@@ -85,7 +90,7 @@ static void replace(const struct object *o, _Atomic uintptr_t *slot, void *ours)
 		mprotect((void *)at, page, PROT_READ);
 }
 
-/* is_plt: the slot may point into its own object still, until the first call. Another tool's wrapper stays: it calls PMPI_X. */
+/* is_plt: the slot may point into its own object still, until the first call. Another library's wrapper stays: it calls PMPI_X. */
 static void walk(const struct object *o, const Elf64_Rela *r, size_t count, int is_plt)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -93,13 +98,14 @@ static void walk(const struct object *o, const Elf64_Rela *r, size_t count, int 
 		const char *name = symbol ? o->strings + o->symbols[symbol].st_name : "";
 		const struct later *later = *name == 'M' || *name == 'P' ? later_of(name) : NULL;
 		_Atomic uintptr_t *slot = (_Atomic uintptr_t *)(o->base + r[i].r_offset);
+		int by_mpi = *name == 'M';
 		uintptr_t now;
 
 		if (!later || (uintptr_t)slot % sizeof *slot)
 			continue;
 		now = atomic_load_explicit(slot, memory_order_relaxed);
-		if (now == (uintptr_t)later->real || (is_plt && now >= o->first && now < o->end))
-			replace(o, slot, later->ours);
+		if (now == (uintptr_t)later->real || (is_plt && now >= o->first && now < o->end && !(by_mpi && later->is_wrapped)))
+			replace(o, slot, later->ours[by_mpi]);
 	}
 }
 

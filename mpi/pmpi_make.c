@@ -17,7 +17,7 @@
 #include "core/call/mpi_call.def"
 
 /* The duplicate has a handle now and its members later: they are its parent's. */
-PP_PUBLIC int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *made_, MPI_Request *request)
+PP_ENTRIES(Comm_idup, (MPI_Comm comm, MPI_Comm *made_, MPI_Request *request), (comm, made_, request))
 {
 	struct pp_comm_birth birth;
 	struct pp_comm *c = NULL;
@@ -39,7 +39,6 @@ PP_PUBLIC int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *made_, MPI_Request *request
 	}
 	PP_TAIL
 }
-PP_BOTH(Comm_idup)
 
 /* Callbacks of the application free communicators too, inside an attribute or another MPI_Comm_free: the table must learn of
  * them. */
@@ -66,7 +65,7 @@ static int free_inside(int (*real)(MPI_Comm *), MPI_Comm *comm)
 
 /* The handle leaves the table before MPI may give it to another thread's new communicator. */
 #define PP_WRAP_FREE(symbol)                                                                                                       \
-	PP_PUBLIC int MPI_##symbol(MPI_Comm *comm)                                                                                 \
+	PP_ENTRIES(symbol, (MPI_Comm * comm), (comm))                                                                              \
 	{                                                                                                                          \
 		struct pp_mpi_thread *thread = &pp_mpi_thread;                                                                     \
 		struct pp_mpi_scope scope;                                                                                         \
@@ -90,13 +89,12 @@ static int free_inside(int (*real)(MPI_Comm *), MPI_Comm *comm)
 				pp_comm_relink(scope.comm, handle);                                                                \
 		}                                                                                                                  \
 		PP_TAIL                                                                                                            \
-	}                                                                                                                          \
-	PP_BOTH(symbol)
+	}
 
 PP_WRAP_FREE(Comm_free)
 PP_WRAP_FREE(Comm_disconnect)
 
-PP_PUBLIC int MPI_Comm_set_name(MPI_Comm comm, const char *name)
+PP_ENTRIES(Comm_set_name, (MPI_Comm comm, const char *name), (comm, name))
 {
 	PP_HEAD(Comm_set_name, (comm, name))
 	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Comm_set_name, comm, PP_NO_PEER, 0);
@@ -111,4 +109,3 @@ PP_PUBLIC int MPI_Comm_set_name(MPI_Comm comm, const char *name)
 		pp_mpi_record(&scope, end, rc, 0, 0, 0);
 	PP_TAIL
 }
-PP_BOTH(Comm_set_name)

@@ -64,7 +64,8 @@ static void finish(const struct pp_mpi_scope *s, int rc, int flag, const MPI_Sta
 		pp_message_drop_wild(s->comm, wild);
 }
 
-PP_PUBLIC int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
+PP_ENTRIES(Mprobe, (int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status),
+           (source, tag, comm, message, status))
 {
 	struct pp_record_message_half half;
 	struct pp_message_wild wild;
@@ -86,9 +87,9 @@ PP_PUBLIC int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *messag
 		pp_mpi_record(&scope, end, rc, 0, 0, 0);
 	PP_TAIL
 }
-PP_BOTH(Mprobe)
 
-PP_PUBLIC int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status)
+PP_ENTRIES(Improbe, (int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status),
+           (source, tag, comm, flag, message, status))
 {
 	struct pp_record_message_half half;
 	struct pp_message_wild wild;
@@ -113,10 +114,10 @@ PP_PUBLIC int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Mes
 		pp_mpi_record(&scope, end, rc, 0, 0, 0);
 	PP_TAIL
 }
-PP_BOTH(Improbe)
 
 #define PP_MRECV(symbol, count_type)                                                                                               \
-	PP_PUBLIC int MPI_##symbol(void *buf, count_type count, MPI_Datatype type, MPI_Message *message, MPI_Status *status)       \
+	PP_ENTRIES(symbol, (void *buf, count_type count, MPI_Datatype type, MPI_Message *message, MPI_Status *status),             \
+	           (buf, count, type, message, status))                                                                            \
 	{                                                                                                                          \
 		struct pp_request known;                                                                                           \
 		MPI_Status own;                                                                                                    \
@@ -134,14 +135,14 @@ PP_BOTH(Improbe)
 		if (scope.recording)                                                                                               \
 			pp_mpi_record(&scope, end, rc, 0, rc == MPI_SUCCESS ? status->_ucount : 0, 0);                             \
 		PP_TAIL                                                                                                            \
-	}                                                                                                                          \
-	PP_BOTH(symbol)
+	}
 
 PP_MRECV(Mrecv, int)
 PP_MRECV(Mrecv_c, MPI_Count)
 
 #define PP_IMRECV(symbol, count_type)                                                                                              \
-	PP_PUBLIC int MPI_##symbol(void *buf, count_type count, MPI_Datatype type, MPI_Message *message, MPI_Request *request)     \
+	PP_ENTRIES(symbol, (void *buf, count_type count, MPI_Datatype type, MPI_Message *message, MPI_Request *request),           \
+	           (buf, count, type, message, request))                                                                           \
 	{                                                                                                                          \
 		struct pp_request known;                                                                                           \
 		PP_HEAD(symbol, (buf, count, type, message, request))                                                              \
@@ -156,8 +157,7 @@ PP_MRECV(Mrecv_c, MPI_Count)
 		if (scope.recording)                                                                                               \
 			pp_correlation_record(&scope, end, rc, 0, 0, request, 1, scope.peer);                                      \
 		PP_TAIL                                                                                                            \
-	}                                                                                                                          \
-	PP_BOTH(symbol)
+	}
 
 PP_IMRECV(Imrecv, int)
 PP_IMRECV(Imrecv_c, MPI_Count)

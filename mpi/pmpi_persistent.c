@@ -85,7 +85,7 @@ static void find(const struct pp_mpi_scope *s, MPI_Request handle, struct pp_req
 		pp_request_start(handle, ret_known);
 }
 
-PP_PUBLIC int MPI_Start(MPI_Request *request)
+PP_ENTRIES(Start, (MPI_Request * request), (request))
 {
 	struct pp_request known;
 	struct pp_message message;
@@ -101,10 +101,9 @@ PP_PUBLIC int MPI_Start(MPI_Request *request)
 	started(&scope, end, rc, &known, &message);
 	PP_TAIL
 }
-PP_BOTH(Start)
 
 /* One record per request: the first has the time of the call, the others are instants at its end. */
-PP_PUBLIC int MPI_Startall(int count, MPI_Request *requests)
+PP_ENTRIES(Startall, (int count, MPI_Request *requests), (count, requests))
 {
 	struct pp_request known;
 	struct pp_message message;
@@ -131,4 +130,3 @@ PP_PUBLIC int MPI_Startall(int count, MPI_Request *requests)
 	}
 	PP_TAIL
 }
-PP_BOTH(Startall)

@@ -4,7 +4,7 @@
 #include "mpi/pmpi_init.h"
 #include "mpi/pmpi_made.h"
 
-PP_PUBLIC int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, struct ompi_instance_t **session)
+PP_ENTRIES(Session_init, (MPI_Info info, MPI_Errhandler errhandler, struct ompi_instance_t **session), (info, errhandler, session))
 {
 	struct pp_mpi_thread *t = &pp_mpi_thread;
 	const pp_tick begin[2] = {pp_tick_counter(), pp_tick_raw()};
@@ -18,7 +18,7 @@ PP_PUBLIC int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, struct 
 	return pp_mpi_begun(t, PP_MPI_CALL_Session_init, begin, rc, rc == MPI_SUCCESS ? *session : NULL);
 }
 
-PP_PUBLIC int MPI_Session_finalize(struct ompi_instance_t **session)
+PP_ENTRIES(Session_finalize, (struct ompi_instance_t * *session), (session))
 {
 	struct pp_mpi_thread *thread = &pp_mpi_thread;
 	struct pp_mpi_scope scope;
@@ -55,7 +55,7 @@ static void made(struct pp_mpi_scope *s, MPI_Comm handle, const char *tag)
 }
 
 #define PP_FROM_GROUPS(symbol, params, args)                                                                                       \
-	PP_PUBLIC int MPI_##symbol params                                                                                          \
+	PP_ENTRIES(symbol, params, args)                                                                                           \
 	{                                                                                                                          \
 		PP_HEAD(symbol, args)                                                                                              \
 		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, NULL, PP_NO_PEER, 0);                                           \

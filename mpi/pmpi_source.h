@@ -10,6 +10,7 @@
 #include "mpi/pmpi_collector.h"
 #include "mpi/pmpi_comm.h"
 #include "mpi/pmpi_mpi4.h"
+#include "mpi/pmpi_next.h"
 #include "mpi/pmpi_poll.h"
 
 enum pp_mpi_row {
@@ -25,18 +26,41 @@ enum pp_mpi_row {
 enum { PP_NO_PEER = -0x7fffffff }; /* "peer" of a call that has none; no MPI constant has this value */
 
 #define PP_PUBLIC __attribute__((visibility("default")))
-/* One function under both names: Fortran bindings, mpi4py and other tools may call either. */
-#define PP_BOTH(symbol) extern PP_PUBLIC __typeof__(MPI_##symbol) PMPI_##symbol __attribute__((alias("MPI_" #symbol)));
 
-/* `real` in a wrapper: looked up once. Without a real call the wrapper can only return an error. */
+/* The head of a wrapper, which both names reach: Fortran bindings, mpi4py and other libraries may call either. A call goes on by
+ * the name by which it came. If PMPI_X went on to MPI_X, a library behind this one, whose MPI_X calls PMPI_X, would call itself
+ * without end. PMPI_X reaches the wrapper of this library, never another's: the library is linked with -Bsymbolic-functions. */
+#define PP_ENTRIES(symbol, params, args)                                                                                           \
+	PP_PUBLIC int PMPI_##symbol params                                                                                         \
+	{                                                                                                                          \
+		pp_mpi_thread.by_pmpi = __builtin_return_address(0);                                                               \
+		return MPI_##symbol args;                                                                                          \
+	}                                                                                                                          \
+	PP_PUBLIC int MPI_##symbol params
+
+/* `real` in a wrapper: what comes behind this library, another one's wrapper or MPI's function. Looked up once for each name.
+ * Without it the wrapper can only return an error. */
 #define PP_REAL(symbol)                                                                                                            \
-	static _Atomic(__typeof__(&MPI_##symbol)) real_;                                                                           \
-	__typeof__(&MPI_##symbol) real = atomic_load_explicit(&real_, memory_order_relaxed);                                       \
+	static _Atomic(__typeof__(&MPI_##symbol)) real_[2];                                                                        \
+	const void *by_pmpi = pp_mpi_thread.by_pmpi;                                                                               \
+	__typeof__(&MPI_##symbol) real = atomic_load_explicit(&real_[by_pmpi != NULL], memory_order_relaxed);                      \
+	pp_mpi_thread.by_pmpi = NULL;                                                                                              \
 	if (__builtin_expect(!real, 0)) {                                                                                          \
-		real = (__typeof__(&MPI_##symbol))pp_mpi_real("PMPI_" #symbol);                                                    \
+		real = (__typeof__(real))pp_mpi_next("PMPI_" #symbol + !by_pmpi, by_pmpi ? by_pmpi : __builtin_return_address(0)); \
 		if (!real)                                                                                                         \
 			return MPI_ERR_INTERN;                                                                                     \
-		atomic_store_explicit(&real_, real, memory_order_relaxed);                                                         \
+		atomic_store_explicit(&real_[by_pmpi != NULL], real, memory_order_relaxed);                                        \
+	}
+
+/* `own` in a function that asks MPI itself: the MPI library's, whatever comes behind this library. */
+#define PP_OWN(symbol)                                                                                                             \
+	static _Atomic(__typeof__(&MPI_##symbol)) own_;                                                                            \
+	__typeof__(&MPI_##symbol) own = atomic_load_explicit(&own_, memory_order_relaxed);                                         \
+	if (__builtin_expect(!own, 0)) {                                                                                           \
+		own = (__typeof__(own))pp_mpi_real("PMPI_" #symbol);                                                               \
+		if (!own)                                                                                                          \
+			return MPI_ERR_INTERN;                                                                                     \
+		atomic_store_explicit(&own_, own, memory_order_relaxed);                                                           \
 	}
 
 /* Begin and end of every wrapper; between them `scope`, `rc` and `end` are the wrapper's. */
@@ -55,7 +79,7 @@ enum { PP_NO_PEER = -0x7fffffff }; /* "peer" of a call that has none; no MPI con
 
 /* A wrapper of a family: PP_OPEN(), what the family does around PP_CALL(), PP_CLOSE(); _PLAIN: with a record of no bytes. */
 #define PP_OPEN(symbol, params, args, on, rank, collective)                                                                        \
-	PP_PUBLIC int MPI_##symbol params                                                                                          \
+	PP_ENTRIES(symbol, params, args)                                                                                           \
 	{                                                                                                                          \
 		PP_HEAD(symbol, args)                                                                                              \
 		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, on, rank, collective);
@@ -66,8 +90,7 @@ enum { PP_NO_PEER = -0x7fffffff }; /* "peer" of a call that has none; no MPI con
 
 #define PP_CLOSE(symbol)                                                                                                           \
 	PP_TAIL                                                                                                                    \
-	}                                                                                                                          \
-	PP_BOTH(symbol)
+	}
 
 #define PP_CLOSE_PLAIN(symbol)                                                                                                     \
 	if (scope.recording)                                                                                                       \

@@ -7,8 +7,8 @@ static uint64_t ask(MPI_Datatype type)
 {
 	MPI_Count size = 0;
 
-	PP_REAL(Type_size_x)
-	if (real(type, &size) != MPI_SUCCESS || size < 0)
+	PP_OWN(Type_size_x)
+	if (own(type, &size) != MPI_SUCCESS || size < 0)
 		return 0;
 	return (uint64_t)size;
 }
@@ -32,9 +32,9 @@ static int predefined(MPI_Datatype type)
 {
 	int integers, addresses, types, combiner, rc = predefined_large(type, &combiner);
 
-	PP_REAL(Type_get_envelope)
+	PP_OWN(Type_get_envelope)
 	if (rc < 0)
-		rc = real(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS;
+		rc = own(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS;
 	return !rc && combiner == MPI_COMBINER_NAMED;
 }
 

@@ -211,7 +211,7 @@ static void record(struct pp_mpi_scope *s, pp_tick end, int rc, int flag)
 		awaited_end(&l);                                                                                                   \
 	PP_TAIL
 
-PP_PUBLIC int MPI_Wait(MPI_Request *request, MPI_Status *status)
+PP_ENTRIES(Wait, (MPI_Request * request, MPI_Status *status), (request, status))
 {
 	PP_AWAITED_HEAD(Wait, (request, status), 1, request, 1)
 	status = awaited_statuses(&l, &scope, status);
@@ -226,9 +226,8 @@ PP_PUBLIC int MPI_Wait(MPI_Request *request, MPI_Status *status)
 		pp_request_put_back(&l.known[0]);
 	PP_WAIT_TAIL
 }
-PP_BOTH(Wait)
 
-PP_PUBLIC int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
+PP_ENTRIES(Test, (MPI_Request * request, int *flag, MPI_Status *status), (request, flag, status))
 {
 	PP_WAIT_HEAD(Test, (request, flag, status), 1, request)
 	status = awaited_statuses(&l, &scope, status);
@@ -241,10 +240,9 @@ PP_PUBLIC int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 		ended(&l, &scope, end, 0, status, rc != MPI_SUCCESS);
 	PP_WAIT_TAIL
 }
-PP_BOTH(Test)
 
 /* The operation stays in the table: the call that completes it records it. */
-PP_PUBLIC int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
+PP_ENTRIES(Request_get_status, (MPI_Request request, int *flag, MPI_Status *status), (request, flag, status))
 {
 	PP_WAIT_HEAD(Request_get_status, (request, flag, status), 1, &request)
 	rc = real(request, flag, status);
@@ -252,7 +250,6 @@ PP_PUBLIC int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status 
 	record(&scope, end, rc, rc != MPI_SUCCESS || *flag);
 	PP_WAIT_TAIL
 }
-PP_BOTH(Request_get_status)
 
 /* A message, a collective or a one-sided transfer: any call of MPI brings it forward. Some operations on files need their Wait. */
 static int can_watch(const struct pp_request *r)
@@ -322,7 +319,7 @@ static void all_ended(struct awaited *l, struct pp_mpi_scope *s, pp_tick end, in
 	}
 }
 
-PP_PUBLIC int MPI_Waitall(int count, MPI_Request *requests, MPI_Status *statuses)
+PP_ENTRIES(Waitall, (int count, MPI_Request *requests, MPI_Status *statuses), (count, requests, statuses))
 {
 	pp_tick seen[ON_STACK];
 	int is_seen;
@@ -336,9 +333,8 @@ PP_PUBLIC int MPI_Waitall(int count, MPI_Request *requests, MPI_Status *statuses
 	all_ended(&l, &scope, end, rc, requests, statuses, is_seen ? seen : NULL);
 	PP_WAIT_TAIL
 }
-PP_BOTH(Waitall)
 
-PP_PUBLIC int MPI_Testall(int count, MPI_Request *requests, int *flag, MPI_Status *statuses)
+PP_ENTRIES(Testall, (int count, MPI_Request *requests, int *flag, MPI_Status *statuses), (count, requests, flag, statuses))
 {
 	PP_WAIT_HEAD(Testall, (count, requests, flag, statuses), count, requests)
 	statuses = awaited_statuses(&l, &scope, statuses);
@@ -349,9 +345,8 @@ PP_PUBLIC int MPI_Testall(int count, MPI_Request *requests, int *flag, MPI_Statu
 		all_ended(&l, &scope, end, rc, requests, statuses, NULL);
 	PP_WAIT_TAIL
 }
-PP_BOTH(Testall)
 
-PP_PUBLIC int MPI_Waitany(int count, MPI_Request *requests, int *index, MPI_Status *status)
+PP_ENTRIES(Waitany, (int count, MPI_Request *requests, int *index, MPI_Status *status), (count, requests, index, status))
 {
 	PP_WAIT_HEAD(Waitany, (count, requests, index, status), count, requests)
 	if (status == MPI_STATUS_IGNORE && l.known && (l.wild || (scope.recording && l.receives)))
@@ -366,9 +361,9 @@ PP_PUBLIC int MPI_Waitany(int count, MPI_Request *requests, int *index, MPI_Stat
 		ended(&l, &scope, end, *index, status, rc != MPI_SUCCESS);
 	PP_WAIT_TAIL
 }
-PP_BOTH(Waitany)
 
-PP_PUBLIC int MPI_Testany(int count, MPI_Request *requests, int *index, int *flag, MPI_Status *status)
+PP_ENTRIES(Testany, (int count, MPI_Request *requests, int *index, int *flag, MPI_Status *status),
+           (count, requests, index, flag, status))
 {
 	PP_WAIT_HEAD(Testany, (count, requests, index, flag, status), count, requests)
 	if (status == MPI_STATUS_IGNORE && l.known && (l.wild || (scope.recording && l.receives)))
@@ -383,7 +378,6 @@ PP_PUBLIC int MPI_Testany(int count, MPI_Request *requests, int *index, int *fla
 		ended(&l, &scope, end, *index, status, rc != MPI_SUCCESS);
 	PP_WAIT_TAIL
 }
-PP_BOTH(Testany)
 
 /* The first `outcount` statuses belong to the indices. */
 static void some_ended(struct awaited *l, struct pp_mpi_scope *s, pp_tick end, int rc, const int *outcount, const int *indices,
@@ -396,7 +390,8 @@ static void some_ended(struct awaited *l, struct pp_mpi_scope *s, pp_tick end, i
 		      rc != MPI_SUCCESS && statuses && statuses[i].MPI_ERROR != MPI_SUCCESS);
 }
 
-PP_PUBLIC int MPI_Waitsome(int count, MPI_Request *requests, int *outcount, int *indices, MPI_Status *statuses)
+PP_ENTRIES(Waitsome, (int count, MPI_Request *requests, int *outcount, int *indices, MPI_Status *statuses),
+           (count, requests, outcount, indices, statuses))
 {
 	PP_WAIT_HEAD(Waitsome, (count, requests, outcount, indices, statuses), count, requests)
 	statuses = awaited_statuses(&l, &scope, statuses);
@@ -406,9 +401,9 @@ PP_PUBLIC int MPI_Waitsome(int count, MPI_Request *requests, int *outcount, int 
 	some_ended(&l, &scope, end, rc, outcount, indices, statuses);
 	PP_WAIT_TAIL
 }
-PP_BOTH(Waitsome)
 
-PP_PUBLIC int MPI_Testsome(int count, MPI_Request *requests, int *outcount, int *indices, MPI_Status *statuses)
+PP_ENTRIES(Testsome, (int count, MPI_Request *requests, int *outcount, int *indices, MPI_Status *statuses),
+           (count, requests, outcount, indices, statuses))
 {
 	PP_WAIT_HEAD(Testsome, (count, requests, outcount, indices, statuses), count, requests)
 	statuses = awaited_statuses(&l, &scope, statuses);
@@ -418,10 +413,9 @@ PP_PUBLIC int MPI_Testsome(int count, MPI_Request *requests, int *outcount, int 
 	some_ended(&l, &scope, end, rc, outcount, indices, statuses);
 	PP_WAIT_TAIL
 }
-PP_BOTH(Testsome)
 
 /* Its completion will not be seen: the entry goes before MPI may give the handle to another operation. */
-PP_PUBLIC int MPI_Request_free(MPI_Request *request)
+PP_ENTRIES(Request_free, (MPI_Request * request), (request))
 {
 	struct pp_request known;
 
@@ -443,10 +437,9 @@ PP_PUBLIC int MPI_Request_free(MPI_Request *request)
 	}
 	PP_TAIL
 }
-PP_BOTH(Request_free)
 
 /* A receive that may take no message, though it has a number. */
-PP_PUBLIC int MPI_Cancel(MPI_Request *request)
+PP_ENTRIES(Cancel, (MPI_Request * request), (request))
 {
 	PP_HEAD(Cancel, (request))
 	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Cancel, NULL, PP_NO_PEER, 0);
@@ -456,4 +449,3 @@ PP_PUBLIC int MPI_Cancel(MPI_Request *request)
 	record(&scope, end, rc, 1);
 	PP_TAIL
 }
-PP_BOTH(Cancel)

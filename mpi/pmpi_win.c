@@ -30,7 +30,7 @@ static void made(struct pp_mpi_scope *s, MPI_Win win)
 #include "mpi/pmpi_large.def"
 
 /* The handle leaves the table before MPI may give it to another thread's new window. */
-PP_PUBLIC int MPI_Win_free(MPI_Win *win)
+PP_ENTRIES(Win_free, (MPI_Win * win), (win))
 {
 	MPI_Comm handle;
 	PP_HEAD(Win_free, (win))
@@ -48,9 +48,8 @@ PP_PUBLIC int MPI_Win_free(MPI_Win *win)
 		pp_comm_relink(scope.comm, handle);
 	PP_TAIL
 }
-PP_BOTH(Win_free)
 
-PP_PUBLIC int MPI_Win_set_name(MPI_Win win, const char *name)
+PP_ENTRIES(Win_set_name, (MPI_Win win, const char *name), (win, name))
 {
 	PP_HEAD(Win_set_name, (win, name))
 	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Win_set_name, pp_kind_handle(win), PP_NO_PEER, 0);
@@ -62,4 +61,3 @@ PP_PUBLIC int MPI_Win_set_name(MPI_Win win, const char *name)
 		pp_mpi_record(&scope, end, rc, 0, 0, 0);
 	PP_TAIL
 }
-PP_BOTH(Win_set_name)

@@ -3,6 +3,7 @@
 podprof's lines, and its end before base + 15 s. Run by ctest guest_table; `--full` (or PODPROF_FULL=1) repeats each cell three times."""
 import os
 import sys
+import tempfile
 
 import jobs
 from jobs import Failed, Skipped, compare, run
@@ -96,6 +97,24 @@ def wheel(place, full):
     job([python, "@SOURCE@/mpi4py_job.py"])(place, full)
 
 
+LAYERS = "@GUEST@/../mpi/layers"  # of tests/mpi/layers.py: another library that wraps MPI, and a program
+
+
+def layer(words):
+    """A job with another library that wraps MPI, which changes the job's output and writes a file."""
+
+    def case(place, full):
+        if not os.path.exists(LAYERS.replace("@GUEST@", place.guest)):
+            raise Skipped("built without MPI")
+        with tempfile.TemporaryDirectory() as where:
+            job(words, env={"PP_LAYER": where + "/layer"})(place, full)
+            names = [name for name in os.listdir(where) if os.path.getsize(os.path.join(where, name))]
+            if len(names) != RANKS:
+                raise Failed(f"the library wrote {names}")
+
+    return case
+
+
 BOTH = (0, 1)
 MPI4PY = [jobs.PYTHON, "@SOURCE@/mpi4py_job.py"]
 CASES = {
@@ -135,6 +154,8 @@ CASES = {
     "mpi_crash_early": job(["mpi_ends", "crash_early"], 134),
     "mpi_main_leaves": job(["mpi_ends", "main_leaves"]),
     "mpi_abort5": job(["mpi_ends", "abort5"], 5),
+    "mpi_layer": layer(["../mpi/layers/PMPI.linked"]),
+    "mpi_layer_first": layer(["/bin/sh", "-c", f"LD_PRELOAD={LAYERS}/PMPI.so:$LD_PRELOAD exec {LAYERS}/PMPI.plain"]),
     "mpi_outer": outer(["mpi_ends", "normal"]),
     "mpi_half": half(["mpi_ends", "normal"]),
     "mpi_rank0": zero_only(["mpi_ends", "normal"]),

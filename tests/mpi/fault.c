@@ -1,6 +1,6 @@
-/* Preloaded behind libpodprof-mpi.so: the n-th call of one MPI function returns an error on one rank,
- * PP_FAULT=FUNCTION:RANK:N. Blocking collectives are carried out all the same, for a rank that stays away from them hangs any
- * job. */
+/* Preloaded behind libpodprof-mpi.so: the n-th call by podprof of one MPI function returns an error on one rank,
+ * PP_FAULT=FUNCTION:RANK:N. podprof finds the functions by dlsym(). Blocking collectives are carried out all the same, for a rank
+ * that stays away from them hangs any job. */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -18,14 +18,24 @@ static int strikes(const char *name, int *calls)
 	return at == (int)strtol(rank, NULL, 10) && ++*calls == n;
 }
 
+static void *real_dlsym(void *handle, const char *name)
+{
+	static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.17", "GLIBC_2.2.5"};
+	static void *(*real)(void *, const char *);
+
+	for (unsigned i = 0; !real && i < sizeof versions / sizeof versions[0]; i++)
+		real = (__typeof__(real))dlvsym(RTLD_NEXT, "dlsym", versions[i]);
+	return real(handle, name);
+}
+
 #define FAULT(symbol, params, args, first)                                                                                         \
-	int PMPI_##symbol params                                                                                                   \
+	static int fault_##symbol params                                                                                           \
 	{                                                                                                                          \
 		static __typeof__(&PMPI_##symbol) real;                                                                            \
 		static int calls;                                                                                                  \
 		int struck, rc = MPI_SUCCESS;                                                                                      \
 		if (!real)                                                                                                         \
-			real = (__typeof__(&PMPI_##symbol))dlsym(RTLD_NEXT, "PMPI_" #symbol);                                      \
+			real = (__typeof__(&PMPI_##symbol))real_dlsym(RTLD_NEXT, "PMPI_" #symbol);                                 \
 		struck = strikes(#symbol, &calls);                                                                                 \
 		if (!struck || (first))                                                                                            \
 			rc = real args;                                                                                            \
@@ -45,3 +55,29 @@ FAULT(Bcast, (void *data, int count, MPI_Datatype type, int root, MPI_Comm comm)
 FAULT(Iallreduce, (const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request *request),
       (in, out, count, type, op, comm, request), 0)
 FAULT(Test, (MPI_Request * request, int *done, MPI_Status *status), (request, done, status), 0)
+
+void *dlsym(void *restrict handle, const char *restrict name)
+{
+	static const struct {
+		const char *name;
+		void *fault;
+	} ours[] = {
+#define OURS(symbol) {"PMPI_" #symbol, (void *)fault_##symbol}
+	        OURS(Comm_dup),
+	        OURS(Comm_free),
+	        OURS(Comm_size),
+	        OURS(Comm_get_errhandler),
+	        OURS(Comm_set_errhandler),
+	        OURS(Errhandler_free),
+	        OURS(Query_thread),
+	        OURS(Allreduce),
+	        OURS(Bcast),
+	        OURS(Iallreduce),
+	        OURS(Test),
+	};
+
+	for (unsigned i = 0; i < sizeof ours / sizeof ours[0]; i++)
+		if (!strcmp(name, ours[i].name))
+			return ours[i].fault;
+	return real_dlsym(handle, name);
+}

@@ -1,0 +1,124 @@
+/* Finds the MPI library's own functions and those that come behind this library; see pmpi_next.h. */
+#include "mpi/pmpi_next.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Libraries that a plugin may have loaded RTLD_LOCAL (mpi4py's wheel does): not in the scope that RTLD_NEXT searches. */
+static const char *const libraries[] = {"libmpi.so.40", "libmpi.so.12", "libmpich.so.12"};
+
+/* As a loaded object and those that it needs have it. */
+static void *in_object(const char *object, const char *symbol)
+{
+	void *handle = dlopen(object, RTLD_LAZY | RTLD_NOLOAD);
+	void *found = handle ? dlsym(handle, symbol) : NULL;
+
+	if (handle)
+		dlclose(handle);
+	return found;
+}
+
+static void *in_library(const char *symbol)
+{
+	void *found = NULL;
+
+	for (unsigned i = 0; !found && i < sizeof libraries / sizeof libraries[0]; i++)
+		found = in_object(libraries[i], symbol);
+	return found;
+}
+
+void *pp_mpi_real(const char *symbol)
+{
+	int saved = errno;
+	void *found = in_library(symbol);
+
+	if (!found)
+		found = dlsym(RTLD_NEXT, symbol);
+	errno = saved;
+	return found;
+}
+
+/* The executable may hold the live copy of a library's variable (copy relocation): ask the global scope first. */
+void *pp_mpi_object(const char *symbol)
+{
+	void *found = dlsym(RTLD_DEFAULT, symbol);
+
+	return found ? found : in_library(symbol);
+}
+
+struct order { /* of two addresses' objects */
+	uintptr_t first, second;
+	int is_past, is_behind;
+};
+
+static int contains(const struct dl_phdr_info *object, uintptr_t at)
+{
+	for (int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &object->dlpi_phdr[i];
+
+		if (p->p_type == PT_LOAD && at - object->dlpi_addr - p->p_vaddr < p->p_memsz)
+			return 1;
+	}
+	return 0;
+}
+
+static int visit(struct dl_phdr_info *object, size_t size, void *data)
+{
+	struct order *o = data;
+
+	(void)size;
+	if (contains(object, o->second)) {
+		o->is_behind = o->is_past;
+		return 1;
+	}
+	o->is_past |= contains(object, o->first);
+	return 0;
+}
+
+/* Was it loaded after this library? What was loaded before may be what called, and would be called again without end. */
+static int is_behind(const void *found)
+{
+	struct order o = {.first = (uintptr_t)is_behind, .second = (uintptr_t)found};
+
+	return found && dl_iterate_phdr(visit, &o) && o.is_behind;
+}
+
+/* What an object that was loaded RTLD_LOCAL would call without this library: a wrapper in it or in what it needs. */
+static void *in_scope_of(const void *caller, const char *symbol)
+{
+	Dl_info object;
+	void *found = dladdr(caller, &object) ? in_object(object.dli_fname, symbol) : NULL;
+
+	return is_behind(found) ? found : NULL;
+}
+
+/* The pointer to it is never given up. */
+static void hold(const void *found)
+{
+	Dl_info object;
+
+	if (dladdr(found, &object))
+		/* cppcheck-suppress leakReturnValNotUsed ; it stays loaded */
+		dlopen(object.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+/* The caller's scope comes before the MPI library, and is asked also where RTLD_NEXT finds that: Open MPI makes itself global in
+ * MPI_Init, the library that wraps it stays hidden. */
+void *pp_mpi_next(const char *symbol, const void *caller)
+{
+	int saved = errno;
+	void *own = pp_mpi_real(symbol), *next = dlsym(RTLD_NEXT, symbol);
+
+	if (!next || next == own) {
+		next = in_scope_of(caller, symbol);
+		if (!next)
+			next = own;
+	}
+	if (next != own)
+		hold(next);
+	errno = saved;
+	return next;
+}
