@@ -97,7 +97,25 @@ static size_t late_in(const struct rare *r, size_t step)
 	return late;
 }
 
-/* The rank that is late in most of them, if chance gives that hardly; of one that comes once, as a fact. SIZE_MAX: none. */
+/* Over the steps at hand, does it work more than usual by twice what any other rank does? The delay of one step may show in the next. */
+static int is_alone(const struct rare *r, size_t rank)
+{
+	const struct pp_dataset *d = r->f->d;
+	double own = 0, other = 0;
+
+	for (size_t w = 0; w < d->workers; w++) {
+		double sum = 0;
+
+		for (size_t s = 0; s < d->steps; s++)
+			if (r->which[s] && d->cell[s * d->workers + w].present)
+				sum += more_work(r, s, w);
+		own = w == rank ? sum : own;
+		other = w != rank && sum > other ? sum : other;
+	}
+	return own > 2 * other;
+}
+
+/* The rank that is late in most of them, if chance gives that hardly; of what comes once, as a fact. SIZE_MAX: none. */
 static size_t find_rank(const struct rare *r, enum pp_finding_kind kind)
 {
 	const struct pp_dataset *d = r->f->d;
@@ -106,6 +124,8 @@ static size_t find_rank(const struct rare *r, enum pp_finding_kind kind)
 	int is_in = 0; /* the rank is late in this run of steps */
 
 	if (kind == PP_FINDING_ONE_OFF || r->steps < 2 || best == SIZE_MAX)
+		return best;
+	if (kind == PP_FINDING_START_UP && is_alone(r, best))
 		return best;
 	for (size_t s = 0; s < d->steps; s++) {
 		is_in = r->which[s] && (is_in || late_in(r, s) == best);

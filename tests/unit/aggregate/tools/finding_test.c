@@ -301,6 +301,25 @@ TEST(start_up)
 	CHECK(find(PP_FINDING_START_UP) && find(PP_FINDING_START_UP)->finding_reason == PP_CATEGORY_COMPILATION);
 }
 
+static int64_t first_steps_of_one(size_t rank, size_t step)
+{
+	return rank == 1 && step < 2 ? (100 - 60 * (int64_t)step) * MS : 0;
+}
+
+static int64_t first_steps_in_turn(size_t rank, size_t step)
+{
+	return step < 2 && rank == 1 + step ? (100 - 10 * (int64_t)step) * MS : 0;
+}
+
+/* A fact of one start: the rank that does most of it, but not the first of two that do as much. */
+TEST(start_up_of_one)
+{
+	run(&(struct job){4, 4, 20, PP_CATEGORY_COMPILATION, 0.02, first_steps_of_one});
+	CHECK_STR(find(PP_FINDING_START_UP) ? find(PP_FINDING_START_UP)->who : "none", "rank 1");
+	run(&(struct job){4, 4, 20, PP_CATEGORY_COMPILATION, 0.02, first_steps_in_turn});
+	CHECK_STR(find(PP_FINDING_START_UP) ? find(PP_FINDING_START_UP)->who : "none", "");
+}
+
 static int64_t input_of_all(size_t rank, size_t step)
 {
 	(void)step;
@@ -409,6 +428,7 @@ int main(void)
 	one_off_among_others();
 	one_off_before_a_change();
 	start_up();
+	start_up_of_one();
 	input();
 	clean();
 	random_of_two();
