@@ -426,13 +426,23 @@ static size_t say_category(const struct pp_advising *a, struct pp_finding *f, in
 	                        pp_advice_share(a, category), pp_text_time(mean, f->cost_ns), steps, a->d->steps);
 }
 
+/* Output in at least half of the steps of a job with devices is what it reads from these; else it is written to files. */
+static int reads_results(const struct pp_advising *a, size_t steps)
+{
+	int has_device = a->d->kernels > 0;
+
+	for (size_t i = 0; i < a->d->ops && !has_device; i++)
+		has_device = a->d->op[i].side == PP_SIDE_DEVICE;
+	return has_device && steps >= (a->d->steps + 1) / 2;
+}
+
 int pp_rule_results_every_step(const struct pp_advising *a, struct pp_finding *f)
 {
 	struct pp_activity copies = pp_activity_of(a->d, PP_DEVICE_DEVICE_TO_HOST);
 	int first;
 	size_t steps = steps_with(a, PP_CATEGORY_OUTPUT, &first), at;
 
-	if (pp_advice_share(a, PP_CATEGORY_OUTPUT) < LARGE_PERCENT || steps < (a->d->steps + 1) / 2)
+	if (pp_advice_share(a, PP_CATEGORY_OUTPUT) < LARGE_PERCENT || !reads_results(a, steps))
 		return 0;
 	at = say_category(a, f, PP_CATEGORY_OUTPUT, steps);
 	if (copies.occurrences)
@@ -441,12 +451,12 @@ int pp_rule_results_every_step(const struct pp_advising *a, struct pp_finding *f
 	return 1;
 }
 
-int pp_rule_output_in_few_steps(const struct pp_advising *a, struct pp_finding *f)
+int pp_rule_output(const struct pp_advising *a, struct pp_finding *f)
 {
 	int first;
 	size_t steps = steps_with(a, PP_CATEGORY_OUTPUT, &first);
 
-	if (pp_advice_share(a, PP_CATEGORY_OUTPUT) < LARGE_PERCENT || steps >= (a->d->steps + 1) / 2)
+	if (pp_advice_share(a, PP_CATEGORY_OUTPUT) < LARGE_PERCENT || reads_results(a, steps))
 		return 0;
 	say_category(a, f, PP_CATEGORY_OUTPUT, steps);
 	return 1;

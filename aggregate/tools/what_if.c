@@ -301,9 +301,12 @@ static int add_input(struct scene *s)
 	return 0;
 }
 
+/* Of a blocking collective; -1: it is another operation, or unknown. What files take is no communicator's. */
 static int64_t transfer_of(const struct pp_row_collective *c)
 {
-	return c->message || c->bound_ns == INT64_MAX || c->end_ns < c->last_ns ? -1 : pp_wrap_minus(c->end_ns, c->last_ns);
+	const struct pp_mpi_call *call = pp_mpi_call_info(c->operation);
+
+	return c->message || call->nonblocking || pp_mpi_class_is_file(call->class) || c->bound_ns == INT64_MAX || c->end_ns < c->last_ns ? -1 : pp_wrap_minus(c->end_ns, c->last_ns);
 }
 
 static unsigned size_class(uint64_t bytes)
@@ -334,7 +337,7 @@ static size_t save_transfer(struct scene *s, uint64_t communicator, struct call 
 		const struct pp_row_collective *c = &d->collective[o];
 		int64_t ns = transfer_of(c);
 
-		if (ns >= 0 && !pp_mpi_call_info(c->operation)->nonblocking)
+		if (ns >= 0)
 			call[calls++] = (struct call){
 			        (uint64_t)c->operation << 40 | (uint64_t)(uint32_t)c->ranks << 8 | size_class(c->bytes), ns, o};
 	}
@@ -375,7 +378,7 @@ static uint64_t most_transfer(const struct scene *s)
 		const struct pp_row_communicator *c = pp_dataset_communicator(d, d->collective[o].communicator);
 		int64_t ns = transfer_of(&d->collective[o]);
 
-		if (c && ns > 0 && !pp_mpi_call_info(d->collective[o].operation)->nonblocking)
+		if (c && ns > 0)
 			sum[c - d->communicator] = pp_wrap_plus(sum[c - d->communicator], ns);
 	}
 	for (size_t c = 0; sum && c < d->communicators; c++) {

@@ -317,12 +317,21 @@ static void callbacks(struct pp_dataset *d, int with)
 
 static void results(struct pp_dataset *d, int with)
 {
+	kernel(d, "gemm", PP_DEVICE_KERNEL, 0, 5 * MS);
 	spend(d, PP_CATEGORY_OUTPUT, with ? 10 : 2, 0, STEPS);
+}
+
+/* Without: a job with devices reads results. */
+static void on_devices(struct pp_dataset *d, int with)
+{
+	spend(d, PP_CATEGORY_OUTPUT, 10, 0, STEPS);
+	if (!with)
+		kernel(d, "gemm", PP_DEVICE_KERNEL, 0, 5 * MS);
 }
 
 static void checkpoint(struct pp_dataset *d, int with)
 {
-	spend(d, PP_CATEGORY_OUTPUT, with ? 90 : 9, 0, with ? 1 : STEPS);
+	spend(d, PP_CATEGORY_OUTPUT, with ? 90 : 2, 0, with ? 1 : STEPS);
 }
 
 static void compile(struct pp_dataset *d, int with)
@@ -396,7 +405,8 @@ TEST(each)
 	check_rule("device_idle", 0, 0, idle, "most on rank 0, 40 %");
 	check_rule("host_callbacks", 0, 0, callbacks, "0.5 callbacks to the host per step and rank");
 	check_rule("results_every_step", 0, 0, results, "in 10 of 10 steps");
-	check_rule("output_in_few_steps", 0, 0, checkpoint, "in 1 of 10 steps");
+	check_rule("output", 0, 0, checkpoint, "in 1 of 10 steps");
+	check_rule("output", 0, 0, on_devices, "in 10 of 10 steps");
 	check_rule("compile_in_steps", 0, 0, compile, "in 1 of 10 steps");
 	check_rule("compile_first_steps", 0, 0, compile_first, "in 1 of 10 steps");
 	check_rule("out_of_memory", 0, 0, retries, "2 times, and there was not enough 0 times: rank 3");
