@@ -182,6 +182,19 @@ static int fill_stream(const struct pp_capture *capture, struct pp_stream *s)
 	return 0;
 }
 
+/* Messages take no time of their own: they belong to the collective behind. So does a call that has a number of this communicator,
+ * but makes another one (MPI_File_open): its record is that one's. */
+static void set_unknown(const struct pp_stream *s, struct pp_period_times *times)
+{
+	size_t last = s->length;
+
+	while (last && times->end[last - 1] == INT64_MIN)
+		last--;
+	for (size_t i = 1; i < s->length; i++)
+		if (s->symbol[i] == PP_PERIOD_MESSAGES || (i < last && times->end[i] == INT64_MIN))
+			times->begin[i] = times->end[i] = times->end[i - 1];
+}
+
 /* Begin and end of each collective of the stream, the end not after the next begin. Returns the thread with most. */
 static uint32_t rank_times(const struct pp_rank *rank, const struct pp_stream *s, struct pp_period_times *times)
 {
@@ -217,9 +230,7 @@ static uint32_t rank_times(const struct pp_rank *rank, const struct pp_stream *s
 		if (times->begin[at] != INT64_MIN && times->end[before] > times->begin[at])
 			times->end[before] = times->begin[at];
 	}
-	for (size_t i = 1; i < s->length; i++) /* messages take no time of their own: they belong to the collective behind */
-		if (s->symbol[i] == PP_PERIOD_MESSAGES)
-			times->begin[i] = times->end[i] = times->end[i - 1];
+	set_unknown(s, times);
 	return best;
 }
 

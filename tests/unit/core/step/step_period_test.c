@@ -120,6 +120,30 @@ TEST(evaluations)
 	free_capture(&c);
 }
 
+/* A call of the communicator that makes another one is recorded with that one: its number is missing here. */
+TEST(call_of_another_at_the_end)
+{
+	struct pp_capture c = make_job();
+	struct pp_steps s;
+
+	for (size_t r = 0; r < RANKS; r++) {
+		int64_t now = (int64_t)r * 3;
+
+		for (uint32_t i = 0; i < 20; i++) {
+			for (uint32_t k = 0; k < 2; k++, now += 50)
+				add_mpi(&c, r, k ? "MPI_Bcast" : "MPI_Allreduce", 3 * i + k, now, now + 5);
+			add_mpi(&c, r, "MPI_File_open", 0, now, now + 5)->mpi.comm = OTHER + 10 + i;
+			now += 50;
+		}
+	}
+	s = find(&c, 0, 0);
+	CHECK_INT(s.rule, PP_STEP_RULE_PERIOD);
+	CHECK(s.steps >= 18 && s.steps <= 20);
+	CHECK(s.covered > 0.9);
+	pp_steps_release(&s);
+	free_capture(&c);
+}
+
 TEST(one_call_over_and_over)
 {
 	struct pp_capture c = make_job();
@@ -384,6 +408,7 @@ int main(void)
 {
 	loop_without_marks();
 	evaluations();
+	call_of_another_at_the_end();
 	one_call_over_and_over();
 	not_all_ranks();
 	marks_win();
