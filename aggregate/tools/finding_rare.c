@@ -182,13 +182,18 @@ static void say_when(const struct pp_row_finding *row, char *to, size_t size)
 	}
 }
 
-/* Of steps with no common rank the longest one as a fact: " The longest, step 7: rank 3". */
-static void say_longest(const struct rare *r, const struct pp_row_finding *row, char *to, size_t size)
+/* Where no rank is named, a fact: who is late in the longest of the steps, or in each of them. */
+static void say_fact(const struct rare *r, const struct pp_row_finding *row, char *to, size_t size)
 {
 	const size_t late = row->who[0] ? SIZE_MAX : late_in(r, r->longest);
+	size_t hits = 0;
 
 	to[0] = '\0';
-	if (late != SIZE_MAX)
+	for (size_t s = 0; s < r->f->d->steps && late != SIZE_MAX; s++)
+		hits += r->which[s] && late_in(r, s) == late;
+	if (late != SIZE_MAX && hits > 1 && hits == r->steps)
+		snprintf(to, size, ". Rank %" PRId32 " is late in each of them, which may be chance", r->f->d->worker[late].rank);
+	else if (late != SIZE_MAX)
 		snprintf(to, size, ". In the longest of them, step %" PRId64 ", rank %" PRId32 " is late",
 		         r->f->d->step[r->longest].number, r->f->d->worker[late].rank);
 }
@@ -196,15 +201,18 @@ static void say_longest(const struct rare *r, const struct pp_row_finding *row, 
 static void say(const struct rare *r, struct pp_row_finding *row)
 {
 	const char *reason = row->finding_reason ? pp_reason_name(row->finding_reason) : "";
-	char when[96], more[PP_TEXT_UNIT], mean[PP_TEXT_UNIT], cost[64] = "", longest[96];
+	char when[96], more[PP_TEXT_UNIT], mean[PP_TEXT_UNIT], cost[64] = "", fact[96], whom[160] = "";
 
 	say_when(row, when, sizeof(when));
-	say_longest(r, row, longest, sizeof(longest));
+	say_fact(r, row, fact, sizeof(fact));
 	if (row->kind == PP_FINDING_PERIODIC || row->kind == PP_FINDING_IRREGULAR)
 		snprintf(cost, sizeof(cost), ", %s per step on average", pp_text_time(mean, row->finding_gain_ns));
-	snprintf(row->finding, sizeof(row->finding), "%s: %s%s%s. %s %s longer than the usual step%s%s", when,
-	         row->who[0] ? row->who : "no single rank", reason[0] ? ", " : "", reason,
-	         row->finding_steps > 1 ? "These steps take" : "It takes", pp_text_time(more, row->more_ns), cost, longest);
+	if (row->who[0])
+		snprintf(whom, sizeof(whom), ": %s%s%s", row->who, reason[0] ? ", " : "", reason);
+	else if (!fact[0])
+		snprintf(whom, sizeof(whom), ": no single rank");
+	snprintf(row->finding, sizeof(row->finding), "%s%s. %s %s longer than the usual step%s%s", when, whom,
+	         row->finding_steps > 1 ? "These steps take" : "It takes", pp_text_time(more, row->more_ns), cost, fact);
 	if (row->kind == PP_FINDING_START_UP)
 		snprintf(row->finding_next, sizeof(row->finding_next), "record later steps, or leave the first ones out");
 	else if (row->kind == PP_FINDING_PERIODIC)

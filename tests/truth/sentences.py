@@ -10,7 +10,7 @@ UNIT = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 SAYS = (("ranks take turns", "rotating"), ("^link from|slow links", "link"), ("This may be chance", "irregular"), ("before calls that no other rank makes", "phase"),
         ("ready to run and had no core", "noise"), (r"other ranks.* from step \d+ on\.", "sudden"), ("more from step to step", "growing"),
         ("more than the median of the other ranks", "persistent"), (r"^every \d+ steps", "periodic"), ("^once, in step", "one_off"),
-        (r"^the first (step|\d+ steps):", "start_up"), (r"^in \d+ of \d+ steps", "irregular"), ("It stalls|data-loader workers", "stall"), ("^unknown", "unknown"))
+        (r"^the first (step|\d+ steps)[:.]", "start_up"), (r"^in \d+ of \d+ steps", "irregular"), ("It stalls|data-loader workers", "stall"), ("^unknown", "unknown"))
 NAMES = ("persistent", "sudden", "growing", "phase", "noise", "late_progress")
 ADVICE = {"rotating": "not a rank", "link": "links", "phase": "share this work", "noise": "a core of its own"}
 
@@ -37,12 +37,15 @@ def subject_of(sentence):
     if kind not in NAMES + ("link", "irregular", "periodic", "one_off", "start_up"):
         return set()
     head = sentence.split(". ")[0]
+    if ": " not in head:  # only facts follow
+        return set()
     return ranks_of(head.split(":")[0] if kind in NAMES + ("link",) or ("This may be chance" in sentence) else head.split(": ", 1)[1].split(",")[0])
 
 
 def facts(lines):
     """(step, rank) of single steps in which a line calls a rank late."""
     found = [m for line in lines for m in re.findall(r"step (\d+), rank (\d+) is late|^once, in step (\d+): rank (\d+),", line)]
+    found += [("", "", *m) for line in lines for m in re.findall(r"step (\d+)(?: on)?\. .*Rank (\d+) is late in each", line)]
     return [(int(m[0] or m[2]), int(m[1] or m[3])) for m in found]
 
 
