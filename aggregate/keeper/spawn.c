@@ -171,6 +171,15 @@ static int has_ended(pid_t pid)
 	return (kill(pid, 0) && errno == ESRCH) || pp_proc_is_zombie(pid);
 }
 
+/* -1: unknown. */
+static int is_locked(const char *spool)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/keeper.lock", spool);
+	return pp_lock_is_held(path);
+}
+
 static int is_held(const char *spool)
 {
 	char path[4096];
@@ -178,8 +187,7 @@ static int is_held(const char *spool)
 	snprintf(path, sizeof(path), "%s/control", spool);
 	if (access(path, F_OK))
 		return 0;
-	snprintf(path, sizeof(path), "%s/keeper.lock", spool);
-	return pp_lock_is_held(path) == 1;
+	return is_locked(spool) == 1;
 }
 
 /* Removes the control page of an earlier keeper: ranks would take it for the new one's. */
@@ -187,8 +195,7 @@ static void remove_old_control(const char *spool)
 {
 	char path[4096];
 
-	snprintf(path, sizeof(path), "%s/keeper.lock", spool);
-	if (pp_lock_is_held(path))
+	if (is_locked(spool))
 		return;
 	snprintf(path, sizeof(path), "%s/control", spool);
 	unlink(path);
@@ -218,7 +225,8 @@ int pp_keeper_start(const char *spool, const char *podprof_exe, struct pp_err *e
 				rc = spawn(spool, podprof_exe, &keeper, err);
 			}
 		}
-		if (!rc && keeper > 0 && has_ended(keeper) && !is_held(spool))
+		/* It also ends where another one, whose starter has given up, has the lock and no page yet. */
+		if (!rc && keeper > 0 && has_ended(keeper) && !is_locked(spool))
 			rc = say_ended(spool, err);
 		pp_nap_ms(2);
 	}
