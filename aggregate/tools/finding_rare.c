@@ -97,7 +97,8 @@ static size_t late_in(const struct rare *r, size_t step)
 	return late;
 }
 
-/* Over the steps at hand, does it work more than usual by twice what any other rank does? The delay of one step may show in the next. */
+/* Over the steps at hand, does it work more than usual by twice what any other rank does? The delay of one step may show in the
+ * next. */
 static int is_alone(const struct rare *r, size_t rank)
 {
 	const struct pp_dataset *d = r->f->d;

@@ -306,7 +306,10 @@ static int64_t transfer_of(const struct pp_row_collective *c)
 {
 	const struct pp_mpi_call *call = pp_mpi_call_info(c->operation);
 
-	return c->message || call->nonblocking || pp_mpi_class_is_file(call->class) || c->bound_ns == INT64_MAX || c->end_ns < c->last_ns ? -1 : pp_wrap_minus(c->end_ns, c->last_ns);
+	return c->message || call->nonblocking || pp_mpi_class_is_file(call->class) || c->bound_ns == INT64_MAX ||
+	                       c->end_ns < c->last_ns
+	               ? -1
+	               : pp_wrap_minus(c->end_ns, c->last_ns);
 }
 
 static unsigned size_class(uint64_t bytes)
