@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/base/libc.h"
@@ -42,7 +43,31 @@ static void flush(int64_t deadline_ms)
 	pp_poll_flush();
 }
 
-static const struct pp_source_ops source = {.name = "mpi", .flush = flush, .thread_end = pp_poll_flush};
+static char wrapped[160]; /* a sentence about other libraries that wrap MPI, set once; "": there is none */
+
+/* Each window's session has it. */
+static void window(int on)
+{
+	struct pp_record r = {.kind = PP_RECORD_REMARK, .length = (uint32_t)strlen(wrapped)};
+	uint32_t inside = r.length < PP_TEXT_INLINE ? r.length : PP_TEXT_INLINE;
+
+	if (!on || !wrapped[0] || !atomic_load_explicit(&pp_mpi_wiped.active, memory_order_relaxed))
+		return;
+	r.tick = pp_tick_now();
+	memcpy(r.range.text, wrapped, inside);
+	pp_mpi_put(&r, wrapped + inside, r.length - inside);
+}
+
+static void find_wrappers(void)
+{
+	char names[128];
+
+	pp_mpi_wrappers(names, sizeof names);
+	if (names[0])
+		snprintf(wrapped, sizeof wrapped, "MPI is also wrapped by %s", names);
+}
+
+static const struct pp_source_ops source = {.name = "mpi", .window = window, .flush = flush, .thread_end = pp_poll_flush};
 
 static void announce(struct pp_comm *c)
 {
@@ -65,12 +90,14 @@ static void begin(const struct podprof_collector *collector, int by_session)
 		collector->coordinator(PP_COORDINATOR_NONE, "it uses MPI sessions, without MPI_COMM_WORLD");
 	pp_request_shared = by_session || calls_overlap();
 	if (!is_known) {
+		find_wrappers();
 		collector->add_source(&source);
 		pp_at_fork(forked);
 		pp_wipe_on_fork(&pp_mpi_wiped, sizeof pp_mpi_wiped);
 	}
 	is_known = 1;
 	atomic_store_explicit(&pp_mpi_wiped.active, 1, memory_order_release);
+	window(atomic_load_explicit(pp_mpi_recording, memory_order_relaxed) != 0);
 }
 
 /* Finds the collector, claims, registers world and self. session NULL: after MPI_Init. */

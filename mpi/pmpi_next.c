@@ -4,11 +4,17 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 /* Libraries that a plugin may have loaded RTLD_LOCAL (mpi4py's wheel does): not in the scope that RTLD_NEXT searches. */
 static const char *const libraries[] = {"libmpi.so.40", "libmpi.so.12", "libmpich.so.12"};
+
+enum { WRAPPERS = 4 };
+static _Atomic(const char *) wrappers[WRAPPERS]; /* names in the dynamic linker's memory, filled from the first on */
 
 /* As a loaded object and those that it needs have it. */
 static void *in_object(const char *object, const char *symbol)
@@ -95,14 +101,25 @@ static void *in_scope_of(const void *caller, const char *symbol)
 	return is_behind(found) ? found : NULL;
 }
 
-/* The pointer to it is never given up. */
-static void hold(const void *found)
+/* found: another library's function, MPI's or ours. Another library stays loaded: pointers to it are never given up. */
+static void add_wrapper(const void *found, const void *own)
 {
-	Dl_info object;
+	const char *name;
+	Dl_info object, ours;
 
-	if (dladdr(found, &object))
-		/* cppcheck-suppress leakReturnValNotUsed ; it stays loaded */
-		dlopen(object.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	if (!found || found == own || !dladdr(found, &object) || !dladdr((void *)add_wrapper, &ours) ||
+	    object.dli_fbase == ours.dli_fbase)
+		return;
+	/* cppcheck-suppress leakReturnValNotUsed ; it stays loaded */
+	dlopen(object.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	name = strrchr(object.dli_fname, '/');
+	name = name ? name + 1 : object.dli_fname;
+	for (int i = 0; i < WRAPPERS; i++) {
+		const char *had = NULL;
+
+		if (atomic_compare_exchange_strong(&wrappers[i], &had, name) || !strcmp(had, name))
+			return;
+	}
 }
 
 /* The caller's scope comes before the MPI library, and is asked also where RTLD_NEXT finds that: Open MPI makes itself global in
@@ -117,8 +134,31 @@ void *pp_mpi_next(const char *symbol, const void *caller)
 		if (!next)
 			next = own;
 	}
-	if (next != own)
-		hold(next);
+	add_wrapper(next, own);
 	errno = saved;
 	return next;
+}
+
+/* Asks for calls that such libraries wrap. One in a plugin's scope is known by the call that has met it. */
+void pp_mpi_wrappers(char *ret_names, size_t size)
+{
+	static const char *const asked[] = {"MPI_Init",      "MPI_Finalize", "MPI_Comm_size",
+	                                    "MPI_Allreduce", "MPI_Send",     "MPI_File_open"};
+	int saved = errno;
+	size_t n = 0;
+
+	for (unsigned i = 0; i < sizeof asked / sizeof asked[0]; i++) {
+		void *own = pp_mpi_real(asked[i]);
+
+		add_wrapper(dlsym(RTLD_DEFAULT, asked[i]), own);
+		add_wrapper(dlsym(RTLD_NEXT, asked[i]), own);
+	}
+	*ret_names = '\0';
+	for (int i = 0; i < WRAPPERS && n < size; i++) {
+		const char *name = atomic_load(&wrappers[i]);
+
+		if (name)
+			n += (size_t)snprintf(ret_names + n, size - n, "%s%s", i ? ", " : "", name);
+	}
+	errno = saved;
 }

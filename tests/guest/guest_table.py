@@ -101,18 +101,37 @@ LAYERS = "@GUEST@/../mpi/layers"  # of tests/mpi/layers.py: another library that
 
 
 def layer(words):
-    """A job with another library that wraps MPI, which changes the job's output and writes a file."""
+    """A job with another library that wraps MPI, which changes the job's output and writes a file. The session names it."""
 
     def case(place, full):
         if not os.path.exists(LAYERS.replace("@GUEST@", place.guest)):
             raise Skipped("built without MPI")
+        command, logs = [w.replace("@GUEST@", place.guest) for w in words], []
+
+        def under(at):
+            logs.append(at)
+            return place.mpirun(RANKS, place.under(at, command))
+
         with tempfile.TemporaryDirectory() as where:
-            job(words, env={"PP_LAYER": where + "/layer"})(place, full)
+            expect(cell(place, place.mpirun(RANKS, command), under, {"PP_LAYER": where + "/layer"}, 3 if full else 1), 0)
             names = [name for name in os.listdir(where) if os.path.getsize(os.path.join(where, name))]
             if len(names) != RANKS:
                 raise Failed(f"the library wrote {names}")
+        with open(os.path.join(jobs.session_of(logs[-1]), "summary.txt"), encoding="utf-8") as f:
+            if f"ranks 0-{RANKS - 1}: MPI is also wrapped by PMPI.so" not in f.read():
+                raise Failed("the session does not name the library")
 
     return case
+
+
+def layer_seen(place, full):
+    """podprof doctor names such a library, too."""
+    library = os.path.join(LAYERS.replace("@GUEST@", place.guest), "PMPI.so")
+    if not os.path.exists(library):
+        raise Skipped("built without MPI")
+    got = run([place.podprof(), "doctor"], {"LD_PRELOAD": library})
+    if f"{library} is preloaded and wraps MPI" not in got.out:
+        raise Failed(got.transcript())
 
 
 BOTH = (0, 1)
@@ -154,8 +173,9 @@ CASES = {
     "mpi_crash_early": job(["mpi_ends", "crash_early"], 134),
     "mpi_main_leaves": job(["mpi_ends", "main_leaves"]),
     "mpi_abort5": job(["mpi_ends", "abort5"], 5),
-    "mpi_layer": layer(["../mpi/layers/PMPI.linked"]),
+    "mpi_layer": layer([LAYERS + "/PMPI.linked"]),
     "mpi_layer_first": layer(["/bin/sh", "-c", f"LD_PRELOAD={LAYERS}/PMPI.so:$LD_PRELOAD exec {LAYERS}/PMPI.plain"]),
+    "mpi_layer_seen": layer_seen,
     "mpi_outer": outer(["mpi_ends", "normal"]),
     "mpi_half": half(["mpi_ends", "normal"]),
     "mpi_rank0": zero_only(["mpi_ends", "normal"]),

@@ -57,6 +57,8 @@ static void line(const struct fake_record *f)
 		        r->comm.is_name == PP_COMM_NEAR ? "near"
 		        : r->comm.is_name               ? f->text
 		                                        : "members");
+	else if (r->kind == PP_RECORD_REMARK)
+		fprintf(out, "remark %s\n", f->text);
 	else
 		fprintf(out, "kind %u\n", r->kind);
 	fflush(out);
@@ -79,12 +81,12 @@ static void keep(const struct pp_record *r, const void *rest, uint32_t rest_leng
 	f = &kept[kept_count++];
 	memset(f, 0, sizeof *f);
 	f->record = *r;
-	if (r->kind == PP_RECORD_COMM) {
+	if (r->kind == PP_RECORD_COMM || r->kind == PP_RECORD_REMARK) {
 		uint32_t inside = r->length < PP_TEXT_INLINE ? r->length : PP_TEXT_INLINE;
 
 		if (rest_length != r->length - inside)
 			abort();
-		memcpy(f->text, r->comm.text, inside);
+		memcpy(f->text, r->kind == PP_RECORD_COMM ? r->comm.text : r->range.text, inside);
 		memcpy(f->text + inside, rest, rest_length < sizeof f->text - inside ? rest_length : sizeof f->text - inside);
 	}
 	line(f);

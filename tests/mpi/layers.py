@@ -42,7 +42,9 @@ class Job:
             # mpirun may write the line of a rank behind another one's without a newline between them
             self.out = sorted(line.strip() for line in re.split("(?=rank )", done.stdout) if line.startswith("rank "))
             self.files = {os.path.basename(f): read(f) for f in sorted(glob.glob(where + "/*")) if "/log." not in f}
-            self.calls = [re.findall(r"^mpi MPI_(\w+)", read(f), re.M) for f in sorted(glob.glob(where + "/log.*"))]
+            logs = [read(f) for f in sorted(glob.glob(where + "/log.*"))]
+            self.calls = [re.findall(r"^mpi MPI_(\w+)", log, re.M) for log in logs]
+            self.named = [re.findall(r"^remark MPI is also wrapped by (.*)", log, re.M) for log in logs]
 
 
 def read(path):
@@ -63,13 +65,14 @@ def with_podprof(layer, at):
     return ours[:front] + [layer] + ours[front:] if at == "front" else ours + [layer] if at == "behind" else ours
 
 
-def compare(name, command, layer=None, at=None, calls=None):
+def compare(name, command, layer=None, at=None, calls=None, named=KIND + ".so"):
     bare = Job(command, [layer] if layer else [])
     seen = Job(command, with_podprof(layer, at))
     check(name, bare.code == 0 and bare.files, "bare:", bare.code, bare.out, bare.err)
     check(name, (seen.code, seen.out, seen.files) == (bare.code, bare.out, bare.files), bare.out, bare.files, seen.code, seen.out, seen.files,
           seen.err)
     check(name, seen.calls == 2 * [calls or CALLS], "recorded:", seen.calls)
+    check(name, seen.named == 2 * [[named]], "named:", seen.named)
     return bare
 
 
@@ -84,7 +87,7 @@ def own():
     check("knows what stands behind a level", "region 2.5 4916" in bare.files.get("layer.0", ""), bare.files)
     compare("preloaded behind", [plain], layer, "behind")
     compare("preloaded in front", [plain], layer, "front", FRONT)
-    compare("in the program", [f"{DIRECTORY}/{KIND}.static"], calls=FRONT)
+    compare("in the program", [f"{DIRECTORY}/{KIND}.static"], calls=FRONT, named=KIND + ".static")
     for scope in ("LOCAL", "GLOBAL") if KIND == "PMPI" else ("LOCAL",):
         compare("plugin, RTLD_" + scope, [PYTHON, "-B", "-c", PLUGIN % scope, f"{DIRECTORY}/{KIND}.plugin"])
     if KIND == "PMPI" and subprocess.run([PYTHON, "-c", "import mpi4py"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
@@ -107,6 +110,7 @@ def ompitrace():
         trace = lines_of_trace(bare.err)
         check(f"libompitrace {at}", trace and (seen.code, seen.out, lines_of_trace(seen.err)) == (0, bare.out, trace), bare.err, seen.out, seen.err)
         check(f"libompitrace {at}: calls", seen.calls == 2 * [CALLS], seen.calls)
+        check(f"libompitrace {at}: name", seen.named == 2 * [["libompitrace.so.40"]], seen.named)
     return None
 
 
