@@ -231,6 +231,30 @@ def keeper_gone(place, full):
     check(size < 4 << 20, f"the ring has {size} bytes")
 
 
+def many_left_over(place, full):
+    """Thousands of spools of dead jobs: the next job removes the old ones that hold nothing, and runs."""
+    root = f"/dev/shm/podprof-{os.getuid()}"
+
+    def own():
+        return [os.path.dirname(p) for p in glob.glob(root + "/*/options") if os.fsencode(place.scratch) in open(p, "rb").read()]
+
+    process = jobs.start(place.under(place.new_logs(), ["sleep", "1000"]))
+    spool = (wait_until(lambda: [s for s in own() if keepers(s)], 20) or [None])[0]
+    check(spool, "no keeper")
+    for pid in keepers(spool):
+        os.kill(pid, signal.SIGKILL)
+    os.killpg(process.pid, signal.SIGKILL)
+    jobs.finish(process)
+    check(wait_until(lambda: not keepers(spool), 20), "the keeper goes on")
+    left = [f"{root}/left-{i}" for i in range(10000 if full else 1000)]
+    for path in left:
+        shutil.copytree(spool, path, ignore=shutil.ignore_patterns("socket"))
+        os.utime(path, (1e9, 1e9))
+    got = run(place.under(place.new_logs(), ["true"]))
+    check(got.code == 0 and not glob.glob(root + "/left-*"), f"{len(glob.glob(root + '/left-*'))} are left; {got.transcript()}")
+    shutil.rmtree(spool)
+
+
 def check_short(logs, count, got):
     check(got.code == 0 and got.out == "rank 0 is done\n", got.transcript())
     with h5(session_of(logs)) as f:
@@ -293,7 +317,7 @@ CASES = {
     "lazy": lazy,
     "late_full": late_full, "file_size": file_size, "file_size_inside": file_size_inside, "few_files": few_files, "keeper_ends": keeper_ends,
     "raw_fork": raw_fork, "raw_fork_mpi": raw_fork_mpi, "memory": memory, "keeper_gone": keeper_gone,
-    "threads": threads, "threads_unread": threads_unread,
+    "threads": threads, "threads_unread": threads_unread, "many_left_over": many_left_over,
 }
 
 if __name__ == "__main__":
