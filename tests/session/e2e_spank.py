@@ -274,6 +274,34 @@ def cancelled(place, full):
         check(len(f["breakdown/step"]) >= 1 and len(f["worker/rank"]) == 4, session)
 
 
+def requeued(place, full):
+    """A job that is preempted in the middle of a window, and begins again with the same numbers of job and step: each run has its session."""
+    logs, out = place.new_logs(), os.path.join(place.scratch, "requeued.out")
+    with slurm_of(place) as slurm:
+        if not slurm.has_pmix():
+            raise jobs.Skipped("this Slurm has no plug-in for PMIx")
+        line = f"srun --mpi=pmix -n 4 {trains(place)[0]} --work-us 500 --steps"
+        job = slurm.start(["sbatch", "--wait", "--requeue", "-n", "4", f"--podprof=steps=10:100000,output={logs}", "-o", out, "--open-mode=append",
+                           script(place, f"if [ -z \"$SLURM_RESTART_COUNT\" ]; then {line} 1000000; else {line} 40; fi")])
+        status = [place.podprof(), "status", "--json", logs]
+        check(jobs.wait_until(lambda: re.search(r'"step": ?[0-9]{2}', jobs.run(status).out), 30), jobs.run(status).transcript())
+        number = slurm.run(["squeue", "-h", "-o", "%i"]).out.split()[0]
+        again = slurm.run(["scontrol", "requeue", number])
+        check(again.code == 0, again.transcript())
+        check(jobs.wait_until(lambda: slurm.run(["squeue", "-h", "-o", "%r"]).out.strip() in ("BeginTime", ""), 60), slurm.run(["squeue"]).out)
+        slurm.run(["scontrol", "update", f"JobId={number}", "StartTime=now"])
+        got = jobs.finish(job, 180)
+        with open(out, encoding="utf-8", errors="replace") as f:
+            text = f.read()
+        check(got.code == 0 and jobs.wait_until(lambda: len(sessions(logs)) == 2, 30), f"{got.transcript()}{text}{sessions(logs)}")
+    found = []
+    for session in sessions(logs):
+        with h5(session) as f:
+            check(len(f["worker/rank"]) == 4, session)
+            found.append(len(f["breakdown/step"]))
+    check(found[0] >= 1 and found[1] == 30, f"steps of the sessions: {found}")
+
+
 if __name__ == "__main__":
     sys.exit(jobs.main({f.__name__: f for f in (step, absent, refused, refused_without_children, programs, batch, several, separate_hosts,
-                                            missing, ends, cancelled_cgroup, cancelled_hosts, cancelled)}, __doc__))
+                                            missing, ends, cancelled_cgroup, cancelled_hosts, cancelled, requeued)}, __doc__))
