@@ -48,7 +48,7 @@ if(PODPROF_STATIC)
 endif()
 
 add_library(pp_net STATIC ${pp_keeper}/net/rendezvous_point.c ${pp_keeper}/net/net.c ${pp_keeper}/net/net_left_out.c
-  ${pp_keeper}/net/rendezvous.c ${pp_keeper}/net/star.c)
+  ${pp_keeper}/net/net_socket.c ${pp_keeper}/net/rendezvous.c ${pp_keeper}/net/star.c)
 target_include_directories(pp_net SYSTEM PRIVATE ${PODPROF_ZMQ_INCLUDE})
 target_link_libraries(pp_net PUBLIC pp_flags pp_core pp_message PRIVATE ${pp_zmq})
 target_link_options(pp_net INTERFACE ${pp_zmq_options})

@@ -1,4 +1,4 @@
-/* Sockets and keys, queues to peers, and events; see net.h. A cut connection loses what lay in the sockets: messages stay in their
+/* Queues to peers, and events; see net.h. A cut connection loses what lay in the sockets: messages stay in their
  * queue until the peer acknowledges them, and are sent again. */
 #include "aggregate/keeper/net/net.h"
 
@@ -12,7 +12,7 @@
 #include "core/base/now.h"
 #include "core/base/utf8.h"
 
-enum { ROUTE = 9 /* instance, number of the address */, FLIGHT = 4 << 20 /* bytes sent and not acknowledged */, ANY_PORTS = 16 };
+enum { ROUTE = 9 /* instance, number of the address */, FLIGHT = 4 << 20 /* bytes sent and not acknowledged */ };
 
 struct packet {
 	struct packet *next;
@@ -45,7 +45,7 @@ struct pp_net {
 	struct pp_net_options o;        /* texts: NULL, below */
 	char job[128], host[72], version[32], session[64];
 	uint64_t instance;
-	uint8_t client_key[32];
+	uint8_t client_key[PP_NET_CLIENT_KEY];
 	struct pp_peer peer[PP_NET_PEERS]; /* listener: by order of arrival; else the listener */
 	size_t peers;
 	char boot_id[64], timens[96];
@@ -235,23 +235,6 @@ size_t pp_net_unsent(const struct pp_net *net)
 	return bytes;
 }
 
-static int set_number(void *socket, int option, int value)
-{
-	return zmq_setsockopt(socket, option, &value, sizeof(value));
-}
-
-/* Options of both ends: no wait at close, no message above the limit, close dead connections. */
-static int set_common(const struct pp_net *net, void *socket)
-{
-	int64_t limit = PP_WIRE_MAX;
-	int interval = (int)net->o.heartbeat_ms, dead = (int)(net->o.dead_ms / 2 + 1);
-
-	return set_number(socket, ZMQ_LINGER, 0) || set_number(socket, ZMQ_IPV6, 1) || set_number(socket, ZMQ_SNDHWM, 256) ||
-	       set_number(socket, ZMQ_RCVHWM, 256) || set_number(socket, ZMQ_HEARTBEAT_IVL, interval) ||
-	       set_number(socket, ZMQ_HEARTBEAT_TIMEOUT, dead) || set_number(socket, ZMQ_HANDSHAKE_IVL, (int)net->o.dead_ms) ||
-	       zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &limit, sizeof(limit));
-}
-
 static void copy(char *to, size_t size, const char *from)
 {
 	snprintf(to, size, "%s", from ? from : "");
@@ -308,89 +291,10 @@ void pp_net_free(struct pp_net *net)
 	free(net);
 }
 
-static void endpoint(char where[128], const char *address, unsigned port)
-{
-	const char *open = strchr(address, ':') ? "[" : "", *close = *open ? "]" : "";
-
-	if (port)
-		snprintf(where, 128, "tcp://%s%s%s:%u", open, address, close, port);
-	else
-		snprintf(where, 128, "tcp://%s%s%s:*", open, address, close);
-}
-
-/* 0, or -errno. *port 0: any port, which is returned. */
-static int bind_one(struct pp_net *net, const char *address, unsigned *port)
-{
-	char where[128], at[128] = "";
-	size_t size = sizeof(at);
-	const char *colon;
-
-	endpoint(where, address, *port);
-	if (zmq_bind(net->socket[0], where))
-		return -errno;
-	if (!zmq_getsockopt(net->socket[0], ZMQ_LAST_ENDPOINT, at, &size) && (colon = strrchr(at, ':')))
-		*port = (unsigned)strtoul(colon + 1, NULL, 10);
-	return 0;
-}
-
-static int is_taken(int rc)
-{
-	return rc == -EADDRINUSE || rc == -EACCES;
-}
-
-/* Binds one port at every address, and drops addresses that do not exist any more. -EADDRINUSE: it is in use at one of them. */
-static int bind_all(struct pp_net *net, unsigned port, struct pp_net_invite *invite)
-{
-	struct pp_net_invite left = {.addresses = 0};
-	int rc = -EADDRNOTAVAIL, one = 0;
-	char where[128];
-
-	for (size_t i = 0; i < invite->addresses && !is_taken(one); i++) {
-		one = bind_one(net, invite->address[i], &port);
-		rc = left.addresses && !is_taken(one) ? 0 : one;
-		if (!one)
-			memcpy(left.address[left.addresses++], invite->address[i], sizeof(left.address[0]));
-	}
-	for (size_t i = 0; rc && i < left.addresses; i++) {
-		endpoint(where, left.address[i], port);
-		zmq_unbind(net->socket[0], where);
-	}
-	if (rc)
-		return rc;
-	memcpy(invite->address, left.address, sizeof(left.address));
-	invite->addresses = left.addresses;
-	invite->port = (uint16_t)port;
-	return 0;
-}
-
-static int bind_to_range(struct pp_net *net, const struct pp_net_options *o, struct pp_net_invite *invite, struct pp_err *err)
-{
-	int rc = -EINVAL;
-
-	for (unsigned port = o->port_first; port <= o->port_last; port++) {
-		/* The port found at the first address may be in use at another. */
-		for (int i = 0; i < (port ? 1 : ANY_PORTS); i++) {
-			rc = bind_all(net, port, invite);
-			if (!is_taken(rc))
-				break;
-		}
-		if (!is_taken(rc))
-			break;
-	}
-	if (!rc)
-		return 0;
-	if (is_taken(rc))
-		return pp_err_set(err, -EADDRINUSE, "cannot listen for the other hosts: no free port in %u-%u",
-		                  (unsigned)o->port_first, (unsigned)o->port_last);
-	return pp_err_set(err, rc, "cannot listen for the other hosts on '%s', ports %u-%u: %s",
-	                  invite->addresses ? invite->address[0] : "", (unsigned)o->port_first, (unsigned)o->port_last,
-	                  zmq_strerror(-rc));
-}
-
 int pp_net_listen(const struct pp_net_options *o, struct pp_net_invite *ret_invite, struct pp_net **ret_net, struct pp_err *err)
 {
 	struct pp_net_invite invite = {.addresses = 0};
-	char secret[PP_NET_KEY];
+	struct pp_net_sockets made = {.router = NULL};
 	struct pp_net *net = NULL;
 	int rc = net_new(o, &net, err);
 
@@ -404,20 +308,12 @@ int pp_net_listen(const struct pp_net_options *o, struct pp_net_invite *ret_invi
 		invite.addresses = 1;
 	}
 	copy(invite.job, sizeof(invite.job), o->job);
-	net->door = zmq_socket(net->context, ZMQ_REP);
-	net->socket[0] = zmq_socket(net->context, ZMQ_ROUTER);
+	rc = pp_net_socket_serve(net->context, net->o.dead_ms, (const uint16_t[]){o->port_first, o->port_last}, &invite, &made,
+	                         err);
+	net->door = made.door;
+	net->socket[0] = made.router;
 	net->sockets = 1;
-	if (!net->door || !net->socket[0] || zmq_curve_keypair(invite.server_public, secret) ||
-	    zmq_curve_keypair(invite.client_public, invite.client_secret) ||
-	    !zmq_z85_decode(net->client_key, invite.client_public) || zmq_bind(net->door, "inproc://zeromq.zap.01") ||
-	    set_common(net, net->socket[0]) || set_number(net->socket[0], ZMQ_CURVE_SERVER, 1) ||
-	    zmq_setsockopt(net->socket[0], ZMQ_CURVE_SECRETKEY, secret, sizeof(secret)) ||
-	    zmq_setsockopt(net->socket[0], ZMQ_ZAP_DOMAIN, "podprof", 7) || set_number(net->socket[0], ZMQ_ROUTER_MANDATORY, 1) ||
-	    set_number(net->socket[0], ZMQ_ROUTER_HANDOVER, 1))
-		rc = pp_err_set(err, -errno, "cannot listen for the other hosts: %s", zmq_strerror(errno));
-	else
-		rc = bind_to_range(net, o, &invite, err);
-	explicit_bzero(secret, sizeof(secret));
+	memcpy(net->client_key, made.client_key, sizeof(net->client_key));
 	if (rc < 0) {
 		pp_net_free(net);
 		return rc;
@@ -431,7 +327,6 @@ static int dial(struct pp_net *net, const struct pp_net_invite *invite, size_t i
 {
 	void *socket = zmq_socket(net->context, ZMQ_DEALER);
 	uint8_t route[ROUTE];
-	char where[128];
 
 	if (!socket)
 		return -1;
@@ -441,12 +336,7 @@ static int dial(struct pp_net *net, const struct pp_net_invite *invite, size_t i
 	route[0] |= 1;
 	route[ROUTE - 1] = (uint8_t)i;
 	memcpy(&net->instance, route, sizeof(net->instance));
-	endpoint(where, invite->address[i], invite->port);
-	return set_common(net, socket) || set_number(socket, ZMQ_IMMEDIATE, 1) || set_number(socket, ZMQ_RECONNECT_IVL, 50) ||
-	       set_number(socket, ZMQ_RECONNECT_IVL_MAX, 1000) || zmq_setsockopt(socket, ZMQ_ROUTING_ID, route, sizeof(route)) ||
-	       zmq_setsockopt(socket, ZMQ_CURVE_SERVERKEY, invite->server_public, PP_NET_KEY) ||
-	       zmq_setsockopt(socket, ZMQ_CURVE_PUBLICKEY, invite->client_public, PP_NET_KEY) ||
-	       zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, invite->client_secret, PP_NET_KEY) || zmq_connect(socket, where);
+	return pp_net_socket_dial(socket, net->o.dead_ms, invite, i, route, sizeof(route));
 }
 
 int pp_net_connect(const struct pp_net_options *o, const struct pp_net_invite *invite, struct pp_net **ret_net, struct pp_err *err)
@@ -469,35 +359,6 @@ int pp_net_connect(const struct pp_net_options *o, const struct pp_net_invite *i
 	net->hello_ms = INT64_MIN / 2;
 	*ret_net = net;
 	return 0;
-}
-
-/* Answers one request whether a key may connect; 1: there was one. ZAP, RFC 27: it has seven frames, the reply six. */
-static int answer_door(struct pp_net *net)
-{
-	enum { VERSION, ID, DOMAIN, ADDRESS, NAME, MECHANISM, KEY, FRAMES };
-	unsigned char frame[FRAMES][64] = {{0}};
-	int size[FRAMES] = {0}, n = 0, more = 1, is_ours;
-
-	for (; more; n++) {
-		unsigned char spare[64];
-		size_t length = sizeof(more);
-		int got = zmq_recv(net->door, n < FRAMES ? frame[n] : spare, 64, ZMQ_DONTWAIT);
-
-		if (got < 0)
-			return 0;
-		if (n < FRAMES)
-			size[n] = got;
-		zmq_getsockopt(net->door, ZMQ_RCVMORE, &more, &length);
-	}
-	is_ours = n == FRAMES && size[MECHANISM] == 5 && !memcmp(frame[MECHANISM], "CURVE", 5) &&
-	          size[KEY] == sizeof(net->client_key) && !memcmp(frame[KEY], net->client_key, sizeof(net->client_key));
-	net->counts.strangers += !is_ours;
-	zmq_send(net->door, "1.0", 3, ZMQ_SNDMORE | ZMQ_DONTWAIT);
-	zmq_send(net->door, frame[ID], size[ID] > 64 || size[ID] < 0 ? 0 : (size_t)size[ID], ZMQ_SNDMORE | ZMQ_DONTWAIT);
-	zmq_send(net->door, is_ours ? "200" : "400", 3, ZMQ_SNDMORE | ZMQ_DONTWAIT);
-	for (int i = 2; i >= 0; i--)
-		zmq_send(net->door, "", 0, (i ? ZMQ_SNDMORE : 0) | ZMQ_DONTWAIT);
-	return 1;
 }
 
 struct pp_net_counts pp_net_counts(const struct pp_net *net)
@@ -782,7 +643,7 @@ int pp_net_next(struct pp_net *net, int64_t timeout_ms, struct pp_net_event *ret
 
 		if (handle_time(net, ret_event) == EVENT)
 			return 1;
-		if (net->door && answer_door(net))
+		if (net->door && pp_net_socket_answer(net->door, net->client_key, &net->counts.strangers))
 			idle = 0;
 		for (size_t i = 0; i < net->sockets; i++) {
 			int rc = take_one(net, net->turn++ % net->sockets, ret_event);

@@ -7,20 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "aggregate/keeper/net/net_socket.h"
 #include "core/base/err.h"
 #include "proto/message.h"
 
-enum { PP_NET_PEERS = 512, PP_NET_ADDRESSES = 16, PP_NET_KEY = 41 };
+enum { PP_NET_PEERS = 512 };
 
 struct pp_net;
-
-struct pp_net_invite { /* secret: it lets its holder in */
-	char job[128];
-	char address[PP_NET_ADDRESSES][48]; /* numeric, IPv4 or IPv6 */
-	size_t addresses;
-	uint16_t port;
-	char server_public[PP_NET_KEY], client_public[PP_NET_KEY], client_secret[PP_NET_KEY]; /* Z85 */
-};
 
 struct pp_net_options {
 	const char *job, *host, *version, *session; /* session: of the listener, sent to all */

@@ -268,9 +268,74 @@ TEST(port_range)
 	pp_net_free(NULL);
 }
 
+/* A listener without a processor: its port comes through `to`. */
+static pid_t stopped_listener(uint16_t *ret_port)
+{
+	int to[2], status;
+	pid_t child;
+
+	CHECK_INT(pipe(to), 0);
+	child = fork();
+	if (child == 0) {
+		struct pp_net_invite invite = {.port = 0};
+
+		net_listen(&invite, 10000);
+		if (write(to[1], &invite.port, sizeof(invite.port)) == (ssize_t)sizeof(invite.port))
+			raise(SIGSTOP);
+		_exit(0);
+	}
+	CHECK(read(to[0], ret_port, sizeof(*ret_port)) == (ssize_t)sizeof(*ret_port));
+	CHECK_INT(waitpid(child, &status, WUNTRACED), child);
+	CHECK(WIFSTOPPED(status));
+	close(to[0]);
+	close(to[1]);
+	return child;
+}
+
+static int most_pending(void)
+{
+	FILE *f = fopen("/proc/sys/net/core/somaxconn", "re");
+	int most = 128;
+
+	if (f && fscanf(f, "%d", &most) != 1)
+		most = 128;
+	if (f)
+		fclose(f);
+	return most;
+}
+
+/* The hosts of a job call at once, while the listener has no processor: none has to call again. */
+TEST(crowd_while_stopped)
+{
+	enum { CROWD = 300 };
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd[CROWD], connected = 0;
+	uint16_t port = 0;
+	pid_t child;
+
+	if (most_pending() <= CROWD) {
+		fprintf(stderr, "no crowd: net.core.somaxconn is %d\n", most_pending());
+		return;
+	}
+	child = stopped_listener(&port);
+	at.sin_port = htons(port);
+	for (int i = 0; i < CROWD; i++) {
+		fd[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		CHECK(fd[i] >= 0 && (!connect(fd[i], (struct sockaddr *)&at, sizeof(at)) || errno == EINPROGRESS));
+	}
+	for (int i = 0; i < CROWD && connected == i; i++)
+		connected += poll(&(struct pollfd){.fd = fd[i], .events = POLLOUT}, 1, 10000) == 1;
+	CHECK_INT(connected, CROWD);
+	for (int i = 0; i < CROWD; i++)
+		close(fd[i]);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
 int main(void)
 {
 	star();
+	crowd_while_stopped();
 	cut_for_2_s();
 	cut_for_good();
 	nobody_there();
