@@ -17,7 +17,7 @@
 static int read_control(const char *spool, struct pp_spool_state *s, uint32_t *ret_state)
 {
 	char path[PP_SPOOL_PATH + 32];
-	struct pp_control control;
+	struct pp_control control = {.pod = 0};
 	ssize_t n;
 	int fd;
 
@@ -27,10 +27,12 @@ static int read_control(const char *spool, struct pp_spool_state *s, uint32_t *r
 		return -errno;
 	n = read(fd, &control, sizeof(control));
 	close(fd);
-	if (n != (ssize_t)sizeof(control) || memcmp(control.magic, PP_CONTROL_MAGIC, sizeof(control.magic)))
+	if (n < (ssize_t)offsetof(struct pp_control, pod) || /* an older keeper's ends there */
+	    memcmp(control.magic, PP_CONTROL_MAGIC, sizeof(control.magic)))
 		return -EINVAL;
 	*ret_state = pp_control_keeper_state(&control);
 	s->keeper_pid = pp_control_keeper_pid(&control);
+	s->pod = pp_control_pod(&control);
 	control.message[sizeof(control.message) - 1] = '\0';
 	snprintf(s->message, sizeof(s->message), "%.*s", (int)sizeof(s->message) - 1, control.message);
 	return 0;

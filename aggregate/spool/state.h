@@ -2,6 +2,8 @@
  * by the verbs; nothing is changed. */
 #pragma once
 
+#include <stdint.h>
+
 #include "aggregate/spool/layout.h"
 
 enum pp_spool_life { PP_SPOOL_LEFT, PP_SPOOL_RECORDING, PP_SPOOL_WRITING, PP_SPOOL_DONE, PP_SPOOL_FAILED };
@@ -11,6 +13,7 @@ struct pp_spool_state {
 	char output[PP_SPOOL_PATH]; /* log directory it writes to, "" unknown */
 	enum pp_spool_life life;    /* LEFT: no keeper and not finished */
 	int keeper_pid;
+	uint32_t pod;       /* keepers with one number serve each other's requests; 0: none does */
 	int keeper_lives;   /* behind DONE, it writes the page and removes the spool */
 	int rings;          /* ring files */
 	int elsewhere;      /* not below our podprof-UID: named by --spool, or by another TMPDIR */

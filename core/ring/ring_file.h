@@ -397,12 +397,14 @@ struct pp_control { /* <spool>/control, one page, made by the keeper before it d
 	_Atomic uint32_t unrecorded_known;           /* 1: */
 	char unrecorded[256];                        /* why nothing is recorded so far, where the keeper knows */
 	_Atomic int32_t speaker;                     /* rank that prints `message`: 0, or the first one that has podprof */
+	_Atomic uint32_t pod;                        /* the same for the keepers that serve each other's requests now; 0: alone */
 };
 
 PP_WORD_PUBLISHED(pp_control, pp_control, uint32_t, keeper_state)     /* DONE, FAILED: message */
 PP_WORD_PUBLISHED(pp_control, pp_control, uint32_t, unrecorded_known) /* unrecorded */
 PP_WORD_ALONE(pp_control, pp_control, int32_t, keeper_pid)
 PP_WORD_ALONE(pp_control, pp_control, int32_t, speaker)
+PP_WORD_ALONE(pp_control, pp_control, uint32_t, pod)
 
 /* Release: kind and numbers are there when the bell is seen. pp_ask reads them between two readings of it. */
 static inline void pp_control_ring(struct pp_control *c, uint32_t bell, uint32_t kind, int64_t first, int64_t last)

@@ -58,20 +58,29 @@ static void take_value(const char *text, const char *name, char *to, size_t size
 		snprintf(to, size, "%.*s", (int)strcspn(at + strlen(name), "\n"), at + strlen(name));
 }
 
+/* Is a keeper in the list that serves the requests of this one too? */
+static int is_joined(const struct pp_asker_list *l, uint32_t pod)
+{
+	for (int i = 0; i < l->count; i++)
+		if (pod && l->job[i].pod == pod)
+			return 1;
+	return 0;
+}
+
 static int add_spool(const struct pp_spool_state *state, void *data)
 {
 	struct find *f = data;
 	struct pp_asker_list *l = f->list;
 	char path[PP_SPOOL_PATH + 16], text[8192];
 
-	if (strcmp(state->output, f->logdir) || l->count == PP_ASKERS)
+	if (strcmp(state->output, f->logdir) || l->count == PP_ASKERS || is_joined(l, state->pod))
 		return 0;
 	if (state->life != PP_SPOOL_RECORDING &&
 	    !((state->life == PP_SPOOL_WRITING || state->life == PP_SPOOL_DONE) && has_socket(state->path))) {
 		l->over++;
 		return 0;
 	}
-	l->job[l->count] = (struct pp_asker){.pid = state->keeper_pid};
+	l->job[l->count] = (struct pp_asker){.pid = state->keeper_pid, .pod = state->pod};
 	snprintf(l->job[l->count].spool, sizeof(l->job[0].spool), "%s", state->path);
 	snprintf(path, sizeof(path), "%s/options", state->path);
 	if (pp_proc_read(path, text, sizeof(text)) > 0)

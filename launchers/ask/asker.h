@@ -13,6 +13,7 @@ struct pp_asker { /* a job with a keeper that accepts requests */
 	char directory[PP_ASKER_PATH]; /* of request files; "" none */
 	char host[72];                 /* of its keeper, where that is on another node */
 	int pid;
+	uint32_t pod; /* struct pp_spool_state */
 };
 
 struct pp_asker_list {
@@ -22,7 +23,7 @@ struct pp_asker_list {
 	char refused[PP_ASKER_PATH + 64]; /* a directory that is not trusted, and why; "" none */
 };
 
-/* `logdir`: absolute. `live`: jobs whose windows are written count too. */
+/* `logdir`: absolute. Of keepers of one job that are joined, one is in the list. */
 void pp_asker_find(const char *logdir, struct pp_asker_list *ret_list);
 /* Sends a request and waits; `progress` gets the progress. *ret_answer: "done\n..." or "failed\n...", to be freed; "": the
  * keeper ended. -errno with the message where no keeper accepted it. */

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Keepers that have no processor for a while, where two of them are one job's: what was recorded is in its one session. Run by ctest
-session_stalls."""
+"""Two keepers of one job on this node, also where one has no processor for a while: what was recorded is in its one session. Run by
+ctest session_stalls."""
 import glob
 import os
 import signal
@@ -9,7 +9,41 @@ import time
 
 from e2e_hosts import good, status
 import jobs
-from jobs import check, finish, sessions, start, wait_until
+from jobs import check, finish, run, sessions, start, wait_until
+
+
+def pair(place, logs, name, *options, **env):
+    """A rank under each of two keepers, until pair_over(); their spools."""
+    began, spools = [], [os.path.join(place.scratch, f"{name}{rank}") for rank in range(2)]
+    for rank, spool in enumerate(spools):
+        more = {"RANK": rank, "WORLD_SIZE": 2, "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1, "TORCHELASTIC_RUN_ID": name, "GUEST_STOP": logs + "-stop", **env}
+        began.append(start(place.under(logs, [place.program("steps"), "100000", "10"], "--spool", spool, *options), more))
+    return began, spools
+
+
+def pair_over(logs, began):
+    with open(logs + "-stop", "w", encoding="ascii"):
+        pass
+    for one in began:
+        good(finish(one))
+
+
+def says(spool, words):
+    """Is it in the keeper's log?"""
+    path = spool + "/keeper.log"
+    return os.path.exists(path) and words in open(path, encoding="utf-8").read()
+
+
+def asked_once(place, full):
+    """podprof capture finds both keepers on this node: one window, one session."""
+    logs = place.new_logs()
+    began, spools = pair(place, logs, "once", "--steps", "90000:90010")
+    check(wait_until(lambda: says(spools[0], "every rank of the job is heard of")), "they do not meet")
+    for _ in range(2):
+        got = run([place.podprof(), "capture", logs, "--steps", "+5"])
+        check(got.code == 0 and got.out.count("captured on 2 of 2 ranks, 2 hosts") == 1, got.transcript())
+    check(len(sessions(logs)) == 2, jobs.tree(logs))
+    pair_over(logs, began)
 
 
 def late_keeper(place, full):
@@ -70,4 +104,4 @@ def is_given(place):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (late_keeper, share_given)}, __doc__))
+    sys.exit(jobs.main({f.__name__: f for f in (asked_once, late_keeper, share_given)}, __doc__))

@@ -18,6 +18,7 @@
 #include "aggregate/keeper/cluster/pod_tree.h"
 #include "aggregate/spool/control.h"
 #include "aggregate/spool/ranks.h"
+#include "core/base/hash.h"
 #include "core/base/now.h"
 #include "core/base/plain.h"
 #include "core/base/proc.h"
@@ -354,6 +355,15 @@ static void pump(struct pp_pod *p)
 	}
 }
 
+/* Tells `podprof capture` which keepers of this node serve one request together. */
+static void publish_pod(const struct pp_pod *p)
+{
+	int is_in = p->state == PP_POD_LISTENING || p->state == PP_POD_JOINED;
+
+	if (p->o.control)
+		pp_control_set_pod(p->o.control, is_in ? (uint32_t)pp_hash_text(p->star.invite.server_public) | 1 : 0);
+}
+
 int pp_pod_run(struct pp_pod *p)
 {
 	int64_t now = pp_now_ms();
@@ -388,6 +398,7 @@ int pp_pod_run(struct pp_pod *p)
 		pp_pod_clock_run(p);
 		pp_pod_share_run(p);
 	}
+	publish_pod(p);
 	news = p->news;
 	p->news = 0;
 	return news;
