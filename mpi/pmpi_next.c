@@ -27,10 +27,15 @@ static void *in_object(const char *object, const char *symbol)
 	return found;
 }
 
+/* The library that has a function which none wraps. Names that are not loaded are searched in the file system by dlopen(), in
+ * directories that may be many and slow: only where the library is in no scope of ours. */
 static void *in_library(const char *symbol)
 {
-	void *found = NULL;
+	void *known = dlsym(RTLD_NEXT, "PMPI_Get_library_version"), *found = NULL;
+	Dl_info object;
 
+	if (known && dladdr(known, &object))
+		return in_object(object.dli_fname, symbol);
 	for (unsigned i = 0; !found && i < sizeof libraries / sizeof libraries[0]; i++)
 		found = in_object(libraries[i], symbol);
 	return found;
@@ -96,7 +101,7 @@ static int is_behind(const void *found)
 static void *in_scope_of(const void *caller, const char *symbol)
 {
 	Dl_info object;
-	void *found = dladdr(caller, &object) ? in_object(object.dli_fname, symbol) : NULL;
+	void *found = is_behind(caller) && dladdr(caller, &object) ? in_object(object.dli_fname, symbol) : NULL;
 
 	return is_behind(found) ? found : NULL;
 }

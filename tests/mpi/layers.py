@@ -90,8 +90,19 @@ def own():
     compare("in the program", [f"{DIRECTORY}/{KIND}.static"], calls=FRONT, named=KIND + ".static")
     for scope in ("LOCAL", "GLOBAL") if KIND == "PMPI" else ("LOCAL",):
         compare("plugin, RTLD_" + scope, [PYTHON, "-B", "-c", PLUGIN % scope, f"{DIRECTORY}/{KIND}.plugin"])
+    if KIND == "PMPI":
+        no_search(plain)
     if KIND == "PMPI" and subprocess.run([PYTHON, "-c", "import mpi4py"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
         compare("mpi4py", [PYTHON, "-B", "-c", MPI4PY], layer, "behind", ["Init_thread", "Allreduce", "Finalize"])
+
+
+def no_search(plain):
+    """The names of MPI libraries that are not loaded are not looked for: a file of that name, which blocks who opens it, stays closed."""
+    with tempfile.TemporaryDirectory() as where:
+        for name in ("libmpi.so.12", "libmpich.so.12"):
+            os.mkfifo(os.path.join(where, name))
+        seen = Job([plain], with_podprof(None, None), {"LD_LIBRARY_PATH": where + ":" + os.environ.get("LD_LIBRARY_PATH", "")})
+    check("no search", seen.code == 0 and seen.calls == 2 * [CALLS], seen.code, seen.out, seen.err)
 
 
 def lines_of_trace(text):
