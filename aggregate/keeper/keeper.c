@@ -217,6 +217,7 @@ static void serve(struct pp_keeper *k)
 	is_many(k);
 	pp_lookback_run(&k->lookback, &k->requests, &k->job, 0);
 	if (pp_pod_role(k->pod) == PP_POD_FOLLOWER) {
+		pp_windows_is_writing(&k->windows); /* begun while rank 0's keeper was silent */
 		pp_requests_run(&k->requests, &k->job, k->control, 0);
 		return;
 	}

@@ -117,6 +117,8 @@ static void add_directory(struct pp_asker_list *l, const char *path)
 	mine[strcspn(mine, "\n")] = '\0';
 	if (strcmp(boot, mine) || pp_spool_read(job.spool, &state) || state.keeper_pid != job.pid || !has_socket(job.spool))
 		job.spool[0] = '\0';
+	else if (is_joined(l, state.pod))
+		return;
 	if (l->count < PP_ASKERS)
 		l->job[l->count++] = job;
 }

@@ -7,18 +7,21 @@ import signal
 import sys
 import time
 
+from e2e import h5
 from e2e_hosts import good, status
 import jobs
 from jobs import check, finish, run, sessions, start, wait_until
 
 
+def under_keeper(place, logs, name, rank, *options, **env):
+    """One of two ranks, each under a keeper of its own, until pair_over(); with its spool."""
+    spool = os.path.join(place.scratch, f"{name}{rank}")
+    more = {"RANK": rank, "WORLD_SIZE": 2, "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1, "TORCHELASTIC_RUN_ID": name, "GUEST_STOP": logs + "-stop", **env}
+    return start(place.under(logs, [place.program("steps"), "100000", "10"], "--spool", spool, *options), more), spool
+
+
 def pair(place, logs, name, *options, **env):
-    """A rank under each of two keepers, until pair_over(); their spools."""
-    began, spools = [], [os.path.join(place.scratch, f"{name}{rank}") for rank in range(2)]
-    for rank, spool in enumerate(spools):
-        more = {"RANK": rank, "WORLD_SIZE": 2, "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1, "TORCHELASTIC_RUN_ID": name, "GUEST_STOP": logs + "-stop", **env}
-        began.append(start(place.under(logs, [place.program("steps"), "100000", "10"], "--spool", spool, *options), more))
-    return began, spools
+    return zip(*(under_keeper(place, logs, name, rank, *options, **env) for rank in range(2)))
 
 
 def pair_over(logs, began):
@@ -44,6 +47,70 @@ def asked_once(place, full):
         check(got.code == 0 and got.out.count("captured on 2 of 2 ranks, 2 hosts") == 1, got.transcript())
     check(len(sessions(logs)) == 2, jobs.tree(logs))
     pair_over(logs, began)
+
+
+def captured(place, logs):
+    """The session of one request: all ranks, on one clock."""
+    before = set(sessions(logs))
+    got = run([place.podprof(), "capture", logs, "--steps", "+5"])
+    check(got.code == 0 and got.out.count("captured on 2 of 2 ranks, 2 hosts") == 1, got.transcript())
+    found = set(sessions(logs)) - before
+    check(len(found) == 1, jobs.tree(logs))
+    session = found.pop()
+    check(status(session) == ["delivered"] * 2, status(session))
+    with h5(session) as f:
+        check(not f["clock/domain"][()].any(), f["clock/domain"][()])
+
+
+def came_back(place, full):
+    """One keeper, then the other one, has no processor until it counts as lost: afterwards captures are of all ranks."""
+    logs = place.new_logs()
+    began, spools = pair(place, logs, "back", "--steps", "90000:90010", PODPROF_SILENCE_MS=1000)
+    check(wait_until(lambda: says(spools[0], "every rank of the job is heard of")), "they do not meet")
+    captured(place, logs)
+    for stopped, words in ((1, "no longer replied"), (0, "rank 0's keeper did not reply")):
+        keeper, other = jobs.keeper_of(spools[stopped]), spools[1 - stopped]
+        jobs.freeze(keeper)
+        lost = wait_until(lambda s=other, w=words: says(s, w))
+        os.kill(keeper, signal.SIGCONT)
+        check(lost, f"nobody misses keeper {stopped}")
+        check(wait_until(lambda s=other: says(s, "replies again")), f"keeper {stopped} does not come back")
+        captured(place, logs)
+    check(len(sessions(logs)) == 3, jobs.tree(logs))
+    pair_over(logs, began)
+
+
+def own_windows(place, full):
+    """Rank 0's keeper has no processor while a window passes: the other one writes that window on its own, none of those before again, and
+    the session of rank 0 says so."""
+    logs = place.new_logs()
+    began, spools = pair(place, logs, "own", "--steps", "50:60,300:310,90000:90010", PODPROF_SILENCE_MS=1000)
+    check(wait_until(lambda: says(spools[0], "steps 50:60: session")), "no first window")
+    keeper = jobs.keeper_of(spools[0])
+    jobs.freeze(keeper)
+    own = wait_until(lambda: says(spools[1], "steps 300:310: session"))
+    os.kill(keeper, signal.SIGCONT)
+    check(own, "no window of its own")
+    check(wait_until(lambda: says(spools[0], "steps 300:310: session")), "rank 0's keeper does not go on")
+    pair_over(logs, began)
+    found = sorted(tuple(s[:30] for s in status(one)) for one in sessions(logs))
+    check(found == [("delivered", "delivered"), ("delivered", "missing: its keeper wrote a se"), ("missing: no record of it arriv", "delivered")], found)
+
+
+def late_join(place, full):
+    """Rank 0's keeper has no processor while the other one calls it, and gives up: it calls again."""
+    logs = place.new_logs()
+    first, zero = under_keeper(place, logs, "called", 0, "--steps", "90000:90010", PODPROF_SILENCE_MS=1000)
+    check(wait_until(lambda: says(zero, "leads: listens")), "rank 0's keeper does not listen")
+    keeper = jobs.keeper_of(zero)
+    jobs.freeze(keeper)
+    second, one = under_keeper(place, logs, "called", 1, "--steps", "90000:90010", PODPROF_SILENCE_MS=1000)
+    gave_up = wait_until(lambda: says(one, "does not reply at its invitation"))
+    os.kill(keeper, signal.SIGCONT)
+    check(gave_up, "it goes on calling")
+    check(wait_until(lambda: says(zero, "every rank of the job is heard of")), "it does not call again")
+    captured(place, logs)
+    pair_over(logs, [first, second])
 
 
 def late_keeper(place, full):
@@ -104,4 +171,4 @@ def is_given(place):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (asked_once, late_keeper, share_given)}, __doc__))
+    sys.exit(jobs.main({f.__name__: f for f in (asked_once, came_back, own_windows, late_join, late_keeper, share_given)}, __doc__))

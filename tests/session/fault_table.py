@@ -44,6 +44,8 @@ FAULTS = (
     Fault("a host's link is cut for good", "its ranks are missing with the reason", ("session/e2e_hosts cut", "session/e2e_faults cut_for_good -f")),
     Fault("SIGSTOP of a rank for 3 s", "nothing is missing", (f"{M} stopped", "session/e2e_faults rank_stopped -f")),
     Fault("SIGSTOP of a keeper", "the session is written without its ranks, or with them", ("session/e2e_stalls late_keeper", "session/e2e_tree stopped")),
+    Fault("SIGSTOP of a keeper until other hosts count it as lost", "its host is back afterwards: captures are of all ranks",
+          ("session/e2e_stalls came_back", "session/e2e_stalls late_join")),
     Fault("log directory: disk full", "the session is on the node instead, a sentence says where", ("torture/disk", "session/e2e_faults log_directory -f")),
     Fault("log directory: read-only", "the session is on the node instead, a sentence says where", (f"{M} logs_read_only", "session/e2e_faults log_directory -f")),
     Fault("log directory: over quota", "the same; here each disk of the node is, and no half file is left", (f"{M} over_quota",)),

@@ -549,13 +549,35 @@ int pp_requests_busy(const struct pp_requests *r)
 	return busy;
 }
 
+/* FOLLOWER. Ends what was requested here without rank 0's keeper: that one serves all requests now. */
+static void end_own(struct pp_requests *r)
+{
+	static const char why[] = "rank 0's keeper has been reached meanwhile, and captures are of all hosts: try again";
+
+	if (r->turn == PP_TURN_WRITING) {
+		answer(r);
+		return;
+	}
+	if (r->active)
+		fail(r, NULL, "%s", why);
+	for (int i = 0; i < PP_REQUEST_CLIENTS; i++) {
+		if (r->client[i].state != PP_CLIENT_QUEUED && r->client[i].state != PP_CLIENT_CHECKS)
+			continue;
+		pp_client_say(&r->client[i], "failed\n%s", why);
+		pp_client_leave(&r->client[i]);
+	}
+	pp_request_files_release(&r->files); /* the leader has such a directory */
+}
+
 void pp_requests_run(struct pp_requests *r, const struct pp_windows_job *job, struct pp_control *control, int busy)
 {
 	int64_t step;
 
 	r->pod = job->pod;
-	if (pp_requests_pod(r))
+	if (pp_requests_pod(r)) {
+		end_own(r);
 		return;
+	}
 	step = pp_requests_highest(r, job->view);
 	see_step(r, step);
 	pp_requests_listen(r, pp_now_ms());

@@ -337,6 +337,7 @@ static void start(struct pp_windows *w, const struct pp_windows_job *job, uint64
 	hosts.first = writing.first;
 	hosts.last = writing.last;
 	w->next = index + 1;
+	pp_pod_set_windows_done(job->pod, w->next);
 	w->since_ms = 0;
 	w->name[0] = '\0';
 	snprintf(label, sizeof(label), "steps %" PRId64 ":%" PRId64, writing.first, writing.last);
@@ -552,10 +553,8 @@ static int run_api(struct pp_windows *w, const struct pp_windows_job *job, int e
 	return 0;
 }
 
-int pp_windows_run(struct pp_windows *w, const struct pp_windows_job *job, int ending)
+int pp_windows_is_writing(struct pp_windows *w)
 {
-	uint64_t begun, over;
-
 	if (w->busy == 1) {
 		if (!pp_forked_writer_done(&w->writer))
 			return 1;
@@ -565,6 +564,17 @@ int pp_windows_run(struct pp_windows *w, const struct pp_windows_job *job, int e
 	if (w->busy && !pp_forked_writer_reaped(&w->writer))
 		return 1;
 	w->busy = 0;
+	return 0;
+}
+
+int pp_windows_run(struct pp_windows *w, const struct pp_windows_job *job, int ending)
+{
+	uint64_t begun, over;
+
+	if (pp_windows_is_writing(w))
+		return 1;
+	if (w->next < pp_pod_windows_done(job->pod)) /* rank 0's keeper had them, and is lost */
+		w->next = pp_pod_windows_done(job->pod);
 	over = ending ? NO_WINDOW : passed_by_all(w, job);
 	begun = first_begun(w, job->rings, w->next);
 	while (!w->asked.every && w->next < (uint64_t)w->asked.count && w->next < begun && w->next < over)

@@ -46,6 +46,8 @@ int64_t pp_windows_api_needs(const struct pp_windows *w, const struct pp_ring_he
 /* One turn, never blocks: receives the answer of a child, closes a window that is over on all ranks, one at a time. `ending`:
  * the ranks are over, windows that have begun are closed too. Returns 1 while something is open. */
 int pp_windows_run(struct pp_windows *w, const struct pp_windows_job *job, int ending);
+/* Takes the answer of the child; 1: it still writes. */
+int pp_windows_is_writing(struct pp_windows *w);
 /* Forks the writer of one window. `label`: its name in an error. */
 void pp_windows_start(struct pp_windows *w, const struct pp_windows_job *job, const struct pp_writing *writing, const char *label);
 /* 1: ranks of the job are on hosts whose keepers have not joined yet. */

@@ -117,6 +117,17 @@ const char *pp_pod_session(const struct pp_pod *p)
 	return p && p->session[0] ? p->session : NULL;
 }
 
+uint64_t pp_pod_windows_done(const struct pp_pod *p)
+{
+	return p ? p->windows_done : 0;
+}
+
+void pp_pod_set_windows_done(struct pp_pod *p, uint64_t number)
+{
+	if (p && number > p->windows_done)
+		p->windows_done = number;
+}
+
 int pp_pod_is_done(const struct pp_pod *p)
 {
 	return p && p->is_done;
@@ -127,13 +138,26 @@ int pp_pod_is_sharing(const struct pp_pod *p)
 	return p && p->share.active;
 }
 
-/* No other host is reached any more: this keeper continues alone. */
-static void part(struct pp_pod *p)
+static void name_own_session(struct pp_pod *p)
 {
 	const struct pp_settings *s = p->o.settings;
 
 	if (pp_pod_role(p) == PP_POD_FOLLOWER)
 		snprintf(p->session, sizeof(p->session), "%.120s-%.70s", s->session[0] ? s->session : s->job, p->host);
+}
+
+/* FOLLOWER. The leader is silent: this keeper continues alone, with what a leader that was only slow finds as it was. */
+static void sever(struct pp_pod *p)
+{
+	name_own_session(p);
+	p->state = PP_POD_SEVERED;
+	p->news = 1;
+}
+
+/* No other host is reached any more: this keeper continues alone. */
+static void part(struct pp_pod *p)
+{
+	name_own_session(p);
 	pp_pod_share_end(p);
 	pp_pod_clock_end(p);
 	pp_star_close(&p->star);
@@ -268,7 +292,7 @@ static void refused(struct pp_pod *p, const struct pp_net_event *e)
 
 static void left(struct pp_pod *p, const struct pp_net_event *e, int lost)
 {
-	int was_joined = p->state == PP_POD_JOINED;
+	int was_joined = p->state == PP_POD_JOINED || p->state == PP_POD_SEVERED;
 
 	if (p->state == PP_POD_LISTENING) {
 		pp_keeper_log("host '%s' %s", p->peer[e->peer].name, lost ? "no longer replied" : "has left");
@@ -276,20 +300,44 @@ static void left(struct pp_pod *p, const struct pp_net_event *e, int lost)
 		return;
 	}
 	if (!was_joined) {
-		pp_star_unreached(&p->star); /* another invitation may come */
+		pp_keeper_log("rank 0's keeper does not reply at its invitation");
+		pp_star_unreached(&p->star); /* another invitation may come, or it is only slow */
 		p->state = PP_POD_SEARCHING;
 		return;
 	}
-	part(p);
+	if (p->o.job && lost && !e->message)
+		sever(p);
+	else
+		part(p);
 	if (!p->o.job)
 		return;
 	if (p->is_done)
-		pp_pod_say_why(p, "rank 0's keeper has ended: later captures cover this host only");
+		pp_pod_say_why(p, "rank 0's keeper %s: later captures cover this host only", lost ? "did not reply" : "has ended");
 	else if (lost)
 		pp_pod_say_why(p, "rank 0's keeper did not reply for %lld s: this host has a session of its own",
 		               (long long)(pp_star_silence_ms() + 999) / 1000);
 	else
 		pp_pod_say_why(p, "rank 0's keeper left before the end: this host has a session of its own");
+}
+
+/* A host that was lost replies again: it has its rings, and its clock goes on being compared. */
+static void back(struct pp_pod *p, const struct pp_net_event *e)
+{
+	if (!p->o.job)
+		return;
+	if (p->state == PP_POD_LISTENING) {
+		pp_keeper_log("host '%s' replies again", p->peer[e->peer].name);
+		pp_pod_take_back(p, e->peer, e->message);
+		pp_pod_resend_request(p, e->peer);
+	} else if (p->state == PP_POD_SEVERED) {
+		p->state = PP_POD_JOINED;
+		p->session[0] = '\0';
+		p->states_ms = 0;
+		p->news = 1;
+		pp_pod_ring_request(p);
+		pp_pod_say_why(p, "rank 0's keeper on '%s' replies again, invited through %s", e->host,
+		               pp_pod_transport_name(p->transport));
+	}
 }
 
 /* The leader's goodbye may follow at once. */
@@ -331,8 +379,6 @@ static void take(struct pp_pod *p, const struct pp_net_event *e)
 	int leads = p->state == PP_POD_LISTENING;
 	take_message *f = leads ? taker[m->kind].leader : taker[m->kind].follower;
 
-	if (leads)
-		p->peer[e->peer].received_ms = pp_now_ms();
 	if (f && (p->o.job || m->kind == PP_WIRE_COMPARE || m->kind == PP_WIRE_CLOCK))
 		f(p, e->peer, m);
 }
@@ -344,10 +390,12 @@ static void pump(struct pp_pod *p)
 	for (int i = 0; i < EVENTS && p->star.net && pp_net_next(p->star.net, 0, &e) == 1; i++) {
 		if (e.kind == PP_NET_JOINED)
 			joined(p, &e);
-		if (p->watch)
+		if (p->watch && e.kind != PP_NET_BACK)
 			p->watch(p->watch_context, &e);
 		if (e.kind == PP_NET_REFUSED)
 			refused(p, &e);
+		else if (e.kind == PP_NET_BACK)
+			back(p, &e);
 		else if (e.kind == PP_NET_LEFT || e.kind == PP_NET_LOST)
 			left(p, &e, e.kind == PP_NET_LOST);
 		else if (e.kind == PP_NET_MESSAGE)
@@ -414,11 +462,10 @@ int pp_pod_wait(struct pp_pod *p, int fd, int ms)
 
 int pp_pod_pace(const struct pp_pod *p)
 {
-	return p && p->star.net &&
-	                       (p->clock.due || (p->request.number && p->request.kind != PP_ASK_NOTHING) || p->gather.active ||
-	                        p->share.active)
-	               ? 1
-	               : 100;
+	int is_in = p && (p->state == PP_POD_LISTENING || p->state == PP_POD_JOINED);
+	int is_asked = p && p->request.number && p->request.kind != PP_ASK_NOTHING;
+
+	return is_in && (p->clock.due || is_asked || p->gather.active || p->share.active) ? 1 : 100;
 }
 
 int pp_pod_may_close(struct pp_pod *p, int over, int asked)
@@ -429,7 +476,10 @@ int pp_pod_may_close(struct pp_pod *p, int over, int asked)
 		return 1;
 	if (p && over)
 		take_role(p);
-	if (!p || p->state == PP_POD_UNDECIDED || p->state == PP_POD_HERE || p->state == PP_POD_ISOLATED)
+	if (p && over && p->state == PP_POD_SEVERED)
+		part(p);
+	if (!p || p->state == PP_POD_UNDECIDED || p->state == PP_POD_SEVERED || p->state == PP_POD_HERE ||
+	    p->state == PP_POD_ISOLATED)
 		return over;
 	p->over_ms = !over ? 0 : p->over_ms ? p->over_ms : now;
 	grace = now - p->rings_ms > LATE_MS ? 1000 : p->o.settings->wait_s * 500; /* ranks wait for it */

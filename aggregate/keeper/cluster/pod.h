@@ -32,6 +32,10 @@ int pp_pod_may_close(struct pp_pod *p, int over, int asked);
 int pp_pod_is_done(const struct pp_pod *p);
 /* FOLLOWER. Does it make or send a share now? */
 int pp_pod_is_sharing(const struct pp_pod *p);
+/* Windows of --steps below this one are in sessions that have this host's ranks: the leader's, or its own. */
+uint64_t pp_pod_windows_done(const struct pp_pod *p);
+/* This keeper itself has begun to write the windows below `number`. */
+void pp_pod_set_windows_done(struct pp_pod *p, uint64_t number);
 /* NULL: as the options say. */
 const char *pp_pod_session(const struct pp_pod *p);
 /* As of the last turn; ALONE before the first ring. */

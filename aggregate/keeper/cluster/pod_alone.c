@@ -51,6 +51,18 @@ int pp_pod_is_sharing(const struct pp_pod *p)
 	return 0;
 }
 
+uint64_t pp_pod_windows_done(const struct pp_pod *p)
+{
+	(void)p;
+	return 0;
+}
+
+void pp_pod_set_windows_done(struct pp_pod *p, uint64_t number)
+{
+	(void)p;
+	(void)number;
+}
+
 int pp_pod_is_done(const struct pp_pod *p)
 {
 	(void)p;

@@ -314,9 +314,11 @@ static void say_silent(struct pp_pod_peer *one, int lost, int64_t ms)
 }
 
 /* Is there nothing more to wait for from this host? Writes why where it sends no share. */
-static int needs_no_wait(struct pp_pod_peer *one, int64_t now)
+static int needs_no_wait(struct pp_pod *p, size_t peer)
 {
+	struct pp_pod_peer *one = &p->peer[peer];
 	struct pp_pod_delivery *b = &one->delivery;
+	int64_t half = pp_star_silence_ms() / 2; /* ranks wait for the files */
 
 	if (!one->joined || b->done)
 		return 1;
@@ -325,9 +327,9 @@ static int needs_no_wait(struct pp_pod_peer *one, int64_t now)
 		         one->lost ? "did not reply for 10 s" : "left before the end");
 	else if (!b->why[0] && !b->asked)
 		snprintf(b->why, sizeof(b->why), "host %s joined too late", one->name);
-	else if (!b->why[0] && now - one->received_ms > pp_star_silence_ms() / 2) /* ranks wait for the files */
-		say_silent(one, 1, pp_star_silence_ms() / 2);
-	else if (!b->why[0] && now - b->moved_ms > LIMIT_MS)
+	else if (!b->why[0] && pp_net_silent_ms(p->star.net, (int)peer) > half)
+		say_silent(one, 1, half);
+	else if (!b->why[0] && pp_now_ms() - b->moved_ms > LIMIT_MS)
 		snprintf(b->why, sizeof(b->why), "host %s sent nothing for %d s", one->name, LIMIT_MS / 1000);
 	return b->why[0] != '\0';
 }
@@ -443,7 +445,7 @@ void pp_pod_gather_run(struct pp_pod *p)
 	if (!g->asked || g->complete)
 		return;
 	for (size_t i = 0; i < p->peers; i++)
-		all_done &= needs_no_wait(&p->peer[i], pp_now_ms());
+		all_done &= needs_no_wait(p, i);
 	if (all_done)
 		notify_child(p);
 }

@@ -159,7 +159,6 @@ void pp_pod_take_peer(struct pp_pod *p, int peer, const struct pp_wire_hello *h)
 	                            .transport =
 	                                    h->transport < PP_TRANSPORTS ? (enum pp_pod_transport)h->transport : PP_TRANSPORT_NONE,
 	                            .tick_kind = h->clock.tick_kind,
-	                            .received_ms = pp_now_ms(),
 	                            .delivery.fd = -1};
 	snprintf(one->host, sizeof(one->host), "%.*s", pp_utf8_fit(h->host, 70), h->host);
 	snprintf(one->boot_id, sizeof(one->boot_id), "%.63s", h->clock.boot_id);
@@ -238,8 +237,8 @@ void pp_pod_take_ranks(struct pp_pod *p, int peer, const struct pp_wire *m)
 {
 	const struct pp_wire_heartbeat *h = &m->heartbeat;
 	struct pp_pod_peer *one = &p->peer[peer];
+	int64_t now = pp_now_ms();
 
-	one->received_ms = pp_now_ms();
 	one->over = h->over;
 	if (h->first_tick && (!one->first_tick || h->first_tick < one->first_tick))
 		one->first_tick = h->first_tick;
@@ -263,7 +262,7 @@ void pp_pod_take_ranks(struct pp_pod *p, int peer, const struct pp_wire *m)
 		                            .signals = r->signals,
 		                            .died = r->state == PP_WIRE_DIED,
 		                            .end = r->end,
-		                            .received_ms = one->received_ms};
+		                            .received_ms = now};
 		snprintf(row->host, sizeof(row->host), "%s", one->name);
 		take_place(row, r);
 	}
@@ -284,6 +283,15 @@ void pp_pod_take_end(struct pp_pod *p, int peer, int lost)
 			p->rank[i].lost = lost;
 		}
 	p->news = 1;
+}
+
+void pp_pod_take_back(struct pp_pod *p, int peer, const struct pp_wire *m)
+{
+	struct pp_pod_peer *one = &p->peer[peer];
+
+	one->gone = one->lost = 0;
+	p->clock.is_stale = 1;
+	pp_pod_take_ranks(p, peer, m);
 }
 
 int pp_pod_is_complete(const struct pp_pod *p)

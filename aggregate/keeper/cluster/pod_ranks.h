@@ -16,6 +16,8 @@ void pp_pod_take_peer(struct pp_pod *p, int peer, const struct pp_wire_hello *h)
 void pp_pod_take_ranks(struct pp_pod *p, int peer, const struct pp_wire *m);
 /* Leader. A host has left, or is lost: nobody waits for its ranks. */
 void pp_pod_take_end(struct pp_pod *p, int peer, int lost);
+/* Leader. A host that was lost is back, by a heartbeat. */
+void pp_pod_take_back(struct pp_pod *p, int peer, const struct pp_wire *m);
 /* Leader. Is every rank of the world here or in the table? */
 int pp_pod_is_complete(const struct pp_pod *p);
 /* Leader. Are the ranks of all other hosts over? */

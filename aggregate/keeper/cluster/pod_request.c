@@ -37,6 +37,12 @@ void pp_pod_take_request(struct pp_pod *p, int peer, const struct pp_wire *m)
 		pp_control_ring(c, t->number, t->kind, t->first, t->last);
 }
 
+void pp_pod_ring_request(struct pp_pod *p)
+{
+	if (p->o.control && p->request.number)
+		pp_control_ring(p->o.control, p->request.number, p->request.kind, p->request.first, p->request.last);
+}
+
 static struct pp_wire request_message(const struct pp_pod *p)
 {
 	struct pp_wire m = {.kind = PP_WIRE_REQUEST};
@@ -55,7 +61,7 @@ void pp_pod_resend_request(struct pp_pod *p, int peer)
 
 void pp_pod_send_request(struct pp_pod *p, uint32_t number, enum pp_ask_kind kind, int64_t first, int64_t last)
 {
-	if (!p)
+	if (!p || p->session[0]) /* without the leader: its last request is the one to go on from */
 		return;
 	p->request.number = number;
 	p->request.kind = kind;

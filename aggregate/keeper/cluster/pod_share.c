@@ -121,7 +121,7 @@ void pp_pod_share_begin(struct pp_pod *p, int peer, const struct pp_wire *m)
 	struct pp_forked_work writer = {.run = make, .context = &work};
 	struct pp_close_range *range = NULL;
 	int only = g->cut == PP_POD_WINDOW && !pp_step_windows_many(&p->o.settings->windows);
-	int rc = -ENODATA;
+	int is_own = g->cut == PP_POD_WINDOW && g->number < p->windows_done, rc = -ENODATA;
 
 	(void)peer;
 	if (g->cut > PP_POD_API || !pp_rings_count(job->rings))
@@ -133,9 +133,11 @@ void pp_pod_share_begin(struct pp_pod *p, int peer, const struct pp_wire *m)
 	s->shared = pp_gather_is_shared(&s->child, job->options->logdir);
 	if (s->window.cut != PP_POD_ALL)
 		work.range = range = pp_pod_ranges(job->rings, &s->window);
-	if (s->window.cut == PP_POD_ALL || range || only) /* ranks that mark no step have recorded too */
+	if ((s->window.cut == PP_POD_ALL || range || only) && !is_own) /* ranks that mark no step have recorded too */
 		rc = pp_forked_writer_start(&s->writer, &writer, LIMIT_MS);
 	free(range);
+	if (g->cut == PP_POD_WINDOW && !is_own)
+		p->windows_done = g->number + 1;
 	/* The only window is kept until the leader has written it: if the leader is lost, this host writes its own session of
 	 * it. */
 	if (s->window.cut == PP_POD_WINDOW && !only)
@@ -146,7 +148,10 @@ void pp_pod_share_begin(struct pp_pod *p, int peer, const struct pp_wire *m)
 		pp_job_drop_all(job);
 	if (!rc)
 		return;
-	answer_with(p, rc, rc == -ENODATA ? "none of its ranks began the window" : "its keeper cannot start a process to write it");
+	answer_with(p, rc,
+	            is_own           ? "its keeper wrote a session of its own, as rank 0's did not reply"
+	            : rc == -ENODATA ? "none of its ranks began the window"
+	                             : "its keeper cannot start a process to write it");
 	p->is_done |= s->window.cut == PP_POD_ALL;
 	pp_pod_share_end(p);
 }

@@ -23,6 +23,7 @@ enum pp_pod_state {
 	PP_POD_SEARCHING, /* for an invitation */
 	PP_POD_CALLING,
 	PP_POD_JOINED,
+	PP_POD_SEVERED,  /* the leader is silent: this host acts alone until its next message */
 	PP_POD_ISOLATED, /* no other host is reached, or none any more */
 };
 
@@ -62,7 +63,6 @@ struct pp_pod_peer { /* another host, by its number in the net */
 	uint32_t tick_kind;
 	uint64_t first_tick;
 	int over;
-	int64_t received_ms;
 	struct pp_pod_delivery delivery;
 	struct pp_pod_place place;
 };
@@ -135,6 +135,7 @@ struct pp_pod {
 	char session[200], host[72];
 	int64_t begin_ms, rings_ms, over_ms, states_ms, beat_ms, calling_ms, file_ms, asked_ms;
 	int published, complete, is_done;
+	uint64_t windows_done; /* pp_pod_windows_done() */
 	struct pp_star star;
 	struct pp_rendezvous_point *rendezvous; /* at the podprof run around the launcher; NULL: none, or none that is of use */
 	int serves, rendezvous_tried; /* serves: this keeper serves it; rendezvous_tried: the rank's environment was read */

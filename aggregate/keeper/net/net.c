@@ -21,7 +21,13 @@ struct packet {
 	uint64_t sequence;
 };
 
-enum pp_peer_state { PP_PEER_FREE, PP_PEER_GREETED, PP_PEER_JOINED, PP_PEER_GONE };
+enum pp_peer_state {
+	PP_PEER_FREE,
+	PP_PEER_GREETED,
+	PP_PEER_JOINED,
+	PP_PEER_SILENT, /* it had joined, and was lost: its queue is kept, it may come back */
+	PP_PEER_GONE,
+};
 
 struct pp_peer {
 	enum pp_peer_state state;
@@ -32,9 +38,10 @@ struct pp_peer {
 	struct packet *unsent;          /* first of them not yet passed to the socket */
 	size_t queued, flight;          /* bytes */
 	uint64_t given, sent, received; /* sequences: last queued, highest sent, last received */
-	int owes_ack, has_left;
+	int owes_ack;
 	struct pp_wire hello; /* until it has joined */
-	int64_t received_ms, beat_ms, progress_ms;
+	int64_t received_ms;  /* by pp_net.lived_ms */
+	int64_t beat_ms, progress_ms;
 };
 
 struct pp_net {
@@ -51,8 +58,10 @@ struct pp_net {
 	char boot_id[64], timens[96];
 	struct pp_wire_heartbeat state; /* its ranks are owned */
 	struct pp_net_counts counts;
-	struct pp_wire held; /* of the last event */
-	int64_t now_ms, hello_ms;
+	struct pp_wire held;               /* of the last event */
+	int64_t now_ms, hello_ms, turn_ms; /* turn_ms: of the last handle_time() */
+	int64_t lived_ms;                  /* goes on while this end runs: one that was stopped judges nobody by its own pause */
+	int has_read;                      /* all that has arrived was read */
 };
 
 static int put(struct pp_net *net, void *socket, const uint8_t *route, const void *bytes, size_t size)
@@ -155,6 +164,11 @@ static void beat(struct pp_net *net, struct pp_peer *p)
 	if (say(net, net->socket[0], p->route, &m) == 0)
 		p->owes_ack = 0;
 	p->beat_ms = net->now_ms;
+}
+
+int64_t pp_net_silent_ms(const struct pp_net *net, int peer)
+{
+	return net->lived_ms - net->peer[peer].received_ms;
 }
 
 size_t pp_net_address_of(const struct pp_net *net, int peer)
@@ -261,7 +275,7 @@ static int net_new(const struct pp_net_options *o, struct pp_net **ret_net, stru
 	net->o.dead_ms = o->dead_ms > 0 ? o->dead_ms : 10000;
 	net->o.peers_most = o->peers_most && o->peers_most < PP_NET_PEERS ? o->peers_most : PP_NET_PEERS;
 	net->o.queue_bytes = o->queue_bytes ? o->queue_bytes : (size_t)64 << 20;
-	net->now_ms = pp_now_ms();
+	net->now_ms = net->turn_ms = pp_now_ms();
 	if (getrandom(&net->instance, sizeof(net->instance), 0) != sizeof(net->instance) || !net->instance)
 		rc = pp_err_set(err, -EIO, "cannot reach other hosts: no random numbers");
 	else if (!zmq_has("curve") || !(net->context = zmq_ctx_new()))
@@ -355,7 +369,6 @@ int pp_net_connect(const struct pp_net_options *o, const struct pp_net_invite *i
 	}
 	net->peers = 1;
 	net->peer[0].state = PP_PEER_GREETED;
-	net->peer[0].received_ms = net->now_ms;
 	net->hello_ms = INT64_MIN / 2;
 	*ret_net = net;
 	return 0;
@@ -431,7 +444,7 @@ static int greet(struct pp_net *net, const uint8_t *route, uint64_t instance, st
 	else if (strcmp(h->job, net->job) != 0)
 		snprintf(why, sizeof(why), "it belongs to another job");
 	else if (p && p->state == PP_PEER_GONE)
-		snprintf(why, sizeof(why), "it did not reply for too long");
+		snprintf(why, sizeof(why), "it has left");
 	else if (!p)
 		p = find_free(net);
 	if (!why[0] && !p)
@@ -441,7 +454,7 @@ static int greet(struct pp_net *net, const uint8_t *route, uint64_t instance, st
 		return CONSUMED;
 	}
 	if (p->state == PP_PEER_FREE) {
-		*p = (struct pp_peer){.state = PP_PEER_GREETED, .instance = instance, .received_ms = net->now_ms, .hello = *m};
+		*p = (struct pp_peer){.state = PP_PEER_GREETED, .instance = instance, .received_ms = net->lived_ms, .hello = *m};
 		set_host(p, h->host);
 		memset(m, 0, sizeof(*m));
 	}
@@ -449,15 +462,33 @@ static int greet(struct pp_net *net, const uint8_t *route, uint64_t instance, st
 	return CONSUMED;
 }
 
-/* Either side: handles a message of a joined peer. */
+static int is_known(const struct pp_peer *p)
+{
+	return p->state == PP_PEER_JOINED || p->state == PP_PEER_SILENT;
+}
+
+static int take_heartbeat(struct pp_net *net, struct pp_peer *p, struct pp_wire *m, struct pp_net_event *e)
+{
+	enum pp_net_event_kind kind = p->state == PP_PEER_SILENT ? PP_NET_BACK : PP_NET_MESSAGE;
+
+	if (kind == PP_NET_BACK) { /* what was on the way to it may be lost */
+		p->state = PP_PEER_JOINED;
+		p->unsent = p->first;
+		p->flight = 0;
+	}
+	take_acknowledged(net, p, m->heartbeat.received);
+	flush(net, p);
+	return make_event(net, e, kind, p, m);
+}
+
+/* Either side: handles a message of a peer that has joined. */
 static int take(struct pp_net *net, struct pp_peer *p, struct pp_wire *m, struct pp_net_event *e)
 {
-	p->received_ms = net->now_ms;
-	if (m->kind == PP_WIRE_HEARTBEAT) {
-		take_acknowledged(net, p, m->heartbeat.received);
-		flush(net, p);
-		return make_event(net, e, PP_NET_MESSAGE, p, m);
-	}
+	p->received_ms = net->lived_ms;
+	if (m->kind == PP_WIRE_HEARTBEAT)
+		return take_heartbeat(net, p, m, e);
+	if (p->state == PP_PEER_SILENT) /* its heartbeat comes first; this is sent again */
+		return CONSUMED;
 	if (m->kind == PP_WIRE_HELLO || m->kind == PP_WIRE_HELLO_ACK) {
 		net->counts.malformed++;
 		return CONSUMED;
@@ -468,7 +499,6 @@ static int take(struct pp_net *net, struct pp_peer *p, struct pp_wire *m, struct
 		return make_event(net, e, PP_NET_MESSAGE, p, m);
 	beat(net, p);
 	p->state = PP_PEER_GONE;
-	p->has_left = 1;
 	release_peer(p);
 	return make_event(net, e, PP_NET_LEFT, p, m);
 }
@@ -484,19 +514,17 @@ static int listener_takes(struct pp_net *net, const uint8_t *route, struct pp_wi
 	p = find(net, instance);
 	if (!p) {
 		net->counts.malformed++;
-	} else if (p->state == PP_PEER_GONE && p->has_left) {
+	} else if (p->state == PP_PEER_GONE) {
 		if (m->kind == PP_WIRE_BYE) /* its acknowledgement was lost */
 			beat(net, p);
-	} else if (p->state == PP_PEER_GONE) {
-		answer(net, route, 0, "it did not reply for too long");
-	} else if (p->state == PP_PEER_JOINED && !memcmp(p->route, route, ROUTE)) {
+	} else if (is_known(p) && !memcmp(p->route, route, ROUTE)) {
 		return take(net, p, m, e);
 	} else if (p->state == PP_PEER_GREETED && m->kind == PP_WIRE_HEARTBEAT) {
 		memcpy(p->route, route, ROUTE);
 		p->state = PP_PEER_JOINED;
-		p->received_ms = net->now_ms;
+		p->received_ms = net->lived_ms;
 		return make_event(net, e, PP_NET_JOINED, p, &p->hello);
-	} else if (p->state == PP_PEER_JOINED) {
+	} else if (is_known(p)) {
 		net->counts.malformed++;
 	}
 	return CONSUMED;
@@ -510,17 +538,17 @@ static int caller_takes(struct pp_net *net, size_t socket, struct pp_wire *m, st
 	if (p->state == PP_PEER_GONE)
 		return CONSUMED;
 	if (is_answer && m->hello_ack.refused[0]) {
-		enum pp_net_event_kind kind = p->state == PP_PEER_JOINED ? PP_NET_LOST : PP_NET_REFUSED;
+		enum pp_net_event_kind kind = is_known(p) ? PP_NET_LOST : PP_NET_REFUSED;
 
 		p->state = PP_PEER_GONE;
 		release_peer(p);
 		return make_event(net, e, kind, p, m);
 	}
-	if (p->state == PP_PEER_JOINED && !is_answer)
+	if (is_known(p) && !is_answer)
 		return take(net, p, m, e);
-	if (p->state == PP_PEER_JOINED && m->hello_ack.instance == p->instance)
+	if (is_known(p) && m->hello_ack.instance == p->instance)
 		return CONSUMED; /* our hello arrived more than once */
-	if (p->state == PP_PEER_JOINED || !is_answer || m->hello_ack.protocol != PP_WIRE_PROTOCOL) {
+	if (is_known(p) || !is_answer || m->hello_ack.protocol != PP_WIRE_PROTOCOL) {
 		net->counts.malformed++;
 		return CONSUMED;
 	}
@@ -531,7 +559,7 @@ static int caller_takes(struct pp_net *net, size_t socket, struct pp_wire *m, st
 	net->sockets = 1;
 	p->state = PP_PEER_JOINED;
 	p->instance = m->hello_ack.instance;
-	p->received_ms = net->now_ms;
+	p->received_ms = net->lived_ms;
 	set_host(p, m->hello_ack.host);
 	beat(net, p);
 	return make_event(net, e, PP_NET_JOINED, p, m);
@@ -588,33 +616,43 @@ static void say_hello(struct pp_net *net)
 	net->hello_ms = net->now_ms;
 }
 
-/* Sends heartbeats, resends messages, finds lost peers. */
+/* The clocks. After a pause of this end, what others have sent meanwhile is read before anybody is judged. */
+static void tick(struct pp_net *net)
+{
+	int64_t now = pp_now_ms(), away = now - net->turn_ms, most = net->o.dead_ms / 4;
+
+	net->lived_ms += away < most ? away : most;
+	net->has_read &= away <= net->o.heartbeat_ms;
+	net->now_ms = net->turn_ms = now;
+}
+
+/* EVENT, or CONSUMED: it had not joined this listener, and nobody misses it. */
+static int lose(struct pp_net *net, struct pp_peer *p, struct pp_net_event *e)
+{
+	if (p->state == PP_PEER_JOINED) {
+		p->state = PP_PEER_SILENT;
+		return make_event(net, e, PP_NET_LOST, p, NULL);
+	}
+	p->state = net->listens ? PP_PEER_FREE : PP_PEER_GONE;
+	release_peer(p);
+	return net->listens ? CONSUMED : make_event(net, e, PP_NET_LOST, p, NULL);
+}
+
+/* Sends heartbeats, also to those that are silent; resends messages; finds lost peers. */
 static int handle_time(struct pp_net *net, struct pp_net_event *e)
 {
-	int64_t now = pp_now_ms(), away = now - net->now_ms;
-
-	net->now_ms = now;
-	if (!net->listens && net->peer[0].state == PP_PEER_GREETED && now - net->hello_ms >= net->o.heartbeat_ms / 4)
+	tick(net);
+	if (!net->listens && net->peer[0].state == PP_PEER_GREETED && net->now_ms - net->hello_ms >= net->o.heartbeat_ms / 4)
 		say_hello(net);
 	for (size_t i = 0; i < net->peers; i++) {
 		struct pp_peer *p = &net->peer[i];
+		int waits = p->state == PP_PEER_GREETED || p->state == PP_PEER_JOINED;
 
-		if (p->state == PP_PEER_FREE || p->state == PP_PEER_GONE)
+		if (waits && net->has_read && net->lived_ms - p->received_ms > net->o.dead_ms && lose(net, p, e) == EVENT)
+			return EVENT;
+		if (!is_known(p))
 			continue;
-		/* This keeper itself did not run meanwhile. */
-		if (away > net->o.dead_ms / 4)
-			p->received_ms += away;
-		if (now - p->received_ms > net->o.dead_ms) {
-			int was_here = p->state == PP_PEER_JOINED || !net->listens;
-
-			p->state = was_here ? PP_PEER_GONE : PP_PEER_FREE;
-			release_peer(p);
-			if (was_here)
-				return make_event(net, e, PP_NET_LOST, p, NULL);
-		}
-		if (p->state != PP_PEER_JOINED)
-			continue;
-		if (p->owes_ack || now - p->beat_ms >= net->o.heartbeat_ms)
+		if (p->owes_ack || net->now_ms - p->beat_ms >= net->o.heartbeat_ms)
 			beat(net, p);
 		flush(net, p);
 	}
@@ -651,6 +689,10 @@ int pp_net_next(struct pp_net *net, int64_t timeout_ms, struct pp_net_event *ret
 			if (rc == EVENT)
 				return 1;
 			idle &= rc == NOTHING;
+		}
+		if (idle && !net->has_read) {
+			net->has_read = 1;
+			continue;
 		}
 		if (net->now_ms >= end)
 			return 0;

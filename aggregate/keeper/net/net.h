@@ -20,7 +20,7 @@ struct pp_net_options {
 	const char *bind;                           /* numeric address to listen on; NULL: the invitation's */
 	uint16_t port_first, port_last;             /* 0, 0: any free port */
 	int64_t heartbeat_ms;                       /* 0: 500 */
-	int64_t dead_ms;                            /* silence after which a peer is lost; 0: 10 s */
+	int64_t dead_ms;                            /* silence after which a peer is lost, as long as this end runs; 0: 10 s */
 	size_t peers_most;                          /* how many may connect; 0: PP_NET_PEERS */
 	size_t queue_bytes;                         /* for each peer, not yet acknowledged; 0: 64 MiB */
 	struct pp_wire_clock clock;                 /* of this host's ranks, sent to the listener; copied */
@@ -31,7 +31,8 @@ enum pp_net_event_kind {
 	PP_NET_JOINED,  /* message: its hello, or on the other side the hello_ack */
 	PP_NET_MESSAGE, /* all others, heartbeats too */
 	PP_NET_LEFT,    /* message: its bye */
-	PP_NET_LOST,    /* sent nothing for dead_ms, or was never reached */
+	PP_NET_LOST,    /* sent nothing for dead_ms, or was never reached (then, and with a message, it does not come back) */
+	PP_NET_BACK,    /* one that was lost sends again; message: a heartbeat. What was queued for it is sent */
 	PP_NET_REFUSED, /* the listener refuses us; message: its hello_ack */
 };
 
@@ -70,6 +71,8 @@ int pp_net_send(struct pp_net *net, int peer, const struct pp_wire *m, struct pp
 int pp_net_next(struct pp_net *net, int64_t timeout_ms, struct pp_net_event *ret_event);
 /* Waits until something arrives or `fd` (-1: none) is readable, at most `ms`; consumes no event. */
 void pp_net_wait(struct pp_net *net, int fd, int64_t ms);
+/* For how long this peer has sent nothing; time in which this end itself did not run counts little. */
+int64_t pp_net_silent_ms(const struct pp_net *net, int peer);
 /* Listener: through which of the invitation's addresses this peer connected. */
 size_t pp_net_address_of(const struct pp_net *net, int peer);
 /* Bytes that live peers have not acknowledged. */

@@ -184,10 +184,10 @@ static void serve(struct pp_rendezvous_point *m, const struct pp_net_event *e)
 			take(m, e->peer, e->message);
 		return;
 	}
-	m->peer[e->peer] = e->kind == PP_NET_JOINED;
+	m->peer[e->peer] = e->kind == PP_NET_JOINED || e->kind == PP_NET_BACK;
 	if ((size_t)e->peer >= m->peers)
 		m->peers = (size_t)e->peer + 1;
-	for (size_t i = 0; e->kind == PP_NET_JOINED && i < m->deposits; i++)
+	for (size_t i = 0; m->peer[e->peer] && i < m->deposits; i++)
 		give(m, e->peer, &m->deposit[i]);
 }
 

@@ -7,7 +7,13 @@
 
 #include "core/base/now.h"
 
-enum { SILENCE_MS = 10000, SILENCE_LEAST_MS = 100, POLL_MS = 5 };
+enum {
+	SILENCE_MS = 10000,
+	SILENCE_LEAST_MS = 100,
+	POLL_MS = 5,
+	STALE_PART = 5,  /* of the silence: before the first call after one that failed; twice that before the next, and so on */
+	STALE_MOST = 60, /* silences, at most */
+};
 
 int64_t pp_star_silence_ms(void)
 {
@@ -19,7 +25,12 @@ int64_t pp_star_silence_ms(void)
 
 static void set_stale(struct pp_star *s)
 {
+	int again = !strcmp(s->stale_key, s->invite.server_public);
+	int64_t silence = pp_star_silence_ms(), ms = again ? 2 * s->stale_ms : silence / STALE_PART;
+
 	snprintf(s->stale_key, sizeof(s->stale_key), "%s", s->invite.server_public);
+	s->stale_ms = ms < STALE_MOST * silence ? ms : STALE_MOST * silence;
+	s->stale_until_ms = pp_now_ms() + s->stale_ms;
 }
 
 int pp_star_call(struct pp_star *s, const struct pp_net_options *o, const struct pp_net_invite *found, struct pp_err *err)
@@ -42,7 +53,7 @@ void pp_star_unreached(struct pp_star *s)
 
 int pp_star_is_stale(const struct pp_star *s, const struct pp_net_invite *found)
 {
-	return s->stale_key[0] && !strcmp(found->server_public, s->stale_key);
+	return s->stale_key[0] && !strcmp(found->server_public, s->stale_key) && pp_now_ms() < s->stale_until_ms;
 }
 
 void pp_star_leave(struct pp_star *s, const char *reason, int64_t most_ms)

@@ -57,6 +57,16 @@ TEST(call_leave_and_stale)
 	CHECK_INT(pp_star_call(&follower, &of, &first, &err), 0);
 	pp_star_unreached(&follower);
 	CHECK(!follower.net && pp_star_is_stale(&follower, &first) && !pp_star_is_stale(&follower, &other));
+	set_silence("100", 100); /* it is called again after a while, later each time */
+	for (int64_t last = 0; follower.stale_ms < 100; last = follower.stale_ms) {
+		CHECK_INT(pp_star_call(&follower, &of, &first, &err), 0);
+		pp_star_unreached(&follower);
+		CHECK(pp_star_is_stale(&follower, &first) && follower.stale_ms > last);
+		for (int i = 0; i < 1000 && pp_star_is_stale(&follower, &first); i++)
+			usleep(10000);
+		CHECK(!pp_star_is_stale(&follower, &first));
+	}
+	set_silence(NULL, 10000);
 	pp_star_close(&follower);
 	pp_star_close(&leader);
 }
