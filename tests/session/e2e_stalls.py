@@ -2,8 +2,10 @@
 """Two keepers of one job on this node, also where one has no processor for a while: what was recorded is in its one session. Run by
 ctest session_stalls."""
 import glob
+import json
 import os
 import signal
+import socket
 import sys
 import time
 
@@ -31,6 +33,11 @@ def pair_over(logs, began):
         good(finish(one))
 
 
+def meet(spools):
+    """Both keepers know that they are one job's."""
+    check(wait_until(lambda: says(spools[0], "every rank of the job is heard of") and says(spools[1], "reached rank 0's keeper")), "they do not meet")
+
+
 def says(spool, words):
     """Is it in the keeper's log?"""
     path = spool + "/keeper.log"
@@ -41,7 +48,7 @@ def asked_once(place, full):
     """podprof capture finds both keepers on this node: one window, one session."""
     logs = place.new_logs()
     began, spools = pair(place, logs, "once", "--steps", "90000:90010")
-    check(wait_until(lambda: says(spools[0], "every rank of the job is heard of")), "they do not meet")
+    meet(spools)
     for _ in range(2):
         got = run([place.podprof(), "capture", logs, "--steps", "+5"])
         check(got.code == 0 and got.out.count("captured on 2 of 2 ranks, 2 hosts") == 1, got.transcript())
@@ -62,21 +69,46 @@ def captured(place, logs):
         check(not f["clock/domain"][()].any(), f["clock/domain"][()])
 
 
+def ask(spool, words):
+    """The connection of a request to one keeper."""
+    directory = os.open(spool, os.O_PATH)
+    asker = socket.socket(socket.AF_UNIX)
+    asker.settimeout(20)
+    asker.connect(f"/proc/self/fd/{directory}/socket")
+    os.close(directory)
+    asker.sendall(f"podprof 1 {words}\n".encode())
+    return asker
+
+
+def answer(asker):
+    """All that it says until it closes the connection."""
+    with asker:
+        return b"".join(iter(lambda: asker.recv(4096), b""))
+
+
+def ranks(place, logs):
+    return json.loads(run([place.podprof(), "status", "--json", logs]).out)["jobs"][0]["ranks"]
+
+
 def came_back(place, full):
     """One keeper, then the other one, has no processor until it counts as lost: afterwards captures are of all ranks."""
     logs = place.new_logs()
     began, spools = pair(place, logs, "back", "--steps", "90000:90010", PODPROF_SILENCE_MS=1000)
-    check(wait_until(lambda: says(spools[0], "every rank of the job is heard of")), "they do not meet")
-    captured(place, logs)
-    for stopped, words in ((1, "no longer replied"), (0, "rank 0's keeper did not reply")):
+    meet(spools)
+    for stopped, words in ((0, "rank 0's keeper did not reply"), (1, "no longer replied")):
         keeper, other = jobs.keeper_of(spools[stopped]), spools[1 - stopped]
         jobs.freeze(keeper)
         lost = wait_until(lambda s=other, w=words: says(s, w))
+        asker = ask(other, "capture duration=600000000000") if not stopped else None
+        recorded = not asker or wait_until(lambda s=other: says(s, "all ranks record now"))
         os.kill(keeper, signal.SIGCONT)
-        check(lost, f"nobody misses keeper {stopped}")
+        check(lost and recorded, f"nobody misses keeper {stopped}")
         check(wait_until(lambda s=other: says(s, "replies again")), f"keeper {stopped} does not come back")
+        if asker:  # what the other one had its ranks record without rank 0's is over
+            check(b"rank 0's keeper has been reached meanwhile" in answer(asker), "no answer")
+            check(wait_until(lambda: not any(r["recording"] for r in ranks(place, logs)), 20, 0.2), ranks(place, logs))
         captured(place, logs)
-    check(len(sessions(logs)) == 3, jobs.tree(logs))
+    check(len(sessions(logs)) == 2, jobs.tree(logs))
     pair_over(logs, began)
 
 
@@ -108,7 +140,7 @@ def late_join(place, full):
     gave_up = wait_until(lambda: says(one, "does not reply at its invitation"))
     os.kill(keeper, signal.SIGCONT)
     check(gave_up, "it goes on calling")
-    check(wait_until(lambda: says(zero, "every rank of the job is heard of")), "it does not call again")
+    meet([zero, one])
     captured(place, logs)
     pair_over(logs, [first, second])
 

@@ -32,12 +32,9 @@ int64_t pp_requests_highest(const struct pp_requests *r, struct pp_spool_view *v
 	return step;
 }
 
-/* Numbers of hosts without rank 0's keeper: they must not be those of requests that it sends before or later. */
-#define ALONE (UINT32_C(1) << 31)
-
 void pp_requests_publish(struct pp_requests *r, struct pp_control *control, enum pp_ask_kind kind, int64_t first, int64_t last)
 {
-	r->number = (r->number + 1) | (pp_pod_session(r->pod) ? ALONE : 0);
+	r->number = (r->number + 1) | (pp_pod_session(r->pod) ? PP_POD_ALONE_REQUESTS : 0);
 	pp_control_ring(control, r->number, (uint32_t)kind, first, last);
 	pp_pod_send_request(r->pod, r->number, kind, first, last);
 	if (kind == PP_ASK_NOTHING)

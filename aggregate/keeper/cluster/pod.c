@@ -263,6 +263,15 @@ static void take_role(struct pp_pod *p)
 	}
 }
 
+/* Tells `podprof capture` which keepers of this node serve one request together. */
+static void publish_pod(const struct pp_pod *p)
+{
+	int is_in = p->state == PP_POD_LISTENING || p->state == PP_POD_JOINED;
+
+	if (p->o.control)
+		pp_control_set_pod(p->o.control, is_in ? (uint32_t)pp_hash_text(p->star.invite.server_public) | 1 : 0);
+}
+
 static void joined(struct pp_pod *p, const struct pp_net_event *e)
 {
 	if (p->state == PP_POD_LISTENING) {
@@ -272,6 +281,7 @@ static void joined(struct pp_pod *p, const struct pp_net_event *e)
 	}
 	p->state = PP_POD_JOINED;
 	p->states_ms = 0;
+	publish_pod(p);
 	if (p->o.job) {
 		pp_pod_say_why(p, "reached rank 0's keeper on '%s', invited through %s", e->host,
 		               pp_pod_transport_name(p->transport));
@@ -335,6 +345,7 @@ static void back(struct pp_pod *p, const struct pp_net_event *e)
 		p->states_ms = 0;
 		p->news = 1;
 		pp_pod_ring_request(p);
+		publish_pod(p);
 		pp_pod_say_why(p, "rank 0's keeper on '%s' replies again, invited through %s", e->host,
 		               pp_pod_transport_name(p->transport));
 	}
@@ -401,15 +412,6 @@ static void pump(struct pp_pod *p)
 		else if (e.kind == PP_NET_MESSAGE)
 			take(p, &e);
 	}
-}
-
-/* Tells `podprof capture` which keepers of this node serve one request together. */
-static void publish_pod(const struct pp_pod *p)
-{
-	int is_in = p->state == PP_POD_LISTENING || p->state == PP_POD_JOINED;
-
-	if (p->o.control)
-		pp_control_set_pod(p->o.control, is_in ? (uint32_t)pp_hash_text(p->star.invite.server_public) | 1 : 0);
 }
 
 int pp_pod_run(struct pp_pod *p)

@@ -39,8 +39,10 @@ void pp_pod_take_request(struct pp_pod *p, int peer, const struct pp_wire *m)
 
 void pp_pod_ring_request(struct pp_pod *p)
 {
-	if (p->o.control && p->request.number)
-		pp_control_ring(p->o.control, p->request.number, p->request.kind, p->request.first, p->request.last);
+	uint32_t number = p->request.number ? p->request.number : PP_POD_ALONE_REQUESTS;
+
+	if (p->o.control)
+		pp_control_ring(p->o.control, number, p->request.kind, p->request.first, p->request.last);
 }
 
 static struct pp_wire request_message(const struct pp_pod *p)

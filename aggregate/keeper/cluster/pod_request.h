@@ -9,7 +9,7 @@ struct pp_wire;
 
 /* Follower. Writes the leader's request into this host's control page, as request.c does on the leader's host. */
 void pp_pod_take_request(struct pp_pod *p, int peer, const struct pp_wire *m);
-/* Follower. Writes the leader's last request again: what this host requested without the leader ends. */
+/* Follower. Writes the leader's last request again, or that there is none: what this host requested without the leader ends. */
 void pp_pod_ring_request(struct pp_pod *p);
 /* Queues a client's line for pp_pod_next_line(); a line beyond PP_POD_QUEUE is lost, and logged. */
 void pp_pod_take_line(struct pp_pod *p, int peer, const struct pp_wire *m);

@@ -12,6 +12,9 @@
 enum { PP_POD_TEXT = 1024 };    /* bytes of a client's line, of an answer */
 enum { PP_POD_ALL_PAIRS = 16 }; /* hosts; of more, each compares its clock with the first one's only (pod_pairs.h) */
 
+/* Requests of a host without its leader have numbers above this one: not those that the leader sends before or later. */
+#define PP_POD_ALONE_REQUESTS (UINT32_C(1) << 31)
+
 enum pp_pod_role {
 	PP_POD_ALONE,    /* this keeper decides: one host, or the others cannot be reached (pp_pod_why() says why) */
 	PP_POD_LEADER,   /* this keeper decides, for other hosts too */
