@@ -89,12 +89,18 @@ static int visit(struct dl_phdr_info *object, size_t size, void *data)
 	return 0;
 }
 
+/* Was `second` loaded after `first`? */
+static int is_later(const void *second, const void *first)
+{
+	struct order o = {.first = (uintptr_t)first, .second = (uintptr_t)second};
+
+	return second && dl_iterate_phdr(visit, &o) && o.is_behind;
+}
+
 /* Was it loaded after this library? What was loaded before may be what called, and would be called again without end. */
 static int is_behind(const void *found)
 {
-	struct order o = {.first = (uintptr_t)is_behind, .second = (uintptr_t)found};
-
-	return found && dl_iterate_phdr(visit, &o) && o.is_behind;
+	return is_later(found, (void *)is_behind);
 }
 
 /* What an object that was loaded RTLD_LOCAL would call without this library: a wrapper in it or in what it needs. */
@@ -127,18 +133,18 @@ static void add_wrapper(const void *found, const void *own)
 	}
 }
 
-/* The caller's scope comes before the MPI library, and is asked also where RTLD_NEXT finds that: Open MPI makes itself global in
- * MPI_Init, the library that wraps it stays hidden. */
+/* The global scope comes before the caller's own. What an object calls is decided when it is loaded: one that came after a global
+ * MPI library calls that, whatever its own scope has. One that came before, or brought it, has its own scope, also where RTLD_NEXT
+ * finds the MPI library: Open MPI makes itself global in MPI_Init, the library that wraps it stays hidden. */
 void *pp_mpi_next(const char *symbol, const void *caller)
 {
 	int saved = errno;
 	void *own = pp_mpi_real(symbol), *next = dlsym(RTLD_NEXT, symbol);
 
-	if (!next || next == own) {
+	if (!next || (next == own && !is_later(caller, own)))
 		next = in_scope_of(caller, symbol);
-		if (!next)
-			next = own;
-	}
+	if (!next)
+		next = own;
 	add_wrapper(next, own);
 	errno = saved;
 	return next;

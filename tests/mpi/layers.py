@@ -92,6 +92,7 @@ def own():
         compare("plugin, RTLD_" + scope, [PYTHON, "-B", "-c", PLUGIN % scope, f"{DIRECTORY}/{KIND}.plugin"])
     if KIND == "PMPI":
         no_search(plain)
+        mpi_comes_first(plain)
     if KIND == "PMPI" and subprocess.run([PYTHON, "-c", "import mpi4py"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
         compare("mpi4py", [PYTHON, "-B", "-c", MPI4PY], layer, "behind", ["Init_thread", "Allreduce", "Finalize"])
 
@@ -103,6 +104,16 @@ def no_search(plain):
             os.mkfifo(os.path.join(where, name))
         seen = Job([plain], with_podprof(None, None), {"LD_LIBRARY_PATH": where + ":" + os.environ.get("LD_LIBRARY_PATH", "")})
     check("no search", seen.code == 0 and seen.calls == 2 * [CALLS], seen.code, seen.out, seen.err)
+
+
+def mpi_comes_first(plain):
+    """Where MPI was global before, a plugin calls it and not the library that the plugin brings."""
+    mpi = re.search(r"libmpi\.so\S* => (\S+)", subprocess.run(["ldd", plain], capture_output=True, text=True, check=True).stdout)[1]
+    command = [PYTHON, "-B", "-c", PLUGIN % "LOCAL", f"{DIRECTORY}/{KIND}.plugin"]
+    bare, seen = (Job(command, preload) for preload in ([mpi], with_podprof(mpi, "behind")))
+    check("MPI comes first", bare.code == 0 and len(bare.out) == 2 and not bare.files, bare.code, bare.out, bare.files, bare.err)
+    check("MPI comes first", (seen.code, seen.out, seen.files) == (0, bare.out, {}), bare.out, seen.code, seen.out, seen.files, seen.err)
+    check("MPI comes first", seen.calls == 2 * [CALLS] and seen.named == 2 * [[]], seen.calls, seen.named)
 
 
 def lines_of_trace(text):
