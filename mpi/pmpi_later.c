@@ -206,5 +206,6 @@ __attribute__((constructor)) static void loaded(void)
 
 	if (dlsym(RTLD_NEXT, session_calls[0].name) || dlsym(RTLD_NEXT, large_calls[0].name))
 		pp_later_attach();
+	dlerror(); /* what was not found here is no failure of the program's, which may ask before it loads anything */
 	errno = saved;
 }

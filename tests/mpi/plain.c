@@ -11,6 +11,7 @@ int main(int argc, char **argv)
 	MPI_Status st[2];
 	MPI_Comm half, dup;
 
+	bad |= dlerror() != NULL;
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &me);
 	MPI_Comm_size(MPI_COMM_WORLD, &n);
