@@ -194,6 +194,7 @@ PP_ENTRIES(Init, (int *argc, char ***argv), (argc, argv))
 	const pp_tick begin[2] = {pp_tick_counter(), pp_tick_raw()};
 	int rc;
 
+	pp_mpi_renew();
 	PP_REAL(Init)
 	if (t->depth)
 		return real(argc, argv);
@@ -209,6 +210,7 @@ PP_ENTRIES(Init_thread, (int *argc, char ***argv, int required, int *provided), 
 	const pp_tick begin[2] = {pp_tick_counter(), pp_tick_raw()};
 	int rc;
 
+	pp_mpi_renew();
 	PP_REAL(Init_thread)
 	if (t->depth)
 		return real(argc, argv, required, provided);

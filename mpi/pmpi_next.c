@@ -150,6 +150,19 @@ void *pp_mpi_next(const char *symbol, const void *caller)
 	return next;
 }
 
+/* The linker's names of the section's ends. */
+extern char found_first[] __asm__("__start_pp_mpi_found");
+extern char found_end[] __asm__("__stop_pp_mpi_found");
+
+void pp_mpi_renew(void)
+{
+	static _Atomic(void *) last;
+	void *now = pp_mpi_real("PMPI_Init"), *had = atomic_exchange(&last, now);
+
+	if (had && had != now)
+		memset(found_first, 0, (size_t)(found_end - found_first));
+}
+
 /* Asks for calls that such libraries wrap. One in a plugin's scope is known by the call that has met it. */
 void pp_mpi_wrappers(char *ret_names, size_t size)
 {

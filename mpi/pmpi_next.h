@@ -4,6 +4,11 @@
 
 #include <stddef.h>
 
+/* Where pointers to functions are held that were found by pp_mpi_real() or pp_mpi_next(). */
+#define PP_MPI_FOUND __attribute__((section("pp_mpi_found")))
+
+/* MPI begins: clears all of them if they are of an MPI library that was unloaded, with the plugin that brought it. */
+void pp_mpi_renew(void);
 /* The MPI library's own PMPI_X, whatever wraps it; NULL where there is none. */
 void *pp_mpi_real(const char *symbol);
 /* A variable of the MPI library; the executable's copy, where it has one. */

@@ -41,7 +41,7 @@ enum { PP_NO_PEER = -0x7fffffff }; /* "peer" of a call that has none; no MPI con
 /* `real` in a wrapper: what comes behind this library, another one's wrapper or MPI's function. Looked up once for each name.
  * Without it the wrapper can only return an error. */
 #define PP_REAL(symbol)                                                                                                            \
-	static _Atomic(__typeof__(&MPI_##symbol)) real_[2];                                                                        \
+	PP_MPI_FOUND static _Atomic(__typeof__(&MPI_##symbol)) real_[2];                                                           \
 	const void *by_pmpi = pp_mpi_thread.by_pmpi;                                                                               \
 	__typeof__(&MPI_##symbol) real = atomic_load_explicit(&real_[by_pmpi != NULL], memory_order_relaxed);                      \
 	pp_mpi_thread.by_pmpi = NULL;                                                                                              \
@@ -54,7 +54,7 @@ enum { PP_NO_PEER = -0x7fffffff }; /* "peer" of a call that has none; no MPI con
 
 /* `own` in a function that asks MPI itself: the MPI library's, whatever comes behind this library. */
 #define PP_OWN(symbol)                                                                                                             \
-	static _Atomic(__typeof__(&MPI_##symbol)) own_;                                                                            \
+	PP_MPI_FOUND static _Atomic(__typeof__(&MPI_##symbol)) own_;                                                               \
 	__typeof__(&MPI_##symbol) own = atomic_load_explicit(&own_, memory_order_relaxed);                                         \
 	if (__builtin_expect(!own, 0)) {                                                                                           \
 		own = (__typeof__(own))pp_mpi_real("PMPI_" #symbol);                                                               \
