@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/partition.h"
+#include "core/base/wrap.h"
 #include "core/call/mpi_call.h"
 #include "core/capture/capture.h"
 #include "core/capture/message.h"
@@ -19,7 +20,8 @@
 enum { MANY_ROUNDS = 10 }; /* of a loop: what is between them is occasional */
 
 #define MOST_OF 0.9
-#define ALIKE 0.9 /* of the messages are the same: one over and over */
+#define ALIKE 0.9   /* of the messages are the same: one over and over */
+#define COVERS 0.75 /* of the time of a rank with more steps: else it has stopped before */
 
 struct sequence { /* one rank's messages, or all of its calls */
 	struct pp_stream stream;
@@ -326,12 +328,19 @@ static void join(struct pp_marks *marks, size_t times, int64_t end)
 	marks->marks = n;
 }
 
+/* From the first whole mark to the last. */
+static int64_t span_of(const struct pp_marks *marks)
+{
+	return whole(marks) ? pp_wrap_minus(marks->mark[whole(marks) - 1].end, marks->mark[0].begin) : 0;
+}
+
 /* The n-th step of a rank belongs to the n-th of the others. Some ranks see a step as several alike ones: where both neighbours are
- * one rank, for example. */
+ * one rank, for example. A rank that only stops earlier has fewer, too: its steps are as long. */
 static void align(const struct pp_capture *capture, struct pp_marks *list, struct pp_period_rule *rule)
 {
-	int64_t horizon = INT64_MIN;
+	int64_t horizon = INT64_MIN, span;
 	size_t fewest = SIZE_MAX, best = 0;
+	int covers;
 
 	for (size_t r = 0; r < capture->ranks; r++)
 		horizon = capture->rank[r].horizon > horizon ? capture->rank[r].horizon : horizon;
@@ -343,10 +352,12 @@ static void align(const struct pp_capture *capture, struct pp_marks *list, struc
 		best = r;
 	}
 	rule->least = fewest == SIZE_MAX ? 0 : fewest;
+	span = span_of(&list[best]);
 	for (size_t r = 0; r < capture->ranks && rule->least; r++) {
 		if (!list[r].marks)
 			continue;
-		join(&list[r], (whole(&list[r]) + fewest / 2) / fewest, list[best].mark[0].end);
+		covers = (double)span > COVERS * (double)span_of(&list[r]);
+		join(&list[r], covers ? (whole(&list[r]) + fewest / 2) / fewest : 1, list[best].mark[0].end);
 		rule->least = whole(&list[r]) < rule->least ? whole(&list[r]) : rule->least;
 		rule->most = whole(&list[r]) > rule->most ? whole(&list[r]) : rule->most;
 	}

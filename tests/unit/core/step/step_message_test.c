@@ -423,6 +423,22 @@ static void groups_at_random(void)
 	}
 }
 
+/* The last rank works with the others in a third of the run only. */
+static void leaver(void)
+{
+	for (int i = 0; i < 60; i++) {
+		int64_t last;
+
+		work(700);
+		last = latest();
+		for (size_t r = 0; r < (i < 20 ? RANKS : RANKS - 1u); r++) {
+			now[r] = last;
+			call(r, "MPI_Sendrecv", (int)r, 800);
+			call(r, "MPI_Sendrecv", (int)r, 80);
+		}
+	}
+}
+
 static void dot_only(void)
 {
 	for (int i = 0; i < 120; i++) {
@@ -519,6 +535,7 @@ static const struct shape {
         {"a grid: broadcasts of panels along rows and columns, two roots in turn", summa, 30, 1},
         {"8 layers with 2 sums in a model, then 3 between models", tensor_parallel, 40, 1},
         {"messages down the columns, a sum along the rows", rows_and_messages, 80, 1},
+        {"a rank that leaves after a third of the steps", leaver, 20, 0},
         {"sums of rows and columns at random", groups_at_random, 0, 0},
         {"60 steps of one exchange, 60 of two others", two_phases_distinct, 120, 1},
         {"60 steps of one exchange, 60 of this one and another", two_phases_alike, 120, 0},
