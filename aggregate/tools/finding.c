@@ -12,6 +12,8 @@
 #include "core/base/known.h"
 #include "core/base/select.h"
 
+#define ALIKE 0.75 /* of what the latest rank works more */
+
 /* The work with most blame on the chosen ranks in usual steps; PP_REASON_UNKNOWN: they have none. *ret_error: its clock error, mean
  * per usual step and rank that waits. */
 static int reason_of(const struct pp_finding_search *f, const uint8_t *chosen, int64_t *ret_error)
@@ -190,6 +192,22 @@ static int set_course(const struct pp_finding_search *f, const uint8_t *chosen, 
 	return 0;
 }
 
+/* Is each of the chosen ranks about as late as the latest of them, in most of the steps? After set_course(). */
+static int are_alike(const struct pp_finding_search *f, const uint8_t *chosen, const struct pp_row_finding *row)
+{
+	const double *most = f->room + 3 * f->d->steps;
+
+	for (size_t w = 0; w < f->d->workers; w++) {
+		size_t steps = 0;
+
+		for (size_t s = 0; s < f->d->steps && chosen[w]; s++)
+			steps += f->usual.is_usual[s] && most[s] > f->least_ns && pp_finding_more(f, s, w) > ALIKE * most[s];
+		if (chosen[w] && 2 * steps <= row->finding_steps)
+			return 0;
+	}
+	return 1;
+}
+
 /* The straggler was ready to run without a core for a quarter of what it works more. A rank that polls in communication gives its
  * core away: that time is no evidence. */
 static int lacks_core(const struct pp_finding_search *f, const struct pp_row_finding *row)
@@ -237,7 +255,7 @@ static int add_ranks(struct pp_finding_search *f, const struct pp_finding_late *
 	is_host = pp_finding_who(f->d, set->chosen, set->ranks, row);
 	if (is_host < 0)
 		return is_host;
-	pp_finding_say(f->d, is_host, row);
+	pp_finding_say(f->d, is_host, are_alike(f, set->chosen, row), row);
 	return 0;
 }
 
@@ -256,7 +274,7 @@ static int add_link(struct pp_finding_search *f, const struct pp_finding_set *se
 		row->finding_hosts = 1;
 		snprintf(row->finding_host_list, sizeof(row->finding_host_list), "%s", f->d->worker[port].host);
 	}
-	pp_finding_say(f->d, 0, row);
+	pp_finding_say(f->d, 0, 1, row);
 	return 0;
 }
 
@@ -296,7 +314,7 @@ static int add_turns(struct pp_finding_search *f, const struct pp_finding_set *s
 		row->finding_first = d->step[first].number;
 		row->more_ns = (int64_t)pp_series_median(f->room, seen);
 		rc = pp_finding_who(d, is_late, ranks, row);
-		pp_finding_say(d, 0, row);
+		pp_finding_say(d, 0, 1, row);
 	}
 	free(is_late);
 	return rc < 0 || (seen && !row) ? -ENOMEM : 0;

@@ -95,5 +95,6 @@ int pp_finding_part_add(struct pp_finding_search *f, int64_t gain_ns);
 const char *pp_finding_look_at(int reason);
 /* Names the chosen ranks, "rank 3", "ranks 1 and 6", "host a (ranks 4 and 5)", and their hosts. 1: it is a host; 0; -ENOMEM. */
 int pp_finding_who(const struct pp_dataset *d, const uint8_t *chosen, size_t ranks, struct pp_row_finding *row);
-/* Sets `finding` and `finding_next` of the kinds with ranks or a link from the row's other columns. */
-void pp_finding_say(const struct pp_dataset *d, int is_host, struct pp_row_finding *row);
+/* Sets `finding` and `finding_next` of the kinds with ranks or a link from the row's other columns. are_alike: each of the ranks is
+ * as late as the latest of them. */
+void pp_finding_say(const struct pp_dataset *d, int is_host, int are_alike, struct pp_row_finding *row);

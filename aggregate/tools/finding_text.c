@@ -111,18 +111,19 @@ static const char *explain(int reason)
 	return reason == PP_CATEGORY_OTHER ? " (sleep, Python, unmarked code)" : "";
 }
 
-static void say_ranks(const struct pp_row_finding *row, char *to, size_t size)
+static void say_ranks(const struct pp_row_finding *row, int are_alike, char *to, size_t size)
 {
 	const char *reason = pp_reason_name(row->finding_reason), *why = explain(row->finding_reason);
 	const char *makes = row->finding_ranks > 1 ? "Together they make" : "It makes",
-	           *each = row->finding_ranks > 1 ? " each" : "";
+	           *each = row->finding_ranks > 1 && are_alike ? " each" : "",
+	           *latest = row->finding_ranks > 1 && !are_alike ? "the latest of them " : "";
 	char more[PP_TEXT_UNIT], gain[104], since[48] = "", steps[64] = "";
 
 	pp_text_time(more, row->more_ns);
 	say_gain(row, makes, gain, sizeof(gain));
 	if (row->kind == PP_FINDING_PHASE) {
-		snprintf(to, size, "%s, %s%s: %s%s in %s step before calls that no other rank makes. %s", row->who, reason, why,
-		         more, each, row->of_steps > 1 ? "a usual" : "the", gain);
+		snprintf(to, size, "%s, %s%s: %s%s%s in %s step before calls that no other rank makes. %s", row->who, reason, why,
+		         latest, more, each, row->of_steps > 1 ? "a usual" : "the", gain);
 		return;
 	}
 	if (row->kind == PP_FINDING_SUDDEN)
@@ -131,8 +132,8 @@ static void say_ranks(const struct pp_row_finding *row, char *to, size_t size)
 		snprintf(since, sizeof(since), ", more from step to step");
 	if (row->of_steps > 1)
 		snprintf(steps, sizeof(steps), " in %" PRIu32 " of %" PRIu32 " usual steps", row->finding_steps, row->of_steps);
-	snprintf(to, size, "%s, %s%s: %s%s more than the median of the other ranks%s%s. %s%s", row->who, reason, why, more, each,
-	         steps, since, gain,
+	snprintf(to, size, "%s, %s%s: %s%s%s more than the median of the other ranks%s%s. %s%s", row->who, reason, why, latest,
+	         more, each, steps, since, gain,
 	         row->kind == PP_FINDING_IRREGULAR ? ". This may be chance: there are too few steps"
 	         : row->kind == PP_FINDING_NOISE   ? ". For a part of this it was ready to run and had no core"
 	         : row->kind == PP_FINDING_PROGRESS
@@ -165,7 +166,7 @@ static void say_turns(const struct pp_row_finding *row, char *to, size_t size)
 	         row->finding_steps, row->of_steps, row->finding_ranks, pp_text_time(more, row->more_ns), gain);
 }
 
-void pp_finding_say(const struct pp_dataset *d, int is_host, struct pp_row_finding *row)
+void pp_finding_say(const struct pp_dataset *d, int is_host, int are_alike, struct pp_row_finding *row)
 {
 	const char *look = pp_finding_look_at(row->finding_reason);
 
@@ -180,22 +181,22 @@ void pp_finding_say(const struct pp_dataset *d, int is_host, struct pp_row_findi
 		         "repair the cause, not a rank: uneven data or experts, a shared resource, or cores that ranks share");
 		break;
 	case PP_FINDING_NOISE:
-		say_ranks(row, row->finding, sizeof(row->finding));
+		say_ranks(row, are_alike, row->finding, sizeof(row->finding));
 		snprintf(row->finding_next, sizeof(row->finding_next),
 		         "give %s a core of its own; 'mpirun --report-bindings' prints the cores of each rank", row->who);
 		break;
 	case PP_FINDING_PROGRESS:
-		say_ranks(row, row->finding, sizeof(row->finding));
+		say_ranks(row, are_alike, row->finding, sizeof(row->finding));
 		snprintf(row->finding_next, sizeof(row->finding_next),
 		         "call MPI_Test within that work, or let MPI make progress in a thread of its own; %s", look);
 		break;
 	case PP_FINDING_PHASE:
-		say_ranks(row, row->finding, sizeof(row->finding));
+		say_ranks(row, are_alike, row->finding, sizeof(row->finding));
 		snprintf(row->finding_next, sizeof(row->finding_next),
 		         "share this work among the ranks, or do it while the others compute");
 		break;
 	default:
-		say_ranks(row, row->finding, sizeof(row->finding));
+		say_ranks(row, are_alike, row->finding, sizeof(row->finding));
 		snprintf(row->finding_next, sizeof(row->finding_next), "%s; %s",
 		         is_host ? "compare the host with another one: clock rates, cooling, other processes, network, storage"
 		         : row->finding_ranks > 1 ? "move the ranks to other places to see whether the delay follows them"

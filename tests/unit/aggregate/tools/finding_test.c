@@ -125,6 +125,30 @@ TEST(two_at_once)
 	CHECK_NEAR(row[0].finding_gain_ns, 5 * MS, 500 * US);
 }
 
+static int64_t two_unlike(size_t rank, size_t step)
+{
+	(void)step;
+	return rank == 1 ? 5 * MS : rank == 6 ? 3 * MS : 0;
+}
+
+static int64_t first_1_then_6(size_t rank, size_t step)
+{
+	return rank == (step < 10 ? 1 : 6) ? 5 * MS : 0;
+}
+
+/* "5 ms each" is true only where each of them is as late in most of the steps. */
+TEST(late_alike)
+{
+	run(&(struct job){8, 1, 20, PP_CATEGORY_HOST_COMPUTE, 0.02, two_ranks});
+	CHECK(strstr(row[0].finding, " ms each more than"));
+	run(&(struct job){8, 1, 20, PP_CATEGORY_HOST_COMPUTE, 0.02, two_unlike});
+	check_first(PP_FINDING_PERSISTENT, "ranks 1 and 6", PP_CATEGORY_HOST_COMPUTE);
+	CHECK(strstr(row[0].finding, "the latest of them ") && !strstr(row[0].finding, " each "));
+	run(&(struct job){8, 1, 20, PP_CATEGORY_HOST_COMPUTE, 0.02, first_1_then_6});
+	check_first(PP_FINDING_PERSISTENT, "ranks 1 and 6", PP_CATEGORY_HOST_COMPUTE);
+	CHECK(strstr(row[0].finding, "the latest of them ") && !strstr(row[0].finding, " each "));
+}
+
 static int64_t ranks_4_to_7(size_t rank, size_t step)
 {
 	(void)step;
@@ -417,6 +441,7 @@ int main(void)
 {
 	persistent();
 	two_at_once();
+	late_alike();
 	whole_host();
 	hosts_of_a_set();
 	sudden();
