@@ -213,3 +213,38 @@ int64_t pp_graph_add_waits(const struct pp_graph *g, struct pp_dataset *d)
 	warn_inferred(d);
 	return sum;
 }
+
+/* Input or Output that a collective call of a file counts as; one that moves no data: the larger of both in its cell. */
+static int file_category(const struct pp_row_cell *cell, unsigned call)
+{
+	switch (pp_mpi_call_info(call)->class) {
+	case PP_MPI_READ_ALL:
+		return PP_CATEGORY_INPUT;
+	case PP_MPI_WRITE_ALL:
+		return PP_CATEGORY_OUTPUT;
+	case PP_MPI_FILE_ALL:
+		return cell->exclusive_ns[PP_CATEGORY_INPUT] > cell->exclusive_ns[PP_CATEGORY_OUTPUT] ? PP_CATEGORY_INPUT
+		                                                                                      : PP_CATEGORY_OUTPUT;
+	default:
+		return 0;
+	}
+}
+
+int64_t pp_graph_file_wait(const struct pp_graph *g, size_t worker, int category, const uint8_t *which)
+{
+	const struct pp_dataset *d = g->d;
+	int64_t sum = 0;
+
+	for (size_t i = g->track[worker]; i < g->track[worker + 1]; i++) {
+		const struct pp_node *n = &g->node[i];
+		const uint32_t step = pp_graph_step(g, n);
+
+		if (n->need == PP_GRAPH_NONE || step == PP_GRAPH_NONE || !which[step] || !(n->flags & PP_NODE_POSTS) ||
+		    !pp_graph_row_count(g, n))
+			continue;
+		if (file_category(&d->cell[step * d->workers + worker],
+		                  d->collective[g->operation[*pp_graph_rows(g, n)]].operation) == category)
+			pp_wrap_add(&sum, pp_graph_wait(g, (uint32_t)i));
+	}
+	return sum;
+}

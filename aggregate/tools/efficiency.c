@@ -9,6 +9,7 @@
 #include "aggregate/dataset/status.h"
 #include "aggregate/graph/moves.h"
 #include "aggregate/graph/replay.h"
+#include "aggregate/graph/wait.h"
 #include "aggregate/graph/whole.h"
 #include "aggregate/tools/tools.h"
 #include "aggregate/tools/usual_step.h"
@@ -44,10 +45,11 @@ static int64_t communication_of(const struct pp_row_cell *cell)
 	return pp_wrap_plus(cell->exclusive_ns[PP_CATEGORY_DEVICE_COLLECTIVE], cell->exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION]);
 }
 
-/* In the steps that count. What a host does while its devices work, or wait for it, is not what they are there for. */
+/* In the steps that count. What a host does while its devices work, or wait for it, is not what they are there for, nor is what it
+ * waits for other ranks in a call that writes a file. */
 static int64_t useful_of(const struct efficiency *e, size_t worker)
 {
-	int64_t sum = 0;
+	int64_t sum = e->d->worker[worker].devices > 0 ? 0 : -pp_graph_file_wait(e->g, worker, PP_CATEGORY_OUTPUT, e->which);
 
 	for (size_t s = 0; s < e->d->steps; s++) {
 		const struct pp_row_cell *cell = &e->d->cell[s * e->d->workers + worker];
@@ -59,7 +61,7 @@ static int64_t useful_of(const struct efficiency *e, size_t worker)
 			                      c != PP_CATEGORY_INPUT)
 				pp_wrap_add(&sum, cell->exclusive_ns[c]);
 	}
-	return sum;
+	return sum > 0 ? sum : 0;
 }
 
 /* Has the rank more than `least_ns` of exposed communication of which neither waiting nor transfer is known, and that is in no call

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "aggregate/dataset/status.h"
+#include "aggregate/graph/wait.h"
 #include "aggregate/tools/finding.h"
 #include "aggregate/tools/sums.h"
 #include "core/base/known.h"
@@ -50,13 +51,14 @@ static struct parts sum_up(const struct pp_finding_search *f)
 	return p;
 }
 
-/* Lower median over ranks of their mean per usual step. */
-static int64_t median_rank(const struct pp_finding_search *f, int category)
+/* Lower median over ranks of their mean per usual step, without waiting for others; *ret_sum: of all ranks and usual steps. */
+static int64_t median_rank(const struct pp_finding_search *f, int category, int64_t *ret_sum)
 {
 	const struct pp_dataset *d = f->d;
 	int64_t *mean = calloc(d->workers + 1, sizeof(*mean)), median;
 	size_t n = 0;
 
+	*ret_sum = 0;
 	for (size_t w = 0; mean && w < d->workers; w++) {
 		int64_t sum = 0, steps = 0;
 
@@ -65,6 +67,8 @@ static int64_t median_rank(const struct pp_finding_search *f, int category)
 				pp_wrap_add(&sum, d->cell[s * d->workers + w].exclusive_ns[category]);
 				steps++;
 			}
+		sum = pp_graph_since(pp_graph_file_wait(f->g, w, category, f->usual.is_usual), sum);
+		pp_wrap_add(ret_sum, sum);
 		if (steps)
 			mean[n++] = sum / steps;
 	}
@@ -95,9 +99,9 @@ static double loaders_busy(const struct pp_dataset *d)
  * decides which of them shows it. */
 static int add_stall(struct pp_finding_search *f, const struct parts *p, int category, int64_t gain_ns)
 {
-	const int64_t ns = median_rank(f, category);
-	const double busy = category == PP_CATEGORY_INPUT ? loaders_busy(f->d) : 0,
-	             share = pp_sums_percent(p->ns[category], p->step);
+	int64_t sum;
+	const int64_t ns = median_rank(f, category, &sum);
+	const double busy = category == PP_CATEGORY_INPUT ? loaders_busy(f->d) : 0, share = pp_sums_percent(sum, p->step);
 	struct pp_row_finding *row;
 
 	if (share <= (busy > 0 ? SMALL_PERCENT : STALL_PERCENT) || (ns <= gain_ns && busy <= 0))

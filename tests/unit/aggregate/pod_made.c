@@ -269,3 +269,16 @@ struct pp_dataset pp_made_end(struct pp_made_job *m)
 	free(m->sequence);
 	return *d;
 }
+
+void pp_made_files(struct pp_dataset *d, enum pp_category category)
+{
+	for (size_t i = 0; i < d->steps * d->workers; i++) {
+		struct pp_row_cell *cell = &d->cell[i];
+
+		cell->exclusive_ns[category] += cell->exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION];
+		cell->exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION] = 0;
+		cell->wait_ns = cell->transfer_ns = cell->late_ns = cell->late_error_ns = 0;
+	}
+	for (size_t i = 0; i < d->arrivals; i++)
+		d->arrival[i].exposed_wait_ns = 0;
+}

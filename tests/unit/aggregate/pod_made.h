@@ -32,6 +32,8 @@ void pp_made_end_all(struct pp_made_job *m);
 void pp_made_work_all(struct pp_made_job *m, enum pp_category category, int64_t ns);
 /* A blocking operation of all members, which all leave `transfer_ns` after the last arrival. `name`: "MPI_Allreduce". */
 void pp_made_collective(struct pp_made_job *m, uint64_t communicator, const char *name, uint64_t bytes, int64_t transfer_ns);
+/* Turns the finished job's communication into that category: its operations are calls of files. */
+void pp_made_files(struct pp_dataset *d, enum pp_category category);
 /* Is_eager: the sender does not wait. */
 void pp_made_message(struct pp_made_job *m, size_t source, size_t destination, int32_t tag, uint64_t bytes, int64_t transfer_ns,
                      int is_eager);

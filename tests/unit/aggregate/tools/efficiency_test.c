@@ -368,6 +368,27 @@ TEST(one_rank)
 	end(&r);
 }
 
+/* What ranks wait for a late one in a call that writes a file is in Output, and not useful. */
+TEST(waits_in_files)
+{
+	struct pp_made_job m;
+	struct result r;
+	struct pp_dataset d;
+
+	pp_made_begin(&m, 4, 4, 0, STEPS);
+	for (size_t s = 0; s < STEPS; s++) {
+		pp_made_begin_all(&m, s);
+		pp_made_work_all(&m, PP_CATEGORY_HOST_COMPUTE, 8 * MS);
+		pp_made_work(&m, 1, PP_CATEGORY_HOST_COMPUTE, 4 * MS);
+		pp_made_collective(&m, 1, "MPI_File_write_at_all", 8, 2 * MS);
+		pp_made_end_all(&m);
+	}
+	d = pp_made_end(&m);
+	pp_made_files(&d, PP_CATEGORY_OUTPUT);
+	r = measure(d);
+	check_only(&r, 11.0 / 14, 1, 1);
+}
+
 /* A checkpoint of rank 0 in one of 40 steps is not usual; a rank with fewer steps is not counted. */
 TEST(exceptional_step)
 {
@@ -509,6 +530,7 @@ int main(void)
 	hidden();
 	no_communication();
 	one_rank();
+	waits_in_files();
 	exceptional_step();
 	ideal_network();
 	sentence();

@@ -412,6 +412,29 @@ TEST(half_of_the_ranks)
 	check_first(PP_FINDING_PERIODIC, "rank 0", PP_CATEGORY_OUTPUT);
 }
 
+/* Ranks that wait for a late one in a call that writes a file seem to write. */
+TEST(waits_in_files)
+{
+	struct pp_made_job m;
+	struct pp_dataset d;
+
+	pp_made_begin(&m, 4, 4, FIRST, 20);
+	for (size_t s = 0; s < 20; s++) {
+		pp_made_begin_all(&m, s);
+		pp_made_work_all(&m, PP_CATEGORY_HOST_COMPUTE, WORK);
+		pp_made_work(&m, 1, PP_CATEGORY_HOST_COMPUTE, 5 * MS);
+		pp_made_collective(&m, 1, "MPI_File_write_at_all", 1000, 1 * MS);
+		pp_made_end_all(&m);
+	}
+	d = pp_made_end(&m);
+	pp_made_files(&d, PP_CATEGORY_OUTPUT);
+	rows = findings_of(&d, row, MOST);
+	check_first(PP_FINDING_PERSISTENT, "rank 1", PP_CATEGORY_HOST_COMPUTE);
+	CHECK(!find(PP_FINDING_OUTPUT));
+	pp_intern_free((struct pp_intern *)d.names);
+	pp_dataset_release(&d);
+}
+
 /* Rank 0 works before calls that no other rank makes. */
 TEST(phase)
 {
@@ -459,6 +482,7 @@ int main(void)
 	random_of_two();
 	rank_at_times();
 	half_of_the_ranks();
+	waits_in_files();
 	phase();
 	return test_end();
 }
