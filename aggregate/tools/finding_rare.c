@@ -266,6 +266,20 @@ static void measure(struct rare *r)
 	r->each = pp_series_median(r->room, r->steps);
 }
 
+/* Steps of a period: their first one and their number. Others may be exceptional, too, also before the first. */
+static void set_period(const struct rare *r, struct pp_row_finding *row)
+{
+	const struct pp_series *course = &r->f->usual.course;
+	const size_t steps = r->f->d->steps, most = (steps - 1 - course->first_rare) / course->period + 1;
+	size_t runs = 0;
+
+	for (size_t s = course->first_rare; s < steps; s++)
+		runs += r->which[s] && (s == course->first_rare || !r->which[s - 1]);
+	row->finding_period = (int64_t)course->period;
+	row->finding_first = r->f->d->step[course->first_rare].number;
+	row->finding_steps = (uint32_t)(runs < most ? runs : most);
+}
+
 static int add(struct rare *r, enum pp_finding_kind kind)
 {
 	const struct pp_dataset *d = r->f->d;
@@ -288,10 +302,11 @@ static int add(struct rare *r, enum pp_finding_kind kind)
 	all = find_reason(r, SIZE_MAX, &all_ns);
 	reason = find_reason(r, rank, &ns);
 	row->more_ns = (int64_t)r->each;
-	row->finding_steps = (uint32_t)(kind == PP_FINDING_PERIODIC ? r->runs : r->steps);
+	row->finding_steps = (uint32_t)r->steps;
 	row->of_steps = (uint32_t)d->steps;
 	row->finding_first = d->step[r->first].number;
-	row->finding_period = kind == PP_FINDING_PERIODIC ? (int64_t)r->f->usual.course.period : 0;
+	if (kind == PP_FINDING_PERIODIC)
+		set_period(r, row);
 	if (all_ns >= r->each / ALL_PART) {
 		row->finding_reason = (pp_c_CODE)all;
 		snprintf(row->who, sizeof(row->who), d->workers > 1 ? "all ranks" : "the rank");
@@ -402,6 +417,7 @@ static void take_period(struct pp_finding_search *f, const struct pp_series *of_
 
 	u->course.rare = PP_RARE_PERIODIC;
 	u->course.period = of_rank->period;
+	u->course.first_rare = of_rank->first_rare;
 	for (size_t s = 0; s < f->d->steps; s++) {
 		const int is_start = s < u->course.start_ups;
 

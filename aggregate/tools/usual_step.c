@@ -50,12 +50,15 @@ double pp_usual_steps_base(const struct pp_usual_steps *u, size_t step)
 static void take_period(const struct pp_dataset *d, struct pp_usual_steps *u)
 {
 	const struct pp_row_finding *f = NULL;
+	size_t first;
 
 	for (size_t i = 0; i < d->findings && !f; i++)
 		f = d->finding[i].kind == PP_FINDING_PERIODIC && d->finding[i].finding_period > 1 ? &d->finding[i] : NULL;
-	if (!f || u->course.rare == PP_RARE_PERIODIC)
+	first = f ? pp_dataset_step(d, f->finding_first) : SIZE_MAX;
+	if (first == SIZE_MAX || u->course.rare == PP_RARE_PERIODIC)
 		return;
 	u->course.rare = PP_RARE_PERIODIC;
+	u->course.first_rare = first;
 	u->course.period = (size_t)f->finding_period;
 	for (size_t s = 0; s < d->steps; s++) {
 		const int64_t from = pp_wrap_minus(d->step[s].number, f->finding_first);

@@ -405,6 +405,21 @@ static int64_t rank_0_every_10(size_t rank, size_t step)
 	return rank == 0 && step % 10 == 9 ? 400 * MS : 0;
 }
 
+static int64_t every_5_and_once(size_t rank, size_t step)
+{
+	return (rank == 0 && step % 5 == 3) || step == 1 ? 40 * MS : 0;
+}
+
+/* A step that is exceptional before the first one of a period is none of it. */
+TEST(period_after_another_step)
+{
+	run(&(struct job){4, 4, 40, PP_CATEGORY_INPUT, 0.02, every_5_and_once});
+	check_first(PP_FINDING_PERIODIC, "rank 0", PP_CATEGORY_INPUT);
+	CHECK_INT(row[0].finding_period, 5);
+	CHECK_INT(row[0].finding_first, FIRST + 3);
+	CHECK_INT(row[0].finding_steps, 8);
+}
+
 /* One of two ranks is not all of them. */
 TEST(half_of_the_ranks)
 {
@@ -481,6 +496,7 @@ int main(void)
 	clean();
 	random_of_two();
 	rank_at_times();
+	period_after_another_step();
 	half_of_the_ranks();
 	waits_in_files();
 	phase();
