@@ -239,7 +239,7 @@ int64_t pp_graph_file_wait(const struct pp_graph *g, size_t worker, int category
 		const struct pp_node *n = &g->node[i];
 		const uint32_t step = pp_graph_step(g, n);
 
-		if (n->need == PP_GRAPH_NONE || step == PP_GRAPH_NONE || !which[step] || !(n->flags & PP_NODE_POSTS) ||
+		if (n->need == PP_GRAPH_NONE || step == PP_GRAPH_NONE || (which && !which[step]) || !(n->flags & PP_NODE_POSTS) ||
 		    !pp_graph_row_count(g, n))
 			continue;
 		if (file_category(&d->cell[step * d->workers + worker],

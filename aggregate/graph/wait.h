@@ -10,5 +10,5 @@ int64_t pp_graph_add_waits(const struct pp_graph *g, struct pp_dataset *d);
 /* Waiting of a node in the dataset: of its rows, or of its lone call. */
 int64_t pp_graph_exposed(const struct pp_graph *g, uint32_t node);
 /* What a rank waits for others in blocking collective calls of files that count as Input, or as Output: no file is slow then. Of
- * the steps that `which` names, [steps]. */
+ * the steps that `which` [steps] names; NULL: of all. */
 int64_t pp_graph_file_wait(const struct pp_graph *g, size_t worker, int category, const uint8_t *which);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "aggregate/graph/wait.h"
 #include "aggregate/tools/advice_rule.h"
 #include "aggregate/tools/recommend.h"
 #include "core/base/compare.h"
@@ -451,14 +452,19 @@ int pp_rule_results_every_step(const struct pp_advising *a, struct pp_finding *f
 	return 1;
 }
 
+/* Less what ranks wait for each other in calls that write files. */
 int pp_rule_output(const struct pp_advising *a, struct pp_finding *f)
 {
 	int first;
 	size_t steps = steps_with(a, PP_CATEGORY_OUTPUT, &first);
+	int64_t ns = a->s.sum_ns[PP_CATEGORY_OUTPUT];
 
-	if (pp_advice_share(a, PP_CATEGORY_OUTPUT) < LARGE_PERCENT || reads_results(a, steps))
+	for (size_t w = 0; w < a->d->workers && a->d->graph; w++)
+		pp_wrap_add(&ns, -pp_graph_file_wait(a->d->graph, w, PP_CATEGORY_OUTPUT, NULL));
+	if (pp_sums_percent(ns, a->s.all_ns) < LARGE_PERCENT || reads_results(a, steps))
 		return 0;
 	say_category(a, f, PP_CATEGORY_OUTPUT, steps);
+	f->cost_ns = pp_advice_per_cell(a, ns);
 	return 1;
 }
 

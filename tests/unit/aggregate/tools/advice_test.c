@@ -25,7 +25,7 @@ static int tested[RULES];
 	} while (0)
 
 /* How a step communicates; 0: a large allreduce. */
-enum talk { TALK_LARGE, TALK_SMALL, TALK_LATE_RECEIVER, TALK_LATE_SENDER, TALK_EXCHANGE, TALK_SLOW_PART };
+enum talk { TALK_LARGE, TALK_SMALL, TALK_LATE_RECEIVER, TALK_LATE_SENDER, TALK_EXCHANGE, TALK_SLOW_PART, TALK_LATE_FILE };
 
 static void talk(struct pp_made_job *m, enum talk how, uint64_t upper, uint64_t lower)
 {
@@ -38,6 +38,10 @@ static void talk(struct pp_made_job *m, enum talk how, uint64_t upper, uint64_t 
 	if (how == TALK_SLOW_PART) {
 		pp_made_collective(m, upper, "MPI_Allreduce", 1 << 21, 100 * US);
 		pp_made_collective(m, lower, "MPI_Allreduce", 1 << 21, 900 * US);
+	}
+	if (how == TALK_LATE_FILE) {
+		pp_made_work(m, 1, PP_CATEGORY_HOST_COMPUTE, 2 * MS);
+		pp_made_collective(m, 1, "MPI_File_write_at_all", 1 << 21, 100 * US);
 	}
 	for (int i = 0; i < (how == TALK_SMALL ? 10 : 1); i++)
 		pp_made_collective(m, 1, "MPI_Allreduce", how == TALK_SMALL ? 4096 : 1 << 21, 100 * US);
@@ -334,6 +338,15 @@ static void checkpoint(struct pp_dataset *d, int with)
 	spend(d, PP_CATEGORY_OUTPUT, with ? 90 : 2, 0, with ? 1 : STEPS);
 }
 
+/* Without: ranks only wait for a late one before they write. */
+static void late_file(struct pp_dataset *d, int with)
+{
+	if (with)
+		spend(d, PP_CATEGORY_OUTPUT, 10, 0, STEPS);
+	else
+		pp_made_files(d, PP_CATEGORY_OUTPUT);
+}
+
 static void compile(struct pp_dataset *d, int with)
 {
 	spend(d, PP_CATEGORY_COMPILATION, 50, with ? 5 : 0, with ? 6 : 1);
@@ -407,6 +420,7 @@ TEST(each)
 	check_rule("results_every_step", 0, 0, results, "in 10 of 10 steps");
 	check_rule("output", 0, 0, checkpoint, "in 1 of 10 steps");
 	check_rule("output", 0, 0, on_devices, "in 10 of 10 steps");
+	check_rule("output", TALK_LARGE, TALK_LATE_FILE, late_file, "in 10 of 10 steps");
 	check_rule("compile_in_steps", 0, 0, compile, "in 1 of 10 steps");
 	check_rule("compile_first_steps", 0, 0, compile_first, "in 1 of 10 steps");
 	check_rule("out_of_memory", 0, 0, retries, "2 times, and there was not enough 0 times: rank 3");
