@@ -24,6 +24,7 @@ struct rare {
 	double *more;      /* [workers][REASONS] mean of the exceptional ones above that */
 	double *room;      /* [workers + steps] */
 	uint8_t *named;    /* [workers] */
+	int is_before;     /* the steps at hand are those before a change, and compared with the ones behind it */
 };
 
 static int is_work(int reason)
@@ -79,11 +80,17 @@ static double half_have(double *v, size_t n)
 	return n ? v[(n - 1) / 2] : 0;
 }
 
+/* What the step would take if it were none of those at hand. */
+static double base_of(const struct rare *r, size_t step)
+{
+	return r->is_before ? r->f->usual.usual_ns : pp_usual_steps_base(&r->f->usual, step);
+}
+
 /* The rank that works most more than usual in the step, and at least half of what the step takes longer; SIZE_MAX: none. */
 static size_t late_in(const struct rare *r, size_t step)
 {
 	const struct pp_dataset *d = r->f->d;
-	double most = (r->f->usual.time[step] - pp_usual_steps_base(&r->f->usual, step)) / ALL_PART;
+	double most = (r->f->usual.time[step] - base_of(r, step)) / ALL_PART;
 	size_t late = SIZE_MAX;
 
 	for (size_t w = 0; w < d->workers; w++) {
@@ -124,9 +131,9 @@ static size_t find_rank(const struct rare *r, enum pp_finding_kind kind)
 	double chance = 1;
 	int is_in = 0; /* the rank is late in this run of steps */
 
-	if (kind == PP_FINDING_ONE_OFF || r->steps < 2 || best == SIZE_MAX)
+	if ((kind == PP_FINDING_ONE_OFF && !r->is_before) || r->steps < 2 || best == SIZE_MAX)
 		return best;
-	if (kind == PP_FINDING_START_UP && is_alone(r, best))
+	if ((kind == PP_FINDING_START_UP || r->is_before) && is_alone(r, best))
 		return best;
 	for (size_t s = 0; s < d->steps; s++) {
 		is_in = r->which[s] && (is_in || late_in(r, s) == best);
@@ -242,7 +249,7 @@ static void set_usual(struct rare *r)
 	for (size_t s = 0; s < steps; s++)
 		longest = r->which[s] && (longest == steps || u->time[s] > u->time[longest]) ? s : longest;
 	for (size_t s = 0; s < steps; s++)
-		r->beside[s] = !u->is_rare[s] && (s < u->course.onset) == (longest < u->course.onset);
+		r->beside[s] = !u->is_rare[s] && (s < u->course.onset) == (longest < u->course.onset && !r->is_before);
 	set_means(r, r->beside, r->usual);
 }
 
@@ -259,7 +266,7 @@ static void measure(struct rare *r)
 		r->first = r->steps ? r->first : s;
 		r->runs += !s || !r->which[s - 1];
 		r->longest = r->steps && late_time(r, s) <= late_time(r, r->longest) ? r->longest : s;
-		r->room[r->steps] = u->time[s] - pp_usual_steps_base(u, s);
+		r->room[r->steps] = u->time[s] - base_of(r, s);
 		sum += r->room[r->steps++];
 	}
 	r->cost = sum / (double)r->f->d->steps;
@@ -370,9 +377,28 @@ static int add_irregular(struct rare *r)
 	return add(r, r->runs > 1 ? PP_FINDING_IRREGULAR : PP_FINDING_ONE_OFF);
 }
 
+/* Steps that took longer until something changed for good. */
+static int add_before(struct rare *r)
+{
+	const struct pp_usual_steps *u = &r->f->usual;
+	int rc;
+
+	if (u->course.course != PP_COURSE_SUDDEN || u->course.before <= u->course.level)
+		return 0;
+	for (size_t s = 0; s < r->f->d->steps; s++)
+		r->which[s] = s < u->course.onset && !u->is_rare[s];
+	r->is_before = 1;
+	rc = add(r, PP_FINDING_ONE_OFF);
+	r->is_before = 0;
+	return rc;
+}
+
 static int add_all(struct rare *r)
 {
-	int rc = 0;
+	int rc = add_before(r);
+
+	if (rc)
+		return rc;
 
 	set_which(r, 0);
 	if (r->f->usual.course.rare == PP_RARE_IRREGULAR)
@@ -392,7 +418,7 @@ int pp_finding_rare_add(struct pp_finding_search *f)
 	struct rare r = {.f = f};
 	int rc = -ENOMEM;
 
-	if (f->usual.course.rare == PP_RARE_NONE)
+	if (f->usual.course.rare == PP_RARE_NONE && f->usual.course.course != PP_COURSE_SUDDEN)
 		return 0;
 	r.which = calloc(2 * d->steps + 1, 1);
 	r.beside = r.which ? r.which + d->steps : NULL;

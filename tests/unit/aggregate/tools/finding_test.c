@@ -194,6 +194,28 @@ TEST(sudden)
 	CHECK_NEAR(row[0].finding_gain_ns, 5 * MS, 500 * US);
 }
 
+static int64_t until_step_12(size_t rank, size_t step)
+{
+	return rank == 2 && step < 12 ? 5 * MS : 0;
+}
+
+/* Nothing limits the job any more, but half of it took longer. */
+TEST(until_a_change)
+{
+	const struct pp_row_finding *f;
+
+	run(&(struct job){4, 4, 24, PP_CATEGORY_INPUT, 0.02, until_step_12});
+	CHECK_INT(row[0].kind, PP_FINDING_CATEGORY);
+	CHECK_NEAR(row[0].usual_ns, WORK, 500 * US);
+	f = find(PP_FINDING_ONE_OFF);
+	CHECK(f && !strcmp(f->who, "rank 2") && f->finding_reason == PP_CATEGORY_INPUT);
+	CHECK(f && f->finding_first == FIRST && f->finding_steps == 12);
+	if (f)
+		CHECK_NEAR(f->more_ns, 5 * MS, 500 * US);
+	run(&(struct job){4, 4, 24, PP_CATEGORY_INPUT, 0.02, from_step_12});
+	CHECK(!find(PP_FINDING_ONE_OFF));
+}
+
 static int64_t from_step_12_with_noise(size_t rank, size_t step)
 {
 	return from_step_12(rank, step) + (step < 12 && step % 4 == 1 ? 5 * MS : 0);
@@ -483,6 +505,7 @@ int main(void)
 	whole_host();
 	hosts_of_a_set();
 	sudden();
+	until_a_change();
 	sudden_in_noise();
 	growing();
 	rotating();
