@@ -17,7 +17,6 @@
 #include "aggregate/write/text/text.h"
 #include "aggregate/write/text/text_print.h"
 #include "core/base/now.h"
-#include "core/base/proc.h"
 #include "core/base/shell_word.h"
 #include "core/base/why.h"
 #include "launchers/cmd.h"
@@ -52,15 +51,6 @@ static int see_live(const struct pp_spool_state *state, void *data)
 	return state->life == PP_SPOOL_RECORDING || state->life == PP_SPOOL_WRITING;
 }
 
-/* By SIGSTOP, for example. In another PID namespace the number is another process's, which has another name. */
-static int is_stopped(int keeper)
-{
-	char path[32], text[128];
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", keeper);
-	return pp_proc_read(path, text, sizeof(text)) > 0 && strstr(text, " (podprof-keeper) T ");
-}
-
 /* Waits until no keeper writes to this log directory. 0: none does, 1: the time is over, or the keeper is stopped. */
 static int wait_for_keeper(struct live *live, int64_t seconds)
 {
@@ -69,7 +59,7 @@ static int wait_for_keeper(struct live *live, int64_t seconds)
 	int alive;
 
 	while ((alive = pp_spool_each(see_live, live)) && time(NULL) - begin < seconds) {
-		live->stopped = is_stopped(live->state.keeper_pid);
+		live->stopped = pp_spool_keeper_is_stopped(live->state.keeper_pid);
 		if (live->stopped)
 			break;
 		if (shows)

@@ -12,6 +12,7 @@
 
 #include "aggregate/spool/options.h"
 #include "core/base/lock.h"
+#include "core/base/proc.h"
 #include "core/ring/ring_file.h"
 
 static int read_control(const char *spool, struct pp_spool_state *s, uint32_t *ret_state)
@@ -97,4 +98,13 @@ int pp_spool_read(const char *spool, struct pp_spool_state *ret_state)
 	else
 		ret_state->life = state == PP_KEEPER_WRITING ? PP_SPOOL_WRITING : PP_SPOOL_RECORDING;
 	return 0;
+}
+
+/* In another PID namespace the number is another process's, which has another name. */
+int pp_spool_keeper_is_stopped(int keeper)
+{
+	char path[32], text[128];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", keeper);
+	return pp_proc_read(path, text, sizeof(text)) > 0 && strstr(text, " (podprof-keeper) T ");
 }

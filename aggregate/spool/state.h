@@ -25,3 +25,5 @@ int pp_spool_read(const char *spool, struct pp_spool_state *ret_state);
 /* 1: podprof made it and it holds nothing else: it may be removed. 0: it holds something else, or podprof may not have made it;
  * -ENOENT: it is no spool. */
 int pp_spool_is_one(const char *path);
+/* By SIGSTOP, for example: it answers nobody until it continues. */
+int pp_spool_keeper_is_stopped(int keeper);

@@ -58,34 +58,36 @@ static void take_value(const char *text, const char *name, char *to, size_t size
 		snprintf(to, size, "%.*s", (int)strcspn(at + strlen(name), "\n"), at + strlen(name));
 }
 
-/* Is a keeper in the list that serves the requests of this one too? */
-static int is_joined(const struct pp_asker_list *l, uint32_t pod)
+/* A keeper in the list that serves the requests of this one too; NULL: none. */
+static struct pp_asker *joined(struct pp_asker_list *l, uint32_t pod)
 {
 	for (int i = 0; i < l->count; i++)
 		if (pod && l->job[i].pod == pod)
-			return 1;
-	return 0;
+			return &l->job[i];
+	return NULL;
 }
 
 static int add_spool(const struct pp_spool_state *state, void *data)
 {
 	struct find *f = data;
 	struct pp_asker_list *l = f->list;
+	struct pp_asker *other = joined(l, state->pod), *job = other ? other : &l->job[l->count];
 	char path[PP_SPOOL_PATH + 16], text[8192];
 
-	if (strcmp(state->output, f->logdir) || l->count == PP_ASKERS || is_joined(l, state->pod))
+	if (strcmp(state->output, f->logdir) || (!other && l->count == PP_ASKERS) ||
+	    (other && !pp_spool_keeper_is_stopped(other->pid)))
 		return 0;
 	if (state->life != PP_SPOOL_RECORDING &&
 	    !((state->life == PP_SPOOL_WRITING || state->life == PP_SPOOL_DONE) && has_socket(state->path))) {
 		l->over++;
 		return 0;
 	}
-	l->job[l->count] = (struct pp_asker){.pid = state->keeper_pid, .pod = state->pod};
-	snprintf(l->job[l->count].spool, sizeof(l->job[0].spool), "%s", state->path);
+	*job = (struct pp_asker){.pid = state->keeper_pid, .pod = state->pod};
+	snprintf(job->spool, sizeof(job->spool), "%s", state->path);
 	snprintf(path, sizeof(path), "%s/options", state->path);
 	if (pp_proc_read(path, text, sizeof(text)) > 0)
-		take_value(text, "JOB=", l->job[l->count].job, sizeof(l->job[0].job));
-	l->count++;
+		take_value(text, "JOB=", job->job, sizeof(job->job));
+	l->count += !other;
 	return 0;
 }
 
@@ -117,7 +119,7 @@ static void add_directory(struct pp_asker_list *l, const char *path)
 	mine[strcspn(mine, "\n")] = '\0';
 	if (strcmp(boot, mine) || pp_spool_read(job.spool, &state) || state.keeper_pid != job.pid || !has_socket(job.spool))
 		job.spool[0] = '\0';
-	else if (is_joined(l, state.pod))
+	else if (joined(l, state.pod))
 		return;
 	if (l->count < PP_ASKERS)
 		l->job[l->count++] = job;
@@ -397,7 +399,12 @@ static int ask_file(const struct pp_asker *job, const struct pp_capture_request 
 int pp_asker_ask(const struct pp_asker *job, const struct pp_capture_request *request, void (*progress)(const char *what),
                  char **ret_answer, struct pp_err *err)
 {
-	int rc = *job->spool ? ask_socket(job->spool, request, progress, ret_answer, err) : -ENOENT;
+	int rc;
+
+	if (*job->spool && request->kind != PP_CAPTURE_REQUEST_STATUS && pp_spool_keeper_is_stopped(job->pid))
+		return pp_err_set(err, -ETIMEDOUT, "the keeper (pid %d) is stopped. Continue it with 'kill -CONT %d'", job->pid,
+		                  job->pid);
+	rc = *job->spool ? ask_socket(job->spool, request, progress, ret_answer, err) : -ENOENT;
 
 	if (rc && *job->directory)
 		rc = ask_file(job, request, progress, ret_answer, err);

@@ -56,6 +56,26 @@ def asked_once(place, full):
     pair_over(logs, began)
 
 
+def stopped(place, full):
+    """podprof capture asks a keeper that runs, and waits for none where all are stopped."""
+    logs = place.new_logs()
+    began, spools = pair(place, logs, "stopped", "--steps", "90000:90010", PODPROF_SILENCE_MS=1000)
+    meet(spools)
+    keepers = [jobs.keeper_of(s) for s in spools]
+    for frozen, code, words in (((0,), 1, "rank 0's keeper did not reply"), ((1,), 0, "captured on 1 of 2 ranks"), ((0, 1), 1, "is stopped. Continue it")):
+        for i in frozen:
+            jobs.freeze(keepers[i])
+        try:
+            got = run([place.podprof(), "capture", logs, "--steps", "+5"], limit=30)
+            check(got.code == code and words in got.out + got.err, f"{frozen} stopped: " + got.transcript())
+        finally:
+            for i in frozen:
+                os.kill(keepers[i], signal.SIGCONT)
+        if len(frozen) == 1:
+            check(wait_until(lambda s=spools[1 - frozen[0]]: says(s, "replies again")), f"keeper {frozen[0]} does not come back")
+    pair_over(logs, began)
+
+
 def captured(place, logs):
     """The session of one request: all ranks, on one clock."""
     before = set(sessions(logs))
@@ -203,4 +223,4 @@ def is_given(place):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (asked_once, came_back, own_windows, late_join, late_keeper, share_given)}, __doc__))
+    sys.exit(jobs.main({f.__name__: f for f in (asked_once, stopped, came_back, own_windows, late_join, late_keeper, share_given)}, __doc__))
