@@ -160,7 +160,7 @@ void pp_mpi_renew(void)
 	void *now = pp_mpi_real("PMPI_Init"), *had = atomic_exchange(&last, now);
 
 	if (had && had != now)
-		memset(found_first, 0, (size_t)(found_end - found_first));
+		memset(found_first, 0, (uintptr_t)found_end - (uintptr_t)found_first);
 }
 
 /* Asks for calls that such libraries wrap. One in a plugin's scope is known by the call that has met it. */
