@@ -1,6 +1,7 @@
 /* Steps that take longer than usual: how often, how long, who is late in them; see finding.h. Called by finding.c. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ struct rare {
 	double *usual;     /* [workers][REASONS] mean of the other steps on the longest one's side of a change, ns */
 	double *more;      /* [workers][REASONS] mean of the exceptional ones above that */
 	double *room;      /* [workers + steps] */
+	double *waits;     /* [steps][workers] for others, behind the step */
 	uint8_t *named;    /* [workers] */
 	int is_before;     /* the steps at hand are those before a change, and compared with the ones behind it */
 };
@@ -32,13 +34,30 @@ static int is_work(int reason)
 	return pp_reason_is_work(reason) || reason == PP_REASON_BETWEEN_STEPS;
 }
 
-static double part_of(const struct pp_dataset *d, size_t step, size_t w, int reason)
+static double part_of(const struct rare *r, size_t step, size_t w, int reason)
 {
+	const struct pp_dataset *d = r->f->d;
 	const struct pp_row_cell *cell = &d->cell[step * d->workers + w];
 
 	if (reason == PP_REASON_BETWEEN_STEPS)
-		return (double)(pp_usual_steps_time(d, step, w) - cell->step_ns);
+		return fmax(0, (double)(pp_usual_steps_time(d, step, w) - cell->step_ns) - r->waits[step * d->workers + w]);
 	return (double)cell->exclusive_ns[reason];
+}
+
+/* What ranks wait in calls between steps is not what makes these longer. */
+static void set_waits(struct rare *r)
+{
+	const struct pp_graph *g = r->f->g;
+	const struct pp_dataset *d = r->f->d;
+
+	for (uint32_t i = 0; i < g->nodes; i++) {
+		const struct pp_node *n = &g->node[i];
+		const uint32_t step = pp_graph_step(g, n);
+		const size_t at = step == PP_GRAPH_NONE ? 0 : step * d->workers + n->track;
+
+		if (step != PP_GRAPH_NONE && step + 1 < d->steps && n->start >= d->cell[at].end_ns)
+			r->waits[at] += (double)pp_graph_wait(g, i);
+	}
 }
 
 /* Means of each rank, over the steps of one kind in which it is there. */
@@ -56,7 +75,7 @@ static void set_means(const struct rare *r, const uint8_t *which, double *mean)
 
 			for (size_t s = 0; is_work(k) && s < d->steps; s++)
 				if (which[s] && d->cell[s * d->workers + w].present)
-					sum += part_of(d, s, w, k);
+					sum += part_of(r, s, w, k);
 			mean[w * REASONS + (size_t)k] = n ? sum / (double)n : 0;
 		}
 	}
@@ -69,7 +88,7 @@ static double more_work(const struct rare *r, size_t step, size_t w)
 
 	for (int k = 1; k < REASONS; k++)
 		if (is_work(k))
-			ns += part_of(r->f->d, step, w, k) - r->usual[w * REASONS + (size_t)k];
+			ns += part_of(r, step, w, k) - r->usual[w * REASONS + (size_t)k];
 	return ns;
 }
 
@@ -426,13 +445,17 @@ int pp_finding_rare_add(struct pp_finding_search *f)
 	r.more = calloc(cells, sizeof(*r.more));
 	r.room = calloc(d->workers + d->steps + 1, sizeof(*r.room));
 	r.named = calloc(d->workers + 1, 1);
-	if (r.which && r.usual && r.more && r.room && r.named)
+	r.waits = calloc(d->steps * d->workers + 1, sizeof(*r.waits));
+	if (r.which && r.usual && r.more && r.room && r.named && r.waits) {
+		set_waits(&r);
 		rc = add_all(&r);
+	}
 	free(r.which);
 	free(r.usual);
 	free(r.more);
 	free(r.room);
 	free(r.named);
+	free(r.waits);
 	return rc;
 }
 

@@ -449,6 +449,30 @@ TEST(half_of_the_ranks)
 	check_first(PP_FINDING_PERIODIC, "rank 0", PP_CATEGORY_OUTPUT);
 }
 
+/* Between steps rank 0 works now and then, and the others wait for it. */
+TEST(late_between_steps)
+{
+	struct pp_made_job m;
+	struct pp_dataset d;
+
+	pp_made_begin(&m, 4, 4, FIRST, 40);
+	for (size_t s = 0; s < 40; s++) {
+		pp_made_begin_all(&m, s);
+		pp_made_work_all(&m, PP_CATEGORY_HOST_COMPUTE, WORK);
+		pp_made_collective(&m, 1, "MPI_Allreduce", 1000, 100 * US);
+		pp_made_end_all(&m);
+		if (s % 8 != 6)
+			continue;
+		pp_made_work(&m, 0, PP_CATEGORY_OTHER, 30 * MS);
+		pp_made_collective(&m, 1, "MPI_Barrier", 0, 10 * US);
+	}
+	d = pp_made_end(&m);
+	rows = findings_of(&d, row, MOST);
+	check_first(PP_FINDING_PERIODIC, "rank 0", PP_REASON_BETWEEN_STEPS);
+	pp_intern_free((struct pp_intern *)d.names);
+	pp_dataset_release(&d);
+}
+
 /* Ranks that wait for a late one in a call that writes a file seem to write. */
 TEST(waits_in_files)
 {
@@ -521,6 +545,7 @@ int main(void)
 	rank_at_times();
 	period_after_another_step();
 	half_of_the_ranks();
+	late_between_steps();
 	waits_in_files();
 	phase();
 	return test_end();
