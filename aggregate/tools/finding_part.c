@@ -121,8 +121,24 @@ static int add_stall(struct pp_finding_search *f, const struct parts *p, int cat
 	return 0;
 }
 
-static const char *about_waiting(const struct pp_dataset *d, const struct parts *p)
+/* Time of operations in usual steps after the last recorded arrival: others may come later. */
+static int64_t with_missing(const struct pp_finding_search *f)
 {
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < f->d->collectives; i++) {
+		const struct pp_row_collective *c = &f->d->collective[i];
+		const size_t s = c->mismatch == PP_MISMATCH_MISSING ? pp_dataset_step(f->d, c->step) : SIZE_MAX;
+
+		if (s != SIZE_MAX && f->usual.is_usual[s])
+			pp_known_add(&sum, c->transfer_ns);
+	}
+	return sum;
+}
+
+static const char *about_waiting(const struct pp_finding_search *f, const struct parts *p)
+{
+	const struct pp_dataset *d = f->d;
 	const int domains = pp_dataset_domains(d) > 1 && !d->device_between_clocks;
 
 	if (d->workers <= 1)
@@ -133,6 +149,8 @@ static const char *about_waiting(const struct pp_dataset *d, const struct parts 
 		return "How much of the communication is waiting is unknown: the clocks of the ranks are not joined";
 	if (p->unknown || pp_sums_percent(p->unsplit, p->step) > SMALL_PERCENT)
 		return "How much of the communication is waiting is unknown";
+	if (pp_sums_percent(with_missing(f), p->step) > SMALL_PERCENT)
+		return "How much of the communication is waiting is unknown: ranks that take part in it were not recorded";
 	if (domains)
 		return "No rank waits long for a rank of its clock domain; waiting between the domains is unknown";
 	if (pp_sums_percent(p->wait, p->step) > SMALL_PERCENT && p->cells && d->pair_bound_ns >= p->wait / p->cells)
@@ -177,7 +195,7 @@ static int add_largest(struct pp_finding_search *f, const struct parts *p)
 			                 : pp_category_name(best),
 			         best == PP_CATEGORY_OTHER ? " (sleep, Python, unmarked code)" : "",
 			         pp_sums_percent(p->ns[best], p->step), pp_usual_steps_name(d), is_only ? ". " : "",
-			         is_only ? about_waiting(d, p) : "");
+			         is_only ? about_waiting(f, p) : "");
 	}
 	return row ? 0 : -ENOMEM;
 }

@@ -449,6 +449,31 @@ TEST(half_of_the_ranks)
 	check_first(PP_FINDING_PERIODIC, "rank 0", PP_CATEGORY_OUTPUT);
 }
 
+/* Ranks of a spawned world, for example, may be what takes long in operations with them. */
+TEST(missing_ranks)
+{
+	for (int is_missing = 0; is_missing < 2; is_missing++) {
+		struct pp_made_job m;
+		struct pp_dataset d;
+
+		pp_made_begin(&m, 4, 4, FIRST, 20);
+		for (size_t s = 0; s < 20; s++) {
+			pp_made_begin_all(&m, s);
+			pp_made_work_all(&m, PP_CATEGORY_HOST_COMPUTE, WORK);
+			pp_made_collective(&m, 1, "MPI_Allreduce", 1000, 5 * MS);
+			pp_made_end_all(&m);
+		}
+		d = pp_made_end(&m);
+		for (size_t i = 0; i < d.collectives && is_missing; i++)
+			d.collective[i].mismatch = PP_MISMATCH_MISSING;
+		rows = findings_of(&d, row, MOST);
+		CHECK_INT(row[0].kind, PP_FINDING_CATEGORY);
+		CHECK(strstr(row[0].finding, is_missing ? "were not recorded" : "No rank waits long"));
+		pp_intern_free((struct pp_intern *)d.names);
+		pp_dataset_release(&d);
+	}
+}
+
 /* Between steps rank 0 works now and then, and the others wait for it. */
 TEST(late_between_steps)
 {
@@ -545,6 +570,7 @@ int main(void)
 	rank_at_times();
 	period_after_another_step();
 	half_of_the_ranks();
+	missing_ranks();
 	late_between_steps();
 	waits_in_files();
 	phase();
