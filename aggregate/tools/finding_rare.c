@@ -228,7 +228,7 @@ static void say_fact(const struct rare *r, const struct pp_row_finding *row, cha
 static void say(const struct rare *r, struct pp_row_finding *row)
 {
 	const char *reason = row->finding_reason ? pp_reason_name(row->finding_reason) : "";
-	char when[96], more[PP_TEXT_UNIT], mean[PP_TEXT_UNIT], cost[64] = "", fact[96], whom[160] = "";
+	char when[88], more[PP_TEXT_UNIT], mean[PP_TEXT_UNIT], cost[44] = "", fact[80], whom[128] = "";
 
 	say_when(row, when, sizeof(when));
 	say_fact(r, row, fact, sizeof(fact));

@@ -117,7 +117,7 @@ static void say_ranks(const struct pp_row_finding *row, int are_alike, char *to,
 	const char *makes = row->finding_ranks > 1 ? "Together they make" : "It makes",
 	           *each = row->finding_ranks > 1 && are_alike ? " each" : "",
 	           *latest = row->finding_ranks > 1 && !are_alike ? "the latest of them " : "";
-	char more[PP_TEXT_UNIT], gain[104], since[48] = "", steps[64] = "";
+	char more[PP_TEXT_UNIT], gain[84], since[36] = "", steps[42] = "";
 
 	pp_text_time(more, row->more_ns);
 	say_gain(row, makes, gain, sizeof(gain));
