@@ -153,13 +153,12 @@ static void read_dynamic(struct object *o, const Elf64_Dyn *dynamic)
 	o->plt_count = o->plt && plt_is_rela ? plt_bytes / sizeof *o->plt : 0;
 }
 
-static int visit(struct dl_phdr_info *info, size_t size, void *data)
+/* 0: it has no dynamic section. */
+static int read_object(const struct dl_phdr_info *info, struct object *ret)
 {
 	struct object o = {.base = info->dlpi_addr, .first = UINTPTR_MAX};
 	const Elf64_Dyn *dynamic = NULL;
 
-	(void)size;
-	(void)data;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const Elf64_Phdr *p = &info->dlpi_phdr[i];
 		uintptr_t first = o.base + p->p_vaddr, end = first + p->p_memsz;
@@ -174,10 +173,28 @@ static int visit(struct dl_phdr_info *info, size_t size, void *data)
 			o.relro_end = end;
 		}
 	}
-	if (!dynamic)
-		return 0;
-	read_dynamic(&o, dynamic);
-	if (o.calls_mpi && o.symbols) {
+	if (dynamic)
+		read_dynamic(&o, dynamic);
+	*ret = o;
+	return dynamic != NULL;
+}
+
+static int is_mpi_program(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct object o;
+
+	(void)size;
+	(void)data;
+	return read_object(info, &o) && o.calls_mpi;
+}
+
+static int visit(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct object o;
+
+	(void)size;
+	(void)data;
+	if (read_object(info, &o) && o.calls_mpi && o.symbols) {
 		walk(&o, o.rela, o.rela_count, 0);
 		walk(&o, o.plt, o.plt_count, 1);
 	}
@@ -199,11 +216,14 @@ void pp_later_attach(void)
 	errno = saved;
 }
 
-/* Of a program that is linked with such an MPI; others have it not loaded yet, and need not be searched. */
+/* Of a program that is linked with such an MPI; others have it not loaded yet, and need not be searched. A search that finds nothing
+ * allocates: programs without MPI have none. */
 __attribute__((constructor)) static void loaded(void)
 {
 	int saved = errno;
 
+	if (!dl_iterate_phdr(is_mpi_program, NULL))
+		return;
 	if (dlsym(RTLD_NEXT, session_calls[0].name) || dlsym(RTLD_NEXT, large_calls[0].name))
 		pp_later_attach();
 	dlerror(); /* what was not found here is no failure of the program's, which may ask before it loads anything */
