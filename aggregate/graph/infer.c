@@ -33,7 +33,7 @@ static void rounds_release(struct rounds *r)
  * else there are no rounds. A step may end between a call and what it needs. 0, or -ENOMEM. */
 static int number(const struct pp_graph *g, int by_call, struct rounds *r)
 {
-	r->of = malloc((g->nodes + 1) * sizeof(*r->of));
+	r->of = calloc(g->nodes + 1, sizeof(*r->of));
 	r->n = by_call ? 0 : g->d->steps;
 	for (size_t w = 0; w < g->d->workers && r->of; w++) {
 		uint32_t calls = 0;
