@@ -216,8 +216,8 @@ void pp_later_attach(void)
 	errno = saved;
 }
 
-/* Of a program that is linked with such an MPI; others have it not loaded yet, and need not be searched. A search that finds nothing
- * allocates: programs without MPI have none. */
+/* Of a program that is linked with such an MPI; others have it not loaded yet, and need not be searched. A search that finds
+ * nothing allocates: programs without MPI have none. */
 __attribute__((constructor)) static void loaded(void)
 {
 	int saved = errno;
