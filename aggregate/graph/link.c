@@ -274,14 +274,14 @@ static const char *port_of(const struct pp_graph *g, const struct pair *pair, si
 	return high ? worst->high : "";
 }
 
-int pp_links_worst(const struct pp_graph *g, uint8_t *chosen, size_t *ret_links)
+int pp_links_worst(const struct pp_graph *g, uint8_t *chosen, struct pp_link_choice *ret)
 {
 	struct pair *pair = malloc((g->links + 1) * sizeof(*pair));
 	int64_t *ns = calloc(g->links + 1, sizeof(*ns)), most = -1;
 	const size_t n = pair && ns ? list_pairs(g, pair, ns) : 0;
 	const char *port;
 	size_t worst = 0;
-	int rc = -ENOMEM;
+	int found = 0;
 
 	for (size_t i = 0, next; i < n; i = next) {
 		int64_t sum = 0;
@@ -291,7 +291,7 @@ int pp_links_worst(const struct pp_graph *g, uint8_t *chosen, size_t *ret_links)
 		worst = sum > most ? i : worst;
 		most = sum > most ? sum : most;
 	}
-	*ret_links = 0;
+	*ret = (struct pp_link_choice){.port = PP_GRAPH_NONE};
 	port = n ? port_of(g, pair, n, &pair[worst]) : "";
 	for (size_t i = 0; i < n; i++) {
 		const uint32_t link = pair[i].link;
@@ -300,13 +300,17 @@ int pp_links_worst(const struct pp_graph *g, uint8_t *chosen, size_t *ret_links)
 		if (by_pair(&pair[worst], &pair[i]) != 0 && !is_of(&pair[i], port))
 			continue;
 		chosen[link] = 1;
-		*ret_links += (size_t)slow;
-		if (rc < 0 || slow > is_slow(g, (uint32_t)rc) || (slow == is_slow(g, (uint32_t)rc) && ns[link] > ns[rc]))
-			rc = (int)link;
+		ret->slow += (size_t)slow;
+		if (!found || slow > is_slow(g, ret->worst) || (slow == is_slow(g, ret->worst) && ns[link] > ns[ret->worst]))
+			ret->worst = link;
+		found = 1;
 	}
+	if (found && *port)
+		ret->port = strcmp(g->d->worker[g->link[ret->worst].source].host, port) != 0 ? g->link[ret->worst].destination
+		                                                                             : g->link[ret->worst].source;
 	free(pair);
 	free(ns);
-	return rc;
+	return found ? 0 : -ENOMEM;
 }
 
 /* Of a link, below 0 is unknown. */

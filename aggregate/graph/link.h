@@ -9,10 +9,17 @@
 int pp_links_find(struct pp_graph *g);
 /* Fills the columns of /channel that the graph knows. `d` is the graph's. */
 void pp_links_write(const struct pp_graph *g, struct pp_dataset *d);
+
+struct pp_link_choice {
+	size_t slow;    /* how many of the chosen links are slow */
+	uint32_t worst; /* index of one of them */
+	uint32_t port;  /* a worker on the host whose port they use; PP_GRAPH_NONE: they have two hosts */
+};
+
 /* Links between the same two hosts, or on one host between the same two ranks, whose slow messages together took most time more
  * than usual; if one of the two hosts has slow links to several others, all of that host: its port. Sets them in `chosen`
- * [links], which is zero, and *ret_links to how many of them are slow. Returns the worst, or -ENOMEM. Needs a slow message. */
-int pp_links_worst(const struct pp_graph *g, uint8_t *chosen, size_t *ret_links);
+ * [links], which is zero. 0, or -ENOMEM. Needs a slow message. */
+int pp_links_worst(const struct pp_graph *g, uint8_t *chosen, struct pp_link_choice *ret);
 /* The slow message that decided the node's end; NULL: none did. */
 const struct pp_slow_message *pp_links_slow(const struct pp_graph *g, uint32_t node);
 /* What the node's end would be earlier if the links in `chosen` [links] were usual ones, ns. */

@@ -261,15 +261,15 @@ static int add_ranks(struct pp_finding_search *f, const struct pp_finding_late *
 
 static int add_link(struct pp_finding_search *f, const struct pp_finding_set *set)
 {
-	const struct pp_link *l = &f->g->link[set->worst];
+	const struct pp_link *l = &f->g->link[set->choice.worst];
 	struct pp_row_finding *row = pp_finding_add(f, PP_FINDING_LINK, PP_REASON_LINK, set->link_gain_ns);
-	const uint32_t port = pp_link_port(f->g, set->link);
+	const uint32_t port = set->choice.port;
 
 	if (!row)
 		return -ENOMEM;
 	row->finding_worker = f->d->worker[l->source].rank;
 	row->finding_peer = f->d->worker[l->destination].rank;
-	pp_link_text(f->g, set->link, set->worst, set->links, row->who);
+	pp_link_text(f->g, &set->choice, row->who);
 	if (port != PP_GRAPH_NONE) {
 		row->finding_hosts = 1;
 		snprintf(row->finding_host_list, sizeof(row->finding_host_list), "%s", f->d->worker[port].host);

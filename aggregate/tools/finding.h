@@ -4,7 +4,7 @@
 
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/dataset/table/finding_kind.h"
-#include "aggregate/graph/graph.h"
+#include "aggregate/graph/link.h"
 #include "aggregate/tools/usual_step.h"
 
 #define PP_FINDING_LEAST 0.02 /* of the usual step: a smaller gain is not worth a name */
@@ -60,11 +60,11 @@ int pp_finding_change_find(struct pp_finding_search *f, const uint8_t *chosen);
 /* ---- finding_set.c: what must be repaired together */
 
 struct pp_finding_set {
-	uint8_t *chosen;      /* [workers] */
-	size_t ranks;         /* of them */
-	uint8_t *link;        /* [links] slow ones of the worst pair */
-	size_t links;         /* of them */
-	size_t worst;         /* the slowest of them */
+	uint8_t *chosen; /* [workers] */
+	size_t ranks;    /* of them */
+	uint8_t *link;   /* [links] slow ones of the worst pair */
+	size_t links;    /* of them; 0: they need no repair */
+	struct pp_link_choice choice;
 	int64_t before_ns;    /* mean usual step */
 	int64_t all_gain_ns;  /* if nothing were unusual, nor any link slow */
 	int64_t gain_ns;      /* of the ranks together */

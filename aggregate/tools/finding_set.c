@@ -188,9 +188,8 @@ int pp_finding_set_find(const struct pp_finding_search *f, const struct pp_findi
 		goto out;
 	}
 	if (!rc && f->g->slows) {
-		rc = pp_links_worst(f->g, ret->link, &ret->links);
-		ret->worst = rc < 0 ? 0 : (size_t)rc;
-		rc = rc < 0 ? rc : 0;
+		rc = pp_links_worst(f->g, ret->link, &ret->choice);
+		ret->links = ret->choice.slow;
 	}
 	if (!rc)
 		rc = find(&s, late);

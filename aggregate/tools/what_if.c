@@ -423,14 +423,14 @@ static int add_communicator(struct scene *s)
 	return 0;
 }
 
-static void say_link(const struct scene *s, const uint8_t *chosen, size_t worst, size_t slow, struct pp_row_what_if *row)
+static void say_link(const struct scene *s, const struct pp_link_choice *links, struct pp_row_what_if *row)
 {
-	const struct pp_link *l = &s->graph->link[worst];
+	const struct pp_link *l = &s->graph->link[links->worst];
 	char text[PP_LINK_TEXT];
 
 	row->subject_worker = s->d->worker[l->source].rank;
 	row->subject_peer = s->d->worker[l->destination].rank;
-	snprintf(row->what_if, sizeof(row->what_if), "%s as the usual links", pp_link_text(s->graph, chosen, worst, slow, text));
+	snprintf(row->what_if, sizeof(row->what_if), "%s as the usual links", pp_link_text(s->graph, links, text));
 	snprintf(row->assumes, sizeof(row->assumes),
 	         "each rank makes the same calls in the same order; work takes as long as measured; messages on the link take "
 	         "the median time of those of their size on the other links %s",
@@ -441,17 +441,17 @@ static int add_link(struct scene *s)
 {
 	const struct pp_graph *g = s->graph;
 	uint8_t *chosen = g->slows ? calloc(g->links + 1, 1) : NULL;
-	size_t slow;
+	struct pp_link_choice links;
 	int rc;
 
 	if (!g->slows)
 		return 0;
-	rc = chosen ? pp_links_worst(g, chosen, &slow) : -ENOMEM;
-	if (rc < 0) {
+	rc = chosen ? pp_links_worst(g, chosen, &links) : -ENOMEM;
+	if (rc) {
 		free(chosen);
 		return rc;
 	}
-	say_link(s, chosen, (size_t)rc, slow, add(s, LINK, &(struct pp_scenario){.link = chosen}));
+	say_link(s, &links, add(s, LINK, &(struct pp_scenario){.link = chosen}));
 	return 0;
 }
 

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <sys/mman.h>
 
 #include "core/call/mpi_call.h"
 #include "core/ring/thread_ring.h"
@@ -33,7 +32,7 @@ void *_Atomic pp_itt_arena;
 /* Not core/base/map.h: threads look names up and add them without a lock, and nothing here allocates. */
 static _Atomic size_t arena_used;
 static _Atomic uint32_t names, suffixed;
-static struct scratch_set *_Atomic scratch[PP_RING_THREADS + 1];
+static void *_Atomic scratch[PP_RING_THREADS + 1]; /* struct scratch_set; see lazy.h */
 
 static inline uint64_t mix(uint64_t h, uint64_t word)
 {
@@ -194,22 +193,12 @@ static struct pp_itt_name *find_or_make(const char *text, size_t length, uint64_
 static struct scratch_set *own_set(void)
 {
 	struct pp_thread_ring *t = pp_thread_self;
-	struct scratch_set *set, *made;
 	uint32_t number;
 
 	if (!t->slot && atomic_load_explicit(&pp_wiped.recording, memory_order_acquire) && !(t = pp_thread_enter()))
 		t = pp_thread_self;
 	number = t->slot ? t->number : PP_RING_THREADS;
-	set = atomic_load_explicit(&scratch[number], memory_order_acquire);
-	if (set)
-		return set;
-	made = mmap(NULL, sizeof(*made), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (made == MAP_FAILED)
-		return NULL;
-	if (atomic_compare_exchange_strong(&scratch[number], &set, made))
-		return made;
-	munmap(made, sizeof(*made));
-	return set;
+	return pp_lazy(&scratch[number], sizeof(struct scratch_set));
 }
 
 /* A temporary handle: the caller uses it for one range only. */

@@ -39,11 +39,17 @@ struct job {
 static struct pp_row_finding row[MOST];
 static size_t rows;
 
+static void take(struct pp_dataset d)
+{
+	rows = findings_of(&d, row, MOST);
+	pp_intern_free((struct pp_intern *)d.names);
+	pp_dataset_release(&d);
+}
+
 /* Each rank works 10 ms, then all join. */
 static void run(const struct job *j)
 {
 	struct pp_made_job m;
-	struct pp_dataset d;
 
 	state = 1;
 	pp_made_begin(&m, j->ranks, j->per_host, FIRST, j->steps);
@@ -56,13 +62,10 @@ static void run(const struct job *j)
 		pp_made_collective(&m, 1, "MPI_Allreduce", 1000, 100 * US);
 		pp_made_end_all(&m);
 	}
-	d = pp_made_end(&m);
-	rows = findings_of(&d, row, MOST);
+	take(pp_made_end(&m));
 	CHECK(rows && rows <= MOST);
 	for (size_t i = 0; i < rows; i++)
 		CHECK(row[i].finding[0] && strlen(row[i].finding) < sizeof(row[i].finding) - 1);
-	pp_intern_free((struct pp_intern *)d.names);
-	pp_dataset_release(&d);
 }
 
 static const struct pp_row_finding *find(enum pp_finding_kind kind)
@@ -466,11 +469,9 @@ TEST(missing_ranks)
 		d = pp_made_end(&m);
 		for (size_t i = 0; i < d.collectives && is_missing; i++)
 			d.collective[i].mismatch = PP_MISMATCH_MISSING;
-		rows = findings_of(&d, row, MOST);
+		take(d);
 		CHECK_INT(row[0].kind, PP_FINDING_CATEGORY);
 		CHECK(strstr(row[0].finding, is_missing ? "were not recorded" : "No rank waits long"));
-		pp_intern_free((struct pp_intern *)d.names);
-		pp_dataset_release(&d);
 	}
 }
 
@@ -478,7 +479,6 @@ TEST(missing_ranks)
 TEST(late_between_steps)
 {
 	struct pp_made_job m;
-	struct pp_dataset d;
 
 	pp_made_begin(&m, 4, 4, FIRST, 40);
 	for (size_t s = 0; s < 40; s++) {
@@ -491,11 +491,8 @@ TEST(late_between_steps)
 		pp_made_work(&m, 0, PP_CATEGORY_OTHER, 30 * MS);
 		pp_made_collective(&m, 1, "MPI_Barrier", 0, 10 * US);
 	}
-	d = pp_made_end(&m);
-	rows = findings_of(&d, row, MOST);
+	take(pp_made_end(&m));
 	check_first(PP_FINDING_PERIODIC, "rank 0", PP_REASON_BETWEEN_STEPS);
-	pp_intern_free((struct pp_intern *)d.names);
-	pp_dataset_release(&d);
 }
 
 /* Ranks that wait for a late one in a call that writes a file seem to write. */
@@ -525,7 +522,6 @@ TEST(waits_in_files)
 TEST(phase)
 {
 	struct pp_made_job m;
-	struct pp_dataset d;
 	const int32_t alone[] = {0};
 	uint64_t own;
 
@@ -539,11 +535,8 @@ TEST(phase)
 		pp_made_collective(&m, 1, "MPI_Bcast", 1000, 100 * US);
 		pp_made_end_all(&m);
 	}
-	d = pp_made_end(&m);
-	rows = findings_of(&d, row, MOST);
+	take(pp_made_end(&m));
 	check_first(PP_FINDING_PHASE, "rank 0", PP_CATEGORY_OUTPUT);
-	pp_intern_free((struct pp_intern *)d.names);
-	pp_dataset_release(&d);
 }
 
 int main(void)
