@@ -37,11 +37,13 @@ const MEANING = {
   memory: 'Memory of each rank and its children, sampled by the keeper.',
   memory_pool: 'Pools of memory of CUDA devices, from which cudaMallocAsync gives: largest size and most in use in the window.',
   neighbour: 'From which ranks each rank receives in neighbourhood collectives, and so for which it waits.',
+  lone_call: 'Calls that may wait, or make progress for other ranks, and belong to no collective or message that is known.',
   trace_file: 'The files of other profilers that this session was made from: events read, and what was left out.',
 };
 const NAME = {
   process: 'Processes',
   file: 'Files',
+  lone_call: 'Other calls',
   memory_pool: 'Memory pools',
   neighbour: 'Neighbours',
   trace_file: 'Traces'
