@@ -78,11 +78,11 @@ class Job:
 
 
 def both(place, words, hurt=None, limit=60.0, same_out=True, **more):
-    """The job bare, then under podprof: (its Job, its result), after they were compared and everything of it has ended."""
+    """The job bare, then under podprof: (its Job, its result), after they were compared and everything of it has ended. hurt(job) is true where
+    its launcher ends what is left: told to stop as well, a rank would now and then be done before that."""
     def ended(podprof):
         job = Job(place, words, podprof, **more)
-        if hurt:
-            hurt(job)
+        if hurt and not hurt(job):
             jobs.stop(job.process)
         harmed = time.monotonic()
         result = finish(job.process, limit)
@@ -147,6 +147,7 @@ def idle(place, full):
         job.begun()
         check(not job.podprof or wait_until(lambda: sessions(job.logs) and os.path.exists(sessions(job.logs)[0] + "/report.html")), "no first window")
         os.kill(job.pids()[1], signal.SIGKILL)
+        return True
 
     job, got = both(place, LONG, hurt, options=("--steps", "5:10,15000:15010"))
     check(set(all_named(job, steps=5).values()) == {"delivered"}, statuses(the_session(job)))
@@ -162,6 +163,7 @@ def agreement(place, full):
             os.kill(pids[0], signal.SIGUSR2)
             check(wait_until(lambda: "ranks agree on" in open(job.spool + "/keeper.log", encoding="utf-8").read()), "the ranks are not about to agree")
         os.kill(pids[1], signal.SIGKILL)
+        return True
 
     job, got = both(place, LONG, hurt, options=("--signal", "USR2", "--steps", "100000:100010"))
     if sessions(job.logs):
@@ -176,13 +178,14 @@ def writing(place, full):
         if not job.podprof:
             job.begun()
             os.kill(job.pids()[1], signal.SIGKILL)
-            return
+            return True
         writer = job.writer()
         try:
             os.kill(job.pids()[1], signal.SIGKILL)
             time.sleep(0.5)
         finally:
             os.kill(writer, signal.SIGCONT)
+        return True
 
     job, _ = both(place, ["3000", "5"], hurt, options=("--steps", "20:40,2000:2010"))
     check(set(all_named(job, steps=20).values()) == {"delivered"}, statuses(the_session(job)))
