@@ -95,7 +95,7 @@ int pp_invite_all(const struct pp_invite *me, const struct pp_mpi_calls *mpi, MP
 		m.keeper = me->keeper;
 		wait_for_keeper(me, &m);
 	}
-	rc = mpi->bcast(&m, MESSAGE_BYTES, mpi->byte, 0, comm);
+	rc = mpi->bcast(&m, MESSAGE_BYTES, mpi->of.byte, 0, comm);
 	if (rc == MPI_SUCCESS && m.length && m.length <= sizeof m.text && me->collector && me->is_first && me->keeper != m.keeper)
 		pass_on(me, &m);
 	explicit_bzero(&m, sizeof m);

@@ -3,10 +3,10 @@
  * by coord_mpi.c inside MPI_Init. */
 #pragma once
 
-#include <mpi.h>
 #include <stdint.h>
 
 #include "core/source/services.h"
+#include "mpi/abi.h"
 
 struct pp_mpi_calls { /* the MPI library's own */
 	__typeof__(&MPI_Comm_dup) dup;
@@ -20,11 +20,7 @@ struct pp_mpi_calls { /* the MPI library's own */
 	__typeof__(&MPI_Bcast) bcast;
 	__typeof__(&MPI_Iallreduce) iallreduce;
 	__typeof__(&MPI_Test) test;
-	MPI_Comm world;
-	MPI_Request request_null;
-	MPI_Errhandler errors_return;
-	MPI_Datatype int64, byte;
-	MPI_Op max;
+	struct pp_mpi_names of;
 };
 
 struct pp_invite {

@@ -53,13 +53,7 @@ static int find_calls(struct pp_mpi_calls *c)
 	FIND(iallreduce, "Iallreduce");
 	FIND(test, "Test");
 #undef FIND
-	c->world = pp_mpi_object("ompi_mpi_comm_world");
-	c->request_null = pp_mpi_object("ompi_request_null");
-	c->errors_return = pp_mpi_object("ompi_mpi_errors_return");
-	c->int64 = pp_mpi_object("ompi_mpi_int64_t");
-	c->byte = pp_mpi_object("ompi_mpi_byte");
-	c->max = pp_mpi_object("ompi_mpi_op_max");
-	return all && c->world && c->request_null && c->errors_return && c->int64 && c->byte && c->max;
+	return all && pp_abi_find(&c->of) && c->of.errors_return && c->of.int64 && c->of.byte && c->of.max;
 }
 
 void pp_coord_before(void)
@@ -102,7 +96,7 @@ static void give_up(const char *why)
 static void issue(void)
 {
 	atomic_store_explicit(&polls, 0, memory_order_relaxed);
-	if (mpi.iallreduce(given, got, PP_AGREE_VALUES, mpi.int64, mpi.max, comm, &request) == MPI_SUCCESS)
+	if (mpi.iallreduce(given, got, PP_AGREE_VALUES, mpi.of.int64, mpi.of.max, comm, &request) == MPI_SUCCESS)
 		atomic_store_explicit(&pp_coord_busy, 1, memory_order_relaxed);
 	else
 		give_up("MPI_Iallreduce failed");
@@ -219,17 +213,17 @@ void pp_coord_abandon(void)
 static int dup_all(int64_t *values, int64_t *ret_all, int count)
 {
 	MPI_Errhandler had, stored;
-	int known = mpi.get_errhandler(mpi.world, &had) == MPI_SUCCESS, rc;
+	int known = mpi.get_errhandler(mpi.of.world, &had) == MPI_SUCCESS, rc;
 
-	mpi.set_errhandler(mpi.world, mpi.errors_return);
-	values[0] = mpi.dup(mpi.world, &comm) != MPI_SUCCESS;
+	mpi.set_errhandler(mpi.of.world, mpi.of.errors_return);
+	values[0] = mpi.dup(mpi.of.world, &comm) != MPI_SUCCESS;
 	if (!values[0])
-		mpi.set_errhandler(comm, mpi.errors_return);
-	rc = mpi.allreduce(values, ret_all, count, mpi.int64, mpi.max, mpi.world);
+		mpi.set_errhandler(comm, mpi.of.errors_return);
+	rc = mpi.allreduce(values, ret_all, count, mpi.of.int64, mpi.of.max, mpi.of.world);
 	if (known) {
 		stored = had;
 		mpi.errhandler_free(&had); /* drops the reference that MPI returned; a predefined one stays */
-		mpi.set_errhandler(mpi.world, stored);
+		mpi.set_errhandler(mpi.of.world, stored);
 	}
 	return rc == MPI_SUCCESS ? 0 : -EIO;
 }
@@ -266,11 +260,11 @@ static const char *begin_all(const struct podprof_collector *collector)
 void pp_coord_start_all(int records)
 {
 	const struct podprof_collector *g = records ? pp_mpi_collector : NULL;
-	const char *why = "this MPI is not Open MPI 4 or 5";
+	const char *why = "podprof does not know this MPI";
 	int saved = errno, size = -1;
 
 	if (may_take_part)
-		why = pp_part_why_not(&part, mpi.comm_size(mpi.world, &size) == MPI_SUCCESS ? size : part.size);
+		why = pp_part_why_not(&part, mpi.comm_size(mpi.of.world, &size) == MPI_SUCCESS ? size : part.size);
 
 	if (!why)
 		why = begin_all(g);
@@ -278,7 +272,7 @@ void pp_coord_start_all(int records)
 		if (mpi.query_thread(&level) != MPI_SUCCESS)
 			level = MPI_THREAD_SINGLE;
 		initial = pthread_self();
-		request = mpi.request_null;
+		request = mpi.of.request_null;
 		agree = (struct pp_agree){.over = 0};
 		g->coordinate(&ops);
 	}
@@ -294,7 +288,7 @@ static int close_lost(void)
 	int done = 0;
 
 	if (pp_agree_close(&closing, last) &&
-	    mpi.iallreduce(last, result, PP_AGREE_VALUES, mpi.int64, mpi.max, comm, &request) != MPI_SUCCESS)
+	    mpi.iallreduce(last, result, PP_AGREE_VALUES, mpi.of.int64, mpi.of.max, comm, &request) != MPI_SUCCESS)
 		return -EIO;
 	return mpi.test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS ? done : -EIO;
 }

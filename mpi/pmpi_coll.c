@@ -8,7 +8,7 @@
 /* Root: on an intercommunicator MPI_ROOT is this rank, MPI_PROC_NULL a bystander on the root's side. */
 static inline void enter(struct pp_mpi_scope *s, struct pp_mpi_thread *t, enum pp_mpi_row call, MPI_Comm comm, int root)
 {
-	pp_mpi_enter(s, t, call, comm, root, 1);
+	pp_mpi_enter(s, t, call, PP_KEY(comm), root, 1);
 	if (root == PP_NO_PEER || !s->comm)
 		return;
 	if (root == MPI_ROOT)

@@ -2,17 +2,13 @@
  * Out: pointers that MPI_Init sets once (pmpi_init.c); each thread's state is its own. */
 #pragma once
 
-#include <mpi.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
 #include "core/base/tick.h"
 #include "core/base/wipe.h"
 #include "core/source/services.h"
-
-#ifndef OPEN_MPI
-#error "these wrappers know the handles of Open MPI; set MPI_C_COMPILER to its mpicc"
-#endif
+#include "mpi/abi.h"
 
 struct pp_comm;
 
@@ -21,7 +17,7 @@ struct pp_mpi_thread {
 	uint32_t cache_gen;  /* pp_comm_gen when `cache` was found */
 	uint32_t is_polling; /* 1: inside a wrapper, but not yet inside the real call */
 	const void *by_pmpi; /* the caller, if it called by the name PMPI_X; the wrapper clears it */
-	MPI_Comm cache_handle;
+	uint64_t cache_key;  /* of `cache` */
 	struct pp_comm *cache;
 	struct pp_where *where;
 	struct pp_ring_cursor *cursor;
@@ -41,12 +37,6 @@ struct pp_mpi_scope { /* one call of the application */
 	uint16_t flags;
 	uint16_t call;
 	int recording;
-};
-
-/* The live objects of the MPI library, found by name: this library is not linked with it, and an executable may hold a copy. */
-struct pp_mpi_names {
-	MPI_Comm world, self, comm_null;
-	MPI_Request request_null, request_empty;
 };
 
 extern __thread struct pp_mpi_thread pp_mpi_thread __attribute__((visibility("hidden"), tls_model("initial-exec")));

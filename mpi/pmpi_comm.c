@@ -38,29 +38,29 @@ MPI_Group pp_comm_world_group;
 static int world_rank = -1, world_size = -1;
 static struct pp_comm *parent;
 
-static _Atomic(struct pp_comm *) *bucket_of(MPI_Comm handle)
+static _Atomic(struct pp_comm *) *bucket_of(uint64_t key)
 {
-	return &bucket[(pp_comm_id_mix((uint64_t)(uintptr_t)handle) >> 20) % BUCKETS];
+	return &bucket[(pp_comm_id_mix(key) >> 20) % BUCKETS];
 }
 
-static struct pp_comm *walk(MPI_Comm handle)
+static struct pp_comm *walk(uint64_t key)
 {
-	struct pp_comm *c = atomic_load_explicit(bucket_of(handle), memory_order_acquire);
+	struct pp_comm *c = atomic_load_explicit(bucket_of(key), memory_order_acquire);
 
-	while (c && atomic_load_explicit(&c->handle, memory_order_relaxed) != handle)
+	while (c && atomic_load_explicit(&c->key, memory_order_relaxed) != key)
 		c = atomic_load_explicit(&c->next, memory_order_acquire);
 	return c;
 }
 
-struct pp_comm *pp_comm_find(MPI_Comm handle)
+struct pp_comm *pp_comm_find(uint64_t key)
 {
-	struct pp_comm *c = walk(handle);
+	struct pp_comm *c = walk(key);
 
 	if (c)
 		return c;
 	/* a lock-free walk may follow a node that moves: a miss is certain only under the lock */
 	pthread_mutex_lock(&lock);
-	c = walk(handle);
+	c = walk(key);
 	pthread_mutex_unlock(&lock);
 	return c;
 }
@@ -87,14 +87,14 @@ static uint32_t number(uint64_t key)
 /* Removes it from the table. Under the lock. */
 static void cut(struct pp_comm *c)
 {
-	_Atomic(struct pp_comm *) *at = bucket_of(atomic_load_explicit(&c->handle, memory_order_relaxed));
+	_Atomic(struct pp_comm *) *at = bucket_of(atomic_load_explicit(&c->key, memory_order_relaxed));
 	struct pp_comm *i;
 
 	while ((i = atomic_load_explicit(at, memory_order_relaxed)) != NULL && i != c)
 		at = &i->next;
 	if (i)
 		atomic_store_explicit(at, atomic_load_explicit(&c->next, memory_order_relaxed), memory_order_release);
-	atomic_store_explicit(&c->handle, (MPI_Comm)NULL, memory_order_relaxed);
+	atomic_store_explicit(&c->key, 0, memory_order_relaxed);
 	atomic_fetch_add_explicit(&pp_comm_gen, 1, memory_order_release);
 }
 
@@ -108,25 +108,25 @@ static void shelve(struct pp_comm *c)
 	atomic_store_explicit(&unused, c, memory_order_relaxed);
 }
 
-static void link_node(struct pp_comm *c, MPI_Comm handle)
+static void link_node(struct pp_comm *c, uint64_t key)
 {
-	_Atomic(struct pp_comm *) *head = bucket_of(handle);
-	struct pp_comm *stale = walk(handle);
+	_Atomic(struct pp_comm *) *head = bucket_of(key);
+	struct pp_comm *stale = walk(key);
 
 	if (stale) { /* a call that no wrapper saw freed it */
 		cut(stale);
 		shelve(stale);
 	}
-	atomic_store_explicit(&c->handle, handle, memory_order_relaxed);
+	atomic_store_explicit(&c->key, key, memory_order_relaxed);
 	atomic_store_explicit(&c->next, atomic_load_explicit(head, memory_order_relaxed), memory_order_relaxed);
 	atomic_store_explicit(head, c, memory_order_release);
 	atomic_fetch_add_explicit(&pp_comm_gen, 1, memory_order_release);
 }
 
-void pp_comm_relink(struct pp_comm *c, MPI_Comm handle)
+void pp_comm_relink(struct pp_comm *c, uint64_t key)
 {
 	pthread_mutex_lock(&lock);
-	link_node(c, handle);
+	link_node(c, key);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -256,7 +256,7 @@ static uint64_t make_id(const struct pp_comm *c, struct pp_comm_birth b)
 	return pp_comm_id_end(key);
 }
 
-static void publish(struct pp_comm *c, MPI_Comm handle, const struct pp_comm_birth *birth, enum pp_comm_kind kind)
+static void publish(struct pp_comm *c, uint64_t key, const struct pp_comm_birth *birth, enum pp_comm_kind kind)
 {
 	c->kind = kind;
 	c->is_unknown = birth->by == PP_COMM_BY_NOBODY;
@@ -272,7 +272,7 @@ static void publish(struct pp_comm *c, MPI_Comm handle, const struct pp_comm_bir
 	c->name[0] = 0;
 	pthread_mutex_lock(&lock);
 	c->id = make_id(c, *birth);
-	link_node(c, handle);
+	link_node(c, key);
 	pthread_mutex_unlock(&lock);
 	if (birth->by != PP_COMM_BY_NAME)
 		pp_comm_describe(c);
@@ -280,7 +280,7 @@ static void publish(struct pp_comm *c, MPI_Comm handle, const struct pp_comm_bir
 
 struct pp_comm *pp_comm_add(MPI_Comm handle, const struct pp_comm_birth *birth)
 {
-	MPI_Group local, remote = NULL; /* MPI_GROUP_NULL where there is one group */
+	MPI_Group local, remote;
 	int saved = errno, inter = 0, rank = -1, size = 0, peers = 0;
 	struct pp_comm *c = NULL;
 
@@ -298,11 +298,11 @@ struct pp_comm *pp_comm_add(MPI_Comm handle, const struct pp_comm_birth *birth)
 	c->size = size;
 	c->peers = peers;
 	c->inter = inter;
-	if (fill_members(c, local, remote)) {
+	if (fill_members(c, local, inter ? remote : local)) {
 		pp_comm_release(c);
 		c = NULL;
 	} else {
-		publish(c, handle, birth, PP_COMM_IS_PLAIN);
+		publish(c, PP_KEY(handle), birth, PP_COMM_IS_PLAIN);
 	}
 free_remote:
 	if (inter)
@@ -330,7 +330,7 @@ static int set_path(struct pp_comm *c, const char *path)
 	return 0;
 }
 
-static struct pp_comm *add_copy(MPI_Comm handle, const struct pp_comm *like, enum pp_comm_kind kind, const char *path,
+static struct pp_comm *add_copy(uint64_t key, const struct pp_comm *like, enum pp_comm_kind kind, const char *path,
                                 const struct pp_comm_birth *birth)
 {
 	int saved = errno;
@@ -349,21 +349,21 @@ static struct pp_comm *add_copy(MPI_Comm handle, const struct pp_comm *like, enu
 		c->member_count = like->member_count;
 		memcpy(c->members, like->members, (size_t)like->member_count * sizeof *c->members);
 		c->world = c->members + (like->world - like->members);
-		publish(c, handle, birth, kind);
+		publish(c, key, birth, kind);
 	}
 	errno = saved;
 	return c;
 }
 
-struct pp_comm *pp_comm_add_like(MPI_Comm handle, const struct pp_comm *like, const struct pp_comm_birth *birth)
+struct pp_comm *pp_comm_add_like(uint64_t key, const struct pp_comm *like, const struct pp_comm_birth *birth)
 {
-	return add_copy(handle, like, PP_COMM_IS_PLAIN, NULL, birth);
+	return add_copy(key, like, PP_COMM_IS_PLAIN, NULL, birth);
 }
 
-struct pp_comm *pp_comm_add_kind(const void *handle, const struct pp_comm *like, enum pp_comm_kind kind, const char *path,
+struct pp_comm *pp_comm_add_kind(uint64_t key, const struct pp_comm *like, enum pp_comm_kind kind, const char *path,
                                  const struct pp_comm_birth *birth)
 {
-	return add_copy((MPI_Comm)(uintptr_t)handle, like, kind, path, birth);
+	return add_copy(key, like, kind, path, birth);
 }
 
 struct pp_comm *pp_comm_parent(void)
@@ -411,10 +411,9 @@ static int find_calls(void)
 }
 
 /* The group stays: another session may begin while the last one ends. */
-int pp_comm_start_session(struct ompi_instance_t *session)
+int pp_comm_start_session(pp_session session)
 {
-	int (*of_set)(struct ompi_instance_t *, const char *, MPI_Group *) =
-	        (__typeof__(of_set))pp_mpi_real("PMPI_Group_from_session_pset");
+	int (*of_set)(pp_session, const char *, MPI_Group *) = (__typeof__(of_set))pp_mpi_real("PMPI_Group_from_session_pset");
 	__typeof__(&MPI_Group_rank) group_rank = (__typeof__(group_rank))pp_mpi_real("PMPI_Group_rank");
 	MPI_Group all;
 

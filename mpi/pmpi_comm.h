@@ -2,14 +2,12 @@
  * the application. Out: struct pp_comm for pmpi_source.h, COMM records. */
 #pragma once
 
-#include <mpi.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
 #include "core/base/comm_id.h"
+#include "mpi/abi.h"
 #include "mpi/pmpi_comm_state.h"
-
-struct ompi_instance_t;
 
 /* What the id of a communicator is made of, besides its members: things that all of them know without a message. */
 enum pp_comm_by {
@@ -32,23 +30,22 @@ extern MPI_Group pp_comm_world_group __attribute__((visibility("hidden")));
 /* Once, inside MPI_Init. 0 or -1 (then nothing is recorded). */
 int pp_comm_start(void);
 /* The same inside MPI_Session_init: there are ranks, and no communicator yet. */
-int pp_comm_start_session(struct ompi_instance_t *session);
+int pp_comm_start_session(pp_session session);
 /* MPI_COMM_WORLD as rank and size; -1 before pp_comm_start(). */
 int pp_comm_world_rank(void);
 int pp_comm_world_size(void);
 /* The intercommunicator to the world that spawned this one; NULL: not spawned. */
 struct pp_comm *pp_comm_parent(void);
-/* NULL: unknown. Any thread; locks only on a miss. */
-struct pp_comm *pp_comm_find(MPI_Comm handle);
+/* By the key of its handle. NULL: unknown. Any thread; locks only on a miss. */
+struct pp_comm *pp_comm_find(uint64_t key);
 /* Asks MPI for the members; NULL where that fails. Calls MPI, so without a lock. */
 struct pp_comm *pp_comm_add(MPI_Comm handle, const struct pp_comm_birth *birth);
 /* Takes the members of another one, without asking MPI: for a duplicate that is not complete yet. */
-struct pp_comm *pp_comm_add_like(MPI_Comm handle, const struct pp_comm *like, const struct pp_comm_birth *birth);
-/* A window or file with the communicator's members and an id of its own. Handles of both are pointers too. path: of a file, else
- * NULL. */
-struct pp_comm *pp_comm_add_kind(const void *handle, const struct pp_comm *like, enum pp_comm_kind kind, const char *path,
+struct pp_comm *pp_comm_add_like(uint64_t key, const struct pp_comm *like, const struct pp_comm_birth *birth);
+/* A window or file with the communicator's members and an id of its own. path: of a file, else NULL. */
+struct pp_comm *pp_comm_add_kind(uint64_t key, const struct pp_comm *like, enum pp_comm_kind kind, const char *path,
                                  const struct pp_comm_birth *birth);
 /* Removes the handle; then pp_comm_release() frees the memory or pp_comm_relink() restores the handle. */
 void pp_comm_unlink(struct pp_comm *c);
-void pp_comm_relink(struct pp_comm *c, MPI_Comm handle);
+void pp_comm_relink(struct pp_comm *c, uint64_t key);
 void pp_comm_release(struct pp_comm *c);

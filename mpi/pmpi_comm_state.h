@@ -2,7 +2,6 @@
  * wrappers of any thread. */
 #pragma once
 
-#include <mpi.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,8 +10,8 @@ enum { PP_COMM_ANNOUNCED_NOTHING, PP_COMM_ANNOUNCED_MEMBERS, PP_COMM_ANNOUNCED_A
 
 enum pp_comm_kind { PP_COMM_IS_PLAIN, PP_COMM_IS_WINDOW, PP_COMM_IS_FILE };
 
-struct pp_comm { /* memory stays a pp_comm for ever: a late reader of a freed one reads another one */
-	_Atomic(MPI_Comm) handle;
+struct pp_comm {                        /* memory stays a pp_comm for ever: a late reader of a freed one reads another one */
+	_Atomic uint64_t key;           /* of its handle (mpi/abi.h) */
 	_Atomic(struct pp_comm *) next; /* of its bucket */
 	uint64_t id;
 	_Atomic uint32_t sequence; /* collectives this rank has begun on it */

@@ -40,7 +40,7 @@ int pp_mpi_pcontrol(int level, PP_REST)
 	PP_HEAD(Pcontrol, (level, PP_REST_ARGS))
 	if (level == 1)
 		pp_mpi_collector->pause(0);
-	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Pcontrol, NULL, PP_NO_PEER, 0);
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Pcontrol, 0, PP_NO_PEER, 0);
 	rc = real(level, PP_REST_ARGS);
 	end = pp_mpi_end(&scope);
 	if (scope.recording) {

@@ -39,10 +39,10 @@ static inline void pp_correlation_put(const struct pp_mpi_scope *s, pp_tick now,
 }
 
 /* The table's entry for a request. */
-static inline struct pp_request pp_correlation_request(const struct pp_mpi_scope *s, MPI_Request handle, int receives)
+static inline struct pp_request pp_correlation_request(const struct pp_mpi_scope *s, uint64_t key, int receives)
 {
 	return (struct pp_request){
-	        .handle = handle,
+	        .key = key,
 	        .comm = s->comm,
 	        .life = s->comm ? atomic_load_explicit(&s->comm->life, memory_order_relaxed) : 0,
 	        .peer = s->peer,
@@ -59,10 +59,10 @@ static inline uint32_t pp_correlation_start(const struct pp_mpi_scope *s, MPI_Re
 {
 	struct pp_request r;
 
-	*ret_done = handle == pp_mpi_names.request_empty || handle == pp_mpi_names.request_null;
+	*ret_done = pp_request_is_done(&pp_mpi_names, handle);
 	if (*ret_done)
 		return pp_request_number();
-	r = pp_correlation_request(s, handle, receives);
+	r = pp_correlation_request(s, PP_KEY(handle), receives);
 	return pp_request_add(&r);
 }
 

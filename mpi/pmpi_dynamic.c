@@ -50,7 +50,7 @@ static void record_spawned(const struct pp_comm *made)
 PP_ENTRIES(Comm_join, (int fd, MPI_Comm *made_), (fd, made_))
 {
 	PP_HEAD(Comm_join, (fd, made_))
-	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Comm_join, NULL, PP_NO_PEER, 0);
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Comm_join, 0, PP_NO_PEER, 0);
 	rc = real(fd, made_);
 	end = pp_mpi_end(&scope);
 	if (rc == MPI_SUCCESS)

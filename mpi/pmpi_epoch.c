@@ -1,6 +1,5 @@
 /* Wrappers of epochs that have a group: post, start, complete, wait. A group of one is the peer of the epoch, also in the calls
  * that end it. Called by the application as MPI_X or PMPI_X. */
-#include "mpi/pmpi_kind.h"
 #include "mpi/pmpi_poll.h"
 #include "mpi/pmpi_source.h"
 
@@ -30,7 +29,7 @@ static int32_t only_member(MPI_Group group)
 
 /* The group is read only after MPI accepted it: the window's error handler must see an error in it. */
 #define PP_EPOCH_OPEN(symbol, peer_of)                                                                                             \
-	PP_OPEN(symbol, (MPI_Group group, int hint, MPI_Win win), (group, hint, win), pp_kind_handle(win), PP_NO_PEER, 0)          \
+	PP_OPEN(symbol, (MPI_Group group, int hint, MPI_Win win), (group, hint, win), win, PP_NO_PEER, 0)                          \
 	PP_CALL((group, hint, win))                                                                                                \
 	if (rc == MPI_SUCCESS && scope.comm)                                                                                       \
 		scope.peer = scope.comm->peer_of = only_member(group);                                                             \
@@ -42,7 +41,7 @@ static void show(struct pp_mpi_scope *s, int32_t peer)
 }
 
 #define PP_EPOCH_CLOSE(symbol, peer_of)                                                                                            \
-	PP_OPEN(symbol, (MPI_Win win), (win), pp_kind_handle(win), PP_NO_PEER, 0)                                                  \
+	PP_OPEN(symbol, (MPI_Win win), (win), win, PP_NO_PEER, 0)                                                                  \
 	if (scope.comm)                                                                                                            \
 		show(&scope, scope.comm->peer_of);                                                                                 \
 	PP_CALL((win))                                                                                                             \
@@ -59,7 +58,7 @@ PP_ENTRIES(Win_test, (MPI_Win win, int *flag), (win, flag))
 {
 	int found;
 	PP_HEAD(Win_test, (win, flag))
-	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Win_test, pp_kind_handle(win), PP_NO_PEER, 0);
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Win_test, PP_KEY(win), PP_NO_PEER, 0);
 	if (scope.comm)
 		show(&scope, scope.comm->posted);
 	rc = real(win, flag);

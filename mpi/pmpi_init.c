@@ -13,16 +13,6 @@
 
 static _Atomic uint32_t users; /* MPI_Init and open sessions, recorded or not */
 
-static int find_names(void)
-{
-	pp_mpi_names.world = pp_mpi_object("ompi_mpi_comm_world");
-	pp_mpi_names.self = pp_mpi_object("ompi_mpi_comm_self");
-	pp_mpi_names.comm_null = pp_mpi_object("ompi_mpi_comm_null");
-	pp_mpi_names.request_null = pp_mpi_object("ompi_request_null");
-	pp_mpi_names.request_empty = pp_mpi_object("ompi_request_empty");
-	return pp_mpi_names.world && pp_mpi_names.self && pp_mpi_names.comm_null && pp_mpi_names.request_null;
-}
-
 static int calls_overlap(void)
 {
 	__typeof__(&MPI_Query_thread) query = (__typeof__(&MPI_Query_thread))pp_mpi_real("PMPI_Query_thread");
@@ -101,7 +91,7 @@ static void begin(const struct podprof_collector *collector, int by_session)
 }
 
 /* Finds the collector, claims, registers world and self. session NULL: after MPI_Init. */
-static void activate(struct ompi_instance_t *session)
+static void activate(const pp_session *session)
 {
 	int runs = (int)atomic_load_explicit(&pp_mpi_wiped.active, memory_order_relaxed), saved = errno;
 	const struct podprof_collector *collector;
@@ -111,21 +101,21 @@ static void activate(struct ompi_instance_t *session)
 	collector = dlsym(RTLD_DEFAULT, "podprof_collector");
 	if (!collector || collector->size != sizeof *collector)
 		goto out;
-	if (!find_names()) {
+	if (!pp_abi_find(&pp_mpi_names)) {
 		pp_mpi_other = collector;
 		collector->mpi_state(PP_MPI_OTHER_RUNS);
 		goto out;
 	}
 	pp_mpi_collector = collector;
-	if (session ? pp_comm_start_session(session) : pp_comm_start())
+	if (session ? pp_comm_start_session(*session) : pp_comm_start())
 		goto out;
 	if (!runs && !collector->claim(PP_EVIDENCE_MPI, pp_comm_world_rank(), pp_comm_world_size()))
 		goto out;
 	if (!runs)
 		begin(collector, session != NULL);
 	if (!session) {
-		announce(pp_comm_find(pp_mpi_names.world));
-		announce(pp_comm_find(pp_mpi_names.self));
+		announce(pp_comm_find(PP_KEY(pp_mpi_names.world)));
+		announce(pp_comm_find(PP_KEY(pp_mpi_names.self)));
 		announce(pp_comm_parent());
 	}
 out:
@@ -160,7 +150,7 @@ void pp_mpi_ended(void)
 }
 
 /* The call that activates this library began before that. */
-int pp_mpi_begun(struct pp_mpi_thread *t, enum pp_mpi_row call, const pp_tick begin[2], int rc, struct ompi_instance_t *session)
+int pp_mpi_begun(struct pp_mpi_thread *t, enum pp_mpi_row call, const pp_tick begin[2], int rc, const pp_session *session)
 {
 	struct pp_mpi_scope s;
 
@@ -177,7 +167,7 @@ int pp_mpi_begun(struct pp_mpi_thread *t, enum pp_mpi_row call, const pp_tick be
 	}
 	if (pp_tick_kind != PP_TICK_RAW)
 		pp_poll_start(pp_tick_counter() - begin[0], pp_tick_raw() - begin[1]);
-	pp_mpi_enter(&s, t, call, NULL, PP_NO_PEER, 0);
+	pp_mpi_enter(&s, t, call, 0, PP_NO_PEER, 0);
 	if (s.recording) {
 		pp_tick end = pp_mpi_end(&s);
 
@@ -240,7 +230,7 @@ PP_ENTRIES(Finalize, (void), ())
 		return finalize_other(real);
 	if (!pp_mpi_seen(thread))
 		return real();
-	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Finalize, NULL, PP_NO_PEER, 0);
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Finalize, 0, PP_NO_PEER, 0);
 	pp_coord_stop_all();
 	rc = real();
 	end = pp_mpi_end(&scope);
@@ -260,7 +250,7 @@ PP_ENTRIES(Abort, (MPI_Comm comm, int code), (comm, code))
 	PP_REAL(Abort)
 	if (!pp_mpi_seen(t))
 		return real(comm, code);
-	pp_mpi_enter(&s, t, PP_MPI_CALL_Abort, comm, PP_NO_PEER, 0);
+	pp_mpi_enter(&s, t, PP_MPI_CALL_Abort, PP_KEY(comm), PP_NO_PEER, 0);
 	if (s.recording)
 		pp_mpi_record(&s, s.begin, MPI_SUCCESS, 0, 0, 0);
 	return real(comm, code);

@@ -208,7 +208,7 @@ void pp_later_attach(void)
 
 	if (atomic_exchange_explicit(&busy, 1, memory_order_acquire))
 		return;
-	for (int g = 0; g < GROUPS && pp_mpi_object("ompi_mpi_comm_world"); g++) /* another MPI's calls are not recorded */
+	for (int g = 0; g < GROUPS && pp_abi_find(&(struct pp_mpi_names){0}); g++) /* another MPI's calls are not recorded */
 		found |= find(&groups[g]);
 	if (found)
 		dl_iterate_phdr(visit, NULL);

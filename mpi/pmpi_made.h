@@ -35,7 +35,7 @@ static inline struct pp_comm *pp_mpi_made(const struct pp_mpi_scope *scope, MPI_
 	struct pp_comm_birth birth = pp_mpi_birth(scope, tag);
 	struct pp_comm *c;
 
-	if (!handle || handle == pp_mpi_names.comm_null)
+	if (!pp_comm_is_one(handle))
 		return NULL;
 	c = pp_comm_add(handle, &birth);
 	if (c && scope->recording)
@@ -49,7 +49,7 @@ static inline struct pp_comm *pp_mpi_made_from_groups(const struct pp_mpi_scope 
 	struct pp_comm_birth birth = {.by = PP_COMM_BY_TAG, .number = (uint32_t)pp_hash_text(tag)};
 	struct pp_comm *c;
 
-	if (!handle || handle == pp_mpi_names.comm_null)
+	if (!pp_comm_is_one(handle))
 		return NULL;
 	c = pp_comm_add(handle, &birth);
 	if (c)

@@ -23,14 +23,14 @@ PP_ENTRIES(Comm_idup, (MPI_Comm comm, MPI_Comm *made_, MPI_Request *request), (c
 	struct pp_comm *c = NULL;
 
 	PP_HEAD(Comm_idup, (comm, made_, request))
-	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Comm_idup, comm, PP_NO_PEER, 1);
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Comm_idup, PP_KEY(comm), PP_NO_PEER, 1);
 	rc = real(comm, made_, request);
 	end = pp_mpi_end(&scope);
 	if (rc == MPI_SUCCESS) {
 		pp_mpi_adopt(&scope, comm, PP_NO_PEER, 1);
 		birth = pp_mpi_birth(&scope, -1);
-		if (scope.comm && *made_ && *made_ != pp_mpi_names.comm_null)
-			c = pp_comm_add_like(*made_, scope.comm, &birth);
+		if (scope.comm && pp_comm_is_one(*made_))
+			c = pp_comm_add_like(PP_KEY(*made_), scope.comm, &birth);
 	}
 	if (scope.recording) {
 		if (c)
@@ -49,8 +49,8 @@ static int inside(const struct pp_mpi_thread *t)
 
 static int free_inside(int (*real)(MPI_Comm *), MPI_Comm *comm)
 {
-	MPI_Comm handle = comm ? *comm : NULL;
-	struct pp_comm *c = handle ? pp_comm_find(handle) : NULL;
+	uint64_t key = comm ? PP_KEY(*comm) : 0;
+	struct pp_comm *c = key ? pp_comm_find(key) : NULL;
 	int rc;
 
 	if (c)
@@ -59,7 +59,7 @@ static int free_inside(int (*real)(MPI_Comm *), MPI_Comm *comm)
 	if (c && rc == MPI_SUCCESS)
 		pp_comm_release(c);
 	else if (c)
-		pp_comm_relink(c, handle);
+		pp_comm_relink(c, key);
 	return rc;
 }
 
@@ -69,14 +69,14 @@ static int free_inside(int (*real)(MPI_Comm *), MPI_Comm *comm)
 	{                                                                                                                          \
 		struct pp_mpi_thread *thread = &pp_mpi_thread;                                                                     \
 		struct pp_mpi_scope scope;                                                                                         \
-		MPI_Comm handle;                                                                                                   \
+		uint64_t key;                                                                                                      \
 		pp_tick end;                                                                                                       \
 		int rc;                                                                                                            \
 		PP_REAL(symbol)                                                                                                    \
 		if (!pp_mpi_seen(thread))                                                                                          \
 			return inside(thread) ? free_inside(real, comm) : real(comm);                                              \
-		handle = comm ? *comm : NULL; /* read only now: another MPI's handle may be narrower */                            \
-		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, handle, PP_NO_PEER, 0);                                         \
+		key = comm ? PP_KEY(*comm) : 0; /* read only now: another MPI's handle may be narrower */                          \
+		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, key, PP_NO_PEER, 0);                                            \
 		if (scope.comm)                                                                                                    \
 			pp_comm_unlink(scope.comm);                                                                                \
 		PP_CALL((comm))                                                                                                    \
@@ -86,7 +86,7 @@ static int free_inside(int (*real)(MPI_Comm *), MPI_Comm *comm)
 			if (rc == MPI_SUCCESS)                                                                                     \
 				pp_comm_release(scope.comm);                                                                       \
 			else                                                                                                       \
-				pp_comm_relink(scope.comm, handle);                                                                \
+				pp_comm_relink(scope.comm, key);                                                                   \
 		}                                                                                                                  \
 		PP_TAIL                                                                                                            \
 	}
@@ -97,7 +97,7 @@ PP_WRAP_FREE(Comm_disconnect)
 PP_ENTRIES(Comm_set_name, (MPI_Comm comm, const char *name), (comm, name))
 {
 	PP_HEAD(Comm_set_name, (comm, name))
-	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Comm_set_name, comm, PP_NO_PEER, 0);
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Comm_set_name, PP_KEY(comm), PP_NO_PEER, 0);
 	rc = real(comm, name);
 	end = pp_mpi_end(&scope);
 	if (rc == MPI_SUCCESS) {

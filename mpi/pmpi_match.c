@@ -4,13 +4,8 @@
 #include "mpi/pmpi_correlation.h"
 #include "mpi/pmpi_message.h"
 
-/* A message's handle is an object of its own while it lives, as a request's is: one table holds both. */
-static MPI_Request key(MPI_Message message)
-{
-	return (MPI_Request)(void *)message;
-}
-
-/* Always remembered: it may be received while recording is on. */
+/* A message's handle is an object of its own while it lives, as a request's is: one table holds both. Always remembered: it may be
+ * received while recording is on. */
 static void remember(struct pp_mpi_scope *scope, MPI_Message message, const MPI_Status *status,
                      const struct pp_record_message_half *half)
 {
@@ -19,15 +14,15 @@ static void remember(struct pp_mpi_scope *scope, MPI_Message message, const MPI_
 	pp_mpi_source(scope, status);
 	if (status->MPI_SOURCE == MPI_PROC_NULL) /* all such messages share one handle */
 		return;
-	r = pp_correlation_request(scope, key(message), 1);
+	r = pp_correlation_request(scope, PP_KEY(message), 1);
 	r.half = *half;
 	pp_request_add(&r);
 }
 
 static void recall(struct pp_mpi_scope *scope, const MPI_Message *message, struct pp_request *ret_known)
 {
-	pp_request_find(message ? key(*message) : NULL, ret_known);
-	if (!ret_known->handle)
+	pp_request_find(message ? PP_KEY(*message) : 0, ret_known);
+	if (!ret_known->key)
 		return;
 	pp_mpi_on(scope, ret_known->comm, ret_known->life, ret_known->peer);
 	scope->flags |= ret_known->flags;
@@ -38,7 +33,7 @@ static void recall(struct pp_mpi_scope *scope, const MPI_Message *message, struc
 /* The message was not received if its handle is still there. */
 static void put_back(struct pp_request *known, const MPI_Message *message)
 {
-	if (known->handle && key(*message) == known->handle)
+	if (known->key && PP_KEY(*message) == known->key)
 		pp_request_add(known);
 }
 
@@ -72,7 +67,7 @@ PP_ENTRIES(Mprobe, (int source, int tag, MPI_Comm comm, MPI_Message *message, MP
 	MPI_Status own;
 
 	PP_HEAD(Mprobe, (source, tag, comm, message, status))
-	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Mprobe, comm, source, 0);
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Mprobe, PP_KEY(comm), source, 0);
 	if (status == MPI_STATUS_IGNORE)
 		status = &own;
 	begin(&scope, source, tag, &wild);
@@ -96,7 +91,7 @@ PP_ENTRIES(Improbe, (int source, int tag, MPI_Comm comm, int *flag, MPI_Message 
 	MPI_Status own;
 
 	PP_HEAD(Improbe, (source, tag, comm, flag, message, status))
-	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Improbe, comm, source, 0);
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Improbe, PP_KEY(comm), source, 0);
 	if (status == MPI_STATUS_IGNORE)
 		status = &own;
 	begin(&scope, source, tag, &wild);
@@ -122,7 +117,7 @@ PP_ENTRIES(Improbe, (int source, int tag, MPI_Comm comm, int *flag, MPI_Message 
 		struct pp_request known;                                                                                           \
 		MPI_Status own;                                                                                                    \
 		PP_HEAD(symbol, (buf, count, type, message, status))                                                               \
-		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, NULL, PP_NO_PEER, 0);                                           \
+		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, 0, PP_NO_PEER, 0);                                              \
 		recall(&scope, message, &known);                                                                                   \
 		if (scope.recording && status == MPI_STATUS_IGNORE)                                                                \
 			status = &own;                                                                                             \
@@ -130,10 +125,10 @@ PP_ENTRIES(Improbe, (int source, int tag, MPI_Comm comm, int *flag, MPI_Message 
 		end = pp_mpi_end(&scope);                                                                                          \
 		if (rc != MPI_SUCCESS)                                                                                             \
 			put_back(&known, message);                                                                                 \
-		if (scope.recording && rc == MPI_SUCCESS && known.handle)                                                          \
+		if (scope.recording && rc == MPI_SUCCESS && known.key)                                                             \
 			pp_message_record(&scope, NULL, &known.half);                                                              \
 		if (scope.recording)                                                                                               \
-			pp_mpi_record(&scope, end, rc, 0, rc == MPI_SUCCESS ? status->_ucount : 0, 0);                             \
+			pp_mpi_record(&scope, end, rc, 0, rc == MPI_SUCCESS ? pp_status_bytes(status) : 0, 0);                     \
 		PP_TAIL                                                                                                            \
 	}
 
@@ -146,13 +141,13 @@ PP_MRECV(Mrecv_c, MPI_Count)
 	{                                                                                                                          \
 		struct pp_request known;                                                                                           \
 		PP_HEAD(symbol, (buf, count, type, message, request))                                                              \
-		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, NULL, PP_NO_PEER, 0);                                           \
+		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, 0, PP_NO_PEER, 0);                                              \
 		recall(&scope, message, &known);                                                                                   \
 		rc = real(buf, count, type, message, request);                                                                     \
 		end = pp_mpi_end(&scope);                                                                                          \
 		if (rc != MPI_SUCCESS)                                                                                             \
 			put_back(&known, message);                                                                                 \
-		if (scope.recording && rc == MPI_SUCCESS && known.handle)                                                          \
+		if (scope.recording && rc == MPI_SUCCESS && known.key)                                                             \
 			pp_message_record(&scope, NULL, &known.half);                                                              \
 		if (scope.recording)                                                                                               \
 			pp_correlation_record(&scope, end, rc, 0, 0, request, 1, scope.peer);                                      \

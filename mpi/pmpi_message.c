@@ -187,7 +187,7 @@ void pp_message_append(struct pp_mpi_scope *s, const struct pp_record_message_ha
 
 void pp_correlation_wild(struct pp_mpi_scope *s, pp_tick end, int rc, const MPI_Request *request, struct pp_message_wild *wild)
 {
-	int done = rc == MPI_SUCCESS && (*request == pp_mpi_names.request_empty || *request == pp_mpi_names.request_null);
+	int done = rc == MPI_SUCCESS && pp_request_is_done(&pp_mpi_names, *request);
 	struct pp_request r;
 
 	/* complete at once: from whom is not known */
@@ -197,7 +197,7 @@ void pp_correlation_wild(struct pp_mpi_scope *s, pp_tick end, int rc, const MPI_
 			pp_correlation_record(s, end, rc, 0, 0, request, 1, s->peer);
 		return;
 	}
-	r = pp_correlation_request(s, *request, 1);
+	r = pp_correlation_request(s, PP_KEY(*request), 1);
 	r.wild = *wild;
 	r.wild.is_unrecorded = !s->recording;
 	pp_request_add(&r);
@@ -210,7 +210,7 @@ void pp_message_completed(struct pp_request *r, const MPI_Status *status, int fa
 	*ret_half = (struct pp_record_message_half){.peer = -1};
 	if (!r->wild.is_pending || !r->comm || atomic_load_explicit(&r->comm->life, memory_order_acquire) != r->life)
 		return;
-	if (failed || !status || status->_cancelled)
+	if (failed || !status || pp_status_cancelled(status))
 		pp_message_lose_wild(r->comm, &r->wild);
 	else
 		pp_message_end_wild(r->comm, &r->wild, status->MPI_SOURCE, status->MPI_TAG, ret_half);

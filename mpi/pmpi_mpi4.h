@@ -2,9 +2,7 @@
  * Declared by both names, by the rows of the tables, with the contracts of MPI's own. */
 #pragma once
 
-#include <mpi.h>
-
-struct ompi_instance_t; /* MPI_Session */
+#include "mpi/abi.h"
 
 #define PP_MPI(symbol, class, nonblocking, family, params, ...) int MPI_##symbol params, PMPI_##symbol params;
 #include "core/call/mpi_session.def"

@@ -9,9 +9,9 @@ static void remember(struct pp_mpi_scope *scope, MPI_Request handle, int receive
 {
 	struct pp_request r;
 
-	if (handle == pp_mpi_names.request_empty || handle == pp_mpi_names.request_null)
+	if (pp_request_is_done(&pp_mpi_names, handle))
 		return;
-	r = pp_correlation_request(scope, handle, receives);
+	r = pp_correlation_request(scope, PP_KEY(handle), receives);
 	r.persistent = 1;
 	r.sent = sent;
 	r.rank = rank;
@@ -43,7 +43,7 @@ static enum pp_message_way way_of(const struct pp_request *known)
 /* Numbers the message of a start; of any source or tag: its completion will. */
 static void number(struct pp_message *m, const struct pp_request *known)
 {
-	struct pp_comm *c = known->handle ? known->comm : NULL;
+	struct pp_comm *c = known->key ? known->comm : NULL;
 
 	if (c && atomic_load_explicit(&c->life, memory_order_acquire) != known->life)
 		c = NULL;
@@ -59,30 +59,30 @@ static void started(struct pp_mpi_scope *s, pp_tick end, int rc, const struct pp
 	m->wild.is_unrecorded = !s->recording;
 	if (m->wild.is_pending)
 		pp_request_set_wild(known, &m->wild);
-	if (known->handle) {
+	if (known->key) {
 		s->flags = (uint16_t)(known->flags | (known->receives ? PP_MPI_RECEIVES : 0));
 		if (rc != MPI_SUCCESS)
 			pp_request_end(known);
 	}
-	if (known->handle && pp_mpi_feeds_messages(s) && rc == MPI_SUCCESS)
+	if (known->key && pp_mpi_feeds_messages(s) && rc == MPI_SUCCESS)
 		pp_mpi_pass_message(s->call, known->receives ? -1 : s->peer, known->receives ? 0 : known->tag,
 		                    known->receives ? 0 : known->sent);
 	if (!s->recording)
 		return;
 	pp_message_record(s, known->receives ? NULL : &m->half, known->receives ? &m->half : NULL);
-	pp_mpi_record(s, end, rc, rc == MPI_SUCCESS && known->handle ? known->sent : 0, 0, rc == MPI_SUCCESS ? known->number : 0);
+	pp_mpi_record(s, end, rc, rc == MPI_SUCCESS && known->key ? known->sent : 0, 0, rc == MPI_SUCCESS ? known->number : 0);
 }
 
 /* While nothing is recorded only the start of a receive of any source or tag gets a number, to be found when it completes. */
-static void find(const struct pp_mpi_scope *s, MPI_Request handle, struct pp_request *ret_known)
+static void find(const struct pp_mpi_scope *s, uint64_t key, struct pp_request *ret_known)
 {
 	if (s->recording) {
-		pp_request_start(handle, ret_known);
+		pp_request_start(key, ret_known);
 		return;
 	}
-	pp_request_find(handle, ret_known);
-	if (ret_known->handle && ret_known->receives && (ret_known->rank == MPI_ANY_SOURCE || ret_known->tag == MPI_ANY_TAG))
-		pp_request_start(handle, ret_known);
+	pp_request_find(key, ret_known);
+	if (ret_known->key && ret_known->receives && (ret_known->rank == MPI_ANY_SOURCE || ret_known->tag == MPI_ANY_TAG))
+		pp_request_start(key, ret_known);
 }
 
 PP_ENTRIES(Start, (MPI_Request * request), (request))
@@ -91,9 +91,9 @@ PP_ENTRIES(Start, (MPI_Request * request), (request))
 	struct pp_message message;
 
 	PP_HEAD(Start, (request))
-	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Start, NULL, PP_NO_PEER, 0);
-	find(&scope, request ? *request : NULL, &known);
-	if (known.handle)
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Start, 0, PP_NO_PEER, 0);
+	find(&scope, request ? PP_KEY(*request) : 0, &known);
+	if (known.key)
 		pp_mpi_on(&scope, known.comm, known.life, known.peer);
 	number(&message, &known);
 	rc = real(request);
@@ -109,7 +109,7 @@ PP_ENTRIES(Startall, (int count, MPI_Request *requests), (count, requests))
 	struct pp_message message;
 
 	PP_HEAD(Startall, (count, requests))
-	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Startall, NULL, PP_NO_PEER, 0);
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Startall, 0, PP_NO_PEER, 0);
 	rc = real(count, requests);
 	end = pp_mpi_end(&scope);
 	if (rc != MPI_SUCCESS) /* which of them were started is unknown */
@@ -117,12 +117,12 @@ PP_ENTRIES(Startall, (int count, MPI_Request *requests), (count, requests))
 	if (scope.recording && (count <= 0 || rc != MPI_SUCCESS))
 		pp_mpi_record(&scope, end, rc, 0, 0, 0);
 	for (int i = 0; i < count && rc == MPI_SUCCESS; i++) {
-		find(&scope, requests[i], &known);
+		find(&scope, PP_KEY(requests[i]), &known);
 		scope.comm = NULL;
 		scope.peer = -1;
 		scope.flags = 0;
 		scope.sequence = 0;
-		if (known.handle)
+		if (known.key)
 			pp_mpi_on(&scope, known.comm, known.life, known.peer);
 		number(&message, &known);
 		started(&scope, end, rc, &known, &message);

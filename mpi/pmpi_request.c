@@ -20,9 +20,10 @@ _Atomic uint32_t pp_request_live;
 static _Atomic uint32_t last_number;
 static _Atomic uint64_t uncorrelated;
 
-static uint64_t hash(MPI_Request handle)
+/* Handles that are numbers differ in their lowest bits only. */
+static uint64_t hash(uint64_t key)
 {
-	return ((uint64_t)(uintptr_t)handle >> 4) * 0x9e3779b97f4a7c15u;
+	return key * 0x9e3779b97f4a7c15u;
 }
 
 static struct shard *shard_of(uint64_t h)
@@ -57,12 +58,12 @@ static void leave(struct shard *s)
 }
 
 /* Its slot, or the free one where it would go; NULL: full and not there. */
-static struct pp_request *probe(struct shard *s, MPI_Request handle, uint32_t at)
+static struct pp_request *probe(struct shard *s, uint64_t key, uint32_t at)
 {
 	for (uint32_t i = 0; i < PER_SHARD; i++) {
 		struct pp_request *r = &s->slot[(at + i) % PER_SHARD];
 
-		if (!r->handle || r->handle == handle)
+		if (!r->key || r->key == key)
 			return r;
 	}
 	return NULL;
@@ -87,15 +88,15 @@ uint32_t pp_request_number(void)
 /* 0: full. */
 static int store(const struct pp_request *request)
 {
-	uint64_t h = hash(request->handle);
+	uint64_t h = hash(request->key);
 	struct shard *s = shard_of(h);
 	struct pp_request *slot;
 
 	enter(s);
-	slot = probe(s, request->handle, home(h));
+	slot = probe(s, request->key, home(h));
 	if (slot) {
 		/* the handle was reused: the thread that completes the old request has read its entry before */
-		if (!slot->handle) {
+		if (!slot->key) {
 			s->used++;
 			atomic_fetch_add_explicit(&pp_request_live, 1, memory_order_relaxed);
 		}
@@ -123,15 +124,15 @@ static void close_hole(struct shard *s, uint32_t hole)
 		uint32_t want;
 
 		i = (i + 1) % PER_SHARD;
-		if (!s->slot[i].handle)
+		if (!s->slot[i].key)
 			break;
-		want = home(hash(s->slot[i].handle));
+		want = home(hash(s->slot[i].key));
 		if ((i - want + PER_SHARD) % PER_SHARD < (i - hole + PER_SHARD) % PER_SHARD)
 			continue;
 		s->slot[hole] = s->slot[i];
 		hole = i;
 	}
-	s->slot[hole].handle = NULL;
+	s->slot[hole].key = 0;
 }
 
 /* Under the shard's lock. */
@@ -144,31 +145,31 @@ static void remove_slot(struct shard *s, struct pp_request *slot)
 
 void pp_request_remove(const struct pp_request *request)
 {
-	uint64_t h = hash(request->handle);
+	uint64_t h = hash(request->key);
 	struct shard *s = shard_of(h);
 	struct pp_request *slot;
 
 	enter(s);
-	slot = probe(s, request->handle, home(h));
-	if (slot && slot->handle && slot->number == request->number)
+	slot = probe(s, request->key, home(h));
+	if (slot && slot->key && slot->number == request->number)
 		remove_slot(s, slot);
 	leave(s);
 }
 
-void pp_request_start(MPI_Request handle, struct pp_request *ret_request)
+void pp_request_start(uint64_t key, struct pp_request *ret_request)
 {
-	uint64_t h = hash(handle);
+	uint64_t h = hash(key);
 	struct shard *s = shard_of(h);
 	uint32_t number = pp_request_number();
 	struct pp_request *slot;
 
-	ret_request->handle = NULL;
+	ret_request->key = 0;
 	ret_request->number = 0;
-	if (!handle)
+	if (!key)
 		return;
 	enter(s);
-	slot = probe(s, handle, home(h));
-	if (slot && slot->handle && slot->persistent) {
+	slot = probe(s, key, home(h));
+	if (slot && slot->key && slot->persistent) {
 		slot->number = number;
 		*ret_request = *slot;
 	}
@@ -177,31 +178,31 @@ void pp_request_start(MPI_Request handle, struct pp_request *ret_request)
 
 void pp_request_set_wild(const struct pp_request *request, const struct pp_message_wild *wild)
 {
-	uint64_t h = hash(request->handle);
+	uint64_t h = hash(request->key);
 	struct shard *s = shard_of(h);
 	struct pp_request *slot;
 
 	enter(s);
-	slot = probe(s, request->handle, home(h));
-	if (slot && slot->handle && slot->number == request->number)
+	slot = probe(s, request->key, home(h));
+	if (slot && slot->key && slot->number == request->number)
 		slot->wild = *wild;
 	leave(s);
 }
 
-static void find(MPI_Request handle, int takes, struct pp_request *ret_request)
+static void find(uint64_t key, int takes, struct pp_request *ret_request)
 {
-	uint64_t h = hash(handle);
+	uint64_t h = hash(key);
 	struct shard *s = shard_of(h);
 	struct pp_request *slot;
 
-	ret_request->handle = NULL;
+	ret_request->key = 0;
 	ret_request->number = 0;
 	ret_request->receives = 0;
-	if (!handle)
+	if (!key)
 		return;
 	enter(s);
-	slot = s->used ? probe(s, handle, home(h)) : NULL;
-	if (slot && slot->handle) {
+	slot = s->used ? probe(s, key, home(h)) : NULL;
+	if (slot && slot->key) {
 		*ret_request = *slot;
 		if (takes && slot->persistent)
 			slot->number = 0;
@@ -211,14 +212,14 @@ static void find(MPI_Request handle, int takes, struct pp_request *ret_request)
 	leave(s);
 }
 
-void pp_request_find(MPI_Request handle, struct pp_request *ret_request)
+void pp_request_find(uint64_t key, struct pp_request *ret_request)
 {
-	find(handle, 0, ret_request);
+	find(key, 0, ret_request);
 }
 
-void pp_request_take(MPI_Request handle, struct pp_request *ret_request)
+void pp_request_take(uint64_t key, struct pp_request *ret_request)
 {
-	find(handle, 1, ret_request);
+	find(key, 1, ret_request);
 }
 
 /* There is room, since it was there before. If another request took it meanwhile, its completion is not recorded. */
@@ -230,7 +231,7 @@ void pp_request_put_back(const struct pp_request *request)
 
 void pp_request_end(const struct pp_request *request)
 {
-	uint64_t h = hash(request->handle);
+	uint64_t h = hash(request->key);
 	struct shard *s = shard_of(h);
 	struct pp_request *slot;
 
@@ -239,8 +240,8 @@ void pp_request_end(const struct pp_request *request)
 		return;
 	}
 	enter(s);
-	slot = probe(s, request->handle, home(h));
-	if (slot && slot->handle && slot->persistent && slot->number == request->number)
+	slot = probe(s, request->key, home(h));
+	if (slot && slot->key && slot->persistent && slot->number == request->number)
 		slot->number = 0;
 	leave(s);
 }

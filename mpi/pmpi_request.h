@@ -5,7 +5,6 @@
  * the entry before the real call, and remove it only if it still has that number. */
 #pragma once
 
-#include <mpi.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -21,7 +20,7 @@ struct pp_message_wild {     /* a receive of any source or tag, until it complet
 };
 
 struct pp_request {
-	MPI_Request handle;   /* NULL: free */
+	uint64_t key;         /* of the handle (mpi/abi.h); 0: free */
 	struct pp_comm *comm; /* NULL: none */
 	uint32_t life;        /* of comm, when it was started */
 	uint32_t number;      /* 0: unknown, or persistent and not started */
@@ -47,16 +46,16 @@ uint32_t pp_request_add(struct pp_request *request);
 /* A number for an operation that was complete at once. */
 uint32_t pp_request_number(void);
 /* The entry of a handle; number 0 if there is none. */
-void pp_request_find(MPI_Request handle, struct pp_request *ret_request);
+void pp_request_find(uint64_t key, struct pp_request *ret_request);
 void pp_request_remove(const struct pp_request *request);
 /* Starts a persistent one: its entry, with the number of the new start; number 0 where it is not in the table. */
-void pp_request_start(MPI_Request handle, struct pp_request *ret_request);
+void pp_request_start(uint64_t key, struct pp_request *ret_request);
 /* A started one receives of any source or tag. */
 void pp_request_set_wild(const struct pp_request *request, const struct pp_message_wild *wild);
 /* It completed: removed, or, if persistent, waits for its next start. */
 void pp_request_end(const struct pp_request *request);
 /* Finds and ends it: for a call that returns only when it has completed. */
-void pp_request_take(MPI_Request handle, struct pp_request *ret_request);
+void pp_request_take(uint64_t key, struct pp_request *ret_request);
 /* Puts back an entry of pp_request_take() that has not completed. */
 void pp_request_put_back(const struct pp_request *request);
 /* Operations that found no room. */

@@ -1,40 +1,18 @@
 /* Wrappers of one-sided communication: puts, gets and epochs. Called by the application as MPI_X or PMPI_X. */
-#include <dlfcn.h>
-#include <errno.h>
-
 #include "mpi/pmpi_correlation.h"
-#include "mpi/pmpi_kind.h"
 #include "mpi/pmpi_type.h"
 
-/* MPI_NO_OP: an object of libmpi, of which the executable may hold the live copy. */
-static int is_no_op(MPI_Op op)
-{
-	static _Atomic(MPI_Op) known;
-	MPI_Op no_op = atomic_load_explicit(&known, memory_order_relaxed);
-
-	if (__builtin_expect(!no_op, 0)) {
-		int saved = errno;
-
-		no_op = (MPI_Op)dlsym(RTLD_DEFAULT, "ompi_mpi_op_no_op");
-		if (!no_op)
-			no_op = (MPI_Op)pp_mpi_real("ompi_mpi_op_no_op");
-		atomic_store_explicit(&known, no_op, memory_order_relaxed);
-		errno = saved;
-	}
-	return op == no_op;
-}
-
 /* Operations that only read at the target move data one way. */
-#define PP_UNLESS_NO_OP(bytes) (is_no_op(op) ? 0 : (bytes))
+#define PP_UNLESS_NO_OP(bytes) (op == pp_mpi_names.no_op ? 0 : (bytes))
 
 #define PP_WRAP_EPOCH(symbol, params, args, on, rank, collective, received_)                                                       \
-	PP_OPEN(symbol, params, args, pp_kind_handle(on), rank, collective)                                                        \
+	PP_OPEN(symbol, params, args, on, rank, collective)                                                                        \
 	PP_CALL(args)                                                                                                              \
 	PP_CLOSE_PLAIN(symbol)
 
 /* Nothing moves to or from MPI_PROC_NULL. */
 #define PP_WRAP_RMA(symbol, params, args, on, rank, sent_, received_)                                                              \
-	PP_OPEN(symbol, params, args, pp_kind_handle(on), rank, 0)                                                                 \
+	PP_OPEN(symbol, params, args, on, rank, 0)                                                                                 \
 	PP_CALL(args)                                                                                                              \
 	if (scope.recording) {                                                                                                     \
 		int moved = rc == MPI_SUCCESS && rank != MPI_PROC_NULL;                                                            \
@@ -60,7 +38,7 @@ static void record_start(struct pp_mpi_scope *s, pp_tick end, int rc, uint64_t s
 }
 
 #define PP_WRAP_RRMA(symbol, params, args, on, rank, sent_, received_)                                                             \
-	PP_OPEN(symbol, params, args, pp_kind_handle(on), rank, 0)                                                                 \
+	PP_OPEN(symbol, params, args, on, rank, 0)                                                                                 \
 	PP_CALL(args)                                                                                                              \
 	if (scope.recording) {                                                                                                     \
 		int moved = rc == MPI_SUCCESS && rank != MPI_PROC_NULL;                                                            \

@@ -4,7 +4,7 @@
 #include "mpi/pmpi_init.h"
 #include "mpi/pmpi_made.h"
 
-PP_ENTRIES(Session_init, (MPI_Info info, MPI_Errhandler errhandler, struct ompi_instance_t **session), (info, errhandler, session))
+PP_ENTRIES(Session_init, (MPI_Info info, MPI_Errhandler errhandler, pp_session *session), (info, errhandler, session))
 {
 	struct pp_mpi_thread *t = &pp_mpi_thread;
 	const pp_tick begin[2] = {pp_tick_counter(), pp_tick_raw()};
@@ -15,10 +15,10 @@ PP_ENTRIES(Session_init, (MPI_Info info, MPI_Errhandler errhandler, struct ompi_
 		return real(info, errhandler, session);
 	t->depth = 1;
 	rc = real(info, errhandler, session);
-	return pp_mpi_begun(t, PP_MPI_CALL_Session_init, begin, rc, rc == MPI_SUCCESS ? *session : NULL);
+	return pp_mpi_begun(t, PP_MPI_CALL_Session_init, begin, rc, session);
 }
 
-PP_ENTRIES(Session_finalize, (struct ompi_instance_t * *session), (session))
+PP_ENTRIES(Session_finalize, (pp_session * session), (session))
 {
 	struct pp_mpi_thread *thread = &pp_mpi_thread;
 	struct pp_mpi_scope scope;
@@ -30,7 +30,7 @@ PP_ENTRIES(Session_finalize, (struct ompi_instance_t * *session), (session))
 		return real(session);
 	is_seen = pp_mpi_seen(thread);
 	if (is_seen)
-		pp_mpi_enter(&scope, thread, PP_MPI_CALL_Session_finalize, NULL, PP_NO_PEER, 0);
+		pp_mpi_enter(&scope, thread, PP_MPI_CALL_Session_finalize, 0, PP_NO_PEER, 0);
 	rc = real(session);
 	if (is_seen) {
 		end = pp_mpi_end(&scope);
@@ -58,7 +58,7 @@ static void made(struct pp_mpi_scope *s, MPI_Comm handle, const char *tag)
 	PP_ENTRIES(symbol, params, args)                                                                                           \
 	{                                                                                                                          \
 		PP_HEAD(symbol, args)                                                                                              \
-		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, NULL, PP_NO_PEER, 0);                                           \
+		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, 0, PP_NO_PEER, 0);                                              \
 		PP_CALL(args)                                                                                                      \
 		if (rc == MPI_SUCCESS)                                                                                             \
 			made(&scope, *made_, tag);                                                                                 \

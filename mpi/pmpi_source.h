@@ -82,7 +82,7 @@ enum { PP_NO_PEER = -0x7fffffff }; /* "peer" of a call that has none; no MPI con
 	PP_ENTRIES(symbol, params, args)                                                                                           \
 	{                                                                                                                          \
 		PP_HEAD(symbol, args)                                                                                              \
-		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, on, rank, collective);
+		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, PP_KEY(on), rank, collective);
 
 #define PP_CALL(args)                                                                                                              \
 	rc = real args;                                                                                                            \
@@ -102,13 +102,13 @@ static inline int pp_mpi_seen(const struct pp_mpi_thread *t)
 	return __builtin_expect(atomic_load_explicit(&pp_mpi_wiped.active, memory_order_acquire), 1) && t->depth == 0;
 }
 
-static inline struct pp_comm *pp_mpi_comm(struct pp_mpi_thread *t, MPI_Comm handle)
+static inline struct pp_comm *pp_mpi_comm(struct pp_mpi_thread *t, uint64_t key)
 {
 	uint32_t gen = atomic_load_explicit(&pp_comm_gen, memory_order_acquire);
 
-	if (__builtin_expect(t->cache_handle != handle || t->cache_gen != gen || !t->cache, 0)) {
-		t->cache = pp_comm_find(handle);
-		t->cache_handle = handle;
+	if (__builtin_expect(t->cache_key != key || t->cache_gen != gen || !t->cache, 0)) {
+		t->cache = pp_comm_find(key);
+		t->cache_key = key;
 		t->cache_gen = gen;
 	}
 	return t->cache;
@@ -140,8 +140,8 @@ static inline void pp_mpi_source(struct pp_mpi_scope *s, const MPI_Status *statu
 	s->peer = pp_mpi_peer(s->comm, status->MPI_SOURCE == MPI_PROC_NULL ? PP_NO_PEER : status->MPI_SOURCE, &s->flags);
 }
 
-/* Entry. collective: the call takes a number on its communicator. handle NULL: a call without a communicator. */
-static inline void pp_mpi_enter(struct pp_mpi_scope *s, struct pp_mpi_thread *t, enum pp_mpi_row call, MPI_Comm handle, int rank,
+/* Entry. key: of the communicator, window or file, 0: a call without one. collective: the call takes a number on it. */
+static inline void pp_mpi_enter(struct pp_mpi_scope *s, struct pp_mpi_thread *t, enum pp_mpi_row call, uint64_t key, int rank,
                                 int collective)
 {
 	struct pp_where *w;
@@ -153,7 +153,7 @@ static inline void pp_mpi_enter(struct pp_mpi_scope *s, struct pp_mpi_thread *t,
 	s->thread = t;
 	s->call = (uint16_t)call;
 	s->flags = 0;
-	s->comm = handle ? pp_mpi_comm(t, handle) : NULL;
+	s->comm = key ? pp_mpi_comm(t, key) : NULL;
 	s->sequence = 0;
 	if (s->comm) {
 		s->sequence = atomic_load_explicit(&s->comm->sequence, memory_order_relaxed);
@@ -176,12 +176,17 @@ static inline void pp_mpi_enter(struct pp_mpi_scope *s, struct pp_mpi_thread *t,
 	s->begin = s->recording ? pp_tick_now() : 0;
 }
 
+static inline int pp_comm_is_one(MPI_Comm handle)
+{
+	return handle && handle != pp_mpi_names.comm_null;
+}
+
 /* A communicator that no wrapper saw being made: known from its first successful call on. */
 static inline void pp_mpi_adopt(struct pp_mpi_scope *s, MPI_Comm handle, int rank, int collective)
 {
-	if (__builtin_expect(s->comm != NULL, 1) || handle == pp_mpi_names.comm_null || !handle)
+	if (__builtin_expect(s->comm != NULL, 1) || !pp_comm_is_one(handle))
 		return;
-	s->comm = pp_comm_find(handle); /* another thread added it */
+	s->comm = pp_comm_find(PP_KEY(handle)); /* another thread added it */
 	if (!s->comm)
 		s->comm = pp_comm_add(handle, &(struct pp_comm_birth){.by = PP_COMM_BY_NOBODY});
 	if (!s->comm)

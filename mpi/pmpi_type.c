@@ -44,9 +44,9 @@ uint64_t pp_type_size_slow(MPI_Datatype type)
 	uint64_t e = atomic_load_explicit(slot, memory_order_relaxed);
 	uint64_t size = ask(type);
 
-	if (e >> 16 == (uintptr_t)type && (e & 0xffff) == 1)
+	if (e >> 16 == pp_type_bits(type) && (e & 0xffff) == 1)
 		return size;
-	e = (uint64_t)(uintptr_t)type << 16 | (predefined(type) && size < 0xff00 ? size + 2 : 1);
+	e = pp_type_bits(type) << 16 | (predefined(type) && size < 0xff00 ? size + 2 : 1);
 	atomic_store_explicit(slot, e, memory_order_relaxed);
 	return size;
 }
@@ -69,14 +69,14 @@ uint64_t pp_bytes_w(struct pp_counts counts, int n, const MPI_Datatype *types)
 	return sum;
 }
 
-uint64_t pp_bytes_from(struct pp_mpi_scope *s, struct pp_counts counts, MPI_Datatype type, const MPI_Datatype *types)
+uint64_t pp_bytes_from(struct pp_mpi_scope *s, struct pp_counts counts, const MPI_Datatype *types, int step)
 {
 	const struct pp_comm *c = s->comm;
 	int32_t others = 0, giving = 0;
 	uint64_t sum = 0;
 
 	for (int i = 0; i < c->peers; i++) {
-		uint64_t bytes = pp_bytes(pp_count(counts, i), types ? types[i] : type);
+		uint64_t bytes = pp_bytes(pp_count(counts, i), types[i * step]);
 
 		sum += bytes;
 		if (!c->inter && i == c->rank)

@@ -6,25 +6,31 @@
 
 enum { PP_TYPE_SLOTS = 128 };
 
-/* Address of a predefined datatype << 16 | size + 2; a low word of 1: a derived one, asked every time. Predefined types never
- * change, and no derived one has their address, so no entry is ever wrong. */
+/* Handle of a predefined datatype << 16 | size + 2; a low word of 1: a derived one, asked every time. Predefined types never
+ * change, and no derived one has their handle, so no entry is ever wrong. */
 extern _Atomic uint64_t pp_type_cache[PP_TYPE_SLOTS] __attribute__((visibility("hidden")));
 
 /* Bytes of one element, asked of MPI; enters it into the cache. 0 where MPI fails. */
 uint64_t pp_type_size_slow(MPI_Datatype type);
 
+/* Of the handle, at most 48: of an address, or of a number. */
+static inline uint64_t pp_type_bits(MPI_Datatype type)
+{
+	return PP_KEY(type) & (((uint64_t)1 << 48) - 1);
+}
+
 static inline _Atomic uint64_t *pp_type_slot(MPI_Datatype type)
 {
-	uintptr_t p = (uintptr_t)type;
+	uint64_t bits = pp_type_bits(type);
 
-	return &pp_type_cache[(p >> 4 ^ p >> 9) % PP_TYPE_SLOTS];
+	return &pp_type_cache[(bits ^ bits >> 4 ^ bits >> 9) % PP_TYPE_SLOTS];
 }
 
 static inline uint64_t pp_type_size(MPI_Datatype type)
 {
 	uint64_t e = atomic_load_explicit(pp_type_slot(type), memory_order_relaxed);
 
-	if (__builtin_expect(e >> 16 == (uintptr_t)type && (e & 0xffff) > 1, 1))
+	if (__builtin_expect(e >> 16 == pp_type_bits(type) && (e & 0xffff) > 1, 1))
 		return (e & 0xffff) - 2;
 	return pp_type_size_slow(type);
 }
@@ -50,9 +56,9 @@ static inline MPI_Count pp_count(struct pp_counts counts, int i)
 uint64_t pp_bytes_v(struct pp_counts counts, int n, MPI_Datatype type);
 uint64_t pp_bytes_w(struct pp_counts counts, int n, const MPI_Datatype *types);
 
-/* The same for received bytes; also records from how many of the other ranks: all, some or none. Type NULL: `types` has one for
- * each. */
-uint64_t pp_bytes_from(struct pp_mpi_scope *s, struct pp_counts counts, MPI_Datatype type, const MPI_Datatype *types);
+/* The same for received bytes; also records from how many of the other ranks: all, some or none. step 1: `types`
+ * has one for each; 0: one for all. */
+uint64_t pp_bytes_from(struct pp_mpi_scope *s, struct pp_counts counts, const MPI_Datatype *types, int step);
 
 /* Role of a rank in a rooted collective: the root, one that sends to or receives from it, or (intercommunicators) none. */
 enum pp_role { PP_ROLE_LEAF, PP_ROLE_ROOT, PP_ROLE_NONE };
@@ -76,6 +82,6 @@ static inline enum pp_role pp_role(const struct pp_comm *c, int root)
 #define PP_SENT(in_place) (sendbuf == MPI_IN_PLACE ? (in_place) : pp_bytes(sendcount, sendtype))
 #define PP_SENT_V(in_place) (sendbuf == MPI_IN_PLACE ? (in_place) : pp_bytes_v(PP_COUNTS(sendcounts), PP_EACH, sendtype))
 #define PP_SENT_W(in_place) (sendbuf == MPI_IN_PLACE ? (in_place) : pp_bytes_w(PP_COUNTS(sendcounts), PP_EACH, sendtypes))
-#define PP_FROM_V pp_bytes_from(&scope, PP_COUNTS(recvcounts), recvtype, NULL)
-#define PP_FROM_W pp_bytes_from(&scope, PP_COUNTS(recvcounts), NULL, recvtypes)
+#define PP_FROM_V pp_bytes_from(&scope, PP_COUNTS(recvcounts), &recvtype, 0)
+#define PP_FROM_W pp_bytes_from(&scope, PP_COUNTS(recvcounts), recvtypes, 1)
 #define PP_GOT(in_place) (recvbuf == MPI_IN_PLACE ? (in_place) : pp_bytes(recvcount, recvtype))

@@ -27,7 +27,7 @@ static void show_common(const struct awaited *l, struct pp_mpi_scope *s, const M
 		const struct pp_request *r = &l->known[i];
 
 		if (!r->number) {
-			if (!r->handle && requests[i] != pp_mpi_names.request_null && requests[i] != pp_mpi_names.request_empty)
+			if (!r->key && !pp_request_is_done(&pp_mpi_names, requests[i]))
 				return;
 			continue;
 		}
@@ -56,8 +56,7 @@ static void show_peers(const struct awaited *l, struct pp_where *w, const MPI_Re
 		int k = 0;
 
 		if (!r->number) {
-			w->peers_more |=
-			        !r->handle && requests[i] != pp_mpi_names.request_null && requests[i] != pp_mpi_names.request_empty;
+			w->peers_more |= !r->key && !pp_request_is_done(&pp_mpi_names, requests[i]);
 			continue;
 		}
 		one_call &= !w->waits || (w->waits == r->call + 1 && w->waits_sequence == r->sequence);
@@ -97,9 +96,9 @@ static inline void awaited_begin(struct awaited *l, struct pp_mpi_scope *s, int 
 		return;
 	for (int i = 0; i < count; i++) {
 		if (take)
-			pp_request_take(requests[i], &l->known[i]);
+			pp_request_take(PP_KEY(requests[i]), &l->known[i]);
 		else
-			pp_request_find(requests[i], &l->known[i]);
+			pp_request_find(PP_KEY(requests[i]), &l->known[i]);
 		if (l->known[i].number) {
 			any = 1;
 			l->receives |= l->known[i].receives;
@@ -134,9 +133,10 @@ static void awaited_end(struct awaited *l)
 	free(l->own_heap);
 }
 
-/* Operation i completed; status NULL: unknown. */
-static void ended(struct awaited *l, struct pp_mpi_scope *s, pp_tick now, int i, const MPI_Status *status, int failed)
+/* Operation i completed. status: as the call got it; without one nothing is known. */
+static void ended(struct awaited *l, struct pp_mpi_scope *s, pp_tick now, int i, const MPI_Status *theirs, int failed)
 {
+	const MPI_Status *status = pp_status_seen(theirs);
 	struct pp_request *r;
 	struct pp_record_message_half half;
 	uint16_t flags = failed ? PP_MPI_FAILED : 0;
@@ -154,10 +154,10 @@ static void ended(struct awaited *l, struct pp_mpi_scope *s, pp_tick now, int i,
 	peer = r->peer == -2 ? -1 : r->peer;
 	flags |= r->flags;
 	/* only messages can be cancelled; a file request's status has any value there */
-	if (status && status->_cancelled && r->peer != -1) {
+	if (status && pp_status_cancelled(status) && r->peer != -1) {
 		flags |= PP_MPI_CANCELLED;
 	} else if (status && r->receives && !failed) {
-		received = status->_ucount;
+		received = pp_status_bytes(status);
 		if (r->peer == -2 && r->comm) {
 			uint16_t how = 0;
 			int32_t from = pp_mpi_peer(r->comm, status->MPI_SOURCE, &how);
@@ -172,8 +172,9 @@ static void ended(struct awaited *l, struct pp_mpi_scope *s, pp_tick now, int i,
 }
 
 /* The record of a call that completed one operation: on its communicator, with its peer. */
-static void show_ended(const struct awaited *l, struct pp_mpi_scope *s, int i, const MPI_Status *status)
+static void show_ended(const struct awaited *l, struct pp_mpi_scope *s, int i, const MPI_Status *theirs)
 {
+	const MPI_Status *status = pp_status_seen(theirs);
 	const struct pp_request *r;
 
 	if (!l->known || i < 0 || i >= l->count || !l->known[i].number)
@@ -183,7 +184,7 @@ static void show_ended(const struct awaited *l, struct pp_mpi_scope *s, int i, c
 		pp_mpi_on(s, r->comm, r->life, r->peer);
 		s->flags |= r->flags;
 	}
-	if (r->peer == -2 && s->recording && status && !status->_cancelled)
+	if (r->peer == -2 && s->recording && status && !pp_status_cancelled(status))
 		pp_mpi_source(s, status);
 }
 
@@ -201,7 +202,7 @@ static void record(struct pp_mpi_scope *s, pp_tick end, int rc, int flag)
 #define PP_AWAITED_HEAD(symbol, args, count, requests, take)                                                                       \
 	struct awaited l;                                                                                                          \
 	PP_HEAD(symbol, args)                                                                                                      \
-	pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, NULL, PP_NO_PEER, 0);                                                   \
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, 0, PP_NO_PEER, 0);                                                      \
 	awaited_begin(&l, &scope, count, requests, take);
 
 #define PP_WAIT_HEAD(symbol, args, count, requests) PP_AWAITED_HEAD(symbol, args, count, requests, 0)
@@ -268,7 +269,7 @@ static int can_watch(const struct pp_request *r)
  * real call sleeps while another thread polls, so this must not poll. Returns 1 if seen[] was set. */
 static int watch(const struct awaited *l, const MPI_Request *requests, pp_tick *seen)
 {
-	static _Atomic(__typeof__(&MPI_Request_get_status)) real_;
+	PP_MPI_FOUND static _Atomic(__typeof__(&MPI_Request_get_status)) real_;
 	__typeof__(&MPI_Request_get_status) ask = atomic_load_explicit(&real_, memory_order_relaxed);
 	uint64_t left = 0;
 
@@ -281,7 +282,7 @@ static int watch(const struct awaited *l, const MPI_Request *requests, pp_tick *
 		seen[i] = 0;
 		if (can_watch(&l->known[i]))
 			left |= (uint64_t)1 << i;
-		else if (requests[i] != pp_mpi_names.request_null && requests[i] != pp_mpi_names.request_empty)
+		else if (!pp_request_is_done(&pp_mpi_names, requests[i]))
 			return 0;
 	}
 	while (left & (left - 1)) {
@@ -306,8 +307,10 @@ static int watch(const struct awaited *l, const MPI_Request *requests, pp_tick *
 /* All of an array completed; after an error those without a handle did, and persistent ones whose status says so. seen: of each
  * when, 0: at the end; NULL: all at the end. */
 static void all_ended(struct awaited *l, struct pp_mpi_scope *s, pp_tick end, int rc, const MPI_Request *requests,
-                      const MPI_Status *statuses, const pp_tick *seen)
+                      const MPI_Status *theirs, const pp_tick *seen)
 {
+	const MPI_Status *statuses = pp_status_seen(theirs);
+
 	for (int i = 0; l->known && i < l->count; i++) {
 		int stays = requests[i] != pp_mpi_names.request_null;
 
@@ -381,8 +384,10 @@ PP_ENTRIES(Testany, (int count, MPI_Request *requests, int *index, int *flag, MP
 
 /* The first `outcount` statuses belong to the indices. */
 static void some_ended(struct awaited *l, struct pp_mpi_scope *s, pp_tick end, int rc, const int *outcount, const int *indices,
-                       const MPI_Status *statuses)
+                       const MPI_Status *theirs)
 {
+	const MPI_Status *statuses = pp_status_seen(theirs);
+
 	if (rc != MPI_SUCCESS && rc != MPI_ERR_IN_STATUS)
 		return;
 	for (int i = 0; l->known && *outcount != MPI_UNDEFINED && i < *outcount; i++)
@@ -420,16 +425,16 @@ PP_ENTRIES(Request_free, (MPI_Request * request), (request))
 	struct pp_request known;
 
 	PP_HEAD(Request_free, (request))
-	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Request_free, NULL, PP_NO_PEER, 0);
-	pp_request_find(request ? *request : NULL, &known);
-	if (known.handle) {
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Request_free, 0, PP_NO_PEER, 0);
+	pp_request_find(request ? PP_KEY(*request) : 0, &known);
+	if (known.key) {
 		pp_mpi_on(&scope, known.comm, known.life, known.peer);
 		scope.flags |= known.flags;
 	}
 	rc = real(request);
 	end = pp_mpi_end(&scope);
 	record(&scope, end, rc, 1);
-	if (known.handle && rc == MPI_SUCCESS) {
+	if (known.key && rc == MPI_SUCCESS) {
 		pp_request_remove(&known);
 		if (scope.recording && known.number)
 			pp_correlation_put(&scope, end, known.number, known.peer == -2 ? -1 : known.peer, 0,
@@ -442,7 +447,7 @@ PP_ENTRIES(Request_free, (MPI_Request * request), (request))
 PP_ENTRIES(Cancel, (MPI_Request * request), (request))
 {
 	PP_HEAD(Cancel, (request))
-	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Cancel, NULL, PP_NO_PEER, 0);
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Cancel, 0, PP_NO_PEER, 0);
 	pp_message_lose_all();
 	rc = real(request);
 	end = pp_mpi_end(&scope);

@@ -1,5 +1,4 @@
 /* Wrappers that make, name and free windows. Called by the application as MPI_X or PMPI_X. */
-#include "mpi/pmpi_kind.h"
 #include "mpi/pmpi_made.h"
 
 static void made(struct pp_mpi_scope *s, MPI_Win win)
@@ -9,7 +8,7 @@ static void made(struct pp_mpi_scope *s, MPI_Win win)
 
 	if (!s->comm || !win)
 		return;
-	w = pp_comm_add_kind(win, s->comm, PP_COMM_IS_WINDOW, NULL, &birth);
+	w = pp_comm_add_kind(PP_KEY(win), s->comm, PP_COMM_IS_WINDOW, NULL, &birth);
 	if (w && s->recording)
 		pp_comm_announce(w);
 }
@@ -32,10 +31,10 @@ static void made(struct pp_mpi_scope *s, MPI_Win win)
 /* The handle leaves the table before MPI may give it to another thread's new window. */
 PP_ENTRIES(Win_free, (MPI_Win * win), (win))
 {
-	MPI_Comm handle;
+	uint64_t key;
 	PP_HEAD(Win_free, (win))
-	handle = win ? pp_kind_handle(*win) : NULL;
-	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Win_free, handle, PP_NO_PEER, 1);
+	key = win ? PP_KEY(*win) : 0;
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Win_free, key, PP_NO_PEER, 1);
 	if (scope.comm)
 		pp_comm_unlink(scope.comm);
 	rc = real(win);
@@ -45,14 +44,14 @@ PP_ENTRIES(Win_free, (MPI_Win * win), (win))
 	if (scope.comm && rc == MPI_SUCCESS)
 		pp_comm_release(scope.comm);
 	else if (scope.comm)
-		pp_comm_relink(scope.comm, handle);
+		pp_comm_relink(scope.comm, key);
 	PP_TAIL
 }
 
 PP_ENTRIES(Win_set_name, (MPI_Win win, const char *name), (win, name))
 {
 	PP_HEAD(Win_set_name, (win, name))
-	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Win_set_name, pp_kind_handle(win), PP_NO_PEER, 0);
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Win_set_name, PP_KEY(win), PP_NO_PEER, 0);
 	rc = real(win, name);
 	end = pp_mpi_end(&scope);
 	if (rc == MPI_SUCCESS && scope.comm)

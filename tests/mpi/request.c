@@ -5,9 +5,9 @@
 
 #include "tests/test.h"
 
-static MPI_Request handle(uintptr_t n)
+static uint64_t handle(uint64_t n)
 {
-	return (MPI_Request)(0x10000 + n * 0xa0);
+	return 0x10000 + n * 0xa0;
 }
 
 TEST(test_find_and_remove)
@@ -16,7 +16,7 @@ TEST(test_find_and_remove)
 	struct pp_request found;
 
 	for (unsigned i = 0; i < 2000; i++) {
-		r[i] = (struct pp_request){.handle = handle(i), .peer = (int32_t)i, .receives = i & 1};
+		r[i] = (struct pp_request){.key = handle(i), .peer = (int32_t)i, .receives = i & 1};
 		CHECK(pp_request_add(&r[i]) != 0);
 	}
 	CHECK_INT(pp_request_live, 2000);
@@ -37,7 +37,7 @@ TEST(test_find_and_remove)
 
 TEST(test_reused)
 {
-	struct pp_request first = {.handle = handle(1), .peer = 1}, second = {.handle = handle(1), .peer = 2}, found;
+	struct pp_request first = {.key = handle(1), .peer = 1}, second = {.key = handle(1), .peer = 2}, found;
 
 	pp_request_add(&first);
 	pp_request_find(handle(1), &found);
@@ -57,7 +57,7 @@ TEST(test_full)
 	unsigned in = 0, out = 0;
 
 	for (unsigned i = 0; i < 40000; i++) {
-		r[i] = (struct pp_request){.handle = handle(i)};
+		r[i] = (struct pp_request){.key = handle(i)};
 		if (pp_request_add(&r[i]))
 			in++;
 		else
@@ -76,10 +76,10 @@ static void *churn(void *arg)
 	intptr_t bad = 0;
 
 	for (unsigned i = 0; i < 20000; i++) {
-		struct pp_request r = {.handle = handle(base + i % 50), .peer = (int32_t)i}, found;
+		struct pp_request r = {.key = handle(base + i % 50), .peer = (int32_t)i}, found;
 
 		bad += !pp_request_add(&r);
-		pp_request_find(r.handle, &found);
+		pp_request_find(r.key, &found);
 		bad += found.number != r.number || found.peer != (int32_t)i;
 		pp_request_remove(&found);
 	}
