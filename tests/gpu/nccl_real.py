@@ -173,6 +173,16 @@ def declarations(place, full):
     check(got.code == 0, got.transcript())
 
 
+def names(place, full):
+    """Each kernel of the library is in the list of names that tests/gpu/job.py and tests/unit/aggregate/read/demangle_test.c use."""
+    with open(os.path.join(HERE, "nccl_kernels.txt"), encoding="ascii") as f:
+        known = {line.split()[1] for line in f if not line.startswith("#")}
+    with open(LIBRARY, "rb") as f:
+        text = f.read()
+    found = {m[1].decode() for m in re.finditer(rb"\0(_Z\d+nccl(?:Dev|Symk?Dev)?Kernel_\w+)\0", text)}
+    check(len(found) > 50 and found <= known, sorted(found - known)[:5])
+
+
 def table(place, logs, name):
     """Rows of a table, each a dict by column."""
     got = run([place.podprof(), "report", "--table", name, "--format", "json", session_of(logs)])
@@ -302,7 +312,7 @@ def nvtx(place, full):
     check(all(row["calls"] == 3 and row["category"] == "Host communication" for row in rows.values()), rows)
 
 
-CASES = {"declarations": declarations, "plugin": plugin, "two_ranks": two_ranks, "chained": chained, "pinned": pinned, "faults": faults,
+CASES = {"declarations": declarations, "names": names, "plugin": plugin, "two_ranks": two_ranks, "chained": chained, "pinned": pinned, "faults": faults,
          "channels": channels, "graph": graph, "nvtx": nvtx}
 
 if __name__ == "__main__":

@@ -63,12 +63,12 @@ struct operation {
 static const struct {
 	const char *function, *kernel;
 } kinds[REPLAY_NCCL_KINDS] = {
-        {"AllReduce", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"},
-        {"AllGather", "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)"},
-        {"ReduceScatter", "ncclDevKernel_ReduceScatter_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"},
-        {"Broadcast", "ncclDevKernel_Broadcast_RING_LL(ncclDevKernelArgsStorage<4096ul>)"},
-        {"Send", "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"},
-        {"Recv", "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"},
+        {"AllReduce", "_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE"},
+        {"AllGather", "_Z31ncclDevKernel_AllGather_RING_LL24ncclDevKernelArgsStorageILm4096EE"},
+        {"ReduceScatter", "_Z43ncclDevKernel_ReduceScatter_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE"},
+        {"Broadcast", "_Z31ncclDevKernel_Broadcast_RING_LL24ncclDevKernelArgsStorageILm4096EE"},
+        {"Send", "_Z22ncclDevKernel_SendRecv24ncclDevKernelArgsStorageILm4096EE"},
+        {"Recv", "_Z22ncclDevKernel_SendRecv24ncclDevKernelArgsStorageILm4096EE"},
 };
 
 static _Thread_local int depth;

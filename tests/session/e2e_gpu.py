@@ -25,8 +25,8 @@ kernel 1 7 150000 100000 40 16 0 7x2x1 128x1x1 at::native::reduce_kernel<512, 1,
 copy htod 0 13 500000 40000 1048576
 copy dtoh 0 13 600000 50000 4096
 peer 0 21 700000 30000 262144 1
-kernel 0 20 800000 150000 96 0 82432 24x1x1 544x1x1 ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)
-kernel 1 20 850000 150000 96 0 82432 24x1x1 544x1x1 ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)
+kernel 0 20 800000 150000 96 0 82432 24x1x1 544x1x1 _Z39ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE
+kernel 1 20 850000 150000 96 0 82432 24x1x1 544x1x1 _Z39ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE
 free 0 1048576 7f0000000000
 free 0 2097152 7f0000200000
 free 1 4096 7f0000000000

@@ -364,6 +364,7 @@ void pp_kineto_release(struct kineto_store *s)
 	free(s->label);
 	pp_launch_release(&s->launches);
 	pp_kernel_cache_release(&s->kernels);
+	pp_kernel_texts_release(&s->texts);
 	free(s->device);
 	free(s->allocation);
 	free(s->collective);

@@ -2,6 +2,7 @@
  * Flow: kineto.c unpacks bytes -> json.c events, with fields.c -> take.c tracks of spans -> finish.c the capture. */
 #pragma once
 
+#include "aggregate/read/demangle.h"
 #include "aggregate/read/kineto/event.h"
 #include "aggregate/read/launch_table.h"
 #include "aggregate/read/trace_options.h"
@@ -57,6 +58,7 @@ struct kineto_store { /* all that was read */
 	size_t labels, labels_room;
 	struct pp_launch_table launches;
 	struct pp_kernel_cache kernels;
+	struct pp_kernel_texts texts; /* old Kineto leaves long names as they are */
 	struct pp_device *device;
 	size_t devices, devices_room;
 	struct pp_allocation *allocation; /* op: track until finish.c has found the operator */

@@ -176,11 +176,12 @@ static uint32_t launch_of(struct kineto_store *s, const struct kineto_event *e)
 
 static int fill_device(struct kineto_store *s, struct pp_span *span, const struct kineto_event *e)
 {
+	const uint32_t id = pp_kernel_text(&s->texts, s->names, e->name);
 	size_t length;
-	const char *name = pp_intern_text(s->names, e->name, &length);
-	const struct pp_kernel_kind kind = pp_kernel_cached(&s->kernels, e->name, name, length);
+	const char *name = pp_intern_text(s->names, id, &length);
+	const struct pp_kernel_kind kind = pp_kernel_cached(&s->kernels, id, name, length);
 
-	span->name = e->name;
+	span->name = id;
 	span->kind = PP_SPAN_DEVICE;
 	span->device = (struct pp_span_device){
 	        .correlation = e->fields & KINETO_CORRELATION ? (uint64_t)e->correlation : 0,

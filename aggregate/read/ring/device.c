@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/read/demangle.h"
 #include "aggregate/read/launch_table.h"
 #include "aggregate/read/ring/device_link.h"
 #include "aggregate/read/ring/reader.h"
@@ -65,6 +66,7 @@ struct devices {
 	struct pp_pool_event *pool_event;
 	size_t pool_events, pool_events_room;
 	struct pp_kernel_cache kernels;
+	struct pp_kernel_texts texts;
 	uint32_t copy_name[PP_DEVICE_SET + 2]; /* pp_intern ids by activity; 0: not yet */
 	uint64_t pool[POOLS_MOST];             /* addresses of pools of memory, in the order of their first records */
 	size_t pools;
@@ -138,7 +140,7 @@ static int take_name(struct pp_pair *p, struct writer *w, const struct pp_record
 		return -1;
 	w->names = number;
 	n = &w->name[number - 1];
-	n->id = pp_pair_intern(p, text, length);
+	n->id = pp_kernel_text(&devices_of(p)->texts, p->shared->names, pp_pair_intern(p, text, length));
 	text = pp_intern_text(p->shared->names, n->id, &length);
 	n->kind = pp_kernel_cached(&devices_of(p)->kernels, n->id, text, length); /* every chunk has its names again */
 	return 0;
@@ -605,6 +607,7 @@ static void release(struct pp_pair *p)
 		return;
 	pp_launch_release(&d->launches);
 	pp_kernel_cache_release(&d->kernels);
+	pp_kernel_texts_release(&d->texts);
 	free(d->device);
 	free(d->allocation);
 	free(d->pool_event);

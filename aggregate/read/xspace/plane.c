@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/read/demangle.h"
 #include "aggregate/read/xspace/damage.h"
 #include "aggregate/read/xspace/value.h"
 #include "core/base/grow.h"
@@ -76,12 +77,16 @@ static uint8_t is_unknown(const struct pp_xmeta *m)
 static void ready(struct pp_xread *x, struct pp_xplane *p, struct pp_xmeta *m)
 {
 	int stats = pp_xmeta_ready(x, p, m, 1);
+	char text[PP_DEMANGLED];
+	size_t length = p->kind == PP_XPLANE_GPU ? pp_demangle((const char *)m->text, m->length, text) : 0;
+	const char *name = length ? text : (const char *)m->text;
 
-	m->name = m->length ? pp_intern_put(x->names, (const char *)m->text, m->length) : 0;
+	length = length ? length : m->length;
+	m->name = length ? pp_intern_put(x->names, name, length) : 0;
 	m->kind = (uint8_t)class_of((const char *)m->text, m->length);
 	if (p->kind == PP_XPLANE_GPU || p->kind == PP_XPLANE_TPU) {
-		m->activity = (uint8_t)pp_kernel_activity((const char *)m->text, m->length);
-		m->precision = (uint8_t)pp_kernel_precision((const char *)m->text, m->length);
+		m->activity = (uint8_t)pp_kernel_activity(name, length);
+		m->precision = (uint8_t)pp_kernel_precision(name, length);
 	}
 	if (p->kind == PP_XPLANE_HOST)
 		m->is_unknown = is_unknown(m);
