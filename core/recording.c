@@ -11,7 +11,9 @@
 
 enum { WANTED = 1, PAUSED = 2 };
 
-enum { FLUSH_MS = 100 }; /* deadline of the sources' flush during the application's step */
+/* Deadline of the sources' flush during the application's step. Only what devices still have to run takes long, and the program
+ * waits for that sooner or later. */
+enum { FLUSH_MS = 2000 };
 
 static _Atomic uint32_t switched_on;
 static _Atomic uint32_t wanted; /* WANTED, PAUSED */

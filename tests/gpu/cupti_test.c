@@ -2,6 +2,7 @@
  * fault leaves the program unharmed and is counted or said. No device runs here. */
 #include <dirent.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -365,7 +366,7 @@ TEST(faults)
 	CHECK(has_remark("the wall clock was set"));
 	CHECK_INT(whole_job("8 1 1 pause,ready", "REPLAY_DROPPED=7"), 0);
 	CHECK(seen.dropped >= 7);
-	CHECK_INT(job("gpu_host", "8 1 1 pause,ready", "REPLAY_SLOW=cuptiActivityFlushAll=400"), 0);
+	CHECK_INT(job("gpu_host", "8 1 1 pause,ready", "REPLAY_SLOW=cuptiActivityFlushAll=2500"), 0);
 	CHECK(has_remark(UNREAD));
 	CHECK_INT(whole_job("8 1 1 pause,ready", "REPLAY_SLOW=cuptiSubscribe_v2=90"), 0); /* as on a busy machine */
 	CHECK(all() >= 40);
@@ -522,6 +523,71 @@ TEST(many)
 	unlink(count);
 }
 
+/* One line: the library's destructor ran, and nothing of it was called later. */
+static int only_gone(const char *path)
+{
+	char text[64] = "";
+	FILE *f = fopen(path, "re");
+	size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+
+	if (f)
+		fclose(f);
+	if (n && !strcmp(text, "gone\n"))
+		return 1;
+	fprintf(stderr, "calls of libcupti at the end: '%s'\n", text);
+	return 0;
+}
+
+/* The process ends in a window: CUPTI is switched off before its own destructors run, and all that it had is read. */
+TEST(at_exit)
+{
+	char after[] = "/tmp/podprof-after-XXXXXX", count[] = "/tmp/podprof-count-XXXXXX", more[256];
+
+	close(mkstemp(after));
+	close(mkstemp(count));
+	for (int i = 0; i < 3; i++) {
+		static const char *const program[] = {"gpu_host", "gpu_host_linked", "gpu_host"};
+		uint64_t made = 0, refused = 0, read = 0;
+
+		close(open(after, O_WRONLY | O_TRUNC | O_CLOEXEC));
+		snprintf(more, sizeof(more), "PODPROF_STEPS=2:50 REPLAY_AFTER=%s REPLAY_COUNT=%s %s", after, count,
+		         i == 2 ? "REPLAY_SLOW=cuptiActivityDisable=20" : "");
+		CHECK_INT(job(program[i], "8 1 1 pause,ready", more), 0);
+		CHECK(only_gone(after));
+		CHECK_INT(read_count(count, &made, &refused), 0);
+		for (int k = 0; k < PP_DEVICE_CALLS; k++)
+			read += seen.call[k];
+		/* what a call waited for is in the record of that call */
+		CHECK_INT(made, read + all() + seen.memory + seen.untimed + seen.call[PP_DEVICE_CALL_SYNC]);
+		CHECK(seen.device[PP_DEVICE_KERNEL] >= 36);
+		CHECK_INT(seen.dropped + seen.ring_full + refused, 0);
+	}
+	close(open(after, O_WRONLY | O_TRUNC | O_CLOEXEC));
+	snprintf(more, sizeof(more), "PODPROF_STEPS=2:50 REPLAY_AFTER=%s REPLAY_FAULT=kept", after);
+	CHECK_INT(job("gpu_host", "8 1 1 pause,ready", more), 0);
+	CHECK(only_gone(after) && has_remark("did not come back: records of devices may be missing"));
+	unlink(after);
+	unlink(count);
+}
+
+/* Releases that need their subscriber before the program makes graphs get it with CUDA, with nothing on; others are left alone. */
+TEST(early)
+{
+	char more[512];
+
+	/* CUDA comes up in step 2, after recording was switched off; the window begins long after the graph was made. */
+	for (int i = 0; i < 2; i++) {
+		snprintf(more, sizeof(more),
+		         "PODPROF_STEPS=20:25 REPLAY_VERSION=%d REPLAY_DRIVER=12040 REPLAY_CRASH=late_subscriber=1 "
+		         "PODPROF_CUPTI=%s/libcupti.so.13",
+		         i ? 24 : 22, directory);
+		CHECK((job("gpu_host", "28 1 1 graph,late,pause", more) != 0) == i);
+		CHECK(i || seen.device[PP_DEVICE_KERNEL] >= 12);
+	}
+	CHECK_INT(job("gpu_host", "8 1 1 pause", "REPLAY_VERSION=18"), 0);
+	CHECK(!all() && has_remark("older than CUDA 12, and may crash programs with CUDA graphs"));
+}
+
 /* podprof's thread counts what CUPTI dropped once a second. While the ring is full the number cannot be written: it stays for the
  * next time, for CUPTI says it once. */
 TEST(lost_later)
@@ -651,7 +717,9 @@ static const struct {
              {"every_error", every_error},
              {"real", real},
              {"pools", pools},
-             {"lost_later", lost_later}};
+             {"lost_later", lost_later},
+             {"at_exit", at_exit},
+             {"early", early}};
 
 int main(int argc, char **argv)
 {

@@ -1,7 +1,8 @@
 /* A training program on the stand-in of CUDA: STEPS steps; in each, THREADS threads run all rows of the fixture TIMES times inside
  * ranges. Then what the words ask for: "fork" forks a child that goes on and ends; "steal" registers other buffer callbacks with
  * CUPTI in step 3, as PyTorch's profiler does; "late" initialises CUDA in step 2; "pause" waits 20 ms in each step; "early" opens
- * a range and waits before the first step; "ready" waits in the first recorded step until CUPTI is on. */
+ * a range and waits before the first step; "graph" makes a CUDA graph in step 8; "mpi" calls MPI_Init and MPI_Finalize; "ready"
+ * waits in the first recorded step until CUPTI is on. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -114,6 +115,28 @@ static void wait_until_ready(void)
 		nanosleep(&nap, NULL);
 }
 
+static void make_graph(void)
+{
+	void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
+	_Atomic int *made = cuda ? dlsym(cuda, "replay_has_graph") : NULL;
+
+	if (!made)
+		exit(6);
+	atomic_store(made, 1);
+}
+
+static void mpi(int begin)
+{
+	int (*init)(int *, char ***), (*finalize)(void);
+
+	if (!dlopen("libmpi.so.40", RTLD_NOW | RTLD_GLOBAL))
+		exit(5);
+	*(void **)&init = dlsym(RTLD_DEFAULT, "MPI_Init");
+	*(void **)&finalize = dlsym(RTLD_DEFAULT, "MPI_Finalize");
+	if (!init || !finalize || (begin ? init(NULL, NULL) : finalize()))
+		exit(5);
+}
+
 static int number(int argc, char **argv, int at, int fallback)
 {
 	return argc > at ? (int)strtol(argv[at], NULL, 10) : fallback;
@@ -127,6 +150,8 @@ int main(int argc, char **argv)
 	pthread_t t[16];
 
 	times = number(argc, argv, 2, 1);
+	if (strstr(words, "mpi"))
+		mpi(1);
 	if (!strstr(words, "late") && up() && !strstr(words, "none"))
 		return 2;
 	if (strstr(words, "early")) {
@@ -138,6 +163,8 @@ int main(int argc, char **argv)
 		podprof_step_begin(step);
 		if (strstr(words, "late") && step == 2 && up())
 			return 2;
+		if (strstr(words, "graph") && step == 8)
+			make_graph();
 		if (strstr(words, "steal") && step == 3)
 			steal(1);
 		if (strstr(words, "pause"))
@@ -157,5 +184,7 @@ int main(int argc, char **argv)
 	}
 	if (strstr(words, "steal"))
 		steal(0);
+	if (strstr(words, "mpi"))
+		mpi(0);
 	return 0;
 }

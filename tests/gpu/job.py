@@ -103,7 +103,18 @@ def no_device(place, full):
         check(text in summary, summary)
 
 
-CASES = {"plain": plain, "names": names, "pools": pools, "no_device": no_device}
+def at_exit(place, full):
+    """Each rank ends in its window, after MPI_Finalize: nothing of CUPTI is called after its own destructors, and its last step has its kernels."""
+    logs, after = place.new_logs(), os.path.join(place.scratch, "after")
+    program = place.mpirun(2, [place.program("gpu_host"), "12", "1", "1", "mpi,pause,ready"])
+    got = run(place.under(logs, program, "--steps", "2:50"), {"LD_LIBRARY_PATH": place.guest, "REPLAY_FIXTURE": FIXTURE, "REPLAY_AFTER": after})
+    check(got.code == 0, got.transcript())
+    with open(after, encoding="utf-8") as f:
+        lines = f.read().splitlines()
+    check(lines == ["gone"] * 2, f"calls after the destructors: {lines}")
+
+
+CASES = {"plain": plain, "names": names, "pools": pools, "no_device": no_device, "at_exit": at_exit}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))

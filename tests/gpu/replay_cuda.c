@@ -14,6 +14,7 @@ static struct replay_fixture fixture;
 static _Atomic int is_up;
 _Atomic(replay_hook) replay_hook_of_cupti;
 _Atomic int replay_cupti_is_on; /* records all kinds that rows make */
+_Atomic int replay_has_graph;   /* the program has made a CUDA graph */
 
 static int from_environment(const char *name, int fallback)
 {

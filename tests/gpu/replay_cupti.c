@@ -3,12 +3,13 @@
  *   REPLAY_VERSION  28 (12.9), 130001 (default), 130500, 140000: sizes of records
  *   REPLAY_FAIL     FUNCTION=RESULT;...   these functions fail
  *   REPLAY_SLOW     FUNCTION=MS;...       these take long
- *   REPLAY_CRASH    FUNCTION=1;...       these crash
+ *   REPLAY_CRASH    FUNCTION=1;...       these crash; late_subscriber: the first subscription after a graph was made does
  *   REPLAY_FAULT    truncated, unknown, zero, inverted, reused, backward, jump, kept: damaged records, a clock that is set, buffers
  *                   that never come back
  *   REPLAY_NEXT     NVIDIA's libcupti: its cuptiActivityGetNextRecord() walks the buffers
  *   REPLAY_DROPPED  records that CUPTI says it dropped, once
  *   REPLAY_OWNER    name of another subscriber
+ *   REPLAY_AFTER    file that gets a line when the library's own destructor ran, and one for each call after it
  *   REPLAY_COUNT    file that gets two numbers at the end: activity records that were made, and of these, refused: no buffer */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -57,6 +58,38 @@ static int has_fault(const char *name)
 	const char *faults = getenv("REPLAY_FAULT");
 
 	return faults && strstr(faults, name);
+}
+
+static _Atomic int is_gone;
+
+static void note_after(const char *text)
+{
+	const char *path = getenv("REPLAY_AFTER");
+	FILE *f = path ? fopen(path, "ae") : NULL;
+
+	if (f) {
+		fprintf(f, "%s\n", text);
+		fclose(f);
+	}
+}
+
+/* As libcupti, which registers its destructors when it is loaded. */
+static void gone(void)
+{
+	atomic_store(&is_gone, 1);
+	note_after("gone");
+}
+
+__attribute__((constructor)) static void follow_exit(void)
+{
+	atexit(gone);
+}
+
+static int enters(const char *function)
+{
+	if (atomic_load(&is_gone))
+		note_after(function);
+	return replay_enters(function);
 }
 
 static uint32_t version(void)
@@ -345,19 +378,25 @@ static void say_is_on(int on)
 API(cuptiGetVersion, uint32_t *ret_version)
 {
 	*ret_version = version();
-	return replay_enters("cuptiGetVersion");
+	return enters("cuptiGetVersion");
 }
 
 API(cuptiGetTimestamp, uint64_t *ret_ns)
 {
 	*ret_ns = now_ns();
-	return replay_enters("cuptiGetTimestamp");
+	return enters("cuptiGetTimestamp");
 }
 
 API(cuptiSubscribe, void **ret_handle, pp_cupti_callback callback, void *data)
 {
-	int rc = replay_enters("cuptiSubscribe");
+	void *cuda = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	_Atomic int *graph = cuda ? dlsym(cuda, "replay_has_graph") : NULL;
+	static int was;
+	int rc = graph && atomic_load(graph) && !was ? enters("late_subscriber") : 0;
 
+	was = 1;
+	if (!rc)
+		rc = enters("cuptiSubscribe");
 	(void)callback;
 	(void)data;
 	if (rc || subscribed || getenv("REPLAY_OWNER"))
@@ -369,7 +408,7 @@ API(cuptiSubscribe, void **ret_handle, pp_cupti_callback callback, void *data)
 
 API(cuptiSubscribe_v2, void **ret_handle, pp_cupti_callback callback, void *data, struct pp_cupti_subscriber *params)
 {
-	int rc = replay_enters("cuptiSubscribe_v2");
+	int rc = enters("cuptiSubscribe_v2");
 
 	if (!rc)
 		rc = cuptiSubscribe(ret_handle, callback, data);
@@ -383,18 +422,18 @@ API(cuptiSubscribe_v2, void **ret_handle, pp_cupti_callback callback, void *data
 API(cuptiUnsubscribe, void *handle)
 {
 	subscribed = 0;
-	return handle == &subscribed ? replay_enters("cuptiUnsubscribe") : INVALID;
+	return handle == &subscribed ? enters("cuptiUnsubscribe") : INVALID;
 }
 
 API(cuptiSetThreadIdType, int type)
 {
 	(void)type;
-	return replay_enters("cuptiSetThreadIdType");
+	return enters("cuptiSetThreadIdType");
 }
 
 API(cuptiActivityRegisterCallbacks, pp_cupti_request new_request, pp_cupti_complete new_complete)
 {
-	int rc = replay_enters("cuptiActivityRegisterCallbacks");
+	int rc = enters("cuptiActivityRegisterCallbacks");
 
 	if (rc)
 		return rc;
@@ -409,7 +448,7 @@ API(cuptiActivityRegisterCallbacks, pp_cupti_request new_request, pp_cupti_compl
 
 API(cuptiActivityEnable, int kind)
 {
-	int rc = replay_enters("cuptiActivityEnable");
+	int rc = enters("cuptiActivityEnable");
 	char one[40];
 
 	if (rc)
@@ -424,14 +463,14 @@ API(cuptiActivityEnable, int kind)
 API(cuptiActivityDisable, int kind)
 {
 	kinds &= ~(UINT64_C(1) << kind);
-	return replay_enters("cuptiActivityDisable");
+	return enters("cuptiActivityDisable");
 }
 
 API(cuptiActivityEnableAndDump, int kind)
 {
 	void *cuda = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
 	const struct replay_fixture *(*rows)(void) = NULL;
-	int rc = replay_enters("cuptiActivityEnableAndDump");
+	int rc = enters("cuptiActivityEnableAndDump");
 
 	if (cuda)
 		*(void **)&rows = dlsym(cuda, "replay_rows");
@@ -464,7 +503,7 @@ API(cuptiActivityEnableAndDump, int kind)
 
 API(cuptiActivityEnableRuntimeApi, uint32_t number, uint8_t on)
 {
-	int rc = replay_enters("cuptiActivityEnableRuntimeApi");
+	int rc = enters("cuptiActivityEnableRuntimeApi");
 
 	if (!rc && number < CALLS)
 		on_call[1][number] = on;
@@ -475,7 +514,7 @@ API(cuptiActivityEnableRuntimeApi, uint32_t number, uint8_t on)
 
 API(cuptiActivityEnableDriverApi, uint32_t number, uint8_t on)
 {
-	int rc = replay_enters("cuptiActivityEnableDriverApi");
+	int rc = enters("cuptiActivityEnableDriverApi");
 
 	if (!rc && number < CALLS)
 		on_call[0][number] = on;
@@ -485,12 +524,12 @@ API(cuptiActivityEnableDriverApi, uint32_t number, uint8_t on)
 API(cuptiActivityEnableAllSyncRecords, uint8_t on)
 {
 	(void)on;
-	return replay_enters("cuptiActivityEnableAllSyncRecords");
+	return enters("cuptiActivityEnableAllSyncRecords");
 }
 
 API(cuptiActivityFlushAll, uint32_t flag)
 {
-	int rc = replay_enters("cuptiActivityFlushAll");
+	int rc = enters("cuptiActivityFlushAll");
 
 	if (rc)
 		return rc;
@@ -521,7 +560,7 @@ static int (*nvidia_next(void))(uint8_t *, size_t, void **)
 
 API(cuptiActivityGetNextRecord, uint8_t *data, size_t valid, void **at)
 {
-	int rc = replay_enters("cuptiActivityGetNextRecord");
+	int rc = enters("cuptiActivityGetNextRecord");
 	int (*real)(uint8_t *, size_t, void **) = nvidia_next();
 	uint8_t *next = *at ? (uint8_t *)*at + size_of(*(uint32_t *)*at) : data;
 
@@ -541,5 +580,5 @@ API(cuptiActivityGetNumDroppedRecords, void *context, uint32_t stream, size_t *r
 	(void)context;
 	(void)stream;
 	*ret_count = text ? strtoul(text, NULL, 10) : 0;
-	return replay_enters("cuptiActivityGetNumDroppedRecords");
+	return enters("cuptiActivityGetNumDroppedRecords");
 }

@@ -27,7 +27,7 @@
 #include "core/source/cupti/cupti_session.h"
 #include "core/source/source.h"
 
-enum { STACK_BYTES = 1 << 20, POLL_MS = 20, CUDA_MS = 1000, END_MS = 60000 };
+enum { STACK_BYTES = 1 << 20, POLL_MS = 20, COPIES_MS = 1000, EARLY_MS = 5000, LEAVE_MS = 2000 };
 
 enum state { PARKED, WORKS, OFF }; /* OFF: not in this process any more */
 
@@ -42,6 +42,9 @@ static _Atomic uint32_t asked, done; /* flushes */
 static _Atomic int64_t deadline;     /* of the newest flush */
 static _Atomic uint32_t flushed;     /* the recording that it ends */
 static _Atomic uint32_t remarks;     /* said where there is no thread */
+static _Atomic int64_t injected_ms;  /* when the driver called us; 0: it did not */
+static uint32_t copies;              /* of libcupti, before whose destructors leave() runs */
+static int64_t copies_ms;            /* when they were counted */
 
 /* No lock: a window may open in a signal handler. */
 static void wake(_Atomic uint32_t *word)
@@ -64,6 +67,41 @@ static const char *option(void)
 	return value ? value : "";
 }
 
+static void leave(int status, void *arg);
+
+static void leave_somehow(void *arg)
+{
+	leave(0, arg);
+}
+
+/* libcupti's destructors run after handlers that were registered later than it was loaded. */
+static void follow_exit(void)
+{
+	uint32_t now = pp_cupti_copies();
+
+	copies_ms = pp_now_ms();
+	if (now <= copies)
+		return;
+	copies = now;
+	pp_at_exit(leave, leave_somehow);
+}
+
+/* Once, when the driver is up. How long until the next look; -1: no more. */
+static int64_t begin_early(void)
+{
+	static int is_done;
+	int64_t since = atomic_load(&injected_ms);
+
+	if (is_done || !since)
+		return -1;
+	if (!pp_cupti_cuda_is_up() && pp_now_ms() - since < EARLY_MS)
+		return POLL_MS;
+	is_done = 1;
+	if (pp_cupti_cuda_is_up() && pp_cupti_early(option()))
+		follow_exit();
+	return -1;
+}
+
 /* What the thread is to do now; how long it may sleep then, -1: until the bell. *failed: the recording in which CUPTI does not come
  * on again, by its number; the next one may have begun before the thread has seen the end of this one. */
 static int64_t work(uint32_t *failed)
@@ -79,6 +117,7 @@ static int64_t work(uint32_t *failed)
 			*failed = on;
 			atomic_store(&state, PARKED);
 		}
+		follow_exit();
 		return 0;
 	}
 	if (atomic_load(&state) == WORKS && (!on || flush != atomic_load(&done))) {
@@ -92,7 +131,9 @@ static int64_t work(uint32_t *failed)
 		return 0;
 	}
 	if (atomic_load(&state) != WORKS)
-		return -1;
+		return atomic_load(&is_over) ? -1 : begin_early();
+	if (pp_now_ms() - copies_ms > COPIES_MS)
+		follow_exit();
 	if (pp_cupti_poll()) {
 		atomic_store(&state, PARKED);
 		*failed = on;
@@ -174,6 +215,7 @@ int InitializeInjection(void)
 {
 	if (!pp_env("PODPROF_SPOOL"))
 		return 1;
+	atomic_store(&injected_ms, pp_now_ms());
 	atomic_store(&cuda_seen, 1);
 	if (atomic_load(&is_rank))
 		make_thread();
@@ -246,6 +288,19 @@ static void stop(int64_t deadline_ms)
 	while (atomic_load(&state) != OFF && (left = deadline_ms - pp_now_ms()) > 0)
 		wait_for(&done, atomic_load(&done), left < POLL_MS ? left : POLL_MS);
 	errno = saved;
+}
+
+/* At exit, while libcupti still works. What the program launches later is not recorded. */
+static void leave(int status, void *arg)
+{
+	int64_t until = pp_now_ms() + LEAVE_MS;
+
+	(void)status;
+	(void)arg;
+	if (atomic_load(&state) == OFF)
+		return;
+	flush(until);
+	stop(until);
 }
 
 extern const struct pp_source_ops pp_source_cupti;

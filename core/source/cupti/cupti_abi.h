@@ -26,7 +26,7 @@ enum pp_cupti_result {
 };
 
 enum {
-	PP_CUPTI_API_FIRST = 18,         /* of CUDA 12.0: older records are not known here */
+	PP_CUPTI_API_FIRST = 19,         /* of CUDA 12.0: older records are not known here */
 	PP_CUPTI_API_NULL_BUFFER = 28,   /* of CUDA 12.9: from here on a request may be refused; before, CUPTI crashes */
 	PP_CUPTI_API_OVERHEAD_DATA = 28, /* from here on overhead records have a pointer to free */
 	PP_CUPTI_API_JIT_THREAD = 28,

@@ -47,6 +47,8 @@ static void kernel(struct pp_cupti_decode *d, const struct pp_cupti_kernel *k)
 	                                    .static_shared = (uint32_t)k->static_shared,
 	                                    .dynamic_shared = (uint32_t)k->dynamic_shared};
 
+	if (k->end)
+		pp_cupti_due_record(&d->due, k->correlation);
 	if (!map(d, k->start, k->end, &r.tick, &r.device.end))
 		return;
 	for (int i = 0; i < 3; i++) {
@@ -90,6 +92,8 @@ static void copied(struct pp_cupti_decode *d, struct pp_record *r, uint64_t star
 {
 	r->kind = PP_RECORD_DEVICE;
 	r->device.is_replay = (uint8_t)d->api->is_replay;
+	if (end)
+		pp_cupti_due_record(&d->due, r->device.correlation); /* a graph may have copies only */
 	if (map(d, start, end, &r->tick, &r->device.end))
 		pp_cupti_write(&d->names, r, NULL, NULL, NULL, NULL);
 }
@@ -147,6 +151,16 @@ static void called(struct pp_cupti_decode *d, struct pp_record *r, const char *n
 		pp_cupti_write(&d->names, r, &r->device_call.name, name, NULL, NULL);
 }
 
+static void follow_launch(struct pp_cupti_decode *d, const struct pp_cupti_call_row *row, const struct pp_cupti_call *c)
+{
+	if (c->result)
+		return;
+	if (row->call == PP_DEVICE_CALL_LAUNCH)
+		pp_cupti_due_call(&d->due, c->correlation, c->start);
+	else if (row->call == PP_DEVICE_CALL_OTHER && strstr(row->name, "Capture"))
+		pp_cupti_due_capture(&d->due, strstr(row->name, "EndCapture") != NULL, c->start);
+}
+
 static void call(struct pp_cupti_decode *d, const struct pp_cupti_call *c)
 {
 	const struct pp_cupti_call_row *row;
@@ -158,6 +172,7 @@ static void call(struct pp_cupti_decode *d, const struct pp_cupti_call *c)
 		return;
 	row = &d->call[c->kind == PP_CUPTI_RUNTIME][c->number];
 	r.device_call.call = row->call;
+	follow_launch(d, row, c);
 	if (row->call == PP_DEVICE_CALL_SYNC && c->correlation && d->sync[at].correlation == c->correlation) {
 		r.device_call.stream = d->sync[at].stream;
 		r.device_call.context = d->sync[at].context;

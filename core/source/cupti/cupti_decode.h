@@ -6,6 +6,7 @@
 
 #include "core/source/cupti/cupti_abi.h"
 #include "core/source/cupti/cupti_clock.h"
+#include "core/source/cupti/cupti_due.h"
 #include "core/source/cupti/cupti_names.h"
 
 enum { PP_CUPTI_NUMBERS = 1024, PP_CUPTI_SYNCS = 64, PP_CUPTI_POOLS = 64 };
@@ -19,6 +20,7 @@ struct pp_cupti_decode {
 	const struct pp_cupti_api *api;
 	struct pp_cupti_clock clock;
 	struct pp_cupti_names names;
+	struct pp_cupti_due due;
 	struct pp_cupti_call_row call[2][PP_CUPTI_NUMBERS]; /* driver, runtime */
 	struct {
 		uint32_t correlation, stream, context;

@@ -174,6 +174,25 @@ static void *open_any(int cuda)
 	return library;
 }
 
+int pp_cupti_may_be_12(int cuda)
+{
+	return cuda < 13000 || is_loaded("libcupti.so.12") || is_loaded("libcudart.so.12");
+}
+
+static int count_one(struct dl_phdr_info *info, size_t size, void *data)
+{
+	*(uint32_t *)data += is_named(info, size, (void *)"libcupti.so") != 0;
+	return 0;
+}
+
+uint32_t pp_cupti_count_loaded(void)
+{
+	uint32_t n = 0;
+
+	dl_iterate_phdr(count_one, &n);
+	return n;
+}
+
 int pp_cupti_find(const char *asked, int cuda, struct pp_cupti_api *ret_api, struct pp_err *err)
 {
 	int is_asked = asked && *asked;

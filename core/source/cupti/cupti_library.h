@@ -18,3 +18,7 @@ int pp_cuda_find(int load, struct pp_cuda_driver *ret_driver);
 int pp_cupti_find(const char *asked, int cuda, struct pp_cupti_api *ret_api, struct pp_err *err);
 /* CUDA's runtime is loaded although the driver is not: the program cannot use a device. */
 int pp_cuda_has_only_runtime(void);
+/* 1: the libcupti that pp_cupti_find() takes may be one of CUDA 12. */
+int pp_cupti_may_be_12(int cuda);
+/* How many libraries of that name are loaded. */
+uint32_t pp_cupti_count_loaded(void);

@@ -2,7 +2,8 @@
  *
  * cuptiFinalize() is never called: it is safe only inside a callback of CUDA, on a thread of the application (elsewhere it has
  * raced with other threads and crashed), and CUPTI did not come back after it in some releases. So libcupti stays attached with
- * everything switched off. The subscriber is given back with each window, so that other tools may have it in between. */
+ * everything switched off. The subscriber is given back with each window, so that other tools may have it in between, except in
+ * releases of cupti_release.c that need it from the begin. */
 #include "core/source/cupti/cupti_session.h"
 
 #include <errno.h>
@@ -18,9 +19,12 @@
 #include "core/source/cupti/cupti_library.h"
 #include "core/source/cupti/cupti_others.h"
 #include "core/source/cupti/cupti_pool.h"
+#include "core/source/cupti/cupti_release.h"
 #include "core/source/cupti/cupti_why.h"
 
-enum { READINGS = 7, PERIOD_MS = 1000, SILENT_MOST = 3 };
+enum { READINGS = 7, PERIOD_MS = 1000, EMPTY_MS = 50, READ_MS = 300 };
+
+enum call { CLOCK, THREADS, NAMES, SYNCS, OFF, FLUSH, BACK, DROPPED, CALLS }; /* whose failure is no reason to stop */
 
 static struct pp_cupti_api api;
 static struct pp_cupti_decode *decode; /* from the first attachment on */
@@ -32,6 +36,9 @@ static int64_t last_flush_ms;
 static uint64_t not_delivered; /* records that CUPTI says it dropped, in no record of ours yet: it says so once */
 static uint32_t jumps_reported;
 static int64_t error_reported; /* the clock's, ns */
+static uint32_t failed_calls;  /* bit: enum call, reported */
+static int is_lasting;         /* the subscriber stays, by cupti_release.h */
+static int holds_empty;        /* CUPTI keeps buffers that have no record */
 
 void pp_cupti_remark(const char *text)
 {
@@ -48,6 +55,23 @@ static void remark_result(const char *what, int result)
 
 	snprintf(text, sizeof(text), "CUPTI: %s: %s. %s", what, pp_cupti_why(result, buffer), pp_cupti_fix(result));
 	pp_cupti_remark(text);
+}
+
+/* The result of a call without which recording goes on; reported once. 0: it succeeded. */
+static int check(enum call call, int result)
+{
+	static const char *const what[CALLS] = {
+	        [CLOCK] = "times of devices are unknown",          [THREADS] = "threads of calls are unknown",
+	        [NAMES] = "names of devices are unknown",          [SYNCS] = "waits for devices may have more records",
+	        [OFF] = "it may go on recording after the window", [FLUSH] = "records of devices could not be fetched",
+	        [BACK] = "it keeps other profilers out",           [DROPPED] = "it does not say how many records it dropped",
+	};
+
+	if (!result || failed_calls & 1U << call)
+		return result;
+	failed_calls |= 1U << call;
+	remark_result(what[call], result);
+	return result;
 }
 
 int pp_cupti_cuda_is_up(void)
@@ -85,10 +109,11 @@ static int check_version(void)
 		remark_result("devices are not recorded", rc);
 		return -1;
 	}
-	if (api.version >= PP_CUPTI_API_FIRST)
+	if (pp_cupti_policy(api.version) != PP_CUPTI_REFUSE)
 		return 0;
 	snprintf(text, sizeof(text),
-	         "CUPTI: devices are not recorded: its version %u is older than CUDA 12. Give --cupti a newer libcupti",
+	         "CUPTI: devices are not recorded: its version %u is older than CUDA 12, and may crash programs with CUDA graphs. "
+	         "Give --cupti a newer libcupti",
 	         api.version);
 	pp_cupti_remark(text);
 	return -1;
@@ -107,9 +132,11 @@ static int subscribe(void)
 {
 	char other[64] = "", text[256];
 	struct pp_cupti_subscriber params = {sizeof(params), "podprof", other, sizeof(other)};
-	int rc = api.subscribe_v2 ? api.subscribe_v2(&subscriber, no_callback, NULL, &params)
-	                          : api.subscribe(&subscriber, no_callback, NULL);
+	int rc = 0;
 
+	if (!subscriber)
+		rc = api.subscribe_v2 ? api.subscribe_v2(&subscriber, no_callback, NULL, &params)
+		                      : api.subscribe(&subscriber, no_callback, NULL);
 	if (!rc)
 		return 0;
 	subscriber = NULL;
@@ -135,7 +162,7 @@ static void read_clock(void)
 		int64_t began = (int64_t)pp_tick_raw();
 		pp_tick before = pp_tick_now(), after;
 
-		if (api.get_timestamp(&ns))
+		if (check(CLOCK, api.get_timestamp(&ns)))
 			return;
 		after = pp_tick_now();
 		p.tick = before + (after - before) / 2;
@@ -195,7 +222,7 @@ static int enable_all(void)
 			missing = one;
 	}
 	if (api.all_sync)
-		api.all_sync(0);
+		check(SYNCS, api.all_sync(0));
 	if (!enable_calls(1)) {
 		rc = enable(PP_CUPTI_RUNTIME);
 		if (!rc)
@@ -216,15 +243,16 @@ static void disable_all(uint64_t keep)
 	by_number = 0;
 	for (int i = 0; i < PP_CUPTI_KINDS; i++)
 		if (enabled & UINT64_C(1) << i && !(keep & UINT64_C(1) << i))
-			api.disable(i);
+			check(OFF, api.disable(i));
 	enabled = 0;
 }
 
 static void give_back(void)
 {
 	pp_cupti_others_flush(NULL);
-	if (subscriber)
-		api.unsubscribe(subscriber);
+	if (!subscriber || is_lasting)
+		return;
+	check(BACK, api.unsubscribe(subscriber));
 	subscriber = NULL;
 }
 
@@ -234,15 +262,17 @@ static int begin(void)
 	static void *_Atomic room;
 	int rc;
 
+	failed_calls = 0;
 	if (check_version() || subscribe())
 		return -1;
+	is_lasting = pp_cupti_policy(api.version) == PP_CUPTI_EARLY;
 	decode = pp_lazy(&room, sizeof(*decode));
 	rc = decode ? pp_cupti_pool_start(api.version >= PP_CUPTI_API_NULL_BUFFER) : -1;
 	if (rc) {
 		pp_cupti_remark("CUPTI: devices are not recorded: no memory for its buffers");
 		goto unsubscribe;
 	}
-	api.thread_id_type(PP_CUPTI_TID_SYSTEM);
+	check(THREADS, api.thread_id_type(PP_CUPTI_TID_SYSTEM));
 	others = pp_cupti_others_registered();
 	rc = api.register_callbacks(pp_cupti_pool_request, pp_cupti_pool_complete);
 	if (rc)
@@ -250,11 +280,12 @@ static int begin(void)
 	pp_cupti_decode_init(decode, &api);
 	decode->own_tid = (uint32_t)syscall(SYS_gettid);
 	pp_cupti_clock_reset(&decode->clock);
+	pp_cupti_due_reset(&decode->due);
 	jumps_reported = 0;
 	error_reported = 0;
 	read_clock();
 	if (api.enable_and_dump)
-		api.enable_and_dump(PP_CUPTI_DEVICE);
+		check(NAMES, api.enable_and_dump(PP_CUPTI_DEVICE));
 	rc = enable_all();
 	if (rc)
 		goto disable;
@@ -269,6 +300,26 @@ reported:
 unsubscribe:
 	give_back();
 	return -1;
+}
+
+int pp_cupti_early(const char *asked)
+{
+	struct pp_cuda_driver cuda;
+	int version = 0;
+
+	if (pp_cuda_find(0, &cuda) || cuda.version(&version))
+		return 0;
+	/* A libcupti of CUDA 13 is left alone until the first window. */
+	if ((!*asked && !pp_cupti_may_be_12(version)) || load(asked) || api.get_version(&api.version) ||
+	    pp_cupti_policy(api.version) != PP_CUPTI_EARLY || pp_cupti_others_kinds())
+		return 0;
+	is_lasting = !subscribe();
+	return is_lasting;
+}
+
+uint32_t pp_cupti_copies(void)
+{
+	return pp_cupti_count_loaded();
 }
 
 int pp_cupti_attach(const char *asked)
@@ -311,7 +362,7 @@ static void count_lost(void)
 
 	if (!atomic_load(&pp_wiped.recording) || !decode)
 		return;
-	if (api.dropped && !api.dropped(NULL, 0, &dropped))
+	if (api.dropped && !check(DROPPED, api.dropped(NULL, 0, &dropped)))
 		not_delivered += dropped;
 	r.device_lost.dropped = not_delivered + decode->late;
 	r.device_lost.untimed = decode->untimed;
@@ -349,25 +400,56 @@ int pp_cupti_poll(void)
 		return 0;
 	last_flush_ms = now;
 	read_clock();
-	api.flush_all(0);
+	check(FLUSH, api.flush_all(0));
 	drain();
 	count_lost();
 	return 0;
 }
 
-/* Kernels that run may end in time: CUPTI gives back buffers whose records are complete. Half of the time is left for reading. */
+/* Until each launch has the record of what it ran. CUPTI gives back buffers whose records are complete, so launches may be in a
+ * buffer that it holds: for one kernel that runs, or because it keeps empty ones. */
 static void wait_for_running(int64_t deadline_ms)
 {
-	int64_t until = pp_now_ms() + (deadline_ms - pp_now_ms()) / 2;
+	int64_t now = pp_now_ms(), left = deadline_ms - now, until = deadline_ms - (left < 2 * READ_MS ? left / 2 : READ_MS);
+	int64_t empty_until = holds_empty ? now + EMPTY_MS : until;
 
 	do {
-		if (api.flush_all(0))
+		if (check(FLUSH, api.flush_all(0)))
 			return;
 		drain();
-		if (!pp_cupti_pool_held())
+		now = pp_now_ms();
+		if ((!pp_cupti_pool_held() || now >= empty_until) && !pp_cupti_due_missing(&decode->due))
 			return;
 		pp_nap_ms(1);
-	} while (pp_now_ms() < until);
+	} while (now < until);
+}
+
+/* What CUPTI still holds comes with records that have no end, and never again. */
+static void take_rest(void)
+{
+	uint64_t had = decode->records;
+
+	if (!pp_cupti_pool_held())
+		return;
+	check(FLUSH, api.flush_all(PP_CUPTI_FORCED));
+	drain();
+	holds_empty = decode->records == had;
+}
+
+static void say_missing(void)
+{
+	uint32_t missing = pp_cupti_due_missing(&decode->due), unreturned = pp_cupti_pool_held();
+	char text[128];
+
+	if (missing) {
+		snprintf(text, sizeof(text), "CUPTI: recording ended before the records of %u launches of kernels were there",
+		         missing);
+		pp_cupti_remark(text);
+	}
+	if (unreturned) {
+		snprintf(text, sizeof(text), "CUPTI: %u buffers did not come back: records of devices may be missing", unreturned);
+		pp_cupti_remark(text);
+	}
 }
 
 void pp_cupti_detach(int64_t deadline_ms)
@@ -379,9 +461,8 @@ void pp_cupti_detach(int64_t deadline_ms)
 	read_clock();
 	disable_all(0);
 	wait_for_running(deadline_ms);
-	if (pp_cupti_pool_held())
-		api.flush_all(PP_CUPTI_FORCED);
-	drain();
+	take_rest();
+	say_missing();
 	count_lost();
 	give_back();
 }
