@@ -31,6 +31,7 @@
 #pragma once
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/ring/record.h"
@@ -146,6 +147,22 @@ enum pp_ring_comm_flag {
 	PP_RING_COMM_INTER = 1, /* two groups: peers may be ranks of the other one */
 	PP_RING_COMM_WINDOW = 2,
 	PP_RING_COMM_FILE = 4,
+	PP_RING_COMM_NCCL = 8, /* a communicator of NCCL: the row has `nccl`, not `run` */
+};
+
+/* The calls on a communicator of NCCL: plain stores, valid outside windows too. A call that returns has enqueued its work; whether
+ * the device has done it is not known. */
+struct pp_ring_nccl {
+	uint64_t begun;    /* collectives called so far: all ranks of the communicator count alike */
+	uint64_t ended;    /* those that have returned */
+	uint64_t bytes;    /* of the last one: of one rank's part */
+	uint64_t turn;     /* of the last call, also of a message, among all of the process: greater is later */
+	int32_t rank;      /* this rank's in the communicator */
+	int32_t root;      /* of the last collective, where it has one */
+	uint32_t messages; /* sends and receives called so far, wraps */
+	uint16_t call;     /* the last collective: 1 + call number (core/call/nccl_call.def); 0: none yet */
+	uint16_t message;  /* the last send or receive */
+	uint8_t reserved[16];
 };
 
 struct pp_ring_comm {        /* a communicator other than MPI_COMM_WORLD and MPI_COMM_SELF, while it exists */
@@ -153,12 +170,23 @@ struct pp_ring_comm {        /* a communicator other than MPI_COMM_WORLD and MPI
 	int32_t size;        /* members */
 	uint16_t runs;       /* 0: the members do not fit */
 	uint16_t flags;      /* enum pp_ring_comm_flag */
-	struct {
-		int32_t first, count, stride;
-	} run[PP_RING_COMM_RUNS]; /* members as world ranks; -1: of another world */
-	char name[84];            /* terminated, "" none */
+	union {
+		struct {
+			struct {
+				int32_t first, count, stride;
+			} run[PP_RING_COMM_RUNS]; /* members as world ranks; -1: of another world */
+			char name[84];            /* terminated, "" none */
+		};
+		struct {
+			uint8_t nccl_reserved[48];
+			struct pp_ring_nccl nccl; /* instead of run; written while the row has its id */
+		};
+	};
 };
 _Static_assert(sizeof(struct pp_ring_comm) == 256, "four lines a communicator");
+_Static_assert(offsetof(struct pp_ring_comm, nccl) == 64 && offsetof(struct pp_ring_comm, name) == 172 &&
+                       sizeof(struct pp_ring_nccl) == 64,
+               "one line is written");
 
 enum pp_ask_kind {                 /* the keeper's request to a rank, pp_control.request_kind */
 	           PP_ASK_NOTHING, /* forget the previous request */

@@ -466,14 +466,15 @@ static struct pp_ring_comm *comm_row(uint64_t id)
 	return NULL;
 }
 
-void pp_ring_comm_put(const struct pp_ring_comm *row)
+/* Into the row that has `had` as its id, else into a free one; NULL: there is none. */
+static struct pp_ring_comm *put_comm(const struct pp_ring_comm *row, uint64_t had)
 {
 	int saved = errno;
 	uint64_t id = atomic_load_explicit(&row->id, memory_order_relaxed);
 	struct pp_ring_comm *to;
 
 	pthread_mutex_lock(&lock);
-	to = pp_ring_pool.header && !pp_pool_back_comms(&pp_ring_pool) ? comm_row(id) : NULL;
+	to = pp_ring_pool.header && !pp_pool_back_comms(&pp_ring_pool) ? comm_row(had) : NULL;
 	if (!to && pp_ring_pool.header)
 		to = comm_row(0);
 	if (to) {
@@ -485,6 +486,12 @@ void pp_ring_comm_put(const struct pp_ring_comm *row)
 	}
 	pthread_mutex_unlock(&lock);
 	errno = saved;
+	return to;
+}
+
+void pp_ring_comm_put(const struct pp_ring_comm *row)
+{
+	put_comm(row, atomic_load_explicit(&row->id, memory_order_relaxed));
 }
 
 void pp_ring_comm_drop(uint64_t id)
@@ -496,4 +503,15 @@ void pp_ring_comm_drop(uint64_t id)
 	if (row)
 		pp_row_take(&row->id);
 	pthread_mutex_unlock(&lock);
+}
+
+struct pp_ring_comm *pp_ring_comm_take(const struct pp_ring_comm *row)
+{
+	return pp_rings_are_copied() ? NULL : put_comm(row, 0);
+}
+
+void pp_ring_comm_leave(struct pp_ring_comm *row)
+{
+	if (!pp_rings_are_copied())
+		pp_row_take(&row->id);
 }

@@ -55,5 +55,9 @@ void pp_ring_lose(enum pp_loss loss);
 /* Describes a communicator in the ring file, with row->id as its id; where there is no room it is counted. Drop: it was freed. */
 void pp_ring_comm_put(const struct pp_ring_comm *row);
 void pp_ring_comm_drop(uint64_t id);
+/* The same for a communicator whose row its owner goes on writing, and of which there may be several with one id. NULL: this
+ * process has no ring file, or it has no free row, which is counted. The address stays valid, in forked children too. */
+struct pp_ring_comm *pp_ring_comm_take(const struct pp_ring_comm *row);
+void pp_ring_comm_leave(struct pp_ring_comm *row);
 /* Give the thread `tid` its name. */
 void pp_ring_name_thread(uint32_t tid, const char *name);

@@ -14,6 +14,7 @@ struct mask { /* one per loaded libnccl */
 	_Atomic uint32_t users; /* communicators */
 	_Atomic int theirs;     /* what it held before we asked for more: of a chained plug-in */
 	_Atomic int stored;     /* what we stored last; 0: nothing of ours is in it */
+	_Atomic int always;     /* of what we ask for: in windows and outside */
 };
 
 static void *_Atomic all_comms; /* [PP_NCCL_COMMS]; see lazy.h */
@@ -35,6 +36,14 @@ static int wanted_types(void)
 	return PP_NCCL_COLL | PP_NCCL_P2P | PP_NCCL_KERNEL_LAUNCH | (has_channels ? PP_NCCL_KERNEL_CHANNEL : 0);
 }
 
+/* For the lines of communicators: calls, which NCCL reports from version 5 on, or their work. */
+static int line_types(uint32_t version)
+{
+	if (!atomic_load_explicit(&pp_wiped.owned, memory_order_relaxed))
+		return 0;
+	return version < 5 ? PP_NCCL_COLL | PP_NCCL_P2P : PP_NCCL_COLL_API | PP_NCCL_P2P_API;
+}
+
 void pp_nccl_masks_start(void)
 {
 	has_channels = wants_channels();
@@ -46,8 +55,8 @@ int pp_nccl_has_channels(void)
 	return has_channels;
 }
 
-/* A chained plug-in may have stored another value meanwhile: that one is its own request. */
-static void set_mask(struct mask *m, int on)
+/* Adds `wanted`. A chained plug-in may have stored another value meanwhile: that one is its own request. */
+static void set_mask(struct mask *m, int wanted)
 {
 	int *at, stored, now;
 
@@ -59,35 +68,40 @@ static void set_mask(struct mask *m, int on)
 		if (!stored || now != stored)
 			atomic_store(&m->theirs, now);
 		now = atomic_load(&m->theirs);
-		stored = on ? now | wanted_types() : now;
-		atomic_store(&m->stored, on ? stored : 0);
-		__atomic_store_n(at, stored, __ATOMIC_RELAXED);
+		atomic_store(&m->stored, wanted ? now | wanted : 0);
+		__atomic_store_n(at, now | wanted, __ATOMIC_RELAXED);
 	}
 	atomic_fetch_sub(&storing, 1);
+}
+
+static int wanted_of(const struct mask *m, int on)
+{
+	return atomic_load(&m->always) | (on ? wanted_types() : 0);
 }
 
 void pp_nccl_masks_set(int on)
 {
 	for (int i = 0; i < PP_NCCL_MASKS; i++)
 		if (atomic_load(&masks[i].at))
-			set_mask(&masks[i], on);
+			set_mask(&masks[i], wanted_of(&masks[i], on));
 }
 
 /* A window may open or close meanwhile on another thread. */
 static void set_as_recording(struct mask *m)
 {
 	for (uint32_t on = ~atomic_load(&pp_wiped.recording), now; (now = atomic_load(&pp_wiped.recording)) != on; on = now)
-		set_mask(m, now != 0);
+		set_mask(m, wanted_of(m, now != 0));
 }
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): it is kept, and stored through */
-static uint32_t add_mask(int *at)
+static uint32_t add_mask(int *at, uint32_t version)
 {
 	for (uint32_t i = 0; i < PP_NCCL_MASKS; i++) {
 		int *had = NULL;
 
 		if (atomic_compare_exchange_strong(&masks[i].at, &had, at) || had == at) {
 			atomic_fetch_add(&masks[i].users, 1);
+			atomic_store(&masks[i].always, line_types(version));
 			set_as_recording(&masks[i]);
 			return i + 1;
 		}
@@ -137,10 +151,20 @@ struct pp_nccl_comm *pp_nccl_comm_new(uint32_t version, int *mask)
 		c->plugin = NULL;
 		c->next = NULL;
 		c->length = 0;
-		c->mask = mask ? add_mask(mask) : 0;
+		c->row = NULL;
+		c->mask = mask ? add_mask(mask, version) : 0;
 		return c;
 	}
 	return NULL;
+}
+
+static struct pp_ring_comm *take_row(const struct pp_nccl_comm *c)
+{
+	struct pp_ring_comm row = {
+	        .id = c->id, .size = c->ranks, .flags = PP_RING_COMM_NCCL, .nccl = {.rank = c->rank, .root = -1}};
+
+	memcpy(row.name, c->name, c->length < sizeof(row.name) ? c->length : sizeof(row.name) - 1);
+	return pp_ring_comm_take(&row);
 }
 
 void pp_nccl_comm_describe(struct pp_nccl_comm *c, uint64_t hash, const char *name, int ranks, int rank)
@@ -158,6 +182,8 @@ void pp_nccl_comm_describe(struct pp_nccl_comm *c, uint64_t hash, const char *na
 		c->length = n > 0 ? (uint32_t)n : 0;
 	}
 	c->id = pp_comm_id_nccl(hash);
+	if (!c->row)
+		c->row = take_row(c);
 }
 
 void pp_nccl_comm_free(struct pp_nccl_comm *c)
@@ -165,6 +191,9 @@ void pp_nccl_comm_free(struct pp_nccl_comm *c)
 	if (c->mask)
 		drop_mask(&masks[c->mask - 1]);
 	c->mask = 0;
+	if (c->row)
+		pp_ring_comm_leave(c->row);
+	c->row = NULL;
 	atomic_store(&c->state, 0);
 }
 

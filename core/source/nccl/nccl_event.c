@@ -13,11 +13,12 @@
 #include "core/source/emit.h"
 #include "core/source/nccl/nccl_chain.h"
 
-enum { SLOTS = 1 << 14, BLOCK = 16, CAPTURED_BIT = 47, CHANNEL_BIT = 46, LAUNCH_BIT = 45, GENERATION_BITS = 30 };
+enum { SLOTS = 1 << 14, BLOCK = 16, CAPTURED_BIT = 47, CHANNEL_BIT = 46, LAUNCH_BIT = 45, CALL_BIT = 44, GENERATION_BITS = 30 };
 #define TAG UINT64_C(0x5050)
 #define IS_CAPTURED (UINT64_C(1) << CAPTURED_BIT)
 #define IS_CHANNEL (UINT64_C(1) << CHANNEL_BIT) /* a channel of the operation in the slot */
-#define IS_LAUNCH (UINT64_C(1) << LAUNCH_BIT)   /* a launch has no slot: the rest is its communicator, see launch_handle() */
+#define IS_LAUNCH (UINT64_C(1) << LAUNCH_BIT)   /* a launch has no slot: the rest is its communicator, see comm_handle() */
+#define IS_CALL (UINT64_C(1) << CALL_BIT)       /* nor has a call that is not recorded */
 
 enum slot_state { OPEN, HELD /* its group's end is its own */, DONE };
 
@@ -44,6 +45,7 @@ static void *_Atomic all_slots;      /* [SLOTS]; see lazy.h */
 static _Atomic uint64_t slots_taken; /* a multiple of BLOCK */
 static _Thread_local uint64_t next_number __attribute__((tls_model("initial-exec")));
 static _Atomic uint64_t untimed; /* operations whose slot was needed before all of their channels had ended */
+static _Atomic uint64_t turns;   /* calls on all communicators; threads that call at once may take the same */
 static pid_t own_pid;
 
 int pp_nccl_event_has_room(void)
@@ -162,8 +164,8 @@ enum nccl_row {
 #undef PP_NCCL
 };
 
-/* What the operation moves for this rank. NCCL's count is of one rank's part. */
-static void fill_operation(struct slot *s, const struct pp_nccl_comm *c, const struct pp_nccl_seen *e)
+/* What the operation moves for this rank. Returns the bytes of one rank's part, of which NCCL's count is. */
+static uint64_t fill_operation(struct slot *s, const struct pp_nccl_comm *c, const struct pp_nccl_seen *e)
 {
 	uint64_t part = e->count * element_bytes(e->datatype), all = part * (c->ranks > 0 ? (uint32_t)c->ranks : 1);
 	int is_rooted = 0, is_root = e->peer == c->rank;
@@ -202,6 +204,7 @@ static void fill_operation(struct slot *s, const struct pp_nccl_comm *c, const s
 	}
 	s->peer = is_rooted ? e->peer : -1;
 	s->flags = is_rooted && is_root ? PP_NCCL_IS_ROOT : 0;
+	return part;
 }
 
 /* The rank's number of an operation in its communicator: NCCL counts each kind by itself, also outside windows. */
@@ -276,15 +279,80 @@ static void emit_done(const struct slot *s, uint32_t channels)
 	end_record(r, &own);
 }
 
+/* ---- lines of communicators ---- */
+
+_Static_assert(PP_NCCL_COMMS <= 1 << 10, "a handle has 10 bits for the number of a communicator");
+
+static uint64_t comm_handle(const struct pp_nccl_comm *c, uint64_t what)
+{
+	return TAG << 48 | what | (c->id & UINT32_MAX) << 10 | pp_nccl_comm_number(c);
+}
+
+/* NCCL is called on a communicator by one thread at a time. Handle of the call; 0: it has none. */
+static uint64_t begin_line(const struct pp_nccl_comm *c, uint32_t type, unsigned call, uint64_t bytes, int root)
+{
+	struct pp_ring_nccl *line = pp_nccl_comm_line(c);
+	uint64_t turn;
+
+	if (!line)
+		return 0;
+	turn = atomic_load_explicit(&turns, memory_order_relaxed) + 1;
+	atomic_store_explicit(&turns, turn, memory_order_relaxed);
+	line->turn = turn;
+	if (type & (PP_NCCL_P2P_API | PP_NCCL_P2P)) {
+		line->message = (uint16_t)(call + 1);
+		line->messages++;
+		return 0;
+	}
+	line->call = (uint16_t)(call + 1);
+	line->root = root;
+	line->bytes = bytes;
+	line->begun++;
+	if (type == PP_NCCL_COLL_API)
+		return comm_handle(c, IS_CALL);
+	line->ended = line->begun;
+	return 0;
+}
+
+static void end_line(const struct pp_nccl_comm *c)
+{
+	struct pp_ring_nccl *line = pp_nccl_comm_line(c);
+
+	if (line)
+		line->ended = line->begun;
+}
+
+static void stop_call(uint64_t handle)
+{
+	const struct pp_nccl_comm *c = pp_nccl_comm_at((uint32_t)handle);
+
+	if ((handle & ~IS_CAPTURED) == comm_handle(c, IS_CALL)) /* else it is of a communicator that is gone */
+		end_line(c);
+}
+
+/* Handle of an event that is not recorded; 0: none. Before version 5 NCCL reports no calls, but their work when it is launched, and
+ * no operation of a group without a handle: the group's finds no slot. */
+static uint64_t start_unrecorded(const struct pp_nccl_comm *c, const struct pp_nccl_seen *e)
+{
+	uint64_t handle;
+
+	if (!(e->type & (c->version < 5 ? PP_NCCL_COLL | PP_NCCL_P2P : PP_NCCL_COLL_API | PP_NCCL_P2P_API)))
+		return e->type == PP_NCCL_GROUP && c->version < 5 ? TAG << 48 : 0;
+	handle = begin_line(c, e->type, pp_nccl_call_of(e->function ? e->function : ""), e->count * element_bytes(e->datatype),
+	                    e->peer);
+	return handle && e->is_captured ? handle | IS_CAPTURED : handle;
+}
+
 /* ---- events ---- */
 
 /* The call of a collective or of a send: its record is written when it ends, or with the group that NCCL made for it alone. */
 static uint64_t start_call(struct pp_nccl_comm *c, const struct pp_nccl_seen *e)
 {
-	uint64_t handle;
+	uint64_t handle, part;
 	struct slot *s = take(e, c, &handle), *group = find((uint64_t)(uintptr_t)e->parent);
 
-	fill_operation(s, c, e);
+	part = fill_operation(s, c, e);
+	begin_line(c, e->type, s->call, part, e->peer);
 	if (e->is_captured)
 		s->flags |= PP_NCCL_CAPTURED;
 	if (group && group->type == PP_NCCL_GROUP_API && group->comm) {
@@ -314,7 +382,7 @@ static uint64_t start_work(struct pp_nccl_comm *c, const struct pp_nccl_seen *e)
 	const uint64_t parent = (uint64_t)(uintptr_t)e->parent;
 	int is_graph = parent >> 48 == TAG && (parent & IS_CAPTURED);
 	const struct slot *call = find(parent);
-	uint64_t handle;
+	uint64_t handle, part;
 	struct slot *s;
 
 	if (call && (call->type & (PP_NCCL_COLL_API | PP_NCCL_P2P_API)) == 0)
@@ -329,7 +397,9 @@ static uint64_t start_work(struct pp_nccl_comm *c, const struct pp_nccl_seen *e)
 		s->call = call->call;
 		atomic_store_explicit(&s->state, DONE, memory_order_relaxed);
 	} else {
-		fill_operation(s, c, e);
+		part = fill_operation(s, c, e);
+		if (c->version < 5)
+			begin_line(c, e->type, s->call, part, e->peer);
 	}
 	if (is_graph)
 		s->flags |= PP_NCCL_REPLAYED;
@@ -353,25 +423,18 @@ static uint64_t start_group(struct pp_nccl_comm *c, const struct pp_nccl_seen *e
 	return handle;
 }
 
-_Static_assert(PP_NCCL_COMMS <= 1 << 10, "a handle has 10 bits for the number of a communicator");
-
-static uint64_t launch_handle(const struct pp_nccl_comm *c)
-{
-	return TAG << 48 | IS_LAUNCH | (c->id & UINT32_MAX) << 10 | pp_nccl_comm_number(c);
-}
-
 static uint64_t start_launch(struct pp_nccl_comm *c)
 {
 	c->launch = pp_tick_now();
 	c->launched = 0;
-	return launch_handle(c);
+	return comm_handle(c, IS_LAUNCH);
 }
 
 static void stop_launch(uint64_t handle)
 {
 	struct pp_nccl_comm *c = pp_nccl_comm_at((uint32_t)handle);
 
-	if (handle == launch_handle(c)) /* else it is of a communicator that is gone */
+	if (handle == comm_handle(c, IS_LAUNCH)) /* else it is of a communicator that is gone */
 		c->launched = pp_tick_now();
 }
 
@@ -427,6 +490,8 @@ static void stop_ours(struct slot *s)
 
 	switch (s->type) {
 	case PP_NCCL_COLL_API:
+		end_line(s->comm);
+		/* fall through */
 	case PP_NCCL_P2P_API:
 	case PP_NCCL_COLL:
 	case PP_NCCL_P2P:
@@ -543,15 +608,16 @@ static const struct pp_nccl_plugin *chained(uint32_t version)
 void pp_nccl_start(struct pp_nccl_comm *c, void **ret_handle, const struct pp_nccl_seen *e)
 {
 	int on = atomic_load_explicit(&pp_wiped.recording, memory_order_acquire) != 0;
-	void *theirs = c->plugin && (!on || is_theirs(c, e->type)) ? start_theirs(c, e) : NULL;
-	uint64_t handle;
+	void *theirs = c->plugin && is_theirs(c, e->type) ? start_theirs(c, e) : NULL;
+	uint64_t handle = on ? start_ours(c, e) : start_unrecorded(c, e);
 	struct slot *s;
 
-	if (!on) {
+	if (!on && theirs) {
+		if (handle & IS_CALL) /* its end is not seen: it is stopped by their handle */
+			end_line(c);
 		*ret_handle = theirs;
 		return;
 	}
-	handle = start_ours(c, e);
 	if (theirs && (!handle || e->type == PP_NCCL_KERNEL_CHANNEL || e->type == PP_NCCL_KERNEL_LAUNCH)) {
 		s = take(e, c, &handle);
 		s->of = e->type == PP_NCCL_KERNEL_CHANNEL ? (uint64_t)(uintptr_t)e->parent : 0;
@@ -581,6 +647,10 @@ void pp_nccl_stop(uint32_t version, void *handle)
 	}
 	if (number & IS_LAUNCH) {
 		stop_launch(number);
+		return;
+	}
+	if (number & IS_CALL) {
+		stop_call(number);
 		return;
 	}
 	s = find(number);

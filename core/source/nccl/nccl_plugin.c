@@ -129,10 +129,9 @@ static int start(void *context, void **handle, const struct pp_nccl_seen *e)
 #define READ_P2P(x) e.function = (x).function, e.count = (x).count, e.peer = (x).peer, e.datatype = (x).datatype
 #define READ_CALL(x) e.function = (x).function, e.count = (x).count, e.datatype = (x).datatype, e.is_captured = (x).is_captured != 0
 
-static int start_v5(void *context, void **handle, void *event)
+static int start_wanted(void *context, void **handle, struct pp_nccl_event *x)
 {
-	struct pp_nccl_event *x = event;
-	struct pp_nccl_seen e = {.type = (uint32_t)x->type, .parent = x->parent, .peer = -1, .event = event};
+	struct pp_nccl_seen e = {.type = (uint32_t)x->type, .parent = x->parent, .peer = -1, .event = x};
 
 	e.handles[0] = &x->parent;
 	switch (x->type) {
@@ -165,6 +164,23 @@ static int start_v5(void *context, void **handle, void *event)
 		break;
 	}
 	return start(context, handle, &e);
+}
+
+/* The group of a call that is not recorded: NCCL reports it too. */
+static int is_unwanted(const struct pp_nccl_comm *c, uint64_t type)
+{
+	return type == PP_NCCL_GROUP_API && c && !c->plugin && !atomic_load_explicit(&pp_wiped.recording, memory_order_relaxed);
+}
+
+static int start_v5(void *context, void **handle, void *event)
+{
+	struct pp_nccl_event *x = event;
+
+	if (is_unwanted(context, x->type) && handle) {
+		*handle = NULL;
+		return 0;
+	}
+	return start_wanted(context, handle, x);
 }
 
 static int start_v4(void *context, void **handle, void *event)

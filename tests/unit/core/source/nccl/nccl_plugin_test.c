@@ -3,21 +3,26 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "aggregate/read/ring/finish.h"
 #include "aggregate/read/ring/rings.h"
+#include "core/base/comm_id.h"
+#include "core/call/mpi_call.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
 #include "core/capture/thread.h"
 #include "core/ring/intern.h"
 #include "core/source/nccl/nccl_abi.h"
+#include "core/source/services.h"
 #include "tests/test.h"
 #include "tests/unit/aggregate/read/ring/rings_open.h"
 
@@ -308,6 +313,189 @@ static void forked_meanwhile(void)
 	p->finalize(context);
 }
 
+/* ---- lines of communicators, in windows and outside ---- */
+
+static const struct pp_ring_header *header;
+
+static void map_header(const char *spool)
+{
+	char path[512] = "";
+	struct dirent *e;
+	DIR *dir = opendir(spool);
+	void *at;
+	int fd;
+
+	while (dir && (e = readdir(dir)))
+		if (strstr(e->d_name, ".ring"))
+			snprintf(path, sizeof(path), "%s/%s", spool, e->d_name);
+	if (dir)
+		closedir(dir);
+	fd = open(path, O_RDONLY);
+	at = mmap(NULL, PP_RING_HEADER_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+	close(fd);
+	CHECK(at != MAP_FAILED);
+	if (at == MAP_FAILED)
+		exit(1);
+	header = at;
+}
+
+/* The n-th row with that hash; NULL: there are fewer. */
+static const struct pp_ring_comm *row_of(uint64_t hash, int n)
+{
+	for (uint32_t i = 0; i < pp_ring_comms(header); i++)
+		if (header->comm[i].id == pp_comm_id_nccl(hash) && !n--)
+			return &header->comm[i];
+	return NULL;
+}
+
+static void *comm_of(const struct pp_nccl_plugin *p, uint64_t hash, int rank, int *mask)
+{
+	void *context = NULL;
+
+	CHECK_INT(((pp_nccl_init_v5)p->init)(&context, hash, mask, "split", 1, RANKS, rank, NULL), 0);
+	return context;
+}
+
+/* What NCCL reports outside windows. */
+static void *call_only(const struct pp_nccl_plugin *p, void *context, const char *function, uint64_t count, int root)
+{
+	struct pp_nccl_event group = {.type = PP_NCCL_GROUP_API, .group_api = {.depth = 1}},
+	                     call = {.type = PP_NCCL_COLL_API,
+	                             .coll_api = {.function = function, .count = count, .datatype = "ncclFloat32", .root = root}};
+
+	call.parent = begin(p, context, &group);
+	return begin(p, context, &call);
+}
+
+static void message_only(const struct pp_nccl_plugin *p, void *context)
+{
+	struct pp_nccl_event call = {.type = PP_NCCL_P2P_API, .p2p_api = {.function = "Recv", .count = 1, .datatype = "ncclInt8"}};
+
+	p->stop(begin(p, context, &call));
+}
+
+/* Two communicators of one process with one hash, as of two devices, and one that was split off. */
+static void lines_of_several(const struct pp_nccl_plugin *p)
+{
+	int mask = 0;
+	void *a = comm_of(p, 500, 0, &mask), *b = comm_of(p, 500, 1, &mask), *split = comm_of(p, 501, 3, &mask), *stale;
+	const struct pp_ring_comm *row;
+
+	CHECK_INT(mask, PP_NCCL_COLL_API | PP_NCCL_P2P_API);
+	p->stop(call_only(p, a, "AllReduce", COUNT, -1));
+	p->stop(call_only(p, b, "AllReduce", COUNT, -1));
+	p->stop(call_only(p, b, "AllGather", COUNT, -1));
+	stale = call_only(p, split, "Broadcast", COUNT, ROOT);
+	message_only(p, split);
+	row = row_of(500, 0);
+	CHECK(row && row->nccl.rank == 0 && row->nccl.begun == 1 && row->nccl.ended == 1 && row->size == RANKS && !row->runs);
+	CHECK(row && row->nccl.bytes == COUNT * 4 && row->nccl.turn && row->flags == PP_RING_COMM_NCCL);
+	row = row_of(500, 1);
+	CHECK(row && row->nccl.rank == 1 && row->nccl.begun == 2 && row->nccl.ended == 2);
+	CHECK(row && row->nccl.turn > row_of(500, 0)->nccl.turn);
+	row = row_of(501, 0);
+	CHECK(row && row->nccl.rank == 3 && row->nccl.begun == 1 && row->nccl.ended == 0 && row->nccl.root == ROOT);
+	CHECK(row && row->nccl.messages == 1 && !strcmp(pp_mpi_call_info(row->nccl.call - 1u)->name, "ncclBroadcast"));
+	CHECK(row && !strcmp(pp_mpi_call_info(row->nccl.message - 1u)->name, "ncclRecv") && !strcmp(row->name, "split"));
+	p->stop(stale);
+	CHECK(row && row->nccl.ended == 1);
+	p->finalize(a);
+	CHECK(row_of(500, 0) && row_of(500, 0)->nccl.rank == 1 && !row_of(500, 1));
+	p->finalize(b);
+	p->finalize(split);
+	p->stop(stale);
+	CHECK(!row_of(500, 0) && !row_of(501, 0));
+	CHECK_INT(mask, 0);
+}
+
+/* A child's calls are not its parent's, however the child was made. */
+static void lines_in_children(const struct pp_nccl_plugin *p)
+{
+	int mask = 0, status = -1;
+	void *context = comm_of(p, 502, 0, &mask);
+
+	for (int i = 0; i < 2; i++) {
+		pid_t pid = i ? _Fork() : fork();
+
+		if (!pid) {
+			p->stop(call_only(p, context, "AllReduce", COUNT, -1));
+			p->finalize(context);
+			_exit(0);
+		}
+		CHECK(waitpid(pid, &status, 0) == pid);
+		CHECK_INT(status, 0);
+		CHECK(row_of(502, 0) && row_of(502, 0)->nccl.begun == 0);
+	}
+	p->stop(call_only(p, context, "AllReduce", COUNT, -1));
+	CHECK(row_of(502, 0) && row_of(502, 0)->nccl.ended == 1);
+	p->finalize(context);
+}
+
+/* Of more communicators than rows the last have none, which is counted; a freed row serves again. */
+static void lines_of_many(const struct pp_nccl_plugin *p)
+{
+	enum { MORE = 3 };
+	void *context[PP_RING_COMMS + MORE];
+	uint32_t lost = header->comms_lost;
+	int mask = 0;
+
+	for (unsigned i = 0; i < PP_RING_COMMS + MORE; i++)
+		context[i] = comm_of(p, 600 + i, 0, &mask);
+	CHECK_INT(header->comms_lost - lost, MORE);
+	p->stop(call_only(p, context[PP_RING_COMMS], "AllReduce", COUNT, -1));
+	CHECK(row_of(600 + PP_RING_COMMS - 1, 0) && !row_of(600 + PP_RING_COMMS, 0));
+	p->finalize(context[0]);
+	context[0] = comm_of(p, 599, 0, &mask);
+	CHECK(row_of(599, 0) && row_of(599, 0)->nccl.begun == 0);
+	for (unsigned i = 0; i < PP_RING_COMMS + MORE; i++)
+		p->finalize(context[i]);
+}
+
+/* The plug-in of the user's wants calls too: it has its own handle, so the end of a call counts with its begin. Version 4 reports
+ * work only, and nothing of a group without a handle. */
+static void lines_of_others(void)
+{
+	const struct pp_nccl_plugin *seven = plugin(7), *four = plugin(4);
+	struct pp_nccl_event_v4 group = {.type = PP_NCCL_GROUP, .rank = own},
+	                        work = {.type = PP_NCCL_COLL,
+	                                .rank = own,
+	                                .coll = {.function = "Reduce", .count = COUNT, .datatype = "ncclInt8", .root = 0}};
+	int mask = 0, mask4 = 0, stops = chained_stops;
+	void *context = comm_new(seven, 7, &mask), *handle = call_only(seven, context, "AllReduce", COUNT, -1);
+
+	CHECK_INT(mask, PP_NCCL_COLL | PP_NCCL_COLL_API | PP_NCCL_P2P_API);
+	CHECK(row_of(HASH + 7, 0) && row_of(HASH + 7, 0)->nccl.begun == 1 && row_of(HASH + 7, 0)->nccl.ended == 1);
+	seven->stop(handle);
+	message_only(seven, context); /* not asked for by that plug-in */
+	CHECK_INT(chained_stops, stops + 1);
+	seven->finalize(context);
+	context = comm_new(four, 4, &mask4);
+	CHECK_INT(mask4, PP_NCCL_COLL | PP_NCCL_P2P);
+	CHECK_INT(four->start(context, &handle, &group), 0);
+	CHECK(handle != NULL);
+	work.parent = handle;
+	four->stop(handle);
+	CHECK_INT(four->start(context, &handle, &work), 0);
+	four->stop(handle);
+	CHECK(row_of(HASH + 4, 0) && row_of(HASH + 4, 0)->nccl.begun == 1 && row_of(HASH + 4, 0)->nccl.ended == 1);
+	four->finalize(context);
+}
+
+static void lines(void)
+{
+	struct podprof_collector *collector = dlsym(library, "podprof_collector");
+
+	CHECK(collector && collector->size == sizeof(*collector));
+	if (!collector)
+		return;
+	collector->pause(1);
+	lines_of_several(plugin(5));
+	lines_in_children(plugin(6));
+	lines_of_many(plugin(5));
+	lines_of_others();
+	collector->pause(0);
+}
+
 static void use_nccl(void)
 {
 	const struct pp_nccl_plugin *five = plugin(5), *four = plugin(4);
@@ -322,13 +510,16 @@ static void use_nccl(void)
 
 	CHECK(plugin(7)->init && plugin(3)->init);
 	context = comm_new(five, 5, &mask);
-	CHECK_INT(mask, PP_NCCL_COLL | PP_NCCL_P2P | PP_NCCL_KERNEL_LAUNCH);
+	CHECK_INT(mask, PP_NCCL_COLL_API | PP_NCCL_P2P_API | PP_NCCL_COLL | PP_NCCL_P2P | PP_NCCL_KERNEL_LAUNCH);
+	map_header(getenv("PODPROF_SPOOL"));
 	errno = ENOTTY; /* the application's */
 	pthread_create(&t, NULL, other_comm, NULL);
 	stale = collective(five, context, "AllReduce", "ncclFloat32", 0, -1);
 	collective(five, context, "AllReduce", "ncclInt64", 1, -1);
 	collective(five, context, "Broadcast", "ncclInt8", 0, ROOT);
 	send_in_group(five, context);
+	CHECK(row_of(HASH + 5, 0) && row_of(HASH + 5, 0)->nccl.begun == 3 && row_of(HASH + 5, 0)->nccl.ended == 3);
+	CHECK(row_of(HASH + 5, 0) && row_of(HASH + 5, 0)->nccl.messages == 1);
 	oddities(five, context, stale);
 	CHECK_INT(errno, ENOTTY);
 	pthread_join(t, NULL);
@@ -346,6 +537,7 @@ static void use_nccl(void)
 	four->finalize(context);
 	captured_for_chained();
 	forked_meanwhile();
+	lines();
 }
 
 struct sums {
