@@ -96,7 +96,8 @@ static struct pp_row_kernel describe(const struct kernels *k, const struct pp_ra
 	const uint32_t names = pp_intern_count(k->names);
 	struct pp_row_kernel row = {.name = span->name < names ? span->name : 0,
 	                            .op = device->op < names ? device->op : 0,
-	                            .activity = (int8_t)(device->activity <= PP_DEVICE_SET ? device->activity : PP_DEVICE_KERNEL),
+	                            .activity =
+	                                    (int8_t)(device->activity < PP_DEVICE_ACTIVITIES ? device->activity : PP_DEVICE_KERNEL),
 	                            .precision = (int8_t)(device->precision <= PP_PRECISION_16 ? device->precision : 0),
 	                            .worker = rank->rank,
 	                            .occupancy_percent = (double)NAN,

@@ -7,12 +7,13 @@
 #include "aggregate/tools/tools.h"
 #include "core/base/wrap.h"
 #include "core/capture/span.h"
+#include "core/step/kernel_name.h"
 
 enum { PRECISIONS = PP_PRECISION_16 + 1 };
 
 static int is_kernel(const struct pp_row_kernel *k)
 {
-	return k->activity == PP_DEVICE_KERNEL || k->activity == PP_DEVICE_COLLECTIVE;
+	return pp_kernel_is_one(k->activity);
 }
 
 /* Rows of one kernel on several workers stand together. */

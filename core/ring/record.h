@@ -206,6 +206,10 @@ enum pp_device_activity {
 	PP_DEVICE_DEVICE_TO_HOST,
 	PP_DEVICE_DEVICE_TO_DEVICE, /* also between devices */
 	PP_DEVICE_SET,              /* of memory */
+	/* By its name or its operator, as the reader of records finds; in no record: */
+	PP_DEVICE_WAIT,   /* a kernel that only waits, for peers or another stream: it moves nothing */
+	PP_DEVICE_UNSURE, /* a kernel that may communicate: neither its name nor its operator tells */
+	PP_DEVICE_ACTIVITIES
 };
 
 /* DEVICE: record.tick is the begin. Numbers of names and launches hold within a chunk of the ring: a reader may not have the

@@ -58,6 +58,8 @@ static uint8_t category_of_activity(int activity)
 	        [PP_DEVICE_DEVICE_TO_HOST] = PP_CATEGORY_OUTPUT,
 	        [PP_DEVICE_DEVICE_TO_DEVICE] = PP_CATEGORY_DEVICE_TO_DEVICE,
 	        [PP_DEVICE_SET] = PP_CATEGORY_DEVICE_COMPUTE,
+	        [PP_DEVICE_WAIT] = PP_CATEGORY_DEVICE_COLLECTIVE,
+	        [PP_DEVICE_UNSURE] = PP_CATEGORY_OTHER,
 	};
 
 	return (size_t)activity < sizeof(category) ? category[activity] : PP_CATEGORY_DEVICE_COMPUTE;

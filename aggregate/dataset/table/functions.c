@@ -109,7 +109,9 @@ const char *pp_activity_name(int activity)
 	                                   [PP_DEVICE_HOST_TO_DEVICE] = "Host to device",
 	                                   [PP_DEVICE_DEVICE_TO_HOST] = "Device to host",
 	                                   [PP_DEVICE_DEVICE_TO_DEVICE] = "Device to device",
-	                                   [PP_DEVICE_SET] = "Set"};
+	                                   [PP_DEVICE_SET] = "Set",
+	                                   [PP_DEVICE_WAIT] = "Wait",
+	                                   [PP_DEVICE_UNSURE] = "Communication unknown"};
 
 	return activity >= 0 && (size_t)activity < sizeof(name) / sizeof(name[0]) ? name[activity] : "";
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/read/communication.h"
 #include "aggregate/read/kineto/collectives.h"
 #include "aggregate/read/kineto/operators.h"
 #include "aggregate/read/ring/rings.h"
@@ -334,6 +335,8 @@ int pp_kineto_finish(struct kineto_store *s, const struct pp_trace_glance *glanc
 	rc = origin == INT64_MAX ? -ENODATA : take_threads(s, c.rank, track);
 	if (rc == 0)
 		rc = pp_kineto_operators(s, c.rank, track);
+	if (rc == 0)
+		rc = pp_communication_find(c.rank, s->names);
 	if (rc == 0) {
 		choose_main(s, c.rank, track);
 		rc = pp_kineto_collectives(s, c.rank);

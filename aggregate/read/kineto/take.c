@@ -152,7 +152,7 @@ static uint8_t activity_of(const struct kineto_event *e, uint8_t by_name)
 	if (e->category == KINETO_COPY)
 		return by_name == PP_DEVICE_HOST_TO_DEVICE || by_name == PP_DEVICE_DEVICE_TO_HOST ? by_name
 		                                                                                  : PP_DEVICE_DEVICE_TO_DEVICE;
-	return by_name == PP_DEVICE_COLLECTIVE ? PP_DEVICE_COLLECTIVE : PP_DEVICE_KERNEL;
+	return pp_kernel_is_one(by_name) ? by_name : PP_DEVICE_KERNEL;
 }
 
 static uint32_t small(int64_t value)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/read/communication.h"
 #include "aggregate/read/demangle.h"
 #include "aggregate/read/launch_table.h"
 #include "aggregate/read/ring/device_link.h"
@@ -291,7 +292,7 @@ static int take_activity(struct pp_pair *p, struct writer *w, const struct pp_re
 	                                .launch = d->launch ? launch_on(devices_of(p), &w->shape[d->launch - 1], track->device) : 0,
 	                                .activity = d->activity};
 	if (d->activity == PP_DEVICE_KERNEL && name) {
-		span->device.activity = name->kind.activity == PP_DEVICE_COLLECTIVE ? PP_DEVICE_COLLECTIVE : PP_DEVICE_KERNEL;
+		span->device.activity = pp_kernel_is_one(name->kind.activity) ? name->kind.activity : PP_DEVICE_KERNEL;
 		span->device.precision = name->kind.precision;
 	}
 	return 0;
@@ -588,8 +589,10 @@ static int finish_capture(struct pp_capture *c)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < c->ranks && !rc; i++)
+	for (size_t i = 0; i < c->ranks && !rc; i++) {
 		rc = pp_device_link(&c->rank[i]);
+		rc = rc ? rc : pp_communication_find(&c->rank[i], c->names);
+	}
 	return rc;
 }
 

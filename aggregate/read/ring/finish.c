@@ -306,14 +306,15 @@ int pp_rings_finish(struct pp_rings *r, struct pp_capture *ret_capture, struct p
 			rc = take_ring(r, r->ring[i], &c);
 	if (!rc)
 		rc = set_domains(r, &c);
+	c.names = r->shared.names;
 	for (int i = 0; i < PP_READERS && !rc; i++)
 		if (pp_reader_list[i]->finish_capture)
 			rc = pp_reader_list[i]->finish_capture(&c);
 	if (rc) {
+		c.names = NULL; /* still the rings' */
 		pp_capture_release(&c);
 		return pp_err_set(err, rc, "cannot read the spans of the window: no memory. Give a smaller --window-buffer");
 	}
-	c.names = r->shared.names;
 	/* Later calls and pp_rings_free() find these. */
 	r->shared.names = NULL;
 	c.payloads = r->shared.payloads;

@@ -65,7 +65,7 @@ struct pp_reader_ops {                      /* const, valid for the life of the 
 	/* Optional: all records were read. Give the rank what is no span; its threads from `first_thread` on, their spans in order
 	 * of begin, are this ring's. 0, or -ENOMEM. */
 	int (*finish)(struct pp_pair *p, struct pp_rank *rank, size_t first_thread);
-	/* Optional: all rings have given theirs. 0, or -ENOMEM. */
+	/* Optional: all rings have given theirs, and the capture has its names. 0, or -ENOMEM. */
 	int (*finish_capture)(struct pp_capture *c);
 	/* Optional: free what its states point to, not the states; tracks are still there. */
 	void (*release)(struct pp_pair *p);

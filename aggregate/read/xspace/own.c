@@ -227,6 +227,7 @@ static void take_activity(struct pp_xread *x, struct pp_xplane *p, struct pp_xli
 {
 	size_t before = l->thread.spans, length;
 	struct pp_span *s;
+	struct pp_kernel_kind kind;
 	const char *name;
 	struct own o;
 
@@ -239,8 +240,12 @@ static void take_activity(struct pp_xread *x, struct pp_xplane *p, struct pp_xli
 	if (!(o.has & PP_XS_BIT(PP_XS_KERNEL_DETAILS)))
 		return;
 	name = pp_intern_text(x->names, s->name, &length);
-	s->device.activity = o.category == PP_CATEGORY_DEVICE_COLLECTIVE ? PP_DEVICE_COLLECTIVE : PP_DEVICE_KERNEL;
-	s->device.precision = pp_kernel_cached(&x->kernels, s->name, name, length).precision;
+	kind = pp_kernel_cached(&x->kernels, s->name, name, length);
+	s->device.activity = o.category == PP_CATEGORY_OTHER               ? PP_DEVICE_UNSURE
+	                     : o.category != PP_CATEGORY_DEVICE_COLLECTIVE ? PP_DEVICE_KERNEL
+	                     : kind.activity == PP_DEVICE_WAIT             ? PP_DEVICE_WAIT
+	                                                                   : PP_DEVICE_COLLECTIVE;
+	s->device.precision = kind.precision;
 }
 
 /* A call of an allocator; a thread may have the name of their line. */

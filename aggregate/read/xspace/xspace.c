@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/read/communication.h"
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/xspace/damage.h"
 #include "aggregate/read/xspace/device.h"
@@ -383,6 +384,8 @@ static void read_all(struct pp_xread *x, struct pp_capture *c)
 	if (x->glance->is_podprof && !x->no_memory)
 		pp_xown_split(x, c);
 	for (size_t i = 0; i < c->ranks; i++) {
+		if (!x->glance->is_podprof && !x->no_memory) /* whose spans have this already */
+			x->no_memory |= pp_communication_find(&c->rank[i], c->names) != 0;
 		find_main(&c->rank[i], c->names);
 		if (c->rank[i].size > c->ranks_asked)
 			c->ranks_asked = c->rank[i].size;

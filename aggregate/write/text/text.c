@@ -165,6 +165,26 @@ static void write_input(const struct pp_dataset *d, const struct pp_sums *t, FIL
 	fputc('\n', to);
 }
 
+/* Kernels of which a user may think that they compute or transfer. */
+static void write_other_kernels(const struct pp_dataset *d, FILE *to)
+{
+	static const struct {
+		int activity;
+		const char *text;
+	} row[] = {{PP_DEVICE_WAIT, "only wait, for peers or another stream: Device collective communication without transfer"},
+	           {PP_DEVICE_UNSURE,
+	            "may communicate, which neither their names nor their operators tell: they count as All others"}};
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		double percent = 0;
+
+		for (size_t k = 0; k < d->kernel_stats; k++)
+			percent += d->kernel_stat[k].activity == row[i].activity ? d->kernel_stat[k].percent : 0;
+		if (percent >= 0.05)
+			fprintf(to, "              %5.1f %%  %s\n", percent, row[i].text);
+	}
+}
+
 /* Where a device recorded something: its precision, and the kernels with most time, one in a line. */
 static void write_kernels(const struct pp_dataset *d, FILE *to)
 {
@@ -194,6 +214,7 @@ static void write_kernels(const struct pp_dataset *d, FILE *to)
 		pp_text_name(op, PP_TEXT_NAME, to);
 		fputc('\n', to);
 	}
+	write_other_kernels(d, to);
 }
 
 /* One line, where steps wait for input: the stage of input that takes most time. */

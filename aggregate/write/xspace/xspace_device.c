@@ -115,6 +115,8 @@ static void details(struct pp_xfile *f, struct pp_xevent *e, const struct pp_spa
 	switch (d->activity) {
 	case PP_DEVICE_KERNEL:
 	case PP_DEVICE_COLLECTIVE:
+	case PP_DEVICE_WAIT:
+	case PP_DEVICE_UNSURE:
 		pp_xstat_text(f, e, counts ? PP_XSTAT_KERNEL_DETAILS : PP_XSTAT_LAUNCH, PP_XTEXT_LAUNCH, d->launch);
 		break;
 	case PP_DEVICE_SET:

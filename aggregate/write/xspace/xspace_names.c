@@ -245,6 +245,7 @@ static void write_on_device(const struct pp_xnames *x, struct pp_xstream *s, con
 	        [PP_CATEGORY_DEVICE_COLLECTIVE] = "nccl/",
 	        [PP_CATEGORY_INPUT] = "MemcpyHToD/",
 	        [PP_CATEGORY_OUTPUT] = "MemcpyDToH/",
+	        [PP_CATEGORY_OTHER] = "All others/",
 	};
 	size_t length;
 	const char *text = text_of(x, n->key, &length);

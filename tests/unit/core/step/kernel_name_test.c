@@ -158,39 +158,101 @@ TEST(precision_and_tensor_cores)
 	}
 }
 
+static const struct {
+	const char *name;
+	enum pp_device_activity activity;
+} activity_of[] = {
+        {"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", PP_DEVICE_COLLECTIVE},
+        {"ncclSymkDevKernel_AllReduce_LDMC_Sum_bf16(ncclSymkDevWorkArgs4K)", PP_DEVICE_COLLECTIVE},
+        {"ncclAllReduceRingLLKernel_sum_f32(ncclColl)", PP_DEVICE_COLLECTIVE},
+        {"mscclKernel_Sum_float_Simple_false", PP_DEVICE_COLLECTIVE},
+        {"all-reduce.12", PP_DEVICE_COLLECTIVE},
+        {"reduce-scatter.3", PP_DEVICE_COLLECTIVE},
+        {"MemcpyHToD", PP_DEVICE_HOST_TO_DEVICE},
+        {"MemcpyH2D", PP_DEVICE_HOST_TO_DEVICE},
+        {"Memcpy HtoD (Pinned -> Device)", PP_DEVICE_HOST_TO_DEVICE},
+        {"CopyHostToDevice", PP_DEVICE_HOST_TO_DEVICE},
+        {"memcpydtoh", PP_DEVICE_DEVICE_TO_HOST},
+        {"Memcpy DtoH (Device -> Pageable)", PP_DEVICE_DEVICE_TO_HOST},
+        {"MemcpyDToD (P2P)", PP_DEVICE_DEVICE_TO_DEVICE},
+        {"Memcpy PtoP (Device -> Device)", PP_DEVICE_DEVICE_TO_DEVICE},
+        {"Memset (Device)", PP_DEVICE_SET},
+        /* anonymous namespaces, template arguments, and what a function returns */
+        {"void (anonymous namespace)::oneRankReduce<FuncPreMulSum<__half> >(void*, void*, unsigned long)", PP_DEVICE_KERNEL},
+        {"void (anonymous namespace)::one_shot_all_reduce_kernel<float, 8, 2>(float**)", PP_DEVICE_COLLECTIVE},
+        {"c10d::symmetric_memory::(anonymous namespace)::barrier_kernel(unsigned int**, int)", PP_DEVICE_WAIT},
+        {"c10d::symmetric_memory::put_signal_kernel(unsigned int**, int)", PP_DEVICE_WAIT},
+        {"void c10d::nccl_extension::lsa_put_kernel<1>(int)", PP_DEVICE_COLLECTIVE},
+        {"c10d::cuda::detail::kernel_barrier(int*, unsigned long)", PP_DEVICE_KERNEL},
+        {"void vllm::cross_device_reduce_1stage<float, 2>(vllm::RankData*)", PP_DEVICE_COLLECTIVE},
+        {"vllm::mnnvl_multimem_barrier_kernel(int)", PP_DEVICE_WAIT},
+        {"void sglang::allreduce_LL_2node<float>(float*)", PP_DEVICE_COLLECTIVE},
+        {"void aiter::cross_device_reduce_2stage<float, 2>(float*)", PP_DEVICE_COLLECTIVE},
+        {"void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<1>(int)", PP_DEVICE_COLLECTIVE},
+        {"flashinfer::trtllm_allreduce_fusion::lamport_initialize_kernel(float*)", PP_DEVICE_KERNEL},
+        {"void tensorrt_llm::kernels::oneShotAllReduceKernel<float, 2>(float*)", PP_DEVICE_COLLECTIVE},
+        {"void tensorrt_llm::kernels::mnnvl::rmsNormLamport<float>(float*)", PP_DEVICE_UNSURE},
+        {"void deep_ep::intranode::dispatch<8, 768, 8192>(int4*)", PP_DEVICE_COLLECTIVE},
+        {"void deep_ep::legacy::internode_ll::combine<true>(void*)", PP_DEVICE_COLLECTIVE},
+        {"void deep_ep::intranode::barrier<8>(int**, int)", PP_DEVICE_WAIT},
+        {"void deep_ep::layout::get_dispatch_layout<256, 4, 8>(int)", PP_DEVICE_KERNEL},
+        {"void deep_ep::intranode::combine_epilogue_impl<8>(int)", PP_DEVICE_KERNEL},
+        {"void deep_ep::hybrid_dispatch_impl<8>(int)", PP_DEVICE_COLLECTIVE},
+        {"nvshmemi_signal_wait_until_on_stream_kernel(int)", PP_DEVICE_WAIT},
+        {"nvshmemi_init_array_kernel(int)", PP_DEVICE_KERNEL},
+        {"void barrier_on_stream_kernel<0>(int)", PP_DEVICE_WAIT},
+        {"void rdxn_on_stream_kernel<float>(int)", PP_DEVICE_COLLECTIVE},
+        {"void mscclpp::executionKernel<float>(int)", PP_DEVICE_COLLECTIVE},
+        {"void allreduce6<float>(float*)", PP_DEVICE_COLLECTIVE},
+        {"void allreduce60<float>(float*)", PP_DEVICE_UNSURE},
+        {"kuserbuffers_pushrecv(int, int, int*, int*, int, unsigned long)", PP_DEVICE_WAIT},
+        {"kuserbuffers_pushsendrecv(int*, int*)", PP_DEVICE_COLLECTIVE},
+        {"kuserbuffers_inc(int*)", PP_DEVICE_KERNEL},
+        {"consumer_kernel(void*, int)", PP_DEVICE_WAIT},
+        {"consumer_kernel(float*)", PP_DEVICE_KERNEL},
+        {"mori::moe::EpCombineSyncBarrier(int)", PP_DEVICE_WAIT},
+        {"void mori::moe::EpDispatchIntraNodeKernel<float>(int)", PP_DEVICE_COLLECTIVE},
+        {"hcom_allReduce__428_0_1", PP_DEVICE_COLLECTIVE},
+        /* a word is no evidence */
+        {"fused_nccl_like", PP_DEVICE_UNSURE},
+        {"void mine::AllReduceKernel<float>(float*)", PP_DEVICE_UNSURE},
+        {"void at::native::reduce_scatter_like<float>()", PP_DEVICE_KERNEL},
+        {"triton_poi_fused_all_gather_into_tensor_0", PP_DEVICE_KERNEL},
+        {"void mine::sum<nccl::all_reduce>(float*)", PP_DEVICE_KERNEL},
+        {"mine::sum(ncclDevKernelArgs*)", PP_DEVICE_KERNEL},
+        {"consumer::oneRankReduce(int)", PP_DEVICE_KERNEL},
+        {"all-reduc", PP_DEVICE_KERNEL},
+        {"void at::native::reduce_kernel<512, 1>", PP_DEVICE_KERNEL},
+        {"", PP_DEVICE_KERNEL},
+};
+
 TEST(activities)
 {
-	static const struct {
-		const char *name;
-		enum pp_device_activity activity;
-	} row[] = {
-	        {"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", PP_DEVICE_COLLECTIVE},
-	        {"ncclSymkDevKernel_AllReduce_LDMC_Sum_bf16(ncclSymkDevWorkArgs4K)", PP_DEVICE_COLLECTIVE},
-	        {"NcclAllReduce", PP_DEVICE_COLLECTIVE},
-	        {"rcclGenericKernel", PP_DEVICE_COLLECTIVE},
-	        {"msccl_kernel", PP_DEVICE_COLLECTIVE},
-	        {"all-reduce.12", PP_DEVICE_COLLECTIVE},
-	        {"reduce-scatter.3", PP_DEVICE_COLLECTIVE},
-	        {"MemcpyHToD", PP_DEVICE_HOST_TO_DEVICE},
-	        {"MemcpyH2D", PP_DEVICE_HOST_TO_DEVICE},
-	        {"Memcpy HtoD (Pinned -> Device)", PP_DEVICE_HOST_TO_DEVICE},
-	        {"CopyHostToDevice", PP_DEVICE_HOST_TO_DEVICE},
-	        {"memcpydtoh", PP_DEVICE_DEVICE_TO_HOST},
-	        {"Memcpy DtoH (Device -> Pageable)", PP_DEVICE_DEVICE_TO_HOST},
-	        {"MemcpyDToD (P2P)", PP_DEVICE_DEVICE_TO_DEVICE},
-	        {"Memcpy PtoP (Device -> Device)", PP_DEVICE_DEVICE_TO_DEVICE},
-	        {"Memset (Device)", PP_DEVICE_SET},
-	        {"fused_nccl_like", PP_DEVICE_KERNEL},
-	        {"all-reduc", PP_DEVICE_KERNEL},
-	        {"void at::native::reduce_kernel<512, 1>", PP_DEVICE_KERNEL},
-	        {"", PP_DEVICE_KERNEL},
-	};
-
-	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
-		CHECK_INT(pp_kernel_activity(row[i].name, strlen(row[i].name)), row[i].activity);
+	for (size_t i = 0; i < sizeof(activity_of) / sizeof(activity_of[0]); i++)
+		CHECK_INT(pp_kernel_activity(activity_of[i].name, strlen(activity_of[i].name)), activity_of[i].activity);
 }
 
 /* Names of files have no end of their own, and any length. */
+TEST(operators)
+{
+	static const struct {
+		const char *name;
+		int communicates;
+	} row[] = {{"c10d::allreduce_", 1},
+	           {"nccl:all_reduce", 1},
+	           {"_c10d_functional::all_gather_into_tensor", 1},
+	           {"symm_mem::one_shot_all_reduce", 1},
+	           {"record_param_comms", 1},
+	           {"_C_custom_ar::all_reduce", 1},
+	           {"aten::copy_", 0},
+	           {"my c10d::allreduce_", 0},
+	           {"c10d:", 0},
+	           {"", 0}};
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
+		CHECK_INT(pp_operator_communicates(row[i].name, strlen(row[i].name)), row[i].communicates);
+}
+
 TEST(lengths)
 {
 	char *name = malloc(70000);
@@ -200,7 +262,8 @@ TEST(lengths)
 		return;
 	CHECK_INT(pp_kernel_precision("my_half", 6), PP_PRECISION_UNKNOWN);
 	CHECK_INT(pp_kernel_precision("my_half", 7), PP_PRECISION_16);
-	CHECK_INT(pp_kernel_activity("nccl", 3), PP_DEVICE_KERNEL);
+	CHECK_INT(pp_kernel_activity("hccl", 3), PP_DEVICE_KERNEL);
+	CHECK_INT(pp_kernel_activity("hccl", 4), PP_DEVICE_COLLECTIVE);
 	memset(name, 'x', 70000);
 	memcpy(name + 4096 - 4, "half", 4);
 	CHECK_INT(pp_kernel_precision(name, 70000), PP_PRECISION_16);
@@ -236,6 +299,7 @@ int main(void)
 	precision_and_tensor_cores();
 	looked_up_once();
 	activities();
+	operators();
 	lengths();
 	return test_end();
 }

@@ -1,0 +1,97 @@
+/* Looks at the operators of kernels; see communication.h. */
+#include "aggregate/read/communication.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/base/utf8.h"
+#include "core/base/wrap.h"
+#include "core/capture/rank.h"
+#include "core/capture/span.h"
+#include "core/capture/thread.h"
+#include "core/ring/intern.h"
+#include "core/ring/record.h"
+#include "core/step/kernel_name.h"
+
+struct named { /* a name, by its id */
+	int64_t unsure_ns;
+	uint8_t operator_is; /* 0: not looked at; 1: it does not communicate; 2: it does */
+	uint8_t kernel_is;   /* 0: not looked at; else 1 + what it becomes in an operator that communicates */
+};
+
+static int communicates(struct named *n, const struct pp_intern *names, uint32_t id)
+{
+	size_t length;
+	const char *text;
+
+	if (!n->operator_is) {
+		text = pp_intern_text(names, id, &length);
+		n->operator_is = pp_operator_communicates(text, length) ? 2 : 1;
+	}
+	return n->operator_is == 2;
+}
+
+/* A product of matrices that sends its parts does both. */
+static uint8_t inside(struct named *n, struct pp_kernel_cache *cache, const struct pp_intern *names, uint32_t id)
+{
+	size_t length;
+	const char *text;
+
+	if (!n->kernel_is) {
+		text = pp_intern_text(names, id, &length);
+		n->kernel_is = pp_kernel_cached(cache, id, text, length).is_local          ? 1 + PP_DEVICE_KERNEL
+		               : pp_kernel_tensor_core(text, length) == PP_TENSOR_CORE_YES ? 1 + PP_DEVICE_UNSURE
+		                                                                           : 1 + PP_DEVICE_COLLECTIVE;
+	}
+	return n->kernel_is - 1;
+}
+
+static void remark(struct pp_rank *rank, const struct pp_intern *names, const struct named *named)
+{
+	const uint32_t count = pp_intern_count(names);
+	char text[PP_REMARK_TEXT];
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (named[i].unsure_ns > named[most].unsure_ns)
+			most = i;
+	if (!named[most].unsure_ns)
+		return;
+	snprintf(text, sizeof(text),
+	         "neither name nor operator tells whether kernels communicate: they count as All others. Longest: %.*s",
+	         pp_utf8_fit(pp_intern_text(names, most, NULL), 48), pp_intern_text(names, most, NULL));
+	pp_remark_add(rank->remark, &rank->remarks, text);
+}
+
+int pp_communication_find(struct pp_rank *rank, const struct pp_intern *names)
+{
+	const uint32_t count = names ? pp_intern_count(names) : 0;
+	struct pp_kernel_cache cache = {.known = NULL};
+	struct named *named = count ? calloc(count, sizeof(*named)) : NULL;
+
+	if (!named)
+		return count ? -ENOMEM : 0;
+	for (size_t t = 0; t < rank->threads; t++) {
+		const struct pp_thread *thread = &rank->thread[t];
+
+		for (size_t i = 0; thread->device && i < thread->spans; i++) {
+			struct pp_span *s = &thread->span[i];
+
+			if (s->kind != PP_SPAN_DEVICE || s->name >= count ||
+			    (s->device.activity != PP_DEVICE_KERNEL && s->device.activity != PP_DEVICE_UNSURE))
+				continue;
+			if (s->device.op && s->device.op < count && communicates(&named[s->device.op], names, s->device.op))
+				s->device.activity = inside(&named[s->name], &cache, names, s->name);
+			if (s->device.activity != PP_DEVICE_KERNEL)
+				s->device.precision = PP_PRECISION_UNKNOWN;
+			if (s->device.activity == PP_DEVICE_UNSURE && s->end > s->begin)
+				named[s->name].unsure_ns = pp_wrap_plus(named[s->name].unsure_ns, s->end - s->begin);
+		}
+	}
+	remark(rank, names, named);
+	pp_kernel_cache_release(&cache);
+	free(named);
+	return 0;
+}
