@@ -410,8 +410,8 @@ static void report_other_mpi(void)
 	pp_claim_read(&c, -1, -1);
 	if (c.rank != 0 || !pp_env("PODPROF_SPOOL"))
 		return;
-	pp_self_print("the job's MPI is not Open MPI 4 or 5: its calls are not recorded. Marks are: podprof_step_begin(), "
-	              "podprof_range_push()");
+	pp_self_print("podprof has no wrappers for the job's MPI library: its calls are not recorded (podprof doctor). Marks are: "
+	              "podprof_step_begin(), podprof_range_push()");
 	pp_unrecorded_is_reported();
 }
 

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "mpi/pmpi_next.h"
+#include "mpi/dispatch/next.h"
 
 /* A handle as a number that no handle of another kind has, in the tables of requests and of communicators, windows and files. That
  * of an int has its highest bit set, as no pointer has. 0: none. */

@@ -11,8 +11,8 @@
 #include "mpi/coord_agree.h"
 #include "mpi/coord_invite.h"
 #include "mpi/coord_part.h"
+#include "mpi/dispatch/next.h"
 #include "mpi/pmpi_collector.h"
-#include "mpi/pmpi_next.h"
 
 enum { CLOSE_MS = 20000, EAGER_TESTS = 200, NAP_NS = 100000 };
 

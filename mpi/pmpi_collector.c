@@ -3,9 +3,8 @@
 
 #include <errno.h>
 
-__thread struct pp_mpi_thread pp_mpi_thread;
 struct pp_mpi_wiped pp_mpi_wiped;
-const struct podprof_collector *pp_mpi_collector, *pp_mpi_other;
+const struct podprof_collector *pp_mpi_collector;
 const _Atomic uint32_t *pp_mpi_recording;
 static const _Atomic uint32_t no_pattern;
 const _Atomic uint32_t *pp_mpi_pattern = &no_pattern;

@@ -1,5 +1,5 @@
-/* State that all of mpi/ shares: the MPI library's objects, the collector, each thread's state. Called by all of mpi/.
- * Out: pointers that MPI_Init sets once (pmpi_init.c); each thread's state is its own. */
+/* State that all wrappers share: the MPI library's objects and the collector. Called by all of mpi/.
+ * Out: pointers that MPI_Init sets once (pmpi_init.c). */
 #pragma once
 
 #include <stdatomic.h>
@@ -9,23 +9,7 @@
 #include "core/base/wipe.h"
 #include "core/source/services.h"
 #include "mpi/abi.h"
-
-struct pp_comm;
-
-struct pp_mpi_thread {
-	uint32_t depth;      /* 1: inside a wrapper; calls that libmpi and other libraries' wrappers make are not recorded */
-	uint32_t cache_gen;  /* pp_comm_gen when `cache` was found */
-	uint32_t is_polling; /* 1: inside a wrapper, but not yet inside the real call */
-	const void *by_pmpi; /* the caller, if it called by the name PMPI_X; the wrapper clears it */
-	uint64_t cache_key;  /* of `cache` */
-	struct pp_comm *cache;
-	struct pp_where *where;
-	struct pp_ring_cursor *cursor;
-	const struct pp_record *poll_next; /* where the cursor stood after the last unsuccessful poll */
-	struct pp_record poll;             /* unsuccessful polls so far, one record (mpi/pmpi_poll.c) */
-	uint32_t polls;                    /* how many; 0: no record is waiting */
-	uint32_t messages;                 /* since the last collective on MPI_COMM_WORLD that the pattern got */
-};
+#include "mpi/dispatch/thread.h"
 
 struct pp_mpi_scope { /* one call of the application */
 	struct pp_mpi_thread *thread;
@@ -39,15 +23,12 @@ struct pp_mpi_scope { /* one call of the application */
 	int recording;
 };
 
-extern __thread struct pp_mpi_thread pp_mpi_thread __attribute__((visibility("hidden"), tls_model("initial-exec")));
 /* Wiped in a child that was forked past libc's handlers: it records nothing. */
 struct pp_mpi_wiped {
 	_Atomic uint32_t active;
 } __attribute__((aligned(PP_PAGE_BYTES)));
 extern struct pp_mpi_wiped pp_mpi_wiped __attribute__((visibility("hidden")));
 extern const struct podprof_collector *pp_mpi_collector __attribute__((visibility("hidden")));
-/* The collector of a process whose MPI the wrappers do not know: it gets MPI's begin and end, nothing else. */
-extern const struct podprof_collector *pp_mpi_other __attribute__((visibility("hidden")));
 extern const _Atomic uint32_t *pp_mpi_recording __attribute__((visibility("hidden")));
 extern const _Atomic uint32_t *pp_mpi_pattern __attribute__((visibility("hidden")));
 /* The keeper's bell, and the request that this rank has acknowledged: a difference is a new request. */

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/dispatch/next.h"
 #include "mpi/pmpi_announce.h"
 #include "mpi/pmpi_collector.h"
-#include "mpi/pmpi_next.h"
 
 enum { BUCKETS = 1024, COUNTS = 1024 };
 

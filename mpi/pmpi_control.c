@@ -26,8 +26,8 @@ static void mark(struct pp_mpi_thread *t, pp_tick now, int level)
 #define PP_REST_ARGS w1, w2, w3, w4, w5, w6, w7, d1, d2, d3, d4, d5, d6, d7, d8, w8, w9, w10, w11
 
 /* mpi.h declares them with `...`, so that they have other names here. */
-PP_PUBLIC int pp_mpi_pcontrol(int level, PP_REST) __asm__("MPI_Pcontrol");
-PP_PUBLIC int pp_pmpi_pcontrol(int level, PP_REST) __asm__("PMPI_Pcontrol");
+int pp_mpi_pcontrol(int level, PP_REST) __asm__("MPI_Pcontrol");
+int pp_pmpi_pcontrol(int level, PP_REST) __asm__("PMPI_Pcontrol");
 
 int pp_pmpi_pcontrol(int level, PP_REST)
 {

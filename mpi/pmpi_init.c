@@ -101,11 +101,8 @@ static void activate(const pp_session *session)
 	collector = dlsym(RTLD_DEFAULT, "podprof_collector");
 	if (!collector || collector->size != sizeof *collector)
 		goto out;
-	if (!pp_abi_find(&pp_mpi_names)) {
-		pp_mpi_other = collector;
-		collector->mpi_state(PP_MPI_OTHER_RUNS);
+	if (!pp_abi_find(&pp_mpi_names))
 		goto out;
-	}
 	pp_mpi_collector = collector;
 	if (session ? pp_comm_start_session(*session) : pp_comm_start())
 		goto out;
@@ -184,7 +181,6 @@ PP_ENTRIES(Init, (int *argc, char ***argv), (argc, argv))
 	const pp_tick begin[2] = {pp_tick_counter(), pp_tick_raw()};
 	int rc;
 
-	pp_mpi_renew();
 	PP_REAL(Init)
 	if (t->depth)
 		return real(argc, argv);
@@ -200,7 +196,6 @@ PP_ENTRIES(Init_thread, (int *argc, char ***argv, int required, int *provided), 
 	const pp_tick begin[2] = {pp_tick_counter(), pp_tick_raw()};
 	int rc;
 
-	pp_mpi_renew();
 	PP_REAL(Init_thread)
 	if (t->depth)
 		return real(argc, argv, required, provided);
@@ -208,14 +203,6 @@ PP_ENTRIES(Init_thread, (int *argc, char ***argv, int required, int *provided), 
 	pp_coord_before();
 	rc = real(argc, argv, required, provided);
 	return pp_mpi_begun(t, PP_MPI_CALL_Init_thread, begin, rc, NULL);
-}
-
-static int finalize_other(int (*real)(void))
-{
-	int rc = real();
-
-	pp_mpi_other->mpi_state(PP_MPI_OTHER_OVER);
-	return rc;
 }
 
 PP_ENTRIES(Finalize, (void), ())
@@ -226,8 +213,6 @@ PP_ENTRIES(Finalize, (void), ())
 	int rc;
 
 	PP_REAL(Finalize)
-	if (pp_mpi_other)
-		return finalize_other(real);
 	if (!pp_mpi_seen(thread))
 		return real();
 	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Finalize, 0, PP_NO_PEER, 0);

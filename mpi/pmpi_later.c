@@ -1,4 +1,4 @@
-/* Replaces pointers to calls that only some MPIs have; see pmpi_later.h. Called when this library is loaded, and by the wrappers of
+/* Replaces pointers to calls that only some MPIs have; see pmpi_later.h. Called when this library is chosen, and by the wrappers of
  * MPI's begin. */
 #include "mpi/pmpi_later.h"
 
@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "mpi/dispatch/loaded.h"
 #include "mpi/pmpi_source.h"
 
 struct later {
@@ -39,16 +40,6 @@ static struct group {
 } groups[] = {{session_calls, sizeof session_calls / sizeof session_calls[0]},
               {large_calls, sizeof large_calls / sizeof large_calls[0]}};
 enum { GROUPS = sizeof groups / sizeof groups[0] };
-
-struct object { /* as the dynamic linker holds it */
-	uintptr_t base, first, end;
-	uintptr_t relro, relro_end;
-	const Elf64_Sym *symbols;
-	const char *strings;
-	const Elf64_Rela *rela, *plt;
-	size_t rela_count, plt_count;
-	int calls_mpi;
-};
 
 /* Looks the MPI's own up. 1: it has some. */
 static int find(struct group *g)
@@ -78,7 +69,7 @@ static const struct later *later_of(const char *name)
 	return NULL;
 }
 
-static void replace(const struct object *o, _Atomic uintptr_t *slot, void *ours)
+static void replace(const struct pp_loaded *o, _Atomic uintptr_t *slot, void *ours)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)slot & ~(page - 1);
 	int is_sealed = (uintptr_t)slot >= (o->relro & ~(page - 1)) && (uintptr_t)slot < o->relro_end;
@@ -91,7 +82,7 @@ static void replace(const struct object *o, _Atomic uintptr_t *slot, void *ours)
 }
 
 /* is_plt: the slot may point into its own object still, until the first call. Another library's wrapper stays: it calls PMPI_X. */
-static void walk(const struct object *o, const Elf64_Rela *r, size_t count, int is_plt)
+static void walk(const struct pp_loaded *o, const Elf64_Rela *r, size_t count, int is_plt)
 {
 	for (size_t i = 0; i < count; i++) {
 		uint32_t symbol = (uint32_t)ELF64_R_SYM(r[i].r_info);
@@ -109,96 +100,24 @@ static void walk(const struct object *o, const Elf64_Rela *r, size_t count, int 
 	}
 }
 
-/* Some dynamic linkers leave offsets in place, others put addresses there. */
-static const void *address(const struct object *o, Elf64_Addr at)
-{
-	return (const void *)(at < o->base ? o->base + at : at);
-}
-
-static void read_dynamic(struct object *o, const Elf64_Dyn *dynamic)
-{
-	size_t rela_bytes = 0, plt_bytes = 0;
-	int plt_is_rela = 0;
-
-	for (const Elf64_Dyn *d = dynamic; d->d_tag != DT_NULL; d++) {
-		switch (d->d_tag) {
-		case DT_SYMTAB:
-			o->symbols = address(o, d->d_un.d_ptr);
-			break;
-		case DT_STRTAB:
-			o->strings = address(o, d->d_un.d_ptr);
-			break;
-		case DT_RELA:
-			o->rela = address(o, d->d_un.d_ptr);
-			break;
-		case DT_RELASZ:
-			rela_bytes = d->d_un.d_val;
-			break;
-		case DT_JMPREL:
-			o->plt = address(o, d->d_un.d_ptr);
-			break;
-		case DT_PLTRELSZ:
-			plt_bytes = d->d_un.d_val;
-			break;
-		case DT_PLTREL:
-			plt_is_rela = d->d_un.d_val == DT_RELA;
-			break;
-		default:
-			break;
-		}
-	}
-	for (const Elf64_Dyn *d = dynamic; o->strings && d->d_tag != DT_NULL; d++)
-		o->calls_mpi |= d->d_tag == DT_NEEDED && !strncmp(o->strings + d->d_un.d_val, "libmpi", 6);
-	o->rela_count = o->rela ? rela_bytes / sizeof *o->rela : 0;
-	o->plt_count = o->plt && plt_is_rela ? plt_bytes / sizeof *o->plt : 0;
-}
-
-/* 0: it has no dynamic section. */
-static int read_object(const struct dl_phdr_info *info, struct object *ret)
-{
-	struct object o = {.base = info->dlpi_addr, .first = UINTPTR_MAX};
-	const Elf64_Dyn *dynamic = NULL;
-
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const Elf64_Phdr *p = &info->dlpi_phdr[i];
-		uintptr_t first = o.base + p->p_vaddr, end = first + p->p_memsz;
-
-		if (p->p_type == PT_LOAD) {
-			o.first = first < o.first ? first : o.first;
-			o.end = end > o.end ? end : o.end;
-		} else if (p->p_type == PT_DYNAMIC) {
-			dynamic = (const Elf64_Dyn *)first;
-		} else if (p->p_type == PT_GNU_RELRO) {
-			o.relro = first;
-			o.relro_end = end;
-		}
-	}
-	if (dynamic)
-		read_dynamic(&o, dynamic);
-	*ret = o;
-	return dynamic != NULL;
-}
-
-static int is_mpi_program(struct dl_phdr_info *info, size_t size, void *data)
-{
-	struct object o;
-
-	(void)size;
-	(void)data;
-	return read_object(info, &o) && o.calls_mpi;
-}
-
 static int visit(struct dl_phdr_info *info, size_t size, void *data)
 {
-	struct object o;
+	struct pp_loaded o;
 
 	(void)size;
 	(void)data;
-	if (read_object(info, &o) && o.calls_mpi && o.symbols) {
+	if (pp_loaded_read(info, &o) && o.calls_mpi && o.symbols) {
 		walk(&o, o.rela, o.rela_count, 0);
 		walk(&o, o.plt, o.plt_count, 1);
 	}
 	return 0;
+}
+
+void pp_later_forget(void)
+{
+	for (int g = 0; g < GROUPS; g++)
+		for (size_t i = 0; i < groups[g].count; i++)
+			groups[g].call[i].real = NULL;
 }
 
 void pp_later_attach(void)
@@ -208,24 +127,10 @@ void pp_later_attach(void)
 
 	if (atomic_exchange_explicit(&busy, 1, memory_order_acquire))
 		return;
-	for (int g = 0; g < GROUPS && pp_abi_find(&(struct pp_mpi_names){0}); g++) /* another MPI's calls are not recorded */
+	for (int g = 0; g < GROUPS; g++)
 		found |= find(&groups[g]);
 	if (found)
 		dl_iterate_phdr(visit, NULL);
 	atomic_store_explicit(&busy, 0, memory_order_release);
-	errno = saved;
-}
-
-/* Of a program that is linked with such an MPI; others have it not loaded yet, and need not be searched. A search that finds
- * nothing allocates: programs without MPI have none. */
-__attribute__((constructor)) static void loaded(void)
-{
-	int saved = errno;
-
-	if (!dl_iterate_phdr(is_mpi_program, NULL))
-		return;
-	if (dlsym(RTLD_NEXT, session_calls[0].name) || dlsym(RTLD_NEXT, large_calls[0].name))
-		pp_later_attach();
-	dlerror(); /* what was not found here is no failure of the program's, which may ask before it loads anything */
 	errno = saved;
 }

@@ -8,3 +8,5 @@
 
 /* Any thread, also inside MPI_Init; errno kept. */
 void pp_later_attach(void);
+/* The MPI library was unloaded: its calls are looked up again. */
+void pp_later_forget(void);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "core/base/lazy.h"
+#include "mpi/dispatch/thread.h"
 
 enum { SHARDS = 64, PER_SHARD = 256, SPINS = 1000, NUMBERS = 256 };
 
@@ -72,17 +73,17 @@ static struct pp_request *probe(struct shard *s, uint64_t key, uint32_t at)
 /* Threads get numbers in blocks: a shared counter costs more than the rest of a start. */
 uint32_t pp_request_number(void)
 {
-	static __thread uint32_t last, left;
+	struct pp_mpi_thread *t = &pp_mpi_thread;
 
 	do {
-		if (!left) {
-			last = atomic_fetch_add_explicit(&last_number, NUMBERS, memory_order_relaxed);
-			left = NUMBERS;
+		if (!t->requests_left) {
+			t->request = atomic_fetch_add_explicit(&last_number, NUMBERS, memory_order_relaxed);
+			t->requests_left = NUMBERS;
 		}
-		left--;
-		last++;
-	} while (!last);
-	return last;
+		t->requests_left--;
+		t->request++;
+	} while (!t->request);
+	return t->request;
 }
 
 /* 0: full. */

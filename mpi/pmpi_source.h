@@ -1,16 +1,16 @@
 /* What all wrappers share: the thread's state and one call from entry to record. In: a wrapper's arguments. Out: a record of the
  * call and the thread's struct pp_where.
  *
- * The wrapper passes calls through until MPI_Init found Open MPI and the collector in this process, and on a thread that is
+ * The wrapper passes calls through until MPI_Init found the collector in this process, and on a thread that is
  * already inside a wrapper. No lock is held while the real call runs. */
 #pragma once
 
 #include "mpi/coord_mpi.h"
+#include "mpi/dispatch/next.h"
 #include "mpi/pmpi_announce.h"
 #include "mpi/pmpi_collector.h"
 #include "mpi/pmpi_comm.h"
 #include "mpi/pmpi_mpi4.h"
-#include "mpi/pmpi_next.h"
 #include "mpi/pmpi_poll.h"
 
 enum pp_mpi_row {
@@ -25,18 +25,20 @@ enum pp_mpi_row {
 
 enum { PP_NO_PEER = -0x7fffffff }; /* "peer" of a call that has none; no MPI constant has this value */
 
-#define PP_PUBLIC __attribute__((visibility("default")))
+/* Where pointers to functions are held that were found by pp_mpi_real() or pp_mpi_next(). All are cleared when MPI begins with
+ * another library than before. */
+#define PP_MPI_FOUND __attribute__((section("pp_mpi_found")))
 
 /* The head of a wrapper, which both names reach: Fortran bindings, mpi4py and other libraries may call either. A call goes on by
  * the name by which it came. If PMPI_X went on to MPI_X, a library behind this one, whose MPI_X calls PMPI_X, would call itself
- * without end. PMPI_X reaches the wrapper of this library, never another's: the library is linked with -Bsymbolic-functions. */
+ * without end. PMPI_X reaches the wrapper of this object, never another's: the object exports neither. */
 #define PP_ENTRIES(symbol, params, args)                                                                                           \
-	PP_PUBLIC int PMPI_##symbol params                                                                                         \
+	int PMPI_##symbol params                                                                                                   \
 	{                                                                                                                          \
 		pp_mpi_thread.by_pmpi = __builtin_return_address(0);                                                               \
 		return MPI_##symbol args;                                                                                          \
 	}                                                                                                                          \
-	PP_PUBLIC int MPI_##symbol params
+	int MPI_##symbol params
 
 /* `real` in a wrapper: what comes behind this library, another one's wrapper or MPI's function. Looked up once for each name.
  * Without it the wrapper can only return an error. */

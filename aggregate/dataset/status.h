@@ -19,7 +19,7 @@ struct pp_dataset;
 #define PP_STATUS_NOTHING_CAME PP_STATUS_MISSING "no record of it arrived"
 
 /* A part of the warning that names ranks whose MPI calls were not recorded. */
-#define PP_STATUS_MPI_UNSEEN "their MPI is not Open MPI 4 or 5"
+#define PP_STATUS_MPI_UNSEEN "podprof has no wrappers for their MPI library"
 /* Does a warning name such ranks? */
 int pp_status_mpi_is_unseen(const struct pp_dataset *d);
 

@@ -8,7 +8,7 @@ const Waiting = {
       return [
         title,
         emptyText(absentReason('collective') || 'This dataset has no /collective.',
-            'MPI collectives of Open MPI 4 and 5 are recorded without a change to the program. ' +
+            'MPI collectives of Open MPI, MPICH and Intel MPI are recorded without a change to the program. ' +
                 '\u2018podprof doctor\u2019 shows what works on this host.',
             'Of files, those of podprof have the collectives of MPI, and traces of PyTorch those whose arguments were recorded ' +
                 '(record_param_comms). Trace files of other profilers have no common clock: waiting between ranks is unknown.')

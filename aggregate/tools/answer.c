@@ -122,7 +122,8 @@ static void say_next(const struct pp_dataset *d, const struct pp_sums *s, const 
 		snprintf(text, size, "list the messages by sender and receiver: podprof report --table channel %s", session);
 		break;
 	case PP_FINDING_NOT_RECORDED:
-		snprintf(text, size, "run the job with Open MPI 4 or 5, or mark communication with podprof_range_push_as()");
+		snprintf(text, size,
+		         "run the job with an MPI that 'podprof doctor' names, or mark communication by podprof_range_push_as()");
 		break;
 	case PP_FINDING_INPUT:
 	case PP_FINDING_OUTPUT:

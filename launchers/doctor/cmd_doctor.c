@@ -12,6 +12,7 @@
 #include "launchers/doctor/doctor_clock.h"
 #include "launchers/doctor/doctor_gpu.h"
 #include "launchers/doctor/doctor_hosts.h"
+#include "launchers/doctor/doctor_mpi.h"
 #include "launchers/doctor/doctor_node.h"
 #include "launchers/doctor/doctor_probe.h"
 #include "launchers/doctor/doctor_row.h"
@@ -139,6 +140,7 @@ int pp_cmd_doctor(int argc, char **argv)
 		pp_doctor_json_begin();
 	pp_options_environment(&options, PP_OPT_RUN, warn_environment);
 	pp_doctor_self();
+	pp_doctor_mpi();
 	pp_doctor_tools();
 	pp_doctor_gpu(&options);
 	pp_doctor_node(&options);

@@ -14,7 +14,6 @@
 
 #include "core/base/now.h"
 #include "core/base/why.h"
-#include "core/call/mpi_call.h"
 #include "launchers/cmd.h"
 #include "launchers/doctor/doctor_row.h"
 #include "launchers/run/env_plan.h"
@@ -34,12 +33,6 @@ static void check_libraries(const char *self)
 		              "'%s' cannot be preloaded", library);
 	else
 		pp_doctor_row("collector", PP_DOCTOR_OK, "", "podprof %s, %s", PODPROF_VERSION, library);
-	if (library && !mpi)
-		pp_doctor_row("MPI calls", PP_DOCTOR_LIMITED,
-		              "sudo apt-get install libopenmpi-dev && cmake -S . -B build && cmake --build build",
-		              "podprof was built without MPI: only step marks and ranges are recorded");
-	else if (mpi)
-		pp_doctor_row("MPI calls", PP_DOCTOR_OK, "", "%u calls are recorded, %s", pp_mpi_call_count(), mpi);
 	free(library);
 	free(mpi);
 }

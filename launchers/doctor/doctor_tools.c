@@ -1,7 +1,6 @@
-/* Checks other software on this node for podprof doctor: MPI, NVTX, Python modules, HDF5, xprof. Called by cmd_doctor.c. */
+/* Checks other software on this node for podprof doctor: NVTX, Python modules, HDF5, xprof. Called by cmd_doctor.c. */
 #include "launchers/doctor/doctor_tools.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,47 +23,6 @@ static int python_module(const char *module, char *ret_version, size_t size, con
 			return 0;
 	}
 	return -1;
-}
-
-static void check_mpi(void)
-{
-	char line[256], path[512];
-
-	if (pp_doctor_line("timeout 20 mpirun --version 2>/dev/null", line, sizeof(line)))
-		pp_doctor_row("MPI", PP_DOCTOR_LIMITED, "sudo apt-get install openmpi-bin",
-		              "no mpirun found: only jobs of other launchers and single processes can be recorded");
-	else if (!strstr(line, "(Open MPI) 4.") && !strstr(line, "(Open MPI) 5."))
-		pp_doctor_row("MPI", PP_DOCTOR_LIMITED, "sudo apt-get install openmpi-bin, and run the job with mpirun.openmpi",
-		              "%s: its MPI calls are not recorded; step marks and ranges are", line);
-	else if (pp_doctor_line("command -v mpirun", path, sizeof(path)))
-		pp_doctor_row("MPI", PP_DOCTOR_OK, "", "%s", line);
-	else
-		pp_doctor_row("MPI", PP_DOCTOR_OK, "", "%s (%s)", line, path);
-}
-
-static int is_of_mpi(const char *library)
-{
-	static const char *const begins[] = {"libmpi.", "libmpi_", "libmpich", "libpodprof-mpi."};
-
-	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
-		if (!strncmp(library, begins[i], strlen(begins[i])))
-			return 1;
-	return 0;
-}
-
-/* A library that LD_PRELOAD gives to the job is loaded into doctor, too. */
-static void check_mpi_wrapper(void)
-{
-	void *wrapper = dlsym(RTLD_DEFAULT, "MPI_Init");
-	const char *slash;
-	Dl_info object;
-
-	if (!wrapper || !dladdr(wrapper, &object))
-		return;
-	slash = strrchr(object.dli_fname, '/');
-	if (!is_of_mpi(slash ? slash + 1 : object.dli_fname))
-		pp_doctor_row("MPI wrapper", PP_DOCTOR_OK, "", "%s is preloaded and wraps MPI, too: podprof's wrappers go on to it",
-		              object.dli_fname);
 }
 
 static void check_nvtx(void)
@@ -134,8 +92,6 @@ static void check_xprof(void)
 
 void pp_doctor_tools(void)
 {
-	check_mpi();
-	check_mpi_wrapper();
 	check_nvtx();
 	check_python();
 	check_report();

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Makes a virtual environment with packages from pip, once; exit 77 where that cannot be (no network, or none for 4 minutes). A
-# ctest fixture.
+# ctest fixture. With PODPROF_ONLY_LONG only where PODPROF_LONG is set.
 # Usage: venv.sh DIRECTORY PYTHON PACKAGE...
 set -u
+[ -z "${PODPROF_ONLY_LONG:-}" ] || [ -n "${PODPROF_LONG:-}" ] || exit 77
 directory="$1"
 python="$2"
 shift 2

@@ -1,4 +1,4 @@
-/* A program of MPI 4's sessions, without MPI_Init; built by ompi5.py. Each rank prints a sum. */
+/* A program of MPI 4's sessions, without MPI_Init, and of its large counts; built by other_mpi.py. Each rank prints a sum. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,6 +47,27 @@ static int work(MPI_Session session)
 	return total;
 }
 
+#ifdef HAS_LARGE
+static int large(void)
+{
+	int rank, size, sum, total = 0, data[16] = {0};
+	MPI_Request request;
+
+	MPI_Init(NULL, NULL);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	for (int i = 0; i < ROUNDS; i++) {
+		MPI_Allreduce_c(&rank, &sum, (MPI_Count)1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+		total += sum;
+	}
+	MPI_Isend_c(&rank, (MPI_Count)1, MPI_INT, (rank + 1) % size, 7, MPI_COMM_WORLD, &request);
+	MPI_Recv_c(data, (MPI_Count)16, MPI_INT, (rank + size - 1) % size, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_Wait(&request, MPI_STATUS_IGNORE);
+	MPI_Finalize();
+	return total + data[0];
+}
+#endif
+
 /* once; two sessions at one time; both a session and MPI_Init. Open MPI 5.0 itself fails where a session begins after all have
  * ended. */
 int main(int argc, char **argv)
@@ -55,6 +76,10 @@ int main(int argc, char **argv)
 	MPI_Session session, other;
 	int total, one;
 
+#ifdef HAS_LARGE
+	printf("total %d\n", large());
+	return 0;
+#endif
 	MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
 	if (two)
 		MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &other);

@@ -3,7 +3,10 @@
 
 #include <pthread.h>
 
+#include "mpi/dispatch/thread.h"
 #include "tests/test.h"
+
+__thread struct pp_mpi_thread pp_mpi_thread;
 
 static uint64_t handle(uint64_t n)
 {

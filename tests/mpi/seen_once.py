@@ -48,6 +48,8 @@ def main():
     with tempfile.TemporaryDirectory() as where:
         env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", PP_FAKE_LOG=where + "/log")
         line = [mpirun, "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "-n", "4", "-x", "LD_PRELOAD=" + preload]
+        if mpirun.endswith(".mpich"):
+            line = [mpirun, "-n", "4", "-genv", "LD_PRELOAD", preload]
         run = subprocess.run(line + program, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=50)
         if run.returncode or run.stdout != "bindings done\n":
             print(run.returncode, run.stdout, run.stderr)

@@ -85,7 +85,8 @@ def conform(root, place, release):
     if not os.path.exists(fake):
         raise jobs.Skipped("the programs of tests/mpi are not built")
     os.mkdir(where)
-    for path in (fake, os.path.join(library_dir(os.path.join(root, "opt", "unpacked")), "libpodprof-mpi.so"),
+    libraries = library_dir(os.path.join(root, "opt", "unpacked"))
+    for path in (fake, *(os.path.join(libraries, n) for n in ("libpodprof-mpi.so", "libpodprof-mpi-ompi.so")),
                  *(os.path.join(place.bin, p) for p in ("c_mpi_train", *("mpi_" + p for p in PROGRAMS))),
                  *(os.path.join(SOURCE, "tests", "mpi", p) for p in ("said.py", "conformance_mpi4py.py"))):
         shutil.copy(path, where)

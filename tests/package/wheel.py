@@ -70,8 +70,9 @@ def wheel(place, full):
     data = re.match(r"(podprof-[^-]+)-", os.path.basename(path)).group(1) + ".data/data/"
     parts = ["bin/podprof", "include/podprof.h", "lib/podprof/libpodprof.so", "lib/podprof/python/podprof/__main__.py",
              "lib/podprof/python/sitecustomize.py", "share/doc/podprof/NOTICE", "share/man/man1/podprof.1", "share/man/man1/podprof-run.1"]
-    if os.path.exists(os.path.join(build_of(place), "lib", "libpodprof-mpi.so")):
-        parts.append("lib/podprof/libpodprof-mpi.so")
+    for name in ("libpodprof-mpi.so", "libpodprof-mpi-ompi.so", "libpodprof-mpi-mpich.so"):
+        if os.path.exists(os.path.join(build_of(place), "lib", name)):
+            parts.append("lib/podprof/" + name)
     for part in parts:
         check(data + part in names, f"no {part}: {names}")
     scratch = re.compile(rb"/tmp/[\w./-]*/(wheel|build|built)/")

@@ -262,7 +262,7 @@ static const char *why_not_mpi(const struct pp_pod *p)
 	if (!h || !pp_ring_mpi_state(h))
 		return "the job does not call MPI";
 	if (pp_ring_mpi_state(h) >= PP_MPI_OTHER_RUNS)
-		return "the job's MPI is not Open MPI";
+		return "podprof has no wrappers for the job's MPI library";
 	if (pp_ring_coordinator(h) == PP_COORDINATOR_NONE && h->coordinator_why[0])
 		return h->coordinator_why;
 	return NULL;

@@ -1,8 +1,10 @@
-/* Finds the MPI library's own functions and those that come behind this library; see pmpi_next.h. */
-#include "mpi/pmpi_next.h"
+/* Finds the MPI library's own functions and those that come behind this library; see next.h. Called by the dispatcher and the
+ * objects; RTLD_NEXT means the libraries behind this one only in a function of this one. */
+#include "mpi/dispatch/next.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <link.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -10,8 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Libraries that a plugin may have loaded RTLD_LOCAL (mpi4py's wheel does): not in the scope that RTLD_NEXT searches. */
-static const char *const libraries[] = {"libmpi.so.40", "libmpi.so.12", "libmpich.so.12"};
+#include "mpi/dispatch/loaded.h"
 
 enum { WRAPPERS = 4 };
 static _Atomic(const char *) wrappers[WRAPPERS]; /* names in the dynamic linker's memory, filled from the first on */
@@ -27,18 +28,17 @@ static void *in_object(const char *object, const char *symbol)
 	return found;
 }
 
-/* The library that has a function which none wraps. Names that are not loaded are searched in the file system by dlopen(), in
- * directories that may be many and slow: only where the library is in no scope of ours. */
+/* The library that has a function which none wraps; else one that a plugin has loaded RTLD_LOCAL, as mpi4py's wheel does: that is
+ * not in the scope which RTLD_NEXT searches. */
 static void *in_library(const char *symbol)
 {
-	void *known = dlsym(RTLD_NEXT, "PMPI_Get_library_version"), *found = NULL;
+	void *known = dlsym(RTLD_NEXT, "PMPI_Get_library_version");
+	char path[PATH_MAX];
 	Dl_info object;
 
 	if (known && dladdr(known, &object))
 		return in_object(object.dli_fname, symbol);
-	for (unsigned i = 0; !found && i < sizeof libraries / sizeof libraries[0]; i++)
-		found = in_object(libraries[i], symbol);
-	return found;
+	return pp_loaded_library(path, sizeof path) ? in_object(path, symbol) : NULL;
 }
 
 void *pp_mpi_real(const char *symbol)
@@ -148,19 +148,6 @@ void *pp_mpi_next(const char *symbol, const void *caller)
 	add_wrapper(next, own);
 	errno = saved;
 	return next;
-}
-
-/* The linker's names of the section's ends. */
-extern char found_first[] __asm__("__start_pp_mpi_found");
-extern char found_end[] __asm__("__stop_pp_mpi_found");
-
-void pp_mpi_renew(void)
-{
-	static _Atomic(void *) last;
-	void *now = pp_mpi_real("PMPI_Init"), *had = atomic_exchange(&last, now);
-
-	if (had && had != now)
-		memset(found_first, 0, (uintptr_t)found_end - (uintptr_t)found_first);
 }
 
 /* Asks for calls that such libraries wrap. One in a plugin's scope is known by the call that has met it. */
