@@ -106,7 +106,7 @@ static const struct member rank_state[] = {
         RANK_AT(peer),           RANK_AT(last_call), RANK_AT(waits),     RANK_AT(waits_sequence), RANK_AT(other[0]),
         RANK_AT(other[1]),       RANK_AT(other[2]),  RANK_AT(other[3]),  RANK_AT(other_more),     RANK_AT(place_ms),
         RANK_AT(process),        RANK_AT(end),       RANK_AT(comm_size), RANK_AT(comm_flags),     RANK_AT(members),
-        RANK_AT(comm_name),
+        RANK_AT(comm_name),      RANK_AT(nccl),
 };
 
 static const struct form {
@@ -179,7 +179,8 @@ static int place_is_good(const struct pp_wire_rank *r)
 {
 	return r->call <= UINT16_MAX && r->last_call <= UINT16_MAX && r->waits <= UINT16_MAX && r->process < 0x7f &&
 	       r->place_ms <= INT64_MAX / 1000000 && r->comm_size <= INT32_MAX && r->comm_flags <= UINT16_MAX &&
-	       is_plain(r->members, sizeof(r->members)) && is_plain(r->comm_name, sizeof(r->comm_name));
+	       is_plain(r->members, sizeof(r->members)) && is_plain(r->comm_name, sizeof(r->comm_name)) &&
+	       is_plain(r->nccl, sizeof(r->nccl));
 }
 
 static const char *ranks_fault(const struct pp_wire *m)

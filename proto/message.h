@@ -63,6 +63,7 @@ struct pp_wire_rank {
 	int32_t end; /* ENDED: exit status; DIED: as of wait(), -1 unknown */
 	uint32_t comm_size, comm_flags;
 	char members[256], comm_name[84];
+	char nccl[2048];
 };
 
 struct pp_wire_clock { /* the clock of ticks, as the ring's header has it */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "aggregate/keeper/hang_call.h"
+#include "aggregate/keeper/hang_nccl.h"
 #include "aggregate/spool/ranks.h"
 #include "core/base/comm_id.h"
 #include "core/base/compare.h"
@@ -335,8 +336,53 @@ static int fill_ops(struct find *f)
 			op->mismatch = compare(h->rank[i].live, op->first);
 	}
 	for (long i = 0; h->op && i < h->ops; i++)
-		if (h->op[i].ins && fill_op(f, &h->op[i]))
+		if (h->op[i].ins && (h->op[i].kind == PP_HANG_NCCL ? pp_hang_nccl_fill(h, &h->op[i]) : fill_op(f, &h->op[i])))
 			return -ENOMEM;
+	return 0;
+}
+
+/* A rank that is in no call of MPI, or in one of torch.distributed, may wait for what it has enqueued. */
+static int may_wait(const struct pp_hang *h, const struct pp_hang_rank *r)
+{
+	if (!r->live || r->live->state != PP_LIVE_RUNNING || r->at == PP_HANG_STOPPED)
+		return 0;
+	return r->at == PP_HANG_OUTSIDE || pp_hang_is_c10d(r->live->call) || (r->op >= 0 && h->op[r->op].kind == PP_HANG_C10D);
+}
+
+/* Of several operations that it has enqueued and others have not, a rank waits for the one that it called first. */
+static int find_nccl(struct find *f)
+{
+	struct pp_hang *h = f->h;
+	struct pp_hang_unfinished u;
+	size_t at = 0;
+
+	if (pp_hang_nccl_read(h))
+		return -ENOMEM;
+	while (pp_hang_nccl_next(h, &at, &u))
+		for (const struct pp_hang_line *line = &h->line[u.line]; line < &h->line[u.line + u.lines]; line++) {
+			struct pp_hang_rank *r = &h->rank[line->rank];
+
+			if (pp_hang_nccl_has_called(line, u.number) && may_wait(h, r) &&
+			    (!r->line || line->nccl.turn < r->line->nccl.turn))
+				r->line = line;
+		}
+	for (at = 0; pp_hang_nccl_next(h, &at, &u);)
+		for (const struct pp_hang_line *line = &h->line[u.line]; line < &h->line[u.line + u.lines]; line++) {
+			struct pp_hang_rank *r = &h->rank[line->rank];
+			struct pp_hang_op *op =
+			        r->line == line ? op_of(f, PP_HANG_NCCL, line->nccl.comm, (uint32_t)u.number) : NULL;
+
+			if (!op)
+				continue;
+			op->line = u.line;
+			op->lines = u.lines;
+			op->number = u.number;
+			op->mismatch = u.mismatch;
+			r->op = op - h->op;
+			r->at = PP_HANG_WAITS;
+			r->is_blind = 0;
+			r->is_stuck = !r->moves;
+		}
 	return 0;
 }
 
@@ -356,16 +402,16 @@ static int32_t size_of(const struct pp_live_rank *list, long count)
 int pp_hang_find(const struct pp_live_rank *list, long count, int64_t after_ns, struct pp_hang *ret)
 {
 	struct pp_hang h = {.ranks = size_of(list, count)};
-	struct find f = {.h = &h, .after_ns = after_ns, .buckets = (size_t)h.ranks + 1, .room = h.ranks};
+	struct find f = {.h = &h, .after_ns = after_ns, .buckets = (size_t)h.ranks + 1, .room = 2 * (long)h.ranks};
 	int rc = -ENOMEM;
 
 	if (h.ranks < 1)
 		return -EINVAL;
 	f.world = pp_comm_id_named(PP_COMM_NAME_WORLD, 0, h.ranks);
 	h.rank = calloc((size_t)h.ranks, sizeof(*h.rank));
-	h.op = calloc((size_t)h.ranks + 1, sizeof(*h.op));
+	h.op = calloc((size_t)f.room + 1, sizeof(*h.op)); /* a rank leaves one for one of NCCL */
 	f.bucket = calloc(f.buckets, sizeof(*f.bucket));
-	f.next = calloc((size_t)h.ranks + 1, sizeof(*f.next));
+	f.next = calloc((size_t)f.room + 1, sizeof(*f.next));
 	if (!h.rank || !h.op || !f.bucket || !f.next)
 		goto out;
 	for (long i = 0; i < count; i++) {
@@ -376,7 +422,9 @@ int pp_hang_find(const struct pp_live_rank *list, long count, int64_t after_ns, 
 	}
 	for (int32_t i = 0; i < h.ranks; i++)
 		place(&f, &h.rank[i]);
-	rc = fill_ops(&f);
+	rc = find_nccl(&f);
+	if (!rc)
+		rc = fill_ops(&f);
 	if (!rc)
 		rc = pp_hang_follow(&h);
 out:
@@ -414,5 +462,6 @@ void pp_hang_release(struct pp_hang *h)
 	}
 	free(h->op);
 	free(h->rank);
+	free(h->line);
 	*h = (struct pp_hang){0};
 }

@@ -257,8 +257,9 @@ static void add_suspects(struct pp_hang *h)
 
 		if (!r->is_stuck || r->is_paused)
 			continue;
-		h->in_c10d |= pp_hang_is_c10d(r->live->call);
+		h->in_c10d |= !r->line && pp_hang_is_c10d(r->live->call);
 		h->is_unsure |= r->is_blind || h->in_c10d;
+		h->is_unsure |= r->line && !h->op[r->op].is_known;
 	}
 	for (int32_t i = 0; h->is_unsure && i < h->ranks; i++) {
 		struct pp_hang_rank *r = &h->rank[i];

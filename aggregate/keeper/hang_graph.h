@@ -19,22 +19,29 @@ enum pp_hang_kind {
 	PP_HANG_FINALIZE,
 	PP_HANG_ANY,  /* messages from any rank of a communicator */
 	PP_HANG_C10D, /* collectives of torch.distributed of one name; number and process group are not known */
+	PP_HANG_NCCL, /* a collective of NCCL that ranks have enqueued */
 };
 
-enum pp_hang_mismatch { PP_HANG_SAME, PP_HANG_CALLS_DIFFER, PP_HANG_ROOTS_DIFFER };
+enum pp_hang_mismatch { PP_HANG_SAME, PP_HANG_CALLS_DIFFER, PP_HANG_ROOTS_DIFFER, PP_HANG_SIZES_DIFFER };
+
+struct pp_hang_line { /* a communicator of NCCL on a rank; a process with several devices has several lines of one */
+	struct pp_live_nccl nccl;
+	int32_t rank;
+};
 
 struct pp_hang_rank {
 	const struct pp_live_rank *live; /* NULL: ABSENT */
 	enum pp_hang_at at;
-	int moves;     /* its place changed less than after_ns ago */
-	int is_stuck;  /* it waits, or is STOPPED, for at least after_ns */
-	int is_blind;  /* INSIDE a call that waits, for whom is not known */
-	int is_paused; /* is_stuck, but only for ranks that move: slow, not hung */
-	int is_cause;  /* not explained by another rank's wait */
-	int in_circle; /* waits, at last, for itself */
-	long op;       /* operation that it is in; -1: none */
-	int targets;   /* single ranks that it waits for */
-	int is_sure;   /* it waits for each of them; 0: for some of them */
+	int moves;                       /* its place changed less than after_ns ago */
+	int is_stuck;                    /* it waits, or is STOPPED, for at least after_ns */
+	int is_blind;                    /* INSIDE a call that waits, for whom is not known */
+	int is_paused;                   /* is_stuck, but only for ranks that move: slow, not hung */
+	int is_cause;                    /* not explained by another rank's wait */
+	int in_circle;                   /* waits, at last, for itself */
+	long op;                         /* operation that it is in; -1: none */
+	int targets;                     /* single ranks that it waits for */
+	int is_sure;                     /* it waits for each of them; 0: for some of them */
+	const struct pp_hang_line *line; /* of the operation of NCCL that it waits for */
 	int32_t target[1 + PP_WHERE_PEERS];
 };
 
@@ -42,6 +49,8 @@ struct pp_hang_op {
 	enum pp_hang_kind kind;
 	uint64_t comm;
 	uint32_t sequence;
+	size_t line, lines;               /* NCCL: the lines of its communicator, in pp_hang.line[] */
+	uint64_t number;                  /* NCCL: `sequence`, whole */
 	const struct pp_live_rank *first; /* a rank in it, which stands for its call and communicator */
 	int64_t since_ns;                 /* the longest that a rank has been in it */
 	enum pp_hang_mismatch mismatch;
@@ -60,6 +69,8 @@ struct pp_hang {
 	int32_t ranks;
 	struct pp_hang_op *op;
 	long ops;
+	struct pp_hang_line *line; /* by communicator, then by its calls so far */
+	size_t lines;
 	int32_t stuck, paused, causes, circle; /* numbers of ranks */
 	int is_unsure;                         /* some rank waits for ranks that are not known: suspects are among the causes */
 	int in_c10d;                           /* is_unsure, for a call of torch.distributed */

@@ -144,6 +144,7 @@ static void say_place(const struct pp_live *l, size_t i, struct pp_live_rank *r)
 		r->process = pp_still_process(s, &l->view.rank[i], now_ms);
 	if (pp_place_comm(h, r->comm, &row))
 		pp_live_comm(r, &row);
+	pp_live_nccl_put(h, r->nccl, sizeof(r->nccl));
 }
 
 static void fill(struct pp_live *l, size_t i, int64_t now_ns, struct pp_live_rank *r)
@@ -236,17 +237,29 @@ static const char *word_of(const char *text, char *to, size_t size)
 int pp_live_put(const struct pp_live_rank *r, char *line, size_t size)
 {
 	char host[72], name[84] = "", members[256], call[48], last[48], waits[48];
+	int n, more = 0;
 
 	snprintf(name, sizeof(name), "%s", r->comm_name);
-	return snprintf(line, size,
-	                "rank %d %d %d %s %d %d %d %d %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %s %" PRIx64 " %" PRIu32
-	                " %" PRId32 " %s %s %" PRIu32 " %d %d %d %d %d %" PRId64 " %d %d %d %d %d %s %s\n",
-	                r->rank, r->size, r->pid, word_of(r->host[0] ? r->host : "?", host, sizeof(host)), (int)r->state,
-	                r->exit_status, r->recording, r->marks, r->step, r->step_ns, r->still_ns, r->slow_ns,
-	                word_of(r->call, call, sizeof(call)), r->comm, r->sequence, r->peer, word_of(r->last, last, sizeof(last)),
-	                word_of(r->waits, waits, sizeof(waits)), r->waits_sequence, r->other[0], r->other[1], r->other[2],
-	                r->other[3], r->other_more, r->place_ns, r->process, r->end, r->lost, r->comm_size, r->comm_flags,
-	                word_of(r->members, members, sizeof(members)), r->comm_name[0] ? pp_plain(name, "") : "-");
+	n = snprintf(line, size,
+	             "rank %d %d %d %s %d %d %d %d %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %s %" PRIx64 " %" PRIu32
+	             " %" PRId32 " %s %s %" PRIu32 " %d %d %d %d %d %" PRId64 " %d %d %d %d %d %s %s\n",
+	             r->rank, r->size, r->pid, word_of(r->host[0] ? r->host : "?", host, sizeof(host)), (int)r->state,
+	             r->exit_status, r->recording, r->marks, r->step, r->step_ns, r->still_ns, r->slow_ns,
+	             word_of(r->call, call, sizeof(call)), r->comm, r->sequence, r->peer, word_of(r->last, last, sizeof(last)),
+	             word_of(r->waits, waits, sizeof(waits)), r->waits_sequence, r->other[0], r->other[1], r->other[2], r->other[3],
+	             r->other_more, r->place_ns, r->process, r->end, r->lost, r->comm_size, r->comm_flags,
+	             word_of(r->members, members, sizeof(members)), r->comm_name[0] ? pp_plain(name, "") : "-");
+	if (r->nccl[0] && n >= 0 && (size_t)n < size)
+		more = snprintf(line + n, size - (size_t)n, "nccl %s\n", r->nccl);
+	return n + more;
+}
+
+int pp_live_get_nccl(const char *line, struct pp_live_rank *rank)
+{
+	if (strncmp(line, "nccl ", 5) != 0)
+		return -EINVAL;
+	snprintf(rank->nccl, sizeof(rank->nccl), "%s", line + 5);
+	return 0;
 }
 
 /* "-" is an empty text. */

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "aggregate/keeper/live_nccl.h"
 #include "core/base/err.h"
 #include "core/ring/ring_file.h"
 
@@ -39,6 +40,7 @@ struct pp_live_rank {
 	int comm_flags;                /* enum pp_ring_comm_flag */
 	char comm_name[84];            /* "" none */
 	char members[256];             /* "FIRST:COUNT:STRIDE," of world ranks; "" unknown */
+	char nccl[PP_LIVE_NCCL];       /* its communicators of NCCL, see live_nccl.h; "" none */
 };
 
 /* Sorts a list again as pp_live_list() does. */
@@ -50,7 +52,7 @@ void pp_live_place(struct pp_live_rank *r, const struct pp_still *s, int64_t now
 /* The same of the communicator that it names. */
 void pp_live_comm(struct pp_live_rank *r, const struct pp_ring_comm *row);
 
-enum { PP_LIVE_LINE = 1536 };
+enum { PP_LIVE_LINE = 1536 + PP_LIVE_NCCL };
 
 struct pp_live;
 
@@ -66,7 +68,9 @@ void pp_live_sample(struct pp_live *l, int64_t now_ns);
  * freed. -ENOMEM. */
 long pp_live_list(struct pp_live *l, int64_t now_ns, struct pp_live_rank **ret_list);
 
-/* A rank as a line, for clients on other hosts; returns its bytes, with the line break. */
+/* A rank as a line, for clients on other hosts, and one more for its communicators of NCCL; returns the bytes, with line breaks. */
 int pp_live_put(const struct pp_live_rank *r, char *line, size_t size);
 /* Parses such a line. -EINVAL: it is none. */
 int pp_live_get(const char *line, struct pp_live_rank *ret);
+/* The same of the second one, which is about the rank of the line before. */
+int pp_live_get_nccl(const char *line, struct pp_live_rank *rank);

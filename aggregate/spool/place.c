@@ -39,6 +39,17 @@ static void place_c10d(const struct pp_ring_header *h, uint32_t threads, struct 
 	w->peers_more = 0;
 }
 
+/* On all communicators: it moves. */
+static uint32_t nccl_calls(const struct pp_ring_header *h)
+{
+	uint32_t rows = pp_ring_comms(h), calls = 0;
+
+	for (uint32_t i = 0; i < rows && i < PP_RING_COMMS; i++)
+		if (h->comm[i].flags == PP_RING_COMM_NCCL && atomic_load_explicit(&h->comm[i].id, memory_order_acquire))
+			calls += (uint32_t)(h->comm[i].nccl.begun + h->comm[i].nccl.ended) + h->comm[i].nccl.messages;
+	return calls;
+}
+
 struct pp_where pp_place_where(const struct pp_ring_header *h)
 {
 	uint32_t threads = pp_ring_thread_used(h);
@@ -58,29 +69,44 @@ struct pp_where pp_place_where(const struct pp_ring_header *h)
 	for (uint32_t i = 0; i < threads && i < PP_RING_THREADS; i++) /* another thread may mark the steps */
 		if (h->thread[i].where.step > w.step)
 			w.step = h->thread[i].where.step;
+	if (!w.call)
+		w.calls += nccl_calls(h);
 	place_c10d(h, threads, &w);
 	w.peers = w.peers < PP_WHERE_PEERS ? w.peers : PP_WHERE_PEERS;
 	return w;
+}
+
+/* 0: it changed meanwhile. */
+static int copy_row(const struct pp_ring_comm *row, uint64_t id, struct pp_ring_comm *ret_row)
+{
+	memcpy(ret_row, row, sizeof(*ret_row));
+	atomic_thread_fence(memory_order_acquire);
+	if (atomic_load_explicit(&row->id, memory_order_relaxed) != id)
+		return 0;
+	ret_row->runs = ret_row->runs < PP_RING_COMM_RUNS ? ret_row->runs : PP_RING_COMM_RUNS;
+	ret_row->name[sizeof(ret_row->name) - 1] = '\0';
+	return 1;
 }
 
 int pp_place_comm(const struct pp_ring_header *h, uint64_t id, struct pp_ring_comm *ret_row)
 {
 	uint32_t rows = pp_ring_comms(h);
 
-	for (uint32_t i = 0; id && i < rows && i < PP_RING_COMMS; i++) {
-		const struct pp_ring_comm *row = &h->comm[i];
-
-		if (atomic_load_explicit(&row->id, memory_order_acquire) != id)
-			continue;
-		memcpy(ret_row, row, sizeof(*ret_row));
-		atomic_thread_fence(memory_order_acquire);
-		if (atomic_load_explicit(&row->id, memory_order_relaxed) != id)
-			continue;
-		ret_row->runs = ret_row->runs < PP_RING_COMM_RUNS ? ret_row->runs : PP_RING_COMM_RUNS;
-		ret_row->name[sizeof(ret_row->name) - 1] = '\0';
-		return 1;
-	}
+	for (uint32_t i = 0; id && i < rows && i < PP_RING_COMMS; i++)
+		if (atomic_load_explicit(&h->comm[i].id, memory_order_acquire) == id && copy_row(&h->comm[i], id, ret_row))
+			return 1;
 	return 0;
+}
+
+int pp_place_nccl(const struct pp_ring_header *h, uint32_t index, struct pp_ring_comm *ret_row)
+{
+	const struct pp_ring_comm *row = &h->comm[index];
+	uint64_t id;
+
+	if (index >= pp_ring_comms(h) || index >= PP_RING_COMMS)
+		return 0;
+	id = atomic_load_explicit(&row->id, memory_order_acquire);
+	return id && copy_row(row, id, ret_row) && ret_row->flags == PP_RING_COMM_NCCL;
 }
 
 /* "" where it is unknown. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/hang.h"
+#include "aggregate/keeper/live_nccl.h"
 #include "aggregate/write/json.h"
 #include "core/base/libc.h"
 #include "core/base/shell_word.h"
@@ -25,6 +26,7 @@ const struct pp_options_verb pp_verb_status = {
 
 static const char *where_text(const struct pp_live_rank *r, char *text, size_t size)
 {
+	char nccl[128];
 	int n;
 
 	if (r->state == PP_LIVE_ENDED && r->exit_status == PP_EXIT_STATUS_UNKNOWN)
@@ -34,7 +36,7 @@ static const char *where_text(const struct pp_live_rank *r, char *text, size_t s
 	else if (r->state == PP_LIVE_GONE)
 		snprintf(text, size, "%s", "ended without exit handlers");
 	else if (!r->call[0])
-		snprintf(text, size, "%s", "not in MPI");
+		snprintf(text, size, "not in MPI%s%s", *pp_live_nccl_text(r->nccl, nccl, sizeof(nccl)) ? ", " : "", nccl);
 	else {
 		n = snprintf(text, size, "in %s", r->call);
 		if (pp_live_comm_name(r))
@@ -105,6 +107,24 @@ static void print_ranks(const struct pp_live_job *job, const struct pp_live_rank
 		       pp_shell_word(job->state.output, output, sizeof(output)));
 }
 
+static void json_nccl(const char *entries)
+{
+	struct pp_live_nccl n;
+	int count = 0;
+
+	for (const char *at = entries; (at = pp_live_nccl_next(at, &n));) {
+		printf("%s{\"communicator\": \"%016" PRIx64 "\", \"name\": ", count++ ? ", " : ", \"nccl\": [", n.comm);
+		pp_json_text(stdout, n.name);
+		printf(", \"rank\": %" PRId32 ", \"size\": %" PRId32 ", \"begun\": %" PRIu64 ", \"ended\": %" PRIu64
+		       ", \"messages\": %" PRIu32 ", \"call\": ",
+		       n.rank, n.size, n.begun, n.ended, n.messages);
+		pp_json_text(stdout, n.call);
+		printf(", \"root\": %" PRId32 ", \"bytes\": %" PRIu64 "}", n.root, n.bytes);
+	}
+	if (count)
+		putchar(']');
+}
+
 static void json_rank(const struct pp_live_rank *r)
 {
 	static const char *const state[] = {"running", "ended", "gone"};
@@ -126,6 +146,7 @@ static void json_rank(const struct pp_live_rank *r)
 		if (pp_live_comm_name(r))
 			printf(", \"communicator_name\": \"%s\"", pp_live_comm_name(r));
 	}
+	json_nccl(r->nccl);
 	putchar('}');
 }
 

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "aggregate/keeper/hang_call.h"
+#include "aggregate/keeper/hang_nccl.h"
 #include "aggregate/write/json.h"
 #include "core/base/libc.h"
 #include "core/base/rank_list.h"
@@ -117,7 +118,7 @@ static const char *timed_text(const struct pp_hang *h, int32_t rank, const char 
 {
 	const struct pp_hang_rank *r = &h->rank[rank];
 	const struct pp_live_rank *l = r->live;
-	char call[256] = "", end[96], step[48] = "";
+	char call[256] = "", end[96], step[48] = "", nccl[128];
 	const char *in;
 
 	if (!l) {
@@ -138,8 +139,10 @@ static const char *timed_text(const struct pp_hang *h, int32_t rank, const char 
 	else if (r->at == PP_HANG_STOPPED)
 		snprintf(text, size, "stopped (process state %c) for %s%s%s%s%s", l->process, time, *call ? ", " : "",
 		         *call ? in : "", *call ? " " : "", call);
-	else if (r->at != PP_HANG_OUTSIDE)
+	else if (r->at != PP_HANG_OUTSIDE && l->call[0])
 		snprintf(text, size, "%s %s for %s%s", pp_hang_is_poll(l->call) ? "polls" : "in", call, time, step);
+	else if (!*call && *pp_live_nccl_text(l->nccl, nccl, sizeof(nccl)))
+		snprintf(text, size, "in the application for %s, %s%s", time, nccl, step);
 	else
 		snprintf(text, size, "in the application for %s%s%s%s", time, *call ? ", last call " : ", no MPI call so far", call,
 		         step);
@@ -236,12 +239,16 @@ static void print_picked(const struct pp_hang *h, pick which, const char *before
 static void op_title(const struct pp_hang *h, const struct pp_hang_op *op, char *text, size_t size)
 {
 	const struct pp_hang_rank *r = &h->rank[op->first->rank];
+	const struct pp_live_nccl *n = pp_hang_nccl_call(h, op);
 	char comm[160], call[256];
 
 	if (op->kind == PP_HANG_FINALIZE)
 		snprintf(text, size, "MPI_Finalize");
 	else if (op->kind == PP_HANG_C10D)
 		snprintf(text, size, "%s of torch.distributed", op->first->call);
+	else if (op->kind == PP_HANG_NCCL)
+		snprintf(text, size, "%s number %" PRIu64 " of %s", n ? n->call : "operation of NCCL", op->number,
+		         pp_live_nccl_name(&h->line[op->line].nccl, comm, sizeof(comm)));
 	else if (op->kind == PP_HANG_ANY)
 		snprintf(text, size, "receive from any rank%s", on_comm(op->first, "on", comm, sizeof(comm)));
 	else {
@@ -277,12 +284,67 @@ static void print_mismatch(const struct pp_hang *h, const struct pp_hang_op *op)
 	}
 }
 
+/* Which calls, roots or sizes meet in one collective of NCCL. */
+static void print_nccl_mismatch(const struct pp_hang *h, const struct pp_hang_op *op)
+{
+	static const char *const differ[] = {"", "they call different collectives", "they name different roots",
+	                                     "they call it with different sizes"};
+	const struct pp_hang_line *line = &h->line[op->line];
+	char ranks[LIST];
+	int32_t some[256], n, lines = 0;
+
+	printf("    the ranks disagree: %s\n", differ[op->mismatch]);
+	for (size_t i = 0, k = 0; i < op->lines && lines < LINES; i++) {
+		if (line[i].nccl.begun != op->number + 1)
+			continue;
+		for (k = 0; k < i; k++)
+			if (line[k].nccl.begun == op->number + 1 && !pp_hang_nccl_compare(&line[i].nccl, &line[k].nccl))
+				break;
+		if (k < i)
+			continue;
+		n = 0;
+		for (k = i; k < op->lines && n < 256; k++)
+			if (line[k].nccl.begun == op->number + 1 && !pp_hang_nccl_compare(&line[i].nccl, &line[k].nccl))
+				some[n++] = line[k].rank;
+		list_ranks(h, some, n, NULL, ranks, sizeof(ranks));
+		printf("      rank%s %s: %s", n > 1 ? "s" : "", ranks, line[i].nccl.call);
+		if (op->mismatch == PP_HANG_ROOTS_DIFFER)
+			printf(" with root %" PRId32, line[i].nccl.root);
+		printf(", %" PRIu64 " bytes\n", line[i].nccl.bytes);
+		lines++;
+	}
+}
+
+/* What ranks have enqueued: whether they are in it, or through, only the device knows. */
+static void print_nccl(const struct pp_hang *h, const struct pp_hang_op *op, const char *title, int hosts)
+{
+	char time[32], ranks[LIST];
+	int32_t in = list_ranks(h, op->in, op->ins, NULL, ranks, sizeof(ranks));
+
+	printf("  %s: a rank that has enqueued it has stood still for %s\n", title, time_text(op->since_ns, time, sizeof(time)));
+	if (op->size)
+		printf("    enqueued by %d of %d ranks (%s)\n", in, op->size, ranks);
+	else
+		printf("    enqueued by rank%s %s\n", in > 1 ? "s" : "", ranks);
+	if (!op->is_known)
+		printf("    not all of its ranks are known\n");
+	if (op->mismatch)
+		print_nccl_mismatch(h, op);
+	if (op->missings)
+		printf("    not enqueued by:\n");
+	print_ranks(h, op->missing, op->missings, "      ", hosts);
+}
+
 static void print_op(const struct pp_hang *h, const struct pp_hang_op *op, int hosts)
 {
 	char title[320], time[32], ranks[LIST];
 	int32_t in;
 
 	op_title(h, op, title, sizeof(title));
+	if (op->kind == PP_HANG_NCCL) {
+		print_nccl(h, op, title, hosts);
+		return;
+	}
 	in = list_ranks(h, op->in, op->ins, NULL, ranks, sizeof(ranks));
 	printf("  %s: the first rank waits for %s\n", title, time_text(op->since_ns, time, sizeof(time)));
 	if (op->size)
@@ -364,10 +426,14 @@ static int is_running(const struct pp_hang_rank *r)
 static void print_unseen(const struct pp_hang *h, const char *title, const char *after, int hosts)
 {
 	printf("%s: it is not known whether ranks are stuck: for %s or longer no rank has begun a step, and none has "
-	       "made an MPI call\n",
-	       title, after);
+	       "made an MPI call%s\n",
+	       title, after, h->lines ? " or called NCCL" : "");
 	print_picked(h, is_running, "  ", hosts);
-	printf("  podprof sees that a rank waits in MPI calls and, while it records ranges, in torch.distributed with gloo.\n");
+	if (h->lines)
+		printf("  Of each communicator of NCCL that is known, all ranks have enqueued the same collectives; whether the "
+		       "device has done them is not known.\n");
+	printf("  podprof sees waits in MPI calls, collectives of NCCL that ranks have not called and, while it records ranges, calls of "
+	       "torch.distributed with gloo.\n");
 }
 
 void pp_hang_print(const struct pp_hang *h, const char *title, int64_t after_ns)
@@ -428,12 +494,38 @@ static void json_picked(const struct pp_hang *h, const char *name, pick which)
 	putchar(']');
 }
 
+static void json_nccl(const struct pp_hang *h, const struct pp_hang_op *op)
+{
+	static const char *const differ[] = {"", "calls", "roots", "sizes"};
+	const struct pp_live_nccl *line = &h->line[op->line].nccl, *n = pp_hang_nccl_call(h, op);
+
+	printf("{\"kind\": \"nccl\", \"call\": ");
+	pp_json_text(stdout, n ? n->call : "");
+	printf(", \"sequence\": %" PRIu64 ", \"communicator\": \"%016" PRIx64 "\"", op->number, op->comm);
+	if (line->name[0]) {
+		printf(", \"communicator_name\": ");
+		pp_json_text(stdout, line->name);
+	}
+	if (op->size)
+		printf(", \"size\": %d", op->size);
+	printf(", \"since_ns\": %" PRId64 ", \"stuck\": %s, \"known\": %s", op->since_ns, op->is_stuck ? "true" : "false",
+	       op->is_known ? "true" : "false");
+	if (op->mismatch)
+		printf(", \"mismatch\": \"%s\"", differ[op->mismatch]);
+	json_list("in", op->in, op->ins);
+	json_list("not_in", op->missing, op->missings);
+	putchar('}');
+}
+
 static void json_op(const struct pp_hang *h, const struct pp_hang_op *op)
 {
 	static const char *const kind[] = {"collective", "finalize", "any", "c10d"}, *const differ[] = {"", "calls", "roots"};
 	const char *name = pp_live_comm_name(op->first);
 
-	(void)h;
+	if (op->kind == PP_HANG_NCCL) {
+		json_nccl(h, op);
+		return;
+	}
 	printf("{\"kind\": \"%s\", \"call\": ", kind[op->kind]);
 	pp_json_text(stdout, op->first->waits[0] && op->kind == PP_HANG_COLLECTIVE ? op->first->waits : op->first->call);
 	if (op->kind == PP_HANG_COLLECTIVE)

@@ -77,6 +77,8 @@ static long ask_list(struct pp_jobs *jobs, const struct pp_asker *asker, struct 
 		line[n] = '\0';
 		if (!pp_live_get(line, &(*ret_list)[count]))
 			count++;
+		else if (count)
+			pp_live_get_nccl(line, &(*ret_list)[count - 1]);
 		line += n + (size_t)more;
 	}
 	free(answer);

@@ -521,7 +521,7 @@ def result_of(test, args):
     script, _, case = test.removesuffix(" -f").partition(" ")
     words = [sys.executable, "-B", os.path.join(ROOT, "tests", script + ".py"), *args, *([case] if case else [])]
     env = {**os.environ, **({"PODPROF_LONG": "1"} if test.endswith(" -f") else {})}
-    if script.split("/")[0] in ("torture", "security"):  # they have programs of their own
+    if script.split("/")[0] in ("torture", "security", "gpu"):  # they have programs of their own
         at = words.index("--guest") + 1
         words[at] = os.path.join(os.path.dirname(words[at]), script.split("/")[0])
     if script.startswith("torture"):

@@ -396,6 +396,7 @@ static void from_elsewhere(const struct pp_pod_rank *p, const struct pp_requests
 	pp_live_place(r, &p->still, pp_now_ms());
 	memcpy(r->members, p->members, sizeof(r->members));
 	memcpy(r->comm_name, p->comm_name, sizeof(r->comm_name));
+	memcpy(r->nccl, p->nccl, sizeof(r->nccl));
 	if (moved > 0)
 		r->call[0] = '\0';
 }

@@ -55,6 +55,7 @@ static void say_place(struct pp_spool_view *v, size_t ring, struct pp_wire_rank 
 	if (r->place_ms < STILL_MS)
 		return;
 	r->process = r->state == PP_WIRE_RUNNING ? (unsigned char)pp_still_process(s, &v->rank[ring], now) : 0;
+	pp_live_nccl_put(pp_spool_header(v, ring), r->nccl, sizeof(r->nccl));
 	if (!pp_place_comm(pp_spool_header(v, ring), r->comm, &row))
 		return;
 	pp_live_comm(&place, &row);
@@ -231,6 +232,7 @@ static void take_place(struct pp_pod_rank *row, const struct pp_wire_rank *r)
 	row->comm_flags = (int32_t)r->comm_flags;
 	memcpy(row->members, r->members, sizeof(row->members));
 	memcpy(row->comm_name, r->comm_name, sizeof(row->comm_name));
+	memcpy(row->nccl, r->nccl, sizeof(row->nccl));
 }
 
 void pp_pod_take_ranks(struct pp_pod *p, int peer, const struct pp_wire *m)

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "aggregate/keeper/capture/job.h"
+#include "aggregate/keeper/live_nccl.h"
 #include "aggregate/keeper/net/net.h"
 #include "aggregate/spool/still.h"
 #include "core/ring/ring_file.h"
@@ -63,6 +64,7 @@ struct pp_pod_rank {
 	int died, end;           /* gone: without exit handlers; exit status, or status as of wait(), -1 unknown */
 	int32_t comm_size, comm_flags;
 	char members[256], comm_name[84]; /* of the communicator that it stands still on, as in struct pp_live_rank */
+	char nccl[PP_LIVE_NCCL];          /* of a rank that stands still, as there */
 	int64_t received_ms;              /* CLOCK_MONOTONIC; last message of its keeper */
 };
 

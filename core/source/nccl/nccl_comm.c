@@ -158,12 +158,12 @@ struct pp_nccl_comm *pp_nccl_comm_new(uint32_t version, int *mask)
 	return NULL;
 }
 
-static struct pp_ring_comm *take_row(const struct pp_nccl_comm *c)
+static struct pp_ring_comm *take_row(const struct pp_nccl_comm *c, size_t name_length)
 {
 	struct pp_ring_comm row = {
 	        .id = c->id, .size = c->ranks, .flags = PP_RING_COMM_NCCL, .nccl = {.rank = c->rank, .root = -1}};
 
-	memcpy(row.name, c->name, c->length < sizeof(row.name) ? c->length : sizeof(row.name) - 1);
+	memcpy(row.name, c->name, name_length < sizeof(row.name) ? name_length : sizeof(row.name) - 1);
 	return pp_ring_comm_take(&row);
 }
 
@@ -183,7 +183,7 @@ void pp_nccl_comm_describe(struct pp_nccl_comm *c, uint64_t hash, const char *na
 	}
 	c->id = pp_comm_id_nccl(hash);
 	if (!c->row)
-		c->row = take_row(c);
+		c->row = take_row(c, length); /* without a name of ours */
 }
 
 void pp_nccl_comm_free(struct pp_nccl_comm *c)

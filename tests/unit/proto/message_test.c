@@ -33,7 +33,8 @@ static struct pp_wire_rank rank[3] = {
          .call = 17,
          .sequence = 99,
          .comm = 0xfedcba9876543210ULL,
-         .peer = -2},
+         .peer = -2,
+         .nccl = "4d:1:4:14:14:fa0:-1:3:0:ncclAllReduce:gradients,"},
         {.rank = INT32_MAX, .pid = INT32_MAX, .state = PP_WIRE_DIED, .step = INT64_MAX, .recording = 1}};
 static unsigned char data[PP_WIRE_PIECE + 1];
 

@@ -1,8 +1,10 @@
 /* Why a job hangs: waits followed across communicators and messages, circles, mismatches; lists with any content. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aggregate/keeper/hang.h"
+#include "aggregate/keeper/hang_nccl.h"
 #include "aggregate/spool/place.h"
 #include "aggregate/spool/still.h"
 #include "core/base/comm_id.h"
@@ -322,6 +324,172 @@ TEST(torch_distributed)
 	pp_hang_release(&h);
 }
 
+/* ---- NCCL ---- */
+
+/* The rank has called so many collectives on a communicator; the last one as given. */
+static void called(int32_t rank, uint64_t comm, uint64_t begun, const char *call, int root, unsigned bytes)
+{
+	struct pp_live_rank *r = &list[rank];
+	size_t n = strlen(r->nccl);
+
+	snprintf(r->nccl + n, sizeof(r->nccl) - n, "%llx:%d:%d:%llx:%llx:%x:%d:%llx:0:%s:-,", (unsigned long long)comm, rank, ranks,
+	         (unsigned long long)begun, (unsigned long long)begun, bytes, root, (unsigned long long)(n + 1), call);
+}
+
+/* Of different numbers of calls, the first operation that is missing somewhere counts; ranks that moved on have enqueued it too. */
+TEST(nccl_missing)
+{
+	struct pp_hang h;
+	const struct pp_hang_op *op;
+
+	begin(4);
+	for (int32_t i = 0; i < 4; i++)
+		called(i, 77, i == 1 ? 7 : i == 2 ? 9 : 8, "ncclAllReduce", 0, 400);
+	h = find();
+	op = op_of(&h, 77, 7);
+	CHECK(op && op->kind == PP_HANG_NCCL && op->ins == 3 && op->missings == 1 && op->missing[0] == 1 && op->is_known &&
+	      op->is_stuck);
+	CHECK(op && op->size == 4 && !op->mismatch && pp_hang_nccl_call(&h, op) &&
+	      !strcmp(pp_hang_nccl_call(&h, op)->call, "ncclAllReduce"));
+	CHECK(h.stuck == 3 && h.causes == 1 && h.rank[1].is_cause && !h.is_unsure && !h.circle);
+	pp_hang_release(&h);
+	list[1].place_ns = SECOND; /* it moves */
+	h = find();
+	CHECK(h.stuck == 0 && h.paused == 3 && h.causes == 0);
+	pp_hang_release(&h);
+	list[1].place_ns = 5 * SECOND;
+	in(1, "MPI_Recv", world(), 3, 0); /* it waits itself, for one that waits for it */
+	h = find();
+	CHECK(h.stuck == 4 && h.circle == 2 && h.rank[0].in_circle && h.rank[1].in_circle);
+	pp_hang_release(&h);
+	list[1].state = PP_LIVE_GONE;
+	h = find();
+	CHECK(h.stuck == 3 && h.causes == 1 && h.rank[1].at == PP_HANG_ENDED);
+	pp_hang_release(&h);
+}
+
+/* Equal numbers: not known, unless the calls cannot match. */
+TEST(nccl_equal)
+{
+	struct pp_hang h;
+
+	for (int how = 0; how < 5; how++) {
+		static const enum pp_hang_mismatch wanted[] = {PP_HANG_SAME, PP_HANG_CALLS_DIFFER, PP_HANG_ROOTS_DIFFER,
+		                                               PP_HANG_SIZES_DIFFER, PP_HANG_SAME};
+		const char *call = how == 1 || how == 2 ? "ncclBroadcast" : how == 4 ? "ncclAllGatherV" : "ncclAllReduce";
+
+		begin(3);
+		called(0, 77, 5, how == 1 ? "ncclAllReduce" : call, 0, 400);
+		called(1, 77, 5, call, how == 2, how >= 3 ? 800 : 400);
+		called(2, 77, 5, how == 1 ? "ncclAllReduce" : call, 0, 400);
+		h = find();
+		if (wanted[how]) {
+			CHECK(op_of(&h, 77, 4) && op_of(&h, 77, 4)->mismatch == wanted[how] && op_of(&h, 77, 4)->ins == 3);
+			CHECK(h.stuck == 3 && !h.is_unsure);
+		} else {
+			CHECK(h.stuck == 0 && pp_hang_is_unseen(&h) && h.lines == 3);
+		}
+		pp_hang_release(&h);
+	}
+}
+
+/* Of several communicators: circles, the operation that was called first, members without a line, two devices of one process. */
+TEST(nccl_several)
+{
+	struct pp_hang h;
+
+	begin(4);
+	for (int32_t i = 0; i < 4; i++) {
+		called(i, 77, i % 2 ? 5 : 6, "ncclAllReduce", 0, 400);
+		called(i, 88, i % 2 ? 6 : 5, "ncclAllReduce", 0, 400);
+	}
+	h = find();
+	CHECK(h.stuck == 4 && h.circle == 4);
+	pp_hang_release(&h);
+	begin(3);
+	called(0, 77, 6, "ncclAllReduce", 0, 400); /* called before the other */
+	called(0, 88, 6, "ncclAllReduce", 0, 400);
+	called(1, 77, 5, "ncclAllReduce", 0, 400);
+	called(2, 77, 6, "ncclAllReduce", 0, 400);
+	called(1, 88, 6, "ncclAllReduce", 0, 400);
+	called(2, 88, 5, "ncclAllReduce", 0, 400);
+	h = find();
+	CHECK(h.rank[0].op >= 0 && h.op[h.rank[0].op].comm == 77 && h.stuck == 3);
+	pp_hang_release(&h);
+	begin(3); /* 2 has no line: it may be the cause too */
+	called(0, 77, 6, "ncclAllReduce", 0, 400);
+	called(1, 77, 5, "ncclAllReduce", 0, 400);
+	h = find();
+	CHECK(h.stuck == 1 && h.is_unsure && h.rank[1].is_cause && h.rank[2].is_cause && !op_of(&h, 77, 5)->is_known);
+	pp_hang_release(&h);
+	begin(2);
+	called(0, 77, 6, "ncclAllReduce", 0, 400);
+	called(0, 77, 5, "ncclAllReduce", 0, 400); /* by another of its threads */
+	h = find();
+	CHECK(h.stuck == 1 && h.circle == 1);
+	pp_hang_release(&h);
+}
+
+/* A barrier of torch.distributed by NCCL: the communicator says more than the name of the call. */
+TEST(nccl_under_torch)
+{
+	struct pp_hang h;
+
+	begin(3);
+	for (int32_t i = 0; i < 3; i++) {
+		if (i != 2)
+			in(i, "c10d::barrier", 0, 0, -1);
+		called(i, 77, i == 2 ? 4 : 5, "ncclAllReduce", 0, 4);
+	}
+	list[2].last[0] = '\0';
+	h = find();
+	CHECK(h.stuck == 2 && h.causes == 1 && h.rank[2].is_cause && !h.in_c10d && !h.is_unsure && op_of(&h, 77, 4));
+	pp_hang_release(&h);
+}
+
+/* Entries of a header, there and back; the last call of all. */
+TEST(nccl_entries)
+{
+	struct pp_ring_header *h = calloc(1, PP_RING_HEADER_BYTES);
+	struct pp_live_rank back = {.rank = 0};
+	char line[PP_LIVE_LINE], text[160], *second;
+	struct pp_live_nccl n;
+	const char *at;
+
+	if (!h)
+		return;
+	pp_ring_set_comms(h, PP_RING_COMMS);
+	for (unsigned i = 0; i < 3; i++) {
+		struct pp_ring_comm *row = &h->comm[2 * i];
+
+		*row = (struct pp_ring_comm){.id = 70 + i, .size = 8, .flags = i == 1 ? 0 : PP_RING_COMM_NCCL};
+		row->nccl = (struct pp_ring_nccl){
+		        .begun = 13, .ended = 13 - i / 2, .rank = 5, .root = -1, .turn = 100 + i, .bytes = 1 << 30};
+		row->nccl.call = (uint16_t)(pp_nccl_call_of("ReduceScatter") + 1);
+		snprintf(row->name, sizeof(row->name), "%s", i ? "a:b,c \n d" : "");
+	}
+	begin(1);
+	pp_live_nccl_put(h, list[0].nccl, sizeof(list[0].nccl));
+	at = pp_live_nccl_next(list[0].nccl, &n);
+	CHECK(at && n.comm == 70 && n.begun == 13 && n.ended == 13 && n.rank == 5 && n.size == 8 && n.root == -1 &&
+	      n.bytes == 1 << 30);
+	CHECK(at && !n.name[0] && !strcmp(n.call, "ncclReduceScatter"));
+	CHECK_STR(pp_live_nccl_name(&n, text, sizeof(text)), "communicator 0000000000000046");
+	at = at ? pp_live_nccl_next(at, &n) : NULL;
+	CHECK(at && n.comm == 72 && !strcmp(n.name, "a_b_c ? d") && !pp_live_nccl_next(at, &n));
+	CHECK_STR(pp_live_nccl_text(list[0].nccl, text, sizeof(text)), "last called ncclReduceScatter number 12 of a_b_c ? d");
+	CHECK(pp_live_put(&list[0], line, sizeof(line)) < (int)sizeof(line));
+	second = strchr(line, '\n');
+	CHECK(second && !pp_live_get_nccl(second + 1, &back) && !strncmp(back.nccl, list[0].nccl, strlen(list[0].nccl)));
+	CHECK_INT(pp_live_get_nccl("rank 1", &back), -EINVAL);
+	for (unsigned i = 0; i < PP_RING_COMMS; i++) /* whole entries, as many as fit */
+		h->comm[i] = h->comm[4];
+	pp_live_nccl_put(h, list[0].nccl, sizeof(list[0].nccl));
+	CHECK(strlen(list[0].nccl) > sizeof(list[0].nccl) - 128 && list[0].nccl[strlen(list[0].nccl) - 1] == ',');
+	CHECK(pp_place_where(h).calls == (uint32_t)PP_RING_COMMS * 25);
+	free(h);
+}
+
 /* Ranks that stand still in no MPI call, whether or not they made one before: nothing is known of them. */
 TEST(unseen)
 {
@@ -414,6 +582,9 @@ TEST(anything)
 			list[i].state = (enum pp_live_state)(dice(8) ? 0 : dice(3));
 			list[i].process = dice(9) ? 'S' : 'T';
 			list[i].comm_flags = (int)dice(8);
+			for (uint32_t k = dice(4); k > 0; k--)
+				called((int32_t)i, dice(3) + 1, dice(4), dice(3) ? "ncclAllReduce" : "ncclBroadcast", (int)dice(3),
+				       dice(2));
 			for (int k = 0; k < PP_WHERE_PEERS; k++)
 				list[i].other[k] = (int32_t)dice(90) - 10;
 		}
@@ -469,6 +640,10 @@ TEST(any_header)
 		h->size = (int32_t)dice(2000) - 10; /* the id of a larger world takes long to make */
 		pp_place_text(h, text, sizeof(text));
 		CHECK(strlen(text) < sizeof(text));
+		for (uint32_t i = 0; i < 8; i++)
+			h->comm[dice(PP_RING_COMMS)].flags = PP_RING_COMM_NCCL;
+		pp_live_nccl_put(h, r.nccl, sizeof(r.nccl));
+		CHECK(strlen(r.nccl) < sizeof(r.nccl));
 		pp_still_check(&still, h, 5);
 		CHECK(still.since_ms == 5 && still.where.peers <= PP_WHERE_PEERS);
 		pp_live_place(&r, &still, 10);
@@ -512,6 +687,11 @@ int main(void)
 	beyond();
 	blind();
 	torch_distributed();
+	nccl_missing();
+	nccl_equal();
+	nccl_several();
+	nccl_under_torch();
+	nccl_entries();
 	unseen();
 	places();
 	lines();
