@@ -5,6 +5,7 @@ Usage: nccl_driver.py LIBRARY LAYOUT.json CASE, under podprof run. Prints what t
 import ctypes
 import json
 import os
+import subprocess
 import sys
 
 import podprof
@@ -197,6 +198,22 @@ class Driver:
         again = self.nccl.comm(self.rank, "")
         self.all_reduce(again)
         self.nccl.call("ncclProfilerPluginFinalize", again)
+
+    def lines(self):
+        """Outside windows: two communicators, one that is gone, a call that does not return; then podprof status prints what is known of them."""
+        gone = self.nccl.comm(self.rank, "gone")
+        self.all_reduce(gone)
+        self.nccl.call("ncclProfilerPluginFinalize", gone)
+        first, second = self.nccl.comm(self.rank, "first"), self.nccl.comm(self.rank, "second")
+
+        def work(step):
+            self.work(first)
+            self.all_reduce(second)
+        self.steps(12, work)
+        if "ncclProfilerStartCollApiEvent" in self.nccl.layout["function"]:
+            self.nccl.begin_only(second, self.of["ncclFuncBroadcast"], self.of["ncclInt8"])
+        got = subprocess.run(sys.argv[4:], stdout=subprocess.PIPE, check=True, text=True)
+        print("status: " + got.stdout.strip())
 
     def aborts(self):
         """In each step a communicator begins a call that never ends, and is gone with all that is open."""

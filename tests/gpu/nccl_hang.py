@@ -9,24 +9,29 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "guest"))
 import jobs
+from hosts import Hosts
 from jobs import Skipped, check, finish, run, start, wait_until
 
 RANKS = 4
 OUTSIDE = ("--delay", "1h")
 
 
+def program(place, how):
+    """The program with the stand-ins; a launcher passes on no environment of ours."""
+    meet = os.path.join(place.scratch, f"meet{place.count}")
+    os.mkdir(meet)
+    fixture = os.path.join(os.path.dirname(os.path.abspath(__file__)), "two_devices.replay")
+    return ["env", f"LD_LIBRARY_PATH={place.guest}", f"REPLAY_NCCL_DIR={meet}", f"REPLAY_FIXTURE={fixture}", place.program("nccl_stall"), how]
+
+
 class Stalled:
     """A job of nccl_stall.c."""
 
-    def __init__(self, place, how, *options, mpirun=()):
+    def __init__(self, place, how, *options):
         if not shutil.which(jobs.MPIRUN):
             raise Skipped("no mpirun")
         self.place, self.logs = place, place.new_logs()
-        meet = os.path.join(place.scratch, f"meet{place.count}")
-        os.mkdir(meet)
-        env = {**os.environ, "LD_LIBRARY_PATH": place.guest, "REPLAY_NCCL_DIR": meet,
-               "REPLAY_FIXTURE": os.path.join(os.path.dirname(os.path.abspath(__file__)), "two_devices.replay")}
-        self.process = start(place.mpirun(RANKS, place.under(self.logs, [place.program("nccl_stall"), how], *options), *mpirun), env)
+        self.process = start(place.mpirun(RANKS, place.under(self.logs, program(place, how), *options)))
 
     def __enter__(self):
         return self
@@ -140,13 +145,32 @@ def stopped(place, full):
         os.kill(pid, signal.SIGCONT)
 
 
+def hosts(place, full):
+    """Two hosts: each of their keepers knows the communicators of all ranks."""
+    logs = place.new_logs()
+    with Hosts(place, 2) as two:
+        process = start(two.on(two.front, two.mpirun(RANKS, place.under(logs, program(place, "missing"), *OUTSIDE))))
+
+        def look(name):
+            got = run(two.on(name, [place.podprof(), "hang", "--json", "--after", "2s", logs]))
+            found = json.loads(got.out)["jobs"] if got.code in (0, 4, 5) else []
+            return found[0] if found and found[0]["stuck"] == 3 and not found[0]["unsure"] else None
+
+        for name in two.names[:2]:
+            found = wait_until(lambda host=name: look(host), 40)
+            check(found and found["causes"] == [1] and op(found)["in"] == [0, 2, 3] and op(found)["size"] == 4, (name, found))
+            check(len({r["host"] for r in found["ranks"]}) == 2, found["ranks"])
+        process.terminate()
+        finish(process)
+
+
 def fine(place, full):
     with Stalled(place, "fine", *OUTSIDE) as job:
         found = job.until(lambda code, found: code == 0 and all(r.get("step", 0) >= 30 for r in found["ranks"]))
         check(not found["stuck"] and not found["causes"] and not found["deadlock"], found)
 
 
-CASES = {f.__name__: f for f in (missing, status, halves, crossed, disagree, not_known, stopped, fine)}
+CASES = {f.__name__: f for f in (missing, status, halves, crossed, disagree, not_known, stopped, hosts, fine)}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))

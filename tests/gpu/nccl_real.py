@@ -196,17 +196,18 @@ def summary(logs):
         return f.read()
 
 
-def driven(place, case, *options, ranks=1, env=None, bare=False):
+def driven(place, case, *options, ranks=1, env=None, bare=False, logs=None, more=()):
     """A case of nccl_driver.py under podprof, or without it: log directory, event masks, result."""
-    logs, path = place.new_logs(), layout_of(place)[0]
-    command = [jobs.PYTHON, "-B", os.path.join(HERE, "nccl_driver.py"), LIBRARY, path, case]
+    logs, path = logs or place.new_logs(), layout_of(place)[0]
+    command = [jobs.PYTHON, "-B", os.path.join(HERE, "nccl_driver.py"), LIBRARY, path, case, *more]
     if ranks > 1:
         command = place.mpirun(ranks, command)
     env = {"PYTHONPATH": os.path.join(HERE, "../../launchers/python"), **(env or {})}
     with open(os.path.join(place.bin, "../lib/libpodprof.so"), "rb") as f:
         if bare and b"libasan.so" in f.read():
             raise Skipped("a library with AddressSanitizer cannot be loaded by NCCL alone")
-    got = run(command if bare else place.under(logs, command, "--steps", "4:7", *options), env)
+    window = () if "--delay" in options else ("--steps", "4:7")
+    got = run(command if bare else place.under(logs, command, *window, *options), env)
     if got.code == 77:
         raise Skipped("the library's thread-local variables are not found")
     said = [json.loads(text) for text in re.findall(r'\{"version.*?\}', got.out)]
@@ -269,6 +270,20 @@ def chained(place, full):
     check("cannot load the NCCL profiler plug-in '/nowhere/plugin.so'" in got.err, got.transcript())
 
 
+def lines(place, full):
+    """What the library itself reports outside windows counts on each communicator, and podprof status shows it."""
+    version, logs = newest(layout_of(place)[1]), place.new_logs()
+    got = driven(place, "lines", "--delay", "1h", logs=logs, more=[place.podprof(), "status", "--json", logs])[2]
+    status = [json.loads(line[8:]) for line in got.out.splitlines() if line.startswith("status: ")]
+    comms = {c["name"]: c for c in status[0]["jobs"][0]["ranks"][0]["nccl"]}
+    check(len(comms) == 2, comms)  # the one that is gone has no line
+    if version > 3:  # which has neither names nor sizes
+        one, two = comms["first"], comms["second"]
+        check(one["begun"] == one["ended"] == 36 and one["messages"] == 24 and one["size"] == 2 and one["call"] == "ncclBroadcast", comms)
+        check((two["begun"], two["ended"], two["call"]) == ((13, 12, "ncclBroadcast") if version > 4 else (12, 12, "ncclAllReduce")), comms)
+        check(one["root"] == 1 and one["bytes"] == 1000 and one["communicator"] == two["communicator"], comms)  # the driver has one hash
+
+
 def pinned(place, full):
     """NCCL closes its plug-in with the last communicator. podprof stays, also where NCCL alone has loaded it."""
     library = os.path.join(place.bin, "../lib/libpodprof.so")
@@ -317,7 +332,7 @@ def nvtx(place, full):
     check(all(row["calls"] == 3 and row["category"] == "Host communication" for row in rows.values()), rows)
 
 
-CASES = {"declarations": declarations, "names": names, "plugin": plugin, "two_ranks": two_ranks, "chained": chained, "pinned": pinned, "faults": faults,
+CASES = {"declarations": declarations, "names": names, "plugin": plugin, "two_ranks": two_ranks, "chained": chained, "lines": lines, "pinned": pinned, "faults": faults,
          "channels": channels, "graph": graph, "nvtx": nvtx}
 
 if __name__ == "__main__":
