@@ -328,7 +328,7 @@ static int fill_ops(struct find *f)
 	for (int32_t i = 0; i < h->ranks; i++) {
 		struct pp_hang_op *op = h->rank[i].op >= 0 ? &h->op[h->rank[i].op] : NULL;
 
-		if (!op)
+		if (!op || !h->rank[i].live)
 			continue;
 		op->in[op->ins++] = i;
 		if (op->kind == PP_HANG_COLLECTIVE && op->mismatch != PP_HANG_CALLS_DIFFER &&

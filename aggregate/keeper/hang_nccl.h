@@ -1,6 +1,6 @@
-/* Operations of NCCL that not all ranks of a communicator have enqueued, or that ranks call differently. In: the list of ranks, with
- * their communicators (live_nccl.h). Out: operations of struct pp_hang. A rank that has enqueued an operation is not seen to wait for
- * it: where it stands still, it is taken to. Pure. Called by hang.c and the text of `podprof hang`. */
+/* Operations of NCCL that not all ranks of a communicator have enqueued, or that ranks call differently. In: the list of ranks,
+ * with their communicators (live_nccl.h). Out: operations of struct pp_hang. A rank that has enqueued an operation is not seen to
+ * wait for it: where it stands still, it is taken to. Pure. Called by hang.c and the text of `podprof hang`. */
 #pragma once
 
 #include "aggregate/keeper/hang_graph.h"

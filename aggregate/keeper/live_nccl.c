@@ -3,11 +3,14 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "aggregate/spool/place.h"
 #include "core/base/plain.h"
 #include "core/call/mpi_call.h"
+
+enum { MORE = 12 }; /* "+4294967295" */
 
 /* As one word of an entry; "-" for none. */
 static const char *word_of(const char *from, char *text, size_t size)
@@ -29,6 +32,7 @@ void pp_live_nccl_put(const struct pp_ring_header *h, char *text, size_t size)
 {
 	char entry[256], name[32], call[24];
 	struct pp_ring_comm row;
+	uint32_t lost = pp_ring_comms(h) ? pp_ring_comms_lost(h) : 0;
 	size_t n = 0;
 
 	text[0] = '\0';
@@ -43,11 +47,23 @@ void pp_live_nccl_put(const struct pp_ring_header *h, char *text, size_t size)
 		                ":%" PRIx32 ":%s:%s,",
 		                (uint64_t)row.id, c->rank, row.size, c->begun, c->ended, c->bytes, c->root, c->turn, c->messages,
 		                word_of(call_of(c->call), call, sizeof(call)), word_of(row.name, name, sizeof(name)));
-		if (more < 0 || (size_t)more >= sizeof(entry) || n + (size_t)more >= size)
+		if (more < 0 || (size_t)more >= sizeof(entry) || n + (size_t)more + MORE >= size) {
+			lost++;
 			continue;
+		}
 		memcpy(text + n, entry, (size_t)more + 1);
 		n += (size_t)more;
 	}
+	if (lost)
+		snprintf(text + n, size - n, "+%" PRIu32, lost);
+}
+
+uint32_t pp_live_nccl_more(const char *entries)
+{
+	const char *last = strrchr(entries, ',');
+
+	last = last ? last + 1 : entries;
+	return *last == '+' ? (uint32_t)strtoul(last + 1, NULL, 10) : 0;
 }
 
 const char *pp_live_nccl_next(const char *at, struct pp_live_nccl *ret)

@@ -1,6 +1,6 @@
-/* The communicators of NCCL that a rank has, and how many collectives it has called on each: the rows of the ring's header as a text,
- * which travels between keepers and to clients. In: a ring's header, of any content. Out: the text, its entries, a sentence. Called
- * by live.c, the keepers' messages, hang_nccl.c and the verbs. */
+/* The communicators of NCCL that a rank has, and how many collectives it has called on each: the rows of the ring's header as a
+ * text, which travels between keepers and to clients. In: a ring's header, of any content. Out: the text, its entries, a sentence.
+ * Called by live.c, the keepers' messages, hang_nccl.c and the verbs. */
 #pragma once
 
 #include <stddef.h>
@@ -18,10 +18,12 @@ struct pp_live_nccl { /* as in struct pp_ring_nccl */
 	char name[32]; /* "" none */
 };
 
-/* Whole entries, as many as fit. */
+/* Whole entries, as many as fit; then the number of communicators, of MPI too, that have none: "+3". */
 void pp_live_nccl_put(const struct pp_ring_header *h, char *text, size_t size);
 /* Reads the entry at `at`. Returns the place of the next one; NULL: there is none, or the text is damaged. */
 const char *pp_live_nccl_next(const char *at, struct pp_live_nccl *ret);
+/* How many have no entry. */
+uint32_t pp_live_nccl_more(const char *entries);
 /* "gradients", "communicator 00ab..."; `size` of at least 40. */
 const char *pp_live_nccl_name(const struct pp_live_nccl *n, char *text, size_t size);
 /* "last enqueued ncclAllReduce number 12 of gradients": the last call of the rank; "" where it has called no collective. */

@@ -123,6 +123,8 @@ static void json_nccl(const char *entries)
 	}
 	if (count)
 		putchar(']');
+	if (pp_live_nccl_more(entries))
+		printf(", \"communicators_unknown\": %" PRIu32, pp_live_nccl_more(entries));
 }
 
 static void json_rank(const struct pp_live_rank *r)

@@ -423,6 +423,23 @@ static int is_running(const struct pp_hang_rank *r)
 	return r->live && r->live->state == PP_LIVE_RUNNING;
 }
 
+/* Communicators that are in no list: a rank may wait in one of them. */
+static void print_more(const struct pp_hang *h)
+{
+	uint64_t more = 0;
+	int32_t ranks = 0;
+
+	for (int32_t i = 0; i < h->ranks; i++) {
+		uint32_t of = h->rank[i].live ? pp_live_nccl_more(h->rank[i].live->nccl) : 0;
+
+		more += of;
+		ranks += of > 0;
+	}
+	if (more)
+		printf("  Nothing is known of %" PRIu64 " communicator%s of %d rank%s: too many existed at a time\n", more,
+		       more > 1 ? "s" : "", ranks, ranks > 1 ? "s" : "");
+}
+
 static void print_unseen(const struct pp_hang *h, const char *title, const char *after, int hosts)
 {
 	printf("%s: it is not known whether ranks are stuck: for %s or longer no rank has begun a step, and none has "
@@ -432,8 +449,8 @@ static void print_unseen(const struct pp_hang *h, const char *title, const char 
 	if (h->lines)
 		printf("  Of each communicator of NCCL that is known, all ranks have enqueued the same collectives; whether the "
 		       "device has done them is not known.\n");
-	printf("  podprof sees waits in MPI calls, collectives of NCCL that ranks have not called and, while it records ranges, calls of "
-	       "torch.distributed with gloo.\n");
+	printf("  podprof sees waits in MPI calls, collectives of NCCL that ranks have not called and, while it records ranges, "
+	       "calls of torch.distributed with gloo.\n");
 }
 
 void pp_hang_print(const struct pp_hang *h, const char *title, int64_t after_ns)
@@ -467,6 +484,8 @@ void pp_hang_print(const struct pp_hang *h, const char *title, int64_t after_ns)
 		printf("  rank%s %s wait%s for %s or longer, for ranks that move\n", h->paused > 1 ? "s" : "", ranks,
 		       h->paused > 1 ? "" : "s", after);
 	}
+	if (h->stuck || pp_hang_is_unseen(h))
+		print_more(h);
 	if (h->in_c10d)
 		printf("  Of calls of torch.distributed only the name is known, not number, process group or peer: ranks that are "
 		       "listed in one may be in different ones.\n");

@@ -454,6 +454,7 @@ TEST(nccl_entries)
 	struct pp_live_rank back = {.rank = 0};
 	char line[PP_LIVE_LINE], text[160], *second;
 	struct pp_live_nccl n;
+	uint32_t entries = 0;
 	const char *at;
 
 	if (!h)
@@ -477,6 +478,7 @@ TEST(nccl_entries)
 	CHECK_STR(pp_live_nccl_name(&n, text, sizeof(text)), "communicator 0000000000000046");
 	at = at ? pp_live_nccl_next(at, &n) : NULL;
 	CHECK(at && n.comm == 72 && !strcmp(n.name, "a_b_c ? d") && !pp_live_nccl_next(at, &n));
+	CHECK_INT(pp_live_nccl_more(list[0].nccl), 0);
 	CHECK_STR(pp_live_nccl_text(list[0].nccl, text, sizeof(text)), "last called ncclReduceScatter number 12 of a_b_c ? d");
 	CHECK(pp_live_put(&list[0], line, sizeof(line)) < (int)sizeof(line));
 	second = strchr(line, '\n');
@@ -485,7 +487,11 @@ TEST(nccl_entries)
 	for (unsigned i = 0; i < PP_RING_COMMS; i++) /* whole entries, as many as fit */
 		h->comm[i] = h->comm[4];
 	pp_live_nccl_put(h, list[0].nccl, sizeof(list[0].nccl));
-	CHECK(strlen(list[0].nccl) > sizeof(list[0].nccl) - 128 && list[0].nccl[strlen(list[0].nccl) - 1] == ',');
+	h->comms_lost = 7;
+	pp_live_nccl_put(h, list[0].nccl, sizeof(list[0].nccl));
+	for (at = list[0].nccl; (at = pp_live_nccl_next(at, &n));)
+		entries++;
+	CHECK(entries > 20 && pp_live_nccl_more(list[0].nccl) == PP_RING_COMMS - entries + 7);
 	CHECK(pp_place_where(h).calls == (uint32_t)PP_RING_COMMS * 25);
 	free(h);
 }
