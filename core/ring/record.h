@@ -324,7 +324,7 @@ struct pp_record_device_lost { /* DEVICE_LOST: since the last one */
 	uint64_t dropped, untimed;
 	uint64_t unknown;        /* records of a kind or version that podprof does not know: counted, not shown */
 	uint64_t clock_error_ns; /* largest of the window: of the device library's clock against ticks; 0: unknown */
-	uint64_t reserved[2];
+	uint64_t reversed, of_other_clock;
 };
 
 struct pp_record_nccl { /* NCCL: record.tick is the begin of the call on this thread; `end` lies as in MPI */
@@ -344,6 +344,7 @@ enum pp_nccl_flags {
 	PP_NCCL_CAPTURED = 2, /* into a CUDA graph: nothing moves before the graph runs */
 	PP_NCCL_REPLAYED = 4, /* a CUDA graph ran it */
 	PP_NCCL_NUMBERED = 8, /* NCCL_TASK: `sequence` holds */
+	PP_NCCL_COPIED = 16,  /* NCCL_TASK: by the copy engine, without a kernel */
 };
 
 /* NCCL_TASK: record.tick is when NCCL had queued the operation on the device, on whichever thread. Without one: NCCL does not

@@ -29,7 +29,8 @@ static const char UNREAD[] = "not all records of devices were read before record
 struct seen {
 	uint64_t records, device[PP_DEVICE_SET + 1], call[PP_DEVICE_CALLS], names, launches, infos, memory, lost_rows;
 	uint64_t pool[PP_DEVICE_POOL_FREED + 1], pool_most, pool_imported, pool_keeps_all;
-	uint64_t dropped, untimed, unknown, ring_full, not_replay, bad_number, bad_time, streams[64], without_call, synced;
+	uint64_t dropped, untimed, unknown, reversed, of_other_clock, ring_full, not_replay, bad_number, bad_time, streams[64],
+	        without_call, synced;
 	uint32_t children;
 	uint8_t name_there[NAMES], launch_there[NAMES];
 	pp_tick step_begin, step_end;
@@ -136,6 +137,8 @@ static void on_one(const struct pp_record *r)
 		seen.dropped += r->device_lost.dropped;
 		seen.untimed += r->device_lost.untimed;
 		seen.unknown += r->device_lost.unknown;
+		seen.reversed += r->device_lost.reversed;
+		seen.of_other_clock += r->device_lost.of_other_clock;
 		break;
 	case PP_RECORD_REMARK:
 		if (seen.remarks < REMARKS)
@@ -355,7 +358,9 @@ TEST(faults)
 	CHECK_INT(whole_job("8 1 1 pause,ready", "REPLAY_FAULT=zero"), 0);
 	CHECK(seen.untimed >= 80 && !all());
 	CHECK_INT(whole_job("8 1 1 pause,ready", "REPLAY_FAULT=inverted"), 0);
-	CHECK(seen.untimed >= 80 && !all());
+	CHECK(seen.reversed >= 80 && !seen.untimed && !all());
+	CHECK_INT(whole_job("8 1 1 pause,ready", "REPLAY_FAULT=foreign"), 0);
+	CHECK(seen.of_other_clock >= 60 && !seen.untimed && !seen.reversed && !all());
 	CHECK_INT(whole_job("8 1 1 pause,ready", "REPLAY_FAULT=reused"), 0);
 	CHECK(all() >= 40 && !seen.untimed);
 	CHECK_INT(whole_job("8 1 1 pause,ready", "REPLAY_FAULT=kept"), 0);

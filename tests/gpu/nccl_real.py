@@ -45,14 +45,16 @@ NEW = (COLL + P2P + PROXY + "p2p.channels=p2p.nChannels kernel_channel.timer=ker
        "coll_api.datatype=collApi.datatype coll_api.root=collApi.root coll_api.stream=collApi.stream coll_api.is_captured=collApi.graphCaptured "
        "p2p_api.function=p2pApi.func p2p_api.count=p2pApi.count p2p_api.datatype=p2pApi.datatype p2p_api.stream=p2pApi.stream "
        "p2p_api.is_captured=p2pApi.graphCaptured kernel_launch.stream=kernelLaunch.stream ")
+CE = ("ce_coll.sequence=ceColl.seqNumber ce_coll.function=ceColl.func ce_coll.send=ceColl.sendBuff ce_coll.receive=ceColl.recvBuff "
+      "ce_coll.count=ceColl.count ce_coll.root=ceColl.root ce_coll.datatype=ceColl.datatype ce_coll.strategy=ceColl.syncStrategy ")
 HEAD = "type parent=parentObj rank "
 OURS = {
     "ncclProfilerEventDescr_v3_t": ("pp_nccl_event_v3", HEAD + COLL.replace("coll.channels=coll.nChannels", "coll.channels=coll.nMaxChannels") + P2P +
                                     PROXY + "coll.name coll.comm=coll.commHash p2p.name p2p.comm=p2p.commHash"),
     "ncclProfilerEventDescr_v4_t": ("pp_nccl_event_v4", HEAD + COLL + P2P + PROXY + "p2p.channels=p2p.nChannels kernel_channel.timer=kernelCh.pTimer"),
     "ncclProfilerEventDescr_v5_t": ("pp_nccl_event", HEAD + NEW),
-    "ncclProfilerEventDescr_v6_t": ("pp_nccl_event", HEAD + NEW),
-    "ncclProfilerEventDescr_v7_t": ("pp_nccl_event", HEAD + NEW + "coll_api.tag=collApi.userTag p2p_api.tag=p2pApi.userTag"),
+    "ncclProfilerEventDescr_v6_t": ("pp_nccl_event", HEAD + NEW + CE),
+    "ncclProfilerEventDescr_v7_t": ("pp_nccl_event", HEAD + NEW + CE + "coll_api.tag=collApi.userTag p2p_api.tag=p2pApi.userTag"),
 }
 STATES = {f"ncclProfilerEventStateArgs_v{v}_t": ("pp_nccl_state", "kernel_channel.timer=kernelCh.pTimer") for v in (4, 5, 6, 7)}
 PLUGINS = {f"ncclProfiler_v{v}_t": ("pp_nccl_plugin", "name init start=startEvent stop=stopEvent state=recordEventState finalize") for v in (3, 4, 5, 6, 7)}
@@ -315,6 +317,13 @@ def channels(place, full):
         check("8 005 lost" in lost and "gave them no begin or no end" in lost, lost)
 
 
+def small_shm(place, full):
+    """NCCL is not asked for times where /dev/shm has no room for its proxies: it would crash."""
+    logs, masks, got = driven(place, "plain", "--nccl-times", "yes", env={"LD_PRELOAD": place.program("small_shm.so")})
+    check(not any(mask & 0x40 for mask in masks) and calls(place, logs)["ncclAllReduce"] == 6, f"{masks}")
+    check("--nccl-times yes is left out: /dev/shm has 8 MB free" in got.err, got.transcript())
+
+
 def graph(place, full):
     """Each run of a CUDA graph is an operation without a call, and has no number; its capture is none."""
     if newest(layout_of(place)[1]) < 5:
@@ -332,8 +341,8 @@ def nvtx(place, full):
     check(all(row["calls"] == 3 and row["category"] == "Host communication" for row in rows.values()), rows)
 
 
-CASES = {"declarations": declarations, "names": names, "plugin": plugin, "two_ranks": two_ranks, "chained": chained, "lines": lines, "pinned": pinned, "faults": faults,
-         "channels": channels, "graph": graph, "nvtx": nvtx}
+CASES = {"declarations": declarations, "names": names, "plugin": plugin, "two_ranks": two_ranks, "chained": chained, "lines": lines, "pinned": pinned,
+         "faults": faults, "channels": channels, "small_shm": small_shm, "graph": graph, "nvtx": nvtx}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))

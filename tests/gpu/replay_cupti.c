@@ -4,8 +4,8 @@
  *   REPLAY_FAIL     FUNCTION=RESULT;...   these functions fail
  *   REPLAY_SLOW     FUNCTION=MS;...       these take long
  *   REPLAY_CRASH    FUNCTION=1;...       these crash; late_subscriber: the first subscription after a graph was made does
- *   REPLAY_FAULT    truncated, unknown, zero, inverted, reused, backward, jump, kept: damaged records, a clock that is set, buffers
- *                   that never come back
+ *   REPLAY_FAULT    truncated, unknown, zero, inverted, foreign, reused, backward, jump, kept: damaged records, another clock,
+ *                   a clock that is set, buffers that never come back
  *   REPLAY_NEXT     NVIDIA's libcupti: its cuptiActivityGetNextRecord() walks the buffers
  *   REPLAY_DROPPED  records that CUPTI says it dropped, once
  *   REPLAY_OWNER    name of another subscriber
@@ -171,6 +171,10 @@ static void stamp(uint64_t *start, uint64_t *end, uint64_t begin, uint64_t ns)
 		*end = *start - 1;
 	if (*end > last_end)
 		last_end = *end;
+	if (has_fault("foreign")) { /* as Kineto's callback for times, when it is set anew */
+		*start += 100000000000000;
+		*end += 100000000000000;
+	}
 }
 
 static void add_call(uint32_t kind, uint32_t number, uint32_t thread, uint64_t start, uint64_t end)

@@ -452,6 +452,8 @@ static void take_lost(struct pp_pair *p, const struct pp_record_device_lost *l)
 {
 	p->lost[PP_LOSS_DEVICE_DROPPED] = add(p->lost[PP_LOSS_DEVICE_DROPPED], l->dropped);
 	p->lost[PP_LOSS_DEVICE_UNTIMED] = add(p->lost[PP_LOSS_DEVICE_UNTIMED], l->untimed);
+	p->lost[PP_LOSS_DEVICE_REVERSED] = add(p->lost[PP_LOSS_DEVICE_REVERSED], l->reversed);
+	p->lost[PP_LOSS_DEVICE_OTHER_CLOCK] = add(p->lost[PP_LOSS_DEVICE_OTHER_CLOCK], l->of_other_clock);
 	devices_of(p)->unknown = add(devices_of(p)->unknown, l->unknown);
 	if (l->clock_error_ns > (uint64_t)devices_of(p)->clock_error_ns && l->clock_error_ns <= CLOCK_ERROR_MOST)
 		devices_of(p)->clock_error_ns = (int64_t)l->clock_error_ns;

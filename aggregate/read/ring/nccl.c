@@ -277,7 +277,7 @@ static int finish_call(struct finish *f, struct pp_span *s)
 	s->mpi.sequence = 0;
 	if (flags & PP_NCCL_CAPTURED) /* nothing runs */
 		s->mpi.sent = s->mpi.received = s->mpi.request = 0;
-	if (task && !(flags & (PP_NCCL_CAPTURED | PP_NCCL_REPLAYED)))
+	if (task && !(flags & (PP_NCCL_CAPTURED | PP_NCCL_REPLAYED)) && !(task->flags & PP_NCCL_COPIED))
 		kernel = pp_nccl_kernel_before(&f->kernels, task->tid, task->time, task->launch, task->launched);
 	if (task && task->peer >= 0)
 		s->mpi.peer = task->peer;

@@ -28,8 +28,8 @@ enum pp_cupti_result {
 enum {
 	PP_CUPTI_API_FIRST = 19,         /* of CUDA 12.0: older records are not known here */
 	PP_CUPTI_API_NULL_BUFFER = 28,   /* of CUDA 12.9: from here on a request may be refused; before, CUPTI crashes */
-	PP_CUPTI_API_OVERHEAD_DATA = 28, /* from here on overhead records have a pointer to free */
-	PP_CUPTI_API_JIT_THREAD = 28,
+	PP_CUPTI_API_OVERHEAD_DATA = 22, /* of CUDA 12.4: from here on overhead records have a pointer to free */
+	PP_CUPTI_API_JIT_THREAD = 22,
 };
 
 enum pp_cupti_kind {
@@ -117,7 +117,7 @@ struct pp_cupti_overhead {
 	uint32_t unused;
 	uint64_t start, end;
 	uint32_t correlation, reserved;
-	void *data; /* from version 28 on: ours, for free() */
+	void *data; /* from PP_CUPTI_API_OVERHEAD_DATA on: ours, for free() */
 };
 
 enum { PP_CUPTI_OBJECT_THREAD = 2 };
@@ -148,7 +148,7 @@ struct pp_cupti_jit {
 	uint32_t correlation, unused;
 	uint64_t operation_correlation, cache_bytes;
 	const char *path;
-	uint32_t pid, tid; /* from version 28 on */
+	uint32_t pid, tid; /* from PP_CUPTI_API_JIT_THREAD on */
 };
 
 struct pp_cupti_device {

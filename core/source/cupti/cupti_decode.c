@@ -28,10 +28,27 @@ int pp_cupti_decode_wants(const struct pp_cupti_decode *d, int runtime, uint32_t
 /* 0: it has no time. */
 static int map(struct pp_cupti_decode *d, uint64_t start, uint64_t end, pp_tick *ret_begin, pp_tick *ret_end)
 {
-	if (start && start <= end && pp_cupti_clock_map(&d->clock, start, ret_begin) &&
-	    pp_cupti_clock_map(&d->clock, end, ret_end) && *ret_begin <= *ret_end)
+	if (!start || !end)
+		d->untimed++;
+	else if (start > end)
+		d->reversed++;
+	else if (!pp_cupti_clock_map(&d->clock, start, ret_begin) || !pp_cupti_clock_map(&d->clock, end, ret_end) ||
+	         *ret_begin > *ret_end)
+		d->of_other_clock++;
+	else
 		return 1;
-	d->untimed++;
+	return 0;
+}
+
+/* As map(), of a moment. */
+static int map_one(struct pp_cupti_decode *d, uint64_t time, pp_tick *ret_tick)
+{
+	if (!time)
+		d->untimed++;
+	else if (!pp_cupti_clock_map(&d->clock, time, ret_tick))
+		d->of_other_clock++;
+	else
+		return 1;
 	return 0;
 }
 
@@ -262,9 +279,7 @@ static void pool(struct pp_cupti_decode *d, const struct pp_cupti_memory_pool *p
 	if (!p->action || p->action > PP_CUPTI_POOL_TRIMMED ||
 	    (p->type != PP_CUPTI_POOL_LOCAL && p->type != PP_CUPTI_POOL_IMPORTED))
 		d->unknown++;
-	else if (!p->timestamp || !pp_cupti_clock_map(&d->clock, p->timestamp, &tick))
-		d->untimed++;
-	else
+	else if (map_one(d, p->timestamp, &tick))
 		put_pool(d, p, tick, actions[p->action]);
 }
 
@@ -309,10 +324,8 @@ static void memory(struct pp_cupti_decode *d, const struct pp_cupti_memory *m)
 		r.device_memory.pool = m->pool;
 		r.device_memory.pool_used = m->pool_type == PP_CUPTI_POOL_LOCAL ? m->pool_used : 0;
 	}
-	if (!m->timestamp || !pp_cupti_clock_map(&d->clock, m->timestamp, &r.tick)) {
-		d->untimed++;
+	if (!map_one(d, m->timestamp, &r.tick))
 		return;
-	}
 	if (m->pool_type)
 		pool_of(d, m, r.tick);
 	pp_cupti_write(&d->names, &r, NULL, NULL, NULL, NULL);

@@ -31,6 +31,8 @@ struct pp_cupti_decode {
 	} pool[PP_CUPTI_POOLS];        /* of memory: what the ring has of them. Of two that share a place, the last one */
 	uint32_t own_tid;              /* its calls are not the application's */
 	uint64_t untimed, unknown;     /* records: without a time, of an unknown form */
+	uint64_t reversed;             /* whose end is before their begin */
+	uint64_t of_other_clock;       /* whose times are no times of CUPTI's clock in the window */
 	uint64_t late;                 /* came when recording was off */
 	uint64_t records;              /* read */
 };

@@ -367,14 +367,17 @@ static void count_lost(void)
 	r.device_lost.dropped = not_delivered + decode->late;
 	r.device_lost.untimed = decode->untimed;
 	r.device_lost.unknown = decode->unknown;
+	r.device_lost.reversed = decode->reversed;
+	r.device_lost.of_other_clock = decode->of_other_clock;
 	r.device_lost.clock_error_ns = (uint64_t)decode->clock.error_ns;
-	if (!r.device_lost.dropped && !decode->untimed && !decode->unknown && decode->clock.error_ns <= error_reported)
+	if (!r.device_lost.dropped && !decode->untimed && !decode->unknown && !decode->reversed && !decode->of_other_clock &&
+	    decode->clock.error_ns <= error_reported)
 		return;
 	if (!pp_ring_put(&r, NULL, 0))
 		return;
 	error_reported = decode->clock.error_ns;
 	not_delivered = 0;
-	decode->late = decode->untimed = decode->unknown = 0;
+	decode->late = decode->untimed = decode->unknown = decode->reversed = decode->of_other_clock = 0;
 }
 
 static void yield_to_other(void)

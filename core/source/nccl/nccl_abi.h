@@ -155,6 +155,15 @@ struct pp_nccl_event {
 			uint8_t channel;
 			uint64_t timer;
 		} kernel_channel;
+		struct { /* version 6 */
+			uint64_t sequence;
+			const char *function;
+			const void *send;
+			void *receive;
+			size_t count;
+			int root;
+			const char *datatype, *strategy;
+		} ce_coll;
 	};
 };
 

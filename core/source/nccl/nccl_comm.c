@@ -3,10 +3,12 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 #include "core/base/comm_id.h"
 #include "core/base/env.h"
 #include "core/base/lazy.h"
+#include "core/coord/self.h"
 #include "core/source/emit.h"
 
 struct mask { /* one per loaded libnccl */
@@ -17,10 +19,14 @@ struct mask { /* one per loaded libnccl */
 	_Atomic int always;     /* of what we ask for: in windows and outside */
 };
 
+/* NCCL times channels by its proxies, whose list of operations takes 33 MB of /dev/shm per rank. Where it gets no such memory it
+ * goes on without, and crashes at the first operation (NVIDIA/nccl, pull request 2326: two ranks, 64 MB). */
+enum { SHM_RANK_BYTES = 64 << 20, SHM_RANKS = 8 };
+
 static void *_Atomic all_comms; /* [PP_NCCL_COMMS]; see lazy.h */
 static struct mask masks[PP_NCCL_MASKS];
 static _Atomic uint32_t next_comm;
-static int has_channels;
+static _Atomic int has_channels;
 static _Atomic uint32_t storing; /* threads that may store through a mask's address now */
 
 /* CUPTI times NCCL's kernels at no cost for NCCL; without it only NCCL's own stamps do, which slow down each collective. */
@@ -31,9 +37,38 @@ static int wants_channels(void)
 	return value && !strcmp(value, "yes");
 }
 
+int pp_nccl_shm_fits(uint64_t bytes, int ranks, int nodes)
+{
+	uint64_t local = ranks <= 0  ? SHM_RANKS
+	                 : nodes > 1 ? ((uint64_t)ranks + (uint64_t)nodes - 1) / (uint64_t)nodes
+	                             : (uint64_t)ranks;
+
+	return bytes / SHM_RANK_BYTES >= local;
+}
+
+void pp_nccl_channels_check(int ranks, int nodes, int rank)
+{
+	struct statvfs fs;
+	uint64_t room;
+	char text[300];
+
+	if (!pp_nccl_has_channels() || statvfs("/dev/shm", &fs))
+		return;
+	room = (uint64_t)fs.f_bavail * fs.f_bsize;
+	if (pp_nccl_shm_fits(room, ranks, nodes) || !atomic_exchange(&has_channels, 0))
+		return;
+	pp_nccl_masks_set(atomic_load(&pp_wiped.recording) != 0);
+	snprintf(text, sizeof(text),
+	         "rank %d of an NCCL communicator: --nccl-times yes is left out: /dev/shm has %llu MB free, and NCCL may crash "
+	         "with less than 64 MB there for each rank of the host. Enlarge it, in containers for example by --shm-size=2g",
+	         rank, (unsigned long long)(room >> 20));
+	pp_self_print(text);
+}
+
 static int wanted_types(void)
 {
-	return PP_NCCL_COLL | PP_NCCL_P2P | PP_NCCL_KERNEL_LAUNCH | (has_channels ? PP_NCCL_KERNEL_CHANNEL : 0);
+	return PP_NCCL_COLL | PP_NCCL_P2P | PP_NCCL_KERNEL_LAUNCH | PP_NCCL_CE_COLL |
+	       (pp_nccl_has_channels() ? PP_NCCL_KERNEL_CHANNEL : 0);
 }
 
 /* For the lines of communicators: calls, which NCCL reports from version 5 on, or their work. */
@@ -46,13 +81,13 @@ static int line_types(uint32_t version)
 
 void pp_nccl_masks_start(void)
 {
-	has_channels = wants_channels();
+	atomic_store(&has_channels, wants_channels());
 	atomic_store(&storing, 0); /* threads that stored when this process was forked are not in it */
 }
 
 int pp_nccl_has_channels(void)
 {
-	return has_channels;
+	return atomic_load_explicit(&has_channels, memory_order_relaxed);
 }
 
 /* Adds `wanted`. A chained plug-in may have stored another value meanwhile: that one is its own request. */

@@ -49,6 +49,10 @@ void pp_nccl_comm_report(struct pp_nccl_comm *c);
 void pp_nccl_masks_start(void);
 /* Is NCCL asked for the times of channels on the device? */
 int pp_nccl_has_channels(void);
+/* A communicator begins: no longer asks for these times where /dev/shm is too small for them, and says so. 0 ranks: unknown. */
+void pp_nccl_channels_check(int ranks, int nodes, int rank);
+/* Are so many bytes of /dev/shm enough? */
+int pp_nccl_shm_fits(uint64_t bytes, int ranks, int nodes);
 /* Stores what is wanted in all masks: the calls, for the lines; `on`: records, too. Any thread, also in a signal handler. */
 void pp_nccl_masks_set(int on);
 /* What a chained plug-in asked for in that mask. */

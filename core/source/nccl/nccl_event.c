@@ -207,10 +207,13 @@ static uint64_t fill_operation(struct slot *s, const struct pp_nccl_comm *c, con
 	return part;
 }
 
-/* The rank's number of an operation in its communicator: NCCL counts each kind by itself, also outside windows. */
+/* The rank's number of an operation in its communicator: NCCL counts each kind by itself, also outside windows, and those of the
+ * copy engine apart. */
 static uint32_t sequence_of(const struct slot *s, const struct pp_nccl_seen *e)
 {
-	return (uint32_t)(e->sequence << 4 | ((s->call - PP_NCCL_FIRST) & 15));
+	uint64_t number = e->type == PP_NCCL_CE_COLL ? e->sequence | UINT64_C(1) << 27 : e->sequence;
+
+	return (uint32_t)(number << 4 | ((s->call - PP_NCCL_FIRST) & 15));
 }
 
 /* ---- records ---- */
@@ -254,16 +257,17 @@ static void emit_call(const struct slot *s, pp_tick begin, pp_tick end)
 static void emit_task(const struct slot *s, const struct pp_nccl_comm *c, const struct pp_nccl_seen *e, int is_numbered)
 {
 	struct pp_record own, *r = begin_record(&own, s->begin, PP_RECORD_NCCL_TASK);
+	int is_copied = e->type == PP_NCCL_CE_COLL;
 
-	r->nccl_task.launch = c->launch;
-	r->nccl_task.launched = c->launched;
+	r->nccl_task.launch = is_copied ? 0 : c->launch;
+	r->nccl_task.launched = is_copied ? 0 : c->launched;
 	r->nccl_task.operation = s->operation;
 	r->nccl_task.sequence = is_numbered ? sequence_of(s, e) : 0;
 	r->nccl_task.peer = e->type == PP_NCCL_P2P ? e->peer : -1;
 	r->nccl_task.channels = e->channels;
 	r->nccl_task.warps = e->warps;
 	r->nccl_task.how = how_of(e->algorithm, e->protocol);
-	r->nccl_task.flags = is_numbered ? PP_NCCL_NUMBERED : 0;
+	r->nccl_task.flags = (uint8_t)((is_numbered ? PP_NCCL_NUMBERED : 0) | (is_copied ? PP_NCCL_COPIED : 0));
 	end_record(r, &own);
 }
 
@@ -391,7 +395,7 @@ static uint64_t start_work(struct pp_nccl_comm *c, const struct pp_nccl_seen *e)
 		return 0; /* captured, not run */
 	s = take(e, c, &handle);
 	/* The launch of its plan has just ended; a graph's is that of when it was captured. */
-	s->begin = call && !is_graph && c->launched ? c->launched : pp_tick_now();
+	s->begin = call && !is_graph && c->launched && e->type != PP_NCCL_CE_COLL ? c->launched : pp_tick_now();
 	if (call && !is_graph) {
 		s->operation = call->operation;
 		s->call = call->call;
@@ -407,7 +411,7 @@ static uint64_t start_work(struct pp_nccl_comm *c, const struct pp_nccl_seen *e)
 		s->channels = e->channels;
 	atomic_store_explicit(&s->device_begin, UINT64_MAX, memory_order_relaxed);
 	atomic_store_explicit(&s->device_end, 0, memory_order_relaxed);
-	emit_task(s, c, e, e->type == PP_NCCL_COLL && !is_graph);
+	emit_task(s, c, e, (e->type == PP_NCCL_COLL || e->type == PP_NCCL_CE_COLL) && !is_graph);
 	atomic_store_explicit(&s->handle, handle, memory_order_release);
 	return handle;
 }
@@ -471,6 +475,7 @@ static uint64_t start_ours(struct pp_nccl_comm *c, const struct pp_nccl_seen *e)
 		return start_call(c, e);
 	case PP_NCCL_COLL:
 	case PP_NCCL_P2P:
+	case PP_NCCL_CE_COLL:
 		pp_nccl_comm_report(c);
 		return start_work(c, e);
 	case PP_NCCL_GROUP_API:
@@ -495,6 +500,7 @@ static void stop_ours(struct slot *s)
 	case PP_NCCL_P2P_API:
 	case PP_NCCL_COLL:
 	case PP_NCCL_P2P:
+	case PP_NCCL_CE_COLL:
 		if (atomic_load_explicit(&s->state, memory_order_relaxed) != OPEN)
 			return;
 		atomic_store_explicit(&s->state, DONE, memory_order_relaxed);
@@ -545,6 +551,8 @@ static int is_theirs(const struct pp_nccl_comm *c, uint32_t type)
 	case PP_NCCL_KERNEL_LAUNCH:
 	case PP_NCCL_KERNEL_CHANNEL:
 		return theirs & (int)type;
+	case PP_NCCL_CE_COLL:
+		return theirs & CE;
 	default:
 		return 1; /* podprof asks for no others */
 	}

@@ -65,6 +65,7 @@ static int init_named(uint32_t version, void **context, uint64_t hash, int *mask
 	else if (next)
 		rc = ((pp_nccl_init_v4)next->init)(&theirs, mask, name, hash, nodes, ranks, rank, log);
 	if (begin(version, context, mask, &c)) {
+		pp_nccl_channels_check(ranks, nodes, rank);
 		c->plugin = rc ? NULL : next;
 		c->next = theirs;
 		pp_nccl_comm_describe(c, hash, name, ranks, rank);
@@ -85,6 +86,7 @@ static int init_v3(void **context, int *mask)
 	if (next)
 		rc = ((pp_nccl_init_v3)next->init)(&theirs, mask);
 	if (begin(3, context, mask, &c)) {
+		pp_nccl_channels_check(0, 1, -1);
 		c->plugin = rc ? NULL : next;
 		c->next = theirs;
 	} else if (!rc) {
@@ -153,6 +155,14 @@ static int start_wanted(void *context, void **handle, struct pp_nccl_event *x)
 		READ_P2P(x->p2p);
 		e.channels = x->p2p.channels;
 		e.handles[1] = &x->p2p.group;
+		break;
+	case PP_NCCL_CE_COLL:
+		e.function = x->ce_coll.function;
+		e.count = x->ce_coll.count;
+		e.peer = x->ce_coll.root;
+		e.datatype = x->ce_coll.datatype;
+		e.sequence = x->ce_coll.sequence;
+		e.algorithm = "CE";
 		break;
 	case PP_NCCL_PROXY_OP:
 		e.pid = x->proxy_op.pid;

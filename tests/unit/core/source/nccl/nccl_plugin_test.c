@@ -58,6 +58,10 @@ AT(pp_nccl_event, p2p.channels, 60);
 AT(pp_nccl_event, p2p.group, 64);
 AT(pp_nccl_event, proxy_op.pid, 24);
 AT(pp_nccl_event, kernel_channel.timer, 32);
+AT(pp_nccl_event, ce_coll.function, 32);
+AT(pp_nccl_event, ce_coll.count, 56);
+AT(pp_nccl_event, ce_coll.datatype, 72);
+AT(pp_nccl_event, ce_coll.strategy, 80);
 AT(pp_nccl_event_v4, coll.sequence, 24);
 AT(pp_nccl_event_v4, coll.count, 56);
 AT(pp_nccl_event_v4, coll.root, 64);
@@ -152,6 +156,34 @@ static void *collective(const struct pp_nccl_plugin *p, void *context, const cha
 	p->stop(h_plan);
 	p->stop(h_group);
 	return h_call;
+}
+
+/* By the copy engine, as 2.29 and newer run it: a call, and copies without a kernel. */
+static void copied(const struct pp_nccl_plugin *p)
+{
+	struct pp_nccl_event group = {.type = PP_NCCL_GROUP_API, .group_api = {.depth = 1}},
+	                     call = {.type = PP_NCCL_COLL_API,
+	                             .coll_api = {.function = "AllGather", .count = COUNT, .datatype = "ncclInt64", .root = -1}},
+	                     ce = {.type = PP_NCCL_CE_COLL,
+	                           .rank = own,
+	                           .ce_coll = {.sequence = 3,
+	                                       .function = "AllGather",
+	                                       .count = COUNT,
+	                                       .root = -1,
+	                                       .datatype = "ncclInt64",
+	                                       .strategy = "MC"}};
+	int mask = 0;
+	void *context = comm_new(p, 6, &mask), *h_group = begin(p, context, &group), *h_ce;
+
+	CHECK(mask & PP_NCCL_CE_COLL);
+	call.parent = h_group;
+	ce.parent = begin(p, context, &call);
+	p->stop(ce.parent);
+	h_ce = begin(p, context, &ce);
+	CHECK(h_ce != NULL);
+	p->stop(h_ce);
+	p->stop(h_group);
+	p->finalize(context);
 }
 
 static void send_in_group(const struct pp_nccl_plugin *p, void *context)
@@ -510,7 +542,7 @@ static void use_nccl(void)
 
 	CHECK(plugin(7)->init && plugin(3)->init);
 	context = comm_new(five, 5, &mask);
-	CHECK_INT(mask, PP_NCCL_COLL_API | PP_NCCL_P2P_API | PP_NCCL_COLL | PP_NCCL_P2P | PP_NCCL_KERNEL_LAUNCH);
+	CHECK_INT(mask, PP_NCCL_COLL_API | PP_NCCL_P2P_API | PP_NCCL_COLL | PP_NCCL_P2P | PP_NCCL_KERNEL_LAUNCH | PP_NCCL_CE_COLL);
 	map_header(getenv("PODPROF_SPOOL"));
 	errno = ENOTTY; /* the application's */
 	pthread_create(&t, NULL, other_comm, NULL);
@@ -527,6 +559,8 @@ static void use_nccl(void)
 	CHECK_INT(mask, 0); /* NCCL may unload its library now */
 	five->stop(stale);
 
+	copied(plugin(6));
+
 	context = comm_new(four, 4, &mask4);
 	CHECK_INT(four->start(context, &handle, &group), 0);
 	CHECK(handle != NULL); /* else NCCL reports nothing of the group */
@@ -541,7 +575,7 @@ static void use_nccl(void)
 }
 
 struct sums {
-	int all_reduce, other_comm, broadcast, send, reduce, captured, rest;
+	int all_reduce, other_comm, broadcast, send, reduce, captured, copied, rest;
 	uint32_t sequence[2];
 };
 
@@ -568,6 +602,10 @@ static void look_at(const struct pp_capture *c, const struct pp_span *s, struct 
 		CHECK_INT(s->mpi.sent, COUNT);
 		CHECK_INT(s->mpi.peer, PEER);
 		n->send++;
+	} else if (!strcmp(name, "ncclAllGather")) {
+		CHECK_INT(s->mpi.received, COUNT * 8 * RANKS);
+		CHECK(s->mpi.comm && s->mpi.sequence >> 31); /* numbers of the copy engine are its own */
+		n->copied++;
 	} else if (!strcmp(name, "ncclReduce")) {
 		CHECK_INT(s->mpi.received, COUNT * 8);
 		CHECK(s->flags & PP_SPAN_IS_ROOT);
@@ -617,6 +655,7 @@ static void read_ring(const char *spool)
 	CHECK_INT(n.broadcast, 1);
 	CHECK_INT(n.send, 1);
 	CHECK_INT(n.reduce, 1);
+	CHECK_INT(n.copied, 1);
 	CHECK_INT(n.captured, 1);
 	CHECK_INT(n.rest, 0);
 	CHECK_INT(c.rank[0].lost[PP_LOSS_BAD_RECORD], 0);
