@@ -180,6 +180,16 @@ static void read_windows(struct pp_step_windows *ret_asked)
 		pp_step_windows_repeat(ret_asked, every, NULL);
 }
 
+/* -1: as many as the sources need. */
+static int64_t warm_up_steps(void)
+{
+	int64_t steps = -1;
+
+	if (*option(PP_OPT_ID_WARM_UP) && pp_parse_int(option(PP_OPT_ID_WARM_UP), &steps, NULL))
+		return -1;
+	return steps;
+}
+
 /* A window of time: the keeper switches recording on. */
 static int is_by_time(void)
 {
@@ -210,6 +220,7 @@ static int open_ring(struct pp_err *err)
 		goto fail;
 	if (pp_self.claim.rank == 0)
 		pp_notice_start(pp_self_control(), pp_self_print);
+	pp_trigger_warm(warm_up_steps(), pp_sources_warm_ms);
 	pp_trigger_start(&asked, !asked.count && is_by_time(), pp_self_control(), pp_recording_switch);
 	podprof_collector.bell = pp_trigger_bell;
 	if (asked.count)

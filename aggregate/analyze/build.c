@@ -11,6 +11,7 @@
 #include "aggregate/analyze/finish.h"
 #include "aggregate/analyze/join.h"
 #include "aggregate/dataset/status.h"
+#include "core/base/known.h"
 #include "core/base/plain.h"
 #include "core/base/utf8.h"
 #include "core/capture/capture.h"
@@ -46,6 +47,25 @@ static void fill_clock(struct pp_row_worker *w, const struct pp_rank *rank, cons
 		         (uint64_t)map->tick0, map->ns0, map->num, (unsigned)map->shift, in->capture->epoch_realtime_ns);
 }
 
+static void fill_device_clock(struct pp_row_worker *w, const struct pp_rank *rank)
+{
+	int64_t least = INT64_MIN, most = INT64_MAX, by = 0;
+	int is_usable = rank->skews != 0;
+
+	for (size_t i = 0; i < rank->skews; i++) {
+		const struct pp_device_skew *s = &rank->skew[i];
+		int64_t one = s->shift - s->base;
+
+		least = s->is_low && s->low - s->base > least ? s->low - s->base : least;
+		most = s->is_high && s->high - s->base < most ? s->high - s->base : most;
+		by = llabs(one) > llabs(by) ? one : by;
+		is_usable &= s->is_usable;
+	}
+	w->device_least_ns = least == INT64_MIN ? PP_UNKNOWN : least;
+	w->device_most_ns = most == INT64_MAX ? PP_UNKNOWN : most;
+	w->device_shift_ns = is_usable ? by : PP_UNKNOWN;
+}
+
 static void fill_worker(struct pp_row_worker *w, const struct pp_rank *rank)
 {
 	w->rank = rank->rank;
@@ -72,6 +92,7 @@ static void fill_worker(struct pp_row_worker *w, const struct pp_rank *rank)
 	copy_text(w->memory_note, sizeof(w->memory_note), rank->memory_note);
 	memcpy(w->remark, rank->remark, sizeof(w->remark));
 	w->remarks = rank->remarks;
+	fill_device_clock(w, rank);
 }
 
 /* A worker for each rank of the capture; finish.c adds those of which nothing came. */

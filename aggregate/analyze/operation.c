@@ -12,6 +12,7 @@
 #include "aggregate/dataset/table/table.h"
 #include "core/base/compare.h"
 #include "core/base/partition.h"
+#include "core/base/wrap.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
 #include "core/capture/thread.h"
@@ -62,11 +63,27 @@ int pp_device_comes_before(int activity)
 	       activity == PP_DEVICE_DEVICE_TO_DEVICE;
 }
 
+/* Of readings of a device's clock, and what order leaves open of one that was off. Of a clock that contradicts itself that is the
+ * contradiction. */
+static int64_t clock_error(const struct pp_rank *rank)
+{
+	int64_t most = 0;
+
+	for (size_t i = 0; i < rank->skews; i++) {
+		const struct pp_device_skew *s = &rank->skew[i];
+		int64_t by = s->shift - s->base, open = s->is_low && s->is_high ? s->high - s->low : by;
+
+		if ((by || !s->is_usable) && llabs(open) > most)
+			most = llabs(open);
+	}
+	return pp_wrap_plus(rank->device_error_ns, most);
+}
+
 /* Nothing runs before the call that launched it begins: by how much the devices' times contradict that. */
 static int find_error(struct work *w)
 {
 	struct pp_launch_calls calls;
-	int64_t early = 0;
+	int64_t early = 0, error;
 	int rc = pp_launch_calls_init(&calls, w->rank);
 
 	for (size_t t = 0; !rc && calls.calls && t < w->rank->threads; t++)
@@ -81,8 +98,8 @@ static int find_error(struct work *w)
 		}
 	pp_launch_calls_release(&calls);
 	early = early < PP_TABLE_TIME_MAX / 2 ? early : PP_TABLE_TIME_MAX / 2;
-	w->out->error_ns =
-	        early + (w->rank->device_error_ns < PP_TABLE_TIME_MAX / 2 ? w->rank->device_error_ns : PP_TABLE_TIME_MAX / 2);
+	error = clock_error(w->rank);
+	w->out->error_ns = early + (error < PP_TABLE_TIME_MAX / 2 ? error : PP_TABLE_TIME_MAX / 2);
 	return rc;
 }
 

@@ -12,6 +12,7 @@
 #include "aggregate/analyze/ledger_text.h"
 #include "aggregate/dataset/order.h"
 #include "aggregate/dataset/status.h"
+#include "core/base/known.h"
 #include "core/base/rank_list.h"
 #include "core/base/utf8.h"
 #include "core/capture/capture.h"
@@ -391,6 +392,48 @@ static void warn_default(struct pp_dataset *d)
 	}
 }
 
+static int has_no_device_clock(const struct pp_row_worker *w, const void *unused)
+{
+	(void)unused;
+	return w->devices && pp_is_known(w->device_least_ns) && !pp_is_known(w->device_shift_ns);
+}
+
+static int has_shifted_devices(const struct pp_row_worker *w, const void *unused)
+{
+	(void)unused;
+	return pp_is_known(w->device_shift_ns) && w->device_shift_ns != 0;
+}
+
+/* By the order of launches, of what they ran and of calls that wait. */
+static void warn_device_clocks(struct pp_dataset *d)
+{
+	int64_t most = 0;
+	size_t without = 0;
+	char ranks[80];
+
+	for (size_t w = 0; w < d->workers; w++) {
+		const struct pp_row_worker *one = &d->worker[w];
+
+		without += has_no_device_clock(one, NULL) != 0;
+		if (has_shifted_devices(one, NULL) && llabs(one->device_shift_ns) > llabs(most))
+			most = one->device_shift_ns;
+	}
+	if (without) {
+		pp_dataset_list_ranks(d, has_no_device_clock, NULL, ",", ranks, sizeof(ranks));
+		pp_dataset_warn(d,
+		                "%s: clock of the device not usable: what runs begins before its launch and ends after a call that "
+		                "waited for it. Its times beside the host's are wrong",
+		                ranks);
+	}
+	if (!most)
+		return;
+	pp_dataset_list_ranks(d, has_shifted_devices, NULL, ",", ranks, sizeof(ranks));
+	pp_dataset_warn(
+	        d,
+	        "%s: times of devices were up to %.1f us too %s beside the host's, by the order of launches and waits: corrected",
+	        ranks, (double)llabs(most) / 1000, most > 0 ? "early" : "late");
+}
+
 /* Of live jobs. */
 static void warn_devices(struct pp_dataset *d)
 {
@@ -458,6 +501,7 @@ void pp_dataset_quality(struct pp_dataset *d)
 		                d->crossed, d->crossed == 1 ? " overlaps" : "s overlap");
 	warn_default(d);
 	warn_devices(d);
+	warn_device_clocks(d);
 	warn_absent(d);
 }
 

@@ -52,15 +52,18 @@ static void map_times(struct pp_rank *rank, const struct pp_time_mapper *m, int 
 {
 	map_threads(rank, m);
 	for (const struct pp_side_array *side = pp_side_arrays; side < pp_side_arrays + PP_SIDE_IDS; side++) {
-		const struct pp_side_field *field = pp_side_time(side);
 		size_t count = pp_side_count(side, rank);
 		char *rows = pp_side_rows(side, rank);
 
-		if (!field || !count)
-			continue;
-		m->map(m->context, (int64_t *)(void *)(rows + field->offset), count, side->size);
-		if (of_ticks && field->type == PP_SIDE_TYPE_AGED)
-			take_ages(side, field, rows, count);
+		for (size_t f = 0; count && f < side->fields; f++) {
+			const struct pp_side_field *field = &side->field[f];
+
+			if (field->type != PP_SIDE_TYPE_TICK && field->type != PP_SIDE_TYPE_AGED)
+				continue;
+			m->map(m->context, (int64_t *)(void *)(rows + field->offset), count, side->size);
+			if (of_ticks && field->type == PP_SIDE_TYPE_AGED)
+				take_ages(side, field, rows, count);
+		}
 	}
 	m->map(m->context, &rank->open_tick, 1, 0);
 	m->map(m->context, &rank->recorded_from, 1, 0);

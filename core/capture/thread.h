@@ -7,10 +7,11 @@
 
 #include "core/capture/span.h"
 
-struct pp_thread {       /* one thread's or one device stream's spans, ordered by begin, then end descending */
-	uint32_t tid;    /* thread, or stream of a device */
-	uint32_t device; /* number + 1 of the stream's device; 0: a thread of the host */
-	uint32_t name;   /* pp_intern id */
+struct pp_thread {        /* one thread's or one device stream's spans, ordered by begin, then end descending */
+	uint32_t tid;     /* thread, or stream of a device */
+	uint32_t device;  /* number + 1 of the stream's device; 0: a thread of the host */
+	uint32_t context; /* of that stream, in the process of a live job; 0: unknown */
+	uint32_t name;    /* pp_intern id */
 	int is_main;
 	int64_t first, last; /* first and last tick that was recorded (job ns after mapping) */
 	struct pp_span *span;

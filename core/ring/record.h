@@ -327,6 +327,13 @@ struct pp_record_device_lost { /* DEVICE_LOST: since the last one */
 	uint64_t reversed, of_other_clock;
 };
 
+struct pp_record_device_cover { /* DEVICE_COVER */
+	pp_tick since;  /* is_on: when the process may first have used a device; 0: unknown */
+	uint32_t is_on; /* 0: nothing that is launched later has a record */
+	uint32_t reserved;
+	uint64_t reserved2[4];
+};
+
 struct pp_record_nccl { /* NCCL: record.tick is the begin of the call on this thread; `end` lies as in MPI */
 	pp_tick end;
 	uint64_t comm;           /* as in the COMM record */
@@ -392,6 +399,7 @@ struct pp_record {
 		struct pp_record_device_memory device_memory;
 		struct pp_record_device_pool device_pool;
 		struct pp_record_device_lost device_lost;
+		struct pp_record_device_cover device_cover;
 		struct pp_record_nccl nccl;
 		struct pp_record_nccl_task nccl_task;
 		struct pp_record_nccl_done nccl_done;

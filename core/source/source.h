@@ -18,6 +18,8 @@ struct pp_source_ops {       /* const, valid for the life of the process */
 	void (*start)(void); /* Optional: this process has become the rank; its ring file exists, nothing is recorded yet */
 	/* Optional: recording is on from now (1), or off (0). Any thread, perhaps in a signal handler: no lock, no wait. */
 	void (*window)(int on);
+	/* Optional: how long before a window it must be on to have all of it, ms; 0: it need not be now */
+	int64_t (*warm_ms)(void);
 	/* Optional: recording goes off, or the process ends: write what is held back. Returns by `deadline_ms` (pp_now_ms()), done
 	 * or not. On the thread that switches recording off, as window(). */
 	void (*flush)(int64_t deadline_ms);

@@ -53,6 +53,19 @@ void pp_sources_window(int on)
 			s->window(on);
 }
 
+int64_t pp_sources_warm_ms(void)
+{
+	const struct pp_source_ops *s;
+	int64_t most = 0;
+
+	for (size_t i = 0; (s = source(i)); i++) {
+		int64_t ms = s->warm_ms ? s->warm_ms() : 0;
+
+		most = ms > most ? ms : most;
+	}
+	return most;
+}
+
 void pp_sources_flush(int64_t deadline_ms)
 {
 	const struct pp_source_ops *s;

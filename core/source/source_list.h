@@ -14,6 +14,8 @@ int pp_source_add(const struct pp_source_ops *source);
 void pp_sources_start(void);
 /* The other ops of struct pp_source_ops, in turn. */
 void pp_sources_window(int on);
+/* What the slowest of them needs before a window. */
+int64_t pp_sources_warm_ms(void);
 void pp_sources_flush(int64_t deadline_ms);
 void pp_sources_thread_end(void);
 void pp_sources_stop(int64_t deadline_ms);

@@ -6,6 +6,7 @@
 #include "core/base/grow.h"
 #include "core/call/mpi_call.h"
 #include "core/capture/rank.h"
+#include "core/capture/side.h"
 #include "core/capture/thread.h"
 
 int pp_marks_add(struct pp_marks *m, const struct pp_mark *mark)
@@ -14,6 +15,28 @@ int pp_marks_add(struct pp_marks *m, const struct pp_mark *mark)
 		return -ENOMEM;
 	m->mark[m->marks++] = *mark;
 	return 0;
+}
+
+/* Marks and gaps are in the order of their begins. */
+size_t pp_marks_cover(struct pp_marks *m, const struct pp_rank *rank, int64_t first, int64_t last, int64_t *ret_first)
+{
+	int64_t open = INT64_MIN; /* the latest end of a gap that began before the mark's end */
+	size_t gap = 0, n = 0;
+
+	for (size_t i = 0; i < m->marks; i++) {
+		struct pp_mark *mark = &m->mark[i];
+
+		for (; gap < rank->gaps && rank->gap[gap].begin < mark->end; gap++)
+			open = rank->gap[gap].end > open ? rank->gap[gap].end : open;
+		if (!mark->complete || open <= mark->begin)
+			continue;
+		mark->complete = 0;
+		if (last > first && (mark->number < first || mark->number >= last))
+			continue;
+		if (!n++)
+			*ret_first = mark->number;
+	}
+	return n;
 }
 
 double pp_recorded_time(const struct pp_rank *rank)

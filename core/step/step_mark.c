@@ -478,6 +478,30 @@ static int choose_rule(const struct pp_capture *capture, struct pp_marks *list, 
 	return 0;
 }
 
+/* Without what devices did in all of a step, nothing of it is compared with other steps. */
+static void leave_uncovered_out(const struct pp_capture *capture, struct pp_marks *list, int64_t first, int64_t last,
+                                struct pp_steps *s)
+{
+	int64_t number = 0, one = 0;
+	size_t steps = 0, ranks = 0;
+	int32_t rank = 0;
+
+	for (size_t r = 0; r < capture->ranks; r++) {
+		size_t n = pp_marks_cover(&list[r], &capture->rank[r], first, last, &one);
+
+		if (n && !ranks++) {
+			number = one;
+			rank = capture->rank[r].rank;
+		}
+		steps += n;
+	}
+	if (steps)
+		add_remark(
+		        s,
+		        "records of devices do not cover %zu step%s of %zu rank%s, the first is step %lld of rank %d: such steps are left out",
+		        steps, steps == 1 ? "" : "s", ranks, ranks == 1 ? "" : "s", (long long)number, (int)rank);
+}
+
 static int use_window(const struct pp_capture *capture, struct pp_marks *list, struct pp_steps *s)
 {
 	int64_t horizon = horizon_of(capture);
@@ -532,6 +556,8 @@ int pp_steps_find(const struct pp_capture *capture, int64_t first, int64_t last,
 	if (!list)
 		goto out;
 	rc = choose_rule(capture, list, first, last, &s);
+	if (rc == 0)
+		leave_uncovered_out(capture, list, first, last, &s);
 	if (rc > 0) {
 		if (asked)
 			remark_asked(&s, capture, first, last);

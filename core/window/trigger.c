@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <sched.h>
 
+#include "core/base/now.h"
 #include "core/coord/self.h"
 #include "core/ring/thread_ring.h"
 #include "core/window/api_windows.h"
 #include "core/window/ask.h"
 #include "core/window/carry.h"
 #include "core/window/plan.h"
+#include "core/window/warm.h"
 
 enum { TRIES = 256 }; /* of a call that no loop makes */
 
@@ -27,10 +29,15 @@ static _Atomic uint32_t locked;
 static struct pp_plan plan;
 static struct pp_ask ask;
 static struct pp_api_windows api;
+static struct pp_warm warm;
+static int64_t warm_edge; /* that it was asked for last */
 static void (*switch_recording)(int on);
 static int base; /* no window was requested, everything is recorded */
 static int is_recording;
 static struct pp_thread_ring *step_thread; /* thread with a recorded step that has not ended */
+
+static int64_t warm_steps = -1;
+static int64_t (*warm_ms)(void); /* NULL: no source needs time */
 
 /* Work that a thread without the lock leaves to its owner: */
 static _Atomic int64_t missed = INT64_MIN; /* a step mark */
@@ -66,9 +73,14 @@ static int is_left(void)
 	return atomic_load(&missed) != INT64_MIN || (atomic_load(&depth) > 0) != (atomic_load(&is_open) != 0);
 }
 
-static int wanted(void)
+static int in_window(void)
 {
 	return (pp_plan_asked(&plan) ? plan.now.recording : base) || pp_ask_recording(&ask) || pp_api_windows_recording(&api);
+}
+
+static int wanted(void)
+{
+	return in_window() || warm.on;
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -76,12 +88,32 @@ static int64_t least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
+static int64_t window_edge(void)
+{
+	return least(pp_plan_next_edge(&plan), least(pp_ask_next_edge(&ask), pp_api_windows_next_edge(&api)));
+}
+
 /* The first mark always changes something: the keeper learns that steps are marked. */
 static int64_t find_next_edge(void)
 {
 	if (!pp_ring_step_marks(pp_ring_pool.header))
 		return INT64_MIN;
-	return least(pp_plan_next_edge(&plan), least(pp_ask_next_edge(&ask), pp_api_windows_next_edge(&api)));
+	return least(window_edge(), warm_ms ? warm.next : INT64_MAX);
+}
+
+/* The step with which recording for a window begins; INT64_MAX: none is known, or it records. */
+static int64_t upcoming(void)
+{
+	int64_t edge = in_window() ? INT64_MAX : window_edge();
+
+	return edge == INT64_MIN ? INT64_MAX : edge;
+}
+
+static void warm_up(int64_t number)
+{
+	warm_edge = upcoming();
+	if (warm_ms)
+		pp_warm_mark(&warm, number, pp_now_ms(), warm_edge, warm_ms());
 }
 
 static int64_t find_first_switch(void)
@@ -98,8 +130,12 @@ static void publish(int at_mark)
 {
 	struct pp_ring_header *h = pp_ring_pool.header;
 	int64_t here = atomic_load_explicit(&pp_trigger_here, memory_order_relaxed);
-	int on = wanted();
+	int on;
 
+	if (warm_edge != upcoming())
+		pp_warm_again(&warm);
+	warm_edge = upcoming();
+	on = wanted();
 	if (is_recording && !on && at_mark && step_thread && step_thread == pp_thread_self)
 		pp_ring_put_step(PP_RECORD_STEP_END, 0, pp_tick_now());
 	if (is_recording != on)
@@ -132,6 +168,7 @@ static void move(int64_t number, pp_tick tick)
 		pp_plan_begin(&plan, number, tick);
 	pp_ask_begin(&ask, number, tick);
 	pp_api_windows_begin(&api, number, tick);
+	warm_up(number);
 }
 
 /* Locked. Opens or closes the program's window by the count of starts, on whatever thread they were. */
@@ -221,6 +258,8 @@ void pp_trigger_start(const struct pp_step_windows *asked, int by_time, const st
 	pp_ask_init(&ask, control, pp_ring_pool.header);
 	pp_api_windows_init(&api, pp_ring_pool.header);
 	pp_carry_start();
+	pp_warm_init(&warm, warm_steps);
+	warm_edge = INT64_MAX;
 	base = is_recording = 1;
 	/* A forked child that is a rank of its own inherits these from its parent. */
 	step_thread = NULL;
@@ -238,6 +277,12 @@ void pp_trigger_start(const struct pp_step_windows *asked, int by_time, const st
 		atomic_store_explicit(&pp_trigger_acknowledged, UNACKNOWLEDGED, memory_order_relaxed);
 	if (control)
 		pp_trigger_bell = &control->bell;
+}
+
+void pp_trigger_warm(int64_t steps, int64_t (*need_ms)(void))
+{
+	warm_steps = steps;
+	warm_ms = need_ms;
 }
 
 void pp_trigger_stop(void)

@@ -1,5 +1,5 @@
 /* Records of devices: streams become tracks, calls become ranges of the threads that made them, names and launches are found by
- * their numbers. In: DEVICE to DEVICE_LOST and DEVICE_POOL records. Out: spans; devices, launches, allocations and pools of the
+ * their numbers. In: DEVICE to DEVICE_LOST, DEVICE_POOL and DEVICE_COVER records. Out: spans; devices, launches, allocations and pools of the
  * rank. */
 #include <inttypes.h>
 #include <stddef.h>
@@ -10,6 +10,7 @@
 #include "aggregate/read/communication.h"
 #include "aggregate/read/demangle.h"
 #include "aggregate/read/launch_table.h"
+#include "aggregate/read/ring/device_call.h"
 #include "aggregate/read/ring/device_link.h"
 #include "aggregate/read/ring/reader.h"
 #include "aggregate/read/ring/rows.h"
@@ -38,6 +39,7 @@ enum {
 struct name {
 	uint32_t id;
 	struct pp_kernel_kind kind;
+	uint8_t detail; /* enum pp_call_detail, where it is a call's */
 };
 
 struct shape {
@@ -66,6 +68,8 @@ struct devices {
 	size_t allocations, allocations_room;
 	struct pp_pool_event *pool_event;
 	size_t pool_events, pool_events_room;
+	struct pp_device_gap *on; /* when the library was on: begin, end (0: not seen), launches: tick since when it was missed */
+	size_t ons, ons_room;
 	struct pp_kernel_cache kernels;
 	struct pp_kernel_texts texts;
 	uint32_t copy_name[PP_DEVICE_SET + 2]; /* pp_intern ids by activity; 0: not yet */
@@ -107,6 +111,8 @@ static int is_bad(const struct pp_record *r)
 		return !r->tick || r->tick > PP_TICK_MOST || r->device_pool.device >= DEVICES_MOST ||
 		       r->device_pool.action > PP_DEVICE_POOL_FREED || r->device_pool.is_imported > 1 ||
 		       r->device_pool.size > PP_TICK_MOST || r->device_pool.used > PP_TICK_MOST;
+	case PP_RECORD_DEVICE_COVER:
+		return !r->tick || r->tick > PP_TICK_MOST || r->device_cover.since > r->tick || r->device_cover.is_on > 1;
 	default:
 		return 0;
 	}
@@ -144,6 +150,7 @@ static int take_name(struct pp_pair *p, struct writer *w, const struct pp_record
 	n->id = pp_kernel_text(&devices_of(p)->texts, p->shared->names, pp_pair_intern(p, text, length));
 	text = pp_intern_text(p->shared->names, n->id, &length);
 	n->kind = pp_kernel_cached(&devices_of(p)->kernels, n->id, text, length); /* every chunk has its names again */
+	n->detail = (uint8_t)pp_call_detail(text);
 	return 0;
 }
 
@@ -328,7 +335,10 @@ static int take_call(struct pp_pair *p, struct writer *w, const struct pp_record
 	span->source = PP_SOURCE_CUPTI;
 	span->category = category_of(c->call);
 	span->range.id = c->correlation;
-	span->range.payload = c->call; /* for device_link.c: no payload */
+	span->range.payload = pp_call_pack((struct pp_call_payload){.call = c->call,
+	                                                            .detail = c->name ? w->name[c->name - 1].detail : 0,
+	                                                            .context = c->context,
+	                                                            .stream = c->stream}); /* for device_link.c: no payload */
 	if (c->result) {
 		span->range.payload_type = PP_PAYLOAD_INT32;
 		span->range.payload = (uint32_t)c->result;
@@ -459,6 +469,20 @@ static void take_lost(struct pp_pair *p, const struct pp_record_device_lost *l)
 		devices_of(p)->clock_error_ns = (int64_t)l->clock_error_ns;
 }
 
+static void take_cover(struct pp_pair *p, const struct pp_record *r)
+{
+	struct devices *d = devices_of(p);
+
+	if (!r->device_cover.is_on) {
+		if (d->ons && !d->on[d->ons - 1].end)
+			d->on[d->ons - 1].end = (int64_t)r->tick;
+		return;
+	}
+	if (PP_GROW(d->on, d->ons, d->ons_room))
+		return;
+	d->on[d->ons++] = (struct pp_device_gap){.begin = (int64_t)r->tick, .launches = r->device_cover.since};
+}
+
 static int is_replay(const struct pp_record *r)
 {
 	switch (r->kind) {
@@ -512,6 +536,9 @@ static void take(struct pp_pair *p, uint32_t slot, const struct pp_record *r, co
 		break;
 	case PP_RECORD_DEVICE_POOL:
 		take_pool(p, r);
+		break;
+	case PP_RECORD_DEVICE_COVER:
+		take_cover(p, r);
 		break;
 	default:
 		take_lost(p, &r->device_lost);
@@ -579,12 +606,14 @@ static int finish(struct pp_pair *p, struct pp_rank *rank, size_t first_thread)
 		rc = pp_side_append(rank, PP_SIDE_ID_allocation, d->allocation, d->allocations);
 	if (!rc)
 		rc = pp_side_append(rank, PP_SIDE_ID_pool_event, d->pool_event, d->pool_events);
+	if (!rc)
+		rc = pp_side_append(rank, PP_SIDE_ID_gap, d->on, d->ons);
 	/* Spans of this ring have launches by its own table. */
 	for (size_t t = first_thread; !rc && before && t < rank->threads; t++)
 		for (size_t i = 0; rank->thread[t].device && i < rank->thread[t].spans; i++)
 			if (rank->thread[t].span[i].device.launch)
 				rank->thread[t].span[i].device.launch += before;
-	return rc;
+	return rc ? rc : pp_device_clocks(rank, first_thread);
 }
 
 static int finish_capture(struct pp_capture *c)
@@ -616,6 +645,7 @@ static void release(struct pp_pair *p)
 	free(d->device);
 	free(d->allocation);
 	free(d->pool_event);
+	free(d->on);
 }
 
 static const struct pp_reader_kind kinds[] = {
@@ -627,6 +657,7 @@ static const struct pp_reader_kind kinds[] = {
         {.kind = PP_RECORD_DEVICE_MEMORY, .is_bad = is_bad, .take_of_slot = take},
         {.kind = PP_RECORD_DEVICE_LOST, .is_bad = is_bad, .take_of_slot = take},
         {.kind = PP_RECORD_DEVICE_POOL, .is_bad = is_bad, .take_of_slot = take},
+        {.kind = PP_RECORD_DEVICE_COVER, .is_bad = is_bad, .take_of_slot = take},
         {.kind = PP_RECORD_NONE},
 };
 

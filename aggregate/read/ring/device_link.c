@@ -6,7 +6,10 @@
 #include <string.h>
 
 #include "aggregate/read/occupancy.h"
+#include "aggregate/read/ring/device_call.h"
+#include "aggregate/read/ring/device_cover.h"
 #include "aggregate/read/ring/device_memory.h"
+#include "aggregate/read/ring/device_skew.h"
 #include "core/base/compare.h"
 #include "core/base/grow.h"
 #include "core/base/partition.h"
@@ -16,11 +19,18 @@
 #include "core/ring/record.h"
 #include "core/step/category.h"
 
+/* Ticks, whose rate is not known here: at most 5 in a ns. */
+#define FAR INT64_C(5000000000)     /* a second at least: what is farther from its call has its time by another clock */
+#define SKEW_MOST INT64_C(50000000) /* 10 ms at least: of a device's clock */
+
 struct call { /* of the devices' library */
 	int64_t begin, end;
+	int64_t start; /* of the first operation that ran by it; INT64_MIN: none */
 	uint32_t correlation, thread, span;
-	uint32_t op;                  /* pp_intern id of the innermost range around it; 0: none */
-	uint8_t is_launch, is_linked; /* it launches a kernel or graph; something ran by it */
+	uint32_t op;       /* pp_intern id of the innermost range around it; 0: none */
+	uint32_t stream;   /* thread of the rank that has that operation */
+	uint8_t is_launch; /* of a kernel or graph, and it succeeded */
+	struct pp_call_payload is;
 };
 
 struct calls {
@@ -44,6 +54,7 @@ static int find_calls(struct calls *k, const struct pp_thread *thread, uint32_t 
 
 	for (size_t i = 0; i < thread->spans && i < UINT32_MAX; i++) {
 		const struct pp_span *s = &thread->span[i];
+		struct pp_call_payload is = {0};
 
 		if (s->kind != PP_SPAN_RANGE)
 			continue;
@@ -55,38 +66,47 @@ static int find_calls(struct calls *k, const struct pp_thread *thread, uint32_t 
 			k->open[opens++] = (uint32_t)i;
 			continue;
 		}
+		if (!s->range.payload_type)
+			is = pp_call_unpack(s->range.payload);
 		if (!s->range.id)
 			continue;
 		if (PP_GROW(k->call, k->calls, k->room))
 			return -ENOMEM;
-		k->call[k->calls++] =
-		        (struct call){.begin = s->begin,
-		                      .end = s->end,
-		                      .correlation = (uint32_t)s->range.id,
-		                      .thread = number,
-		                      .span = (uint32_t)i,
-		                      .op = opens ? thread->span[k->open[opens - 1]].name : 0,
-		                      .is_launch = !s->range.payload_type && s->range.payload == PP_DEVICE_CALL_LAUNCH};
+		k->call[k->calls++] = (struct call){.begin = s->begin,
+		                                    .end = s->end,
+		                                    .start = INT64_MIN,
+		                                    .correlation = (uint32_t)s->range.id,
+		                                    .thread = number,
+		                                    .span = (uint32_t)i,
+		                                    .op = opens ? thread->span[k->open[opens - 1]].name : 0,
+		                                    .is_launch = !s->range.payload_type && is.call == PP_DEVICE_CALL_LAUNCH,
+		                                    .is = is};
 	}
 	return 0;
 }
 
-/* Libraries use their numbers again: the last call that began before `begin`, else the first one if it began before `end`, as
- * clocks have errors; NULL: none. */
+/* Calls of that number, by begin. */
+static size_t calls_of(const struct calls *k, uint32_t correlation, size_t *ret_first)
+{
+	size_t low = PP_PARTITION(k->calls, at, k->call[at].correlation < correlation), n = 0;
+
+	while (correlation && low + n < k->calls && k->call[low + n].correlation == correlation)
+		n++;
+	*ret_first = low;
+	return n;
+}
+
+/* The call by its number alone, where one has it. Libraries use their numbers again, after 2^32 of them: then it is the last one that
+ * began before `begin`, or the first one if that began before `end`. NULL: none. */
 static struct call *find(const struct calls *k, uint32_t correlation, int64_t begin, int64_t end)
 {
-	size_t low;
+	size_t first, n = calls_of(k, correlation, &first), at = n;
 
-	if (!correlation)
+	while (at > 1 && k->call[first + at - 1].begin > begin)
+		at--;
+	if (!n || k->call[first + at - 1].begin - begin > (n > 1 ? end - begin : FAR))
 		return NULL;
-	low = PP_PARTITION(k->calls, at,
-	                   k->call[at].correlation < correlation ||
-	                           (k->call[at].correlation == correlation && k->call[at].begin <= begin));
-	if (low && k->call[low - 1].correlation == correlation)
-		return &k->call[low - 1];
-	if (low < k->calls && k->call[low].correlation == correlation && k->call[low].begin <= end)
-		return &k->call[low];
-	return NULL;
+	return &k->call[first + at - 1];
 }
 
 /* A copy's call is what its direction is; a graph's launch stays one. */
@@ -100,8 +120,10 @@ static void name_copy(struct pp_span *call, int activity)
 		call->category = PP_CATEGORY_OUTPUT;
 }
 
-static void link_stream(struct pp_rank *rank, const struct calls *k, struct pp_thread *stream)
+static void link_stream(struct pp_rank *rank, const struct calls *k, uint32_t number)
 {
+	struct pp_thread *stream = &rank->thread[number];
+
 	for (size_t i = 0; i < stream->spans; i++) {
 		struct pp_span *s = &stream->span[i];
 		struct call *c;
@@ -112,34 +134,191 @@ static void link_stream(struct pp_rank *rank, const struct calls *k, struct pp_t
 		rank->unlaunched += !c;
 		if (!c)
 			continue;
-		c->is_linked = 1;
+		if (c->start == INT64_MIN || s->begin < c->start) {
+			c->start = s->begin;
+			c->stream = number;
+		}
 		s->device.host_thread = c->thread + 1;
 		s->device.op = c->op;
 		name_copy(&rank->thread[c->thread].span[c->span], s->device.activity);
 	}
 }
 
+/* Launches of which there is one with that number; what it ran cannot have begun before. A copy that its call waits for cannot have
+ * ended later. */
+static void measure_launches(const struct calls *k, const struct pp_thread *stream, struct pp_device_skew *skew)
+{
+	for (size_t i = 0; i < stream->spans; i++) {
+		const struct pp_span *s = &stream->span[i];
+		size_t first, n = s->kind == PP_SPAN_DEVICE ? calls_of(k, (uint32_t)s->device.correlation, &first) : 0;
+		const struct call *c = n == 1 ? &k->call[first] : NULL;
+
+		if (!c || c->begin - s->begin > SKEW_MOST)
+			continue;
+		pp_device_skew_launched(skew, c->begin, s->begin);
+		if (c->is.detail == PP_CALL_COPIES && s->device.activity == PP_DEVICE_DEVICE_TO_HOST && s->end - c->end < SKEW_MOST)
+			pp_device_skew_waited(skew, c->end, s->end);
+	}
+}
+
+/* What was launched on the stream before a call that waits for it began has ended before that call ended. */
+static void measure_wait(const struct calls *k, const struct pp_thread *stream, const struct call *wait,
+                         struct pp_device_skew *skew)
+{
+	int64_t ended = INT64_MIN;
+
+	for (size_t i = stream->spans; i-- > 0 && ended == INT64_MIN;) {
+		const struct pp_span *s = &stream->span[i];
+		size_t first, n = s->kind == PP_SPAN_DEVICE ? calls_of(k, (uint32_t)s->device.correlation, &first) : 0;
+
+		if (n == 1 && k->call[first].end <= wait->begin && wait->begin - s->begin < FAR)
+			ended = s->end;
+	}
+	if (ended != INT64_MIN && ended - wait->end < SKEW_MOST)
+		pp_device_skew_waited(skew, wait->end, ended);
+}
+
+static void measure_waits(const struct calls *k, const struct pp_thread *stream, struct pp_device_skew *skew)
+{
+	for (size_t i = 0; i < k->calls; i++) {
+		const struct call *c = &k->call[i];
+		int is_its = c->is.detail == PP_CALL_WAITS_STREAM && c->is.stream && c->is.stream == stream->tid;
+
+		is_its |= c->is.detail == PP_CALL_WAITS_CONTEXT;
+		if (is_its && c->is.context && c->is.context == stream->context)
+			measure_wait(k, stream, c, skew);
+	}
+}
+
+static void shift(struct pp_thread *stream, int64_t by)
+{
+	for (size_t i = 0; by && i < stream->spans; i++) {
+		stream->span[i].begin += by;
+		stream->span[i].end += by;
+	}
+	stream->first += by;
+	stream->last += by;
+}
+
+/* Puts the times of each device where the order of launches and waits allows them. */
+static int correct_clocks(struct pp_rank *rank, const struct calls *k, size_t first_thread)
+{
+	size_t from = rank->skews;
+	int is_usable;
+
+	for (size_t t = first_thread; t < rank->threads; t++) {
+		struct pp_device_skew *skew;
+
+		if (!rank->thread[t].device)
+			continue;
+		skew = pp_device_skew_of(rank, from, rank->thread[t].device);
+		if (!skew)
+			return -ENOMEM;
+		measure_launches(k, &rank->thread[t], skew);
+		measure_waits(k, &rank->thread[t], skew);
+	}
+	for (size_t t = first_thread; t < rank->threads; t++) {
+		struct pp_device_skew *skew;
+		int64_t by;
+
+		if (!rank->thread[t].device)
+			continue;
+		skew = pp_device_skew_of(rank, from, rank->thread[t].device);
+		by = pp_device_skew_shift(skew, &is_usable);
+		skew->is_usable = (uint8_t)is_usable;
+		skew->shift = skew->base + by;
+		shift(&rank->thread[t], by);
+	}
+	return 0;
+}
+
+int pp_device_clocks(struct pp_rank *rank, size_t first_thread)
+{
+	struct calls k = {0};
+	int rc = 0;
+
+	for (size_t t = first_thread; t < rank->threads && !rc; t++)
+		if (!rank->thread[t].device)
+			rc = find_calls(&k, &rank->thread[t], (uint32_t)t);
+	if (k.calls)
+		qsort(k.call, k.calls, sizeof(*k.call), compare_call);
+	if (!rc)
+		rc = correct_clocks(rank, &k, first_thread);
+	free(k.call);
+	free(k.open);
+	return rc;
+}
+
+static void forget_details(struct pp_thread *thread)
+{
+	for (size_t i = 0; i < thread->spans; i++)
+		if (is_call(&thread->span[i]) && !thread->span[i].range.payload_type)
+			thread->span[i].range.payload = pp_call_unpack(thread->span[i].range.payload).call;
+}
+
 PP_COMPARE_BY_2(compare_thread, struct call, thread, begin)
 
-/* Counts launches of which nothing was recorded. A call of the runtime and the driver's inside are one. */
-static uint64_t count_unrun(struct calls *k)
+/* A call of the runtime and the driver's inside are one launch. Room for k->calls in `launch`; returns how many there are. */
+static size_t group_launches(struct calls *k, const struct pp_rank *rank, struct pp_cover_launch *launch)
 {
-	uint64_t unrun = 0;
+	size_t launches = 0;
 
 	if (k->calls)
 		qsort(k->call, k->calls, sizeof(*k->call), compare_thread);
 	for (size_t i = 0, n; i < k->calls; i += n) {
-		int is_launch = k->call[i].is_launch, is_linked = k->call[i].is_linked;
-		int64_t end = k->call[i].end;
+		struct call one = k->call[i];
+		int64_t end = one.end;
 
-		for (n = 1; i + n < k->calls && k->call[i + n].thread == k->call[i].thread && k->call[i + n].begin < end; n++) {
-			is_launch |= k->call[i + n].is_launch;
-			is_linked |= k->call[i + n].is_linked;
+		for (n = 1; i + n < k->calls && k->call[i + n].thread == one.thread && k->call[i + n].begin < end; n++) {
+			one.is_launch |= k->call[i + n].is_launch;
+			if (k->call[i + n].start != INT64_MIN && one.start == INT64_MIN) {
+				one.start = k->call[i + n].start;
+				one.stream = k->call[i + n].stream;
+			}
 			end = k->call[i + n].end > end ? k->call[i + n].end : end;
 		}
-		unrun += is_launch && !is_linked;
+		launch[launches++] = (struct pp_cover_launch){.begin = one.begin,
+		                                              .end = end,
+		                                              .start = one.start,
+		                                              .stream = one.stream,
+		                                              .name = rank->thread[one.thread].span[one.span].name,
+		                                              .is_launch = one.is_launch};
 	}
-	return unrun;
+	return launches;
+}
+
+/* Launches between begin and end of a capture go into a graph, on whatever thread. */
+static void leave_captured_out(const struct calls *k, struct pp_cover_launch *launch, size_t launches)
+{
+	for (size_t i = 0; i < k->calls; i++) {
+		int64_t end = INT64_MAX;
+
+		if (k->call[i].is.detail != PP_CALL_CAPTURES)
+			continue;
+		for (size_t e = i + 1; e < k->calls && k->call[e].thread == k->call[i].thread && end == INT64_MAX; e++)
+			if (k->call[e].is.detail == PP_CALL_CAPTURED)
+				end = k->call[e].end;
+		for (size_t l = 0; l < launches; l++)
+			if (launch[l].begin >= k->call[i].begin && launch[l].begin < end && launch[l].start == INT64_MIN)
+				launch[l].is_launch = 0;
+	}
+}
+
+static int find_gaps(struct pp_rank *rank, struct calls *k)
+{
+	struct pp_cover_launch *launch = calloc(k->calls + 1, sizeof(*launch));
+	size_t launches;
+	int rc;
+
+	if (!launch)
+		return -ENOMEM;
+	launches = group_launches(k, rank, launch);
+	leave_captured_out(k, launch, launches);
+	for (size_t i = 0; i < launches; i++)
+		rank->unrun += launch[i].is_launch && launch[i].start == INT64_MIN;
+	rc = pp_device_cover(rank, launch, launches);
+	free(launch);
+	return rc;
 }
 
 struct place { /* of a track among the threads */
@@ -221,19 +400,20 @@ static int link_all(struct pp_rank *rank, struct calls *k)
 			rc = find_calls(k, &rank->thread[t], (uint32_t)t);
 	if (rc)
 		return rc;
+	for (size_t t = 0; t < rank->threads; t++)
+		forget_details(&rank->thread[t]);
 	if (k->calls)
 		qsort(k->call, k->calls, sizeof(*k->call), compare_call);
 	for (size_t t = 0; t < rank->threads; t++)
 		if (rank->thread[t].device)
-			link_stream(rank, k, &rank->thread[t]);
+			link_stream(rank, k, (uint32_t)t);
 	for (size_t i = 0; i < rank->allocations; i++) {
 		struct pp_allocation *a = &rank->allocation[i];
 		const struct call *c = find(k, a->op, a->time, a->time);
 
 		a->op = c ? c->op : 0;
 	}
-	rank->unrun += count_unrun(k);
-	return 0;
+	return find_gaps(rank, k);
 }
 
 int pp_device_link(struct pp_rank *rank)

@@ -142,6 +142,7 @@ static int take_tracks(struct pp_read_shared *shared, struct pp_pair *p, struct 
 			return rc;
 		t->tid = l->tid;
 		t->device = l->device;
+		t->context = l->context;
 		t->is_main = l->is_main;
 		t->name = pp_intern_put(shared->names, l->name, strnlen(l->name, sizeof(l->name)));
 		t->first = first_of(p, l);

@@ -21,6 +21,7 @@
 #include "core/base/libc.h"
 #include "core/base/now.h"
 #include "core/base/opt.h"
+#include "core/base/tick.h"
 #include "core/ring/wiped.h"
 #include "core/source/cupti/cupti_library.h"
 #include "core/source/cupti/cupti_others.h"
@@ -43,6 +44,7 @@ static _Atomic int64_t deadline;     /* of the newest flush */
 static _Atomic uint32_t flushed;     /* the recording that it ends */
 static _Atomic uint32_t remarks;     /* said where there is no thread */
 static _Atomic int64_t injected_ms;  /* when the driver called us; 0: it did not */
+static _Atomic pp_tick injected;     /* the same */
 static uint32_t copies;              /* of libcupti, before whose destructors leave() runs */
 static int64_t copies_ms;            /* when they were counted */
 
@@ -113,7 +115,7 @@ static int64_t work(uint32_t *failed)
 		if (!pp_cupti_cuda_is_up())
 			return POLL_MS;
 		atomic_store(&state, WORKS);
-		if (pp_cupti_attach(option())) {
+		if (pp_cupti_attach(option(), atomic_load(&injected))) {
 			*failed = on;
 			atomic_store(&state, PARKED);
 		}
@@ -215,6 +217,8 @@ int InitializeInjection(void)
 {
 	if (!pp_env("PODPROF_SPOOL"))
 		return 1;
+	pp_tick_init(); /* this may come before the claim */
+	atomic_store(&injected, pp_tick_now());
 	atomic_store(&injected_ms, pp_now_ms());
 	atomic_store(&cuda_seen, 1);
 	if (atomic_load(&is_rank))
@@ -246,6 +250,11 @@ static void remark_no_cuda(void)
 		pp_cupti_remark(
 		        "CUDA: the program has loaded CUDA's runtime, but no driver (libcuda.so.1). Install the NVIDIA driver");
 	}
+}
+
+static int64_t warm_ms(void)
+{
+	return atomic_load(&has_thread) && atomic_load(&state) != OFF ? pp_cupti_ready_ms() : 0;
 }
 
 static void flush(int64_t deadline_ms)
@@ -305,4 +314,5 @@ static void leave(int status, void *arg)
 
 extern const struct pp_source_ops pp_source_cupti;
 
-const struct pp_source_ops pp_source_cupti = {.name = "cupti", .start = start, .window = window, .flush = flush, .stop = stop};
+const struct pp_source_ops pp_source_cupti = {
+        .name = "cupti", .start = start, .window = window, .warm_ms = warm_ms, .flush = flush, .stop = stop};

@@ -27,6 +27,7 @@ static void see(struct pp_cupti_due *d, uint32_t correlation, uint8_t what, uint
 			d->place[at].state = 0;
 		d->place[at].begin = begin;
 	}
+	d->complete += d->place[at].state == (CALL | RECORD) - what;
 	d->place[at].state |= what;
 }
 

@@ -16,6 +16,7 @@ struct pp_cupti_due {
 		uint64_t begin, end;
 	} capture[PP_CUPTI_CAPTURES]; /* into a graph: launches in it run nothing. end 0: it goes on */
 	uint32_t captures;
+	uint64_t complete; /* launches with a record, so far */
 };
 
 /* Forgets all. */

@@ -22,7 +22,9 @@
 #include "core/source/cupti/cupti_release.h"
 #include "core/source/cupti/cupti_why.h"
 
-enum { READINGS = 7, PERIOD_MS = 1000, EMPTY_MS = 50, READ_MS = 300 };
+enum { READINGS = 7, PERIOD_MS = 1000, FIRST_MS = 100, EMPTY_MS = 50, READ_MS = 300 };
+
+enum { FIRST_NEED_MS = 2000 }; /* before the first window, of which nothing is known yet */
 
 enum call { CLOCK, THREADS, NAMES, SYNCS, OFF, FLUSH, BACK, DROPPED, CALLS }; /* whose failure is no reason to stop */
 
@@ -36,9 +38,13 @@ static int64_t last_flush_ms;
 static uint64_t not_delivered; /* records that CUPTI says it dropped, in no record of ours yet: it says so once */
 static uint32_t jumps_reported;
 static int64_t error_reported; /* the clock's, ns */
-static uint32_t failed_calls;  /* bit: enum call, reported */
-static int is_lasting;         /* the subscriber stays, by cupti_release.h */
-static int holds_empty;        /* CUPTI keeps buffers that have no record */
+static struct pp_record cover; /* DEVICE_COVER that is not in the ring yet; kind 0: none */
+static int64_t attached_ms;    /* when it began to attach */
+static _Atomic int64_t ready_ms = FIRST_NEED_MS;
+static int is_ready;          /* something that was launched after CUPTI was on has its record */
+static uint32_t failed_calls; /* bit: enum call, reported */
+static int is_lasting;        /* the subscriber stays, by cupti_release.h */
+static int holds_empty;       /* CUPTI keeps buffers that have no record */
 
 void pp_cupti_remark(const char *text)
 {
@@ -302,6 +308,34 @@ unsubscribe:
 	return -1;
 }
 
+static void put_cover(void)
+{
+	if (cover.kind && pp_ring_put(&cover, NULL, 0))
+		cover.kind = 0;
+}
+
+static void set_cover(int is_on, pp_tick since)
+{
+	put_cover();
+	cover = (struct pp_record){
+	        .tick = pp_tick_now(), .kind = PP_RECORD_DEVICE_COVER, .device_cover = {.is_on = (uint32_t)is_on, .since = since}};
+	put_cover();
+}
+
+/* Twice what it took: the next time may be slower. */
+static void measure_start(void)
+{
+	if (is_ready || !decode->due.complete)
+		return;
+	is_ready = 1;
+	atomic_store(&ready_ms, 2 * (pp_now_ms() - attached_ms));
+}
+
+int64_t pp_cupti_ready_ms(void)
+{
+	return atomic_load(&ready_ms);
+}
+
 int pp_cupti_early(const char *asked)
 {
 	struct pp_cuda_driver cuda;
@@ -322,8 +356,10 @@ uint32_t pp_cupti_copies(void)
 	return pp_cupti_count_loaded();
 }
 
-int pp_cupti_attach(const char *asked)
+int pp_cupti_attach(const char *asked, pp_tick since)
 {
+	attached_ms = pp_now_ms();
+	is_ready = 0;
 	if (pp_cupti_others_kinds()) {
 		pp_cupti_remark("CUPTI: devices are not recorded: another profiler of the program uses it, as torch.profiler does. "
 		                "Run without that profiler");
@@ -333,6 +369,7 @@ int pp_cupti_attach(const char *asked)
 	if (load(asked) || begin())
 		return -1;
 	enabled |= UINT64_C(1) << PP_CUPTI_DEVICE;
+	set_cover(1, since);
 	last_flush_ms = pp_now_ms();
 	pp_cupti_others_flush(api.flush_all);
 	return 0;
@@ -382,6 +419,7 @@ static void count_lost(void)
 
 static void yield_to_other(void)
 {
+	set_cover(0, 0);
 	pp_cupti_remark(
 	        "CUPTI: devices were recorded up to here: another profiler of the program took it over, as torch.profiler does");
 	disable_all(pp_cupti_others_kinds());
@@ -399,7 +437,9 @@ int pp_cupti_poll(void)
 		return -EBUSY;
 	}
 	drain();
-	if (now - last_flush_ms < PERIOD_MS)
+	put_cover();
+	measure_start();
+	if (now - last_flush_ms < (is_ready ? PERIOD_MS : FIRST_MS))
 		return 0;
 	last_flush_ms = now;
 	read_clock();
@@ -462,6 +502,7 @@ void pp_cupti_detach(int64_t deadline_ms)
 		return;
 	}
 	read_clock();
+	set_cover(0, 0);
 	disable_all(0);
 	wait_for_running(deadline_ms);
 	take_rest();

@@ -4,14 +4,19 @@
 
 #include <stdint.h>
 
+#include "core/base/tick.h"
+
 /* 1: CUDA is up, with a device. Calls nothing of CUPTI. */
 int pp_cupti_cuda_is_up(void);
 /* Subscribes where a release needs that before the program makes CUDA graphs; nothing is on. 1: it did. `asked`: --cupti. */
 int pp_cupti_early(const char *asked);
 /* Copies of libcupti that the process has loaded. */
 uint32_t pp_cupti_copies(void);
-/* Begins to record; 0, or the reason was given as a remark and nothing is on. `asked`: --cupti. */
-int pp_cupti_attach(const char *asked);
+/* Begins to record; 0, or the reason was given as a remark and nothing is on. `asked`: --cupti. since: when the process may first
+ * have used a device; 0: unknown. */
+int pp_cupti_attach(const char *asked, pp_tick since);
+/* How long before a window it must be on, ms: by how long a start has taken. Any thread. */
+int64_t pp_cupti_ready_ms(void);
 /* Reads what CUPTI has filled, and every second what it has not. 0, or -EBUSY: another user has taken CUPTI over, said as a
  * remark; CUPTI is his from here on. */
 int pp_cupti_poll(void);

@@ -103,6 +103,7 @@ static const char *const each[] = {"--list",
                                    "--processes=3",
                                    "--steps=1:2,5:6",
                                    "--every=9",
+                                   "--warm-up=5",
                                    "--step-rule=collectives",
                                    "--nccl-times=yes",
                                    "--delay=2s",
@@ -199,13 +200,13 @@ TEST(one_value_goes_back_to_its_default)
 TEST(each_row_refuses_other_values)
 {
 	static const char *const bad[] = {
-	        "--list=1",     "--format=xml",     "--fail-above=x", "--fail-above=-1",  "--fail-above=1e9", "--timeout=soon",
-	        "--port=-1",    "--after=",         "--after=2x",     "--processes=two",  "--steps=2:1",      "--steps=+5",
-	        "--every=-1",   "--step-rule=any",  "--nccl-times=1", "--delay=1 s",      "--duration=x",     "--keep=x",
-	        "--trigger=3x", "--last=x",         "--session=a/b",  "--session=.a",     "--ranks=3-1",      "--xspace=node",
-	        "--wait=x",     "--window-buffer=", "--ring-size=1X", "--port-range=9:1", "--rendezvous=a",   "--table=a\nb",
-	        "--tool=a\nb",  "--categories=\n",  "--html=\n",      "--rules=\n",       "--spool=\n",       "--cupti=\n",
-	        "--at=\n",      "--signal=\n",      "--output=\n",    "--site-log=\n",    "--metrics=\n"};
+	        "--list=1",      "--format=xml", "--fail-above=x",   "--fail-above=-1", "--fail-above=1e9", "--timeout=soon",
+	        "--port=-1",     "--after=",     "--after=2x",       "--processes=two", "--steps=2:1",      "--steps=+5",
+	        "--every=-1",    "--warm-up=-1", "--step-rule=any",  "--nccl-times=1",  "--delay=1 s",      "--duration=x",
+	        "--keep=x",      "--trigger=3x", "--last=x",         "--session=a/b",   "--session=.a",     "--ranks=3-1",
+	        "--xspace=node", "--wait=x",     "--window-buffer=", "--ring-size=1X",  "--port-range=9:1", "--rendezvous=a",
+	        "--table=a\nb",  "--tool=a\nb",  "--categories=\n",  "--html=\n",       "--rules=\n",       "--spool=\n",
+	        "--cupti=\n",    "--at=\n",      "--signal=\n",      "--output=\n",     "--site-log=\n",    "--metrics=\n"};
 	struct pp_options o;
 	int rest = 0;
 

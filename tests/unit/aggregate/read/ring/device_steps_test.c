@@ -186,8 +186,7 @@ TEST(unlinked)
 	              (struct pp_record_device_call){.correlation = 6, .tid = MAIN, .name = NAME_LAUNCH, .result = 1});
 	device_ran(&m, CUPTI, 2800, 2900, (struct pp_record_device){.correlation = 77, .stream = 7, .name = NAME_KERNEL});
 	device_ran(&m, CUPTI, 2900, 2910, (struct pp_record_device){.stream = 7, .activity = PP_DEVICE_SET});
-	device_ran(&m, CUPTI, 1600, 1700, /* before its call: another one's, of the same number */
-	           (struct pp_record_device){.correlation = 4, .stream = 7, .name = NAME_KERNEL});
+	device_ran(&m, CUPTI, 1600, 1700, (struct pp_record_device){.correlation = 78, .stream = 7, .name = NAME_KERNEL});
 	finish(&m, 1, &made);
 	CHECK_INT(made.d.kernel_left_out->unlaunched, 3);
 	CHECK_INT(made.d.kernel_left_out->unrun, 2);

@@ -184,15 +184,15 @@ TEST(a_slow_gpu)
 	int64_t waited = 0, late = 0;
 
 	for (int i = 0; i < GPUS; i++) {
-		pp_tick ready = i == SLOW ? 8000 : 4000 + (pp_tick)i;
+		pp_tick ready = i == SLOW ? 8000 : 4000 + (pp_tick)i, early = i == 1 ? EARLY : 0;
 		struct pp_record lost = {.tick = 2500, .kind = PP_RECORD_DEVICE_LOST, .device_lost = {.clock_error_ns = READING}};
 
 		begin_of(&m[i], i, GPUS);
 		launched(&m[i], 8, 1900);
-		ran(&m[i], 8, 3, i == 1 ? 1900 - EARLY : 1950, ready);
+		ran(&m[i], 8, 3, i == 1 ? 1900 - early : 1950, ready - early);
 		operation(&m[i], "ncclAllReduce", 1, 5, 2000, 4096, -1);
 		launched(&m[i], 7, 2015);
-		ran(&m[i], 7, 2, ready, 8400);
+		ran(&m[i], 7, 2, ready - early, 8400 - early);
 		maker_put(&m[i], CUPTI, &lost, NULL, 0);
 	}
 	finish(m, GPUS, &made);
