@@ -220,7 +220,7 @@ static int open_ring(struct pp_err *err)
 		goto fail;
 	if (pp_self.claim.rank == 0)
 		pp_notice_start(pp_self_control(), pp_self_print);
-	pp_trigger_warm(warm_up_steps(), pp_sources_warm_ms);
+	pp_trigger_warm(warm_up_steps(), pp_sources_warm_ms, pp_recording_window_over);
 	pp_trigger_start(&asked, !asked.count && is_by_time(), pp_self_control(), pp_recording_switch);
 	podprof_collector.bell = pp_trigger_bell;
 	if (asked.count)

@@ -57,6 +57,11 @@ void pp_recording_pause(int paused)
 		set(PAUSED, paused);
 }
 
+void pp_recording_window_over(void)
+{
+	pp_sources_window_over(pp_now_ms() + FLUSH_MS);
+}
+
 void pp_recording_reset(void)
 {
 	atomic_store(&wanted, 0);

@@ -9,3 +9,5 @@ void pp_recording_switch(int on);
 void pp_recording_pause(int paused);
 /* In a forked child that may become a rank itself: what its parent wanted is forgotten. */
 void pp_recording_reset(void);
+/* A window is over, and recording goes on: what belongs to the window is in the rings when it returns. */
+void pp_recording_window_over(void);

@@ -113,10 +113,12 @@ struct pp_pool_event { /* of a pool of a device's memory: made, trimmed, destroy
 struct pp_device_gap {      /* time in which a device may have done more than its records say */
 	int64_t begin, end; /* ticks; job ns after mapping */
 	uint64_t launches;  /* without a record; 0: the device's library was not on */
+	uint8_t is_idle;    /* while rings are read */
 };
 
-struct pp_device_skew { /* what order proves of a device's clock. Times of the device are base, and less than that by what is to be added */
-	int64_t base, low, high, shift; /* differences from base: at least low, at most high, and what was added */
+/* What order proves of a device's clock, as differences from base: what is to be added to its times is at least low and at most high. */
+struct pp_device_skew {
+	int64_t base, low, high, shift; /* shift: what was added */
 	uint32_t device;                /* number + 1 */
 	uint8_t is_low, is_high;        /* they are known */
 	uint8_t is_usable;              /* 0: low is above high */

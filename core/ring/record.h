@@ -328,9 +328,9 @@ struct pp_record_device_lost { /* DEVICE_LOST: since the last one */
 };
 
 struct pp_record_device_cover { /* DEVICE_COVER */
-	pp_tick since;  /* is_on: when the process may first have used a device; 0: unknown */
-	uint32_t is_on; /* 0: nothing that is launched later has a record */
-	uint32_t reserved;
+	pp_tick since;          /* is_on: when the process may first have used a device; 0: unknown */
+	uint32_t is_on;         /* 0: nothing that is launched later has a record */
+	uint32_t is_idle;       /* is_on: all that was launched before had ended */
 	uint64_t reserved2[4];
 };
 

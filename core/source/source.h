@@ -23,6 +23,8 @@ struct pp_source_ops {       /* const, valid for the life of the process */
 	/* Optional: recording goes off, or the process ends: write what is held back. Returns by `deadline_ms` (pp_now_ms()), done
 	 * or not. On the thread that switches recording off, as window(). */
 	void (*flush)(int64_t deadline_ms);
+	/* Optional: a window is over and recording goes on: as flush(), and stay on. */
+	void (*window_over)(int64_t deadline_ms);
 	void (*thread_end)(void);          /* Optional: this thread ends: write what it held back */
 	void (*stop)(int64_t deadline_ms); /* Optional: the process ends well; last chance to record */
 };

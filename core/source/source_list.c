@@ -75,6 +75,15 @@ void pp_sources_flush(int64_t deadline_ms)
 			s->flush(deadline_ms);
 }
 
+void pp_sources_window_over(int64_t deadline_ms)
+{
+	const struct pp_source_ops *s;
+
+	for (size_t i = 0; (s = source(i)); i++)
+		if (s->window_over)
+			s->window_over(deadline_ms);
+}
+
 void pp_sources_thread_end(void)
 {
 	const struct pp_source_ops *s;

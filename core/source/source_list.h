@@ -17,5 +17,7 @@ void pp_sources_window(int on);
 /* What the slowest of them needs before a window. */
 int64_t pp_sources_warm_ms(void);
 void pp_sources_flush(int64_t deadline_ms);
+/* All of them, by that time (pp_now_ms()), in the same order. */
+void pp_sources_window_over(int64_t deadline_ms);
 void pp_sources_thread_end(void);
 void pp_sources_stop(int64_t deadline_ms);

@@ -130,6 +130,15 @@ void pp_api_windows_finalise(struct pp_api_windows *b)
 	b->steps = left;
 }
 
+int pp_api_windows_passed(const struct pp_api_windows *b)
+{
+	int passed = 0;
+
+	for (int i = 0; i < b->steps; i++)
+		passed |= b->step[i].window.state == PP_WINDOW_PASSED;
+	return passed;
+}
+
 int pp_api_windows_recording(const struct pp_api_windows *b)
 {
 	int on = b->open != 0;

@@ -42,3 +42,5 @@ int pp_api_windows_has(const struct pp_api_windows *b, int64_t number);
 int64_t pp_api_windows_ends_from(const struct pp_api_windows *b);
 /* Marks of steps below this one change nothing. INT64_MIN: every mark may. */
 int64_t pp_api_windows_next_edge(const struct pp_api_windows *b);
+/* 1: a window of steps is over, and pp_api_windows_finalise() has not seen it. */
+int pp_api_windows_passed(const struct pp_api_windows *b);

@@ -38,6 +38,12 @@ static struct pp_thread_ring *step_thread; /* thread with a recorded step that h
 
 static int64_t warm_steps = -1;
 static int64_t (*warm_ms)(void); /* NULL: no source needs time */
+static void (*window_over)(void);
+
+/* Windows that were over when it was last published. */
+static uint64_t plan_passed;
+static uint32_t ask_passed;
+static int was_open; /* a window of the program */
 
 /* Work that a thread without the lock leaves to its owner: */
 static _Atomic int64_t missed = INT64_MIN; /* a step mark */
@@ -124,6 +130,20 @@ static int64_t find_first_switch(void)
 	                    : find_next_edge();
 }
 
+/* Is a window over since the last time? */
+static int has_passed(void)
+{
+	int has = plan.passed != plan_passed || (was_open && !api.open) || pp_api_windows_passed(&api);
+
+	if (ask.state == PP_REQUEST_PASSED && ask.number != ask_passed) {
+		has = 1;
+		ask_passed = ask.number;
+	}
+	plan_passed = plan.passed;
+	was_open = api.open != 0;
+	return has;
+}
+
 /* Locked. Ends the open step where recording ends at a mark, and publishes the new state; states are written after the records
  * before them. */
 static void publish(int at_mark)
@@ -140,6 +160,8 @@ static void publish(int at_mark)
 		pp_ring_put_step(PP_RECORD_STEP_END, 0, pp_tick_now());
 	if (is_recording != on)
 		switch_recording(on);
+	if (has_passed() && is_recording && on && window_over)
+		window_over();
 	is_recording = on;
 	if (at_mark || !on)
 		step_thread = NULL;
@@ -260,6 +282,9 @@ void pp_trigger_start(const struct pp_step_windows *asked, int by_time, const st
 	pp_carry_start();
 	pp_warm_init(&warm, warm_steps);
 	warm_edge = INT64_MAX;
+	plan_passed = 0;
+	ask_passed = 0;
+	was_open = 0;
 	base = is_recording = 1;
 	/* A forked child that is a rank of its own inherits these from its parent. */
 	step_thread = NULL;
@@ -279,10 +304,11 @@ void pp_trigger_start(const struct pp_step_windows *asked, int by_time, const st
 		pp_trigger_bell = &control->bell;
 }
 
-void pp_trigger_warm(int64_t steps, int64_t (*need_ms)(void))
+void pp_trigger_warm(int64_t steps, int64_t (*need_ms)(void), void (*over)(void))
 {
 	warm_steps = steps;
 	warm_ms = need_ms;
+	window_over = over;
 }
 
 void pp_trigger_stop(void)

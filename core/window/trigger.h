@@ -24,8 +24,9 @@ extern _Atomic int64_t pp_trigger_here __attribute__((visibility("hidden")));
  * record: switches recording; called under the lock of the windows. */
 void pp_trigger_start(const struct pp_step_windows *asked, int by_time, const struct pp_control *control, void (*record)(int on));
 /* Before the claim: recording begins `steps` steps before each window whose steps are known, as far as need_ms() says that a source
- * needs time to start (ms; 0: none does). steps -1: by that time. Without this call it does not. */
-void pp_trigger_warm(int64_t steps, int64_t (*need_ms)(void));
+ * needs time to start (ms; 0: none does). steps -1: by that time. Without this call it does not. over: called under the lock of the
+ * windows where one is over and recording goes on, before that is published. */
+void pp_trigger_warm(int64_t steps, int64_t (*need_ms)(void), void (*over)(void));
 /* At exit: nothing switches recording on after it. */
 void pp_trigger_stop(void);
 /* What was taken for steps is none: the windows of the options begin again, unless one has passed. errno is kept. */

@@ -12,9 +12,10 @@ struct pp_warm {
 	int is_seen, on;
 };
 
+/* steps: as in the struct. */
 void pp_warm_init(struct pp_warm *w, int64_t steps);
 /* The edge has changed: the next mark is looked at. */
 void pp_warm_again(struct pp_warm *w);
-/* Step `number` begins at `ms`; recording for a window begins with step `edge` (INT64_MAX: none is known). need_ms: what the slowest
- * source needs, 0: none does now. Returns w->on. */
+/* Step `number` begins at `ms`; recording for a window begins with step `edge` (INT64_MAX: none is known). need_ms: what the
+ * slowest source needs, 0: none does now. Returns w->on. */
 int pp_warm_mark(struct pp_warm *w, int64_t number, int64_t ms, int64_t edge, int64_t need_ms);

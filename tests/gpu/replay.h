@@ -28,10 +28,17 @@ enum replay_kind {
 	REPLAY_POOL
 };
 
+enum replay_part {
+	REPLAY_OF_BOTH,
+	REPLAY_OF_HOST,  /* the call */
+	REPLAY_OF_DEVICE /* what it launched when CUPTI was on, which may be off by now */
+};
+
 enum { REPLAY_ROWS = 1024, REPLAY_NAME = 200 };
 
 struct replay_row {
 	enum replay_kind kind;
+	enum replay_part part;
 	unsigned device, stream, other;
 	unsigned long long delay, ns, bytes, address, bandwidth;
 	unsigned capability, multiprocessors, registers, shared, dynamic, grid[3], block[3];

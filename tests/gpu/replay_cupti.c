@@ -6,6 +6,7 @@
  *   REPLAY_CRASH    FUNCTION=1;...       these crash; late_subscriber: the first subscription after a graph was made does
  *   REPLAY_FAULT    truncated, unknown, zero, inverted, foreign, reused, backward, jump, kept: damaged records, another clock,
  *                   a clock that is set, buffers that never come back
+ *   REPLAY_SKEW_NS  what the device's clock is ahead of the host's
  *   REPLAY_NEXT     NVIDIA's libcupti: its cuptiActivityGetNextRecord() walks the buffers
  *   REPLAY_DROPPED  records that CUPTI says it dropped, once
  *   REPLAY_OWNER    name of another subscriber
@@ -193,13 +194,20 @@ static void add_call(uint32_t kind, uint32_t number, uint32_t thread, uint64_t s
 	c->correlation = correlation;
 }
 
+static uint64_t skew(void)
+{
+	const char *text = getenv("REPLAY_SKEW_NS");
+
+	return text ? (uint64_t)strtoll(text, NULL, 10) : 0;
+}
+
 static void add_kernel(const struct replay_row *row, uint64_t start)
 {
 	struct pp_cupti_kernel *k = record(PP_CUPTI_KERNEL);
 
 	if (!k)
 		return;
-	stamp(&k->start, &k->end, start + row->delay, row->ns);
+	stamp(&k->start, &k->end, start + row->delay + skew(), row->ns);
 	k->registers = (uint16_t)row->registers;
 	k->static_shared = (int32_t)row->shared;
 	k->dynamic_shared = (int32_t)row->dynamic;
@@ -326,7 +334,9 @@ static void ran(const struct replay_row *row, uint64_t start, uint64_t end)
 	correlation += has_fault("reused") && correlation ? 0 : 1;
 	if (row->correlation)
 		correlation = row->correlation;
-	if (kinds & UINT64_C(1) << kind[row->kind]) {
+	if (row->part == REPLAY_OF_DEVICE) {
+		add_kernel(row, start);
+	} else if (row->part == REPLAY_OF_BOTH && kinds & UINT64_C(1) << kind[row->kind]) {
 		if (row->kind == REPLAY_KERNEL)
 			add_kernel(row, start);
 		else if (row->kind == REPLAY_COPY)
@@ -344,7 +354,8 @@ static void ran(const struct replay_row *row, uint64_t start, uint64_t end)
 		if (has_fault("unknown"))
 			record(REPLAY_UNKNOWN);
 	}
-	if (row->kind != REPLAY_DEVICE && row->kind != REPLAY_POOL) /* podprof selects no call of pools */
+	if (row->part != REPLAY_OF_DEVICE && row->kind != REPLAY_DEVICE &&
+	    row->kind != REPLAY_POOL) /* podprof selects no call of pools */
 		add_call(PP_CUPTI_RUNTIME, number[row->kind], row->thread, start, end);
 	pthread_mutex_unlock(&lock);
 }

@@ -21,6 +21,7 @@ struct launch {
 	const struct stream *other; /* NULL, or what it waits for: as many of its kernels */
 	uint64_t after;
 	uint32_t thread, correlation;
+	int is_recorded; /* CUPTI was on when it was launched */
 };
 
 static struct stream {
@@ -38,6 +39,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static uint32_t correlation;
 extern _Atomic(replay_hook) replay_hook_of_cupti;
+extern _Atomic int replay_cupti_is_on;
 
 void replay_launch(const struct replay_kernel *kernel);
 void replay_stream_wait(unsigned stream, unsigned other);
@@ -64,11 +66,13 @@ static uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+/* Of a launch its call, at once (start 0), and its kernel, when it has ended. */
 static void report(const struct launch *l, unsigned number, uint64_t start, uint64_t end)
 {
 	struct replay_row row = {.kind = REPLAY_KERNEL,
 	                         .stream = number,
-	                         .delay = start - l->called,
+	                         .part = start ? REPLAY_OF_DEVICE : REPLAY_OF_HOST,
+	                         .delay = start ? start - l->called : 0,
 	                         .ns = end - start,
 	                         .thread = l->thread,
 	                         .correlation = l->correlation,
@@ -77,7 +81,7 @@ static void report(const struct launch *l, unsigned number, uint64_t start, uint
 	replay_hook hook = atomic_load(&replay_hook_of_cupti);
 
 	row.kernel = l->kernel.name;
-	if (hook)
+	if (hook && l->is_recorded)
 		hook(&row, l->called, l->returned);
 }
 
@@ -160,7 +164,9 @@ void replay_launch(const struct replay_kernel *kernel)
 	l->other = s->other;
 	l->after = s->after;
 	s->other = NULL;
+	l->is_recorded = atomic_load(&replay_cupti_is_on);
 	l->returned = now_ns();
+	report(l, (unsigned)(s - streams), 0, 0);
 	s->launched++;
 	pthread_cond_broadcast(&changed);
 	pthread_mutex_unlock(&lock);

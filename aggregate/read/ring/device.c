@@ -1,6 +1,6 @@
 /* Records of devices: streams become tracks, calls become ranges of the threads that made them, names and launches are found by
- * their numbers. In: DEVICE to DEVICE_LOST, DEVICE_POOL and DEVICE_COVER records. Out: spans; devices, launches, allocations and pools of the
- * rank. */
+ * their numbers. In: DEVICE to DEVICE_LOST, DEVICE_POOL and DEVICE_COVER records. Out: spans; devices, launches, allocations and
+ * pools of the rank. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -480,7 +480,8 @@ static void take_cover(struct pp_pair *p, const struct pp_record *r)
 	}
 	if (PP_GROW(d->on, d->ons, d->ons_room))
 		return;
-	d->on[d->ons++] = (struct pp_device_gap){.begin = (int64_t)r->tick, .launches = r->device_cover.since};
+	d->on[d->ons++] = (struct pp_device_gap){
+	        .begin = (int64_t)r->tick, .launches = r->device_cover.since, .is_idle = r->device_cover.is_idle != 0};
 }
 
 static int is_replay(const struct pp_record *r)

@@ -1,5 +1,5 @@
-/* What the reader of devices' calls keeps of a call until device_link.c has linked it: in the payload of its span, whose payload type
- * is then 0. Used by device.c and device_link.c. */
+/* What the reader of devices' calls keeps of a call until device_link.c has linked it: in the payload of its span, whose payload
+ * type is then 0. Used by device.c and device_link.c. */
 #pragma once
 
 #include <stdint.h>

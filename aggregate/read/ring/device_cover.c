@@ -70,8 +70,8 @@ static int is_due(const struct cover *c, const struct pp_cover_launch *launch)
 	return at == c->names || c->name[at].ran || c->name[at].uses < NEVER_USES || !c->any_ran;
 }
 
-/* A stream runs in order: what has no record ran before the first operation of its stream that was launched later, so before the last
- * one of such operations of all streams. */
+/* A stream runs in order: what has no record ran before the first operation of its stream that was launched later, so before the
+ * last one of such operations of all streams. */
 static int64_t latest(const struct cover *c)
 {
 	int64_t most = INT64_MIN;
@@ -124,8 +124,8 @@ static int64_t longest_step(const struct pp_rank *rank)
 	return most ? most : INT64_MAX;
 }
 
-/* When all that was launched before `on` was over: when each stream had begun what was launched later. A stream to which nothing was
- * launched for as long as a step had nothing from before. */
+/* When all that was launched before `on` was over: when each stream had begun what was launched later. A stream to which nothing
+ * was launched for as long as a step had nothing from before. */
 static int64_t find_clean(struct cover *c, int64_t on, int64_t off)
 {
 	int64_t longest = longest_step(c->rank), until = longest > off - on ? off : on + longest, clean = on;
@@ -154,7 +154,7 @@ static int find_off(struct cover *c, struct pp_device_gap *on, size_t ons)
 
 		if (i == 0 && (int64_t)on[i].launches > last)
 			last = (int64_t)on[i].launches;
-		if (add(c, last, find_clean(c, on[i].begin, off), 0))
+		if (add(c, last, on[i].is_idle ? on[i].begin : find_clean(c, on[i].begin, off), 0))
 			return -ENOMEM;
 		last = off;
 	}

@@ -15,5 +15,6 @@ struct pp_cover_launch { /* one that launches kernels or a graph, with the calls
 	uint8_t is_launch; /* else it copies or sets: records of these are not due */
 };
 
-/* Replaces the rows of pp_rank.gap that the reader made, of when the library was on, by the gaps. `launch` is sorted here. 0, or -ENOMEM. */
+/* Replaces the rows of pp_rank.gap that the reader made, of when the library was on, by the gaps. `launch` is sorted here. 0, or
+ * -ENOMEM. */
 int pp_device_cover(struct pp_rank *rank, struct pp_cover_launch *launch, size_t launches);

@@ -96,8 +96,8 @@ static size_t calls_of(const struct calls *k, uint32_t correlation, size_t *ret_
 	return n;
 }
 
-/* The call by its number alone, where one has it. Libraries use their numbers again, after 2^32 of them: then it is the last one that
- * began before `begin`, or the first one if that began before `end`. NULL: none. */
+/* The call by its number alone, where one has it. Libraries use their numbers again, after 2^32 of them: then it is the last one
+ * that began before `begin`, or the first one if that began before `end`. NULL: none. */
 static struct call *find(const struct calls *k, uint32_t correlation, int64_t begin, int64_t end)
 {
 	size_t first, n = calls_of(k, correlation, &first), at = n;

@@ -1,6 +1,6 @@
-/* How far a device's clock is off the host's, as far as order proves it: nothing runs before its launch begins, and a call that waits
- * ends after what it waited for. In: pairs of such times. Out: bounds of what must be added to the device's times. Internal to
- * aggregate/read. */
+/* How far a device's clock is off the host's, as far as order proves it: nothing runs before its launch begins, and a call that
+ * waits ends after what it waited for. In: pairs of such times. Out: bounds of what must be added to the device's times.
+ * Internal to aggregate/read. */
 #pragma once
 
 #include <stddef.h>

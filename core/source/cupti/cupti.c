@@ -41,6 +41,7 @@ static _Atomic uint32_t state;       /* enum state */
 static _Atomic uint32_t bell;        /* changes when the thread must look */
 static _Atomic uint32_t asked, done; /* flushes */
 static _Atomic int64_t deadline;     /* of the newest flush */
+static _Atomic uint32_t stays;       /* recording goes on after it */
 static _Atomic uint32_t flushed;     /* the recording that it ends */
 static _Atomic uint32_t remarks;     /* said where there is no thread */
 static _Atomic int64_t injected_ms;  /* when the driver called us; 0: it did not */
@@ -122,7 +123,12 @@ static int64_t work(uint32_t *failed)
 		follow_exit();
 		return 0;
 	}
-	if (atomic_load(&state) == WORKS && (!on || flush != atomic_load(&done))) {
+	if (atomic_load(&state) == WORKS && on && flush != atomic_load(&done) && atomic_load(&stays)) {
+		if (pp_cupti_window_over(atomic_load(&deadline))) {
+			atomic_store(&state, PARKED);
+			*failed = on;
+		}
+	} else if (atomic_load(&state) == WORKS && (!on || flush != atomic_load(&done))) {
 		pp_cupti_detach(on ? atomic_load(&deadline) : pp_now_ms());
 		atomic_store(&state, PARKED);
 		*failed = atomic_load(&flushed);
@@ -257,7 +263,8 @@ static int64_t warm_ms(void)
 	return atomic_load(&has_thread) && atomic_load(&state) != OFF ? pp_cupti_ready_ms() : 0;
 }
 
-static void flush(int64_t deadline_ms)
+/* Has the thread read what there is, and waits for it. stay: recording goes on. */
+static void request(int64_t deadline_ms, uint32_t stay)
 {
 	uint32_t mine, at;
 	int saved = errno;
@@ -271,6 +278,7 @@ static void flush(int64_t deadline_ms)
 	if (atomic_load(&state) != WORKS)
 		return;
 	atomic_store(&deadline, deadline_ms);
+	atomic_store(&stays, stay);
 	atomic_store(&flushed, atomic_load(&pp_wiped.recording));
 	mine = atomic_fetch_add(&asked, 1) + 1;
 	wake(&bell);
@@ -283,6 +291,17 @@ static void flush(int64_t deadline_ms)
 		wait_for(&done, at, left);
 	}
 	errno = saved;
+}
+
+static void flush(int64_t deadline_ms)
+{
+	request(deadline_ms, 0);
+}
+
+static void over(int64_t deadline_ms)
+{
+	if (atomic_load(&has_thread))
+		request(deadline_ms, 1);
 }
 
 static void stop(int64_t deadline_ms)
@@ -315,4 +334,4 @@ static void leave(int status, void *arg)
 extern const struct pp_source_ops pp_source_cupti;
 
 const struct pp_source_ops pp_source_cupti = {
-        .name = "cupti", .start = start, .window = window, .warm_ms = warm_ms, .flush = flush, .stop = stop};
+        .name = "cupti", .start = start, .window = window, .warm_ms = warm_ms, .flush = flush, .window_over = over, .stop = stop};

@@ -314,11 +314,12 @@ static void put_cover(void)
 		cover.kind = 0;
 }
 
-static void set_cover(int is_on, pp_tick since)
+static void set_cover(int is_on, pp_tick since, int is_idle)
 {
 	put_cover();
-	cover = (struct pp_record){
-	        .tick = pp_tick_now(), .kind = PP_RECORD_DEVICE_COVER, .device_cover = {.is_on = (uint32_t)is_on, .since = since}};
+	cover = (struct pp_record){.tick = pp_tick_now(),
+	                           .kind = PP_RECORD_DEVICE_COVER,
+	                           .device_cover = {.is_on = (uint32_t)is_on, .since = since, .is_idle = (uint32_t)is_idle}};
 	put_cover();
 }
 
@@ -369,7 +370,7 @@ int pp_cupti_attach(const char *asked, pp_tick since)
 	if (load(asked) || begin())
 		return -1;
 	enabled |= UINT64_C(1) << PP_CUPTI_DEVICE;
-	set_cover(1, since);
+	set_cover(1, since, 0);
 	last_flush_ms = pp_now_ms();
 	pp_cupti_others_flush(api.flush_all);
 	return 0;
@@ -419,7 +420,7 @@ static void count_lost(void)
 
 static void yield_to_other(void)
 {
-	set_cover(0, 0);
+	set_cover(0, 0, 0);
 	pp_cupti_remark(
 	        "CUPTI: devices were recorded up to here: another profiler of the program took it over, as torch.profiler does");
 	disable_all(pp_cupti_others_kinds());
@@ -495,18 +496,46 @@ static void say_missing(void)
 	}
 }
 
+static void switch_off(int64_t deadline_ms)
+{
+	read_clock();
+	set_cover(0, 0, 0);
+	disable_all(0);
+	wait_for_running(deadline_ms);
+	take_rest();
+	say_missing();
+	count_lost();
+}
+
 void pp_cupti_detach(int64_t deadline_ms)
 {
 	if (pp_cupti_others_registered() != others) {
 		yield_to_other();
 		return;
 	}
-	read_clock();
-	set_cover(0, 0);
-	disable_all(0);
-	wait_for_running(deadline_ms);
-	take_rest();
-	say_missing();
-	count_lost();
+	switch_off(deadline_ms);
 	give_back();
+}
+
+int pp_cupti_window_over(int64_t deadline_ms)
+{
+	int is_idle, rc;
+
+	if (pp_cupti_others_registered() != others) {
+		yield_to_other();
+		return -EBUSY;
+	}
+	switch_off(deadline_ms);
+	is_idle = !pp_cupti_due_missing(&decode->due) && !pp_cupti_pool_held();
+	pp_cupti_due_reset(&decode->due);
+	rc = enable_all();
+	if (rc) {
+		remark_result("devices are recorded up to here", rc);
+		disable_all(0);
+		give_back();
+		return -EBUSY;
+	}
+	set_cover(1, 0, is_idle);
+	last_flush_ms = pp_now_ms();
+	return 0;
 }

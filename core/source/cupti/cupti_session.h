@@ -22,5 +22,7 @@ int64_t pp_cupti_ready_ms(void);
 int pp_cupti_poll(void);
 /* Ends recording: what is complete by then is written, `deadline_ms` at the latest. */
 void pp_cupti_detach(int64_t deadline_ms);
+/* A window is over and the next one begins soon: as pp_cupti_detach(), then it is on again. 0, or -EBUSY as pp_cupti_poll(). */
+int pp_cupti_window_over(int64_t deadline_ms);
 /* A sentence for /quality; on any thread. */
 void pp_cupti_remark(const char *text);
