@@ -116,7 +116,7 @@ struct pp_device_gap {      /* time in which a device may have done more than it
 	uint8_t is_idle;    /* while rings are read */
 };
 
-/* What order proves of a device's clock, as differences from base: what is to be added to its times is at least low and at most high. */
+/* What order proves of a device's clock, as differences from base: at least low and at most high is to be added to its times. */
 struct pp_device_skew {
 	int64_t base, low, high, shift; /* shift: what was added */
 	uint32_t device;                /* number + 1 */

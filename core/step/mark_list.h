@@ -27,8 +27,8 @@ struct pp_marks { /* of one rank, by begin */
 /* Append; -ENOMEM. */
 int pp_marks_add(struct pp_marks *m, const struct pp_mark *mark);
 
-/* Marks in whose time records of the rank's devices are missing are not complete. How many of those in [first, last) (last <= first: of
- * all) were; the number of the first one in *ret_first. */
+/* Marks in whose time records of the rank's devices are missing are not complete. How many of those in [first, last) were (last <=
+ * first: of all); the number of the first one in *ret_first. */
 size_t pp_marks_cover(struct pp_marks *m, const struct pp_rank *rank, int64_t first, int64_t last, int64_t *ret_first);
 
 /* Recorded time of a rank in ns, less MPI's start and end, which belong to no step. It may extend to a request's completion,

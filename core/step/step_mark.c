@@ -496,10 +496,8 @@ static void leave_uncovered_out(const struct pp_capture *capture, struct pp_mark
 		steps += n;
 	}
 	if (steps)
-		add_remark(
-		        s,
-		        "records of devices do not cover %zu step%s of %zu rank%s, the first is step %lld of rank %d: such steps are left out",
-		        steps, steps == 1 ? "" : "s", ranks, ranks == 1 ? "" : "s", (long long)number, (int)rank);
+		add_remark(s, "records of devices do not cover %zu step%s of %zu rank%s, the first step %lld of rank %d: left out",
+		           steps, steps == 1 ? "" : "s", ranks, ranks == 1 ? "" : "s", (long long)number, (int)rank);
 }
 
 static int use_window(const struct pp_capture *capture, struct pp_marks *list, struct pp_steps *s)

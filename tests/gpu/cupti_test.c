@@ -282,9 +282,9 @@ static uint64_t all(void)
 	return n;
 }
 
-/* Steps 0 to 5 are recorded: the window 2:5, an edge step on each side and one to warm up; and what comes before step 0, when CUPTI may come on
- * too, and say once more what it says at first. A step has 6 kernels, 3 copies, one set, one copy
- * between devices, two of memory. The first one may come before CUPTI is on. */
+/* Steps 0 to 5 are recorded: the window 2:5, an edge step on each side and one to warm up; and what comes before step 0, when CUPTI
+ * may come on too, and say once more what it says at first. A step has 6 kernels, 3 copies, one set, one copy between devices, two
+ * of memory. The first one may come before CUPTI is on. */
 static void plain_by(const char *more)
 {
 	CHECK_INT(whole_job("8 1 1 pause,ready", more), 0);

@@ -1,4 +1,4 @@
-/* Links by number whatever the device's clock says, what order proves of that clock, and steps whose device records are not complete. */
+/* Links by number whatever the device's clock says, what order proves of that clock, and steps that device records do not cover. */
 #include "core/base/known.h"
 #include "core/capture/thread.h"
 #include "tests/unit/aggregate/read/ring/session_kit.h"
