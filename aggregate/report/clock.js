@@ -12,6 +12,19 @@ const Clocks = {
     return bound !== null && bound < 9e18; /* the largest int64: not joined */
   },
 
+  /* What order proves of the times of devices, of all ranks the worst; null: no device. */
+  devices() {
+    const t = Pod.table('quality', 'worker'), of = name => Array.from(t ? Pod.column(t, name) : Pod.smallOf('quality', name)),
+          least = of('device_least_ns'), most = of('device_most_ns'), shift = of('device_shift_ns'),
+          ranks = least.map((x, i) => i).filter(i => least[i] !== null && shift[i] !== null);
+    if (!ranks.length)
+      return null;
+    const late = Math.max(...ranks.map(i => shift[i] - least[i])),
+          early = ranks.some(i => most[i] === null) ? null : Math.max(...ranks.map(i => most[i] - shift[i]));
+    return `By the order of launches and waits, times of devices are at most ${Format.time(late)} too late, and ${
+        early === null ? 'by an unknown time' : `at most ${Format.time(early)}`} too early, beside the host\u2019s.`;
+  },
+
   /* Rows of /clock by host; empty where the file is of an earlier podprof. */
   load() {
     const t = Pod.table('clock', 'host'), c = name => Pod.column(t, name),

@@ -131,6 +131,7 @@ const Groups = {
         Pod.workers > 1 && Pod.sum.bound_ns > 0
             ? plain(`Clock error between two ranks \u2264${NB}${Format.time(Pod.sum.bound_ns)}.`)
             : null,
+        Clocks.devices() && plain(Clocks.devices()),
         one('violations')
             ? bad(Format.count(one('violations')) +
                   ' collectives ended before their last arrival by more than the clock error: the real clock error is larger.')
