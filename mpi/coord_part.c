@@ -15,7 +15,7 @@
 #include "core/base/hash.h"
 #include "core/base/hold.h"
 
-enum { MOST_RANKS = 1 << 20 };
+enum { MOST_RANKS = 1 << 20, WORLD_BYTES = 256 };
 
 static int number(const char *name)
 {
@@ -109,22 +109,40 @@ static const char *why_not_several(void)
 	return NULL;
 }
 
+/* A name that the ranks of a world share on one host, and that no other world has in one spool. MPICH's launcher has none: all
+ * ranks that it starts on a host have one parent, and a rank behind a shell has another one, which makes it one that has no
+ * podprof. */
+static int name_world(char *ret_name, size_t size)
+{
+	const char *pmix = getenv("PMIX_NAMESPACE");
+
+	if (pmix && *pmix)
+		return snprintf(ret_name, size, "%s", pmix) < (int)size;
+	if (number("PMI_RANK") < 0 || number("MPI_LOCALNRANKS") < 0)
+		return 0;
+	return snprintf(ret_name, size, "hydra-%d", (int)getppid()) < (int)size;
+}
+
 static void read_launcher(struct pp_part *p)
 {
-	const char *world = getenv("PMIX_NAMESPACE");
+	char world[WORLD_BYTES];
 	int local;
 
 	p->rank = number("OMPI_COMM_WORLD_RANK");
 	if (p->rank >= 0) {
 		p->size = number("OMPI_COMM_WORLD_SIZE");
 		local = number("OMPI_COMM_WORLD_LOCAL_SIZE");
+	} else if (number("PMIX_RANK") < 0 && number("MPI_LOCALNRANKS") >= 0) { /* MPICH's mpirun, and Intel's */
+		p->rank = number("PMI_RANK");
+		p->size = number("PMI_SIZE");
+		local = number("MPI_LOCALNRANKS");
 	} else { /* srun --mpi=pmix */
 		p->rank = number("PMIX_RANK");
 		p->size = number("SLURM_STEP_NUM_TASKS");
 		local = number("SLURM_STEP_NUM_NODES") == 1 ? p->size : 0;
 	}
 	p->one_host = local == p->size;
-	if (!world || !*world || p->rank < 0 || p->size <= p->rank)
+	if (!name_world(world, sizeof world) || p->rank < 0 || p->size <= p->rank)
 		p->why = "no launcher started this process";
 	else if (!p->one_host)
 		p->why = why_not_several();
@@ -133,13 +151,12 @@ static void read_launcher(struct pp_part *p)
 static struct pp_part_page *map_page(const char *spool, int size)
 {
 	size_t bytes = sizeof(struct pp_part_page) + (size_t)size;
-	const char *world = getenv("PMIX_NAMESPACE");
 	struct pp_part_page *page;
 	struct pp_hold hold;
-	char path[512];
+	char world[WORLD_BYTES], path[512];
 	int fd, rc;
 
-	if (!world ||
+	if (!name_world(world, sizeof world) ||
 	    snprintf(path, sizeof path, "%s/mpi-%016llx", spool, (unsigned long long)pp_hash_text(world)) >= (int)sizeof path)
 		return NULL;
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);

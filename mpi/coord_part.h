@@ -6,6 +6,7 @@
  * that page whether all marks are there, and the others follow it.
  * several hosts: mpirun has one application context, whose command is podprof run itself; the launcher's variables say so on all
  * ranks. Not with a shell between the two, which may start something else on some ranks.
+ * MPICH and Intel MPI: on one host only, where the ranks are children of the launcher's process.
  * otherwise: no rank takes part. */
 #pragma once
 

@@ -103,6 +103,8 @@ static void activate(const pp_session *session)
 		goto out;
 	if (!pp_abi_find(&pp_mpi_names))
 		goto out;
+	if (!session)
+		pp_abi_learn(&pp_mpi_names);
 	pp_mpi_collector = collector;
 	if (session ? pp_comm_start_session(*session) : pp_comm_start())
 		goto out;

@@ -25,10 +25,6 @@ enum pp_mpi_row {
 
 enum { PP_NO_PEER = -0x7fffffff }; /* "peer" of a call that has none; no MPI constant has this value */
 
-/* Where pointers to functions are held that were found by pp_mpi_real() or pp_mpi_next(). All are cleared when MPI begins with
- * another library than before. */
-#define PP_MPI_FOUND __attribute__((section("pp_mpi_found")))
-
 /* The head of a wrapper, which both names reach: Fortran bindings, mpi4py and other libraries may call either. A call goes on by
  * the name by which it came. If PMPI_X went on to MPI_X, a library behind this one, whose MPI_X calls PMPI_X, would call itself
  * without end. PMPI_X reaches the wrapper of this object, never another's: the object exports neither. */

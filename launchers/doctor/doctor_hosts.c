@@ -12,6 +12,7 @@
 #include "aggregate/spool/layout.h"
 #include "core/base/opt.h"
 #include "launchers/doctor/doctor_command.h"
+#include "launchers/doctor/doctor_mpi.h"
 #include "launchers/doctor/doctor_row.h"
 
 /* Addresses at which others may reach this host; "" none. */
@@ -69,11 +70,15 @@ static void check_channel(void)
 {
 	char line[256];
 
-	if (pp_doctor_line("timeout 20 mpirun --version 2>/dev/null", line, sizeof(line)) ||
-	    (!strstr(line, "(Open MPI) 4.") && !strstr(line, "(Open MPI) 5.")))
+	if (pp_doctor_line("timeout 20 mpirun --version 2>/dev/null", line, sizeof(line)) || pp_doctor_mpi_kind(line) < 0)
 		pp_doctor_row("channel", PP_DOCTOR_OK, "",
-		              "keepers agree on the window; ranks cannot agree on it through MPI, because mpirun of Open MPI "
-		              "4 or 5 was not found");
+		              "keepers agree on the window; ranks cannot agree on it through MPI, because no mpirun of an MPI that "
+		              "podprof records was found");
+	else if (pp_doctor_mpi_kind(line) > 0)
+		pp_doctor_row(
+		        "channel", PP_DOCTOR_OK, "",
+		        "ranks of one host agree on the window through the application's MPI if every rank runs podprof; otherwise "
+		        "keepers agree on it");
 	else
 		pp_doctor_row("channel", PP_DOCTOR_OK, "",
 		              "ranks agree on the window through the application's MPI if every rank runs podprof; otherwise their "

@@ -15,7 +15,9 @@
 
 static const struct {
 	const char *abi, *name, *package;
-} known[] = {{"ompi", "Open MPI", "libopenmpi-dev"}, {"mpich", "MPICH, Intel MPI and Cray MPICH", "libmpich-dev"}};
+} known[] = {{"ompi", "Open MPI", "libopenmpi-dev"},
+             {"mpich", "MPICH, Intel MPI and Cray MPICH", "libmpich-dev"},
+             {"abi", "MPI 5's standard ABI", ""}};
 enum { KNOWN = sizeof(known) / sizeof(known[0]) };
 
 /* Is the object of an ABI beside libpodprof-mpi.so? */
@@ -61,8 +63,8 @@ static void check_wrappers(const char *mpi)
 	pp_doctor_row("MPI calls", PP_DOCTOR_OK, "", "%u calls are recorded of %s: %s", pp_mpi_call_count(), names, mpi);
 }
 
-/* Which of them mpirun is of, by what it says of itself; -1: none. */
-static int kind_of(const char *line)
+/* Of `known`. */
+int pp_doctor_mpi_kind(const char *line)
 {
 	if (strstr(line, "(Open MPI) 4.") || strstr(line, "(Open MPI) 5."))
 		return 0;
@@ -79,7 +81,7 @@ static void check_mpirun(const char *mpi)
 		              "no mpirun found: only jobs of other launchers and single processes can be recorded");
 		return;
 	}
-	kind = kind_of(line);
+	kind = pp_doctor_mpi_kind(line);
 	if (kind == 1 && strstr(line, "HYDRA"))
 		snprintf(line, sizeof(line), "mpirun of MPICH or a relative");
 	if (pp_doctor_line("command -v mpirun", path, sizeof(path)))

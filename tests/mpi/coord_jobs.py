@@ -12,7 +12,8 @@ import time
 PART, MPIRUN, LIBRARIES, BELL, PROGRAM, FAULT = sys.argv[1:7]
 LONG = os.environ.get("PODPROF_LONG") == "1"
 PYTHON = "/usr/bin/python3"
-OPTIONS = ["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
+MPICH = MPIRUN.endswith(".mpich")
+OPTIONS = [] if MPICH else ["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
 failed = 0
 
 
@@ -27,12 +28,12 @@ class Job:
 
     def __init__(self, ranks, requests, command, limit=40, env=None):
         spool = tempfile.mkdtemp(prefix="podprof-coord-")
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(("PODPROF_", "PMIX_"))}
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(("PODPROF_", "PMI"))}
         environment.update(env or {}, PP_SPOOL=spool)
         begin = time.monotonic()
         try:
             done = subprocess.run(["timeout", "-k", "5", str(limit), BELL, spool, str(ranks), str(requests), MPIRUN, *OPTIONS, *command],
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment, text=True, errors="replace")
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment, text=True, errors="replace")
         finally:
             shutil.rmtree(spool, ignore_errors=True)
         self.code, self.out, self.seconds = done.returncode, done.stdout, time.monotonic() - begin
@@ -42,12 +43,18 @@ class Job:
         self.agreed, self.job = (int(agreed[1]), int(agreed[2])) if agreed else (-1, -1)
 
 
+def forward(name, value):
+    return ["-env", name, value] if MPICH else ["-x", f"{name}={value}"]
+
+
 def preload(more=""):
-    return ["-x", "LD_PRELOAD=" + LIBRARIES + more]
+    return forward("LD_PRELOAD", LIBRARIES + more)
 
 
 def agree():
     for ranks, requests, arguments, limit in (
+            (2, 8, ["multiple", "100"], 40), (4, 6, ["funneled", "200", "-1:0", "marker"], 40), (4, 6, ["serialized", "200"], 40),
+            (1, 4, ["single", "100"], 40), (4, 2, ["init", "300", "1:1500"], 40)) if MPICH else (
             (2, 8, ["multiple", "100"], 40), (8, 8, ["init", "0"], 40), (4, 8, ["funneled", "200"], 40), (4, 8, ["serialized", "200"], 40),
             (4, 6, ["funneled", "200", "-1:0", "marker"], 40), (4, 6, ["serialized", "200", "-1:0", "marker"], 40),
             (4, 6, ["multiple", "200", "-1:0", "marker"], 40), (1, 4, ["single", "100"], 40), (4, 2, ["init", "300", "1:1500"], 40),
@@ -62,11 +69,12 @@ def agree():
 
 
 def fault():
-    for what, agrees in (("Comm_dup:1:1", 0), ("Comm_free:2:1", 1), ("Comm_size:1:2", 1), ("Comm_get_errhandler:0:1", 1),
+    cases = (("Comm_dup:1:1", 0), ("Comm_free:2:1", 1), ("Comm_size:1:2", 1), ("Comm_get_errhandler:0:1", 1),
                          ("Comm_set_errhandler:1:1", 1), ("Comm_set_errhandler:1:2", 1), ("Comm_set_errhandler:2:3", 1),
                          ("Errhandler_free:1:1", 1), ("Query_thread:2:2", 1), ("Allreduce:1:1", None), ("Iallreduce:0:2", None),
-                         ("Iallreduce:2:1", None), ("Test:1:3", None)):
-        job = Job(3, 2, ["-n", "3", "-x", "PP_FAULT=" + what, *preload(":" + FAULT), PROGRAM, "multiple", "300"], env={"PP_BRIEF": "1"})
+                         ("Iallreduce:2:1", None), ("Test:1:3", None))
+    for what, agrees in cases if LONG or not MPICH else cases[::4]:
+        job = Job(3, 2, ["-n", "3", *forward("PP_FAULT", what), *preload(":" + FAULT), PROGRAM, "multiple", "300"], env={"PP_BRIEF": "1"})
         if job.right != 3 or job.job != 0 or job.seconds > 30:
             fail(what, "%d right, job %d, %.0f s" % (job.right, job.job, job.seconds), job.out)
         if agrees is not None and (job.agreed > 0) != bool(agrees):
@@ -100,6 +108,11 @@ def who():
     yes, no = ("2", ""), ("1", "one host, and not every rank had podprof in one spool when it called MPI_Init")
     some = 'test "$OMPI_COMM_WORLD_RANK" = 1 || export LD_PRELOAD="%s"; exec "$@"' % LIBRARIES
     who_case("podprof on the first program only", 4, ["-n", "2", *preload(), PROGRAM, "init", "0", ":", "-n", "2", PROGRAM, "init", "0"], no, 4)
+    if MPICH:
+        who_case("podprof on all", 3, ["-n", "3", *preload(), PROGRAM, "multiple", "0"], yes, 3)
+        script = "export LD_PRELOAD=%s; sh -c true; %s && exit 0" % (LIBRARIES, PROGRAM)
+        who_case("a wrapper script, which stays", 3, ["-n", "3", "sh", "-c", script], no, 3)
+        return
     who_case("two programs, both with podprof", 4, ["-n", "2", *preload(), PROGRAM, "init", "0", ":", "-n", "2", *preload(), PROGRAM, "init", "0"],
              yes, 4)
     who_case("a wrapper script, not for rank 1", 3, ["-n", "3", "sh", "-c", some, "-", PROGRAM, "multiple", "0"], no, 3)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Jobs of another MPI than the machine's first one. PODPROF_OTHER_MPI says which: ompi5, mpich5, impi (wheels, in the environment
-PODPROF_OTHER_HOME), mpich_jobs (Debian's MPICH). Run by ctest."""
+"""Jobs of another MPI than the machine's first one. PODPROF_OTHER_MPI says which: ompi5, mpich5, mpich5_abi (with the standard
+ABI), impi (wheels, in the environment PODPROF_OTHER_HOME), mpich_jobs (Debian's MPICH). Run by ctest."""
 import os
 import shutil
 import sys
@@ -23,6 +23,8 @@ if MPI == "impi":
 
 
 def tool(name):
+    if (MPI, name) == ("mpich5_abi", "mpicc"):
+        name = "mpicc_abi"
     path = shutil.which(name + ".mpich") if MPI == "mpich_jobs" else os.path.join(HOME, "bin", name)
     if not path or not os.path.exists(path):
         raise Skipped(f"no {name} of {MPI}: it is not installed")
@@ -152,6 +154,7 @@ CASES = {f.__name__: f for f in {
     "ompi5": (train, sessions, sessions_two, sessions_and_init, mpi4py),
     "mpich_jobs": (train, sessions, sessions_two, sessions_and_init, large, straggler),
     "mpich5": (train, sessions, sessions_two, sessions_and_init, large, straggler, mpi4py),
+    "mpich5_abi": (train, sessions, sessions_two, sessions_and_init, large, straggler),
     "impi": (train, sessions, sessions_two, large, straggler, mpi4py)}.get(MPI, ())}
 
 if __name__ == "__main__":

@@ -102,6 +102,38 @@ TEST(test_again)
 		CHECK(!yes(&part[r]));
 }
 
+static void hydra(int rank, int local)
+{
+	char text[16];
+
+	set("PMIX_NAMESPACE", NULL);
+	set("OMPI_COMM_WORLD_RANK", NULL);
+	snprintf(text, sizeof text, "%d", rank);
+	set("PMI_RANK", text);
+	set("PMI_SIZE", "4");
+	snprintf(text, sizeof text, "%d", local);
+	set("MPI_LOCALNRANKS", text);
+}
+
+/* MPICH's launcher: its ranks on a host are children of one process. */
+TEST(test_hydra)
+{
+	for (int r = 0; r < RANKS; r++) {
+		hydra(r, RANKS);
+		pp_part_mark(&part[r], spool);
+	}
+	for (int r = 0; r < RANKS; r++)
+		CHECK(yes(&part[r]));
+	hydra(1, 2); /* the others on another host */
+	pp_part_mark(&part[1], spool);
+	CHECK(!yes(&part[1]));
+	set("MPI_LOCALNRANKS", NULL); /* another launcher with PMI */
+	pp_part_mark(&part[1], spool);
+	CHECK(!yes(&part[1]));
+	set("PMI_RANK", NULL);
+	set("PMI_SIZE", NULL);
+}
+
 static const char *several(const char *contexts, const char *name, const char *arguments)
 {
 	launcher("far.1", 2, RANKS, 2);
@@ -182,6 +214,7 @@ int main(void)
 	test_one_host();
 	test_worlds();
 	test_again();
+	test_hydra();
 	test_several_hosts();
 	test_no_launcher();
 	test_srun();

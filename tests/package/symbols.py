@@ -8,7 +8,7 @@ from package import SOURCE, build_of, check, good, jobs, run
 
 GLIBC = (2, 34)  # of RHEL 9, Ubuntu 22.04 and Debian 12
 GUESTS = ("libpodprof.so", "libpodprof-mpi.so")
-OBJECTS = ("libpodprof-mpi-ompi.so", "libpodprof-mpi-mpich.so")  # opened by libpodprof-mpi.so, if they were built
+OBJECTS = ("libpodprof-mpi-ompi.so", "libpodprof-mpi-mpich.so", "libpodprof-mpi-abi.so")  # opened by libpodprof-mpi.so, if they were built
 LIBC = {"libc.so.6", "libdl.so.2", "libpthread.so.0", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 
 

@@ -32,6 +32,7 @@ FAULTS = (
     Fault("kill -9 of mpirun", "what all ranks did until then is written", (f"{M} launcher_killed",)),
     Fault("MPI_Abort", "the rank that called it is named", ("session/e2e_ends aborted", "guest/guest_table mpi_abort5")),
     Fault("another library wraps MPI", "it is called and writes its files, the session names it", ("guest/guest_table mpi_layer", "guest/guest_table mpi_layer_first")),
+    Fault("an MPI that podprof has no wrappers for", "its calls go on to it, rank 0 and /quality say so", ("guest/guest_more other_mpi",)),
     Fault("_exit", "the records are written", ("guest/guest_table lone_uexit", "guest/guest_table mpi_no_finalize_uexit")),
     Fault("exit with a code, without MPI_Finalize", "the rank and its code are named", ("session/e2e_ends exited", "guest/guest_table mpi_exit3")),
     Fault("segmentation fault", "the rank is named", ("session/e2e_ends crashed", "guest/guest_table lone_segv")),
