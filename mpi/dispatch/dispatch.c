@@ -87,10 +87,11 @@ static void choose(void)
 {
 	const struct pp_mpi_object *o, *had = atomic_load(&chosen);
 	const char *abi = pp_library_abi();
-	int renewed = is_renewed();
+	int renewed;
 
 	if (!abi) /* a call before there is an MPI */
 		return;
+	renewed = is_renewed();
 	if (!renewed && atomic_load(&is_chosen))
 		return;
 	o = *abi ? load(abi) : NULL;
