@@ -302,6 +302,33 @@ def requeued(place, full):
     check(found[0] >= 1 and found[1] == 30, f"steps of the sessions: {found}")
 
 
+def node_down(place, full):
+    """An administrator sets the node down in the middle of a window: Slurm ends the job, and its session is written; on the node, once it is
+    back, a job is recorded as before."""
+    logs, later = place.new_logs(), place.new_logs()
+    with slurm_of(place) as slurm:
+        if not slurm.has_pmix():
+            raise jobs.Skipped("this Slurm has no plug-in for PMIx")
+        job = slurm.start(["srun", "--mpi=pmix", "-n", "4", f"--podprof=steps=10:100000,output={logs}", *trains(place)[:1], "--steps", "1000000",
+                           "--work-us", "500"])
+        status = [place.podprof(), "status", "--json", logs]
+        check(jobs.wait_until(lambda: re.search(r'"step": ?[0-9]{2}', jobs.run(status).out), 30), jobs.run(status).transcript())
+        node = slurm.names[0]
+        down = slurm.run(["scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=test"])
+        check(down.code == 0, down.transcript())
+        got = jobs.finish(job, 120)
+        check(not got.timed_out, got.transcript())
+        check(jobs.wait_until(lambda: sessions(logs), 60), f"{jobs.tree(logs)} {got.transcript()}")
+        slurm.run(["scontrol", "update", f"NodeName={node}", "State=RESUME"])  # it may have come back by itself
+        check(jobs.wait_until(slurm.is_idle, 60), slurm.run(["sinfo"]).out)
+        after = slurm.run(["srun", "--mpi=pmix", "-n", "4", f"--podprof=steps=10:20,output={later}", *trains(place)[:1], "--steps", "30"])
+        check(after.code == 0, after.transcript())
+    with h5(session_of(logs)) as f:
+        check(len(f["breakdown/step"]) >= 1 and len(f["worker/rank"]) == 4, jobs.tree(logs))
+    with h5(session_of(later)) as f:
+        check(len(f["breakdown/step"]) == 10, jobs.tree(later))
+
+
 if __name__ == "__main__":
     sys.exit(jobs.main({f.__name__: f for f in (step, absent, refused, refused_without_children, programs, batch, several, separate_hosts,
-                                            missing, ends, cancelled_cgroup, cancelled_hosts, cancelled, requeued)}, __doc__))
+                                            missing, ends, cancelled_cgroup, cancelled_hosts, cancelled, requeued, node_down)}, __doc__))

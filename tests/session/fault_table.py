@@ -60,6 +60,7 @@ FAULTS = (
           ("guest/claim small_shm", "guest/scarce keeper_ends")),
     Fault("the keeper cannot start", "the job runs unprofiled at once, with a sentence that says why", ("guest/scarce keeper_ends",)),
     Fault("a Slurm job is preempted, and begins again", "each run has its session", ("session/e2e_spank requeued",)),
+    Fault("a node of a Slurm job is set down in a window", "the session up to then is written; the next job is recorded", ("session/e2e_spank node_down",)),
     Fault("thousands of spools of dead jobs", "the next job removes those that hold nothing, and runs", ("guest/scarce many_left_over",)),
     Fault("spool: read-only", "a sentence says why, or another place is taken", (f"{M} spool_read_only",)),
     Fault("the wall clock is stepped", "dates are those of the window's begin, the step is named", ("session/e2e_wall in_window", "session/e2e_wall step_elsewhere")),
