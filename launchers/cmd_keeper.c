@@ -1,7 +1,9 @@
-/* podprof keeper --spool DIR: hidden; pp_keeper_start() of podprof run starts it. aggregate/keeper has its code. */
+/* podprof keeper --spool DIR: hidden; pp_keeper_start() of podprof run starts it. It becomes two processes, the keeper and its
+ * guard; aggregate/keeper has their code. */
 #include <string.h>
 #include <unistd.h>
 
+#include "aggregate/keeper/guard.h"
 #include "aggregate/keeper/keeper.h"
 #include "aggregate/keeper/unrecorded.h"
 #include "launchers/cmd.h"
@@ -10,16 +12,19 @@
 int pp_cmd_keeper(int argc, char **argv)
 {
 	struct pp_err err = {""};
+	struct pp_death death;
+	int has_stderr = argc == 4 && !strcmp(argv[3], "--stderr"), code;
 
-	if (argc == 4 && !strcmp(argv[3], "--stderr"))
-		pp_unrecorded_hold(STDERR_FILENO + 1);
-	else if (argc != 3)
-		argc = 0;
-	if (!argc || strcmp(argv[1], "--spool")) {
+	if ((argc != 3 && !has_stderr) || strcmp(argv[1], "--spool")) {
 		pp_say("'podprof keeper' is internal: 'podprof run' starts it.");
 		return PP_EXIT_USAGE;
 	}
-	if (pp_keeper_main(argv[2], &err)) {
+	code = pp_guard(argv[2], argv[0], &death);
+	if (code >= 0)
+		return code;
+	if (has_stderr && !death.times) /* the guard has closed it */
+		pp_unrecorded_hold(STDERR_FILENO + 1);
+	if (pp_keeper_main(argv[2], &death, &err)) {
 		pp_say("%s.", err.text);
 		return PP_EXIT_FAILED;
 	}

@@ -23,6 +23,7 @@
 #include "aggregate/keeper/pace.h"
 #include "aggregate/keeper/records.h"
 #include "aggregate/keeper/spawn.h"
+#include "aggregate/keeper/successor.h"
 #include "aggregate/keeper/unrecorded.h"
 #include "aggregate/session/close.h"
 #include "aggregate/spool/control.h"
@@ -52,6 +53,7 @@ enum {
 
 struct pp_keeper {
 	const char *spool;
+	struct pp_death death; /* of the keeper before; no times: there was none */
 	struct pp_settings settings;
 	struct pp_spool_view view;
 	struct pp_rings *rings; /* of the view */
@@ -228,6 +230,7 @@ static void serve(struct pp_keeper *k)
 	if (k->many && k->requests.turn != PP_TURN_WRITING &&
 	    !pp_pod_is_done(k->pod)) /* else the job's session has this host's part */
 		pp_windows_run(&k->windows, &k->job, 0);
+	pp_successor_mark(k->control, &k->windows, &k->timed);
 }
 
 static void find_rings(struct pp_keeper *k)
@@ -349,6 +352,7 @@ static void drain_until_over(struct pp_keeper *k)
 {
 	const char *why = NULL;
 
+	pp_successor_begin(&k->death, k->control, &k->windows, &k->timed, &k->requests, &k->warnings);
 	while (!why) {
 		int due = is_due(k), news = 0;
 		uint64_t records = 0;
@@ -590,6 +594,7 @@ static int close_window(struct pp_keeper *k)
 	} else {
 		if (!add_missing(k, message, sizeof(message))) /* missing ranks explain why there is no other keeper */
 			add_why(k, message, sizeof(message));
+		pp_successor_say(&k->death, &k->windows, &k->job, message, sizeof(message));
 		pp_keeper_log("done: %s", message);
 	}
 	pp_control_set(k->control, rc ? PP_KEEPER_FAILED : PP_KEEPER_DONE, message);
@@ -618,6 +623,7 @@ static int close_windows(struct pp_keeper *k)
 	pp_lookback_message(&k->lookback, &k->requests, k->options.logdir, message, sizeof(message));
 	if (!rc)
 		add_missing(k, message, sizeof(message));
+	pp_successor_say(&k->death, &k->windows, &k->job, message, sizeof(message));
 	pp_keeper_log("%s: %s", rc ? "failed" : "done", message);
 	pp_control_set(k->control, rc ? PP_KEEPER_FAILED : PP_KEEPER_DONE, message);
 	return rc;
@@ -723,9 +729,9 @@ static void open_requests(struct pp_keeper *k, struct pp_err *err)
 }
 
 /* 0, or -errno: no session. */
-int pp_keeper_main(const char *spool, struct pp_err *err)
+int pp_keeper_main(const char *spool, const struct pp_death *death, struct pp_err *err)
 {
-	struct pp_keeper k = {.spool = spool, .view = {.path = spool, .wake = &k.wake}, .begin_ms = pp_now_ms()};
+	struct pp_keeper k = {.spool = spool, .death = *death, .view = {.path = spool, .wake = &k.wake}, .begin_ms = pp_now_ms()};
 	int lock = pp_keeper_lock(spool, err), rc;
 
 	if (lock < 0)
@@ -752,7 +758,7 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 	}
 	set_options(&k);
 	pp_sampler_init(&k.sampler, "/proc");
-	rc = pp_control_make(spool, &k.control, err);
+	rc = pp_successor_page(spool, death, &k.control, err);
 	if (rc)
 		goto release_view;
 	pp_keeper_log("keeper %s, pid %d, spool '%s'", PODPROF_VERSION, (int)getpid(), spool);

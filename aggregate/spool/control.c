@@ -44,14 +44,14 @@ int pp_keeper_lock(const char *spool, struct pp_err *err)
 static struct pp_mapped guard; /* the one control page of this process */
 /* The kernel walks this list when the thread ends; nothing else here has robust futexes. */
 static struct robust_list_head robust;
-static struct robust_list life; /* the entry for the page's keeper_life */
+static struct robust_list life; /* the entry for the page's keeper_life, or in the guard for its guard_life */
 
-static void hold_life(struct pp_control *c)
+static void hold(_Atomic uint32_t *word)
 {
 	life.next = &robust.list;
-	robust = (struct robust_list_head){.list = {&life}, .futex_offset = (char *)&c->keeper_life - (char *)&life};
+	robust = (struct robust_list_head){.list = {&life}, .futex_offset = (char *)word - (char *)&life};
 	if (!syscall(SYS_set_robust_list, &robust, sizeof(robust)))
-		atomic_store(&c->keeper_life, (uint32_t)syscall(SYS_gettid));
+		atomic_store(word, (uint32_t)syscall(SYS_gettid));
 }
 
 void pp_control_close(struct pp_control *c)
@@ -91,7 +91,7 @@ int pp_control_make(const char *spool, struct pp_control **ret_control, struct p
 	memcpy(c->magic, PP_CONTROL_MAGIC, sizeof(c->magic));
 	c->version = PP_RING_VERSION;
 	c->byte_order = PP_RING_BYTE_ORDER;
-	hold_life(c);
+	hold(&c->keeper_life);
 	pp_control_set_keeper_pid(c, (int32_t)getpid());
 	pp_control_set_keeper_state(c, PP_KEEPER_DRAINING);
 	if (rename(part, path)) {
@@ -107,6 +107,59 @@ close_file:
 	close(fd);
 	unlink(part);
 	return rc;
+}
+
+/* The page of a spool, whole and of this podprof; NULL: there is none. */
+static struct pp_control *map_present(const char *spool)
+{
+	char path[4096];
+	struct pp_control *c = MAP_FAILED;
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/control", spool);
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size >= (off_t)sizeof(*c))
+		c = mmap(NULL, sizeof(*c), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (c == MAP_FAILED)
+		return NULL;
+	guard = (struct pp_mapped){.at = (char *)c, .bytes = sizeof(*c)};
+	pp_mapped_watch(&guard);
+	if (!memcmp(c->magic, PP_CONTROL_MAGIC, sizeof(c->magic)) && c->version == PP_RING_VERSION &&
+	    c->byte_order == PP_RING_BYTE_ORDER)
+		return c;
+	pp_mapped_forget(&guard);
+	munmap(c, sizeof(*c));
+	return NULL;
+}
+
+int pp_control_take(const char *spool, struct pp_control **ret_control, struct pp_err *err)
+{
+	struct pp_control *c = map_present(spool);
+
+	if (!c)
+		return pp_err_set(err, -ENOENT, "'%s' has lost its control page", spool);
+	hold(&c->keeper_life);
+	pp_control_set_keeper_pid(c, (int32_t)getpid());
+	pp_control_set_keeper_state(c, PP_KEEPER_DRAINING);
+	*ret_control = c;
+	return 0;
+}
+
+void pp_control_guard(const char *spool, int keeper)
+{
+	struct pp_control *c = map_present(spool);
+
+	if (!c)
+		return;
+	if (pp_control_keeper_pid(c) == keeper)
+		hold(&c->guard_life);
+	pp_mapped_forget(&guard);
+	if (pp_control_keeper_pid(c) != keeper)
+		munmap(c, sizeof(*c));
 }
 
 void pp_control_set(struct pp_control *c, enum pp_keeper_state state, const char *message)

@@ -36,10 +36,13 @@ const struct pp_control *pp_control_map(const char *spool, int *ret_foreign)
 	return c;
 }
 
-/* By a robust futex, which the kernel changes when the keeper ends. */
+/* By robust futexes, which the kernel changes when their holders end. */
 int pp_control_keeper_lives(const struct pp_control *c)
 {
-	return !(atomic_load_explicit(&c->keeper_life, memory_order_acquire) & FUTEX_OWNER_DIED);
+	uint32_t guard = atomic_load_explicit(&c->guard_life, memory_order_acquire);
+
+	return !(atomic_load_explicit(&c->keeper_life, memory_order_acquire) & FUTEX_OWNER_DIED) ||
+	       (guard && !(guard & FUTEX_OWNER_DIED));
 }
 
 int pp_control_is_final(const struct pp_control *c)

@@ -6,8 +6,8 @@
 
 /* Maps the page; NULL: it is missing or not whole yet, or another podprof's, then *ret_foreign is 1. Changes errno. */
 const struct pp_control *pp_control_map(const char *spool, int *ret_foreign);
-/* 0: its keeper has ended. No system call: the application may have forbidden itself those that could ask. Without robust futexes
- * the keeper counts as alive. */
+/* 0: its keeper has ended, and no guard is there to replace it. No system call: the application may have forbidden itself those
+ * that could ask. Without robust futexes the keeper counts as alive. */
 int pp_control_keeper_lives(const struct pp_control *c);
 /* The files are written, or never will be: `message` is whole. */
 int pp_control_is_final(const struct pp_control *c);

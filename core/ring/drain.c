@@ -274,6 +274,7 @@ void pp_drain_finalise(struct pp_drain *d, uint64_t held)
 	struct pp_ring_header *h = (struct pp_ring_header *)d->map;
 	uint64_t taken = pp_ring_records_taken(h);
 
+	held += d->gone; /* for the next one, where this keeper is killed too */
 	pp_ring_set_records_finalised(h, taken > held ? taken - held : 0);
 }
 

@@ -426,6 +426,11 @@ struct pp_control { /* <spool>/control, one page, made by the keeper before it d
 	char unrecorded[256];                        /* why nothing is recorded so far, where the keeper knows */
 	_Atomic int32_t speaker;                     /* rank that prints `message`: 0, or the first one that has podprof */
 	_Atomic uint32_t pod;                        /* the same for the keepers that serve each other's requests now; 0: alone */
+	_Atomic uint32_t guard_life;           /* as keeper_life, of the process that replaces a killed keeper; 0: there is none */
+	_Atomic uint32_t timed_over;           /* 1: the window of time is written, or never will be */
+	_Atomic uint64_t windows_next;         /* the first window of the options that is not closed */
+	_Atomic uint64_t api_next, api_closed; /* as in struct pp_windows */
+	_Atomic uint32_t windows_captured;     /* sessions of windows so far */
 };
 
 PP_WORD_PUBLISHED(pp_control, pp_control, uint32_t, keeper_state)     /* DONE, FAILED: message */

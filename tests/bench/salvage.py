@@ -36,7 +36,7 @@ def is_draining(spool):
         return False
 
 
-def keeper_of(spool, seconds=20):
+def keeper_of(spool, seconds=20, word=b"keeper"):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -45,7 +45,7 @@ def keeper_of(spool, seconds=20):
                     words = f.read().split(b"\0")
             except OSError:
                 continue
-            if words[1:4] == [b"keeper", b"--spool", spool.encode()] and is_draining(spool):
+            if [w for w in words[1:] if w][:3] == [word, b"--spool", spool.encode()] and is_draining(spool):
                 return int(pid)
         time.sleep(0.01)
     sys.exit("salvage.py: no keeper has started")
@@ -61,6 +61,7 @@ def left_by_job(args, spool, steps, layers, operators):
     os.kill(keeper, signal.SIGSTOP)
     if b"filled" not in job.stdout.readline():
         sys.exit("salvage.py: the job has failed")
+    os.kill(keeper_of(spool, word=b"guard"), signal.SIGKILL)  # else another keeper follows
     os.kill(keeper, signal.SIGKILL)
     for ring in glob.glob(spool + "/*.ring"):
         os.kill(int(ring.rpartition("-")[2][:-5]), signal.SIGKILL)

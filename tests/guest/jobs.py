@@ -262,15 +262,15 @@ def tree(logs):
     return [os.path.relpath(os.path.join(d, f), logs) for d, _, files in os.walk(logs) for f in files]
 
 
-def keepers(text):
-    """Pids of keepers whose command line holds the text (a spool directory)."""
+def keepers(text, verb="keeper"):
+    """Pids of keepers, or of their guards, whose command line holds the text (a spool directory)."""
     found = []
     for path in glob.glob("/proc/[0-9]*/cmdline"):
         try:
             words = open(path, "rb").read().split(b"\0")
         except OSError:
             continue
-        if b"keeper" in words and any(text.encode() in w for w in words):
+        if verb.encode() in words and any(text.encode() in w for w in words):
             found.append(int(path.split("/")[2]))
     return found
 
@@ -280,6 +280,22 @@ def keeper_of(spool, limit=20.0):
     found = wait_until(lambda: os.path.exists(os.path.join(spool, "control")) and len(keepers(spool)) == 1 and keepers(spool), limit)
     check(found, f"not one keeper of {spool}, but {keepers(spool)}")
     return found[0]
+
+
+def unguard(text):
+    """Kills the guards of keepers: a keeper that is killed then has no successor."""
+    wait_until(lambda: keepers(text, "guard") or not keepers(text), 20)
+    for pid in keepers(text, "guard"):
+        os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not keepers(text, "guard"))
+
+
+def kill_keeper(spool):
+    """For good."""
+    pid = keeper_of(spool)
+    unguard(spool)
+    os.kill(pid, signal.SIGKILL)
+    return pid
 
 
 def compare(base, got, slack=15.0):

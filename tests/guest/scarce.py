@@ -215,6 +215,8 @@ def keeper_gone(place, full):
     process = jobs.start_until(place, place.under(logs, [place.program("scarce"), "keeper_gone"], "--spool", spool))
     check(wait_until(lambda: glob.glob(spool + "/rank-0-*.ring") and keepers(spool), 20), "no ring, or no keeper")
 
+    jobs.unguard(spool)
+
     def none_left():
         for pid in keepers(spool):
             try:
@@ -241,6 +243,7 @@ def many_left_over(place, full):
     process = jobs.start(place.under(place.new_logs(), ["sleep", "1000"]))
     spool = (wait_until(lambda: [s for s in own() if keepers(s)], 20) or [None])[0]
     check(spool, "no keeper")
+    jobs.unguard(spool)
     for pid in keepers(spool):
         os.kill(pid, signal.SIGKILL)
     os.killpg(process.pid, signal.SIGKILL)

@@ -54,7 +54,7 @@ def reported_at_the_end(place, full):
     logs = place.new_logs()
     process = begin(place, logs, LONG, "--signal", "USR2", ranks=2)
     here = wait_until(lambda: glob.glob(logs + "/.podprof-requests/*/keeper"))[0]
-    os.kill(int(re.search(r"PID=(\d+)", open(here).read())[1]), 9)
+    jobs.kill_keeper(spool_of(logs))
     check(over(process).code == 0 and os.path.exists(here), jobs.tree(logs))
     shutil.rmtree(spool_of(logs))
     process = begin(place, logs, LONG, "--steps", "3:5", "--signal", "USR2", ranks=2)

@@ -106,7 +106,7 @@ def salvaged(place, full):
     spool, log, out = os.path.join(place.scratch, "spool"), os.path.join(place.scratch, "site.jsonl"), place.new_logs()
     process = jobs.start(place.under(place.new_logs(), [place.program("steps"), "200", "5"], "--spool", spool))
     check(jobs.wait_until(lambda: jobs.keepers(spool) and [n for n in os.listdir(spool) if n.endswith(".ring")], 20), "the job does not begin")
-    os.kill(jobs.keeper_of(spool), 9)
+    jobs.kill_keeper(spool)
     jobs.finish(process)
     got = run([place.podprof(), "salvage", spool, "-o", out, "--site-log", log])
     check(got.code == 0 and len(lines_of(log)) == 1, got.transcript())

@@ -23,8 +23,8 @@ def lone_job(place, logs, spool, ranks=3, steps=200, options=()):
 
 
 def kill_keeper(spool):
-    pid = jobs.keeper_of(spool)
-    os.kill(pid, signal.SIGKILL)
+    """With its guard: nobody follows."""
+    jobs.kill_keeper(spool)
     check(wait_until(lambda: not keepers(spool)), "the keeper lives")
 
 
@@ -263,7 +263,112 @@ def stopped(place, full):
     check(got.code == 0 and "1 of 1 rank" in got.out, got.transcript())
 
 
-CASES = {"lost_windows": lost_windows, "elsewhere": elsewhere, "salvage_counts": salvage_counts, "salvage_asked": salvage_asked, "salvage_hosts": salvage_hosts, "no_spool": no_spool, "cut_live": cut_live, "cut_left": cut_left,
+def kill_one(spool):
+    """The keeper alone: another one follows. Its pid is returned."""
+    pid = jobs.keeper_of(spool)
+    check(wait_until(lambda: keepers(spool, "guard"), 20), "the keeper has no guard")
+    os.kill(pid, signal.SIGKILL)
+    check(wait_until(lambda: keepers(spool) and keepers(spool) != [pid], 20), "no keeper follows")
+    return pid
+
+
+def said(session):
+    with h5(session) as f:
+        return " ".join(text(w) for w in f["quality/warning"][()])
+
+
+def follows(place, full):
+    """A killed keeper is followed by another one: nobody does anything, and the session has what was left in the rings and all after it. The
+    lost records are counted, the death is told of. With one rank and with 4, and killed twice."""
+    for ranks, times in ((1, 1), (4, 2)):
+        spool, logs = os.path.join(place.scratch, f"follows{ranks}"), place.new_logs()
+        command = [place.program("steps"), "6000", "1"]
+        under = place.under(logs, command, "--spool", spool)
+        job = start(place.mpirun(ranks, under) if ranks > 1 else under)
+        check(wait_until(lambda: len(glob.glob(spool + "/*.ring")) == ranks and keepers(spool), 20), "the job did not start")
+        for _ in range(times):
+            time.sleep(1)
+            kill_one(spool)
+        got = finish(job)
+        check(got.code == 0 and got.out == "6000 steps\n" * ranks, got.transcript())
+        check(f"on {ranks} of {ranks} rank" in got.err and "the keeper was killed " + ("2 times, last " if times > 1 else "") + "by signal 9" in got.err, got.transcript())
+        session = session_of(logs)
+        check("salvaged: the keeper was killed" in said(session), said(session))
+        lost = int(lost_by(session, "keeper_gone").sum())
+        check(f"{lost} records that it had read are lost" in got.err and lost > 1000, f"{lost}: {got.transcript()}")
+        with h5(session) as f:
+            check(f["breakdown/step"][()][-1] == 5999 and [text(s) for s in f["worker/status"][()]] == ["delivered"] * ranks, f["worker/status"][()])
+        check(wait_until(lambda: not os.path.exists(spool) and not keepers(spool) and not keepers(spool, "guard"), 20), "keeper, guard or spool stays")
+
+
+def follows_windows(place, full):
+    """Keepers killed before, between, in and after windows: those that are written stay, and none is written twice. The window of one --steps
+    is whole where the keeper had read nothing of it."""
+    spool, logs = os.path.join(place.scratch, "windows"), place.new_logs()
+    job = start(place.mpirun(4, place.under(logs, [place.program("steps"), "1200", "5"], "--steps", "200:220,600:620,1000:1020", "--spool", spool)))
+    check(wait_until(lambda: len(glob.glob(spool + "/*.ring")) == 4 and keepers(spool), 20), "the job did not start")
+    kill_one(spool)
+    check(wait_until(lambda: len(jobs.sessions(logs)) == 1, 30), "no session of the first window")
+    check(wait_until(lambda: len(keepers(spool)) == 1), "the first session is still written")
+    kill_one(spool)
+    got = finish(job)
+    check(got.code == 0 and "2 more windows" not in got.err and "1 more window was captured before" in got.err, got.transcript())
+    check("2 windows captured on 4 of 4 ranks" in got.err and "killed 2 times" in got.err and "not captured" not in got.err, got.transcript())
+    found = {}
+    for session in jobs.sessions(logs):
+        with h5(session) as f:
+            found[int(f["breakdown/step"][()][0])] = len(f["breakdown/step"])
+    check(found == {200: 20, 600: 20, 1000: 20}, found)
+    spool, logs = os.path.join(place.scratch, "after"), place.new_logs()
+    job = start(place.under(logs, [place.program("steps"), "1000", "5"], "--steps", "20:30,50:60", "--spool", spool))
+    check(wait_until(lambda: os.path.exists(spool + "/control"), 20), "no keeper was started")
+    check(wait_until(lambda: b"2 windows captured" in open(spool + "/control", "rb").read(), 30), "no session of the windows")
+    check(wait_until(lambda: len(keepers(spool)) == 1, 20), "one is still written")
+    os.kill(jobs.keeper_of(spool), signal.SIGKILL)  # it had nothing left to write
+    got = finish(job)
+    check(got.code == 0 and len(jobs.sessions(logs)) == 2 and "2 windows captured on 1 of 1 rank" in got.err and "keeper" not in got.err, got.transcript())
+    spool, logs = os.path.join(place.scratch, "one"), place.new_logs()
+    job = start(place.under(logs, [place.program("steps"), "400", "5"], "--steps", "200:220", "--spool", spool))
+    check(wait_until(lambda: glob.glob(spool + "/*.ring") and keepers(spool), 20), "the job did not start")
+    kill_one(spool)
+    got = finish(job)
+    check(got.code == 0 and "steps 200..219 captured on 1 of 1 rank" in got.err, got.transcript())
+
+
+def follows_capture(place, full):
+    """podprof capture is served by the keeper that follows, also where the one before it died in a capture."""
+    spool, logs = os.path.join(place.scratch, "capture"), place.new_logs()
+    job = jobs.start_until(place, place.under(logs, [place.program("steps"), "100000", "5"], "--spool", spool))
+    check(wait_until(lambda: glob.glob(spool + "/*.ring") and keepers(spool), 20), "the job did not start")
+    asker = start([place.podprof(), "capture", logs, "--duration", "60s"])
+    time.sleep(0.5)
+    kill_one(spool)
+    got = finish(asker)
+    check(got.code == 1, got.transcript())
+    for _ in range(2):
+        got = run([place.podprof(), "capture", logs, "--steps", "+5"])
+        check(got.code == 0, got.transcript())
+    got = jobs.over(job)
+    check(got.code == 0, got.transcript())
+
+
+def most_often(place, full):
+    """What kills each keeper is not fed with more of them: after the third successor the ranks say what they said before, and salvage
+    writes the session."""
+    spool, logs = os.path.join(place.scratch, "often"), place.new_logs()
+    job = start(place.under(logs, [place.program("steps"), "1000", "5"], "--spool", spool))
+    check(wait_until(lambda: glob.glob(spool + "/*.ring") and keepers(spool), 20), "the job did not start")
+    for _ in range(3):
+        kill_one(spool)
+    os.kill(jobs.keeper_of(spool), signal.SIGKILL)
+    check(wait_until(lambda: not keepers(spool) and not keepers(spool, "guard")), "a keeper or its guard lives")
+    got = finish(job)
+    check(got.code == 0 and "the keeper ended too early" in got.err, got.transcript())
+    got = run([place.podprof(), "salvage", spool, "-o", place.new_logs()])
+    check(got.code == 0, got.transcript())
+
+
+CASES = {"follows": follows, "follows_windows": follows_windows, "follows_capture": follows_capture, "most_often": most_often, "lost_windows": lost_windows, "elsewhere": elsewhere, "salvage_counts": salvage_counts, "salvage_asked": salvage_asked, "salvage_hosts": salvage_hosts, "no_spool": no_spool, "cut_live": cut_live, "cut_left": cut_left,
          "stopped": stopped}
 
 if __name__ == "__main__":

@@ -169,7 +169,7 @@ def keeper_killed(place, full):
         job = outer(place, hosts, logs, command, "--wait", "4", mpi=("-x", "PODPROF_SILENCE_MS"), env={"PODPROF_SILENCE_MS": 700})
         spool = wait_until(lambda: front_spool(hosts))
         check(spool, "no rendezvous point")
-        os.kill(jobs.keeper_of(spool), signal.SIGKILL)
+        jobs.kill_keeper(spool)
         open(go, "w", encoding="ascii").close()
         got = finish(job)
         check(got.code == 0 and got.out.count("steps\n") == RANKS, got.transcript())

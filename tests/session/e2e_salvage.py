@@ -33,6 +33,7 @@ def left_by(place, name, ranks=2, steps=40, options=(), program=None, seconds=0.
     os.kill(pid, signal.SIGSTOP)
     check(wait_until(lambda: len(glob.glob(spool + "/*.ring")) == ranks, 20), "the job did not start")
     time.sleep(seconds)
+    jobs.unguard(spool)
     os.kill(pid, signal.SIGKILL)
     finish(job)
     check(wait_until(lambda: not keepers(spool) and is_over(pid)), "the keeper lives")
@@ -175,7 +176,7 @@ def two_jobs(place, full):
         both.append(start(place.under(place.new_logs(), [place.program("steps"), "100", "20"], "--spool", spool, "--wait", "0"), {"RANK": 0}))
     for spool in spools:
         check(wait_until(lambda spool=spool: keepers(spool) and glob.glob(spool + "/*.ring"), 20), "no keeper was started")
-        os.kill(jobs.keeper_of(spool), signal.SIGKILL)
+        jobs.kill_keeper(spool)
     for job in both:
         check(finish(job).code == 0, "the job failed")
     shutil.copy2(rings(spools[0])[0], spools[1])
@@ -374,7 +375,7 @@ def where_ranks_ended(place, full):
         check(wait_until(lambda spool=spool: len(rings(spool)) == 3 and keepers(spool), 20), "the job did not start")
         time.sleep(1)
         if not alive:
-            os.kill(jobs.keeper_of(spool), signal.SIGKILL)
+            jobs.kill_keeper(spool)
         os.kill(int(rings(spool)[1].rpartition("-")[2][:-5]), signal.SIGKILL)
         finish(job)
         if alive:
@@ -399,7 +400,7 @@ def while_ranks_run(place, full):
         command = place.under(logs, [place.program("lone"), "unflushed"], "--spool", spool, "--wait", "0")
         job = jobs.start_until(place, place.mpirun(2, [*prefix, *command]), {"GUEST_MARK": 1})
         check(wait_until(lambda spool=spool: len(rings(spool)) == 2 and keepers(spool), 20), "the job did not start")
-        os.kill(jobs.keeper_of(spool), signal.SIGKILL)
+        jobs.kill_keeper(spool)
         check(wait_until(lambda spool=spool: not keepers(spool)), "the keeper lives")
         said = run([place.podprof(), "status", logs]).out
         check("(it is gone)" in said and f"type 'podprof salvage {spool} -o {logs}'" in said, f"{prefix}: {said}")

@@ -52,7 +52,7 @@ def killed_job(place, ahead=AHEAD, *words):
             check(os.stat(file_of(hosts, name)).st_mode & 0o777 == 0o600, "others can read the file")
         keepers = [pid for n in hosts.names for pid, line in of_host(hosts, n).items() if " keeper --spool " in line]
         check(len(keepers) == HOSTS, keepers)
-        for pid in keepers:
+        for pid in [p for n in hosts.names for p, line in of_host(hosts, n).items() if " guard" in line] + keepers:
             os.kill(pid, signal.SIGKILL)
         time.sleep(2)  # steps that no keeper reads, without a comparison
         ranks = [int(p) for p in os.listdir("/proc") if p.isdigit() and is_rank(p, place.program("true_times"), times)]

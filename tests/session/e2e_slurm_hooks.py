@@ -125,7 +125,7 @@ def container(place, full):
             check(os.stat(os.path.dirname(spool)).st_mode & 0o777 == 0o700, "other users may enter the directory of spools")
             asked = [podprof(there), "status", "--json", logs]
             check(jobs.wait_until(lambda: re.search(r'"step": ?[0-9]{2}', jobs.run(asked).out), 30), jobs.run(asked).transcript())
-            os.kill(jobs.keeper_of(spool), 9)
+            jobs.kill_keeper(spool)
             slurm.run(["scancel", "--signal=KILL", number])
             jobs.finish(job)
             with open(after, encoding="utf-8", errors="replace") as log:
@@ -223,7 +223,7 @@ def comment(place, full):
             spools = "/dev/shm/podprof-65534/*.0"
             check(jobs.wait_until(lambda: len(glob.glob(spools + "/rank-*.ring")) == 2, 30), "no rings")
             spool = os.path.dirname(glob.glob(spools + "/rank-*.ring")[0])
-            os.kill(jobs.keeper_of(spool), 9)
+            jobs.kill_keeper(spool)
             slurm.run(["scancel", "--signal=KILL", slurm.run(["squeue", "-h", "-t", "running", "-o", "%i"]).out.split()[0]])
             jobs.finish(job)
             check(jobs.wait_until(lambda: not os.path.exists(spool), 30), f"the spool stays: {jobs.tree(spool)}")

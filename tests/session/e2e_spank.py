@@ -263,7 +263,7 @@ def cancelled(place, full):
         status = [place.podprof(), "status", "--json", logs]
         check(jobs.wait_until(lambda: re.search(r'"step": ?[0-9]{2}', jobs.run(status).out), 30), jobs.run(status).transcript())
         number = slurm.run(["squeue", "-h", "-o", "%i"]).out.split()[0]
-        os.kill(jobs.keeper_of(spool), 9)
+        jobs.kill_keeper(spool)
         slurm.run(["scancel", "--signal=KILL", number])
         jobs.finish(job)
         check(jobs.wait_until(lambda: not os.path.exists(spool), 30), f"the spool stays: {jobs.tree(spool)}\n{open(after).read()}")

@@ -166,6 +166,11 @@ def kill_step(hosts, number):
             continue
         if f"SLURM_JOB_ID={number}".encode() in variables and any(v.startswith(b"SLURM_PROCID=") for v in variables):
             os.kill(int(path.split("/")[2]), 9)
+    for name in hosts.names:
+        for spool in hosts.spools(name):
+            for guard in jobs.keepers(spool, "guard"):
+                if os.readlink(f"/proc/{guard}/ns/pid") != here:
+                    os.kill(guard, 9)
     for keeper in set(keepers):
         os.kill(keeper, 9)
 

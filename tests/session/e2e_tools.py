@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import sys
 import time
 
@@ -120,9 +119,8 @@ def salvage(place, full):
     spool, logs, out = os.path.join(place.scratch, "spool"), place.new_logs(), place.new_logs()
     job = start(place.mpirun(3, place.under(logs, [place.program("lone"), "busy"], "--spool", spool)), {"GUEST_STEPS": 400})
     check(wait_until(lambda: len(glob.glob(spool + "/*.ring")) == 3), "the job does not begin")
-    keeper = jobs.keeper_of(spool)
     time.sleep(0.5)
-    os.kill(keeper, signal.SIGKILL)
+    jobs.kill_keeper(spool)
     got = finish(job)
     check(got.code == 0, got.transcript())
     check(os.path.isdir(spool) and any(n.endswith(".ring") for n in os.listdir(spool)), "the spool was removed")

@@ -177,7 +177,7 @@ static pid_t start_keeper(const char *spool)
 		snprintf(log, sizeof(log), "%s/keeper.log", top);
 		if (!freopen(log, "a", stderr))
 			_exit(9);
-		_exit(pp_keeper_main(spool, &err) ? 1 : 0);
+		_exit(pp_keeper_main(spool, &(struct pp_death){.times = 0}, &err) ? 1 : 0);
 	}
 	return child;
 }

@@ -49,6 +49,10 @@ TEST(states)
 	CHECK(pp_control_keeper_lives(&page));
 	atomic_store(&page.keeper_life, FUTEX_OWNER_DIED);
 	CHECK(!pp_control_keeper_lives(&page));
+	atomic_store(&page.guard_life, 4710); /* it replaces the keeper */
+	CHECK(pp_control_keeper_lives(&page));
+	atomic_store(&page.guard_life, 4710 | FUTEX_OWNER_DIED);
+	CHECK(!pp_control_keeper_lives(&page));
 }
 
 int main(void)
