@@ -57,7 +57,8 @@ static const struct pp_mpi_object *load(const char *abi)
 	if (handle)
 		o = dlsym(handle, PP_MPI_OBJECT);
 	if (o && (o->size != sizeof *o || o->rows != PP_DISPATCH_ROWS || strcmp(o->version, PODPROF_VERSION) != 0))
-		return NULL;
+		o = NULL;
+	/* cppcheck-suppress resourceLeak ; it stays loaded */
 	return o;
 }
 
