@@ -11,7 +11,8 @@ enum pp_call_detail {
 	PP_CALL_WAITS_CONTEXT, /* for all that was launched in its context */
 	PP_CALL_COPIES,        /* and returns after the copy */
 	PP_CALL_CAPTURES,      /* from here on launches go into a graph */
-	PP_CALL_CAPTURED       /* up to here */
+	PP_CALL_CAPTURED,      /* up to here */
+	PP_CALL_OF_HOST        /* launches a function of the host: no device runs it */
 };
 
 struct pp_call_payload {
@@ -47,5 +48,7 @@ static inline enum pp_call_detail pp_call_detail(const char *name)
 		return PP_CALL_COPIES;
 	if (strstr(name, "StreamBeginCapture"))
 		return PP_CALL_CAPTURES;
+	if (strstr(name, "LaunchHostFunc"))
+		return PP_CALL_OF_HOST;
 	return strstr(name, "StreamEndCapture") ? PP_CALL_CAPTURED : PP_CALL_PLAIN;
 }

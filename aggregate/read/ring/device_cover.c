@@ -97,7 +97,7 @@ static int find_missing(struct cover *c)
 		if (!is_due(c, launch))
 			continue;
 		end = latest(c);
-		if (open != SIZE_MAX && c->gap[open].begin <= end) {
+		if (c->gap && open != SIZE_MAX && c->gap[open].begin <= end) {
 			c->gap[open].begin = launch->begin;
 			c->gap[open].launches++;
 			continue;

@@ -79,7 +79,8 @@ static int find_calls(struct calls *k, const struct pp_thread *thread, uint32_t 
 		                                    .thread = number,
 		                                    .span = (uint32_t)i,
 		                                    .op = opens ? thread->span[k->open[opens - 1]].name : 0,
-		                                    .is_launch = !s->range.payload_type && is.call == PP_DEVICE_CALL_LAUNCH,
+		                                    .is_launch = !s->range.payload_type && is.call == PP_DEVICE_CALL_LAUNCH &&
+		                                                 is.detail != PP_CALL_OF_HOST,
 		                                    .is = is};
 	}
 	return 0;

@@ -172,8 +172,8 @@ static void follow_launch(struct pp_cupti_decode *d, const struct pp_cupti_call_
 {
 	if (c->result)
 		return;
-	if (row->call == PP_DEVICE_CALL_LAUNCH)
-		pp_cupti_due_call(&d->due, c->correlation, c->start);
+	if (row->call == PP_DEVICE_CALL_LAUNCH && !strstr(row->name, "HostFunc"))
+		pp_cupti_due_call(&d->due, c->correlation, c->tid, c->start, c->end);
 	else if (row->call == PP_DEVICE_CALL_OTHER && strstr(row->name, "Capture"))
 		pp_cupti_due_capture(&d->due, strstr(row->name, "EndCapture") != NULL, c->start);
 }

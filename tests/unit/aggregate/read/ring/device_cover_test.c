@@ -3,7 +3,7 @@
 #include "core/capture/thread.h"
 #include "tests/unit/aggregate/read/ring/session_kit.h"
 
-enum { LAUNCH = 1, WAIT, CAPTURE, CAPTURED, KERNEL, COPY, STEPS = 5, LENGTH = 1000 };
+enum { LAUNCH = 1, WAIT, CAPTURE, CAPTURED, KERNEL, COPY, HOST, STEPS = 5, LENGTH = 1000 };
 
 static void begin(struct maker *m)
 {
@@ -16,6 +16,7 @@ static void begin(struct maker *m)
 	device_name(m, CUPTI, CAPTURED, "cudaStreamEndCapture");
 	device_name(m, CUPTI, KERNEL, "gemm");
 	device_name(m, CUPTI, COPY, "cudaMemcpy");
+	device_name(m, CUPTI, HOST, "cudaLaunchHostFunc");
 }
 
 static void called(struct maker *m, int call, uint32_t name, uint32_t correlation, pp_tick from, pp_tick to)
@@ -184,6 +185,7 @@ TEST(missing)
 	mark(&m);
 	called(&m, PP_DEVICE_CALL_OTHER, CAPTURE, 91, 4050, 4060);
 	called(&m, PP_DEVICE_CALL_OTHER, CAPTURED, 92, 4150, 4160);
+	called(&m, PP_DEVICE_CALL_LAUNCH, HOST, 93, 5010, 5020); /* no device runs it */
 	each_step(&m, 3);
 	CHECK_STR(steps_of(&m, text), "01234");
 }
