@@ -16,8 +16,10 @@
 #include "core/base/utf8.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
+#include "core/capture/thread.h"
 #include "core/clock/clock_map.h"
 #include "core/ring/intern.h"
+#include "core/ring/record.h"
 
 static void copy_text(char *to, size_t size, const char *from)
 {
@@ -66,8 +68,48 @@ static void fill_device_clock(struct pp_row_worker *w, const struct pp_rank *ran
 	w->device_shift_ns = is_usable ? by : PP_UNKNOWN;
 }
 
+/* The device with most spans; NULL: there is none. */
+static const struct pp_device *device_of(const struct pp_rank *rank)
+{
+	const struct pp_device *most = NULL;
+	size_t most_spans = 0;
+
+	for (size_t d = 0; d < rank->devices; d++) {
+		size_t spans = 0;
+
+		for (size_t t = 0; t < rank->threads; t++)
+			spans += rank->thread[t].device == rank->device[d].number + 1 ? rank->thread[t].spans : 0;
+		if (!most || spans > most_spans) {
+			most = &rank->device[d];
+			most_spans = spans;
+		}
+	}
+	return most;
+}
+
+static void fill_device(struct pp_row_worker *w, const struct pp_device *device)
+{
+	const unsigned char *u = device ? (const unsigned char *)device->limits.uuid : NULL;
+	static const char unknown[sizeof(device->limits.uuid)];
+
+	w->device_number = device ? (int32_t)device->number : -1;
+	if (!device)
+		return;
+	if (memcmp(device->limits.uuid, unknown, sizeof(unknown)) != 0)
+		snprintf(w->device_uuid, sizeof(w->device_uuid),
+		         "%s-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+		         device->is_slice ? "MIG" : "GPU", u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11],
+		         u[12], u[13], u[14], u[15]);
+	if (device->pci)
+		snprintf(w->device_pci, sizeof(w->device_pci), "%04x:%02x:%02x.%x",
+		         (unsigned)((device->pci & ~PP_DEVICE_HAS_PCI) >> 16), (unsigned)(device->pci >> 8 & 255),
+		         (unsigned)(device->pci >> 3 & 31), (unsigned)(device->pci & 7));
+}
+
 static void fill_worker(struct pp_row_worker *w, const struct pp_rank *rank)
 {
+	const struct pp_device *device = device_of(rank);
+
 	w->rank = rank->rank;
 	w->local_rank = rank->local_rank;
 	w->pid = rank->pid;
@@ -81,8 +123,9 @@ static void fill_worker(struct pp_row_worker *w, const struct pp_rank *rank)
 	copy_text(w->options, sizeof(w->options), rank->options);
 	copy_text(w->version, sizeof(w->version), rank->version);
 	copy_text(w->command, sizeof(w->command), rank->command);
-	copy_text(w->device, sizeof(w->device), rank->devices ? rank->device[0].kind : "CPU");
-	copy_text(w->device_name, sizeof(w->device_name), rank->devices ? rank->device[0].name : "");
+	copy_text(w->device, sizeof(w->device), device ? device->kind : "CPU");
+	copy_text(w->device_name, sizeof(w->device_name), device ? device->name : "");
+	fill_device(w, device);
 	pp_plain(w->device_name, "");
 	w->devices = (int32_t)(rank->devices < INT32_MAX ? rank->devices : INT32_MAX);
 	w->last_step = rank->step_marks ? rank->last_step : INT64_MIN;

@@ -434,6 +434,49 @@ static void warn_device_clocks(struct pp_dataset *d)
 	        ranks, (double)llabs(most) / 1000, most > 0 ? "early" : "late");
 }
 
+static int compare_device(const void *a, const void *b)
+{
+	return strcmp((*(const struct pp_row_worker *const *)a)->device_uuid,
+	              (*(const struct pp_row_worker *const *)b)->device_uuid);
+}
+
+/* Two ranks on one device wait for each other's kernels, and a slice shares what is not divided. */
+static void warn_shared_devices(struct pp_dataset *d)
+{
+	const struct pp_row_worker **by = calloc(d->workers + 1, sizeof(*by)), *first = NULL, *second = NULL;
+	size_t shared = 0, slices = 0;
+
+	for (size_t i = 0; by && i < d->workers; i++) {
+		by[i] = &d->worker[i];
+		slices += !strncmp(d->worker[i].device_uuid, "MIG-", 4);
+	}
+	if (by)
+		qsort(by, d->workers, sizeof(*by), compare_device);
+	for (size_t i = 0, n; by && i < d->workers; i += n) {
+		for (n = 1; i + n < d->workers && !compare_device(&by[i], &by[i + n]); n++)
+			;
+		if (n == 1 || !by[i]->device_uuid[0])
+			continue;
+		shared += n;
+		if (!first || by[i]->rank < first->rank) {
+			first = by[i];
+			second = by[i + 1];
+		}
+	}
+	free(by);
+	if (shared)
+		pp_dataset_warn(
+		        d,
+		        "%zu ranks share a GPU with another rank, for example ranks %d and %d %s%s%s%s: kernels of one wait for "
+		        "those of the other",
+		        shared, (int)first->rank, (int)second->rank, first->device_uuid, first->device_pci[0] ? " (PCI " : "",
+		        first->device_pci, first->device_pci[0] ? ")" : "");
+	if (slices)
+		pp_dataset_warn(d,
+		                "%zu ranks run on slices of GPUs (MIG): slices of one GPU share its power, clock and temperature",
+		                slices);
+}
+
 /* Of live jobs. */
 static void warn_devices(struct pp_dataset *d)
 {
@@ -500,6 +543,7 @@ void pp_dataset_quality(struct pp_dataset *d)
 		                "nesting: the time counts for the one that began last",
 		                d->crossed, d->crossed == 1 ? " overlaps" : "s overlap");
 	warn_default(d);
+	warn_shared_devices(d);
 	warn_devices(d);
 	warn_device_clocks(d);
 	warn_absent(d);

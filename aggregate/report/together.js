@@ -80,7 +80,13 @@ const Together = {
     const columns = [
       {name: 'rank', get: i => w.rank[i]}, {name: 'host', text: true, get: i => w.host[i]},
       {name: 'local rank', what: 'rank within its host', get: i => w.local_rank[i] < 0 ? null : w.local_rank[i]},
-      {name: 'device', text: true, get: device},
+      {name: 'device', text: true, get: device}, {
+        name: 'device UUID',
+        text: true,
+        what: 'numbers of devices are each process\'s own (CUDA_VISIBLE_DEVICES); equal UUIDs are one device',
+        get: i => w.device_uuid[i] || ''
+      },
+      {name: 'PCI', text: true, what: 'PCI bus id of the device', get: i => w.device_pci[i] || ''},
       {name: 'clock domain', what: 'timestamps of one domain are comparable', get: i => w.domain[i]}
     ];
     return details('Details: where each rank runs',

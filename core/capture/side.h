@@ -80,6 +80,7 @@ struct pp_device { /* a device whose streams the rank has */
 	uint64_t memory; /* bytes; 0: unknown */
 	struct pp_device_limits limits;
 	int is_slice; /* of a device, by MIG */
+	uint64_t pci; /* as struct pp_record_device_info has it; 0: unknown */
 };
 
 struct pp_allocation {                /* a call of a framework's allocator */

@@ -281,10 +281,12 @@ struct pp_device_limits {         /* of a device, as the driver gives them; 0: u
 struct pp_record_device_info { /* DEVICE_INFO: text is a struct pp_device_limits, then the name without an end */
 	uint16_t device;
 	uint16_t is_replay;
-	uint32_t is_slice; /* of MIG */
-	uint64_t reserved;
+	uint32_t is_slice; /* of MIG: its UUID is the slice's */
+	uint64_t pci;      /* PP_DEVICE_HAS_PCI | domain << 16 | bus << 8 | device << 3 | function; 0: unknown */
 	char text[PP_TEXT_INLINE];
 };
+
+#define PP_DEVICE_HAS_PCI (UINT64_C(1) << 63)
 
 enum pp_device_memory_kind { PP_DEVICE_MEMORY_DEVICE, PP_DEVICE_MEMORY_MANAGED, PP_DEVICE_MEMORY_PINNED, PP_DEVICE_MEMORY_OTHER };
 

@@ -34,7 +34,8 @@ VIEWS = {
                "multiprocessors=numMultiprocessors warps=maxWarpsPerMultiprocessor blocks=maxBlocksPerMultiprocessor "
                "shared=maxSharedMemoryPerMultiprocessor registers=maxRegistersPerMultiprocessor block_registers=maxRegistersPerBlock "
                "block_shared=maxSharedMemoryPerBlock block_threads=maxThreadsPerBlock major_number=computeCapabilityMajor "
-               "minor_number=computeCapabilityMinor id uuid name is_visible=isCudaVisible is_mig=isMigEnabled"),
+               "minor_number=computeCapabilityMinor id uuid name is_visible=isCudaVisible is_mig=isMigEnabled gpu_instance=gpuInstanceId "
+               "compute_instance=computeInstanceId mig_uuid=migUuid"),
 }
 VALUES = {
     "PP_CUPTI_MEMCPY": "ACTIVITY_KIND_MEMCPY", "PP_CUPTI_MEMSET": "ACTIVITY_KIND_MEMSET", "PP_CUPTI_DRIVER": "ACTIVITY_KIND_DRIVER",

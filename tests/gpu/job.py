@@ -5,12 +5,13 @@ import csv
 import io
 import os
 import re
+import shutil
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "guest"))
 import jobs
-from jobs import check, run, session_of
+from jobs import Skipped, check, run, session_of
 
 FIXTURE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "two_devices.replay")
 NAMES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "nccl_kernels.txt")
@@ -99,6 +100,32 @@ def pools(place, full):
         check(not any(r["address"] == 0x7000 for r in rows) and "records of CUPTI have a kind or version" in warnings, warnings)
 
 
+def identity(place, full):
+    """Each rank's GPU by its own name, whatever its number; two ranks on one GPU, and slices, get a line."""
+    one = "GPU-00102030-4050-6070-8090-a0b0c0d0e00"
+    if not shutil.which(jobs.MPIRUN):
+        raise Skipped("no mpirun")
+    for env, uuids, pci, line in (({"REPLAY_FIRST_GPU": "$OMPI_COMM_WORLD_RANK"}, [one + "0", one + "1"], ["0000:1b:00.0", "0000:2b:00.0"], None),
+                                  ({}, [one + "0"] * 2, ["0000:1b:00.0"] * 2, f"2 ranks share a GPU with another rank, for example ranks 0 and 1 {one}0"),
+                                  ({"REPLAY_MIG": "1", "REPLAY_FIRST_GPU": "$OMPI_COMM_WORLD_RANK"}, ["MIG-08182838-4858-6878-8898-a8b8c8d8e80" + n for n in "01"],
+                                   ["0000:1b:00.0", "0000:2b:00.0"], "2 ranks run on slices of GPUs (MIG)")):
+        logs = place.new_logs()
+        words = " ".join(f"{name}={value}" for name, value in env.items())
+        with tempfile.NamedTemporaryFile("w", suffix=".replay", encoding="ascii") as f:
+            with open(FIXTURE, encoding="ascii") as rows:
+                f.writelines(line for line in rows if not re.match(r"(kernel|copy \w+|set|peer|device) 1 ", line))
+            f.flush()
+            got = run(place.under(logs, place.mpirun(2, ["sh", "-c", f"exec env {words} {place.program('gpu_host')} 12 1 1 pause,ready"])),
+                      {"LD_LIBRARY_PATH": place.guest, "REPLAY_FIXTURE": f.name})
+        check(got.code == 0, got.transcript())
+        session_of(logs)
+        rows = table(place, logs, "worker")
+        check([row["device_uuid"] for row in rows] == uuids and [row["device_pci"] for row in rows] == pci, rows)
+        check([row["device_number"] for row in rows] == ["0", "0"], rows)
+        warnings = str(table(place, logs, "warning"))
+        check(line in warnings if line else "share a GPU" not in warnings and "MIG" not in warnings, warnings)
+
+
 def no_device(place, full):
     """A driver without a GPU, a CUPTI that fails: the job is recorded, and says nothing of a replay."""
     for env, text in (({"REPLAY_DEVICES": "0"}, ""), ({"REPLAY_FAIL": "cuptiSubscribe_v2=35"}, "not enough privileges")):
@@ -118,7 +145,7 @@ def at_exit(place, full):
     check(lines == ["gone"] * 2, f"calls after the destructors: {lines}")
 
 
-CASES = {"plain": plain, "names": names, "pools": pools, "no_device": no_device, "at_exit": at_exit}
+CASES = {"plain": plain, "names": names, "pools": pools, "no_device": no_device, "identity": identity, "at_exit": at_exit}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))

@@ -57,6 +57,9 @@ struct replay_fixture {
 	char head[128];
 };
 
+/* UUID of a device: REPLAY_FIRST_GPU, 0 without, is the GPU that the program's device 0 is. REPLAY_MIG=1: of a slice of it. */
+void replay_uuid(unsigned device, int is_slice, uint8_t ret_uuid[16]);
+
 /* The file in REPLAY_FIXTURE; 0, or -1 with a line on stderr. */
 int replay_read(const char *path, struct replay_fixture *f);
 

@@ -27,6 +27,8 @@ int cuInit(unsigned flags);
 int cuDeviceGetCount(int *ret_count);
 int cuDriverGetVersion(int *ret_version);
 int cuDeviceGetName(char *ret_name, int size, int device);
+int cuDeviceGetUuid_v2(void *ret_uuid, int device);
+int cuDeviceGetPCIBusId(char *ret_text, int size, int device);
 void replay_row_run(int row);
 const struct replay_fixture *replay_rows(void);
 
@@ -83,6 +85,22 @@ int cuDeviceGetName(char *ret_name, int size, int device)
 			return 0;
 		}
 	return INVALID_DEVICE;
+}
+
+int cuDeviceGetUuid_v2(void *ret_uuid, int device)
+{
+	if (!atomic_load(&is_up))
+		return NOT_INITIALIZED;
+	replay_uuid((unsigned)device, from_environment("REPLAY_MIG", 0), ret_uuid);
+	return 0;
+}
+
+int cuDeviceGetPCIBusId(char *ret_text, int size, int device)
+{
+	if (!atomic_load(&is_up))
+		return NOT_INITIALIZED;
+	snprintf(ret_text, (size_t)size, "0000:%02X:00.0", 0x1b + 0x10 * (device + from_environment("REPLAY_FIRST_GPU", 0)));
+	return 0;
 }
 
 const struct replay_fixture *replay_rows(void)

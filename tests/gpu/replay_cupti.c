@@ -511,6 +511,10 @@ API(cuptiActivityEnableAndDump, int kind)
 		d->shared = 233472;
 		d->block_shared = 49152;
 		d->name = r->name;
+		d->is_visible = 1;
+		d->is_mig = getenv("REPLAY_MIG") != NULL;
+		replay_uuid(r->device, 0, d->uuid);
+		replay_uuid(r->device, d->is_mig, d->mig_uuid);
 	}
 	pthread_mutex_unlock(&lock);
 	return OK;

@@ -179,3 +179,13 @@ size_t replay_size(uint32_t kind, uint32_t version)
 
 	return known && version >= 140000 ? known + 64 : known;
 }
+
+void replay_uuid(unsigned device, int is_slice, uint8_t ret_uuid[16])
+{
+	const char *first = getenv("REPLAY_FIRST_GPU");
+	unsigned gpu = device + (first ? (unsigned)strtoul(first, NULL, 10) : 0);
+
+	for (int i = 0; i < 16; i++)
+		ret_uuid[i] = (uint8_t)(0x10 * i + (is_slice ? 8 : 0));
+	ret_uuid[15] = (uint8_t)gpu;
+}

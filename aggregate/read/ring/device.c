@@ -349,7 +349,10 @@ static int take_call(struct pp_pair *p, struct writer *w, const struct pp_record
 static void take_info(struct pp_pair *p, const struct pp_record *r, const char *text, size_t length)
 {
 	struct devices *d = devices_of(p);
-	struct pp_device one = {.number = r->device_info.device, .kind = "GPU", .is_slice = r->device_info.is_slice != 0};
+	struct pp_device one = {.number = r->device_info.device,
+	                        .kind = "GPU",
+	                        .is_slice = r->device_info.is_slice != 0,
+	                        .pci = r->device_info.pci};
 	char good[3 * sizeof(one.name)] = "";
 	size_t at = 0, name;
 

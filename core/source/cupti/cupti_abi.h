@@ -162,6 +162,9 @@ struct pp_cupti_device {
 	uint8_t uuid[16];
 	const char *name;
 	uint8_t is_visible, is_mig;
+	uint8_t unused2[6];
+	uint32_t gpu_instance, compute_instance;
+	uint8_t mig_uuid[16]; /* is_mig: of the slice; uuid is the whole device's */
 };
 
 #define PP_CUPTI_AT(record, member, offset) _Static_assert(offsetof(struct pp_cupti_##record, member) == (offset), "CUPTI's layout")
@@ -191,6 +194,7 @@ PP_CUPTI_AT(device, warps, 52);
 PP_CUPTI_AT(device, major_number, 104);
 PP_CUPTI_AT(device, name, 136);
 PP_CUPTI_AT(device, is_mig, 145);
+PP_CUPTI_AT(device, mig_uuid, 160);
 
 struct pp_cupti_subscriber { /* of cuptiSubscribe_v2 */
 	size_t size;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/ring/thread_ring.h"
+#include "core/source/cupti/cupti_library.h"
 
 enum { GIB_KB = 1000, COPY_KINDS = 11, MEMORY_KINDS = 8 };
 
@@ -337,6 +338,7 @@ static void device(struct pp_cupti_decode *d, const struct pp_cupti_device *c)
 	        .tick = pp_tick_now(),
 	        .kind = PP_RECORD_DEVICE_INFO,
 	        .device_info = {.device = device_of(c->id), .is_replay = d->api->is_replay != 0, .is_slice = c->is_mig}};
+	const uint8_t *uuid = c->is_mig ? c->mig_uuid : c->uuid;
 	char text[sizeof(struct pp_device_limits) + 128];
 	struct pp_device_limits l = {.memory = c->memory,
 	                             .bandwidth = c->bandwidth * GIB_KB,
@@ -352,7 +354,8 @@ static void device(struct pp_cupti_decode *d, const struct pp_cupti_device *c)
 	                             .clock_khz = c->clock_khz};
 	size_t length = c->name ? strnlen(c->name, sizeof(text) - sizeof(l)) : 0;
 
-	memcpy(l.uuid, c->uuid, sizeof(l.uuid));
+	memcpy(l.uuid, uuid, sizeof(l.uuid));
+	r.device_info.pci = pp_cuda_pci(uuid);
 	memcpy(text, &l, sizeof(l));
 	memcpy(text + sizeof(l), c->name ? c->name : "", length);
 	length += sizeof(l);
@@ -387,7 +390,7 @@ static size_t needs(uint32_t kind)
 	case PP_CUPTI_JIT:
 		return offsetof(struct pp_cupti_jit, operation_correlation);
 	case PP_CUPTI_DEVICE:
-		return offsetof(struct pp_cupti_device, is_mig) + 1;
+		return sizeof(struct pp_cupti_device);
 	default:
 		return 0;
 	}

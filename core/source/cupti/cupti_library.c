@@ -9,8 +9,9 @@
 #include <string.h>
 
 #include "core/base/file_name.h"
+#include "core/ring/record.h"
 
-enum { PATH_BYTES = 512 };
+enum { PATH_BYTES = 512, DEVICES_MOST = 1024 };
 
 static const struct {
 	const char *symbol;
@@ -83,6 +84,38 @@ int pp_cuda_find(int load, struct pp_cuda_driver *ret_driver)
 	*(void **)&ret_driver->version = dlsym(library, "cuDriverGetVersion");
 	/* cppcheck-suppress resourceLeak ; the driver stays loaded anyway */
 	return ret_driver->init && ret_driver->device_count && ret_driver->version ? 0 : -ENOENT;
+}
+
+/* "0000:1b:00.0" as a number with PP_DEVICE_HAS_PCI; 0: it is none. */
+static uint64_t pci_of(const char *text)
+{
+	unsigned domain, bus, device, function;
+
+	if (sscanf(text, "%x:%x:%x.%x", &domain, &bus, &device, &function) != 4)
+		return 0;
+	return PP_DEVICE_HAS_PCI | (uint64_t)domain << 16 | (bus & 255) << 8 | (device & 31) << 3 | (function & 7);
+}
+
+uint64_t pp_cuda_pci(const uint8_t uuid[16])
+{
+	int (*uuid_of)(void *ret_uuid, int device) = NULL, (*bus_of)(char *ret_text, int size, int device) = NULL;
+	struct pp_cuda_driver driver;
+	char text[32] = "", other[16];
+	void *library;
+	int devices = 0;
+
+	if (pp_cuda_find(0, &driver) || driver.device_count(&devices))
+		return 0;
+	library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+	if (!library)
+		return 0;
+	*(void **)&uuid_of = dlsym(library, "cuDeviceGetUuid_v2");
+	*(void **)&bus_of = dlsym(library, "cuDeviceGetPCIBusId");
+	for (int i = 0; uuid_of && bus_of && i < devices && i < DEVICES_MOST && !text[0]; i++)
+		if (!uuid_of(other, i) && !memcmp(other, uuid, sizeof(other)) && bus_of(text, sizeof(text), i))
+			text[0] = '\0';
+	dlclose(library);
+	return pci_of(text);
 }
 
 int pp_cuda_has_only_runtime(void)

@@ -18,6 +18,9 @@ int pp_cuda_find(int load, struct pp_cuda_driver *ret_driver);
 int pp_cupti_find(const char *asked, int cuda, struct pp_cupti_api *ret_api, struct pp_err *err);
 /* CUDA's runtime is loaded although the driver is not: the program cannot use a device. */
 int pp_cuda_has_only_runtime(void);
+/* Where the program's device with this UUID is on the PCI bus, as struct pp_record_device_info has it; 0: unknown. After
+ * cuInit(). */
+uint64_t pp_cuda_pci(const uint8_t uuid[16]);
 /* 1: the libcupti that pp_cupti_find() takes may be one of CUDA 12. */
 int pp_cupti_may_be_12(int cuda);
 /* How many libraries of that name are loaded. */
