@@ -171,6 +171,17 @@ def environment(place, full):
         check(len(got.podprof_lines()) == 2, got.transcript())
 
 
+def uring(place, full):
+    """A program whose I/O goes by io_uring: its output and results are the same, and its steps are recorded."""
+    if run([place.program("uring")]).code == 77:
+        raise Skipped("the kernel has no io_uring, or forbids it")
+    for ranks in (1, 2):
+        logs, got = same(place, [place.program("uring")], ranks)
+        check(got.out == "64 blocks, sum 8519680, 0 bad\n" * ranks, got.transcript())
+        with h5(session_of(logs)) as f:
+            check(len(f["breakdown/step"]) == 64, f["breakdown/step"][()])
+
+
 def small_spool(place, full):
     """A spool of 8 MiB: records may be lost and are counted, the job is the same, no SIGBUS."""
     spool = os.path.join(place.scratch, "spool")
@@ -390,7 +401,7 @@ def stderr_unread(place, full):
 
 CASES = {
     "alone": alone, "threads300": threads300, "fork_records": fork_records, "dlclose": plugin, "nvtx_odd": nvtx_odd, "other_mpi": other_mpi,
-    "small_spool": small_spool, "left_mpi": left_mpi, "environment": environment, "keeper_habits": keeper_habits, "bound": bound, "stdin": stdin, "signals": signals, "keeper_killed": keeper_killed,
+    "uring": uring, "small_spool": small_spool, "left_mpi": left_mpi, "environment": environment, "keeper_habits": keeper_habits, "bound": bound, "stdin": stdin, "signals": signals, "keeper_killed": keeper_killed,
     "killed_rank": killed_rank, "clean_end": clean_end, "silent_shell": silent_shell, "output_at_end": output_at_end, "small_stacks": small_stacks,
     "output_unread": output_unread, "stderr_unread": stderr_unread,
 }

@@ -72,6 +72,7 @@ FAULTS = (
     Fault("salvage has too little memory for all rings", "the session has the ranks that fit, and names the others", ("session/e2e_salvage memory",)),
     Fault("a user stops podprof in Slurm's prolog or epilog", "the hook ends within its time, and all that it started",
           ("session/e2e_slurm_hooks stopped",)),
+    Fault("a program does its I/O by io_uring", "its steps are recorded", ("guest/guest_more uring",)),
     Fault("a rank does not join a collective of NCCL, or calls another", "podprof hang names the rank, in windows and outside",
           ("gpu/nccl_hang missing", "gpu/nccl_hang disagree")),
     Fault("10 000 spools of dead jobs", "the job starts, its session is written, nothing is removed at once", (f"{M} stale_spools",)),
