@@ -33,11 +33,12 @@ int pp_cmd_hang(int argc, char **argv);
 int pp_cmd_doctor(int argc, char **argv);
 int pp_cmd_slurm(int argc, char **argv);
 int pp_cmd_completion(int argc, char **argv);
-int pp_cmd_keeper(int argc, char **argv); /* hidden: the keeper's process */
-int pp_cmd_arrive(int argc, char **argv); /* hidden: a rank on a host without a spool starts it */
-int pp_cmd_task(int argc, char **argv);   /* hidden: Slurm's plug-in starts it for each task */
-int pp_cmd_man(int argc, char **argv);    /* hidden: the build prints the man pages by it */
-int pp_cmd_probe(int argc, char **argv);  /* hidden: the job that doctor records */
+int pp_cmd_keeper(int argc, char **argv);    /* hidden: the keeper's process */
+int pp_cmd_gpu_state(int argc, char **argv); /* hidden: its child, which calls NVML */
+int pp_cmd_arrive(int argc, char **argv);    /* hidden: a rank on a host without a spool starts it */
+int pp_cmd_task(int argc, char **argv);      /* hidden: Slurm's plug-in starts it for each task */
+int pp_cmd_man(int argc, char **argv);       /* hidden: the build prints the man pages by it */
+int pp_cmd_probe(int argc, char **argv);     /* hidden: the job that doctor records */
 
 struct pp_options_verb;
 extern const struct pp_options_verb pp_verb_run, pp_verb_report, pp_verb_capture, pp_verb_status, pp_verb_hang, pp_verb_salvage,

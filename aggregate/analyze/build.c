@@ -133,6 +133,7 @@ static void fill_worker(struct pp_row_worker *w, const struct pp_rank *rank)
 	w->cores = rank->cores;
 	w->host_cores = rank->host_cores;
 	copy_text(w->memory_note, sizeof(w->memory_note), rank->memory_note);
+	copy_text(w->state_why, sizeof(w->state_why), rank->state_why);
 	memcpy(w->remark, rank->remark, sizeof(w->remark));
 	w->remarks = rank->remarks;
 	fill_device_clock(w, rank);
@@ -285,7 +286,7 @@ int pp_dataset_build(const struct pp_dataset_input *in, struct pp_dataset *ret_d
 	        pp_join_files,        pp_join_ops,           pp_join_idle,           pp_join_kernels,
 	        pp_join_input,        pp_join_input_ops,     pp_join_memory_profile, pp_join_side_tables,
 	        pp_join_process,      pp_join_exposed,       pp_join_quality,        pp_join_trace_files,
-	        pp_join_torch_memory, pp_join_memory_pool,   pp_join_input_between,
+	        pp_join_torch_memory, pp_join_memory_pool,   pp_join_input_between,  pp_join_gpu,
 	};
 	struct pp_dataset d = {0};
 	struct pp_join j;

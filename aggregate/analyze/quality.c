@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -357,15 +358,15 @@ static void warn_domains(struct pp_dataset *d)
 	                (int)domains, list);
 }
 
-/* One sentence per reason, by the first rank that has it. */
-static void warn_memory(struct pp_dataset *d)
+/* One sentence per reason, by the first rank that has it. offset: of the text in a row of /worker. */
+static void warn_missing(struct pp_dataset *d, size_t offset)
 {
 	for (size_t r = 0; r < d->workers; r++) {
-		const char *note = d->worker[r].memory_note;
+		const char *note = (const char *)&d->worker[r] + offset;
 		size_t same = 0, before = 0;
 
 		for (size_t i = 0; i < d->workers && note[0] && !before; i++) {
-			int equal = !strcmp(d->worker[i].memory_note, note);
+			int equal = !strcmp((const char *)&d->worker[i] + offset, note);
 
 			before += equal && i < r;
 			same += (size_t)equal;
@@ -535,7 +536,8 @@ void pp_dataset_quality(struct pp_dataset *d)
 		pp_dataset_warn(d, "%s", said[i].warning);
 	free(said);
 	warn_remarks(d);
-	warn_memory(d);
+	warn_missing(d, offsetof(struct pp_row_worker, memory_note));
+	warn_missing(d, offsetof(struct pp_row_worker, state_why));
 	pp_quality_warn_ledger(d);
 	if (d->crossed)
 		pp_dataset_warn(d,

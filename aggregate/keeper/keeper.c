@@ -757,7 +757,7 @@ int pp_keeper_main(const char *spool, const struct pp_death *death, struct pp_er
 		goto unlock;
 	}
 	set_options(&k);
-	pp_sampler_init(&k.sampler, "/proc");
+	pp_sampler_init(&k.sampler, "/proc", (enum pp_gpu_when)k.settings.gpu_state);
 	rc = pp_successor_page(spool, death, &k.control, err);
 	if (rc)
 		goto release_view;

@@ -54,6 +54,7 @@ struct pp_settings { /* of a job, TO() in the table: <spool>/options, read by th
 	uint64_t buffer;
 	int64_t wait_s;
 	int xspace_per_rank;
+	int gpu_state;         /* enum pp_gpu_when of aggregate/keeper/host/gpu_state.h */
 	char rendezvous[4096]; /* directory of the rendezvous file, by which hosts find each other */
 	struct pp_opt_ports {
 		uint16_t first, last;

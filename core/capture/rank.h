@@ -43,6 +43,7 @@ struct pp_rank { /* one rank's capture; owns what it points to */
 	uint32_t remarks;                        /* these, and others that did not fit */
 	struct pp_c10d_count c10d;
 	char memory_note[128]; /* why it is missing or incomplete; "" */
+	char state_why[192];   /* the same of the state of its GPUs */
 	int32_t cores;         /* its main thread may run on; 0: unknown */
 	int32_t host_cores;    /* any rank of the host may run on; 0: unknown */
 	int32_t domain;        /* clock domain, from 0: equal where the boot id (and, for RAW ticks, the time namespace) is */

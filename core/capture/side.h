@@ -131,6 +131,10 @@ struct pp_state {        /* of a host or a GPU; -1: unknown */
 	int64_t clock_hz, power_mw;
 	double pressure_cpu, pressure_memory, pressure_io; /* percent of the time since the sample before in which a task waited */
 	int64_t reason;                                    /* bits of NVML: why the clock is low */
+	/* of a GPU only, as aggregate/keeper/host/gpu_value.def says; from energy_mj on since the driver was loaded */
+	int64_t memory_hz, max_hz, limit_mw, default_mw, temperature, busy, used_bytes, processes, remap;
+	int64_t energy_mj, power_ns, thermal_ns, ecc_corrected, ecc_uncorrected;
+	int64_t pcie_replays, pcie_sent, pcie_received, nvlink_sent, nvlink_received, nvlink_errors;
 };
 
 enum { PP_STEPS_ENDED = 256 }; /* of a rank, that are kept */

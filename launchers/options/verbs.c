@@ -24,6 +24,7 @@ const struct pp_verb pp_verbs[PP_VERBS] = {
         {"completion", pp_cmd_completion, "Check and set up", "print the completion script of bash, zsh or fish",
          &pp_verb_completion},
         {"arrive", pp_cmd_arrive, NULL, NULL, NULL},
+        {"gpu-state", pp_cmd_gpu_state, NULL, NULL, NULL},
         {"keeper", pp_cmd_keeper, NULL, NULL, NULL},
         {"man", pp_cmd_man, NULL, NULL, NULL},
         {"probe", pp_cmd_probe, NULL, NULL, NULL},

@@ -11,7 +11,7 @@ struct pp_verb {
 	const struct pp_options_verb *options; /* NULL only where hidden */
 };
 
-enum { PP_VERBS = 19 };
+enum { PP_VERBS = 20 };
 
 extern const struct pp_verb pp_verbs[PP_VERBS];
 

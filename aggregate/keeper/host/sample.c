@@ -228,9 +228,10 @@ int pp_sample_process(const char *proc, int pid, uint64_t start_time, const stru
 	return 0;
 }
 
-void pp_sampler_init(struct pp_sampler *s, const char *proc)
+void pp_sampler_init(struct pp_sampler *s, const char *proc, enum pp_gpu_when gpus)
 {
 	*s = (struct pp_sampler){.proc = proc, .least_ns = LEAST_NS, .period_ns = LEAST_NS};
+	pp_gpu_state_init(&s->gpu, gpus, "/proc/self/exe");
 }
 
 void pp_sampler_release(struct pp_sampler *s)
@@ -240,6 +241,7 @@ void pp_sampler_release(struct pp_sampler *s)
 			free(s->ring[i].store[id].row);
 	free(s->ring);
 	free(s->round);
+	pp_gpu_state_release(&s->gpu);
 	*s = (struct pp_sampler){0};
 }
 
@@ -438,7 +440,8 @@ static int fill_state(struct pp_sampler *s, const struct pp_rings *rings, size_t
 
 	if (!is_lowest(s, rings, index) || (round->state_ns && elapsed < s->least_ns / 2))
 		return 0;
-	*state = (struct pp_state){.clock_hz = host_hz(s->proc), .power_mw = -1, .reason = -1};
+	*state = pp_gpu_state_unknown;
+	state->clock_hz = host_hz(s->proc);
 	known = state->clock_hz >= 0;
 	for (int i = 0; i < 3; i++) {
 		const int64_t before = round->waited_us[i];
@@ -498,6 +501,7 @@ void pp_sampler_run(struct pp_sampler *s, const struct pp_rings *rings)
 	if (!count || know_rings(s, count))
 		return;
 	begins = any_begins(s, rings, &recording);
+	pp_gpu_state_run(&s->gpu, recording);
 	if (!recording) {
 		s->round->state_ns = 0;
 		return;
@@ -541,7 +545,9 @@ static void give_rows(struct pp_rank *rank, enum pp_side_id id, const struct pp_
 	const struct pp_side_array *side = &pp_side_arrays[id];
 	size_t offset;
 
-	if (!store->used || pp_side_append(rank, id, store->row, store->used))
+	if (store->used && pp_side_append(rank, id, store->row, store->used))
+		return;
+	if (!pp_side_count(side, rank))
 		return;
 	offset = pp_side_time(side)->offset;
 	qsort_r(pp_side_rows(side, rank), pp_side_count(side, rank), side->size, by_time, &offset);
@@ -575,6 +581,7 @@ void pp_sampler_give(struct pp_sampler *s, const struct pp_rings *rings, struct 
 		if (!rank || pp_rings_is_excluded(rings, i))
 			continue;
 		memcpy(rank->memory_note, r->reason, sizeof(r->reason));
+		pp_gpu_state_give(&s->gpu, (int)pp_rings_header(rings, i)->tick_kind, rank);
 		for (int id = 0; id < PP_SIDE_IDS; id++)
 			give_rows(rank, id, &r->store[id]);
 	}

@@ -5,6 +5,7 @@
 
 #include <sched.h>
 
+#include "aggregate/keeper/host/gpu_state.h"
 #include "aggregate/read/ring/rings.h"
 #include "core/capture/side.h"
 
@@ -33,10 +34,12 @@ struct pp_sampler {
 	int64_t period_ns;            /* current period */
 	size_t pss_turn;              /* ring whose PSS is next: one at a time, for it may take long */
 	int64_t next_ns, next_pss_ns; /* CLOCK_MONOTONIC */
+	struct pp_gpu_state gpu;
 };
 
-/* `proc`: "/proc", or the directory that stands for it in tests; it must live as long as the sampler. To be released. */
-void pp_sampler_init(struct pp_sampler *s, const char *proc);
+/* `proc`: "/proc", or the directory that stands for it in tests; it must live as long as the sampler. `gpus`: when the state of
+ * GPUs is sampled. To be released. */
+void pp_sampler_init(struct pp_sampler *s, const char *proc, enum pp_gpu_when gpus);
 void pp_sampler_release(struct pp_sampler *s);
 /* Samples every rank that records, if it is time. */
 void pp_sampler_run(struct pp_sampler *s, const struct pp_rings *rings);

@@ -94,7 +94,7 @@ static inline void sample_process(struct pp_rank *rank)
 {
 	rank->usage = calloc(SAMPLE_STEPS, sizeof(*rank->usage));
 	rank->memory = calloc(2, sizeof(*rank->memory));
-	rank->state = calloc(1, sizeof(*rank->state));
+	rank->state = calloc(2, sizeof(*rank->state));
 	if (!rank->usage || !rank->memory || !rank->state)
 		return;
 	for (int64_t k = 0; k < SAMPLE_STEPS; k++) {
@@ -129,7 +129,12 @@ static inline void sample_process(struct pp_rank *rank)
 	                                   .pressure_cpu = 12.5,
 	                                   .pressure_io = -1,
 	                                   .reason = -1};
-	rank->states = 1;
+	rank->state[1] = rank->state[0];
+	rank->state[1].time++;
+	rank->state[1].device = 1;
+	rank->state[1].reason = 4;
+	rank->state[1].energy_mj = 7;
+	rank->states = 2;
 }
 
 /* What a keeper knows of one host: rows in every table. */

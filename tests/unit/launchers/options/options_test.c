@@ -126,6 +126,7 @@ static const char *const each[] = {"--list",
                                    "--ring-size=2M",
                                    "--spool=/tmp/s",
                                    "--cupti=off",
+                                   "--gpu-state=always",
                                    "--port-range=50000:50010",
                                    "--rendezvous=/shared"};
 

@@ -177,7 +177,7 @@ static void rig_open(struct rig *r, const char *proc)
 		unlink(path);
 	}
 	r->made[0].header->start_time = pp_proc_start_time(getpid());
-	pp_sampler_init(&r->sampler, proc);
+	pp_sampler_init(&r->sampler, proc, PP_GPU_NEVER);
 }
 
 static void rig_close(struct rig *r)
