@@ -1,11 +1,14 @@
 /* Fills /finding: what limits the job, most important first; see finding.h. Called by tools.c. */
 #include "aggregate/tools/finding.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "aggregate/graph/whole.h"
+#include "aggregate/tools/gpu_text.h"
 #include "aggregate/tools/link_text.h"
 #include "aggregate/tools/tools.h"
 #include "core/base/compare.h"
@@ -228,6 +231,23 @@ static int lacks_core(const struct pp_finding_search *f, const struct pp_row_fin
 	return steps && pp_wrap_minus(d->straggler.run_queue_ns, talked) / steps > row->more_ns / 4;
 }
 
+/* Of one rank whose device is late: why, behind the sentence. The advice to move it is then no longer the first. */
+static void say_device(const struct pp_finding_search *f, struct pp_row_finding *row)
+{
+	const size_t length = strlen(row->finding);
+	char why[PP_GPU_TEXT], next[PP_GPU_TEXT];
+
+	if (row->finding_reason != PP_CATEGORY_DEVICE_COMPUTE || row->finding_ranks != 1 || row->kind == PP_FINDING_NOISE)
+		return;
+	pp_gpu_text(f->d, f->speeds, row->finding_worker, why, next);
+	if (!*why || length + strlen(why) + 3 > sizeof(row->finding))
+		return;
+	snprintf(row->finding + length, sizeof(row->finding) - length, ". %s", why);
+	row->finding[length + 2] = (char)toupper((unsigned char)row->finding[length + 2]);
+	if (*next)
+		snprintf(row->finding_next, sizeof(row->finding_next), "%.*s", (int)sizeof(row->finding_next) - 1, next);
+}
+
 static int add_ranks(struct pp_finding_search *f, const struct pp_finding_late *late, const struct pp_finding_set *set)
 {
 	struct pp_row_finding *row = pp_finding_add(f, PP_FINDING_PERSISTENT, PP_REASON_UNKNOWN, set->gain_ns);
@@ -256,6 +276,7 @@ static int add_ranks(struct pp_finding_search *f, const struct pp_finding_late *
 	if (is_host < 0)
 		return is_host;
 	pp_finding_say(f->d, is_host, are_alike(f, set->chosen, row), row);
+	say_device(f, row);
 	return 0;
 }
 
@@ -385,6 +406,7 @@ int pp_tool_finding(const struct pp_dataset *in, struct pp_table *tables, struct
 	struct pp_finding_search f = {.d = in,
 	                              .g = in->graph ? in->graph : &own,
 	                              .step_blame = &tables[PP_TABLE_blame_step],
+	                              .speeds = &tables[PP_TABLE_device_speed],
 	                              .is_by_blame = pp_dataset_domains(in) > 1 && in->device_between_clocks,
 	                              .to = &tables[PP_TABLE_finding]};
 	int64_t gain_ns = 0;

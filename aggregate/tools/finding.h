@@ -13,6 +13,7 @@ struct pp_finding_search {
 	const struct pp_dataset *d;
 	struct pp_graph *g;
 	const struct pp_table *step_blame; /* rows of /blame_step */
+	const struct pp_table *speeds;     /* rows of /device_speed */
 	struct pp_usual_steps usual;
 	int64_t step_ns; /* mean usual step, of the rank with most */
 	double least_ns;

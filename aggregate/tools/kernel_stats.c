@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "aggregate/tools/kernel_same.h"
 #include "aggregate/tools/tensor_core.h"
 #include "aggregate/tools/tools.h"
 #include "core/base/wrap.h"
@@ -14,16 +15,6 @@ enum { PRECISIONS = PP_PRECISION_16 + 1 };
 static int is_kernel(const struct pp_row_kernel *k)
 {
 	return pp_kernel_is_one(k->activity);
-}
-
-/* Rows of one kernel on several workers stand together. */
-static int is_same(const struct pp_row_kernel *k, const struct pp_row_kernel *before)
-{
-	return k->name == before->name && k->op == before->op && k->activity == before->activity &&
-	       k->precision == before->precision && k->registers == before->registers &&
-	       k->static_shared_bytes == before->static_shared_bytes && k->dynamic_shared_bytes == before->dynamic_shared_bytes &&
-	       k->block_x == before->block_x && k->block_y == before->block_y && k->block_z == before->block_z &&
-	       k->grid_x == before->grid_x && k->grid_y == before->grid_y && k->grid_z == before->grid_z;
 }
 
 static struct pp_row_kernel_stat describe(const struct pp_row_kernel *k, const struct pp_intern *names)
@@ -73,7 +64,7 @@ static size_t sum(const struct pp_dataset *in, struct pp_row_kernel_stat *row)
 
 		if (!is_kernel(k))
 			continue;
-		if (!n || !is_same(k, k - 1)) {
+		if (!n || !pp_kernel_is_same(k, k - 1)) {
 			row[n++] = describe(k, in->names);
 			row[n - 1].rank = (uint32_t)i;
 		}

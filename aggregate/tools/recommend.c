@@ -8,6 +8,7 @@
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/dataset/table/functions.h"
 #include "aggregate/dataset/table/word.h"
+#include "aggregate/tools/gpu_text.h"
 #include "aggregate/tools/sums.h"
 #include "aggregate/tools/tensor_core.h"
 #include "core/base/known.h"
@@ -285,9 +286,20 @@ int pp_recommend_largest(const struct pp_dataset *d, const struct pp_sums *s, in
 
 int pp_recommend_rank(const struct pp_dataset *d, int32_t rank, int category, const char *session, char *text, size_t size)
 {
+	char why[PP_GPU_TEXT] = "", next[PP_GPU_TEXT] = "";
+
 	if (!d->kernels || (category != PP_CATEGORY_DEVICE_COMPUTE && category != PP_CATEGORY_DEVICE_TO_DEVICE &&
 	                    category != PP_CATEGORY_DEVICE_COLLECTIVE && category != PP_CATEGORY_KERNEL_LAUNCH))
 		return 0;
+	if (category == PP_CATEGORY_DEVICE_COMPUTE) {
+		const struct pp_table speeds = {.row = d->device_speed, .rows = d->device_speeds};
+
+		pp_gpu_text(d, &speeds, rank, why, next);
+	}
+	if (*next) {
+		snprintf(text, size, "on the host of rank %" PRId32 " %s", rank, next);
+		return 1;
+	}
 	snprintf(text, size, "compare the kernels of rank %" PRId32 " with another rank's: podprof report --table kernel %s", rank,
 	         session);
 	return 1;

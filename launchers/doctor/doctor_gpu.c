@@ -5,13 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/keeper/host/gpu_state.h"
+#include "core/base/now.h"
 #include "core/source/cupti/cupti_abi.h"
 #include "core/source/cupti/cupti_why.h"
 #include "launchers/doctor/doctor_command.h"
 #include "launchers/doctor/doctor_gpu_probe.h"
 #include "launchers/doctor/doctor_row.h"
 
-enum { NO_DEVICE = 100, CUDA_FIRST = 12000, CUPTI_NEXT = 140000, NCCL_FIRST = 22602 };
+enum { NO_DEVICE = 100, CUDA_FIRST = 12000, CUPTI_NEXT = 140000, NCCL_FIRST = 22602, STATE_MS = 15000 };
 
 /* ---- the driver ---- */
 
@@ -137,6 +139,30 @@ static void judge_cupti(const char *asked, const struct pp_gpu_seen *seen)
 	}
 }
 
+/* ---- NVML ---- */
+
+/* As a keeper asks: by a child, which may hang. */
+static void judge_state(void)
+{
+	const int64_t until = pp_now_ms() + STATE_MS;
+	struct pp_gpu_state s;
+
+	pp_gpu_state_init(&s, PP_GPU_ALWAYS, "/proc/self/exe");
+	while (!s.why[0] && !s.store[0].used && pp_now_ms() < until) {
+		pp_gpu_state_run(&s, 1);
+		pp_nap_ms(20);
+	}
+	if (s.store[0].used)
+		pp_doctor_row("GPU state", PP_DOCTOR_OK, "", "clocks, power, heat and errors of %u GPU%s by NVML, driver %s",
+		              atomic_load(&s.page->gpus), atomic_load(&s.page->gpus) == 1 ? "" : "s", s.page->driver);
+	else
+		pp_doctor_row("GPU state", PP_DOCTOR_LIMITED,
+		              "nvidia-smi, and read its error; in a container: docker run --gpus all -e "
+		              "NVIDIA_DRIVER_CAPABILITIES=compute,utility. Jobs are recorded without it",
+		              "%s", s.why[0] ? s.why : "NVML gives no sample");
+	pp_gpu_state_release(&s);
+}
+
 /* ---- NCCL ---- */
 
 /* The first NCCL that has each version of the plug-in's interface. */
@@ -221,6 +247,8 @@ void pp_doctor_gpu(const struct pp_options *options)
 		judge_driver(end, seen);
 	if (ended(strstr(seen->doing, "cupti") ? "CUPTI" : "GPU", end, seen))
 		judge_cupti(asked, seen);
+	if (seen->devices)
+		judge_state();
 	end = pp_gpu_probe_nccl(seen);
 	if (ended("NCCL", end, seen))
 		judge_nccl(seen);

@@ -12,7 +12,7 @@ import jobs
 from jobs import Skipped, check, run
 
 FIXTURE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "two_devices.replay")
-STAND_INS = {"cuda": "libcuda.so.1", "cupti": "libcupti.so.13", "nccl": "libnccl.so.2"}
+STAND_INS = {"cuda": "libcuda.so.1", "cupti": "libcupti.so.13", "nccl": "libnccl.so.2", "nvml": "nvml_all/libnvidia-ml.so.1"}
 
 
 def without_pip(place):
@@ -28,13 +28,16 @@ def lines_of(command):
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
 
 
-def rows(place, env=None, libraries=("cuda", "cupti", "nccl"), wrapper=()):
-    """Doctor's rows by their names, each a state and a text with its fix."""
+def rows(place, env=None, libraries=("cuda", "cupti", "nccl"), wrapper=(), files=None):
+    """Doctor's rows by their names, each a state and a text with its fix. files: texts beside the libraries."""
     place.count += 1
     directory = os.path.join(place.scratch, f"lib{place.count}")
     os.mkdir(directory)
     for name in libraries:
         shutil.copy(place.program(STAND_INS[name]), directory)
+    for name, text in (files or {}).items():
+        with open(os.path.join(directory, name), "w", encoding="ascii") as f:
+            f.write(text)
     env = {"LD_LIBRARY_PATH": directory, "REPLAY_FIXTURE": FIXTURE, "PATH": without_pip(place) + ":" + os.environ["PATH"], **(env or {})}
     got = run([*wrapper, place.podprof(), "doctor"], env, limit=120)
     check(got.code == 0, got.transcript())
@@ -131,6 +134,17 @@ def privileges(place, full):
     expect(rows(place, {"REPLAY_FAIL": "kind10=35"}, wrapper=wrapper), "CUPTI", "limited", "RmProfilingAdminOnly is 1")
 
 
+def state(place, full):
+    """NVML beside CUDA: without it, with it, and where it hangs."""
+    expect(rows(place), "GPU state", "limited", "libnvidia-ml.so.1 cannot be loaded", "NVIDIA_DRIVER_CAPABILITIES=compute,utility")
+    for text, want, words in (("", "ok", "clocks, power, heat and errors of 1 GPU by NVML, driver 999.99"),
+                              ("fail nvmlInitWithFlags 18\n", "limited", "library and driver are of different versions"),
+                              ("hang nvmlDeviceGetClockInfo\n", "limited", "NVML does not answer (nvmlDeviceGetClockInfo")):
+        found = rows(place, libraries=("cuda", "cupti", "nvml"), files={
+            "nvml.state": "count 1\nuuid 0 GPU-00112233-4455-6677-8899-aabbccddeeff\n0 clock 1980\n" + text})
+        expect(found, "GPU state", want, words)
+
+
 def nccl(place, full):
     for version, state, text in ((22105, "limited", "2.21.5 has no profiler plug-in"), (22602, "ok", "2.26.2, plug-in version 3"),
                                  (22705, "ok", "plug-in version 4"), (22809, "ok", "2.28.9, plug-in version 5"),
@@ -165,7 +179,7 @@ def crashes(place, full):
     expect(found, "CUPTI", "limited", "cuptiActivityEnable did not return within 30 s")
 
 
-CASES = {"nothing": nothing, "drivers": drivers, "cupti": cupti, "no_cupti": no_cupti, "privileges": privileges, "nccl": nccl, "in_a_directory": in_a_directory, "crashes": crashes}
+CASES = {"nothing": nothing, "drivers": drivers, "cupti": cupti, "no_cupti": no_cupti, "privileges": privileges, "state": state, "nccl": nccl, "in_a_directory": in_a_directory, "crashes": crashes}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))

@@ -13,10 +13,10 @@
 
 #include "aggregate/keeper/host/nvml_abi.h"
 
-enum { GPUS = 16, ALL_LINKS = -1 };
+enum { GPUS = 16, ALL_LINKS = -1, WORD = 96 };
 
 struct line {
-	char word[3][96];
+	char word[3][WORD];
 	int words;
 };
 
@@ -56,7 +56,7 @@ static int find(const char *first, const char *second, int n, char *ret)
 	*ret = '\0';
 	while (f && !found && next_line(f, &l))
 		if (!strcmp(l.word[0], first) && (!second || !strcmp(l.word[1], second)) && n-- == 0) {
-			strcpy(ret, second ? l.word[2] : l.word[1]);
+			snprintf(ret, WORD, "%s", second ? l.word[2] : l.word[1]);
 			found = 1;
 		}
 	if (f)
@@ -66,7 +66,7 @@ static int find(const char *first, const char *second, int n, char *ret)
 
 static int enter(const char *call)
 {
-	char text[96];
+	char text[WORD];
 
 	while (find("hang", call, 0, text))
 		pause();
@@ -81,7 +81,7 @@ static int gpu_of(void *handle)
 /* 0 and the value, or the code: the call's, else not supported. */
 static int value_of(const char *call, void *handle, const char *key, unsigned long long *ret)
 {
-	char gpu[16], text[96];
+	char gpu[16], text[WORD];
 	int rc = enter(call);
 
 	snprintf(gpu, sizeof(gpu), "%d", gpu_of(handle));
@@ -136,7 +136,7 @@ EXPORT int nvmlSystemGetDriverVersion(char *text, unsigned size)
 EXPORT int nvmlDeviceGetCount_v2(unsigned *ret);
 EXPORT int nvmlDeviceGetCount_v2(unsigned *ret)
 {
-	char text[96];
+	char text[WORD];
 	int rc = enter("nvmlDeviceGetCount_v2");
 
 	*ret = find("count", NULL, 0, text) ? (unsigned)strtol(text, NULL, 10) : 0;
@@ -156,7 +156,7 @@ EXPORT int nvmlDeviceGetUUID(void *handle, char *text, unsigned size);
 EXPORT int nvmlDeviceGetUUID(void *handle, char *text, unsigned size)
 {
 	const int slice = (int)((int *)handle - handles) % 8;
-	char gpu[16], found[96];
+	char gpu[16], found[WORD];
 	int rc = enter("nvmlDeviceGetUUID");
 
 	snprintf(gpu, sizeof(gpu), "%d", gpu_of(handle));

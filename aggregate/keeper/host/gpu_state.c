@@ -220,12 +220,29 @@ static int give_rows(const struct pp_gpu_store *k, const struct pp_device *devic
 	return rc;
 }
 
+/* Why a device of the rank has no sample. */
+static void say_missing(const struct pp_gpu_state *s, struct pp_rank *rank)
+{
+	const int64_t since = atomic_load(&s->page->in_call_since);
+
+	if (!atomic_load(&s->page->gpus) || since)
+		snprintf(rank->state_why, sizeof(rank->state_why),
+		         "state of GPUs is not sampled: NVML had not answered yet (%.63s)", s->page->call);
+	else
+		snprintf(rank->state_why, sizeof(rank->state_why),
+		         "state of GPUs is not sampled: NVML knows no GPU that is this rank's, or the window was too short");
+}
+
 void pp_gpu_state_give(const struct pp_gpu_state *s, int tick_kind, struct pp_rank *rank)
 {
-	if (rank->devices)
-		snprintf(rank->state_why, sizeof(rank->state_why), "%.*s", (int)sizeof(rank->state_why) - 1, s->why);
+	size_t with = 0;
+
 	for (size_t d = 0; s->page && d < rank->devices; d++)
 		for (unsigned i = 0; i < atomic_load(&s->page->gpus); i++)
 			if (s->store[i].used && is_of(&s->page->gpu[i], &rank->device[d]))
-				give_rows(&s->store[i], &rank->device[d], tick_kind, rank);
+				with += !give_rows(&s->store[i], &rank->device[d], tick_kind, rank);
+	if (rank->devices && s->why[0])
+		snprintf(rank->state_why, sizeof(rank->state_why), "%s", s->why);
+	else if (rank->devices && s->page && !with)
+		say_missing(s, rank);
 }

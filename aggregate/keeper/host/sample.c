@@ -547,7 +547,7 @@ static void give_rows(struct pp_rank *rank, enum pp_side_id id, const struct pp_
 
 	if (store->used && pp_side_append(rank, id, store->row, store->used))
 		return;
-	if (!pp_side_count(side, rank))
+	if (!pp_side_count(side, rank) || !pp_side_time(side))
 		return;
 	offset = pp_side_time(side)->offset;
 	qsort_r(pp_side_rows(side, rank), pp_side_count(side, rank), side->size, by_time, &offset);
