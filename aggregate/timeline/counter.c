@@ -1,6 +1,11 @@
-/* Values over time: memory and CPU of processes, counters of programs, memory of devices' allocators. Called by load.c. */
+/* Values over time: memory and CPU of processes, counters of programs, memory of devices' allocators, state of GPUs;
+ * see counter.h. */
+#include "aggregate/timeline/counter.h"
+
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +13,7 @@
 #include "aggregate/timeline/timeline_private.h"
 #include "core/base/compare.h"
 #include "core/base/grow.h"
+#include "core/base/known.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
 #include "core/capture/thread.h"
@@ -220,6 +226,64 @@ static int add_allocators(struct pp_timeline_maker *m, const struct pp_rank *r, 
 	return rc;
 }
 
+/* What is shown of a GPU's state, in this unit. */
+static const struct {
+	const char *name, *unit;
+	size_t offset; /* of the value in a row of /state */
+	double per_unit;
+} gpu_value[] = {{"SM clock", "MHz", offsetof(struct pp_row_state, clock_hz), 1e6},
+                 {"power", "W", offsetof(struct pp_row_state, power_mw), 1e3},
+                 {"temperature", "degC", offsetof(struct pp_row_state, temperature), 1},
+                 {"memory in use", "byte", offsetof(struct pp_row_state, used_bytes), 1}};
+
+/* Rows of the worker in /state, which are in order of workers: from the index returned on, *ret_end is behind them. */
+static size_t states_of(const struct pp_dataset *d, int32_t worker, size_t *ret_end)
+{
+	size_t low = 0, high = d->states;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (d->state[middle].worker < worker)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (*ret_end = low; *ret_end < d->states && d->state[*ret_end].worker == worker;)
+		++*ret_end;
+	return low;
+}
+
+/* The state of the rank's GPUs. */
+static int add_gpus(struct pp_timeline_maker *m, int32_t worker, size_t rank)
+{
+	size_t end, first = states_of(m->d, worker, &end);
+	struct value *list = end > first ? malloc((end - first) * sizeof(*list)) : NULL;
+	int rc = 0;
+
+	if (!list)
+		return end > first ? -ENOMEM : 0;
+	for (size_t v = 0; v < sizeof(gpu_value) / sizeof(*gpu_value) && !rc; v++) {
+		size_t n = 0;
+
+		for (size_t i = first; i < end; i++) {
+			const struct pp_row_state *s = &m->d->state[i];
+			char name[48];
+			int64_t value;
+
+			memcpy(&value, (const char *)s + gpu_value[v].offset, sizeof(value));
+			if (!s->device || !pp_is_known(value))
+				continue;
+			snprintf(name, sizeof(name), "GPU %" PRIu32 " %s", s->device - 1, gpu_value[v].name);
+			list[n++] =
+			        (struct value){pp_timeline_name(m, name), NULL, s->time_ns, (double)value / gpu_value[v].per_unit};
+		}
+		rc = add_values(m, rank, list, n, gpu_value[v].unit);
+	}
+	free(list);
+	return rc;
+}
+
 int pp_timeline_counters(struct pp_timeline_maker *m)
 {
 	struct samples memory = {NULL, NULL}, cpu = {NULL, NULL};
@@ -239,6 +303,8 @@ int pp_timeline_counters(struct pp_timeline_maker *m)
 			rc = add_program(m, &m->capture.rank[r], rank);
 		if (!rc)
 			rc = add_allocators(m, &m->capture.rank[r], rank);
+		if (!rc)
+			rc = add_gpus(m, m->capture.rank[r].rank, rank);
 	}
 	free(memory.first);
 	free(memory.row);

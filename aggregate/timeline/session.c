@@ -12,6 +12,7 @@
 #include "aggregate/read/h5/file.h"
 #include "aggregate/read/h5/file_dataset.h"
 #include "aggregate/read/ring/rings.h"
+#include "aggregate/timeline/counter.h"
 #include "aggregate/timeline/timeline_private.h"
 #include "core/base/compare.h"
 #include "core/base/huge.h"
@@ -207,8 +208,8 @@ int pp_timeline_load_of(struct pp_h5_file *h5, const struct pp_timeline_options 
 	struct pp_dataset d;
 	struct pp_timeline_maker m = {.options = options, .t = &t, .d = &d};
 	int rc = pp_h5_file_dataset(h5,
-	                            BIT(communicator) | BIT(memory) | BIT(process_sample) | BIT(clock_sample) | BIT(clock_stretch) |
-	                                    BIT(collective) | BIT(arrival) | BIT(lone_call),
+	                            BIT(communicator) | BIT(memory) | BIT(process_sample) | BIT(state) | BIT(clock_sample) |
+	                                    BIT(clock_stretch) | BIT(collective) | BIT(arrival) | BIT(lone_call),
 	                            &d, err);
 
 	if (rc) {

@@ -50,7 +50,6 @@ void pp_timeline_maker_release(struct pp_timeline_maker *m);
 int pp_timeline_tracks(struct pp_timeline_maker *m);
 int pp_timeline_flows(struct pp_timeline_maker *m);
 int pp_timeline_messages(struct pp_timeline_maker *m);
-int pp_timeline_counters(struct pp_timeline_maker *m);
 /* flow_wait.c: the waiting of events, and its arrows. 0 or -ENOMEM. */
 int pp_timeline_waits(struct pp_timeline_maker *m);
 /* An arrow; none where an end is UINT32_MAX: not in the timeline. flow.c: 0 or -ENOMEM. */

@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 """Four ranks on the stand-ins of CUDA, CUPTI, NCCL and NVML, one of them with a slow GPU: it is named, with what NVML says of it. Run by ctest
 gpu_state."""
+import gzip
 import os
 import shutil
+import subprocess
 import sys
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
@@ -61,6 +63,8 @@ def clock(place, full):
         check(f["gpu/clock_hz"][slow] == SLOW_MHZ * 10**6 and f["gpu/reason"][slow] == POWER_CAP, f["gpu/clock_hz"][()])
         check((f["gpu/energy_mj"][()] == 0).all(), f["gpu/energy_mj"][()])
         check((f["state/device"][()] == 1).sum() >= RANKS, f["state/device"][()])
+    trace = gzip.decompress(subprocess.run([place.podprof(), "export", "--format", "chrome", session], stdout=subprocess.PIPE, check=True).stdout)
+    check(b"GPU 0 SM clock" in trace and b"GPU 0 power" in trace, trace[:2000])
 
 
 def kernels(place, full):

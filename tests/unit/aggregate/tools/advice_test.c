@@ -367,6 +367,25 @@ static void full(struct pp_dataset *d, int with)
 	allocator(d, 2, with ? 97 : 90);
 }
 
+static void gpu(struct pp_dataset *d, int32_t worker, int64_t uncorrected, int64_t remap, int64_t errors, int64_t processes)
+{
+	ADD(d, gpu, gpus, .worker = worker, .device = 1, .ecc_uncorrected = uncorrected, .remap = remap, .nvlink_errors = errors,
+	    .processes = processes);
+}
+
+static void faults(struct pp_dataset *d, int with)
+{
+	gpu(d, 0, 0, PP_UNKNOWN, PP_UNKNOWN, PP_UNKNOWN);
+	gpu(d, 1, with ? 2 : 0, with ? 2 : 0, with ? 7 : 0, 1);
+	gpu(d, 2, 0, with ? 1 : 0, 0, 1);
+}
+
+/* RANKS ranks on one host. */
+static void others(struct pp_dataset *d, int with)
+{
+	gpu(d, 3, 0, 0, 0, with ? RANKS + 1 : RANKS);
+}
+
 static void imbalance(struct pp_dataset *d, int with)
 {
 	for (int32_t w = 0; w < RANKS; w++)
@@ -425,6 +444,11 @@ TEST(each)
 	check_rule("compile_first_steps", 0, 0, compile_first, "in 1 of 10 steps");
 	check_rule("out_of_memory", 0, 0, retries, "2 times, and there was not enough 0 times: rank 3");
 	check_rule("near_out_of_memory", 0, 0, full, "rank 2 had 24.2 GiB of 25.0 GiB");
+	check_rule(
+	        "gpu_faults", 0, 0, faults,
+	        "GPU 1 of rank 1: 2 errors of memory in the window that were not corrected, a row of memory could not be remapped, "
+	        "7 errors of NVLink in the window; 2 GPUs in all have such faults");
+	check_rule("gpu_shared", 0, 0, others, "5 processes compute on GPU 1 of rank 3, and the job has 4 ranks on its host");
 	check_rule("memory_imbalance", 0, 0, imbalance, "rank 1 used at most 21.2 GiB of device memory, 85 % of the device's");
 	check_rule("memory_imbalance", 0, 0, resident,
 	           "rank 1 used at most 5.00 GiB of resident memory; the median of 4 ranks is 2.50 GiB");

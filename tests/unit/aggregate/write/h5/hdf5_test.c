@@ -230,6 +230,7 @@ static void add_kernels(struct sample *s)
 	}
 	pp_dataset_tables(d, table);
 	CHECK_INT(pp_tool_kernel_stats(d, table, &err), 0);
+	CHECK_INT(pp_tool_device_speed(d, table, &err), 0);
 	pp_dataset_take_tables(d, table);
 	CHECK_INT(d->kernel_stats, 1);
 }
