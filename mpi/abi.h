@@ -2,11 +2,10 @@
  * against the mpi.h of each, and are compiled once for each. In: handles and statuses of the application. Out: keys of handles,
  * fields of statuses, the objects that podprof passes to MPI itself.
  *
- *   Open MPI   handles are pointers to objects of the library, found by name: nothing here is linked with it, and an executable
- * may              hold the live copy of such an object   MPICH      handles are int with constants, files are pointers; MPICH 3.1
- * and later, Intel MPI, Cray MPICH, MVAPICH   standard   MPI 5: handles are pointers with constants; what a status holds is asked
- * of the library
- * */
+ * Open MPI: handles are pointers to objects of the library, found by name: nothing here is linked with it, and an executable may
+ * hold the live copy of such an object.
+ * MPICH (3.1 and later, Intel MPI, Cray MPICH, MVAPICH): handles are int with constants, files are pointers.
+ * Standard (MPI 5): handles are pointers with constants; what a status holds is asked of the library. */
 #pragma once
 
 #if defined(PP_MPI_STANDARD_ABI)

@@ -91,7 +91,13 @@ static inline void add_piece(struct parse *p, struct piece x)
 
 static inline struct piece since(struct parse *p, uint32_t from)
 {
-	return p->is_bad ? (struct piece){0} : (struct piece){.from = from, .length = p->used - from};
+	struct piece x = {0};
+
+	if (!p->is_bad) {
+		x.from = from;
+		x.length = p->used - from;
+	}
+	return x;
 }
 
 static inline struct piece constant(struct parse *p, const char *text)
