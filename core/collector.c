@@ -456,6 +456,11 @@ static void collector_comm(const struct pp_ring_comm *row)
 		pp_ring_comm_put(row);
 }
 
+static int collector_rank(void)
+{
+	return pp_self.claim.rank;
+}
+
 static void collector_comm_freed(uint64_t id)
 {
 	if (pp_self_is_rank())
@@ -465,6 +470,7 @@ static void collector_comm_freed(uint64_t id)
 struct podprof_collector podprof_collector = {
         .size = sizeof(struct podprof_collector),
         .claim = collector_claim,
+        .rank = collector_rank,
         .recording = &pp_wiped.recording,
         .put = pp_ring_put,
         .where = pp_thread_where,

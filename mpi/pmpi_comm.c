@@ -36,6 +36,7 @@ static struct {
 } real;
 MPI_Group pp_comm_world_group;
 static int world_rank = -1, world_size = -1;
+static int world_first; /* rank of the world's first process in the session */
 static struct pp_comm *parent;
 
 static _Atomic(struct pp_comm *) *bucket_of(uint64_t key)
@@ -173,6 +174,11 @@ static struct pp_comm *take_node(int n)
 	return c;
 }
 
+int pp_comm_rank_of(int world)
+{
+	return world_first + world;
+}
+
 /* World ranks of a group, in its order. */
 static int translate(MPI_Group group, int n, int32_t *ret_world)
 {
@@ -186,8 +192,7 @@ static int translate(MPI_Group group, int n, int32_t *ret_world)
 	rc = real.translate(group, n, own, pp_comm_world_group, ret_world);
 	free(own);
 	for (int i = 0; i < n && rc == MPI_SUCCESS; i++)
-		if (ret_world[i] < 0)
-			ret_world[i] = -1;
+		ret_world[i] = ret_world[i] < 0 ? -1 : pp_comm_rank_of(ret_world[i]);
 	return rc == MPI_SUCCESS ? 0 : -1;
 }
 
@@ -427,13 +432,22 @@ int pp_comm_start_session(pp_session session)
 
 int pp_comm_start(void)
 {
-	struct pp_comm *world, *self = NULL;
-
 	if (find_calls())
 		return -1;
 	if (real.comm_rank(pp_mpi_names.world, &world_rank) || real.comm_size(pp_mpi_names.world, &world_size) ||
 	    real.comm_group(pp_mpi_names.world, &pp_comm_world_group))
 		return -1;
+	return 0;
+}
+
+int pp_comm_place(int rank, int by_session)
+{
+	struct pp_comm *world, *self = NULL;
+
+	world_first = world_size == 1 ? rank : 0;
+	world_rank += world_first;
+	if (by_session)
+		return 0;
 	world = pp_comm_add(pp_mpi_names.world, &(struct pp_comm_birth){.by = PP_COMM_BY_NAME, .number = PP_COMM_NAME_WORLD});
 	if (world)
 		self = pp_comm_add(pp_mpi_names.self, &(struct pp_comm_birth){.by = PP_COMM_BY_NAME, .number = PP_COMM_NAME_SELF});

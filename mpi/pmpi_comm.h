@@ -31,7 +31,12 @@ extern MPI_Group pp_comm_world_group __attribute__((visibility("hidden")));
 int pp_comm_start(void);
 /* The same inside MPI_Session_init: there are ranks, and no communicator yet. */
 int pp_comm_start_session(pp_session session);
-/* MPI_COMM_WORLD as rank and size; -1 before pp_comm_start(). */
+/* After it, and after the claim: this process is `rank` of its session. That is another number than MPI's where its launcher has
+ * not started its MPI: then each process is a world of its own. 0 or -1 (then nothing is recorded). */
+int pp_comm_place(int rank, int by_session);
+/* A rank of MPI_COMM_WORLD as a rank of the session. */
+int pp_comm_rank_of(int world);
+/* MPI_COMM_WORLD as rank (of the session from pp_comm_place() on) and size; -1 before pp_comm_start(). */
 int pp_comm_world_rank(void);
 int pp_comm_world_size(void);
 /* The intercommunicator to the world that spawned this one; NULL: not spawned. */

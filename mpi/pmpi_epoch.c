@@ -24,7 +24,7 @@ static int32_t only_member(MPI_Group group)
 
 	if (group_size(group, &size) || size != 1 || world_rank(group, &rank))
 		return -1;
-	return rank < 0 ? -1 : rank;
+	return rank < 0 ? -1 : pp_comm_rank_of(rank);
 }
 
 /* The group is read only after MPI accepted it: the window's error handler must see an error in it. */

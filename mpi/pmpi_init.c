@@ -110,6 +110,8 @@ static void activate(const pp_session *session)
 		goto out;
 	if (!runs && !collector->claim(PP_EVIDENCE_MPI, pp_comm_world_rank(), pp_comm_world_size()))
 		goto out;
+	if (pp_comm_place(collector->rank(), session != NULL))
+		goto out;
 	if (!runs)
 		begin(collector, session != NULL);
 	if (!session) {

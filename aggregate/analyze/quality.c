@@ -202,9 +202,24 @@ static size_t unknown_communicators(const struct pp_dataset *d)
 	return n;
 }
 
+static size_t worlds_of_one(const struct pp_dataset *d)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->communicators; i++)
+		n += d->communicator[i].size == 1 &&
+		     !strcmp(pp_intern_text(d->names, d->communicator[i].name, NULL), "MPI_COMM_WORLD");
+	return n;
+}
+
 static void warn_mpi(struct pp_dataset *d)
 {
-	size_t unknown = unknown_communicators(d);
+	size_t unknown = unknown_communicators(d), alone = worlds_of_one(d);
+
+	if (alone && d->workers > 1)
+		pp_dataset_warn(
+		        d, "%zu of %zu ranks are alone in their MPI_COMM_WORLD: they were not started by the launcher of their MPI",
+		        alone, d->workers);
 
 	if (unknown)
 		pp_dataset_warn(d,

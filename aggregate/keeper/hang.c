@@ -37,7 +37,7 @@ const char *pp_live_comm_name(const struct pp_live_rank *r)
 		size = r->size;
 		world = pp_comm_id_named(PP_COMM_NAME_WORLD, 0, size);
 	}
-	if (r->comm && r->comm == world)
+	if (r->comm && (r->comm == world || r->comm == pp_comm_id_named(PP_COMM_NAME_WORLD, r->rank, 1)))
 		return "MPI_COMM_WORLD";
 	return r->comm && r->comm == pp_comm_id_named(PP_COMM_NAME_SELF, r->rank, 1) ? "MPI_COMM_SELF" : NULL;
 }

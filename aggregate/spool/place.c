@@ -117,7 +117,8 @@ static void name_comm(const struct pp_ring_header *h, uint64_t id, char *text, s
 	text[0] = '\0';
 	if (pp_place_comm(h, id, &row) && row.name[0])
 		snprintf(text, size, "%s", row.name);
-	else if (id && h->size > 0 && h->size <= SIZE_MOST && id == pp_comm_id_named(PP_COMM_NAME_WORLD, 0, h->size))
+	else if (id && h->size > 0 && h->size <= SIZE_MOST &&
+	         (id == pp_comm_id_named(PP_COMM_NAME_WORLD, 0, h->size) || id == pp_comm_id_named(PP_COMM_NAME_WORLD, h->rank, 1)))
 		snprintf(text, size, "MPI_COMM_WORLD");
 	else if (id && id == pp_comm_id_named(PP_COMM_NAME_SELF, h->rank, 1))
 		snprintf(text, size, "MPI_COMM_SELF");

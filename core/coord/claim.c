@@ -11,7 +11,7 @@
 
 #include "core/base/proc.h"
 
-enum { TORCH_ROW = 4, LOCAL_ROW = 5 };
+enum { PMI_ROW = 2, TORCH_ROW = 4, LOCAL_ROW = 5 };
 
 /* In order of trust: the innermost launcher first, then the batch system, whose variables an inner launcher passes on. Cluster
  * operators set RANK for a whole node too, so it stands first only where torchrun says so itself. Launchers of frameworks set
@@ -92,8 +92,13 @@ static int read_variables(struct pp_claim *c)
 
 void pp_claim_read(struct pp_claim *c, int rank, int size)
 {
+	struct pp_claim other;
+
 	if (!read_variables(c) && (rank >= 0 || size > 0))
 		c->local_rank = c->local_size = -1;
+	/* An Open MPI that MPICH's launcher started alone has set its own variables, to 0 of 1. */
+	if (size == 1 && c->size == 1 && read_row(&other, PMI_ROW) && number(size_names[PMI_ROW]) > 1)
+		*c = other;
 	if (size == 1 && c->size > 1) /* MPI was not started by its launcher: each process is a world of its own */
 		rank = size = -1;
 	if (rank >= 0)

@@ -177,6 +177,11 @@ static int claim(enum pp_evidence evidence, int rank, int size)
 	return 1;
 }
 
+static int session_rank(void)
+{
+	return claimed_rank;
+}
+
 static void mpi_state(uint32_t state)
 {
 	last_mpi_state = state;
@@ -307,6 +312,7 @@ extern PUBLIC const struct podprof_collector podprof_collector;
 PUBLIC const struct podprof_collector podprof_collector = {
         .size = sizeof podprof_collector,
         .claim = claim,
+        .rank = session_rank,
         .recording = &recording,
         .put = put,
         .where = where,

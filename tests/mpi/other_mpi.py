@@ -66,9 +66,13 @@ def recorded(place, command):
     return rows, names
 
 
-def trainer(place):
+def sources_of_trainer(place):
     source = os.path.join(place.source, "../../examples/c_mpi_train")
-    return built(place, "train", [os.path.join(source, n) for n in ("c_mpi_train.c", "model.c")], "-I" + os.path.join(source, "../.."))
+    return ["-I" + os.path.join(source, "../.."), *(os.path.join(source, n) for n in ("c_mpi_train.c", "model.c"))]
+
+
+def trainer(place):
+    return built(place, "train", sources_of_trainer(place))
 
 
 def train(place, full):
@@ -150,9 +154,29 @@ def straggler(place, full):
         check(f["quality/violations"][()] == 0, f"{f['quality/warning'][:]}")
 
 
+def alone(place, full):
+    """Ranks that the launcher of another MPI started: each is a world of its own, and waits for no other."""
+    program = trainer(place)
+    if not shutil.which("mpicc.openmpi"):
+        raise Skipped("no mpicc.openmpi")
+    openmpi = run(["mpicc.openmpi", "-O1", "-o", program + "_openmpi", *sources_of_trainer(place), "-lm"])
+    check(openmpi.code == 0, openmpi.transcript())
+    for launcher in (place.mpirun(2, []), launched([], 2)):
+        logs = place.new_logs()
+        steps = [program + ("_openmpi" if launcher[0] == tool("mpirun") else ""), "--steps", "20"]
+        got = run([*launcher, *place.under(logs, steps)])
+        check(got.code == 0 and any("captured on 2 of 2 ranks" in line for line in got.podprof_lines()), got.transcript())
+        if h5py is None:
+            raise Skipped("no h5py")
+        with h5py.File(os.path.join(session_of(logs), "pod.h5"), "r") as f:
+            said = [w.decode() for w in f["quality/warning"][:]]
+            check(f["quality/violations"][()] == 0 and any("2 of 2 ranks are alone in their MPI_COMM_WORLD" in w for w in said), f"{said}")
+            check(set(f["collective/row_count"][:].tolist()) == {1}, f"{f['collective/row_count'][:]}")
+
+
 CASES = {f.__name__: f for f in {
     "ompi5": (train, sessions, sessions_two, sessions_and_init, mpi4py),
-    "mpich_jobs": (train, sessions, sessions_two, sessions_and_init, large, straggler),
+    "mpich_jobs": (train, sessions, sessions_two, sessions_and_init, large, straggler, alone),
     "mpich5": (train, sessions, sessions_two, sessions_and_init, large, straggler, mpi4py),
     "mpich5_abi": (train, sessions, sessions_two, sessions_and_init, large, straggler),
     "impi": (train, sessions, sessions_two, large, straggler, mpi4py)}.get(MPI, ())}

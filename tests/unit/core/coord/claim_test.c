@@ -68,6 +68,27 @@ TEST(variables)
 	unsetenv("RANK");
 }
 
+/* Open MPI without its launcher sets its variables itself, in MPI_Init. */
+TEST(alone_under_another_launcher)
+{
+	struct pp_claim c;
+
+	no_launcher();
+	setenv("PMI_RANK", "1", 1);
+	setenv("PMI_SIZE", "2", 1);
+	setenv("OMPI_COMM_WORLD_RANK", "0", 1);
+	setenv("OMPI_COMM_WORLD_SIZE", "1", 1);
+	pp_claim_read(&c, 0, 1);
+	CHECK(c.rank == 1 && c.size == 2 && c.by == PP_CLAIM_VARIABLE);
+	setenv("PMI_SIZE", "1", 1); /* where its launcher started one */
+	setenv("PMI_RANK", "0", 1);
+	pp_claim_read(&c, 0, 1);
+	CHECK(c.rank == 0 && c.size == 1);
+	unsetenv("PMI_SIZE");
+	unsetenv("OMPI_COMM_WORLD_SIZE");
+	no_launcher();
+}
+
 TEST(ranks_of_the_program)
 {
 	int32_t born[PP_CLAIM_ROWS];
@@ -274,6 +295,7 @@ TEST(held)
 int main(void)
 {
 	variables();
+	alone_under_another_launcher();
 	ranks_of_the_program();
 	beside();
 	spawned_worlds();
