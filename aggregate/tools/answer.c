@@ -135,25 +135,54 @@ static void say_next(const struct pp_dataset *d, const struct pp_sums *s, const 
 	}
 }
 
+static int is_killed(const struct pp_row_worker *w, const void *none)
+{
+	(void)none;
+	return !strncmp(w->status, PP_STATUS_KILLED, strlen(PP_STATUS_KILLED));
+}
+
+/* The rank that explains most: a launcher may send SIGKILL to the others where one crashes or calls MPI_Abort. NULL: none was
+ * killed. */
+static const struct pp_row_worker *to_blame(const struct pp_dataset *d)
+{
+	const struct pp_row_worker *aborted = NULL, *killed = NULL;
+
+	for (size_t w = 0; w < d->workers; w++) {
+		const struct pp_row_worker *one = &d->worker[w];
+
+		if (is_killed(one, NULL) && !strstr(one->status, "SIGKILL"))
+			return one;
+		if (!killed && is_killed(one, NULL))
+			killed = one;
+		if (!aborted && !strcmp(one->status, PP_STATUS_ABORTED))
+			aborted = one;
+	}
+	return killed && aborted ? aborted : killed;
+}
+
 /* A killed rank comes before all advice on speed. Returns the length. */
 static size_t say_killed(const struct pp_dataset *d, char *text, size_t size)
 {
-	for (size_t w = 0; w < d->workers; w++) {
-		const struct pp_row_worker *one = &d->worker[w];
-		int length;
+	const struct pp_row_worker *one = to_blame(d);
+	char ranks[96];
+	int length;
 
-		if (strncmp(one->status, PP_STATUS_KILLED, strlen(PP_STATUS_KILLED)) != 0)
-			continue;
-		if (strstr(one->status, "SIGKILL"))
-			length = snprintf(text, size,
-			                  "find out why rank %d was killed: 'dmesg' on host %s tells if memory ran out. Then ",
-			                  one->rank, one->host);
-		else
-			length = snprintf(text, size, "find out why rank %d died: see its stderr and its core dump. Then ",
-			                  one->rank);
-		return length > 0 && (size_t)length < size ? (size_t)length : 0;
-	}
-	return 0;
+	if (!one)
+		return 0;
+	if (!is_killed(one, NULL))
+		length = snprintf(text, size, "find out why rank %d called MPI_Abort: see its stderr. Then ", one->rank);
+	else if (!strstr(one->status, "SIGKILL"))
+		length = snprintf(text, size, "find out why rank %d died: see its stderr and its core dump. Then ", one->rank);
+	else if (pp_dataset_list_ranks(d, is_killed, NULL, ", ", ranks, sizeof(ranks)) > 1)
+		length = snprintf(
+		        text, size,
+		        "find out which of %s was killed first and why, since a launcher may then kill the others: 'dmesg' on host "
+		        "%s tells if memory ran out. Then ",
+		        ranks, one->host);
+	else
+		length = snprintf(text, size, "find out why rank %d was killed: 'dmesg' on host %s tells if memory ran out. Then ",
+		                  one->rank, one->host);
+	return length > 0 && (size_t)length < size ? (size_t)length : 0;
 }
 
 /* Who waits because of the ranks that the first finding names. */

@@ -9,6 +9,7 @@
 
 #include "aggregate/analyze/join.h"
 #include "aggregate/session/record_cost.h"
+#include "aggregate/dataset/status.h"
 #include "aggregate/tools/answer.h"
 #include "aggregate/tools/sums.h"
 #include "tests/golden.h"
@@ -332,6 +333,31 @@ static void status(struct sample *s, size_t worker, const char *text)
 	snprintf(s->dataset.worker[worker].status, sizeof(s->dataset.worker[worker].status), "%s", text);
 }
 
+/* A launcher may send SIGKILL to the others: MPICH's does. */
+TEST(whose_end_explains_the_others)
+{
+	static const char killed[] = PP_STATUS_KILLED "signal 9 (SIGKILL)";
+	struct pp_answer a;
+	struct sample s;
+
+	sample_make(&s, 3, "unused");
+	for (size_t w = 0; w < 3; w++)
+		status(&s, w, killed);
+	answer_of(&s.dataset, "logs", &a);
+	CHECK(strstr(a.next, "find out which of ranks 0-2 was killed first and why, ") == a.next);
+	status(&s, 2, PP_STATUS_ABORTED);
+	answer_of(&s.dataset, "logs", &a);
+	CHECK(strstr(a.next, "find out why rank 2 called MPI_Abort: see its stderr. Then ") == a.next);
+	status(&s, 1, PP_STATUS_KILLED "signal 11 (SIGSEGV)");
+	answer_of(&s.dataset, "logs", &a);
+	CHECK(strstr(a.next, "find out why rank 1 died: ") == a.next);
+	status(&s, 0, PP_STATUS_DELIVERED);
+	status(&s, 1, PP_STATUS_DELIVERED);
+	answer_of(&s.dataset, "logs", &a);
+	CHECK(strstr(a.next, "find out") == NULL);
+	sample_free(&s);
+}
+
 /* What speaks against the verdict stands below it, the killed rank first, each once. */
 TEST(qualifiers)
 {
@@ -633,6 +659,7 @@ int main(int argc, char **argv)
 	steps_beside_a_period();
 	advice_about_another_rank();
 	what_to_do_next();
+	whose_end_explains_the_others();
 	qualifiers();
 	shared_cores();
 	said_once();
