@@ -60,6 +60,11 @@ static void check_wrappers(const char *mpi)
 		if (is_installed(mpi, known[i].abi))
 			snprintf(names + length, sizeof(names) - length, "%s%s", length ? "; " : "", known[i].name);
 	}
+	if (!names[0]) {
+		pp_doctor_row("MPI calls", PP_DOCTOR_LIMITED, "install podprof again",
+		              "no libpodprof-mpi-*.so beside %s: only step marks and ranges are recorded", mpi);
+		return;
+	}
 	pp_doctor_row("MPI calls", PP_DOCTOR_OK, "", "%u calls are recorded of %s: %s", pp_mpi_call_count(), names, mpi);
 }
 
@@ -93,7 +98,8 @@ static void check_mpirun(const char *mpi)
 		snprintf(fix, sizeof(fix), "sudo apt-get install %s && cmake -S . -B build && cmake --build build",
 		         known[kind].package);
 		pp_doctor_row("MPI", PP_DOCTOR_LIMITED, fix,
-		              "%s (%s): podprof was built without its headers, so its calls are not recorded", line, path);
+		              "%s (%s): its calls are not recorded, since libpodprof-mpi-%s.so is missing", line, path,
+		              known[kind].abi);
 	} else {
 		pp_doctor_row("MPI", PP_DOCTOR_OK, "", "%s (%s)", line, path);
 	}
