@@ -69,7 +69,8 @@ void pp_rank_end_status(struct pp_spool_view *v, size_t ring, char *text, size_t
 	} else if (w->end < 0) {
 		snprintf(text, size, PP_STATUS_PARTIAL "killed, or ended by _exit() (which of them is unknown)");
 	} else if (!WIFSIGNALED(w->end)) {
-		snprintf(text, size, PP_STATUS_PARTIAL "ended by _exit() with status %d", WEXITSTATUS(w->end));
+		snprintf(text, size, PP_STATUS_PARTIAL "ended without exit handlers, as by _exit() or exec, with status %d",
+		         WEXITSTATUS(w->end));
 	} else {
 		name = sigabbrev_np(WTERMSIG(w->end));
 		snprintf(text, size, "%s%d%s%s%s", is_killed(v, w) ? PP_STATUS_KILLED "signal " : PP_STATUS_ENDED, WTERMSIG(w->end),

@@ -174,11 +174,10 @@ static size_t say_killed(const struct pp_dataset *d, char *text, size_t size)
 	else if (!strstr(one->status, "SIGKILL"))
 		length = snprintf(text, size, "find out why rank %d died: see its stderr and its core dump. Then ", one->rank);
 	else if (pp_dataset_list_ranks(d, is_killed, NULL, ", ", ranks, sizeof(ranks)) > 1)
-		length = snprintf(
-		        text, size,
-		        "find out which of %s was killed first and why, since a launcher may then kill the others: 'dmesg' on host "
-		        "%s tells if memory ran out. Then ",
-		        ranks, one->host);
+		length = snprintf(text, size,
+		                  "find out why %s were killed: some launchers kill all ranks after one fails, which stderr shows; "
+		                  "'dmesg' on host %s tells if memory ran out. Then ",
+		                  ranks, one->host);
 	else
 		length = snprintf(text, size, "find out why rank %d was killed: 'dmesg' on host %s tells if memory ran out. Then ",
 		                  one->rank, one->host);

@@ -106,7 +106,7 @@ static void end_text(const struct pp_live_rank *l, char *text, size_t size)
 		snprintf(text, size, "ended by signal %d%s%s%s", WTERMSIG(l->end), name ? " (SIG" : "", name ? name : "",
 		         name ? ")" : "");
 	else if (l->state == PP_LIVE_GONE && l->end >= 0)
-		snprintf(text, size, "ended by _exit() with status %d", WEXITSTATUS(l->end));
+		snprintf(text, size, "ended without exit handlers, as by _exit() or exec, with status %d", WEXITSTATUS(l->end));
 	else if (l->state == PP_LIVE_GONE)
 		snprintf(text, size, "killed, or ended by _exit() (which of them is unknown)");
 	else

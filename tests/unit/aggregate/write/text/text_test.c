@@ -344,7 +344,7 @@ TEST(whose_end_explains_the_others)
 	for (size_t w = 0; w < 3; w++)
 		status(&s, w, killed);
 	answer_of(&s.dataset, "logs", &a);
-	CHECK(strstr(a.next, "find out which of ranks 0-2 was killed first and why, ") == a.next);
+	CHECK(strstr(a.next, "find out why ranks 0-2 were killed: ") == a.next);
 	status(&s, 2, PP_STATUS_ABORTED);
 	answer_of(&s.dataset, "logs", &a);
 	CHECK(strstr(a.next, "find out why rank 2 called MPI_Abort: see its stderr. Then ") == a.next);
