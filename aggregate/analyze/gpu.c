@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "aggregate/analyze/build.h"
+#include "aggregate/analyze/growth.h"
 #include "aggregate/analyze/join.h"
 #include "core/base/known.h"
 #include "core/capture/capture.h"
@@ -65,33 +66,10 @@ static int is_under_load(const struct pp_rank *rank, const struct pp_state *stat
 	return !any && state->busy > 0;
 }
 
-/* What counts since the driver was loaded: the last known value less the first. Some are of 32 bits, and go round. */
-struct growth {
-	int64_t last, grown;
-	uint64_t readings;
-};
-
-static void see(struct growth *g, int64_t value)
-{
-	if (value < 0)
-		return;
-	if (g->readings && value >= g->last)
-		g->grown += value - g->last;
-	else if (g->readings && g->last <= UINT32_MAX && g->last > UINT32_MAX / 2)
-		g->grown += value + ((int64_t)1 << 32) - g->last;
-	g->last = value;
-	g->readings++;
-}
-
-static int64_t grown(const struct growth *g)
-{
-	return g->readings > 1 ? g->grown : PP_UNKNOWN;
-}
-
 struct over { /* one GPU over the window */
 	struct mean clock, memory, power, busy;
-	struct growth energy, power_ns, thermal_ns, corrected, uncorrected, replays;
-	struct growth pcie_sent, pcie_received, nvlink_sent, nvlink_received, nvlink_errors;
+	struct pp_growth energy, power_ns, thermal_ns, corrected, uncorrected, replays;
+	struct pp_growth pcie_sent, pcie_received, nvlink_sent, nvlink_received, nvlink_errors;
 };
 
 static void raise_to(int64_t *most, int64_t value)
@@ -112,17 +90,17 @@ static void see_load(struct over *o, const struct pp_state *s, struct pp_row_gpu
 
 static void see_counts(struct over *o, const struct pp_state *s)
 {
-	see(&o->energy, s->energy_mj);
-	see(&o->power_ns, s->power_ns);
-	see(&o->thermal_ns, s->thermal_ns);
-	see(&o->corrected, s->ecc_corrected);
-	see(&o->uncorrected, s->ecc_uncorrected);
-	see(&o->replays, s->pcie_replays);
-	see(&o->pcie_sent, s->pcie_sent);
-	see(&o->pcie_received, s->pcie_received);
-	see(&o->nvlink_sent, s->nvlink_sent);
-	see(&o->nvlink_received, s->nvlink_received);
-	see(&o->nvlink_errors, s->nvlink_errors);
+	pp_growth_see(&o->energy, s->energy_mj);
+	pp_growth_see(&o->power_ns, s->power_ns);
+	pp_growth_see(&o->thermal_ns, s->thermal_ns);
+	pp_growth_see(&o->corrected, s->ecc_corrected);
+	pp_growth_see(&o->uncorrected, s->ecc_uncorrected);
+	pp_growth_see(&o->replays, s->pcie_replays);
+	pp_growth_see(&o->pcie_sent, s->pcie_sent);
+	pp_growth_see(&o->pcie_received, s->pcie_received);
+	pp_growth_see(&o->nvlink_sent, s->nvlink_sent);
+	pp_growth_see(&o->nvlink_received, s->nvlink_received);
+	pp_growth_see(&o->nvlink_errors, s->nvlink_errors);
 }
 
 static void put(const struct over *o, struct pp_row_gpu *row)
@@ -132,17 +110,17 @@ static void put(const struct over *o, struct pp_row_gpu *row)
 	row->power_mw = mean_of(&o->power);
 	if (o->busy.samples)
 		row->busy = o->busy.sum / (double)o->busy.samples;
-	row->energy_mj = grown(&o->energy);
-	row->power_ns = grown(&o->power_ns);
-	row->thermal_ns = grown(&o->thermal_ns);
-	row->ecc_corrected = grown(&o->corrected);
-	row->ecc_uncorrected = grown(&o->uncorrected);
-	row->pcie_replays = grown(&o->replays);
-	row->pcie_sent = grown(&o->pcie_sent);
-	row->pcie_received = grown(&o->pcie_received);
-	row->nvlink_sent = grown(&o->nvlink_sent);
-	row->nvlink_received = grown(&o->nvlink_received);
-	row->nvlink_errors = grown(&o->nvlink_errors);
+	row->energy_mj = pp_growth_of(&o->energy);
+	row->power_ns = pp_growth_of(&o->power_ns);
+	row->thermal_ns = pp_growth_of(&o->thermal_ns);
+	row->ecc_corrected = pp_growth_of(&o->corrected);
+	row->ecc_uncorrected = pp_growth_of(&o->uncorrected);
+	row->pcie_replays = pp_growth_of(&o->replays);
+	row->pcie_sent = pp_growth_of(&o->pcie_sent);
+	row->pcie_received = pp_growth_of(&o->pcie_received);
+	row->nvlink_sent = pp_growth_of(&o->nvlink_sent);
+	row->nvlink_received = pp_growth_of(&o->nvlink_received);
+	row->nvlink_errors = pp_growth_of(&o->nvlink_errors);
 }
 
 /* The samples of a rank are in order of time. */

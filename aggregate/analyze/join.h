@@ -77,6 +77,8 @@ int pp_join_memory_profile(struct pp_join *j);
 int pp_join_memory_pool(struct pp_join *j);
 /* /gpu, from the samples of the GPUs. */
 int pp_join_gpu(struct pp_join *j);
+/* /port, from the readings of network ports. */
+int pp_join_port(struct pp_join *j);
 
 /* The tables whose rows are those of a side array. */
 int pp_join_side_tables(struct pp_join *j);

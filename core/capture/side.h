@@ -137,6 +137,14 @@ struct pp_state {        /* of a host or a GPU; -1: unknown */
 	int64_t pcie_replays, pcie_sent, pcie_received, nvlink_sent, nvlink_received, nvlink_errors;
 };
 
+struct pp_port {       /* one reading of a network port of the host; counts since it came up; -1: unknown */
+	int64_t time;  /* tick; job ns after mapping */
+	char name[24]; /* eth0, mlx5_0/1 */
+	int64_t rate_mbit;
+	int64_t sent, received, errors, dropped, lost, waited; /* as the columns of /port */
+	uint8_t link;                                          /* enum pp_port_link of aggregate/keeper/host/port.h */
+};
+
 enum { PP_STEPS_ENDED = 256 }; /* of a rank, that are kept */
 
 struct pp_step_ended { /* a step of the job, in ticks */

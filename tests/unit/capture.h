@@ -41,6 +41,7 @@ static inline void free_capture(struct pp_capture *c)
 		free(c->rank[r].usage);
 		free(c->rank[r].memory);
 		free(c->rank[r].state);
+		free(c->rank[r].port);
 		free(c->rank[r].annotation);
 		free(c->rank[r].allocation);
 		free(c->rank[r].pool_event);

@@ -232,6 +232,8 @@ void pp_sampler_init(struct pp_sampler *s, const char *proc, enum pp_gpu_when gp
 {
 	*s = (struct pp_sampler){.proc = proc, .least_ns = LEAST_NS, .period_ns = LEAST_NS};
 	pp_gpu_state_init(&s->gpu, gpus, "/proc/self/exe");
+	snprintf(s->sys_root, sizeof(s->sys_root), "%s/..", proc);
+	pp_ports_init(&s->ports, s->sys_root);
 }
 
 void pp_sampler_release(struct pp_sampler *s)
@@ -242,6 +244,7 @@ void pp_sampler_release(struct pp_sampler *s)
 	free(s->ring);
 	free(s->round);
 	pp_gpu_state_release(&s->gpu);
+	pp_ports_release(&s->ports);
 	*s = (struct pp_sampler){0};
 }
 
@@ -502,6 +505,7 @@ void pp_sampler_run(struct pp_sampler *s, const struct pp_rings *rings)
 		return;
 	begins = any_begins(s, rings, &recording);
 	pp_gpu_state_run(&s->gpu, recording);
+	pp_ports_run(&s->ports, recording);
 	if (!recording) {
 		s->round->state_ns = 0;
 		return;
@@ -572,8 +576,22 @@ static void give_cores(struct pp_sampler *s, const struct pp_rings *rings, struc
 	}
 }
 
+/* The ring of the lowest rank, which carries what is the host's; SIZE_MAX: there is none. */
+static size_t lowest_ring(const struct pp_rings *rings)
+{
+	size_t lowest = SIZE_MAX;
+
+	for (size_t i = 0; i < pp_rings_count(rings); i++)
+		if (!pp_rings_is_excluded(rings, i) &&
+		    (lowest == SIZE_MAX || pp_rings_header(rings, i)->rank < pp_rings_header(rings, lowest)->rank))
+			lowest = i;
+	return lowest;
+}
+
 void pp_sampler_give(struct pp_sampler *s, const struct pp_rings *rings, struct pp_capture *c)
 {
+	const size_t lowest = lowest_ring(rings);
+
 	for (size_t i = 0; i < s->rings && i < pp_rings_count(rings); i++) {
 		struct pp_rank *rank = pp_capture_rank(c, pp_rings_header(rings, i)->rank);
 		struct pp_sampled *r = &s->ring[i];
@@ -582,6 +600,8 @@ void pp_sampler_give(struct pp_sampler *s, const struct pp_rings *rings, struct 
 			continue;
 		memcpy(rank->memory_note, r->reason, sizeof(r->reason));
 		pp_gpu_state_give(&s->gpu, (int)pp_rings_header(rings, i)->tick_kind, rank);
+		if (i == lowest)
+			pp_ports_give(&s->ports, (int)pp_rings_header(rings, i)->tick_kind, rank);
 		for (int id = 0; id < PP_SIDE_IDS; id++)
 			give_rows(rank, id, &r->store[id]);
 	}

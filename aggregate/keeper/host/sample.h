@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include "aggregate/keeper/host/gpu_state.h"
+#include "aggregate/keeper/host/port.h"
 #include "aggregate/read/ring/rings.h"
 #include "core/capture/side.h"
 
@@ -35,6 +36,8 @@ struct pp_sampler {
 	size_t pss_turn;              /* ring whose PSS is next: one at a time, for it may take long */
 	int64_t next_ns, next_pss_ns; /* CLOCK_MONOTONIC */
 	struct pp_gpu_state gpu;
+	struct pp_ports ports;
+	char sys_root[128]; /* of ports: what stands before /sys */
 };
 
 /* `proc`: "/proc", or the directory that stands for it in tests; it must live as long as the sampler. `gpus`: when the state of

@@ -24,6 +24,7 @@
 #include "core/base/utf8.h"
 #include "core/capture/span.h"
 #include "core/ring/intern.h"
+#include "core/step/kernel_name.h"
 
 enum { MOST_PARTS = 4 /* of a window's steps */, MOST_OPS = 10, MOST_KERNELS = 3, NAME_COLUMNS = 46 };
 
@@ -185,6 +186,22 @@ static void write_other_kernels(const struct pp_dataset *d, FILE *to)
 	}
 }
 
+/* Share of the kernels' time by what their names tell of tensor cores; nothing where no name tells anything. */
+static void write_tensor_cores(const struct pp_dataset *d, FILE *to)
+{
+	double ns[PP_TENSOR_CORE_YES + 1] = {0}, all = 0;
+
+	for (size_t i = 0; i < d->kernel_stats; i++)
+		if (d->kernel_stat[i].activity == PP_DEVICE_KERNEL && d->kernel_stat[i].tensor_core_used <= PP_TENSOR_CORE_YES) {
+			ns[d->kernel_stat[i].tensor_core_used] += (double)d->kernel_stat[i].total_ns;
+			all += (double)d->kernel_stat[i].total_ns;
+		}
+	if (all > 0 && ns[PP_TENSOR_CORE_UNKNOWN] < all)
+		fprintf(to, "  Tensor cores: used by %.1f %% of device compute, not by %.1f %%, unknown of %.1f %%\n",
+		        100 * ns[PP_TENSOR_CORE_YES] / all, 100 * ns[PP_TENSOR_CORE_NO] / all,
+		        100 * ns[PP_TENSOR_CORE_UNKNOWN] / all);
+}
+
 /* Where a device recorded something: its precision, and the kernels with most time, one in a line. */
 static void write_kernels(const struct pp_dataset *d, FILE *to)
 {
@@ -204,6 +221,7 @@ static void write_kernels(const struct pp_dataset *d, FILE *to)
 		between = ", ";
 	}
 	fputs(*between ? "\n" : "", to);
+	write_tensor_cores(d, to);
 	fprintf(to, "  Kernels:    %zu by name, operator and shape; %% of the time of all kernels:\n", d->kernel_stats);
 	for (size_t i = 0; i < d->kernel_stats && i < MOST_KERNELS; i++) {
 		const char *op = pp_intern_text(d->names, d->kernel_stat[i].op, NULL);

@@ -1,4 +1,4 @@
-/* /gpu of samples made by hand. gpu_test GOLDEN [--update]. */
+/* /gpu and /port of samples made by hand. gpu_test GOLDEN [--update]. */
 #include "core/capture/side.h"
 #include "tests/unit/aggregate/tools_kit.h"
 
@@ -83,6 +83,37 @@ static void add_unseen(struct kit *k)
 	clocked(sample(k, 1, 0, kit_at(3)), 210, 80000, 1, 0);
 }
 
+static void port(struct kit *k, size_t r, const char *name, int64_t time, int64_t sent, int64_t errors)
+{
+	struct pp_rank *rank = &k->capture.rank[r];
+	struct pp_port *p;
+
+	if (!rank->port)
+		rank->port = calloc(MOST, sizeof(*p));
+	p = &rank->port[rank->ports++];
+	*p = (struct pp_port){.time = time,
+	                      .rate_mbit = -1,
+	                      .sent = sent,
+	                      .received = -1,
+	                      .errors = errors,
+	                      .dropped = 0,
+	                      .lost = -1,
+	                      .waited = -1};
+	snprintf(p->name, sizeof(p->name), "%s", name);
+}
+
+/* Two ports in turn, one with a count that was reset; one that was read once. */
+static void add_ports(struct kit *k)
+{
+	port(k, 0, "mlx5_0/1", kit_at(1), 1000, 1);
+	port(k, 0, "eth0", kit_at(1), 5, 0);
+	port(k, 0, "mlx5_0/1", kit_at(2), 4000, 3);
+	port(k, 0, "eth0", kit_at(2), 2, 0);
+	port(k, 0, "mlx5_0/1", kit_at(3), 4500, 3);
+	port(k, 0, "eth0", kit_at(3), 7, 0);
+	port(k, 1, "eth0", kit_at(2), 7, 0);
+}
+
 int main(int argc, char **argv)
 {
 	struct kit k;
@@ -90,9 +121,11 @@ int main(int argc, char **argv)
 	kit_begin(&k);
 	add_working(&k);
 	add_unseen(&k);
+	add_ports(&k);
 	kit_end(&k);
 	kit_table(&k, PP_TABLE_gpu);
 	kit_table(&k, PP_TABLE_state);
+	kit_table(&k, PP_TABLE_port);
 	kit_check(&k, argv[1], argc > 2);
 	return test_end();
 }

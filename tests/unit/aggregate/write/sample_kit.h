@@ -95,7 +95,8 @@ static inline void sample_process(struct pp_rank *rank)
 	rank->usage = calloc(SAMPLE_STEPS, sizeof(*rank->usage));
 	rank->memory = calloc(2, sizeof(*rank->memory));
 	rank->state = calloc(2, sizeof(*rank->state));
-	if (!rank->usage || !rank->memory || !rank->state)
+	rank->port = calloc(1, sizeof(*rank->port));
+	if (!rank->usage || !rank->memory || !rank->state || !rank->port)
 		return;
 	for (int64_t k = 0; k < SAMPLE_STEPS; k++) {
 		int64_t number = k / 2 * 2 + 1, at = 1000 + number * SAMPLE_STEP_NS;
@@ -135,6 +136,8 @@ static inline void sample_process(struct pp_rank *rank)
 	rank->state[1].reason = 4;
 	rank->state[1].energy_mj = 7;
 	rank->states = 2;
+	rank->port[0] = (struct pp_port){.time = 1000 + 5 * SAMPLE_STEP_NS + 100, .name = "eth0", .sent = 7};
+	rank->ports = 1;
 }
 
 /* What a keeper knows of one host: rows in every table. */
