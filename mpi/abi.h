@@ -21,8 +21,12 @@
 
 /* A handle as a number that no handle of another kind has, in the tables of requests and of communicators, windows and files. That
  * of an int has its highest bit set, as no pointer has. 0: none. */
+#if defined(MPICH_VERSION) || defined(I_MPI_NUMVERSION)
 #define PP_KEY(handle)                                                                                                             \
 	(sizeof(handle) < sizeof(void *) ? (uint64_t)1 << 63 | (uint32_t)(uintptr_t)(handle) : (uint64_t)(uintptr_t)(handle))
+#else
+#define PP_KEY(handle) ((uint64_t)(uintptr_t)(handle))
+#endif
 
 /* Where pointers to functions are held that were found by pp_mpi_real() or pp_mpi_next(). All are cleared when MPI begins with
  * another library than before. */
@@ -216,5 +220,6 @@ static inline int pp_request_is_done(const struct pp_mpi_names *names, MPI_Reque
 /* A status that the application passed, or NULL where it ignores it: the constant is no address to read in some MPIs. */
 static inline const MPI_Status *pp_status_seen(const MPI_Status *status)
 {
+	/* NOLINTNEXTLINE(misc-redundant-expression): the two differ in some MPIs */
 	return status == MPI_STATUS_IGNORE || status == MPI_STATUSES_IGNORE ? NULL : status;
 }

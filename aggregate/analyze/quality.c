@@ -459,7 +459,8 @@ static int compare_device(const void *a, const void *b)
 /* Two ranks on one device wait for each other's kernels, and a slice shares what is not divided. */
 static void warn_shared_devices(struct pp_dataset *d)
 {
-	const struct pp_row_worker **by = calloc(d->workers + 1, sizeof(*by)), *first = NULL, *second = NULL;
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are sorted */
+	const struct pp_row_worker **by = calloc(d->workers + 1, sizeof(by[0])), *first = NULL, *second = NULL;
 	size_t shared = 0, slices = 0;
 
 	for (size_t i = 0; by && i < d->workers; i++) {
@@ -467,7 +468,7 @@ static void warn_shared_devices(struct pp_dataset *d)
 		slices += !strncmp(d->worker[i].device_uuid, "MIG-", 4);
 	}
 	if (by)
-		qsort(by, d->workers, sizeof(*by), compare_device);
+		qsort(by, d->workers, sizeof(by[0]), compare_device); /* NOLINT(bugprone-sizeof-expression): pointers */
 	for (size_t i = 0, n; by && i < d->workers; i += n) {
 		for (n = 1; i + n < d->workers && !compare_device(&by[i], &by[i + n]); n++)
 			;

@@ -35,7 +35,7 @@ static size_t squeeze(const char *text, size_t length, int levels, char *to, siz
 		if (++depth == levels + 1) {
 			if (size - n < 3)
 				return size + 1;
-			memcpy(to + n, "...", 3);
+			memcpy(to + n, "...", 3); /* NOLINT(bugprone-not-null-terminated-result): it has a length */
 			n += 3;
 		}
 	}
@@ -66,7 +66,7 @@ static size_t leading(const char *name, size_t length, char *to)
 	while (is_nested && at < length && strchr("rVK", name[at]))
 		at++;
 	if (at + 1 < length && name[at] == 'S' && name[at + 1] == 't') {
-		memcpy(to, "std", 3);
+		memcpy(to, "std", 3); /* NOLINT(bugprone-not-null-terminated-result): it has a length */
 		n = 3;
 		at += 2;
 	}
@@ -86,7 +86,7 @@ static size_t leading(const char *name, size_t length, char *to)
 			break;
 	}
 	if (n && at < length && name[at] == 'I') {
-		memcpy(to + n, "<...>", 5);
+		memcpy(to + n, "<...>", 5); /* NOLINT(bugprone-not-null-terminated-result): it has a length */
 		n += 5;
 	}
 	return n;

@@ -15,6 +15,7 @@ struct name { /* of a function or type */
 	int is_template, is_plain; /* is_plain: constructor and others without a type to return */
 };
 
+/* NOLINTBEGIN(misc-no-recursion): so is the grammar, and DEPTH_MOST bounds it */
 static struct piece type(struct parse *p);
 static struct piece encoding(struct parse *p, int is_top);
 static void name(struct parse *p, struct name *n);
@@ -719,6 +720,7 @@ static struct piece encoding(struct parse *p, int is_top)
 	return since(p, from);
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the parts of the text are written to it */
 const char *pp_demangle_parse(const char *text, size_t length, char *room, size_t *ret_length)
 {
 	struct parse p = {.at = text, .end = text + length, .room = room, .pack_at = -1};
@@ -743,3 +745,4 @@ const char *pp_demangle_parse(const char *text, size_t length, char *room, size_
 	*ret_length = all.length;
 	return room + all.from;
 }
+/* NOLINTEND(misc-no-recursion): of the grammar */

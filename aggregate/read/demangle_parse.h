@@ -6,4 +6,4 @@
 
 /* The text, within `room` of PP_DEMANGLE_ROOM bytes, *ret_length long and not terminated; NULL: it has a form that is not read
  * here, or its text needs more than that. */
-const char *pp_demangle_parse(const char *name, size_t length, char *room, size_t *ret_length);
+const char *pp_demangle_parse(const char *text, size_t length, char *room, size_t *ret_length);

@@ -48,12 +48,16 @@ static inline struct piece bad(struct parse *p)
 
 static inline char peek(const struct parse *p)
 {
-	return p->at < p->end ? *p->at : '\0';
+	if (p->at < p->end)
+		return *p->at;
+	return '\0';
 }
 
 static inline char peek_2(const struct parse *p)
 {
-	return p->end - p->at > 1 ? p->at[1] : '\0';
+	if (p->end - p->at > 1)
+		return p->at[1];
+	return '\0';
 }
 
 static inline int take(struct parse *p, char c)
@@ -110,7 +114,9 @@ static inline struct piece constant(struct parse *p, const char *text)
 
 static inline char last_of(const struct parse *p, struct piece x)
 {
-	return x.length ? p->room[x.from + x.length - 1] : '\0';
+	if (x.length)
+		return p->room[x.from + x.length - 1];
+	return '\0';
 }
 
 static inline struct piece remember(struct parse *p, struct piece x)

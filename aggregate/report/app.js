@@ -39,13 +39,21 @@ const MEANING = {
   neighbour: 'From which ranks each rank receives in neighbourhood collectives, and so for which it waits.',
   lone_call: 'Calls that may wait, or make progress for other ranks, and belong to no collective or message that is known.',
   trace_file: 'The files of other profilers that this session was made from: events read, and what was left out.',
+  state: 'Clock rates, power and pressure of hosts and GPUs over time.',
+  gpu: 'State of each GPU in the window, by NVML: clock, power and reason are of samples under load.',
+  device_speed: 'How long each rank takes for kernels that other ranks run too: 1 is the median of the others.',
+  port: 'What the network ports of each host counted in the window, of all programs.',
 };
 const NAME = {
   process: 'Processes',
   file: 'Files',
   lone_call: 'Other calls',
+  device_speed: 'Speed of devices',
+  gpu: 'GPUs',
+  port: 'Network ports',
   memory_pool: 'Memory pools',
   neighbour: 'Neighbours',
+  state: 'State over time',
   trace_file: 'Traces'
 };
 

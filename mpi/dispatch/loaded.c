@@ -113,6 +113,7 @@ static int is_library(struct dl_phdr_info *info, size_t size, void *data)
 }
 
 /* Of several, as libmpi_mpifh.so and libmpi.so, any serves: a look-up goes through the libraries that it needs. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): is_library() writes to it */
 int pp_loaded_library(char *ret_path, size_t size)
 {
 	struct search s = {ret_path, size};
