@@ -191,21 +191,21 @@ def foreign_group(place, full):
     """A group that this podprof does not know: its tables by unit, its planes as colours of the pod viewer."""
     pod = pods.Pod(workers=4, steps=5)
 
-    def gpu(f, p):
-        g = pods.Group(f, "gpu")
+    def fan(f, p):
+        g = pods.Group(f, "fan")
         g.put("step", ["step"], p.number)
         g.put("worker", ["worker"], p.rank)
         g.put("sample", ["sample"], np.arange(3))
         g.put("power", ["step", "worker"], np.arange(20).reshape(5, 4) * 10.0, "W")
         g.put("used_bytes", ["sample"], np.array([1 << 30, 2 << 30, 3 << 30], np.uint64), "byte")
 
-    pod.extra = gpu
+    pod.extra = fan
     with browser() as b:
-        b.open(pod_page(place, pod), "#colour=gpu/power&step=103")
-        check("2.00\u00a0GiB" in b.js("document.getElementById('gpu').textContent"), "a table of an unknown group is not shown")
-        at = heads(b, "cells").index("gpu: power")
+        b.open(pod_page(place, pod), "#colour=fan/power&step=103")
+        check("2.00\u00a0GiB" in b.js("document.getElementById('fan').textContent"), "a table of an unknown group is not shown")
+        at = heads(b, "cells").index("fan: power")
         check(column(b, "cells", at) == ["120", "130", "140", "150"], f"the plane is wrong: {column(b, 'cells', at)}")
-        check(b.js("Viewer.plane.key") == "gpu/power", "the plane is no colour of the viewer")
+        check(b.js("Viewer.plane.key") == "fan/power", "the plane is no colour of the viewer")
         clean(b, "an unknown group")
 
 
