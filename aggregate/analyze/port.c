@@ -52,13 +52,14 @@ static int add_port(struct pp_table *t, struct pp_intern *names, int32_t worker,
 
 static int add_ports(struct pp_table *t, struct pp_intern *names, const struct pp_rank *rank)
 {
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are sorted */
 	const struct pp_port **reading = calloc(rank->ports + 1, sizeof(*reading));
 	int rc = reading ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < rank->ports && !rc; i++)
 		reading[i] = &rank->port[i];
 	if (!rc)
-		qsort(reading, rank->ports, sizeof(*reading), by_name);
+		qsort(reading, rank->ports, sizeof(*reading), by_name); /* NOLINT(bugprone-sizeof-expression): pointers */
 	for (size_t i = 0, n; i < rank->ports && !rc; i += n) {
 		for (n = 1; i + n < rank->ports && !strncmp(reading[i + n]->name, reading[i]->name, sizeof(reading[i]->name)); n++)
 			;
