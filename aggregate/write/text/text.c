@@ -196,10 +196,14 @@ static void write_tensor_cores(const struct pp_dataset *d, FILE *to)
 			ns[d->kernel_stat[i].tensor_core_used] += (double)d->kernel_stat[i].total_ns;
 			all += (double)d->kernel_stat[i].total_ns;
 		}
-	if (all > 0 && ns[PP_TENSOR_CORE_UNKNOWN] < all)
-		fprintf(to, "  Tensor cores: used by %.1f %% of device compute, not by %.1f %%, unknown of %.1f %%\n",
-		        100 * ns[PP_TENSOR_CORE_YES] / all, 100 * ns[PP_TENSOR_CORE_NO] / all,
-		        100 * ns[PP_TENSOR_CORE_UNKNOWN] / all);
+	if (all <= 0 || ns[PP_TENSOR_CORE_UNKNOWN] >= all)
+		return;
+	fprintf(to, "  Tensor cores: used by %.1f %% of device compute", 100 * ns[PP_TENSOR_CORE_YES] / all);
+	if (ns[PP_TENSOR_CORE_NO] > 0)
+		fprintf(to, ", not by %.1f %%", 100 * ns[PP_TENSOR_CORE_NO] / all);
+	if (ns[PP_TENSOR_CORE_UNKNOWN] > 0)
+		fprintf(to, ", unknown of %.1f %%", 100 * ns[PP_TENSOR_CORE_UNKNOWN] / all);
+	fputc('\n', to);
 }
 
 /* Where a device recorded something: its precision, and the kernels with most time, one in a line. */
