@@ -27,6 +27,7 @@ FLOORS = (
     ('aggregate/tools/',),
     ('aggregate/timeline/', 'aggregate/diff/'),
     ('aggregate/write/',),
+    ('aggregate/report/data/', 'aggregate/report/page/'),
     ('aggregate/report/', 'aggregate/fleet/'),
     ('aggregate/session/',),
     ('aggregate/keeper/host/',),

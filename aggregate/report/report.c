@@ -13,8 +13,8 @@
 
 #include "aggregate/read/h5/file_dataset.h"
 #include "aggregate/read/h5/forked_work.h"
-#include "aggregate/report/embed.h"
-#include "aggregate/report/page.h"
+#include "aggregate/report/data/page.h"
+#include "aggregate/report/page/embed.h"
 #include "aggregate/timeline/event_files.h"
 #include "aggregate/tools/pod_lines.h"
 #include "aggregate/tools/recommend.h"

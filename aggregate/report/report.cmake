@@ -8,7 +8,7 @@ else()
   message(STATUS "Report charts: no Chart.js (apt-get install libjs-chart.js, or -DPODPROF_CHARTJS=FILE); reports will say so")
 endif()
 
-set(report_dir ${CMAKE_CURRENT_SOURCE_DIR}/report)
+set(report_dir ${CMAKE_CURRENT_SOURCE_DIR}/report/page)
 set(report_app data.js inflate.js table.js heatmap.js columns.js plot.js overview.js bands.js viewer.js waiting.js blame.js advice.js trace_data.js trace_draw.js trace_view.js trace_input.js trace_panes.js samples.js clock.js operator.js kernel.js input.js memory.js skyline.js together.js collectives.js
   groups.js app.js)
 set(report_diff_app data.js table.js diff.js)
@@ -32,17 +32,17 @@ set(PP_REPORT_SOURCES
   report/table_print.c
   report/brief.c
   report/check.c
-  report/page_run.c
-  report/page_cell.c
-  report/page_table.c
-  report/page_arrival.c
-  report/page_pod.c
-  report/quartile.c
-  report/page_message.c
-  report/page_skyline.c
-  report/page_op.c
-  report/page_timeline.c
-  report/page_pick.c
-  report/page_chunk.c
+  report/data/run.c
+  report/data/cell.c
+  report/data/table.c
+  report/data/arrival.c
+  report/data/pod.c
+  report/data/quartile.c
+  report/data/message.c
+  report/data/skyline.c
+  report/data/op.c
+  report/data/timeline.c
+  report/data/pick.c
+  report/data/chunk.c
   write/json.c
   ${report_embedded})

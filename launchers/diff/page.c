@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "aggregate/report/embed.h"
+#include "aggregate/report/page/embed.h"
 #include "aggregate/write/output.h"
 #include "aggregate/write/writer.h"
 #include "core/base/why.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/report/embed.h"
+#include "aggregate/report/page/embed.h"
 #include "launchers/doctor/doctor_command.h"
 #include "launchers/doctor/doctor_row.h"
 

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "aggregate/report/page.h"
-#include "aggregate/report/page_timeline.h"
+#include "aggregate/report/data/page.h"
+#include "aggregate/report/data/timeline.h"
 #include "tests/bench/timeline_make.h"
 
 static uint64_t number(int argc, char **argv, int at, uint64_t otherwise)

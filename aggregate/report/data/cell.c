@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/report/page.h"
+#include "aggregate/report/data/page.h"
 #include "core/base/huge.h"
 #include "core/base/known.h"
 #include "core/base/wrap.h"

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "aggregate/report/page.h"
+#include "aggregate/report/data/page.h"
 #include "core/base/compare.h"
 #include "core/base/wrap.h"
 

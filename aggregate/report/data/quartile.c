@@ -1,6 +1,6 @@
 /* Quartiles by counting: values are counted in buckets of equal width, and only those of a quartile's bucket are looked at again.
  * See quartile.h. */
-#include "aggregate/report/quartile.h"
+#include "aggregate/report/data/quartile.h"
 
 #include <string.h>
 

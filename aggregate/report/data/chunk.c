@@ -1,11 +1,11 @@
-/* Packs the events of the page's timeline, one chunk per step; see page_timeline.h, and page_timeline.c for the layout. */
+/* Packs the events of the page's timeline, one chunk per step; see timeline.h, and timeline.c for the layout. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aggregate/analyze/bounds.h"
-#include "aggregate/report/page_timeline.h"
+#include "aggregate/report/data/timeline.h"
 #include "aggregate/write/json.h"
 
 enum { BYTE = 1, SHORT = 2, WORD = 4, DOUBLE = 8, TIMES = 3, EVENT_BYTES = 3 * WORD + SHORT + 3, FLOW_BYTES = 2 * WORD + 1 };

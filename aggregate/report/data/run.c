@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "aggregate/analyze/coverage.h"
-#include "aggregate/report/page.h"
-#include "aggregate/report/quartile.h"
+#include "aggregate/report/data/page.h"
+#include "aggregate/report/data/quartile.h"
 #include "aggregate/tools/answer.h"
 #include "core/base/known.h"
 #include "core/base/wrap.h"
@@ -92,7 +92,7 @@ static void put_categories(struct pp_page *p)
 	fputc(']', p->to);
 }
 
-/* The plane that the first finding is about: the pod viewer opens in its colour. Keys: page_cell.c. */
+/* The plane that the first finding is about: the pod viewer opens in its colour. Keys: cell.c. */
 static const char *plane_of(const struct pp_row_finding *f, char *text, size_t size)
 {
 	if (!f || (f->kind >= PP_FINDING_PERIODIC && f->kind <= PP_FINDING_START_UP))

@@ -1,5 +1,5 @@
 /* The timeline in the page: which events, and how they are packed. In: struct pp_timeline. Out: the page's "timeline".
- * Used by page_timeline.c, page_pick.c, page_chunk.c and their tests. */
+ * Used by timeline.c, pick.c, chunk.c and their tests. */
 #pragma once
 
 #include <stdio.h>
@@ -41,5 +41,5 @@ struct pp_page_names {
  * end at events outside of the page. 0, or -ENOMEM. */
 int pp_page_chunks(FILE *to, const struct pp_page_part *part, struct pp_page_names *names, int64_t *chunk, uint64_t *ret_flows);
 
-/* Writes the object, as page_timeline.c describes it. 0, or -ENOMEM. */
+/* Writes the object, as timeline.c describes it. 0, or -ENOMEM. */
 int pp_page_timeline_put(FILE *to, const struct pp_timeline *t, const struct pp_page_limit *limit, struct pp_err *err);

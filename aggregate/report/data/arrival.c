@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "aggregate/report/page.h"
+#include "aggregate/report/data/page.h"
 
 enum column { WAIT, FIRST_ROW, ROW_COUNT, FIRST_NS, WORKER, ARRIVAL, EXIT, NEEDED, MESSAGE = NEEDED, COLUMNS };
 

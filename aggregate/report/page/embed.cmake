@@ -1,5 +1,5 @@
 # Files as C texts. cmake -DOUT=embed.c -DTEXTS="name=a.js+b.js|other=c.css" -P embed.cmake: each name is the files one after the other.
-set(content "/* Made from the report's page sources; do not edit. */\n#include \"aggregate/report/embed.h\"\n")
+set(content "/* Made from the report's page sources; do not edit. */\n#include \"aggregate/report/page/embed.h\"\n")
 string(REPLACE "|" ";" texts "${TEXTS}")
 foreach(text IN LISTS texts)
   string(REGEX MATCH "^([a-z]+)=(.*)$" all "${text}")

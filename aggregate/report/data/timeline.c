@@ -21,7 +21,7 @@
  *                  rank + 1; 0: it waited for none), tag u4 (two's complement), has u4 (enum pp_timeline_has), wait T (ns after its
  *                  begin until which it waited), bound f8 (NaN: not joined), sent f8, received f8
  *   flows          from u4, to u4 (numbers of events in the page), kind u1; each is in the chunk of its `to` */
-#include "aggregate/report/page_timeline.h"
+#include "aggregate/report/data/timeline.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -32,7 +32,7 @@
 #include <unistd.h>
 
 #include "aggregate/analyze/bounds.h"
-#include "aggregate/report/page.h"
+#include "aggregate/report/data/page.h"
 #include "aggregate/timeline/event_files.h"
 #include "aggregate/timeline/load.h"
 #include "aggregate/timeline/session.h"

@@ -1,9 +1,9 @@
-/* Chooses the events of a timeline that the page holds: whole steps, of as many ranks as fit; see page_timeline.h. Pure. */
+/* Chooses the events of a timeline that the page holds: whole steps, of as many ranks as fit; see timeline.h. Pure. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/report/page_timeline.h"
+#include "aggregate/report/data/timeline.h"
 #include "core/base/compare.h"
 #include "core/base/huge.h"
 

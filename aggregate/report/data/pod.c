@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/report/page.h"
-#include "aggregate/report/quartile.h"
+#include "aggregate/report/data/page.h"
+#include "aggregate/report/data/quartile.h"
 #include "core/base/known.h"
 
 enum { MOST_BINS = 1000, BLAME = PP_CATEGORIES + 1, KEPT, WAIT, STEP, QUANTITIES };

@@ -7,7 +7,7 @@
 
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/write/json.h"
-#include "aggregate/report/quartile.h"
+#include "aggregate/report/data/quartile.h"
 #include "core/base/select.h"
 #include "tests/test.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/report/page.h"
+#include "aggregate/report/data/page.h"
 #include "core/base/compare.h"
 #include "core/ring/intern.h"
 

@@ -1,4 +1,4 @@
-/* Shared by the parts of the page's data. In: pod.h5. Out: one JSON object. Used by report.c and page_*.c. */
+/* Shared by the parts of the page's data. In: pod.h5. Out: one JSON object. Used by report.c and the files beside it. */
 #pragma once
 
 #include <stdio.h>

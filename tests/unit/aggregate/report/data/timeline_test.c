@@ -1,5 +1,5 @@
 /* Which events of a timeline the page holds: all, whole steps, whole ranks, the longest; counts of the others are exact. */
-#include "aggregate/report/page_timeline.h"
+#include "aggregate/report/data/timeline.h"
 #include "tests/bench/timeline_make.h"
 #include "tests/test.h"
 

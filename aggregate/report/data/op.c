@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/report/page.h"
+#include "aggregate/report/data/page.h"
 #include "core/base/compare.h"
 
 enum column { NAME, CATEGORY, SOURCE, SIDE, ROW_OP, WORKER, CALLS, TOTAL, SELF, MOST_NS, STEPS, COLUMNS };

@@ -1,4 +1,4 @@
-/* Least, lower quartile, median, upper quartile and largest of many values: some of them, none between two. Used by page_*.c. */
+/* Least, lower quartile, median, upper quartile and largest of many values: some of them, none between two. */
 #pragma once
 
 #include <stddef.h>

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/report/page.h"
+#include "aggregate/report/data/page.h"
 #include "core/base/compare.h"
 #include "core/base/known.h"
 
@@ -142,7 +142,7 @@ static void put_table(struct table *t)
 	fputs("]}", p->to);
 }
 
-/* Rows of the table. Messages stand beside collectives in the file, and have a table of their own (page_message.c). */
+/* Rows of the table. Messages stand beside collectives in the file, and have a table of their own (message.c). */
 static size_t eligible(struct table *t)
 {
 	const struct pp_h5_file_column *message = NULL;
@@ -216,7 +216,7 @@ static int is_row_list(const char *group, const char *dim)
 	return (!strcmp(dim, "row") && strcmp(group, "torch_memory") != 0) || !strcmp(dim, "member");
 }
 
-/* What page_pod.c, page_message.c and page_skyline.c make of such lists is on the page. */
+/* What pod.c, message.c and skyline.c make of such lists is on the page. */
 static int is_known_list(const char *group, const char *variable)
 {
 	return !strcmp(group, "blame_step") || (!strcmp(group, "collective") && !strcmp(variable, "local_us"));
@@ -230,7 +230,7 @@ static void put_group(struct pp_page *p, const char *group, int *count)
 	size_t dims = 0, k;
 	const char *name;
 
-	if (!strcmp(group, "op") || !strcmp(group, "blame_step")) /* page_op.c, page_pod.c */
+	if (!strcmp(group, "op") || !strcmp(group, "blame_step")) /* op.c, pod.c */
 		return;
 	for (size_t i = 0; (name = pp_h5_file_name(p->h5, group, i)) && dims < sizeof(dim) / sizeof(dim[0]); i++) {
 		char variable[PP_H5_FILE_NAME];
