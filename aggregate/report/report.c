@@ -14,6 +14,7 @@
 #include "aggregate/read/h5/file_dataset.h"
 #include "aggregate/read/h5/forked_work.h"
 #include "aggregate/report/data/page.h"
+#include "aggregate/report/data/plain.h"
 #include "aggregate/report/page/embed.h"
 #include "aggregate/timeline/event_files.h"
 #include "aggregate/tools/pod_lines.h"
@@ -87,9 +88,35 @@ static void put_data(struct pp_page *p)
 	fputc('}', p->to);
 }
 
-/* The page is page.html with its markers replaced: <!--style-->, <!--chart-->, <!--data-->, <!--app-->. */
+static void put_style(struct pp_page *p)
+{
+	fputs(pp_embed_style, p->to);
+}
+
+static void put_chart(struct pp_page *p)
+{
+	fputs(pp_embed_chart, p->to);
+}
+
+static void put_app(struct pp_page *p)
+{
+	fputs(pp_embed_app, p->to);
+}
+
+/* The page is page.html with its markers, <!--NAME-->, replaced. */
 static void put_page(struct pp_page *p)
 {
+	static const struct {
+		const char *name;
+		void (*put)(struct pp_page *p);
+	} part[] = {{"style", put_style},
+	            {"chart", put_chart},
+	            {"data", put_data},
+	            {"app", put_app},
+#define PART(marker, function) {#marker, function},
+	            PP_PLAIN_PARTS(PART)
+#undef PART
+	};
 	const char *at = pp_embed_page, *marker;
 
 	while ((marker = strstr(at, "<!--")) && !p->code) {
@@ -98,14 +125,9 @@ static void put_page(struct pp_page *p)
 		fwrite(at, 1, (size_t)(marker - at), p->to);
 		if (!end)
 			break;
-		if (!strncmp(name, "style", 5))
-			fputs(pp_embed_style, p->to);
-		else if (!strncmp(name, "chart", 5))
-			fputs(pp_embed_chart, p->to);
-		else if (!strncmp(name, "app", 3))
-			fputs(pp_embed_app, p->to);
-		else if (!strncmp(name, "data", 4))
-			put_data(p);
+		for (size_t i = 0; i < sizeof(part) / sizeof(part[0]); i++)
+			if (strlen(part[i].name) == (size_t)(end - name) && !strncmp(name, part[i].name, (size_t)(end - name)))
+				part[i].put(p);
 		at = end + 3;
 	}
 	fputs(at, p->to);
@@ -177,6 +199,8 @@ static int make(struct pp_h5_file *h5, volatile int *at_timeline, const struct p
 		pp_err_set(err, code, "no memory for the report of '%s'", path);
 	} else {
 		p->logdir = pp_report_logdir(path);
+		if (pp_answer_of(&p->d, &p->sum, p->logdir, &p->answer))
+			p->answer = (struct pp_answer){.gain_rank = -1, .bottleneck = "unknown: no memory"};
 		put_page(p);
 		code = p->code;
 		free(p->blame);

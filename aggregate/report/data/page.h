@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "aggregate/read/h5/file.h"
+#include "aggregate/tools/answer.h"
 #include "aggregate/write/json.h"
 #include "aggregate/write/text/text.h"
 
@@ -28,6 +29,7 @@ struct pp_page {
 	struct pp_h5_file *h5;
 	struct pp_dataset d;
 	struct pp_sums sum;
+	struct pp_answer answer;
 	char *logdir;                      /* for commands; NULL: not in a log directory */
 	const struct pp_report_wait *wait; /* NULL: pod.h5 stands */
 	struct pp_capture *capture;        /* NULL, or what the event files were made of: it is taken over */

@@ -109,40 +109,38 @@ static void put_answer(struct pp_page *p)
 {
 	struct pp_recording recording = pp_sums_recording(&p->d, &p->sum);
 	char colour[24];
-	struct pp_answer a;
+	const struct pp_answer *a = &p->answer;
 
-	if (pp_answer_of(&p->d, &p->sum, p->logdir, &a))
-		a = (struct pp_answer){.gain_rank = -1, .bottleneck = "unknown: no memory"};
 	pp_page_key(p, "answer", 0);
-	fprintf(p->to, "{\"gain_rank\":%" PRId32, a.gain_rank);
-	put_int(p, "gain_ns", a.gain_ns);
-	put_text(p, "colour", plane_of(a.finding, colour, sizeof(colour)));
-	put_text(p, "bottleneck", a.bottleneck);
-	put_text(p, "straggler", a.straggler);
+	fprintf(p->to, "{\"gain_rank\":%" PRId32, a->gain_rank);
+	put_int(p, "gain_ns", a->gain_ns);
+	put_text(p, "colour", plane_of(a->finding, colour, sizeof(colour)));
+	put_text(p, "bottleneck", a->bottleneck);
+	put_text(p, "straggler", a->straggler);
 	pp_page_key(p, "also", 0);
-	for (size_t i = 0; i < a.alsos; i++) {
+	for (size_t i = 0; i < a->alsos; i++) {
 		fputc(i ? ',' : '[', p->to);
-		pp_json_text(p->to, a.also[i]->finding);
+		pp_json_text(p->to, a->also[i]->finding);
 	}
-	fputs(a.alsos ? "]" : "[]", p->to);
-	put_text(p, "what_if", a.pod.what_if);
-	put_text(p, "efficiency", a.pod.efficiency);
-	put_text(p, "advice", a.pod.advice);
-	put_text(p, "next", a.next);
-	put_text(p, "step", a.step);
-	put_int(p, "usual_steps", (int64_t)a.usual_steps);
-	put_int(p, "usual_ns", a.usual_ns);
-	put_int(p, "spread_ns", a.spread_ns);
-	put_text(p, "overhead", a.overhead);
+	fputs(a->alsos ? "]" : "[]", p->to);
+	put_text(p, "what_if", a->pod.what_if);
+	put_text(p, "efficiency", a->pod.efficiency);
+	put_text(p, "advice", a->pod.advice);
+	put_text(p, "next", a->next);
+	put_text(p, "step", a->step);
+	put_int(p, "usual_steps", (int64_t)a->usual_steps);
+	put_int(p, "usual_ns", a->usual_ns);
+	put_int(p, "spread_ns", a->spread_ns);
+	put_text(p, "overhead", a->overhead);
 	put_int(p, "recording_ns", (int64_t)(recording.ns + 0.5));
 	put_int(p, "records_per_step", (int64_t)(recording.records + 0.5));
-	put_int(p, "more", (int64_t)a.more);
+	put_int(p, "more", (int64_t)a->more);
 	pp_page_key(p, "qualifiers", 0);
-	for (size_t i = 0; i < a.qualifiers; i++) {
+	for (size_t i = 0; i < a->qualifiers; i++) {
 		fputc(i ? ',' : '[', p->to);
-		pp_json_text(p->to, a.qualifier[i]);
+		pp_json_text(p->to, a->qualifier[i]);
 	}
-	fputs(a.qualifiers ? "]}" : "[]}", p->to);
+	fputs(a->qualifiers ? "]}" : "[]}", p->to);
 }
 
 void pp_page_run(struct pp_page *p)

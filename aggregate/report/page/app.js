@@ -1,4 +1,4 @@
-/* Puts the page together: sections in their order, the rail with its dots, light and dark; draws again when something changes. */
+/* Puts the page together: sections, light and dark, what a link opens; draws again when something changes. */
 'use strict';
 
 const Theme = {
@@ -21,7 +21,7 @@ const Theme = {
       b.setAttribute('aria-label', Theme.dark() ? 'Switch to light colours' : 'Switch to dark colours');
     };
     Theme.label();
-    return el('div', {class: 'theme'}, b);
+    return b;
   },
 };
 
@@ -32,6 +32,8 @@ const KNOWN = [
   'advice', 'role', 'budget'
 ];
 const MEANING = {
+  channel: 'Point-to-point messages by sender and receiver, over the whole window.',
+  communicator: 'Groups of ranks that communicate.',
   process: 'CPU time, context switches and page faults of each rank and its children, counted by the operating system.',
   file: 'Files that the ranks read and wrote through MPI.',
   memory: 'Memory of each rank and its children, sampled by the keeper.',
@@ -45,6 +47,8 @@ const MEANING = {
   port: 'What the network ports of each host counted in the window, of all programs.',
 };
 const NAME = {
+  channel: 'Channels',
+  communicator: 'Communicators',
   process: 'Processes',
   file: 'Files',
   lone_call: 'Other calls',
@@ -61,115 +65,103 @@ function capital(text) {
   return text[0].toUpperCase() + text.slice(1);
 }
 
-/* id, name in the rail, what makes its content, needs attention?, nothing to show? */
-function sections() {
-  const waits = Pod.sum.wait_ns > 0.05 * Pod.sum.all_ns, {lost} = Verdict.lost(),
-        one = name => Pod.smallOf('quality', name)[0] || 0;
-  const doubt = lost > 0 || Verdict.missing().length > 0 || one('violations') > 0 || Pod.answer.qualifiers.length > 0 ||
-      Array.from(Pod.column(Pod.table('quality', 'warning'), 'warning')).some(isNews);
-  const source = (group, name, how) => Groups.has(group) ? [group, name, () => Groups.generic(group, name, MEANING[group])]
-                                                         : [group, name, () => Groups.absent(group, name, how), false, true];
-  const other = [...new Set([
-    ...Pod.table_list, ...Pod.small
-  ].map(t => t.group).concat(Pod.cell.plane.filter(p => p.key.includes('/')).map(p => p.key.split('/')[0])))]
-                    .filter(g => !KNOWN.includes(g));
-  const none = !Pod.sum.cells;
-  return [
-    ['verdict', 'Verdict', () => Verdict.section(), none || waits || Pod.answer.qualifiers.length > 0],
-    ['steps', 'Step time', () => Overview.section(), none, none], ['viewer', 'Pod viewer', () => Viewer.section(), false, none],
-    ['waiting', 'Who waited', () => Waiting.section(), waits, !Pod.table('collective')],
-    ['blame', 'Blame', () => Blame.section(), false, !Pod.table('blame')],
-    ['advice', 'Advice', () => Advice.section(), false, !Pod.table('advice')],
-    ['timeline', 'Timeline', () => Trace.section(), false, !Pod.timeline],
-    ['workers', 'Ranks', () => Groups.workers(), Pod.worker.status.some(s => s !== 'delivered')],
-    ['input', 'Input', () => Input.section(), false, !Input.has()],
-    ['op', 'Operators', () => Operators.section(), false, !Operators.has()],
-    ['kernel', 'Kernels', () => Kernels.section(), false, !Kernels.has()],
-    ['collectives', 'Collectives', () => Collectives.section(), false, !Collectives.has()],
-    ['skyline', 'Memory skyline', () => Skyline.section(), false, !Skyline.has()],
-    ['memory', 'Memory', () => Memory.section(), false, !Memory.has()], ...other.map(g => source(g, NAME[g] || capital(g), '')),
-    ...['channel', 'communicator']
-        .filter(g => Groups.has(g))
-        .map(g => [g, {channel: 'Channels', communicator: 'Communicators'}[g],
-                 () => Groups.generic(g, {channel: 'Channels', communicator: 'Communicators'}[g], {
-                   channel: 'Point-to-point messages by sender and receiver, over the whole window.',
-                   communicator: 'Groups of ranks that communicate.'
-                 }[g])]),
-    ['clock', 'Clock', () => Clocks.section(), Clocks.attention(), !Groups.has('clock')],
-    ['quality', 'Quality', () => Groups.quality(), doubt], ['run', 'Run', () => Groups.run()]
-  ];
-}
+/* The sections below the first screen: [what it shows, what draws it again]. Names, order and lines are in the file already, by
+ * ../sections.def; each is made when it is opened. */
+const SECTION = {
+  steps: [() => Overview.section(), () => Overview.draw()],
+  viewer: [() => Viewer.section(), () => Viewer.draw()],
+  waiting: [() => Waiting.section(), () => Waiting.draw()],
+  blame: [() => Blame.section(), () => Blame.draw()],
+  advice: [() => Advice.section()],
+  timeline: [() => Trace.section(), () => Trace.draw()],
+  workers: [() => Groups.workers()],
+  input: [() => Input.section(), () => Input.draw()],
+  op: [() => Operators.section(), () => Pie.draw()],
+  kernel: [() => Kernels.section(), () => Pie.draw()],
+  collectives: [() => Collectives.section(), () => Collectives.draw()],
+  skyline: [() => Skyline.section(), () => Skyline.draw()],
+  memory: [() => Memory.section(), () => Memory.draw()],
+  tables: [() => Groups.others(), () => Samples.draw()],
+  clock: [() => Clocks.section(), () => Clocks.draw()],
+  quality: [() => Groups.quality()],
+  run: [() => Groups.run()],
+};
 
 const App = {
   async start() {
     Theme.apply();
     await Pod.load();
-    const list = sections(), main = document.getElementById('main'), rail = document.getElementById('rail');
-    document.title = `${Pod.run.program} ${Pod.run.session} \u2013 podprof`;
-    main.replaceChildren(...list.map(([id, name, make]) => el('section', {id, 'aria-label': name}, make())));
-    rail.append(el('div', {class: 'brand'}, 'podprof'),
-        ...list.map(([id, name, make, attention, empty]) =>
-                        el('a', {href: '#' + id, 'data-id': id, class: empty ? 'empty' : null, onclick: e => App.go(e, id)}, name,
-                            attention && el('span', {class: 'dot', role: 'img', 'aria-label': 'needs attention'}))),
-        Theme.button());
-    document.getElementById('skip').addEventListener('click', e => {
-      e.preventDefault();
-      main.focus();
-    });
+    document.getElementById('theme').replaceWith(Theme.button());
+    for (const e of document.querySelectorAll('details.section')) {
+      e.addEventListener('toggle', () => App.opened(e));
+      if (State.get('open', '').split(',').includes(e.id))
+        e.open = true;
+    }
+    Select.read();
+    Viewer.read();
+    Board.start();
     State.on(() => App.draw());
     App.draw();
     Theme.system.addEventListener('change', () => App.draw());
-    new ResizeObserver(() => App.resized()).observe(main);
+    new ResizeObserver(() => App.resized()).observe(document.getElementById('main'));
     addEventListener('beforeprint', () => App.printing(true));
     addEventListener('afterprint', () => App.printing(false));
-    addEventListener('scroll', () => App.mark(), {passive: true});
-    addEventListener('keydown', e => {
-      if (e.target === document.body || e.target === main)
-        if (['ArrowLeft', 'ArrowRight'].includes(e.key) && Viewer.heat)
-          Viewer.key(e);
-    });
+    for (const a of document.querySelectorAll('a[href^="#"]'))
+      a.addEventListener('click', e => App.go(e, a.getAttribute('href').slice(1)));
     if (State.get('at', ''))
-      document.getElementById(State.get('at', ''))?.scrollIntoView();
-    App.mark();
+      App.show(State.get('at', ''));
     document.documentElement.dataset.ready = 'true';
+  },
+  /* Makes a section when it is first opened; the address says which are open. */
+  opened(e) {
+    const [make, draw] = SECTION[e.id] || [], list = [...document.querySelectorAll('details.section[open]')].map(s => s.id);
+    if (e.open && make && !e.dataset.made) {
+      e.dataset.made = 'true';
+      try {
+        e.append(el('div', {class: 'body'}, make()));
+        if (draw)
+          draw();
+      } catch (error) {
+        e.append(el('p', {class: 'missing bad'}, `This section cannot be shown: ${error.message}.`));
+        console.error(error);
+      }
+    }
+    if (!Pod.printing)
+      State.keep({open: list.join(',')});
+  },
+  /* Opens a section, and goes there. */
+  show(id) {
+    const e = document.getElementById(id);
+    if (!e)
+      return;
+    if (e.matches('details')) {
+      e.open = true;
+      App.opened(e);
+    }
+    e.scrollIntoView();
   },
   go(event, id) {
     event.preventDefault();
-    State.set({at: id === 'verdict' ? '' : id});
-    document.getElementById(id).scrollIntoView();
-    App.mark(id);
-  },
-  /* The rail follows what is read. */
-  mark(given) {
-    const all = [...document.querySelectorAll('section')],
-          top = all.filter(s => s.getBoundingClientRect().top < innerHeight * 0.35).pop() || all[0];
-    const id = given ||
-        (scrollY < 8                                                                 ? all[0].id
-                : innerHeight + scrollY >= document.documentElement.scrollHeight - 2 ? all[all.length - 1].id
-                                                                                     : top.id);
-    for (const a of document.querySelectorAll('#rail a'))
-      a.dataset.id === id ? a.setAttribute('aria-current', 'true') : a.removeAttribute('aria-current');
+    if (!id)
+      return Select.open(0);
+    State.keep({at: id});
+    App.show(id);
+    document.getElementById(id)?.focus({preventScroll: true});
   },
   draw() {
-    const changed = Theme.apply();
+    Theme.apply();
     Theme.label();
     Card.hide();
-    Viewer.draw();
-    Waiting.draw();
-    Blame.draw();
-    Trace.draw();
-    Samples.draw();
-    Clocks.draw();
-    Input.draw();
-    Memory.draw();
-    Collectives.draw();
-    Skyline.draw();
-    if (changed || !Overview.chart)
-      Overview.draw();
-    const idle = OpStats.withIdle();
-    if (changed || App.idle !== idle)
-      Pie.draw();
-    App.idle = idle;
+    Select.read();
+    Viewer.read();
+    Board.draw();
+    App.each();
+  },
+  /* Draws the sections that are open. */
+  each() {
+    for (const e of document.querySelectorAll('details.section[data-made]'))
+      if (e.open && SECTION[e.id][1])
+        SECTION[e.id][1]();
   },
   resized() {
     const width = document.getElementById('main').clientWidth;
@@ -177,25 +169,21 @@ const App = {
       return;
     App.width = width;
     Table.list.forEach(t => t.fit());
-    Viewer.draw();
-    Waiting.draw();
-    Blame.draw();
-    Trace.draw();
-    Collectives.draw();
-    Skyline.draw();
+    Board.draw();
+    App.each();
   },
-  /* Paper is light, and has what was never scrolled to. Nothing may come later: the browser prints what is drawn now. */
+  /* Paper is light, and has what is open. Nothing may come later: the browser prints what is drawn now. */
   printing(on) {
     if (on)
       App.theme = document.documentElement.dataset.theme;
     document.documentElement.dataset.theme = on ? 'light' : App.theme;
     Pod.printing = on;
-    for (const part of [Overview, Pie, Viewer, Waiting, Blame, Trace, Samples, Clocks, Input, Memory, Collectives, Skyline])
-      try {
-        part.draw();
-      } catch (e) {
-        App.failed(e);
-      }
+    try {
+      Board.draw();
+      App.each();
+    } catch (e) {
+      App.failed(e);
+    }
   },
   failed(e) {
     document.getElementById('main').prepend(el('p', {class: 'missing bad'}, `A part of this page cannot be shown: ${e.message}.`));

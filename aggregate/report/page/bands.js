@@ -14,7 +14,7 @@ const Bands = {
       x: {title: 'step number', label: v => Number.isInteger(v) ? String(v) : ''},
       y: {title: 'time per step', unit: 'ns'},
       describe: (s, i) => Bands.describe(i),
-      onpick: (s, i) => State.set({step: Bands.view.x[i]})
+      onpick: (s, i) => Select.set({from: Select.nearest(Bands.view.x[i])})
     });
     Bands.title = el('h3', {id: 'bands-title', style: {marginTop: '18px'}});
     Bands.note = el('p', {class: 'lead', style: {margin: '0'}});
@@ -32,7 +32,7 @@ const Bands = {
       ],
       rows: Pod.band.bins,
       first: 24,
-      pick: i => State.set({step: Bands.view.x[i]})
+      pick: i => Select.set({from: Select.nearest(Bands.view.x[i])})
     });
     return el('div', {}, Bands.title, Bands.note, Bands.plot.element, plotLegend([
       {name: 'median', colour: 'var(--accent)'}, {name: '25 % to 75 %', colour: 'var(--accent)', wide: true, alpha: 0.45},
@@ -44,7 +44,7 @@ const Bands = {
 
   /* The quantity of the viewer; step time where it has no time. */
   plane() {
-    return Viewer.plane && Viewer.plane.unit === 'ns' ? Viewer.plane : Pod.plane.step_ns;
+    return Select.plane && Select.plane.unit === 'ns' ? Select.plane : Pod.plane.step_ns;
   },
   /* Of all ranks the file has them, of every step. */
   given(plane) {
@@ -95,7 +95,7 @@ const Bands = {
       Bands.tables.forEach(t => t.draw());
     }
     Bands.meansOf.textContent =
-        `Means per step of: ${plane.name}.` + (plane === Viewer.plane ? '' : ` ${Viewer.plane.name} has no means of ranks.`);
+        `Means per step of: ${plane.name}.` + (plane === Select.plane ? '' : ` ${Select.plane.name} has no means of ranks.`);
     const {x, q, worst} = Bands.view, colour = css('--accent'), known = q[2].map((v, i) => v === null ? -1 : i).filter(i => i >= 0),
                  of = v => known.map(i => v[i]), kx = of(x);
     Bands.title.textContent = `${plane.name}: percentiles over ${
@@ -109,7 +109,7 @@ const Bands = {
         {x: kx, low: of(q[0]), high: of(q[4]), colour, alpha: 0.16}, {x: kx, low: of(q[1]), high: of(q[3]), colour, alpha: 0.34}
       ],
       lines: [{name: 'median', x, y: q[2], colour, plain: x.length > 40}],
-      mark: Pod.stepShown[Viewer.step],
+      mark: Pod.stepShown[Select.from],
       what: Bands.title.textContent + '. ' + Bands.note.textContent
     });
   },
@@ -204,7 +204,7 @@ const Bands = {
       first: 8,
       sort: Pod.table('role') ? '-3' : '-2',
       pick: w => State.set({rank: Pod.worker.rank[w]}),
-      picked: w => w === Viewer.worker
+      picked: w => w === Select.worker
     });
     Bands.tables.push(table);
     return el('div', {style: {marginTop: '14px'}}, table.element);

@@ -117,19 +117,19 @@ const Blame = {
       first: 12,
       sort: '-' + columns.findIndex(c => c.name === 'blame per step'),
       pick,
-      picked: i => Pod.rank_of.get(rows[i].rank) === Viewer.worker
+      picked: i => Pod.rank_of.get(rows[i].rank) === Select.worker
     }).element;
   },
 
   charts() {
-    if (!Pod.plane.blame_ns || !Viewer.heat)
+    if (!Pod.plane.blame_ns || !Blame.pinnedTitle)
       return el('p', {class: 'lead', style: {marginTop: '14px'}}, 'This dataset has no blame by step.');
     const hover = (i, e, lines) => i === null ? Card.hide() : Card.show(e.clientX, e.clientY, lines(i));
     Blame.pinned = new Columns({
       height: 170,
       axis: 'rank',
-      onhover: (i, e) => hover(i, e, k => Blame.describe(Viewer.step, Viewer.order[k])),
-      onpick: i => State.set({rank: Pod.worker.rank[Viewer.order[i]]}),
+      onhover: (i, e) => hover(i, e, k => Blame.describe(Select.from, Viewer.order[k])),
+      onpick: i => Select.set({worker: Viewer.order[i]}),
       onkey: Viewer.key
     });
     Blame.over = new Columns({
@@ -140,7 +140,7 @@ const Blame = {
               el('table', {},
                   Blame.ofStep(s).map(
                       p => el('tr', {}, el('td', {}, Blame.reason(p.reason)), el('td', {class: 'num'}, Format.time(p.ns)))))]),
-      onpick: i => State.set({step: Pod.stepShown[i]}),
+      onpick: i => Select.set({from: i}),
       onkey: Viewer.key
     });
     Blame.pinnedTitle = el('h3', {id: 'blame-step-title', style: {marginTop: '22px'}});
@@ -185,12 +185,12 @@ const Blame = {
   draw() {
     if (!Blame.pinned)
       return;
-    Blame.pinnedTitle.textContent = `Step ${Pod.stepShown[Viewer.step]}: blame of every rank`;
+    Blame.pinnedTitle.textContent = `Step ${Pod.stepShown[Select.from]}: blame of every rank`;
     if (Blame.planes().some(p => p && !Pod.ready(p)) && !seen(Blame.pinnedTitle, Blame.draw))
       return;
     if (!Pod.later(Blame.planes(), Blame.draw))
       return;
-    const s = Viewer.step, sum = Blame.ofStep(s).reduce((all, p) => all + p.ns, 0), value = w => Pod.at(Pod.plane.blame_ns, s, w),
+    const s = Select.from, sum = Blame.ofStep(s).reduce((all, p) => all + p.ns, 0), value = w => Pod.at(Pod.plane.blame_ns, s, w),
           worst = Viewer.order.reduce((best, w) => value(w) > value(best) ? w : best, Viewer.order[0]);
     Blame.pinnedNote.textContent = !sum
         ? Viewer.order.some(w => Pod.present(s, w) && Pod.at(Pod.plane.wait_ns, s, w) === null)
@@ -201,7 +201,7 @@ const Blame = {
     const item = (label, parts) => ({label, segments: parts, total: parts.reduce((all, p) => all + p.ns, 0)});
     Blame.pinned.show(
         Viewer.order.map(w => item(String(Pod.worker.rank[w]), value(w) > 0 ? [Blame.segment(Blame.why(s, w), value(w))] : [])),
-        Viewer.order.indexOf(Viewer.worker), `Blame of the pinned step by rank. ${Blame.pinnedNote.textContent}`);
+        Viewer.order.indexOf(Select.worker), `Blame of the pinned step by rank. ${Blame.pinnedNote.textContent}`);
     Blame.over.show(Pod.stepShown.map((n, at) => item(String(n), Blame.ofStep(at).map(p => Blame.segment(p.reason, p.ns)))), s,
         'Blame of all ranks by step');
   },
@@ -223,8 +223,7 @@ const Blame = {
       {name: 'what was found', text: true, class: 'wide', get: i => of('finding')[i]},
       {name: 'next', text: true, class: 'wide', get: i => of('finding_next')[i]}
     ];
-    const pick = i =>
-        State.set({...of('finding_worker')[i] >= 0 ? {rank: of('finding_worker')[i]} : {}, step: of('finding_first')[i]});
+    const pick = i => Select.open(i);
     return el('div', {style: {marginTop: '26px'}},
         new Table({id: 'finding', title: 'Findings', label: 'Findings', columns, rows: t.shown, first: 12, sort: '-3', pick})
             .element);

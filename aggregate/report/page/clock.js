@@ -238,11 +238,11 @@ const Clocks = {
         }) : [{x: s.begin / 1e9, y: NaN}]);
   },
   draw() {
-    const hosts = Clocks.box ? Clocks.drawn() : [], now = [document.documentElement.dataset.theme, Viewer.worker].join();
+    const hosts = Clocks.box ? Clocks.drawn() : [], now = [document.documentElement.dataset.theme, Select.worker].join();
     if (!hosts.length || typeof Chart === 'undefined' || Clocks.painted === now)
       return;
     Clocks.painted = now;
-    const pinned = hosts.find(h => h.ranks.includes(Viewer.worker)),
+    const pinned = hosts.find(h => h.ranks.includes(Select.worker)),
           shown = hosts.filter((h, i) => i < Clocks.most || h === pinned);
     const colour = h => h === pinned ? css('--ink')
         : h === hosts[0]             ? css('--attention')

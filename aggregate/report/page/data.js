@@ -298,6 +298,7 @@ const Pod = {
     for (const plane of Pod.cell.plane.filter(p => p.key.includes('/')))
       Pod.adopt(plane);
     Pod.small = Pod.small || [];
+    Pod.finding = Pod.finding || [];
     Pod.step_of = new Map(Pod.stepShown.map((n, s) => [n, s]));
     Pod.rank_of = new Map(Array.from(Pod.worker.rank, (rank, w) => [rank, w]));
     const first = ['present', 'step_ns', State.get('colour', Pod.answer.colour)].map(key => Pod.plane[key]);

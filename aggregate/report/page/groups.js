@@ -39,9 +39,9 @@ const Groups = {
         rows: Pod.workers,
         pick: i => {
           State.set({rank: w.rank[i]});
-          document.getElementById('viewer').scrollIntoView();
+          App.show('viewer');
         },
-        picked: i => i === Viewer.worker
+        picked: i => i === Select.worker
       }).element
     ];
   },
@@ -53,6 +53,16 @@ const Groups = {
     });
     return Pod.worker.steps[i] ? `${Pod.category[best].name}, ${Format.share(Pod.worker.category[best][i], Pod.worker.step_ns[i])}`
                                : '\u2013';
+  },
+
+  /* Every group that no section shows, one below the other. */
+  others() {
+    const known = new Set(KNOWN), names = [...Pod.table_list,
+      ...Pod.small].map(t => t.group).concat(Pod.cell.plane.filter(p => p.key.includes('/')).map(p => p.key.split('/')[0]));
+    const list = [...new Set(names)].filter(g => !known.has(g)).concat(['channel', 'communicator'].filter(g => Groups.has(g)));
+    return list.length
+        ? list.map(g => el('div', {class: 'group', id: 'group-' + g}, Groups.generic(g, NAME[g] || capital(g), MEANING[g])))
+        : el('p', {class: 'empty'}, 'This session has no other tables.');
   },
 
   /* A group of pod.h5 that has no section of its own making: charts and tables. Samples that a chart shows, and numbers about them,
@@ -74,7 +84,7 @@ const Groups = {
                            onclick: e => {
                              e.preventDefault();
                              State.set({colour: p.key});
-                             document.getElementById('viewer').scrollIntoView();
+                             App.show('viewer');
                            },
                            title: p.what
                          },
@@ -326,7 +336,7 @@ const Groups = {
     ];
     const choose = i => {
       State.set({host: rows[i].host});
-      document.getElementById('viewer').scrollIntoView();
+      App.show('viewer');
     };
     const pick = rows.length > 1 ? choose : null;
     const table = new Table({id: 'hosts', title: 'Hosts', label: 'Hosts', columns, rows: rows.length, pick});

@@ -59,7 +59,7 @@ const Input = {
     return [
       el('h3', {}, 'Wait for input by step'), box,
       details('Details: wait for input of every step', tableOf(t, 'input-wait', 'Wait for input of every step over ranks', {
-        pick: i => State.set({step: of('step')[i]})
+        pick: i => Select.set({from: Select.nearest(of('step')[i])})
       }).element)
     ];
   },
@@ -100,7 +100,7 @@ const Input = {
         maintainAspectRatio: false,
         responsive: true,
         interaction: {mode: 'index', intersect: false},
-        onClick: (e, found) => found.length && State.set({step: s.number[found[0].index]}),
+        onClick: (e, found) => found.length && Select.set({from: Select.nearest(s.number[found[0].index])}),
         plugins: {legend: {display: false}, tooltip: {enabled: false, external: tip => Input.hover(tip)}},
         scales: {
           x: {
@@ -154,7 +154,7 @@ const Input = {
       first: 12,
       sort: '-2',
       pick: i => State.set({rank: w.rank[i]}),
-      picked: i => i === Viewer.worker
+      picked: i => i === Select.worker
     }).element);
   },
 

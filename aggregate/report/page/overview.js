@@ -233,7 +233,7 @@ const Overview = {
         responsive: true,
         events: ['mousemove', 'mouseout', 'click'],
         interaction: {mode: 'index', intersect: false},
-        onClick: (e, found) => found.length && State.set({step: s.number[groups[found[0].index].from]}),
+        onClick: (e, found) => found.length && Select.set({from: Select.nearest(s.number[groups[found[0].index].from])}),
         plugins: {legend: {display: false}, tooltip: {enabled: false, external: t => Overview.hover(t, groups)}},
         scales: {
           x: {
@@ -382,7 +382,7 @@ const Overview = {
       title: 'Step time of every step over ranks',
       columns,
       rows: s.n,
-      pick: i => State.set({step: s.number[i]})
+      pick: i => Select.set({from: Select.nearest(s.number[i])})
     }).element,
         Overview.statistics(), slowest && tableOf(slowest, 'slowest-step', 'Slowest rank of each step', {
           label: 'Slowest rank of each step, and how much longer than the median rank'

@@ -37,7 +37,7 @@ const Samples = {
   draw() {
     for (const chart of Samples.charts) {
       const column = chart.shape.values.find(c => c.name === State.get(chart.key, '')) || chart.shape.values[0];
-      const now = [column.name, document.documentElement.dataset.theme, Viewer.worker].join();
+      const now = [column.name, document.documentElement.dataset.theme, Select.worker].join();
       if (chart.drawn !== now)
         Samples.paint(chart, column);
       chart.drawn = now;
@@ -58,7 +58,7 @@ const Samples = {
   },
 
   paint(chart, column) {
-    const all = Samples.lines(chart.shape, column), pinned = Pod.worker.rank[Viewer.worker],
+    const all = Samples.lines(chart.shape, column), pinned = Pod.worker.rank[Select.worker],
           lines = all.filter((l, i) => i < Samples.most || l.rank === pinned);
     const largest = all[0], [size, unit] = Format.axis(column.unit, largest.most), soft = css('--soft'),
           font = {family: css('--font'), size: 12};

@@ -144,7 +144,7 @@ const Skyline = {
   draw() {
     if (!Skyline.box)
       return;
-    const s = Skyline.source(), now = [Pod.skyline.indexOf(s), document.documentElement.dataset.theme, Viewer.worker].join();
+    const s = Skyline.source(), now = [Pod.skyline.indexOf(s), document.documentElement.dataset.theme, Select.worker].join();
     Skyline.select.value = String(Pod.skyline.indexOf(s));
     if (now === Skyline.drawn && Skyline.width === Skyline.box.clientWidth)
       return;
@@ -200,7 +200,7 @@ const Skyline = {
         first: 12,
         sort: '-' + columns.findIndex(c => c.name === 'peak'),
         pick: i => State.set({rank: v.rank[i]}),
-        picked: i => Pod.rank_of.get(v.rank[i]) === Viewer.worker
+        picked: i => Pod.rank_of.get(v.rank[i]) === Select.worker
       }));
     }
     Skyline.box.replaceChildren(Skyline.tables.get(key).element);

@@ -42,8 +42,8 @@ Object.assign(Trace, {
     const d = Trace.drawing, box = d.at(x, y), t = Pod.timeline;
     if (y < TRACE.head) {
       const time = Trace.timeAt(x), step = t.step.find(s => time >= s.begin && time <= s.end);
-      if (x >= TRACE.label && step && Viewer.heat)
-        State.set({step: step.number});
+      if (x >= TRACE.label && step)
+        Select.set({from: Select.nearest(step.number)});
     } else if (x < TRACE.label) {
       const row = d.rowAt(y);
       if (row)
@@ -124,7 +124,7 @@ Object.assign(Trace, {
     if (one)
       Trace.toggle(one.rank);
     else if (Viewer.heat)
-      Trace.toggle(Pod.worker.rank[Viewer.worker]);
+      Trace.toggle(Pod.worker.rank[Select.worker]);
   },
   first() {
     const row = Trace.drawing.rows.find(r => r.track !== null && r.track !== undefined),

@@ -153,7 +153,7 @@ const Trace = {
   },
   /* Index of the pinned step; -1: there is none. */
   pinned() {
-    const number = Viewer.heat ? Pod.stepShown[Viewer.step] : null;
+    const number = Pod.cell.steps ? Pod.stepShown[Select.from] : null;
     return Pod.timeline.step.findIndex(s => s.number === number);
   },
   around(i) {
@@ -280,7 +280,7 @@ const Trace = {
       range: Trace.range,
       arrows: Trace.arrows,
       step: Pod.timeline.step[Trace.step]?.number,
-      rank: Viewer.heat ? Pod.timeline.rank.findIndex(r => r.rank === Pod.worker.rank[Viewer.worker]) : -1
+      rank: Pod.timeline.rank.findIndex(r => r.rank === Pod.worker.rank[Select.worker])
     },
         Math.round(Math.max(120, Math.min(560, d.total + TRACE.head + 4))));
     TracePanes.draw();

@@ -15,15 +15,15 @@ const Viewer = {
     Viewer.columns = new Columns({
       height: 240,
       axis: 'rank',
-      onhover: (i, e) => Viewer.hover(i === null ? null : Viewer.step, i === null ? null : Viewer.order[i], e),
-      onpick: i => Viewer.pin(Viewer.step, Viewer.order[i]),
+      onhover: (i, e) => Viewer.hover(i === null ? null : Select.from, i === null ? null : Viewer.order[i], e),
+      onpick: i => Viewer.pin(Select.from, Viewer.order[i]),
       onkey: Viewer.key
     });
     Viewer.over = new Columns({
       height: 150,
       axis: 'step number',
-      onhover: (i, e) => Viewer.hover(i, i === null ? null : Viewer.worker, e),
-      onpick: i => Viewer.pin(i, Viewer.worker),
+      onhover: (i, e) => Viewer.hover(i, i === null ? null : Select.worker, e),
+      onpick: i => Viewer.pin(i, Select.worker),
       onkey: Viewer.key
     });
     Viewer.details = el('div', {class: 'details', id: 'viewer-details', 'aria-live': 'polite'});
@@ -50,9 +50,6 @@ const Viewer = {
     ];
   },
 
-  quantities() {
-    return Pod.cell.plane.filter(p => p.key !== 'present' && p.key !== 'blame_reason' && !p.isMask);
-  },
   select(label, id, options, key) {
     const e = el(
         'select', {id, onchange: () => State.set({[key]: e.value})}, options.map(([value, text]) => el('option', {value}, text)));
@@ -69,13 +66,17 @@ const Viewer = {
       max: steps - 1,
       step: 1,
       'aria-label': 'Step',
-      oninput: () => Viewer.pin(+Viewer.slider.value, Viewer.worker)
+      oninput: () => Viewer.pin(+Viewer.slider.value, Select.worker)
     });
-    Viewer.number = el('input',
-        {type: 'number', id: 'step-number', 'aria-label': 'Step number', onchange: () => State.set({step: Viewer.number.value})});
+    Viewer.number = el('input', {
+      type: 'number',
+      id: 'step-number',
+      'aria-label': 'Step number',
+      onchange: () => Select.set({from: Select.nearest(+Viewer.number.value)})
+    });
     const move = (by, text, what) => el('button', {type: 'button', 'aria-label': what, onclick: () => Viewer.move(by, 0)}, text);
     return el('div', {class: 'controls'},
-        Viewer.select('Colour', 'quantity', Viewer.quantities().map(p => [p.key, p.name]), 'colour'),
+        Viewer.select('Colour', 'quantity', Select.quantities().map(p => [p.key, p.name]), 'colour'),
         Viewer.select('shown as', 'scale', [['value', 'value'], ['difference', 'difference from the median']], 'scale'),
         Pod.workers > 1 &&
             Viewer.select('Group by', 'group',
@@ -93,32 +94,12 @@ const Viewer = {
             move(1, '\u2192', 'Next step')));
   },
 
-  /* What the state says, or what is worth looking at first: what the verdict is about, an ordinary step, the straggler. */
   read() {
-    const list = Viewer.quantities(), number = State.number('step', null);
-    Viewer.plane =
-        list.find(p => p.key === State.get('colour', Pod.answer.colour)) || list.find(p => p.key === 'step_ns') || list[0];
-    Viewer.difference = State.get('scale', 'value') === 'difference';
-    let step = number === null ? -1 : Pod.stepShown.indexOf(number);
-    if (step < 0 && number !== null) /* every n-th step is here: the nearest */
-      step = Pod.stepShown.reduce((best, n, i) => Math.abs(n - number) < Math.abs(Pod.stepShown[best] - number) ? i : best, 0);
-    Viewer.step = step >= 0 ? step : Viewer.median();
-    const worst = Verdict.worst(), rank = State.number('rank', null), w = Array.from(Pod.worker.rank).indexOf(rank);
-    Viewer.worker = w >= 0 ? w : worst === null ? 0 : worst;
     const now =
-        ['host', 'role', 'group', 'sort'].map(key => State.get(key, '')).join('|') + Viewer.plane.key + Pod.ready(Viewer.plane);
+        ['host', 'role', 'group', 'sort'].map(key => State.get(key, '')).join('|') + Select.plane.key + Pod.ready(Select.plane);
     if (now !== Viewer.sortedFor)
       Viewer.order = Viewer.sorted();
     Viewer.sortedFor = now;
-  },
-  /* The step whose slowest rank is nearest to the median of all steps. */
-  median() {
-    const far = s => Math.abs(Pod.step.max_ns[s * Pod.cell.stride] - Pod.sum.median_ns);
-    let best = 0;
-    for (let s = 0; s < Pod.cell.steps; s++)
-      if (far(s) < far(best))
-        best = s;
-    return best;
   },
   sorted() {
     const host = State.get('host', ''), role = State.get('role', ''), by = State.get('sort', 'rank'),
@@ -128,11 +109,11 @@ const Viewer = {
       list.sort((a, b) => Pod.worker.host[a].localeCompare(Pod.worker.host[b], 'en', {numeric: true}) || a - b);
     else if (by === 'late')
       list.sort((a, b) => Pod.worker.kept_ns[b] - Pod.worker.kept_ns[a] || a - b);
-    else if (by === 'shown' && Pod.ready(Viewer.plane)) {
+    else if (by === 'shown' && Pod.ready(Select.plane)) {
       const sum = new Float64Array(Pod.workers);
       for (let s = 0; s < Pod.cell.steps; s++)
         for (const w of list)
-          sum[w] += Pod.at(Viewer.plane, s, w);
+          sum[w] += Pod.at(Select.plane, s, w);
       list.sort((a, b) => sum[b] - sum[a] || a - b);
     }
     return Viewer.grouped(list.length ? list : all);
@@ -164,43 +145,44 @@ const Viewer = {
       return;
     Viewer.read();
     for (const [e, key] of Viewer.selects)
-      e.value =
-          key === 'colour' ? Viewer.plane.key : State.get(key, {scale: 'value', sort: 'rank', host: '', role: '', group: ''}[key]);
-    Viewer.paper.textContent = `${Viewer.plane.name}${Viewer.difference ? ', difference from the median' : ''}, by step and rank`;
-    Viewer.slider.value = Viewer.step;
-    Viewer.number.value = Pod.stepShown[Viewer.step];
-    Viewer.slider.setAttribute('aria-valuetext', 'step ' + Pod.stepShown[Viewer.step]);
-    if (Pod.later([Pod.plane.present, Viewer.plane], () => Viewer.draw()))
+      e.value = key === 'colour' ? Select.plane.key
+          : key === 'scale'      ? (Select.difference ? 'difference' : 'value')
+                                 : State.get(key, {sort: 'rank', host: '', role: '', group: ''}[key]);
+    Viewer.paper.textContent = `${Select.plane.name}${Select.difference ? ', difference from the median' : ''}, by step and rank`;
+    Viewer.slider.value = Select.from;
+    Viewer.number.value = Pod.stepShown[Select.from];
+    Viewer.slider.setAttribute('aria-valuetext', 'step ' + Pod.stepShown[Select.from]);
+    if (Pod.later([Pod.plane.present, Select.plane], () => Viewer.draw()))
       Viewer.heat.show({
-        plane: Viewer.plane,
-        difference: Viewer.difference,
+        plane: Select.plane,
+        difference: Select.difference,
         order: Viewer.order,
         groups: Viewer.groups,
         groupedBy: State.get('group', ''),
-        step: Viewer.step,
-        worker: Viewer.worker
+        step: Select.from,
+        worker: Select.worker
       });
     Bands.draw();
     Viewer.pinned();
   },
   /* The columns, once all that they stack is unpacked, and that is when they come into view. */
   pinned() {
-    Viewer.title.textContent = `Step ${Pod.stepShown[Viewer.step]}, every rank`;
-    Viewer.overTitle.textContent = `${Pod.workerName(Viewer.worker)}, every step`;
+    Viewer.title.textContent = `Step ${Pod.stepShown[Select.from]}, every rank`;
+    Viewer.overTitle.textContent = `${Pod.workerName(Select.worker)}, every step`;
     if (Pod.stack().some(p => p && !Pod.ready(p)) && !seen(Viewer.title, Viewer.pinned))
       return;
     if (!Pod.later(Pod.stack(), () => Viewer.pinned()))
       return;
     const item = (s, w, label) => ({label, segments: Viewer.segments(s, w), total: Pod.at(Pod.plane.step_ns, s, w)});
-    Viewer.columns.show(Viewer.order.map(w => item(Viewer.step, w, String(Pod.worker.rank[w]))),
-        Viewer.order.indexOf(Viewer.worker), 'Time of the pinned step by rank');
+    Viewer.columns.show(Viewer.order.map(w => item(Select.from, w, String(Pod.worker.rank[w]))),
+        Viewer.order.indexOf(Select.worker), 'Time of the pinned step by rank');
     Viewer.over.show(
-        Pod.stepShown.map((n, s) => item(s, Viewer.worker, String(n))), Viewer.step, `Steps of ${Pod.workerName(Viewer.worker)}`);
+        Pod.stepShown.map((n, s) => item(s, Select.worker, String(n))), Select.from, `Steps of ${Pod.workerName(Select.worker)}`);
     Viewer.details.replaceChildren(
-        el('h3', {}, 'Pinned'), ...Viewer.describe(Viewer.step, Viewer.worker), Pod.timeline ? Viewer.timelineButton() : '');
+        el('h3', {}, 'Pinned'), ...Viewer.describe(Select.from, Select.worker), Pod.timeline ? Viewer.timelineButton() : '');
   },
   timelineButton() {
-    const w = Viewer.worker;
+    const w = Select.worker;
     return el('button', {type: 'button', id: 'to-timeline', style: {marginTop: '8px'}, onclick: () => Viewer.timeline(w)},
         `Timeline of ${Pod.workerName(w)}`);
   },
@@ -210,9 +192,8 @@ const Viewer = {
       return;
     const rank = Pod.worker.rank[w], at = Pod.timeline.rank.findIndex(r => r.rank === rank);
     State.set({rank, at: 'timeline', 't.from': '', 't.to': '', 't.open': [...new Set([...Trace.open, rank])].join(',')});
+    App.show('timeline');
     Trace.toRank(at);
-    document.getElementById('timeline').scrollIntoView();
-    App.mark('timeline');
   },
 
   segments(s, w) {
@@ -238,7 +219,7 @@ const Viewer = {
           sums = new Map();
     for (const p of parts)
       sums.set(p.id, {ns: p.ns + (sums.has(p.id) ? sums.get(p.id).ns : 0), name: p.name.replace(', waiting', '')});
-    const largest = [...sums.values()].sort((a, b) => b.ns - a.ns)[0], plane = Viewer.plane,
+    const largest = [...sums.values()].sort((a, b) => b.ns - a.ns)[0], plane = Select.plane,
           plain = plane.category || ['step_ns', 'wait_ns', 'kept_ns'].includes(plane.key);
     return [
       ...head,
@@ -272,16 +253,16 @@ const Viewer = {
   },
 
   pin(s, w) {
-    State.set({step: Pod.stepShown[Math.max(0, Math.min(Pod.cell.steps - 1, s))], rank: Pod.worker.rank[w]});
+    Select.set({from: s, worker: w});
   },
   move(steps, workers) {
-    const at = Viewer.order.indexOf(Viewer.worker),
+    const at = Viewer.order.indexOf(Select.worker),
           next = Math.max(0, Math.min(Viewer.order.length - 1, (at < 0 ? 0 : at) + workers));
-    Viewer.pin(Viewer.step + steps, workers ? Viewer.order[next] : Viewer.worker);
+    Viewer.pin(Select.from + steps, workers ? Viewer.order[next] : Select.worker);
   },
   key(event) {
     if (event.key === 'Enter' && event.target === Viewer.heat.canvas)
-      return Viewer.timeline(Viewer.worker);
+      return Viewer.timeline(Select.worker);
     const move = {
       ArrowLeft: [-1, 0],
       ArrowRight: [1, 0],
@@ -299,11 +280,11 @@ const Viewer = {
   },
   /* The numbers of the pinned step's columns. */
   table() {
-    const at = plane => w => Pod.ready(plane) && Pod.has(plane, Viewer.step, w) ? Pod.at(plane, Viewer.step, w) : null;
+    const at = plane => w => Pod.ready(plane) && Pod.has(plane, Select.from, w) ? Pod.at(plane, Select.from, w) : null;
     Viewer.read();
     const columns = [
       {name: 'rank', get: w => Pod.worker.rank[w]}, {name: 'host', text: true, get: w => Pod.worker.host[w]},
-      ...Viewer.quantities().map(p => ({
+      ...Select.quantities().map(p => ({
         name: p.name,
         unit: p.unit,
         what: p.what,
@@ -316,8 +297,8 @@ const Viewer = {
       title: 'Every rank in the pinned step',
       columns,
       rows: Pod.workers,
-      pick: w => Viewer.pin(Viewer.step, w),
-      picked: w => w === Viewer.worker
+      pick: w => Viewer.pin(Select.from, w),
+      picked: w => w === Select.worker
     });
     const box = details('Details: the pinned step as a table', table.element);
     box.addEventListener('toggle', () => Pod.later(Pod.cell.plane, () => table.draw()));

@@ -69,7 +69,7 @@ const Waiting = {
       first: 12,
       sort: '-2',
       pick: w => State.set({rank: rank.rank[w]}),
-      picked: w => w === Viewer.worker
+      picked: w => w === Select.worker
     }).element;
   },
 
