@@ -131,14 +131,13 @@ const App = {
   },
   /* Opens a section, and goes there. */
   show(id) {
-    const e = document.getElementById(id);
-    if (!e)
-      return;
-    if (e.matches('details')) {
-      e.open = true;
-      App.opened(e);
-    }
-    e.scrollIntoView();
+    const parent = id.startsWith('group-') && document.getElementById('tables');
+    for (const e of [parent, document.getElementById(id)])
+      if (e && e.matches('details.section')) {
+        e.open = true;
+        App.opened(e);
+      }
+    document.getElementById(id)?.scrollIntoView();
   },
   go(event, id) {
     event.preventDefault();

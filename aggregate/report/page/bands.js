@@ -39,7 +39,7 @@ const Bands = {
       {name: 'least to most', colour: 'var(--accent)', wide: true, alpha: 0.18}
     ]),
         details('Details: percentiles of every step as a table', Bands.table.element),
-        Bands.meansOf = el('p', {class: 'lead', style: {margin: '14px 0 0'}}), Bands.groups(), Bands.worst());
+        Bands.meansOf = el('p', {class: 'lead', style: {margin: '14px 0 0'}}), Bands.groups());
   },
 
   /* The quantity of the viewer; step time where it has no time. */
@@ -188,25 +188,5 @@ const Bands = {
   },
   isChosen(row) {
     return row.value !== '' && State.get(row.kind, '') === row.value;
-  },
-  worst() {
-    const table = new Table({
-      id: 'worst',
-      title: 'Ranks with most of the chosen quantity',
-      label: 'Ranks with most',
-      columns: [
-        {name: 'rank', get: w => Pod.worker.rank[w]}, {name: 'host', text: true, get: w => Pod.worker.host[w]},
-        ...Pod.table('role') ? [{name: 'role', get: w => Pod.role(w) < 0 ? null : Pod.role(w)}] : [],
-        column('mean per step', 'ns', 'of the quantity named above', w => Bands.mean(w)),
-        {name: 'step time', unit: 'ns', what: 'mean over its steps', get: w => Pod.mean(Pod.worker.step_ns, w)}
-      ],
-      rows: Pod.workers,
-      first: 8,
-      sort: Pod.table('role') ? '-3' : '-2',
-      pick: w => State.set({rank: Pod.worker.rank[w]}),
-      picked: w => w === Select.worker
-    });
-    Bands.tables.push(table);
-    return el('div', {style: {marginTop: '14px'}}, table.element);
   },
 };

@@ -13,15 +13,28 @@ const Groups = {
       return [
         el('h2', {}, 'Ranks'), emptyText('No rank delivered data.', '\u2018podprof doctor\u2019 shows what works on this host.')
       ];
-    const large = [...Pod.category].sort((a, b) => Pod.sum.category[b.id - 1] - Pod.sum.category[a.id - 1]).slice(0, 2);
+    const caused = (i, v) => v > 0 && v <= w.kept_error_ns[i] ? 'tie' : Format.time(v), several = Pod.workers > 1,
+          large = [...Pod.category].sort((a, b) => Pod.sum.category[b.id - 1] - Pod.sum.category[a.id - 1]).slice(0, 2);
     const columns = [
       {name: 'rank', get: i => w.rank[i]},
       {name: 'host', text: true, get: i => w.host[i]},
       {name: 'status', text: true, get: i => w.status[i], show: (i, v) => el('span', {class: v === 'delivered' ? null : 'bad'}, v)},
       {name: 'steps', minor: true, get: i => w.steps[i]},
       {name: 'step time', unit: 'ns', what: 'mean over its steps', get: mean(w.step_ns)},
-      {name: 'waiting', unit: 'ns', what: 'mean per step', get: mean(w.wait_ns)},
-      {name: KEPT, unit: 'ns', what: KEPT_WHAT, get: i => w.kept_ns[i]},
+      {name: 'waiting', unit: 'ns', what: 'mean time per step that this rank waits for others', get: mean(w.wait_ns)},
+      column('of its step', '', 'its waiting, as a share of its step time',
+          i => w.steps[i] && w.step_ns[i] && w.wait_ns[i] !== null ? w.wait_ns[i] / w.step_ns[i] : null,
+          (i, v) => v === null ? '\u2013' : Format.share(w.wait_ns[i], w.step_ns[i])),
+      ...several ? [
+        column(KEPT, 'ns', KEPT_WHAT, i => w.kept_ns[i], caused),
+        column('straggler in', '', 'steps in which the others waited longest for this rank', i => w.late_steps[i],
+            (i, v) => `${Format.count(v)} of ${Format.count(Pod.sum.steps)} steps`),
+        {
+          ...column('clock error \u2264', 'ns', 'largest error of \u201ckept others waiting\u201d',
+              i => w.kept_ns[i] > 0 ? w.kept_error_ns[i] : null),
+          minor: true
+        }
+      ] : [],
       {name: 'largest category', what: 'with its share of this rank\u2019s step time', text: true, get: i => Groups.largest(i)},
       ...Pod.category.filter((k, i) => Pod.sum.category[i] > 0)
           .map(
@@ -31,19 +44,37 @@ const Groups = {
       {name: 'pid', minor: true, get: i => w.pid[i], show: (i, v) => String(v)},
     ];
     return [
-      el('h2', {}, 'Ranks'),
-      el('p', {class: 'lead'}, 'Mean per step of each rank. A click on a row pins the rank in the pod viewer.'), new Table({
+      el('h2', {}, 'Ranks'), el('p', {class: 'lead'}, 'Mean per step of each rank. A click on a row selects the rank.'), new Table({
         id: 'workers',
         title: 'Ranks',
         columns,
         rows: Pod.workers,
-        pick: i => {
-          State.set({rank: w.rank[i]});
-          App.show('viewer');
-        },
+        first: 24,
+        pick: i => Select.set({worker: i}),
         picked: i => i === Select.worker
-      }).element
+      }).element,
+      Groups.topology()
     ];
+  },
+  /* Which rank is where. */
+  topology() {
+    const w = Pod.worker, device = i => [w.device[i], w.device_name[i]].filter(x => x).join(' ');
+    if (Pod.workers < 2)
+      return null;
+    const columns = [
+      {name: 'rank', get: i => w.rank[i]}, {name: 'host', text: true, get: i => w.host[i]},
+      {name: 'local rank', what: 'rank within its host', get: i => w.local_rank[i] < 0 ? null : w.local_rank[i]},
+      {name: 'device', text: true, get: device}, {
+        name: 'device UUID',
+        text: true,
+        what: 'numbers of devices are each process\'s own (CUDA_VISIBLE_DEVICES); equal UUIDs are one device',
+        get: i => w.device_uuid[i] || ''
+      },
+      {name: 'PCI', text: true, what: 'PCI bus id of the device', get: i => w.device_pci[i] || ''},
+      {name: 'clock domain', what: 'timestamps of one domain are comparable', get: i => w.domain[i]}
+    ];
+    return details('Details: where each rank runs',
+        new Table({id: 'topology', title: 'Where each rank runs', columns, rows: Pod.workers, first: 24}).element);
   },
   largest(i) {
     let best = 0;

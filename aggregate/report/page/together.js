@@ -4,7 +4,7 @@
 
 const Together = {
   parts() {
-    return [Together.channels(), Together.topology(), Together.diagnostics()];
+    return [Together.channels(), Together.diagnostics()];
   },
   communicator(id) {
     Together.names = Together.names || communicatorNames();
@@ -69,28 +69,8 @@ const Together = {
     return t &&
         el('p', {class: 'lead', style: {marginTop: '14px'}},
             `${Format.count(t.rows)} pair${t.rows === 1 ? '' : 's'} of ranks sent messages or wrote to each other: see `,
-            el('a', {href: '#channel', onclick: e => App.go(e, 'channel')}, 'Channels'), ' and ',
+            el('a', {href: '#group-channel', onclick: e => App.go(e, 'group-channel')}, 'Channels'), ' and ',
             el('a', {href: '#collectives', onclick: e => App.go(e, 'collectives')}, 'Collectives'), '.');
-  },
-  /* Which rank is where. */
-  topology() {
-    const w = Pod.worker, device = i => [w.device[i], w.device_name[i]].filter(x => x).join(' ');
-    if (Pod.workers < 2)
-      return null;
-    const columns = [
-      {name: 'rank', get: i => w.rank[i]}, {name: 'host', text: true, get: i => w.host[i]},
-      {name: 'local rank', what: 'rank within its host', get: i => w.local_rank[i] < 0 ? null : w.local_rank[i]},
-      {name: 'device', text: true, get: device}, {
-        name: 'device UUID',
-        text: true,
-        what: 'numbers of devices are each process\'s own (CUDA_VISIBLE_DEVICES); equal UUIDs are one device',
-        get: i => w.device_uuid[i] || ''
-      },
-      {name: 'PCI', text: true, what: 'PCI bus id of the device', get: i => w.device_pci[i] || ''},
-      {name: 'clock domain', what: 'timestamps of one domain are comparable', get: i => w.domain[i]}
-    ];
-    return details('Details: where each rank runs',
-        new Table({id: 'topology', title: 'Where each rank runs', columns, rows: Pod.workers, first: 24}).element);
   },
   diagnostics() {
     const t = Pod.table('quality', 'warning'), list = Array.from(Pod.column(t, 'warning')).filter(isNews), most = 6;

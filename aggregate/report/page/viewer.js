@@ -1,17 +1,12 @@
-/* The pod viewer: heat map, pinned step with a column for every rank, the pinned rank over all steps, hover card. */
+/* The pod viewer's section: the selected step with a column for every rank, the selected rank over all steps, hover card. */
 'use strict';
 
 const Viewer = {
+  selects: [],
   section() {
     if (!Pod.cell.steps || !Pod.workers)
-      return [
-        el('h2', {}, 'Pod viewer'),
-        emptyText('No rank has a complete step.',
-            'Choose steps that the job reaches (--steps A:B). Without marks the whole window is one step.')
-      ];
-    State.on(() => Viewer.read()); /* before the tables that show what is pinned */
-    Viewer.heat = new HeatMap(
-        {onhover: Viewer.hover, onpick: (s, w) => Viewer.pin(s, w), onkey: Viewer.key, onname: w => Viewer.timeline(w)});
+      return emptyText('No rank has a complete step.',
+          'Choose steps that the job reaches (--steps A:B). Without marks the whole window is one step.');
     Viewer.columns = new Columns({
       height: 240,
       axis: 'rank',
@@ -29,23 +24,15 @@ const Viewer = {
     Viewer.details = el('div', {class: 'details', id: 'viewer-details', 'aria-live': 'polite'});
     Viewer.title = el('h3', {id: 'pinned-title'});
     Viewer.overTitle = el('h3', {});
-    Viewer.paper = el('h3', {class: 'paper'}); /* on paper there are no controls to say it */
     const ids = Pod.categoryPlanes.map(p => p.category);
     return [
-      el('h2', {}, 'Pod viewer'),
-      el('p', {class: 'lead'},
-          'Each cell is one step of one rank. Click a cell to pin its step and its rank; \u2190 \u2192 move the step, ' +
-              '\u2191 \u2193 the rank. ',
-          Pod.timeline && 'Click a rank\u2019s number, or press Enter, to see its timeline of the pinned step. ',
-          'A crossed cell was not recorded.'),
-      Viewer.controls(), Viewer.paper,
-      el('div', {class: 'heatrow'}, el('div', {}, Viewer.heat.canvas), el('div', {class: 'legendbox'}, Viewer.heat.legend),
-          Viewer.heat.legendText),
+      el('p', {class: 'lead'}, 'The selected step of every rank, and every step of the selected rank, by category.'),
+      Viewer.controls(),
       el('div', {class: 'pinned'},
           el('div', {}, Viewer.title, el('div', {}, Viewer.columns.canvas), legend(ids, Pod.sum.wait_ns > 0), Viewer.overTitle,
               el('div', {}, Viewer.over.canvas)),
           Viewer.details),
-      Viewer.table(), Bands.section(), Together.parts(),
+      Bands.section(), Together.parts(),
       Pod.left_out.length > 0 && el('ul', {class: 'notes', style: {marginTop: '14px'}}, Pod.left_out.map(t => el('li', {}, t)))
     ];
   },
@@ -53,47 +40,29 @@ const Viewer = {
   select(label, id, options, key) {
     const e = el(
         'select', {id, onchange: () => State.set({[key]: e.value})}, options.map(([value, text]) => el('option', {value}, text)));
-    Viewer.selects = Viewer.selects || [];
     Viewer.selects.push([e, key]);
     return el('label', {}, label, e);
   },
   controls() {
-    const hosts = [...new Set(Pod.worker.host)].sort((a, b) => a.localeCompare(b, 'en', {numeric: true})), steps = Pod.cell.steps;
-    Viewer.slider = el('input', {
-      type: 'range',
-      id: 'step-slider',
-      min: 0,
-      max: steps - 1,
-      step: 1,
-      'aria-label': 'Step',
-      oninput: () => Viewer.pin(+Viewer.slider.value, Select.worker)
-    });
-    Viewer.number = el('input', {
-      type: 'number',
-      id: 'step-number',
-      'aria-label': 'Step number',
-      onchange: () => Select.set({from: Select.nearest(+Viewer.number.value)})
-    });
-    const move = (by, text, what) => el('button', {type: 'button', 'aria-label': what, onclick: () => Viewer.move(by, 0)}, text);
+    const hosts = [...new Set(Pod.worker.host)].sort((a, b) => a.localeCompare(b, 'en', {numeric: true}));
+    if (Pod.workers < 2)
+      return null;
     return el('div', {class: 'controls'},
-        Viewer.select('Colour', 'quantity', Select.quantities().map(p => [p.key, p.name]), 'colour'),
-        Viewer.select('shown as', 'scale', [['value', 'value'], ['difference', 'difference from the median']], 'scale'),
-        Pod.workers > 1 &&
-            Viewer.select('Group by', 'group',
-                [['', 'nothing'], ...hosts.length > 1 ? [['host', 'host']] : [], ...Pod.table('role') ? [['role', 'role']] : []],
-                'group'),
+        Viewer.select('Group by', 'group',
+            [['', 'nothing'], ...hosts.length > 1 ? [['host', 'host']] : [], ...Pod.table('role') ? [['role', 'role']] : []],
+            'group'),
         Viewer.select('Sort', 'sort',
-            [['rank', 'rank'], ['host', 'host'], ['late', 'stragglers first'], ['shown', 'largest colour value first']], 'sort'),
+            [['rank', 'rank'], ['host', 'host'], ['late', 'stragglers first'], ['shown', 'largest value of the heat map first']],
+            'sort'),
         hosts.length > 1 &&
             Viewer.select(
                 'Host', 'host', [['', 'all ' + Format.count(hosts.length)], ...hosts.map(h => [h, h || '(none)'])], 'host'),
         Pod.table('role') &&
             Viewer.select('Role', 'role',
-                [['', 'all'], ...Array.from(Pod.column(Pod.table('role'), 'role'), r => [String(r), Pod.roleName(r)])], 'role'),
-        el('div', {class: 'stepper'}, el('label', {}, 'Step', Viewer.number), move(-1, '\u2190', 'Previous step'), Viewer.slider,
-            move(1, '\u2192', 'Next step')));
+                [['', 'all'], ...Array.from(Pod.column(Pod.table('role'), 'role'), r => [String(r), Pod.roleName(r)])], 'role'));
   },
 
+  /* Which ranks, and in which order. */
   read() {
     const now =
         ['host', 'role', 'group', 'sort'].map(key => State.get(key, '')).join('|') + Select.plane.key + Pod.ready(Select.plane);
@@ -141,27 +110,10 @@ const Viewer = {
   },
 
   draw() {
-    if (!Viewer.heat)
+    if (!Viewer.columns)
       return;
-    Viewer.read();
     for (const [e, key] of Viewer.selects)
-      e.value = key === 'colour' ? Select.plane.key
-          : key === 'scale'      ? (Select.difference ? 'difference' : 'value')
-                                 : State.get(key, {sort: 'rank', host: '', role: '', group: ''}[key]);
-    Viewer.paper.textContent = `${Select.plane.name}${Select.difference ? ', difference from the median' : ''}, by step and rank`;
-    Viewer.slider.value = Select.from;
-    Viewer.number.value = Pod.stepShown[Select.from];
-    Viewer.slider.setAttribute('aria-valuetext', 'step ' + Pod.stepShown[Select.from]);
-    if (Pod.later([Pod.plane.present, Select.plane], () => Viewer.draw()))
-      Viewer.heat.show({
-        plane: Select.plane,
-        difference: Select.difference,
-        order: Viewer.order,
-        groups: Viewer.groups,
-        groupedBy: State.get('group', ''),
-        step: Select.from,
-        worker: Select.worker
-      });
+      e.value = State.get(key, {sort: 'rank', host: '', role: '', group: ''}[key]);
     Bands.draw();
     Viewer.pinned();
   },
@@ -179,7 +131,7 @@ const Viewer = {
     Viewer.over.show(
         Pod.stepShown.map((n, s) => item(s, Select.worker, String(n))), Select.from, `Steps of ${Pod.workerName(Select.worker)}`);
     Viewer.details.replaceChildren(
-        el('h3', {}, 'Pinned'), ...Viewer.describe(Select.from, Select.worker), Pod.timeline ? Viewer.timelineButton() : '');
+        el('h3', {}, 'Selected'), ...Viewer.describe(Select.from, Select.worker), Pod.timeline ? Viewer.timelineButton() : '');
   },
   timelineButton() {
     const w = Select.worker;
@@ -261,7 +213,7 @@ const Viewer = {
     Viewer.pin(Select.from + steps, workers ? Viewer.order[next] : Select.worker);
   },
   key(event) {
-    if (event.key === 'Enter' && event.target === Viewer.heat.canvas)
+    if (event.key === 'Enter')
       return Viewer.timeline(Select.worker);
     const move = {
       ArrowLeft: [-1, 0],
@@ -277,32 +229,6 @@ const Viewer = {
       return;
     event.preventDefault();
     Viewer.move(...move);
-  },
-  /* The numbers of the pinned step's columns. */
-  table() {
-    const at = plane => w => Pod.ready(plane) && Pod.has(plane, Select.from, w) ? Pod.at(plane, Select.from, w) : null;
-    Viewer.read();
-    const columns = [
-      {name: 'rank', get: w => Pod.worker.rank[w]}, {name: 'host', text: true, get: w => Pod.worker.host[w]},
-      ...Select.quantities().map(p => ({
-        name: p.name,
-        unit: p.unit,
-        what: p.what,
-        minor: !['step_ns', 'wait_ns', 'kept_ns'].includes(p.key) && !p.category,
-        get: at(p)
-      }))
-    ];
-    const table = new Table({
-      id: 'cells',
-      title: 'Every rank in the pinned step',
-      columns,
-      rows: Pod.workers,
-      pick: w => Viewer.pin(Select.from, w),
-      picked: w => w === Select.worker
-    });
-    const box = details('Details: the pinned step as a table', table.element);
-    box.addEventListener('toggle', () => Pod.later(Pod.cell.plane, () => table.draw()));
-    return box;
   },
 };
 

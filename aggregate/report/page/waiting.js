@@ -23,54 +23,8 @@ const Waiting = {
           Pod.sum.bound_ns > 0 &&
               `Clock error between two ranks \u2264${NB}${Format.time(Pod.sum.bound_ns)}${
                   Clocks.count() > 1 ? ' (smaller within a host)' : ''}; smaller waits are shown as \u201ctie\u201d.`),
-      Pod.sum.cells && Pod.workers > 1 ? Waiting.ranks() : null, Waiting.operations(operations)
+      Waiting.operations(operations)
     ];
-  },
-
-  /* Per rank: how long the others waited for it, how long it waited itself. */
-  ranks() {
-    const steps = w => Pod.worker.steps[w], rank = Pod.worker;
-    const each = w => rank.kept_ns[w], most = Math.max(...Array.from({length: Pod.workers}, (unused, w) => each(w)), 1);
-    const caused = (w, v) => v > 0 && v <= rank.kept_error_ns[w] ? 'tie' : Format.time(v);
-    const bar = v => el('span', {style: {width: 100 * v / most + '%', backgroundColor: 'var(--accent)', display: 'block'}});
-    const columns = [
-      {name: 'rank', get: w => rank.rank[w]},
-      {name: 'host', text: true, get: w => rank.host[w]},
-      column(KEPT, 'ns', KEPT_WHAT, each, caused),
-      {
-        ...column('', '', '', each,
-            (w, v) => el(
-                'div', {class: 'track', style: {width: '110px', display: 'flex', height: '11px'}, 'aria-hidden': 'true'}, bar(v))),
-        minor: true
-      },
-      {
-        ...column('clock error \u2264', 'ns', 'largest error of \u201ckept others waiting\u201d',
-            w => rank.kept_ns[w] > 0 ? rank.kept_error_ns[w] : null),
-        minor: true
-      },
-      column('straggler in', '', 'steps in which the others waited longest for this rank', w => rank.late_steps[w],
-          (w, v) => `${Format.count(v)} of ${Format.count(Pod.sum.steps)} steps`),
-      {
-        name: 'its own waiting',
-        unit: 'ns',
-        what: 'mean time per step that this rank waits for others',
-        get: w => Pod.mean(rank.wait_ns, w)
-      },
-      column('of its step', '', 'its own waiting, as a share of its step time',
-          w => steps(w) && rank.step_ns[w] && rank.wait_ns[w] !== null ? rank.wait_ns[w] / rank.step_ns[w] : null,
-          (w, v) => v === null ? '\u2013' : Format.share(rank.wait_ns[w], rank.step_ns[w])),
-    ];
-    return new Table({
-      id: 'late',
-      title: 'Ranks that others waited for',
-      label: 'Ranks',
-      columns,
-      rows: Pod.workers,
-      first: 12,
-      sort: '-2',
-      pick: w => State.set({rank: rank.rank[w]}),
-      picked: w => w === Select.worker
-    }).element;
   },
 
   operations(source) {
