@@ -43,6 +43,12 @@ def browser():
         raise
 
 
+def unfold(b, page, fragment=""):
+    """Opens a page and all its sections, which are made then."""
+    b.open(page, fragment)
+    b.js("document.querySelectorAll('details.section').forEach(e => { e.open = true; App.opened(e); })")
+
+
 def clean(b, what):
     found = b.complaints()
     check(not found, f"{what}: the page complains: {found[:3]}")

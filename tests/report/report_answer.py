@@ -10,7 +10,7 @@ import sys
 import h5py
 import numpy as np
 
-from kit import browser, check, clean, column, heads, is_in_window, jobs, pod_page, slow_train
+from kit import browser, check, clean, column, heads, is_in_window, jobs, pod_page, slow_train, unfold
 import pods
 
 
@@ -32,7 +32,7 @@ def summary(place, full):
     with open(os.path.join(session, "summary.txt"), encoding="utf-8") as f:
         lines = {" ".join(line.split()) for line in f.read().replace("\n              $ ", " ").splitlines()}
     with browser() as b:
-        b.open(os.path.join(session, "report.html"))
+        unfold(b, os.path.join(session, "report.html"))
         for selector in ("#verdict-text", "#straggler", "#efficiency", "#next"):
             said = text_of(b, selector)
             check(said.rstrip(".") in lines, f"{selector}: '{said}' is not in {lines}")
@@ -56,7 +56,7 @@ def qualified(place, full):
     pod.status[2] = "killed: signal 9 (SIGKILL)"
     pod.dropped[1, 0] = 77
     with browser() as b:
-        b.open(pod_page(place, pod))
+        unfold(b, pod_page(place, pod))
         said = text_of(b, "#qualifiers")
         for word in ("rank 2 was killed: signal 9 (SIGKILL)", "rank 4 is missing", "77 records lost on 1 of 6 ranks"):
             check(word.lower() in said.lower(), f"'{word}' is not in: {said}")
@@ -67,9 +67,9 @@ def qualified(place, full):
         for section in ("verdict", "workers", "quality"):
             check(b.js(f"!!document.querySelector('#rail a[data-id={section}] .dot')"), f"the rail does not mark {section}")
         clean(b, "a killed rank")
-        b.open(pod_page(place, pods.Pod(workers=3, steps=0)))
+        unfold(b, pod_page(place, pods.Pod(workers=3, steps=0)))
         check("clock error" not in text_of(b, "#verdict"), f"no step, and a share of it: {text_of(b, '#verdict')}")
-        b.open(pod_page(place, pods.Pod(workers=6, steps=5)))
+        unfold(b, pod_page(place, pods.Pod(workers=6, steps=5)))
         check(b.js("!document.getElementById('qualifiers')"), f"a whole pod is qualified: {text_of(b, '#qualifiers')}")
         check("no record lost" in text_of(b, ".figures") and "6 of 6" in text_of(b, ".figures"), text_of(b, ".figures"))
 
@@ -82,7 +82,7 @@ def usual(place, full):
     pod.begin = np.concatenate(([0], np.cumsum(pod.step_ns.max(axis=1))))[:-1]
     with browser() as b:
         page = pod_page(place, pod)
-        b.open(page)
+        unfold(b, page)
         got = jobs.run([place.podprof(), "report", "--json", os.path.dirname(page)])
         said = json.loads(got.out)
         check(said["usual_steps"] == 38 and "median of 38 usual steps" in text_of(b, ".figures"), f"{said['usual_steps']}; {text_of(b, '.figures')}")
@@ -108,14 +108,14 @@ def opens(place, full):
     slow.exclusive[4] *= 5  # one long step: not the one to look at first
     slow.step_ns = slow.exclusive.sum(axis=2)
     with browser() as b:
-        b.open(pod_page(place, slow))
+        unfold(b, pod_page(place, slow))
         longest = slow.step_ns.max(axis=1)
-        check(b.js("Viewer.plane.key") == "kept_ns", f"a straggler: {b.js('Viewer.plane.key')}")
-        check(longest[b.js("Viewer.step")] == sorted(longest)[4] and b.js("Viewer.worker") == 2, f"step {b.js('Viewer.step')} of {longest}")
+        check(b.js("Select.plane.key") == "kept_ns", f"a straggler: {b.js('Select.plane.key')}")
+        check(longest[b.js("Select.from")] == sorted(longest)[4] and b.js("Select.worker") == 2, f"step {b.js('Select.from')} of {longest}")
         check("the others" not in text_of(b, ".legendtext") and "each other rank waits" in text_of(b, ".legendtext"), text_of(b, ".legendtext"))
         for workers in (1, 4):
-            b.open(pod_page(place, even(workers)))
-            check(b.js("Viewer.plane.key") == "category_6", f"Input on {workers} ranks: {b.js('Viewer.plane.key')}, {text_of(b, '#verdict-text')}")
+            unfold(b, pod_page(place, even(workers)))
+            check(b.js("Select.plane.key") == "category_6", f"Input on {workers} ranks: {b.js('Select.plane.key')}, {text_of(b, '#verdict-text')}")
             check(b.js("!document.getElementById('gain')"), "no straggler, but a gain")
             clean(b, "no straggler")
 
@@ -124,7 +124,7 @@ def hover(place, full):
     """Pointing at a step names its straggler: on the heat map, on the columns and on the chart of steps."""
     pod = pods.Pod(workers=6, steps=9)
     with browser() as b:
-        b.open(pod_page(place, pod))
+        unfold(b, pod_page(place, pod))
         card = "document.getElementById('card').hidden ? '' : document.getElementById('card').textContent"
         want = f"straggler: rank {pod.last[6]} (each other rank waits "
         b.js("document.querySelector('canvas.heat').scrollIntoView({block: 'center'})")
@@ -141,7 +141,7 @@ def hover(place, full):
         b.wait("!document.getElementById('card').hidden")
         check(want in plain(b.js(card)), f"chart of steps: {b.js(card)}")
         pod.late[6] = 0
-        b.open(pod_page(place, pod))
+        unfold(b, pod_page(place, pod))
         check(b.js("stragglerOf(6)") == "no straggler", b.js("stragglerOf(6)"))
 
 
@@ -151,7 +151,7 @@ def colours(place, full):
     pod.exclusive[3] *= 40
     pod.step_ns = pod.exclusive.sum(axis=2)
     with browser() as b:
-        b.open(pod_page(place, pod), "#colour=step_ns")
+        unfold(b, pod_page(place, pod), "#colour=step_ns")
         longest = sorted(int(v) for v in pod.step_ns.max(axis=1))
         scale = b.js("({...Viewer.heat.scale, t: null})")
         check(scale["cut"] and scale["high"] == 3 * longest[4] and scale["most"] == longest[-1], f"{scale}, of {longest}")
@@ -159,7 +159,7 @@ def colours(place, full):
         check(b.js("Viewer.heat.scale.t(Viewer.heat.scale.most) >= 1"), "the extreme step has not the last colour")
         b.js("State.set({scale: 'difference'})")
         check(b.js("Viewer.heat.scale.cut") and "share the last colours" in text_of(b, ".legendtext"), text_of(b, ".legendtext"))
-        b.open(pod_page(place, pods.Pod(workers=96, steps=6)), "#colour=category_4")
+        unfold(b, pod_page(place, pods.Pod(workers=96, steps=6)), "#colour=category_4")
         check(b.js("!Viewer.heat.scale.cut && Viewer.heat.scale.t(Viewer.heat.scale.median) < 0.5"), "a slow rank looks like the others")
         clean(b, "colours")
 
@@ -195,7 +195,7 @@ def axes(place, full):
     pod = pods.Pod(workers=24, steps=5, hosts=8)
     pod.clocks, pod.extra = True, memory
     with browser() as b:
-        b.open(pod_page(place, pod))
+        unfold(b, pod_page(place, pod))
         titles = b.js("[Overview.chart, Clocks.chart, ...Samples.charts.map(c => c.chart)]"
                       ".map(c => [c.options.scales.x.title.text, c.options.scales.y.title.text])")
         check(titles == [["step number", "time per step (ms)"], ["time since the job began (s)", "clock error (\u00b5s)"],
@@ -214,7 +214,7 @@ def folded(place, full):
     pod = pods.Pod(workers=2, steps=4)
     pod.extra = internals
     with browser() as b:
-        b.open(pod_page(place, pod))
+        unfold(b, pod_page(place, pod))
         hidden = "(id => { const t = document.getElementById('t-' + id); return !!t && !t.checkVisibility() && !!t.closest('details:not([open])'); })"
         for table in ("memory-sample", "communicator-communicator-all", "window-worker", "slowest-step", "absent", "cells", "steps", "clock-worker"):
             check(b.js(f"{hidden}('{table}')"), f"{table} is not folded")
@@ -228,7 +228,7 @@ def folded(place, full):
         check(not b.js(f"{hidden}('window-worker')"), "details do not open")
         clean(b, "folded")
         pod.dropped[1, 2] = 5
-        b.open(pod_page(place, pod))
+        unfold(b, pod_page(place, pod))
         check(column(b, "losses", 1) == ["5"], f"losses: {column(b, 'losses', 1)}")
 
 
@@ -242,13 +242,13 @@ def fits(place, full):
         page = pod_page(place, pod)
         for width in (1440, 1024, 390):
             b.size(width, 768)
-            b.open(page)
+            unfold(b, page)
             b.js("document.querySelectorAll('details').forEach(d => { d.open = true; })")
             b.js("new Promise(done => setTimeout(done, 100))")
             check(is_in_window(b), f"the page is wider than {width}")
             check(b.js(wide) == [], f"at {width} these tables are too wide: {b.js(wide)}")
         b.size(1024, 768)
-        b.open(page)
+        unfold(b, page)
         left = b.js("[...document.querySelectorAll('#t-workers th.left')].map(e => e.textContent)")
         button = "document.querySelector('#t-workers').closest('.tablebox').querySelector('.columns')"
         check("pid" in left and "kept others waiting" not in left and b.js(f"{button}.textContent") == f"{len(left)} more columns", f"left out: {left}")
@@ -269,7 +269,7 @@ def rounding(place, full):
     values = [0, 1, 999, 1125, 1375, 1625, 10250, 10750, 999_499, 999_500, 1_125_000, 100_500, 101_500, 59_999_999_999, 75 * 10 ** 9]
     values += [int(10 ** chance.uniform(0, 13)) for _ in range(2000)]
     with browser() as b:
-        b.open(pod_page(place, pods.Pod(workers=2, steps=2)))
+        unfold(b, pod_page(place, pods.Pod(workers=2, steps=2)))
         for function, units, least in (("time", [(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1, "ns")], 0.9995),
                                        ("bytes", [(2 ** 40, "TiB"), (2 ** 30, "GiB"), (2 ** 20, "MiB"), (1024, "KiB"), (1, "B")], 1023.5 / 1024)):
             got = b.js(f"{json.dumps(values)}.map(Format.{function})")

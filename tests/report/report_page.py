@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 
-from kit import browser, check, clean, column, heads, is_in_window, jobs, pod_page, same
+from kit import browser, check, clean, column, heads, is_in_window, jobs, pod_page, same, unfold
 import pods
 
 HOSTILE = ['</script><img src=x onerror=alert(1)>', '"><svg onload=alert(2)>', "=cmd|' /C calc'!A0", '<!--', '&lt;b&gt;\u2028\U0001f600', '${x}`']
@@ -22,7 +22,7 @@ def viewer(place, full):
     pod = pods.Pod(workers=6, steps=9)
     with browser() as b:
         page = pod_page(place, pod)
-        b.open(page)
+        unfold(b, page)
         b.js("const slider = document.getElementById('step-slider'); slider.value = 4; slider.dispatchEvent(new Event('input'))")
         check(pinned(b) == "Step 104, every rank" and "step=104" in b.js("location.hash"), f"slider: {pinned(b)} {b.js('location.hash')}")
         b.js("document.querySelector('canvas.heat').focus()")
@@ -31,7 +31,7 @@ def viewer(place, full):
             check(pinned(b) == f"Step {want}, every rank", f"{key}: {pinned(b)}")
         b.js("State.set({rank: 2})")
         b.key("ArrowDown")
-        check(b.js("Viewer.worker") == 3, "arrow down does not move to the next worker")
+        check(b.js("Select.worker") == 3, "arrow down does not move to the next worker")
         b.js("document.querySelector('canvas.heat').scrollIntoView({block: 'center'})")
         at = b.js("Viewer.heat.middleOf(6, 1)")
         b.mouse("mouseMoved", at["x"], at["y"])
@@ -39,14 +39,14 @@ def viewer(place, full):
         for word in ("rank 1", "node0", "step 106", f"straggler: rank {pod.last[6]}", "step time", "Host compute", "waiting", "%", "Largest category"):
             check(word in card, f"the hover card lacks '{word}': {card}")
         b.click(at["x"], at["y"])
-        check(pinned(b) == "Step 106, every rank" and b.js("Viewer.worker") == 1, "a click does not pin")
+        check(pinned(b) == "Step 106, every rank" and b.js("Select.worker") == 1, "a click does not pin")
         printed = int(b.js("document.querySelector('#viewer-details td[data-v]').dataset.v"))
         check(printed == pod.step_ns[6, 1], f"pinned step time {printed}, not {pod.step_ns[6, 1]}")
         b.mouse("mouseMoved", 2, 2)
         check(b.js("document.getElementById('card').hidden"), "the card stays")
         clean(b, "viewer")
-        b.open(page, "#step=103&rank=5&colour=category_6&scale=difference&sort=late&theme=dark")
-        seen = b.js("[Viewer.step, Viewer.worker, Viewer.plane.key, Viewer.difference, Viewer.order[0], document.documentElement.dataset.theme,"
+        unfold(b, page, "#step=103&rank=5&colour=category_6&scale=difference&sort=late&theme=dark")
+        seen = b.js("[Select.from, Select.worker, Select.plane.key, Select.difference, Viewer.order[0], document.documentElement.dataset.theme,"
                     " document.getElementById('quantity').value]")
         check(seen == [3, 5, "category_6", True, 2, "dark", "category_6"], f"a link shows another view: {seen}")
         clean(b, "a link")
@@ -56,7 +56,7 @@ def pixels(place, full):
     """Light and dark differ where they should; charts are drawn; nothing overflows; print is made."""
     with browser() as b:
         page = pod_page(place, pods.Pod(workers=6, steps=9))
-        b.open(page, "#theme=light")
+        unfold(b, page, "#theme=light")
         light = b.js("getComputedStyle(document.documentElement).backgroundColor")
         inked = ("(() => { const c = document.querySelector('%s'), o = document.createElement('canvas'); o.width = c.width; o.height = c.height;"
                  " const g = o.getContext('2d', {willReadFrequently: true}); g.drawImage(c, 0, 0);"
@@ -83,7 +83,7 @@ def tables(place, full):
     pod = pods.Pod(workers=12, steps=4, hosts=3)
     with browser() as b:
         page = pod_page(place, pod)
-        b.open(page)
+        unfold(b, page)
         names = heads(b, "workers")
         at = names.index("step time")
         press = f"document.querySelectorAll('#t-workers thead button')[{at}].click()"
@@ -107,7 +107,7 @@ def tables(place, full):
             w = int(row[names.index("rank")])
             check(abs(float(row[at]) - pod.step_ns[:, w].mean()) < 1e-3, f"CSV: step of rank {w} is {row[at]}")
         clean(b, "tables")
-        b.open(page, fragment)
+        unfold(b, page, fragment)
         check(column(b, "workers", names.index("host")) == ["node1"] * 4, "a link does not bring the filter back")
 
 
@@ -130,7 +130,7 @@ def hostile(place, full):
         with open(page, encoding="utf-8") as f:
             data = f.read().split('id="pod">')[1].split("</script>")[0]
         check("<" not in data and ">" not in data, "the data of the page hold a bare bracket")
-        b.open(page)
+        unfold(b, page)
         check(b.js("!document.querySelector('img, svg, iframe, object, link[rel=stylesheet]')"), "a name became an element")
         check(b.js("document.querySelectorAll('script').length") == 3, "there are more scripts than the page's own")
         shown = [h.replace("\u2028", "\ufffd") for h in HOSTILE]  # a line separator could forge a line
@@ -161,7 +161,7 @@ def odd(place, full):
              ("a missing rank", lossy, ["Rank 1 is missing: killed by signal 9", "1\u00a0204 records were lost", "Ring full on rank 2"], "quality"))
     with browser() as b:
         for what, pod, words, section in cases:
-            b.open(pod_page(place, pod))
+            unfold(b, pod_page(place, pod))
             text = b.js(f"document.getElementById('{section}').textContent")
             check(not b.js("!!document.getElementById('failed')"), what)
             for word in words:
@@ -180,7 +180,7 @@ def without_chart(place, full):
     with open(page, "w", encoding="utf-8") as f:
         f.write(re.sub(r'(<script id="chartjs">).*?(</script>)', r"\1\2", text, count=1, flags=re.S))
     with browser() as b:
-        b.open(page)
+        unfold(b, page)
         said = b.js("document.getElementById('no-chart')?.textContent || ''")
         check("libjs-chart.js" in said, f"it is not said what is missing: {said}")
         check(len(column(b, "breakdown", 2)) >= 3 and b.js("!!document.querySelector('canvas.heat')"), "the rest of the page is missing")
@@ -201,11 +201,11 @@ def foreign_group(place, full):
 
     pod.extra = fan
     with browser() as b:
-        b.open(pod_page(place, pod), "#colour=fan/power&step=103")
+        unfold(b, pod_page(place, pod), "#colour=fan/power&step=103")
         check("2.00\u00a0GiB" in b.js("document.getElementById('fan').textContent"), "a table of an unknown group is not shown")
         at = heads(b, "cells").index("fan: power")
         check(column(b, "cells", at) == ["120", "130", "140", "150"], f"the plane is wrong: {column(b, 'cells', at)}")
-        check(b.js("Viewer.plane.key") == "fan/power", "the plane is no colour of the viewer")
+        check(b.js("Select.plane.key") == "fan/power", "the plane is no colour of the viewer")
         clean(b, "an unknown group")
 
 
@@ -226,10 +226,10 @@ def of_files(place, full):
     said = "[...document.querySelectorAll('section .empty')].map(e => e.textContent).join(' ')"
     with browser() as b:
         pod.extra = recorded
-        b.open(pod_page(place, pod))
+        unfold(b, pod_page(place, pod))
         live = b.js(said)
         pod.extra = files
-        b.open(pod_page(place, pod))
+        unfold(b, pod_page(place, pod))
         text = b.js(said)
         for word in ("Open MPI", "podprof run", "podprof doctor", "podprof.h"):
             check(word in live and word not in text, f"{word}: {text}")
@@ -254,7 +254,7 @@ def not_measured(place, full):
 
     pod.extra = memory
     with browser() as b:
-        b.open(pod_page(place, pod))
+        unfold(b, pod_page(place, pod))
         names = heads(b, "memory-sample")
         check(names == ["rank", "time", "pss"], f"the table of samples: {names}")
         check(column(b, "memory-sample", 2) == ["", str(5 << 20), "", str(7 << 20)], f"PSS: {column(b, 'memory-sample', 2)}")
@@ -264,7 +264,7 @@ def not_measured(place, full):
         printed = b.js("document.querySelector('.figures').textContent").replace("\u00a0", " ")
         check(f"slowest: step {pod.number[2]}, " in printed, printed)
         clean(b, "not measured")
-        b.open(pod_page(place, pods.Pod(workers=3, steps=6)))
+        unfold(b, pod_page(place, pods.Pod(workers=3, steps=6)))
         check("slowest: step" not in b.js("document.querySelector('.figures').textContent"), "an ordinary step is called the slowest")
 
 
@@ -298,7 +298,7 @@ def operators(place, full):
     mean, by_self = own.sum(axis=1) / 20, np.argsort(-own.sum(axis=1), kind="stable")
     with browser() as b:
         page = pod_page(place, pod)
-        b.open(page)
+        unfold(b, page)
         at = heads(b, "operators")
         first = column(b, "operators", 0)
         check(first == [names[i] for i in by_self[:20]], f"the operators with most time of their own do not come first: {first}")
@@ -319,7 +319,7 @@ def operators(place, full):
         check(column(b, "operators", 0) == [names[-1]], "the filter does not find a category")
         b.js(write % "")
         b.js("document.querySelector('#t-operators tbody tr').click()")
-        check(b.js("Viewer.worker") == 2, "a click does not pick the rank that has most")
+        check(b.js("Select.worker") == 2, "a click does not pick the rank that has most")
         check("7 ranges that cross the window\u2019s edge" in b.js("document.getElementById('operators-left').textContent"), "what was cut is not said")
         b.size(420, 800)
         b.js("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
@@ -328,7 +328,7 @@ def operators(place, full):
         clean(b, "operators")
         check("on" not in at, "a column of Host alone")
         sides += ["Device" if i == 3 else "Host" for i in range(n)]
-        b.open(pod_page(place, pod))
+        unfold(b, pod_page(place, pod))
         at = heads(b, "operators")
         check(column(b, "operators", at.index("on"))[:2] == ["Device", "Host"], "what ran an operator is not said")
         same(column(b, "operators", at.index("self")), [mean[i] for i in by_self[:20]], "operators with devices, by self time")
@@ -336,7 +336,7 @@ def operators(place, full):
         b.js(write % "device")
         check(column(b, "operators", 0) == ["aten::op3"], "the filter does not find a side")
         clean(b, "operators of devices")
-        b.open(pod_page(place, pods.Pod(workers=2, steps=2)))
+        unfold(b, pod_page(place, pods.Pod(workers=2, steps=2)))
         check("operators of PyTorch" in b.js("document.getElementById('op').textContent"), "an empty section does not say how to fill it")
         clean(b, "no operators")
 
@@ -402,7 +402,7 @@ def kernels(place, full):
     pod.extra = op
     pie = "Pie.list.find(p => p.id === '%s').chart.data.datasets[0].data.map(v => v / 1000)"
     with browser() as b:
-        b.open(pod_page(place, pod))
+        unfold(b, pod_page(place, pod))
         at, shown = heads(b, "opstats"), column(b, "opstats", 0)
         check("Idle" not in shown and shown[0] == "d/MatMul:MatMul" and len(shown) == len(ops) - 1, f"operators without Idle: {shown}")
         same(column(b, "opstats", at.index("device self %"))[:2], [0.75, 0.25], "device self, without Idle")
@@ -430,7 +430,7 @@ def kernels(place, full):
         check(is_in_window(b), "kernels make the page wider than the screen")
         b.size(1400, 900)
         clean(b, "kernels")
-        b.open(pod_page(place, pods.Pod(workers=2, steps=2)))
+        unfold(b, pod_page(place, pods.Pod(workers=2, steps=2)))
         check(b.js("!document.querySelector('.precision') && !document.querySelector('#op-idle')"), "a page without a device shows its precision")
         clean(b, "no kernels")
 
@@ -446,7 +446,7 @@ def inputs(place, full):
         g.put("loader_busy", ["worker"], np.array([0.25, 0, 0.75]), "1")
 
     with browser() as b:
-        b.open(pod_page(place, pod))
+        unfold(b, pod_page(place, pod))
         mean = pod.exclusive[:, :, 5].mean(axis=0)
         check(heads(b, "input") == ["rank", "host", "input", "of its step"], f"without a counter: {heads(b, 'input')}")
         same(column(b, "input", 2), sorted(mean, reverse=True), "input by rank")
@@ -457,12 +457,12 @@ def inputs(place, full):
         check(5 <= percent < 20 and bound == want, f"'{want}' is not: {bound}")
         check(f"Rank {mean.argmax()} waits longest" in printed and "busy" not in printed, printed)
         pod.extra = loader
-        b.open(pod_page(place, pod))
+        unfold(b, pod_page(place, pod))
         by_rank = dict(zip(column(b, "input", 0), column(b, "input", 4)))
         check(by_rank == {"0": "0.25", "1": "", "2": "0.75"}, f"busy workers: {by_rank}")
         check("busy 50.0 %" in b.js("document.getElementById('input-lead').textContent").replace("\u00a0", " "), "the mean of those that are known")
         clean(b, "input")
-        b.open(pod_page(place, pods.Pod(workers=2, steps=2, categories=(4, 9))))
+        unfold(b, pod_page(place, pods.Pod(workers=2, steps=2, categories=(4, 9))))
         check("PODPROF_INPUT" in b.js("document.getElementById('input').textContent"), "an empty section does not say how to fill it")
         clean(b, "no input")
 
@@ -475,7 +475,7 @@ def clocks(place, full):
     pod.warning = ["clock: host node5 is not joined with rank 0's: no answer by UDP to 70 packets",
                    "clock: the date of host node2 was set by -2.00 ms +- 3.00 us, between 1.00 s and 2.00 s of the window"]
     with browser() as b:
-        b.open(pod_page(place, pod), "#theme=light&rank=6")
+        unfold(b, pod_page(place, pod), "#theme=light&rank=6")
         text = b.js("document.getElementById('clock').textContent").replace("\u00a0", " ")
         for word in ("8 hosts with 8 clocks", "Clock error \u2264 19.5 \u00b5s between any two ranks of compared clocks", "Host node7 is worst: clock error \u2264 10.5 \u00b5s", "2 of 1 234 exits", "by up to 1.50 \u00b5s",
                      "Host node5 is not joined with rank 0\u2019s: no answer", "by \u22122.00 ms \u00b1 3.00 \u00b5s", "NTP-synchronised", "unknown"):
@@ -494,7 +494,7 @@ def clocks(place, full):
         clean(b, "clocks")
         one = pods.Pod(workers=4, steps=4, hosts=1)
         one.clocks = True
-        b.open(pod_page(place, one))
+        unfold(b, pod_page(place, one))
         text = b.js("document.getElementById('clock').textContent").replace("\u00a0", " ")
         check("One host: all ranks share one clock, clock error \u2264 31 ns" in text and "Check of" not in text, f"one host: {text[:300]}")
         check(b.js("!document.querySelector('#clock canvas') && !document.querySelector('#rail a[data-id=clock] .dot')"), "one host has a chart or a dot")
@@ -545,7 +545,7 @@ def tools(place, full):
 
     pod.extra = tables
     with browser() as b:
-        b.open(pod_page(place, pod))
+        unfold(b, pod_page(place, pod))
         same(column(b, "torch-memory", heads(b, "torch-memory").index("held, peak")), [512, 64], "PyTorch's allocator")
         same(column(b, "torch-memory", heads(b, "torch-memory").index("retries")), [3, 0], "retries of PyTorch's allocator")
         check("torch_memory" not in b.js("document.getElementById('rail').textContent").lower(), "PyTorch's memory is shown twice")
@@ -574,7 +574,7 @@ def tie(place, full):
     with browser() as b:
         for error, is_tie in ((10 ** 9, True), (4000, False)):
             pod.late_error = error
-            b.open(pod_page(place, pod))
+            unfold(b, pod_page(place, pod))
             at = heads(b, "late").index("kept others waiting")
             shown = b.js(f"document.querySelector('#t-late tbody tr').children[{at}].textContent")
             check(("tie" in shown) == is_tie, f"error of {error} ns: the table says {shown}")

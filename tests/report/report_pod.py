@@ -12,7 +12,7 @@ import sys
 import h5py
 import numpy as np
 
-from kit import browser, check, clean, column, heads, is_in_window, jobs, make, near, pod_page, same
+from kit import browser, check, clean, column, heads, is_in_window, jobs, make, near, pod_page, same, unfold
 import pods
 import timeline_kit
 
@@ -48,7 +48,7 @@ def order(place, full):
     """Sections stand in their order, each in the rail and with content; charts and regions have names."""
     with browser() as b:
         _, page = pod(place)
-        b.open(page)
+        unfold(b, page)
         ids = b.js("[...document.querySelectorAll('section')].map(s => s.id)")
         wanted = ["verdict", "steps", "viewer", "waiting", "blame", "advice", "input", "op", "kernel", "collectives", "skyline", "clock", "quality", "run"]
         check([i for i in ids if i in wanted] == wanted, f"sections: {ids}")
@@ -73,7 +73,7 @@ def blame(place, full):
         for rank, ns in zip(g["worker"][()], g["blame_ns"][()]):
             sums[int(rank)] += int(ns)
         check(sum(sums.values()) == wait == step.sum(), "the made-up blame is not the waiting")
-        b.open(page)
+        unfold(b, page)
         at = heads(b, "blame")
         ranks = [int(r) for r in column(b, "blame", at.index("rank"))]
         check(ranks == [r for r, _ in sums.most_common()] and ranks[0] == 3, f"order: {ranks}")
@@ -85,9 +85,9 @@ def blame(place, full):
         rows = csv_of(place, b, "blame")
         check(len(rows) == len(ranks) + 1 and near(float(rows[1][rows[0].index("blame per step [ns]")]), sums[3] / steps), f"CSV: {rows[:2]}")
         b.js("document.querySelectorAll('#t-blame tbody tr')[1].click()")
-        check(b.js("Pod.worker.rank[Viewer.worker]") == ranks[1], "a click on a row does not pin its rank")
+        check(b.js("Pod.worker.rank[Select.worker]") == ranks[1], "a click on a row does not pin its rank")
         for s in (5, 17):
-            b.js(f"State.set({{step: {100 + s}}})")
+            b.js(f"Select.set({{from: Select.nearest({100 + s})}})")
             said = text(b, "#blame-step")
             worst = int(step[s].argmax())
             check(f"rank {worst}: " in said and f"Step {100 + s}" in text(b, "#blame-step-title"), said)
@@ -98,7 +98,7 @@ def blame(place, full):
         check(column(b, "finding", at.index("kind")) == ["persistent", "periodic", "one-off"], "kinds of findings")
         check(column(b, "finding", at.index("of")) == ["rank 3", "all ranks", "rank 1"], "whom findings are about")
         b.js("document.querySelectorAll('#t-finding tbody tr')[2].click()")
-        check(b.js("[Pod.worker.rank[Viewer.worker], Pod.stepShown[Viewer.step]]") == [1, 104], "a pattern does not pin its rank and step")
+        check(b.js("[Pod.worker.rank[Select.worker], Pod.stepShown[Select.from]]") == [1, 104], "a pattern does not pin its rank and step")
         at = heads(b, "what-if")
         same(column(b, "what-if", at.index("gain per step")), [11e6, 10e6, -1e6], "what-if")
         check("longer" in text(b, "#t-what-if tbody tr:last-child") and "42.3 %" in text(b, "#t-what-if tbody tr"), text(b, "#t-what-if"))
@@ -109,12 +109,12 @@ def advice(place, full):
     """The most expensive first, with evidence; its rank is a link."""
     with browser() as b:
         _, page = pod(place)
-        b.open(page)
+        unfold(b, page)
         cards = b.js("[...document.querySelectorAll('#advice-list li')].map(l => l.textContent)")
         check([c.split("\u00a0")[0][:3] for c in cards] == ["12.", "180", "not"], f"order: {cards}")
         check("12.1\u00a0ms per step longer" in cards[0] and "rank 3" in cards[0] and "all ranks" in cards[1], f"cards: {cards}")
         b.js("State.set({rank: 0}); document.querySelector('#advice-list a').click()")
-        check(b.js("Pod.worker.rank[Viewer.worker]") == 3, "a card's rank does not pin it")
+        check(b.js("Pod.worker.rank[Select.worker]") == 3, "a card's rank does not pin it")
         check([float(v) for v in column(b, "advice", 0) if v] == [12e6, 180e3], "the table of advice")
         clean(b, "advice")
 
@@ -136,7 +136,7 @@ def collectives(place, full):
     directory, page = pod(place)
     with h5py.File(os.path.join(directory, "pod.h5")) as f, browser() as b:
         pairs, message, steps = pairs_of(f), f["collective/message"][()], len(f["step/step"])
-        b.open(page)
+        unfold(b, page)
         shown = b.js("[Pod.table('collective', 'event').rows, Waiting.table.rows, Pod.arrival.length]")
         check(shown == [int((message == 0).sum())] * 2 + [min(40, int((message == 0).sum()))], f"collectives: {shown}")
         check(b.js("Pod.arrival.every(a => a.worker.length === 8)"), "arrivals of a message")
@@ -168,7 +168,7 @@ def budget(place, full):
         of = {n: g[k + "_ns"][()] / cells for n, k in zip(parts, ("hidden", "wait", "transfer", "unsplit"))}
         exposed = of["late"] + of["slow"] + of["not split"]
         order = np.argsort(-exposed)
-        b.open(page)
+        unfold(b, page)
         at = heads(b, "budget")
         check([n for n in parts + ("exposed", "blocking") if n in at] == list(parts + ("exposed", "blocking")), f"heads: {at}")
         check(column(b, "budget", 0) == [g["operation"][i].decode() for i in order], "operations, or their order")
@@ -192,7 +192,7 @@ def skyline(place, full):
     with h5py.File(os.path.join(directory, "pod.h5")) as f, browser() as b:
         m = f["memory"]
         worker, rss = m["worker"][()], m["rss_bytes"][()].astype(np.int64)
-        b.open(page)
+        unfold(b, page)
         s = b.js("(s => ({sum: Array.from(s.sum), known: Array.from(s.known), most: Array.from(s.most_rank), at: Array.from(s.at)}))(Pod.skyline[0])")
         time = m["time_ns"][()]
         for k in (0, 100, 239):
@@ -204,7 +204,7 @@ def skyline(place, full):
         said = text(b, "#skyline-notes")
         check("Fastest growth: rank 1" in said and "limit is not recorded" in said, said)
         check("peak at different times" in said or "peak partly together" in said, said)
-        b.open(page, "#skyline=1")
+        unfold(b, page, "#skyline=1")
         said = text(b, "#skyline-notes")
         check("First to run out: rank 1, cuda:0" in said and "1.00 GiB per step" in said and "37.0 GiB left of 80.0 GiB: 37 more steps" in said, said)
         check("only one of 8 ranks changes" in said, said)
@@ -225,16 +225,16 @@ def viewer(place, full):
     directory, page = pod(place, ranks=40, steps=12)
     with h5py.File(os.path.join(directory, "pod.h5")) as f, browser() as b:
         exclusive, step, blamed = f["breakdown/exclusive_ns"][()], f["breakdown/step_ns"][()], f["blame_step/step_blame_ns"][()]
-        b.open(page, "#group=role&colour=step_ns")
+        unfold(b, page, "#group=role&colour=step_ns")
         groups = b.js("Viewer.groups.map(g => [g.name, g.from, g.to])")
         check(groups == [["role 0 (ranks 0-29)", 0, 30], ["role 1 (ranks 30-39)", 30, 40]], f"groups: {groups}")
         check(b.js("Viewer.heat.blocks.every(k => k.heading > 0)") and "in 2 groups" in b.js("document.querySelector('canvas.heat').getAttribute('aria-label')"), "headings")
         b.js("document.querySelector('canvas.heat').scrollIntoView({block: 'center'})")
         at = b.js("Viewer.heat.middleOf(4, 33)")
         b.click(at["x"], at["y"])
-        check(b.js("[Viewer.step, Viewer.worker]") == [4, 33], f"a click below a heading: {b.js('[Viewer.step, Viewer.worker]')}")
+        check(b.js("[Select.from, Select.worker]") == [4, 33], f"a click below a heading: {b.js('[Select.from, Select.worker]')}")
         b.key("ArrowDown")
-        check(b.js("Viewer.worker") == 34, "a key below a heading")
+        check(b.js("Select.worker") == 34, "a key below a heading")
         b.js("State.set({group: 'host', sort: 'shown'})")
         hosts = b.js("Viewer.groups.map(g => [g.to - g.from, new Set(Viewer.order.slice(g.from, g.to).map(w => Pod.worker.host[w])).size])")
         check(hosts == [[4, 1]] * 10, f"hosts: {hosts}")
@@ -261,7 +261,7 @@ def unpacked(place, full):
     directory, page = pod(place, ranks=1024, steps=420, per_host=8)
     left = "Pod.cell.plane.filter(p => !Pod.ready(p)).map(p => p.key)"
     with h5py.File(os.path.join(directory, "pod.h5")) as f, browser() as b:
-        b.open(page, "#theme=light")
+        unfold(b, page, "#theme=light")
         first = b.js(left)
         check({"wait_ns", "category_4", "blame_ns"} <= set(first) and not {"present", "step_ns", "kept_ns"} & set(first), f"not unpacked: {first}")
         b.js("State.set({colour: 'category_4'})")
@@ -269,7 +269,7 @@ def unpacked(place, full):
         check("category_6" in b.js(left), "all is unpacked for one colour")
         b.js("document.getElementById('pinned-title').scrollIntoView()")
         b.wait("Viewer.columns.items.length === 1024")
-        number = b.js("Pod.stepShown[Viewer.step]")
+        number = b.js("Pod.stepShown[Select.from]")
         want = f["breakdown/exclusive_ns"][number - 100, :, 3]
         got = b.js("Viewer.columns.items.map(i => i.segments.find(s => s.id === 4).ns)")
         check(got == [int(v) for v in want], "the columns of the pinned step")
@@ -277,7 +277,7 @@ def unpacked(place, full):
         check(b.js("Viewer.heat.compact() && Viewer.groups.length") == 128, "128 hosts as groups")
         b.js("document.getElementById('blame').scrollIntoView()")
         b.wait("Blame.pinned.items.length === 1024")
-        b.js("[...document.querySelectorAll('summary')].find(s => s.textContent.includes('the pinned step as a table')).parentElement.open = true")
+        b.js("[...document.querySelectorAll('summary')].find(s => s.textContent.includes('the selected step as a table')).parentElement.open = true")
         b.wait(f"{left}.length === 0")
         at = heads(b, "cells").index("Waiting")
         same(column(b, "cells", at), f["breakdown/wait_ns"][number - 100, :50], "the table of the pinned step")
@@ -289,7 +289,7 @@ def paper(place, full):
     directory, page = pod(place, ranks=1024, steps=420, per_host=8)
     packed = "Pod.cell.plane.filter(p => !Pod.ready(p))"
     with h5py.File(os.path.join(directory, "pod.h5")) as f, browser() as b:
-        b.open(page, "#theme=dark")
+        unfold(b, page, "#theme=dark")
         b.js(f"{packed}.forEach(p => p.before = p.data)")
         check(b.js(f"{packed}.length") > 5 and not b.js("Viewer.columns.items?.length || Blame.pinned.items?.length"), "the page is not lazy")
         b.js("""window.drawn = c => { const o = document.createElement('canvas'); o.width = c.width; o.height = c.height;
@@ -302,7 +302,7 @@ def paper(place, full):
               light: document.documentElement.dataset.theme })""")
         check(len(b.call("Page.printToPDF", printBackground=True)["data"]) > 100000, "the PDF")
         printed = b.js("window.printed")
-        step = b.js("Pod.stepShown[Viewer.step]") - 100
+        step = b.js("Pod.stepShown[Select.from]") - 100
         check(printed["columns"] == [int(v) for v in f["breakdown/exclusive_ns"][step, :, 3]], "the columns of the pinned step on paper")
         check(printed["blame"] == 1024 and printed["light"] == "light" and not printed["empty"], f"on paper: {printed['empty']}, {printed['blame']}")
         check(b.js("document.documentElement.dataset.theme") == "dark", "the screen has the colours of the paper")
@@ -315,7 +315,7 @@ def paper(place, full):
 def inflated(place, full):
     """What is unpacked at once is what the browser's own stream unpacks: stored, fixed and dynamic blocks; damage is an error, never an endless loop."""
     with browser() as b:
-        b.open(pod(place)[1])
+        unfold(b, pod(place)[1])
         b.js("""window.pack = async bytes => new Uint8Array(await new Response(
             new Blob([bytes]).stream().pipeThrough(new CompressionStream('deflate-raw'))).arrayBuffer());
             let seed = 7; window.dice = n => (seed = (seed * 1103515245 + 12345) & 0x7fffffff) % n;
@@ -343,7 +343,7 @@ def looks(place, full):
     with browser() as b:
         _, page = pod(place)
         for theme in ("light", "dark"):
-            b.open(page, f"#theme={theme}&group=role&t-x=1")
+            unfold(b, page, f"#theme={theme}&group=role&t-x=1")
             for canvas in ("#bands", "#sizes", "#skyline-sum", "#skyline-most", "#blame canvas"):
                 check(b.js(inked % canvas) > 8, f"{canvas} is empty, {theme}")
         for width in (1400, 900, 420):
@@ -354,8 +354,8 @@ def looks(place, full):
         check(len(b.call("Page.printToPDF", printBackground=True)["data"]) > 20000, "print")
         b.js("State.set({colour: 'blame_ns', group: 'host', sort: 'late', skyline: 1, 'blame.f': 'h1'})")
         link = b.js("location.hash")
-        b.open(page, link)
-        seen = b.js("[Viewer.plane.key, Viewer.groups.length, Pod.skyline.indexOf(Skyline.source()), document.querySelectorAll('#t-blame tbody tr').length]")
+        unfold(b, page, link)
+        seen = b.js("[Select.plane.key, Viewer.groups.length, Pod.skyline.indexOf(Skyline.source()), document.querySelectorAll('#t-blame tbody tr').length]")
         check(seen == ["blame_ns", 2, 1, 4], f"a link shows another view: {seen}")
         clean(b, "looks")
 
@@ -369,18 +369,18 @@ def timeline(place, full):
     with_timeline = os.path.join(os.path.dirname(page), "timeline.html")
     timeline_kit.put_into(page, made.stdout, with_timeline)
     with browser() as b:
-        b.open(with_timeline, "#step=4")
+        unfold(b, with_timeline, "#step=4")
         b.js("document.querySelector('canvas.heat').scrollIntoView({block: 'center'})")
         at = b.js("(box => ({x: box.left + 24, y: Viewer.heat.middleOf(0, 2).y}))(Viewer.heat.canvas.getBoundingClientRect())")
         b.click(at["x"], at["y"])
-        seen = b.js("[Viewer.worker, Pod.stepShown[Viewer.step], [...Trace.open].join(), Trace.pinned(), State.get('at', '')]")
+        seen = b.js("[Select.worker, Pod.stepShown[Select.from], [...Trace.open].join(), Trace.pinned(), State.get('at', '')]")
         check(seen == [2, 4, "2", 4, "timeline"], f"a click on the rank: {seen}")
         top = b.js("document.getElementById('timeline').getBoundingClientRect().top")
         check(-50 < top < 450, f"the timeline is not in view: {top}")
         b.js("State.set({rank: 1}); document.querySelector('canvas.heat').focus()")
         b.key("Enter")
         check(b.js("[...Trace.open].sort().join()") == "1,2", "Enter does not open the pinned rank")
-        b.open(page)
+        unfold(b, page)
         check(b.js("!document.getElementById('to-timeline')"), "a button leads to no timeline")
         clean(b, "timeline")
 
@@ -405,7 +405,7 @@ def summary(place, full):
     got = json.loads(jobs.run([place.podprof(), "report", "--json", plain]).out)
     check([got[k] for k in ("blame", "advice")] == [None] * 2, "JSON of a plain session")
     with browser() as b:
-        b.open(os.path.join(plain, "report.html"))
+        unfold(b, os.path.join(plain, "report.html"))
         for section in ("blame", "advice", "skyline"):
             check(len(text(b, f"#{section} .empty")) > 40, f"{section} does not say why it is empty")
         check("No point-to-point message" in text(b, "#collectives"), text(b, "#collectives"))
@@ -447,7 +447,7 @@ def hostile(place, full):
                 check(got.code == 1 and len(said) == 1, f"{name}: {got.transcript()}")
                 continue
             stood += 1
-            b.open(os.path.join(bad, "bad.html"), "#group=role&colour=blame_ns")
+            unfold(b, os.path.join(bad, "bad.html"), "#group=role&colour=blame_ns")
             check(not b.js("!!document.getElementById('failed')"), f"{name}: the page failed")
             check(b.js("!document.querySelector('img, svg, iframe')"), f"{name}: a text became an element")
             check(not isinstance(values[0], bytes) or "<img src=x" in b.js("document.body.textContent"), f"{name}: the text is not shown")

@@ -6,7 +6,7 @@ import sys
 import h5py
 import numpy as np
 
-from kit import browser, clean, column, heads, jobs, number, pod_page, same, slow_train
+from kit import browser, clean, column, heads, jobs, number, pod_page, same, slow_train, unfold
 from jobs import check
 import pods
 
@@ -71,7 +71,7 @@ def check_cells(b, f, exclusive, step, present, steps):
     of.update({NAMES[i]: exclusive[:, :, i] for i in range(10) if NAMES[i] in names})
     b.js("document.querySelector('#t-cells').closest('.tablebox').querySelector('.more').click()")
     for s in steps:
-        b.js(f"State.set({{step: {numbers[s]}}})")
+        b.js(f"Select.set({{from: Select.nearest({numbers[s]})}})")
         for name, values in of.items():
             want = [int(values[s, w]) if present[s, w] else None for w in range(values.shape[1])]
             same(column(b, "cells", names.index(name)), want, f"step {numbers[s]}, {name}")
@@ -87,7 +87,7 @@ def check_steps(b, f, step, present):
 
 
 def check_page(b, page, what, steps=None):
-    b.open(page)
+    unfold(b, page)
     with h5py.File(os.path.join(os.path.dirname(page), "pod.h5")) as f:
         exclusive, step, present = check_totals(b, f)
         check_workers(b, f, exclusive, step, present)
@@ -129,11 +129,11 @@ def large(place, full):
     page = pod_page(place, pod)
     check(os.path.getsize(page) < 40e6, f"the page has {os.path.getsize(page)} bytes")
     with browser() as b:
-        b.open(page)
+        unfold(b, page)
         with h5py.File(os.path.join(os.path.dirname(page), "pod.h5")) as f:
             exclusive, step, present = check_totals(b, f)
             check_workers(b, f, exclusive, step, present)
-            b.js("[...document.querySelectorAll('summary')].find(s => s.textContent.includes('the pinned step as a table')).parentElement.open = true")
+            b.js("[...document.querySelectorAll('summary')].find(s => s.textContent.includes('the selected step as a table')).parentElement.open = true")
             b.wait("Pod.cell.plane.every(Pod.ready)")  # a large page unpacks what it shows
             check_cells(b, f, exclusive, step, present, (999,))
         notes = b.js("Pod.left_out.join(' ')")

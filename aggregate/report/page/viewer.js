@@ -32,7 +32,7 @@ const Viewer = {
           el('div', {}, Viewer.title, el('div', {}, Viewer.columns.canvas), legend(ids, Pod.sum.wait_ns > 0), Viewer.overTitle,
               el('div', {}, Viewer.over.canvas)),
           Viewer.details),
-      Bands.section(), Together.parts(),
+      Viewer.table(), Bands.section(), Together.parts(),
       Pod.left_out.length > 0 && el('ul', {class: 'notes', style: {marginTop: '14px'}}, Pod.left_out.map(t => el('li', {}, t)))
     ];
   },
@@ -229,6 +229,32 @@ const Viewer = {
       return;
     event.preventDefault();
     Viewer.move(...move);
+  },
+
+  /* The numbers of the pinned step's columns. */
+  table() {
+    const at = plane => w => Pod.ready(plane) && Pod.has(plane, Select.from, w) ? Pod.at(plane, Select.from, w) : null;
+    const columns = [
+      {name: 'rank', get: w => Pod.worker.rank[w]}, {name: 'host', text: true, get: w => Pod.worker.host[w]},
+      ...Select.quantities().map(p => ({
+        name: p.name,
+        unit: p.unit,
+        what: p.what,
+        minor: !['step_ns', 'wait_ns', 'kept_ns'].includes(p.key) && !p.category,
+        get: at(p)
+      }))
+    ];
+    const table = new Table({
+      id: 'cells',
+      title: 'Every rank in the selected step',
+      columns,
+      rows: Pod.workers,
+      pick: w => Select.set({worker: w}),
+      picked: w => w === Select.worker
+    });
+    const box = details('Details: the selected step as a table', table.element);
+    box.addEventListener('toggle', () => Pod.later(Pod.cell.plane, () => table.draw()));
+    return box;
   },
 };
 
