@@ -119,6 +119,7 @@ const App = {
       e.dataset.made = 'true';
       try {
         e.append(el('div', {class: 'body'}, make()));
+        Table.list.filter(t => e.contains(t.element)).forEach(t => t.fit());
         if (draw)
           draw();
       } catch (error) {

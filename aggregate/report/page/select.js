@@ -30,7 +30,8 @@ const Select = {
   read() {
     const list = Select.quantities(), evidence = Pod.finding[State.number('find', 0)] || Pod.finding[0] || {};
     Select.find = State.number('find', 0);
-    const given = State.get('steps', '').split('-').map(t => t === '' ? NaN : +t),
+    const given = State.get('steps', State.get('step', ''))
+                      .split('-') /* step: links of earlier versions */.map(t => t === '' ? NaN : +t),
           steps = given.some(Number.isNaN) ? [evidence.from ?? null, evidence.to ?? null] : [given[0], given[given.length - 1]];
     if (steps[0] === null)
       Select.from = Select.to = Select.usual();
