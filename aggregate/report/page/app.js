@@ -192,7 +192,7 @@ const App = {
 };
 
 App.start().catch(e => {
-  document.getElementById('main').replaceChildren(el('p', {class: 'missing', id: 'failed'},
+  document.getElementById('main').prepend(el('p', {class: 'missing', id: 'failed'},
       `This page cannot show its data: ${e.message}. ` +
           'Use a browser of 2023 or newer (DecompressionStream), or read summary.txt beside it.'));
   console.error(e);

@@ -1,4 +1,4 @@
-/* The first screen: the verdict with what qualifies it and the next step, then step time by category. */
+/* Step time by category, with the numbers behind the first screen's sentences. */
 'use strict';
 
 /* "173..180, 182..199": none that is not there; of many parts only how many steps there are. */
@@ -35,36 +35,6 @@ const Verdict = {
   missing() {
     return Pod.worker.status.map((s, w) => Verdict.came(w) ? -1 : w).filter(w => w >= 0);
   },
-  head() {
-    const r = Pod.run, n = Pod.step.number, hosts = new Set(Pod.worker.host.filter(h => h)).size;
-    const whole = n.length === 1 && r.step_rule.startsWith('window'), of = r.kept && !whole ? ` (${r.kept} kept)` : '';
-    const steps = whole ? `the ${r.kept ? 'last ' + r.kept : 'window'} as one step`
-        : !n.length     ? 'no steps'
-        : n.length === 1? 'step ' + n[0]
-                        : stepsOf(n);
-    const when = new Date(r.window_begin_s * 1000);
-    return el('header', {class: 'head'}, el('h1', {}, r.program),
-        el('span', {},
-            `${Format.count(r.ranks_delivered)} of ${Format.count(r.ranks_asked)} rank${r.ranks_asked === 1 ? '' : 's'}`),
-        el('span', {}, `${Format.count(hosts)} host${hosts === 1 ? '' : 's'}`), el('span', {id: 'run-steps'}, steps + of),
-        r.epoch_realtime_ns ? el('time', {datetime: when.toISOString(), title: 'UTC ' + when.toISOString()},
-                                  when.toLocaleString(undefined, {dateStyle: 'medium', timeStyle: 'medium'}))
-                            : el('span', {}, 'no date'),
-        el('span', {}, 'session ' + r.session));
-  },
-  qualifiers() {
-    const a = Pod.answer;
-    if (!a.qualifiers.length)
-      return null;
-    const more = a.more > 0 &&
-        el('li', {class: 'bad'}, `${Format.count(a.more)} more: see `,
-            el('a', {href: '#quality', onclick: e => App.go(e, 'quality')}, 'Quality'), '.');
-    return el('ul', {class: 'notes', id: 'qualifiers', 'aria-label': 'Known problems of the data'},
-        a.qualifiers.map(q => el('li', {class: 'bad'}, el('b', {}, 'Caution: '), typeset(ended(q)))), more);
-  },
-  next() {
-    return Pod.answer.next && el('p', {class: 'evidence', id: 'next'}, el('b', {}, 'Next: '), withCommands(Pod.answer.next));
-  },
   tiles() {
     const s = Pod.sum, a = Pod.answer, {lost, records} = Verdict.lost(), r = Pod.run;
     const tile = (key, value, notes, bad) => el('div', {}, el('div', {class: 'k'}, key),
@@ -98,15 +68,11 @@ const Verdict = {
         lost > 0 || part > 0 || r.ranks_delivered < r.ranks_asked);
     return el('div', {class: 'figures'}, step, gain, wait || unseen, ranks);
   },
-  section() {
-    const a = Pod.answer;
-    return [
-      Verdict.head(), el('p', {class: 'verdict', id: 'verdict-text'}, 'Bottleneck: ', typeset(ended(a.bottleneck))),
-      Verdict.qualifiers(),
-      a.straggler && el('p', {class: 'evidence', id: 'straggler'}, el('b', {}, 'Straggler: '), typeset(ended(a.straggler))),
-      a.efficiency && el('p', {class: 'evidence', id: 'efficiency'}, el('b', {}, 'Efficiency: '), typeset(ended(a.efficiency))),
-      Verdict.next(), Verdict.tiles()
-    ];
+  /* The numbers and sentences behind the first screen's. */
+  evidence() {
+    const a = Pod.answer,
+          line = (id, name, text) => text && el('p', {class: 'evidence', id}, el('b', {}, name + ': '), typeset(ended(text)));
+    return [Verdict.tiles(), line('straggler', 'Straggler', a.straggler), line('efficiency', 'Efficiency', a.efficiency)];
   },
 };
 
@@ -142,7 +108,7 @@ const Overview = {
     const box = el('div', {class: 'chartbox'});
     Overview.box = box;
     return [
-      el('h2', {}, 'Step time'),
+      Verdict.evidence(),
       el('p', {class: 'lead'}, 'Columns: time by category, mean over ranks. ',
           Pod.workers > 1 ? 'Lines: the slowest and the fastest rank of each step. A gap between the lines shows imbalance. ' +
                   'Close lines over tall hatched columns show ranks that wait for each other.'

@@ -1,5 +1,5 @@
-/* What all charts have in common: the selected steps, rank, quantity and finding. In the address: steps=10-12, rank, colour, scale, find.
- * Whoever shows something reads Select; whoever changes it calls Select.set(), and everything is drawn again. */
+/* What all charts have in common: the selected steps, rank, quantity and finding. In the address: steps=10-12, rank, colour, scale,
+ * find. Whoever shows something reads Select; whoever changes it calls Select.set(), and everything is drawn again. */
 'use strict';
 
 const Select = {

@@ -64,6 +64,8 @@ const Viewer = {
 
   /* Which ranks, and in which order. */
   read() {
+    if (!Select.plane)
+      return;
     const now =
         ['host', 'role', 'group', 'sort'].map(key => State.get(key, '')).join('|') + Select.plane.key + Pod.ready(Select.plane);
     if (now !== Viewer.sortedFor)
