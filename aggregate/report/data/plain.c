@@ -120,7 +120,7 @@ void pp_plain_sections(struct pp_page *p)
 		const char *id, *name;
 	} section[] = {
 #define PP_SECTION(id, name, group) {#id, name},
-#include "aggregate/report/sections.def"
+#include "aggregate/report/data/sections.def"
 #undef PP_SECTION
 	};
 

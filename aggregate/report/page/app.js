@@ -66,7 +66,7 @@ function capital(text) {
 }
 
 /* The sections below the first screen: [what it shows, what draws it again]. Names, order and lines are in the file already, by
- * ../sections.def; each is made when it is opened. */
+ * ../data/sections.def; each is made when it is opened. */
 const SECTION = {
   steps: [() => Overview.section(), () => Overview.draw()],
   viewer: [() => Viewer.section(), () => Viewer.draw()],
