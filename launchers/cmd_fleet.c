@@ -10,7 +10,7 @@
 
 #include "aggregate/fleet/fleet.h"
 #include "aggregate/fleet/job.h"
-#include "aggregate/write/json.h"
+#include "aggregate/write/json_object.h"
 #include "core/base/units.h"
 #include "core/base/why.h"
 #include "launchers/cmd.h"
@@ -168,32 +168,41 @@ static void print_table(const struct pp_fleet_host *host, const struct pp_fleet_
 
 static void print_json(const struct pp_fleet_host *host, const struct pp_fleet_total *t)
 {
-	printf("{\"level\":%.2f", PP_FLEET_LEVEL);
-	pp_json_put_int(stdout, "lines", (int64_t)t->lines);
-	pp_json_put_int(stdout, "damaged", (int64_t)t->damaged);
-	pp_json_put_int(stdout, "repeated", (int64_t)t->repeated);
-	pp_json_put_int(stdout, "sessions", (int64_t)t->sessions);
-	pp_json_put_int(stdout, "jobs", (int64_t)t->jobs);
-	pp_json_put_int(stdout, "compared", (int64_t)t->trials);
-	pp_json_put_int(stdout, "seen", (int64_t)t->seen);
-	pp_json_put_int(stdout, "not_all_hosts_listed", (int64_t)t->unlisted);
-	pp_json_put_int(stdout, "hosts_tested", (int64_t)t->tested);
-	pp_json_put_int(stdout, "hosts_significant", (int64_t)count_significant(host, t));
-	printf(",\"hosts\":[");
+	struct pp_json json = {.to = stdout}, *j = &json;
+
+	pp_json_open(j, NULL);
+	pp_json_add_number(j, "level", "%.2f", PP_FLEET_LEVEL);
+	pp_json_add_int(j, "lines", (int64_t)t->lines);
+	pp_json_add_int(j, "damaged", (int64_t)t->damaged);
+	pp_json_add_int(j, "repeated", (int64_t)t->repeated);
+	pp_json_add_int(j, "sessions", (int64_t)t->sessions);
+	pp_json_add_int(j, "jobs", (int64_t)t->jobs);
+	pp_json_add_int(j, "compared", (int64_t)t->trials);
+	pp_json_add_int(j, "seen", (int64_t)t->seen);
+	pp_json_add_int(j, "not_all_hosts_listed", (int64_t)t->unlisted);
+	pp_json_add_int(j, "hosts_tested", (int64_t)t->tested);
+	pp_json_add_int(j, "hosts_significant", (int64_t)count_significant(host, t));
+	pp_json_open_list(j, "hosts");
 	for (size_t i = 0; i < t->hosts; i++) {
 		const struct pp_fleet_host *h = &host[i];
 
-		printf("%s{\"host\":", i ? ",\n" : "\n");
-		pp_json_text(stdout, h->name);
-		pp_json_put_int(stdout, "jobs", h->jobs);
-		pp_json_put_int(stdout, "compared", h->trials);
-		pp_json_put_int(stdout, "cause", h->cause);
-		pp_json_put_int(stdout, "seen", h->seen);
-		printf(",\"by_chance\":%.6g,\"p\":%.6g,\"p_corrected\":%.6g", h->expected, h->p, h->adjusted);
-		pp_json_put_int(stdout, "others_wait_ns", h->lost_ns);
-		printf(",\"is_significant\":%s}", h->trials && h->adjusted <= PP_FLEET_LEVEL ? "true" : "false");
+		pp_json_line(j);
+		pp_json_open(j, NULL);
+		pp_json_add_text(j, "host", h->name);
+		pp_json_add_int(j, "jobs", h->jobs);
+		pp_json_add_int(j, "compared", h->trials);
+		pp_json_add_int(j, "cause", h->cause);
+		pp_json_add_int(j, "seen", h->seen);
+		pp_json_add_number(j, "by_chance", "%.6g", h->expected);
+		pp_json_add_number(j, "p", "%.6g", h->p);
+		pp_json_add_number(j, "p_corrected", "%.6g", h->adjusted);
+		pp_json_add_int(j, "others_wait_ns", h->lost_ns);
+		pp_json_add_bool(j, "is_significant", h->trials && h->adjusted <= PP_FLEET_LEVEL);
+		pp_json_close(j);
 	}
-	printf("]}\n");
+	pp_json_close(j);
+	pp_json_close(j);
+	putchar('\n');
 }
 
 static int show(struct pp_fleet *f, int is_json)

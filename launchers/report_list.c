@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "aggregate/report/brief.h"
+#include "aggregate/write/json_object.h"
 #include "core/base/compare.h"
 #include "core/base/grow.h"
 #include "core/base/opt.h"
@@ -121,9 +122,10 @@ void pp_report_list(const char *logdir, const struct pp_session_file *session, l
 
 void pp_report_list_json(const char *logdir, const struct pp_session_file *session, long count)
 {
+	struct pp_json json = {.to = stdout};
 	char path[PATH_MAX];
 
-	fputs("[", stdout);
+	pp_json_open_list(&json, NULL);
 	for (long i = count; i-- > 0;) {
 		struct pp_brief brief = {""};
 		struct pp_err err = {""};
@@ -132,10 +134,12 @@ void pp_report_list_json(const char *logdir, const struct pp_session_file *sessi
 		if (!pp_brief_read(path, &brief, &err))
 			err.text[0] = '\0';
 		path[strlen(path) - strlen("/pod.h5")] = '\0';
-		fputs(i + 1 < count ? ",\n " : "\n ", stdout);
-		pp_brief_row_json(&brief, session[i].name, path, err.text, stdout);
+		pp_json_line(&json);
+		pp_brief_row_json(&brief, session[i].name, path, err.text, &json);
 	}
-	puts("\n]");
+	pp_json_line(&json);
+	pp_json_close(&json);
+	putchar('\n');
 }
 
 static int is_session(const char *path)

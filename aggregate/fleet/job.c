@@ -16,6 +16,7 @@
 #include "aggregate/tools/finding_word.h"
 #include "aggregate/tools/sums.h"
 #include "aggregate/write/json.h"
+#include "aggregate/write/json_object.h"
 #include "core/base/known.h"
 
 enum { VERSION = 2, VERSIONS = 999, SECOND = 1000000000, BESIDE_HOSTS = 2400 };
@@ -94,27 +95,29 @@ void pp_fleet_job_of(const struct pp_dataset *d, const struct pp_sums *s, const 
 	name_cause(d, job);
 }
 
-static void put_straggler(FILE *to, const struct pp_fleet_job *job)
+static void put_straggler(struct pp_json *j, const struct pp_fleet_job *job)
 {
 	if (!job->straggler[0]) {
-		fputs(",\"straggler_host\":null,\"straggler_rank\":null", to);
+		pp_json_add_null(j, "straggler_host");
+		pp_json_add_null(j, "straggler_rank");
 		return;
 	}
-	pp_json_put_text(to, "straggler_host", job->straggler);
-	pp_json_put_int(to, "straggler_rank", job->straggler_rank);
-	pp_json_put_int(to, "straggler_wait_ns", job->lost_ns);
+	pp_json_add_text(j, "straggler_host", job->straggler);
+	pp_json_add_int(j, "straggler_rank", job->straggler_rank);
+	pp_json_add_int(j, "straggler_wait_ns", job->lost_ns);
 }
 
-static void put_cause(FILE *to, const struct pp_fleet_job *job)
+static void put_cause(struct pp_json *j, const struct pp_fleet_job *job)
 {
 	if (!job->cause[0]) {
-		fputs(",\"cause\":null,\"cause_host_list\":null", to);
+		pp_json_add_null(j, "cause");
+		pp_json_add_null(j, "cause_host_list");
 		return;
 	}
-	pp_json_put_text(to, "cause", job->cause);
-	pp_json_put_text(to, "cause_host_list", job->cause_list);
-	pp_json_put_int(to, "cause_hosts_not_listed", job->cause_unlisted);
-	pp_json_put_int(to, "cause_wait_ns", job->cause_ns);
+	pp_json_add_text(j, "cause", job->cause);
+	pp_json_add_text(j, "cause_host_list", job->cause_list);
+	pp_json_add_int(j, "cause_hosts_not_listed", job->cause_unlisted);
+	pp_json_add_int(j, "cause_wait_ns", job->cause_ns);
 }
 
 /* `with`: the sentence too. Length; 0: no memory. */
@@ -123,30 +126,30 @@ static size_t compose(const struct pp_fleet_job *job, int with, char *line)
 	char *text = NULL;
 	size_t length = 0;
 	FILE *to = open_memstream(&text, &length);
+	struct pp_json json = {.to = to}, *j = &json;
 
 	if (!to)
 		return 0;
-	fprintf(to, "{\"podprof_fleet\":%" PRId64, job->version);
-	pp_json_put_int(to, "time_s", job->time_s);
-	pp_json_put_text(to, "job", job->job);
-	pp_json_put_text(to, "session", job->session);
-	pp_json_put_int(to, "ranks", job->ranks);
-	pp_json_put_int(to, "ranks_delivered", job->delivered);
-	pp_json_put_int(to, "hosts", job->hosts);
-	pp_json_put_int(to, "steps", job->steps);
-	pp_json_put_int(to, "median_step_ns", job->step_ns);
-	if (isfinite(job->wait_share))
-		fprintf(to, ",\"wait_share\":%.6f", job->wait_share);
-	else
-		fputs(",\"wait_share\":null", to);
-	pp_json_put_text(to, "verdict", job->verdict);
+	pp_json_open(j, NULL);
+	pp_json_add_int(j, "podprof_fleet", job->version);
+	pp_json_add_int(j, "time_s", job->time_s);
+	pp_json_add_text(j, "job", job->job);
+	pp_json_add_text(j, "session", job->session);
+	pp_json_add_int(j, "ranks", job->ranks);
+	pp_json_add_int(j, "ranks_delivered", job->delivered);
+	pp_json_add_int(j, "hosts", job->hosts);
+	pp_json_add_int(j, "steps", job->steps);
+	pp_json_add_int(j, "median_step_ns", job->step_ns);
+	pp_json_add_number(j, "wait_share", "%.6f", job->wait_share);
+	pp_json_add_text(j, "verdict", job->verdict);
 	if (with)
-		pp_json_put_text(to, "bottleneck", job->bottleneck);
-	put_straggler(to, job);
-	put_cause(to, job);
-	pp_json_put_text(to, "host_list", job->list);
-	pp_json_put_int(to, "hosts_not_listed", job->unlisted);
-	fputs("}\n", to);
+		pp_json_add_text(j, "bottleneck", job->bottleneck);
+	put_straggler(j, job);
+	put_cause(j, job);
+	pp_json_add_text(j, "host_list", job->list);
+	pp_json_add_int(j, "hosts_not_listed", job->unlisted);
+	pp_json_close(j);
+	fputc('\n', to);
 	if (fclose(to))
 		length = 0;
 	if (length && length <= PP_FLEET_LINE) {

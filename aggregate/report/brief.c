@@ -2,7 +2,6 @@
 #include "aggregate/report/brief.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,7 +17,6 @@
 #include "aggregate/tools/finding_word.h"
 #include "aggregate/tools/recommend.h"
 #include "aggregate/tools/sums.h"
-#include "aggregate/write/json.h"
 #include "aggregate/write/text/text.h"
 #include "core/base/forked.h"
 #include "core/base/known.h"
@@ -104,220 +102,211 @@ struct work {
 	int fd, is_summary;     /* else JSON */
 };
 
-/* A finding's members; null where it has none. */
-static void put_finding(FILE *to, const struct pp_row_finding *f)
+/* A finding's members, of an object that stays open; null where it has none. */
+static void open_finding(struct pp_json *j, const char *name, const struct pp_row_finding *f)
 {
 	const int names = f && (pp_finding_names_ranks(f) || f->finding_ranks == 1);
 
-	fprintf(to, "{\"kind\":\"%s\"", f ? pp_finding_word(f->kind) : "none");
-	pp_json_put_int(to, "rank", names ? f->finding_worker : INT64_MIN);
-	pp_json_put_int(to, "ranks", f && f->finding_ranks ? f->finding_ranks : INT64_MIN);
-	pp_json_put_text(to, "who", f && f->who[0] ? f->who : NULL);
-	pp_json_put_int(to, "hosts", f && f->finding_hosts ? f->finding_hosts : INT64_MIN);
-	pp_json_put_text(to, "host_list", f && f->finding_host_list[0] ? f->finding_host_list : NULL);
-	pp_json_put_text(to, "category", f && f->finding_reason ? pp_reason_name(f->finding_reason) : NULL);
+	pp_json_open(j, name);
+	pp_json_add_text(j, "kind", f ? pp_finding_word(f->kind) : "none");
+	pp_json_add_int(j, "rank", names ? f->finding_worker : INT64_MIN);
+	pp_json_add_int(j, "ranks", f && f->finding_ranks ? f->finding_ranks : INT64_MIN);
+	pp_json_add_text(j, "who", f && f->who[0] ? f->who : NULL);
+	pp_json_add_int(j, "hosts", f && f->finding_hosts ? f->finding_hosts : INT64_MIN);
+	pp_json_add_text(j, "host_list", f && f->finding_host_list[0] ? f->finding_host_list : NULL);
+	pp_json_add_text(j, "category", f && f->finding_reason ? pp_reason_name(f->finding_reason) : NULL);
 	if (f && f->kind == PP_FINDING_LINK) {
-		pp_json_put_int(to, "from_rank", f->finding_worker);
-		pp_json_put_int(to, "to_rank", f->finding_peer);
+		pp_json_add_int(j, "from_rank", f->finding_worker);
+		pp_json_add_int(j, "to_rank", f->finding_peer);
 	}
 	if (!f)
 		return;
-	pp_json_put_int(to, "gain_ns", f->finding_gain_ns);
-	pp_json_put_int(to, "more_ns", f->more_ns);
-	pp_json_put_int(to, "steps", f->finding_steps);
-	pp_json_put_int(to, "of_steps", f->of_steps);
-	pp_json_put_int(to, "first_step", f->finding_first);
-	pp_json_put_int(to, "period", f->finding_period ? f->finding_period : INT64_MIN);
-	pp_json_put_text(to, "next", f->finding_next);
+	pp_json_add_int(j, "gain_ns", f->finding_gain_ns);
+	pp_json_add_int(j, "more_ns", f->more_ns);
+	pp_json_add_int(j, "steps", f->finding_steps);
+	pp_json_add_int(j, "of_steps", f->of_steps);
+	pp_json_add_int(j, "first_step", f->finding_first);
+	pp_json_add_int(j, "period", f->finding_period ? f->finding_period : INT64_MIN);
+	pp_json_add_text(j, "next", f->finding_next);
 }
 
-static void put_findings(FILE *to, const struct pp_dataset *d)
+static void put_findings(struct pp_json *j, const struct pp_dataset *d)
 {
-	pp_json_key(to, "findings");
-	fputc('[', to);
+	pp_json_open_list(j, "findings");
 	for (size_t i = 0; i < d->findings; i++) {
-		fputs(i ? "," : "", to);
-		put_finding(to, &d->finding[i]);
-		pp_json_put_text(to, "text", d->finding[i].finding);
-		fputc('}', to);
+		open_finding(j, NULL, &d->finding[i]);
+		pp_json_add_text(j, "text", d->finding[i].finding);
+		pp_json_close(j);
 	}
-	fputc(']', to);
+	pp_json_close(j);
 }
 
 /* The row of /blame of the first finding; null: it has none. */
-static void put_blame(FILE *to, const struct pp_pod_lines *l, int64_t steps)
+static void put_blame(struct pp_json *j, const struct pp_pod_lines *l, int64_t steps)
 {
 	const struct pp_row_blame *b = l->blame_row;
 
-	pp_json_key(to, "blame");
 	if (!b || !steps) {
-		fputs("null", to);
+		pp_json_add_null(j, "blame");
 		return;
 	}
-	fprintf(to, "{\"rank\":%" PRId32, b->worker);
-	pp_json_put_text(to, "reason", pp_reason_name(b->reason));
+	pp_json_open(j, "blame");
+	pp_json_add_int(j, "rank", b->worker);
+	pp_json_add_text(j, "reason", pp_reason_name(b->reason));
 	if (b->reason == PP_REASON_LINK)
-		pp_json_put_int(to, "from_rank", b->peer);
-	pp_json_put_int(to, "blame_ns", b->blame_ns / steps);
-	pp_json_put_int(to, "clock_error_ns", b->error_ns / steps);
-	pp_json_put_int(to, "steps", b->steps);
-	fputc('}', to);
+		pp_json_add_int(j, "from_rank", b->peer);
+	pp_json_add_int(j, "blame_ns", b->blame_ns / steps);
+	pp_json_add_int(j, "clock_error_ns", b->error_ns / steps);
+	pp_json_add_int(j, "steps", b->steps);
+	pp_json_close(j);
 }
 
 /* Of the usual steps; null where none is known. */
-static void put_efficiency(FILE *to, const struct pp_row_efficiency *e)
+static void put_efficiency(struct pp_json *j, const struct pp_row_efficiency *e)
 {
-	pp_json_key(to, "efficiency");
 	if (!e) {
-		fputs("null", to);
+		pp_json_add_null(j, "efficiency");
 		return;
 	}
-	fprintf(to, "{\"steps\":%" PRIu32, e->of_steps);
-	pp_json_put_int(to, "ranks", e->of_ranks);
-	pp_json_put_int(to, "device_ranks", e->of_devices);
-	pp_json_put_int(to, "time_ns", e->time_ns);
-	pp_json_put_int(to, "useful_ns", e->useful_ns);
-	pp_json_put_int(to, "most_useful_ns", e->most_useful_ns);
-	pp_json_put_int(to, "most_useful_rank", e->most_useful_worker);
-	pp_json_put_int(to, "ideal_ns", e->ideal_ns);
-	pp_json_put_real(to, "parallel", e->parallel);
-	pp_json_put_real(to, "load_balance", e->load_balance);
-	pp_json_put_real(to, "communication", e->communication);
-	pp_json_put_real(to, "serialisation", e->serialisation);
-	pp_json_put_real(to, "transfer", e->transfer);
-	fputc('}', to);
+	pp_json_open(j, "efficiency");
+	pp_json_add_int(j, "steps", e->of_steps);
+	pp_json_add_int(j, "ranks", e->of_ranks);
+	pp_json_add_int(j, "device_ranks", e->of_devices);
+	pp_json_add_int(j, "time_ns", e->time_ns);
+	pp_json_add_int(j, "useful_ns", e->useful_ns);
+	pp_json_add_int(j, "most_useful_ns", e->most_useful_ns);
+	pp_json_add_int(j, "most_useful_rank", e->most_useful_worker);
+	pp_json_add_int(j, "ideal_ns", e->ideal_ns);
+	pp_json_add_real(j, "parallel", e->parallel);
+	pp_json_add_real(j, "load_balance", e->load_balance);
+	pp_json_add_real(j, "communication", e->communication);
+	pp_json_add_real(j, "serialisation", e->serialisation);
+	pp_json_add_real(j, "transfer", e->transfer);
+	pp_json_close(j);
 }
 
-static void put_pod(FILE *to, const struct pp_row_finding *f, const struct pp_pod_lines *l, int64_t steps)
+static void put_pod(struct pp_json *j, const struct pp_row_finding *f, const struct pp_pod_lines *l, int64_t steps)
 {
 	const struct pp_row_advice *a = l->advice_row;
 
-	put_blame(to, l, steps);
-	pp_json_key(to, "what_if");
+	put_blame(j, l, steps);
 	if (l->what_if[0]) {
-		fputs("{\"what\":", to);
-		pp_json_text(to, l->what_if);
-		pp_json_put_int(to, "before_ns", f->usual_ns);
-		pp_json_put_int(to, "after_ns", f->usual_ns - f->finding_gain_ns);
-		pp_json_put_int(to, "gain_ns", f->finding_gain_ns);
-		fputc('}', to);
+		pp_json_open(j, "what_if");
+		pp_json_add_text(j, "what", l->what_if);
+		pp_json_add_int(j, "before_ns", f->usual_ns);
+		pp_json_add_int(j, "after_ns", f->usual_ns - f->finding_gain_ns);
+		pp_json_add_int(j, "gain_ns", f->finding_gain_ns);
+		pp_json_close(j);
 	} else {
-		fputs("null", to);
+		pp_json_add_null(j, "what_if");
 	}
-	put_efficiency(to, l->efficiency_row);
-	pp_json_key(to, "advice");
+	put_efficiency(j, l->efficiency_row);
 	if (a) {
-		fputs("{\"rule\":", to);
-		pp_json_text(to, a->rule);
-		pp_json_put_int(to, "cost_ns", a->cost_ns);
-		pp_json_put_text(to, "evidence", a->evidence);
-		pp_json_put_text(to, "advice", a->advice);
-		pp_json_put_int(to, "more", (int64_t)l->more);
-		fputc('}', to);
+		pp_json_open(j, "advice");
+		pp_json_add_text(j, "rule", a->rule);
+		pp_json_add_int(j, "cost_ns", a->cost_ns);
+		pp_json_add_text(j, "evidence", a->evidence);
+		pp_json_add_text(j, "advice", a->advice);
+		pp_json_add_int(j, "more", (int64_t)l->more);
+		pp_json_close(j);
 	} else {
-		fputs("null", to);
+		pp_json_add_null(j, "advice");
 	}
 }
 
-static void put_answer(FILE *to, const struct pp_answer *a)
+static void put_answer(struct pp_json *j, const struct pp_answer *a)
 {
-	pp_json_key(to, "verdict");
-	put_finding(to, a->finding);
-	pp_json_put_text(to, "text", a->bottleneck);
-	fputc('}', to);
-	pp_json_key(to, "qualifiers");
-	fputc('[', to);
-	for (size_t i = 0; i < a->qualifiers; i++) {
-		fputs(i ? "," : "", to);
-		pp_json_text(to, a->qualifier[i]);
-	}
-	fputc(']', to);
-	pp_json_put_int(to, "qualifiers_more", (int64_t)a->more);
-	pp_json_put_text(to, "straggler", a->straggler);
-	pp_json_put_text(to, "next", a->next);
-	pp_json_put_int(to, "gain_rank", a->gain_rank < 0 ? INT64_MIN : a->gain_rank);
-	pp_json_put_int(to, "gain_ns", a->gain_rank < 0 ? INT64_MIN : a->gain_ns);
+	open_finding(j, "verdict", a->finding);
+	pp_json_add_text(j, "text", a->bottleneck);
+	pp_json_close(j);
+	pp_json_open_list(j, "qualifiers");
+	for (size_t i = 0; i < a->qualifiers; i++)
+		pp_json_add_text(j, NULL, a->qualifier[i]);
+	pp_json_close(j);
+	pp_json_add_int(j, "qualifiers_more", (int64_t)a->more);
+	pp_json_add_text(j, "straggler", a->straggler);
+	pp_json_add_text(j, "next", a->next);
+	pp_json_add_int(j, "gain_rank", a->gain_rank < 0 ? INT64_MIN : a->gain_rank);
+	pp_json_add_int(j, "gain_ns", a->gain_rank < 0 ? INT64_MIN : a->gain_ns);
 }
 
-static void put_categories(FILE *to, const int64_t *ns, int64_t steps)
+static void put_categories(struct pp_json *j, const int64_t *ns, int64_t steps)
 {
-	pp_json_key(to, "categories");
-	for (int c = 1; c <= PP_CATEGORIES; c++) {
-		fputs(c > 1 ? "," : "{", to);
-		pp_json_text(to, pp_category_name(c));
-		fputc(':', to);
-		pp_json_int(to, steps ? ns[c] / steps : 0);
-	}
-	fputc('}', to);
+	pp_json_open(j, "categories");
+	for (int c = 1; c <= PP_CATEGORIES; c++)
+		pp_json_add_int(j, pp_category_name(c), steps ? ns[c] / steps : 0);
+	pp_json_close(j);
 }
 
-static void put_ranks(FILE *to, const struct pp_dataset *d, const struct pp_sums *s)
+static void put_ranks(struct pp_json *j, const struct pp_dataset *d, const struct pp_sums *s)
 {
-	pp_json_key(to, "rank");
-	fputc('[', to);
+	pp_json_open_list(j, "rank");
 	for (size_t w = 0; w < d->workers; w++) {
 		int64_t steps = s->worker_steps[w];
 
-		fprintf(to, "%s{\"rank\":%d", w ? "," : "", d->worker[w].rank);
-		pp_json_put_text(to, "host", d->worker[w].host);
-		pp_json_put_text(to, "status", d->worker[w].status);
-		pp_json_put_int(to, "steps", steps);
-		pp_json_put_int(to, "step_ns", steps ? s->worker_ns[w][0] / steps : INT64_MIN);
-		pp_json_put_int(to, "wait_ns", pp_known_part(s->worker_wait_ns[w], steps));
-		pp_json_put_int(to, "kept_others_waiting_ns", s->worker_kept_ns[w]);
-		put_categories(to, s->worker_ns[w], steps);
-		fputc('}', to);
+		pp_json_open(j, NULL);
+		pp_json_add_int(j, "rank", d->worker[w].rank);
+		pp_json_add_text(j, "host", d->worker[w].host);
+		pp_json_add_text(j, "status", d->worker[w].status);
+		pp_json_add_int(j, "steps", steps);
+		pp_json_add_int(j, "step_ns", steps ? s->worker_ns[w][0] / steps : INT64_MIN);
+		pp_json_add_int(j, "wait_ns", pp_known_part(s->worker_wait_ns[w], steps));
+		pp_json_add_int(j, "kept_others_waiting_ns", s->worker_kept_ns[w]);
+		put_categories(j, s->worker_ns[w], steps);
+		pp_json_close(j);
 	}
-	fputc(']', to);
+	pp_json_close(j);
 }
 
 /* What recording takes in the ranks, mean per step and rank; null: unknown. */
-static void put_recording(FILE *to, struct pp_recording r)
+static void put_recording(struct pp_json *j, struct pp_recording r)
 {
 	int is_known = r.ns > 0;
 
-	pp_json_put_int(to, "recording_ns", is_known ? (int64_t)(r.ns + 0.5) : INT64_MIN);
-	pp_json_put_int(to, "records_per_step", is_known ? (int64_t)(r.records + 0.5) : INT64_MIN);
+	pp_json_add_int(j, "recording_ns", is_known ? (int64_t)(r.ns + 0.5) : INT64_MIN);
+	pp_json_add_int(j, "records_per_step", is_known ? (int64_t)(r.records + 0.5) : INT64_MIN);
 }
 
 static void put_session(FILE *to, const char *path, const struct pp_dataset *d, const struct pp_sums *s, const struct pp_answer *a)
 {
+	struct pp_json json = {.to = to}, *j = &json;
 	struct pp_brief b = {""};
 
 	brief_of(d, a, &b);
-	fprintf(to, "{\"schema\":%d", SCHEMA);
-	pp_json_put_text(to, "session", d->session);
-	pp_json_put_text(to, "path", path);
-	pp_json_put_text(to, "date", b.date);
-	pp_json_put_int(to, "begin_s", (d->epoch_realtime_ns + d->window_begin_ns) / SECOND);
-	pp_json_put_text(to, "job", d->job);
-	pp_json_put_text(to, "command", d->command);
-	pp_json_put_text(to, "options", d->options);
-	pp_json_put_text(to, "captured", b.why);
-	pp_json_put_int(to, "ranks", d->ranks_asked);
-	pp_json_put_int(to, "ranks_delivered", d->ranks_delivered);
-	pp_json_put_int(to, "hosts", (int64_t)pp_dataset_hosts(d));
-	pp_json_put_int(to, "steps", (int64_t)d->steps);
-	pp_json_put_text(to, "step_numbers", b.steps);
-	pp_json_put_text(to, "step_rule", d->step_rule);
-	pp_json_key(to, "step_confidence");
-	pp_json_real(to, d->step_confidence);
-	put_answer(to, a);
-	put_findings(to, d);
-	put_pod(to, a->finding, &a->pod, (int64_t)d->steps);
-	pp_json_put_int(to, "usual_steps", (int64_t)a->usual_steps);
-	pp_json_put_int(to, "step_median_ns", d->steps ? a->usual_ns : INT64_MIN);
-	pp_json_put_int(to, "step_half_iqr_ns", d->steps ? a->spread_ns : INT64_MIN);
-	pp_json_put_int(to, "step_longest_ns", d->steps ? s->longest_ns : INT64_MIN);
-	pp_json_put_int(to, "step_longest", d->steps ? d->step[s->longest_step].number : INT64_MIN);
-	pp_json_put_int(to, "wait_ns", pp_known_part(s->wait_ns, s->cells));
-	pp_json_put_int(to, "transfer_ns", pp_known_part(s->transfer_ns, s->cells));
-	put_categories(to, s->sum_ns, s->cells);
-	pp_json_put_int(to, "clock_error_ns", d->pair_bound_ns ? d->pair_bound_ns : INT64_MIN);
-	pp_json_put_int(to, "keeper_cpu_ns", d->keeper_cpu_ns);
-	put_recording(to, pp_sums_recording(d, s));
-	put_ranks(to, d, s);
-	fputs("}\n", to);
+	pp_json_open(j, NULL);
+	pp_json_add_int(j, "schema", SCHEMA);
+	pp_json_add_text(j, "session", d->session);
+	pp_json_add_text(j, "path", path);
+	pp_json_add_text(j, "date", b.date);
+	pp_json_add_int(j, "begin_s", (d->epoch_realtime_ns + d->window_begin_ns) / SECOND);
+	pp_json_add_text(j, "job", d->job);
+	pp_json_add_text(j, "command", d->command);
+	pp_json_add_text(j, "options", d->options);
+	pp_json_add_text(j, "captured", b.why);
+	pp_json_add_int(j, "ranks", d->ranks_asked);
+	pp_json_add_int(j, "ranks_delivered", d->ranks_delivered);
+	pp_json_add_int(j, "hosts", (int64_t)pp_dataset_hosts(d));
+	pp_json_add_int(j, "steps", (int64_t)d->steps);
+	pp_json_add_text(j, "step_numbers", b.steps);
+	pp_json_add_text(j, "step_rule", d->step_rule);
+	pp_json_add_real(j, "step_confidence", d->step_confidence);
+	put_answer(j, a);
+	put_findings(j, d);
+	put_pod(j, a->finding, &a->pod, (int64_t)d->steps);
+	pp_json_add_int(j, "usual_steps", (int64_t)a->usual_steps);
+	pp_json_add_int(j, "step_median_ns", d->steps ? a->usual_ns : INT64_MIN);
+	pp_json_add_int(j, "step_half_iqr_ns", d->steps ? a->spread_ns : INT64_MIN);
+	pp_json_add_int(j, "step_longest_ns", d->steps ? s->longest_ns : INT64_MIN);
+	pp_json_add_int(j, "step_longest", d->steps ? d->step[s->longest_step].number : INT64_MIN);
+	pp_json_add_int(j, "wait_ns", pp_known_part(s->wait_ns, s->cells));
+	pp_json_add_int(j, "transfer_ns", pp_known_part(s->transfer_ns, s->cells));
+	put_categories(j, s->sum_ns, s->cells);
+	pp_json_add_int(j, "clock_error_ns", d->pair_bound_ns ? d->pair_bound_ns : INT64_MIN);
+	pp_json_add_int(j, "keeper_cpu_ns", d->keeper_cpu_ns);
+	put_recording(j, pp_sums_recording(d, s));
+	put_ranks(j, d, s);
+	pp_json_close(j);
+	fputc('\n', to);
 }
 
 static int answer(const struct work *w, const struct pp_dataset *d, struct pp_err *err)
@@ -440,27 +429,26 @@ int pp_brief_summary(const char *pod_path, FILE **ret_text, struct pp_err *err)
 	return 0;
 }
 
-void pp_brief_row_json(const struct pp_brief *b, const char *session, const char *path, const char *error, FILE *to)
+void pp_brief_row_json(const struct pp_brief *b, const char *session, const char *path, const char *error, struct pp_json *j)
 {
-	fputs("{\"session\":", to);
-	pp_json_text(to, session);
-	pp_json_put_text(to, "path", path);
+	pp_json_open(j, NULL);
+	pp_json_add_text(j, "session", session);
+	pp_json_add_text(j, "path", path);
 	if (*error) {
-		pp_json_put_text(to, "error", error);
+		pp_json_add_text(j, "error", error);
 	} else {
-		pp_json_put_text(to, "date", b->date);
-		pp_json_put_text(to, "command", b->command);
-		pp_json_put_int(to, "ranks", b->ranks_asked);
-		pp_json_put_int(to, "ranks_delivered", b->ranks_delivered);
-		pp_json_put_int(to, "steps", (int64_t)b->step_count);
-		pp_json_put_text(to, "step_numbers", b->steps);
-		pp_json_put_text(to, "captured", b->why);
-		pp_json_key(to, "verdict");
-		put_finding(to, b->has_finding ? &b->finding : NULL);
-		pp_json_put_text(to, "text", b->verdict);
-		fputc('}', to);
+		pp_json_add_text(j, "date", b->date);
+		pp_json_add_text(j, "command", b->command);
+		pp_json_add_int(j, "ranks", b->ranks_asked);
+		pp_json_add_int(j, "ranks_delivered", b->ranks_delivered);
+		pp_json_add_int(j, "steps", (int64_t)b->step_count);
+		pp_json_add_text(j, "step_numbers", b->steps);
+		pp_json_add_text(j, "captured", b->why);
+		open_finding(j, "verdict", b->has_finding ? &b->finding : NULL);
+		pp_json_add_text(j, "text", b->verdict);
+		pp_json_close(j);
 		if (b->previous[0])
-			pp_json_put_text(to, "restart_of", b->previous);
+			pp_json_add_text(j, "restart_of", b->previous);
 	}
-	fputc('}', to);
+	pp_json_close(j);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "aggregate/dataset/table/table_list.h"
+#include "aggregate/write/json_object.h"
 #include "core/base/err.h"
 
 /* A row of the list. No pointers: a child fills it in shared memory. */
@@ -29,4 +30,4 @@ int pp_brief_json(const char *pod_path, FILE *to, struct pp_err *err);
 /* The summary as a file that is read from its start; owned by the caller. */
 int pp_brief_summary(const char *pod_path, FILE **ret_text, struct pp_err *err);
 /* The row as one JSON object, with the session's name and path. error: "" , or why it could not be read. */
-void pp_brief_row_json(const struct pp_brief *b, const char *session, const char *path, const char *error, FILE *to);
+void pp_brief_row_json(const struct pp_brief *b, const char *session, const char *path, const char *error, struct pp_json *j);

@@ -46,4 +46,5 @@ set(PP_REPORT_SOURCES
   report/data/pick.c
   report/data/chunk.c
   write/json.c
+  write/json_object.c
   ${report_embedded})

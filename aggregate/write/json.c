@@ -63,32 +63,6 @@ void pp_json_real(FILE *to, double value)
 		fputs("null", to);
 }
 
-void pp_json_key(FILE *to, const char *name)
-{
-	fprintf(to, ",\"%s\":", name);
-}
-
-void pp_json_put_text(FILE *to, const char *name, const char *text)
-{
-	pp_json_key(to, name);
-	if (text)
-		pp_json_text(to, text);
-	else
-		fputs("null", to);
-}
-
-void pp_json_put_int(FILE *to, const char *name, int64_t value)
-{
-	pp_json_key(to, name);
-	pp_json_int(to, value);
-}
-
-void pp_json_put_real(FILE *to, const char *name, double value)
-{
-	pp_json_key(to, name);
-	pp_json_real(to, value);
-}
-
 static void base64(FILE *to, const unsigned char *p, size_t n)
 {
 	static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -1,5 +1,5 @@
-/* JSON for the page and exports, streamed. Text is safe inside a <script>: it contains no '<', '>', '&'. Called by page_*.c and by
- * exports. */
+/* JSON for the page and exports, streamed. Text is safe inside a <script>: it contains no '<', '>', '&'. Called by the page's
+ * data, by exports and by json_object.c. */
 #pragma once
 
 #include <stdint.h>
@@ -12,11 +12,6 @@
 void pp_json_text(FILE *to, const char *text);
 void pp_json_int(FILE *to, int64_t value);
 void pp_json_real(FILE *to, double value);
-/* Members of an object behind a comma: all but its first. pp_json_key() writes the name; the value follows. Text NULL: null. */
-void pp_json_key(FILE *to, const char *name);
-void pp_json_put_text(FILE *to, const char *name, const char *text);
-void pp_json_put_int(FILE *to, const char *name, int64_t value);
-void pp_json_put_real(FILE *to, const char *name, double value);
 /* Arrays: short ones as numbers, long ones as {"t":type,"n":count,"z":base64 of deflated bytes, low bytes of all first}.
  * 0, or -ENOMEM. */
 int pp_json_ints(FILE *to, const int64_t *value, size_t n);

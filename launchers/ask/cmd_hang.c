@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/write/json.h"
 #include "launchers/ask/hang_text.h"
 #include "launchers/ask/jobs.h"
 #include "launchers/cmd.h"
@@ -32,17 +31,16 @@ static int is_running(const struct pp_live_rank *list, long count)
 	return 0;
 }
 
-static void print_one(const struct pp_live_job *job, const struct pp_hang *h, int64_t after_ns, int json, int first)
+static void print_one(const struct pp_live_job *job, const struct pp_hang *h, int64_t after_ns, struct pp_json *json)
 {
 	if (!json) {
 		pp_hang_print(h, job->state.path, after_ns);
 		return;
 	}
-	printf("%s{\"spool\": ", first ? "" : ", ");
-	pp_json_text(stdout, job->state.path);
-	printf(", ");
-	pp_hang_json(h, after_ns);
-	putchar('}');
+	pp_json_open(json, NULL);
+	pp_json_add_text(json, "spool", job->state.path);
+	pp_hang_json(h, after_ns, json);
+	pp_json_close(json);
 }
 
 /* The keeper has watched the ranks all the time; without its answer they are watched now. */
@@ -58,9 +56,13 @@ static long list_ranks(struct pp_jobs *jobs, struct pp_live_job *job, int64_t af
 
 static int show(struct pp_jobs *jobs, int64_t after_ns, int json)
 {
+	struct pp_json out = {.to = stdout};
 	int stuck = 0, unknown = 0, printed = 0;
 
-	printf("%s", json ? "{\"jobs\": [" : "");
+	if (json) {
+		pp_json_open(&out, NULL);
+		pp_json_open_list(&out, "jobs");
+	}
 	for (int k = 0; k < jobs->count; k++) {
 		struct pp_live_rank *list = NULL;
 		long count = list_ranks(jobs, &jobs->job[k], after_ns, &list);
@@ -70,7 +72,8 @@ static int show(struct pp_jobs *jobs, int64_t after_ns, int json)
 			if (pp_hang_find(list, count, after_ns, &h)) {
 				pp_say("no memory to look at the %ld ranks of '%s'.", count, jobs->job[k].state.path);
 			} else {
-				print_one(&jobs->job[k], &h, after_ns, json, !printed++);
+				print_one(&jobs->job[k], &h, after_ns, json ? &out : NULL);
+				printed++;
 				stuck |= h.stuck > 0;
 				unknown |= pp_hang_is_unseen(&h);
 				pp_hang_release(&h);
@@ -78,7 +81,11 @@ static int show(struct pp_jobs *jobs, int64_t after_ns, int json)
 		}
 		free(list);
 	}
-	printf("%s", json ? "]}\n" : "");
+	if (json) {
+		pp_json_close(&out);
+		pp_json_close(&out);
+		putchar('\n');
+	}
 	if (!pp_is_printed("what hangs"))
 		return PP_EXIT_FAILED;
 	if (printed)

@@ -8,7 +8,7 @@
 
 #include "aggregate/keeper/hang.h"
 #include "aggregate/keeper/live_nccl.h"
-#include "aggregate/write/json.h"
+#include "aggregate/write/json_object.h"
 #include "core/base/libc.h"
 #include "core/base/shell_word.h"
 #include "launchers/ask/jobs.h"
@@ -107,74 +107,92 @@ static void print_ranks(const struct pp_live_job *job, const struct pp_live_rank
 		       pp_shell_word(job->state.output, output, sizeof(output)));
 }
 
-static void json_nccl(const char *entries)
+static void add_nccl(struct pp_json *j, const char *entries)
 {
 	struct pp_live_nccl n;
 	int count = 0;
 
 	for (const char *at = entries; (at = pp_live_nccl_next(at, &n));) {
-		printf("%s{\"communicator\": \"%016" PRIx64 "\", \"name\": ", count++ ? ", " : ", \"nccl\": [", n.comm);
-		pp_json_text(stdout, n.name);
-		printf(", \"rank\": %" PRId32 ", \"size\": %" PRId32 ", \"begun\": %" PRIu64 ", \"ended\": %" PRIu64
-		       ", \"messages\": %" PRIu32 ", \"call\": ",
-		       n.rank, n.size, n.begun, n.ended, n.messages);
-		pp_json_text(stdout, n.call);
-		printf(", \"root\": %" PRId32 ", \"bytes\": %" PRIu64 "}", n.root, n.bytes);
+		if (!count++)
+			pp_json_open_list(j, "nccl");
+		pp_json_open(j, NULL);
+		pp_json_add_id(j, "communicator", n.comm);
+		pp_json_add_text(j, "name", n.name);
+		pp_json_add_int(j, "rank", n.rank);
+		pp_json_add_int(j, "size", n.size);
+		pp_json_add_number(j, "begun", "%" PRIu64, n.begun);
+		pp_json_add_number(j, "ended", "%" PRIu64, n.ended);
+		pp_json_add_int(j, "messages", n.messages);
+		pp_json_add_text(j, "call", n.call);
+		pp_json_add_int(j, "root", n.root);
+		pp_json_add_number(j, "bytes", "%" PRIu64, n.bytes);
+		pp_json_close(j);
 	}
 	if (count)
-		putchar(']');
+		pp_json_close(j);
 	if (pp_live_nccl_more(entries))
-		printf(", \"communicators_unknown\": %" PRIu32, pp_live_nccl_more(entries));
+		pp_json_add_int(j, "communicators_unknown", pp_live_nccl_more(entries));
 }
 
-static void json_rank(const struct pp_live_rank *r)
+static void add_rank(struct pp_json *j, const struct pp_live_rank *r)
 {
 	static const char *const state[] = {"running", "ended", "gone"};
 
-	printf("{\"rank\": %d, \"size\": %d, \"pid\": %d, \"host\": ", r->rank, r->size, r->pid);
-	pp_json_text(stdout, r->host);
-	printf(", \"state\": \"%s\", \"recording\": %s", state[r->state], r->recording ? "true" : "false");
+	pp_json_open(j, NULL);
+	pp_json_add_int(j, "rank", r->rank);
+	pp_json_add_int(j, "size", r->size);
+	pp_json_add_int(j, "pid", r->pid);
+	pp_json_add_text(j, "host", r->host);
+	pp_json_add_text(j, "state", state[r->state]);
+	pp_json_add_bool(j, "recording", r->recording);
 	if (r->state == PP_LIVE_ENDED && r->exit_status != PP_EXIT_STATUS_UNKNOWN)
-		printf(", \"exit_status\": %d", r->exit_status);
-	if (r->marks)
-		printf(", \"step\": %" PRId64 ", \"still_ns\": %" PRId64, r->step, r->still_ns);
-	if (r->marks && r->step_ns)
-		printf(", \"step_ns\": %" PRId64, r->step_ns);
-	if (r->call[0]) {
-		printf(", \"call\": ");
-		pp_json_text(stdout, r->call);
-		printf(", \"communicator\": \"%016" PRIx64 "\", \"sequence\": %" PRIu32 ", \"peer\": %d", r->comm, r->sequence,
-		       r->peer);
-		if (pp_live_comm_name(r))
-			printf(", \"communicator_name\": \"%s\"", pp_live_comm_name(r));
+		pp_json_add_int(j, "exit_status", r->exit_status);
+	if (r->marks) {
+		pp_json_add_number(j, "step", "%" PRId64, r->step);
+		pp_json_add_number(j, "still_ns", "%" PRId64, r->still_ns);
 	}
-	json_nccl(r->nccl);
-	putchar('}');
+	if (r->marks && r->step_ns)
+		pp_json_add_number(j, "step_ns", "%" PRId64, r->step_ns);
+	if (r->call[0]) {
+		pp_json_add_text(j, "call", r->call);
+		pp_json_add_id(j, "communicator", r->comm);
+		pp_json_add_int(j, "sequence", r->sequence);
+		pp_json_add_int(j, "peer", r->peer);
+		if (pp_live_comm_name(r))
+			pp_json_add_text(j, "communicator_name", pp_live_comm_name(r));
+	}
+	add_nccl(j, r->nccl);
+	pp_json_close(j);
 }
 
-static void json_job(const struct pp_live_job *job, const struct pp_live_rank *list, long count)
+static void add_job(struct pp_json *j, const struct pp_live_job *job, const struct pp_live_rank *list, long count)
 {
 	static const char *const life[] = {"left", "recording", "writing", "done", "failed"};
 
-	printf("{\"spool\": ");
-	pp_json_text(stdout, job->state.path);
-	printf(", \"keeper_pid\": %d, \"keeper\": \"%s\", \"ranks\": [", job->state.keeper_pid, life[job->state.life]);
-	for (long i = 0; i < count; i++) {
-		printf("%s", i ? ", " : "");
-		json_rank(&list[i]);
-	}
-	printf("]}");
+	pp_json_open(j, NULL);
+	pp_json_add_text(j, "spool", job->state.path);
+	pp_json_add_int(j, "keeper_pid", job->state.keeper_pid);
+	pp_json_add_text(j, "keeper", life[job->state.life]);
+	pp_json_open_list(j, "ranks");
+	for (long i = 0; i < count; i++)
+		add_rank(j, &list[i]);
+	pp_json_close(j);
+	pp_json_close(j);
 }
 
 /* Prints one list, after watching for a second. Returns how many ranks run; -1: after one error line. */
 static int print_all(struct pp_jobs *jobs, int json, int clear)
 {
-	int running = 0, printed = 0;
+	struct pp_json out = {.to = stdout};
+	int running = 0;
 
 	pp_jobs_sample(jobs, 1000);
 	if (clear)
 		printf("\033[H\033[J");
-	printf("%s", json ? "{\"jobs\": [" : "");
+	if (json) {
+		pp_json_open(&out, NULL);
+		pp_json_open_list(&out, "jobs");
+	}
 	for (int k = 0; k < jobs->count; k++) {
 		struct pp_live_rank *list = NULL;
 		long count = pp_jobs_list(jobs, &jobs->job[k], &list);
@@ -183,15 +201,17 @@ static int print_all(struct pp_jobs *jobs, int json, int clear)
 		for (long i = 0; i < count; i++)
 			here += list[i].state == PP_LIVE_RUNNING;
 		running += here;
-		if (here && json) {
-			printf("%s", printed++ ? ", " : "");
-			json_job(&jobs->job[k], list, count);
-		} else if (here) {
+		if (here && json)
+			add_job(&out, &jobs->job[k], list, count);
+		else if (here)
 			print_ranks(&jobs->job[k], list, count);
-		}
 		free(list);
 	}
-	printf("%s", json ? "]}\n" : "");
+	if (json) {
+		pp_json_close(&out);
+		pp_json_close(&out);
+		putchar('\n');
+	}
 	return pp_is_printed("the ranks") ? running : -1;
 }
 

@@ -10,7 +10,6 @@
 
 #include "aggregate/keeper/hang_call.h"
 #include "aggregate/keeper/hang_nccl.h"
-#include "aggregate/write/json.h"
 #include "core/base/libc.h"
 #include "core/base/rank_list.h"
 #include "launchers/cmd.h"
@@ -494,130 +493,131 @@ void pp_hang_print(const struct pp_hang *h, const char *title, int64_t after_ns)
 		       "them, as for locks of windows.\n");
 }
 
-static void json_list(const char *name, const int32_t *list, int32_t count)
+static void add_list(struct pp_json *j, const char *name, const int32_t *list, int32_t count)
 {
-	printf(", \"%s\": [", name);
+	pp_json_open_list(j, name);
 	for (int32_t i = 0; i < count; i++)
-		printf("%s%d", i ? ", " : "", list[i]);
-	putchar(']');
+		pp_json_add_int(j, NULL, list[i]);
+	pp_json_close(j);
 }
 
-static void json_picked(const struct pp_hang *h, const char *name, pick which)
+static void add_picked(struct pp_json *j, const struct pp_hang *h, const char *name, pick which)
 {
-	int n = 0;
-
-	printf(", \"%s\": [", name);
+	pp_json_open_list(j, name);
 	for (int32_t i = 0; i < h->ranks; i++)
 		if (which(&h->rank[i]))
-			printf("%s%d", n++ ? ", " : "", i);
-	putchar(']');
+			pp_json_add_int(j, NULL, i);
+	pp_json_close(j);
 }
 
-static void json_nccl(const struct pp_hang *h, const struct pp_hang_op *op)
+static void add_nccl(struct pp_json *j, const struct pp_hang *h, const struct pp_hang_op *op)
 {
 	static const char *const differ[] = {"", "calls", "roots", "sizes"};
 	const struct pp_live_nccl *line = &h->line[op->line].nccl, *n = pp_hang_nccl_call(h, op);
 
-	printf("{\"kind\": \"nccl\", \"call\": ");
-	pp_json_text(stdout, n ? n->call : "");
-	printf(", \"sequence\": %" PRIu64 ", \"communicator\": \"%016" PRIx64 "\"", op->number, op->comm);
-	if (line->name[0]) {
-		printf(", \"communicator_name\": ");
-		pp_json_text(stdout, line->name);
-	}
+	pp_json_open(j, NULL);
+	pp_json_add_text(j, "kind", "nccl");
+	pp_json_add_text(j, "call", n ? n->call : "");
+	pp_json_add_number(j, "sequence", "%" PRIu64, op->number);
+	pp_json_add_id(j, "communicator", op->comm);
+	if (line->name[0])
+		pp_json_add_text(j, "communicator_name", line->name);
 	if (op->size)
-		printf(", \"size\": %d", op->size);
-	printf(", \"since_ns\": %" PRId64 ", \"stuck\": %s, \"known\": %s", op->since_ns, op->is_stuck ? "true" : "false",
-	       op->is_known ? "true" : "false");
+		pp_json_add_int(j, "size", op->size);
+	pp_json_add_number(j, "since_ns", "%" PRId64, op->since_ns);
+	pp_json_add_bool(j, "stuck", op->is_stuck);
+	pp_json_add_bool(j, "known", op->is_known);
 	if (op->mismatch)
-		printf(", \"mismatch\": \"%s\"", differ[op->mismatch]);
-	json_list("in", op->in, op->ins);
-	json_list("not_in", op->missing, op->missings);
-	putchar('}');
+		pp_json_add_text(j, "mismatch", differ[op->mismatch]);
+	add_list(j, "in", op->in, op->ins);
+	add_list(j, "not_in", op->missing, op->missings);
+	pp_json_close(j);
 }
 
-static void json_op(const struct pp_hang *h, const struct pp_hang_op *op)
+static void add_op(struct pp_json *j, const struct pp_hang *h, const struct pp_hang_op *op)
 {
 	static const char *const kind[] = {"collective", "finalize", "any", "c10d"}, *const differ[] = {"", "calls", "roots"};
 	const char *name = pp_live_comm_name(op->first);
 
 	if (op->kind == PP_HANG_NCCL) {
-		json_nccl(h, op);
+		add_nccl(j, h, op);
 		return;
 	}
-	printf("{\"kind\": \"%s\", \"call\": ", kind[op->kind]);
-	pp_json_text(stdout, op->first->waits[0] && op->kind == PP_HANG_COLLECTIVE ? op->first->waits : op->first->call);
-	if (op->kind == PP_HANG_COLLECTIVE)
-		printf(", \"sequence\": %" PRIu32 ", \"communicator\": \"%016" PRIx64 "\"", op->sequence, op->comm);
-	if (name && op->kind != PP_HANG_FINALIZE) {
-		printf(", \"communicator_name\": ");
-		pp_json_text(stdout, name);
+	pp_json_open(j, NULL);
+	pp_json_add_text(j, "kind", kind[op->kind]);
+	pp_json_add_text(j, "call", op->first->waits[0] && op->kind == PP_HANG_COLLECTIVE ? op->first->waits : op->first->call);
+	if (op->kind == PP_HANG_COLLECTIVE) {
+		pp_json_add_int(j, "sequence", op->sequence);
+		pp_json_add_id(j, "communicator", op->comm);
 	}
+	if (name && op->kind != PP_HANG_FINALIZE)
+		pp_json_add_text(j, "communicator_name", name);
 	if (op->size)
-		printf(", \"size\": %d", op->size);
-	printf(", \"since_ns\": %" PRId64 ", \"stuck\": %s", op->since_ns, op->is_stuck ? "true" : "false");
+		pp_json_add_int(j, "size", op->size);
+	pp_json_add_number(j, "since_ns", "%" PRId64, op->since_ns);
+	pp_json_add_bool(j, "stuck", op->is_stuck);
 	if (op->mismatch)
-		printf(", \"mismatch\": \"%s\"", differ[op->mismatch]);
-	json_list("in", op->in, op->ins);
+		pp_json_add_text(j, "mismatch", differ[op->mismatch]);
+	add_list(j, "in", op->in, op->ins);
 	if (op->is_known && op->kind != PP_HANG_ANY)
-		json_list("not_in", op->missing, op->missings);
-	putchar('}');
+		add_list(j, "not_in", op->missing, op->missings);
+	pp_json_close(j);
 }
 
-static void json_rank(const struct pp_hang *h, int32_t rank)
+/* What is known of a rank that runs here. */
+static void add_live(struct pp_json *j, const struct pp_live_rank *l)
+{
+	pp_json_add_text(j, "host", l->host);
+	pp_json_add_int(j, "pid", l->pid);
+	pp_json_add_number(j, "place_ns", "%" PRId64, l->place_ns);
+	if (l->marks && l->step != INT64_MIN)
+		pp_json_add_number(j, "step", "%" PRId64, l->step);
+	if (l->call[0])
+		pp_json_add_text(j, "call", l->call);
+	if (l->last[0])
+		pp_json_add_text(j, "last_call", l->last);
+	if (l->comm) {
+		pp_json_add_id(j, "communicator", l->comm);
+		pp_json_add_int(j, "sequence", l->sequence);
+		pp_json_add_int(j, "peer", l->peer);
+	}
+}
+
+static void add_rank(struct pp_json *j, const struct pp_hang *h, int32_t rank)
 {
 	static const char *const at[] = {"application", "waits", "mpi", "stopped", "ended", "lost", "absent"};
 	const struct pp_hang_rank *r = &h->rank[rank];
-	const struct pp_live_rank *l = r->live;
 	char place[PLACE];
 
-	printf("{\"rank\": %d, \"at\": \"%s\", \"stuck\": %s, \"text\": ", rank, at[r->at],
-	       r->is_stuck && !r->is_paused ? "true" : "false");
-	pp_json_text(stdout, place_text(h, rank, place, sizeof(place)));
+	pp_json_open(j, NULL);
+	pp_json_add_int(j, "rank", rank);
+	pp_json_add_text(j, "at", at[r->at]);
+	pp_json_add_bool(j, "stuck", r->is_stuck && !r->is_paused);
+	pp_json_add_text(j, "text", place_text(h, rank, place, sizeof(place)));
 	if (r->targets)
-		json_list("waits_for", r->target, r->targets);
-	if (!l) {
-		putchar('}');
-		return;
-	}
-	printf(", \"host\": ");
-	pp_json_text(stdout, l->host);
-	printf(", \"pid\": %d, \"place_ns\": %" PRId64, l->pid, l->place_ns);
-	if (l->marks && l->step != INT64_MIN)
-		printf(", \"step\": %" PRId64, l->step);
-	if (l->call[0]) {
-		printf(", \"call\": ");
-		pp_json_text(stdout, l->call);
-	}
-	if (l->last[0]) {
-		printf(", \"last_call\": ");
-		pp_json_text(stdout, l->last);
-	}
-	if (l->comm)
-		printf(", \"communicator\": \"%016" PRIx64 "\", \"sequence\": %" PRIu32 ", \"peer\": %d", l->comm, l->sequence,
-		       l->peer);
-	putchar('}');
+		add_list(j, "waits_for", r->target, r->targets);
+	if (r->live)
+		add_live(j, r->live);
+	pp_json_close(j);
 }
 
-void pp_hang_json(const struct pp_hang *h, int64_t after_ns)
+void pp_hang_json(const struct pp_hang *h, int64_t after_ns, struct pp_json *j)
 {
-	int n = 0;
-
-	printf("\"size\": %d, \"after_ns\": %" PRId64
-	       ", \"stuck\": %d, \"paused\": %d, \"unsure\": %s, \"unseen\": %s, \"operations\": [",
-	       h->ranks, after_ns, h->stuck, h->paused, h->is_unsure ? "true" : "false", pp_hang_is_unseen(h) ? "true" : "false");
+	pp_json_add_int(j, "size", h->ranks);
+	pp_json_add_number(j, "after_ns", "%" PRId64, after_ns);
+	pp_json_add_int(j, "stuck", h->stuck);
+	pp_json_add_int(j, "paused", h->paused);
+	pp_json_add_bool(j, "unsure", h->is_unsure);
+	pp_json_add_bool(j, "unseen", pp_hang_is_unseen(h));
+	pp_json_open_list(j, "operations");
 	for (long i = 0; i < h->ops; i++)
-		if (h->op[i].ins) {
-			printf("%s", n++ ? ", " : "");
-			json_op(h, &h->op[i]);
-		}
-	putchar(']');
-	json_picked(h, "causes", has_cause);
-	json_picked(h, "deadlock", is_in_circle);
-	printf(", \"ranks\": [");
-	for (int32_t i = 0; i < h->ranks; i++) {
-		printf("%s", i ? ", " : "");
-		json_rank(h, i);
-	}
-	putchar(']');
+		if (h->op[i].ins)
+			add_op(j, h, &h->op[i]);
+	pp_json_close(j);
+	add_picked(j, h, "causes", has_cause);
+	add_picked(j, h, "deadlock", is_in_circle);
+	pp_json_open_list(j, "ranks");
+	for (int32_t i = 0; i < h->ranks; i++)
+		add_rank(j, h, i);
+	pp_json_close(j);
 }

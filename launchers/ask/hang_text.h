@@ -2,8 +2,9 @@
 #pragma once
 
 #include "aggregate/keeper/hang.h"
+#include "aggregate/write/json_object.h"
 
 /* One screen: what is beyond it is counted. `title`: names the job. */
 void pp_hang_print(const struct pp_hang *h, const char *title, int64_t after_ns);
-/* The members of an object, without its braces. */
-void pp_hang_json(const struct pp_hang *h, int64_t after_ns);
+/* Adds its members to the open object. */
+void pp_hang_json(const struct pp_hang *h, int64_t after_ns, struct pp_json *j);

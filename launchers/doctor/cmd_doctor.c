@@ -6,7 +6,6 @@
 
 #include "aggregate/spool/list.h"
 #include "aggregate/spool/processes.h"
-#include "aggregate/write/json.h"
 #include "core/base/shell_word.h"
 #include "launchers/cmd.h"
 #include "launchers/doctor/doctor_clock.h"
@@ -80,25 +79,33 @@ static void list_spools(void)
 		pp_doctor_row("left over", PP_DOCTOR_OK, "", "no spool of a dead job");
 }
 
-static void print_options(const struct pp_options *options, int as_json)
+/* `json` NULL: as text. */
+static void print_options(const struct pp_options *options, struct pp_json *json)
 {
-	int printed = 0;
-
-	puts(as_json ? "\n  ],\n  \"options\": [" : "\nOptions of a job that is started here:");
+	if (json) {
+		pp_json_line(json);
+		pp_json_close(json);
+		pp_json_open_list(json, "options");
+	} else {
+		puts("\nOptions of a job that is started here:");
+	}
 	for (int i = 0; i < PP_OPTS; i++) {
 		const char *source = options->source[i] == PP_FROM_ENVIRONMENT ? "environment" : "default";
 
 		if (!(pp_opt_table[i].groups & PP_OPT_RUN))
 			continue;
-		if (!as_json) {
+		if (!json) {
 			printf("  %-24s %-20s %s\n", pp_opt_table[i].env, *options->text[i] ? options->text[i] : "-", source);
 			continue;
 		}
-		printf("%s    {\"variable\": \"%s\", \"value\": ", printed++ ? ",\n" : "", pp_opt_table[i].env);
-		pp_json_text(stdout, options->text[i]);
-		printf(", \"from\": \"%s\"}", source);
+		pp_json_line(json);
+		pp_json_open(json, NULL);
+		pp_json_add_text(json, "variable", pp_opt_table[i].env);
+		pp_json_add_text(json, "value", options->text[i]);
+		pp_json_add_text(json, "from", source);
+		pp_json_close(json);
 	}
-	if (as_json)
+	if (json)
 		pp_doctor_json_end(pp_doctor_is_ready());
 }
 
@@ -119,7 +126,8 @@ int pp_doctor_of_node(void)
 int pp_cmd_doctor(int argc, char **argv)
 {
 	struct pp_options options;
-	int first, as_json, rc = pp_options_parse(&pp_verb_doctor, argc, argv, &options, &first);
+	struct pp_json *json = NULL;
+	int first, rc = pp_options_parse(&pp_verb_doctor, argc, argv, &options, &first);
 
 	if (rc >= 0)
 		return rc;
@@ -133,11 +141,10 @@ int pp_cmd_doctor(int argc, char **argv)
 		pp_say("--duration and --rendezvous need --clock. Add --clock, or leave them out.");
 		return PP_EXIT_USAGE;
 	}
-	as_json = options.verb.json;
 	if (options.verb.clock)
-		return pp_doctor_clock(&options, as_json);
-	if (as_json)
-		pp_doctor_json_begin();
+		return pp_doctor_clock(&options, options.verb.json);
+	if (options.verb.json)
+		json = pp_doctor_json_begin();
 	pp_options_environment(&options, PP_OPT_RUN, warn_environment);
 	pp_doctor_self();
 	pp_doctor_mpi();
@@ -146,9 +153,9 @@ int pp_cmd_doctor(int argc, char **argv)
 	pp_doctor_node(&options);
 	pp_doctor_hosts(&options);
 	list_spools();
-	if (as_json || options.verb.options)
-		print_options(&options, as_json);
-	if (!as_json)
+	if (json || options.verb.options)
+		print_options(&options, json);
+	if (!json)
 		pp_doctor_print_result();
 	return !pp_is_printed("the checks") || !pp_doctor_is_ready() ? PP_EXIT_FAILED : PP_EXIT_OK;
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "aggregate/keeper/cluster/pod_types.h"
-#include "aggregate/write/json.h"
+#include "aggregate/write/json_object.h"
 #include "core/base/plain.h"
 #include "core/base/tick.h"
 #include "launchers/cmd.h"
@@ -274,65 +274,82 @@ static void print_judgement(const struct pp_doctor_table *t, const struct judged
 		       t->patience_s, t->missing, (unsigned)t->door, name_of(t, 0).text);
 }
 
-static void json_field(const char *name, const char *text)
+static void add_host(struct pp_json *j, const struct pp_wire_doctor_host *h)
 {
-	printf("\"%s\": ", name);
-	pp_json_text(stdout, text);
-	fputs(", ", stdout);
-}
-
-static void json_host(const struct pp_wire_doctor_host *h)
-{
-	putchar('{');
-	json_field("host", h->name);
-	json_field("tick", kind_of(h->tick_kind));
-	json_field("why", h->why);
-	json_field("boot_id", h->boot_id);
-	json_field("time_namespace", h->timens);
-	json_field("claim_by", h->by);
-	printf("\"rank\": %d, \"kernel_stamps\": %s, \"resolution_ns\": %.1f, \"cost_ns\": %.1f, \"claim\": ", h->rank,
-	       h->stamps ? "true" : "false", h->resolution_ns, h->cost_ns);
-	if (h->claims)
-		printf("{\"synchronised\": %s, \"error_ns\": %lld, \"error_most_ns\": %lld, \"frequency_ppb\": %lld}}",
-		       h->synchronised ? "true" : "false", (long long)h->error_ns, (long long)h->error_most_ns,
-		       (long long)h->frequency_ppb);
-	else
-		fputs("null}", stdout);
-}
-
-static void json_pair(const struct pp_doctor_table *t, const struct pp_doctor_pair *p)
-{
-	putchar('{');
-	json_field("a", t->host[p->a].name);
-	json_field("b", t->host[p->b].name);
-	json_field("clocks", verdict_of(p->verdict));
-	if (is_known(p))
-		printf("\"offset_ns\": %lld, \"half_trip_ns\": %.0f, \"bound_ns\": %.0f, ", (long long)p->offset_ns, p->half_ns,
-		       ceil(p->bound_ns));
-	if (p->has_drift)
-		printf("\"drift_ppm\": %.6f, \"drift_error_ppm\": %.6f, ", p->drift_ppm, p->drift_error_ppm);
-	if (p->has_date)
-		printf("\"date_ns\": %.0f, \"date_error_ns\": %.0f, ", p->date_ns, ceil(p->date_error_ns));
-	printf("\"trips\": %llu, \"lost\": %llu}", (unsigned long long)p->trips, (unsigned long long)p->lost);
-}
-
-static void print_json(const struct pp_doctor_table *t, const struct judged *j)
-{
-	printf("{\n  \"podprof\": \"%s\",\n  \"hosts\": [", PODPROF_VERSION);
-	for (size_t i = 0; i < t->hosts; i++) {
-		fputs(i ? ",\n    " : "\n    ", stdout);
-		json_host(&t->host[i]);
+	pp_json_line(j);
+	pp_json_open(j, NULL);
+	pp_json_add_text(j, "host", h->name);
+	pp_json_add_text(j, "tick", kind_of(h->tick_kind));
+	pp_json_add_text(j, "why", h->why);
+	pp_json_add_text(j, "boot_id", h->boot_id);
+	pp_json_add_text(j, "time_namespace", h->timens);
+	pp_json_add_text(j, "claim_by", h->by);
+	pp_json_add_int(j, "rank", h->rank);
+	pp_json_add_bool(j, "kernel_stamps", h->stamps);
+	pp_json_add_number(j, "resolution_ns", "%.1f", h->resolution_ns);
+	pp_json_add_number(j, "cost_ns", "%.1f", h->cost_ns);
+	if (h->claims) {
+		pp_json_open(j, "claim");
+		pp_json_add_bool(j, "synchronised", h->synchronised);
+		pp_json_add_number(j, "error_ns", "%lld", (long long)h->error_ns);
+		pp_json_add_number(j, "error_most_ns", "%lld", (long long)h->error_most_ns);
+		pp_json_add_number(j, "frequency_ppb", "%lld", (long long)h->frequency_ppb);
+		pp_json_close(j);
+	} else {
+		pp_json_add_null(j, "claim");
 	}
-	fputs("\n  ],\n  \"pairs\": [", stdout);
-	for (size_t i = 0; i < t->pairs; i++) {
-		fputs(i ? ",\n    " : "\n    ", stdout);
-		json_pair(t, &t->pair[i]);
+	pp_json_close(j);
+}
+
+static void add_pair(struct pp_json *j, const struct pp_doctor_table *t, const struct pp_doctor_pair *p)
+{
+	pp_json_line(j);
+	pp_json_open(j, NULL);
+	pp_json_add_text(j, "a", t->host[p->a].name);
+	pp_json_add_text(j, "b", t->host[p->b].name);
+	pp_json_add_text(j, "clocks", verdict_of(p->verdict));
+	if (is_known(p)) {
+		pp_json_add_number(j, "offset_ns", "%lld", (long long)p->offset_ns);
+		pp_json_add_number(j, "half_trip_ns", "%.0f", p->half_ns);
+		pp_json_add_number(j, "bound_ns", "%.0f", ceil(p->bound_ns));
 	}
-	printf("\n  ],\n  \"bursts\": %d, \"over_s\": %.3f, \"took_s\": %.3f, \"beyond\": %zu, ", t->rounds, t->over_s, t->took_s,
-	       t->beyond);
-	json_field("met", t->transport);
-	json_field("missing", t->missing);
-	printf("\"green\": %s\n}\n", j->unheard || j->lost || *t->missing ? "false" : "true");
+	if (p->has_drift) {
+		pp_json_add_number(j, "drift_ppm", "%.6f", p->drift_ppm);
+		pp_json_add_number(j, "drift_error_ppm", "%.6f", p->drift_error_ppm);
+	}
+	if (p->has_date) {
+		pp_json_add_number(j, "date_ns", "%.0f", p->date_ns);
+		pp_json_add_number(j, "date_error_ns", "%.0f", ceil(p->date_error_ns));
+	}
+	pp_json_add_number(j, "trips", "%llu", (unsigned long long)p->trips);
+	pp_json_add_number(j, "lost", "%llu", (unsigned long long)p->lost);
+	pp_json_close(j);
+}
+
+static void print_json(const struct pp_doctor_table *t, const struct judged *judged)
+{
+	struct pp_json json = {.to = stdout}, *j = &json;
+
+	pp_json_open(j, NULL);
+	pp_json_add_text(j, "podprof", PODPROF_VERSION);
+	pp_json_open_list(j, "hosts");
+	for (size_t i = 0; i < t->hosts; i++)
+		add_host(j, &t->host[i]);
+	pp_json_close(j);
+	pp_json_open_list(j, "pairs");
+	for (size_t i = 0; i < t->pairs; i++)
+		add_pair(j, t, &t->pair[i]);
+	pp_json_close(j);
+	pp_json_line(j);
+	pp_json_add_int(j, "bursts", t->rounds);
+	pp_json_add_number(j, "over_s", "%.3f", t->over_s);
+	pp_json_add_number(j, "took_s", "%.3f", t->took_s);
+	pp_json_add_int(j, "beyond", (int64_t)t->beyond);
+	pp_json_add_text(j, "met", t->transport);
+	pp_json_add_text(j, "missing", t->missing);
+	pp_json_add_bool(j, "green", !judged->unheard && !judged->lost && !*t->missing);
+	pp_json_close(j);
+	putchar('\n');
 }
 
 int pp_doctor_clock_print(const struct pp_doctor_table *t)

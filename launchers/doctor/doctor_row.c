@@ -6,21 +6,21 @@
 #include <string.h>
 
 #include "aggregate/spool/layout.h"
-#include "aggregate/write/json.h"
 #include "core/base/plain.h"
 
-static int worst, rows, as_json;
+static int worst, as_json;
+static struct pp_json json;
 static char names[3][256]; /* of the things in each state, for the last line */
 
 static void json_row(const char *thing, const char *state, const char *text, const char *repair)
 {
-	fputs(rows ? ",\n    {\"thing\": " : "\n    {\"thing\": ", stdout);
-	pp_json_text(stdout, thing);
-	printf(", \"state\": \"%s\", \"text\": ", state);
-	pp_json_text(stdout, text);
-	fputs(", \"fix\": ", stdout);
-	pp_json_text(stdout, repair);
-	putchar('}');
+	pp_json_line(&json);
+	pp_json_open(&json, NULL);
+	pp_json_add_text(&json, "thing", thing);
+	pp_json_add_text(&json, "state", state);
+	pp_json_add_text(&json, "text", text);
+	pp_json_add_text(&json, "fix", repair);
+	pp_json_close(&json);
 }
 
 /* Adds a name to a list, once. */
@@ -51,7 +51,6 @@ void pp_doctor_row(const char *thing, enum pp_doctor_state state, const char *re
 	}
 	add_name(names[state], sizeof(names[state]), thing);
 	fflush(stdout); /* the next row may take long */
-	rows++;
 	if ((int)state > worst)
 		worst = state;
 }
@@ -66,15 +65,23 @@ void pp_doctor_print_result(void)
 		puts("\nready");
 }
 
-void pp_doctor_json_begin(void)
+struct pp_json *pp_doctor_json_begin(void)
 {
 	as_json = 1;
-	printf("{\n  \"podprof\": \"%s\",\n  \"checks\": [", PODPROF_VERSION);
+	json = (struct pp_json){.to = stdout};
+	pp_json_open(&json, NULL);
+	pp_json_add_text(&json, "podprof", PODPROF_VERSION);
+	pp_json_open_list(&json, "checks");
+	return &json;
 }
 
 void pp_doctor_json_end(int green)
 {
-	printf("\n  ],\n  \"green\": %s\n}\n", green ? "true" : "false");
+	pp_json_line(&json);
+	pp_json_close(&json);
+	pp_json_add_bool(&json, "green", green);
+	pp_json_close(&json);
+	putchar('\n');
 	fflush(stdout);
 }
 

@@ -207,7 +207,7 @@ TEST(json_and_alone)
 	char *text = printed(1, 0, &code);
 
 	CHECK_INT(code, PP_EXIT_FAILED);
-	CHECK(strstr(text, "\"offset_ns\": 7200000000049,") && strstr(text, "\"green\": false"));
+	CHECK(strstr(text, "\"offset_ns\":7200000000049,") && strstr(text, "\"green\":false"));
 	CHECK(strstr(text, "a\\u001b[2Jb") && !strchr(text, 27));
 	free(text);
 	text = printed(0, 1, &code);
