@@ -245,6 +245,21 @@ def slow(place, full):
         v.end()
 
 
+def trickle(place, full):
+    """A client that never stops sending, byte by byte, is closed too: the deadline is for the whole request."""
+    with view(place, "--port", "0") as v, socket.create_connection(("127.0.0.1", v.port), timeout=30) as s:
+        s.sendall(b"GET / HTTP/1.1\r\nX: ")
+        for _ in range(600):
+            if not is_open(s):
+                break
+            with contextlib.suppress(OSError):  # closed in the meantime: is_open() will say so
+                s.sendall(b"x")
+            time.sleep(0.2)
+        check(not is_open(s) and not received(s), "it was answered, or is still open")
+        check(v.get("summary.txt")[0] == 200, "it serves no more")
+        v.end()
+
+
 def at_once(place, full):
     """Exports at once give the same bytes, and no child stays."""
     with view(place, "--port", "0") as v, contextlib.ExitStack() as clients:
@@ -364,8 +379,8 @@ def browser(place, full):
         v.end()
 
 
-CASES = {"resources": resources, "stale": stale, "refused": refused, "slow": slow, "at_once": at_once, "meanwhile": meanwhile, "interrupted": interrupted, "ports": ports,
-         "tunnel": tunnel, "browser": browser}
+CASES = {"resources": resources, "stale": stale, "refused": refused, "slow": slow, "trickle": trickle, "at_once": at_once, "meanwhile": meanwhile, "interrupted": interrupted,
+         "ports": ports, "tunnel": tunnel, "browser": browser}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))
