@@ -1,5 +1,5 @@
 /* HTTP/1.1 of `podprof view`: one request per connection, without a body. In: bytes of an unknown client. Out: which
- * resource it may read, or the status that refuses it. No I/O. */
+ * resource it may read, or the status that refuses it. No I/O. Not a library's: docs/security.md has what libmicrohttpd lets in. */
 #pragma once
 
 #include <stddef.h>
