@@ -71,6 +71,7 @@ static void put_data(struct pp_page *p)
 {
 	fputc('{', p->to);
 	pp_page_run(p);
+	pp_page_first(p);
 	pp_page_workers(p);
 	pp_page_steps(p);
 	pp_page_read(p);
@@ -201,8 +202,13 @@ static int make(struct pp_h5_file *h5, volatile int *at_timeline, const struct p
 		p->logdir = pp_report_logdir(path);
 		if (pp_answer_of(&p->d, &p->sum, p->logdir, &p->answer))
 			p->answer = (struct pp_answer){.gain_rank = -1, .bottleneck = "unknown: no memory"};
-		put_page(p);
+		p->code = pp_first_of(&p->d, &p->answer, &p->first);
+		if (p->code)
+			pp_err_set(err, p->code, "no memory for the report of '%s'", path);
+		else
+			put_page(p);
 		code = p->code;
+		pp_first_release(&p->first);
 		free(p->blame);
 		free(p->reason);
 		free(p->peers);

@@ -33,6 +33,12 @@ set(PP_REPORT_SOURCES
   report/brief.c
   report/check.c
   report/data/plain.c
+  report/data/board.c
+  report/data/first.c
+  report/data/fact.c
+  report/data/sentence.c
+  report/data/evidence.c
+  report/data/rank_mean.c
   report/data/run.c
   report/data/cell.c
   report/data/table.c

@@ -7,6 +7,7 @@
 #include "aggregate/dataset/status.h"
 #include "aggregate/graph/wait.h"
 #include "aggregate/tools/finding.h"
+#include "aggregate/tools/finding_word.h"
 #include "aggregate/tools/sums.h"
 #include "core/base/known.h"
 #include "core/base/select.h"
@@ -158,7 +159,7 @@ static const char *about_waiting(const struct pp_finding_search *f, const struct
 		       "error";
 	return pp_sums_percent(p->wait, p->step) > SMALL_PERCENT
 	               ? "Ranks wait for each other, and none is late more often than by chance"
-	               : "No rank waits long for another one";
+	               : PP_FINDING_NO_WAIT;
 }
 
 /* The largest part, as far as it is known. */

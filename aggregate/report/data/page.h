@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "aggregate/read/h5/file.h"
+#include "aggregate/report/data/first.h"
 #include "aggregate/tools/answer.h"
 #include "aggregate/write/json.h"
 #include "aggregate/write/text/text.h"
@@ -30,6 +31,7 @@ struct pp_page {
 	struct pp_dataset d;
 	struct pp_sums sum;
 	struct pp_answer answer;
+	struct pp_first first;
 	char *logdir;                      /* for commands; NULL: not in a log directory */
 	const struct pp_report_wait *wait; /* NULL: pod.h5 stands */
 	struct pp_capture *capture;        /* NULL, or what the event files were made of: it is taken over */
@@ -51,6 +53,7 @@ void pp_page_key(struct pp_page *p, const char *key, int first);
 
 /* Members of the page's object, each followed by nothing; the first writes no comma. */
 void pp_page_run(struct pp_page *p);      /* run, answer, sum, category */
+void pp_page_first(struct pp_page *p);    /* finding, fact, board */
 void pp_page_workers(struct pp_page *p);  /* worker */
 void pp_page_steps(struct pp_page *p);    /* step */
 void pp_page_read(struct pp_page *p);     /* writes nothing: reads /blame_step for the next two */

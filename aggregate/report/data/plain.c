@@ -33,11 +33,6 @@ static void put_span(struct pp_page *p, const char *text)
 	fputs("</span>", p->to);
 }
 
-static const char *sentence(const struct pp_page *p)
-{
-	return p->answer.finding ? p->answer.finding->finding : p->answer.bottleneck;
-}
-
 void pp_plain_meta(struct pp_page *p)
 {
 	char program[64];
@@ -48,7 +43,7 @@ void pp_plain_meta(struct pp_page *p)
 	fputs(" ", p->to);
 	pp_plain_text(p->to, pp_h5_file_attribute(p->h5, "session"));
 	fputs(" - podprof</title>\n<meta name=\"description\" content=\"", p->to);
-	pp_plain_text(p->to, sentence(p));
+	pp_plain_text(p->to, p->first.sentence);
 	fputs("\">", p->to);
 }
 
@@ -68,7 +63,7 @@ void pp_plain_job(struct pp_page *p)
 void pp_plain_head(struct pp_page *p)
 {
 	fputs("<h1><a href=\"#\">", p->to);
-	pp_plain_text(p->to, sentence(p));
+	pp_plain_text(p->to, p->first.sentence);
 	fputs("</a></h1>\n<dl class=\"facts\"></dl>", p->to);
 }
 

@@ -92,29 +92,18 @@ static void put_categories(struct pp_page *p)
 	fputc(']', p->to);
 }
 
-/* The plane that the first finding is about: the pod viewer opens in its colour. Keys: cell.c. */
-static const char *plane_of(const struct pp_row_finding *f, char *text, size_t size)
-{
-	if (!f || (f->kind >= PP_FINDING_PERIODIC && f->kind <= PP_FINDING_START_UP))
-		snprintf(text, size, "step_ns");
-	else if (f->kind <= PP_FINDING_LINK)
-		snprintf(text, size, "kept_ns");
-	else
-		snprintf(text, size, "category_%d", f->finding_reason);
-	return text;
-}
-
 /* What the summary says at its top, in the same words. */
 static void put_answer(struct pp_page *p)
 {
 	struct pp_recording recording = pp_sums_recording(&p->d, &p->sum);
-	char colour[24];
 	const struct pp_answer *a = &p->answer;
 
 	pp_page_key(p, "answer", 0);
 	fprintf(p->to, "{\"gain_rank\":%" PRId32, a->gain_rank);
 	put_int(p, "gain_ns", a->gain_ns);
-	put_text(p, "colour", plane_of(a->finding, colour, sizeof(colour)));
+	put_text(p, "colour", p->first.findings ? p->first.evidence[0].colour : "step_ns");
+	put_int(p, "change", p->first.regimes.change);
+	put_int(p, "period", p->first.regimes.period);
 	put_text(p, "bottleneck", a->bottleneck);
 	put_text(p, "straggler", a->straggler);
 	pp_page_key(p, "also", 0);
@@ -344,6 +333,7 @@ void pp_page_steps(struct pp_page *p)
 	pp_page_key(p, "step", 0);
 	fprintf(p->to, "{\"n\":%zu", p->d.steps);
 	put_ints(p, "number", p->d.steps, step_number, 0);
+	put_text(p, "regime", p->first.regimes.letter);
 	put_of_steps(p, "count", value, STEP_VALUES, COUNT);
 	for (size_t q = 0; q < PP_QUARTILES; q++)
 		put_of_steps(p, key_of[q], quartile, PP_QUARTILES, q);
