@@ -33,6 +33,11 @@ set(PP_REPORT_SOURCES
   report/brief.c
   report/check.c
   report/data/plain.c
+  report/data/plain_table.c
+  report/data/plain_text.c
+  report/data/still.c
+  report/data/png.c
+  report/data/section.c
   report/data/board.c
   report/data/first.c
   report/data/fact.c

@@ -12,7 +12,6 @@
 #include "aggregate/tools/sums.h"
 #include "core/base/known.h"
 #include "core/base/units.h"
-#include "core/base/utf8.h"
 
 enum { SHORT_NAME = 40 };
 
@@ -28,13 +27,12 @@ struct facts {
 static void __attribute__((format(printf, 4, 5))) put(const struct facts *x, int which, const char *value, const char *fmt, ...)
 {
 	struct pp_fact *fact = &x->fact[which];
-	char note[sizeof(fact->note)];
+	char note[2 * sizeof(fact->note)];
 	va_list arguments;
 
 	va_start(arguments, fmt);
 	vsnprintf(note, sizeof(note), fmt, arguments);
 	va_end(arguments);
-	note[pp_utf8_fit(note, sizeof(note) - 1)] = '\0';
 	pp_sentence_units(value, fact->value, sizeof(fact->value));
 	pp_sentence_units(note, fact->note, sizeof(fact->note));
 }
@@ -123,7 +121,7 @@ static void say_gain(const struct facts *x)
 	else if (pp_is_known(f->finding_gain_ns) && f->kind == PP_FINDING_LINK)
 		put(x, PP_FACT_gain, value, "%sif %s were as the usual links", per, whom(f));
 	else if (pp_is_known(f->finding_gain_ns) && pp_finding_names_ranks(f))
-		put(x, PP_FACT_gain, value, "%sif %s were as fast as the other ranks", per, whom(f));
+		put(x, PP_FACT_gain, value, "%sif %s were as fast as the others", per, whom(f));
 	else if (pp_is_known(f->finding_gain_ns) && f->kind == PP_FINDING_ROTATING)
 		put(x, PP_FACT_gain, value, "%sif no rank were late", per);
 	else if (pp_is_known(f->finding_gain_ns))

@@ -20,7 +20,3 @@
 #define PP_PLAIN_DECLARE(marker, function) void function(struct pp_page *p);
 PP_PLAIN_PARTS(PP_PLAIN_DECLARE)
 #undef PP_PLAIN_DECLARE
-
-/* Text of an element or of an attribute in double quotes: '&', '<', '>' and '"' are escaped, bad UTF-8 and control characters are
- * U+FFFD. */
-void pp_plain_text(FILE *to, const char *text);

@@ -9,11 +9,17 @@
 #include "core/base/units.h"
 #include "core/base/utf8.h"
 
+static int is_inner(char c) /* of a character of several bytes */
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
 void pp_sentence_units(const char *text, char *to, size_t size)
 {
+	const char *at = text;
 	size_t used = 0;
 
-	for (const char *at = text; *at && used + 4 < size; at++) {
+	for (; *at && used + 4 < size; at++) {
 		const int is_number = at > text && at[-1] >= '0' && at[-1] <= '9';
 		const int is_end = is_number && !strncmp(at, " us", 3) && !strchr("abcdefghijklmnopqrstuvwxyz_0123456789", at[3]);
 
@@ -27,10 +33,12 @@ void pp_sentence_units(const char *text, char *to, size_t size)
 			to[used++] = *at;
 		}
 	}
+	for (int is_cut = is_inner(*at); is_cut && used; used--)
+		is_cut = is_inner(to[used - 1]);
 	to[used] = '\0';
 }
 
-static void raise(char *text)
+static void capitalise(char *text)
 {
 	if (text[0] >= 'a' && text[0] <= 'z')
 		text[0] = (char)(text[0] - 'a' + 'A');
@@ -41,7 +49,7 @@ void pp_sentence_whole(const char *finding, char *to, size_t size)
 	char text[PP_BOTTLENECK_TEXT + 32];
 
 	snprintf(text, sizeof(text), "%s%s", strncmp(finding, "unknown", 7) ? "" : "The bottleneck is ", finding);
-	raise(text);
+	capitalise(text);
 	pp_sentence_units(text, to, size);
 }
 
@@ -127,7 +135,7 @@ void pp_sentence_of(const struct pp_answer *a, char to[PP_SENTENCE_TEXT])
 	else
 		snprintf(text, sizeof(text), "%s%s", strncmp(a->bottleneck, "unknown", 7) ? "" : "The bottleneck is ",
 		         a->bottleneck);
-	raise(text);
+	capitalise(text);
 	cut(text, PP_SENTENCE_MOST);
 	pp_sentence_units(text, to, PP_SENTENCE_TEXT);
 }

@@ -44,7 +44,7 @@ TEST(persistent)
 	      strstr(fact[PP_FACT_waiting].note, "% of the usual step of 1"));
 	CHECK(strstr(fact[PP_FACT_gain].value, pp_text_time(ns, f->finding_gain_ns)) == fact[PP_FACT_gain].value);
 	CHECK(strstr(fact[PP_FACT_gain].value, pp_text_time(ns, f->usual_ns)) != NULL);
-	CHECK_STR(fact[PP_FACT_gain].note, "per usual step, if rank 3 were as fast as the other ranks");
+	CHECK_STR(fact[PP_FACT_gain].note, "per usual step, if rank 3 were as fast as the others");
 	CHECK_STR(fact[PP_FACT_kind].value, "persistent");
 	CHECK_STR(fact[PP_FACT_kind].note, "in 20 of 20 usual steps; Host compute");
 	CHECK(strstr(fact[PP_FACT_clock].value, "\u2264 ") == fact[PP_FACT_clock].value);
