@@ -277,8 +277,9 @@ function quartile(sorted, quarter) {
 }
 
 const Pod = {
-  between: 12,         /* colour of what happens between steps: 11 is that of small categories */
-  small_page: 4 << 20, /* values of planes that are unpacked before the first view */
+  dark: {3: '#4371c4', 8: '#a8703f'}, /* colours of categories that are too dark on a dark ground */
+  between: 12,                        /* colour of what happens between steps: 11 is that of small categories */
+  small_page: 4 << 20,                /* values of planes that are unpacked before the first view */
 
   async load() {
     Object.assign(Pod, JSON.parse(document.getElementById('pod').textContent));
@@ -355,6 +356,8 @@ const Pod = {
   },
   colour(id) {
     const c = Pod.category.find(k => k.id === id);
+    if (c && Pod.dark[id] && document.documentElement.dataset.theme === 'dark')
+      return Pod.dark[id];
     return c ? c.colour : css(id === Pod.between ? '--soft' : '--rest');
   },
   table(group, dim) {

@@ -1,4 +1,5 @@
-/* The heat map: steps across, ranks down, one quantity as colour. Draws on a canvas and reports what was pointed at. */
+/* The heat map: ranks down, steps across, one quantity as colour. Drawn by board.js in its rows and columns.
+ * Ramp serves others too. */
 'use strict';
 
 const Ramp = {
@@ -17,319 +18,322 @@ const Ramp = {
   },
 };
 
-/* Where the colours begin and end. A few extreme steps must not make all others look alike: what is more than three times the
- * median of the steps' largest values, in at most a tenth of the steps, has the last colour. A rank that is slow in most steps is
- * not clipped: it is what is looked for. */
-function colourScale(plane, difference) {
-  const far = 3, tenth = 0.9, {steps} = Pod.cell, {workers} = Pod, value = plane.data,
-        here = Pod.plane.present && Pod.plane.present.data, mask = plane.mask && plane.mask.data;
-  const has = i => here && here[i] === 1 && value[i] !== null && (!mask || mask[i] > 0);
-  const fence = middle => {
-    const list = [];
-    for (let s = 0; s < steps; s++) {
-      let most = -1;
-      for (let i = s * workers; i < (s + 1) * workers; i++)
-        if (has(i))
-          most = Math.max(most, middle === null ? value[i] : Math.abs(value[i] - middle));
-      if (most >= 0)
-        list.push(most);
+/* What the heat map shows: for each row of the board a value per step, NaN where there is none. */
+const Cells = {
+  of(plane, difference) {
+    const now = [plane.key, difference, Board.order.join()].join('|');
+    if (Cells.now !== now) {
+      Cells.now = now;
+      Cells.middle = difference ? Cells.percentile(plane, 2) : null;
+      Cells.rows =
+          Board.rows.map(r => Cells.over(r.band === undefined ? Cells.ofRank(plane, r.worker) : Cells.percentile(plane, r.band)));
+      Cells.usual = Cells.rows.map(Cells.usualOf);
+      Cells.end = Cells.scaleEnd(plane, difference);
     }
-    const of = Float64Array.from(list).sort(), last = of.length - 1;
-    return Math.max(far * of[last >> 1], of[Math.floor(last * tenth)]);
-  };
-  let n = 0, least = Infinity, most = -Infinity;
-  for (let i = 0; i < steps * workers; i++)
-    if (has(i)) {
-      n++;
-      least = value[i] < least ? value[i] : least;
-      most = value[i] > most ? value[i] : most;
+    return Cells;
+  },
+  over(values) {
+    return Cells.middle ? values.map((v, s) => v - Cells.middle[s]) : values;
+  },
+  ofRank(plane, w) {
+    return Float64Array.from({length: Pod.cell.steps}, (unused, s) => Pod.has(plane, s, w) ? Pod.at(plane, s, w) : NaN);
+  },
+  /* band: 0 least to 4 most of the ranks without a name of their own. */
+  percentile(plane, band) {
+    const key = plane.key + band, {quantity, bins} = Pod.band || {}, given = quantity && quantity.find(q => q.key === plane.key);
+    Cells.kept = Cells.kept || new Map();
+    if (!Cells.kept.has(key)) {
+      if (given && bins === Pod.step.n && band > 0 && band < 4)
+        Cells.kept.set(key, Float64Array.from({length: Pod.cell.steps}, (unused, s) => given.q[band][s * Pod.cell.stride] ?? NaN));
+      else
+        Cells.percentiles(plane).forEach((values, k) => Cells.kept.set(plane.key + k, values));
     }
-  if (!n)
-    return {low: 0, high: 1, least: 0, most: 0, median: 0, cut: false, t: () => 0};
-  if (difference) {
-    const seen = new Float64Array(n);
-    for (let i = 0, k = 0; i < steps * workers; i++)
-      if (has(i))
-        seen[k++] = value[i];
-    const median = seen.sort()[(n - 1) >> 1], reach = fence(median), whole = Math.max(most - median, median - least),
-          span = reach > 0 && whole > reach ? reach : whole || 1;
-    return {
-      low: median - span,
-      high: median + span,
-      least,
-      most,
-      median,
-      cut: whole > span,
-      t: v => 0.5 + (v - median) / (2 * span)
-    };
-  }
-  const reach = fence(null), high = reach > 0 && most > reach ? reach : most, low = least > 0.5 * high ? least : 0;
-  return {low, high, least, most, median: null, cut: high < most, t: v => high > low ? (v - low) / (high - low) : 0};
-}
+    return Cells.kept.get(key);
+  },
+  percentiles(plane) {
+    const all = Array.from({length: 5}, () => new Float64Array(Pod.cell.steps)), room = new Float64Array(Pod.workers),
+          late = Board.isLarge() ? Board.late : new Set();
+    for (let s = 0; s < Pod.cell.steps; s++) {
+      let n = 0;
+      for (let w = 0; w < Pod.workers; w++)
+        if (!late.has(w) && Pod.has(plane, s, w))
+          room[n++] = Pod.at(plane, s, w);
+      const of = room.subarray(0, n).sort();
+      [0, (n - 1) >> 2, (n - 1) >> 1, n - 1 - ((n - 1) >> 2), n - 1].forEach((i, k) => all[k][s] = n ? of[i] : NaN);
+    }
+    return all;
+  },
+  usualOf(values) {
+    const here = values.filter((v, s) => Board.isUsual(s) && !Number.isNaN(v)),
+          of = here.length ? here : values.filter(v => !Number.isNaN(v));
+    return of.length ? of.sort()[(of.length - 1) >> 1] : NaN;
+  },
+  /* The scale ends at the largest usual value of a row, at least 5 % of the step, so that noise stays pale; of values, not of
+   * differences, nearly all have a colour of their own. */
+  scaleEnd(plane, difference) {
+    const known = v => !Number.isNaN(v), size = Cells.usual.filter(known).map(Math.abs), all = [];
+    if (!difference)
+      for (const row of Cells.rows)
+        for (const v of row)
+          if (known(v))
+            all.push(v);
+    const of = Float64Array.from(all).sort(), part = share => of[Math.floor(of.length * share)] || 0,
+          floor = plane.unit === 'ns' ? 0.05 * Board.usual() : 0;
+    const end = Math.max(floor, ...size, part(0.97) > floor ? part(0.97) : part(0.999)) || Cells.largest() || 1,
+          tens = 10 ** Math.floor(Math.log10(end)) / 2;
+    return Math.ceil(end / tens - 0.02) * tens;
+  },
+  largest() {
+    return Cells.rows.reduce((most, row) => row.reduce((m, v) => Math.abs(v) > m ? Math.abs(v) : m, most), 0);
+  },
+};
 
-/* The title of a vertical axis, at the left edge of a canvas. */
-function sideTitle(c, text, middle) {
-  c.save();
-  c.translate(2, middle);
-  c.rotate(-Math.PI / 2);
-  c.textAlign = 'center';
-  c.textBaseline = 'top';
-  c.fillStyle = css('--soft');
-  c.fillText(text, 0, 0);
-  c.restore();
-}
-
-/* 1, 2, 5, 10 ...: marks that people count by. */
-function roundUp(n) {
-  for (let power = 1;; power *= 10)
-    for (const m of [1, 2, 5])
-      if (m * power >= n)
-        return m * power;
-}
-
-class HeatMap {
-  static headings = 24; /* more groups than this have no lines of their own */
-
-  /* options: onhover(step, worker, event) or (null), onpick(step, worker), onname(worker): a click on a rank's name */
-  constructor(options) {
-    Object.assign(this, options);
-    this.canvas = el('canvas', {
-      class: 'heat',
-      tabindex: '0',
-      role: 'img',
-      'aria-describedby': 'viewer-details',
-      onmousemove: e => this.point(e, false),
-      onmouseleave: () => this.onhover(null),
-      onclick: e => this.point(e, true),
-      onkeydown: e => this.onkey(e)
-    });
-    this.legend = el('canvas', {class: 'legend', role: 'img'});
-    this.legendText = el('div', {class: 'legendtext'});
-    this.order = [];
-    this.groups = [];
-    this.left = 0;
-  }
-
-  /* plane: a quantity; order: worker indices from top to bottom; groups: [{name, from, to}] of that order; step, worker: what is
-   * pinned */
-  show(view) {
-    Object.assign(this, view);
-    const now = [this.plane.key, this.difference].join();
-    if (now !== this.scaled)
-      this.scale = colourScale(this.plane, this.difference);
-    this.scaled = now;
-    this.draw();
-  }
-
-  labels(c) {
-    const names = this.compact() ? this.groups.slice(0, 400).map(g => Format.name(g.name, 18))
-                                 : this.order.slice(0, 400).map(w => String(Pod.worker.rank[w]));
-    return Math.ceil(Math.max(16, ...names.map(n => c.measureText(n).width))) + 32;
-  }
-  /* Many groups: their names stand beside the rows instead of the ranks'. */
-  compact() {
-    return this.groups.length > HeatMap.headings;
-  }
-  /* Places of the groups, each below its heading. */
-  place(rows) {
-    const named = this.groups.length > 1 && !this.compact(), list = named ? this.groups : [{name: '', from: 0, to: rows}];
-    const heading = named ? 20 : 0, plot = Math.min(560, Math.max(Math.max(1, Math.min(26, Math.floor(420 / rows))) * rows, 48));
-    let y = this.top = 8;
-    this.rowSize = plot / rows;
-    this.blocks = list.map(g => {
-      const block = {...g, y: y + heading, heading};
-      y = block.y + (g.to - g.from) * this.rowSize;
-      return block;
-    });
-    this.plotHeight = y - this.top;
-  }
-  rowY(r) {
-    const b = this.blocks.find(k => r >= k.from && r < k.to) || this.blocks[0];
-    return b.y + (r - b.from) * this.rowSize;
-  }
+const Heat = {
+  start() {
+    const bar = document.getElementById('heat-bar');
+    if (Board.isFew()) {
+      bar.replaceChildren(el('b', {}, 'Time by category'));
+      return;
+    }
+    const options = (list, scale) =>
+              list.map(p => el('option', {value: p.key + '|' + scale}, Heat.name(p, scale === 'difference'))),
+          list = Select.quantities();
+    Heat.choice = el('select', {
+      id: 'board-quantity',
+      'aria-label': 'Quantity of the heat map',
+      onchange: () => {
+        const [colour, scale] = Heat.choice.value.split('|');
+        Select.set({colour, scale});
+      }
+    },
+        el('optgroup', {label: 'Over the median of the ranks'}, options(list, 'difference')),
+        el('optgroup', {label: 'Value'}, options(list, 'value')));
+    Heat.low = el('span');
+    Heat.high = el('span');
+    Heat.ramp = el('i', {class: 'ramp'});
+    Heat.note = el('span', {class: 'r'});
+    bar.replaceChildren(el('b', {}, 'Ranks \u00d7 steps'), el('label', {class: 'key'}, 'colour', Heat.choice),
+        el('span', {class: 'key', id: 'heat-scale'}, Heat.low, Heat.ramp, Heat.high), Heat.note);
+  },
+  name(plane, difference) {
+    return plane.name + (difference ? ', over median' : '');
+  },
+  /* Of several steps the one whose cell a column shows. */
+  shown(row, first, behind) {
+    return Cells.rows && Cells.rows[row] ? Heat.most(Cells.rows[row], first, behind) : first;
+  },
 
   draw() {
-    if (!this.order.length || !Pod.cell.steps)
+    const {plane, difference} = Select, box = document.getElementById('heat');
+    if (Board.isFew())
+      return Few.draw(box);
+    Heat.choice.value = plane.key + '|' + (difference ? 'difference' : 'value');
+    if (!Pod.later([Pod.plane.present, plane], () => Board.draw()))
       return;
-    const rows = this.order.length, cols = Pod.cell.steps;
-    this.place(rows);
-    const {c, width, height} = fit(this.canvas, this.plotHeight + 46), left = this.labels(c), plotWidth = width - left - 8;
-    Object.assign(this, {left, plotWidth, colSize: plotWidth / cols});
-    const ramp = Ramp.stops(), table = Ramp.table(this.difference ? ramp.difference : ramp.time);
-    if (this.rowSize >= 6 && this.colSize >= 4)
-      this.drawCells(c, table);
-    else
-      this.blocks.forEach(b => this.drawImage(c, table, b));
-    this.drawGroups(c);
-    this.drawAxes(c, height);
-    this.drawPins(c);
-    this.drawLegend(table);
-    this.canvas.setAttribute('aria-label',
-        `${this.plane.name} of ${Format.count(cols)} steps (across) and ${Format.count(rows)} ranks (down${
-            this.groups.length > 1 ? ', in ' + Format.count(this.groups.length) + ' groups' : ''}), ` +
-            `from ${Format.by(this.plane.unit, this.scale.least)} to ${Format.by(this.plane.unit, this.scale.most)}. ` +
-            `Arrow keys move the pinned step and rank${Pod.timeline ? ', Enter shows the rank in the timeline' : ''}; ` +
-            'the table of the pinned step has the numbers.');
-  }
-
-  colourOf(table, s, w) {
-    return table[Math.max(0, Math.min(255, Math.round(255 * this.scale.t(Pod.at(this.plane, s, w)))))];
-  }
-
-  drawCells(c, table) {
-    const absent = css('--rule');
-    for (let r = 0; r < this.order.length; r++)
-      for (let s = 0; s < Pod.cell.steps; s++) {
-        const x = this.left + Math.round(s * this.colSize), y = Math.round(this.rowY(r));
-        const w = Math.max(1, this.left + Math.round((s + 1) * this.colSize) - x - 1);
-        const h = Math.max(1, Math.round(this.rowY(r) + this.rowSize) - y - 1);
-        if (!Pod.has(this.plane, s, this.order[r])) {
-          c.strokeStyle = absent;
-          c.beginPath();
-          c.moveTo(x, y + h);
-          c.lineTo(x + w, y);
-          c.stroke();
-          continue;
-        }
-        c.fillStyle = `rgb(${this.colourOf(table, s, this.order[r])})`;
-        c.fillRect(x, y, w, h);
-      }
-  }
-
-  /* More cells than points: of the cells under a point the one farthest from the ordinary is shown, so that none hides. */
-  drawImage(c, table, block) {
-    const ratio = devicePixelRatio || 1, rows = block.to - block.from, cols = Pod.cell.steps, tall = rows * this.rowSize;
-    const wide = Math.min(cols, Math.round(this.plotWidth * ratio)), high = Math.max(1, Math.min(rows, Math.round(tall * ratio)));
-    const image = new ImageData(wide, high), middle = this.difference ? this.scale.median : -Infinity,
-          best = new Float64Array(wide * high).fill(-1);
-    const value = this.plane.data, mask = this.plane.mask && this.plane.mask.data, here = Pod.plane.present.data, {workers} = Pod,
-          pixels = new Uint32Array(image.data.buffer), ink = table.map(k => (255 << 24 | k[2] << 16 | k[1] << 8 | k[0]) >>> 0);
-    for (let r = 0; r < rows; r++) {
-      const y = Math.floor(r * high / rows), w = this.order[block.from + r];
-      for (let s = 0; s < cols; s++) {
-        const cell = s * workers + w;
-        if (here[cell] !== 1 || value[cell] === null || (mask && !(mask[cell] > 0)))
-          continue;
-        const at = y * wide + Math.floor(s * wide / cols), v = value[cell], far = this.difference ? Math.abs(v - middle) : v;
-        if (far <= best[at])
-          continue;
-        best[at] = far;
-        pixels[at] = ink[Math.max(0, Math.min(255, Math.round(255 * this.scale.t(v))))];
-      }
+    const cells = Cells.of(plane, difference), {c, width, height} = Board.canvas(box, Heat.label(cells)),
+          place = Board.place(width), columns = Board.columns(place.wide);
+    Heat.cells(c, cells, place, columns, width, height);
+    Heat.names(c, place);
+    Heat.values(c, cells, place);
+    Heat.axis(c, place, height);
+    const bottom = height - Board.axis;
+    Board.frame(c, place.x(Select.from), -2, place.x(Select.to + 1) - place.x(Select.from), bottom + 2);
+    Heat.row(c, place.left, place.wide);
+    Heat.legend(cells, columns);
+  },
+  label(cells) {
+    const ranks =
+        Board.isLarge() ? `${Format.count(Pod.workers)} ranks in ${Board.rows.length} rows` : `${Format.count(Pod.workers)} ranks`;
+    return `Heat map: ${Heat.name(Select.plane, Select.difference)}, ${ranks} (down), ${
+               Format.count(Pod.cell.steps)} steps (across), ` +
+        `up to ${Format.by(Select.plane.unit, cells.end)}. Selected: ${Board.steps()}, ${Pod.workerName(Select.worker)}. ` +
+        'Arrow keys move step and rank, with Shift they extend the steps; the table of the selection has the numbers.';
+  },
+  /* The frame of the selected row, here and in the timeline. */
+  row(c, left, wide) {
+    const r = Board.rowOf(Select.worker);
+    if (r >= 0 && Board.rows.length > 2)
+      Board.frame(c, left, Math.max(0, Board.y[r] - 0.5), wide, Math.max(3, Board.y[r + 1] - Board.y[r]));
+  },
+  /* Kept as a picture: a change of the selection draws only its frame again. */
+  cells(c, cells, place, columns, width, height) {
+    const now = [Cells.now, width, height, Board.y.join(), document.documentElement.dataset.theme, devicePixelRatio].join('|');
+    if (Heat.now !== now) {
+      const ratio = devicePixelRatio || 1;
+      Heat.now = now;
+      Heat.picture = el('canvas', {width: Math.round(width * ratio), height: Math.round(height * ratio)});
+      const p = Heat.picture.getContext('2d');
+      p.setTransform(ratio, 0, 0, ratio, 0, 0);
+      p.font = c.font;
+      p.textBaseline = 'middle';
+      cells.rows.forEach((values, r) => Heat.cellsOf(p, cells, values, r, place, columns));
     }
-    const buffer = el('canvas', {width: wide, height: high});
-    buffer.getContext('2d').putImageData(image, 0, 0);
-    c.imageSmoothingEnabled = false;
-    c.drawImage(buffer, this.left, block.y, this.plotWidth, tall);
-  }
-
-  /* Headings, or of many groups their names at the side and lines between them. */
-  drawGroups(c) {
-    c.textAlign = 'left';
-    c.textBaseline = 'middle';
-    for (const b of this.blocks)
-      if (b.heading) {
-        c.fillStyle = css('--ink');
-        c.fillText(
-            Format.name(`${b.name}: ${Format.count(b.to - b.from)} rank${b.to - b.from === 1 ? '' : 's'}`, 70), this.left, b.y - 9);
+    c.drawImage(Heat.picture, 0, 0, width, height);
+  },
+  cellsOf(c, cells, values, r, place, columns) {
+    const ramp = Ramp.stops(), table = Ramp.table(Select.difference ? ramp.difference : ramp.time).map(k => `rgb(${k})`),
+          tall = Board.y[r + 1] - Board.y[r], gap = tall > 8 ? 1 : 0, wide = place.wide / columns.length,
+          between = wide > 5 ? 1 : 0, y = Board.y[r], worker = Board.rows[r].worker;
+    let seen = 0;
+    columns.forEach(([first, behind], i) => {
+      const v = values[Heat.most(values, first, behind)] / cells.end, x = place.left + wide * i;
+      if (Number.isNaN(v)) {
+        Heat.absent(c, x, y, wide - between, tall - gap);
+        return;
       }
-    if (!this.compact())
-      return;
-    let free = 0;
+      seen++;
+      c.fillStyle = table[Math.max(0, Math.min(255, Math.round(255 * (Select.difference ? 0.5 + v / 2 : v))))];
+      c.fillRect(x, y, wide - between, tall - gap);
+    });
+    if (!seen && tall > 11)
+      Heat.missing(c, place, y + tall / 2, worker);
+  },
+  most(values, first, behind) {
+    let best = first;
+    for (let s = first + 1; s < behind; s++)
+      if (Math.abs(values[s]) > Math.abs(values[best]) || Number.isNaN(values[best]))
+        best = s;
+    return best;
+  },
+  /* A crossed cell was not recorded. */
+  absent(c, x, y, wide, tall) {
+    c.strokeStyle = css('--rule');
+    c.beginPath();
+    c.moveTo(x, y + (wide > 5 && tall > 5 ? tall : tall / 2));
+    c.lineTo(x + wide, y + (wide > 5 && tall > 5 ? 0 : tall / 2));
+    c.stroke();
+  },
+  missing(c, place, y, worker) {
+    const status = Pod.worker.status[worker], text = status.startsWith('missing') ? status : 'not recorded',
+          wide = c.measureText(text).width;
+    c.fillStyle = css('--ground');
+    c.fillRect(place.left + 4, y - 7, wide + 8, 14);
+    c.fillStyle = css('--soft');
+    c.textAlign = 'left';
+    c.fillText(text, place.left + 8, y);
+  },
+  /* Of narrow rows every eighth has its name, and each that is late or selected. */
+  names(c, place) {
+    const tall = r => Board.y[r + 1] - Board.y[r],
+          marked = Board.rows.map((r, i) => r.late || r.worker === Select.worker ? i : -1).filter(i => i >= 0),
+          isNear = r => marked.some(i => i !== r && Math.abs(Board.y[i] + tall(i) / 2 - Board.y[r] - tall(r) / 2) < 13);
     c.textAlign = 'right';
-    for (const g of this.groups) {
-      const y = this.rowY(g.from), middle = y + (g.to - g.from) * this.rowSize / 2;
-      if ((g.to - g.from) * this.rowSize >= 5) {
+    let free = -1;
+    Board.rows.forEach((row, r) => {
+      const isMarked = marked.includes(r), middle = Board.y[r] + tall(r) / 2;
+      if (!isMarked && tall(r) < 11 && (r % 8 || isNear(r)))
+        return;
+      if (isMarked && middle < free && row.worker !== Select.worker)
+        return;
+      free = isMarked ? middle + 12 : free;
+      c.fillStyle = css(row.late ? '--attention' : isMarked ? '--ink' : '--soft');
+      c.font = (isMarked ? '600 ' : '') + '11px ' + css('--font');
+      c.fillText((row.late ? '\u25b8 ' : '') + row.name, place.left - 6,
+          Math.max(6, Board.isFew() && tall(r) > 40 ? Board.y[r] + 10 : middle));
+    });
+    c.font = '11px ' + css('--font');
+  },
+  /* Right of the rows: the usual value of each; below 1 % of the step it is not written. */
+  values(c, cells, place) {
+    const {plane, difference} = Select, least = plane.unit === 'ns' ? 0.01 * Board.usual() : 0, x = place.left + place.wide + 8;
+    cells.usual.forEach((v, r) => {
+      const y = Board.y[r], tall = Board.y[r + 1] - y, isWide = tall > 12, isChosen = Board.rows[r].worker === Select.worker;
+      if (Number.isNaN(v) || Math.abs(v) < least || (!difference && v === 0))
+        return;
+      c.fillStyle = css('--usual');
+      c.globalAlpha = 0.45;
+      c.fillRect(
+          x, y + (isWide ? tall - 5 : 0), Math.max(0, v / cells.end * (place.right - 10)), isWide ? 3 : Math.max(1, tall - 1));
+      c.globalAlpha = 1;
+      if (!isWide && !isChosen)
+        return;
+      c.font = (isChosen ? '600 ' : '') + '11px ' + css('--font');
+      const text = (difference && v > 0 ? '+' : '') + Format.by(plane.unit, v),
+            middle = Math.max(7, y + tall / 2 - (isWide ? 2 : 0));
+      c.textAlign = 'left';
+      if (!isWide) {
         c.fillStyle = css('--ground');
-        c.fillRect(this.left, Math.round(y) - 1, this.plotWidth, 1);
+        c.fillRect(x, middle - 7, c.measureText(text).width + 4, 14);
       }
-      if (middle >= free) {
-        c.fillStyle = css('--soft');
-        c.fillText(Format.name(g.name, 18), this.left - 8, middle);
-        free = middle + 14;
-      }
-    }
-  }
-
-  drawAxes(c) {
+      c.fillStyle = css('--ink');
+      c.fillText(text, x, middle, place.right - 8);
+    });
+    c.font = '11px ' + css('--font');
+  },
+  axis(c, place, height) {
+    const y = height - 7, numbers = Pod.stepShown, wide = c.measureText(String(numbers[numbers.length - 1])).width + 10,
+          every = roundUp(Math.ceil(wide / (place.wide / numbers.length)));
     c.fillStyle = css('--soft');
-    c.textAlign = 'right';
-    c.textBaseline = 'middle';
-    const every = roundUp(Math.ceil(14 / this.rowSize));
-    for (const b of this.compact() ? [] : this.blocks)
-      for (let r = b.from; r < b.to; r += every)
-        c.fillText(String(Pod.worker.rank[this.order[r]]), this.left - 8, this.rowY(r) + 0.5 * this.rowSize);
     c.textAlign = 'center';
-    c.textBaseline = 'top';
-    const numbers = Pod.stepShown, wide = c.measureText(String(numbers[numbers.length - 1])).width + 18;
-    const gap = roundUp(Math.ceil(wide / this.colSize));
-    for (let s = 0; s < numbers.length; s += gap)
-      c.fillText(String(numbers[s]), this.left + (s + 0.5) * this.colSize, this.top + this.plotHeight + 6);
-    c.fillText('step number', this.left + this.plotWidth / 2, this.top + this.plotHeight + 24);
-    sideTitle(c, this.compact() ? this.groupedBy : 'rank', this.top + this.plotHeight / 2);
-  }
-
-  /* A narrow row or column is marked at its ends: a line over it would hide what it shows. */
-  drawPins(c) {
-    const row = this.order.indexOf(this.worker), x = Math.round(this.left + (this.step + 0.5) * this.colSize) - 1,
-          y = Math.round(this.rowY(row) + 0.5 * this.rowSize) - 1, right = this.left + this.plotWidth,
-          low = this.top + this.plotHeight;
-    c.strokeStyle = c.fillStyle = css('--ink');
-    c.lineWidth = 1.5;
-    if (this.step >= 0 && this.colSize >= 5)
-      c.strokeRect(this.left + this.step * this.colSize - 1, this.top - 1, this.colSize + 1, this.plotHeight + 1);
-    else if (this.step >= 0)
-      [this.top - 7, low + 1].forEach(from => c.fillRect(x, from, 2, 6));
-    if (row >= 0 && this.rowSize >= 5)
-      c.strokeRect(this.left - 1, this.rowY(row) - 1, this.plotWidth + 1, this.rowSize + 1);
-    else if (row >= 0)
-      [this.left - 7, right + 1].forEach(from => c.fillRect(from, y, 6, 2));
-    c.lineWidth = 1;
-  }
-
-  drawLegend(table) {
-    if (!this.legend.parentElement)
-      return;
-    const {c, width} = fit(this.legend, 34), bar = Math.min(260, width), {low, high, most, cut, median, least} = this.scale;
-    for (let x = 0; x < bar; x++) {
-      c.fillStyle = `rgb(${table[Math.round(255 * x / (bar - 1))]})`;
-      c.fillRect(x, 0, 1, 10);
-    }
-    const say = v => Format.by(this.plane.unit, v), signed = v => (v > 0 ? '+' : '') + say(v);
-    c.fillStyle = css('--soft');
-    c.textBaseline = 'top';
+    let free = place.left - 4;
+    numbers.forEach((n, s) => {
+      const x = (place.x(s) + place.x(s + 1)) / 2, half = c.measureText(String(n)).width / 2;
+      if (n % every || x - half < free || x + half > place.left + place.wide + place.right)
+        return;
+      free = x + half + 6;
+      c.fillText(String(n), x, y);
+    });
     c.textAlign = 'left';
-    c.fillText(this.difference ? (cut ? '\u2264 ' : '') + signed(low - median) : say(low), 0, 15);
-    c.textAlign = 'right';
-    c.fillText((cut ? '\u2265 ' : '') + (this.difference ? signed(high - median) : say(high)), bar, 15);
-    c.textAlign = 'center';
-    c.fillText(this.difference ? 'median' : '', bar / 2, 15);
-    const title = this.plane.name + (this.plane.what && !this.plane.key.includes('/') ? ': ' + this.plane.what : '') +
-        (this.difference ? `: difference from the median, ${say(median)}` : '');
-    this.legendText.textContent = title +
-        (!cut                     ? ''
-                : this.difference ? `. Extreme values share the last colours: smallest ${say(least)}, largest ${say(most)}`
-                                  : `. Extreme values share the last colour: largest ${say(most)}`);
-    this.legend.setAttribute('aria-label', `${this.legendText.textContent}. Colours from ${say(low)} to ${say(high)}`);
-  }
+    c.fillText('step', Board.isSmall() ? 0 : place.left - 36, y);
+  },
+  legend(cells, columns) {
+    const {plane, difference} = Select,
+                  say = v => Format.by(plane.unit, v).replace(/(\.\d*?)0+(?=\D|$)/, '$1').replace(/\.(?=\D|$)/, '');
+    Heat.low.textContent = difference ? '\u2212' + say(cells.end).split(NB)[0] : '0';
+    Heat.high.textContent = (difference ? '+' : '') + say(cells.end);
+    Heat.ramp.style.background =
+        `linear-gradient(90deg, ${css(difference ? '--ramp-difference' : '--ramp-time').split(/\s+/).join(', ')})`;
+    Heat.note.textContent = columns.length < Pod.cell.steps ? `max of ${Math.ceil(Pod.cell.steps / columns.length)}` : 'usual step';
+  },
+  /* Of a row with a bar per step: which one is there. */
+  fewStep(row, y) {
+    const {top, bar} = Few.place(row);
+    return Math.max(0, Math.min(Pod.cell.steps - 1, Math.floor((y - top) / bar)));
+  },
+};
 
-  point(event, pick) {
-    const s = Math.floor((event.offsetX - this.left) / this.colSize),
-          b = (this.blocks || []).find(k => event.offsetY >= k.y && event.offsetY < k.y + (k.to - k.from) * this.rowSize);
-    const r = b ? Math.min(b.to - 1, b.from + Math.floor((event.offsetY - b.y) / this.rowSize)) : -1;
-    if (r >= 0 && s < 0 && pick && this.onname && !this.compact())
-      this.onname(this.order[r]);
-    else if (s < 0 || s >= Pod.cell.steps || r < 0)
-      this.onhover(null);
-    else if (pick)
-      this.onpick(s, this.order[r]);
-    else
-      this.onhover(s, this.order[r], event);
-  }
-
-  /* The middle of a cell on the page, for programs that drive the map. */
-  middleOf(s, w) {
-    const box = this.canvas.getBoundingClientRect();
-    return {x: box.left + this.left + (s + 0.5) * this.colSize, y: box.top + this.rowY(this.order.indexOf(w)) + 0.5 * this.rowSize};
-  }
-}
+/* Fewer steps than a heat map needs: a row has one bar per step, stacked of its parts. */
+const Few = {
+  place(row) {
+    const tall = Board.y[row + 1] - Board.y[row], head = tall > 40 ? 20 : 0;
+    return {top: Board.y[row] + head, bar: (tall - head - (tall > 40 ? 6 : 0)) / Pod.cell.steps};
+  },
+  draw(box) {
+    if (!Pod.later(Pod.stack(), () => Board.draw()))
+      return;
+    const label = `Time by category of ${Format.count(Board.rows.length)} rows and ${Pod.cell.steps} steps. ` +
+        'Arrow keys move step and rank; the table of the selection has the numbers.';
+    const {c, width, height} = Board.canvas(box, label), place = Board.place(width), wide = width - place.left - 42,
+                     parts = Board.rows.map(r => Pod.stepShown.map((n, s) => Mix.ofRow(r, s, s))),
+                     most = Math.max(1, ...parts.flat().map(list => list.reduce((sum, p) => sum + p.ns, 0)));
+    Board.rows.forEach((row, r) => parts[r].forEach((list, s) => Few.bar(c, list, s, r, place.left, wide / most)));
+    Heat.names(c, place);
+    c.textAlign = 'left';
+    c.fillStyle = css('--soft');
+    c.fillText('time per step; at the end: the step', place.left, height - 7);
+    Heat.row(c, place.left, width - place.left);
+  },
+  bar(c, list, s, r, left, scale) {
+    const {top, bar} = Few.place(r), y = top + s * bar, tall = Math.max(1, bar - (bar > 14 ? 6 : bar > 4 ? 1 : 0));
+    let x = left;
+    for (const p of list) {
+      const wide = p.ns * scale, colour = Pod.colour(p.id), text = Format.time(p.ns);
+      c.fillStyle = p.hatched ? Board.hatch(c, colour) : colour;
+      c.fillRect(x, y, Math.max(0.5, wide - 1), tall);
+      c.fillStyle = css('--edge');
+      c.fillRect(x, y + tall - 1, Math.max(0.5, wide - 1), 1);
+      c.textAlign = 'left';
+      if (tall > 13 && !p.hatched && wide > c.measureText(text).width + 10) {
+        c.fillStyle = Mix.ink(colour);
+        c.fillText(text, x + 5, y + tall / 2);
+      }
+      x += wide;
+    }
+    c.fillStyle = css(s >= Select.from && s <= Select.to ? '--ink' : '--soft');
+    c.font = (s >= Select.from && s <= Select.to ? '600 ' : '') + '11px ' + css('--font');
+    c.textAlign = 'left';
+    if (tall > 9 && list.length)
+      c.fillText(String(Pod.stepShown[s]), x + 8, y + tall / 2);
+    c.font = '11px ' + css('--font');
+  },
+};

@@ -23,6 +23,15 @@ const Select = {
         best = s;
     return best;
   },
+  /* The rank that each other rank waited for longest; -1 where no rank waited. */
+  latest() {
+    const kept = Pod.worker.kept_ns;
+    let latest = -1;
+    for (let w = 0; w < Pod.workers; w++)
+      if (kept[w] > 0 && (latest < 0 || kept[w] > kept[latest]))
+        latest = w;
+    return latest;
+  },
   quantities() {
     return Pod.cell.plane.filter(p => p.key !== 'present' && p.key !== 'blame_reason' && !p.isMask);
   },
@@ -38,10 +47,11 @@ const Select = {
     else
       [Select.from, Select.to] = steps.map(Select.nearest).sort((a, b) => a - b);
     const rank = State.number('rank', evidence.rank ?? -1), w = Array.from(Pod.worker.rank).indexOf(rank);
-    Select.worker = w >= 0 ? w : Verdict.worst() ?? 0;
-    Select.plane =
-        list.find(p => p.key === State.get('colour', evidence.colour ?? '')) || list.find(p => p.key === 'step_ns') || list[0];
-    Select.difference = State.get('scale', evidence.difference ? 'difference' : 'value') === 'difference' && Pod.workers > 1;
+    Select.worker = w >= 0 ? w : Math.max(0, Select.latest());
+    Select.plane = list.find(p => p.key === State.get('colour', evidence.colour || Pod.answer.colour)) ||
+        list.find(p => p.key === 'step_ns') || list[0];
+    const isOver = evidence.colour ? evidence.difference : (Select.plane || {}).category;
+    Select.difference = State.get('scale', isOver ? 'difference' : 'value') === 'difference' && Pod.workers > 1;
   },
   /* Any of from, to (indexes), worker (index), colour (key of a plane), scale, find. */
   set(changes) {
