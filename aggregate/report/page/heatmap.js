@@ -45,10 +45,32 @@ const Cells = {
     if (!Cells.kept.has(key)) {
       if (given && bins === Pod.step.n && band > 0 && band < 4)
         Cells.kept.set(key, Float64Array.from({length: Pod.cell.steps}, (unused, s) => given.q[band][s * Pod.cell.stride] ?? NaN));
+      else if (given && bins === Pod.step.n)
+        Cells.ends(plane).forEach((values, k) => Cells.kept.set(plane.key + 4 * k, values));
       else
         Cells.percentiles(plane).forEach((values, k) => Cells.kept.set(plane.key + k, values));
     }
     return Cells.kept.get(key);
+  },
+  /* Least and most of the ranks without a name of their own. Where the file knows the quartiles nothing is sorted. */
+  ends(plane) {
+    const least = new Float64Array(Pod.cell.steps).fill(NaN), most = least.slice(), {workers} = Pod, value = plane.data,
+          here = Pod.plane.present.data, others = Int32Array.from(Board.byWork()), n = others.length;
+    for (let s = 0; s < Pod.cell.steps; s++) {
+      let low = Infinity, high = -Infinity;
+      for (let i = 0, row = s * workers; i < n; i++) {
+        const v = value[row + others[i]];
+        if (v === null || here[row + others[i]] !== 1)
+          continue;
+        low = v < low ? v : low;
+        high = v > high ? v : high;
+      }
+      if (low <= high) {
+        least[s] = low;
+        most[s] = high;
+      }
+    }
+    return [least, most];
   },
   percentiles(plane) {
     const all = Array.from({length: 5}, () => new Float64Array(Pod.cell.steps)), room = new Float64Array(Pod.workers),
@@ -292,7 +314,8 @@ const Heat = {
   },
 };
 
-/* Fewer steps than a heat map needs: a row has one bar per step, stacked of its parts. */
+/* Fewer steps than a heat map needs: a row has one bar per step, stacked of its parts; a percentile has those of the rank nearest
+ * to it, as parts of several ranks are no step. */
 const Few = {
   place(row) {
     const tall = Board.y[row + 1] - Board.y[row], head = tall > 40 ? 20 : 0;
@@ -304,7 +327,7 @@ const Few = {
     const label = `Time by category of ${Format.count(Board.rows.length)} rows and ${Pod.cell.steps} steps. ` +
         'Arrow keys move step and rank; the table of the selection has the numbers.';
     const {c, width, height} = Board.canvas(box, label), place = Board.place(width), wide = width - place.left - 42,
-                     parts = Board.rows.map(r => Pod.stepShown.map((n, s) => Mix.ofRow(r, s, s))),
+                     parts = Board.rows.map(r => Pod.stepShown.map((n, s) => Mix.ofRank(r.worker, s, s))),
                      most = Math.max(1, ...parts.flat().map(list => list.reduce((sum, p) => sum + p.ns, 0)));
     Board.rows.forEach((row, r) => parts[r].forEach((list, s) => Few.bar(c, list, s, r, place.left, wide / most)));
     Heat.names(c, place);
@@ -321,7 +344,8 @@ const Few = {
       c.fillStyle = p.hatched ? Board.hatch(c, colour) : colour;
       c.fillRect(x, y, Math.max(0.5, wide - 1), tall);
       c.fillStyle = css('--edge');
-      c.fillRect(x, y + tall - 1, Math.max(0.5, wide - 1), 1);
+      if (tall > 8)
+        c.fillRect(x, y + tall - 1, Math.max(0.5, wide - 1), 1);
       c.textAlign = 'left';
       if (tall > 13 && !p.hatched && wide > c.measureText(text).width + 10) {
         c.fillStyle = Mix.ink(colour);
@@ -333,7 +357,7 @@ const Few = {
     c.font = (s >= Select.from && s <= Select.to ? '600 ' : '') + '11px ' + css('--font');
     c.textAlign = 'left';
     if (tall > 9 && list.length)
-      c.fillText(String(Pod.stepShown[s]), x + 8, y + tall / 2);
+      c.fillText(String(Pod.stepShown[s]), x + 8, Math.max(7, y + tall / 2));
     c.font = '11px ' + css('--font');
   },
 };

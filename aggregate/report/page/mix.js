@@ -96,8 +96,7 @@ const Mix = {
 
   draw() {
     const box = document.getElementById('mix');
-    Mix.isHere = Pod.later([...Pod.stack(), Pod.plane.transfer_ns], () => Board.draw());
-    if (!Mix.isHere)
+    if (!Mix.ready())
       return;
     const {from, to, worker} = Select, own = Mix.ofRank(worker, from, to), others = Pod.workers > 1 ? Mix.ofOthers(from, to) : [],
                      sum = list => list.reduce((n, p) => n + p.ns, 0), most = Math.max(1, sum(own), sum(others));
@@ -105,6 +104,21 @@ const Mix = {
         ...Pod.workers > 1 ? Mix.line(Pod.workers === 2 ? 'other rank' : 'median of others', others, most) : []);
     Mix.drawTable();
     Mix.drawRanks();
+  },
+  /* Of large pods the planes are unpacked after the first view, one by one. */
+  ready() {
+    const planes = [...Pod.stack(), Pod.plane.transfer_ns];
+    Mix.isHere = !Pod.waiting(planes).length || (Pod.printing && Pod.later(planes, () => {}));
+    if (!Mix.isHere && !Mix.coming) {
+      Mix.coming = true;
+      requestAnimationFrame(() => setTimeout(() => Mix.fetch(planes).catch(App.failed)));
+    }
+    return Mix.isHere;
+  },
+  async fetch(planes) {
+    for (const p of planes)
+      await Pod.need([p]);
+    Board.draw();
   },
   line(name, list, most) {
     const shown = list.filter(p => p.ns > 0), largest = [...shown].sort((a, b) => b.ns - a.ns)[0],

@@ -32,6 +32,7 @@ const Select = {
         latest = w;
     return latest;
   },
+  none: {key: '', name: '', unit: '', data: []}, /* of a session without steps */
   quantities() {
     return Pod.cell.plane.filter(p => p.key !== 'present' && p.key !== 'blame_reason' && !p.isMask);
   },
@@ -49,7 +50,7 @@ const Select = {
     const rank = State.number('rank', evidence.rank ?? -1), w = Array.from(Pod.worker.rank).indexOf(rank);
     Select.worker = w >= 0 ? w : Math.max(0, Select.latest());
     Select.plane = list.find(p => p.key === State.get('colour', evidence.colour || Pod.answer.colour)) ||
-        list.find(p => p.key === 'step_ns') || list[0];
+        list.find(p => p.key === 'step_ns') || list[0] || Select.none;
     const isOver = evidence.colour ? evidence.difference : (Select.plane || {}).category;
     Select.difference = State.get('scale', isOver ? 'difference' : 'value') === 'difference' && Pod.workers > 1;
   },
