@@ -69,7 +69,7 @@ def fits(place, full):
 
 
 TEXTS = """[...document.querySelectorAll('#job > *, #head h1, #head dt, #head dd, #board .bar > *, #mix > b, #mix > span, #line > *, #foot h2, #foot p, #foot summary')]
-  .filter(e => e.textContent.trim() && e.getClientRects().length && getComputedStyle(e).visibility === 'visible')"""
+  .filter(e => e.textContent.trim() && e.checkVisibility())"""
 
 
 def whole(b, what):

@@ -46,8 +46,18 @@ const Board = {
       if (e.key === 'Escape' && !e.defaultPrevented && !e.target.closest?.('input, select, textarea'))
         Select.open(0);
     });
-    document.addEventListener('pointerup', () => Board.dropped());
+    for (const name of ['pointerup', 'pointercancel'])
+      document.addEventListener(name, () => Board.dropped());
+    new ResizeObserver(() => Board.resized()).observe(Board.shared());
     Board.ready = true;
+  },
+  /* The box of the rows: they are as high as the window allows. */
+  shared() {
+    return document.getElementById(Pod.workers > 1 ? 'heat' : 'lanes');
+  },
+  resized() {
+    if (Board.ready && Board.shared().clientHeight !== Board.tall && !Pod.printing)
+      Board.draw();
   },
   /* A button beside each command. */
   copies() {
@@ -136,11 +146,11 @@ const Board = {
   /* Of each percentile the real rank nearest to it, in what the ranks do themselves; the timeline draws it. */
   bandWorkers() {
     const given = Pod.board && Pod.board.band_rank;
-    if (!Board.near && given && given.length === 5)
-      Board.near = Array.from(given, r => Pod.rank_of.get(r));
-    if (!Board.near || Board.near.includes(undefined)) {
-      const n = Board.byWork().length;
-      Board.near = [0, (n - 1) >> 2, (n - 1) >> 1, n - 1 - ((n - 1) >> 2), n - 1].map(i => Board.byWork()[i]);
+    if (!Board.near) {
+      const n = Board.byWork().length,
+            own = [0, (n - 1) >> 2, (n - 1) >> 1, n - 1 - ((n - 1) >> 2), n - 1].map(i => Board.byWork()[i]),
+            isOther = w => w !== undefined && !Board.late.has(w);
+      Board.near = own.map((w, k) => given && isOther(Pod.rank_of.get(given[k])) ? Pod.rank_of.get(given[k]) : w);
     }
     return Board.near;
   },
@@ -224,9 +234,10 @@ const Board = {
     if (!Board.ready)
       return;
     Board.chooseRows();
-    const box = document.getElementById('board'), heat = document.getElementById('heat'), tracks = document.getElementById('lanes');
+    const box = document.getElementById('board');
     box.style.setProperty('--rows', Board.isTall() ? 99 : Board.rows.length);
-    Board.placeRows((Pod.workers > 1 ? heat : tracks).clientHeight);
+    Board.tall = Board.shared().clientHeight;
+    Board.placeRows(Board.tall);
     Board.title();
     Strip.draw();
     if (Pod.workers > 1)
@@ -276,15 +287,20 @@ const Board = {
       const at = Board.under(box, e);
       if (!at || e.button)
         return;
-      Board.drag = {...at, moved: false};
-      Board.choose({
-        from: at.step,
-        to: at.step,
-        ...at.row >= 0 &&
-            {
-              worker: Board.rows[at.row].worker
-            }
-      });
+      if (at.isName) {
+        Select.set({worker: Board.rows[at.row].worker});
+      } else {
+        Board.drag = {...at, moved: false};
+        box.setPointerCapture(e.pointerId);
+        Board.choose({
+          from: at.step,
+          to: at.step,
+          ...at.row >= 0 &&
+              {
+                worker: Board.rows[at.row].worker
+              }
+        });
+      }
       if (at.row >= 0 && Board.rows[at.row].band !== undefined)
         Mix.listBand(Board.rows[at.row].band);
     });
@@ -302,18 +318,28 @@ const Board = {
     box.addEventListener('pointerleave', () => Board.say(Select.from, Select.worker));
     box.addEventListener('keydown', e => Board.key(e, box));
   },
-  /* What is under the pointer: a column with its first and last step, the step that it shows, and of the heat map the row. */
+  /* What is under the pointer: a column with its first and last step, the step that it shows, and of the heat map the row. Beside
+   * the columns is the row's name; a drag that leaves them stays at their end. */
   under(box, event) {
-    const rect = box.getBoundingClientRect(), {left, wide} = Board.place(rect.width), columns = Board.columns(wide),
+    const rect = box.getBoundingClientRect(), {left, wide} = Board.place(rect.width), last = Pod.cell.steps - 1,
           isHeat = box.id === 'heat', y = event.clientY - rect.top,
-          row = isHeat ? Board.rows.findIndex((r, i) => y >= Board.y[i] && y < Board.y[i + 1]) : -1;
-    const at = Math.floor((event.clientX - rect.left - left) / wide * Pod.cell.steps);
-    if (isHeat && Board.isFew())
-      return row < 0 ? null : {step: Heat.fewStep(row, y), first: Select.from, last: Select.to, row};
-    if (at < 0 || at >= Pod.cell.steps || (isHeat && row < 0))
+          row = isHeat ? Board.rows.findIndex((r, i) => y >= Board.y[i] && y < Board.y[i + 1]) : -1,
+          found = Math.floor((event.clientX - rect.left - left) / wide * Pod.cell.steps),
+          at = Board.drag ? Math.max(0, Math.min(last, found)) : found, isBeside = at < 0 || at > last;
+    if (isHeat && row < 0 && !Board.drag)
       return null;
-    const [first, behind] = columns.find(c => at >= c[0] && at < c[1]);
-    return {first, last: behind - 1, step: isHeat ? Heat.shown(row, first, behind) : Strip.shown(first, behind), row};
+    if (isHeat && (isBeside || Board.isFew()))
+      return {
+        step: Board.isFew() ? Heat.fewStep(Math.max(0, row), y) : Select.from,
+        first: Select.from,
+        last: Select.to,
+        row,
+        isName: isBeside && !Board.isFew()
+      };
+    if (isBeside)
+      return null;
+    const [first, behind] = Board.columns(wide).find(c => at >= c[0] && at < c[1]);
+    return {first, last: behind - 1, step: row >= 0 ? Heat.shown(row, first, behind) : Strip.shown(first, behind), row};
   },
   /* While a pointer drags, only the board is drawn again. */
   choose(change) {

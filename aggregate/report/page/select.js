@@ -51,7 +51,7 @@ const Select = {
     Select.worker = w >= 0 ? w : Math.max(0, Select.latest());
     Select.plane = list.find(p => p.key === State.get('colour', evidence.colour || Pod.answer.colour)) ||
         list.find(p => p.key === 'step_ns') || list[0] || Select.none;
-    const isOver = evidence.colour ? evidence.difference : (Select.plane || {}).category;
+    const isOver = evidence.colour && evidence.kind !== 'category' ? evidence.difference : Select.plane.category;
     Select.difference = State.get('scale', isOver ? 'difference' : 'value') === 'difference' && Pod.workers > 1;
   },
   /* Any of from, to (indexes), worker (index), colour (key of a plane), scale, find. */
