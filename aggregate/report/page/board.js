@@ -43,8 +43,10 @@ const Board = {
     for (const d of document.querySelectorAll('details[data-find]'))
       d.addEventListener('toggle', () => Board.opened(d));
     document.addEventListener('keydown', e => {
-      if (e.key === 'Escape' && !e.defaultPrevented && !e.target.closest?.('input, select, textarea'))
-        Select.open(0);
+      if (e.key !== 'Escape' || e.defaultPrevented || e.target.closest?.('input, select, textarea'))
+        return;
+      Mix.forgetBand();
+      Select.open(0);
     });
     for (const name of ['pointerup', 'pointercancel'])
       document.addEventListener(name, () => Board.dropped());

@@ -194,10 +194,14 @@ const Mix = {
       hosts.set(host, [...hosts.get(host) || [], Pod.worker.rank[w]]);
     }
     const lines = [...hosts].sort((a, b) => b[1].length - a[1].length || a[0].localeCompare(b[0], 'en', {numeric: true}));
-    Mix.ranks.firstChild.textContent = `${Format.count(n ? list.length : 0)} ranks nearest to: ${Board.bands[Mix.band]}`;
-    Mix.ranks.lastChild.replaceChildren(...lines.slice(0, most).map(([host, ranks]) => el('p', {}, el('b', {}, host), ': ',
-                                                                        Mix.ranges(ranks.sort((a, b) => a - b)))),
-        lines.length > most ? el('p', {}, `${Format.count(lines.length - most)} more hosts`) : '');
+    const shown = lines.length > most ? `: the first ${most} of ${Format.count(lines.length)} hosts` : '';
+    Mix.ranks.firstChild.textContent = `${Format.count(list.length)} ranks nearest to: ${Board.bands[Mix.band]}${shown}`;
+    Mix.ranks.lastChild.replaceChildren(...lines.slice(0, most).map(
+        ([host, ranks]) => el('p', {}, el('b', {}, host), ': ', Mix.ranges(ranks.sort((a, b) => a - b)))));
+  },
+  forgetBand() {
+    Mix.band = undefined;
+    Mix.ranks.hidden = true;
   },
   ranges(ranks) {
     const parts = [];
