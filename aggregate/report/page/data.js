@@ -114,6 +114,7 @@ function ticks(most, wanted) {
 }
 
 const Pack = {
+  short: 4096, /* letters */
   types: {u1: [Uint8Array, 1], u2: [Uint16Array, 2], u4: [Uint32Array, 4], f8: [Float64Array, 8]},
 
   coded(text) {
@@ -147,13 +148,20 @@ const Pack = {
     return Pack.join(Inflate.all(Pack.coded(packed.z)), Type, width, packed.n);
   },
 
-  /* Every packed array of a tree, in place, all at once: each stream takes its time to begin. */
+  /* Every packed array of a tree, in place: short ones at once, as a stream takes longer to begin than they to unpack. */
   all(node) {
     const jobs = [], put = async (at, key, packed) => at[key] = await Pack.unpack(packed);
     const walk = at => {
-      for (const [key, value] of Object.entries(at))
-        if (value && typeof value === 'object')
-          typeof value.z === 'string' && value.t in Pack.types ? jobs.push(put(at, key, value)) : walk(value);
+      for (const [key, value] of Object.entries(at)) {
+        if (!value || typeof value !== 'object')
+          continue;
+        if (typeof value.z !== 'string' || !(value.t in Pack.types))
+          walk(value);
+        else if (value.z.length < Pack.short)
+          at[key] = Pack.unpackNow(value);
+        else
+          jobs.push(put(at, key, value));
+      }
     };
     walk(node);
     return Promise.all(jobs);

@@ -18,6 +18,26 @@ const Ramp = {
   },
 };
 
+/* The title of a vertical axis, at the left edge of a canvas. */
+function sideTitle(c, text, middle) {
+  c.save();
+  c.translate(2, middle);
+  c.rotate(-Math.PI / 2);
+  c.textAlign = 'center';
+  c.textBaseline = 'top';
+  c.fillStyle = css('--soft');
+  c.fillText(text, 0, 0);
+  c.restore();
+}
+
+/* 1, 2, 5, 10 ...: marks that people count by. */
+function roundUp(n) {
+  for (let power = 1;; power *= 10)
+    for (const m of [1, 2, 5])
+      if (m * power >= n)
+        return m * power;
+}
+
 /* What the heat map shows: for each row of the board a value per step, NaN where there is none. */
 const Cells = {
   of(plane, difference) {
