@@ -18,6 +18,7 @@
 #include "aggregate/write/json.h"
 #include "aggregate/write/json_object.h"
 #include "core/base/known.h"
+#include "core/base/utf8.h"
 
 enum { VERSION = 2, VERSIONS = 999, SECOND = 1000000000, BESIDE_HOSTS = 2400 };
 
@@ -95,6 +96,16 @@ void pp_fleet_job_of(const struct pp_dataset *d, const struct pp_sums *s, const 
 	name_cause(d, job);
 }
 
+/* A name that is cut within a character, or is no UTF-8, is longer in JSON: the reader would refuse what does not fit. */
+static void add_text(struct pp_json *j, const char *name, const char *text, size_t size)
+{
+	char good[3 * PP_FLEET_TEXT + 1];
+
+	pp_utf8_repair(good, text, strnlen(text, PP_FLEET_TEXT));
+	good[pp_utf8_fit(good, (int)size - 1)] = '\0';
+	pp_json_add_text(j, name, good);
+}
+
 static void put_straggler(struct pp_json *j, const struct pp_fleet_job *job)
 {
 	if (!job->straggler[0]) {
@@ -102,7 +113,7 @@ static void put_straggler(struct pp_json *j, const struct pp_fleet_job *job)
 		pp_json_add_null(j, "straggler_rank");
 		return;
 	}
-	pp_json_add_text(j, "straggler_host", job->straggler);
+	add_text(j, "straggler_host", job->straggler, sizeof(job->straggler));
 	pp_json_add_int(j, "straggler_rank", job->straggler_rank);
 	pp_json_add_int(j, "straggler_wait_ns", job->lost_ns);
 }
@@ -114,7 +125,7 @@ static void put_cause(struct pp_json *j, const struct pp_fleet_job *job)
 		pp_json_add_null(j, "cause_host_list");
 		return;
 	}
-	pp_json_add_text(j, "cause", job->cause);
+	add_text(j, "cause", job->cause, sizeof(job->cause));
 	pp_json_add_text(j, "cause_host_list", job->cause_list);
 	pp_json_add_int(j, "cause_hosts_not_listed", job->cause_unlisted);
 	pp_json_add_int(j, "cause_wait_ns", job->cause_ns);
@@ -133,17 +144,17 @@ static size_t compose(const struct pp_fleet_job *job, int with, char *line)
 	pp_json_open(j, NULL);
 	pp_json_add_int(j, "podprof_fleet", job->version);
 	pp_json_add_int(j, "time_s", job->time_s);
-	pp_json_add_text(j, "job", job->job);
-	pp_json_add_text(j, "session", job->session);
+	add_text(j, "job", job->job, sizeof(job->job));
+	add_text(j, "session", job->session, sizeof(job->session));
 	pp_json_add_int(j, "ranks", job->ranks);
 	pp_json_add_int(j, "ranks_delivered", job->delivered);
 	pp_json_add_int(j, "hosts", job->hosts);
 	pp_json_add_int(j, "steps", job->steps);
 	pp_json_add_int(j, "median_step_ns", job->step_ns);
 	pp_json_add_number(j, "wait_share", "%.6f", job->wait_share);
-	pp_json_add_text(j, "verdict", job->verdict);
+	add_text(j, "verdict", job->verdict, sizeof(job->verdict));
 	if (with)
-		pp_json_add_text(j, "bottleneck", job->bottleneck);
+		add_text(j, "bottleneck", job->bottleneck, sizeof(job->bottleneck));
 	put_straggler(j, job);
 	put_cause(j, job);
 	pp_json_add_text(j, "host_list", job->list);

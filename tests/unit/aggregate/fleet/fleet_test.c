@@ -218,15 +218,31 @@ TEST(a_line_has_an_end)
 	struct pp_fleet_job job = job_of(7, "a", 1, "");
 	char line[PP_FLEET_LINE + 1];
 
-	memset(job.job, 1, sizeof(job.job) - 1);
+	memset(job.job, '"', sizeof(job.job) - 1);
 	memset(job.session, '"', sizeof(job.session) - 1);
-	memset(job.bottleneck, 2, sizeof(job.bottleneck) - 1);
+	memset(job.bottleneck, '"', sizeof(job.bottleneck) - 1);
 	memset(job.list, 'h', PP_FLEET_LINE - 2401);
 	CHECK(pp_fleet_job_write(&job, line) > 0);
 	CHECK(!strstr(line, "bottleneck"));
 	job.session[0] = 'x';
 	job.list[10] = '\0';
 	CHECK(pp_fleet_job_write(&job, line) > 0);
+}
+
+/* Names that are cut within a character, or are no UTF-8 at all, take more bytes in JSON: they are read all the same. */
+TEST(names_without_utf8_come_back)
+{
+	struct pp_fleet_job job = job_of(7, "a,b", 2, "b"), got;
+	char line[PP_FLEET_LINE + 1];
+	size_t n;
+
+	memset(job.job, 'j', sizeof(job.job) - 2);
+	job.job[sizeof(job.job) - 2] = '\xc3';
+	memset(job.session, 0xff, sizeof(job.session) - 1);
+	n = pp_fleet_job_write(&job, line);
+	CHECK(n > 0 && pp_fleet_job_read(line, n - 1, &got) == 0);
+	CHECK(!strncmp(got.job, job.job, sizeof(job.job) - 2));
+	CHECK_STR(got.list, "a,b");
 }
 
 static void give(struct pp_fleet *f, const char *text)
@@ -438,6 +454,7 @@ int main(void)
 	holm_is_stepwise();
 	lines_come_back();
 	a_line_has_an_end();
+	names_without_utf8_come_back();
 	damaged_lines_are_counted();
 	a_job_counts_once();
 	several_hosts_are_named();
