@@ -39,7 +39,7 @@ struct kernels { /* of one rank after the other */
 
 static struct pp_row_kernel *row_at(const struct kernels *k, size_t i)
 {
-	return (struct pp_row_kernel *)k->out.row + i;
+	return k->out.row ? (struct pp_row_kernel *)k->out.row + i : NULL;
 }
 
 static int is_same(const void *row, const void *key)

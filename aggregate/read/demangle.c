@@ -98,7 +98,7 @@ size_t pp_demangle(const char *name, size_t length, char text[PP_DEMANGLED])
 	char *room;
 	size_t n = 0;
 
-	if (length < 4 || memcmp(name, "_Z", 2) != 0)
+	if (length < 4 || memcmp(name, "_Z", 2) != 0 || memchr(name, 0, length))
 		return 0;
 	room = malloc(PP_DEMANGLE_ROOM);
 	if (room)
