@@ -2,15 +2,8 @@
 #include <errno.h>
 #include <sys/wait.h>
 
-#include "aggregate/analyze/build.h"
-#include "aggregate/dataset/dataset.h"
-#include "aggregate/read/torch/c10d.h"
-#include "aggregate/write/output.h"
-#include "aggregate/write/writer.h"
 #include "core/call/mpi_call.h"
-#include "core/capture/capture.h"
-#include "core/capture/thread.h"
-#include "core/clock/clock_map.h"
+#include "tests/unit/aggregate/read/ring/hostile_kit.h"
 #include "tests/unit/aggregate/read/ring/rings_kit.h"
 
 static uint64_t seed = 12345;
@@ -155,55 +148,6 @@ static void put_definition(struct maker *m)
 	m->header->definitions_used = row.bytes;
 }
 
-static void check_order(const struct pp_capture *c)
-{
-	for (size_t t = 0; t < c->rank[0].threads; t++)
-		for (size_t i = 0; i < c->rank[0].thread[t].spans; i++) {
-			const struct pp_span *s = &c->rank[0].thread[t].span[i];
-
-			if (s->end < s->begin || (i && (s->begin < s[-1].begin || (s->begin == s[-1].begin && s->end > s[-1].end))))
-				CHECK(0);
-		}
-}
-
-/* All that a keeper does with what it has read. */
-static void analyse(struct pp_capture *c, int write)
-{
-	struct pp_clock_map clock = {.tick0 = 1000, .num = 1};
-	struct pp_steps steps;
-	struct pp_attr attr;
-	struct pp_dataset d;
-	struct pp_err err = {""};
-	struct pp_dataset_input in = {.capture = c, .steps = &steps, .attr = &attr, .bound_ns = 2};
-	struct pp_output out = {
-	        .capture = c, .steps = &steps, .attr = &attr, .dataset = &d, .logdir = path_of("out"), .session = "s"};
-
-	pp_clock_map_rank(&clock, &c->rank[0]);
-	CHECK_INT(pp_c10d_convert(c, &err), 0);
-	check_order(c);
-	CHECK_INT(pp_steps_find(c, 0, 0, &steps, &err), 0);
-	CHECK_INT(pp_attr_rank(&c->rank[0], 0, &steps, 1, c->names, PP_ATTR_KEEP_ALL, &attr, &err), 0);
-	CHECK_INT(pp_dataset_build(&in, &d, &err), 0);
-	for (size_t i = 0; i < d.steps; i++) {
-		int64_t sum = 0;
-
-		for (int k = 1; k <= PP_CATEGORIES; k++)
-			sum += d.cell[i].exclusive_ns[k];
-		CHECK_INT(sum, d.cell[i].step_ns);
-	}
-	for (size_t i = 0; i < d.processes; i++)
-		CHECK(d.process[i].cpu_user_ns >= 0 && d.process[i].cpu_system_ns >= 0);
-	if (write) {
-		CHECK_INT(pp_output_make_dirs(&out, &err), 0);
-		for (size_t i = 0; pp_writer_list[i]; i++)
-			CHECK_INT(pp_writer_list[i]->write(&out, &err), 0);
-		CHECK_STR(err.text, "");
-	}
-	pp_dataset_release(&d);
-	pp_attr_release(&attr);
-	pp_steps_release(&steps);
-}
-
 static int rounds(void)
 {
 	const char *asked = getenv("PODPROF_FUZZ"); /* more of them, by hand */
@@ -257,9 +201,9 @@ TEST(fuzz)
 			pp_rings_drain(r, 0, NULL);
 		}
 		CHECK_INT(pp_rings_finish(r, &c, NULL), 0);
-		check_order(&c);
+		hostile_order(&c);
 		pp_rings_free(r);
-		analyse(&c, round % 20 == 0);
+		hostile_analyse(&c, round % 20 ? NULL : path_of("out"));
 		pp_capture_release(&c);
 		maker_close(&m);
 	}
@@ -292,7 +236,7 @@ static void check_cut(struct pp_rings *r, uint64_t least)
 	CHECK(c.rank[0].lost[PP_LOSS_RING_CUT] >= least);
 	CHECK(c.rank[0].lost[PP_LOSS_RING_CUT] <= 2);
 	CHECK_INT(c.rank[0].lost[PP_LOSS_BAD_RECORD], 0);
-	check_order(&c);
+	hostile_order(&c);
 	pp_capture_release(&c);
 	pp_rings_free(r);
 }
