@@ -10,6 +10,7 @@
 #include "core/base/now.h"
 #include "core/coord/control.h"
 #include "core/coord/self.h"
+#include "core/ring/disk_fault.h"
 #include "core/ring/thread_ring.h"
 
 static FILE *standard[2]; /* stdout and stderr at the begin, which libc never frees */
@@ -112,8 +113,23 @@ static void flush_output(void)
 		flush_if_ready(standard[i]);
 }
 
+/* 1: the keeper cannot see that this rank ends, in pages that only this process has. */
+static int is_cut_off(void)
+{
+	char text[600];
+
+	if (!pp_disk_fault_pages())
+		return 0;
+	snprintf(text, sizeof(text),
+	         "the disk of '%s' failed while the job ran: what this rank recorded since is lost. Give another --spool DIR",
+	         pp_self.spool);
+	pp_self_print(text);
+	return 1;
+}
+
 void pp_ending_wait(int64_t seconds)
 {
 	flush_output();
-	wait_for_keeper(seconds);
+	if (!is_cut_off())
+		wait_for_keeper(seconds);
 }

@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/ring/disk_fault.h"
+
 const struct pp_control *pp_control_map(const char *spool, int *ret_foreign)
 {
 	char path[512];
@@ -24,12 +26,15 @@ const struct pp_control *pp_control_map(const char *spool, int *ret_foreign)
 		return NULL;
 	}
 	c = mmap(NULL, sizeof(*c), PROT_READ, MAP_SHARED, fd, 0);
+	if (c != MAP_FAILED)
+		pp_disk_fault_guard(c, sizeof(*c), fd);
 	close(fd);
 	if (c == MAP_FAILED)
 		return NULL;
 	*ret_foreign = memcmp(c->magic, PP_CONTROL_MAGIC, sizeof(c->magic)) || c->version != PP_RING_VERSION ||
 	               c->byte_order != PP_RING_BYTE_ORDER;
 	if (*ret_foreign) {
+		pp_disk_fault_forget(c);
 		munmap(c, sizeof(*c));
 		return NULL;
 	}

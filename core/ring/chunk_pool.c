@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/base/hold.h"
+#include "core/ring/disk_fault.h"
 #include "core/ring/room.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -81,6 +82,7 @@ static int map_file(struct pp_pool *p, int fd, uint32_t chunks, struct pp_err *e
 	if (at == MAP_FAILED)
 		return pp_err_set(err, -errno, "not recording: cannot map '%s': %s%s", p->path, strerror(errno),
 		                  errno == ENOMEM ? ". Raise the limit by 'ulimit -v', or give a smaller --ring-size" : "");
+	pp_disk_fault_guard(at, p->map_bytes, fd);
 	p->header = at;
 	p->slots_backed = FIRST_SLOTS;
 	p->backed = PP_ROOM_LEAST_CHUNKS;
@@ -150,8 +152,10 @@ void pp_pool_release(struct pp_pool *p)
 
 	if (n > 4 && !strcmp(p->path + n - 4, ".tmp"))
 		unlink(p->path);
-	if (p->header)
+	if (p->header) {
+		pp_disk_fault_forget(p->header);
 		munmap(p->header, p->map_bytes);
+	}
 	memset(p, 0, sizeof(*p));
 }
 
@@ -222,9 +226,15 @@ uint32_t pp_pool_take(struct pp_pool *p, int grow, enum pp_loss *ret_loss)
 	struct pp_ring_header *h = p->header;
 	uint32_t used = pp_ring_chunk_used(h);
 	uint32_t limit = pp_ring_chunk_limit(h);
-	uint32_t number = take_free(p, used);
+	uint32_t number;
 	struct pp_chunk *c;
 
+	pp_disk_fault_again();
+	if (pp_disk_fault_pages()) { /* nobody would read it */
+		*ret_loss = PP_LOSS_NO_SPACE;
+		return 0;
+	}
+	number = take_free(p, used);
 	*ret_loss = p->no_space ? PP_LOSS_NO_SPACE : PP_LOSS_RING_FULL;
 	if (!number) {
 		if (!grow || used >= limit)

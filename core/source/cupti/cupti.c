@@ -182,6 +182,7 @@ static void make_thread(void)
 	pthread_attr_setstacksize(&how, STACK_BYTES);
 	pthread_attr_setdetachstate(&how, PTHREAD_CREATE_DETACHED);
 	sigfillset(&all);
+	sigdelset(&all, SIGBUS); /* of the ring's disk: blocked, it would end the process */
 	pthread_sigmask(SIG_SETMASK, &all, &had);
 	if (pthread_create(&thread, &how, run, NULL))
 		atomic_store(&has_thread, 0);
