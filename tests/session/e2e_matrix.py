@@ -284,6 +284,24 @@ def stopped(place, full):
     all_there(job)
 
 
+def frozen(place, full):
+    """The whole job stands still, as while a snapshot of its machine is taken: longer than a keeper waits for anybody in full runs."""
+    def hurt(job):
+        job.begun(0.2)
+        pids = [job.process.pid, *job.pids().values()]
+        if job.podprof:
+            pids += jobs.keepers(job.spool) + jobs.keepers(job.spool, "guard")
+        for pid in pids:
+            jobs.freeze(pid)
+        time.sleep(70 if full else 3)
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+
+    job, got = both(place, LONG, hurt, limit=120.0)
+    check(got.code == 0, got.transcript())
+    all_there(job)
+
+
 def mounted(place, name, options="size=16m"):
     if os.geteuid():
         raise Skipped("mounting needs root")
@@ -513,7 +531,7 @@ def page(place, full):
 
 
 CASES = {f.__name__: f for f in (before_init, idle, agreement, writing, launcher_killed, term_then_kill, cancelled, out_of_memory, stopped,
-                                 logs_read_only, spool_read_only, over_quota, slow_disk, logs_hang_first, logs_hang, logs_vanish, stale_spools, page)}
+                                 frozen, logs_read_only, spool_read_only, over_quota, slow_disk, logs_hang_first, logs_hang, logs_vanish, stale_spools, page)}
 
 
 def result_of(test, args):

@@ -26,11 +26,11 @@ def pair(place, logs, name, *options, **env):
     return zip(*(under_keeper(place, logs, name, rank, *options, **env) for rank in range(2)))
 
 
-def pair_over(logs, began):
+def pair_over(logs, began, limit=60.0):
     with open(logs + "-stop", "w", encoding="ascii"):
         pass
     for one in began:
-        good(finish(one))
+        good(finish(one, limit))
 
 
 def meet(spools):
@@ -132,6 +132,33 @@ def came_back(place, full):
     pair_over(logs, began)
 
 
+def frozen(place, full):
+    """All of the job stands still for longer than keepers wait for each other, as in a snapshot of its machines: captures are of all ranks
+    afterwards."""
+    logs = place.new_logs()
+    began, spools = pair(place, logs, "frozen", "--steps", "90000:90010", PODPROF_SILENCE_MS=1000)
+    meet(spools)
+    pids = [int(p.split("/")[2]) for p in glob.glob("/proc/[0-9]*/environ") if b"TORCHELASTIC_RUN_ID=frozen" in readable(p)]
+    pids = sorted({*pids, *(p for s in spools for p in jobs.keepers(s) + jobs.keepers(s, "guard"))})
+    check(len(pids) >= 4, pids)
+    for pid in pids:
+        jobs.freeze(pid)
+    time.sleep(70 if full else 2.5)
+    for pid in pids:
+        os.kill(pid, signal.SIGCONT)
+    captured(place, logs)
+    check(len(sessions(logs)) == 1, jobs.tree(logs))
+    pair_over(logs, began, 180)
+
+
+def readable(path):
+    try:
+        with open(path, "rb") as f:
+            return f.read()
+    except OSError:
+        return b""
+
+
 def own_windows(place, full):
     """Rank 0's keeper has no processor while a window passes: the other one writes that window on its own, none of those before again, and
     the session of rank 0 says so."""
@@ -223,4 +250,4 @@ def is_given(place):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (asked_once, stopped, came_back, own_windows, late_join, late_keeper, share_given)}, __doc__))
+    sys.exit(jobs.main({f.__name__: f for f in (asked_once, stopped, came_back, frozen, own_windows, late_join, late_keeper, share_given)}, __doc__))
