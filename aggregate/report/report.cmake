@@ -9,7 +9,7 @@ else()
 endif()
 
 set(report_dir ${CMAKE_CURRENT_SOURCE_DIR}/report/page)
-set(report_app data.js select.js inflate.js table.js heatmap.js columns.js plot.js overview.js bands.js viewer.js board.js strip.js mix.js waiting.js blame.js advice.js trace_data.js trace_draw.js trace_view.js trace_input.js trace_panes.js samples.js clock.js operator.js kernel.js input.js memory.js skyline.js together.js collectives.js
+set(report_app data.js select.js inflate.js table.js heatmap.js columns.js plot.js overview.js bands.js viewer.js board.js strip.js mix.js waiting.js blame.js advice.js trace_data.js trace_draw.js trace_view.js trace_input.js trace_panes.js tracks.js samples.js clock.js operator.js kernel.js input.js memory.js skyline.js together.js collectives.js
   groups.js app.js)
 set(report_diff_app data.js table.js diff.js)
 list(TRANSFORM report_diff_app PREPEND ${report_dir}/)

@@ -290,7 +290,7 @@ def operators(place, full):
         bars = b.js("[...document.querySelectorAll('#operators-top tbody tr')].map(r => [r.children[0].textContent, r.querySelector('[data-v]').dataset.v])")
         check([r[0] for r in bars] == [names[i] for i in by_self[:10]], f"bars: {bars}")
         same([r[1] for r in bars], [mean[i] for i in by_self[:10]], "bars")
-        check(b.js("[Format.name('void kernel<float>(forward)', 20), Format.name('forward', 7)]") == ["void kerne\u2026(forward)", "forward"],
+        check(b.js("[Format.short('void kernel<float>(forward)', 20), Format.short('forward', 7)]") == ["void kernel<float>\u2026", "forward"],
               "a long name lacks an end")
         check(b.js("[508, 342.9, 100].map(part => Format.share(part, 343))") == ["148\u00a0%", "100\u00a0%", "29.2\u00a0%"], "a share is cut at 100 %")
         check(bars[0][0] == "aten::op3" and column(b, "operators", at.index("most on"))[0] == "2", "who has most of what one rank does alone")

@@ -72,19 +72,27 @@ def first_view(place, full):
     """The pinned step and its neighbours, all ranks; another pinned step takes the view with it; the chunks elsewhere stay packed."""
     made = Made(place)
     with browser() as b:
-        made.open(b, "#step=4")
+        made.open(b, "#open=timeline&steps=4")
         s = stats(b)
         edge = 0.02 * (made.step(5)["end"] - made.step(3)["begin"])
         check(abs(s["from"] - made.step(3)["begin"]) <= edge and abs(s["to"] - made.step(5)["end"]) <= edge, f"the first view is {s}")
-        check(b.js("Trace.drawing.rows.map(r => Pod.timeline.rank[r.rank].rank)") == list(range(RANKS)), "the rows are not the ranks")
+        check(b.js("Trace.drawing.rows.filter(r => r.head).map(r => Pod.timeline.rank[r.rank].rank)") == list(range(RANKS)), "the rows are not the ranks")
+        check(b.js("Trace.drawing.rows.filter(r => r.device).length") == RANKS, "closed ranks do not show their devices")
+        switches = b.js("[...document.querySelectorAll('#trace-legend label')].filter(l => l.offsetParent).map(l => l.textContent)")
+        check(switches == ["Device compute", "Host compute", "Input", "Host communication", "Steps and marks"], f"the legend has {switches}")
+        stops = b.js("[...document.querySelectorAll('#timeline button, #timeline input, #timeline canvas, #timeline summary')]"
+                     ".filter(e => e.offsetParent && e.tabIndex >= 0).length")
+        check(stops <= 8, f"{stops} stops of the tab key")
+        b.js("document.querySelector('#timeline [role=toolbar] button').focus()")
+        b.key("ArrowRight")
+        check(b.js("document.activeElement.dataset.tool") == "select", "arrow right does not lead to the next button")
         check(0 < s["events"] < len(made.events), f"{s['events']} of {len(made.events)} events are loaded")
-        check(b.js("!!document.querySelector('#rail a[data-id=timeline]')"), "it is not in the rail")
-        b.js("State.set({step: 7})")
+        b.js("State.set({steps: 7})")
         wait_drawn(b)
         s = stats(b)
         check(s["from"] <= made.step(6)["begin"] and s["to"] >= made.step(8)["end"] and s["from"] > made.step(5)["begin"], f"step 7: {s}")
         key(b, "w")
-        b.js("State.set({step: 2})")
+        b.js("State.set({steps: 2})")
         wait_drawn(b)
         s = stats(b)
         check(s["from"] <= made.step(1)["begin"] and made.step(3)["end"] <= s["to"] < made.step(5)["begin"], f"step 2 after a zoom: {s}")
@@ -95,7 +103,7 @@ def pointer(place, full):
     """A click selects the event under it, with its numbers; one on a rank's name opens it; drag and wheel move, zoom and select."""
     made = Made(place)
     with browser() as b:
-        made.open(b, "#step=4")
+        made.open(b, "#open=timeline&steps=4")
         b.js("document.getElementById('trace').scrollIntoView({block: 'center'})")
         want = made.one(CALL, 2, 4)
         at = b.js(f"Trace.middleOf({want['number']})")
@@ -120,7 +128,7 @@ def pointer(place, full):
         wait_drawn(b)
         opened = b.js("Trace.drawing.rows.slice(0, 7).map(r => r.name)")
         check(opened[:6] == ["rank 0", "steps", "main", "requests", "device 0 Stream 7", "RSS"], f"rank 0 opens into {opened}")
-        check(b.js("Trace.drawing.rows.length") == rows + 5, "the click opened something else")
+        check(b.js("Trace.drawing.rows.length") == rows + 4, "the click opened something else")
         drag_and_wheel(b, box)
         clean(b, "pointer")
 
@@ -154,7 +162,7 @@ def keys(place, full):
     """w s a d change the view, 0 brings the pinned step back, arrows walk over events, f fits, m marks, Escape clears."""
     made = Made(place)
     with browser() as b:
-        made.open(b, "#step=4")
+        made.open(b, "#open=timeline&steps=4")
         home = stats(b)
         key(b, "w")
         near_by = stats(b)
@@ -197,7 +205,7 @@ def search(place, full):
     made = Made(place)
     hits = sorted((e for e in made.events if "layer 0" in e["name"]), key=lambda e: (e["begin"], e["number"]))
     with browser() as b:
-        made.open(b, "#step=4")
+        made.open(b, "#open=timeline&steps=4")
         b.js("const f = document.getElementById('trace-search'); f.value = 'LAYER 0'; f.dispatchEvent(new Event('input'))")
         wait_drawn(b)
         check(stats(b)["hits"] == len(hits) == RANKS * STEPS and text(b, "#trace-found") == f"{len(hits)} hits", f"{stats(b)['hits']} hits, not {len(hits)}")
@@ -241,7 +249,7 @@ def sums(place, full):
             row[1] += inside[e["number"]]
             row[2] += inside[e["number"]] - nested if cut else e["self"]
     with browser() as b:
-        made.open(b, f"#step=4&t.range={a}-{z}")
+        made.open(b, f"#open=timeline&steps=4&t.range={a}-{z}")
         b.js("document.querySelectorAll('#timeline .more').forEach(m => m.click())")
         names = heads(b, "tracesum")
         name, category = column(b, "tracesum", names.index("name")), column(b, "tracesum", names.index("category"))
@@ -258,7 +266,7 @@ def sums(place, full):
 def arrows(place, full):
     """All arrows of a kind in view, also to ranks that are closed; the link brings all of the view back, also in the dark."""
     made = Made(place)
-    fragment = "#step=4&theme=dark&t.arrows=0&t.open=1,3&t.off=6&t.q=layer&t.sel=%d" % made.one(CALL, 2, 4)["number"]
+    fragment = "#open=timeline&steps=4&theme=dark&t.arrows=0&t.open=1,3&t.off=6&t.q=layer&t.sel=%d" % made.one(CALL, 2, 4)["number"]
     with browser() as b:
         made.open(b, fragment)
         s, inside = stats(b), 0
@@ -271,7 +279,7 @@ def arrows(place, full):
         for number in {end for f in made.flows for end in f[:2]}:  # on its own row, or that of its closed rank
             at = b.js(f"(p => p && Trace.drawing.rowAt(p.y))(Trace.drawing.place({number}))")
             e = made.events[number]
-            check(at is None or (at["rank"] == e["rank"] and at["flat"] == (e["rank"] not in (1, 3))), f"event {number} of rank {e['rank']}: {at}")
+            check(at is None or (at["rank"] == e["rank"] and bool(at.get("flat")) == (e["rank"] not in (1, 3))), f"event {number} of rank {e['rank']}: {at}")
         request = made.one("MPI_Isend", 2, 4)["number"]
         check(b.js(f"Pod.timeline.rank[Trace.drawing.rowAt(Trace.drawing.place({request}).y).rank].rank") == 2, "a request of a closed rank")
         key(b, "w")
@@ -297,12 +305,12 @@ def left_out(place, full):
     absent = [s["number"] for s in made.data["step"] if s["chunk"] is None]
     check(absent and made.data["left_out"], "the limit left nothing out")
     with browser() as b:
-        made.open(b, "#t.from=%d&t.to=%d" % (made.data["step"][0]["begin"], made.data["step"][-1]["end"]))
+        made.open(b, "#open=timeline&t.from=%d&t.to=%d" % (made.data["step"][0]["begin"], made.data["step"][-1]["end"]))
         check("not in this page" in text(b, "#trace-left"), text(b, "#trace-left"))
         check(stats(b)["events"] == len(made.events), f"{stats(b)} of {len(made.events)} events")
         clean(b, "steps left out")
         timeline_kit.put_into(made.page, 'null,"timeline_why":"no event file of rank 3"', made.page)
-        b.open(made.page)
+        b.open(made.page, "#open=timeline")
         check("This page has no timeline: no event file of rank 3." in text(b, "#timeline"), text(b, "#timeline"))
         clean(b, "no timeline")
 

@@ -34,10 +34,18 @@ function fixed(v, digits) {
 }
 
 const Format = {
-  /* Of a long name both ends: only they may distinguish two. */
-  name(text, most) {
-    const head = Math.ceil((most - 1) / 2);
-    return text.length > most ? text.slice(0, head) + '\u2026' + text.slice(head + 1 - most) : text;
+  /* A name in at most so many letters, cut at its end: arguments first. Where not even the function's name fits, what stands before
+   * it goes: "void at::native::add<4, Functor<float>>(...)" is "void at::native::add<4\u2026", and "add\u2026". */
+  short(text, most) {
+    if (text.length <= most)
+      return text;
+    const cut = (t, n) => t.slice(0, n - 1).replace(/[\s,<(:]+$/, '') + '\u2026',
+          bare = text.replace(/\((anonymous namespace|anonymous)\)|operator\(\)/g, t => '_'.repeat(t.length)),
+          at = bare.search(/[<(]/), head = at > 0 ? text.slice(0, at) : text;
+    if (head.length < most)
+      return cut(text, most);
+    const own = head.replace(/^.*(\s|::)(?=\S)/, '');
+    return at > 0 && own ? (own.length < most ? own + '\u2026' : cut(own, most)) : cut(text, most);
   },
   /* 3 significant digits; the unit is chosen by what will be shown: 999.6 is 1.00 of the next. The rules of core/base/units.c. */
   scaled(value, units, least = 0.9995) {

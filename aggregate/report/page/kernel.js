@@ -34,7 +34,7 @@ class Pie {
     this.chart = new Chart(canvas, {
       type: 'pie',
       data: {
-        labels: parts.map(p => Format.name(p.name || 'no type', 34)),
+        labels: parts.map(p => Format.short(p.name || 'no type', 34)),
         datasets: [{
           data: parts.map(p => p.ns),
           borderColor: css('--ground'),
@@ -179,7 +179,7 @@ const Kernels = {
     ];
   },
   table(t) {
-    const cut = n => n.length > 100 ? el('span', {title: n}, Format.name(n, 100)) : n;
+    const cut = n => n.length > 100 ? el('span', {title: n}, Format.short(n, 100)) : n;
     const of = key => i => Pod.column(t, key)[i], known = key => i => of(key)(i) || null;
     const xyz = key => i => of(key + '_x')(i) ? ['x', 'y', 'z'].map(k => of(key + '_' + k)(i)).join(', ') : '\u2013';
     const word = key => ({text: true, get: i => ['unknown', 'no', 'yes'][of(key)(i)] || of(key)(i)});

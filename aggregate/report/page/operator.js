@@ -42,7 +42,7 @@ const Operators = {
     const rows = Array.from({length: n},
         (unused, i) => el('tr', {},
             el('td', {class: 'name op', title: o.name[i]},
-                el('span', {class: 'swatch', style: {backgroundColor: Operators.colour(i)}}), Format.name(o.name[i], 36),
+                el('span', {class: 'swatch', style: {backgroundColor: Operators.colour(i)}}), Format.short(o.name[i], 36),
                 Operators.hasDevices() && o.side[i] === 'Device' && ' on device'),
             el('td', {class: 'bar'},
                 el('div', {class: 'track'},

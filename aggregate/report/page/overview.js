@@ -289,7 +289,7 @@ const Overview = {
     const percent = i => of('device_self_percent_no_idle')[i], first = list.slice(0, 10), most = percent(first[0]) || 1;
     const bar = i => el('span', {style: {width: 100 * percent(i) / most + '%', backgroundColor: Pod.colour(1)}});
     const rows = first.map(
-        i => el('tr', {}, el('td', {class: 'name op', title: of('name')[i]}, Format.name(of('name')[i], 30)),
+        i => el('tr', {}, el('td', {class: 'name op', title: of('name')[i]}, Format.short(of('name')[i], 30)),
             el('td', {class: 'bar'}, el('div', {class: 'track'}, bar(i))),
             el('td', {class: 'num', 'data-v': of('self_ns')[i]}, Format.time(of('self_ns')[i])),
             el('td', {class: 'num'}, Format.share(percent(i), 100)),

@@ -12,7 +12,8 @@ const TRACE_DETAIL = [
 const TRACE_FLOW = [['from', 'u4'], ['to', 'u4'], ['kind', 'u1']];
 const TRACE_OF = {
   steps: 0,
-  thread: 1
+  thread: 1,
+  stream: 2
 }; /* enum pp_timeline_of */
 const TRACE_HAS = {
   sequence: 1,
@@ -37,6 +38,7 @@ const TraceData = {
   off: new Set(), /* categories that the legend switched off */
   hits: null,     /* by name, 1: the search found it */
   ends: null,     /* flows by event */
+  weights: new Map(),
 
   async load(chunk) {
     const planes = await Pack.inflate(chunk.lazy);
@@ -56,6 +58,8 @@ const TraceData = {
     if (at !== planes.length)
       throw new Error(`a part of the timeline has ${planes.length} bytes, not ${at}`);
     chunk.lazy = '';
+    chunk.categories = new Set(chunk.event.category);
+    chunk.kinds = new Set(chunk.arrow.kind);
     chunk.whole = TraceData.sorted(chunk, () => true);
     TraceData.ends = null;
     TraceData.index(chunk);
@@ -112,7 +116,7 @@ const TraceData = {
     return best && best.number;
   },
   loaded() {
-    return Pod.timeline.chunk.filter(c => c.levels);
+    return Pod.timeline ? Pod.timeline.chunk.filter(c => c.levels) : [];
   },
   /* Loads a chunk once. */
   get(chunk) {
@@ -135,6 +139,45 @@ const TraceData = {
   },
   loading() {
     return Pod.timeline.chunk.filter(c => c.asked && !c.levels && !c.failed).length;
+  },
+  /* When any of these streams had work: begins and ends after the chunk's, made once per chunk. */
+  busy(chunk, streams) {
+    const key = streams[0], {begin, length} = chunk.event;
+    chunk.work = chunk.work || new Map();
+    if (chunk.work.has(key))
+      return chunk.work.get(key);
+    const list =
+              streams.flatMap(i => (chunk.whole[i] || []).flatMap(level => Array.from(level))).sort((a, b) => begin[a] - begin[b]),
+          work = {begin: new Float64Array(list.length), end: new Float64Array(list.length), n: 0};
+    for (const i of list) {
+      const last = work.n - 1;
+      if (last >= 0 && begin[i] <= work.end[last])
+        work.end[last] = Math.max(work.end[last], begin[i] + length[i]);
+      else {
+        work.begin[work.n] = begin[i];
+        work.end[work.n++] = begin[i] + length[i];
+      }
+    }
+    chunk.work.set(key, work);
+    return work;
+  },
+  /* Of a track in the parts that are here: how many events, and what takes most of its time: compute, copies or collectives. */
+  weight(track) {
+    const loaded = TraceData.loaded(), kept = TraceData.weights.get(track);
+    if (kept && kept.of === loaded.length)
+      return kept;
+    const sum = {compute: 0, copies: 0, collectives: 0};
+    let events = 0;
+    for (const c of loaded)
+      for (const level of c.whole[track] || [])
+        for (const i of level) {
+          const category = c.event.category[i];
+          sum[category === 1 ? 'compute' : category === 3 ? 'collectives' : 'copies'] += c.event.length[i];
+          events++;
+        }
+    const found = {of: loaded.length, events, kind: Object.keys(sum).reduce((a, b) => sum[b] > sum[a] ? b : a)};
+    TraceData.weights.set(track, found);
+    return found;
   },
   /* The chunk of a number of an event, inflated or not. */
   chunkOf(number) {

@@ -1,4 +1,5 @@
-/* Draws the timeline: rows of ranks and their tracks, events by colour, waiting hatched, flows, the clock error to scale. */
+/* Draws the timeline: rows of ranks and their tracks, events by colour, waiting hatched, flows, the clock error to scale. Of the
+ * section "Timeline"; tracks.js has the layout of the board. */
 'use strict';
 
 const TRACE = {
@@ -6,6 +7,7 @@ const TRACE = {
   head: 42,
   level: 16,
   chart: 34,
+  busy: 6, /* when a device of a closed rank had work */
   gap: 4,
   drawn: 2000,    /* arrows of all events */
   none: '#c3c8ce' /* colour of events without a category: steps, marks */
@@ -18,21 +20,39 @@ function inkOn(colour) {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? '#000000' : '#ffffff';
 }
 
+/* By rank (index): the indexes of its tracks or counters. */
+function traceOf(list) {
+  const by = Pod.timeline.rank.map(() => []);
+  list.forEach((k, i) => by[k.rank].push(i));
+  return by;
+}
+
+/* Of a rank's tracks the devices: [number + 1, its streams]. */
+function traceDevices(tracks) {
+  const by = new Map();
+  for (const i of tracks) {
+    const {of, device} = Pod.timeline.track[i];
+    if (of === TRACE_OF.stream && device)
+      by.has(device) ? by.get(device).push(i) : by.set(device, [i]);
+  }
+  return [...by];
+}
+
 class TraceDraw {
   constructor(canvas) {
     this.canvas = canvas;
     this.rows = [];
     this.scroll = 0;
+    this.head = TRACE.head;
+    this.foot = 0;
   }
 
-  /* Rows from top to bottom: a rank (its main track with all depths in one level), or one track or counter of an opened rank. */
+  /* Rows from top to bottom: a rank (its main track with all depths in one level), or one track or counter of an opened rank. A
+   * row: rank (index), tracks, flat (all depths in one level), level (height of one), bar (height of what is drawn), shift (ns:
+   * what its clock is ahead of the axis). */
   layout(open) {
-    const t = Pod.timeline, many = new Set(t.rank.map(r => r.host)).size > 1, of = list => {
-      const by = t.rank.map(() => []);
-      list.forEach((k, i) => by[k.rank].push(i));
-      return by;
-    };
-    const tracks = of(t.track), counters = of(t.counter);
+    const t = Pod.timeline, many = new Set(t.rank.map(r => r.host)).size > 1, tracks = traceOf(t.track),
+          counters = traceOf(t.counter), size = {level: TRACE.level, bar: TRACE.level - 2, gap: TRACE.gap, shift: 0};
     let y = 0;
     this.rows = [];
     for (let r = 0; r < t.rank.length; r++) {
@@ -40,84 +60,123 @@ class TraceDraw {
             main = own.find(i => t.track[i].main) ?? own.find(i => t.track[i].of !== TRACE_OF.steps);
       const opened = open.has(rank.rank);
       this.rows.push({
+        ...size,
         rank: r,
-        track: opened ? null : main,
+        tracks: opened || main === undefined ? [] : [main],
         flat: true,
+        head: true,
         y,
         height: TRACE.level,
         opened,
         name: `rank ${rank.rank}` + (many ? ` on ${rank.host}` : '')
       });
       y += TRACE.level + TRACE.gap;
+      for (const [device, streams] of opened ? [] : traceDevices(own)) { /* close below their rank */
+        const height = TRACE.busy;
+        this.rows.push({...size, rank: r, tracks: [], device, streams, y: y - TRACE.gap - 1, height, bar: height, name: ''});
+        y += height;
+      }
       for (const i of opened ? own : []) {
         const height = TRACE.level * Math.max(1, t.track[i].depths);
-        this.rows.push({rank: r, track: i, flat: false, y, height, name: t.track[i].name.replace(`rank ${rank.rank} `, '')});
+        this.rows.push(
+            {...size, rank: r, tracks: [i], flat: false, y, height, name: t.track[i].name.replace(`rank ${rank.rank} `, '')});
         y += height + TRACE.gap;
       }
       for (const i of opened ? counters[r] : []) {
-        this.rows.push({rank: r, track: null, counter: t.counter[i], flat: false, y, height: TRACE.chart, name: t.counter[i].name});
+        this.rows.push({...size, rank: r, tracks: [], counter: t.counter[i], y, height: TRACE.chart, name: t.counter[i].name});
         y += TRACE.chart + TRACE.gap;
       }
     }
     this.total = y;
+    this.find();
+  }
+  find() {
     this.ofTrack = [];
     this.ofRank = [];
     for (const row of this.rows) {
-      if (row.flat)
+      if (row.head)
         this.ofRank[row.rank] = row;
-      if (row.track !== null && row.track !== undefined)
-        this.ofTrack[row.track] = row;
+      for (const track of row.tracks)
+        this.ofTrack[track] = row;
     }
   }
-  x(time) {
-    return TRACE.label + (time - this.from) * this.scale;
+  x(time, shift = 0) {
+    return this.left + (time - shift - this.from) * this.scale;
   }
   y(row, depth) {
-    return TRACE.head + row.y - this.scroll + (row.flat ? 0 : depth * TRACE.level);
+    return this.head + row.y - this.scroll + (row.flat ? 0 : depth * row.level);
   }
 
   /* view: from, to, hits (by name; null: no search), selected (number), range, wait. */
   paint(view, height) {
-    const {c, width} = fit(this.canvas, height);
+    this.begin(view, fit(this.canvas, height));
+    this.left = TRACE.label = this.width < 700 ? 120 : 200;
+    this.scale = (this.width - this.left) / (view.to - view.from);
+    this.scroll = Math.max(0, Math.min(this.scroll, this.total + this.head - height));
+    this.clip();
+    this.gaps();
+    this.events();
+    this.flush();
+    this.arrows();
+    this.marks();
+    this.c.restore();
+    this.axis();
+    this.names();
+  }
+  begin(view, {c, width, height}) {
     Object.assign(this, {c, width, height, from: view.from, to: view.to, view});
-    TRACE.label = width < 700 ? 120 : 200;
-    this.scale = (width - TRACE.label) / (view.to - view.from);
-    this.scroll = Math.max(0, Math.min(this.scroll, this.total + TRACE.head - height));
     this.ink = Object.fromEntries(['ink', 'soft', 'rule', 'faint', 'ground', 'accent'].map(name => [name, css('--' + name)]));
-    this.chunks = TraceData.loaded().filter(k => k.begin <= view.to && k.end >= view.from);
-    this.fills = new Map();
+    this.ink.edge = css('--edge');
+    this.fills = []; /* [(depth, category, hit)]: x, y, width, height of each bar */
     this.colours = [];
     this.hatches = [];
     this.texts = [];
     this.torn = [];
-    this.boxes = []; /* for the pointer: x, width, y, number, merged */
+    this.boxes = []; /* for the pointer: x, y, width, height, number, merged of each */
     this.visible = 0;
-    const shown = this.rows.filter(row => this.y(row, 0) < height && this.y(row, 0) + row.height > TRACE.head);
-    for (const row of shown)
-      if (row.track !== undefined && row.track !== null)
-        this.track(row);
+  }
+  clip() {
+    const {c} = this;
     c.save();
     c.beginPath();
-    c.rect(TRACE.label, TRACE.head, width - TRACE.label, height - TRACE.head);
+    c.rect(this.left, this.head, this.width - this.left, this.height - this.head - this.foot);
     c.clip();
-    this.gaps();
+  }
+  events() {
+    const shown = this.rows.filter(row => this.y(row, 0) < this.height && this.y(row, 0) + row.height > this.head),
+          shifts = shown.map(row => row.shift), low = Math.min(0, ...shifts), high = Math.max(0, ...shifts);
+    this.chunks = TraceData.loaded().filter(k => k.begin <= this.to + high && k.end >= this.from + low);
+    for (const row of shown)
+      for (const track of row.tracks)
+        this.track(row, track);
     shown.filter(row => row.counter).forEach(row => this.chart(row));
-    this.flush();
-    this.arrows();
-    this.marks();
-    c.restore();
-    this.axis();
-    this.names();
+    shown.filter(row => row.device).forEach(row => this.busy(row));
   }
 
-  track(row) {
-    this.flat = row.flat;
+  track(row, track) {
+    this.row = row;
     for (const chunk of this.chunks) {
-      const levels = chunk.levels[row.track] || [];
+      const levels = chunk.levels[track] || [];
       levels.forEach((level, depth) => {
         this.inner = levels[depth + 1];
-        this.level(chunk, level, this.y(row, depth), this.view.hits && chunk.upTo[row.track][depth]);
+        this.level(chunk, level, this.y(row, depth), this.view.hits && chunk.upTo[track][depth]);
       });
+    }
+  }
+  /* When any stream of a device had work. */
+  busy(row) {
+    const {c} = this;
+    c.fillStyle = css('--usual');
+    for (const chunk of this.chunks) {
+      const {begin, end, n} = TraceData.busy(chunk, row.streams);
+      let right = -1;
+      for (let k = 0; k < n; k++) {
+        const x = this.x(chunk.begin + begin[k], row.shift), to = Math.max(x + 0.5, this.x(chunk.begin + end[k], row.shift));
+        if (to < this.left || x > this.width || to <= right)
+          continue;
+        c.fillRect(Math.max(x, right), row.y, to - Math.max(x, right), row.bar);
+        right = to;
+      }
     }
   }
   nests(e, i) {
@@ -125,8 +184,8 @@ class TraceDraw {
     return !!this.inner && k < this.inner.length && e.begin[this.inner[k]] < e.begin[i] + e.length[i];
   }
   level(chunk, level, y, upTo) {
-    const {begin, length, category} = chunk.event, from = this.from - chunk.begin, to = this.to - chunk.begin,
-                          pixel = 1 / this.scale;
+    const {begin, length, category} = chunk.event, {shift} = this.row, from = this.from + shift - chunk.begin,
+                          to = this.to + shift - chunk.begin, pixel = 1 / this.scale;
     let k = Math.max(0, lowerBound(begin, level, from) - 1);
     while (k < level.length && begin[level[k]] < to) {
       const i = level[k];
@@ -143,55 +202,55 @@ class TraceDraw {
       }
       this.visible += next - k;
       const hit = !upTo || upTo[next] > upTo[k];
-      const x = Math.round(Math.max(TRACE.label - 2, this.x(chunk.begin + begin[i]))),
-            right = Math.round(Math.min(this.width + 2, this.x(chunk.begin + begin[i] + length[i])));
+      const x = Math.round(Math.max(this.left - 2, this.x(chunk.begin + begin[i], shift))),
+            right = Math.round(Math.min(this.width + 2, this.x(chunk.begin + begin[i] + length[i], shift)));
       this.box(chunk, i, x, Math.max(1, right - x - (right - x > 3 ? 1 : 0)), y, next - k, hit, category[i]);
       k = next;
     }
   }
   box(chunk, i, x, w, y, merged, hit, category) {
-    const e = chunk.event,
-          colour = this.colours[category] || (this.colours[category] = category ? Pod.colour(category) : TRACE.none),
-          key = (hit ? '1' : '0') + colour + chunk.event.depth[i], h = TRACE.level - 2;
-    let list = this.fills.get(key);
-    if (!list)
-      this.fills.set(key, list = []);
-    const last = list.length - 4;
+    const e = chunk.event, h = this.row.bar, colour = this.colours[category] || this.colour(category),
+          key = (e.depth[i] * 256 + category) * 2 + (hit ? 1 : 0), list = this.fills[key] || (this.fills[key] = []),
+          last = list.length - 4;
     if (last >= 0 && list[last + 1] === y && list[last] <= x && list[last] + list[last + 2] >= x) /* they touch: one is drawn */
       list[last + 2] = Math.max(list[last + 2], x + w - list[last]);
     else
       list.push(x, y, w, h);
-    this.boxes.push({x, w, y, number: chunk.first + i, merged});
+    this.boxes.push(x, y, w, h, chunk.first + i, merged);
     if (merged > 1)
       return;
     const d = e.detail[i] - 1, before = this.hatches.length;
     if (d >= 0 && chunk.call.has[d] & TRACE_HAS.wait && chunk.call.wait[d] > 0) {
-      const wide = Math.min(this.x(chunk.begin + e.begin[i] + chunk.call.wait[d]), x + w) - x;
+      const wide = Math.min(this.x(chunk.begin + e.begin[i] + chunk.call.wait[d], this.row.shift), x + w) - x;
       if (wide >= 1)
         this.hatches.push([x, y, wide, h, colour, hit]);
     }
     if (e.flags[i] & (TRACE_CUT_BEGIN | TRACE_CUT_END))
       this.torn.push([x, y, w, h, e.flags[i]]);
-    if (w > 28 && hit && (!this.flat || !this.nests(e, i))) /* others cover part of a name in a closed rank */
+    if (w > 28 && hit && this.named(e.name[i]) &&
+        (!this.row.flat || !this.nests(e, i))) /* others cover part of a name in a closed rank */
       this.texts.push([x, y, w, h, Pod.timeline.name[e.name[i]], colour, this.hatches.length > before]);
+  }
+  colour(category) {
+    return this.colours[category] = category ? Pod.colour(category) : TRACE.none;
+  }
+  named() {
+    return true;
   }
 
   flush() {
     const {c} = this;
-    for (const [key, list] of [...this.fills].sort((a, b) => a[0].slice(8) - b[0].slice(8))) /* the inner over the outer */ {
-      c.globalAlpha = key[0] === '1' ? 1 : 0.2;
-      c.fillStyle = key.slice(1, 8);
+    this.fills.forEach((list, key) => { /* the inner over the outer */
+      c.globalAlpha = key & 1 ? 1 : 0.2;
+      c.fillStyle = this.colours[key >> 1 & 255];
       for (let k = 0; k < list.length; k += 4)
         c.fillRect(list[k], list[k + 1], list[k + 2], list[k + 3]);
-    }
-    const patterns = new Map();
-    for (const [x, y, w, h, colour, hit] of this.hatches) {
-      if (!patterns.has(colour))
-        patterns.set(colour, Hatch.of(c, colour));
-      c.globalAlpha = hit ? 1 : 0.2;
-      c.fillStyle = patterns.get(colour);
-      c.fillRect(x, y, w, h);
-    }
+      c.fillStyle = this.ink.edge; /* some colours are faint on white: a bar has a base line */
+      for (let k = 0; k < list.length; k += 4)
+        if (list[k + 3] > 8)
+          c.fillRect(list[k], list[k + 1] + list[k + 3] - 1, list[k + 2], 1);
+    });
+    this.hatch();
     c.globalAlpha = 1;
     c.fillStyle = this.ink.ground;
     for (const [x, y, w, h, flags] of this.torn)
@@ -201,18 +260,38 @@ class TraceDraw {
         if (flags & TRACE_CUT_END)
           c.fillRect(x + w - 2, y + k, 2, 2);
       }
+    this.words();
+  }
+  hatch() {
+    const {c} = this, patterns = new Map();
+    for (const [x, y, w, h, colour, hit] of this.hatches) {
+      if (!patterns.has(colour))
+        patterns.set(colour, Hatch.of(c, colour));
+      c.globalAlpha = hit ? 1 : 0.2;
+      c.fillStyle = patterns.get(colour);
+      c.fillRect(x, y, w, h);
+      c.fillStyle = this.ink.edge;
+      if (h > 8)
+        c.fillRect(x, y + h - 1, w, 1);
+    }
+    c.globalAlpha = 1;
+  }
+  words() {
+    const {c} = this;
     c.textBaseline = 'middle';
     c.textAlign = 'left';
     for (const [x, y, w, h, name, colour, hatched] of this.texts) {
-      const left = Math.max(x, TRACE.label) + 4, room = Math.floor((x + w - left - 3) / 7);
+      const left = Math.max(x, this.left) + 4, room = Math.floor((x + w - left - 3) / 7);
       if (room < 3)
         continue;
-      const text = Format.name(name, room), wide = Math.min(c.measureText(text).width, x + w - left);
+      const text = Format.short(name, room), wide = Math.min(c.measureText(text).width, x + w - left);
       if (hatched && wide > w / 2) /* that it waited says more than its name */
         continue;
-      c.fillStyle = colour; /* no hatching behind letters */
-      c.fillRect(left - 2, y, wide + 4, h);
-      c.fillStyle = inkOn(colour);
+      if (hatched) { /* no hatching behind letters */
+        c.fillStyle = this.ink.ground;
+        c.fillRect(left - 3, y + h / 2 - Math.min(16, h) / 2, wide + 6, Math.min(16, h));
+      }
+      c.fillStyle = hatched ? this.ink.ink : inkOn(colour);
       c.fillText(text, left, y + h / 2 + 1, wide);
     }
   }
@@ -222,32 +301,32 @@ class TraceDraw {
     const {c} = this, t = Pod.timeline;
     for (const s of t.step) {
       const x = this.x(s.begin), w = this.x(s.end) - x, absent = s.chunk === null;
-      if (x + w < TRACE.label || x > this.width || (!absent && t.chunk[s.chunk].levels))
+      if (x + w < this.left || x > this.width || (!absent && t.chunk[s.chunk].levels))
         continue;
       c.fillStyle = this.ink.faint;
-      c.fillRect(x, TRACE.head, w, this.height);
+      c.fillRect(x, this.head, w, this.height);
       c.fillStyle = this.ink.soft;
       if (w > 120)
-        c.fillText(absent ? `step ${s.number}: not in this page` : `step ${s.number}: loading`, Math.max(x, TRACE.label) + 6,
-            TRACE.head + 12);
+        c.fillText(absent ? `step ${s.number}: not in this page` : `step ${s.number}: loading`, Math.max(x, this.left) + 6,
+            this.head + 12);
     }
   }
 
   /* A counter over time, from 0 to its largest value in the page. A value stands until the next one: none is made up between. */
   chart(row) {
-    const {c} = this, {time, value, unit} = row.counter, n = time.length;
+    const {c} = this, {time, value, unit} = row.counter, n = time.length, {shift} = row;
     if (!n)
       return;
     row.most = row.most || value.reduce((a, b) => Math.max(a, b), 0) || 1;
-    const top = this.y(row, 0), floor = top + TRACE.chart - 1, y = v => floor - Math.max(0, v) / row.most * (TRACE.chart - 12);
+    const top = this.y(row, 0), floor = top + row.height - 1, y = v => floor - Math.max(0, v) / row.most * (row.height - 12);
     let k = 0;
-    while (k + 1 < n && time[k + 1] < this.from)
+    while (k + 1 < n && time[k + 1] < this.from + shift)
       k++;
     c.beginPath();
-    c.moveTo(this.x(time[k]), floor);
-    let x = this.x(time[k]), before = y(value[k]);
+    c.moveTo(this.x(time[k], shift), floor);
+    let x = this.x(time[k], shift), before = y(value[k]);
     for (; k < n; k++) {
-      x = this.x(time[k]);
+      x = this.x(time[k], shift);
       c.lineTo(x, before);
       before = y(value[k]);
       c.lineTo(x, before);
@@ -262,8 +341,8 @@ class TraceDraw {
     c.fillStyle = this.ink.soft;
     c.textBaseline = 'middle';
     c.textAlign = 'left';
-    const away = time[0] > this.to || time[n - 1] < this.from;
-    c.fillText(`at most ${Format.by(unit, row.most)}${away ? '; no sample here' : ''}`, TRACE.label + 6, top + 5);
+    const away = time[0] > this.to + shift || time[n - 1] < this.from + shift;
+    c.fillText(`at most ${Format.by(unit, row.most)}${away ? '; no sample here' : ''}`, this.left + 6, top + 5);
   }
 
   /* Where an event stands: on its track, or on the row of its rank where that is closed. null: it is hidden, or not loaded. */
@@ -272,7 +351,14 @@ class TraceDraw {
     if (!at || TraceData.off.has(at.c.event.category[at.i]))
       return null;
     const e = at.c.event, i = at.i, row = this.rowOf(e.track[i]), begin = at.c.begin + e.begin[i];
-    return {begin: this.x(begin), end: this.x(begin + e.length[i]), y: this.y(row, e.depth[i]) + TRACE.level / 2 - 1};
+    return row ? {
+      begin: this.x(begin, row.shift),
+      end: this.x(begin + e.length[i], row.shift),
+      y: this.y(row, e.depth[i]) + row.bar / 2,
+      h: row.bar,
+      shift: row.shift
+    }
+               : null;
   }
   rowOf(track) {
     return this.ofTrack[track] || this.ofRank[Pod.timeline.track[track].rank];
@@ -299,8 +385,8 @@ class TraceDraw {
   }
   arrow(from, to, always) {
     const a = this.place(from), b = this.place(to), {c} = this;
-    if (!a || !b || Math.max(a.begin, b.begin) < TRACE.label || Math.min(a.begin, b.begin) > this.width ||
-        Math.max(a.y, b.y) < TRACE.head || Math.min(a.y, b.y) > this.height)
+    if (!a || !b || Math.max(a.begin, b.begin) < this.left || Math.min(a.begin, b.begin) > this.width ||
+        Math.max(a.y, b.y) < this.head || Math.min(a.y, b.y) > this.height)
       return;
     if (this.flows >= TRACE.drawn && !always) {
       this.notDrawn++;
@@ -325,12 +411,12 @@ class TraceDraw {
     c.strokeStyle = this.ink.ink;
     c.lineWidth = 2;
     if (at)
-      c.strokeRect(at.begin, at.y - TRACE.level / 2 + 1, Math.max(2, at.end - at.begin), TRACE.level - 2);
+      c.strokeRect(at.begin, at.y - at.h / 2, Math.max(2, at.end - at.begin), at.h);
     c.lineWidth = 1;
     const bound = one && one.call && one.call.wait !== null ? one.call.bound : NaN;
     this.error = bound * this.scale; /* pixels to each side */
     if (at && this.error > 1) {
-      const x = this.x(one.begin + one.call.wait), y = at.y;
+      const x = this.x(one.begin + one.call.wait, at.shift), y = at.y;
       for (const [dx, dy, ex, ey] of [
                [-this.error, 0, this.error, 0], [-this.error, -4, -this.error, 4], [this.error, -4, this.error, 4]]) {
         c.beginPath();
@@ -344,11 +430,11 @@ class TraceDraw {
       const right = this.x(view.range[1]), text = Format.time(view.range[1] - view.range[0]), w = c.measureText(text).width + 10;
       c.globalAlpha = 0.15;
       c.fillStyle = this.ink.accent;
-      c.fillRect(x, TRACE.head, right - x, this.height);
+      c.fillRect(x, this.head, right - x, this.height);
       c.globalAlpha = 1;
       for (const edge of [x, right])
-        c.fillRect(edge - 0.5, TRACE.head, 1, this.height);
-      const middle = Math.max(TRACE.label + w / 2, Math.min(this.width - w / 2, (x + right) / 2));
+        c.fillRect(edge - 0.5, this.head, 1, this.height);
+      const middle = Math.max(this.left + w / 2, Math.min(this.width - w / 2, (x + right) / 2));
       c.fillRect(middle - w / 2, this.height - 22, w, 18);
       c.fillStyle = this.ink.ground;
       c.textAlign = 'center';
@@ -391,7 +477,7 @@ class TraceDraw {
       if (s.end < from || s.begin > to)
         continue;
       const left = Math.max(TRACE.label, this.x(s.begin)), right = Math.min(this.width, this.x(s.end)),
-            pinned = s.number === view.step;
+            pinned = s.number >= view.steps[0] && s.number <= view.steps[1];
       c.fillStyle = pinned ? this.ink.accent : this.ink.faint;
       c.fillRect(left, 22, Math.max(1, right - left - 1), 17);
       const text = String(s.number), wide = c.measureText(text).width;
@@ -415,14 +501,14 @@ class TraceDraw {
       const y = this.y(row, 0) + TRACE.level / 2;
       if (y < 0 || y > height + TRACE.level)
         continue;
-      if (row.flat && row.rank === this.view.rank) {
+      if (row.head && row.rank === this.view.rank) {
         c.fillStyle = this.ink.faint;
         c.fillRect(0, y - TRACE.level / 2 - 1, TRACE.label - 1, TRACE.level + 1);
       }
-      c.fillStyle = row.flat ? this.ink.ink : this.ink.soft;
+      c.fillStyle = row.head ? this.ink.ink : this.ink.soft;
       c.fillText(
-          Format.name((row.flat ? (row.opened ? '\u25be ' : '\u25b8 ') : '    ') + row.name, Math.floor(TRACE.label / 7)), 2, y);
-      if (row.flat && Pod.timeline.rank[row.rank].missing) {
+          Format.short((row.head ? (row.opened ? '\u25be ' : '\u25b8 ') : '    ') + row.name, Math.floor(TRACE.label / 7)), 2, y);
+      if (row.head && Pod.timeline.rank[row.rank].missing) {
         c.fillStyle = this.ink.soft;
         c.fillText('No events: ' + Pod.timeline.rank[row.rank].missing, TRACE.label + 6, y);
       }
@@ -432,14 +518,14 @@ class TraceDraw {
 
   /* The innermost box under a point. */
   at(x, y) {
-    for (let k = this.boxes.length - 1; k >= 0; k--) {
-      const b = this.boxes[k];
-      if (y >= b.y && y < b.y + TRACE.level - 1 && x >= b.x - 1 && x <= b.x + b.w + 1 && x >= TRACE.label && y >= TRACE.head)
-        return b;
+    for (let k = this.boxes.length - 6; k >= 0; k -= 6) {
+      const [left, top, w, h, number, merged] = this.boxes.slice(k, k + 6);
+      if (y >= top && y < top + h + 1 && x >= left - 1 && x <= left + w + 1 && x >= this.left && y >= this.head)
+        return {number, merged};
     }
     return null;
   }
   rowAt(y) {
-    return this.rows.find(r => y >= this.y(r, 0) && y < this.y(r, 0) + r.height + TRACE.gap);
+    return this.rows.find(r => y >= this.y(r, 0) && y < this.y(r, 0) + r.height + r.gap);
   }
 }

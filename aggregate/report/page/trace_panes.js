@@ -11,6 +11,23 @@ const TRACE_ENDS = {
 const TRACE_FLAGS = [[1, 'It began before what was recorded.'], [2, 'It ended after what was recorded.'], [8, 'It failed.']];
 const TRACE_SHOWN = 12;
 
+/* Controls that are one stop of the tab key: the arrow keys lead from one to the next. */
+function oneStop(tag, attributes, ...children) {
+  const box = el(tag, attributes, ...children), all = () => [...box.querySelectorAll('button, input[type=checkbox]')],
+        here = () => all().filter(e => e.offsetParent);
+  const stop = to => all().forEach(e => e.tabIndex = e === to ? 0 : -1);
+  box.addEventListener('focusin', e => all().includes(e.target) && stop(e.target));
+  box.addEventListener('keydown', e => {
+    const by = {ArrowRight: 1, ArrowLeft: -1}[e.key], list = here(), at = list.indexOf(e.target);
+    if (!by || at < 0)
+      return;
+    e.preventDefault();
+    list[(at + by + list.length) % list.length].focus();
+  });
+  stop(all()[0]);
+  return box;
+}
+
 const TracePanes = {
   legend() {
     const swatch = colour => el('span', {class: 'swatch', style: {backgroundColor: colour}});
@@ -27,15 +44,15 @@ const TracePanes = {
         }
       });
       TracePanes.boxes.push(input);
-      return el('label', {}, input, colour && swatch(colour), text);
+      return el('label', {hidden: true}, input, colour && swatch(colour), text);
     };
     TracePanes.boxes = [];
     return [
-      el('div', {class: 'switches', role: 'group', 'aria-label': 'Categories', id: 'trace-legend'},
+      oneStop('div', {class: 'switches', role: 'group', 'aria-label': 'Categories', id: 'trace-legend'},
           el('span', {class: 'title'}, 'Category'),
           Pod.category.filter(k => k.id <= 10).map(k => box('off', k.id, k.name, k.colour)),
           box('off', 0, 'Steps and marks', TRACE.none)),
-      el('div', {class: 'controls switches', role: 'group', 'aria-label': 'Arrows', id: 'trace-arrows'},
+      TracePanes.arrows = oneStop('div', {class: 'controls switches', role: 'group', 'aria-label': 'Arrows', id: 'trace-arrows'},
           el('span', {class: 'title'}, 'All arrows'),
           Pod.timeline.flow.map(
               (word, kind) => box(
@@ -70,6 +87,7 @@ const TracePanes = {
     if (!TracePanes.changed)
       return;
     TracePanes.changed = false;
+    TracePanes.occurring();
     for (const input of TracePanes.boxes)
       input.checked = Trace.numbers(input.dataset.key).has(+input.dataset.value) === (input.dataset.key === 'arrows');
     for (const b of Trace.tools)
@@ -82,6 +100,19 @@ const TracePanes = {
     }
     if (!Trace.drag)
       TracePanes.selection();
+  },
+  /* Switches of what the parts that are here have, and of what the address switched. */
+  occurring() {
+    const has = {off: new Set(), arrows: new Set()};
+    for (const c of TraceData.loaded()) {
+      c.categories.forEach(id => has.off.add(id));
+      c.kinds.forEach(kind => has.arrows.add(kind));
+    }
+    for (const input of TracePanes.boxes) {
+      const {key, value} = input.dataset;
+      input.parentElement.hidden = !has[key].has(+value) && !Trace.numbers(key).has(+value);
+    }
+    TracePanes.arrows.hidden = TracePanes.boxes.every(input => input.dataset.key !== 'arrows' || input.parentElement.hidden);
   },
   /* What changes with each frame. */
   say() {
@@ -133,6 +164,8 @@ const TracePanes = {
       lines = [el('b', {}, one.name), line(Format.time(one.length)), line(TracePanes.waiting(one.call)), line(`rank ${one.rank}`)];
     } else if (row && y >= TRACE.head && row.counter)
       lines = TracePanes.sample(row.counter, Trace.timeAt(x));
+    else if (row && y >= TRACE.head && row.device)
+      lines = [el('b', {}, `GPU ${row.device - 1} busy`), line(`rank ${t.rank[row.rank].rank}: when any of its streams had work`)];
     else if (row && y >= TRACE.head && x < TRACE.label) {
       const rank = t.rank[row.rank];
       lines = [

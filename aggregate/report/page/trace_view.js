@@ -1,4 +1,5 @@
-/* The section "Timeline": what is in view, pointer, keys, search, switches; its state stands in the #hash (t.from ...). */
+/* The section "Timeline": what is in view, pointer, keys, search, switches; its state stands in the #hash (t.from ...). Zoom,
+ * selected event and search are the board's too (tracks.js): both show the same. */
 'use strict';
 
 const TRACE_KEYS = [
@@ -8,7 +9,7 @@ const TRACE_KEYS = [
   ['\u2191 \u2193', 'event around it or the row above; event in it or the row below'],
   ['Enter', 'open or close the rank of the selected event'],
   ['f', 'show the selected event'],
-  ['0', 'show the pinned step'],
+  ['0', 'show the selected steps'],
   ['m', 'select the time of the selected event'],
   ['/', 'search by name'],
   ['n p', 'next and previous hit'],
@@ -23,12 +24,19 @@ const Trace = {
   arrows: new Set(),
   open: new Set(),
 
+  /* Steps without events in the page too. */
+  prepare() {
+    const t = Pod.timeline;
+    if (t) {
+      t.low = t.step.reduce((low, s) => Math.min(low, s.begin), t.begin);
+      t.high = t.step.reduce((high, s) => Math.max(high, s.end), t.end);
+    }
+  },
   section() {
     const t = Pod.timeline, title = el('h2', {}, 'Timeline');
+    Trace.prepare();
     if (!t)
       return [title, emptyText(`This page has no timeline: ${ended(Pod.timeline_why || 'it was made without one')}`)];
-    t.low = t.step.reduce((low, s) => Math.min(low, s.begin), t.begin); /* steps without events in the page too */
-    t.high = t.step.reduce((high, s) => Math.max(high, s.end), t.end);
     const canvas = el('canvas', {
       class: 'trace',
       id: 'trace',
@@ -44,7 +52,7 @@ const Trace = {
         Card.hide();
       },
       onwheel: e => Trace.wheel(e),
-      onkeydown: e => Trace.key(e)
+      onkeydown: e => Trace.keyed(e)
     });
     Trace.drawing = new TraceDraw(canvas);
     Trace.status = el('p', {class: 'legendtext', id: 'trace-status'});
@@ -53,7 +61,8 @@ const Trace = {
     return [
       title,
       el('p', {class: 'lead'},
-          'All ranks on the job\u2019s clock: the pinned step and its neighbours. ' +
+          (t.rank.some(r => r.bound === null) ? 'Each rank on its own clock' : 'All ranks on the job\u2019s clock') +
+              ': the selected steps and their neighbours. ' +
               'Click a rank to open its threads, streams and requests. ' +
               'Click an event for its details and its arrows. Hatched: waiting for other ranks. ',
           sentence(t.clock), t.replay ? ' A stand-in of the device\u2019s library gave the device records.' : ''),
@@ -81,11 +90,12 @@ const Trace = {
       onkeydown: e => Trace.searching(e)
     });
     Trace.found = el('span', {class: 'count', id: 'trace-found', 'aria-live': 'polite'});
-    return el('div', {class: 'controls'}, el('div', {role: 'group', 'aria-label': 'Tool', class: 'group'}, Trace.tools),
+    return oneStop('div', {class: 'controls', role: 'toolbar', 'aria-label': 'Timeline'},
+        el('div', {role: 'group', 'aria-label': 'Tool', class: 'group'}, Trace.tools),
         el('div', {role: 'group', 'aria-label': 'View', class: 'group'}, button('\u2212', 'Zoom out', () => Trace.zoom(1.5)),
             button('+', 'Zoom in', () => Trace.zoom(1 / 1.5)), button('\u2190', 'Move left', () => Trace.pan(-0.25)),
             button('\u2192', 'Move right', () => Trace.pan(0.25)),
-            button('Pinned step', 'Show the pinned step and its neighbours', () => Trace.home()),
+            button('Selected steps', 'Show the selected steps and their neighbours', () => Trace.home()),
             button('Selected event', 'Show the selected event', () => Trace.fitEvent())),
         el('div', {role: 'group', 'aria-label': 'Ranks', class: 'group'},
             button('Open all', 'Open all ranks', () => Trace.keep({open: Pod.timeline.rank.map(r => r.rank).join(',')})),
@@ -105,11 +115,14 @@ const Trace = {
     State.keep(Object.fromEntries(Object.entries(changes).map(([key, value]) => ['t.' + key, value])));
     Trace.read();
     Trace.later();
+    Tracks.later();
   },
   numbers(key) {
     return new Set(State.get('t.' + key, '').split(',').filter(text => text !== '' && !Number.isNaN(+text)).map(Number));
   },
   read() {
+    if (!Pod.timeline)
+      return Trace.follow();
     const number = State.number('t.sel', null), range = State.get('t.range', '').split('-').map(Number),
           off = State.get('t.off', ''), wanted = State.get('t.q', ''), open = State.get('t.open', '');
     Trace.follow();
@@ -125,103 +138,66 @@ const Trace = {
     if (wanted !== Trace.wanted) {
       Trace.wanted = wanted;
       TraceData.search(wanted);
-      if (Trace.input.value !== wanted)
-        Trace.input.value = wanted;
     }
+    Trace.selected = number !== null && TraceData.chunkOf(number) ? number : null;
+    Trace.range = range.length === 2 && range[1] > range[0] ? range : null;
+    TracePanes.changed = true;
+    if (!Trace.drawing)
+      return;
+    if (Trace.input.value !== wanted)
+      Trace.input.value = wanted;
     if (open !== Trace.openText) {
       Trace.openText = open;
       Trace.open = Trace.numbers('open');
       Trace.drawing.layout(Trace.open);
     }
-    Trace.selected = number !== null && TraceData.chunkOf(number) ? number : null;
-    Trace.range = range.length === 2 && range[1] > range[0] ? range : null;
-    TracePanes.changed = true;
+    [Trace.from, Trace.to] = Trace.zoomed || Trace.around();
   },
-  /* The view of the address; without one, or when another step is pinned, the pinned step. */
+  /* The zoom of the address, until other steps are selected. */
   follow() {
-    const from = State.number('t.from', null), to = State.number('t.to', null), step = Trace.pinned(),
-          given = from !== null && to !== null && to > from, own = from === Trace.kept?.[0] && to === Trace.kept?.[1];
+    const from = State.number('t.from', null), to = State.number('t.to', null), step = `${Select.from}-${Select.to}`,
+          given = from !== null && to !== null && to > from, own = from === Trace.zoomed?.[0] && to === Trace.zoomed?.[1];
     if (given && (!own || step === Trace.step))
-      [Trace.from, Trace.to] = Trace.kept = [from, to];
+      Trace.zoomed = [from, to];
     else {
       if (given)
         State.keep({'t.from': '', 't.to': ''});
-      Trace.kept = null;
-      [Trace.from, Trace.to] = Trace.around(step);
+      Trace.zoomed = null;
     }
     Trace.step = step;
   },
-  /* Index of the pinned step; -1: there is none. */
-  pinned() {
-    const number = Pod.cell.steps ? Pod.stepShown[Select.from] : null;
+  /* Index of a step of the page; -1: the timeline does not have it. */
+  stepOf(at) {
+    const number = Pod.cell.steps ? Pod.stepShown[at] : null;
     return Pod.timeline.step.findIndex(s => s.number === number);
   },
-  around(i) {
-    const t = Pod.timeline, at = i >= 0 ? i : t.step.findIndex(s => s.chunk !== null);
-    if (at < 0)
+  /* The selected steps and their neighbours. */
+  around() {
+    const t = Pod.timeline, first = Trace.stepOf(Select.from), last = Trace.stepOf(Select.to),
+          any = t.step.findIndex(s => s.chunk !== null), from = first >= 0 ? first : any, to = last >= from ? last : from;
+    if (from < 0)
       return [t.low, Math.max(t.high, t.low + 1)];
-    const near = t.step.slice(Math.max(0, at - 1), at + 2), from = near[0].begin, to = Math.max(...near.map(s => s.end)),
-          edge = 0.01 * (to - from);
-    return [from - edge, to + edge];
+    const near = t.step.slice(Math.max(0, from - 1), to + 2), begin = near[0].begin, end = Math.max(...near.map(s => s.end)),
+          edge = 0.01 * (end - begin);
+    return [begin - edge, end + edge];
   },
-
-  show(from, to) {
-    const t = Pod.timeline, edge = 0.02 * (t.high - t.low) + 10, low = t.low - edge, high = t.high + edge,
-          wide = Math.max(20, Math.min(to - from, high - low)), middle = (from + to) / 2, round = x => Math.round(x * 1000) / 1000;
-    const left = Math.max(low, Math.min(middle - wide / 2, high - wide));
-    Trace.keep({from: round(left), to: round(left + wide)});
-  },
-  pan(part) {
-    const by = part * (Trace.to - Trace.from);
-    Trace.show(Trace.from + by, Trace.to + by);
-  },
-  /* `at`: the time that stays where it is. */
-  zoom(factor, at) {
-    const fixed = at ?? (Trace.from + Trace.to) / 2;
-    Trace.show(fixed - (fixed - Trace.from) * factor, fixed + (Trace.to - fixed) * factor);
+  bounds() {
+    return [Pod.timeline.low, Pod.timeline.high];
   },
   /* Brings a rank's rows into view; -1: this page has none of it. */
   toRank(at) {
     const d = Trace.drawing, row = d && d.rows.find(r => r.rank === at);
+    if (!d)
+      return;
     if (row)
       d.scroll = Math.max(0, row.y - TRACE.head);
     Trace.problem = row ? Trace.problem : 'This page has no events of that rank; pod.h5 and the event files have them. ';
     Trace.later();
   },
-  home() {
-    Trace.keep({from: '', to: ''});
-  },
-  fitEvent() {
-    const one = Trace.selected === null ? null : TraceData.of(Trace.selected);
-    if (one)
-      Trace.show(one.begin - 0.1 * one.length - 10, one.begin + 1.1 * one.length + 10);
-  },
-  timeAt(x) {
-    return Trace.from + (x - TRACE.label) / Trace.drawing.scale;
-  },
-
-  /* Selects an event; `reveal` brings it into view. Its chunk may have to come first. */
-  select(number, reveal) {
-    const chunk = number === null ? null : TraceData.chunkOf(number);
-    if (chunk && !chunk.levels) {
-      TraceData.get(chunk).then(() => {
-        Trace.came();
-        Trace.select(number, reveal);
-      }, Trace.failed);
-      return;
-    }
-    Trace.keep({sel: number});
-    if (number !== null && reveal)
-      Trace.reveal(TraceData.of(number));
-  },
   reveal(one) {
     if (!Trace.drawing.ofTrack[one.trackNumber])
       Trace.keep({open: [...Trace.open, one.rank].join(',')});
-    const wide = Trace.to - Trace.from, end = one.begin + one.length;
-    if (one.length > wide)
-      Trace.fitEvent();
-    else if (one.begin < Trace.from || end > Trace.to)
-      Trace.show(one.begin + one.length / 2 - wide / 2, one.begin + one.length / 2 + wide / 2);
+    Trace.revealTime(one);
     const d = Trace.drawing, top = d.rowOf(one.trackNumber).y, y = top + one.depth * TRACE.level,
           room = d.height - TRACE.head - 2 * TRACE.level;
     if (y < d.scroll || y > d.scroll + room)
@@ -234,19 +210,6 @@ const Trace = {
       open.add(rank);
     Trace.keep({open: [...open].join(',')});
   },
-  hit(by) {
-    if (!TraceData.hits)
-      return;
-    const one = Trace.selected === null ? null : TraceData.of(Trace.selected),
-          next = TraceData.nextHit(one && one.number,
-              one          ? one.begin
-                  : by > 0 ? Trace.from - 1
-                           : Trace.to + 1,
-              by);
-    if (next !== null)
-      Trace.select(next, true);
-  },
-
   draw() {
     if (!Trace.drawing)
       return;
@@ -254,12 +217,13 @@ const Trace = {
     Trace.paint();
   },
   later() {
-    if (!Trace.waiting)
+    if (!Trace.waiting && Trace.drawing)
       Trace.waiting = requestAnimationFrame(() => Trace.paint());
   },
   came() {
     TracePanes.changed = true;
     Trace.later();
+    Tracks.later();
   },
   failed(e) {
     Trace.problem = `A part of the timeline cannot be shown: ${e.message}. `;
@@ -279,7 +243,7 @@ const Trace = {
       selected: Trace.selected,
       range: Trace.range,
       arrows: Trace.arrows,
-      step: Pod.timeline.step[Trace.step]?.number,
+      steps: [Pod.stepShown[Select.from], Pod.stepShown[Select.to]],
       rank: Pod.timeline.rank.findIndex(r => r.rank === Pod.worker.rank[Select.worker])
     },
         Math.round(Math.max(120, Math.min(560, d.total + TRACE.head + 4))));
@@ -310,10 +274,5 @@ const Trace = {
       to: Trace.to,
       selected: Trace.selected
     };
-  },
-  /* Where the middle of an event is on the screen. */
-  middleOf(number) {
-    const at = Trace.drawing.place(number), box = Trace.drawing.canvas.getBoundingClientRect();
-    return at && {x: box.left + (at.begin + at.end) / 2, y: box.top + at.y};
   },
 };
