@@ -99,10 +99,12 @@ class Block:
         subprocess.run(["umount", "-l", self.under], check=False)
 
 
-def on(kind):
+def on(kind, is_long=False):
     """The case with a disk of its own, which ends with it."""
     def decorate(case):
         def made(place, full):
+            if is_long and not full:
+                raise Skipped("a long one")
             disk = kind(place, "disk")
             try:
                 case(place, disk)
@@ -170,14 +172,14 @@ def spool_first(place, disk):
     check(got.code == 0 and "nput/output error" in got.err, got.transcript())
 
 
-@on(Fuse)
+@on(Fuse, is_long=True)
 def spool(place, disk):
     """All calls on the spool fail while the job records: pages of rings that no rank has touched yet, too."""
     _, got = both(place, LONG, failing(disk), spool=disk.where + "/spool", env={"MATRIX_EIO": "1"})
     check(got.code == 0 and got.podprof_lines(), got.transcript())
 
 
-@on(Block)
+@on(Block, is_long=True)
 def spool_block(place, disk):
     _, got = both(place, LONG, failing(disk), spool=disk.where + "/spool", options=("--ring-size", "4M"))
     check(got.code == 0 and got.podprof_lines(), got.transcript())

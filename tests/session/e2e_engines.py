@@ -94,6 +94,8 @@ def two(place, engine):
 
 def case(ways, what):
     def made(place, full):
+        if what is two and ways is not bubblewrap and not full:
+            raise Skipped("a long one")
         what(place, Engine(place, ways))
     return made
 

@@ -293,7 +293,7 @@ def frozen(place, full):
             pids += jobs.keepers(job.spool) + jobs.keepers(job.spool, "guard")
         for pid in pids:
             jobs.freeze(pid)
-        time.sleep(70 if full else 3)
+        time.sleep(70 if full else 2)
         for pid in pids:
             os.kill(pid, signal.SIGCONT)
 
