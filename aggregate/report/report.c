@@ -94,11 +94,6 @@ static void put_style(struct pp_page *p)
 	fputs(pp_embed_style, p->to);
 }
 
-static void put_chart(struct pp_page *p)
-{
-	fputs(pp_embed_chart, p->to);
-}
-
 static void put_app(struct pp_page *p)
 {
 	fputs(pp_embed_app, p->to);
@@ -111,7 +106,6 @@ static void put_page(struct pp_page *p)
 		const char *name;
 		void (*put)(struct pp_page *p);
 	} part[] = {{"style", put_style},
-	            {"chart", put_chart},
 	            {"data", put_data},
 	            {"app", put_app},
 #define PART(marker, function) {#marker, function},

@@ -1,15 +1,6 @@
 # The page of report.html: its sources as C texts. Included by aggregate/CMakeLists.txt; sets PP_REPORT_SOURCES.
-# Chart.js is Debian's (libjs-chart.js), never ours: found here, embedded in the reports, and its notice stands in its first lines.
-find_file(PODPROF_CHARTJS NAMES chart.min.js Chart.min.js PATHS /usr/share/javascript/chart.js NO_DEFAULT_PATH
-  DOC "Chart.js 3.x for the charts of report.html; empty or NOTFOUND: reports say what is missing")
-if(PODPROF_CHARTJS)
-  message(STATUS "Report charts: ${PODPROF_CHARTJS}")
-else()
-  message(STATUS "Report charts: no Chart.js (apt-get install libjs-chart.js, or -DPODPROF_CHARTJS=FILE); reports will say so")
-endif()
-
 set(report_dir ${CMAKE_CURRENT_SOURCE_DIR}/report/page)
-set(report_app data.js select.js inflate.js table.js heatmap.js columns.js plot.js overview.js bands.js viewer.js board.js strip.js mix.js waiting.js blame.js advice.js trace_data.js trace_draw.js trace_view.js trace_input.js trace_panes.js tracks.js samples.js clock.js operator.js kernel.js input.js memory.js skyline.js together.js collectives.js
+set(report_app data.js select.js inflate.js table.js heatmap.js plot.js columns.js overview.js bands.js viewer.js board.js strip.js mix.js waiting.js blame.js advice.js trace_data.js trace_draw.js trace_view.js trace_input.js trace_panes.js tracks.js samples.js clock.js operator.js kernel.js input.js memory.js skyline.js together.js collectives.js
   groups.js app.js)
 set(report_diff_app data.js table.js diff.js)
 list(TRANSFORM report_diff_app PREPEND ${report_dir}/)
@@ -17,15 +8,11 @@ list(JOIN report_diff_app "+" report_diff_app_text)
 list(TRANSFORM report_app PREPEND ${report_dir}/)
 set(report_embedded ${CMAKE_CURRENT_BINARY_DIR}/report_embed.c)
 list(JOIN report_app "+" report_app_text)
-set(report_chart "")
-if(PODPROF_CHARTJS)
-  set(report_chart ${PODPROF_CHARTJS})
-endif()
 add_custom_command(OUTPUT ${report_embedded}
   COMMAND ${CMAKE_COMMAND} -DOUT=${report_embedded}
-    "-DTEXTS=page=${report_dir}/page.html|style=${report_dir}/style.css|app=${report_app_text}|chart=${report_chart}|diffpage=${report_dir}/diff.html|diffapp=${report_diff_app_text}"
+    "-DTEXTS=page=${report_dir}/page.html|style=${report_dir}/style.css|app=${report_app_text}|diffpage=${report_dir}/diff.html|diffapp=${report_diff_app_text}"
     -P ${report_dir}/embed.cmake
-  DEPENDS ${report_dir}/embed.cmake ${report_dir}/page.html ${report_dir}/style.css ${report_app} ${report_chart} ${report_dir}/diff.html ${report_dir}/diff.js
+  DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/report/report.cmake ${report_dir}/embed.cmake ${report_dir}/page.html ${report_dir}/style.css ${report_app} ${report_dir}/diff.html ${report_dir}/diff.js
   COMMENT "Embedding the report's page" VERBATIM)
 set(PP_REPORT_SOURCES
   report/report.c

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/report/page/embed.h"
 #include "launchers/doctor/doctor_command.h"
 #include "launchers/doctor/doctor_row.h"
 
@@ -53,24 +52,6 @@ static void check_python(void)
 		              python);
 }
 
-/* "v3.9.1" out of the first lines of the text that stands in every report. */
-static void check_report(void)
-{
-	const char *version = strstr(pp_embed_chart, "Chart.js v");
-	size_t length;
-
-	if (!*pp_embed_chart) {
-		pp_doctor_row("report", PP_DOCTOR_LIMITED,
-		              "sudo apt-get install libjs-chart.js && cmake -S . -B build && cmake --build build",
-		              "report.html lacks its line and bar charts: podprof was built without Chart.js");
-		return;
-	}
-	length = version ? strspn(version + strlen("Chart.js v"), "0123456789.") : 0;
-	pp_doctor_row("report", PP_DOCTOR_OK, "", "report.html includes Chart.js %.*s and needs no network",
-	              length ? (int)length : (int)strlen("without version"),
-	              length ? version + strlen("Chart.js v") : "without version");
-}
-
 static void check_xprof(void)
 {
 	char version[64];
@@ -94,6 +75,5 @@ void pp_doctor_tools(void)
 {
 	check_nvtx();
 	check_python();
-	check_report();
 	check_xprof();
 }

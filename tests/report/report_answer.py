@@ -136,7 +136,7 @@ def hover(place, full):
         b.mouse("mouseMoved", at["x"], at["y"])
         check(want in plain(b.js(card)), f"columns: {b.js(card)}")
         b.js("Card.hide(); document.getElementById('step-chart').scrollIntoView({block: 'center'})")
-        at = b.js("(r => ({x: r.left + Overview.chart.scales.x.getPixelForValue(6), y: r.top + 100}))(document.getElementById('step-chart').getBoundingClientRect())")
+        at = b.js("(r => ({x: r.left + Overview.chart.left + 6.5 * Overview.chart.stepSize, y: r.top + 100}))(document.getElementById('step-chart').getBoundingClientRect())")
         b.mouse("mouseMoved", at["x"], at["y"])
         b.wait("!document.getElementById('card').hidden")
         check(want in plain(b.js(card)), f"chart of steps: {b.js(card)}")
@@ -188,25 +188,6 @@ def internals(f, p):
     s.put("step", ["step"], p.number)
     s.put("worker", ["step"], np.zeros(p.steps, np.int32))
     s.put("over_ns", ["step"], np.arange(p.steps) * 1000, "ns")
-
-
-def axes(place, full):
-    """Every chart names its axes with their units."""
-    pod = pods.Pod(workers=24, steps=5, hosts=8)
-    pod.clocks, pod.extra = True, memory
-    with browser() as b:
-        unfold(b, pod_page(place, pod))
-        titles = b.js("[Overview.chart, Clocks.chart, ...Samples.charts.map(c => c.chart)]"
-                      ".map(c => [c.options.scales.x.title.text, c.options.scales.y.title.text])")
-        check(titles == [["step number", "time per step (ms)"], ["time since the job began (s)", "clock error (\u00b5s)"],
-                         ["time since the job began (s)", "rss (MiB)"]], f"titles: {titles}")
-        b.js("window.said = []; const fill = CanvasRenderingContext2D.prototype.fillText;"
-             "CanvasRenderingContext2D.prototype.fillText = function(t, ...more) { said.push(t); return fill.call(this, t, ...more); };"
-             "Viewer.draw(); Waiting.draw()")
-        said = b.js("said")
-        for word, times in (("rank", 3), ("step number", 3), ("time (ms)", 2), ("time since the first arrival (ms)", 1)):
-            check(said.count(word) == times, f"'{word}' is written {said.count(word)} times")
-        clean(b, "axes")
 
 
 def folded(place, full):
@@ -289,5 +270,5 @@ def words(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({"summary": summary, "qualified": qualified, "usual": usual, "opens": opens, "hover": hover, "colours": colours, "axes": axes, "folded": folded, "fits": fits,
+    sys.exit(jobs.main({"summary": summary, "qualified": qualified, "usual": usual, "opens": opens, "hover": hover, "colours": colours, "folded": folded, "fits": fits,
                         "rounding": rounding, "words": words}, __doc__))

@@ -244,7 +244,7 @@ def not_measured(place, full):
         names = heads(b, "memory-sample")
         check(names == ["rank", "time", "pss"], f"the table of samples: {names}")
         check(column(b, "memory-sample", 2) == ["", str(5 << 20), "", str(7 << 20)], f"PSS: {column(b, 'memory-sample', 2)}")
-        drawn = b.js("Samples.charts[0].chart.data.datasets.flatMap(d => d.data.map(p => p.y))")
+        drawn = b.js("Samples.charts[0].plot.lines.flatMap(l => l.y.map(v => v / 2 ** 20))")
         check(sorted(drawn) == [5, 7], f"the line of PSS has {drawn}")
         check(column(b, "clock-worker", heads(b, "clock-worker").index("rank")) == ["0", "1", "2"], "the clock's table does not say whose")
         clean(b, "not measured")
@@ -324,7 +324,7 @@ def operators(place, full):
 
 
 def kernels(place, full):
-    """Pies of operators and kernels with and without Idle, their tables, the precision of device compute on the first page; none without them."""
+    """Bars of operators and kernels with and without Idle, their tables, the precision of device compute on the first page; none without them."""
     pod = pods.Pod(workers=2, steps=3)
     # side, type, name, self, share with and without Idle
     ops = [("Device", "MatMul", "d/MatMul:MatMul", 600, 60, 75), ("Device", "Idle", "Idle", 200, 20, 0), ("Device", "", HOSTILE[0], 200, 20, 25),
@@ -382,20 +382,20 @@ def kernels(place, full):
         g.put("steps", ["row"], np.ones(1, np.uint32))
 
     pod.extra = op
-    pie = "Pie.list.find(p => p.id === '%s').chart.data.datasets[0].data.map(v => v / 1000)"
+    bars = "[...document.querySelectorAll('#%s td[data-v]')].map(c => c.dataset.v / 1000)"
     with browser() as b:
         unfold(b, pod_page(place, pod))
         at, shown = heads(b, "opstats"), column(b, "opstats", 0)
         check("Idle" not in shown and shown[0] == "d/MatMul:MatMul" and len(shown) == len(ops) - 1, f"operators without Idle: {shown}")
         same(column(b, "opstats", at.index("device self %"))[:2], [0.75, 0.25], "device self, without Idle")
         check(column(b, "opstats", at.index("tensor cores"))[:2] == ["0.4", ""], "what is known of tensor cores, and what is not")
-        check(b.js(pie % "pie-device-name") == [600, 200], "the pie of the device has Idle")
-        check(b.js("Pie.list.length") == 5, "four pies of operators and one of kernels")
-        host = b.js(pie % "pie-host-name")
-        check(len(host) == 10 and abs(host[-1] - sum(100 - i for i in range(9, 12))) < 1e-9, f"the pie of the host: {host}")
-        check(b.js(pie % "pie-host-type") == [sum(100 - i for i in range(12))], "the types of the host are not summed")
+        check(b.js(bars % "parts-device-name") == [600, 200], "the bars of the device have Idle")
+        check(b.js("Parts.list.length") == 5, "four charts of operators and one of kernels")
+        host = b.js(bars % "parts-host-name")
+        check(len(host) == 10 and abs(host[-1] - sum(100 - i for i in range(9, 12))) < 1e-9, f"the bars of the host: {host}")
+        check(b.js(bars % "parts-host-type") == [sum(100 - i for i in range(12))], "the types of the host are not summed")
         b.js("document.getElementById('op-idle').click()")
-        check(b.js(pie % "pie-device-name") == [600, 200, 200], "Idle is not in the pie of the device")
+        check(b.js(bars % "parts-device-name") == [600, 200, 200], "Idle is not in the bars of the device")
         check(column(b, "opstats", 0)[1] == "Idle", "Idle is not in the table")
         same(column(b, "opstats", at.index("device self %"))[:3], [0.6, 0.2, 0.2], "device self, with Idle")
         at = heads(b, "kernels")
@@ -403,7 +403,7 @@ def kernels(place, full):
         check(column(b, "kernels", at.index("tensor core used")) == ["yes", "no", "unknown"], "tensor cores")
         check(column(b, "kernels", at.index("grid")) == ["64, 64, 64", "64, 64, 64", "\u2013"], "shapes of launch")
         check(column(b, "kernels", at.index("registers")) == ["64", "64", ""], "an unknown number is no 0")
-        check([v * 1000 for v in b.js(pie % "pie-kernel")] == [900, 100], "the pie of kernels sums those of one name")
+        check([v * 1000 for v in b.js(bars % "parts-kernel")] == [900, 100], "the bars of kernels sum those of one name")
         for section in ("steps", "kernel"):
             text = b.js(f"document.querySelector('#{section} .precision').textContent").replace("\u00a0", " ")
             check(text == "Device compute: 90.0 % 16-bit, 10.0 % of unknown precision.", text)
@@ -466,11 +466,11 @@ def clocks(place, full):
         check(column(b, "clock-hosts", names.index("clock error \u2264")) == ["" if i == 5 else str(v) for i, v in enumerate(pod.bound)], "bounds of hosts")
         check(column(b, "clock-hosts", names.index("drift"))[:2] == ["", "12.345"], "drift is not how much a host gains")
         check(column(b, "clock-hosts", names.index("date changes"))[2] == "1" and column(b, "clock-hosts", names.index("ranks")) == ["3"] * 8, "changes, ranks")
-        lines = b.js("Clocks.chart.data.datasets.map(d => [d.label, d.data.length, Math.max(...d.data.map(p => p.y)), d.borderColor])")
-        check(len(lines) == 12 and lines[0][:2] == ["node7", 51] and 9.87 < lines[0][2] < 9.9, f"lines of the chart: {lines[:3]}")
-        strong = [line[0] for line in lines if line[3] == lines[0][3]], [line[0] for line in lines if line[3] == b.js("css('--ink')")]
-        check(strong == (["node7"] * 2, ["node2"] * 2), f"red and strong lines: {strong}")
-        check("node7" in b.js("document.querySelector('#clock-chart canvas').getAttribute('aria-label')"), "the chart has no text")
+        lines = b.js("Clocks.plot.lines.map(d => [d.name, d.y.length, Math.max(...d.y), d.colour]).reverse()")
+        check(len(lines) == 6 and lines[1][:2] == ["node7", 51] and 9870 < lines[1][2] < 9900, f"lines of the chart: {lines[:3]}")
+        strong = [line[0] for line in lines if line[3] == b.js("css('--accent')")], [line[0] for line in lines if line[3] == b.js("css('--ink')")]
+        check(strong == (["node7"], ["node2"]), f"blue and strong lines: {strong}")
+        check("node7" in b.js("document.getElementById('clock-chart').getAttribute('aria-label')"), "the chart has no text")
         check("precede a needed arrival" in b.js("document.getElementById('trust').textContent"), "the verdict is not qualified")
         clean(b, "clocks")
         one = pods.Pod(workers=4, steps=4, hosts=1)
@@ -542,7 +542,7 @@ def tools(place, full):
         for word in ("5.00 KiB, 2.00 \u00b5s after its first call, step 101", "the other 5 calls", "25.0 %"):
             check(word in b.js(text), f"'{word}' is not in: {b.js(text)[:600]}")
         check(column(b, "memory-peak", 0) == ["(allocated before the recording)", "<b>MatMul"], f"at the peak: {column(b, 'memory-peak', 0)}")
-        check(b.js("Memory.chart.data.datasets.map(d => d.data.map(p => p.y))") == [[1, 1], [4, 3.5], [3, 3.5], [25, 50]], "the curve")
+        check(b.js("[...Memory.plot.bands.map(d => d.value), Memory.shares.lines[0].y]") == [[1024, 1024], [4096, 3584], [3072, 3584], [25, 50]], "the curve")
         b.js("(() => { const s = document.getElementById('allocator'); s.value = '1:cpu'; s.dispatchEvent(new Event('change')); })()")
         check(column(b, "memory-peak", 0) == ["aten::mm"] and "sum of the recorded calls" in b.js(text), "the other allocator is not shown")
         check("Capacity12.0 KiB, the device's total" in b.js(text), f"no total of the device in: {b.js(text)[:600]}")

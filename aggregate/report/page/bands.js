@@ -13,8 +13,8 @@ const Bands = {
       height: 190,
       x: {title: 'step number', label: v => Number.isInteger(v) ? String(v) : ''},
       y: {title: 'time per step', unit: 'ns'},
-      describe: (s, i) => Bands.describe(i),
-      onpick: (s, i) => Select.set({from: Select.nearest(Bands.view.x[i])})
+      describe: i => Bands.describe(i),
+      onpick: i => Select.set({from: Select.nearest(Bands.view.x[i])})
     });
     Bands.title = el('h3', {id: 'bands-title', style: {marginTop: '18px'}});
     Bands.note = el('p', {class: 'lead', style: {margin: '0'}});

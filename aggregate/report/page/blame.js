@@ -125,7 +125,11 @@ const Blame = {
     if (!Pod.plane.blame_ns || !Blame.pinnedTitle)
       return el('p', {class: 'lead', style: {marginTop: '14px'}}, 'This dataset has no blame by step.');
     const hover = (i, e, lines) => i === null ? Card.hide() : Card.show(e.clientX, e.clientY, lines(i));
+    const parts = [...new Set([...Blame.ranks().values()].flatMap(r => r.parts.map(p => Blame.reason(p.reason))))];
     Blame.pinned = new Columns({
+      id: 'blame-ranks',
+      numbers: 'blame of the pinned step as a table',
+      parts,
       height: 170,
       axis: 'rank',
       onhover: (i, e) => hover(i, e, k => Blame.describe(Select.from, Viewer.order[k])),
@@ -133,6 +137,9 @@ const Blame = {
       onkey: Viewer.key
     });
     Blame.over = new Columns({
+      id: 'blame-steps',
+      numbers: 'blame of every step as a table',
+      parts,
       height: 170,
       axis: 'step number',
       onhover: (i, e) => hover(i, e,
@@ -146,8 +153,7 @@ const Blame = {
     Blame.pinnedTitle = el('h3', {id: 'blame-step-title', style: {marginTop: '22px'}});
     Blame.pinnedNote = el('p', {class: 'lead', id: 'blame-step', style: {margin: '0 0 4px'}, 'aria-live': 'polite'});
     Blame.overTitle = el('h3', {style: {marginTop: '14px'}}, 'Every step: blame of all ranks, by main reason');
-    return el('div', {}, Blame.pinnedTitle, Blame.pinnedNote, el('div', {}, Blame.pinned.canvas), Blame.overTitle,
-        el('div', {}, Blame.over.canvas));
+    return el('div', {}, Blame.pinnedTitle, Blame.pinnedNote, Blame.pinned.element, Blame.overTitle, Blame.over.element);
   },
   planes() {
     return [Pod.plane.present, Pod.plane.wait_ns, Pod.plane.blame_ns, Pod.plane.blame_reason];

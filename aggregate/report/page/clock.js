@@ -108,11 +108,18 @@ const Clocks = {
             'This file has no data on the clocks of hosts.'),
         table && details('Details: every reading as a table', table)
       ];
-    Clocks.box = el('div', {class: 'chartbox', id: 'clock-chart', style: {height: '220px'}});
+    if (Clocks.drawn().length)
+      Clocks.plot = new Plot({
+        id: 'clock-chart',
+        x: {title: 'time since the job began', unit: 'ns'},
+        y: {title: 'clock error', unit: 'ns'},
+        describe: (
+            i, s) => [el('b', {}, s.name), el('div', {}, `clock error \u2264${NB}${Format.time(s.y[i])} at ${Format.time(s.x[i])}`)]
+      });
     Clocks.text = el('p', {class: 'lead', style: {margin: '14px 0 0'}});
     return [
       title, el('p', {class: 'lead', id: 'clock-lead'}, Clocks.lead()), Clocks.notes(),
-      Clocks.drawn().length && typeof Chart !== 'undefined' ? [Clocks.text, Clocks.box] : null, Clocks.table(),
+      Clocks.plot && [Clocks.text, Clocks.plot.element], Clocks.table(),
       details('Details: every reading as a table', table, Clocks.readings())
     ];
   },
@@ -231,90 +238,37 @@ const Clocks = {
     return Clocks.load().filter(h => Clocks.known(h.bound) && h.bound > 0 && h.segments.length).sort((a, b) => b.bound - a.bound);
   },
   line(h) {
-    return h.segments.flatMap(
-        s => Clocks.known(s.from) && Clocks.known(s.to) ? Array.from({length: Clocks.points + 1}, (unused, k) => {
-          const f = k / Clocks.points;
-          return {x: (s.begin + (s.end - s.begin) * f) / 1e9, y: s.from + (s.to - s.from) * f + 4 * s.hump * f * (1 - f)};
-        }) : [{x: s.begin / 1e9, y: NaN}]);
+    const x = [], y = [];
+    for (const s of h.segments) {
+      const joined = Clocks.known(s.from) && Clocks.known(s.to);
+      for (let k = 0; k <= (joined ? Clocks.points : 0); k++) {
+        const f = k / Clocks.points;
+        x.push(s.begin + (s.end - s.begin) * f);
+        y.push(joined ? s.from + (s.to - s.from) * f + 4 * s.hump * f * (1 - f) : null);
+      }
+    }
+    return {x, y, plain: true};
+  },
+  bursts(h) {
+    const list = h.samples.filter(
+        s => Clocks.known(s.half) && s.time >= h.segments[0].begin && s.time <= h.segments[h.segments.length - 1].end);
+    return {x: list.map(s => s.time), y: list.map(s => s.half)};
   },
   draw() {
-    const hosts = Clocks.box ? Clocks.drawn() : [], now = [document.documentElement.dataset.theme, Select.worker].join();
-    if (!hosts.length || typeof Chart === 'undefined' || Clocks.painted === now)
+    if (!Clocks.plot)
       return;
-    Clocks.painted = now;
-    const pinned = hosts.find(h => h.ranks.includes(Select.worker)),
-          shown = hosts.filter((h, i) => i < Clocks.most || h === pinned);
-    const colour = h => h === pinned ? css('--ink')
-        : h === hosts[0]             ? css('--attention')
-                                     : css('--rest'),
-          most = Math.max(...shown.flatMap(h => Clocks.line(h)).map(p => p.y || 0), 1);
-    const [size, unit] = Format.axis('ns', most), soft = css('--soft'), font = {family: css('--font'), size: 12},
-                 marks = ticks(most / size, 4), step = marks[1] || 1;
+    const hosts = Clocks.drawn(), isPinned = h => h.ranks.includes(Select.worker), pinned = hosts.find(isPinned);
+    const {shown, text} = Plot.many(hosts, Clocks.most, isPinned);
     Clocks.text.textContent = 'Clock error of each host against rank 0\u2019s host. ' +
-        `${pinned === hosts[0] ? 'Strong, the pinned rank\u2019s host' : 'Red'}: ${hosts[0].name}, with the largest error, ${
+        `${pinned === hosts[0] ? 'Strong, the pinned rank\u2019s host' : 'Blue'}: ${hosts[0].name}, with the largest error, ${
             Format.time(hosts[0].bound)}. ` +
         (pinned && pinned !== hosts[0] ? `Strong: ${pinned.name}, the pinned rank\u2019s host. ` : '') +
         'Dots: clock error of one burst of round trips.' +
-        (shown.length < hosts.length ? ` Shown: the ${shown.length} hosts with the largest error of ${hosts.length}.` : '');
-    if (Clocks.chart)
-      Clocks.chart.destroy();
-    const canvas = el('canvas', {role: 'img', 'aria-label': Clocks.text.textContent + ' The tables below have the numbers.'});
-    Clocks.box.replaceChildren(canvas);
-    const data = (h, points, more) => ({
-      label: h.name,
-      data: points.map(p => ({x: p.x, y: p.y / size})),
-      borderColor: colour(h),
-      backgroundColor: colour(h),
-      tension: 0,
-      order: h === pinned  ? 0
-          : h === hosts[0] ? 1
-                           : 2,
-      ...more
+        (text && ` Shown: the ${text} hosts with the largest error of ${hosts.length}.`);
+    Clocks.plot.show({
+      lines: shown.map(h => ({...h, ...Clocks.line(h)})),
+      points: shown.map(h => ({...h, ...Clocks.bursts(h), size: h.width ? 2 : 3})),
+      what: Clocks.text.textContent
     });
-    const dots = h =>
-        h.samples
-            .filter(s => Clocks.known(s.half) && s.time >= h.segments[0].begin && s.time <= h.segments[h.segments.length - 1].end)
-            .map(s => ({x: s.time / 1e9, y: s.half}));
-    Clocks.chart = new Chart(canvas, {
-      type: 'line',
-      data: {
-        datasets: shown.flatMap(
-            h => [data(h, Clocks.line(h), {borderWidth: colour(h) === css('--rest') ? 1 : 1.75, pointRadius: 0, pointHitRadius: 4}),
-                data(h, dots(h), {showLine: false, pointRadius: h === hosts[0] || h === pinned ? 3 : 2})])
-      },
-      options: {
-        animation: false,
-        maintainAspectRatio: false,
-        responsive: true,
-        parsing: false,
-        interaction: {mode: 'nearest', intersect: false},
-        plugins: {legend: {display: false}, tooltip: {enabled: false, external: tip => Clocks.hover(tip, size)}},
-        scales: {
-          x: {
-            type: 'linear',
-            grid: {display: false},
-            ticks: {color: soft, font, callback: v => String(+v.toPrecision(6)), maxTicksLimit: 9},
-            title: axisTitle('time since the job began (s)')
-          },
-          y: {
-            beginAtZero: true,
-            max: marks.length * step,
-            grid: {color: css('--rule'), drawBorder: false, drawTicks: false},
-            ticks: {color: soft, font, padding: 8, stepSize: step, callback: v => String(+v.toPrecision(4))},
-            title: axisTitle(Format.titled('clock error', unit))
-          }
-        }
-      }
-    });
-  },
-  hover(context, size) {
-    const tip = context.tooltip, point = tip.dataPoints && tip.dataPoints[0];
-    if (!point || tip.opacity === 0)
-      return Card.hide();
-    const box = context.chart.canvas.getBoundingClientRect();
-    Card.show(box.left + tip.caretX, box.top + tip.caretY, [
-      el('b', {}, point.dataset.label),
-      el('div', {}, `clock error \u2264${NB}${Format.time(point.raw.y * size)} at ${Format.time(point.raw.x * 1e9)}`)
-    ]);
   },
 };

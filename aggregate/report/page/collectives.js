@@ -134,7 +134,7 @@ const Collectives = {
       height: 280,
       x: {title: 'bytes of an operation (mean of its row)', unit: 'byte', log: true},
       y: {title: 'bus bandwidth', unit: 'byte/s', log: true},
-      describe: (s, i) => {
+      describe: (i, s) => {
         const row = s.rows[i];
         return [
           el('b', {}, s.name),

@@ -27,6 +27,11 @@ function segmentsOf(value, waiting) {
   return list;
 }
 
+/* The names that segments can have. */
+function partNames() {
+  return Pod.categoryPlanes.flatMap(p => COMMUNICATION.includes(p.category) ? [p.name, p.name + ', waiting'] : [p.name]);
+}
+
 const Hatch = {
   cache: new Map(),
   /* 45 degrees, over the colour of its category. */
@@ -50,69 +55,79 @@ const Hatch = {
   },
 };
 
-class Columns {
-  /* options: height, axis (what a column stands for), onhover(i, event) or (null), onpick(i) */
+class Columns extends Plot {
+  /* options: those of Plot; axis: what a column stands for; parts: names of the segments, for its own table; describe, onhover and
+   * onpick get the index of a column */
   constructor(options) {
-    Object.assign(this, {height: 220}, options);
-    this.canvas = el('canvas', {
-      class: 'columns',
-      role: 'img',
-      tabindex: '0',
-      onmousemove: e => this.point(e, false),
-      onmouseleave: () => this.onhover && this.onhover(null),
-      onclick: e => this.point(e, true),
-      onkeydown: e => this.onkey && this.onkey(e)
-    });
-    this.items = [];
+    super({kind: 'columns', x: {title: options.axis}, y: {title: 'time', unit: 'ns'}, items: [], ...options});
   }
 
-  /* items: {label, segments, total}; picked: index; what: says what a column is */
-  show(items, picked, what) {
-    Object.assign(this, {items, picked, what});
-    this.draw();
+  /* items: {label, segments, total}; picked: index; what: says what a column is; over: lines over them, {name, colour, values} */
+  show(items, picked, what, over = []) {
+    Object.assign(this, {items, picked, over});
+    super.show({what});
+  }
+  isEmpty() {
+    return !this.items.length;
+  }
+  made(title) {
+    const of = (i, name) => this.items[i].segments.find(s => s.name === name)?.ns ?? 0;
+    const columns = [
+      {name: this.axis, text: true, get: i => this.items[i].label, sort: i => i},
+      ...this.over.map((o, k) => column(o.name, 'ns', '', i => this.over[k].values[i])),
+      ...this.parts.map(name => column(name, 'ns', '', i => of(i, name)))
+    ];
+    return new Table({id: `${this.id}-numbers`, title, columns, rows: this.items.length, first: 12});
+  }
+  count() {
+    return this.items.length;
   }
 
   /* More columns than points: the tallest stands for those beside it. */
   bins(room) {
-    const n = this.items.length, wide = Math.min(n, Math.max(1, Math.floor(room)));
+    const n = this.items.length, wide = Math.min(n, Math.max(1, Math.floor(room))),
+          high = i => this.over.length ? this.over[0].values[i] : this.items[i].total;
     return Array.from({length: wide}, (unused, b) => {
       let best = Math.floor(b * n / wide);
       for (let i = best; i < Math.floor((b + 1) * n / wide); i++)
-        if (this.items[i].total > this.items[best].total)
+        if (high(i) > high(best))
           best = i;
       return best;
     });
   }
 
-  draw() {
-    if (!this.canvas.parentElement || !this.items.length)
-      return;
-    const {c, width, height} = fit(this.canvas, this.height), most = Math.max(...this.items.map(i => i.total), 1);
-    const [size, unit] = Format.axis('ns', most), marks = ticks(most / size, 4), left = 66, bottom = 40, top = 10;
-    const plot = height - bottom - top, scale = plot / most;
-    this.shown = this.bins(width - left - 4);
-    const step = (width - left - 4) / this.shown.length, gap = step >= 4 ? Math.max(1, Math.min(12, step * 0.18)) : 0;
-    Object.assign(this, {left, stepSize: step});
-    c.textAlign = 'right';
-    c.textBaseline = 'middle';
-    for (const m of marks) {
-      const y = Math.round(top + plot - m * size * scale) + 0.5;
-      c.strokeStyle = css('--rule');
-      c.beginPath();
-      c.moveTo(left, y);
-      c.lineTo(width, y);
-      c.stroke();
-      c.fillStyle = css('--soft');
-      c.fillText(String(m), left - 8, y);
-    }
-    sideTitle(c, Format.titled('time', unit), top + plot / 2);
-    this.shown.forEach((i, b) => this.column(c, this.items[i], left + b * step + gap / 2, step - gap, top + plot, scale));
-    this.frame(c, step, top, plot);
-    this.names(c, step, top + plot + 7);
-    this.canvas.setAttribute(
-        'aria-label', `${this.what}: ${Format.count(this.items.length)} columns, tallest ${Format.time(most)}`);
+  heights() {
+    return [this.items.map(i => i.total), ...this.over.map(o => o.values)];
+  }
+  across() {
+    this.shown = this.bins(this.box.wide);
+    this.x.title = this.axis + (this.shown.length < this.items.length ? ' (each column is the tallest of those beside it)' : '');
+    const x = this.shown.map((i, b) => b);
+    this.lines = this.over.map(o => ({...o, x, y: this.shown.map(i => o.values[i]), width: 1.5, plain: x.length > 3}));
+    return [-0.5, this.shown.length - 0.5];
+  }
+  get left() {
+    return this.box.left;
+  }
+  get stepSize() {
+    return this.box.wide / this.shown.length;
+  }
+  places(c) {
+    const widest = Math.max(...this.shown.slice(0, 300).map(i => c.measureText(this.items[i].label).width)),
+          every = roundUp(Math.ceil((widest + 10) / this.stepSize));
+    return {list: this.shown.map((i, b) => b).filter(b => b % every === 0), text: b => this.items[this.shown[b]].label, unit: ''};
+  }
+  label() {
+    return `${this.what}: ${Format.count(this.items.length)} columns, tallest ${Format.time(this.yr[1])}`;
   }
 
+  layers(c) {
+    const {top, high} = this.box, step = this.stepSize, gap = step >= 4 ? Math.max(1, Math.min(12, step * 0.18)) : 0;
+    this.shown.forEach(
+        (i, b) => this.column(c, this.items[i], this.left + b * step + gap / 2, step - gap, top + high, high / this.yr[1]));
+    super.layers(c);
+    this.frame(c, step, top, high);
+  }
   column(c, item, from, room, floor, scale) {
     const x = room < 4 ? Math.floor(from) : from, wide = room < 4 ? Math.max(1, Math.ceil(from + room) - x) : room;
     let y = floor;
@@ -139,27 +154,15 @@ class Columns {
     c.lineWidth = 1;
   }
 
-  names(c, step, y) {
-    const widest = Math.max(...this.shown.slice(0, 300).map(i => c.measureText(this.items[i].label).width));
-    const every = roundUp(Math.ceil((widest + 10) / step));
-    c.fillStyle = css('--soft');
-    c.textBaseline = 'top';
-    c.textAlign = 'center';
-    for (let b = 0; b < this.shown.length; b += every)
-      c.fillText(this.items[this.shown[b]].label, this.left + (b + 0.5) * step, y);
-    c.fillText(this.axis + (this.shown.length < this.items.length ? ' (each column is the tallest of those beside it)' : ''),
-        this.left + step * this.shown.length / 2, y + 17);
+  series() {
+    return this.shown ? [{x: this.shown.map((i, b) => b), y: this.shown.map(i => this.items[i].total)}] : [];
   }
-
-  point(event, pick) {
-    const b = Math.floor((event.offsetX - this.left) / this.stepSize);
-    const i = this.shown && b >= 0 && b < this.shown.length ? this.shown[b] : null;
-    if (pick) {
-      if (i !== null && this.onpick)
-        this.onpick(i);
-    } else if (this.onhover) {
-      this.onhover(i, event);
-    }
+  near(event) {
+    const b = this.box ? Math.floor((event.offsetX - this.left) / this.stepSize) : -1;
+    return b >= 0 && b < this.shown.length ? [0, b] : null;
+  }
+  of(at) {
+    return [this.shown[at[1]]];
   }
 }
 

@@ -53,84 +53,48 @@ const Input = {
     const t = Pod.table('input_wait', 'step');
     if (!t || t.shown < 2)
       return null;
-    const of = name => Pod.column(t, name), box = el('div', {class: 'chartbox', id: 'input-wait', style: {height: '180px'}});
-    Input.box = box;
-    Input.steps = {number: of('step'), least: of('least_ns'), mean: of('mean_ns'), most: of('most_ns'), rank: of('worker')};
+    const of = name => Pod.column(t, name),
+          s = Input.steps =
+              {number: of('step'), least: of('least_ns'), mean: of('mean_ns'), most: of('most_ns'), rank: of('worker')};
+    Input.plot = new Plot({
+      id: 'input-wait',
+      height: 180,
+      x: {title: 'step number', label: v => Number.isInteger(v) ? String(v) : ''},
+      y: {title: 'wait for input', unit: 'ns'},
+      describe: i => Input.describe(i),
+      onpick: i => Select.set({from: Select.nearest(s.number[i])})
+    });
     return [
-      el('h3', {}, 'Wait for input by step'), box,
+      el('h3', {}, 'Wait for input by step'), Input.plot.element,
       details('Details: wait for input of every step', tableOf(t, 'input-wait', 'Wait for input of every step over ranks', {
         pick: i => Select.set({from: Select.nearest(of('step')[i])})
       }).element)
     ];
   },
   draw() {
-    const now = document.documentElement.dataset.theme;
-    if (!Input.box || typeof Chart === 'undefined' || Input.drawn === now)
+    if (!Input.plot)
       return;
-    Input.drawn = now;
-    const s = Input.steps, [size, unit] = Format.axis('ns', Math.max(...s.most, 1)), soft = css('--soft'),
-          font = {family: css('--font'), size: 12}, colour = Pod.colour(Input.id);
-    const line = (label, values, more) => ({
-      label,
-      data: Array.from(values, v => v / size),
-      borderColor: colour,
-      borderWidth: 1,
-      pointRadius: s.number.length < 60 ? 2 : 0,
-      pointBackgroundColor: colour,
-      tension: 0,
-      ...more
-    });
-    const canvas = el('canvas', {role: 'img', 'aria-label': 'Wait for input over steps; the table below has the numbers'}),
-          many = Pod.workers > 1;
-    Input.box.replaceChildren(canvas);
-    if (Input.chart)
-      Input.chart.destroy();
-    Input.chart = new Chart(canvas, {
-      type: 'line',
-      data: {
-        labels: Array.from(s.number, String),
-        datasets: many ? [
-          line('rank with the most', s.most, {fill: 1, backgroundColor: colour + '33'}), line('rank with the least', s.least, {}),
-          line('mean of the ranks', s.mean, {borderWidth: 2, borderColor: css('--ink'), pointRadius: 0})
-        ]
-                       : [line('wait for input', s.most, {fill: 'origin', backgroundColor: colour + '33'})]
-      },
-      options: {
-        animation: false,
-        maintainAspectRatio: false,
-        responsive: true,
-        interaction: {mode: 'index', intersect: false},
-        onClick: (e, found) => found.length && Select.set({from: Select.nearest(s.number[found[0].index])}),
-        plugins: {legend: {display: false}, tooltip: {enabled: false, external: tip => Input.hover(tip)}},
-        scales: {
-          x: {
-            grid: {display: false},
-            ticks: {color: soft, font, maxRotation: 0, autoSkipPadding: 14},
-            title: axisTitle('step number')
-          },
-          y: {
-            beginAtZero: true,
-            grid: {color: css('--rule'), drawBorder: false, drawTicks: false},
-            ticks: {color: soft, font, padding: 8, maxTicksLimit: 5},
-            title: axisTitle(Format.titled('wait for input', unit))
-          }
-        }
-      }
+    const s = Input.steps, x = s.number, colour = Pod.colour(Input.id), many = Pod.workers > 1, line = {x, colour, width: 1};
+    Input.plot.show({
+      bands: [{x, low: many ? s.least : Array.from(x, () => 0), high: s.most, colour, alpha: 0.2}],
+      lines: many ? [
+        {...line, name: 'rank with the most', y: s.most}, {...line, name: 'rank with the least', y: s.least},
+        {x, name: 'mean of the ranks', y: s.mean, colour: css('--ink'), width: 2, plain: true}
+      ] : [{...line, name: 'wait for input', y: s.most}],
+      mark: Pod.stepShown[Select.from],
+      what: many ? 'Wait for input over steps: the rank with the most, the one with the least, and the mean of the ranks'
+                 : 'Wait for input over steps'
     });
   },
-  hover(context) {
-    const tip = context.tooltip, point = tip.dataPoints && tip.dataPoints[0], s = Input.steps;
-    if (!point || tip.opacity === 0)
-      return Card.hide();
-    const box = context.chart.canvas.getBoundingClientRect(), i = point.dataIndex;
-    const row = (name, ns) => el('tr', {}, el('td', {}, name), el('td', {class: 'num'}, Format.time(ns)));
-    Card.show(box.left + tip.caretX, box.top + tip.caretY, [
+  describe(i) {
+    const s = Input.steps, row = (name, ns) => el('tr', {}, el('td', {}, name), el('td', {class: 'num'}, Format.time(ns)));
+    return [
       el('b', {}, 'step ' + s.number[i]),
       el('table', {},
           Pod.workers > 1
               ? [row(`most: rank ${s.rank[i]}`, s.most[i]), row('mean of the ranks', s.mean[i]), row('least', s.least[i])]
               : row('wait for input', s.most[i]))
-    ]);
+    ];
   },
 
   byRank() {
@@ -170,24 +134,20 @@ const Input = {
     return Input.all().sort((a, b) => b.self - a.self)[0];
   },
   stages() {
-    const list = Input.all(), most = Math.max(1, ...list.map(s => s.self));
+    const list = Input.all();
     if (!list.length)
       return null;
-    const rows =
-        list.map(s => el('tr', {}, el('td', {class: 'name'}, capital(s.name)),
-                     el('td', {class: 'bar'},
-                         el('div', {class: 'track'},
-                             el('span', {style: {width: 100 * s.self / most + '%', backgroundColor: Pod.colour(Input.id)}}))),
-                     el('td', {class: 'num', 'data-v': s.self}, Format.time(s.self)),
-                     el('td', {class: 'num'}, Format.share(s.percent, 100)), el('td', {class: 'num'}, Format.count(s.count))));
+    const rows = list.map(s => ({
+      name: capital(s.name),
+      colour: Pod.colour(Input.id),
+      parts: [[s.self]],
+      cells: [[Format.time(s.self), s.self], [Format.share(s.percent, 100)], [Format.count(s.count)]]
+    }));
     return el('div', {class: 'scroll', style: {marginTop: '22px'}}, el('h3', {}, 'Where input takes its time'),
         el('p', {class: 'lead'},
             'Self time of input operations on all threads and ranks, also outside of steps. ' +
                 'Operations beside the training thread do not delay a step; only the wait above does.'),
-        el('table', {class: 'bars', id: 'input-stages', 'aria-label': 'Self time by stage of input'},
-            el('thead', {}, el('tr', {}, ['Stage', '', 'self time', 'of input',
-              'calls'].map((h, i) => el('th', {scope: 'col', class: i > 1 ? 'num' : null}, h)))),
-            el('tbody', {}, rows)));
+        barTable('input-stages', 'Self time by stage of input', ['Stage', '', 'self time', 'of input', 'calls'], rows));
   },
 
   /* Operations over all ranks; one row per name and stage. */

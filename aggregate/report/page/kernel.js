@@ -1,56 +1,34 @@
-/* Pies of operators and kernels, and their tables: /op_stats, /kernel_stats and /precision. */
+/* Operators and kernels by name and by type as bars, and their tables: /op_stats, /kernel_stats and /precision. */
 'use strict';
 
-/* Parts of a whole, the largest first; the rest is one part. Drawn again with the theme. */
-class Pie {
+/* Parts of a whole, the largest first; the rest is one part. */
+class Parts {
   static list = [];
   static most = 9;
-  static colours = ['#1b4f91', '#d7263d', '#13805a', '#f6a13a', '#8a5fc0', '#2a9db5', '#b0492f', '#7f8f1e', '#d46aa0'];
 
   /* parts(): [{name, ns, rest}]; rest: drawn in grey. */
-  constructor(id, title, parts) {
-    Object.assign(this, {id, title, parts});
-    this.box = el('div', {class: 'chartbox pie', id});
-    this.element = el('div', {}, el('h3', {}, title), this.box);
-    Pie.list.push(this);
+  constructor(id, title, colour, parts) {
+    Object.assign(this, {id, title, colour, parts});
+    this.element = el('div', {}, el('h3', {}, title), this.box = el('div', {class: 'scroll'}));
+    Parts.list.push(this);
   }
   static draw() {
-    Pie.list.forEach(p => p.draw());
+    Parts.list.forEach(p => p.draw());
   }
   shown() {
-    const all = this.parts().filter(p => p.ns > 0).sort((a, b) => b.ns - a.ns), rest = all.slice(Pie.most);
+    const all = this.parts().filter(p => p.ns > 0).sort((a, b) => b.ns - a.ns), rest = all.slice(Parts.most);
     const ns = rest.reduce((a, p) => a + p.ns, 0);
-    return [...all.slice(0, Pie.most), ...ns > 0 ? [{name: `${Format.count(rest.length)} others`, ns, rest: true}] : []];
+    return [...all.slice(0, Parts.most), ...ns > 0 ? [{name: `${Format.count(rest.length)} others`, ns, rest: true}] : []];
   }
   draw() {
-    if (this.chart)
-      this.chart.destroy();
-    if (typeof Chart === 'undefined')
-      return;
     const parts = this.shown(), all = parts.reduce((a, p) => a + p.ns, 0);
-    const text = p => `${p.name || 'no type'}: ${Format.time(p.ns)}, ${Format.share(p.ns, all)}`;
-    const canvas = el('canvas', {role: 'img', 'aria-label': this.title + ': ' + parts.map(text).join('; ')});
-    this.box.replaceChildren(canvas);
-    this.chart = new Chart(canvas, {
-      type: 'pie',
-      data: {
-        labels: parts.map(p => Format.short(p.name || 'no type', 34)),
-        datasets: [{
-          data: parts.map(p => p.ns),
-          borderColor: css('--ground'),
-          borderWidth: 1,
-          backgroundColor: parts.map((p, i) => p.rest ? css('--rest') : Pie.colours[i % Pie.colours.length])
-        }]
-      },
-      options: {
-        animation: false,
-        maintainAspectRatio: false,
-        plugins: {
-          legend: {position: 'right', labels: {color: css('--soft'), boxWidth: 11, font: {family: css('--font'), size: 12}}},
-          tooltip: {callbacks: {label: item => text(parts[item.dataIndex])}}
-        }
-      }
-    });
+    this.box.replaceChildren(barTable(this.id, this.title, ['Name', '', 'time', 'of all'], parts.map(p => ({
+      name: Format.short(p.name || 'no type', 34),
+      title: p.name || 'no type',
+      colour: p.rest ? 'var(--rest)' : this.colour,
+      parts: [[p.ns]],
+      cells: [[Format.time(p.ns), p.ns], [Format.share(p.ns, all)]]
+    }))));
   }
 }
 
@@ -79,8 +57,11 @@ const OpStats = {
     if (!OpStats.table())
       return null;
     const sides = ['Host', 'Device'].filter(s => Pod.column(OpStats.table(), 'host_or_device').includes(s));
-    const pies = sides.flatMap(s => [['name', 'operator'], ['type', 'type']].map(([by,
-      word]) => new Pie(`pie-${s}-${by}`.toLowerCase(), `${s}: self time by ${word}`, () => OpStats.parts(s, by)).element));
+    const charts = sides.flatMap(
+        s => [['name', 'operator'], ['type', 'type']].map(([by, word]) => new Parts(`parts-${s}-${by}`.toLowerCase(),
+                                                              `${s}: self time by ${word}`, Pod.colour(s === 'Device' ? 1 : 4),
+                                                              () => OpStats.parts(
+                                                                  s, by)).element));
     const box = el('input', {
       type: 'checkbox',
       id: 'op-idle',
@@ -92,8 +73,7 @@ const OpStats = {
       el('p', {class: 'lead'},
           'Sums over all ranks and steps. Shares are of the self time of all operators of the host, or of the devices. ',
           'Idle is step time in which none of them runs.'),
-      el('div', {class: 'controls'}, el('label', {}, box, 'Include Idle')),
-      typeof Chart !== 'undefined' && el('div', {class: 'pies'}, pies), OpStats.list()
+      el('div', {class: 'controls'}, el('label', {}, box, 'Include Idle')), el('div', {class: 'parts'}, charts), OpStats.list()
     ];
   },
   list() {
@@ -175,7 +155,7 @@ const Kernels = {
       title,
       el('p', {class: 'lead'},
           'Sums over all ranks and steps: kernels by name, operator and shape of launch. Tensor cores are known by names only.'),
-      Kernels.note(), new Pie('pie-kernel', 'Total time by kernel', parts).element, Kernels.table(t)
+      Kernels.note(), new Parts('parts-kernel', 'Total time by kernel', Pod.colour(1), parts).element, Kernels.table(t)
     ];
   },
   table(t) {

@@ -22,15 +22,30 @@ const Memory = {
               list.map(a => el('option', {value: a.key}, a.title)));
     Memory.select = select;
     Memory.fields = el('dl', {class: 'run', id: 'allocator-fields'});
-    Memory.box = el('div', {class: 'chartbox', id: 'memory-timeline', style: {height: '240px'}});
+    Memory.plot = new Plot({
+      id: 'memory-timeline',
+      height: 240,
+      x: {title: 'time since its first call', unit: 'ns'},
+      y: {title: 'memory', unit: 'byte'},
+      describe: i => Memory.point(i),
+      numbers: 'memory over time as a table'
+    });
+    Memory.shares = new Plot({
+      id: 'memory-fragmentation',
+      height: 110,
+      x: {title: 'time since its first call', unit: 'ns'},
+      y: {title: 'fragmentation (%)', label: v => String(v), top: 100},
+      describe: i => Memory.point(i),
+      numbers: 'fragmentation over time as a table'
+    });
     Memory.note = el('p', {class: 'lead'});
     Memory.peak = el('div', {});
     return [
       el('h2', {}, 'Memory'),
       el('p', {class: 'lead'},
           'Calls of allocators of frameworks and of devices (GPU_0: by CUPTI): memory in use, and what was allocated at the peak.'),
-      el('div', {class: 'controls'}, el('label', {}, 'Allocator', select)), Memory.fields, Memory.box, Memory.legend(), Memory.note,
-      Memory.peak, ...below
+      el('div', {class: 'controls'}, el('label', {}, 'Allocator', select)), Memory.fields, Memory.plot.element, Memory.legend(),
+      Memory.shares.element, Memory.note, Memory.peak, ...below
     ];
   },
   /* PyTorch's caching allocator by rank and device, beside what CUPTI counted there. */
@@ -97,10 +112,8 @@ const Memory = {
     return Memory.all;
   },
   legend() {
-    const item = (colour, name, line) =>
-        el('li', {}, el('span', {class: line ? 'swatch line' : 'swatch', style: {backgroundColor: colour}}), name);
-    return el('ul', {class: 'legendlist'}, Memory.parts.map(([, name, colour]) => item(colour, name)),
-        item('var(--ink)', 'fragmentation (right axis)', true));
+    return plotLegend(
+        [...Memory.parts.map(([, name, colour]) => ({name, colour, wide: true})), {name: 'memory in use', colour: 'var(--ink)'}]);
   },
   bytes(b) {
     return isKnown(b) ? Format.bytes(b) : 'unknown';
@@ -115,13 +128,9 @@ const Memory = {
   },
 
   draw() {
-    if (!Memory.box)
+    if (!Memory.plot)
       return;
-    const list = Memory.list(), a = list.find(x => x.key === State.get('allocator', '')) || list[0],
-          now = [a.key, document.documentElement.dataset.theme].join();
-    if (Memory.drawn === now)
-      return;
-    Memory.drawn = now;
+    const list = Memory.list(), a = list.find(x => x.key === State.get('allocator', '')) || list[0];
     Memory.select.value = a.key;
     Memory.describe(a);
     Memory.timeline(a);
@@ -161,96 +170,32 @@ const Memory = {
           'each had no more memory in use than the point beside it.');
     if (a.is_counted)
       notes.push('The allocator did not report its size: the heap is the sum of the recorded calls.');
+    if (!rows.length)
+      notes.push('This page has no points of this allocator; pod.h5 has them.');
     Memory.note.textContent = notes.join(' ');
     Memory.note.hidden = !notes.length;
-    if (Memory.chart)
-      Memory.chart.destroy();
-    Memory.chart = null;
-    if (typeof Chart === 'undefined' || !rows.length) {
-      Memory.box.replaceChildren(el('p', {class: 'missing'},
-          rows.length ? 'The chart is missing: podprof was built without Chart.js.'
-                      : 'This page has no points of this allocator; pod.h5 has them.'));
-      return;
-    }
-    const canvas = el('canvas', {role: 'img', 'aria-label': `Memory of ${a.title} over time`});
-    Memory.box.replaceChildren(canvas);
-    Memory.chart = new Chart(canvas, Memory.config(rows, of));
-  },
-  config(rows, of) {
-    const most = Math.max(1, ...rows.map(i => of.in_use_bytes[i] + Math.max(0, of.free_bytes[i]))),
-          [size, unit] = Format.axis('byte', most);
-    const soft = css('--soft'), font = {family: css('--font'), size: 12}, first = of.time_ns[rows[0]],
-          long = of.time_ns[rows[rows.length - 1]] - first, [scale, timeUnit] = Format.axis('ns', long);
-    const area = ([key, label, colour]) => ({
-      label,
-      data: rows.map(i => ({x: (of.time_ns[i] - first) / scale, y: Math.max(0, of[key][i]) / size})),
-      stepped: 'before',
-      fill: key === 'stack_bytes' ? 'origin' : '-1',
-      borderColor: colour,
-      backgroundColor: colour + '99',
-      borderWidth: 1,
-      pointRadius: 0,
-      stack: 'memory',
-      yAxisID: 'y'
+    Object.assign(Memory, {shown: rows, of});
+    const x = rows.map(i => of.time_ns[i] - of.time_ns[rows[0]]),
+          one = {x, colour: css('--ink'), width: 1.25, stepped: true, plain: true};
+    let low = x.map(() => 0);
+    const bands = Memory.parts.map(([key, name, colour]) => {
+      const value = rows.map(i => Math.max(0, of[key][i])), high = value.map((v, k) => v + low[k]),
+            band = {x, low, high, value, name, colour, alpha: 0.6, stepped: true};
+      low = high;
+      return band;
     });
-    const shares = rows.some(i => isKnown(of.fragmentation[i])), datasets = Memory.parts.map(area);
-    if (shares)
-      datasets.push({
-        label: 'fragmentation',
-        data: rows.map(
-            i => ({x: (of.time_ns[i] - first) / scale, y: isKnown(of.fragmentation[i]) ? 100 * of.fragmentation[i] : null})),
-        stepped: 'before',
-        borderColor: css('--ink'),
-        borderWidth: 1.25,
-        pointRadius: 0,
-        yAxisID: 'share'
-      });
-    return {
-      type: 'line',
-      data: {datasets},
-      options: {
-        animation: false,
-        maintainAspectRatio: false,
-        responsive: true,
-        parsing: false,
-        interaction: {mode: 'index', intersect: false},
-        plugins: {legend: {display: false}, tooltip: {enabled: false, external: tip => Memory.hover(tip, rows, of)}},
-        scales: {
-          x: {
-            type: 'linear',
-            min: 0,
-            max: long / scale || 1,
-            grid: {display: false},
-            ticks: {color: soft, font, maxTicksLimit: 9},
-            title: axisTitle(Format.titled('time since its first call', timeUnit))
-          },
-          y: {
-            stacked: true,
-            beginAtZero: true,
-            grid: {color: css('--rule'), drawBorder: false, drawTicks: false},
-            ticks: {color: soft, font, padding: 8, maxTicksLimit: 6},
-            title: axisTitle(Format.titled('memory', unit))
-          },
-          ...shares ? {
-            share: {
-              position: 'right',
-              min: 0,
-              max: 100,
-              grid: {display: false},
-              ticks: {color: soft, font},
-              title: axisTitle('fragmentation (%)')
-            }
-          }
-                    : {}
-        }
-      }
-    };
+    Memory.plot.show({
+      bands,
+      lines: [{...one, name: 'memory in use', y: rows.map(i => of.in_use_bytes[i])}],
+      what: `Memory of ${a.title} over time`
+    });
+    const y = rows.map(i => isKnown(of.fragmentation[i]) ? 100 * of.fragmentation[i] : null);
+    Memory.plot.element.hidden = !rows.length;
+    Memory.shares.element.hidden = y.every(v => v === null);
+    Memory.shares.show({lines: [{...one, name: 'fragmentation', y}], what: `Fragmentation of ${a.title} over time`});
   },
-  hover(context, rows, of) {
-    const tip = context.tooltip, point = tip.dataPoints && tip.dataPoints[0];
-    if (!point || tip.opacity === 0)
-      return Card.hide();
-    const box = context.chart.canvas.getBoundingClientRect(), i = rows[point.dataIndex];
+  point(k) {
+    const i = Memory.shown[k], of = Memory.of;
     const known = [
       ['time since the job began', Format.time(of.time_ns[i])], ['requested', Memory.bytes(of.requested_bytes[i])],
       ['allocated', of.bytes[i] < -1 ? '\u2212' + Format.bytes(-of.bytes[i]) : Memory.bytes(of.bytes[i])], ['operator', of.op[i]],
@@ -258,10 +203,10 @@ const Memory = {
       ['memory in use', Memory.bytes(of.in_use_bytes[i])],
       ['fragmentation', isKnown(of.fragmentation[i]) ? Memory.share(of.fragmentation[i]) : '']
     ];
-    Card.show(box.left + tip.caretX, box.top + tip.caretY, [
+    return [
       el('b', {}, of.action[i]), el('table', {}, known.filter(([, v]) => v !== '' && v !== 'unknown').map(([k,
         v]) => el('tr', {}, el('td', {}, k), el('td', {class: 'num'}, String(v)))))
-    ]);
+    ];
   },
   alive(a) {
     const t = Pod.table('memory_peak'), rows = Memory.rows(t, a),

@@ -37,28 +37,24 @@ const Operators = {
     return k ? k.colour : css('--rest');
   },
   bars() {
-    const o = Pod.operator, n = Math.min(Operators.top, Array.from(o.self_ns).filter(v => v > 0).length), most = o.self_ns[0],
-          many = Pod.workers > 1;
-    const rows = Array.from({length: n},
-        (unused, i) => el('tr', {},
-            el('td', {class: 'name op', title: o.name[i]},
-                el('span', {class: 'swatch', style: {backgroundColor: Operators.colour(i)}}), Format.short(o.name[i], 36),
-                Operators.hasDevices() && o.side[i] === 'Device' && ' on device'),
-            el('td', {class: 'bar'},
-                el('div', {class: 'track'},
-                    el('span', {style: {width: 100 * o.self_ns[i] / most + '%', backgroundColor: Operators.colour(i)}}))),
-            el('td', {class: 'num', 'data-v': o.self_ns[i]}, Format.time(o.self_ns[i])),
-            el('td', {class: 'num'}, Format.share(o.self_ns[i], Operators.mean())),
-            el('td', {class: 'num'}, Operators.calls(o.calls[i])), many && [
-              el('td', {class: 'num'}, Format.time(o.most_ns[i])), el('td', {}, o.worst[i] >= 0 ? 'rank ' + o.worst[i] : '\u2013')
-            ]));
-    const heads = ['Operator', '', 'self time', 'of the step', 'calls', ...many ? ['most', 'most on'] : []];
+    const o = Pod.operator, n = Math.min(Operators.top, Array.from(o.self_ns).filter(v => v > 0).length), many = Pod.workers > 1;
+    const row = i => ({
+      name: [
+        swatch(Operators.colour(i)), Format.short(o.name[i], 36), Operators.hasDevices() && o.side[i] === 'Device' && ' on device'
+      ],
+      title: o.name[i],
+      colour: Operators.colour(i),
+      parts: [[o.self_ns[i]]],
+      cells: [
+        [Format.time(o.self_ns[i]), o.self_ns[i]], [Format.share(o.self_ns[i], Operators.mean())], [Operators.calls(o.calls[i])],
+        ...many ? [[Format.time(o.most_ns[i])], o.worst[i] >= 0 ? 'rank ' + o.worst[i] : '\u2013'] : []
+      ]
+    });
+    const rows = Array.from({length: n}, (unused, i) => row(i)),
+          heads = ['Operator', '', 'self time', 'of the step', 'calls', ...many ? ['most', 'most on'] : []];
     const shown = [...new Set(Array.from({length: n}, (unused, i) => o.category[i]))];
     return [
-      el('div', {class: 'scroll'},
-          el('table', {class: 'bars', id: 'operators-top', 'aria-label': 'Operators with the largest self time, per step'},
-              el('thead', {}, el('tr', {}, heads.map((h, i) => el('th', {scope: 'col', class: i > 1 && i < 6 ? 'num' : null}, h)))),
-              el('tbody', {}, rows))),
+      el('div', {class: 'scroll'}, barTable('operators-top', 'Operators with the largest self time, per step', heads, rows)),
       legend(Pod.category.filter(k => shown.includes(k.name)).map(k => k.id), false)
     ];
   },
@@ -68,7 +64,6 @@ const Operators = {
   table() {
     const o = Pod.operator, ns = (name, key, what) => ({name, unit: 'ns', what, get: i => o[key][i]}), many = Pod.workers > 1,
           devices = Operators.hasDevices();
-    const swatch = i => el('span', {class: 'swatch', style: {backgroundColor: Operators.colour(i)}});
     const ofRanks = [
       {...ns('least', 'least_ns', 'self time per step on the rank with the least'), minor: true},
       ns('most', 'most_ns', 'self time per step on the rank with the most'),
@@ -77,7 +72,7 @@ const Operators = {
     ];
     const columns = [
       {name: 'operator', text: true, class: 'wide', get: i => o.name[i]},
-      {name: 'category', text: true, get: i => o.category[i], show: (i, v) => el('span', {}, swatch(i), ' ' + v)},
+      {name: 'category', text: true, get: i => o.category[i], show: (i, v) => el('span', {}, swatch(Operators.colour(i)), ' ' + v)},
       ...(devices ? [{name: 'on', text: true, what: 'what ran it: Host or Device', get: i => o.side[i]}] : []),
       {name: 'calls', what: 'per step, mean over ranks', get: i => o.calls[i], show: (i, v) => Operators.calls(v)},
       ns('self', 'self_ns', 'self time per step, mean over ranks'),

@@ -96,8 +96,6 @@ function typeset(text) {
 }
 
 const Overview = {
-  bars: 240, /* more steps than this are drawn in groups */
-
   section() {
     if (!Pod.sum.cells)
       return [
@@ -105,179 +103,107 @@ const Overview = {
         emptyText('No step is complete on any rank of this session.',
             'Mark steps with podprof_step_begin() or a repeating NVTX range, and choose steps that the job reaches (--steps A:B).')
       ];
-    const box = el('div', {class: 'chartbox'});
-    Overview.box = box;
+    Overview.chart = new Columns({
+      id: 'step-chart',
+      height: 270,
+      axis: 'step number',
+      y: {title: 'time per step', unit: 'ns'},
+      describe: i => Overview.describe(i),
+      onpick: i => Select.set({from: Select.nearest(Pod.step.number[i])}),
+      numbers: 'step time by category of every step as a table',
+      parts: Overview.stack().map(s => s.name)
+    });
     return [
       Verdict.evidence(),
       el('p', {class: 'lead'}, 'Columns: time by category, mean over ranks. ',
           Pod.workers > 1 ? 'Lines: the slowest and the fastest rank of each step. A gap between the lines shows imbalance. ' +
                   'Close lines over tall hatched columns show ranks that wait for each other.'
                           : 'Line: the step time.'),
-      box, Overview.legend(), Overview.table(), Kernels.note(), Overview.devices(), Overview.steps()
+      Overview.chart.element, Overview.legend(), Overview.table(), Kernels.note(), Overview.devices(), Overview.steps()
     ];
   },
   legend() {
     const list = legend(Pod.category.filter((k, i) => Pod.sum.category[i] > 0).map(k => k.id), Pod.sum.wait_ns > 0);
-    list.append(el('li', {}, el('span', {class: 'swatch line', style: {backgroundColor: 'var(--ink)'}}),
-        Pod.workers > 1 ? 'slowest rank' : 'step time'));
-    if (Pod.workers > 1)
-      list.append(el('li', {}, el('span', {class: 'swatch line', style: {backgroundColor: 'var(--soft)'}}), 'fastest rank'));
+    list.append(...plotLegend(
+        Pod.workers > 1 ? [{name: 'slowest rank', colour: 'var(--ink)'}, {name: 'fastest rank', colour: 'var(--soft)'}] : [
+          {name: 'step time', colour: 'var(--ink)'}
+        ]).children);
     return list;
   },
-  groups() {
-    const n = Pod.step.n, size = Math.ceil(n / Overview.bars);
-    return Array.from({length: Math.ceil(n / size)}, (unused, g) => ({from: g * size, to: Math.min(n, (g + 1) * size)}));
+  /* From the bottom up: what a column is made of, {id, name, hatched, of: ns of step i, mean over ranks}. */
+  stack() {
+    const s = Pod.step, order = k => COMMUNICATION.includes(k.id) ? 20 + k.id : k.id,
+          mean = f => i => f(i) / Math.max(1, s.count[i]), wait = i => Math.min(s.wait_ns[i], s.category[COMMUNICATION[0] - 1][i]);
+    return Pod.category.filter((k, i) => Pod.sum.category[i] > 0).sort((a, b) => order(a) - order(b)).flatMap(k => {
+      const all = i => s.category[k.id - 1][i];
+      return k.id !== COMMUNICATION[0] ? [{id: k.id, name: k.name, of: mean(all)}] : [
+        {id: k.id, name: k.name, of: mean(i => all(i) - wait(i))},
+        {id: k.id, name: k.name + ', waiting', hatched: true, of: mean(wait)}
+      ];
+    });
   },
   draw() {
-    if (!Overview.box)
+    if (!Overview.chart)
       return;
-    if (Overview.chart)
-      Overview.chart.destroy();
-    if (typeof Chart === 'undefined') {
-      Overview.box.replaceChildren(el('p', {class: 'missing', id: 'no-chart'},
-          'The chart is missing: podprof was built without Chart.js. ' +
-              'The table below has the same numbers. To get the chart: apt-get install libjs-chart.js, build podprof again, ' +
-              'remove report.html, and run \u2018podprof report\u2019.'));
-      Overview.box.style.height = 'auto';
-      return;
-    }
-    const canvas =
-        el('canvas', {id: 'step-chart', role: 'img', 'aria-label': 'Step time over steps; the table below has the same numbers'});
-    Overview.box.replaceChildren(canvas);
-    Overview.chart = new Chart(canvas, Overview.config());
-  },
-  config() {
-    const groups = Overview.groups(), s = Pod.step,
-          over = (g, f) => Math.max(...Array.from({length: g.to - g.from}, (unused, i) => f(g.from + i)));
-    const sum = (g, values) => values.slice(g.from, g.to).reduce((a, b) => a + b, 0);
-    const most = Math.max(...s.max_ns), [size, unit] = Format.axis('ns', most), soft = css('--soft'), ground = css('--ground');
-    const shown = Pod.category.filter((k, i) => Pod.sum.category[i] > 0);
-    const order = k => k.id === 10 || k.id === 3 ? 20 + k.id : k.id;
-    const bar = (label, colour, value) => ({
-      type: 'bar',
-      label,
-      stack: 'step',
-      order: 2,
-      backgroundColor: colour,
-      borderColor: ground,
-      borderWidth: groups.length > 150 ? 0 : {top: 1},
-      borderSkipped: false,
-      barPercentage: 1,
-      categoryPercentage: groups.length > 60 ? 1 : 0.86,
-      data: groups.map(g => value(g) / Math.max(1, sum(g, s.count)) / size)
+    const s = Pod.step, parts = Overview.stack();
+    Overview.items = Overview.items || Array.from(s.number, (n, i) => {
+      const segments = parts.map(({of, ...part}) => ({...part, ns: of(i)}));
+      return {label: String(n), segments, total: segments.reduce((all, p) => all + p.ns, 0)};
     });
-    const wait = g => Math.min(sum(g, s.wait_ns), sum(g, s.category[COMMUNICATION[0] - 1])),
-          hatch = Hatch.of(document.createElement('canvas').getContext('2d'), Pod.colour(COMMUNICATION[0]));
-    const datasets =
-        shown.sort((a, b) => order(a) - order(b))
-            .flatMap(k => k.id !== COMMUNICATION[0]
-                    ? [bar(k.name, k.colour, g => sum(g, s.category[k.id - 1]))]
-                    : [bar(k.name, k.colour, g => sum(g, s.category[k.id - 1]) - wait(g)), bar(k.name + ', waiting', hatch, wait)]);
-    const line = (label, colour, value) => ({
-      type: 'line',
-      label,
-      order: 1,
-      borderColor: colour,
-      backgroundColor: colour,
-      borderWidth: 1.5,
-      stack: label,
-      pointRadius: groups.length < 4 ? 3 : 0,
-      pointHitRadius: 6,
-      tension: 0,
-      data: groups.map(g => value(g) / size)
-    });
-    datasets.push(line('slowest rank', css('--ink'), g => over(g, i => s.max_ns[i])));
-    if (Pod.workers > 1)
-      datasets.push(line('fastest rank', soft, g => -over(g, i => -s.min_ns[i])));
-    const label = g => g.to - g.from === 1 ? String(s.number[g.from]) : `${s.number[g.from]}\u2013${s.number[g.to - 1]}`;
-    const font = {family: css('--font'), size: 12};
-    return {
-      data: {labels: groups.map(label), datasets},
-      options: {
-        animation: false,
-        maintainAspectRatio: false,
-        responsive: true,
-        events: ['mousemove', 'mouseout', 'click'],
-        interaction: {mode: 'index', intersect: false},
-        onClick: (e, found) => found.length && Select.set({from: Select.nearest(s.number[groups[found[0].index].from])}),
-        plugins: {legend: {display: false}, tooltip: {enabled: false, external: t => Overview.hover(t, groups)}},
-        scales: {
-          x: {
-            stacked: true,
-            grid: {display: false, color: css('--rule')},
-            border: {color: css('--rule')},
-            ticks: {color: soft, font, maxRotation: 0, autoSkipPadding: 14},
-            title: axisTitle('step number')
-          },
-          y: {
-            stacked: true,
-            beginAtZero: true,
-            grid: {color: css('--rule'), drawBorder: false, drawTicks: false},
-            max: ticks(most / size, 5).length * ticks(most / size, 5)[1],
-            ticks: {color: soft, font, padding: 8, stepSize: ticks(most / size, 5)[1]},
-            title: axisTitle(Format.titled('time per step', unit))
-          }
-        }
-      }
-    };
+    Overview.chart.show(Overview.items, s.number.indexOf(Pod.stepShown[Select.from]), 'Step time by category over steps', [
+      {name: Pod.workers > 1 ? 'slowest rank' : 'step time', colour: css('--ink'), values: s.max_ns},
+      ...Pod.workers > 1 ? [{name: 'fastest rank', colour: css('--soft'), values: s.min_ns}] : []
+    ]);
   },
-  hover(context, groups) {
-    const tip = context.tooltip, g = tip.dataPoints && tip.dataPoints.length ? groups[tip.dataPoints[0].dataIndex] : null;
-    if (!g || tip.opacity === 0)
-      return Card.hide();
-    const box = context.chart.canvas.getBoundingClientRect(), i = g.from, s = Pod.step;
-    const total = s.step_ns[i] / Math.max(1, s.count[i]);
-    Card.show(box.left + tip.caretX, box.top + tip.caretY, [
-      el('b', {},
-          g.to - g.from === 1 ? 'step ' + s.number[i] : `step ${s.number[i]}, first of ${s.number[i]}\u2013${s.number[g.to - 1]}`),
-      Pod.workers > 1 && el('div', {}, stragglerOf(i)),
+  describe(i) {
+    const s = Pod.step, mean = v => v / Math.max(1, s.count[i]);
+    return [
+      el('b', {}, 'step ' + s.number[i]), Pod.workers > 1 && el('div', {}, stragglerOf(i)),
       el('table', {},
-          breakdownRows(
-              Pod.category.map((k, c) => ({id: k.id, name: k.name, ns: s.category[c][i] / Math.max(1, s.count[i])})), total),
+          breakdownRows(Pod.category.map((k, c) => ({id: k.id, name: k.name, ns: mean(s.category[c][i])})), mean(s.step_ns[i])),
           Pod.workers > 1 &&
               [
                 el('tr', {}, el('td', {}, `slowest: ${s.worst[i] >= 0 ? Pod.workerName(s.worst[i]) : '\u2013'}`),
                     el('td', {class: 'num'}, Format.time(s.max_ns[i]))),
                 el('tr', {}, el('td', {}, 'fastest rank'), el('td', {class: 'num'}, Format.time(s.min_ns[i])))
               ])
-    ]);
+    ].filter(line => line);
   },
   /* Means per step by category, each with its share, its spread over ranks and the rank that has most. */
   table() {
-    const s = Pod.sum, most = Math.max(...s.category), rows = [];
+    const s = Pod.sum, rows = [], many = Pod.workers > 1;
     Pod.category.forEach((k, i) => {
       if (!s.category[i])
         return;
       const means = Array.from({length: Pod.workers}, (unused, w) => Pod.mean(Pod.worker.category[i], w));
       const sorted = means.filter(v => v !== null).sort((a, b) => a - b), worst = means.indexOf(sorted[sorted.length - 1]);
-      const wait = k.id === 10 ? Math.min(s.wait_ns, s.category[i]) : 0,
-            width = ns => ({width: 100 * ns / most + '%', backgroundColor: k.colour});
-      rows.push(el('tr', {'data-category': k.id},
-          el('td', {class: 'name'}, el('span', {class: 'swatch', style: {backgroundColor: k.colour}}), k.name),
-          el('td', {class: 'bar'},
-              el('div', {class: 'track'}, s.category[i] > wait && el('span', {style: width(s.category[i] - wait)}),
-                  wait > 0 && el('span', {class: 'hatched', style: width(wait)}))),
-          el('td', {class: 'num', 'data-v': s.category[i]}, Format.time(s.category[i] / s.cells)),
-          el('td', {class: 'num'}, Format.share(s.category[i], s.all_ns)), Pod.workers > 1 && [
-            el('td', {class: 'num'}, Format.time(sorted[0])), el('td', {class: 'num'}, Format.time(quartile(sorted, 2))),
-            el('td', {class: 'num'}, Format.time(sorted[sorted.length - 1])), el('td', {}, Pod.workerName(worst))
-          ]));
+      const wait = k.id === 10 ? Math.min(s.wait_ns, s.category[i]) : 0;
+      rows.push({
+        name: [swatch(k.colour), k.name],
+        of: k.id,
+        colour: k.colour,
+        parts: [[s.category[i] - wait], [wait, true]],
+        cells: [
+          [Format.time(s.category[i] / s.cells), s.category[i]], [Format.share(s.category[i], s.all_ns)],
+          ...many ? [...[0, 2, 4].map(q => [Format.time(quartile(sorted, q))]), Pod.workerName(worst)] : []
+        ]
+      });
       const rest = s.category[i] - s.wait_ns - s.transfer_ns;
       if (k.id === 10)
         for (const [name, ns] of [['wait', s.wait_ns], ['transfer', s.transfer_ns],
                  ['other calls, not split', rest > s.category[i] / 100 ? rest : 0]]
                  .filter(([, ns]) => ns > 0))
-          rows.push(el('tr', {class: 'sub'}, el('td', {class: 'name'}, name), el('td'),
-              el('td', {class: 'num', 'data-v': ns}, Format.time(ns / s.cells)),
-              el('td', {class: 'num'}, Format.share(ns, s.all_ns)), Pod.workers > 1 && [1, 2, 3, 4].map(() => el('td'))));
+          rows.push({
+            name,
+            sub: true,
+            cells: [[Format.time(ns / s.cells), ns], [Format.share(ns, s.all_ns)], ...many ? ['', '', '', ''] : []]
+          });
     });
-    const heads = ['Category', '', 'mean', 'of the step', ...Pod.workers > 1 ? ['least', 'median', 'most', 'most on'] : []];
+    const heads = ['Category', '', 'mean', 'of the step', ...many ? ['least', 'median', 'most', 'most on'] : []];
     return el('div', {class: 'scroll'},
         el('p', {class: 'lead', style: {margin: '16px 0 2px'}},
-            `Exclusive time per step${Pod.workers > 1 ? ', mean over all ranks. Least, median and most compare the ranks' : ''}.`),
-        el('table', {class: 'bars', id: 'breakdown', 'aria-label': 'Exclusive time per step by category'},
-            el('thead', {}, el('tr', {}, heads.map((h, i) => el('th', {scope: 'col', class: i > 1 && i < 7 ? 'num' : null}, h)))),
-            el('tbody', {}, rows)));
+            `Exclusive time per step${many ? ', mean over all ranks. Least, median and most compare the ranks' : ''}.`),
+        barTable('breakdown', 'Exclusive time per step by category', heads, rows));
   },
   /* The device operators with most self time. */
   devices() {
@@ -286,20 +212,21 @@ const Overview = {
                      .filter(i => of('host_or_device')[i] === 'Device' && !of('is_idle')[i]);
     if (!list.length)
       return null;
-    const percent = i => of('device_self_percent_no_idle')[i], first = list.slice(0, 10), most = percent(first[0]) || 1;
-    const bar = i => el('span', {style: {width: 100 * percent(i) / most + '%', backgroundColor: Pod.colour(1)}});
-    const rows = first.map(
-        i => el('tr', {}, el('td', {class: 'name op', title: of('name')[i]}, Format.short(of('name')[i], 30)),
-            el('td', {class: 'bar'}, el('div', {class: 'track'}, bar(i))),
-            el('td', {class: 'num', 'data-v': of('self_ns')[i]}, Format.time(of('self_ns')[i])),
-            el('td', {class: 'num'}, Format.share(percent(i), 100)),
-            el('td', {class: 'num'}, Format.share(of('device_cumulative_percent_no_idle')[i], 100)), el('td', {}, of('type')[i])));
-    const heads = ['Operator', '', 'self time', 'of devices', 'cumulative', 'type'];
+    const percent = i => of('device_self_percent_no_idle')[i];
+    const rows = list.slice(0, 10).map(i => ({
+      name: Format.short(of('name')[i], 30),
+      title: of('name')[i],
+      colour: Pod.colour(1),
+      parts: [[percent(i)]],
+      cells: [
+        [Format.time(of('self_ns')[i]), of('self_ns')[i]], [Format.share(percent(i), 100)],
+        [Format.share(of('device_cumulative_percent_no_idle')[i], 100)], of('type')[i]
+      ]
+    }));
     return el('div', {class: 'scroll', style: {marginTop: '22px'}}, el('h3', {}, 'Top operators on devices'),
         el('p', {class: 'lead'}, 'Self time over all ranks and steps, as a share of the self time of all device operators.'),
-        el('table', {class: 'bars', id: 'device-ops', 'aria-label': 'Ten device operators with most self time'},
-            el('thead', {}, el('tr', {}, heads.map((h, i) => el('th', {scope: 'col', class: i > 1 && i < 5 ? 'num' : null}, h)))),
-            el('tbody', {}, rows)));
+        barTable('device-ops', 'Ten device operators with most self time',
+            ['Operator', '', 'self time', 'of devices', 'cumulative', 'type'], rows));
   },
   /* Over the steps: of all ranks, or of one. */
   statistics() {
@@ -362,10 +289,6 @@ function stragglerOf(i) {
   return w < 0                   ? (Pod.step.wait_ns[i] === null ? 'straggler: unknown' : 'no straggler')
       : kept <= Pod.sum.bound_ns ? 'straggler: tie (the waiting is below the clock error)'
                                  : `straggler: ${Pod.workerName(w)} (each other rank waits ${Format.time(kept)} for it)`;
-}
-
-function axisTitle(text) {
-  return {display: true, text, color: css('--soft'), font: {family: css('--font'), size: 12}, padding: 2};
 }
 
 /* Rows of a hover card: what there is, largest first. */

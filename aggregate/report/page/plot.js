@@ -1,43 +1,78 @@
-/* One chart for lines, bands between lines and points, on linear or logarithmic axes. The pointer and the arrow keys reach
- * each point, Enter and a click choose it; a table beside it has the numbers. */
+/* The charts of the page: lines, bands between lines and points here, stacked columns in columns.js. Axes are linear or
+ * logarithmic. The pointer and the arrow keys reach each point, Enter and a click choose it. A table has the numbers: another one,
+ * or its own. */
 'use strict';
 
 class Plot {
-  /* options: id, height, x and y: {title, unit, log, label(value)}, describe(series, i): lines of the card, onpick(series, i) */
+  /* options: id, height, x and y: {title, unit, log, zero, top, label(value)}, describe(i, series): lines of the card,
+   * onpick(i, series), onkey(event), numbers: the title of its own table, where no other one has the numbers */
   constructor(options) {
     Object.assign(this, {height: 220, bands: [], lines: [], points: [], cursor: null}, options);
     this.canvas = el('canvas', {
-      class: 'plot',
+      class: this.kind || 'plot',
       id: this.id,
       role: 'img',
       tabindex: '0',
       onmousemove: e => this.hover(e),
-      onmouseleave: () => Card.hide(),
+      onmouseleave: () => this.leave(),
       onblur: () => {
+        if (!this.cursor)
+          return;
         this.cursor = null;
-        Card.hide();
+        this.leave();
         this.draw();
       },
       onclick: e => this.pick(this.near(e)),
-      onkeydown: e => this.key(e)
+      onkeydown: e => this.onkey ? this.onkey(e) : this.key(e)
     });
-    this.element = el('div', {}, this.canvas);
+    this.element = el('div', {}, el('div', {}, this.canvas), this.numbers && this.numbersBox());
   }
 
-  /* bands: {x, low, high, colour}; lines: {name, x, y, colour, width, dash, stepped}; points: {name, x, y, low, high, colour,
-   * shape}; mark: an x that is pinned; what: says what the chart shows. */
+  /* bands: {x, low, high, colour, alpha, stepped, name, value: where it is one part of a sum}
+   * lines: {name, x, y, colour, width, dash, stepped, plain: no dots}; points: {name, x, y, low, high, colour, shape, size}
+   * mark: an x that is pinned; what: says what the chart shows. */
   show(view) {
     Object.assign(this, {bands: [], lines: [], points: [], mark: null}, view);
     this.cursor = null;
     this.draw();
+    if (this.table)
+      this.table.refill(this.count());
   }
 
   series() {
     return [...this.lines, ...this.points];
   }
+  isEmpty() {
+    return false;
+  }
+
+  /* Made when it is opened: many charts have thousands of points. */
+  numbersBox() {
+    const box = details('Details: ' + this.numbers);
+    box.addEventListener('toggle', () => {
+      if (!this.table)
+        box.append((this.table = this.made(this.numbers)).element);
+      this.table.fit();
+    });
+    return box;
+  }
+  made(title) {
+    const columns = [
+      {name: 'line', text: true, get: i => this.list[i].name}, column(this.x.title || 'x', this.x.unit, '', i => this.list[i].x),
+      column(this.y.title, this.y.unit, '', i => this.list[i].y)
+    ];
+    return new Table({id: `${this.id}-numbers`, title, columns, rows: this.count(), first: 12});
+  }
+  /* How many rows; and keeps them. */
+  count() {
+    const parts = this.bands.filter(b => b.value).map(b => ({...b, y: b.value}));
+    this.list = [...parts, ...this.series()].flatMap(
+        s => Array.from(s.x, (x, i) => ({name: s.name, x, y: s.y[i]})).filter(r => r.y !== null));
+    return this.list.length;
+  }
 
   static range(axis, values) {
-    let low = Infinity, high = -Infinity;
+    let low = Infinity, high = axis.top || -Infinity;
     for (const list of values)
       for (const v of list)
         if (v !== null && (!axis.log || v > 0)) {
@@ -63,36 +98,57 @@ class Plot {
       const every = Math.max(1, Math.ceil(list.length / room));
       return {list: list.filter((v, i) => i % every === 0), text: v => Format.by(axis.unit, v), unit: ''};
     }
-    if (axis.label)
-      return {list: ticks(high - low, room).map(v => v + low).filter(v => v <= high), text: axis.label, unit: ''};
-    const [size, unit] = Format.axis(axis.unit, high);
-    return {
-      list: ticks((high - low) / size, room).map(v => low + v * size).filter(v => v <= high * 1.0001),
-      text: v => String(+(v / size).toPrecision(5)),
-      unit
-    };
+    const [size, unit] = axis.label ? [1, ''] : Format.axis(axis.unit, high), step = ticks((high - low) / size, room)[1] * size,
+                 first = Math.ceil(low / step - 1e-6), list = [];
+    for (let k = first; k * step <= high + step * 1e-4; k++)
+      list.push(k * step);
+    return {list, text: axis.label || (v => String(+(v / size).toPrecision(7))), unit};
   }
 
   draw() {
-    if (!this.canvas.parentElement || !this.canvas.parentElement.clientWidth)
+    if (!this.canvas.parentElement || !this.canvas.parentElement.clientWidth || this.isEmpty())
       return;
-    const {c, width, height} = fit(this.canvas, this.height), bottom = 42, top = 12, right = 14;
-    const all = [
-      ...this.bands.map(b => [...b.low, ...b.high]), ...this.lines.map(l => l.y),
-      ...this.points.map(p => [...p.y, ...(p.low || []), ...(p.high || [])])
-    ];
-    const xs = [...this.bands, ...this.lines, ...this.points].map(s => s.x);
-    Object.assign(this, {xr: Plot.range({zero: false, ...this.x}, xs), yr: Plot.range(this.y, all)});
+    const {c, width, height} = fit(this.canvas, this.height), top = 12;
+    this.yr = Plot.range(this.y, this.heights());
     const marks = Plot.marks(this.y, this.yr, 4),
           left = Math.ceil(Math.max(...marks.list.map(v => c.measureText(marks.text(v)).width), 20)) + 34;
-    this.box = {left, top, wide: width - left - right, high: height - top - bottom};
-    this.axes(c);
+    this.box = {left, top, wide: width - left - 14, high: height - top - 42};
+    this.xr = this.across();
+    this.axes(c, marks, this.places(c));
+    this.layers(c);
+    this.pins(c);
+    this.canvas.setAttribute('aria-label', this.label());
+  }
+  heights() {
+    return [
+      ...this.bands.flatMap(b => [b.low, b.high]), ...this.lines.map(l => l.y),
+      ...this.points.flatMap(p => [p.y, p.low || [], p.high || []])
+    ];
+  }
+  across() {
+    return Plot.range({zero: false, ...this.x}, [...this.bands, ...this.lines, ...this.points].map(s => s.x));
+  }
+  /* Of many lines, the largest first: as many as can be distinguished, and the pinned one, which is strong and drawn last. `text`:
+   * how many these are, where it is not all. */
+  static many(all, most, isPinned) {
+    const shown = all.filter((l, i) => i < most || isPinned(l)).reverse().sort((a, b) => isPinned(a) - isPinned(b));
+    const style = l => isPinned(l) ? {colour: css('--ink')}
+        : l === all[0]             ? {colour: css('--accent')}
+                                   : {colour: css('--rest'), width: 1};
+    return {shown: shown.map(l => ({...l, ...style(l)})), text: shown.length < all.length ? String(shown.length) : ''};
+  }
+
+  /* The marks of the axis below. */
+  places() {
+    return Plot.marks(this.x, this.xr, Math.max(2, Math.floor(this.box.wide / 90)));
+  }
+  label() {
+    return `${this.what}. ${this.series().length ? 'Arrow keys move from point to point. ' : ''}A table below has the numbers.`;
+  }
+  layers(c) {
     this.bands.forEach(b => this.band(c, b));
     this.lines.forEach(l => this.line(c, l));
     this.points.forEach(p => this.dots(c, p));
-    this.pins(c);
-    this.canvas.setAttribute('aria-label',
-        `${this.what}. ${this.series().length ? 'Arrow keys move from point to point. ' : ''}The table below has the numbers.`);
   }
 
   static place(axis, [low, high], v) {
@@ -103,9 +159,8 @@ class Plot {
     return [left + wide * Plot.place(this.x, this.xr, x), top + high * (1 - Plot.place(this.y, this.yr, y))];
   }
 
-  axes(c) {
-    const {left, top, wide, high} = this.box, xm = Plot.marks(this.x, this.xr, Math.max(2, Math.floor(wide / 90))),
-                            ym = Plot.marks(this.y, this.yr, 4);
+  axes(c, ym, xm) {
+    const {left, top, wide, high} = this.box;
     c.strokeStyle = css('--rule');
     c.fillStyle = css('--soft');
     c.textAlign = 'right';
@@ -127,10 +182,18 @@ class Plot {
   }
 
   band(c, b) {
+    const edge = (i, y) => {
+      if (b.stepped && i)
+        c.lineTo(this.at(b.x[i], 0)[0], this.at(0, y[i - 1])[1]);
+      c.lineTo(...this.at(b.x[i], y[i]));
+    };
     c.beginPath();
-    b.x.forEach((x, i) => c.lineTo(...this.at(x, b.high[i])));
-    for (let i = b.x.length - 1; i >= 0; i--)
+    b.x.forEach((x, i) => edge(i, b.high));
+    for (let i = b.x.length - 1; i >= 0; i--) {
       c.lineTo(...this.at(b.x[i], b.low[i]));
+      if (b.stepped && i)
+        c.lineTo(this.at(b.x[i], 0)[0], this.at(0, b.low[i - 1])[1]);
+    }
     c.closePath();
     c.globalAlpha = b.alpha || 0.25;
     c.fillStyle = b.colour;
@@ -192,7 +255,7 @@ class Plot {
         c.lineTo(px, this.at(x, p.high[i])[1]);
         c.stroke();
       }
-      Plot.dot(c, px, py, p.colour, p.shape || 0, 4);
+      Plot.dot(c, px, py, p.colour, p.shape || 0, p.size || 4);
     });
   }
 
@@ -230,19 +293,28 @@ class Plot {
     }));
     return best;
   }
+  /* What a point is, for whoever made the chart. */
+  of(at) {
+    return [at[1], this.series()[at[0]]];
+  }
   hover(event) {
     const at = this.near(event);
-    at ? Card.show(event.clientX, event.clientY, this.describe(this.series()[at[0]], at[1])) : Card.hide();
+    if (this.onhover)
+      return this.onhover(at && this.of(at)[0], event);
+    at ? Card.show(event.clientX, event.clientY, this.describe(...this.of(at))) : Card.hide();
+  }
+  leave() {
+    this.onhover ? this.onhover(null) : Card.hide();
   }
   pick(at) {
     if (at && this.onpick)
-      this.onpick(this.series()[at[0]], at[1]);
+      this.onpick(...this.of(at));
   }
   key(event) {
     const move = {ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0]}[event.key], all = this.series();
     if (event.key === 'Enter')
       return this.pick(this.cursor);
-    if (!move || !all.length || event.ctrlKey || event.metaKey || event.altKey)
+    if (!move || !all.length || !this.box || event.ctrlKey || event.metaKey || event.altKey)
       return;
     event.preventDefault();
     event.stopPropagation();
@@ -251,7 +323,7 @@ class Plot {
     this.draw();
     const s = all[to], box = this.canvas.getBoundingClientRect(), y = s.y[this.cursor[1]];
     const [px, py] = this.at(s.x[this.cursor[1]], y === null ? this.yr[0] : y);
-    Card.show(box.left + px, box.top + py, this.describe(s, this.cursor[1]));
+    Card.show(box.left + px, box.top + py, this.describe(...this.of(this.cursor)));
   }
 }
 

@@ -25,8 +25,8 @@ const Skyline = {
             (s, i) => el('option', {value: String(i)}, s.kind === 'allocator' ? `Allocator ${s.name || '(no name)'}` : s.name)));
     Skyline.select = select;
     Skyline.notes = el('ul', {class: 'notes', id: 'skyline-notes', 'aria-live': 'polite'});
-    Skyline.sum = Skyline.chart('skyline-sum');
-    Skyline.most = Skyline.chart('skyline-most');
+    Skyline.sum = Skyline.chart('skyline-sum', 'sum over ranks');
+    Skyline.most = Skyline.chart('skyline-most', 'rank with most');
     Skyline.box = el('div', {});
     Skyline.tables = new Map();
     return [
@@ -38,14 +38,15 @@ const Skyline = {
       Skyline.sum.element, el('h3', {style: {marginTop: '12px'}}, 'Rank with most'), Skyline.most.element, Skyline.box
     ];
   },
-  chart(id) {
+  chart(id, title) {
     return new Plot({
       id,
       height: 170,
-      x: {title: '', unit: 'ns', zero: false},
+      x: {},
       y: {title: 'memory', unit: 'byte'},
-      describe: (s, i) => Skyline.describe(i),
-      onpick: (s, i) => s.rank && s.rank[i] >= 0 && State.set({rank: s.rank[i]})
+      describe: i => Skyline.describe(i),
+      numbers: title + ' as a table',
+      onpick: (i, s) => s.rank && s.rank[i] >= 0 && State.set({rank: s.rank[i]})
     });
   },
   source() {
@@ -144,12 +145,8 @@ const Skyline = {
   draw() {
     if (!Skyline.box)
       return;
-    const s = Skyline.source(), now = [Pod.skyline.indexOf(s), document.documentElement.dataset.theme, Select.worker].join();
+    const s = Skyline.source();
     Skyline.select.value = String(Pod.skyline.indexOf(s));
-    if (now === Skyline.drawn && Skyline.width === Skyline.box.clientWidth)
-      return;
-    Skyline.drawn = now;
-    Skyline.width = Skyline.box.clientWidth;
     const notes = [Skyline.first(s), Skyline.peaks(s)];
     Skyline.notes.replaceChildren(...notes.map(t => el('li', {}, t)));
     const steps = Skyline.isSteps(s), x = Array.from(s.at, v => steps ? v : v - s.at[0]),
@@ -162,7 +159,7 @@ const Skyline = {
       what: `Sum of memory over ranks. ${notes[1]}`
     });
     Skyline.most.show({
-      lines: [{name: 'most', x, y: some(s.most), rank: s.most_rank, colour: css('--attention'), stepped: true, plain: true}],
+      lines: [{name: 'most', x, y: some(s.most), rank: s.most_rank, colour: css('--accent'), stepped: true, plain: true}],
       what: `Memory of the rank with most. ${notes[0]}`
     });
     Skyline.table(s);

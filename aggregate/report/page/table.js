@@ -241,3 +241,23 @@ function details(title, ...parts) {
   e.addEventListener('toggle', () => Table.list.filter(t => e.contains(t.element)).forEach(t => t.fit()));
   return e;
 }
+
+/* A table whose rows have bars: its own chart. heads: of the name, the bar and the cells. rows: {name, title, colour,
+ * parts: [[value, hatched]], cells: [number as text, exact value] or a text, sub, of: what a test finds it by}. */
+function barTable(id, label, heads, rows) {
+  const all = r => (r.parts || []).reduce((sum, [v]) => sum + v, 0), most = Math.max(...rows.map(all)) || 1;
+  const bar = (r, [v, hatched]) =>
+      v > 0 && el('span', {class: hatched ? 'hatched' : null, style: {width: 100 * v / most + '%', backgroundColor: r.colour}});
+  const cell = c => Array.isArray(c) ? el('td', {class: 'num', 'data-v': c[1]}, c[0]) : el('td', {}, c);
+  const row = r => el('tr', {class: r.sub ? 'sub' : null, 'data-category': r.of},
+      el('td', {class: r.title ? 'name op' : 'name', title: r.title}, r.name),
+      r.parts ? el('td', {class: 'bar'}, el('div', {class: 'track'}, r.parts.map(p => bar(r, p)))) : el('td'), r.cells.map(cell));
+  const isNumber = i => rows.length > 0 && Array.isArray(rows[0].cells[i - 2]);
+  return el('table', {class: 'bars', id, 'aria-label': label},
+      el('thead', {}, el('tr', {}, heads.map((h, i) => el('th', {scope: 'col', class: isNumber(i) ? 'num' : null}, h)))),
+      el('tbody', {}, rows.map(row)));
+}
+
+function swatch(colour) {
+  return el('span', {class: 'swatch', style: {backgroundColor: colour}});
+}

@@ -8,6 +8,7 @@ const Viewer = {
       return emptyText('No rank has a complete step.',
           'Choose steps that the job reaches (--steps A:B). Without marks the whole window is one step.');
     Viewer.columns = new Columns({
+      id: 'step-ranks',
       height: 240,
       axis: 'rank',
       onhover: (i, e) => Viewer.hover(i === null ? null : Select.from, i === null ? null : Viewer.order[i], e),
@@ -15,8 +16,11 @@ const Viewer = {
       onkey: Viewer.key
     });
     Viewer.over = new Columns({
+      id: 'rank-steps',
       height: 150,
       axis: 'step number',
+      numbers: 'steps of the pinned rank as a table',
+      parts: partNames(),
       onhover: (i, e) => Viewer.hover(i, i === null ? null : Select.worker, e),
       onpick: i => Viewer.pin(i, Select.worker),
       onkey: Viewer.key
@@ -29,8 +33,8 @@ const Viewer = {
       el('p', {class: 'lead'}, 'The selected step of every rank, and every step of the selected rank, by category.'),
       Viewer.controls(),
       el('div', {class: 'pinned'},
-          el('div', {}, Viewer.title, el('div', {}, Viewer.columns.canvas), legend(ids, Pod.sum.wait_ns > 0), Viewer.overTitle,
-              el('div', {}, Viewer.over.canvas)),
+          el('div', {}, Viewer.title, Viewer.columns.element, legend(ids, Pod.sum.wait_ns > 0), Viewer.overTitle,
+              Viewer.over.element),
           Viewer.details),
       Viewer.table(), Bands.section(), Together.parts(),
       Pod.left_out.length > 0 && el('ul', {class: 'notes', style: {marginTop: '14px'}}, Pod.left_out.map(t => el('li', {}, t)))

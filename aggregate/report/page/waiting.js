@@ -2,6 +2,8 @@
 'use strict';
 
 const Waiting = {
+  heads: ['rank', 'arrives after the first', 'waits', 'transfer'],
+
   section() {
     const operations = Pod.table('collective', 'event'), title = el('h2', {}, 'Who waited for whom');
     if (!operations)
@@ -97,14 +99,24 @@ const Waiting = {
                   'pod.h5 has all of them, in /collective arrival_ns.'));
     const canvas = el('canvas', {
       role: 'img',
+      tabindex: '0',
       id: 'arrivals',
       'aria-label': `Arrivals of ${a.worker.length} ranks; rank ${c('last_worker')} arrived last, ${
           Format.time(c('last_ns') - c('first_ns'))} after the first`
     });
     Waiting.tracks.replaceChildren(title,
         el('p', {class: 'lead'}, 'Hatched: waiting for the last rank. Plain: transfer. Vertical line: the last arrival.'),
-        el('div', {}, canvas));
+        el('div', {}, canvas), details('Details: arrivals as a table', Waiting.arrivalTable(a, c('last_ns') - c('first_ns'))));
     Waiting.paint(canvas, a, c('last_ns') - c('first_ns'));
+  },
+  arrivalTable(a, last) {
+    const cells = k => {
+      const at = a.arrival_ns[k], to = a.exit_ns[k], wait = Math.min(to, Math.max(at, last));
+      return [String(a.worker[k]), ...[at, wait - at, to - wait].map(ns => Format.time(ns))];
+    };
+    return el('table', {'aria-label': 'Arrivals'},
+        el('thead', {}, el('tr', {}, Waiting.heads.map(h => el('th', {class: 'num'}, h)))),
+        el('tbody', {}, Array.from(a.worker, (rank, k) => el('tr', {}, cells(k).map(v => el('td', {class: 'num'}, v))))));
   },
   /* Ranks down, time across; of very many ranks the first and the last ones to arrive. */
   paint(canvas, a, last) {

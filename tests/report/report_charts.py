@@ -1,0 +1,82 @@
+#!/usr/bin/python3
+"""The page's charts: axes with units, keys, texts, and tables of the same numbers, for each of them. Run by ctest report_charts."""
+import sys
+
+import numpy as np
+
+from kit import browser, check, clean, jobs, pod_page
+import pods
+
+SECTIONS = "steps,viewer,waiting,blame,input,op,kernel,collectives,skyline,memory,clock,tables"
+
+
+def memory(f, p):
+    """Samples of memory over time, two a rank, and waits for input of each step."""
+    g, n = pods.Group(f, "memory"), 2 * p.workers
+    g.put("sample", ["sample"], np.arange(n))
+    g.put("worker", ["sample"], np.repeat(np.arange(p.workers, dtype=np.int32), 2))
+    g.put("time_ns", ["sample"], np.tile([1_000_000_000, 3_000_000_000], p.workers), "ns")
+    g.put("rss_bytes", ["sample"], (np.arange(n) + 1 << 20).astype(np.uint64), "byte")
+    g = pods.Group(f, "input_wait")
+    g.put("step", ["step"], p.number)
+    g.put("worker", ["step"], np.ones(p.steps, np.int32))
+    for name, ns in (("least_ns", 1000), ("mean_ns", 2000), ("most_ns", 4000)):
+        g.put(name, ["step"], np.full(p.steps, ns), "ns")
+
+
+def made():
+    pod = pods.Pod(workers=24, steps=5, hosts=8)
+    pod.clocks, pod.extra = True, memory
+    return pod
+
+
+def axes(place, full):
+    """Every chart names its axes with their units."""
+    with browser() as b:
+        b.open(pod_page(place, made()), f"#open={SECTIONS}")
+        b.js("window.said = []; const fill = CanvasRenderingContext2D.prototype.fillText;"
+             "CanvasRenderingContext2D.prototype.fillText = function(t, ...more) { said.push(t); return fill.call(this, t, ...more); };")
+        for draw, titles in (("Overview", ("step number", "time per step (ms)")), ("Clocks", ("time since the job began (s)", "clock error (\u00b5s)")),
+                             ("Samples", ("time since the job began (s)", "rss (MiB)")), ("Input", ("step number", "wait for input (\u00b5s)"))):
+            b.js(f"said.length = 0; {draw}.draw()")
+            said = b.js("said")
+            for title in titles:
+                check(said.count(title) == 1, f"{draw}: '{title}' is written {said.count(title)} times: {said}")
+        clean(b, "axes")
+
+
+def keys(place, full):
+    """Each chart takes the focus, has a text, and a table of its numbers; the arrow keys say what each point is."""
+    with browser() as b:
+        b.open(pod_page(place, made()), f"#open={SECTIONS}")
+        b.js("document.querySelectorAll('details').forEach(e => e.open = true)")
+        for chart in b.js("[...document.querySelectorAll('canvas.plot, canvas.columns')].filter(c => c.checkVisibility()).map(c => c.id)"):
+            check(b.js(f"document.getElementById('{chart}').tabIndex") == 0, f"{chart} takes no focus")
+            check(len(b.js(f"document.getElementById('{chart}').getAttribute('aria-label') || ''")) > 20, f"{chart} has no text")
+            rows = f"document.getElementById('{chart}').closest('.body').querySelectorAll('table tbody tr').length"
+            check(b.js(rows) > 1, f"{chart} has no table")
+        card = "document.getElementById('card').hidden ? '' : document.getElementById('card').textContent"
+        for chart, words in (("step-chart", ("step 100", "slowest")), ("input-wait", ("step 100", "4.00 \u00b5s")), ("clock-chart", ("node", "clock error"))):
+            b.js(f"Card.hide(); document.getElementById('{chart}').focus()")
+            b.key("ArrowRight")
+            said = b.js(card).replace("\u00a0", " ")
+            check(all(w in said for w in words), f"{chart}: {said}")
+        rows = b.js("[...document.querySelectorAll('#t-step-chart-numbers tbody tr')].map(r => [...r.children].map(c => c.dataset.v ?? c.textContent))")
+        step = b.js("[Pod.step.number[1], Pod.step.max_ns[1], Pod.step.min_ns[1]]")
+        check(len(rows) == 5 and [float(v) for v in rows[1][:3]] == step, f"the table of the step chart: {rows[1]}, not {step}")
+        clean(b, "keys")
+
+
+def many(place, full):
+    """Of more steps than points, each column is the slowest of those beside it: a rare one is never left out."""
+    pod = pods.Pod(workers=2, steps=2400)
+    pod.step_ns[1234, :] *= 30
+    with browser() as b:
+        b.open(pod_page(place, pod), "#open=steps")
+        shown, n = b.js("[Overview.chart.shown.includes(1234), Overview.chart.shown.length]")
+        check(shown and n < 2400, f"the slowest step is not among {n} columns")
+        clean(b, "many steps")
+
+
+if __name__ == "__main__":
+    sys.exit(jobs.main({"axes": axes, "keys": keys, "many": many}, __doc__))
