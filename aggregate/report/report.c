@@ -96,7 +96,12 @@ static void put_style(struct pp_page *p)
 
 static void put_app(struct pp_page *p)
 {
-	fputs(pp_embed_app, p->to);
+	pp_json_base64(p->to, pp_embed_app, pp_embed_app_size);
+}
+
+static void put_boot(struct pp_page *p)
+{
+	fputs(pp_embed_boot, p->to);
 }
 
 /* The page is page.html with its markers, <!--NAME-->, replaced. */
@@ -108,6 +113,7 @@ static void put_page(struct pp_page *p)
 	} part[] = {{"style", put_style},
 	            {"data", put_data},
 	            {"app", put_app},
+	            {"boot", put_boot},
 #define PART(marker, function) {#marker, function},
 	            PP_PLAIN_PARTS(PART)
 #undef PART

@@ -10,9 +10,9 @@ set(report_embedded ${CMAKE_CURRENT_BINARY_DIR}/report_embed.c)
 list(JOIN report_app "+" report_app_text)
 add_custom_command(OUTPUT ${report_embedded}
   COMMAND ${CMAKE_COMMAND} -DOUT=${report_embedded}
-    "-DTEXTS=page=${report_dir}/page.html|style=${report_dir}/style.css|app=${report_app_text}|diffpage=${report_dir}/diff.html|diffapp=${report_diff_app_text}"
+    "-DTEXTS=page=${report_dir}/page.html|style=${report_dir}/style.css|boot=${report_dir}/boot.js|app.gz=${report_app_text}|diffpage=${report_dir}/diff.html|diffapp.gz=${report_diff_app_text}"
     -P ${report_dir}/embed.cmake
-  DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/report/report.cmake ${report_dir}/embed.cmake ${report_dir}/page.html ${report_dir}/style.css ${report_app} ${report_dir}/diff.html ${report_dir}/diff.js
+  DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/report/report.cmake ${report_dir}/embed.cmake ${report_dir}/page.html ${report_dir}/style.css ${report_dir}/boot.js ${report_app} ${report_dir}/diff.html ${report_dir}/diff.js
   COMMENT "Embedding the report's page" VERBATIM)
 set(PP_REPORT_SOURCES
   report/report.c

@@ -63,7 +63,7 @@ void pp_json_real(FILE *to, double value)
 		fputs("null", to);
 }
 
-static void base64(FILE *to, const unsigned char *p, size_t n)
+void pp_json_base64(FILE *to, const unsigned char *p, size_t n)
 {
 	static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	char text[4096];
@@ -125,7 +125,7 @@ static int put_deflated(FILE *to, unsigned char *bytes, size_t planes, size_t n,
 		done = deflate(&z, i + 1 < planes ? Z_NO_FLUSH : Z_FINISH);
 	}
 	if (out && done == Z_STREAM_END) {
-		base64(to, out, most - z.avail_out);
+		pp_json_base64(to, out, most - z.avail_out);
 		code = 0;
 	}
 	deflateEnd(&z);

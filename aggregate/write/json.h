@@ -18,5 +18,6 @@ int pp_json_ints(FILE *to, const int64_t *value, size_t n);
 int pp_json_reals(FILE *to, const double *value, size_t n);
 /* Writes n values of `width` bytes: the lowest bytes of all of them first, as similar values compress better so. */
 void pp_json_plane(unsigned char *bytes, const uint64_t *bits, size_t n, size_t width);
-/* Base64 of the deflated bytes, without quotes. 0, or -ENOMEM. */
+/* Base64, without quotes; pp_json_deflated(): of the deflated bytes. 0, or -ENOMEM. */
+void pp_json_base64(FILE *to, const unsigned char *p, size_t n);
 int pp_json_deflated(FILE *to, unsigned char *bytes, size_t size);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "aggregate/report/page/embed.h"
+#include "aggregate/write/json.h"
 #include "aggregate/write/output.h"
 #include "aggregate/write/writer.h"
 #include "core/base/why.h"
@@ -20,7 +21,7 @@ static void copy(FILE *from, FILE *to)
 		fwrite(bytes, 1, n, to);
 }
 
-/* diff.html with its markers replaced: <!--style-->, <!--data-->, <!--app-->. */
+/* diff.html with its markers replaced: <!--style-->, <!--data-->, <!--app-->, <!--boot-->. */
 static void put(FILE *json, FILE *to)
 {
 	const char *at = pp_embed_diffpage, *marker, *end;
@@ -32,7 +33,9 @@ static void put(FILE *json, FILE *to)
 		else if (!strncmp(marker + 4, "data", 4))
 			copy(json, to);
 		else if (!strncmp(marker + 4, "app", 3))
-			fputs(pp_embed_diffapp, to);
+			pp_json_base64(to, pp_embed_diffapp, pp_embed_diffapp_size);
+		else if (!strncmp(marker + 4, "boot", 4))
+			fputs(pp_embed_boot, to);
 		at = end + 3;
 	}
 	fputs(at, to);

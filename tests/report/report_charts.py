@@ -1,5 +1,8 @@
 #!/usr/bin/python3
 """The page's charts: axes with units, keys, texts, and tables of the same numbers, for each of them. Run by ctest report_charts."""
+import base64
+import gzip
+import os
 import sys
 
 import numpy as np
@@ -78,5 +81,38 @@ def many(place, full):
         clean(b, "many steps")
 
 
+def packed(page, name="app"):
+    with open(page, encoding="utf-8") as f:
+        return base64.b64decode(f.read().split(f'id="{name}">')[1].split("</script>")[0])
+
+
+def weight(place, full):
+    """A page of one rank and two steps is one file of at most 200 kB; its program is compressed, without a date, and says its name in errors."""
+    page = pod_page(place, pods.Pod(workers=1, steps=2, hosts=1))
+    size, app = os.path.getsize(page), packed(page)
+    check(size <= 200_000, f"the page has {size} bytes")
+    check(app[:2] == b"\x1f\x8b" and app[4:8] == bytes(4), f"the header of the program: {app[:10].hex()}")
+    check(b"class Plot" in gzip.decompress(app), "the program is not in the page")
+    with browser() as b:
+        b.open(page)
+        check(b.js("document.scripts.length") == 3, "there are more scripts than the data, the program and its start")
+        b.js("setTimeout(() => Format.short(null, 3))")
+        check(any("podprof-page.js" in c for c in b.complaints()), f"an error does not name the program: {b.complaints()}")
+
+
+def old_browser(place, full):
+    """A browser that cannot inflate the program shows the text of the page, and says what is missing."""
+    page = pod_page(place, pods.Pod(workers=3, steps=3))
+    with browser() as b:
+        script = b.call("Page.addScriptToEvaluateOnNewDocument", source="delete window.DecompressionStream")["identifier"]
+        try:
+            b.open(page)
+            check("DecompressionStream" in b.js("document.getElementById('failed').textContent"), b.js("document.getElementById('failed').textContent"))
+            check(len(b.js("document.getElementById('job').textContent")) > 10, "the text of the page is gone")
+            clean(b, "an old browser")
+        finally:
+            b.call("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
+
+
 if __name__ == "__main__":
-    sys.exit(jobs.main({"axes": axes, "keys": keys, "many": many}, __doc__))
+    sys.exit(jobs.main({"axes": axes, "keys": keys, "many": many, "weight": weight, "old_browser": old_browser}, __doc__))

@@ -193,7 +193,6 @@ const App = {
 
 App.start().catch(e => {
   document.getElementById('main').prepend(el('p', {class: 'missing', id: 'failed'},
-      `This page cannot show its data: ${e.message}. ` +
-          'Use a browser of 2023 or newer (DecompressionStream), or read summary.txt beside it.'));
+      `The charts of this page cannot be shown: ${e.message}. Its text is complete without them.`));
   console.error(e);
 });
