@@ -2,6 +2,7 @@
 #include "aggregate/report/brief.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -249,8 +250,8 @@ static void put_ranks(struct pp_json *j, const struct pp_dataset *d, const struc
 		pp_json_add_text(j, "host", d->worker[w].host);
 		pp_json_add_text(j, "status", d->worker[w].status);
 		pp_json_add_int(j, "steps", steps);
-		pp_json_add_int(j, "step_ns", steps ? s->worker_ns[w][0] / steps : INT64_MIN);
-		pp_json_add_int(j, "wait_ns", pp_known_part(s->worker_wait_ns[w], steps));
+		pp_json_add_int(j, "step_ns", pp_known_mean(s->worker_ns[w][0], steps));
+		pp_json_add_int(j, "wait_ns", pp_known_mean(s->worker_wait_ns[w], steps));
 		pp_json_add_int(j, "kept_others_waiting_ns", s->worker_kept_ns[w]);
 		put_categories(j, s->worker_ns[w], steps);
 		pp_json_close(j);
@@ -263,7 +264,7 @@ static void put_recording(struct pp_json *j, struct pp_recording r)
 {
 	int is_known = r.ns > 0;
 
-	pp_json_add_int(j, "recording_ns", is_known ? (int64_t)(r.ns + 0.5) : INT64_MIN);
+	pp_json_add_int(j, "recording_ns", is_known ? llround(r.ns) : INT64_MIN);
 	pp_json_add_int(j, "records_per_step", is_known ? (int64_t)(r.records + 0.5) : INT64_MIN);
 }
 
@@ -298,8 +299,8 @@ static void put_session(FILE *to, const char *path, const struct pp_dataset *d, 
 	pp_json_add_int(j, "step_half_iqr_ns", d->steps ? a->spread_ns : INT64_MIN);
 	pp_json_add_int(j, "step_longest_ns", d->steps ? s->longest_ns : INT64_MIN);
 	pp_json_add_int(j, "step_longest", d->steps ? d->step[s->longest_step].number : INT64_MIN);
-	pp_json_add_int(j, "wait_ns", pp_known_part(s->wait_ns, s->cells));
-	pp_json_add_int(j, "transfer_ns", pp_known_part(s->transfer_ns, s->cells));
+	pp_json_add_int(j, "wait_ns", pp_known_mean(s->wait_ns, s->cells));
+	pp_json_add_int(j, "transfer_ns", pp_known_mean(s->transfer_ns, s->cells));
 	put_categories(j, s->sum_ns, s->cells);
 	pp_json_add_int(j, "clock_error_ns", d->pair_bound_ns ? d->pair_bound_ns : INT64_MIN);
 	pp_json_add_int(j, "keeper_cpu_ns", d->keeper_cpu_ns);

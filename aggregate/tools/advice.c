@@ -56,7 +56,7 @@ int32_t pp_advice_only(const struct pp_advising *a)
 
 int64_t pp_advice_per_cell(const struct pp_advising *a, int64_t ns)
 {
-	return a->s.cells > 0 ? ns / a->s.cells : 0;
+	return pp_known_or(pp_known_mean(ns, a->s.cells), 0);
 }
 
 double pp_advice_share(const struct pp_advising *a, int category)

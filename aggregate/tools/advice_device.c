@@ -1,6 +1,7 @@
 /* Rules of advice about devices, their memory, results and compilation; see advice_rule.h. Called by advice.c. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -154,7 +155,7 @@ int pp_rule_launch_bound(const struct pp_advising *a, struct pp_finding *f)
 	snprintf(f->evidence, sizeof(f->evidence),
 	         "Kernel launch is %.0f %% of the steps' time, %s per step and rank, with %.0f kernels of %s each",
 	         pp_advice_share(a, PP_CATEGORY_KERNEL_LAUNCH), pp_text_time(mean, f->cost_ns),
-	         (double)k.occurrences / (double)a->s.cells, pp_text_time(each, (int64_t)((double)k.ns / (double)k.occurrences)));
+	         (double)k.occurrences / (double)a->s.cells, pp_text_time(each, llround((double)k.ns / (double)k.occurrences)));
 	return 1;
 }
 

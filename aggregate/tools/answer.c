@@ -229,8 +229,8 @@ static void say_recording(const struct pp_dataset *d, const struct pp_sums *s, c
 	text[0] = '\0';
 	if (r.ns <= 0)
 		return;
-	pp_text_time(all, llrint(r.ns));
-	pp_text_time(each, llrint(r.record_ns));
+	pp_text_time(all, llround(r.ns));
+	pp_text_time(each, llround(r.record_ns));
 	if (r.percent >= 0.01)
 		snprintf(share, sizeof(share), "%.2f", r.percent);
 	snprintf(text, size, "; in the ranks about %s per step (%.*f records of %s, %s %% of it)", all, r.records < 10, r.records,

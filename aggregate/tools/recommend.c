@@ -3,6 +3,7 @@
 #include "aggregate/tools/recommend.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "aggregate/dataset/dataset.h"
@@ -186,7 +187,7 @@ static int kernel_launch(const struct pp_dataset *d, const struct pp_sums *s, co
 	snprintf(text, size,
 	         "launch fewer and larger kernels (a compiler that fuses operators, CUDA graphs, a larger batch): %s, mean %s: "
 	         "podprof report --table kernel_stat %s",
-	         each(&a, s, "kernels", shown, sizeof(shown)), pp_text_time(mean, (int64_t)((double)a.ns / (double)a.occurrences)),
+	         each(&a, s, "kernels", shown, sizeof(shown)), pp_text_time(mean, llround((double)a.ns / (double)a.occurrences)),
 	         session);
 	return 1;
 }

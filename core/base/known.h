@@ -31,7 +31,18 @@ static inline void pp_known_add(int64_t *sum, int64_t more)
 		*sum = *sum == PP_UNKNOWN ? more : pp_wrap_plus(*sum, more);
 }
 
-/* A part of it: unknown of what is unknown. */
+/* The mean of what is shown to people: to the nearest, as the page rounds. Unknown of what is unknown, and of nothing. */
+static inline int64_t pp_known_mean(int64_t sum, int64_t n)
+{
+	int64_t rest;
+
+	if (sum == PP_UNKNOWN || n <= 0)
+		return PP_UNKNOWN;
+	rest = sum % n < 0 ? -(sum % n) : sum % n;
+	return sum / n + (rest >= n - rest ? (sum < 0 ? -1 : 1) : 0);
+}
+
+/* A part of it, towards 0: unknown of what is unknown. */
 static inline int64_t pp_known_part(int64_t value, int64_t parts)
 {
 	return value == PP_UNKNOWN || !parts ? PP_UNKNOWN : value / parts;

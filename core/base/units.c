@@ -32,6 +32,15 @@ const char *pp_text_time(char text[PP_TEXT_UNIT], int64_t ns)
 	return text;
 }
 
+const char *pp_text_percent(char text[PP_TEXT_UNIT], double percent)
+{
+	if (percent > 0 && percent < 0.05)
+		snprintf(text, PP_TEXT_UNIT, "< 0.1 %%");
+	else
+		snprintf(text, PP_TEXT_UNIT, "%.*f %%", percent < 99.95, percent);
+	return text;
+}
+
 const char *pp_text_bytes(char text[PP_TEXT_UNIT], uint64_t bytes)
 {
 	static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

@@ -2,6 +2,7 @@
 """The page's charts: axes with units, keys, texts, and tables of the same numbers, for each of them. Run by ctest report_charts."""
 import base64
 import gzip
+import json
 import os
 import sys
 
@@ -81,6 +82,25 @@ def many(place, full):
         clean(b, "many steps")
 
 
+def formats(place, full):
+    """One number has one text: the page's Format prints what units.c does, of thousands of numbers. A few are spelled out."""
+    got = jobs.run([os.path.join(place.bin, "format_print")])
+    lines = [line.split(" ", 2) for line in got.out.splitlines()]
+    check(len(lines) > 10000, f"{len(lines)} lines")
+    said = """(lines => {
+      const plain = t => t.replaceAll(NB, ' ').replaceAll('\\u00b5', 'u').replaceAll('\\u2212', '-');
+      const by = {time: v => Format.time(+v), bytes: v => Format.bytes(+v), count: v => Format.count(+v), share: v => Format.share(+v, 100),
+                  mean: v => Format.time(v.split('/')[0] / v.split('/')[1])};
+      return lines.filter(([kind, value, text]) => plain(by[kind](value)) !== text).map(l => [...l, plain(by[l[0]](l[1]))]);
+    })(%s)"""
+    with browser() as b:
+        b.open(pod_page(place, pods.Pod(workers=1, steps=2, hosts=1)))
+        other = b.js(said % json.dumps(lines))
+        check(not other, f"{len(other)} of {len(lines)} numbers differ: {other[:8]}")
+        spelled = b.js("[Format.time(8.6), Format.time(8.4), Format.time(-8.6), Format.share(1, 3000), Format.bytes(1023.5 * 1024)]")
+        check([s.replace("\u00a0", " ") for s in spelled] == ["9 ns", "8 ns", "\u22129 ns", "< 0.1 %", "1.00 MiB"], f"{spelled}")
+
+
 def packed(page, name="app"):
     with open(page, encoding="utf-8") as f:
         return base64.b64decode(f.read().split(f'id="{name}">')[1].split("</script>")[0])
@@ -115,4 +135,4 @@ def old_browser(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({"axes": axes, "keys": keys, "many": many, "weight": weight, "old_browser": old_browser}, __doc__))
+    sys.exit(jobs.main({"axes": axes, "keys": keys, "many": many, "formats": formats, "weight": weight, "old_browser": old_browser}, __doc__))

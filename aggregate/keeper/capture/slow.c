@@ -2,6 +2,7 @@
 #include "aggregate/keeper/capture/slow.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,8 +133,8 @@ static void freeze(const struct pp_slow *s, const struct pp_rings *rings, const 
 	span->to = pp_timestamp_pair_before(&now, origin, to_ns > SLACK_NS && to_ns < INT64_MAX ? to_ns - SLACK_NS : 0);
 	span->from = pp_timestamp_pair_before(&now, origin, from_ns + SLACK_NS);
 	snprintf(span->what, sizeof(span->what), "step %" PRId64 " of rank %d took %s, %.1f times its median of %s", s->step,
-	         (int)s->of_rank, pp_text_time(took, (int64_t)(s->seconds * 1e9)), s->seconds / s->usual_seconds,
-	         pp_text_time(usual, (int64_t)(s->usual_seconds * 1e9)));
+	         (int)s->of_rank, pp_text_time(took, llround(s->seconds * 1e9)), s->seconds / s->usual_seconds,
+	         pp_text_time(usual, llround(s->usual_seconds * 1e9)));
 }
 
 int pp_slow_run(struct pp_slow *s, struct pp_spool_view *v, const struct pp_rings *rings, const struct pp_timestamp_pair *origin,

@@ -1,6 +1,7 @@
 /* Writes the run, the verdict, sums, workers and steps. Called by report.c. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -121,7 +122,7 @@ static void put_answer(struct pp_page *p)
 	put_int(p, "usual_ns", a->usual_ns);
 	put_int(p, "spread_ns", a->spread_ns);
 	put_text(p, "overhead", a->overhead);
-	put_int(p, "recording_ns", (int64_t)(recording.ns + 0.5));
+	put_int(p, "recording_ns", llround(recording.ns));
 	put_int(p, "records_per_step", (int64_t)(recording.records + 0.5));
 	put_int(p, "more", (int64_t)a->more);
 	pp_page_key(p, "qualifiers", 0);

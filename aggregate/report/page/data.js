@@ -63,10 +63,12 @@ const Format = {
   time(ns) {
     if (ns === null || ns === undefined || Number.isNaN(ns))
       return '\u2013';
-    return Format.scaled(Math.trunc(ns), [[1e9, 's'], [1e6, 'ms'], [1e3, '\u00b5s'], [1, 'ns', true]]);
+    return Format.scaled(Math.sign(ns) * Math.round(Math.abs(ns)), [[1e9, 's'], [1e6, 'ms'], [1e3, '\u00b5s'], [1, 'ns', true]]);
   },
   bytes(b) {
-    return Format.scaled(b, [[2 ** 40, 'TiB'], [2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [1024, 'KiB'], [1, 'B', true]], 1023.5 / 1024);
+    return Format.scaled(b,
+        [[2 ** 60, 'EiB'], [2 ** 50, 'PiB'], [2 ** 40, 'TiB'], [2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [1024, 'KiB'], [1, 'B', true]],
+        1023.5 / 1024);
   },
   rate(b) {
     return Format.scaled(b, [[2 ** 30, 'GiB/s'], [2 ** 20, 'MiB/s'], [1024, 'KiB/s'], [1, 'B/s']]);
@@ -83,7 +85,7 @@ const Format = {
     if (!(whole > 0) || part === null)
       return '\u2013';
     const p = 100 * part / whole;
-    return (p && p < 0.05 ? '<' + NB + '0.1' : p.toFixed(p >= 99.95 ? 0 : 1)) + NB + '%';
+    return (p && p < 0.05 ? '<' + NB + '0.1' : fixed(p, p >= 99.95 ? 0 : 1)) + NB + '%';
   },
   by(unit, value) {
     if (value === null || value === undefined || value === '')

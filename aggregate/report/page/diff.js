@@ -21,7 +21,7 @@ function svg(tag, attributes, ...children) {
 }
 
 function signed(ns) {
-  return ns === null ? '\u2013' : (ns > 0 ? '+' : '') + Format.time(Math.round(ns));
+  return ns === null ? '\u2013' : (ns > 0 ? '+' : '') + Format.time(ns);
 }
 
 function interval(n) {
@@ -66,10 +66,10 @@ function verdict() {
   const n = last.short_step || last.step, check = Diff.check;
   const evidence = n.low_ns === null ? null
                                      : el('p', {class: 'evidence'}, '99 % interval of the difference ', el('b', {}, interval(n)),
-                                           '; one of ', el('b', {}, Format.time(Math.round(n.power_ns))),
+                                           '; one of ', el('b', {}, Format.time(n.power_ns)),
                                            ' is found in 9 of 10 pairs. A difference counts if its interval excludes 0 and it is ' +
                                                'larger than the noise floor, ',
-                                           el('b', {}, Format.time(Math.round(n.floor_ns))), '.');
+                                           el('b', {}, Format.time(n.floor_ns)), '.');
   return el('section', {id: 'result', 'aria-label': 'Result'},
       el('div', {class: 'head'}, el('h1', {}, 'podprof diff'),
           Diff.runs.map(r => el('span', {}, `${r.run}: ${r.given} (session ${r.session})`))),
@@ -98,10 +98,10 @@ function stepChart() {
   const most = Math.max(...Diff.runs.map(r => r.step_ns + (r.half_interval_ns || 0))), [unit, name] = Format.axis('ns', most);
   const marks = ticks(most / unit, 6), end = Math.max(marks[marks.length - 1] * unit, most) || 1;
   const x = ns => left + (width - left - right) * Math.max(0, ns) / end;
-  const text = Diff.runs
-                   .map(r => `${r.run} ${Format.time(Math.round(r.step_ns))}` +
-                           (r.half_interval_ns ? ` \u00b1 ${Format.time(Math.round(r.half_interval_ns))}` : ''))
-                   .join('; ');
+  const text =
+      Diff.runs
+          .map(r => `${r.run} ${Format.time(r.step_ns)}` + (r.half_interval_ns ? ` \u00b1 ${Format.time(r.half_interval_ns)}` : ''))
+          .join('; ');
   const chart = svg('svg', {
     viewBox: `0 0 ${width} ${height}`,
     style: 'width:100%;max-width:960px;display:block',
@@ -121,7 +121,7 @@ function stepChart() {
         ...[-half, half].map(
             h => svg('line',
                 {x1: x(r.step_ns + h), x2: x(r.step_ns + h), y1: y - 5, y2: y + 5, stroke: 'var(--ink)', 'stroke-width': 2})),
-        svg('text', {x: x(r.step_ns + half) + 8, y: y + 4}, Format.time(Math.round(r.step_ns))));
+        svg('text', {x: x(r.step_ns + half) + 8, y: y + 4}, Format.time(r.step_ns)));
   });
   return chart;
 }

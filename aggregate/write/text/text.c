@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -72,7 +73,8 @@ static void put_op(const struct pp_dataset *d, const struct pp_sums *t, const st
 	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
 
 	put_name(d, s->name, to);
-	fprintf(to, " %5.1f %% %9s %7.*f call%s", 100 * mean * (double)t->cells / (double)t->all_ns, pp_text_time(a, (int64_t)mean),
+	fprintf(to, " %7s %9s %7.*f call%s", pp_text_percent(b, 100 * mean * (double)t->cells / (double)t->all_ns),
+	        pp_text_time(a, llround(mean)),
 	        calls >= 99.95 || calls == (double)(int64_t)calls ? 0
 	        : calls < 0.095                                   ? 3
 	                                                          : 1,
@@ -85,7 +87,7 @@ static void put_op(const struct pp_dataset *d, const struct pp_sums *t, const st
 	if (s->category)
 		fprintf(to, " (%s)", pp_category_name(s->category));
 	if (d->workers > 1)
-		fprintf(to, "\tmost on rank %d, %s", s->most_worker, pp_text_time(b, (int64_t)s->most_ns));
+		fprintf(to, "\tmost on rank %d, %s", s->most_worker, pp_text_time(b, llround(s->most_ns)));
 	fputc('\n', to);
 }
 
@@ -157,9 +159,9 @@ static void write_input(const struct pp_dataset *d, const struct pp_sums *t, FIL
 	}
 	if (!loaders || !input || t->all_ns <= 0)
 		return;
-	fprintf(to, "  Input:      %.1f %% of the step", pp_sums_percent(input, t->all_ns));
+	fprintf(to, "  Input:      %s of the step", pp_text_percent(a, pp_sums_percent(input, t->all_ns)));
 	if (d->workers > 1)
-		fprintf(to, " (most on rank %d, %s per step)", d->worker[most].rank, pp_text_time(a, (int64_t)most_ns));
+		fprintf(to, " (most on rank %d, %s per step)", d->worker[most].rank, pp_text_time(a, llround(most_ns)));
 	fprintf(to, ". Data-loader workers are busy %.0f %% of the time", 100 * busy / (double)loaders);
 	if (d->workers > 1 && d->worker[most].loader_samples)
 		fprintf(to, " (rank %d: %.0f %%)", d->worker[most].rank, 100 * d->worker[most].loader_busy);
@@ -177,12 +179,13 @@ static void write_other_kernels(const struct pp_dataset *d, FILE *to)
 	            "may communicate, which neither their names nor their operators tell: they count as All others"}};
 
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		char text[PP_TEXT_UNIT];
 		double percent = 0;
 
 		for (size_t k = 0; k < d->kernel_stats; k++)
 			percent += d->kernel_stat[k].activity == row[i].activity ? d->kernel_stat[k].percent : 0;
 		if (percent >= 0.05)
-			fprintf(to, "              %5.1f %%  %s\n", percent, row[i].text);
+			fprintf(to, "              %7s  %s\n", pp_text_percent(text, percent), row[i].text);
 	}
 }
 
@@ -190,6 +193,7 @@ static void write_other_kernels(const struct pp_dataset *d, FILE *to)
 static void write_tensor_cores(const struct pp_dataset *d, FILE *to)
 {
 	double ns[PP_TENSOR_CORE_YES + 1] = {0}, all = 0;
+	char text[PP_TEXT_UNIT];
 
 	for (size_t i = 0; i < d->kernel_stats; i++)
 		if (d->kernel_stat[i].activity == PP_DEVICE_KERNEL && d->kernel_stat[i].tensor_core_used <= PP_TENSOR_CORE_YES) {
@@ -198,11 +202,11 @@ static void write_tensor_cores(const struct pp_dataset *d, FILE *to)
 		}
 	if (all <= 0 || ns[PP_TENSOR_CORE_UNKNOWN] >= all)
 		return;
-	fprintf(to, "  Tensor cores: used by %.1f %% of device compute", 100 * ns[PP_TENSOR_CORE_YES] / all);
+	fprintf(to, "  Tensor cores: used by %s of device compute", pp_text_percent(text, 100 * ns[PP_TENSOR_CORE_YES] / all));
 	if (ns[PP_TENSOR_CORE_NO] > 0)
-		fprintf(to, ", not by %.1f %%", 100 * ns[PP_TENSOR_CORE_NO] / all);
+		fprintf(to, ", not by %s", pp_text_percent(text, 100 * ns[PP_TENSOR_CORE_NO] / all));
 	if (ns[PP_TENSOR_CORE_UNKNOWN] > 0)
-		fprintf(to, ", unknown of %.1f %%", 100 * ns[PP_TENSOR_CORE_UNKNOWN] / all);
+		fprintf(to, ", unknown of %s", pp_text_percent(text, 100 * ns[PP_TENSOR_CORE_UNKNOWN] / all));
 	fputc('\n', to);
 }
 
@@ -210,6 +214,7 @@ static void write_tensor_cores(const struct pp_dataset *d, FILE *to)
 static void write_kernels(const struct pp_dataset *d, FILE *to)
 {
 	const char *between = "";
+	char text[PP_TEXT_UNIT];
 
 	if (!d->kernel_stats)
 		return;
@@ -220,7 +225,7 @@ static void write_kernels(const struct pp_dataset *d, FILE *to)
 			continue;
 		if (p->precision == PP_PRECISION_UNKNOWN && p->compute_ns <= 0)
 			continue;
-		fprintf(to, "%s%.1f %% %s", *between ? between : "  Precision:  of device compute, ", p->percent,
+		fprintf(to, "%s%s %s", *between ? between : "  Precision:  of device compute, ", pp_text_percent(text, p->percent),
 		        p->precision == PP_PRECISION_UNKNOWN ? "unknown" : pp_precision_name(p->precision));
 		between = ", ";
 	}
@@ -230,7 +235,7 @@ static void write_kernels(const struct pp_dataset *d, FILE *to)
 	for (size_t i = 0; i < d->kernel_stats && i < MOST_KERNELS; i++) {
 		const char *op = pp_intern_text(d->names, d->kernel_stat[i].op, NULL);
 
-		fprintf(to, "              %5.1f %%  ", d->kernel_stat[i].percent);
+		fprintf(to, "              %7s  ", pp_text_percent(text, d->kernel_stat[i].percent));
 		pp_text_name(pp_intern_text(d->names, d->kernel_stat[i].name, NULL), PP_TEXT_NAME, to);
 		fputs(*op ? ", operator " : "", to);
 		pp_text_name(op, PP_TEXT_NAME, to);

@@ -208,10 +208,11 @@ static void write_communication(const struct pp_sums *t, size_t steps, FILE *to)
 		return;
 	fprintf(to, "  Exposed communication%s: ", steps > 1 ? " per step" : "");
 	if (t->wait_ns > 0 || t->transfer_ns > 0)
-		fprintf(to, "%s wait + %s transfer%s", pp_text_time(a, t->wait_ns / t->cells),
-		        pp_text_time(b, t->transfer_ns / t->cells), pp_sums_percent(rest, all) > 1 ? "; other calls " : "\n");
+		fprintf(to, "%s wait + %s transfer%s", pp_text_time(a, pp_known_mean(t->wait_ns, t->cells)),
+		        pp_text_time(b, pp_known_mean(t->transfer_ns, t->cells)),
+		        pp_sums_percent(rest, all) > 1 ? "; other calls " : "\n");
 	if (pp_sums_percent(rest, all) > 1)
-		fprintf(to, "%s (wait and transfer not separated)\n", pp_text_time(c, rest / t->cells));
+		fprintf(to, "%s (wait and transfer not separated)\n", pp_text_time(c, pp_known_mean(rest, t->cells)));
 }
 
 void pp_text_breakdown(const struct pp_dataset *d, const struct pp_sums *t, FILE *to)
@@ -232,10 +233,10 @@ void pp_text_breakdown(const struct pp_dataset *d, const struct pp_sums *t, FILE
 			continue;
 		fprintf(to, "  %-30s ", pp_category_name(c));
 		bar(to, share);
-		fprintf(to, " %5.1f %% %9s", share, pp_text_time(a, t->sum_ns[c] / t->cells));
+		fprintf(to, " %7s %9s", pp_text_percent(b, share), pp_text_time(a, pp_known_mean(t->sum_ns[c], t->cells)));
 		if (d->workers > 1 && t->worker_steps[w])
 			fprintf(to, "\tmost on rank %d, %s", d->worker[w].rank,
-			        pp_text_time(b, t->worker_ns[w][c] / t->worker_steps[w]));
+			        pp_text_time(b, pp_known_mean(t->worker_ns[w][c], t->worker_steps[w])));
 		fputc('\n', to);
 	}
 	write_communication(t, d->steps, to);
@@ -273,8 +274,8 @@ static void write_worker(const struct pp_dataset *d, const struct pp_sums *t, si
 	fprintf(to, "  %6d  ", k->rank);
 	put_host(k->host, to);
 	if (n)
-		fprintf(to, " %5" PRId64 " %9s %9s %11s\t%s, %.0f %%", n, pp_text_time(a, t->worker_ns[w][0] / n),
-		        pp_text_time(b, pp_known_part(t->worker_wait_ns[w], n)),
+		fprintf(to, " %5" PRId64 " %9s %9s %11s\t%s, %.0f %%", n, pp_text_time(a, pp_known_mean(t->worker_ns[w][0], n)),
+		        pp_text_time(b, pp_known_mean(t->worker_wait_ns[w], n)),
 		        t->worker_kept_ns[w] <= t->worker_kept_error_ns[w] && t->worker_kept_ns[w] > 0
 		                ? "tie"
 		                : pp_text_time(c, t->worker_kept_ns[w]),
@@ -323,15 +324,17 @@ int pp_text_workers(const struct pp_dataset *d, const struct pp_sums *t, const s
 
 static void write_defaults(const struct pp_dataset *d, const struct pp_sums *t, FILE *to)
 {
+	char text[PP_TEXT_UNIT];
 	int64_t ns = 0;
 
 	for (size_t i = 0; i < d->unclassifieds; i++)
 		ns += d->unclassified[i].unclassified_ns;
 	if (!ns)
 		return;
-	fprintf(to, "  Unknown:    %.1f %% of step time", pp_sums_percent(ns, t->all_ns));
+	fprintf(to, "  Unknown:    %s of step time", pp_text_percent(text, pp_sums_percent(ns, t->all_ns)));
 	if (d->events && d->event->events)
-		fprintf(to, " and %.1f %% of events are", 100 * (double)d->event->events_unclassified / (double)d->event->events);
+		fprintf(to, " and %s of events are",
+		        pp_text_percent(text, 100 * (double)d->event->events_unclassified / (double)d->event->events));
 	else
 		fputs(" is", to);
 	fputs(" in ranges of unknown category, counted as Host compute:", to);

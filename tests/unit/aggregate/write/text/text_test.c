@@ -525,7 +525,7 @@ TEST(overhead)
 		s.dataset.worker[w].records *= 1000000;
 	answer_of(&s.dataset, NULL, &a);
 	CHECK(strstr(a.overhead, "over the run); in the ranks about ") &&
-	      strstr(a.overhead, " records of 12 ns, 3750.00 % of it)"));
+	      strstr(a.overhead, " records of 13 ns, 3750.00 % of it)"));
 	s.dataset.record_cost_ps = 0; /* not measured: nothing is said */
 	answer_of(&s.dataset, NULL, &a);
 	CHECK_STR(a.overhead, "keeper 50.0 ms CPU (2.5 % of one core over the run)");
