@@ -58,7 +58,7 @@ def order(place, full):
         took = text(b, "#overhead")
         records, ns = b.js("[Pod.answer.records_per_step, Pod.answer.recording_ns]")
         check(records > 0 and abs(ns - 12.5 * records) <= 12.5, f"{records} records take {ns} ns, not 12.5 ns each")
-        for words in ("per step and rank", f"{records} records of 12 ns", "38.0 ms, 2 hosts together", "9.00 MiB", "Not measured", "Size of pod.h5"):
+        for words in ("per step and rank", f"{records} records of 13 ns", "38.0 ms, 2 hosts together", "9.00 MiB", "Not measured", "Size of pod.h5"):
             check(words in took, f"'{words}' is not in: {took}")
         clean(b, "order")
 

@@ -122,7 +122,7 @@ const Blame = {
   },
 
   charts() {
-    if (!Pod.plane.blame_ns || !Blame.pinnedTitle)
+    if (!Pod.plane.blame_ns)
       return el('p', {class: 'lead', style: {marginTop: '14px'}}, 'This dataset has no blame by step.');
     const hover = (i, e, lines) => i === null ? Card.hide() : Card.show(e.clientX, e.clientY, lines(i));
     const parts = [...new Set([...Blame.ranks().values()].flatMap(r => r.parts.map(p => Blame.reason(p.reason))))];

@@ -34,6 +34,7 @@ class Plot {
   show(view) {
     Object.assign(this, {bands: [], lines: [], points: [], mark: null}, view);
     this.cursor = null;
+    this.canvas.setAttribute('aria-label', this.what); /* until it is drawn, which a closed one is not */
     this.draw();
     if (this.table)
       this.table.refill(this.count());
