@@ -156,7 +156,7 @@ static void put_blame(struct pp_json *j, const struct pp_pod_lines *l, int64_t s
 	pp_json_add_text(j, "reason", pp_reason_name(b->reason));
 	if (b->reason == PP_REASON_LINK)
 		pp_json_add_int(j, "from_rank", b->peer);
-	pp_json_add_int(j, "blame_ns", b->blame_ns / steps);
+	pp_json_add_int(j, "blame_ns", pp_known_mean(b->blame_ns, steps));
 	pp_json_add_int(j, "clock_error_ns", b->error_ns / steps);
 	pp_json_add_int(j, "steps", b->steps);
 	pp_json_close(j);
@@ -235,7 +235,7 @@ static void put_categories(struct pp_json *j, const int64_t *ns, int64_t steps)
 {
 	pp_json_open(j, "categories");
 	for (int c = 1; c <= PP_CATEGORIES; c++)
-		pp_json_add_int(j, pp_category_name(c), steps ? ns[c] / steps : 0);
+		pp_json_add_int(j, pp_category_name(c), pp_known_or(pp_known_mean(ns[c], steps), 0));
 	pp_json_close(j);
 }
 

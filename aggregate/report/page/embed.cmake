@@ -1,5 +1,5 @@
 # Files as C texts. cmake -DOUT=embed.c -DTEXTS="name=a.js+b.js|other=c.css|packed.gz=d.js" -P embed.cmake: each name is the files one
-# after the other, those of name.gz compressed, as bytes and their number. Equal files give equal bytes.
+# after the other, those of name.gz as bytes and their number, compressed. Equal files give equal bytes.
 set(content "/* Made from the report's page sources; do not edit. */\n#include \"aggregate/report/page/embed.h\"\n")
 string(REPLACE "|" ";" texts "${TEXTS}")
 foreach(text IN LISTS texts)
@@ -12,6 +12,9 @@ foreach(text IN LISTS texts)
     file(WRITE "${joined}" "")
     foreach(file IN LISTS files)
       file(READ "${file}" source)
+      # Comments in lines of their own, and indentation: a seventh of the packed program.
+      string(REGEX REPLACE "(^|\n)[ \t]*/[*]([^*]|[*]+[^*/])*[*]+/[ \t]*\n" "\n" source "${source}")
+      string(REGEX REPLACE "\n[ \t\n]+" "\n" source "${source}")
       file(APPEND "${joined}" "${source}")
     endforeach()
     file(ARCHIVE_CREATE OUTPUT "${joined}.gz" PATHS "${joined}" FORMAT raw COMPRESSION GZip COMPRESSION_LEVEL 9)
