@@ -48,11 +48,11 @@ static int print(FILE *text, FILE *json, int is_json)
 	return PP_EXIT_FAILED;
 }
 
-static int write_page(FILE *json, const char *html)
+static int write_page(FILE *page, const char *html)
 {
 	struct pp_err err = {""};
 
-	if (pp_diff_page(json, html, &err)) {
+	if (pp_diff_page_keep(page, html, &err)) {
 		pp_say("%s.", err.text);
 		return PP_EXIT_FAILED;
 	}
@@ -86,19 +86,19 @@ static int judge(const struct pp_diff_check *check)
 static int compare(const struct pp_diff_given *given, const struct pp_options *options, struct pp_diff_check *check)
 {
 	const char *html = options->verb.html;
-	FILE *text = NULL, *json = NULL;
+	FILE *file[PP_DIFF_FILES];
 	struct pp_err err = {""};
 	int rc;
 
-	if (pp_diff_sessions(given, check, &text, &json, &err)) {
+	if (pp_diff_sessions(given, check, file, &err)) {
 		pp_say("%s.", err.text);
 		return PP_EXIT_FAILED;
 	}
-	rc = print(text, json, options->verb.json);
+	rc = print(file[PP_DIFF_TEXT], file[PP_DIFF_JSON], options->verb.json);
 	if (!rc && *html)
-		rc = write_page(json, html);
-	fclose(text);
-	fclose(json);
+		rc = write_page(file[PP_DIFF_PAGE], html);
+	for (int i = 0; i < PP_DIFF_FILES; i++)
+		fclose(file[i]);
 	return rc ? rc : judge(check);
 }
 
@@ -142,6 +142,7 @@ int pp_cmd_diff(int argc, char **argv)
 	for (; first < argc; first++)
 		given.word[given.runs++] = argv[first];
 	sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_IGN}, NULL); /* one sentence instead */
+	given.is_page = *options.verb.html != '\0';
 	rc = find(&given);
 	return rc ? rc : compare(&given, &options, &check);
 }

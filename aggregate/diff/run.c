@@ -186,6 +186,7 @@ static void put_own(const struct pp_row_cell *c, double peers, double *own)
 		own[k] = value;
 	}
 	own[PP_DIFF_LATE] = pp_known_real(c->late_ns) / peers;
+	own[PP_DIFF_WAITED] = pp_known_real(c->wait_ns);
 }
 
 static int is_there(const struct pp_row_cell *c)
@@ -202,7 +203,7 @@ struct reduction {
 		double sum[PP_DIFF_QUANTITIES];     /* over the ranks of one step */
 		uint32_t ranks[PP_DIFF_QUANTITIES]; /* that have the step, and of which this is known */
 	} * of;                                     /* [groups] */
-	double *room;                               /* [max(3, PP_DIFF_LATE + 2) * steps] */
+	double *room;                               /* [max(3, PP_DIFF_OWN + 1) * steps] */
 };
 
 static void add_cell(struct reduction *r, uint32_t group, const struct pp_row_cell *c)
@@ -278,8 +279,8 @@ static void find_own(struct reduction *r, size_t rank)
 	struct pp_diff_run *run = r->run;
 	const size_t all = run->d.steps, w = r->worker[rank];
 	const double peers = run->d.workers > 1 ? (double)(run->d.workers - 1) : 1;
-	double *series = r->room + all, own[PP_DIFF_LATE + 1];
-	size_t n[PP_DIFF_LATE + 1] = {0};
+	double *series = r->room + all, own[PP_DIFF_OWN];
+	size_t n[PP_DIFF_OWN] = {0};
 
 	for (size_t i = 0; i < run->steps && w != SIZE_MAX; i++) {
 		const struct pp_row_cell *c = &run->d.cell[run->step[i] * run->d.workers + w];
@@ -287,11 +288,11 @@ static void find_own(struct reduction *r, size_t rank)
 		if (run->is_usual[i] != PP_DIFF_USUAL || !is_there(c))
 			continue;
 		put_own(c, peers, own);
-		for (size_t q = 0; q <= PP_DIFF_LATE; q++)
+		for (size_t q = 0; q < PP_DIFF_OWN; q++)
 			if (!isnan(own[q]))
 				series[q * all + n[q]++] = own[q];
 	}
-	for (size_t q = 0; q <= PP_DIFF_LATE; q++)
+	for (size_t q = 0; q < PP_DIFF_OWN; q++)
 		pp_noise_middle((struct pp_noise_series){series + q * all, n[q]}, r->room, &run->own[rank][q]);
 }
 
@@ -302,7 +303,7 @@ static int reduce(struct pp_diff_run *run, const struct pp_diff_shared *s, int i
 	                      .worker = calloc(s->ranks + 1, sizeof(*r.worker)),
 	                      .group = calloc(run->d.workers + 1, sizeof(*r.group)),
 	                      .of = calloc(s->groups + 1, sizeof(*r.of)),
-	                      .room = calloc((PP_DIFF_LATE + 2) * run->d.steps + 1, sizeof(*r.room))};
+	                      .room = calloc((PP_DIFF_OWN + 1) * run->d.steps + 1, sizeof(*r.room))};
 	const int rc = r.worker && r.group && r.of && r.room ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !rc && i < s->ranks; i++) {

@@ -13,6 +13,8 @@
 
 /* What is compared: the step, the categories by their ids, and two parts of communication. A rank's own time has LATE too. */
 enum { PP_DIFF_STEP = 0, PP_DIFF_WAIT = PP_CATEGORIES + 1, PP_DIFF_TRANSFER, PP_DIFF_QUANTITIES, PP_DIFF_LATE = PP_DIFF_WAIT };
+/* Of a rank's own times, those that are compared; then how long it waited, which the page shows beside them. */
+enum { PP_DIFF_WAITED = PP_DIFF_LATE + 1, PP_DIFF_OWN };
 enum { PP_DIFF_ROLES_MOST = 64, PP_DIFF_LIST = 96 };
 
 struct pp_diff_group {                 /* ranks that do the same kind of work; the first group is all ranks of each run */
@@ -49,8 +51,8 @@ struct pp_diff_run {
 	struct pp_series course; /* of the slowest rank's time */
 	int is_ending;           /* its last steps are exceptional: it may have changed there */
 	double *series;          /* [groups][PP_DIFF_QUANTITIES][steps], NaN: known of no rank; then [steps] of the slowest rank */
-	struct pp_noise_middle (*own)[PP_DIFF_LATE + 1]; /* [ranks] of usual steps: a rank's own time, waiting is not in it */
-	uint64_t rank_steps;                             /* steps of ranks, summed */
+	struct pp_noise_middle (*own)[PP_DIFF_OWN]; /* [ranks] of usual steps: a rank's own time, waiting is not in it */
+	uint64_t rank_steps;                        /* steps of ranks, summed */
 	double queue; /* part of their time that main threads were ready without a core, mean over ranks; -1: unknown */
 };
 

@@ -2,7 +2,7 @@
 set(report_dir ${CMAKE_CURRENT_SOURCE_DIR}/report/page)
 set(report_app data.js select.js inflate.js table.js heatmap.js plot.js columns.js overview.js bands.js viewer.js board.js strip.js mix.js waiting.js blame.js advice.js trace_data.js trace_draw.js trace_view.js trace_input.js trace_panes.js tracks.js samples.js clock.js operator.js kernel.js input.js memory.js skyline.js together.js collectives.js
   groups.js app.js)
-set(report_diff_app data.js table.js diff.js)
+set(report_diff_app data.js inflate.js table.js heatmap.js board.js strip.js diff_board.js diff.js)
 list(TRANSFORM report_diff_app PREPEND ${report_dir}/)
 list(JOIN report_diff_app "+" report_diff_app_text)
 list(TRANSFORM report_app PREPEND ${report_dir}/)
@@ -12,7 +12,7 @@ add_custom_command(OUTPUT ${report_embedded}
   COMMAND ${CMAKE_COMMAND} -DOUT=${report_embedded}
     "-DTEXTS=page=${report_dir}/page.html|style=${report_dir}/style.css|boot=${report_dir}/boot.js|app.gz=${report_app_text}|diffpage=${report_dir}/diff.html|diffapp.gz=${report_diff_app_text}"
     -P ${report_dir}/embed.cmake
-  DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/report/report.cmake ${report_dir}/embed.cmake ${report_dir}/page.html ${report_dir}/style.css ${report_dir}/boot.js ${report_app} ${report_dir}/diff.html ${report_dir}/diff.js
+  DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/report/report.cmake ${report_dir}/embed.cmake ${report_dir}/page.html ${report_dir}/style.css ${report_dir}/boot.js ${report_app} ${report_dir}/diff.html ${report_diff_app}
   COMMENT "Embedding the report's page" VERBATIM)
 set(PP_REPORT_SOURCES
   report/report.c

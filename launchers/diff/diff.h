@@ -23,5 +23,6 @@ struct pp_diff_check {                /* --fail-above: the last run against the 
 struct pp_diff_given {
 	const char *word[PP_DIFF_RUNS_MOST], *path[PP_DIFF_RUNS_MOST]; /* as typed, and its pod.h5 */
 	size_t runs;
+	int is_page;
 	struct pp_diff_map map;
 };

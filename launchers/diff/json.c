@@ -255,7 +255,7 @@ static void put_environment(struct pp_json *j, const struct pp_diff *d)
 void pp_diff_json(const struct pp_diff *d, const struct pp_diff_check *check, FILE *to)
 {
 	struct pp_json json = {.to = to}, *j = &json;
-	char text[400];
+	char text[PP_DIFF_SENTENCE];
 
 	pp_diff_sentence(d, text, sizeof(text));
 	pp_json_open(j, NULL);

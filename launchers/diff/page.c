@@ -1,15 +1,65 @@
-/* Writes the page of a comparison: its sources around the JSON text; see diff.h. */
+/* Writes the page of a comparison: its sources around plain HTML and JSON; see diff.h. */
 #include "launchers/diff/page.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "aggregate/report/data/plain_text.h"
 #include "aggregate/report/page/embed.h"
 #include "aggregate/write/json.h"
 #include "aggregate/write/output.h"
 #include "aggregate/write/writer.h"
 #include "core/base/why.h"
+#include "launchers/diff/board.h"
+#include "launchers/diff/json.h"
+#include "launchers/diff/screen.h"
+#include "launchers/diff/sections.h"
+#include "launchers/diff/text.h"
+
+static void put_title(const struct pp_diff *d, FILE *to)
+{
+	char text[PP_DIFF_SENTENCE];
+
+	pp_diff_sentence(d, text, sizeof(text));
+	fputs("podprof diff: ", to);
+	pp_plain_text(to, text);
+}
+
+/* What replaces a marker of diff.html. */
+static void put(const char *marker, const struct pp_diff *d, const struct pp_diff_check *check, FILE *to)
+{
+	if (!strncmp(marker, "style", 5))
+		fputs(pp_embed_style, to);
+	else if (!strncmp(marker, "title", 5))
+		put_title(d, to);
+	else if (!strncmp(marker, "job", 3))
+		pp_diff_screen_job(d, to);
+	else if (!strncmp(marker, "head", 4))
+		pp_diff_screen_head(d, check, to);
+	else if (!strncmp(marker, "sections", 8))
+		pp_diff_sections(d, to);
+	else if (!strncmp(marker, "data", 4))
+		pp_diff_json(d, check, to);
+	else if (!strncmp(marker, "board", 5) && pp_diff_board(d, to))
+		fputs("null", to); /* no memory: JavaScript says that the page is damaged, the rest stands in it */
+	else if (!strncmp(marker, "app", 3))
+		pp_json_base64(to, pp_embed_diffapp, pp_embed_diffapp_size);
+	else if (!strncmp(marker, "boot", 4))
+		fputs(pp_embed_boot, to);
+}
+
+void pp_diff_page(const struct pp_diff *d, const struct pp_diff_check *check, FILE *to)
+{
+	const char *at = pp_embed_diffpage, *marker, *end;
+
+	while ((marker = strstr(at, "<!--")) && (end = strstr(marker, "-->"))) {
+		fwrite(at, 1, (size_t)(marker - at), to);
+		put(marker + 4, d, check, to);
+		at = end + 3;
+	}
+	fputs(at, to);
+}
 
 static void copy(FILE *from, FILE *to)
 {
@@ -21,27 +71,7 @@ static void copy(FILE *from, FILE *to)
 		fwrite(bytes, 1, n, to);
 }
 
-/* diff.html with its markers replaced: <!--style-->, <!--data-->, <!--app-->, <!--boot-->. */
-static void put(FILE *json, FILE *to)
-{
-	const char *at = pp_embed_diffpage, *marker, *end;
-
-	while ((marker = strstr(at, "<!--")) && (end = strstr(marker, "-->"))) {
-		fwrite(at, 1, (size_t)(marker - at), to);
-		if (!strncmp(marker + 4, "style", 5))
-			fputs(pp_embed_style, to);
-		else if (!strncmp(marker + 4, "data", 4))
-			copy(json, to);
-		else if (!strncmp(marker + 4, "app", 3))
-			pp_json_base64(to, pp_embed_diffapp, pp_embed_diffapp_size);
-		else if (!strncmp(marker + 4, "boot", 4))
-			fputs(pp_embed_boot, to);
-		at = end + 3;
-	}
-	fputs(at, to);
-}
-
-int pp_diff_page(FILE *json, const char *html_path, struct pp_err *err)
+int pp_diff_page_keep(FILE *page, const char *html_path, struct pp_err *err)
 {
 	int fd = pp_output_create(html_path, err), copied = fd < 0 ? -1 : dup(fd), lost;
 	FILE *to = copied < 0 ? NULL : fdopen(copied, "w");
@@ -57,8 +87,8 @@ int pp_diff_page(FILE *json, const char *html_path, struct pp_err *err)
 		return pp_err_set(err, -why, "cannot write '%s': %s", html_path, pp_why(why));
 	}
 	errno = 0;
-	put(json, to);
-	lost = ferror(to) || ferror(json);
+	copy(page, to);
+	lost = ferror(to) || ferror(page);
 	if (fclose(to) || lost) {
 		int why = errno ? errno : EIO;
 

@@ -14,6 +14,7 @@
 #include "aggregate/read/h5/table_read.h"
 #include "core/base/why.h"
 #include "launchers/diff/json.h"
+#include "launchers/diff/page.h"
 #include "launchers/diff/text.h"
 
 static const uint64_t tables = UINT64_C(1) << PP_TABLE_collective | UINT64_C(1) << PP_TABLE_communicator |
@@ -31,7 +32,7 @@ struct shared {    /* with the child */
 struct work {
 	const struct pp_diff_given *given;
 	struct shared *shared;
-	int text, json;
+	int file[PP_DIFF_FILES]; /* by enum pp_diff_file */
 	struct pp_h5_file *h5[PP_DIFF_RUNS_MOST];
 	struct pp_diff_run run[PP_DIFF_RUNS_MOST];
 	size_t runs; /* that are filled */
@@ -145,6 +146,18 @@ static int write_to(int fd, const struct pp_diff *d, const struct pp_diff_check 
 	return fclose(to) ? pp_err_set(err, -EIO, "cannot print the comparison: %s", pp_why(errno)) : 0;
 }
 
+static int write_all(struct work *w, const struct pp_diff *d, struct pp_err *err)
+{
+	static void (*const put[])(const struct pp_diff *d, const struct pp_diff_check *c, FILE *to) = {
+	        [PP_DIFF_TEXT] = pp_diff_text, [PP_DIFF_JSON] = pp_diff_json, [PP_DIFF_PAGE] = pp_diff_page};
+	int rc = 0;
+
+	for (int i = 0; i < PP_DIFF_FILES && !rc; i++)
+		if (i != PP_DIFF_PAGE || w->given->is_page)
+			rc = write_to(w->file[i], d, &w->shared->check, put[i], err);
+	return rc;
+}
+
 static int work(void *context, struct pp_err *err)
 {
 	struct work *w = context;
@@ -161,9 +174,7 @@ static int work(void *context, struct pp_err *err)
 		rc = pp_err_set(err, -ENOMEM, "cannot compare the sessions: no memory");
 	if (!rc) {
 		check(&diff, &w->shared->check);
-		rc = write_to(w->text, &diff, &w->shared->check, pp_diff_text, err);
-		if (!rc)
-			rc = write_to(w->json, &diff, &w->shared->check, pp_diff_json, err);
+		rc = write_all(w, &diff, err);
 		pp_diff_release(&diff);
 	}
 	for (size_t r = 0; r < w->runs; r++)
@@ -207,40 +218,56 @@ static int run(struct work *w, struct pp_err *err)
 	return rc;
 }
 
-int pp_diff_sessions(const struct pp_diff_given *given, struct pp_diff_check *check, FILE **ret_text, FILE **ret_json,
+/* 0, or -ENOMEM: none is open then. */
+static int open_files(int file[PP_DIFF_FILES])
+{
+	for (int i = 0; i < PP_DIFF_FILES; i++) {
+		file[i] = memfd_create("podprof-diff", MFD_CLOEXEC);
+		while (file[i] < 0 && i--)
+			close(file[i]);
+		if (i < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Takes the files. 0: they are to be read from their begin; else none is left. */
+static int give_files(const int file[PP_DIFF_FILES], int is_wanted, FILE *ret_file[PP_DIFF_FILES])
+{
+	int is_all = is_wanted;
+
+	for (int i = 0; i < PP_DIFF_FILES; i++) {
+		ret_file[i] = is_wanted && !lseek(file[i], 0, SEEK_SET) ? fdopen(file[i], "r") : NULL;
+		if (!ret_file[i])
+			close(file[i]);
+		is_all &= ret_file[i] != NULL;
+	}
+	for (int i = 0; i < PP_DIFF_FILES && !is_all; i++)
+		if (ret_file[i])
+			fclose(ret_file[i]);
+	return is_all ? 0 : -ENOMEM;
+}
+
+int pp_diff_sessions(const struct pp_diff_given *given, struct pp_diff_check *check, FILE *ret_file[PP_DIFF_FILES],
                      struct pp_err *err)
 {
 	struct work *w = calloc(1, sizeof(*w));
 	struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	int text = memfd_create("podprof-diff", MFD_CLOEXEC), json = memfd_create("podprof-diff-json", MFD_CLOEXEC), rc = 0;
-	FILE *files[2] = {NULL, NULL};
+	int file[PP_DIFF_FILES], is_open = !open_files(file), rc = 0;
 
-	if (!w || shared == MAP_FAILED || text < 0 || json < 0) {
+	if (!w || shared == MAP_FAILED || !is_open) {
 		rc = pp_err_set(err, -ENOMEM, "cannot compare the sessions: no memory");
 	} else {
 		shared->check = *check;
-		*w = (struct work){.given = given, .shared = shared, .text = text, .json = json};
+		*w = (struct work){.given = given, .shared = shared};
+		memcpy(w->file, file, sizeof(file));
 		rc = run(w, err);
 		*check = shared->check;
 	}
-	if (!rc) {
-		files[0] = lseek(text, 0, SEEK_SET) ? NULL : fdopen(text, "r");
-		files[1] = lseek(json, 0, SEEK_SET) ? NULL : fdopen(json, "r");
-		if (!files[0] || !files[1])
-			rc = pp_err_set(err, -ENOMEM, "cannot print the comparison: no memory");
-	}
-	for (int i = 0; i < 2; i++) {
-		if (rc && files[i])
-			fclose(files[i]);
-		else if (rc && (i ? json : text) >= 0)
-			close(i ? json : text);
-	}
+	if (is_open && give_files(file, !rc, ret_file) && !rc)
+		rc = pp_err_set(err, -ENOMEM, "cannot print the comparison: no memory");
 	if (shared != MAP_FAILED)
 		munmap(shared, sizeof(*shared));
 	free(w);
-	if (!rc) {
-		*ret_text = files[0];
-		*ret_json = files[1];
-	}
 	return rc;
 }

@@ -35,34 +35,34 @@ static size_t ending(const struct pp_diff_run *run)
 	return n;
 }
 
-/* Why it is undecided. */
-static void put_why(const struct pp_diff *d, const struct pp_noise *n, char *text, size_t size)
+void pp_diff_why(const struct pp_diff *d, const struct pp_noise *n, char text[PP_DIFF_WHY])
 {
 	const struct pp_diff_run *to = &d->run[d->runs - 1];
 	char time[PP_TEXT_UNIT];
 
 	if (n->word == PP_NOISE_FEW)
-		snprintf(text, size, "a session has less than %d usual steps", PP_NOISE_STEPS);
+		snprintf(text, PP_DIFF_WHY, "a session has less than %d usual steps", PP_NOISE_STEPS);
 	else if (n->word == PP_NOISE_ENDING)
-		snprintf(text, size, "the last %zu steps of %c are longer than those before", ending(to), letter(d->runs - 1));
+		snprintf(text, PP_DIFF_WHY, "the last %zu steps of %c are longer than those before", ending(to),
+		         letter(d->runs - 1));
 	else if (n->word == PP_NOISE_CORES)
-		snprintf(text, size, "ranks that were ready without a core explain up to %s of it",
+		snprintf(text, PP_DIFF_WHY, "ranks that were ready without a core explain up to %s of it",
 		         pp_diff_time(time, pp_diff_last(d)->cores));
 	else
-		snprintf(text, size, "the noise can hide differences up to %s", pp_diff_time(time, n->power));
+		snprintf(text, PP_DIFF_WHY, "the noise can hide differences up to %s", pp_diff_time(time, n->power));
 }
 
 void pp_diff_sentence(const struct pp_diff *d, char *text, size_t size)
 {
 	const struct pp_noise *n = &pp_diff_last(d)->step;
-	char a = letter(0), b = letter(d->runs - 1), by[32], of[PP_TEXT_UNIT], change[128], why[128];
+	char a = letter(0), b = letter(d->runs - 1), by[32], of[PP_TEXT_UNIT], change[128], why[PP_DIFF_WHY];
 
 	snprintf(change, sizeof(change), "%s per %sstep (%+.1f %% of %c's step, %s)", pp_diff_signed(by, n->b - n->a),
 	         pp_diff_last(d)->is_short ? "short " : "", n->a > 0 ? 100 * (n->b - n->a) / n->a : 0, a, pp_diff_time(of, n->a));
 	if (pp_diff_run_is_same(&d->run[0], &d->run[d->runs - 1]))
 		snprintf(text, size, "%c and %c are the same session, %s: there is nothing to compare", a, b, d->run[0].d.session);
 	else if (n->word < PP_NOISE_SAME) {
-		put_why(d, n, why, sizeof(why));
+		pp_diff_why(d, n, why);
 		snprintf(text, size, "undecided: %c against %c: %s; %s", b, a, change, why);
 	} else if (n->word == PP_NOISE_SAME)
 		snprintf(text, size, "no difference between %c and %c: %s is within the noise", a, b, change);
@@ -263,7 +263,7 @@ static void write_causes(const struct pp_diff *d, FILE *to)
 void pp_diff_text(const struct pp_diff *d, const struct pp_diff_check *check, FILE *to)
 {
 	const struct pp_noise *n = &pp_diff_last(d)->step;
-	char text[400], low[32], high[32], power[PP_TEXT_UNIT];
+	char text[PP_DIFF_SENTENCE], low[32], high[32], power[PP_TEXT_UNIT];
 
 	write_runs(d, to);
 	pp_diff_sentence(d, text, sizeof(text));

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """podprof diff of real jobs: equal ones, one with a slow rank, other numbers of ranks, trends, damaged files. Run by ctest session_diff."""
+import html as html_module
 import json
 import os
 import random
@@ -85,6 +86,17 @@ def slow(place, full):
     check(re.search(r"^  C +\d+ .* longer", got.out, re.M), got.transcript())
 
 
+def first_screen(text, data):
+    """Sentence, facts and the sections' lines stand in the file: no JavaScript is needed to read them."""
+    plain = html_module.unescape(re.sub(r"<[^>]*>", "", re.search(r"<h1>(.*?)</h1>", text, re.S)[1]))
+    check(plain.lower() == data["text"].lower().replace(" us", " \u00b5s") + ".", plain)
+    facts = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", text))
+    check(list(facts) == ["Change", "Noise floor", "Changed most", "Ranks that changed"] and all(facts.values()), facts)
+    check((facts["Change"] == "undecided") == (data["result"] == "undecided"), facts)
+    check(set(re.findall(r'<details class="section" id="(\w+)"><summary><b>[^<]+</b> <span>[^<]+', text)) >=
+          {"steps", "surroundings", "categories", "ranks", "collectives"}, "sections")
+
+
 def page(place, full):
     a, b = record(place, 2), record(place, 2)
     html = os.path.join(place.scratch, "diff.html")
@@ -93,8 +105,36 @@ def page(place, full):
         text = f.read()
     data = json.loads(re.search(r'<script type="application/json" id="diff">(.*?)</script>', text, re.S)[1])
     check(data == compare(place, a, b) and "<!--" not in text and "http://" not in text.replace("http://www.w3.org/2000/svg", ""), html)
+    first_screen(text, data)
+    board = json.loads(re.search(r'<script type="application/json" id="board-data">(.*?)</script>', text, re.S)[1])
+    check([r["run"] for r in board["runs"]] == ["A", "B"] and board["ranks"] == 2 and sorted(board["rank"]) == [0, 1], board)
+    for r, run_ in zip(board["runs"], data["runs"]):
+        check(len(r["regime"]) == run_["steps"] == sum(r["count"].values()) and r["count"]["u"] == r["regime"].count("u"), r)
+    parts = [k for k in board["column"] if k["name"] != "step"]
+    check(board["column"][0]["name"] == "step" and "waiting" in {k["name"] for k in parts}, board["column"])
+    diff(place, "--html", html, a, b, *[a] * 6, lines=1)
+    with open(html, encoding="utf-8") as f:
+        board = json.loads(re.search(r'id="board-data">(.*?)</script>', f.read(), re.S)[1])
+    check("".join(r["run"] for r in board["runs"]) == "ADEFGH" and board["runs_left"] == 2, board)
     got = diff(place, "--html", os.path.join(place.scratch, "none", "diff.html"), a, b, code=1, lines=1)
     check("no such file or directory" in got.err and not os.path.exists(html + ".part"), got.transcript())
+
+
+def board(page, d):
+    """What the heat map draws, the fixed line says and the table has is one number; links open closed sections."""
+    page.js("document.querySelector('#heat canvas').focus()")
+    said = page.js("document.getElementById('say').textContent")
+    for key in ("ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"):
+        page.js(f"document.querySelector('#heat canvas').dispatchEvent(new KeyboardEvent('keydown', {{key: '{key}', bubbles: true}}))")
+    check(said.startswith("rank ") and page.js("document.getElementById('say').textContent").startswith("rank "), said)
+    page.js("document.getElementById('numbers').open = true")
+    page.wait("!!document.querySelector('#t-difference tbody tr')")
+    check(page.js("document.querySelectorAll('#t-difference tbody tr').length") == d["ranks_compared"], "a row of each rank")
+    worst = "Math.abs(Shown.column[1].b_ns[0] - Shown.column[1].a_ns[0] - Grid.change(1, 0))"
+    check(page.js(worst) == 0 and "not steps" in page.js("document.getElementById('about').textContent"), "the difference")
+    check(page.js("[...document.querySelectorAll('details.section')].filter(e => e.open).map(e => e.id).join()") == "steps,categories", "open")
+    page.js("document.querySelector('#collectives summary').click()")
+    page.wait("!!document.querySelector('#t-collective tbody tr')")
 
 
 def browser(place, full):
@@ -108,9 +148,10 @@ def browser(place, full):
     page = chromium.Chromium()
     try:
         for theme in ("light", "dark"):
-            page.open(html, f"#theme={theme}")
+            page.open(html, f"#theme={theme}&open=steps,categories")
             check(page.js("document.documentElement.dataset.theme") == theme and not page.complaints(), page.complaints())
-        check(page.js("document.querySelector('.verdict').textContent").lower().startswith(d["text"].lower()), "the sentence")
+        check(page.js("document.querySelectorAll('#strips canvas').length") == 3, "a strip of each session")
+        board(page, d)
         check(page.js("document.querySelectorAll('#t-runs tbody tr').length") == 3, "sessions")
         check("; C " in page.js("document.querySelector('#steps svg[role=img]').getAttribute('aria-label')"), "the chart's text")
         column = "[...document.querySelectorAll('#t-category tbody tr')].map(r => +r.children[1].dataset.v)"
@@ -140,6 +181,10 @@ def few(place, full):
     """Less than 8 steps decide nothing."""
     a = record(place, 2, options=("--steps", "20:25"))
     check(compare(place, a, a)["result"] == "undecided", "5 steps")
+    html = os.path.join(place.scratch, "few.html")
+    diff(place, "--html", html, a, a, lines=1)
+    with open(html, encoding="utf-8") as f:
+        check("<dd>unknown</dd><dd class=\"n\">a session has less than 8 usual steps</dd>" in f.read(), "the noise floor")
     got = diff(place, "--fail-above", "5%", a, a, code=1, lines=1)
     check("less than 8 usual steps" in got.err and "undecided" in got.out, got.transcript())
 

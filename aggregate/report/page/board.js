@@ -193,9 +193,9 @@ const Board = {
       Board.y.push(Board.y[Board.y.length - 1] + tall * r.weight / sum);
   },
   /* Columns of a chart: [first, behind the last] step. One step each, or several where a step would be too narrow. */
-  columns(wide) {
-    const n = Math.min(Pod.cell.steps, Math.max(1, Math.floor(wide / Board.column)));
-    return Array.from({length: n}, (unused, i) => [Math.floor(Pod.cell.steps * i / n), Math.floor(Pod.cell.steps * (i + 1) / n)]);
+  columns(wide, steps = Pod.cell.steps) {
+    const n = Math.min(steps, Math.max(1, Math.floor(wide / Board.column)));
+    return Array.from({length: n}, (unused, i) => [Math.floor(steps * i / n), Math.floor(steps * (i + 1) / n)]);
   },
   canvas(box, label) {
     let canvas = box.querySelector('canvas');

@@ -1,4 +1,5 @@
-/* The page of podprof diff: what changed between sessions. Its data are the JSON of 'podprof diff --json'; docs/diff.md. */
+/* The sections of podprof diff's page, and what puts it together. Data: the JSON of 'podprof diff --json', and what the board
+ * (diff_board.js) draws; docs/diff.md. */
 'use strict';
 
 const Diff = JSON.parse(document.getElementById('diff').textContent);
@@ -56,40 +57,6 @@ function changeBar(n, largest) {
                           : 'var(--good)'
   }),
       svg('line', {x1: half, x2: half, y1: 0, y2: 12, stroke: 'var(--soft)'}));
-}
-
-function section(id, title, lead, ...parts) {
-  return el('section', {id, 'aria-label': title}, el('h2', {}, title), lead && el('p', {class: 'lead'}, lead), parts);
-}
-
-function verdict() {
-  const n = last.short_step || last.step, check = Diff.check;
-  const evidence = n.low_ns === null ? null
-                                     : el('p', {class: 'evidence'}, '99 % interval of the difference ', el('b', {}, interval(n)),
-                                           '; one of ', el('b', {}, Format.time(n.power_ns)),
-                                           ' is found in 9 of 10 pairs. A difference counts if its interval excludes 0 and it is ' +
-                                               'larger than the noise floor, ',
-                                           el('b', {}, Format.time(n.floor_ns)), '.');
-  return el('section', {id: 'result', 'aria-label': 'Result'},
-      el('div', {class: 'head'}, el('h1', {}, 'podprof diff'),
-          Diff.runs.map(r => el('span', {}, `${r.run}: ${r.given} (session ${r.session})`))),
-      el('p', {class: 'verdict'}, Diff.text[0].toUpperCase() + Diff.text.slice(1) + '.'), evidence,
-      check &&
-          el('p', {class: 'evidence'}, `--fail-above ${check.limit_percent} %: `,
-              el('b', {class: check.result === 'failed' ? 'bad' : null}, check.result)),
-      ranksLine());
-}
-
-function ranksLine() {
-  const main = Diff.ranks_changed[0];
-  if (!main)
-    return Diff.ranks_compared > 1
-        ? el('p', {class: 'evidence'}, `No rank changed other than the ranks of its role (${Diff.ranks_compared} compared).`)
-        : null;
-  const ranks = new Set(Diff.ranks_changed.map(r => r.rank)).size;
-  return el('p', {class: 'evidence'}, el('b', {}, 'Rank ' + main.rank),
-      ` changed most: ${main.quantity} ${signed(main.change_ns)} per step`,
-      ranks > 1 ? ` (${ranks} ranks changed other than the ranks of their role).` : '.');
 }
 
 /* Usual step time of each run, with its interval. */
@@ -267,6 +234,9 @@ function rankTable() {
 
 function causeTable() {
   const rows = Diff.causes;
+  if (!rows.length)
+    return el('p', {class: 'missing'},
+        `No rank and reason of ${Diff.causes_below_floor} changed by more than the noise floor of the step.`);
   return new Table({
     id: 'cause',
     title: 'Causes of waiting',
@@ -350,65 +320,129 @@ function environmentTable() {
 }
 
 const Theme = {
+  system: matchMedia('(prefers-color-scheme: dark)'),
   dark() {
     const chosen = State.get('theme', '');
-    return chosen ? chosen === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+    return chosen ? chosen === 'dark' : Theme.system.matches;
   },
-  draw() {
+  apply() {
+    const button = document.getElementById('theme');
     document.documentElement.dataset.theme = Theme.dark() ? 'dark' : 'light';
-    Theme.button.textContent = Theme.dark() ? 'Light' : 'Dark';
-  },
-  make() {
-    Theme.button = el('button', {type: 'button', id: 'theme', onclick: () => State.set({theme: Theme.dark() ? 'light' : 'dark'})});
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', Theme.draw);
-    State.on(Theme.draw);
-    Theme.draw();
-    return el('div', {class: 'theme'}, Theme.button);
+    button.hidden = false;
+    button.textContent = Theme.dark() ? 'Light' : 'Dark';
+    button.setAttribute('aria-label', Theme.dark() ? 'Switch to light colours' : 'Switch to dark colours');
   },
 };
 
-function draw() {
-  const bases =
-      'Usual step, mean over the ranks of a role, of the last session against A. A change counts if its interval excludes 0 and ' +
-      'it is larger than the noise floor.';
-  const sections = [
-    verdict(),
-    section('surroundings', 'Surroundings', Diff.environment.length ? `${Diff.environment_equal} other facts are equal.` : null,
-        environmentTable()),
-    section('steps', 'Step time', 'Usual step time of the slowest rank, with its 99 % interval.', stepChart(), runTable().element),
-    section('categories', 'Categories', bases, categoryTable().element),
-    IS_TREND && section('jumps', 'Ups and downs', null, jumpTable()),
-    section('ranks', 'Ranks', 'Own time of a rank, without waiting, that changed other than that of the ranks of its role.',
-        rankTable()),
-    Diff.causes.length &&
-        section('causes', 'Causes of waiting',
-            'Waiting of the other ranks that goes back to a rank and a reason, per step and other rank.', causeTable()),
-    section('collectives', 'Collectives', 'By call and size of the communicator; usual value of an operation and rank.',
-        collectiveTable()),
-    section('operators', 'Operators',
-        'Only sums over all steps are known of operators: listed is what changed by more than the noise floor of the step.',
-        operatorTable())
-  ].filter(Boolean);
-  document.title = 'podprof diff: ' + Diff.text;
-  document.getElementById('main').append(...sections);
-  document.getElementById('rail').append(el('div', {class: 'brand'}, 'podprof diff'),
-      ...sections.map(s => el('a', {
-        href: '#',
-        onclick: e => {
-          e.preventDefault();
-          s.scrollIntoView();
-        }
-      },
-                          s.getAttribute('aria-label'))),
-      Theme.make());
-  Table.list.forEach(t => t.fit());
-  addEventListener('resize', () => Table.list.forEach(t => t.fit()));
+function lead(text) {
+  return el('p', {class: 'lead'}, text);
 }
 
-try {
-  draw();
-  document.documentElement.dataset.ready = 'true';
-} catch (e) {
-  document.getElementById('main').append(el('p', {id: 'failed', class: 'bad'}, 'This page cannot be shown: ' + e.message));
-  throw e;
-}
+/* What each section shows; the file has their names and lines (launchers/diff/sections.c). */
+const SECTION = {
+  steps: () => [lead('Usual step time of the slowest rank, with its 99 % interval.'), stepChart(), runTable().element],
+  surroundings: () => [Diff.environment.length ? lead(`${Diff.environment_equal} other facts are equal.`) : '', environmentTable()],
+  categories: () =>
+      [lead(
+           'Usual step, mean over the ranks of a role, of the last session against A. A change counts if its interval excludes 0 ' +
+           'and it is larger than the noise floor.'),
+          categoryTable().element],
+  jumps: () => [jumpTable()],
+  ranks: () => [lead('Own time of a rank, without waiting, that changed other than that of the ranks of its role.'), rankTable()],
+  causes: () => [lead('Waiting of the other ranks that goes back to a rank and a reason, per step and other rank.'), causeTable()],
+  collectives: () => [lead('By call and size of the communicator; usual value of an operation and rank.'), collectiveTable()],
+  operators: () =>
+      [lead('Only sums over all steps are known of operators: listed is what changed by more than the noise floor of the step.'),
+          operatorTable()],
+};
+
+const App = {
+  async start() {
+    Theme.apply();
+    Shown = JSON.parse(document.getElementById('board-data').textContent);
+    await Pack.all(Shown);
+    Runs.start(Shown);
+    Grid.start(Shown);
+    App.numbers();
+    document.getElementById('theme').onclick = () => State.set({theme: Theme.dark() ? 'light' : 'dark'});
+    App.draw();
+    const open = State.get('open', '').split(',');
+    for (const e of document.querySelectorAll('details.section')) {
+      e.addEventListener('toggle', () => App.opened(e));
+      e.open = open.includes(e.id);
+      App.opened(e);
+    }
+    for (const a of document.querySelectorAll('a[href^="#"]'))
+      a.addEventListener('click', e => App.go(e, a.getAttribute('href').slice(1)));
+    App.show(State.get('at', ''));
+    State.on(() => App.draw());
+    Theme.system.addEventListener('change', () => App.draw());
+    new ResizeObserver(() => App.resized()).observe(document.getElementById('board'));
+    addEventListener('beforeprint', () => App.printing(true));
+    addEventListener('afterprint', () => App.printing(false));
+    document.documentElement.dataset.ready = 'true';
+  },
+  draw() {
+    Theme.apply();
+    App.board();
+  },
+  board() {
+    Runs.draw();
+    Grid.draw();
+  },
+  numbers() {
+    const e = document.getElementById('numbers');
+    e.hidden = !Shown.rank.length;
+    e.addEventListener('toggle', () => App.make(e, () => Grid.table().element));
+  },
+  make(e, parts) {
+    if (e.open && !e.dataset.made) {
+      e.dataset.made = 'true';
+      e.append(el('div', {class: 'body'}, parts()));
+      Table.list.filter(t => e.contains(t.element)).forEach(t => t.fit());
+    }
+  },
+  opened(e) {
+    App.make(e, SECTION[e.id]);
+    State.keep({open: [...document.querySelectorAll('details.section[open]')].map(s => s.id).join(',')});
+  },
+  /* Opens a section, and goes there. */
+  show(id) {
+    const e = id && document.getElementById(id);
+    if (!e)
+      return;
+    if (e.matches('details.section')) {
+      e.open = true;
+      App.opened(e);
+    }
+    e.scrollIntoView();
+    e.focus({preventScroll: true});
+  },
+  go(event, id) {
+    event.preventDefault();
+    State.keep({at: id});
+    App.show(id);
+  },
+  resized() {
+    const {clientWidth, clientHeight} = document.getElementById('board'), size = clientWidth + 'x' + clientHeight;
+    if (size === App.size)
+      return;
+    App.size = size;
+    App.board();
+    Table.list.forEach(t => t.fit());
+  },
+  /* Paper is light. */
+  printing(on) {
+    if (on)
+      document.documentElement.dataset.theme = 'light';
+    else
+      Theme.apply();
+    App.board();
+  },
+};
+
+App.start().catch(e => {
+  document.getElementById('main').prepend(
+      el('p', {class: 'missing bad', id: 'failed'}, 'This page cannot show its data: ' + e.message));
+  console.error(e);
+});

@@ -1,4 +1,5 @@
-/* The strip: one column per step, as long as its slowest rank took; its regime by shape and colour. Drawn by board.js. */
+/* The strip: one column per step, as long as its slowest rank took; its regime by shape and colour. Drawn by board.js, and for each
+ * run of podprof diff by diff_board.js, which gives its own steps. */
 'use strict';
 
 const Strip = {
@@ -6,10 +7,10 @@ const Strip = {
   reach: 3.2, /* usual steps: where the axis ends */
 
   /* Of several steps the one that a column shows: the longest. */
-  shown(first, behind) {
+  shown(first, behind, {most_ns} = Board) {
     let best = first;
     for (let s = first + 1; s < behind; s++)
-      if (Board.most_ns[s] > Board.most_ns[best])
+      if (most_ns[s] > most_ns[best])
         best = s;
     return best;
   },
@@ -34,14 +35,14 @@ const Strip = {
         `Selected: ${Board.steps()}. Arrow keys move the selection, with Shift they extend it.`;
   },
   /* Draws the columns; returns the values of those that are cut: [value, middle]. */
-  bars(c, place, y, top, height) {
-    const columns = Board.columns(place.wide), wide = place.wide / columns.length,
+  bars(c, place, y, top, height, of = Board) {
+    const columns = Board.columns(place.wide, of.most_ns.length), wide = place.wide / columns.length,
           bar = Math.max(1, wide > 4 ? wide - 2 : wide - 1),
           colour = Object.fromEntries(Object.keys(REGIME).map(k => [k, css(REGIME[k].colour)])), ground = css('--ground'),
           start = Board.hatch(c, colour.s), cut = [];
     columns.forEach(([first, behind], i) => {
-      const v = Board.most_ns[Strip.shown(first, behind)], x = place.left + wide * i + (wide - bar) / 2,
-            kind = Board.rarest(Board.regime.slice(first, behind).join(''));
+      const v = of.most_ns[Strip.shown(first, behind, of)], x = place.left + wide * i + (wide - bar) / 2,
+            kind = Board.rarest([...of.regime.slice(first, behind)].join(''));
       if (!(v >= 0))
         return;
       c.fillStyle = kind === 's' ? start : colour[kind];
@@ -75,8 +76,10 @@ const Strip = {
   },
   change(c, place, height) {
     const at = Pod.answer.change, s = at === null || at === undefined ? -1 : Select.nearest(at);
-    if (s <= 0)
-      return;
+    if (s > 0)
+      Strip.changeAt(c, place, height, s, at);
+  },
+  changeAt(c, place, height, s, at) {
     const x = Math.round(place.x(s)) - 1, text = `change at step ${at}`, isLeft = x - place.left > c.measureText(text).width + 8;
     c.fillStyle = css('--ink');
     c.fillRect(x, 0, 1.5, height);
@@ -85,6 +88,12 @@ const Strip = {
   },
   /* Values above cut columns, as many as find room; of few steps their numbers. */
   numbers(c, cut, place, height) {
+    Strip.values(c, cut);
+    c.fillStyle = '#16191d';
+    for (let s = 0; Board.isFew() && s < Pod.cell.steps; s++)
+      c.fillText(String(Pod.stepShown[s]), (place.x(s) + place.x(s + 1)) / 2, height - 9);
+  },
+  values(c, cut) {
     let free = 0;
     c.textAlign = 'center';
     for (const [v, x] of cut) {
@@ -97,9 +106,6 @@ const Strip = {
       c.fillStyle = css('--ink');
       c.fillText(text, x, 7);
     }
-    c.fillStyle = '#16191d';
-    for (let s = 0; Board.isFew() && s < Pod.cell.steps; s++)
-      c.fillText(String(Pod.stepShown[s]), (place.x(s) + place.x(s + 1)) / 2, height - 9);
   },
   /* [letter, text] of the regimes that occur. */
   kinds() {
@@ -115,14 +121,16 @@ const Strip = {
     ].filter(([k]) => counts[k])
         .map(([k, text]) => [k, text + Format.count(counts[k])]);
   },
+  /* A key of the legend. */
+  key(k, text) {
+    return el('span', {class: 'key'}, el('i', {
+      class: {p: 'sw ring', s: 'sw hatched'}[k] || 'sw',
+      style: {backgroundColor: `var(${REGIME[k].colour})`, borderColor: `var(${REGIME[k].colour})`}
+    }),
+        text);
+  },
   legend() {
-    const shape = {p: 'sw ring', s: 'sw hatched'};
-    document.getElementById('strip-bar')
-        .replaceChildren(el('b', {}, 'Step time'),
-            ...Strip.kinds().map(([k, text]) => el('span', {class: 'key'}, el('i', {
-              class: shape[k] || 'sw',
-              style: {backgroundColor: `var(${REGIME[k].colour})`, borderColor: `var(${REGIME[k].colour})`}
-            }),
-                                     text)));
+    document.getElementById('strip-bar').replaceChildren(el('b', {}, 'Step time'), ...Strip.kinds().map(([k,
+      text]) => Strip.key(k, text)));
   },
 };
