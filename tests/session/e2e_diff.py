@@ -133,6 +133,10 @@ def board(page, d):
     worst = "Math.abs(Shown.column[1].b_ns[0] - Shown.column[1].a_ns[0] - Grid.change(1, 0))"
     check(page.js(worst) == 0 and "not steps" in page.js("document.getElementById('about').textContent"), "the difference")
     check(page.js("[...document.querySelectorAll('details.section')].filter(e => e.open).map(e => e.id).join()") == "steps,categories", "open")
+    page.call("Emulation.setEmulatedMedia", media="print")
+    lines = "[...document.querySelectorAll('details.section > summary')].every(s => s.offsetHeight > 0)"
+    check(page.js(lines), "paper has the line of each section")
+    page.call("Emulation.setEmulatedMedia", media="")
     page.js("document.querySelector('#collectives summary').click()")
     page.wait("!!document.querySelector('#t-collective tbody tr')")
 

@@ -268,7 +268,7 @@ const Grid = {
     let free = -Infinity;
     Grid.rows.forEach((rank, r) => {
       const y = place.head + place.tall * (r + 0.5), isChanged = changed.has(Shown.rank[rank]), isMarked = r === Grid.row;
-      if ((r % every && !isMarked) || (y < free && !isMarked))
+      if (!isMarked && (r % every || y < free || (Math.abs(r - Grid.row) * place.tall < 12)))
         return;
       free = y + 12;
       if (isMarked) {
