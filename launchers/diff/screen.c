@@ -115,6 +115,8 @@ static void say_category(const struct pp_diff *d, struct fact *f)
 		    fmax(all[q].a, all[q].b) > 0)
 			open = q;
 	}
+	if (pp_diff_run_is_same(&d->run[0], &d->run[d->runs - 1])) /* whatever its noise is */
+		open = 0;
 	if (!most && open && is_undecided(d, &all[open], pp_diff_quantity_name(open), f))
 		return;
 	if (most) {

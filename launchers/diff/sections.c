@@ -74,7 +74,7 @@ static void categories_line(const struct pp_diff *d, char line[TEXT])
 
 	if (!changed)
 		add(line, "none changed by more than its noise");
-	if (open)
+	if (open && !pp_diff_run_is_same(&d->run[0], &d->run[d->runs - 1]))
 		add(line, "%s%zu undecided", changed ? "; " : ", ", open);
 }
 

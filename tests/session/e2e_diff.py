@@ -112,6 +112,10 @@ def page(place, full):
         check(len(r["regime"]) == run_["steps"] == sum(r["count"].values()) and r["count"]["u"] == r["regime"].count("u"), r)
     parts = [k for k in board["column"] if k["name"] != "step"]
     check(board["column"][0]["name"] == "step" and "waiting" in {k["name"] for k in parts}, board["column"])
+    diff(place, "--html", html, a, a, lines=1)
+    with open(html, encoding="utf-8") as f:
+        facts = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", f.read()))
+    check([facts[k] for k in ("Change", "Changed most", "Ranks that changed")] == ["no difference", "none", "none"], facts)
     diff(place, "--html", html, a, b, *[a] * 6, lines=1)
     with open(html, encoding="utf-8") as f:
         board = json.loads(re.search(r'id="board-data">(.*?)</script>', f.read(), re.S)[1])
