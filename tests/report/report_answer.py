@@ -33,15 +33,16 @@ def summary(place, full):
         lines = {" ".join(line.split()) for line in f.read().replace("\n              $ ", " ").splitlines()}
     with browser() as b:
         unfold(b, os.path.join(session, "report.html"))
-        for selector in ("#verdict-text", "#straggler", "#efficiency", "#next"):
+        for selector in ("#straggler", "#efficiency"):
             said = text_of(b, selector)
             check(said.rstrip(".") in lines, f"{selector}: '{said}' is not in {lines}")
-        check("rank 1" in text_of(b, "#straggler") and "+-" not in text_of(b, "#verdict"), text_of(b, "#verdict"))
+        bottleneck = next(line for line in lines if line.startswith("Bottleneck:"))
+        check("Rank 1 is late" in text_of(b, "h1") and "rank 1" in bottleneck and "+-" not in text_of(b, "#head"), text_of(b, "#head"))
+        following = text_of(b, "#next .next").removesuffix("Copy").replace(":", "").lower()
+        check(following.split(" podprof")[0].strip() in " ".join(lines).replace(":", "").lower(), f"next: {following}")
         check(text_of(b, "#next code") == "podprof view " + os.path.realpath(session), f"the command: {text_of(b, '#next code')}")
-        check("rank 1" in text_of(b, ".figures") and float(b.js("document.getElementById('gain').dataset.v")) > 0, f"no gain: {text_of(b, '.figures')}")
-        kept = [plain(b.js(f"document.querySelector('#t-{table} tr[aria-current]').children[{heads(b, table).index('kept others waiting')}].textContent"))
-                for table in ("late", "workers")]
-        check(kept[0] == kept[1] and "because of it in a usual step" in text_of(b, "#straggler"), f"kept others waiting: {kept}")
+        check("rank 1" in text_of(b, ".facts") and "rank 1" in text_of(b, ".figures") and float(b.js("document.getElementById('gain').dataset.v")) > 0, f"no gain: {text_of(b, '.figures')}")
+        check("because of it in a usual step" in text_of(b, "#straggler"), text_of(b, "#straggler"))
         overhead = next(line for line in lines if line.startswith("Overhead:"))
         check("; in the ranks about " in overhead and " of it)" in overhead, overhead)
         with h5py.File(os.path.join(session, "pod.h5")) as f:
@@ -57,20 +58,16 @@ def qualified(place, full):
     pod.dropped[1, 0] = 77
     with browser() as b:
         unfold(b, pod_page(place, pod))
-        said = text_of(b, "#qualifiers")
-        for word in ("rank 2 was killed: signal 9 (SIGKILL)", "rank 4 is missing", "77 records lost on 1 of 6 ranks"):
+        said = text_of(b, "#trust")
+        for word in ("rank 2 was killed: signal 9 (SIGKILL)", "rank 4 is missing", "77 records lost"):
             check(word.lower() in said.lower(), f"'{word}' is not in: {said}")
-        check("rank 3" not in said and "none found" not in text_of(b, "#verdict"), said)
+        check("rank 3" not in said, said)
         check("1 with incomplete data" in text_of(b, ".figures"), f"a killed rank is as good as any: {text_of(b, '.figures')}")
-        order = b.js("[...document.querySelectorAll('#verdict > *')].map(e => e.id)")
-        check(order.index("qualifiers") == order.index("verdict-text") + 1, f"what qualifies does not stand below the verdict: {order}")
-        for section in ("verdict", "workers", "quality"):
-            check(b.js(f"!!document.querySelector('#rail a[data-id={section}] .dot')"), f"the rail does not mark {section}")
         clean(b, "a killed rank")
         unfold(b, pod_page(place, pods.Pod(workers=3, steps=0)))
-        check("clock error" not in text_of(b, "#verdict"), f"no step, and a share of it: {text_of(b, '#verdict')}")
+        check("no complete step" in text_of(b, "#head").lower(), f"no step, and a share of it: {text_of(b, '#head')}")
         unfold(b, pod_page(place, pods.Pod(workers=6, steps=5)))
-        check(b.js("!document.getElementById('qualifiers')"), f"a whole pod is qualified: {text_of(b, '#qualifiers')}")
+        check("nothing lost" in text_of(b, "#trust").lower(), f"a whole pod is qualified: {text_of(b, '#trust')}")
         check("no record lost" in text_of(b, ".figures") and "6 of 6" in text_of(b, ".figures"), text_of(b, ".figures"))
 
 
@@ -103,34 +100,28 @@ def even(workers):
 
 
 def opens(place, full):
-    """The pod viewer opens in the colour of what the verdict is about, at a step of median length, at the straggler."""
+    """The board opens in the colour of what the sentence is about, at usual steps, at the straggler."""
     slow = pods.Pod(workers=6, steps=9)
     slow.exclusive[4] *= 5  # one long step: not the one to look at first
     slow.step_ns = slow.exclusive.sum(axis=2)
     with browser() as b:
         unfold(b, pod_page(place, slow))
-        longest = slow.step_ns.max(axis=1)
-        check(b.js("Select.plane.key") == "kept_ns", f"a straggler: {b.js('Select.plane.key')}")
-        check(longest[b.js("Select.from")] == sorted(longest)[4] and b.js("Select.worker") == 2, f"step {b.js('Select.from')} of {longest}")
-        check("the others" not in text_of(b, ".legendtext") and "each other rank waits" in text_of(b, ".legendtext"), text_of(b, ".legendtext"))
+        check(b.js("Select.plane.key") == "category_4" and b.js("Select.difference"), f"a straggler: {b.js('Select.plane.key')}")
+        check(not b.js("Select.from") <= 4 <= b.js("Select.to") and b.js("Select.worker") == 2, f"steps {b.js('[Select.from, Select.to]')}")
         for workers in (1, 4):
             unfold(b, pod_page(place, even(workers)))
-            check(b.js("Select.plane.key") == "category_6", f"Input on {workers} ranks: {b.js('Select.plane.key')}, {text_of(b, '#verdict-text')}")
+            check(b.js("Select.plane.key") == "category_6", f"Input on {workers} ranks: {b.js('Select.plane.key')}, {text_of(b, 'h1')}")
             check(b.js("!document.getElementById('gain')"), "no straggler, but a gain")
             clean(b, "no straggler")
 
 
 def hover(place, full):
-    """Pointing at a step names its straggler: on the heat map, on the columns and on the chart of steps."""
+    """Pointing at a step names its straggler: on the columns and on the chart of steps."""
     pod = pods.Pod(workers=6, steps=9)
     with browser() as b:
         unfold(b, pod_page(place, pod))
         card = "document.getElementById('card').hidden ? '' : document.getElementById('card').textContent"
         want = f"straggler: rank {pod.last[6]} (each other rank waits "
-        b.js("document.querySelector('canvas.heat').scrollIntoView({block: 'center'})")
-        at = b.js("Viewer.heat.middleOf(6, 1)")
-        b.mouse("mouseMoved", at["x"], at["y"])
-        check(want in plain(b.js(card)), f"heat map: {b.js(card)}")
         b.js("Card.hide(); Viewer.over.canvas.scrollIntoView({block: 'center'})")
         at = b.js("(r => ({x: r.left + Viewer.over.left + 6.5 * Viewer.over.stepSize, y: r.top + 60}))(Viewer.over.canvas.getBoundingClientRect())")
         b.mouse("mouseMoved", at["x"], at["y"])
@@ -143,25 +134,6 @@ def hover(place, full):
         pod.late[6] = 0
         unfold(b, pod_page(place, pod))
         check(b.js("stragglerOf(6)") == "no straggler", b.js("stragglerOf(6)"))
-
-
-def colours(place, full):
-    """One extreme step shares the last colour and the legend says so; a rank that is slow in each step is not clipped."""
-    pod = pods.Pod(workers=5, steps=9)
-    pod.exclusive[3] *= 40
-    pod.step_ns = pod.exclusive.sum(axis=2)
-    with browser() as b:
-        unfold(b, pod_page(place, pod), "#colour=step_ns")
-        longest = sorted(int(v) for v in pod.step_ns.max(axis=1))
-        scale = b.js("({...Viewer.heat.scale, t: null})")
-        check(scale["cut"] and scale["high"] == 3 * longest[4] and scale["most"] == longest[-1], f"{scale}, of {longest}")
-        check("Extreme values share the last colour: largest" in text_of(b, ".legendtext"), text_of(b, ".legendtext"))
-        check(b.js("Viewer.heat.scale.t(Viewer.heat.scale.most) >= 1"), "the extreme step has not the last colour")
-        b.js("State.set({scale: 'difference'})")
-        check(b.js("Viewer.heat.scale.cut") and "share the last colours" in text_of(b, ".legendtext"), text_of(b, ".legendtext"))
-        unfold(b, pod_page(place, pods.Pod(workers=96, steps=6)), "#colour=category_4")
-        check(b.js("!Viewer.heat.scale.cut && Viewer.heat.scale.t(Viewer.heat.scale.median) < 0.5"), "a slow rank looks like the others")
-        clean(b, "colours")
 
 
 def memory(f, p):
@@ -203,8 +175,8 @@ def folded(place, full):
         check(column(b, "communicator-communicator", names.index("name")) == ["MPI_COMM_WORLD"], "MPI_COMM_SELF is no news")
         check(len(column(b, "communicator-communicator-all", 0)) == 3, "details lack a row")
         check(b.js("!document.getElementById('t-losses')"), "nothing was lost, and a table says so")
-        rail = b.js("[...document.querySelectorAll('#rail a')].map(a => a.dataset.id)")
-        check("window" not in rail and "slowest" not in rail and "memory" in rail, f"sections: {rail}")
+        made = b.js("[...document.querySelectorAll('details.section, .group')].map(e => e.id)")
+        check("group-window" not in made and "group-slowest" not in made and "memory" in made, f"sections: {made}")
         b.js("document.querySelector('#t-window-worker').closest('details').open = true")
         check(not b.js(f"{hidden}('window-worker')"), "details do not open")
         clean(b, "folded")
@@ -261,7 +233,7 @@ def rounding(place, full):
 def words(place, full):
     """No sentence of the page's sources has a word that the project's style replaced."""
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "aggregate", "report")
-    for path in sorted(glob.glob(os.path.join(source, "*.js")) + glob.glob(os.path.join(source, "page*.*"))):
+    for path in sorted(glob.glob(os.path.join(source, "page", "*.js")) + glob.glob(os.path.join(source, "page", "*.html")) + glob.glob(os.path.join(source, "data", "*.c"))):
         with open(path, encoding="utf-8") as f:
             text = f.read()
         for word in ("believed", "a mean step", "half the middle half", "means count it", "limited by", "compare to", "own word", "a step each", "Doubt",
@@ -270,5 +242,5 @@ def words(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({"summary": summary, "qualified": qualified, "usual": usual, "opens": opens, "hover": hover, "colours": colours, "folded": folded, "fits": fits,
+    sys.exit(jobs.main({"summary": summary, "qualified": qualified, "usual": usual, "opens": opens, "hover": hover, "folded": folded, "fits": fits,
                         "rounding": rounding, "words": words}, __doc__))

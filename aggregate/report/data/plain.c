@@ -289,18 +289,22 @@ void pp_plain_sections(struct pp_page *p)
 #undef PP_SECTION
 	};
 	const struct pp_section_in in = {&p->d, &p->sum, &p->answer, &p->first};
-	char line[PP_SECTION_TEXT], absent[PP_SECTION_TEXT] = "";
+	char line[PP_SECTION_TEXT], absent[PP_SECTION_TEXT] = "", ids[PP_SECTION_TEXT] = "";
 
 	for (int i = 0; i < PP_SECTIONS; i++) {
 		if (!pp_section_line(i, &in, line) || !has_group(p, section[i].group)) {
 			snprintf(absent + strlen(absent), sizeof(absent) - strlen(absent), "%s%s", absent[0] ? ", " : "",
 			         section[i].name);
+			snprintf(ids + strlen(ids), sizeof(ids) - strlen(ids), "%s%s", ids[0] ? " " : "", section[i].id);
 			continue;
 		}
 		fprintf(p->to, "<details class=\"section\" id=\"%s\"><summary><b>%s</b> ", section[i].id, section[i].name);
 		put(p, "span", line);
 		fputs("</summary></details>\n", p->to);
 	}
-	if (absent[0])
-		put_as(p, "p class=\"absent\"", "No data for: %s", absent);
+	if (!absent[0])
+		return;
+	fprintf(p->to, "<details class=\"section\" id=\"absent\" data-sections=\"%s\"><summary><b>No data for</b> ", ids);
+	put(p, "span", absent);
+	fputs("</summary></details>\n", p->to);
 }

@@ -85,6 +85,7 @@ const SECTION = {
   clock: [() => Clocks.section(), () => Clocks.draw()],
   quality: [() => Groups.quality()],
   run: [() => Groups.run()],
+  absent: [() => App.absent().map(id => el('div', {class: 'group', id}, SECTION[id][0]()))],
 };
 
 const App = {
@@ -130,9 +131,13 @@ const App = {
     if (!Pod.printing)
       State.keep({open: list.join(',')});
   },
+  /* Sections that this session has no data for: what helps to get them stands in one section. */
+  absent() {
+    return (document.getElementById('absent')?.dataset.sections || '').split(' ').filter(id => id in SECTION);
+  },
   /* Opens a section, and goes there. */
   show(id) {
-    const parent = id.startsWith('group-') && document.getElementById('tables');
+    const parent = document.getElementById(id.startsWith('group-') ? 'tables' : App.absent().includes(id) ? 'absent' : '');
     for (const e of [parent, document.getElementById(id)])
       if (e && e.matches('details.section')) {
         e.open = true;
