@@ -190,7 +190,7 @@ def fits(place, full):
     pod = pods.Pod(workers=24, steps=5, hosts=8, categories=range(1, 11))
     pod.host = [f"a-host-of-a-cluster-{i // 3}" for i in range(24)]
     pod.clocks, pod.extra = True, internals
-    wide = "[...document.querySelectorAll('.scroll')].filter(s => s.scrollWidth > s.clientWidth + 1).map(s => s.querySelector('table').id)"
+    wide = "[...document.querySelectorAll('.tablebox .scroll')].filter(s => s.scrollWidth > s.clientWidth + 1).map(s => s.querySelector('table').id)"
     with browser() as b:
         page = pod_page(place, pod)
         for width in (1440, 1024, 390):

@@ -364,7 +364,7 @@ def timeline(place, full):
         unfold(b, with_timeline, "#step=4&rank=2")
         b.js("document.getElementById('to-timeline').click()")
         seen = b.js("[Select.worker, Pod.stepShown[Select.from], [...Trace.open].join(), Trace.step, State.get('at', '')]")
-        check(seen == [2, 4, "2", 4, "timeline"], f"a click on the rank: {seen}")
+        check(seen == [2, 4, "2", "4-4", "timeline"], f"a click on the rank: {seen}")
         top = b.js("document.getElementById('timeline').getBoundingClientRect().top")
         check(-50 < top < 450, f"the timeline is not in view: {top}")
         b.js("Select.set({worker: 1}); Viewer.columns.canvas.focus()")
