@@ -44,6 +44,7 @@ static void put_finding(struct pp_page *p, size_t i)
 	put_text(p, "next", text);
 	put_evidence(p, &p->first.evidence[i]);
 	put_int(p, "gain_ns", f->finding_gain_ns);
+	put_int(p, "usual_ns", f->usual_ns);
 	fputc('}', p->to);
 }
 

@@ -115,10 +115,10 @@ const Board = {
   isUsual(s) {
     return Board.regime[s] === 'u';
   },
-  /* The usual step; where none is known the median of all. */
+  /* The usual step that the facts name; where none is known the median of all. */
   usual() {
-    return Pod.answer.usual_ns > 0 ? Pod.answer.usual_ns
-                                   : quartile([...Board.most_ns].filter(v => v >= 0).sort((a, b) => a - b), 2);
+    const {usual_ns} = Pod.finding[0] || Pod.answer;
+    return usual_ns > 0 ? usual_ns : quartile([...Board.most_ns].filter(v => v >= 0).sort((a, b) => a - b), 2);
   },
   lateRanks() {
     const first = Pod.finding[0];
