@@ -140,6 +140,8 @@ static int line_input(const struct pp_section_in *in, char *to, size_t size)
 {
 	const double share = pp_sums_percent(in->sum->sum_ns[PP_CATEGORY_INPUT], in->sum->all_ns);
 
+	if (!in->sum->cells || (share <= 0 && !in->d->inputs && !in->d->input_ops))
+		return 0;
 	if (share <= 0)
 		snprintf(to, size, USUAL ": no step waits for input");
 	else
@@ -166,10 +168,13 @@ static int line_op(const struct pp_section_in *in, char *to, size_t size)
 		if (!d->op_stat[i].is_idle && d->op_stat[i].host_or_device == PP_SIDE_HOST &&
 		    (!most || d->op_stat[i].self_ns > most->self_ns))
 			most = &d->op_stat[i];
-	if (!most || !in->sum->cells)
+	if (!in->sum->cells)
 		return 0;
-	snprintf(to, size, "Most self time: %s, %s per step and rank", name_of(d, most->name, name),
-	         pp_text_time(ns, most->self_ns / in->sum->cells));
+	if (!most)
+		snprintf(to, size, "Ranges and calls by name");
+	else
+		snprintf(to, size, "Most self time: %s, %s per step and rank", name_of(d, most->name, name),
+		         pp_text_time(ns, most->self_ns / in->sum->cells));
 	return 1;
 }
 
