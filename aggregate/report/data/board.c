@@ -5,29 +5,17 @@
 #include "aggregate/report/data/page.h"
 #include "aggregate/tools/finding_word.h"
 
-static void put_text(struct pp_page *p, const char *key, const char *text)
-{
-	pp_page_key(p, key, 0);
-	pp_json_text(p->to, text);
-}
-
-static void put_int(struct pp_page *p, const char *key, int64_t value)
-{
-	pp_page_key(p, key, 0);
-	pp_json_int(p->to, value);
-}
-
 static void put_evidence(struct pp_page *p, const struct pp_evidence *e)
 {
-	put_int(p, "from", e->from);
-	put_int(p, "to", e->to);
-	put_int(p, "rank", e->rank);
+	pp_page_int(p, "from", e->from);
+	pp_page_int(p, "to", e->to);
+	pp_page_int(p, "rank", e->rank);
 	pp_page_key(p, "ranks", 0);
 	for (size_t i = 0; i < e->lates; i++)
 		fprintf(p->to, "%c%" PRId32, i ? ',' : '[', e->late[i]);
 	fputs(e->lates ? "]" : "[]", p->to);
-	put_text(p, "colour", e->colour);
-	put_int(p, "difference", e->is_difference);
+	pp_page_text(p, "colour", e->colour);
+	pp_page_int(p, "difference", e->is_difference);
 }
 
 static void put_finding(struct pp_page *p, size_t i)
@@ -39,12 +27,12 @@ static void put_finding(struct pp_page *p, size_t i)
 	pp_page_key(p, "kind", 1);
 	pp_json_text(p->to, pp_finding_word(f->kind));
 	pp_sentence_whole(f->finding, text, sizeof(text));
-	put_text(p, "text", i ? text : p->first.sentence);
+	pp_page_text(p, "text", i ? text : p->first.sentence);
 	pp_sentence_whole(f->finding_next, text, sizeof(text));
-	put_text(p, "next", text);
+	pp_page_text(p, "next", text);
 	put_evidence(p, &p->first.evidence[i]);
-	put_int(p, "gain_ns", f->finding_gain_ns);
-	put_int(p, "usual_ns", f->usual_ns);
+	pp_page_int(p, "gain_ns", f->finding_gain_ns);
+	pp_page_int(p, "usual_ns", f->usual_ns);
 	fputc('}', p->to);
 }
 
@@ -67,8 +55,8 @@ void pp_page_first(struct pp_page *p)
 		fputs(i ? ",{" : "[{", p->to);
 		pp_page_key(p, "key", 1);
 		pp_json_text(p->to, key[i]);
-		put_text(p, "value", p->first.fact[i].value);
-		put_text(p, "note", p->first.fact[i].note);
+		pp_page_text(p, "value", p->first.fact[i].value);
+		pp_page_text(p, "note", p->first.fact[i].note);
 		fputc('}', p->to);
 	}
 	fputc(']', p->to);

@@ -50,6 +50,9 @@ struct pp_page {
 void pp_page_note(struct pp_page *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Writes `"key":` with a comma in front unless it is the object's first. */
 void pp_page_key(struct pp_page *p, const char *key, int first);
+/* The same behind a comma, with its value. */
+void pp_page_text(struct pp_page *p, const char *key, const char *text);
+void pp_page_int(struct pp_page *p, const char *key, int64_t value);
 
 /* Members of the page's object, each followed by nothing; the first writes no comma. */
 void pp_page_run(struct pp_page *p);      /* run, answer, sum, category */

@@ -31,13 +31,13 @@ void pp_page_key(struct pp_page *p, const char *key, int first)
 	fputc(':', p->to);
 }
 
-static void put_text(struct pp_page *p, const char *key, const char *text)
+void pp_page_text(struct pp_page *p, const char *key, const char *text)
 {
 	pp_page_key(p, key, 0);
 	pp_json_text(p->to, text);
 }
 
-static void put_int(struct pp_page *p, const char *key, int64_t value)
+void pp_page_int(struct pp_page *p, const char *key, int64_t value)
 {
 	pp_page_key(p, key, 0);
 	pp_json_int(p->to, value);
@@ -65,16 +65,16 @@ static void put_sum(struct pp_page *p)
 
 	pp_page_key(p, "sum", 0);
 	fprintf(p->to, "{\"workers\":%zu,\"steps\":%zu", p->d.workers, p->d.steps);
-	put_int(p, "cells", t->cells);
-	put_int(p, "median_ns", t->median_ns);
+	pp_page_int(p, "cells", t->cells);
+	pp_page_int(p, "median_ns", t->median_ns);
 	if (pp_sums_has_longest(&p->d, t)) {
-		put_int(p, "longest_step", p->d.step[t->longest_step].number);
-		put_int(p, "longest_ns", t->longest_ns);
+		pp_page_int(p, "longest_step", p->d.step[t->longest_step].number);
+		pp_page_int(p, "longest_ns", t->longest_ns);
 	}
-	put_int(p, "all_ns", t->all_ns);
-	put_int(p, "wait_ns", t->wait_ns);
-	put_int(p, "transfer_ns", t->transfer_ns);
-	put_int(p, "bound_ns", p->d.pair_bound_ns);
+	pp_page_int(p, "all_ns", t->all_ns);
+	pp_page_int(p, "wait_ns", t->wait_ns);
+	pp_page_int(p, "transfer_ns", t->transfer_ns);
+	pp_page_int(p, "bound_ns", p->d.pair_bound_ns);
 	pp_page_key(p, "category", 0);
 	pp_json_ints(p->to, t->sum_ns + 1, PP_CATEGORIES);
 	fputc('}', p->to);
@@ -86,8 +86,8 @@ static void put_categories(struct pp_page *p)
 	fputc('[', p->to);
 	for (int c = 1; c <= PP_CATEGORIES; c++) {
 		fprintf(p->to, "%s{\"id\":%d", c > 1 ? "," : "", c);
-		put_text(p, "name", pp_category_name(c));
-		put_text(p, "colour", pp_category_colour(c));
+		pp_page_text(p, "name", pp_category_name(c));
+		pp_page_text(p, "colour", pp_category_colour(c));
 		fputc('}', p->to);
 	}
 	fputc(']', p->to);
@@ -101,30 +101,30 @@ static void put_answer(struct pp_page *p)
 
 	pp_page_key(p, "answer", 0);
 	fprintf(p->to, "{\"gain_rank\":%" PRId32, a->gain_rank);
-	put_int(p, "gain_ns", a->gain_ns);
-	put_text(p, "colour", p->first.findings ? p->first.evidence[0].colour : "step_ns");
-	put_int(p, "change", p->first.regimes.change);
-	put_int(p, "period", p->first.regimes.period);
-	put_text(p, "bottleneck", a->bottleneck);
-	put_text(p, "straggler", a->straggler);
+	pp_page_int(p, "gain_ns", a->gain_ns);
+	pp_page_text(p, "colour", p->first.findings ? p->first.evidence[0].colour : "step_ns");
+	pp_page_int(p, "change", p->first.regimes.change);
+	pp_page_int(p, "period", p->first.regimes.period);
+	pp_page_text(p, "bottleneck", a->bottleneck);
+	pp_page_text(p, "straggler", a->straggler);
 	pp_page_key(p, "also", 0);
 	for (size_t i = 0; i < a->alsos; i++) {
 		fputc(i ? ',' : '[', p->to);
 		pp_json_text(p->to, a->also[i]->finding);
 	}
 	fputs(a->alsos ? "]" : "[]", p->to);
-	put_text(p, "what_if", a->pod.what_if);
-	put_text(p, "efficiency", a->pod.efficiency);
-	put_text(p, "advice", a->pod.advice);
-	put_text(p, "next", a->next);
-	put_text(p, "step", a->step);
-	put_int(p, "usual_steps", (int64_t)a->usual_steps);
-	put_int(p, "usual_ns", a->usual_ns);
-	put_int(p, "spread_ns", a->spread_ns);
-	put_text(p, "overhead", a->overhead);
-	put_int(p, "recording_ns", llround(recording.ns));
-	put_int(p, "records_per_step", (int64_t)(recording.records + 0.5));
-	put_int(p, "more", (int64_t)a->more);
+	pp_page_text(p, "what_if", a->pod.what_if);
+	pp_page_text(p, "efficiency", a->pod.efficiency);
+	pp_page_text(p, "advice", a->pod.advice);
+	pp_page_text(p, "next", a->next);
+	pp_page_text(p, "step", a->step);
+	pp_page_int(p, "usual_steps", (int64_t)a->usual_steps);
+	pp_page_int(p, "usual_ns", a->usual_ns);
+	pp_page_int(p, "spread_ns", a->spread_ns);
+	pp_page_text(p, "overhead", a->overhead);
+	pp_page_int(p, "recording_ns", llround(recording.ns));
+	pp_page_int(p, "records_per_step", (int64_t)(recording.records + 0.5));
+	pp_page_int(p, "more", (int64_t)a->more);
 	pp_page_key(p, "qualifiers", 0);
 	for (size_t i = 0; i < a->qualifiers; i++) {
 		fputc(i ? ',' : '[', p->to);
@@ -144,17 +144,17 @@ void pp_page_run(struct pp_page *p)
 	pp_page_key(p, "run", 1);
 	fputs("{\"made_by\":\"" PODPROF_VERSION "\"", p->to);
 	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++)
-		put_text(p, text[i], pp_h5_file_attribute(p->h5, text[i]));
+		pp_page_text(p, text[i], pp_h5_file_attribute(p->h5, text[i]));
 	for (size_t i = 0; i < sizeof(number) / sizeof(number[0]); i++)
-		put_int(p, number[i], pp_h5_file_attribute_int(p->h5, number[i], 0));
+		pp_page_int(p, number[i], pp_h5_file_attribute_int(p->h5, number[i], 0));
 	pp_coverage_text(&p->d, kept, sizeof(kept));
-	put_text(p, "kept", kept);
+	pp_page_text(p, "kept", kept);
 	pp_text_program(p->d.command, program, sizeof(program));
-	put_text(p, "program", program);
+	pp_page_text(p, "program", program);
 	pp_page_key(p, "step_confidence", 0);
 	pp_json_real(p->to, p->d.step_confidence);
 	/* a double holds an epoch in ns only to 256 ns */
-	put_int(p, "window_begin_s", (p->d.epoch_realtime_ns + p->d.window_begin_ns) / 1000000000);
+	pp_page_int(p, "window_begin_s", (p->d.epoch_realtime_ns + p->d.window_begin_ns) / 1000000000);
 	fputc('}', p->to);
 	put_answer(p);
 	put_sum(p);
@@ -334,7 +334,7 @@ void pp_page_steps(struct pp_page *p)
 	pp_page_key(p, "step", 0);
 	fprintf(p->to, "{\"n\":%zu", p->d.steps);
 	put_ints(p, "number", p->d.steps, step_number, 0);
-	put_text(p, "regime", p->first.regimes.letter);
+	pp_page_text(p, "regime", p->first.regimes.letter);
 	put_of_steps(p, "count", value, STEP_VALUES, COUNT);
 	for (size_t q = 0; q < PP_QUARTILES; q++)
 		put_of_steps(p, key_of[q], quartile, PP_QUARTILES, q);
