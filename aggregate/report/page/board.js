@@ -171,6 +171,12 @@ const Board = {
   rowOf(worker) {
     return Board.rows.findIndex(r => r.worker === worker);
   },
+  /* How many rows the board has room for; of a single rank by its threads and streams, two to a row. */
+  room() {
+    if (Pod.workers === 1)
+      return Math.max(1, Math.min(10, Pod.timeline ? Pod.timeline.track.length : 1) / 2);
+    return Board.isTall() ? 99 : Board.rows.length;
+  },
   isTall() {
     return Board.isLarge() || Board.isFew() || Array.from(Pod.worker.devices || []).some(n => n > 0);
   },
@@ -237,7 +243,7 @@ const Board = {
       return;
     Board.chooseRows();
     const box = document.getElementById('board');
-    box.style.setProperty('--rows', Board.isTall() ? 99 : Board.rows.length);
+    box.style.setProperty('--rows', Board.room());
     Board.tall = Board.shared().clientHeight;
     Board.placeRows(Board.tall);
     Board.title();
