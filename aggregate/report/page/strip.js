@@ -85,6 +85,7 @@ const Strip = {
     c.fillRect(x, 0, 1.5, height);
     c.textAlign = isLeft ? 'right' : 'left';
     c.fillText(text, x + (isLeft ? -6 : 8), 6);
+    Strip.taken = isLeft ? [x - 6 - c.measureText(text).width, x] : [x, x + 8 + c.measureText(text).width];
   },
   /* Values above cut columns, as many as find room; of few steps their numbers. */
   numbers(c, cut, place, height) {
@@ -94,11 +95,13 @@ const Strip = {
       c.fillText(String(Pod.stepShown[s]), (place.x(s) + place.x(s + 1)) / 2, height - 9);
   },
   values(c, cut) {
+    const {taken} = Strip; /* by the word at a change */
     let free = 0;
+    Strip.taken = null;
     c.textAlign = 'center';
     for (const [v, x] of cut) {
       const text = Format.time(v).split(NB)[0], half = c.measureText(text).width / 2 + 1;
-      if (x - half < free)
+      if (x - half < free || (taken && x + half > taken[0] && x - half < taken[1]))
         continue;
       free = x + half;
       c.fillStyle = css('--ground');
