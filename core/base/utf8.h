@@ -95,6 +95,7 @@ static inline int pp_utf8_fit(const char *text, int most)
 
 	if (n <= most)
 		return n;
+	/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): strnlen() has read these bytes */
 	for (n = most; n > 0 && ((uint8_t)text[n] & 0xc0) == 0x80; n--)
 		;
 	return n;

@@ -59,7 +59,7 @@ static char rarer(char x, char y)
 {
 	static const char rarest[] = {PP_REGIME_ODD, PP_REGIME_PERIODIC, PP_REGIME_START, PP_REGIME_BEFORE, PP_REGIME_USUAL, '\0'};
 
-	return strchr(rarest, x) < strchr(rarest, y) ? x : y;
+	return (char)(strchr(rarest, x) < strchr(rarest, y) ? x : y);
 }
 
 /* Number of the longest step of each bin, its time, and the rarest kind. */

@@ -38,9 +38,9 @@ int pp_regimes_of(const struct pp_dataset *d, const struct pp_usual_steps *u, st
 	if (!ret->letter)
 		return -ENOMEM;
 	for (size_t s = 0; s < d->steps; s++)
-		ret->letter[s] = u->is_rare[s]         ? s < u->course.start_ups ? PP_REGIME_START : PP_REGIME_ODD
-		                 : s < u->course.onset ? PP_REGIME_BEFORE
-		                                       : PP_REGIME_USUAL;
+		ret->letter[s] = (char)(u->is_rare[s]         ? s < u->course.start_ups ? PP_REGIME_START : PP_REGIME_ODD
+		                        : s < u->course.onset ? PP_REGIME_BEFORE
+		                                              : PP_REGIME_USUAL);
 	if (is_periodic)
 		mark_periodic(d, u, ret->letter);
 	if (u->course.onset && u->course.onset < d->steps)

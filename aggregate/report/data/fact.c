@@ -88,8 +88,8 @@ static void say_waiting(const struct facts *x)
 		snprintf(value, sizeof(value), "%s %s", pp_text_time(ns, x->f->finding_wait_ns), per);
 		put(x, PP_FACT_waiting, value, "mean of %" PRIu32 " rank%s; %s", x->f->waiters, x->f->waiters > 1 ? "s" : "",
 		    share(x, x->f->finding_wait_ns, x->f->usual_ns, base, sizeof(base)));
-	} else if (why) {
-		put(x, PP_FACT_waiting, "unknown", "%s", why);
+	} else if (why || !known) {
+		put(x, PP_FACT_waiting, "unknown", "%s", why ? why : "no step tells");
 	} else {
 		snprintf(value, sizeof(value), "%s %s", pp_text_time(ns, sum / (int64_t)known), per);
 		put(x, PP_FACT_waiting, value, "mean of %zu ranks%s; %s", known,
