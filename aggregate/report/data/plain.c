@@ -83,7 +83,7 @@ void pp_plain_job(struct pp_page *p)
 	const struct pp_dataset *d = &p->d;
 	const time_t when = (time_t)(pp_wrap_plus(d->epoch_realtime_ns, d->window_begin_ns) / 1000000000);
 	const size_t hosts = pp_dataset_hosts(d);
-	char text[160] = "no steps", date[40] = "no date", a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
+	char text[320], date[40] = "no date", a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
 	struct tm tm;
 
 	pp_text_program(d->command, text, sizeof(text));
@@ -96,8 +96,7 @@ void pp_plain_job(struct pp_page *p)
 		put_as(p, "span", "%s hosts", pp_text_count(a, hosts));
 	say_device(d, text, sizeof(text));
 	put(p, "span", text);
-	snprintf(text, sizeof(text), "no steps");
-	pp_text_steps(d, text, sizeof(text));
+	pp_text_recorded(d, text, sizeof(text));
 	put(p, "span", text);
 	if (d->epoch_realtime_ns && gmtime_r(&when, &tm))
 		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S UTC", &tm);

@@ -394,29 +394,36 @@ static const char *device_of(const struct pp_dataset *d)
 	return device;
 }
 
+void pp_text_recorded(const struct pp_dataset *d, char *text, size_t size)
+{
+	char coverage[PP_COVERAGE_TEXT], steps[128] = "no steps";
+	const int is_cut = pp_coverage_text(d, coverage, sizeof(coverage));
+
+	pp_text_steps(d, steps, sizeof(steps));
+	if (d->steps == 1 && !strncmp(d->step_rule, "window", 6))
+		snprintf(text, size, "the %s%s as one step", is_cut ? "last " : "", is_cut ? coverage : "window");
+	else if (is_cut)
+		snprintf(text, size, "%s (%s kept)", steps, coverage);
+	else
+		snprintf(text, size, "%s", steps);
+}
+
 static void write_head(const struct pp_dataset *d, FILE *to)
 {
 	time_t when = (time_t)((d->epoch_realtime_ns + d->window_begin_ns) / 1000000000);
 	size_t hosts = pp_dataset_hosts(d);
-	char program[64], date[32] = "no date", steps[128] = "no steps", coverage[PP_COVERAGE_TEXT];
-	int cut = pp_coverage_text(d, coverage, sizeof(coverage));
+	char program[64], date[32] = "no date", recorded[PP_COVERAGE_TEXT + 160];
 	struct tm tm;
 
 	pp_text_program(d->command, program, sizeof(program));
-	pp_text_steps(d, steps, sizeof(steps));
+	pp_text_recorded(d, recorded, sizeof(recorded));
 	if (d->epoch_realtime_ns) {
 		pp_local_time(when, &tm);
 		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &tm);
 	}
-	fprintf(to, "%s  %d of %d rank%s, %zu host%s, %s", program, d->ranks_delivered, d->ranks_asked,
-	        d->ranks_asked == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s", device_of(d));
-	if (d->steps == 1 && !strncmp(d->step_rule, "window", 6))
-		fprintf(to, "     the %s%s as one step", cut ? "last " : "", cut ? coverage : "window");
-	else
-		fprintf(to, "     %s", steps);
-	if (cut && (d->steps != 1 || strncmp(d->step_rule, "window", 6)))
-		fprintf(to, " (%s kept)", coverage);
-	fprintf(to, "     %s     session %s\n", date, d->session);
+	fprintf(to, "%s  %d of %d rank%s, %zu host%s, %s     %s     %s     session %s\n", program, d->ranks_delivered,
+	        d->ranks_asked, d->ranks_asked == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s", device_of(d), recorded, date,
+	        d->session);
 }
 
 /* What that costs, what else there is, and what to do about it; only what there is to say. */

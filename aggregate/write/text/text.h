@@ -13,3 +13,5 @@ int pp_text_write(const struct pp_dataset *d, const char *logdir, FILE *to);
 void pp_text_program(const char *command, char *text, size_t size);
 /* "173..180, 182..199": numbers of the dataset's steps, without those that it lacks; with many parts only the number of steps. */
 void pp_text_steps(const struct pp_dataset *d, char *text, size_t size);
+/* The same in words: "steps 10..19 (last 3.00 s kept)", "the window as one step", "no steps". */
+void pp_text_recorded(const struct pp_dataset *d, char *text, size_t size);
