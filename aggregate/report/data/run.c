@@ -107,16 +107,8 @@ static void put_answer(struct pp_page *p)
 	pp_page_int(p, "period", p->first.regimes.period);
 	pp_page_text(p, "bottleneck", a->bottleneck);
 	pp_page_text(p, "straggler", a->straggler);
-	pp_page_key(p, "also", 0);
-	for (size_t i = 0; i < a->alsos; i++) {
-		fputc(i ? ',' : '[', p->to);
-		pp_json_text(p->to, a->also[i]->finding);
-	}
-	fputs(a->alsos ? "]" : "[]", p->to);
 	pp_page_text(p, "what_if", a->pod.what_if);
 	pp_page_text(p, "efficiency", a->pod.efficiency);
-	pp_page_text(p, "advice", a->pod.advice);
-	pp_page_text(p, "next", a->next);
 	pp_page_text(p, "step", a->step);
 	pp_page_int(p, "usual_steps", (int64_t)a->usual_steps);
 	pp_page_int(p, "usual_ns", a->usual_ns);
@@ -124,13 +116,7 @@ static void put_answer(struct pp_page *p)
 	pp_page_text(p, "overhead", a->overhead);
 	pp_page_int(p, "recording_ns", llround(recording.ns));
 	pp_page_int(p, "records_per_step", (int64_t)(recording.records + 0.5));
-	pp_page_int(p, "more", (int64_t)a->more);
-	pp_page_key(p, "qualifiers", 0);
-	for (size_t i = 0; i < a->qualifiers; i++) {
-		fputc(i ? ',' : '[', p->to);
-		pp_json_text(p->to, a->qualifier[i]);
-	}
-	fputs(a->qualifiers ? "]}" : "[]}", p->to);
+	fputc('}', p->to);
 }
 
 void pp_page_run(struct pp_page *p)

@@ -1,29 +1,5 @@
-/* Puts the page together: sections, light and dark, what a link opens; draws again when something changes. */
+/* Puts the page together: sections, what a link opens; draws again when something changes. */
 'use strict';
-
-const Theme = {
-  system: matchMedia('(prefers-color-scheme: dark)'),
-  dark() {
-    const chosen = State.get('theme', '');
-    return chosen ? chosen === 'dark' : Theme.system.matches;
-  },
-  apply() {
-    const name = Theme.dark() ? 'dark' : 'light';
-    if (document.documentElement.dataset.theme === name)
-      return false;
-    document.documentElement.dataset.theme = name;
-    return true;
-  },
-  button() {
-    const b = el('button', {type: 'button', id: 'theme', onclick: () => State.set({theme: Theme.dark() ? 'light' : 'dark'})});
-    Theme.label = () => {
-      b.textContent = Theme.dark() ? 'Light' : 'Dark';
-      b.setAttribute('aria-label', Theme.dark() ? 'Switch to light colours' : 'Switch to dark colours');
-    };
-    Theme.label();
-    return b;
-  },
-};
 
 const KNOWN = [
   'collective', 'communicator', 'channel', 'clock', 'quality', 'input', 'op', 'op_stats', 'op_idle', 'kernel', 'kernel_stats',
@@ -92,7 +68,7 @@ const App = {
   async start() {
     Theme.apply();
     await Pod.load();
-    document.getElementById('theme').replaceWith(Theme.button());
+    Theme.start(() => App.draw());
     for (const e of document.querySelectorAll('details.section')) {
       e.addEventListener('toggle', () => App.opened(e));
       if (State.get('open', '').split(',').includes(e.id))
@@ -103,7 +79,6 @@ const App = {
     Board.start();
     State.on(() => App.draw());
     App.draw();
-    Theme.system.addEventListener('change', () => App.draw());
     new ResizeObserver(() => App.resized()).observe(document.getElementById('main'));
     addEventListener('beforeprint', () => App.printing(true));
     addEventListener('afterprint', () => App.printing(false));
@@ -155,7 +130,6 @@ const App = {
   },
   draw() {
     Theme.apply();
-    Theme.label();
     Card.hide();
     Select.read();
     Viewer.read();

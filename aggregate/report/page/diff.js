@@ -319,21 +319,6 @@ function environmentTable() {
   }).element;
 }
 
-const Theme = {
-  system: matchMedia('(prefers-color-scheme: dark)'),
-  dark() {
-    const chosen = State.get('theme', '');
-    return chosen ? chosen === 'dark' : Theme.system.matches;
-  },
-  apply() {
-    const button = document.getElementById('theme');
-    document.documentElement.dataset.theme = Theme.dark() ? 'dark' : 'light';
-    button.hidden = false;
-    button.textContent = Theme.dark() ? 'Light' : 'Dark';
-    button.setAttribute('aria-label', Theme.dark() ? 'Switch to light colours' : 'Switch to dark colours');
-  },
-};
-
 function lead(text) {
   return el('p', {class: 'lead'}, text);
 }
@@ -364,7 +349,7 @@ const App = {
     Runs.start(Shown);
     Grid.start(Shown);
     App.numbers();
-    document.getElementById('theme').onclick = () => State.set({theme: Theme.dark() ? 'light' : 'dark'});
+    Theme.start(() => App.draw());
     App.draw();
     const open = State.get('open', '').split(',');
     for (const e of document.querySelectorAll('details.section')) {
@@ -376,7 +361,6 @@ const App = {
       a.addEventListener('click', e => App.go(e, a.getAttribute('href').slice(1)));
     App.show(State.get('at', ''));
     State.on(() => App.draw());
-    Theme.system.addEventListener('change', () => App.draw());
     new ResizeObserver(() => App.resized()).observe(document.getElementById('board'));
     addEventListener('beforeprint', () => App.printing(true));
     addEventListener('afterprint', () => App.printing(false));

@@ -25,9 +25,6 @@ const Verdict = {
   came(w) {
     return !Pod.worker.status[w].startsWith('missing');
   },
-  domains() {
-    return new Set(Array.from({length: Pod.workers}, (unused, w) => w).filter(Verdict.came).map(w => Pod.worker.domain[w])).size;
-  },
   lost() {
     const lost = Pod.smallOf('quality', 'dropped').reduce((a, b) => a + b, 0);
     return {lost, records: Array.from(Pod.worker.records).reduce((a, b) => a + b, 0)};
