@@ -281,8 +281,10 @@ def requeued(place, full):
         if not slurm.has_pmix():
             raise jobs.Skipped("this Slurm has no plug-in for PMIx")
         line = f"srun --mpi=pmix -n 4 {trains(place)[0]} --work-us 500 --steps"
-        job = slurm.start(["sbatch", "--wait", "--requeue", "-n", "4", f"--podprof=steps=10:100000,output={logs}", "-o", out, "--open-mode=append",
-                           script(place, f"if [ -z \"$SLURM_RESTART_COUNT\" ]; then {line} 1000000; else {line} 40; fi")])
+        # Without --wait: sbatch may look between the end of the first run and its requeue, and take that for the job's end.
+        got = slurm.run(["sbatch", "--requeue", "-n", "4", f"--podprof=steps=10:100000,output={logs}", "-o", out, "--open-mode=append",
+                         script(place, f"if [ -z \"$SLURM_RESTART_COUNT\" ]; then {line} 1000000; else {line} 40; fi")])
+        check(got.code == 0, got.transcript())
         status = [place.podprof(), "status", "--json", logs]
         check(jobs.wait_until(lambda: re.search(r'"step": ?[0-9]{2}', jobs.run(status).out), 30), jobs.run(status).transcript())
         number = slurm.run(["squeue", "-h", "-o", "%i"]).out.split()[0]
@@ -290,10 +292,11 @@ def requeued(place, full):
         check(again.code == 0, again.transcript())
         check(jobs.wait_until(lambda: slurm.run(["squeue", "-h", "-o", "%r"]).out.strip() in ("BeginTime", ""), 60), slurm.run(["squeue"]).out)
         slurm.run(["scontrol", "update", f"JobId={number}", "StartTime=now"])
-        got = jobs.finish(job, 180)
+        ended = jobs.wait_until(lambda: "JobState=COMPLETED" in slurm.run(["scontrol", "show", "job", number]).out, 180)
         with open(out, encoding="utf-8", errors="replace") as f:
             text = f.read()
-        check(got.code == 0 and jobs.wait_until(lambda: len(sessions(logs)) == 2, 30), f"{got.transcript()}{text}{sessions(logs)}")
+        check(ended and jobs.wait_until(lambda: len(sessions(logs)) == 2, 30),
+              f"{slurm.run(['scontrol', 'show', 'job', number]).out}{text}{sessions(logs)}")
     found = []
     for session in sessions(logs):
         with h5(session) as f:
