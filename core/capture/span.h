@@ -26,12 +26,23 @@ enum pp_span_flags {
 	PP_SPAN_WAITS_INPUT = 128, /* the step waits for input in it, on whatever thread: TensorFlow's IteratorGetNext */
 };
 
+/* Who made a range, by how it was recorded and never by words in its name: what core/step/category.h may conclude from the name. */
+enum pp_origin {
+	PP_ORIGIN_PROGRAM,  /* the program named it: podprof.h, NVTX, ITT, record_function(), TraceAnnotation */
+	PP_ORIGIN_OPERATOR, /* a framework's operator: Kineto's cpu_op, XSpace with hlo_op or tf_op or NAME:TYPE, emit_itt */
+	PP_ORIGIN_RUNTIME,  /* a call of a device's runtime or driver */
+	PP_ORIGIN_PYTHON,   /* a frame or a builtin function of Python */
+	PP_ORIGIN_LIBRARY,  /* a library's or a framework's runtime: its own domain of NVTX or ITT, its C++ in XSpace */
+	PP_ORIGINS,
+};
+
 /* What each kind has beside the head. A new kind is a struct of at most 40 bytes, or of an index into an array of its own. */
 struct pp_span_range {         /* RANGE, ASYNC, MARK */
 	uint64_t payload;      /* bits of a number, or pp_intern id in pp_capture.payloads (PP_PAYLOAD_EXT) */
 	uint64_t id;           /* ASYNC: as START and END have it */
 	uint16_t payload_type; /* enum pp_payload_type */
 	uint16_t domain;       /* of NVTX or ITT, index in pp_ring_header.domain */
+	uint8_t origin;        /* enum pp_origin */
 };
 
 struct pp_span_step {

@@ -123,9 +123,7 @@ int pp_name_has_words(const char *rule, const char *name, size_t length)
 	return rule_matches(rule, words);
 }
 
-/* Where the type begins in a name of TensorFlow or JAX, "scope/layer/name:Type" or "name:_Type"; 0: it is no such name. JAX leaves
- * the type out: then it is the last part of the path. */
-static size_t operator_type(const char *name, size_t length)
+size_t pp_category_operator_type(const char *name, size_t length)
 {
 	const char *colon = length ? memchr(name, ':', length) : NULL; /* an empty name may be NULL */
 	const char *slash = colon ? memrchr(name, '/', (size_t)(colon - name)) : NULL;
@@ -153,7 +151,7 @@ enum pp_category pp_category_of_name(const char *name, size_t length, int *ret_d
 			return users_rule[i].category;
 		}
 	}
-	type = operator_type(name, length); /* its path has names of layers, such as attention/output */
+	type = pp_category_operator_type(name, length); /* its path has names of layers, such as attention/output */
 	if (type)
 		cut_words(name + type, length - type, 0, words);
 	for (size_t i = 0; i < sizeof(name_rules) / sizeof(name_rules[0]); i++) {

@@ -24,6 +24,9 @@ const char *pp_category_colour(int id);
 /* Category of a range by its name (rules: those of pp_category_rules_load(), then core/step/name_rules.def, version
  * PP_NAME_RULES_VERSION). *ret_default is 1 where only the default rule (Host compute) matched. Any thread. */
 enum pp_category pp_category_of_name(const char *name, size_t length, int *ret_default);
+/* Where the type begins in an operator's name of TensorFlow or JAX, "scope/layer/name:Type" or "name:_Type"; 0: it is no such name.
+ * JAX leaves the type out: then it is the last part of the path. */
+size_t pp_category_operator_type(const char *name, size_t length);
 /* Are the words of a rule, "all reduce*", in the name? Pure, any thread. */
 int pp_name_has_words(const char *rule, const char *name, size_t length);
 

@@ -7,6 +7,7 @@
 enum kineto_category { /* groups of "cat"; files without it are of other programs */
 	               KINETO_OTHER,
 	               KINETO_OPERATOR,
+	               KINETO_PYTHON, /* frames and builtin functions */
 	               KINETO_LAUNCH, /* calls of a device's runtime or driver */
 	               KINETO_OVERHEAD,
 	               KINETO_KERNEL,

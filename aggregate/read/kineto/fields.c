@@ -131,6 +131,7 @@ static uint8_t category_of(const char *text, size_t length)
 {
 	static const struct key category[] = {
 	        KEY("cpu_op", KINETO_OPERATOR),
+	        KEY("python_function", KINETO_PYTHON),
 	        KEY("kernel", KINETO_KERNEL),
 	        KEY("cuda_runtime", KINETO_LAUNCH),
 	        KEY("cuda_driver", KINETO_LAUNCH),

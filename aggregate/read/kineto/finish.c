@@ -250,7 +250,7 @@ static void clean_spans(struct pp_rank *rank)
 			struct pp_span *span = &rank->thread[t].span[i];
 
 			if (span->kind == PP_SPAN_RANGE)
-				span->range = (struct pp_span_range){.id = span->range.id};
+				span->range = (struct pp_span_range){.id = span->range.id, .origin = span->range.origin};
 			else if (span->kind == PP_SPAN_DEVICE)
 				span->device.step = -1;
 			else if (span->kind == PP_SPAN_STEP && span->step.number > rank->last_step)

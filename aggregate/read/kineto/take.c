@@ -118,6 +118,16 @@ static int is_step(const char *name, size_t length, int64_t *ret_number)
 	return 1;
 }
 
+static uint8_t origin_of(const struct kineto_event *e)
+{
+	static const uint8_t origin[] = {[KINETO_OPERATOR] = PP_ORIGIN_OPERATOR,
+	                                 [KINETO_PYTHON] = PP_ORIGIN_PYTHON,
+	                                 [KINETO_LAUNCH] = PP_ORIGIN_RUNTIME,
+	                                 [KINETO_OVERHEAD] = PP_ORIGIN_LIBRARY};
+
+	return e->category < sizeof(origin) ? origin[e->category] : PP_ORIGIN_PROGRAM;
+}
+
 static void fill_host(struct kineto_store *s, struct kineto_track *t, struct pp_span *span, const struct kineto_event *e)
 {
 	size_t length;
@@ -132,6 +142,7 @@ static void fill_host(struct kineto_store *s, struct kineto_track *t, struct pp_
 		t->steps++;
 		return;
 	}
+	span->range.origin = origin_of(e);
 	span->range.payload = e->fields & KINETO_EXTERNAL ? (uint64_t)e->external : 0;
 	/* PyTorch's note of a collective's parameters is no operator: the one around it is. */
 	if (e->category == KINETO_OPERATOR && (length != strlen(PARAMETERS) || memcmp(name, PARAMETERS, length) != 0))

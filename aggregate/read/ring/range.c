@@ -7,7 +7,11 @@
 #include "aggregate/read/ring/reader.h"
 #include "aggregate/read/ring/track.h"
 #include "core/base/grow.h"
+#include "core/capture/rank.h"
+#include "core/capture/thread.h"
+#include "core/ring/intern.h"
 #include "core/step/category.h"
+#include "core/step/library_domain.h"
 
 enum { DEPTH_MOST = 65536 };
 
@@ -255,6 +259,42 @@ static void moved(struct pp_track *track, const struct pp_span *old, struct pp_s
 		}
 }
 
+/* PyTorch's domain of ITT has its operators, and ranges of the program under their names. */
+static int is_operator(const struct pp_pair *p, const struct pp_span *span)
+{
+	static const char torch[] = "PyTorch";
+	size_t length;
+	const char *name;
+
+	if (span->source != PP_SOURCE_ITT || strncmp(p->header->domain[span->range.domain].text, torch, sizeof(torch)) != 0)
+		return 0;
+	name = pp_intern_text(p->shared->names, span->name, &length);
+	return memmem(name, length, "::", 2) != NULL;
+}
+
+/* Domain 0 is the default one: the program's. */
+static int set_origins(struct pp_pair *p, struct pp_rank *rank, size_t first_thread)
+{
+	uint64_t library = 0;
+
+	for (unsigned i = 1; i < PP_RING_DOMAINS; i++)
+		if (pp_library_domain(p->header->domain[i].text, sizeof(p->header->domain[i].text)))
+			library |= UINT64_C(1) << i;
+	for (size_t t = first_thread; t < rank->threads; t++)
+		for (size_t i = 0; i < rank->thread[t].spans; i++) {
+			struct pp_span *span = &rank->thread[t].span[i];
+			const int has_origin = span->kind == PP_SPAN_RANGE || span->kind == PP_SPAN_ASYNC;
+
+			if (!has_origin || !span->range.domain || span->range.domain >= PP_RING_DOMAINS)
+				continue;
+			if (library >> span->range.domain & 1)
+				span->range.origin = PP_ORIGIN_LIBRARY;
+			else if (is_operator(p, span))
+				span->range.origin = PP_ORIGIN_OPERATOR;
+		}
+	return 0;
+}
+
 static void release(struct pp_pair *p)
 {
 	for (const struct pp_track *track = p->tracks; track; track = track->next) {
@@ -282,5 +322,6 @@ const struct pp_reader_ops pp_reader_range = {
         .kinds = kinds,
         .thread_end = thread_end,
         .moved = moved,
+        .finish = set_origins,
         .release = release,
 };

@@ -102,6 +102,8 @@ void pp_xhost_take(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, 
 		s->kind = pp_xevent_has(&e, PP_XS_ASYNC) && e.number[PP_XS_ASYNC] ? PP_SPAN_ASYNC
 		          : end > begin                                           ? PP_SPAN_RANGE
 		                                                                  : PP_SPAN_MARK;
+		s->range.origin =
+		        pp_xevent_has(&e, PP_XS_OP) || pp_xevent_has(&e, PP_XS_ANNOTATION) ? PP_ORIGIN_OPERATOR : m->origin;
 		if (m->kind == PP_XEVENT_INPUT)
 			s->flags |= PP_SPAN_WAITS_INPUT;
 		if (pp_xevent_has(&e, PP_XS_CORRELATION))

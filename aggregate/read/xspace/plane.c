@@ -74,6 +74,18 @@ static uint8_t is_unknown(const struct pp_xmeta *m)
 	return by_default != 0;
 }
 
+/* Python's tracers begin names with a $; C++ of a framework's runtime has namespaces; "scope/name:Type" is an operator. */
+static uint8_t origin_of(const struct pp_xmeta *m)
+{
+	const char *name = (const char *)m->text;
+
+	if (m->length && *name == '$')
+		return PP_ORIGIN_PYTHON;
+	if (pp_category_operator_type(name, m->length))
+		return PP_ORIGIN_OPERATOR;
+	return m->length && memmem(name, m->length, "::", 2) ? PP_ORIGIN_LIBRARY : PP_ORIGIN_PROGRAM;
+}
+
 static void ready(struct pp_xread *x, struct pp_xplane *p, struct pp_xmeta *m)
 {
 	int stats = pp_xmeta_ready(x, p, m, 1);
@@ -88,8 +100,10 @@ static void ready(struct pp_xread *x, struct pp_xplane *p, struct pp_xmeta *m)
 		m->activity = (uint8_t)pp_kernel_activity(name, length);
 		m->precision = (uint8_t)pp_kernel_precision(name, length);
 	}
-	if (p->kind == PP_XPLANE_HOST)
+	if (p->kind == PP_XPLANE_HOST) {
 		m->is_unknown = is_unknown(m);
+		m->origin = origin_of(m);
+	}
 	if (stats)
 		read_event_stats(x, p, m);
 }

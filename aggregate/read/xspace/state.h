@@ -104,6 +104,7 @@ struct pp_xmeta { /* metadata of an event or a stat, looked at when an event fir
 	uint8_t activity;   /* of an event on a device */
 	uint8_t precision;  /* of an event by its name; of a text as a shape, PP_PRECISION_UNKNOWN until it was read as one */
 	uint8_t is_unknown; /* of an event of a host: no rule knows its name */
+	uint8_t origin;     /* of an event of a host by its name: enum pp_origin */
 	int64_t bytes;      /* of a text as memcpy_details; -1 until it was read as one */
 };
 
