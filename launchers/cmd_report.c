@@ -1,5 +1,5 @@
 /* podprof report: prints the summary of a session once its keeper has finished it, and makes the report if it is missing or old.
- * In: a log directory or a session's. Out: text on stdout, report.html. */
+ * In: a log directory, a session's, or traces of another profiler. Out: text on stdout, report.html. */
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -23,13 +23,16 @@
 #include "launchers/options/options.h"
 #include "launchers/options/say.h"
 #include "launchers/report_list.h"
+#include "launchers/trace_cache.h"
 
 const struct pp_options_verb pp_verb_report = {
         .name = "podprof report",
-        .arguments = "[LOGDIR|SESSION]",
+        .arguments = "[LOGDIR|SESSION|TRACES]",
         .doc = "Print the summary of the newest session of LOGDIR (default podprof_logs), or of SESSION: its directory, a file in "
                "it, or its name. Also write report.html, a page for any browser, if it is missing or older than the session. While "
-               "a keeper still writes, wait for it.",
+               "a keeper still writes, wait for it.\v"
+               "TRACES is a file of another profiler, or a directory with such files. They are analysed as by podprof analyze, "
+               "into TRACES.podprof beside them, and again only when they or podprof have changed.",
         .groups = PP_OPT_REPORT,
 };
 
@@ -226,9 +229,8 @@ static int nothing_there(const char *given, const struct live *live, int alive)
 		pp_say("no session in '%s': the keeper of its job is gone. Type 'podprof salvage %s -o %s'.", given,
 		       live->state.path, given);
 	else
-		pp_say("no session in '%s': no job has written there. Record one with 'podprof run -o %s -- CMD'. A program "
-		       "without "
-		       "MPI calls, ranges and step marks leaves no session.",
+		pp_say("no session in '%s': no job has written there, and it has no trace of another profiler. Record one with "
+		       "'podprof run -o %s -- CMD'. A program without MPI calls, ranges and step marks leaves no session.",
 		       given, given);
 	return PP_EXIT_FAILED;
 }
@@ -255,28 +257,73 @@ static int print_list(const char *logdir, const struct pp_session_file *session,
 	return PP_EXIT_FAILED;
 }
 
+/* DIR of -o; NULL: not given. The variable is the log directory of jobs. */
+static const char *output_of(const struct pp_options *options)
+{
+	return options->source[PP_OPT_ID_OUTPUT] == PP_FROM_COMMAND_LINE ? options->text[PP_OPT_ID_OUTPUT] : NULL;
+}
+
+/* -1, or the exit code after a line: -o would be without effect. */
+static int refuse_output(const char *given, const struct pp_options *options)
+{
+	if (!output_of(options))
+		return -1;
+	pp_say("-o is for traces of other profilers, and '%s' has a session of podprof. Leave out -o.", given);
+	return PP_EXIT_USAGE;
+}
+
+/* The newest of a log directory's sessions, or their list. */
+static int report_sessions(const char *given, const char *logdir, const struct pp_session_file *session, long count,
+                           const struct pp_options *options)
+{
+	char path[PATH_MAX + NAME_MAX + 32];
+	int rc;
+
+	if (options->verb.list)
+		return print_list(logdir, session, count, options);
+	snprintf(path, sizeof(path), "%s/podprof/%s", logdir, session[count - 1].name);
+	rc = show(path, options);
+	if (!options->verb.json && !*options->verb.table && !options->verb.check)
+		say_others(given, count);
+	return rc;
+}
+
+/* A session made of traces of other profilers. -1: there are none, and nothing was printed. */
+static int report_traces(const char *given, const struct pp_options *options)
+{
+	struct pp_session_file *session = NULL;
+	char logdir[PATH_MAX];
+	int rc = pp_trace_cache_make(given, output_of(options), logdir);
+	long count;
+
+	if (rc)
+		return rc;
+	count = pp_report_sessions(logdir, &session);
+	if (count > 0 && session)
+		rc = report_sessions(logdir, logdir, session, count, options);
+	else
+		pp_say("no session in '%s': it was removed while it was read.", logdir);
+	free(session);
+	return count > 0 ? rc : PP_EXIT_FAILED;
+}
+
 static int report_logdir(const char *given, const char *logdir, const struct pp_options *options)
 {
 	struct live live = {.logdir = logdir};
 	struct pp_session_file *session = NULL;
-	char path[PATH_MAX + NAME_MAX + 32];
-	int alive, rc = PP_EXIT_OK;
+	int alive, rc;
 	long count;
 
 	alive = wait_for_keeper(&live, options->verb.timeout_s);
 	count = pp_report_sessions(logdir, &session);
 	if (count <= 0 || !session) {
-		rc = nothing_there(given, &live, alive);
-	} else if (options->verb.list) {
-		rc = print_list(logdir, session, count, options);
-	} else {
-		if (alive)
+		rc = alive || live.failed || live.left ? -1 : report_traces(given, options);
+		rc = rc < 0 ? nothing_there(given, &live, alive) : rc;
+	} else if ((rc = refuse_output(given, options)) < 0) {
+		if (alive && !options->verb.list)
 			pp_say("a job still records into '%s' (keeper pid %d). This is the newest finished session.", given,
 			       live.state.keeper_pid);
-		snprintf(path, sizeof(path), "%s/podprof/%s", logdir, session[count - 1].name);
-		rc = show(path, options);
-		if (!options->verb.json && !*options->verb.table && !options->verb.check)
-			say_others(given, count);
+		rc = report_sessions(given, logdir, session, count, options);
 	}
 	free(session);
 	return rc;
@@ -289,6 +336,8 @@ static int show_session(const char *directory, const struct pp_options *options)
 	char logdir[PATH_MAX];
 	char *name;
 
+	if (output_of(options))
+		return refuse_output(directory, options);
 	if (!options->verb.list)
 		return show(directory, options);
 	snprintf(logdir, sizeof(logdir), "%s", directory);
@@ -337,6 +386,8 @@ int pp_cmd_report(int argc, char **argv)
 		return rc;
 	sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_IGN},
 	          NULL); /* a page above the limit of 'ulimit -f' gives an error, and leaves no .part */
+	if (pp_trace_cache_is_trace(given) && (rc = report_traces(given, &options)) >= 0)
+		return rc;
 	rc = pp_report_resolve(given, path);
 	if (rc < 0)
 		return PP_EXIT_FAILED;

@@ -35,6 +35,8 @@ const char *pp_options_help(const struct pp_opt *opt, unsigned groups)
 
 const char *pp_options_variable(const struct pp_opt *opt, unsigned groups)
 {
+	if (groups == PP_OPT_REPORT && opt == &pp_opt_table[PP_OPT_ID_OUTPUT])
+		return NULL;
 	return groups == PP_OPT_CAPTURE || groups == PP_OPT_STATUS || groups == PP_OPT_HANG || groups == PP_OPT_EXPORT ||
 	                       groups == PP_OPT_DIFF || groups == PP_OPT_FLEET
 	               ? NULL
@@ -43,5 +45,7 @@ const char *pp_options_variable(const struct pp_opt *opt, unsigned groups)
 
 const char *pp_options_default(const struct pp_opt *opt, unsigned groups)
 {
-	return groups == PP_OPT_EXPORT && opt == &pp_opt_table[PP_OPT_ID_OUTPUT] ? "" : opt->fallback;
+	const int of_jobs = groups != PP_OPT_EXPORT && groups != PP_OPT_REPORT;
+
+	return of_jobs || opt != &pp_opt_table[PP_OPT_ID_OUTPUT] ? opt->fallback : "";
 }
