@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/read/kineto/dialect.h"
 #include "core/base/compare.h"
 #include "core/base/grow.h"
 #include "core/base/hash.h"
@@ -62,17 +63,7 @@ static unsigned call_of(const char *name)
 
 static uint64_t bytes_of(int64_t elements, const char *type)
 {
-	static const struct {
-		const char *name;
-		uint64_t bytes;
-	} row[] = {{"Float", 4}, {"Half", 2},  {"BFloat16", 2}, {"Double", 8},        {"Long", 8},         {"Int", 4},
-	           {"Short", 2}, {"Byte", 1},  {"Char", 1},     {"Bool", 1},          {"ComplexFloat", 8}, {"ComplexDouble", 16},
-	           {"Int8", 1},  {"UInt8", 1}, {"Int32", 4},    {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1}};
-
-	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
-		if (!strcmp(type, row[i].name) && elements > 0 && elements < (int64_t)1 << 50)
-			return (uint64_t)elements * row[i].bytes;
-	return 0;
+	return elements > 0 && elements < (int64_t)1 << 50 ? (uint64_t)elements * pp_kineto_type_bytes(type) : 0;
 }
 
 /* World ranks of "[0, 1, 2]"; NULL: not all are given. *ret_none: no memory. */

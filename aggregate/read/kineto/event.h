@@ -14,6 +14,8 @@ enum kineto_category { /* groups of "cat"; files without it are of other program
 	               KINETO_COPY,
 	               KINETO_SET,
 	               KINETO_DERIVED, /* of other events, or waits of a stream: no work */
+	               KINETO_EITHER,  /* of the host, or of a device if an engine ran it */
+	               KINETO_COUNTER, /* values in its arguments */
 };
 
 enum kineto_field { /* which members an event has */
@@ -36,7 +38,13 @@ enum kineto_field { /* which members an event has */
 	            KINETO_SEQUENCE = 0x10000, /* of a collective */
 	            KINETO_BAD_TIME = 0x20000, /* a time that is no number */
 	            KINETO_LABEL = 0x40000,
+	            KINETO_QUEUE = 0x80000,
+	            KINETO_TASK_TYPE = 0x100000,
+	            KINETO_HARDWARE = 0x200000,
 };
+
+/* Of a queue whose name is no number: its text's intern id with this bit. */
+#define KINETO_NAMED_QUEUE ((int64_t)1 << 62)
 
 /* Process or thread: an even number, or an odd one made of the text's intern id. */
 typedef uint64_t kineto_key;
@@ -53,12 +61,13 @@ struct kineto_event {
 	uint8_t category; /* enum kineto_category */
 	int64_t ts, dur;  /* ns */
 	kineto_key pid, tid;
-	int64_t external, correlation, device, stream;
+	int64_t external, correlation, device, stream, queue; /* queue: where `stream` is not given */
 	uint64_t address;
 	int64_t bytes, size, allocated, reserved, device_type, device_id;
 	int64_t registers, shared, block[3], grid[3];
 	double occupancy;
-	uint32_t label; /* "name" of a metadata event, pp_intern id */
+	uint32_t label;                                            /* "name" of a metadata event, pp_intern id */
+	uint32_t hlo_op, hlo_module, framework_op, task, hardware; /* pp_intern ids; 0: none */
 	/* Of a collective; texts are pp_intern ids. */
 	uint32_t collective, group, group_ranks, type;
 	int64_t elements_in, elements_out, group_size, sequence;

@@ -5,53 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/read/kineto/dialect.h"
 #include "aggregate/read/kineto/number.h"
 #include "core/base/utf8.h"
-
-enum type { INTEGER, VECTOR, TEXT, UNSIGNED, REAL };
-
-struct member { /* of an event's args */
-	const char *key;
-	uint8_t length, type;
-	uint16_t at;
-	uint32_t field;
-};
-
-#define MEMBER(key, type, name, field)                                                                                             \
-	{                                                                                                                          \
-		key, sizeof(key) - 1, type, offsetof(struct kineto_event, name), field                                             \
-	}
-
-static const struct member member[] = {
-        MEMBER("External id", INTEGER, external, KINETO_EXTERNAL),
-        MEMBER("external id", INTEGER, external, KINETO_EXTERNAL),
-        MEMBER("correlation", INTEGER, correlation, KINETO_CORRELATION),
-        MEMBER("device", INTEGER, device, KINETO_DEVICE),
-        MEMBER("stream", INTEGER, stream, KINETO_STREAM),
-        MEMBER("bytes", INTEGER, bytes, KINETO_BYTES),
-        MEMBER("registers per thread", INTEGER, registers, KINETO_SHAPE),
-        MEMBER("shared memory", INTEGER, shared, KINETO_SHAPE),
-        MEMBER("grid", VECTOR, grid, KINETO_SHAPE),
-        MEMBER("block", VECTOR, block, KINETO_SHAPE),
-        MEMBER("est. achieved occupancy %", REAL, occupancy, KINETO_OCCUPANCY),
-        MEMBER("name", TEXT, label, KINETO_LABEL),
-        MEMBER("Addr", UNSIGNED, address, KINETO_ADDRESS),
-        MEMBER("Bytes", INTEGER, size, KINETO_SIZE),
-        MEMBER("Total Allocated", INTEGER, allocated, KINETO_ALLOCATED),
-        MEMBER("Total Reserved", INTEGER, reserved, KINETO_RESERVED),
-        MEMBER("Device Type", INTEGER, device_type, KINETO_DEVICE_TYPE),
-        MEMBER("Device Id", INTEGER, device_id, KINETO_DEVICE_ID),
-        MEMBER("Collective name", TEXT, collective, KINETO_COLLECTIVE),
-        MEMBER("In msg nelems", INTEGER, elements_in, 0),
-        MEMBER("Out msg nelems", INTEGER, elements_out, 0),
-        MEMBER("Group size", INTEGER, group_size, 0),
-        MEMBER("dtype", TEXT, type, 0),
-        MEMBER("Process Group Name", TEXT, group, 0),
-        MEMBER("Process Group Ranks", TEXT, group_ranks, 0),
-        MEMBER("Seq", INTEGER, sequence, KINETO_SEQUENCE),
-};
-
-enum { MEMBERS = sizeof(member) / sizeof(member[0]) };
 
 enum event_key { EVENT_PHASE = 1, EVENT_CATEGORY, EVENT_NAME, EVENT_PID, EVENT_TID, EVENT_TS, EVENT_DUR, EVENT_ARGS };
 
@@ -92,10 +48,7 @@ int pp_kineto_key(enum kineto_place place, const char *text, size_t length)
 	case KINETO_EVENT:
 		return FIND(event_key, text, length);
 	case KINETO_ARGS:
-		for (int i = 0; i < MEMBERS; i++)
-			if (member[i].length == length && !memcmp(member[i].key, text, length))
-				return i + 1;
-		return KINETO_UNKNOWN_KEY;
+		return pp_kineto_argument(text, length);
 	case KINETO_TOP:
 		return FIND(top_key, text, length);
 	case KINETO_DISTRIBUTED:
@@ -125,37 +78,6 @@ enum kineto_place pp_kineto_inside(enum kineto_place place, int key, int is_map)
 	default:
 		return KINETO_SKIP;
 	}
-}
-
-static uint8_t category_of(const char *text, size_t length)
-{
-	static const struct key category[] = {
-	        KEY("cpu_op", KINETO_OPERATOR),
-	        KEY("python_function", KINETO_PYTHON),
-	        KEY("kernel", KINETO_KERNEL),
-	        KEY("cuda_runtime", KINETO_LAUNCH),
-	        KEY("cuda_driver", KINETO_LAUNCH),
-	        KEY("ac2g", KINETO_DERIVED),
-	        KEY("gpu_memcpy", KINETO_COPY),
-	        KEY("gpu_memset", KINETO_SET),
-	        KEY("overhead", KINETO_OVERHEAD),
-	        KEY("gpu_user_annotation", KINETO_DERIVED),
-	        KEY("Trace", KINETO_DERIVED),
-	        KEY("cuda_sync", KINETO_DERIVED),
-	        KEY("xpu_runtime", KINETO_LAUNCH),
-	        KEY("xpu_driver", KINETO_LAUNCH),
-	        KEY("mtia_runtime", KINETO_LAUNCH),
-	        KEY("privateuse1_runtime", KINETO_LAUNCH),
-	        KEY("privateuse1_driver", KINETO_LAUNCH),
-	        KEY("mtia_ccp_events", KINETO_KERNEL),
-	        KEY("Operator", KINETO_OPERATOR), /* torch 1.8 to 1.11 */
-	        KEY("Kernel", KINETO_KERNEL),
-	        KEY("Memcpy", KINETO_COPY),
-	        KEY("Memset", KINETO_SET),
-	        KEY("Runtime", KINETO_LAUNCH),
-	};
-
-	return (uint8_t)FIND(category, text, length);
 }
 
 /* Longer names are cut: of a template of C++ this much tells which it is. */
@@ -196,8 +118,8 @@ static int set_key(kineto_key *to, const struct kineto_value *v, struct pp_inter
 {
 	int64_t number;
 
-	if (!v->text)
-		return 1;
+	if (!v->text) /* null: not given */
+		return 0;
 	if (!pp_kineto_integer(v->text, v->length, &number))
 		*to = (kineto_key)number << 1;
 	else /* also a number that is too large, as a hash of a thread may be: it tells threads apart as well */
@@ -212,7 +134,7 @@ static int set_time(struct kineto_event *e, uint32_t field, int64_t *to, const s
 		return 0;
 	}
 	e->fields |= KINETO_BAD_TIME;
-	return v->text != NULL; /* NaN was counted */
+	return v->text ? -1 : 0; /* NaN was counted */
 }
 
 static int set_event(struct kineto_event *e, int key, const struct kineto_value *v, struct pp_intern *names)
@@ -220,13 +142,13 @@ static int set_event(struct kineto_event *e, int key, const struct kineto_value 
 	switch (key) {
 	case EVENT_PHASE:
 		e->phase = (char)(v->is_string && v->length == 1 ? v->text[0] : '\0');
-		return !e->phase;
+		return e->phase ? 0 : -1;
 	case EVENT_CATEGORY:
-		e->category = v->is_string ? category_of(v->text, v->length) : KINETO_OTHER;
-		return !v->is_string;
-	case EVENT_NAME:
-		e->name = v->is_string ? intern_name(names, v) : 0;
-		return !v->is_string;
+		e->category = v->is_string ? (uint8_t)pp_kineto_category(v->text, v->length) : KINETO_OTHER;
+		return v->text && !v->is_string;
+	case EVENT_NAME: /* a number is a name too */
+		e->name = v->text ? intern_name(names, v) : 0;
+		return 0;
 	case EVENT_PID:
 		return set_key(&e->pid, v, names);
 	case EVENT_TID:
@@ -254,7 +176,48 @@ static int set_real(double *to, const struct kineto_value *v)
 	return end == copy;
 }
 
-static int set_member(struct kineto_event *e, const struct member *m, size_t index, const struct kineto_value *v,
+/* A queue's number, or its address in hexadecimal, or any other name of it. */
+static int set_queue(int64_t *to, const struct kineto_value *v, struct pp_intern *names)
+{
+	char copy[32], *end;
+
+	if (!pp_kineto_integer(v->text, v->length, to))
+		return 0;
+	if (!v->is_string || !v->length)
+		return 1;
+	if (v->length > 2 && v->length < sizeof(copy) && v->text[0] == '0' && (v->text[1] == 'x' || v->text[1] == 'X')) {
+		memcpy(copy, v->text, v->length);
+		copy[v->length] = '\0';
+		*to = (int64_t)strtoull(copy, &end, 16);
+		if (!*end)
+			return 0;
+	}
+	*to = (int64_t)intern(names, v) | KINETO_NAMED_QUEUE;
+	return 0;
+}
+
+/* One of up to three numbers; a text has all of them: "[1, 2, 3]". */
+static int set_vector(int64_t *to, const struct kineto_value *v, size_t index)
+{
+	size_t n = index;
+
+	if (index >= 3)
+		return 0;
+	if (!pp_kineto_integer(v->text, v->length, &to[index]))
+		return 0;
+	for (size_t at = 0; v->is_string && at < v->length && n < 3;) {
+		size_t digits = 0;
+
+		while (at + digits < v->length && v->text[at + digits] >= '0' && v->text[at + digits] <= '9')
+			digits++;
+		if (digits && pp_kineto_integer(v->text + at, digits, &to[n++]))
+			return 1;
+		at += digits ? digits : 1;
+	}
+	return n == index;
+}
+
+static int set_member(struct kineto_event *e, const struct kineto_argument *m, size_t index, const struct kineto_value *v,
                       struct pp_intern *names)
 {
 	char *to = (char *)e + m->at;
@@ -262,22 +225,25 @@ static int set_member(struct kineto_event *e, const struct member *m, size_t ind
 
 	if (!v->text) /* null, true, false: not given */
 		return 0;
-	switch ((enum type)m->type) {
-	case INTEGER:
+	switch ((enum kineto_type)m->type) {
+	case KINETO_INTEGER:
 		bad = pp_kineto_integer(v->text, v->length, (int64_t *)(void *)to);
 		break;
-	case VECTOR:
-		bad = index < 3 ? pp_kineto_integer(v->text, v->length, (int64_t *)(void *)to + index) : 0;
+	case KINETO_VECTOR:
+		bad = set_vector((int64_t *)(void *)to, v, index);
 		break;
-	case UNSIGNED:
+	case KINETO_UNSIGNED:
 		bad = pp_kineto_unsigned(v->text, v->length, (uint64_t *)(void *)to);
 		break;
-	case REAL:
+	case KINETO_REAL:
 		bad = set_real((double *)(void *)to, v);
 		break;
-	case TEXT:
+	case KINETO_TEXT:
 		*(uint32_t *)(void *)to = intern(names, v);
 		bad = 0;
+		break;
+	case KINETO_QUEUE_NAME:
+		bad = set_queue((int64_t *)(void *)to, v, names);
 		break;
 	}
 	if (bad)
@@ -289,9 +255,14 @@ static int set_member(struct kineto_event *e, const struct member *m, size_t ind
 int pp_kineto_set(struct kineto_event *e, enum kineto_place place, int key, size_t index, const struct kineto_value *v,
                   struct pp_intern *names)
 {
+	const struct kineto_argument *row;
+
 	if (place == KINETO_EVENT)
 		return set_event(e, key, v, names);
-	if (key < 1 || key > MEMBERS || (place == KINETO_ARG_LIST) != (member[key - 1].type == VECTOR))
+	if (!key)
 		return 0;
-	return set_member(e, &member[key - 1], index, v, names);
+	row = pp_kineto_argument_row(key);
+	if (place == KINETO_ARG_LIST && row->type != KINETO_VECTOR) /* one that is no list: counted once */
+		return index == 0;
+	return set_member(e, row, index, v, names);
 }

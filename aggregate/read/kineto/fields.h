@@ -35,6 +35,7 @@ struct kineto_value {
 	int is_string;
 };
 
-/* Sets the member; `index` is its place in a list. 1: it cannot be used: of another type, or too large. */
+/* Sets the member; `index` is its place in a list. 1: it cannot be used, as it is of another type or too large; the event can do
+ * without it. -1: it cannot. */
 int pp_kineto_set(struct kineto_event *e, enum kineto_place place, int key, size_t index, const struct kineto_value *v,
                   struct pp_intern *names);

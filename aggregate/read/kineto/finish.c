@@ -287,6 +287,19 @@ static void take_rest(struct kineto_store *s, struct pp_rank *rank)
 	s->device = NULL;
 }
 
+/* What was left out, for who reads the session. */
+static void remark(const struct kineto_store *s, struct pp_rank *rank)
+{
+	char text[PP_REMARK_TEXT];
+
+	if (!s->mistyped)
+		return;
+	snprintf(text, sizeof(text), "%llu values of the file have another type than expected and are left out%s%s%s",
+	         (unsigned long long)s->mistyped, s->first_mistyped ? ", first one of '" : "",
+	         s->first_mistyped ? s->first_mistyped : "", s->first_mistyped ? "'" : "");
+	pp_remark_add(rank->remark, &rank->remarks, text);
+}
+
 static void describe(struct kineto_store *s, struct pp_rank *rank, const struct pp_trace_glance *glance, const char *path)
 {
 	const char *version = pp_intern_text(s->names, s->version, NULL);
@@ -345,6 +358,7 @@ int pp_kineto_finish(struct kineto_store *s, const struct pp_trace_glance *glanc
 		clean_spans(c.rank);
 		take_rest(s, c.rank);
 		describe(s, c.rank, glance, path);
+		remark(s, c.rank);
 		c.ranks_asked = c.rank->size;
 		c.names = s->names;
 		s->names = NULL;

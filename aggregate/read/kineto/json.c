@@ -91,6 +91,8 @@ static int begin(struct kineto_json *j, int is_map)
 		j->list_key = j->key;
 		j->index = 0;
 	}
+	if (is_map && j->depth > 1 && j->depth <= PLACES && j->place[j->depth - 1] == KINETO_ARGS && j->key)
+		pp_kineto_mistyped(j->s, j->key);
 	j->has_key = 0;
 	j->key = KINETO_UNKNOWN_KEY;
 	return 1;
@@ -150,7 +152,9 @@ static int set_rank(struct kineto_json *j, const struct kineto_value *v)
 {
 	int64_t number;
 
-	if (!v->text || pp_kineto_integer(v->text, v->length, &number) || number < 0 || number > PP_TRACE_RANKS_MOST)
+	if (!v->text)
+		return 0;
+	if (pp_kineto_integer(v->text, v->length, &number) || number < 0 || number > PP_TRACE_RANKS_MOST)
 		return 1;
 	if (j->key == DISTRIBUTED_RANK)
 		j->s->rank = (int32_t)number;
@@ -164,8 +168,8 @@ static int set_device(struct kineto_json *j, const struct kineto_value *v)
 	if (j->key == DEVICE_NAME)
 		j->device_name = v->is_string ? pp_intern_put(j->s->names, v->text, v->length) : 0;
 	else
-		return !v->text || pp_kineto_integer(v->text, v->length, j->key == DEVICE_ID ? &j->device : &j->memory);
-	return !v->is_string;
+		return v->text && pp_kineto_integer(v->text, v->length, j->key == DEVICE_ID ? &j->device : &j->memory);
+	return v->text && !v->is_string;
 }
 
 static int set_top(struct kineto_json *j, const struct kineto_value *v)
@@ -175,7 +179,7 @@ static int set_top(struct kineto_json *j, const struct kineto_value *v)
 	if (j->key == TOP_VERSION && v->is_string)
 		j->s->version = pp_intern_put(j->s->names, v->text, v->length);
 	if (j->key == TOP_BASE)
-		return !v->text || pp_kineto_integer(v->text, v->length, &j->s->base);
+		return v->text && pp_kineto_integer(v->text, v->length, &j->s->base);
 	return 0;
 }
 
@@ -200,8 +204,10 @@ static int value(struct kineto_json *j, const char *text, size_t length, int is_
 		bad = set_device(j, &v);
 	else if (place == KINETO_TOP)
 		bad = set_top(j, &v);
-	if (bad)
+	if (bad < 0)
 		pp_kineto_damage(j->s, here(j), "a value of another type, or too large");
+	else if (bad)
+		pp_kineto_mistyped(j->s, place == KINETO_ARGS ? j->key : place == KINETO_ARG_LIST ? j->list_key : 0);
 	j->has_key = 0;
 	j->key = KINETO_UNKNOWN_KEY;
 	return 1;

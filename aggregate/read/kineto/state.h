@@ -65,6 +65,8 @@ struct kineto_store { /* all that was read */
 	size_t allocations, allocations_room;
 	struct kineto_collective *collective;
 	size_t collectives, collectives_room;
+	uint64_t mistyped;              /* values of another type than expected, left out */
+	const char *first_mistyped;     /* key of the first of these; NULL: of no argument */
 	int64_t sample[KINETO_SAMPLES]; /* of times, every 2^shift-th event */
 	size_t samples;
 	unsigned sample_shift;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/read/kineto/dialect.h"
 #include "core/base/grow.h"
 #include "core/base/hash.h"
 #include "core/base/utf8.h"
@@ -25,6 +26,12 @@ void pp_kineto_damage(struct kineto_store *s, uint64_t at, const char *what)
 		snprintf(s->trace.damage, sizeof(s->trace.damage), "%s", what);
 	}
 	s->trace.damaged++;
+}
+
+void pp_kineto_mistyped(struct kineto_store *s, int argument)
+{
+	if (!s->mistyped++ && argument)
+		s->first_mistyped = pp_kineto_argument_row(argument)->key;
 }
 
 /* Every 2^shift-th time of the file, however long it is. */
@@ -123,7 +130,8 @@ static uint8_t origin_of(const struct kineto_event *e)
 	static const uint8_t origin[] = {[KINETO_OPERATOR] = PP_ORIGIN_OPERATOR,
 	                                 [KINETO_PYTHON] = PP_ORIGIN_PYTHON,
 	                                 [KINETO_LAUNCH] = PP_ORIGIN_RUNTIME,
-	                                 [KINETO_OVERHEAD] = PP_ORIGIN_LIBRARY};
+	                                 [KINETO_OVERHEAD] = PP_ORIGIN_LIBRARY,
+	                                 [KINETO_EITHER] = PP_ORIGIN_OPERATOR};
 
 	return e->category < sizeof(origin) ? origin[e->category] : PP_ORIGIN_PROGRAM;
 }
@@ -145,7 +153,8 @@ static void fill_host(struct kineto_store *s, struct kineto_track *t, struct pp_
 	span->range.origin = origin_of(e);
 	span->range.payload = e->fields & KINETO_EXTERNAL ? (uint64_t)e->external : 0;
 	/* PyTorch's note of a collective's parameters is no operator: the one around it is. */
-	if (e->category == KINETO_OPERATOR && (length != strlen(PARAMETERS) || memcmp(name, PARAMETERS, length) != 0))
+	if ((e->category == KINETO_OPERATOR || e->category == KINETO_EITHER) &&
+	    (length != strlen(PARAMETERS) || memcmp(name, PARAMETERS, length) != 0))
 		span->range.payload_type = KINETO_MARK_OPERATOR;
 	if (e->category == KINETO_LAUNCH && e->fields & KINETO_CORRELATION) {
 		span->range.payload_type = KINETO_MARK_LAUNCH;
@@ -155,15 +164,20 @@ static void fill_host(struct kineto_store *s, struct kineto_track *t, struct pp_
 		span->category = PP_CATEGORY_OTHER;
 }
 
-/* The file says which are kernels, copies and sets; the name which kernels are a communication library's, and where a copy goes. */
-static uint8_t activity_of(const struct kineto_event *e, uint8_t by_name)
+/* The file says which are kernels, copies and sets; the name which kernels are a communication library's, where a copy goes, and
+ * which kernels a library runs to copy or set. */
+static uint8_t activity_of(const struct kineto_event *e, uint8_t by_name, const char *name)
 {
+	static const char rocm[] = "__amd_rocclr_";
+
 	if (e->category == KINETO_SET)
 		return PP_DEVICE_SET;
 	if (e->category == KINETO_COPY)
 		return by_name == PP_DEVICE_HOST_TO_DEVICE || by_name == PP_DEVICE_DEVICE_TO_HOST ? by_name
 		                                                                                  : PP_DEVICE_DEVICE_TO_DEVICE;
-	return pp_kernel_is_one(by_name) ? by_name : PP_DEVICE_KERNEL;
+	if (e->category == KINETO_KERNEL && !pp_kernel_is_one(by_name) && strncmp(name, rocm, sizeof(rocm) - 1) != 0)
+		return PP_DEVICE_KERNEL;
+	return by_name;
 }
 
 static uint32_t small(int64_t value)
@@ -199,7 +213,7 @@ static int fill_device(struct kineto_store *s, struct pp_span *span, const struc
 	        .bytes = e->fields & KINETO_BYTES && e->bytes > 0 ? (uint64_t)e->bytes : 0,
 	        .step = e->external,
 	        .host_thread = (e->fields & KINETO_EXTERNAL) != 0,
-	        .activity = activity_of(e, kind.activity),
+	        .activity = activity_of(e, kind.activity, name),
 	};
 	if (span->device.activity == PP_DEVICE_KERNEL)
 		span->device.precision = kind.precision;
@@ -255,10 +269,7 @@ static int take_collective(struct kineto_store *s, const struct kineto_event *e)
 
 static uint32_t allocator_of(struct kineto_store *s, const struct kineto_event *e)
 {
-	static const char *const kind[] = {
-	        [0] = "CPU", [1] = "GPU", [6] = "GPU", [12] = "XPU", [13] = "MPS", [15] = "HPU", [19] = "MTIA"};
-	const char *name =
-	        e->device_type >= 0 && e->device_type < (int64_t)(sizeof(kind) / sizeof(kind[0])) ? kind[e->device_type] : NULL;
+	const char *name = pp_kineto_allocator(e->device_type);
 	char text[48];
 	int n;
 
@@ -317,6 +328,8 @@ static int is_device(const struct kineto_event *e)
 
 	if (e->category == KINETO_KERNEL || e->category == KINETO_COPY || e->category == KINETO_SET)
 		return 1;
+	if (e->category == KINETO_EITHER)
+		return (e->fields & KINETO_HARDWARE) != 0;
 	return e->category == KINETO_OTHER && (e->fields & both) == both;
 }
 
@@ -328,7 +341,7 @@ static int find_track(struct kineto_store *s, const struct kineto_event *e, stru
 
 	if (is_device(e)) { /* where it does not say the device, process and thread are the device and its stream */
 		key.device = e->fields & KINETO_DEVICE ? e->device : (int64_t)(e->pid >> 1);
-		key.stream = e->fields & KINETO_STREAM ? e->stream : (int64_t)(e->tid >> 1);
+		key.stream = e->fields & KINETO_STREAM ? e->stream : e->fields & KINETO_QUEUE ? e->queue : (int64_t)(e->tid >> 1);
 		if (key.device < 0 || key.device >= DEVICES_MOST)
 			full = 1;
 		else if (pp_kineto_take_device(s, key.device, 0, 0))
@@ -403,6 +416,21 @@ static int is_allocation(const struct kineto_store *s, const struct kineto_event
 	       !strcmp(pp_intern_text(s->names, e->name, NULL), "[memory]");
 }
 
+/* No work of its own: drawn by a viewer, a mark of the profiler, the wait of a queue. */
+static int is_left_out(const struct kineto_store *s, const struct kineto_event *e)
+{
+	size_t length;
+	const char *name;
+
+	if ((e->phase != 'X' && e->phase != 'B' && e->phase != 'E') || e->category == KINETO_DERIVED ||
+	    e->category == KINETO_COUNTER)
+		return 1;
+	name = pp_intern_text(s->names, e->name, &length);
+	if (e->category == KINETO_OTHER)
+		return pp_kineto_is_profiler(name, length);
+	return e->category == KINETO_KERNEL && pp_kineto_is_queue_wait(name, length);
+}
+
 int pp_kineto_take(struct kineto_store *s, const struct kineto_event *event)
 {
 	struct kineto_event e = *event;
@@ -414,7 +442,7 @@ int pp_kineto_take(struct kineto_store *s, const struct kineto_event *event)
 		e.phase = 'i';
 		e.category = KINETO_OTHER;
 		e.fields &= ~(uint32_t)(KINETO_DEVICE | KINETO_STREAM);
-	} else if ((e.phase != 'X' && e.phase != 'B' && e.phase != 'E') || e.category == KINETO_DERIVED) {
+	} else if (is_left_out(s, &e)) {
 		s->trace.derived++;
 		return 0;
 	} else if (is_device(&e) && e.phase != 'X') {

@@ -9,3 +9,5 @@ int pp_kineto_take(struct kineto_store *s, const struct kineto_event *e);
 int pp_kineto_take_device(struct kineto_store *s, int64_t number, uint32_t name, uint64_t memory);
 /* Counts a part that cannot be read; the first one's offset and reason go into the trace's metadata. */
 void pp_kineto_damage(struct kineto_store *s, uint64_t at, const char *what);
+/* Counts a value that is left out because it has another type than expected; its event is read. `argument`: its number, or 0. */
+void pp_kineto_mistyped(struct kineto_store *s, int argument);
