@@ -1,10 +1,12 @@
 /* Reads events of streams: kernels and copies; see activity.h. */
 #include "aggregate/read/xspace/activity.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "aggregate/read/xspace/device.h"
 #include "aggregate/read/xspace/event.h"
+#include "aggregate/read/xspace/kind.h"
 #include "aggregate/read/xspace/line.h"
 #include "aggregate/read/xspace/link.h"
 #include "aggregate/read/xspace/plane.h"
@@ -43,10 +45,34 @@ static uint32_t annotation_of(struct pp_xread *x, const struct pp_xtext *t)
 	return op;
 }
 
+/* "module/operation" of XLA: operations of two modules may have one name. */
+static uint32_t hlo_op_of(struct pp_xread *x, const struct pp_xevent *e)
+{
+	const struct pp_xtext *op = &e->text[PP_XS_HLO_OP], *module = &e->text[PP_XS_HLO_MODULE];
+	uint32_t of = pp_xevent_has(e, PP_XS_HLO_MODULE) ? pp_xvalue_intern(x, module) : 0;
+	char name[512];
+	int n;
+
+	if (!of)
+		return pp_xvalue_intern(x, op);
+	if (op->meta && op->meta->op && op->meta->module == of)
+		return op->meta->op;
+	n = snprintf(name, sizeof(name), "%.*s/%.*s", (int)(module->length < 200 ? module->length : 200),
+	             (const char *)module->text, (int)(op->length < 300 ? op->length : 300), (const char *)op->text);
+	of = pp_intern_put(x->names, name, (size_t)n);
+	if (op->meta) {
+		op->meta->op = of;
+		op->meta->module = pp_xvalue_intern(x, module);
+	}
+	return of;
+}
+
 static uint32_t op_of(struct pp_xread *x, const struct pp_xevent *e, const struct pp_xmeta *m)
 {
 	uint32_t op = pp_xevent_has(e, PP_XS_OP) ? pp_xvalue_intern(x, &e->text[PP_XS_OP]) : 0;
 
+	if (!op && pp_xevent_has(e, PP_XS_HLO_OP) && e->text[PP_XS_HLO_OP].length)
+		op = hlo_op_of(x, e);
 	if (op)
 		return op;
 	return pp_xevent_has(e, PP_XS_ANNOTATION) ? annotation_of(x, &e->text[PP_XS_ANNOTATION]) : m->op;
@@ -82,6 +108,29 @@ static uint8_t precision_of(const struct pp_xevent *e, const struct pp_xmeta *m)
 	return t->meta->precision;
 }
 
+/* XLA's category decides before any name; the event's own before that of its metadata. */
+static void set_activity(struct pp_span *s, const struct pp_xevent *e, const struct pp_xmeta *m)
+{
+	const struct pp_xtext *category = &e->text[PP_XS_HLO_CATEGORY];
+	int activity = -1;
+
+	if (pp_xevent_has(e, PP_XS_HLO_CATEGORY))
+		activity = pp_xkind_activity((const char *)category->text, category->length);
+	s->device.activity = activity >= 0 ? (uint8_t)activity : m->activity;
+}
+
+/* Bytes that a copy moved; of an operation that only moves data those that it read and wrote. */
+static uint64_t moved(const struct pp_span *s, const struct pp_xevent *e, const struct pp_xmeta *m)
+{
+	if (pp_xevent_has(e, PP_XS_COPY_DETAILS))
+		return bytes_of(&e->text[PP_XS_COPY_DETAILS]);
+	if (s->device.activity == PP_DEVICE_KERNEL)
+		return 0;
+	return pp_xevent_has(e, PP_XS_BYTES_ACCESSED) && (int64_t)e->number[PP_XS_BYTES_ACCESSED] > 0
+	               ? e->number[PP_XS_BYTES_ACCESSED]
+	               : m->accessed;
+}
+
 void pp_xactivity_take(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event)
 {
 	static const struct pp_xmeta none = {.kind = PP_XEVENT_PLAIN};
@@ -102,14 +151,14 @@ void pp_xactivity_take(struct pp_xread *x, struct pp_xplane *p, struct pp_xline 
 	s->name = m == &none ? p->unnamed : m->name;
 	s->kind = PP_SPAN_DEVICE;
 	l->thread.kinds |= PP_SPAN_BIT(PP_SPAN_DEVICE);
-	s->device.activity = m->activity;
+	set_activity(s, &e, m);
 	s->device.step = pp_xevent_has(&e, PP_XS_GROUP_ID) ? (int64_t)e.number[PP_XS_GROUP_ID] : -1;
 	s->device.correlation = pp_xevent_has(&e, PP_XS_CORRELATION) ? e.number[PP_XS_CORRELATION] : 0;
-	s->device.bytes = pp_xevent_has(&e, PP_XS_COPY_DETAILS) ? bytes_of(&e.text[PP_XS_COPY_DETAILS]) : 0;
+	s->device.bytes = moved(s, &e, m);
 	s->device.op = op_of(x, &e, m);
 	if (pp_xevent_has(&e, PP_XS_KERNEL_DETAILS))
 		s->device.launch = launch_of(x, &e);
-	if (m->activity == PP_DEVICE_KERNEL)
+	if (s->device.activity == PP_DEVICE_KERNEL)
 		s->device.precision = precision_of(&e, m);
 	if (x->launches.is_indexed)
 		pp_xlink_tie(x, s);

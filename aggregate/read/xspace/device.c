@@ -99,6 +99,22 @@ static void copy_text(char *to, size_t size, const struct pp_xvalue *v)
 	snprintf(to, size, "%.*s", pp_utf8_fit(good, (int)size - 1), good);
 }
 
+/* Devices of two kinds may have one number: the later one gets the next that is unused. */
+static int is_known(const struct pp_xread *x, struct pp_xplane *p, struct pp_device *d)
+{
+	for (size_t i = 0; i < x->rank.devices; i++) {
+		const struct pp_device *other = &x->rank.device[i];
+
+		if (other->number != d->number)
+			continue;
+		if (other->own == d->own && !strcmp(other->kind, d->kind))
+			return 1;
+		d->number = p->device = d->number + 1;
+		i = SIZE_MAX; /* from the first on */
+	}
+	return 0;
+}
+
 void pp_xdevice_add(struct pp_xread *x, struct pp_xplane *p)
 {
 	struct pp_wire w = {p->all.data, p->all.data + p->all.size};
@@ -107,7 +123,7 @@ void pp_xdevice_add(struct pp_xread *x, struct pp_xplane *p)
 	char vendor[24] = "";
 	struct pp_field f;
 
-	snprintf(d.kind, sizeof(d.kind), "%s", p->kind == PP_XPLANE_TPU ? "TPU" : "GPU");
+	snprintf(d.kind, sizeof(d.kind), "%.*s", (int)sizeof(d.kind) - 1, p->device_kind);
 	x->rank.device_replay |= strstr(p->name, " (replay)") != NULL; /* as podprof names a device that a stand-in gave */
 	while (pp_wire_next(&w, &f) == PP_WIRE_FIELD) {
 		enum pp_xs_kind kind = PP_XS_NONE;
@@ -130,9 +146,8 @@ void pp_xdevice_add(struct pp_xread *x, struct pp_xplane *p)
 	}
 	if (!d.name[0] && major)
 		snprintf(d.name, sizeof(d.name), "%s%scompute capability %u.%u", vendor, vendor[0] ? " " : "", major, minor);
-	for (size_t i = 0; i < x->rank.devices; i++)
-		if (x->rank.device[i].number == d.number)
-			return;
+	if (is_known(x, p, &d))
+		return;
 	if (PP_GROW(x->rank.device, x->rank.devices, x->devices_room)) {
 		x->no_memory = 1;
 		return;

@@ -66,7 +66,7 @@ static __attribute__((noinline)) void take_stat(struct pp_xread *x, struct pp_xp
 	struct pp_xvalue v;
 	enum pp_xs_kind kind = pp_xvalue_read(x, p, f, &v);
 
-	if (kind == PP_XS_NONE || (kind < PP_XS_TEXTS && !v.is_text))
+	if (kind == PP_XS_NONE || kind >= PP_XS_OF_EVENTS || (kind < PP_XS_TEXTS && !v.is_text))
 		return;
 	if (kind < PP_XS_TEXTS) {
 		take_text(e, kind, v.text, v.length, v.meta);
@@ -93,7 +93,7 @@ static inline int take_usual_stat(struct pp_xread *x, struct pp_xplane *p, enum 
 	n = number_at(at + 1);
 	if (n.end != end)
 		return 0;
-	if (kind >= PP_XS_NUMBERS && kind < PP_XS_KINDS && (*at == TAG_INT || *at == TAG_UINT)) {
+	if (kind >= PP_XS_NUMBERS && kind < PP_XS_OF_EVENTS && (*at == TAG_INT || *at == TAG_UINT)) {
 		e->has |= PP_XS_BIT(kind);
 		e->number[kind] = n.value;
 		return 1;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "aggregate/read/xspace/event.h"
+#include "aggregate/read/xspace/kind.h"
 #include "aggregate/read/xspace/line.h"
 #include "aggregate/read/xspace/link.h"
 #include "aggregate/read/xspace/memory.h"
@@ -75,6 +76,33 @@ static void make_candidate(struct pp_span *s, const struct pp_xevent *e, const s
 	s->step.irregular = m->kind == PP_XEVENT_IMPLICIT;
 }
 
+/* What a vendor's own plane shows may overlap anything. */
+static uint8_t kind_of(const struct pp_xplane *p, const struct pp_xevent *e, int64_t begin, int64_t end)
+{
+	if (p->kind == PP_XPLANE_CUSTOM || (pp_xevent_has(e, PP_XS_ASYNC) && e->number[PP_XS_ASYNC]))
+		return PP_SPAN_ASYNC;
+	return end > begin ? PP_SPAN_RANGE : PP_SPAN_MARK;
+}
+
+/* Who made a range: stats tell first, then its name, then its thread. */
+static void set_origin(struct pp_span *s, const struct pp_xplane *p, const struct pp_xline *l, const struct pp_xevent *e,
+                       const struct pp_xmeta *m)
+{
+	const struct pp_xtext *op = &e->text[PP_XS_HLO_OP];
+
+	s->range.origin = m->origin;
+	if (p->kind == PP_XPLANE_CUSTOM)
+		s->range.origin = PP_ORIGIN_LIBRARY;
+	else if (pp_xevent_has(e, PP_XS_HLO_OP) || pp_xevent_has(e, PP_XS_OP))
+		s->range.origin = PP_ORIGIN_OPERATOR;
+	else if (m->origin == PP_ORIGIN_PROGRAM && pp_xevent_has(e, PP_XS_CORRELATION))
+		s->range.origin = PP_ORIGIN_RUNTIME;
+	else if (m->origin == PP_ORIGIN_PROGRAM && (l->is_runtime || pp_xevent_has(e, PP_XS_CODE)))
+		s->range.origin = PP_ORIGIN_LIBRARY;
+	if (pp_xevent_has(e, PP_XS_HLO_OP) && pp_xkind_hlo_communicates((const char *)op->text, op->length))
+		s->category = PP_CATEGORY_HOST_COMMUNICATION;
+}
+
 void pp_xhost_take(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event)
 {
 	static const struct pp_xmeta none = {.kind = PP_XEVENT_PLAIN};
@@ -99,11 +127,8 @@ void pp_xhost_take(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, 
 	if (is_candidate(&e, m)) {
 		make_candidate(s, &e, m);
 	} else {
-		s->kind = pp_xevent_has(&e, PP_XS_ASYNC) && e.number[PP_XS_ASYNC] ? PP_SPAN_ASYNC
-		          : end > begin                                           ? PP_SPAN_RANGE
-		                                                                  : PP_SPAN_MARK;
-		s->range.origin =
-		        pp_xevent_has(&e, PP_XS_OP) || pp_xevent_has(&e, PP_XS_ANNOTATION) ? PP_ORIGIN_OPERATOR : m->origin;
+		s->kind = kind_of(p, &e, begin, end);
+		set_origin(s, p, l, &e, m);
 		if (m->kind == PP_XEVENT_INPUT)
 			s->flags |= PP_SPAN_WAITS_INPUT;
 		if (pp_xevent_has(&e, PP_XS_CORRELATION))

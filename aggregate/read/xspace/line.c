@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "aggregate/read/xspace/damage.h"
+#include "aggregate/read/xspace/kind.h"
 #include "aggregate/read/xspace/link.h"
 #include "core/base/grow.h"
 #include "core/base/huge.h"
@@ -87,26 +88,15 @@ static inline int next_event(struct pp_wire *w, struct pp_field *f)
 	return 1;
 }
 
-/* Viewers add lines to a device's streams, made from their events: by number, in old files by name. */
 enum pp_xline_kind pp_xline_kind(const struct pp_xplane *p, const struct pp_xline *l)
 {
-	static const char *const derived[] = {
-	        "TensorFlow Ops", "TensorFlow Name Scope", "Framework Ops", "Framework Name Scope", "XLA Modules",     "XLA Ops",
-	        "Async XLA Ops",  "Launch Stats",          "Source code",   "Source Code",          "Host Offload Ops"};
 	uint32_t number = (uint32_t)(uint64_t)l->id - DERIVED_FIRST;
 
-	if (p->kind != PP_XPLANE_HOST && (!number || !strcmp(l->name, "Steps")))
-		return PP_XLINE_STEPS;
-	if (p->kind == PP_XPLANE_TPU)
-		return strcmp(l->name, "XLA Ops") ? PP_XLINE_DERIVED : PP_XLINE_STREAM;
+	if (pp_xkind_is_device(p->kind))
+		return pp_xkind_device_line(p->kind, l->name, l->id, p->has_streams);
 	if (number < DERIVED_LINES)
 		return PP_XLINE_DERIVED;
-	if (p->kind == PP_XPLANE_HOST)
-		return !strcmp(l->name, "_counters_") || !strncmp(l->name, "counters_", 9) ? PP_XLINE_COUNTERS : PP_XLINE_HOST;
-	for (size_t i = 0; i < sizeof(derived) / sizeof(derived[0]); i++)
-		if (!strcmp(l->name, derived[i]))
-			return PP_XLINE_DERIVED;
-	return PP_XLINE_STREAM;
+	return !strcmp(l->name, "_counters_") || !strncmp(l->name, "counters_", 9) ? PP_XLINE_COUNTERS : PP_XLINE_HOST;
 }
 
 /* What a field says of the line, but its events. */
@@ -196,7 +186,7 @@ void pp_xline_finish(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l
 		return;
 	}
 	t->tid = (uint32_t)(uint64_t)l->id;
-	t->device = p->kind == PP_XPLANE_HOST ? 0 : p->device + 1;
+	t->device = pp_xkind_is_device(p->kind) ? p->device + 1 : 0;
 	t->name = pp_intern_put(x->names, l->name, l->length);
 	x->rank.thread[x->rank.threads++] = *t;
 }

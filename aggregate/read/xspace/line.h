@@ -4,8 +4,6 @@
 
 #include "aggregate/read/xspace/state.h"
 
-enum pp_xline_kind { PP_XLINE_DERIVED, PP_XLINE_STEPS, PP_XLINE_HOST, PP_XLINE_STREAM, PP_XLINE_COUNTERS };
-
 /* Reads what stands before the events; where bytes that were read are gone, what stands behind them too. */
 void pp_xline_head(const struct pp_xread *x, struct pp_xline *l);
 /* How other writers' lines are read. */

@@ -7,6 +7,7 @@
 #include "aggregate/read/xspace/activity.h"
 #include "aggregate/read/xspace/event.h"
 #include "aggregate/read/xspace/host.h"
+#include "aggregate/read/xspace/kind.h"
 #include "aggregate/read/xspace/line.h"
 #include "aggregate/read/xspace/meta.h"
 #include "aggregate/read/xspace/own.h"
@@ -85,6 +86,7 @@ static void read_line(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *
 {
 	const enum pp_xline_kind kind = l->kind = pp_xline_kind(p, l);
 
+	l->is_runtime = pp_xkind_is_runtime_thread(l->name);
 	pp_xline_events(x, p, l,
 	                kind == PP_XLINE_DERIVED    ? pp_xline_derived
 	                : kind == PP_XLINE_STEPS    ? take_step
@@ -93,6 +95,19 @@ static void read_line(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *
 	                                            : pp_xactivity_take);
 	if (!l->is_late)
 		pp_xline_finish(x, p, l);
+}
+
+int pp_xlines_have_streams(struct pp_xread *x, struct pp_xplane *p)
+{
+	p->has_streams = 1;
+	for (size_t i = 0; i < p->lines; i++) {
+		struct pp_xline l = {.all = p->line[i], .at = p->line[i].data};
+
+		pp_xline_head(x, &l);
+		if (pp_xline_kind(p, &l) == PP_XLINE_STREAM)
+			return 1;
+	}
+	return 0;
 }
 
 /* As if the line was not read. */

@@ -6,6 +6,7 @@
 
 #include "aggregate/read/demangle.h"
 #include "aggregate/read/xspace/damage.h"
+#include "aggregate/read/xspace/kind.h"
 #include "aggregate/read/xspace/value.h"
 #include "core/base/grow.h"
 #include "core/capture/span.h"
@@ -48,6 +49,13 @@ static enum pp_xevent_class class_of(const char *name, size_t length)
 	return PP_XEVENT_PLAIN;
 }
 
+static void take_category(struct pp_xmeta *m, int activity)
+{
+	m->is_by_kind = activity >= 0;
+	if (activity >= 0)
+		m->activity = (uint8_t)activity;
+}
+
 /* The operator that an event's metadata name: devices that do not repeat it with every event. */
 static void read_event_stats(struct pp_xread *x, struct pp_xplane *p, struct pp_xmeta *m)
 {
@@ -61,8 +69,12 @@ static void read_event_stats(struct pp_xread *x, struct pp_xplane *p, struct pp_
 		if (!pp_field_is(&f, 5, PP_WIRE_BYTES))
 			continue;
 		kind = pp_xvalue_read(x, p, &f, &v);
-		if (kind == PP_XS_OP || (kind == PP_XS_ANNOTATION && !m->op))
+		if (kind == PP_XS_OP || ((kind == PP_XS_ANNOTATION || kind == PP_XS_HLO_OP) && !m->op))
 			m->op = pp_xvalue_text(x, &v);
+		else if (kind == PP_XS_BYTES_ACCESSED && (int64_t)v.number > 0)
+			m->accessed = v.number;
+		else if (kind == PP_XS_HLO_CATEGORY && v.is_text)
+			take_category(m, pp_xkind_activity((const char *)v.text, v.length));
 	}
 }
 
@@ -72,18 +84,6 @@ static uint8_t is_unknown(const struct pp_xmeta *m)
 
 	pp_category_of_name((const char *)m->text, m->length, &by_default);
 	return by_default != 0;
-}
-
-/* Python's tracers begin names with a $; C++ of a framework's runtime has namespaces; "scope/name:Type" is an operator. */
-static uint8_t origin_of(const struct pp_xmeta *m)
-{
-	const char *name = (const char *)m->text;
-
-	if (m->length && *name == '$')
-		return PP_ORIGIN_PYTHON;
-	if (pp_category_operator_type(name, m->length))
-		return PP_ORIGIN_OPERATOR;
-	return m->length && memmem(name, m->length, "::", 2) ? PP_ORIGIN_LIBRARY : PP_ORIGIN_PROGRAM;
 }
 
 static void ready(struct pp_xread *x, struct pp_xplane *p, struct pp_xmeta *m)
@@ -96,13 +96,13 @@ static void ready(struct pp_xread *x, struct pp_xplane *p, struct pp_xmeta *m)
 	length = length ? length : m->length;
 	m->name = length ? pp_intern_put(x->names, name, length) : 0;
 	m->kind = (uint8_t)class_of((const char *)m->text, m->length);
-	if (p->kind == PP_XPLANE_GPU || p->kind == PP_XPLANE_TPU) {
+	if (pp_xkind_is_device(p->kind)) {
 		m->activity = (uint8_t)pp_kernel_activity(name, length);
 		m->precision = (uint8_t)pp_kernel_precision(name, length);
 	}
 	if (p->kind == PP_XPLANE_HOST) {
 		m->is_unknown = is_unknown(m);
-		m->origin = origin_of(m);
+		m->origin = (uint8_t)pp_xkind_origin((const char *)m->text, m->length);
 	}
 	if (stats)
 		read_event_stats(x, p, m);
@@ -117,33 +117,14 @@ struct pp_xmeta *pp_xplane_find_event(struct pp_xread *x, struct pp_xplane *p, u
 	return m;
 }
 
-enum pp_xplane_kind pp_xplane_kind(const char *name)
-{
-	static const struct {
-		const char *begin;
-		enum pp_xplane_kind kind;
-		int whole;
-	} row[] = {
-	        {"/host:CPU", PP_XPLANE_HOST, 0},          {"/device:GPU:", PP_XPLANE_GPU, 0},
-	        {"/device:TPU:", PP_XPLANE_TPU, 0},        {"Task Environment", PP_XPLANE_ENVIRONMENT, 1},
-	        {"/host:metadata", PP_XPLANE_METADATA, 1},
-	};
-
-	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
-		if (row[i].whole ? !strcmp(name, row[i].begin) : begins(name, strlen(name), row[i].begin))
-			return row[i].kind;
-	return PP_XPLANE_OTHER;
-}
-
 static void take_name(struct pp_xplane *p, const struct pp_field *f)
 {
 	size_t length = f->size < sizeof(p->name) ? f->size : sizeof(p->name) - 1;
 
 	memcpy(p->name, f->data, length);
 	p->name[length] = '\0';
-	p->kind = pp_xplane_kind(p->name);
-	if (p->kind == PP_XPLANE_GPU || p->kind == PP_XPLANE_TPU)
-		p->device = (uint32_t)(strtoul(p->name + strlen("/device:GPU:"), NULL, 10) & 0xffffff);
+	p->kind = pp_xkind_plane(p->name);
+	pp_xkind_device(p->name, p->device_kind, sizeof(p->device_kind), &p->device);
 }
 
 static void add_line(struct pp_xread *x, struct pp_xplane *p, const struct pp_field *f)
@@ -153,6 +134,24 @@ static void add_line(struct pp_xread *x, struct pp_xplane *p, const struct pp_fi
 		return;
 	}
 	p->line[p->lines++] = (struct pp_xslice){f->data, f->size};
+}
+
+/* A vendor's own plane is a device where its events say what ran on one. */
+static int has_device_stats(struct pp_xread *x, struct pp_xplane *p)
+{
+	for (size_t i = 0; i < p->stats.metas; i++) {
+		switch (pp_xmeta_stat(x, p, p->stats.meta[i].id)->kind) {
+		case PP_XS_KERNEL_DETAILS:
+		case PP_XS_COPY_DETAILS:
+		case PP_XS_CORRELATION:
+		case PP_XS_HLO_OP:
+		case PP_XS_HLO_CATEGORY:
+			return 1;
+		default:
+			break;
+		}
+	}
+	return 0;
 }
 
 void pp_xplane_open(struct pp_xread *x, struct pp_xplane *p, const struct pp_field *plane)
@@ -186,6 +185,8 @@ void pp_xplane_open(struct pp_xread *x, struct pp_xplane *p, const struct pp_fie
 		if (m->size < 24)
 			p->is_grouped = pp_xmeta_stat(x, p, m->id)->kind == PP_XS_GROUP_ID;
 	}
+	if (p->kind == PP_XPLANE_CUSTOM && has_device_stats(x, p))
+		p->kind = PP_XPLANE_GPU;
 }
 
 void pp_xplane_close(struct pp_xplane *p)

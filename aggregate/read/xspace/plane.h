@@ -9,8 +9,6 @@
 void pp_xplane_open(struct pp_xread *x, struct pp_xplane *p, const struct pp_field *plane);
 /* Frees what pp_xplane_open() made. */
 void pp_xplane_close(struct pp_xplane *p);
-/* By the name's beginning, of at least 16 bytes. */
-enum pp_xplane_kind pp_xplane_kind(const char *name);
 /* The event's metadata with this id, read; NULL: the plane has none. */
 struct pp_xmeta *pp_xplane_find_event(struct pp_xread *x, struct pp_xplane *p, uint64_t id);
 

@@ -19,6 +19,10 @@ enum pp_xs_kind {
 	/* texts of events */
 	PP_XS_STEP_NAME,
 	PP_XS_OP,
+	PP_XS_HLO_OP,
+	PP_XS_HLO_MODULE,
+	PP_XS_HLO_CATEGORY,
+	PP_XS_CODE,
 	PP_XS_ANNOTATION,
 	PP_XS_KERNEL_DETAILS,
 	PP_XS_COPY_DETAILS,
@@ -48,15 +52,6 @@ enum pp_xs_kind {
 	PP_XS_ADDRESS,
 	PP_XS_REGION,
 	PP_XS_DATA_TYPE,
-	/* of planes */
-	PP_XS_START_TIME,
-	PP_XS_DEVICE_NAME,
-	PP_XS_DEVICE_VENDOR,
-	PP_XS_COMPUTE_MAJOR,
-	PP_XS_COMPUTE_MINOR,
-	PP_XS_MEMORY_SIZE,
-	PP_XS_OWN_NUMBER,
-	PP_XS_JAX_VERSION,
 	/* of podprof */
 	PP_XS_CLOCK,
 	PP_XS_CLOCK_BOUND,
@@ -81,11 +76,21 @@ enum pp_xs_kind {
 	PP_XS_SOURCE,
 	PP_XS_SOURCE_TAG,
 	PP_XS_SOURCE_ORDER,
+	PP_XS_OF_EVENTS,
+	/* of planes */
+	PP_XS_START_TIME = PP_XS_OF_EVENTS,
+	PP_XS_DEVICE_NAME,
+	PP_XS_DEVICE_VENDOR,
+	PP_XS_COMPUTE_MAJOR,
+	PP_XS_COMPUTE_MINOR,
+	PP_XS_MEMORY_SIZE,
+	PP_XS_OWN_NUMBER,
+	PP_XS_JAX_VERSION,
 	PP_XS_KINDS,
 	PP_XS_TEXTS = PP_XS_SHAPE + 1,
 	PP_XS_NUMBERS = PP_XS_GROUP_ID,
 };
-_Static_assert(PP_XS_KINDS <= 64, "an event has one bit for each kind of stat");
+_Static_assert(PP_XS_OF_EVENTS <= 64, "an event has one bit for each kind of stat");
 
 #define PP_XS_BIT(kind) (UINT64_C(1) << (kind))
 
@@ -96,12 +101,15 @@ struct pp_xmeta { /* metadata of an event or a stat, looked at when an event fir
 	const uint8_t *text; /* its name as it lies in the file; the label of an event of podprof */
 	size_t length;
 	uint32_t name;      /* pp_intern id of it */
-	uint32_t op;        /* of an event: operator that its stats name */
+	uint32_t op;        /* of an event: operator that its stats name; of an operation of XLA: with its module */
+	uint32_t module;    /* of such an operation: the module's name */
+	uint64_t accessed;  /* of an event on a device: bytes that it reads and writes; 0: unknown */
 	uint32_t launch;    /* of a text: index + 1 into pp_rank.launch, once it was read as kernel_details */
 	uint32_t line;      /* pp_xread.lines when it was looked at */
 	uint8_t is_ready;   /* what is above `data` is set */
 	uint8_t kind;       /* of a stat: enum pp_xs_kind; of an event: enum pp_xevent_class */
 	uint8_t activity;   /* of an event on a device */
+	uint8_t is_by_kind; /* XLA's category tells the activity */
 	uint8_t precision;  /* of an event by its name; of a text as a shape, PP_PRECISION_UNKNOWN until it was read as one */
 	uint8_t is_unknown; /* of an event of a host: no rule knows its name */
 	uint8_t origin;     /* of an event of a host by its name: enum pp_origin */
@@ -131,16 +139,28 @@ struct pp_xslice { /* a message in the file */
 	size_t size;
 };
 
-enum pp_xplane_kind { PP_XPLANE_OTHER, PP_XPLANE_HOST, PP_XPLANE_GPU, PP_XPLANE_TPU, PP_XPLANE_ENVIRONMENT, PP_XPLANE_METADATA };
+enum pp_xplane_kind {
+	PP_XPLANE_OTHER,
+	PP_XPLANE_HOST,
+	PP_XPLANE_GPU, /* a device with streams, of any vendor */
+	PP_XPLANE_TPU, /* a device whose operations are on lines of their own */
+	PP_XPLANE_CUSTOM,
+	PP_XPLANE_ENVIRONMENT,
+	PP_XPLANE_METADATA,
+};
+
+enum pp_xline_kind { PP_XLINE_DERIVED, PP_XLINE_STEPS, PP_XLINE_HOST, PP_XLINE_STREAM, PP_XLINE_COUNTERS };
 
 struct pp_xplane {
 	enum pp_xplane_kind kind;
-	uint32_t device; /* number of a GPU or TPU */
+	uint32_t device; /* number of a device */
+	char device_kind[16];
 	char name[96];
 	struct pp_xslice *line;
 	size_t lines, lines_room;
 	struct pp_xtable events, stats;
 	int is_grouped;       /* its stats have a group_id */
+	int has_streams;      /* of a device: lines that no viewer made of others */
 	uint32_t unnamed;     /* pp_intern id for events without metadata */
 	uint8_t kind_of[128]; /* of stats with small ids: enum pp_xs_kind, PP_XS_KINDS where it was not looked up yet */
 	struct pp_xslice all; /* the plane */
@@ -216,6 +236,7 @@ struct pp_xread { /* a file that is read */
 	int is_cut;      /* the bytes end inside a message; that is noted */
 	int no_memory;
 	uint64_t start_time; /* Unix ns of time 0; 0: unknown */
+	int64_t from, to;    /* the profiler had started, and not ended; INT64_MIN, INT64_MAX: not known */
 };
 
 struct pp_xline { /* a line that is read */
@@ -227,7 +248,8 @@ struct pp_xline { /* a line that is read */
 	const uint8_t *at; /* events before it are read */
 	int is_whole;      /* what stands behind the events is known too */
 	int is_late;       /* it was not, and says something else: the line must be read again */
-	unsigned kind;     /* enum line_kind of line.c */
+	unsigned kind;     /* enum pp_xline_kind */
+	int is_runtime;    /* a thread that a framework's runtime made */
 	struct pp_thread thread;
 	int is_unsorted;
 	size_t room;

@@ -11,6 +11,7 @@
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/xspace/damage.h"
 #include "aggregate/read/xspace/device.h"
+#include "aggregate/read/xspace/kind.h"
 #include "aggregate/read/xspace/lines.h"
 #include "aggregate/read/xspace/link.h"
 #include "aggregate/read/xspace/own_split.h"
@@ -18,6 +19,7 @@
 #include "aggregate/read/xspace/state.h"
 #include "aggregate/read/xspace/steps.h"
 #include "aggregate/read/xspace/value.h"
+#include "aggregate/read/xspace/window.h"
 #include "core/base/compare.h"
 #include "core/base/file_name.h"
 #include "core/base/utf8.h"
@@ -95,8 +97,10 @@ static void read_plane(struct pp_xread *x, const struct pp_field *f)
 
 	pp_xplane_open(x, &p, f);
 	x->keeps_links = x->has_gpu && !p.is_grouped;
-	if (p.kind == PP_XPLANE_GPU || p.kind == PP_XPLANE_TPU)
+	if (pp_xkind_is_device(p.kind)) {
 		pp_xdevice_add(x, &p);
+		p.has_streams = pp_xlines_have_streams(x, &p);
+	}
 	if (p.kind == PP_XPLANE_ENVIRONMENT || p.kind == PP_XPLANE_METADATA || x->glance->is_podprof)
 		read_stats(x, &p);
 	if (p.kind == PP_XPLANE_ENVIRONMENT || p.kind == PP_XPLANE_METADATA)
@@ -117,19 +121,19 @@ static void survey(struct pp_xread *x, const struct pp_field *plane)
 	struct pp_wire w = pp_wire_of(plane);
 	enum pp_xplane_kind kind = PP_XPLANE_OTHER;
 	int is_named = 0;
-	char name[16] = "";
+	char name[128] = "";
 	struct pp_field f;
 
 	while (!is_named && pp_wire_next(&w, &f) == PP_WIRE_FIELD && f.number < 3)
 		is_named = pp_field_is(&f, 2, PP_WIRE_BYTES);
 	if (is_named) {
 		memcpy(name, f.data, f.size < sizeof(name) ? f.size : sizeof(name) - 1);
-		kind = pp_xplane_kind(name);
+		kind = pp_xkind_plane(name);
 	}
 	x->has_unnamed |= !is_named;
 	x->hosts += kind == PP_XPLANE_HOST;
 	x->has_gpu |= kind == PP_XPLANE_GPU;
-	x->has_device |= kind == PP_XPLANE_GPU || kind == PP_XPLANE_TPU || !is_named;
+	x->has_device |= pp_xkind_is_device(kind) || kind == PP_XPLANE_CUSTOM || !is_named;
 }
 
 static void read_space(struct pp_xread *x)
@@ -267,6 +271,8 @@ static void finalise_times(struct pp_xread *x)
 		first = r->thread[t].first < first ? r->thread[t].first : first;
 		last = r->thread[t].last > last ? r->thread[t].last : last;
 	}
+	first = x->from != INT64_MIN && x->from < first ? x->from : first;
+	last = x->to != INT64_MAX && x->to > last ? x->to : last;
 	if (first == INT64_MAX)
 		first = 0;
 	if (first >= UNIX_TIME) {
@@ -346,6 +352,8 @@ static void init(struct pp_xread *x)
 	x->rank.last_step = INT64_MIN;
 	x->rank.horizon = INT64_MIN;
 	x->rank.trace.clock_bound_ns = -1;
+	x->from = INT64_MIN;
+	x->to = INT64_MAX;
 }
 
 static void release(struct pp_xread *x)
@@ -374,6 +382,8 @@ static void read_all(struct pp_xread *x, struct pp_capture *c)
 		drop_far(x);
 	if (!x->no_memory && !x->glance->is_podprof)
 		pp_xsteps_find(x);
+	if (!x->no_memory && !x->glance->is_podprof)
+		pp_xwindow_find(x);
 	describe(x);
 	finalise_times(x);
 	x->no_memory |= order_allocations(&x->rank) != 0;
