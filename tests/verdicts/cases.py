@@ -1,0 +1,238 @@
+"""The table of verdicts: one row a case. A name, what it needs, the files, what must come. Used by verdicts.py.
+
+Rows say what a user of the field would call right, whatever podprof does today. Files come from samples.py, wants from answer.py. A case that is
+wrong today is in open.txt, under its owner; whoever repairs it removes its line."""
+import collections
+
+import kineto
+import samples
+from answer import (between, cell, code, column, device_rows, first, first_not, kernels, known, op, outside, prints, prints_not, ranks, rule, rule_not, says, sessions,
+                    share, silent, step_time, steps, time_of)
+from kineto import Trace
+from samples import host_op, loose, repeated, stack, torch
+
+NEEDS = {"ladder": "lead", "steps": "steps", "dialects": "dialects", "identity": "identity", "clocks": "identity", "report": "identity", "xspace": "xspace",
+         "containers": "xspace"}
+Case = collections.namedtuple("Case", "name needs files wants how")
+
+
+def analyze(a):
+    a.analyze("in")
+
+
+def with_rules(a):
+    a.analyze("--rules", "in/my.rules", "in")
+
+
+def edited(files, which, change):
+    """The same files after a change of some of their events."""
+    def each(trace):
+        for e in trace["traceEvents"]:
+            if e.get("cat") and "args" in e and which(e):
+                change(e)
+    return samples.edited(files, each)
+
+
+def mirrored():
+    """The profiler writes annotations a second time, on the device."""
+    t = samples.train()
+    for s in range(4):
+        t.add("gpu_user_annotation", f"ProfilerStep#{10 + s}", 5100 + 1000 * s, 520, 7, 0)
+    return t.bytes()
+
+
+def two_gpus():
+    t = samples.train()
+    for s in range(4):
+        t.kernel("gemm", 5100 + 1000 * s, 300, 5050 + 1000 * s, 7, 1)
+    return t.bytes()
+
+
+def merged(label):
+    return kineto.merged([samples.train(rank=r, world=2, pid=4000 + r, device=r) for r in range(2)], label)
+
+
+LONG = "void long_kernel_name<" + "a_very::long_template_argument<float, 128, 64, 32>, " * 6 + "int>(Params<float>, long, long)"
+ONE = samples.train().bytes()
+
+
+def case(name, needs, files, *wants, how=analyze):
+    wants = wants if any(w.title.startswith("exit code") for w in wants) else (code(0), *wants)
+    return Case(name, needs, files, wants, how)
+
+
+HALF = share("Device compute", 50)  # what samples.train computes
+KERNELS = kernels(8, 2000)          # of its four steps
+
+CASES = [
+    # -- what a thing is: Python frames are no evidence, for themselves and for what is in them
+    case("frame-compilation", "ladder", stack("vllm/compilation/decorators.py(372): __call__"), share("Compilation", 0), first_not("compil"), HALF, KERNELS),
+    case("frame-input", "ladder", stack("test_model.py(12): run_on_input"), share("Input", 0), first_not("input"), HALF),
+    case("frame-output-code", "ladder", stack("torch/_inductor/output_code.py(584): __call__"), share("Compilation", 0), share("Output", 0), first_not("compil|output")),
+    case("frame-output-capturing", "ladder", stack("transformers/utils/output_capturing.py(248): wrapper"), share("Output", 0), first_not("output")),
+    case("frame-save", "ladder", stack("model/save_state.py(3): save_model", "nn.Module: SaveInput_0"), share("Output", 0), share("Input", 0), first_not("output|input")),
+    case("frame-checkpoint", "ladder", stack("torch/utils/checkpoint.py(488): checkpoint", "torch/_compile.py(51): inner"), share("Output", 0), share("Compilation", 0)),
+    case("frame-dataset", "ladder", stack("my_data/loader_input.py(9): next_batch", "<built-in method load of DataLoader object at 0x7f00>"), share("Input", 0), HALF),
+    case("frame-jit", "ladder", stack("jax/_src/pjit.py(339): cache_miss", "compile_wrapper.py(1): jit_lowering"), share("Compilation", 0), first_not("compil")),
+    case("frame-allreduce", "ladder", stack("ddp/allreduce_hook.py(7): broadcast_barrier"), share("Host communication", 0), first_not("communication")),
+    # operators and runtime calls neither
+    case("operator-words", "ladder", host_op(("cpu_op", "mylib::save_output_input", 5, 900)), share("Output", 0), share("Input", 0), first_not("output|input")),
+    case("activation-checkpoint", "ladder", host_op(("cpu_op", "CheckpointFunctionBackward", 5, 900), ("cpu_op", "CheckpointFunction", 10, 800)), share("Output", 0)),
+    case("dtensor", "ladder", host_op(("cpu_op", "PythonSubclass", 5, 900), ("cpu_op", "PythonDispatchMode", 10, 880), ("cpu_op", "Redistribute", 12, 870)),
+         silent("Unknown:.*(PythonSubclass|PythonDispatchMode|Redistribute)")),
+    case("fsdp", "ladder", host_op(("cpu_op", "fsdp::all_gather_copy_in", 5, 400), ("cpu_op", "fsdp::split_with_sizes_copy", 410, 300),
+                                   ("cpu_op", "fsdp::chunk_cat", 720, 200)), silent("Unknown:.*fsdp"), share("Output", 0)),
+    case("tf-collective", "ladder", samples.xla_cpu(events=[("CollectiveOpV2Kernel::Run", 5, 90), ("CollectiveExecutor::ExecuteAsync", 760, 200)]),
+         op("^CollectiveOpV2Kernel::Run", category="Host communication"), op("^CollectiveExecutor", category="Host communication")),
+    case("jax-execute", "ladder", samples.xla_cpu(events=[("Execute (jit_train_step)", 50, 900)]), share("Compilation", 0), first_not("compil")),
+    case("xla-module", "ladder", samples.xla_cpu(events=[("XlaModule:#hlo_module=jit_step,program_id=7#", 50, 900)]), share("Compilation", 0), first_not("compil")),
+    # what is evidence
+    case("user-words", "ladder", host_op(("user_annotation", "load input batch", 5, 10)), op("^load input batch$", calls=4, category="^Input$", by="word")),
+    case("known-loader", "ladder", host_op(("cpu_op", "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", 760, 200)), share("Input", 20)),
+    case("launch-decides", "ladder", loose([("op", "symm_mem::one_shot_all_reduce", 5000, 200), ("kernel", "my_reduce", 5100, 300, 5020),
+                                            ("op", "aten::mm", 5500, 50), ("kernel", "gemm_allreduce_fused_name", 5600, 100, 5510)]),
+         kernels(1, 300, name="^my_reduce$", activity="Collective"), time_of("Device collective communication", 300)),
+    case("by-column", "ladder", torch(), column("op", "by"), column("kernel", "by"), op("^aten::mm$", category="Host compute", calls=4, us=800)),
+    case("rocm-copies", "ladder", loose([("kernel", "__amd_rocclr_copyBuffer", 5100, 300, 5050), ("kernel", "__amd_rocclr_fillBufferAligned", 5500, 100, 5060),
+                                         ("kernel", "Cijk_Ailk_Bljk_SB_MT64x64x16", 5700, 200, 5070)], "hip"),
+         kernels(0, name="copyBuffer", activity="^Kernel$"), kernels(0, name="fillBuffer", activity="^Kernel$"), kernels(1, name="Cijk", activity="^Kernel$")),
+    case("mtia-wait", "ladder", loose([("kernel", "event_wait", 5100, 600, 5050), ("kernel", "fc_fused", 5800, 200, 5060)], "mtia"),
+         kernels(0, name="event_wait", activity="^Kernel$"), time_of("Device compute", 200)),
+    case("profiler-own-torch", "ladder", {"rank0.pt.trace.json": samples.train(marks=None).frame("torch/profiler/profiler.py(190): stop_trace", 9010, 50000)
+                                          .profiler(1000, 60000).bytes()}, steps(1, "window"), step_time(4000, 60)),
+    case("rules-kernel", "ladder", {**loose([("kernel", "multimem_thing<4>", 5100, 300, 5050), ("kernel", "gemm", 5500, 100, 5060)]),
+                                    "my.rules": b"kernel:multimem* = Device collective communication\n"},
+         time_of("Device collective communication", 300), time_of("Device compute", 100), how=with_rules),
+    case("rules-operator", "ladder", {**host_op(("cpu_op", "mylib::fetch_rows", 760, 200)), "my.rules": b"operator:mylib::fetch* = Input\n"},
+         op("^mylib::fetch_rows$", category="^Input$", by="rule"), share("Input", 20), how=with_rules),
+    case("rules-frame", "ladder", {**host_op(("python_function", "my/loader.py(7): next_rows", 760, 200)), "my.rules": b"frame:*next_rows* = Input\n"},
+         share("Input", 20), how=with_rules),
+    case("rules-impossible", "ladder", {**torch(), "my.rules": b"kernel:gemm = Input\n"}, code(64), prints("kernel.*Input|Input.*kernel"), how=with_rules),
+    case("rules-impossible-run", "ladder", {"my.rules": b"kernel:gemm = Input\n"}, code(64), prints("kernel.*Input|Input.*kernel"),
+         how=lambda a: a.run("run", "--rules", "in/my.rules", "-o", a.logs, "--", "true")),
+    case("report-unknown", "ladder", host_op(("user_annotation", "frobnicate", 5, 900)), prints("frobnicate.*="), prints_not("aten::mm.*="),
+         how=lambda a: (a.analyze("in"), a.run("report", "--unknown", a.logs))),
+    case("rests-on", "ladder", host_op(("user_annotation", "frobnicate", 5, 900)), says("(unknown|nothing|no evidence).*[0-9]+(\\.[0-9])? %|[0-9]+(\\.[0-9])? %.*(unknown|nothing|no evidence)"),
+         says("frobnicate")),
+
+    # -- steps: marks and iterations, never single operators, calls or frames
+    case("steps-marks", "steps", torch(), steps(4, "ProfilerStep", 10), step_time(1000), HALF, KERNELS, outside(0)),
+    case("steps-operator", "steps", repeated(8, op="aten::to"), steps(1, "window"), rule_not("aten"), kernels(8, 2400), outside(0)),
+    case("steps-launch", "steps", repeated(8), steps(1, "window"), rule_not("cudaLaunch"), kernels(8, 2400), outside(0)),
+    case("steps-frame", "steps", repeated(8, frame="train.py(10): step"), steps(1, "window"), rule_not("train"), kernels(8, 2400), outside(0)),
+    case("steps-module", "steps", repeated(8, frame="nn.Module: Net_0"), steps(1, "window"), rule_not("Net"), kernels(8, 2400)),
+    case("steps-window-79", "steps", repeated(79, 100, 30, op="aten::to"), steps(1, "window"), kernels(79, 2370), outside(0)),
+    case("steps-optimizer", "steps", repeated(8, optimizer="Optimizer.step#AdamW.step"), between("steps", 7, 8), rule("optimizer"), step_time(1000, 20)),
+    case("steps-vllm", "steps", repeated(8, mark=lambda i: f"execute_context_0(0)_generation_{4 + i % 3}({4 + i % 3})"), steps(8, "execute"), step_time(990, 12),
+         kernels(8, 2400), outside(0)),
+    case("steps-sglang", "steps", repeated(8, mark=lambda i: f"step[DECODE bs={8 + i % 2}]" if i % 4 else "step[EXTEND bs=1 toks=128]"), steps(8, "step"),
+         kernels(8, 2400), outside(0)),
+    case("steps-trtllm", "steps", repeated(8, mark=lambda i: f"[Executor] _forward_step {100 + i}: 0 ctx reqs, {8 - i % 3} gen reqs"), steps(8, "forward_step", 100),
+         kernels(8, 2400)),
+    case("steps-user", "steps", repeated(8, mark=lambda i: f"iteration {30 + i}"), steps(8, "iteration", 30), kernels(8, 2400)),
+    case("steps-nvtx-name", "steps", repeated(8, mark="train_step"), steps(8, "train_step"), kernels(8, 2400)),
+    case("steps-host-only", "steps", loose([("mark", f"tokenize {i}", 5000 + 40 * i, 30) for i in range(6)] + [("kernel", "gemm", 6000 + 500 * i, 400, 5900 + 500 * i)
+                                           for i in range(5)]), steps(1, "window"), rule_not("tokenize"), kernels(5, 2000), outside(0)),
+    case("steps-loader-range", "steps", loose([e for i in range(6) for e in (("mark", "fetch", 5000 + 1000 * i, 100), ("kernel", "gemm", 5300 + 1000 * i, 500, 5250 + 1000 * i))]),
+         rule_not("fetch"), kernels(6, 3000), outside(0)),
+    case("steps-late-kernels", "steps", {"rank0.pt.trace.json": samples.train().kernel("late", 9500, 40, 8990).bytes()}, steps(4, "ProfilerStep"), KERNELS, outside(1)),
+    case("steps-warm-up", "steps", torch(count=12, warm=30000), steps(12, "ProfilerStep"), step_time(1000), first_not("first step|start")),
+    case("steps-warm-compile", "steps", torch(count=12, warm=30000, host=[("cpu_op", "Torch-Compiled Region: 0/0", 5, 700)]), step_time(1000), first_not("compil")),
+    case("steps-stack", "steps", stack("train.py(99): <module>", "train.py(40): main", "torch/nn/modules/module.py(1501): _call_impl", "nn.Module: Net_0"),
+         steps(4, "ProfilerStep", 10), step_time(1000), HALF, KERNELS, share("Kernel launch", 0.4, 0.5)),
+    case("steps-gpu-annotation", "steps", {"rank0.pt.trace.json": mirrored()}, steps(4, "ProfilerStep", 10), HALF, KERNELS),
+    case("steps-collectives", "steps", samples.ddp(2, count=12, marks=None), between("steps", 10, 12), rule("collective"), step_time(2000, 30)),
+    case("serving", "steps", repeated(10, 1000, 900, mark=lambda i: f"execute_context_{i % 2}(64)_generation_3(3)", frame="vllm/v1/worker/gpu_worker.py(300): execute_model"),
+         steps(10, "execute"), share("Device compute", 90, 2), first("Device compute"), kernels(10, 9000)),
+
+    # -- what devices' dialects are
+    case("cuda", "dialects", torch(), HALF, KERNELS, op("^cudaLaunchKernel$", category="Kernel launch", calls=8), kernels(4, block_x=256, grid_x=64, registers=32, name="^gemm$")),
+    case("hip-streams", "dialects", torch(dialect="hip"), HALF, KERNELS, op("^hipLaunchKernel$", category="Kernel launch", calls=8), prints_not("damaged")),
+    case("hip-pointer-streams", "dialects", edited(torch(dialect="hip"), lambda e: "stream" in e["args"], lambda e: e["args"].update(stream="0x7f8a2c001230")), HALF, KERNELS),
+    case("hip-module-launch", "dialects", loose([("kernel", "Cijk_Ailk", 5100 + 500 * i, 300, 5050 + 500 * i, {"launch": n})
+                                                 for i, n in enumerate(("hipModuleLaunchKernel", "hipExtModuleLaunchKernel", "hipExtLaunchKernel", "hipGraphLaunch"))], "hip"),
+         kernels(4, 1200), *[op(f"^{n}$", category="Kernel launch") for n in ("hipModuleLaunchKernel", "hipExtModuleLaunchKernel", "hipExtLaunchKernel", "hipGraphLaunch")]),
+    case("hip-copies", "dialects", loose([("copy", "in", 5100, 300, 5050), ("copy", "out", 5500, 100, 5060), ("memset", 5700, 50, 5070)], "hip"),
+         kernels(1, 300, activity="Host to device|Copy from"), time_of("Output", 100)),
+    case("rccl", "dialects", loose([("collective", "allreduce", 5100, 400, 5020, {"name": "ncclDevKernel_Generic_4(ncclDevKernelArgsStorage<4096ul>)"})], "hip", world=2),
+         kernels(1, 400, activity="Collective"), time_of("Device collective communication", 400)),
+    case("xpu", "dialects", torch(dialect="xpu"), HALF, KERNELS, op("^urEnqueueKernelLaunch$", category="Kernel launch", calls=8)),
+    case("xpu-copies", "dialects", loose([("copy", "in", 5100, 300, 5050), ("copy", "out", 5500, 100, 5060)], "xpu"), kernels(1, 300, activity="Host to device|Copy from"),
+         time_of("Output", 100), time_of("Device compute", 0)),
+    case("privateuse1", "dialects", torch(dialect="privateuse1"), HALF, KERNELS, op("^aclrtLaunchKernel$", category="Kernel launch", calls=8)),
+    case("ascend", "dialects", {"trace_view.json": samples.ascend()}, time_of("Device compute", 2000), time_of("Device collective communication", 800),
+         kernels(4, 2000, name="^MatMulV2$", activity="^Kernel$"), kernels(4, name="^hcom_allReduce", activity="Collective"), op("^aten::mm$", side="Host", calls=4)),
+    case("mtia", "dialects", torch(dialect="mtia"), HALF, KERNELS, op("^runFunction$", category="Kernel launch", calls=8)),
+    case("habana", "dialects", edited(torch(), lambda e: e["cat"] == "kernel", lambda e: (e.update(cat="hpu_op"), e["args"].update({"HW event name": "MME"}))), HALF, KERNELS),
+    case("mps", "dialects", loose([("mark", f"ProfilerStep#{i}", 5000 + 1000 * i, 1000) for i in range(3)] + [("op", "aten::_mps_convolution", 5100 + 1000 * i, 700)
+                                   for i in range(3)]), steps(3, "ProfilerStep", 0), share("Host compute", 70, 1), share("Device compute", 0), silent(", GPU ")),
+    case("cpu-only", "dialects", loose([("mark", f"ProfilerStep#{i}", 5000 + 1000 * i, 1000) for i in range(3)] + [("op", "aten::mkldnn_convolution", 5100 + 1000 * i, 700)
+                                        for i in range(3)]), share("Host compute", 70, 1), first("Host compute")),
+    *[case(f"dtype-{d.lower()}", "dialects", samples.ddp(2, dtype=d), cell("collective", {}, "bytes", 1000000 * size))
+      for d, size in (("BFloat16", 2), ("Float8_e4m3fn", 1), ("Float8_e5m2fnuz", 1), ("ComplexHalf", 4), ("UInt16", 2), ("UInt64", 8), ("Bool", 1))],
+    case("argument-of-another-type", "dialects", edited(torch(), lambda e: e["cat"] == "kernel", lambda e: e["args"].update(grid="large", block=7, **{"registers per thread": [1]})),
+         HALF, KERNELS, prints_not("damaged")),
+    case("argument-null", "dialects", edited(torch(), lambda e: "args" in e, lambda e: e["args"].update({"External id": None, "Sequence number": "x", "Ev Idx": {"a": 1}})),
+         HALF, KERNELS, prints_not("damaged")),
+    case("numbers-as-texts", "dialects", edited(torch(), lambda e: e["ph"] == "X", lambda e: e.update(ts=str(e["ts"]), dur=str(e["dur"]))), HALF, KERNELS),
+    case("two-gpus", "dialects", {"rank0.pt.trace.json": two_gpus()}, kernels(12, 3200), device_rows(0, 1)),
+    case("busbw", "dialects", {"rank0.pt.trace.json": samples.train(rank=0, world=8, marks=None).collective("allreduce", 20000, 46800, 19000, 76675000).bytes()},
+         cell("collective", {"operation": "(?i)all_?reduce"}, "busbw", 306.7e6 / 46.8e-3 * 1.75, 2e8)),
+    case("overlap-on-stream", "dialects", loose([("kernel", "gemm", 5000 + 100 * i, 150, 4900 + 100 * i) for i in range(6)]), says("overlap"), time_of("Device compute", 650)),
+    case("names-whole", "dialects", loose([("kernel", LONG, 5000, 150, 4900)]), silent(r"\w\.\.\w"), says("long_kernel_name<")),
+
+    # -- whose file it is
+    case("repeat-schedule", "identity", {f"node0_4000.{1711964646000 + i}.pt.trace.json": samples.window(4000, i * 1000000) for i in range(3)}, sessions(3), ranks(0)),
+    case("repeat-any-names", "identity", {n: samples.window(4000, i * 1000000) for i, n in enumerate(("trace_b.json", "a.json", "zz.json"))}, sessions(3), ranks(0)),
+    case("repeat-of-two", "identity", {f"{'xy'[r]}{i}.json": samples.window(4000 + r, i * 1000000, rank=r, world=2) for i in range(2) for r in range(2)}, sessions(2),
+         ranks(0, 1)),
+    case("two-processes", "identity", {f"{n}.json": samples.window(4000 + i, 0) for i, n in enumerate("ab")}, sessions(1), ranks(0, 1)),
+    case("one-pid-two-hosts", "identity", {f"{n}.json": samples.window(4000, 0, host=n) for n in ("node0", "node1")}, sessions(1), ranks(0, 1)),
+    case("merged-sglang", "identity", {"merged-17.trace.json": merged(lambda r, pid: f"[TP{r:02d}] {pid}")}, ranks(0, 1), kernels(16, 4000)),
+    case("merged-by-offset", "identity", {"merged.json": merged(lambda r, pid: pid + 100000 * r if isinstance(pid, int) else f"{pid} {r}")}, ranks(0, 1), kernels(16, 4000)),
+    case("jax-two-directories", "identity", {f"{n}/plugins/profile/2026_01_01_00_00_0{i}/node0.xplane.pb":
+                                             next(iter(samples.xla_cpu(begin_ns=1790000000000000000 + i * 1000).values())) for i, n in enumerate("ab")},
+         sessions(1), ranks(0, 1), steps(4)),
+    case("diff-map", "identity", {"a/r.json": samples.train(rank=0, world=8).bytes(), "b/r.json": samples.train(rank=3, world=8, count=5).bytes()},
+         code(0), prints_not("no (common )?rank"), how=lambda a: (a.run("analyze", "in/a", "-o", "la"), a.run("analyze", "in/b", "-o", "lb"),
+                                                                  a.run("diff", "--map", "0=3", "la", "lb"))),
+
+    # -- clocks of files
+    case("clock-one-host", "clocks", samples.ddp(4, slow=2), first("rank 2"), says("Straggler: +rank 2"), silent("clock of its own|were not compared"),
+         known("wait_ns")),
+    case("clock-two-hosts", "clocks", samples.ddp(4, slow=1, hosts=2, skew=30000), first("rank 1"), says("aligned by collectives")),
+    case("clock-no-collectives", "clocks", {f"n{r}.json": samples.train(Trace(rank=r, world=2, pid=4000 + r, host=f"n{r}")).bytes() for r in range(2)},
+         silent("aligned by collectives|Straggler: +rank"), says("unknown")),
+    case("clock-nobody-late", "clocks", samples.ddp(4, hosts=2, skew=-70000), silent("Straggler: +rank"), first_not("^rank")),
+
+    # -- report of foreign traces
+    case("report-directory", "report", torch(), prints("Bottleneck:"), prints_not("record one with"), how=lambda a: a.run("report", "in")),
+    case("report-directory-out", "report", torch(), prints("Bottleneck:"), HALF, how=lambda a: a.run("report", "-o", a.logs, "in")),
+    case("report-twice", "report", torch(), prints("Bottleneck:"), sessions(1), how=lambda a: (a.run("report", "-o", a.logs, "in"), a.run("report", "-o", a.logs, "in"))),
+
+    # -- XSpace of all devices
+    case("xla-gpu", "xspace", samples.xla_gpu(), steps(4), time_of("Device compute", 2000), KERNELS, op("^(jit_train_step/)?fusion.1", side="Device", calls=4, us=1600)),
+    case("xla-rocm", "xspace", samples.xla_gpu(vendor="AMD", stream="Stream #1", kernels=[("Cijk_Ailk_Bljk_HHS", 100, 400, {}), ("loop_add_fusion", 520, 100, {})]), time_of("Device compute", 2000), KERNELS),
+    case("xla-gpu-nccl", "xspace", samples.xla_gpu(kernels=[("gemm_fusion", 100, 400, {}), ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+                                                                                             520, 200, {"hlo_op": ("ref", "all-reduce-start.1")})]),
+         time_of("Device compute", 1600), time_of("Device collective communication", 800)),
+    case("xla-tpu", "xspace", samples.xla_tpu(), steps(4), share("Device compute", 52.5, 3), share("Device collective communication", 20), share("Input", 10),
+         cell("worker", {}, "device", "TPU")),
+    case("xla-tpu-ops", "xspace", samples.xla_tpu(), kernels(4, 2000, name="fusion.1"), kernels(4, 800, name="all-reduce.3", activity="Collective"), kernels(0, name="jit_train_step")),
+    case("xla-cpu", "xspace", samples.xla_cpu(), steps(4, "", 0), op("dot.3", calls=4, us=2000), share("Host compute", 60, 1)),
+    case("profiler-own-jax", "xspace", samples.xla_cpu(main=None, tail=[("$profiler.py:246 stop_trace", 9000, 50000)]), steps(1), step_time(4000, 600)),
+    case("tf-input", "xspace", samples.xla_cpu(events=[("IteratorGetNext", 760, 200)]), share("Input", 20), first_not("compil")),
+
+    # -- containers
+    case("container-gz", "containers", {"r.json.gz": kineto.packed(ONE)}, KERNELS),
+    case("container-gz-members", "containers", {"r.json.gz": samples.twice_packed(ONE)}, KERNELS),
+    case("container-zip", "containers", {"r.zip": samples.zipped({"r.json": ONE})}, KERNELS),
+    case("container-zip-two", "containers", {"r.zip": samples.zipped(samples.ddp(2))}, ranks(0, 1), steps(6)),
+    case("container-zst", "containers", {"r.json.zst": samples.zstandard(ONE)}, KERNELS),
+    case("container-tar", "containers", {"r.tar": samples.tarred(samples.ddp(2))}, ranks(0, 1), steps(6)),
+    case("container-tar-gz", "containers", {"r.tar.gz": kineto.packed(samples.tarred(samples.xla_gpu()))}, KERNELS),
+    case("container-xplane-zst", "containers", {"node0.xplane.pb.zst": samples.zstandard(next(iter(samples.xla_gpu().values())))}, KERNELS),
+]
+BY_NAME = {c.name: c for c in CASES}
+if len(BY_NAME) != len(CASES):
+    raise SystemExit("two cases have one name")

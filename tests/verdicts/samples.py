@@ -1,0 +1,240 @@
+"""Makes the files of cases: {path: bytes}. Small jobs as their profilers record them, from facts of public reports; no file of others is
+in them. Used by cases.py."""
+import gzip
+import io
+import json
+import tarfile
+import zipfile
+
+import kineto
+import xspace
+from kineto import Trace
+
+STEP = 1000  # us
+FIRST = 5000  # us: begin of the first step
+
+
+def train(t=None, count=4, frames=(), marks="ProfilerStep#{n}", host=(), begin=10, warm=0, **how):
+    """Steps of 1000 us. Each launches two kernels of 400 and 100 us: Device compute is 50 % of the step. frames: Python frames around
+    each step's work, outermost first; host: (cat, name, begin, us) of more events in each step; warm: the first step is so much longer."""
+    t = t or Trace(**how)
+    at = FIRST
+    for s in range(count):
+        long = STEP + (warm if s == 0 else 0)
+        if marks:
+            t.mark(marks.format(n=begin + s), at, long)
+        for depth, name in enumerate(frames):
+            t.frame(name, at + 1 + depth, long - 2 - 2 * depth)
+        late = long - STEP
+        for cat, name, b, us in host:
+            t.add(cat, name, at + b, us)
+        t.op("aten::mm", at + late + 20, 200)
+        t.kernel("gemm", at + late + 100, 400, at + late + 40)
+        t.op("aten::add", at + late + 260, 60)
+        t.kernel("void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float> >(int)", at + late + 520, 100, at + late + 270)
+        at += long
+    return t
+
+
+def torch(name="rank0.pt.trace.json", **how):
+    return {name: train(**how).bytes()}
+
+
+def stack(*frames, **how):
+    return torch(frames=frames, **how)
+
+
+def host_op(*events, **how):
+    return torch(host=events, **how)
+
+
+def loose(events, dialect="cuda", **how):
+    """A file without marks: events are (method, arguments...) of Trace."""
+    t = Trace(dialect=dialect, **how)
+    for method, *words in events:
+        keys = words.pop() if words and isinstance(words[-1], dict) else {}
+        getattr(t, method)(*words, **keys)
+    return {"rank0.pt.trace.json": t.bytes()}
+
+
+def repeated(number, period=1000, kernel_us=300, dialect="cuda", op=None, mark=None, optimizer=None, frame=None, tail=0, **how):
+    """`number` rounds without a step mark: what repeats is an operator, an annotation, the optimizer, a frame, or the launch alone."""
+    t = Trace(dialect=dialect, **how)
+    for i in range(number):
+        at = FIRST + i * period
+        if frame:
+            t.frame(frame, at, period - 10)
+        if mark:
+            t.mark(mark(i) if callable(mark) else mark, at, period - 10)
+        if op:
+            t.op(op, at + 10, 120)
+        if optimizer:
+            t.mark(optimizer, at + 700, 200)
+        t.kernel(f"kernel_{i % 3}", at + 150, kernel_us, at + 20)
+    for i in range(tail):
+        t.kernel("late", FIRST + number * period + 10 + i * 50, 40, FIRST + number * period + 5 + i)
+    return {"rank0.pt.trace.json": t.bytes()}
+
+
+def ddp(ranks=4, slow=None, count=6, hosts=1, skew=0, named=True, marks=True, elements=1000000, dtype="Float", with_info=True, **how):
+    """Data-parallel steps of 2000 us: each rank computes 300 us, the slow one 1200, then an all-reduce whose kernels end together at
+    1450 us of the step. Ranks are spread over hosts; the wall clock of host h is h * skew us ahead."""
+    files = {}
+    for r in range(ranks):
+        host = r * hosts // ranks
+        t = Trace(rank=r if with_info else None, world=ranks, pid=4000 + r, device=r % 8, host=f"node{host}" if named else None, **how)
+        for s in range(count):
+            at = FIRST + s * 2000 + host * skew
+            busy = 1200 if r == slow else 300 + 5 * r
+            if marks:
+                t.mark(f"ProfilerStep#{10 + s}", at, 2000)
+            t.op("aten::mm", at + 5, 12)
+            t.kernel("gemm", at + 50, busy, at + 10)
+            t.collective("allreduce", at + 50 + busy, 1400 - busy, at + 20, elements, dtype)
+            t.op("aten::copy_", at + 70, 1400)
+            t.call("cudaStreamSynchronize", at + 75, 1390)
+        files[f"node{host}_{4000 + r}.{1711964646000 + r}.pt.trace.json"] = t.bytes()
+    return files
+
+
+def window(pid, begin_us, host="node0", **how):
+    """One recording of a repeated schedule: its steps begin then."""
+    return train(Trace(pid=pid, host=host, base=kineto.BASE + begin_us * 1000, **how)).bytes()
+
+
+def ascend(count=4):
+    """trace_view.json of Ascend's profiler: a list; times are texts; devices are processes with names; one process is an analysis of the others.
+    Each step of 1000 us: a MatMul of 500, an all-reduce of 200 behind it."""
+    names = {4000: ("Python", "CPU"), 4001: ("CANN", "CPU"), 4002: ("Ascend Hardware", "NPU"), 4003: ("Communication", "NPU"), 4004: ("Overlap Analysis", "NPU")}
+    events = [{"ph": "M", "name": what, "pid": pid, "tid": 0, "args": {key: text}} for pid, (name, label) in names.items()
+              for what, key, text in (("process_name", "name", name), ("process_labels", "labels", label))]
+    events.append({"ph": "M", "name": "thread_name", "pid": 4002, "tid": 2, "args": {"name": "Stream 2"}})
+    events.append({"ph": "M", "name": "thread_name", "pid": 4003, "tid": 3, "args": {"name": "Group 0 Communication"}})
+
+    def add(name, pid, tid, ts, dur, cat=None, **args):
+        events.append({"ph": "X", "name": name, "pid": pid, "tid": tid, "ts": f"{1711964646000000 + ts:.3f}", "dur": dur, "args": args, **({"cat": cat} if cat else {})})
+    for s in range(count):
+        at, link = FIRST + s * STEP, str(100 + s)
+        add(f"ProfilerStep#{s}", 4000, 4000, at, STEP, "user_annotation")
+        add("aten::mm", 4000, 4000, at + 20, 100, "cpu_op")
+        add("AscendCL@aclnnMatmul", 4001, 4000, at + 40, 30)
+        add("MatMulV2", 4002, 2, at + 100, 500, **{"Model Id": 4294967295, "Task Type": "AI_CORE", "Physic Stream Id": 2, "Task Id": 10 + s, "Batch Id": 0, "connection_id": 7 + s})
+        add(f"hcom_allReduce__532_{s}_1", 4003, 3, at + 610, 200, **{"connection_id": 90 + s, "data_type": "FP32", "count": 1000})
+        for name, tid, b, us in (("Computing", 0, 100, 500), ("Communication", 1, 610, 200), ("Communication(Not Overlapped)", 2, 610, 200), ("Free", 3, 810, 190)):
+            add(name, 4004, tid, at + b, us)
+        for ph, pid, tid, ts in (("s", 4000, 4000, at + 45), ("f", 4002, 2, at + 100)):
+            events.append({"ph": ph, "cat": "async_npu", "name": "async_npu", "id": link, "pid": pid, "tid": tid, "ts": f"{1711964646000000 + ts:.3f}", **({"bp": "e"} if ph == "f" else {})})
+    return json.dumps(events).encode()
+
+
+# -- XSpace
+
+
+def environment(begin_ns=1790000000000000000, us=100000):
+    return xspace.Plane("Task Environment", 90).says(profile_start_time=("uint", begin_ns), profile_stop_time=("uint", begin_ns + us * 1000))
+
+
+def xla_gpu(count=4, host="node0", marks=True, kernel_stats=None, stream="Stream #7(Compute)", vendor="Nvidia", kernels=None, host_events=(), begin_ns=1790000000000000000,
+            tail=(), extra=()):
+    """JAX on a GPU: marks of StepTraceAnnotation, launches on the main thread, two kernels of 400 and 100 us a step of 1000."""
+    main, device, c = [], [], 1
+    for s in range(count):
+        at = FIRST + s * STEP
+        if marks:
+            main.append(("train", at, STEP, {"_r": 1, "step_num": s}))
+        main += [(n, at + b, us, {}) for n, b, us in host_events]
+        for name, b, us, stats in kernels or (("fusion_1", 100, 400, {"hlo_op": ("ref", "fusion.1")}), ("gemm_fusion_dot_2", 520, 100, {"hlo_op": ("ref", "dot.2")})):
+            main.append(("cuLaunchKernel", at + b - 60, 5, {"correlation_id": ("uint", c)}))
+            device.append((name, at + b, us, {"correlation_id": ("uint", c), "hlo_module": ("ref", "jit_train_step"),
+                                              "kernel_details": ("ref", "regs:32 static_shared:0 dynamic_shared:0 grid:64,1,1 block:256,1,1 occ_pct:50"), **stats,
+                                              **(kernel_stats or {})}))
+            c += 1
+    main += list(tail)
+    planes = [xspace.Plane("/host:CPU", 1000).line("python", main, 4000)]
+    planes.append(xspace.Plane("/device:GPU:0", 0).says(device_vendor=vendor, compute_cap_major=9, compute_cap_minor=0).line(stream, device, 7))
+    return {f"{host}.xplane.pb": xspace.space(planes + list(extra) + [environment(begin_ns)], host)}
+
+
+def xla_tpu(count=4, host="tpu0"):
+    """A TPU: steps, modules and operations of the core are lines of its plane; names of operations are HLO, their kind is hlo_category.
+    Each step of 1000 us: a convolution fusion of 500, an all-reduce of 200, an infeed of 100, a copy of 50."""
+    p = xspace.Plane("/device:TPU:0", 0).says(peak_teraflops_per_second=275.0, peak_hbm_bw_gigabytes_per_second=1200.0, device_type_string="TPU v4")
+    ops = [("%fusion.1 = bf16[1024,1024]{1,0} fusion(bf16[1024,1024]{1,0} %p0)", "fusion.1", "convolution fusion", 100, 500),
+           ("%all-reduce.3 = bf16[1024]{0} all-reduce(bf16[1024]{0} %fusion.1)", "all-reduce.3", "all-reduce", 600, 200),
+           ("%infeed.4 = ((bf16[8]{0}), token[]) infeed(token[] %after-all)", "infeed.4", "infeed", 0, 100),
+           ("%copy.5 = bf16[1024]{0} copy(bf16[1024]{0} %x)", "copy.5", "copy", 800, 50)]
+    for name, display, category, _, _ in ops:
+        p.about(name, display, hlo_category=("ref", category), program_id=7, tf_op=("ref", f"jit(train_step)/{display.split('.')[0]}"), flops=1000000, bytes_accessed=4096)
+    at = [FIRST + s * STEP for s in range(count)]
+    p.line("Steps", [(str(s), b, STEP, {"group_id": s, "step_name": str(s)}) for s, b in enumerate(at)], 1)
+    p.line("XLA Modules", [("jit_train_step(123456789)", b, 900, {"run_id": s, "program_id": 7, "group_id": s}) for s, b in enumerate(at)], 2)
+    p.line("XLA Ops", [(n, b + o, us, {"group_id": s, "device_offset_ps": 0, "device_duration_ps": us * 1000000}) for s, b in enumerate(at) for n, _, _, o, us in ops], 3)
+    host_plane = xspace.Plane("/host:CPU", 1000).line("python", [("train", b, STEP, {"group_id": s, "step_num": s, "_r": 1}) for s, b in enumerate(at)], 4000)
+    return {f"{host}.xplane.pb": xspace.space([p, host_plane, environment()], host)}
+
+
+def xla_cpu(count=4, host="node0", begin_ns=1790000000000000000, events=(), tail=(), name=None, main=True, pid=None):
+    """JAX on a CPU: operations run on threads of XLA's pool, with hlo_op and hlo_module, 600 us of a step of 1000."""
+    at = [FIRST + s * STEP for s in range(count)]
+    python, pool = [], []
+    for s, b in enumerate(at):
+        if main:
+            python.append(("train", b, STEP, {"_r": 1, "step_num": s}))
+        python += [(n, b + o, us, {}) for n, o, us in events]
+        pool += [("dot.3", b + 100, 500, {"hlo_op": ("ref", "dot.3"), "hlo_module": ("ref", "jit_train_step"), "program_id": 7}),
+                 ("add.4", b + 650, 100, {"hlo_op": ("ref", "add.4"), "hlo_module": ("ref", "jit_train_step"), "program_id": 7})]
+    python += list(tail)
+    plane = xspace.Plane("/host:CPU", 1000)
+    if pid is not None:
+        plane.says(process_id=pid)
+    plane.line("python", python, 4000).line("tf_XLAEigen/5001", pool, 5001)
+    return {(name or host) + ".xplane.pb": xspace.space([plane, environment(begin_ns)], host)}
+
+
+# -- containers
+
+
+def zipped(files):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as z:
+        for name, data in files.items():
+            z.writestr(zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
+    return made.getvalue()
+
+
+def tarred(files):
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        for name, data in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            tar.addfile(member, io.BytesIO(data))
+    return made.getvalue()
+
+
+def twice_packed(data):
+    """A .gz of two members, as programs write it that append."""
+    half = len(data) // 2
+    return gzip.compress(data[:half], 1, mtime=0) + gzip.compress(data[half:], 1, mtime=0)
+
+
+def zstandard(data):
+    """A .zst of blocks that are not compressed (RFC 8878): what any decoder reads."""
+    out, at = bytearray(b"\x28\xb5\x2f\xfd"), 0
+    out += bytes([0xa0]) + len(data).to_bytes(4, "little")  # one segment, its size in 4 bytes, no checksum
+    while True:
+        part = data[at:at + (1 << 17)]
+        at += len(part)
+        out += (len(part) << 3 | (at >= len(data))).to_bytes(3, "little") + part
+        if at >= len(data):
+            return bytes(out)
+
+
+def edited(files, change):
+    """The same files with a change of their JSON."""
+    made = {}
+    for name, data in files.items():
+        trace = json.loads(data)
+        change(trace)
+        made[name] = json.dumps(trace).encode()
+    return made
