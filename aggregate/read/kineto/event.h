@@ -41,6 +41,7 @@ enum kineto_field { /* which members an event has */
 	            KINETO_QUEUE = 0x80000,
 	            KINETO_TASK_TYPE = 0x100000,
 	            KINETO_HARDWARE = 0x200000,
+	            KINETO_HLO = 0x400000, /* an operation of XLA or TensorFlow */
 };
 
 /* Of a queue whose name is no number: its text's intern id with this bit. */

@@ -9,6 +9,8 @@
 #include "aggregate/read/communication.h"
 #include "aggregate/read/kineto/collectives.h"
 #include "aggregate/read/kineto/operators.h"
+#include "aggregate/read/kineto/process.h"
+#include "aggregate/read/kineto/ranks.h"
 #include "aggregate/read/ring/rings.h"
 #include "core/base/compare.h"
 #include "core/base/partition.h"
@@ -142,23 +144,20 @@ static int64_t date_of(const struct kineto_store *s, int64_t origin)
 	return date;
 }
 
-PP_COMPARE_BY_3(compare_label, struct kineto_label, pid, tid, order)
-
 /* The last name that the file gives it, else its own text; 0: none. */
 static uint32_t name_of(const struct kineto_store *s, const struct kineto_track *t)
 {
-	size_t low = PP_PARTITION(s->labels, at,
-	                          s->label[at].pid < t->pid || (s->label[at].pid == t->pid && s->label[at].tid <= t->tid));
+	uint32_t label = pp_kineto_label(s, KINETO_OF_THREAD, t->pid, t->tid);
 
-	if (low && s->label[low - 1].pid == t->pid && s->label[low - 1].tid == t->tid)
-		return s->label[low - 1].name;
-	return t->tid & 1 ? (uint32_t)(t->tid >> 1) : 0;
+	return label ? label : t->tid & 1 ? (uint32_t)(t->tid >> 1) : 0;
 }
 
 static uint32_t number_of(const struct kineto_track *t)
 {
-	if (t->device >= 0)
+	if (t->device >= 0 && t->stream >= 0 && t->stream < (int64_t)1 << 31)
 		return (uint32_t)t->stream;
+	if (t->device >= 0) /* an address, or a name */
+		return (uint32_t)((uint64_t)t->stream ^ (uint64_t)t->stream >> 32) | UINT32_C(1) << 31;
 	return t->tid & 1 ? (uint32_t)(t->tid >> 1) | UINT32_C(1) << 31 : (uint32_t)(t->tid >> 1);
 }
 
@@ -167,10 +166,67 @@ static uint32_t bit_of(const struct pp_span *span)
 	return PP_SPAN_BIT(span->kind);
 }
 
+/* Is it a frame in which the profiler starts or stops? Without memory it is looked at each time. */
+static int is_profiler(struct kineto_store *s, uint32_t id)
+{
+	size_t length;
+	const char *text;
+	int answer;
+
+	if (id < s->is_profiler_room && s->is_profiler[id])
+		return s->is_profiler[id] - 1;
+	text = pp_intern_text(s->names, id, &length);
+	answer = pp_kineto_is_profiler_frame(text, length);
+	if (id >= s->is_profiler_room) {
+		uint32_t room = pp_intern_count(s->names) > id ? pp_intern_count(s->names) : id + 1;
+		uint8_t *more = realloc(s->is_profiler, room);
+
+		if (!more)
+			return answer;
+		memset(more + s->is_profiler_room, 0, room - s->is_profiler_room);
+		s->is_profiler = more;
+		s->is_profiler_room = room;
+	}
+	s->is_profiler[id] = (uint8_t)(1 + answer);
+	return answer;
+}
+
+/* The profiler's own time, with what is nested in it, is none of the program's. Spans are in order. */
+static void drop_profiler(struct kineto_store *s, struct kineto_track *t)
+{
+	int64_t until = INT64_MIN;
+	size_t count = 0;
+
+	for (size_t i = 0; t->seen >> KINETO_PYTHON & 1 && i < t->spans; i++) {
+		struct pp_span *span = &t->span[i];
+
+		if (span->kind == PP_SPAN_RANGE && span->range.origin == PP_ORIGIN_PYTHON && span->end > until &&
+		    is_profiler(s, span->name))
+			until = span->end;
+		if (span->kind == PP_SPAN_RANGE && span->end <= until) {
+			s->trace.derived++;
+			s->trace.events--;
+			continue;
+		}
+		t->span[count++] = *span;
+	}
+	if (t->seen >> KINETO_PYTHON & 1)
+		t->spans = count;
+}
+
+/* Puts spans in order, and leaves out what is none of the program. */
+static int order_tracks(struct kineto_store *s)
+{
+	for (size_t t = 0; t < s->tracks; t++) {
+		if (pp_order_spans(s->track[t].span, s->track[t].spans))
+			return -ENOMEM;
+		drop_profiler(s, &s->track[t]);
+	}
+	return 0;
+}
+
 static int fill_thread(const struct kineto_store *s, struct kineto_track *t, struct pp_thread *to)
 {
-	if (pp_order_spans(t->span, t->spans))
-		return -ENOMEM;
 	*to = (struct pp_thread){.tid = number_of(t),
 	                         .device = (uint32_t)(t->device + 1),
 	                         .name = name_of(s, t),
@@ -206,8 +262,6 @@ static int take_threads(struct kineto_store *s, struct pp_rank *rank, uint32_t *
 		free(place);
 		return -ENOMEM;
 	}
-	if (s->labels)
-		qsort(s->label, s->labels, sizeof(*s->label), compare_label);
 	for (uint32_t t = 0; t < s->tracks; t++)
 		if (s->track[t].spans)
 			place[n++] = (struct place){s->track[t].device, s->track[t].stream, t};
@@ -219,6 +273,18 @@ static int take_threads(struct kineto_store *s, struct pp_rank *rank, uint32_t *
 	}
 	free(place);
 	return rc;
+}
+
+/* The number, also behind a word: "[TP00] 4711". 0: none. */
+static int32_t pid_of(const struct kineto_store *s, kineto_key pid)
+{
+	const char *text = pid & 1 ? pp_intern_text(s->names, (uint32_t)(pid >> 1), NULL) : "";
+	const char *space = strrchr(text, ' ');
+	long number = space ? strtol(space + 1, NULL, 10) : 0;
+
+	if (!(pid & 1))
+		return pid >> 1 <= INT32_MAX ? (int32_t)(pid >> 1) : 0;
+	return number > 0 && number <= INT32_MAX ? (int32_t)number : 0;
 }
 
 /* The thread that marks steps, else the one with most spans; its process is the rank's. */
@@ -238,8 +304,7 @@ static void choose_main(const struct kineto_store *s, struct pp_rank *rank, cons
 	if (best == SIZE_MAX)
 		return;
 	rank->thread[best].is_main = 1;
-	if (!(s->track[track[best]].pid & 1) && s->track[track[best]].pid >> 1 <= INT32_MAX)
-		rank->pid = (int32_t)(s->track[track[best]].pid >> 1);
+	rank->pid = pid_of(s, s->track[track[best]].pid);
 }
 
 /* Removes what only this reader knows; see state.h. */
@@ -252,7 +317,7 @@ static void clean_spans(struct pp_rank *rank)
 			if (span->kind == PP_SPAN_RANGE)
 				span->range = (struct pp_span_range){.id = span->range.id, .origin = span->range.origin};
 			else if (span->kind == PP_SPAN_DEVICE)
-				span->device.step = -1;
+				span->device.step = -1, span->device.reserved = 0;
 			else if (span->kind == PP_SPAN_STEP && span->step.number > rank->last_step)
 				rank->last_step = span->step.number;
 		}
@@ -265,15 +330,22 @@ PP_COMPARE_BY(compare_device, struct pp_device, number)
 
 static void take_rest(struct kineto_store *s, struct pp_rank *rank)
 {
-	rank->recorded_from = 0;
+	rank->recorded_from = INT64_MAX;
 	rank->recorded_to = INT64_MIN;
-	for (size_t t = 0; t < rank->threads; t++)
+	for (size_t t = 0; t < rank->threads; t++) {
+		if (rank->thread[t].first < rank->recorded_from)
+			rank->recorded_from = rank->thread[t].first;
 		if (rank->thread[t].last > rank->recorded_to)
 			rank->recorded_to = rank->thread[t].last;
+	}
 	if (s->allocations)
 		qsort(s->allocation, s->allocations, sizeof(*s->allocation), compare_allocation);
+	if (s->allocations && s->allocation[0].time < rank->recorded_from)
+		rank->recorded_from = s->allocation[0].time;
 	if (s->allocations && s->allocation[s->allocations - 1].time > rank->recorded_to)
 		rank->recorded_to = s->allocation[s->allocations - 1].time;
+	if (rank->recorded_from > rank->recorded_to) /* the rank has nothing */
+		rank->recorded_from = 0;
 	if (s->devices)
 		qsort(s->device, s->devices, sizeof(*s->device), compare_device);
 	rank->allocation = s->allocation;
@@ -319,72 +391,98 @@ static void describe(struct kineto_store *s, struct pp_rank *rank, const struct 
 	rank->trace = s->trace;
 }
 
-int pp_kineto_finish(struct kineto_store *s, const struct pp_trace_glance *glance, int32_t number, const char *path,
-                     struct pp_capture *ret_capture)
+/* A rank of its part. */
+static int finish_rank(struct kineto_store *s, struct pp_rank *rank, const struct pp_trace_glance *glance, const char *path)
 {
-	struct pp_capture c = {.ranks = 1};
-	int64_t middle = median(s), origin;
-	int zero_is_none = is_zero_no_time(s, middle);
 	uint32_t *track = calloc(s->tracks + 1, sizeof(*track));
-	int rc;
+	int rc = track ? 0 : -ENOMEM;
 
-	c.rank = calloc(1, sizeof(*c.rank));
-	if (!c.rank || !track) {
-		free(c.rank);
-		free(track);
-		return -ENOMEM;
-	}
-	c.rank->rank = number;
-	c.rank->last_step = INT64_MIN;
-	for (size_t t = 0; t < s->tracks; t++)
-		drop_far(s, &s->track[t], middle, zero_is_none && s->track[t].device >= 0);
-	drop_far_allocations(s, middle);
-	drop_far_collectives(s, middle);
-	origin = earliest(s);
-	if (origin != INT64_MAX) {
-		shift(s, origin);
-		c.epoch_realtime_ns = date_of(s, origin);
-	}
-	rc = origin == INT64_MAX ? -ENODATA : take_threads(s, c.rank, track);
+	rank->last_step = INT64_MIN;
 	if (rc == 0)
-		rc = pp_kineto_operators(s, c.rank, track);
+		rc = order_tracks(s);
 	if (rc == 0)
-		rc = pp_communication_find(c.rank, s->names);
+		rc = take_threads(s, rank, track);
+	if (rc == 0)
+		rc = pp_kineto_operators(s, rank, track);
+	if (rc == 0)
+		rc = pp_communication_find(rank, s->names);
 	if (rc == 0) {
-		choose_main(s, c.rank, track);
-		rc = pp_kineto_collectives(s, c.rank);
+		choose_main(s, rank, track);
+		rc = pp_kineto_collectives(s, rank);
 	}
 	if (rc == 0) {
-		clean_spans(c.rank);
-		take_rest(s, c.rank);
-		describe(s, c.rank, glance, path);
-		remark(s, c.rank);
-		c.ranks_asked = c.rank->size;
-		c.names = s->names;
-		s->names = NULL;
-		*ret_capture = c;
-	} else {
-		pp_capture_release(&c);
+		clean_spans(rank);
+		take_rest(s, rank);
+		describe(s, rank, glance, path);
+		remark(s, rank);
 	}
 	free(track);
 	return rc;
 }
 
-void pp_kineto_release(struct kineto_store *s)
+/* Numbers that the file says hold; else ranks follow each other from `first`. */
+static int finish_all(struct kineto_parts *parts, const struct pp_trace_glance *glance, int32_t first, const char *path,
+                      struct pp_capture *c)
 {
-	for (size_t t = 0; t < s->tracks; t++) {
-		free(s->track[t].span);
-		free(s->track[t].open);
+	int rc = 0;
+
+	c->rank = calloc(parts->parts, sizeof(*c->rank));
+	if (!c->rank)
+		return -ENOMEM;
+	for (size_t i = 0; i < parts->parts && rc == 0; i++) {
+		c->ranks++;
+		c->rank[i].rank = parts->is_own ? parts->number[i] : first + parts->number[i];
+		rc = finish_rank(&parts->part[i], &c->rank[i], glance, path);
+		if (rc == 0 && c->rank[i].size > c->ranks_asked)
+			c->ranks_asked = c->rank[i].size;
 	}
-	free(s->track);
-	free(s->by_key.place);
-	free(s->label);
-	pp_launch_release(&s->launches);
-	pp_kernel_cache_release(&s->kernels);
-	pp_kernel_texts_release(&s->texts);
-	free(s->device);
-	free(s->allocation);
-	free(s->collective);
-	pp_intern_free(s->names);
-	*s = (struct kineto_store){0};
+	for (size_t i = 0; i < c->ranks; i++)
+		c->rank[i].size = c->ranks_asked;
+	return rc;
+}
+
+/* All times count from the earliest one. -ENODATA: there is none. */
+static int place_times(struct kineto_store *s, struct pp_capture *c)
+{
+	int64_t middle = median(s), origin;
+	int zero_is_none = is_zero_no_time(s, middle);
+
+	for (size_t t = 0; t < s->tracks; t++)
+		drop_far(s, &s->track[t], middle, zero_is_none && s->track[t].device >= 0);
+	drop_far_allocations(s, middle);
+	drop_far_collectives(s, middle);
+	origin = earliest(s);
+	if (origin == INT64_MAX)
+		return -ENODATA;
+	shift(s, origin);
+	c->epoch_realtime_ns = date_of(s, origin);
+	return 0;
+}
+
+int pp_kineto_finish(struct kineto_store *s, const struct pp_trace_glance *glance, int32_t number, const char *path,
+                     struct pp_capture *ret_capture)
+{
+	struct kineto_processes list = {.process = NULL};
+	struct kineto_parts parts = {.part = NULL};
+	struct pp_capture c = {.names = NULL};
+	int rc = pp_kineto_processes(s, &list);
+
+	if (rc == 0)
+		rc = pp_kineto_convert(s, &list);
+	if (rc == 0)
+		rc = place_times(s, &c);
+	if (rc == 0)
+		rc = pp_kineto_part(s, &list, &parts);
+	if (rc == 0)
+		rc = finish_all(&parts, glance, number, path, &c);
+	pp_kineto_parts_release(&parts);
+	free(list.process);
+	if (rc) {
+		pp_capture_release(&c);
+		return rc;
+	}
+	c.names = s->names;
+	s->names = NULL;
+	*ret_capture = c;
+	return 0;
 }

@@ -7,5 +7,3 @@
  * no event has a time. */
 int pp_kineto_finish(struct kineto_store *s, const struct pp_trace_glance *glance, int32_t number, const char *path,
                      struct pp_capture *ret_capture);
-/* Frees what the store holds, whatever was reached. */
-void pp_kineto_release(struct kineto_store *s);

@@ -10,6 +10,7 @@
 
 #include "aggregate/read/kineto/finish.h"
 #include "aggregate/read/kineto/json.h"
+#include "aggregate/read/kineto/release.h"
 #include "aggregate/read/kineto/take.h"
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/torch/c10d.h"
@@ -195,7 +196,7 @@ int pp_kineto_read(const char *path, const struct pp_trace_glance *glance, const
 	struct kineto_json *json = pp_kineto_json_new(&s);
 	struct pp_capture capture = {.names = NULL};
 	struct input in = {.fd = -1};
-	int why = 0, rc = s.names && json ? open_input(path, glance->is_gzip, &in) : -ENOMEM;
+	int why = 0, has_annotations = 0, rc = s.names && json ? open_input(path, glance->is_gzip, &in) : -ENOMEM;
 
 	if (rc)
 		goto out;
@@ -207,7 +208,9 @@ int pp_kineto_read(const char *path, const struct pp_trace_glance *glance, const
 		pp_kineto_damage(&s, in.unpacked, why == EBADMSG ? "the packed file is cut off or damaged" : pp_why(why));
 	if (rc == 0)
 		rc = pp_kineto_finish(&s, glance, options->rank, path, &capture);
-	if (rc == 0 && capture.rank->annotations)
+	for (size_t i = 0; rc == 0 && i < capture.ranks; i++)
+		has_annotations |= capture.rank[i].annotations != 0;
+	if (rc == 0 && has_annotations)
 		rc = pp_c10d_convert(&capture, err);
 	if (rc == 0)
 		*ret_capture = capture;

@@ -18,7 +18,11 @@ struct pp_span;
 
 /* While reading, spans of the host hold range.id = correlation, and what finish.c needs and then clears: range.payload = external
  * id, range.payload_type = enum kineto_mark. device.step is the external id, device.host_thread 1 where there is one. */
-enum kineto_mark { KINETO_MARK_OPERATOR = 1, KINETO_MARK_LAUNCH = 2 };
+enum kineto_mark {
+	KINETO_MARK_OPERATOR = 1,
+	KINETO_MARK_LAUNCH = 2,
+	KINETO_MARK_FOREIGN = 3 /* payload: index + 1 into `foreign`, until process.c knows what the thread is */
+};
 
 struct kineto_track {        /* thread, or stream of a device */
 	kineto_key pid, tid; /* as the file has them; of a stream those of its first event */
@@ -28,13 +32,23 @@ struct kineto_track {        /* thread, or stream of a device */
 	size_t spans, room;
 	size_t *open; /* indexes of spans that have begun (phase B) */
 	size_t opens, opens_room;
-	size_t steps; /* of the spans */
-	int64_t last; /* highest time seen */
+	size_t steps;  /* of the spans */
+	uint32_t seen; /* bits of enum kineto_category, of the host */
+	int64_t last;  /* highest time seen */
 };
 
-struct kineto_label { /* name of a thread or process */
+enum kineto_label_of { KINETO_OF_THREAD, KINETO_OF_PROCESS, KINETO_OF_LABELS };
+
+struct kineto_label { /* name of a thread or process, or what a process is labelled with */
 	kineto_key pid, tid;
 	uint32_t name, order;
+	uint32_t of; /* enum kineto_label_of */
+};
+
+struct kineto_foreign { /* what an event without a known category says of work on a device */
+	uint64_t bytes;
+	uint32_t op, launch; /* as of struct pp_span_device */
+	uint8_t group;       /* enum kineto_category, by the type of its task */
 };
 
 struct kineto_collective { /* a collective as the host's event describes it */
@@ -56,6 +70,8 @@ struct kineto_store { /* all that was read */
 	struct pp_map by_key; /* of tracks */
 	struct kineto_label *label;
 	size_t labels, labels_room;
+	struct kineto_foreign *foreign;
+	size_t foreigns, foreigns_room;
 	struct pp_launch_table launches;
 	struct pp_kernel_cache kernels;
 	struct pp_kernel_texts texts; /* old Kineto leaves long names as they are */
@@ -70,6 +86,12 @@ struct kineto_store { /* all that was read */
 	int64_t sample[KINETO_SAMPLES]; /* of times, every 2^shift-th event */
 	size_t samples;
 	unsigned sample_shift;
+	kineto_key
+	        *worker; /* processes with operators or launches; a device span's `reserved` is the last one before it, index + 1 */
+	size_t workers, workers_room;
+	uint16_t last_worker;
+	uint8_t *is_profiler; /* by pp_intern id: 1 + whether it is a frame of the profiler; 0: not looked at */
+	uint32_t is_profiler_room;
 	uint64_t timed;      /* events with a time */
 	int64_t base;        /* ns since 1970; 0: not given */
 	int32_t rank, world; /* by distributedInfo; -1 */

@@ -15,7 +15,7 @@
 #include "core/ring/record.h"
 #include "core/step/category.h"
 
-enum { TRACKS_MOST = 16384, LABELS_MOST = 65536, DEVICES_MOST = 65536 };
+enum { TRACKS_MOST = 16384, LABELS_MOST = 65536, DEVICES_MOST = 65536, WORKERS_MOST = 1024 };
 
 static const char PARAMETERS[] = "record_param_comms";
 
@@ -55,18 +55,17 @@ static uint64_t hash_of(const void *row)
 	const struct kineto_track *t = row;
 	uint64_t hash = pp_hash(PP_HASH_BEGIN, &t->device, sizeof(t->device));
 
-	if (t->device >= 0)
-		return pp_hash(hash, &t->stream, sizeof(t->stream));
-	return pp_hash(pp_hash(hash, &t->pid, sizeof(t->pid)), &t->tid, sizeof(t->tid));
+	hash = pp_hash(hash, &t->pid, sizeof(t->pid));
+	return t->device >= 0 ? pp_hash(hash, &t->stream, sizeof(t->stream)) : pp_hash(hash, &t->tid, sizeof(t->tid));
 }
 
 static int is_same(const void *a, const void *b)
 {
 	const struct kineto_track *t = a, *key = b;
 
-	if (t->device != key->device)
+	if (t->device != key->device || t->pid != key->pid)
 		return 0;
-	return key->device < 0 ? t->pid == key->pid && t->tid == key->tid : t->stream == key->stream;
+	return key->device < 0 ? t->tid == key->tid : t->stream == key->stream;
 }
 
 /* NULL: no memory, or too many (*ret_full). */
@@ -136,50 +135,6 @@ static uint8_t origin_of(const struct kineto_event *e)
 	return e->category < sizeof(origin) ? origin[e->category] : PP_ORIGIN_PROGRAM;
 }
 
-static void fill_host(struct kineto_store *s, struct kineto_track *t, struct pp_span *span, const struct kineto_event *e)
-{
-	size_t length;
-	const char *name = pp_intern_text(s->names, e->name, &length);
-	int64_t number;
-
-	span->name = e->name;
-	span->kind = PP_SPAN_RANGE;
-	if (is_step(name, length, &number)) {
-		span->kind = PP_SPAN_STEP;
-		span->step.number = number;
-		t->steps++;
-		return;
-	}
-	span->range.origin = origin_of(e);
-	span->range.payload = e->fields & KINETO_EXTERNAL ? (uint64_t)e->external : 0;
-	/* PyTorch's note of a collective's parameters is no operator: the one around it is. */
-	if ((e->category == KINETO_OPERATOR || e->category == KINETO_EITHER) &&
-	    (length != strlen(PARAMETERS) || memcmp(name, PARAMETERS, length) != 0))
-		span->range.payload_type = KINETO_MARK_OPERATOR;
-	if (e->category == KINETO_LAUNCH && e->fields & KINETO_CORRELATION) {
-		span->range.payload_type = KINETO_MARK_LAUNCH;
-		span->range.id = (uint64_t)e->correlation;
-	}
-	if (e->category == KINETO_OVERHEAD)
-		span->category = PP_CATEGORY_OTHER;
-}
-
-/* The file says which are kernels, copies and sets; the name which kernels are a communication library's, where a copy goes, and
- * which kernels a library runs to copy or set. */
-static uint8_t activity_of(const struct kineto_event *e, uint8_t by_name, const char *name)
-{
-	static const char rocm[] = "__amd_rocclr_";
-
-	if (e->category == KINETO_SET)
-		return PP_DEVICE_SET;
-	if (e->category == KINETO_COPY)
-		return by_name == PP_DEVICE_HOST_TO_DEVICE || by_name == PP_DEVICE_DEVICE_TO_HOST ? by_name
-		                                                                                  : PP_DEVICE_DEVICE_TO_DEVICE;
-	if (e->category == KINETO_KERNEL && !pp_kernel_is_one(by_name) && strncmp(name, rocm, sizeof(rocm) - 1) != 0)
-		return PP_DEVICE_KERNEL;
-	return by_name;
-}
-
 static uint32_t small(int64_t value)
 {
 	return value < 0 || value > UINT32_MAX ? 0 : (uint32_t)value;
@@ -199,6 +154,78 @@ static uint32_t launch_of(struct kineto_store *s, const struct kineto_event *e)
 	return pp_launch_put(&s->launches, &one);
 }
 
+enum { FOREIGN_FIELDS = KINETO_CORRELATION | KINETO_BYTES | KINETO_SHAPE | KINETO_TASK_TYPE | KINETO_HLO };
+
+/* Whether its process is a device, its name says, which may come later. */
+static int take_foreign(struct kineto_store *s, struct pp_span *span, const struct kineto_event *e)
+{
+	size_t length;
+	const char *task = pp_intern_text(s->names, e->task, &length);
+	struct kineto_foreign f = {.bytes = e->fields & KINETO_BYTES && e->bytes > 0 ? (uint64_t)e->bytes : 0,
+	                           .op = e->framework_op ? e->framework_op : e->hlo_op,
+	                           .group = e->fields & KINETO_TASK_TYPE ? (uint8_t)pp_kineto_task(task, length) : KINETO_OTHER};
+
+	if (e->fields & (KINETO_SHAPE | KINETO_OCCUPANCY)) {
+		f.launch = launch_of(s, e);
+		if (!f.launch)
+			return -ENOMEM;
+	}
+	if (PP_GROW(s->foreign, s->foreigns, s->foreigns_room))
+		return -ENOMEM;
+	s->foreign[s->foreigns++] = f;
+	span->range.payload = s->foreigns;
+	span->range.payload_type = KINETO_MARK_FOREIGN;
+	span->range.id = e->fields & KINETO_CORRELATION ? (uint64_t)e->correlation : 0;
+	return 0;
+}
+
+static int fill_host(struct kineto_store *s, struct kineto_track *t, struct pp_span *span, const struct kineto_event *e)
+{
+	size_t length;
+	const char *name = pp_intern_text(s->names, e->name, &length);
+	int64_t number;
+
+	span->name = e->name;
+	span->kind = PP_SPAN_RANGE;
+	if (is_step(name, length, &number)) {
+		span->kind = PP_SPAN_STEP;
+		span->step.number = number;
+		t->steps++;
+		return 0;
+	}
+	span->range.origin = origin_of(e);
+	span->range.payload = e->fields & KINETO_EXTERNAL ? (uint64_t)e->external : 0;
+	/* PyTorch's note of a collective's parameters is no operator: the one around it is. */
+	if ((e->category == KINETO_OPERATOR || e->category == KINETO_EITHER) &&
+	    (length != strlen(PARAMETERS) || memcmp(name, PARAMETERS, length) != 0))
+		span->range.payload_type = KINETO_MARK_OPERATOR;
+	if (e->category == KINETO_LAUNCH && e->fields & KINETO_CORRELATION) {
+		span->range.payload_type = KINETO_MARK_LAUNCH;
+		span->range.id = (uint64_t)e->correlation;
+	}
+	if (e->category == KINETO_OVERHEAD)
+		span->category = PP_CATEGORY_OTHER;
+	if (e->category == KINETO_OTHER && e->fields & FOREIGN_FIELDS)
+		return take_foreign(s, span, e);
+	return 0;
+}
+
+/* The file says which are kernels, copies and sets; the name which kernels are a communication library's, where a copy goes, and
+ * which kernels a library runs to copy or set. */
+static uint8_t activity_of(const struct kineto_event *e, uint8_t by_name, const char *name)
+{
+	static const char rocm[] = "__amd_rocclr_";
+
+	if (e->category == KINETO_SET)
+		return PP_DEVICE_SET;
+	if (e->category == KINETO_COPY)
+		return by_name == PP_DEVICE_HOST_TO_DEVICE || by_name == PP_DEVICE_DEVICE_TO_HOST ? by_name
+		                                                                                  : PP_DEVICE_DEVICE_TO_DEVICE;
+	if (e->category == KINETO_KERNEL && !pp_kernel_is_one(by_name) && strncmp(name, rocm, sizeof(rocm) - 1) != 0)
+		return PP_DEVICE_KERNEL;
+	return by_name;
+}
+
 static int fill_device(struct kineto_store *s, struct pp_span *span, const struct kineto_event *e)
 {
 	const uint32_t id = pp_kernel_text(&s->texts, s->names, e->name);
@@ -212,6 +239,7 @@ static int fill_device(struct kineto_store *s, struct pp_span *span, const struc
 	        .correlation = e->fields & KINETO_CORRELATION ? (uint64_t)e->correlation : 0,
 	        .bytes = e->fields & KINETO_BYTES && e->bytes > 0 ? (uint64_t)e->bytes : 0,
 	        .step = e->external,
+	        .reserved = s->last_worker,
 	        .host_thread = (e->fields & KINETO_EXTERNAL) != 0,
 	        .activity = activity_of(e, kind.activity, name),
 	};
@@ -312,14 +340,37 @@ static int take_allocation(struct kineto_store *s, const struct kineto_event *e)
 static int take_label(struct kineto_store *s, const struct kineto_event *e)
 {
 	const char *what = pp_intern_text(s->names, e->name, NULL);
+	enum kineto_label_of of = !strcmp(what, "process_name")     ? KINETO_OF_PROCESS
+	                          : !strcmp(what, "process_labels") ? KINETO_OF_LABELS
+	                                                            : KINETO_OF_THREAD;
 
-	if (strcmp(what, "thread_name") || !(e->fields & KINETO_LABEL) || s->labels == LABELS_MOST)
+	if ((of == KINETO_OF_THREAD && strcmp(what, "thread_name")) || !(e->fields & KINETO_LABEL) || s->labels == LABELS_MOST)
 		return 0;
 	if (PP_GROW(s->label, s->labels, s->labels_room))
 		return -ENOMEM;
-	s->label[s->labels] = (struct kineto_label){.pid = e->pid, .tid = e->tid, .name = e->label, .order = (uint32_t)s->labels};
+	s->label[s->labels] =
+	        (struct kineto_label){.pid = e->pid, .tid = e->tid, .name = e->label, .order = (uint32_t)s->labels, .of = of};
 	s->labels++;
 	return 0;
+}
+
+/* The number of a device's process: "0", or behind a word, "[TP00] 0". */
+static int64_t device_of_key(const struct kineto_store *s, kineto_key pid)
+{
+	size_t length, at;
+	const char *text;
+	int64_t number = 0;
+
+	if (!(pid & 1))
+		return (int64_t)(pid >> 1);
+	text = pp_intern_text(s->names, (uint32_t)(pid >> 1), &length);
+	for (at = length; at && text[at - 1] >= '0' && text[at - 1] <= '9';)
+		at--;
+	if (at == length || length - at > 9)
+		return 0;
+	for (; at < length; at++)
+		number = number * 10 + (text[at] - '0');
+	return number;
 }
 
 static int is_device(const struct kineto_event *e)
@@ -340,7 +391,7 @@ static int find_track(struct kineto_store *s, const struct kineto_event *e, stru
 	int full = 0;
 
 	if (is_device(e)) { /* where it does not say the device, process and thread are the device and its stream */
-		key.device = e->fields & KINETO_DEVICE ? e->device : (int64_t)(e->pid >> 1);
+		key.device = e->fields & KINETO_DEVICE ? e->device : device_of_key(s, e->pid);
 		key.stream = e->fields & KINETO_STREAM ? e->stream : e->fields & KINETO_QUEUE ? e->queue : (int64_t)(e->tid >> 1);
 		if (key.device < 0 || key.device >= DEVICES_MOST)
 			full = 1;
@@ -367,7 +418,8 @@ static int take_half(struct kineto_store *s, struct kineto_track *t, const struc
 		span = add_span(t, e->ts, e->ts);
 		if (!span)
 			return -ENOMEM;
-		fill_host(s, t, span, e);
+		if (fill_host(s, t, span, e))
+			return -ENOMEM;
 		span->flags = PP_SPAN_CUT_END; /* until its end is read */
 		t->open[t->opens++] = t->spans - 1;
 		s->trace.events++;
@@ -382,6 +434,27 @@ static int take_half(struct kineto_store *s, struct kineto_track *t, const struc
 	span->flags = 0;
 	if (e->ts > t->last)
 		t->last = e->ts;
+	return 0;
+}
+
+/* Of files that were put one behind the other, the process before a kernel is its own. */
+static int take_worker(struct kineto_store *s, const struct kineto_event *e)
+{
+	size_t at = 0;
+
+	if ((e->category != KINETO_OPERATOR && e->category != KINETO_LAUNCH) ||
+	    (s->last_worker && s->worker[s->last_worker - 1] == e->pid))
+		return 0;
+	while (at < s->workers && s->worker[at] != e->pid)
+		at++;
+	if (at == WORKERS_MOST)
+		return 0;
+	if (at == s->workers) {
+		if (PP_GROW(s->worker, s->workers, s->workers_room))
+			return -ENOMEM;
+		s->worker[s->workers++] = e->pid;
+	}
+	s->last_worker = (uint16_t)(at + 1);
 	return 0;
 }
 
@@ -406,7 +479,9 @@ static int take_timed(struct kineto_store *s, const struct kineto_event *e)
 	s->trace.events++;
 	if (track->device >= 0)
 		return fill_device(s, span, e);
-	fill_host(s, track, span, e);
+	track->seen |= 1u << e->category;
+	if (fill_host(s, track, span, e) || take_worker(s, e))
+		return -ENOMEM;
 	return e->fields & KINETO_COLLECTIVE ? take_collective(s, e) : 0;
 }
 
