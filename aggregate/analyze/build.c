@@ -233,7 +233,7 @@ static void fill_head(struct pp_dataset *d, const struct pp_dataset_input *in)
 	d->steps_asked_last = in->asked_last;
 	d->names = in->capture->names;
 	d->step_confidence = steps->confidence;
-	if (steps->rule == PP_STEP_RULE_RANGE)
+	if (steps->rule == PP_STEP_RULE_RANGE || steps->rule == PP_STEP_RULE_OPTIMIZER)
 		snprintf(d->step_rule, sizeof(d->step_rule), "%s: %.*s", rule,
 		         pp_utf8_fit(pp_intern_text(d->names, steps->rule_name, NULL), 40),
 		         pp_intern_text(d->names, steps->rule_name, NULL));

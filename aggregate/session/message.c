@@ -237,6 +237,9 @@ void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const 
 	if (steps->rule == PP_STEP_RULE_RANGE)
 		add(m->must_know, sizeof(m->must_know), "; ", "no step marks: steps are the range '%.*s'",
 		    pp_utf8_fit(pp_intern_text(names, steps->rule_name, NULL), 60), pp_intern_text(names, steps->rule_name, NULL));
+	else if (steps->rule == PP_STEP_RULE_OPTIMIZER)
+		add(m->must_know, sizeof(m->must_know), "; ", "no step marks: steps are updates by the optimizer %.*s",
+		    pp_utf8_fit(pp_intern_text(names, steps->rule_name, NULL), 60), pp_intern_text(names, steps->rule_name, NULL));
 	else if (steps->rule == PP_STEP_RULE_PERIOD || steps->rule == PP_STEP_RULE_MESSAGES)
 		add(m->must_know, sizeof(m->must_know), "; ",
 		    "no step marks: steps are a repeating pattern of %" PRIu32 " %s%s%s, confidence %.2f", steps->period,

@@ -300,7 +300,6 @@ static void join_values(struct pp_rank *a, const struct pp_rank *b)
 	a->step_marks |= b->step_marks;
 	a->device_replay |= b->device_replay;
 	a->device_error_ns = b->device_error_ns > a->device_error_ns ? b->device_error_ns : a->device_error_ns;
-	a->library_domains |= b->library_domains;
 	join_trace(&a->trace, &b->trace);
 	join_counts(a, b);
 	join_times(a, b);

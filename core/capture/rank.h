@@ -37,7 +37,6 @@ struct pp_rank { /* one rank's capture; owns what it points to */
 	int device_replay;       /* a stand-in of the device's library gave its records: no device ran */
 	int64_t device_error_ns; /* |error| of devices' times against the rank's ticks; 0: unknown */
 	struct pp_trace_metadata trace;
-	uint64_t library_domains;                /* bit i: ranges of domain i are a library's (core/step/library_domain.h) */
 	char step_rule[64];                      /* rule of the shim that marked the steps; "": the program did */
 	char remark[PP_REMARKS][PP_REMARK_TEXT]; /* REMARK records, each text once */
 	uint32_t remarks;                        /* these, and others that did not fit */

@@ -1,5 +1,5 @@
 /* Domains of NVTX and ITT that belong to a library, by core/step/library_domain.def.
-* In: a domain's name. Out: 0 or 1, kept by the reader of rings for step_range.c. */
+ * In: a domain's name. Out: 0 or 1, from which the reader of rings has the origin of ranges. */
 #pragma once
 
 #include <stddef.h>

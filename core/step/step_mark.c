@@ -16,7 +16,9 @@
 #include "core/ring/intern.h"
 #include "core/ring/record.h"
 #include "core/step/mark_list.h"
+#include "core/step/step_device.h"
 #include "core/step/step_message.h"
+#include "core/step/step_optimizer.h"
 #include "core/step/step_period.h"
 #include "core/step/step_range.h"
 #include "core/step/step_table.h"
@@ -32,6 +34,8 @@ const char *pp_step_rule_name(enum pp_step_rule rule)
 		return "podprof_step";
 	case PP_STEP_RULE_RANGE:
 		return "range";
+	case PP_STEP_RULE_OPTIMIZER:
+		return "optimizer";
 	case PP_STEP_RULE_PERIOD:
 		return "collective_period";
 	case PP_STEP_RULE_MESSAGES:
@@ -311,6 +315,7 @@ static int choose_period(const struct pp_capture *capture, struct pp_marks *list
 {
 	struct pp_marks *other = calloc(capture->ranks + 1, sizeof(*other));
 	struct pp_period_rule rule = {0}, messages = {0};
+	char text[PATTERN_SHOWN];
 	int rc = other ? pp_period_rule_find(capture, list, &rule) : -ENOMEM;
 
 	for (int calls = PP_MESSAGE_CALLS; calls <= PP_MESSAGE_ALL_CALLS && rc >= 0; calls++) {
@@ -328,11 +333,18 @@ static int choose_period(const struct pp_capture *capture, struct pp_marks *list
 	release_marks(other, capture->ranks);
 	if (rc < 0 || !rule.steps)
 		return rc < 0 ? rc : 1;
-	if (rule.confidence >= PP_GUESS_CONFIDENCE) {
+	rc = rule.confidence >= PP_GUESS_CONFIDENCE ? pp_steps_hold_work(capture, list, PP_HOLD_FIT) : 0;
+	if (rc < 0)
+		return rc;
+	if (rc) {
 		take_pattern(s, &rule);
 		return 0;
 	}
-	remark_pattern(s, &rule);
+	if (rule.confidence >= PP_GUESS_CONFIDENCE)
+		add_remark(s, "a pattern of %s was found, but its repetitions hold little of what the devices did",
+		           pattern_text(&rule, text, sizeof(text)));
+	else
+		remark_pattern(s, &rule);
 	clear_marks(list, capture->ranks);
 	return 1;
 }
@@ -402,7 +414,12 @@ static void remark_range(struct pp_steps *s, const struct pp_intern *names, cons
 
 	snprintf(name, sizeof(name), "%.*s", pp_utf8_fit(pp_intern_text(names, range->name, NULL), NAME_SHOWN),
 	         pp_intern_text(names, range->name, NULL));
-	if (!range->numbered && range->time < PP_RANGE_TIME)
+	if (range->refused == PP_RANGE_NO_WORK)
+		add_remark(s, "%zu ranges '%s' hold little of what the devices did, so they are not used as steps", range->count,
+		           name);
+	else if (range->refused == PP_RANGE_IS_PART)
+		add_remark(s, "%zu ranges '%s' hold no call of the optimizer, so they are parts of steps", range->count, name);
+	else if (!range->numbered && range->time < PP_RANGE_TIME)
 		add_remark(s, "%zu ranges '%s' cover only %.2g %% of the recorded time, so they are not used as steps",
 		           range->count, name, 100 * range->time);
 	else
@@ -427,13 +444,80 @@ static void remark_unmarked(struct pp_steps *s, const struct pp_capture *capture
 		add_remark(s, "no step of %zu of %zu ranks was kept", evicted, recording);
 }
 
+/* Calls of the optimizer, as files of PyTorch have them. Returns 1 where they show no steps. */
+static int choose_optimizer(const struct pp_capture *capture, const struct pp_optimizers *optimizers, struct pp_marks *list,
+                            struct pp_steps *s)
+{
+	struct pp_optimizer_rule rule = {0};
+	int rc = pp_optimizer_rule_find(capture, optimizers, list, &rule);
+
+	if (rc > 0)
+		rc = pp_steps_hold_work(capture, list, PP_HOLD_ANY);
+	if (rc <= 0) {
+		clear_marks(list, capture->ranks);
+		return rc < 0 ? rc : 1;
+	}
+	s->rule = PP_STEP_RULE_OPTIMIZER;
+	s->rule_name = rule.name;
+	s->confidence = rule.confidence;
+	s->covered = rule.time;
+	if (rule.tuple > 1)
+		add_remark(s, "%zu calls of optimizers in turn: each step ends with the last of them", rule.tuple);
+	else
+		add_remark(s, "each step is one update by the optimizer");
+	add_remark(s, "profiler.step() or podprof_step_begin() marks steps exactly");
+	return 0;
+}
+
+/* From what the program made, then from what it called. Returns 1 where neither shows steps. */
+static int choose_found(const struct pp_capture *capture, struct pp_marks *list, struct pp_steps *s)
+{
+	struct pp_optimizers optimizers;
+	struct pp_range_rule range = {0};
+	int rc = pp_optimizers_list(capture, &optimizers);
+
+	if (rc == 0)
+		rc = pp_range_rule_find(capture, &optimizers, list, &range);
+	if (rc > 0) {
+		s->rule = PP_STEP_RULE_RANGE;
+		s->rule_name = range.name;
+		s->confidence = range.confidence;
+		s->covered = range.time;
+		add_remark(s, range.iteration ? "steps are the iterations of the engine, by their names"
+		                              : "steps are taken from a repeating range; podprof_step_begin() marks steps exactly");
+		rc = 0;
+		goto out;
+	}
+	if (rc == 0)
+		rc = choose_optimizer(capture, &optimizers, list, s);
+	if (rc > 0)
+		rc = choose_period(capture, list, s);
+	if (rc > 0 && range.name)
+		remark_range(s, capture->names, &range);
+out:
+	pp_optimizers_release(&optimizers);
+	return rc;
+}
+
+/* Steps that a file or a shim marks, while all that devices did is elsewhere: tables of them would be empty. 1: so it is. */
+static int misses_work(const struct pp_capture *capture, const struct pp_marks *list, struct pp_steps *s)
+{
+	int is_own = 1, rc;
+
+	for (size_t r = 0; r < capture->ranks; r++)
+		is_own &= !capture->rank[r].step_rule[0];
+	rc = is_own ? 1 : pp_steps_hold_work(capture, list, PP_HOLD_ANY);
+	if (rc == 0)
+		add_remark(s, "the marked steps hold nothing of what the devices did, so they are not used");
+	return rc < 0 ? rc : !rc;
+}
+
 /* Sets the rule, its marks and its confidence; formulas: docs/steps.md. Where ranks mark steps and no mark was kept, no
  * step is guessed. */
 static int choose_rule(const struct pp_capture *capture, struct pp_marks *list, int64_t first, int64_t last, struct pp_steps *s)
 {
 	const int asked = last > first;
 	size_t marking = 0, recording = 0, complete = 0;
-	struct pp_range_rule range = {0};
 	int rc, marked = 0;
 
 	for (size_t r = 0; r < capture->ranks; r++) {
@@ -447,6 +531,14 @@ static int choose_rule(const struct pp_capture *capture, struct pp_marks *list, 
 			list[r].has_records = capture->rank[r].thread[t].spans > 0;
 		recording += (size_t)list[r].has_records;
 	}
+	rc = marking && complete && !asked ? misses_work(capture, list, s) : 0;
+	if (rc < 0)
+		return rc;
+	if (rc > 0) {
+		clear_marks(list, capture->ranks);
+		s->backwards = 0;
+		return choose_found(capture, list, s);
+	}
 	if (marking && (asked || complete)) {
 		s->rule = PP_STEP_RULE_PODPROF;
 		s->confidence = (double)marking / (double)recording * (s->backwards ? 0.9 : 1.0);
@@ -459,23 +551,7 @@ static int choose_rule(const struct pp_capture *capture, struct pp_marks *list, 
 	rc = marking ? 1 : choose_pattern(capture, list, first, last, s);
 	if (rc <= 0)
 		return rc;
-	if (marked)
-		return 1;
-	rc = pp_range_rule_find(capture, list, &range);
-	if (rc < 0)
-		return rc;
-	if (rc == 0) {
-		rc = choose_period(capture, list, s);
-		if (rc > 0 && range.name)
-			remark_range(s, capture->names, &range);
-		return rc;
-	}
-	s->rule = PP_STEP_RULE_RANGE;
-	s->rule_name = range.name;
-	s->confidence = range.confidence;
-	s->covered = range.time;
-	add_remark(s, "steps are taken from a repeating range; podprof_step_begin() marks steps exactly");
-	return 0;
+	return marked ? 1 : choose_found(capture, list, s);
 }
 
 /* Without what devices did in all of a step, nothing of it is compared with other steps. */
@@ -523,6 +599,8 @@ static void remark_incomplete(struct pp_steps *s)
 	if (s->rule == PP_STEP_RULE_PERIOD || s->rule == PP_STEP_RULE_MESSAGES)
 		add_remark(s, "a pattern of %u %s was found, but no repetition is complete on every rank", (unsigned)s->period,
 		           s->rule == PP_STEP_RULE_PERIOD ? "collectives" : "messages");
+	else if (s->rule == PP_STEP_RULE_OPTIMIZER)
+		add_remark(s, "calls of the optimizer were found, but no step of them is complete on every rank");
 	else if (s->rule == PP_STEP_RULE_RANGE)
 		add_remark(s, "a repeating range was found, but no repetition is complete on every rank");
 	else

@@ -1,7 +1,7 @@
 /* Where steps begin and end. In: pp_capture in job ns. Out: one table of steps for all ranks.
- * Rules, in order of trust: PODPROF (podprof_step_*), RANGE (a repeating range of the main thread), PERIOD (the repeating pattern
- * of collectives of a communicator that spans the job), WINDOW (the whole window is one step): docs/steps.md. The same rule holds
- * on all ranks: PODPROF if any rank marked steps (the others have no cells then). */
+ * Rules, in order of trust: PODPROF (podprof_step_*), RANGE (a repeating range of the program), OPTIMIZER (calls of it end steps),
+ * PERIOD (the repeating pattern of collectives of a communicator that spans the job), WINDOW (the whole window is one step):
+ * docs/steps.md. The same rule holds on all ranks: PODPROF if any rank marked steps (the others have no cells then). */
 #pragma once
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* The RANGE rule: a range of the main thread that repeats. In: spans in job ns. Out: marks. Called by step_mark.c. */
+/* The RANGE rule: a range that the program made repeats. In: spans in job ns. Out: marks. Called by step_mark.c. */
 #pragma once
 
 #include <stddef.h>
@@ -6,10 +6,15 @@
 
 struct pp_capture;
 struct pp_marks;
+struct pp_optimizers;
+
+enum pp_range_refused { PP_RANGE_WEAK, PP_RANGE_NO_WORK, PP_RANGE_IS_PART }; /* why the closest range is no step */
 
 struct pp_range_rule { /* result of the RANGE rule */
-	uint32_t name; /* intern id of the name without its number */
+	uint32_t name; /* intern id of the name without its numbers, or with them where they never vary */
+	uint32_t stem; /* the same always without */
 	int numbered;
+	int iteration;   /* an engine's, known by its name */
 	int depth;       /* ranges around it */
 	double coverage; /* smallest share of a rank's span from first to last occurrence that occurrences cover */
 	double balance;  /* 1 where counts are equal within 1, else fewest / most */
@@ -17,8 +22,10 @@ struct pp_range_rule { /* result of the RANGE rule */
 	size_t count;    /* of one rank */
 	int evicted;
 	double confidence;
+	enum pp_range_refused refused;
 };
 
 /* Steps by the RANGE rule: fills list[capture->ranks] and returns 1 where a range qualifies. 0: none does; the closest is in
- * *ret_rule, whose name is 0 where there is none. -ENOMEM. */
-int pp_range_rule_find(const struct pp_capture *capture, struct pp_marks *list, struct pp_range_rule *ret_rule);
+ * *ret_rule, whose name is 0 where there is none. -ENOMEM. A range without the calls of `optimizers` is a part of a step. */
+int pp_range_rule_find(const struct pp_capture *capture, const struct pp_optimizers *optimizers, struct pp_marks *list,
+                       struct pp_range_rule *ret_rule);

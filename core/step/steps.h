@@ -4,7 +4,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum pp_step_rule { PP_STEP_RULE_PODPROF, PP_STEP_RULE_RANGE, PP_STEP_RULE_PERIOD, PP_STEP_RULE_MESSAGES, PP_STEP_RULE_WINDOW };
+enum pp_step_rule {
+	PP_STEP_RULE_PODPROF,
+	PP_STEP_RULE_RANGE,
+	PP_STEP_RULE_OPTIMIZER,
+	PP_STEP_RULE_PERIOD,
+	PP_STEP_RULE_MESSAGES,
+	PP_STEP_RULE_WINDOW
+};
 
 /* Part of the note of WINDOW. */
 #define PP_STEPS_ONE "treated as one step"
@@ -18,9 +25,9 @@ struct pp_step_cell {       /* one rank's step */
 struct pp_steps {
 	enum pp_step_rule rule;
 	double confidence;                   /* 0..1 */
-	uint32_t rule_name;                  /* RANGE: intern id of the range */
+	uint32_t rule_name;                  /* intern id. RANGE: the range; OPTIMIZER: its class */
 	uint32_t period;                     /* PERIOD: collectives of a step; MESSAGES: messages of a rank's step */
-	double covered;                      /* PERIOD, MESSAGES, RANGE: share of the recorded time; 0: not known */
+	double covered;                      /* all but PODPROF and WINDOW: share of the recorded time; 0: not known */
 	char remark[256];                    /* for the user, "" if nothing: e.g. asked for steps 10:20, no step mark was seen */
 	int64_t *number;                     /* [steps], ascending */
 	size_t steps;                        /* of the window only */

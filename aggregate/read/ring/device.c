@@ -335,6 +335,7 @@ static int take_call(struct pp_pair *p, struct writer *w, const struct pp_record
 	span->source = PP_SOURCE_CUPTI;
 	span->category = category_of(c->call);
 	span->range.id = c->correlation;
+	span->range.origin = PP_ORIGIN_RUNTIME;
 	span->range.payload = pp_call_pack((struct pp_call_payload){.call = c->call,
 	                                                            .detail = c->name ? w->name[c->name - 1].detail : 0,
 	                                                            .context = c->context,

@@ -19,7 +19,6 @@
 #include "core/capture/order.h"
 #include "core/capture/side.h"
 #include "core/capture/thread.h"
-#include "core/step/library_domain.h"
 
 static void copy_text(char *to, size_t size, const char *from, size_t from_size)
 {
@@ -176,14 +175,6 @@ static void take_rule(const struct pp_ring_header *h, struct pp_rank *rank)
 	snprintf(rank->step_rule, sizeof(rank->step_rule), "%.*s", pp_utf8_fit(good, sizeof(rank->step_rule) - 1), good);
 }
 
-/* A process of the rank that died and was started again gives its domains the same numbers. */
-static void take_domains(const struct pp_ring_header *h, struct pp_rank *rank)
-{
-	for (unsigned i = 1; i < PP_RING_DOMAINS; i++) /* 0 is the default domain: the program's */
-		if (pp_library_domain(h->domain[i].text, sizeof(h->domain[i].text)))
-			rank->library_domains |= UINT64_C(1) << i;
-}
-
 static void take_header(const struct pp_ring_header *h, struct pp_rank *rank, int first)
 {
 	uint32_t used = pp_ring_chunk_used(h), limit = pp_ring_chunk_limit(h);
@@ -249,7 +240,6 @@ static int take_ring(struct pp_rings *r, struct pp_ring *ring, struct pp_capture
 	pp_pair_close(&ring->pair);
 	take_header(pp_drain_header(ring->drain), rank, first);
 	rank->size = first || size > rank->size ? size : rank->size;
-	take_domains(pp_drain_header(ring->drain), rank);
 	take_last_step(pp_drain_header(ring->drain), rank);
 	take_losses(ring, rank);
 	if (ring->pair.horizon > rank->horizon)

@@ -242,11 +242,10 @@ TEST(library_domains)
 	struct pp_steps s;
 
 	for (size_t r = 0; r < 2; r++) {
-		c.rank[r].library_domains = UINT64_C(1) << 3;
 		for (int64_t n = 0; n < 10; n++) {
-			add_range(&c, r, 0, "inner_product", n * 100, n * 100 + 99)->range.domain = 3;
-			add_range(&c, r, 0, "iteration", n * 100 + 1, n * 100 + 95)->range.domain = 2;
-			add_range(&c, r, 0, "inner_product", n * 100 + 2, n * 100 + 90)->range.domain = 3;
+			add_range(&c, r, 0, "inner_product", n * 100, n * 100 + 99)->range.origin = PP_ORIGIN_LIBRARY;
+			add_range(&c, r, 0, "iteration", n * 100 + 1, n * 100 + 95);
+			add_range(&c, r, 0, "inner_product", n * 100 + 2, n * 100 + 90)->range.origin = PP_ORIGIN_LIBRARY;
 		}
 	}
 	s = find(&c, 0, 0);
@@ -256,7 +255,8 @@ TEST(library_domains)
 	CHECK(s.confidence > 0.7); /* outermost: the library's range around it is none */
 	pp_steps_release(&s);
 	for (size_t r = 0; r < 2; r++)
-		c.rank[r].library_domains |= UINT64_C(1) << 2;
+		for (size_t i = 0; i < c.rank[r].thread[0].spans; i++)
+			c.rank[r].thread[0].span[i].range.origin = PP_ORIGIN_LIBRARY;
 	s = find(&c, 0, 0);
 	CHECK_INT(s.rule, PP_STEP_RULE_WINDOW);
 	CHECK_INT(s.steps, 1);

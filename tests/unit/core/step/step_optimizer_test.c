@@ -1,0 +1,185 @@
+/* Steps that end with calls of the optimizer. */
+#include "core/step/step_optimizer.h"
+
+#include "core/step/mark_list.h"
+#include "core/step/step_mark.h"
+#include "tests/test.h"
+#include "tests/unit/capture.h"
+
+static struct pp_steps find(const struct pp_capture *c)
+{
+	struct pp_steps s = {0};
+	struct pp_err err;
+
+	CHECK_INT(pp_steps_find(c, 0, 0, &s, &err), 0);
+	return s;
+}
+
+static void add_operators(struct pp_capture *c, size_t r, int64_t begin, int64_t end)
+{
+	for (; begin < end; begin += 10)
+		add_range(c, r, 0, "aten::mm", begin, begin + 9)->range.origin = PP_ORIGIN_OPERATOR;
+}
+
+static void add_optimizer(struct pp_capture *c, size_t r, const char *class, int64_t begin, int64_t end)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "Optimizer.step#%s.step", class);
+	add_range(c, r, 0, name, begin, end);
+}
+
+static void check_rule(const struct pp_capture *c, const struct pp_steps *s, const char *name)
+{
+	CHECK_INT(s->rule, PP_STEP_RULE_OPTIMIZER);
+	CHECK_STR(pp_intern_text(c->names, s->rule_name, NULL), name);
+	CHECK(s->confidence >= 0.7);
+}
+
+/* The recording of rank 1 began in the middle of a step. */
+TEST(one_optimizer)
+{
+	struct pp_capture c = make_capture(2);
+	struct pp_steps s;
+
+	for (size_t r = 0; r < 2; r++) {
+		snprintf(c.rank[r].trace.format, sizeof(c.rank[r].trace.format), "Kineto");
+		for (int64_t n = 0; n < 6; n++) {
+			add_range(&c, r, 0, "Optimizer.zero_grad#SGD.zero_grad", n * 1000, n * 1000 + 5);
+			add_operators(&c, r, n * 1000 + (r && !n ? 700 : 10), n * 1000 + 800);
+			add_optimizer(&c, r, "SGD", n * 1000 + 800, n * 1000 + 900);
+		}
+	}
+	s = find(&c);
+	check_rule(&c, &s, "SGD");
+	CHECK_INT(s.steps, 5);
+	CHECK_INT(s.number[0], 1);
+	CHECK_INT(s.cell[0].begin, 900);
+	CHECK_INT(s.cell[0].end, 1900);
+	CHECK(s.before[0].present);
+	pp_steps_release(&s);
+	c.ranks = 1;
+	s = find(&c);
+	CHECK_INT(s.steps, 6); /* all of the first step is there */
+	CHECK_INT(s.cell[0].begin, 0);
+	pp_steps_release(&s);
+	c.ranks = 2;
+	free_capture(&c);
+}
+
+/* Whether accumulated or not: a step is an update. */
+TEST(gradient_accumulation)
+{
+	struct pp_capture c = make_capture(1);
+	struct pp_steps s;
+
+	for (int64_t n = 0; n < 20; n++) {
+		add_range(&c, 0, 0, "forward", n * 100, n * 100 + 95);
+		if (n % 4 == 3)
+			add_optimizer(&c, 0, "AdamW", n * 100 + 96, n * 100 + 99);
+	}
+	s = find(&c); /* the range has no call of the optimizer: it is a part */
+	check_rule(&c, &s, "AdamW");
+	CHECK_INT(s.steps, 4);
+	CHECK_INT(s.cell[1].end - s.cell[1].begin, 400);
+	CHECK(strstr(s.remark, "update") != NULL);
+	pp_steps_release(&s);
+	free_capture(&c);
+}
+
+/* The other one is called just before: a step ends with the second, wherever the recording begins. */
+TEST(two_in_turn)
+{
+	struct pp_capture c = make_capture(2);
+	struct pp_steps s;
+
+	for (size_t r = 0; r < 2; r++)
+		for (int64_t n = 0; n < 8; n++) {
+			if (n || !r)
+				add_optimizer(&c, r, "Muon", n * 1000 + 800, n * 1000 + 850);
+			add_optimizer(&c, r, "AdamW", n * 1000 + 860, n * 1000 + 900);
+		}
+	s = find(&c);
+	check_rule(&c, &s, "AdamW");
+	CHECK_INT(s.steps, 7);
+	CHECK_INT(s.cell[0].begin, 900);
+	CHECK_INT(s.cell[1].begin, 900);
+	CHECK(strstr(s.remark, "2 calls of optimizers in turn") != NULL);
+	pp_steps_release(&s);
+	free_capture(&c);
+}
+
+/* One that wraps another, and one that backward calls for each parameter, add no steps. */
+TEST(nested)
+{
+	struct pp_capture c = make_capture(1);
+	struct pp_steps s;
+
+	for (int64_t n = 0; n < 5; n++) {
+		add_optimizer(&c, 0, "ZeroRedundancyOptimizer", n * 1000 + 800, n * 1000 + 900);
+		add_optimizer(&c, 0, "Adam", n * 1000 + 810, n * 1000 + 890);
+	}
+	s = find(&c);
+	check_rule(&c, &s, "ZeroRedundancyOptimizer");
+	CHECK_INT(s.steps, 4);
+	pp_steps_release(&s);
+	free_capture(&c);
+	c = make_capture(1);
+	for (int64_t n = 0; n < 40; n++) {
+		add_range(&c, 0, 0, "autograd::engine::evaluate_function", n * 100, n * 100 + 90)->range.origin =
+		        PP_ORIGIN_OPERATOR;
+		add_optimizer(&c, 0, "SGD", n * 100 + 10, n * 100 + 80);
+	}
+	s = find(&c);
+	CHECK_INT(s.rule, PP_STEP_RULE_WINDOW);
+	pp_steps_release(&s);
+	free_capture(&c);
+}
+
+/* What the program marks is the step: it holds the calls. */
+TEST(range_around)
+{
+	struct pp_capture c = make_capture(1);
+	struct pp_steps s;
+
+	for (int64_t n = 0; n < 10; n++) {
+		add_range(&c, 0, 0, "train", n * 1000, n * 1000 + 950);
+		add_optimizer(&c, 0, "D", n * 1000 + 300, n * 1000 + 400);
+		add_optimizer(&c, 0, "D", n * 1000 + 800, n * 1000 + 900);
+	}
+	s = find(&c);
+	CHECK_INT(s.rule, PP_STEP_RULE_RANGE);
+	CHECK_INT(s.steps, 10);
+	pp_steps_release(&s);
+	free_capture(&c);
+}
+
+/* Too few, or in a small part of the recording. */
+TEST(doubtful)
+{
+	struct pp_capture c = make_capture(1);
+	struct pp_steps s;
+
+	add_optimizer(&c, 0, "SGD", 100, 200);
+	add_optimizer(&c, 0, "SGD", 300, 400);
+	s = find(&c);
+	CHECK_INT(s.rule, PP_STEP_RULE_WINDOW);
+	pp_steps_release(&s);
+	add_optimizer(&c, 0, "SGD", 500, 600);
+	add_range(&c, 0, 0, "serve", 700, 10000);
+	s = find(&c);
+	CHECK_INT(s.rule, PP_STEP_RULE_WINDOW);
+	pp_steps_release(&s);
+	free_capture(&c);
+}
+
+int main(void)
+{
+	one_optimizer();
+	gradient_accumulation();
+	two_in_turn();
+	nested();
+	range_around();
+	doubtful();
+	return test_end();
+}
