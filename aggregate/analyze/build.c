@@ -32,6 +32,7 @@ static void fill_clock(struct pp_row_worker *w, const struct pp_rank *rank, cons
 	const struct pp_clock_map *map = rank->counts_other ? in->other_clock : in->clock;
 
 	w->domain = rank->domain;
+	w->joined_by = rank->trace.file[0] && rank->trace.clock_bound_ns < 0 ? PP_JOINED_BY_NOTHING : PP_JOINED_BY_RECORDER;
 	w->own_bound_ns = map ? map->bound_ns : in->bound_ns;
 	if (rank->host_clock && rank->host_clock <= in->host_clocks) {
 		w->host_clock = rank->host_clock;

@@ -4,6 +4,7 @@
 
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
+#include "core/base/known.h"
 #include "core/capture/capture.h"
 #include "core/ring/intern.h"
 
@@ -39,7 +40,9 @@ int pp_join_trace_files(struct pp_join *j)
 		                                  .untimed = t->untimed,
 		                                  .damaged = t->damaged,
 		                                  .damaged_at = t->damaged_at,
-		                                  .damage = id_of(j, t->damage)};
+		                                  .damage = id_of(j, t->damage),
+		                                  .resolution_ns = t->resolution_ns > 0 ? t->resolution_ns : PP_UNKNOWN,
+		                                  .says_host = t->says_host != 0};
 	}
 	j->d->trace_file = out.row;
 	j->d->trace_files = out.rows;

@@ -39,6 +39,9 @@ enum pp_row_needs {                    /* whose data a row gets, by its record *
 	            PP_ROW_OTHER_CALL, /* not a call of the collective's name: the whole collective is unknown */
 };
 
+/* Words of worker.joined_by and host_clock.host_joined_by. */
+enum pp_joined_by { PP_JOINED_BY_RECORDER, PP_JOINED_BY_WALL_CLOCK, PP_JOINED_BY_COLLECTIVES, PP_JOINED_BY_NOTHING };
+
 enum pp_row_mismatch { PP_MISMATCH_NONE, PP_MISMATCH_CALL, PP_MISMATCH_BYTES, PP_MISMATCH_MISSING, PP_MISMATCH_TWICE };
 
 enum { PP_EXPOSED_MOST = (1 << 29) - 1 };

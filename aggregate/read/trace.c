@@ -79,6 +79,32 @@ static void host_of_name(const char *path, char *host, size_t size)
 	snprintf(host, size, "%.*s", (int)length, name);
 }
 
+/* Digits at the end of a text. */
+static size_t digits(const char *text, size_t length)
+{
+	size_t n = 0;
+
+	while (n < length && text[length - 1 - n] >= '0' && text[length - 1 - n] <= '9')
+		n++;
+	return n;
+}
+
+/* PyTorch names a file HOST_PID.TIME.pt.trace.json, with the time in ns or ms: its host is HOST then. */
+static void host_of_torch(const char *path, struct pp_trace_glance *g)
+{
+	const char *name = pp_file_name(path), *end = strstr(name, ".pt.trace.json");
+	size_t length = end ? (size_t)(end - name) : 0, time = digits(name, length), pid;
+
+	if (time < 10 || time + 1 >= length || name[length - time - 1] != '.')
+		return;
+	length -= time + 1;
+	pid = digits(name, length);
+	if (!pid || pid + 1 >= length || name[length - pid - 1] != '_' || length - pid - 1 >= sizeof(g->host))
+		return;
+	snprintf(g->host, sizeof(g->host), "%.*s", (int)(length - pid - 1), name);
+	g->says_host = 1;
+}
+
 /* Text of 16-bit or 32-bit characters. */
 static int is_wide_text(const char *bytes, size_t n)
 {
@@ -128,6 +154,7 @@ int pp_trace_glance(const char *path, struct pp_trace_glance *ret_glance, struct
 	int more, rc;
 
 	host_of_name(path, g.host, sizeof(g.host));
+	host_of_torch(path, &g);
 	rc = recognise(path, GLANCE, &g, &more, err);
 	if (rc && more) /* other keys come first */
 		rc = recognise(path, GLANCE_LARGE, &g, &more, err);

@@ -17,6 +17,7 @@ struct pp_trace_glance { /* what the first bytes and the name of a file tell */
 	int32_t world;  /* number of ranks of its job; -1: unknown */
 	int is_podprof; /* podprof wrote it: it has ranks' own numbers and job time */
 	char host[72];  /* by the file, else by its name */
+	int says_host;  /* by the file, or by a name that PyTorch made of it */
 };
 
 struct pp_trace_options {

@@ -13,6 +13,7 @@
 #include "aggregate/dataset/merge.h"
 #include "aggregate/dataset/status.h"
 #include "aggregate/session/analyze.h"
+#include "aggregate/session/analyze_clock.h"
 #include "aggregate/session/page.h"
 #include "aggregate/write/text/text.h"
 #include "core/base/forked.h"
@@ -27,6 +28,7 @@ struct parts { /* parts[files] is of the files that were not read */
 	struct pp_dataset *part;
 	size_t parts;
 	size_t unread;
+	struct pp_analyze_clocks clocks;
 };
 
 /* `why` less the path, which has no room there: the file has its name in the line for the user. */
@@ -86,6 +88,24 @@ static void set_epochs(struct parts *p, const char **ret_warning)
 		if (!p->part[i].epoch_realtime_ns || last - first > PP_TABLE_TIME_MAX / 4)
 			p->part[i].epoch_realtime_ns = first;
 	*ret_warning = last - first > PP_TABLE_TIME_MAX / 4 ? PP_WARNING_DATES_FAR : NULL;
+}
+
+/* Files of one host, and those that share collectives, get one time. Dates that are too far apart are none. */
+static int join_clocks(struct parts *p, const char **ret_warning, struct pp_err *err)
+{
+	uint8_t *date = calloc(p->parts + 1, 1);
+	int rc;
+
+	if (!date)
+		return pp_err_set(err, -ENOMEM, "cannot merge %zu files: no memory", p->parts);
+	for (size_t i = 0; i < p->parts; i++)
+		date[i] = p->part[i].epoch_realtime_ns != 0;
+	set_epochs(p, ret_warning);
+	for (size_t i = 0; i < p->parts && *ret_warning; i++)
+		date[i] = 0;
+	rc = pp_analyze_clocks_join(p->part, date, p->parts, &p->clocks, err);
+	free(date);
+	return rc;
 }
 
 static int has_step(const struct pp_dataset *d, int64_t number)
@@ -222,7 +242,9 @@ static int merge_parts(struct parts *p, struct pp_dataset *ret_dataset, struct p
 	if (rc)
 		return rc;
 	merged.ranks_asked = 0; /* ranks of which there is no file are none of this session */
-	rc = pp_dataset_finish(&merged, err);
+	rc = pp_analyze_clocks_set(&p->clocks, &merged, err);
+	if (!rc)
+		rc = pp_dataset_finish(&merged, err);
 	if (rc) {
 		pp_dataset_release(&merged);
 		return rc;
@@ -337,8 +359,9 @@ int pp_analyze_write(struct pp_analyze_file *file, size_t files, const struct pp
 
 	if (!rc && !p.parts)
 		rc = pp_err_set(err, -ENODATA, "%s", file[0].why);
+	if (!rc)
+		rc = join_clocks(&p, &dates, err);
 	if (!rc) {
-		set_epochs(&p, &dates);
 		left_out = leave_out_unmarked(&p);
 		renumbered = !share_a_step(&p);
 		for (size_t i = 0; renumbered && i < p.parts; i++)
@@ -354,6 +377,7 @@ int pp_analyze_write(struct pp_analyze_file *file, size_t files, const struct pp
 		if (renumbered)
 			pp_dataset_warn(&d,
 			                "no step number is in all files: each file's steps are numbered from 0, in their order");
+		pp_analyze_clocks_warn(&p.clocks, &d);
 		warn_untimed(&d);
 		for (size_t i = 0; warning && warning[i]; i++)
 			pp_dataset_warn(&d, "%s", warning[i]);
@@ -369,6 +393,7 @@ int pp_analyze_write(struct pp_analyze_file *file, size_t files, const struct pp
 	for (size_t i = 0; p.part && i <= p.parts; i++)
 		pp_dataset_release(&p.part[i]);
 	free(p.part);
+	pp_analyze_clocks_release(&p.clocks);
 	pp_intern_free(names);
 	return rc;
 }

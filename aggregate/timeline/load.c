@@ -17,6 +17,7 @@
 #include "aggregate/timeline/timeline_private.h"
 #include "core/base/compare.h"
 #include "core/base/grow.h"
+#include "core/base/known.h"
 #include "core/base/units.h"
 #include "core/base/why.h"
 #include "core/base/wrap.h"
@@ -377,8 +378,18 @@ static int64_t first_date(const struct files *f)
 	return first;
 }
 
+/* What was added to the dates of its file. */
+static int64_t aligned_by(const struct pp_timeline_maker *m, int32_t rank)
+{
+	const size_t w = m->d->trace_files ? pp_dataset_worker(m->d, rank) : SIZE_MAX;
+
+	return w == SIZE_MAX || m->d->worker[w].joined_by != PP_JOINED_BY_COLLECTIVES ? 0
+	                                                                              : pp_known_or(m->d->worker[w].offset_ns, 0);
+}
+
 /* Times of given files become the session's, by the rule of aggregate/session/analyze_merge.c: a file without a date begins with
- * the earliest of the others, and where dates are far apart each file does. Files beside pod.h5 have job time. */
+ * the earliest of the others, and where dates are far apart each file does. What was aligned by collectives moves by that. Files
+ * beside pod.h5 have job time. */
 static void shift_files(struct pp_timeline_maker *m, const struct files *f)
 {
 	const int64_t first = m->d->trace_files ? first_date(f) : 0;
@@ -394,7 +405,7 @@ static void shift_files(struct pp_timeline_maker *m, const struct files *f)
 		if (!begin_together && epoch)
 			by = pp_wrap_minus(epoch, m->d->epoch_realtime_ns);
 		for (size_t r = file->from; r < file->upto; r++)
-			shift_rank(&m->capture.rank[r], by);
+			shift_rank(&m->capture.rank[r], pp_wrap_plus(by, aligned_by(m, m->capture.rank[r].rank)));
 	}
 }
 

@@ -93,9 +93,14 @@ static void say_clock(const struct pp_dataset *d, char *text, size_t size)
 	const size_t clocks = pp_bounds_clocks(d);
 	const int is_known = d->pair_bound_ns && d->pair_bound_ns != PP_BOUND_UNKNOWN; /* 0: a file of another profiler */
 	char error[PP_TEXT_UNIT];
+	int by_collectives = 0;
 
 	pp_text_time(error, d->pair_bound_ns);
-	if (clocks > 1 && d->trace_files)
+	for (size_t w = 0; w < d->workers; w++)
+		by_collectives |= d->worker[w].joined_by == PP_JOINED_BY_COLLECTIVES;
+	if (by_collectives && is_known)
+		snprintf(text, size, "%zu clocks of files, aligned by collectives, clock error between them <= %s", clocks, error);
+	else if (clocks > 1 && d->trace_files)
 		snprintf(text, size, "each file has a clock of its own, and none was compared with another");
 	else if (clocks > 1)
 		snprintf(text, size, is_known ? "%zu clocks, clock error between compared ranks <= %s" : "%zu clocks, not compared",

@@ -17,6 +17,8 @@ struct pp_trace_metadata { /* of the file of another profiler that a rank is fro
 	uint64_t damaged;       /* left out: not readable */
 	uint64_t damaged_at;    /* offset of the first damage in the unpacked bytes */
 	char damage[96];        /* what it is; "": none */
+	int64_t resolution_ns;  /* unit of its times; 0: unknown */
+	int says_host;          /* the host is the file's; 0: the file's name */
 	int64_t clock_bound_ns; /* of a file of podprof: largest error of its times against rank 0's clock; -1: unknown */
 };
 

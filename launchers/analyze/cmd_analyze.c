@@ -85,22 +85,17 @@ static void name_job(const char *word, char *job, size_t size)
 
 static void warn_of_inputs(const struct pp_inputs *in, int own_ranks, struct warnings *warnings)
 {
-	size_t twice = 0, foreign = 0;
+	size_t twice = 0;
 
 	for (size_t i = 0; i < in->files; i++) {
 		if (in->file[i].why[0])
 			continue;
-		foreign += !in->file[i].glance.is_podprof;
 		for (size_t k = 0; k < i; k++)
 			if (!in->file[k].why[0] && !strcmp(in->file[i].glance.host, in->file[k].glance.host)) {
 				twice++;
 				break;
 			}
 	}
-	if (foreign)
-		snprintf(add_warning(warnings), WARNING_BYTES,
-		         "trace files of other profilers have no common clock: only lengths of kernels of collectives tell who "
-		         "waits");
 	if (!own_ranks && in->files > 1)
 		snprintf(add_warning(warnings), WARNING_BYTES,
 		         "the files do not give their ranks: ranks are numbered in the order of the files' names");

@@ -118,6 +118,18 @@ static int64_t earliest(const struct kineto_store *s)
 	return origin;
 }
 
+/* The unit of its times: the largest power of ten ns of which all are multiples, at most 1 us. */
+static int64_t resolution(const struct kineto_store *s)
+{
+	int64_t unit = 1000;
+
+	for (size_t t = 0; t < s->tracks; t++)
+		for (size_t i = 0; i < s->track[t].spans && unit > 1; i++)
+			while (s->track[t].span[i].begin % unit || s->track[t].span[i].end % unit)
+				unit /= 10;
+	return unit;
+}
+
 static void shift(struct kineto_store *s, int64_t origin)
 {
 	for (size_t t = 0; t < s->tracks; t++) {
@@ -388,6 +400,7 @@ static void describe(struct kineto_store *s, struct pp_rank *rank, const struct 
 	snprintf(s->trace.producer, sizeof(s->trace.producer), "%s%s%.*s", s->has_schema ? "PyTorch" : "Chrome trace",
 	         version[0] ? " " : "", pp_utf8_fit(version, 40), version);
 	s->trace.bytes = glance->bytes;
+	s->trace.says_host = glance->says_host;
 	rank->trace = s->trace;
 }
 
@@ -454,6 +467,7 @@ static int place_times(struct kineto_store *s, struct pp_capture *c)
 	origin = earliest(s);
 	if (origin == INT64_MAX)
 		return -ENODATA;
+	s->trace.resolution_ns = resolution(s);
 	shift(s, origin);
 	c->epoch_realtime_ns = date_of(s, origin);
 	return 0;
@@ -465,12 +479,14 @@ int pp_kineto_finish(struct kineto_store *s, const struct pp_trace_glance *glanc
 	struct kineto_processes list = {.process = NULL};
 	struct kineto_parts parts = {.part = NULL};
 	struct pp_capture c = {.names = NULL};
+	int64_t unit = 0;
 	int rc = pp_kineto_processes(s, &list);
 
 	if (rc == 0)
 		rc = pp_kineto_convert(s, &list);
 	if (rc == 0)
 		rc = place_times(s, &c);
+	unit = s->trace.resolution_ns;
 	if (rc == 0)
 		rc = pp_kineto_part(s, &list, &parts);
 	if (rc == 0)
@@ -481,6 +497,8 @@ int pp_kineto_finish(struct kineto_store *s, const struct pp_trace_glance *glanc
 		pp_capture_release(&c);
 		return rc;
 	}
+	for (size_t i = 0; i < c.ranks; i++)
+		c.rank[i].trace.resolution_ns = unit;
 	c.names = s->names;
 	s->names = NULL;
 	*ret_capture = c;

@@ -57,6 +57,7 @@ static void take_host(struct head all, struct pp_trace_glance *g)
 	if (!length || length >= sizeof(g->host) || memchr(value.text + 1, '\\', length) || !pp_utf8_good(value.text + 1, length))
 		return;
 	snprintf(g->host, sizeof(g->host), "%.*s", (int)length, value.text + 1);
+	g->says_host = 1;
 }
 
 /* Length of the object that begins there; all of it where its end is not there. Braces in texts are not expected. */

@@ -40,6 +40,7 @@ static void copy_host(struct pp_xread *x, const uint8_t *text, size_t length)
 		return;
 	pp_utf8_repair(good, (const char *)text, length);
 	snprintf(x->rank.host, sizeof(x->rank.host), "%.*s", pp_utf8_fit(good, (int)sizeof(x->rank.host) - 1), good);
+	x->rank.trace.says_host = 1;
 }
 
 static void copy_remark(struct pp_xread *x, const struct pp_field *f)
@@ -354,6 +355,7 @@ static void init(struct pp_xread *x)
 	x->rank.trace.clock_bound_ns = -1;
 	x->from = INT64_MIN;
 	x->to = INT64_MAX;
+	x->rank.trace.resolution_ns = 1; /* lines in ns, events in ps */
 }
 
 static void release(struct pp_xread *x)

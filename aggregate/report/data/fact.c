@@ -188,6 +188,14 @@ static void say_kind(const struct facts *x)
 	}
 }
 
+static int is_joined_by(const struct pp_dataset *d, enum pp_joined_by how)
+{
+	for (size_t w = 0; w < d->workers; w++)
+		if (!pp_worker_is_missing(&d->worker[w]) && d->worker[w].joined_by == (pp_c_CODE)how)
+			return 1;
+	return 0;
+}
+
 static void say_clock(const struct facts *x)
 {
 	const struct pp_dataset *d = x->d;
@@ -197,12 +205,16 @@ static void say_clock(const struct facts *x)
 	snprintf(value, sizeof(value), "<= %s", pp_text_time(ns, d->pair_bound_ns));
 	if (d->workers < 2 || d->ranks_delivered < 2)
 		put(x, PP_FACT_clock, "unknown", "%s", d->workers < 2 ? "there is only one rank" : "only one rank delivered data");
-	else if (domains > 1 && d->trace_files)
+	else if (domains > 1 && d->trace_files && domains == (size_t)d->ranks_delivered)
 		put(x, PP_FACT_clock, "unknown", "each trace file has a clock of its own");
 	else if (domains > 1)
 		put(x, PP_FACT_clock, "unknown", "%zu groups of ranks have no common clock", domains);
 	else if (!pp_is_known(d->pair_bound_ns))
 		put(x, PP_FACT_clock, "unknown", "the clocks were not compared");
+	else if (is_joined_by(d, PP_JOINED_BY_COLLECTIVES))
+		put(x, PP_FACT_clock, value, "between any two ranks; clocks of files, aligned by the ends of collectives");
+	else if (is_joined_by(d, PP_JOINED_BY_WALL_CLOCK))
+		put(x, PP_FACT_clock, value, "by the wall clock of the host, as the files round it");
 	else if (d->host_clocks < 2)
 		put(x, PP_FACT_clock, value, "all ranks share one clock");
 	else

@@ -42,6 +42,7 @@ const Clocks = {
         ticks: ticks.get(own),
         parent: c('parent')[i],
         hops: c('hops')[i],
+        isAligned: c('host_joined_by')[i] === 2,
         bound: c('host_bound_ns')[i],
         drift: c('hops')[i] && Clocks.known(c('host_bound_ns')[i]) ? -c('host_drift_ppb')[i] / 1000 : null,
         driftError: Clocks.known(c('host_drift_error_ppb')[i]) ? c('host_drift_error_ppb')[i] / 1000 : null,
@@ -129,7 +130,8 @@ const Clocks = {
           error = `clock error \u2264${NB}${Format.time(Pod.sum.bound_ns)}`;
     if (clocks === 1)
       return `${hosts}: all ranks share one clock, ${error} between two ranks.`;
-    return `${hosts} with ${Format.count(clocks)} clocks. ` +
+    return `${hosts} with ${Format.count(clocks)} clocks${
+               Clocks.hosts.some(h => h.isAligned) ? ', aligned by the ends of collectives: their spread is the error' : ''}. ` +
         (worst ? `${capital(error)} between any two ranks${Clocks.unjoined().length ? ' of compared clocks' : ''}. ` +
                     `Host ${worst.name} is worst: clock error \u2264${NB}${Format.time(worst.bound)} against rank 0\u2019s host. ` +
                     'Smaller differences are shown as \u201ctie\u201d.'

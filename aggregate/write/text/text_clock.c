@@ -220,6 +220,81 @@ static int is_alone(const struct pp_dataset *d)
 	return pp_clock_is_salvaged(d) && d->ranks_delivered < d->ranks_asked && pp_dataset_hosts(d) == 1;
 }
 
+struct joined { /* delivered ranks, by how they were joined to the first of them */
+	size_t by[PP_JOINED_BY_NOTHING + 1], others;
+	int64_t own_ns;
+	const char *host;
+};
+
+static struct joined count_joined(const struct pp_dataset *d)
+{
+	struct joined j = {.host = ""};
+
+	for (size_t w = 0; w < d->workers; w++) {
+		const struct pp_row_worker *worker = &d->worker[w];
+
+		if (worker->domain < 0 || pp_worker_is_missing(worker))
+			continue;
+		if (worker->bound_ns == PP_BOUND_UNKNOWN) {
+			j.others++;
+			continue;
+		}
+		j.by[worker->joined_by]++;
+		j.own_ns = worker->own_bound_ns > j.own_ns ? worker->own_bound_ns : j.own_ns;
+		j.host = !*j.host && worker->host_clock ? d->host_clock[worker->host_clock - 1].name : j.host;
+	}
+	return j;
+}
+
+/* Does any file say its host? A file merged of several ranks has one time, as its merger made it. */
+static int says_host(const struct pp_dataset *d)
+{
+	for (size_t i = 0; i < d->trace_files; i++)
+		if (d->trace_file[i].says_host)
+			return 1;
+	return 0;
+}
+
+/* Of files of other profilers: on what the comparison of their times rests. 0: they were not compared. */
+static int say_files(const struct pp_dataset *d, struct by_host *host, FILE *to)
+{
+	const struct joined j = count_joined(d);
+	size_t n = sort_hosts(d, bound_of, host);
+	uint64_t least = UINT64_MAX;
+	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
+
+	if (!j.by[PP_JOINED_BY_WALL_CLOCK] && !j.by[PP_JOINED_BY_COLLECTIVES])
+		return 0;
+	for (size_t i = 0; i < d->host_clocks; i++)
+		if (d->host_clock[i].hops && d->host_clock[i].host_collectives < least)
+			least = d->host_clock[i].host_collectives;
+	if (!j.by[PP_JOINED_BY_COLLECTIVES] && !says_host(d))
+		fprintf(to,
+		        "  Clock:      ranks of one file, by its times, clock error <= %s as they round and contradict each other; "
+		        "errors of the profiler are not in it\n",
+		        pp_text_time(a, j.own_ns));
+	else if (!j.by[PP_JOINED_BY_COLLECTIVES])
+		fprintf(to,
+		        "  Clock:      files of one host (%s), by its wall clock, clock error <= %s as the files round; errors of "
+		        "their profilers are not in it\n",
+		        j.host, pp_text_time(a, j.own_ns));
+	else
+		fprintf(to,
+		        "  Clock:      %zu clocks of files, aligned by collectives, which end on all ranks together: clock error "
+		        "between any two ranks <= %s by their spread\n",
+		        d->host_clocks, pp_text_time(a, d->pair_bound_ns));
+	if (n)
+		fprintf(to, INDENT "worst is %s, <= %s; by at least %" PRIu64 " collectives each%s\n", host[0].clock->name,
+		        pp_text_time(b, host[0].key), least,
+		        j.by[PP_JOINED_BY_WALL_CLOCK] > 1 ? "; files of one host by its wall clock" : "");
+	if (j.others)
+		fprintf(to, INDENT "%zu other rank%s not compared: waiting for %s is unknown\n", j.others,
+		        j.others == 1 ? " was" : "s were", j.others == 1 ? "it" : "them");
+	if (j.by[PP_JOINED_BY_COLLECTIVES])
+		say_causality(d, to);
+	return 1;
+}
+
 void pp_text_clock(const struct pp_dataset *d, FILE *to)
 {
 	struct by_host *host = malloc((d->host_clocks + 1) * sizeof(*host));
@@ -230,7 +305,9 @@ void pp_text_clock(const struct pp_dataset *d, FILE *to)
 		free(host);
 		return;
 	}
-	if (d->trace_files && domains > 1) {
+	if (d->trace_files && say_files(d, host, to)) {
+		; /* all is said */
+	} else if (d->trace_files && domains > 1) {
 		fputs("  Clock:      each file has a clock of its own, and none was compared with another\n", to);
 	} else if (domains <= 1 || !d->host_clocks) {
 		fprintf(to, "  Clock:      %s",
