@@ -12,6 +12,7 @@
 #include "aggregate/read/ring/rings.h"
 #include "core/base/compare.h"
 #include "core/base/utf8.h"
+#include "core/base/wrap.h"
 #include "core/capture/capture.h"
 #include "core/ring/intern.h"
 
@@ -22,7 +23,7 @@ void pp_analyze_number(struct pp_analyze_file *file, size_t files, int *ret_own)
 	int own = rank != NULL;
 
 	for (size_t i = 0; i < files && rank; i++) {
-		rank[i] = file[i].glance.rank;
+		rank[i] = file[i].why[0] ? -1 : file[i].glance.rank;
 		/* podprof's ranks have their numbers inside; a file that cannot be read says nothing */
 		own &= rank[i] >= 0 || file[i].glance.is_podprof || file[i].why[0];
 	}
@@ -32,7 +33,8 @@ void pp_analyze_number(struct pp_analyze_file *file, size_t files, int *ret_own)
 		own &= rank[i] != rank[i - 1] || rank[i] < 0;
 	for (size_t i = 0; i < files; i++) {
 		file[i].rank = own && file[i].glance.rank >= 0 ? file[i].glance.rank : (int32_t)i;
-		if (!own || !file[i].why[0])
+		if (!own || !file[i].why[0] ||
+		    (file[i].glance.rank >= 0 && !bsearch(&file[i].glance.rank, rank, files, sizeof(*rank), pp_compare_int32)))
 			continue;
 		while (bsearch(&unused, rank, files, sizeof(*rank), pp_compare_int32))
 			unused++;
@@ -102,6 +104,23 @@ static int make_block(const struct pp_capture *c, const struct pp_analyze_option
 	return rc;
 }
 
+/* A file of podprof, or of several ranks, is of no one process. */
+static void set_whose(struct pp_analyze_file *file, const struct pp_capture *c)
+{
+	struct pp_analyze_whose *w = &file->whose;
+	const struct pp_rank *rank = c->ranks == 1 && !file->glance.is_podprof ? c->rank : NULL;
+
+	if (!rank)
+		return;
+	snprintf(w->host, sizeof(w->host), "%s", rank->host);
+	w->says_host = rank->trace.says_host;
+	w->pid = rank->pid;
+	if (c->epoch_realtime_ns && rank->recorded_to > rank->recorded_from) {
+		w->begin = pp_wrap_plus(c->epoch_realtime_ns, rank->recorded_from);
+		w->end = pp_wrap_plus(c->epoch_realtime_ns, rank->recorded_to);
+	}
+}
+
 void pp_analyze_read(struct pp_analyze_file *file, const struct pp_analyze_options *o,
                      void (*progress)(void *context, uint64_t bytes_read, uint64_t bytes), void *context)
 {
@@ -110,7 +129,9 @@ void pp_analyze_read(struct pp_analyze_file *file, const struct pp_analyze_optio
 	struct pp_err err = {""};
 	int rc = pp_trace_read(file->path, &file->glance, &how, &capture, &err);
 
+	file->read_as = file->rank;
 	if (!rc) {
+		set_whose(file, &capture);
 		for (size_t i = 0; i < capture.ranks; i++) {
 			name_file(&capture.rank[i].trace, file->path);
 			set_status(&capture.rank[i]);

@@ -10,11 +10,21 @@
 #include "aggregate/session/message.h"
 #include "core/base/err.h"
 
+struct pp_analyze_whose { /* the process whose file it is, once it is read */
+	char host[sizeof(((struct pp_trace_glance *)0)->host)];
+	int says_host;
+	int32_t pid;        /* 0: unknown */
+	int64_t begin, end; /* ns since 1970 by its host's clock; 0: no date */
+};
+
 struct pp_analyze_file {
 	char *path;
 	struct pp_trace_glance glance;
-	int32_t rank;    /* of its first rank */
-	uint32_t window; /* of those that the files are of; each is a session */
+	int32_t rank;     /* of its first rank */
+	int32_t read_as;  /* the rank that it had while it was read */
+	uint32_t window;  /* of those that the files are of; each is a session */
+	uint32_t process; /* equal: files of one, in several windows */
+	struct pp_analyze_whose whose;
 	/* Result: bytes of a block, to be freed; NULL: not read, and why. */
 	void *block;
 	size_t size;

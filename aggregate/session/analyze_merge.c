@@ -44,6 +44,28 @@ static int add_missing(struct pp_dataset *d, const struct pp_analyze_file *file)
 	return pp_dataset_add_missing(d, file->rank, file->glance.host, status);
 }
 
+/* Ranks are known only when all files are read. */
+static void renumber(struct pp_dataset *d, int32_t from, int32_t to)
+{
+	struct pp_table table[PP_TABLES];
+
+	pp_dataset_tables(d, table);
+	for (int id = 0; id < PP_TABLES; id++)
+		for (size_t c = 0; c < table[id].desc->columns; c++) {
+			const struct pp_column *column = &table[id].desc->column[c];
+
+			if (id == PP_TABLE_worker || column->type != PP_TYPE_WORKER || !column->count)
+				continue;
+			for (size_t r = 0; r < table[id].rows; r++) {
+				int32_t *rank = pp_column_at(column, &table[id], r);
+
+				*rank = *rank == from ? to : *rank;
+			}
+		}
+	for (size_t w = 0; w < d->workers; w++)
+		d->worker[w].rank = d->worker[w].rank == from ? to : d->worker[w].rank;
+}
+
 static int read_parts(struct pp_analyze_file *file, size_t files, struct pp_intern *names, struct parts *p, struct pp_err *err)
 {
 	struct pp_dataset *missing;
@@ -59,6 +81,8 @@ static int read_parts(struct pp_analyze_file *file, size_t files, struct pp_inte
 			free(file[i].block);
 			file[i].block = NULL;
 		}
+		if (file[i].block && file[i].rank != file[i].read_as && p->part[p->parts].workers == 1)
+			renumber(&p->part[p->parts], file[i].read_as, file[i].rank);
 		p->parts += file[i].block != NULL;
 	}
 	missing = &p->part[p->parts];

@@ -10,11 +10,13 @@
 #include "aggregate/session/analyze.h"
 #include "aggregate/session/analyze_merge.h"
 #include "aggregate/spool/layout.h"
+#include "core/base/compare.h"
 #include "core/base/shell_word.h"
 #include "core/base/step_windows.h"
 #include "core/step/category.h"
 #include "launchers/analyze/inputs.h"
 #include "launchers/analyze/several.h"
+#include "launchers/analyze/windows.h"
 #include "launchers/analyze/workers.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
@@ -57,12 +59,13 @@ static size_t cores(void)
 	return sched_getaffinity(0, sizeof(set), &set) ? 1 : (size_t)CPU_COUNT(&set);
 }
 
-/* Files of several sessions in one directory are several answers. 0, or an exit code after one line. */
-static int refuse(const struct pp_inputs *in)
+/* Files of several sessions are several answers. Those of several directories may be of one job: what was read tells it. 0, or an
+ * exit code after one line. */
+static int refuse(const struct pp_inputs *in, int is_read)
 {
 	char word[300];
 
-	if (in->session_count < 2)
+	if (in->session_count < 2 || (is_read ? pp_windows_are_at_once(in) : !pp_windows_are_two_answers(in)))
 		return 0;
 	pp_say("the files are of %zu sessions%s, and one is analysed at a time: give its directory, for "
 	       "example 'podprof analyze %s'.",
@@ -112,7 +115,7 @@ static void warn_of_inputs(const struct pp_inputs *in, int own_ranks, struct war
 		snprintf(add_warning(warnings), WARNING_BYTES,
 		         "%zu trace%s for a viewer left out: the XSpace file beside it has the same events", in->copies,
 		         in->copies == 1 ? "" : "s");
-	if (twice)
+	if (twice && !own_ranks)
 		snprintf(add_warning(warnings), WARNING_BYTES,
 		         "%zu file%s of a host that another file is of too: each is a rank of its own", twice,
 		         twice == 1 ? " is" : "s are");
@@ -149,17 +152,15 @@ static int write_session(struct pp_inputs *in, const struct pp_analyze_options *
 	return rc ? PP_EXIT_FAILED : is_whole(in) && !damaged ? PP_EXIT_OK : PP_EXIT_PARTIAL;
 }
 
-static int analyze(struct pp_several *s, struct pp_inputs *in, struct pp_analyze_options *o, size_t processes)
+/* All files, each once, on all ranks; rank 0 then has what they gave. */
+static void read_all(struct pp_several *s, struct pp_inputs *in, const struct pp_analyze_options *o, size_t processes)
 {
-	struct warnings warnings = {.count = 0};
 	size_t *index = malloc((in->files + 1) * sizeof(*index)), count = 0;
-	int own = 0, shows = isatty(STDERR_FILENO), rc;
+	int shows = isatty(STDERR_FILENO), rc;
 	struct pp_err err = {""};
 
-	pp_analyze_number(in->file, in->files, &own);
-	warn_of_inputs(in, own, &warnings);
-	if (s->why_alone[0])
-		snprintf(add_warning(&warnings), WARNING_BYTES, "%s", s->why_alone);
+	for (size_t i = 0; i < in->files; i++) /* as the file says, else any number of its own */
+		in->file[i].rank = in->file[i].glance.rank >= 0 ? in->file[i].glance.rank : (int32_t)i;
 	for (size_t i = 0; index && i < in->files; i++)
 		if (!in->file[i].why[0] && pp_several_is_mine(s, in, i))
 			index[count++] = i;
@@ -173,13 +174,26 @@ static int analyze(struct pp_several *s, struct pp_inputs *in, struct pp_analyze
 	rc = pp_several_gather_all(s, in, &err);
 	if (rc)
 		pp_say("%s.", err.text);
-	return s->world.rank ? PP_EXIT_OK : write_session(in, o, &warnings);
 }
 
-/* A session of each window. */
-static int analyze_windows(struct pp_several *s, struct pp_inputs *in, struct pp_analyze_options *o, size_t processes)
+static int write_window(const struct pp_several *s, struct pp_inputs *in, const struct pp_analyze_options *o)
 {
-	int windows = pp_several_code_all(s, (int)pp_inputs_windows(in)), failed = 0, partial = 0;
+	struct warnings warnings = {.count = 0};
+	int own = 0;
+
+	pp_analyze_number(in->file, in->files, &own);
+	warn_of_inputs(in, own, &warnings);
+	if (s->why_alone[0])
+		snprintf(add_warning(&warnings), WARNING_BYTES, "%s", s->why_alone);
+	return write_session(in, o, &warnings);
+}
+
+PP_COMPARE_BY(compare_process, struct pp_analyze_file, process)
+
+/* A session of each window. Files without numbers have those of their processes, which are the same in all windows. */
+static int write_windows(const struct pp_several *s, struct pp_inputs *in, const struct pp_analyze_options *o)
+{
+	int windows = (int)pp_windows_find(in), failed = 0, partial = 0;
 
 	for (int w = 0; w < windows; w++) {
 		struct pp_inputs one = *in;
@@ -188,9 +202,13 @@ static int analyze_windows(struct pp_several *s, struct pp_inputs *in, struct pp
 		one.file = calloc(in->files + 1, sizeof(*one.file));
 		one.files = 0;
 		for (size_t i = 0; one.file && i < in->files; i++)
-			if (in->file[i].window == (uint32_t)w)
+			if (in->file[i].window == (uint32_t)w) {
 				one.file[one.files++] = in->file[i];
-		code = analyze(s, &one, o, processes);
+				in->file[i].block = NULL; /* it is freed below */
+			}
+		if (one.file && windows > 1)
+			qsort(one.file, one.files, sizeof(*one.file), compare_process);
+		code = one.file ? write_window(s, &one, o) : PP_EXIT_FAILED;
 		failed += code == PP_EXIT_FAILED;
 		partial += code == PP_EXIT_PARTIAL;
 		for (size_t i = 0; i < one.files; i++)
@@ -211,7 +229,7 @@ static int prepare(char *const *word, size_t words, const struct pp_options *opt
 		pp_say("%s. Nothing was analysed.", err.text);
 		return PP_EXIT_FAILED;
 	}
-	rc = refuse(in);
+	rc = refuse(in, 0);
 	if (rc)
 		return rc;
 	rc = pp_logdir_open(options->text[PP_OPT_ID_OUTPUT], logdir, size, NULL, &err);
@@ -250,8 +268,13 @@ static int analyze_all(struct pp_several *s, char *const *word, size_t words, co
 		o.steps_first = windows->first[0];
 		o.steps_last = windows->last[windows->count - 1];
 	}
-	if (!code)
-		code = pp_several_code_all(s, analyze_windows(s, &in, &o, processes_of(s, options)));
+	if (!code) {
+		read_all(s, &in, &o, processes_of(s, options));
+		code = s->world.rank ? PP_EXIT_OK : refuse(&in, 1);
+		if (!code && !s->world.rank)
+			code = write_windows(s, &in, &o);
+		code = pp_several_code_all(s, code);
+	}
 	pp_inputs_release(&in);
 	return code;
 }

@@ -239,64 +239,6 @@ int pp_inputs_find(char *const *word, size_t words, struct pp_inputs *ret_inputs
 	return 0;
 }
 
-/* torch.profiler names the files of a process WORKER.TIME.pt.trace.json: length of its path up to the worker's end, else 0. */
-static size_t worker_of(const struct pp_analyze_file *file)
-{
-	const char *name = strrchr(file->path, '/'), *end = strstr(name ? name : file->path, ".pt.trace.json"), *at = end;
-
-	while (at && at > file->path && at[-1] >= '0' && at[-1] <= '9')
-		at--;
-	return at && at < end && at - 1 > file->path && at[-1] == '.' ? (size_t)(at - 1 - file->path) : 0;
-}
-
-static int is_same_rank(const struct pp_analyze_file *a, const struct pp_analyze_file *b)
-{
-	size_t length = worker_of(a);
-
-	if (a->glance.rank >= 0)
-		return a->glance.rank == b->glance.rank;
-	return length && length == worker_of(b) && !strncmp(a->path, b->path, length);
-}
-
-/* Are ranks the same in all windows? By their own numbers, or where each worker has a file of each of `windows`. */
-static int have_ranks(const struct pp_inputs *in, size_t windows)
-{
-	size_t read = 0, numbered = 0, complete = 0;
-
-	for (size_t i = 0; i < in->files; i++) {
-		const struct pp_analyze_file *file = &in->file[i];
-
-		if (file->why[0])
-			continue;
-		read++;
-		numbered += file->glance.rank >= 0;
-		complete += file->window + 1 == windows && worker_of(file);
-	}
-	return numbered == read || (!numbered && complete * windows == read);
-}
-
-size_t pp_inputs_windows(struct pp_inputs *in)
-{
-	uint32_t most = 0;
-
-	for (size_t i = 0; i < in->files; i++) {
-		struct pp_analyze_file *file = &in->file[i];
-
-		file->window = 0;
-		for (size_t k = i; !file->why[0] && k-- > 0;)
-			if (!in->file[k].why[0] && is_same_rank(file, &in->file[k])) {
-				file->window = in->file[k].window + 1;
-				break;
-			}
-		most = file->window > most ? file->window : most;
-	}
-	if (have_ranks(in, (size_t)most + 1))
-		return (size_t)most + 1;
-	for (size_t i = 0; i < in->files; i++)
-		in->file[i].window = 0;
-	return 1;
-}
-
 void pp_inputs_release(struct pp_inputs *in)
 {
 	for (size_t i = 0; i < in->files; i++) {

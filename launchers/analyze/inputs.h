@@ -21,8 +21,5 @@ struct pp_inputs {
 
 /* -ENOENT, -EACCES: no word is a file or a directory with a trace, with the sentence. Released by pp_inputs_release(). */
 int pp_inputs_find(char *const *word, size_t words, struct pp_inputs *ret_inputs, struct pp_err *err);
-/* A profiler with a schedule writes a file of each rank for each window. Sets `window` of the files, from 0, in the order of a
- * rank's files; returns how many there are. 1: not all files say whose they are, or each rank has one. */
-size_t pp_inputs_windows(struct pp_inputs *in);
 /* Frees the list with its paths and blocks. */
 void pp_inputs_release(struct pp_inputs *in);

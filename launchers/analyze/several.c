@@ -17,6 +17,8 @@
 
 struct head { /* of a file's result between ranks; `size` bytes follow */
 	uint64_t index, size;
+	struct pp_analyze_whose whose;
+	int32_t read_as;
 	char why[sizeof(((struct pp_analyze_file *)0)->why)];
 };
 
@@ -183,6 +185,8 @@ static void take(void *context, int rank, const void *bytes, uint64_t size)
 			return;
 		f = &in->file[h.index];
 		memcpy(f->why, h.why, sizeof(f->why));
+		f->whose = h.whose;
+		f->read_as = h.read_as;
 		f->block = h.size ? malloc(h.size) : NULL;
 		f->size = h.size;
 		if (f->block)
@@ -202,7 +206,7 @@ int pp_several_gather_all(const struct pp_several *s, struct pp_inputs *in, stru
 	to = open_memstream(&text, &length);
 	for (size_t i = 0; to && s->world.rank && i < in->files; i++) {
 		const struct pp_analyze_file *f = &in->file[i];
-		struct head h = {.index = i, .size = f->block ? f->size : 0};
+		struct head h = {.index = i, .size = f->block ? f->size : 0, .whose = f->whose, .read_as = f->read_as};
 
 		if (!pp_several_is_mine(s, in, i) || (!f->block && !f->why[0]))
 			continue;

@@ -28,6 +28,8 @@ struct shared {
 
 struct head { /* of a result in a pipe; `why` is in it, `size` bytes follow */
 	uint64_t place, size;
+	struct pp_analyze_whose whose;
+	int32_t read_as;
 	char why[sizeof(((struct pp_analyze_file *)0)->why)];
 };
 
@@ -84,6 +86,8 @@ static void work(const struct workers *w, struct slot *slot, int fd)
 		atomic_store(&slot->file, (int64_t)place);
 		pp_analyze_read(f, w->o, progress, slot);
 		head.size = f->block ? f->size : 0;
+		head.whose = f->whose;
+		head.read_as = f->read_as;
 		memcpy(head.why, f->why, sizeof(head.why));
 		if (put(fd, &head, sizeof(head)) || put(fd, f->block, head.size))
 			_exit(1);
@@ -131,6 +135,8 @@ static void take(struct workers *w, struct process *p)
 
 	f->block = p->head.size ? p->block : NULL;
 	f->size = p->head.size;
+	f->whose = p->head.whose;
+	f->read_as = p->head.read_as;
 	memcpy(f->why, p->head.why, sizeof(f->why));
 	if (!f->block)
 		free(p->block);

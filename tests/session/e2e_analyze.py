@@ -18,22 +18,23 @@ BASE = 1711964646000000000  # ns: the files' date
 STEP = 1000  # us
 
 
-def kineto(rank, steps=4, events=1, begin=10, kernel=200):
-    """Each step: `events` operators on the host, then a kernel of 200 us (rank 1: 100 us more) that the last of them launched."""
-    rows = [{"ph": "M", "name": "process_name", "pid": 100 + rank, "tid": 0, "ts": 0, "args": {"name": "python"}}]
+def kineto(rank, steps=4, events=1, begin=10, kernel=200, window=0, pid=None):
+    """Each step: `events` operators on the host, then a kernel of 200 us (rank 1: 100 us more) that the last of them launched. Windows are 1 s long."""
+    pid = pid or 100 + rank
+    rows = [{"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "ts": 0, "args": {"name": "python"}}]
     for s in range(steps):
         t = 5000 + s * STEP
-        rows.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{begin + s}", "pid": 100 + rank, "tid": 1, "ts": t, "dur": STEP,
+        rows.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{begin + s}", "pid": pid, "tid": 1, "ts": t, "dur": STEP,
                      "args": {}})
         for e in range(events):
-            rows.append({"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 100 + rank, "tid": 1, "ts": t + 10 + e * 400 / events,
+            rows.append({"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": pid, "tid": 1, "ts": t + 10 + e * 400 / events,
                          "dur": round(300 / events, 3), "args": {"External id": 1 + s}})
-        rows.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 100 + rank, "tid": 1, "ts": t + 420, "dur": 5,
+        rows.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": pid, "tid": 1, "ts": t + 420, "dur": 5,
                      "args": {"correlation": 50 + s, "External id": 1 + s}})
         rows.append({"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": t + 500, "dur": kernel + 100 * (rank == 1),
                      "args": {"device": 0, "stream": 7, "correlation": 50 + s, "External id": 1 + s, "grid": [2, 1, 1], "block": [64, 1, 1]}})
     return json.dumps({"schemaVersion": 1, "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 8},
-                       "baseTimeNanoseconds": BASE, "traceEvents": rows})
+                       "baseTimeNanoseconds": BASE + window * 10**9, "traceEvents": rows})
 
 
 def put(place, name, data, packed=False):
@@ -118,20 +119,21 @@ def reduced(rank, slow, ranks=4, steps=4):
 
 
 def slow_gpu(place, full):
-    """Files without a common clock: lengths of kernels name the rank whose GPU is slow, and the bandwidth is that of the kernels."""
+    """Files whose clocks differ, and that name no host: collectives align them, the rank whose GPU is slow is named, and the bandwidth is that of the
+    kernels."""
     logs = place.new_logs()
     for r in range(4):
-        put(place, f"slow/rank{r}.pt.trace.json", reduced(r, slow=2))
+        put(place, f"slow/rank{r}.pt.trace.json", reduced(r, slow=2, steps=16))
     analyze(place, logs, os.path.join(place.scratch, "slow"))
     session = session_of(logs)
     with h5(session) as f:
         c = f["collective"]
-        check((c["last_worker"][()] == 2).all() and len(c["last_worker"]) == 4, c["last_worker"][()])
+        check((c["last_worker"][()] == 2).all() and len(c["last_worker"]) == 16, c["last_worker"][()])
         busbw = 4e6 / 200e-6 * 2 * 3 / 4
         check((abs(c["busbw"][()] - busbw) < 0.05 * busbw).all(), c["busbw"][()])
-        check(c["device_wait_ns"][()].tolist() == [900000, 890000, 0, 870000] * 4, c["device_wait_ns"][()])
-        check(f["breakdown/wait_ns"][()].clip(0).sum() == c["exposed_wait_ns"][()].sum() == 4 * 2660000, f["breakdown/wait_ns"][()].clip(0))
-        check(f["breakdown/late_ns"][()].clip(0).tolist() == [[0, 0, 2660000, 0]] * 4, f["breakdown/late_ns"][()].clip(0))
+        check(c["device_wait_ns"][()].tolist() == [900000, 890000, 0, 870000] * 16, c["device_wait_ns"][()])
+        check(f["breakdown/wait_ns"][()].clip(0).sum() == c["exposed_wait_ns"][()].sum() == 16 * 2660000, f["breakdown/wait_ns"][()].clip(0))
+        check(f["breakdown/late_ns"][()].clip(0).tolist() == [[0, 0, 2660000, 0]] * 16, f["breakdown/late_ns"][()].clip(0))
     summary = read(session, "summary.txt")
     check("Bottleneck: rank 2, Device compute" in summary and "Straggler:  rank 2" in summary, summary)
 
@@ -344,7 +346,7 @@ def repeated(place, full):
     """A schedule that repeats leaves a file of each rank for each window: a session of each, with its own steps."""
     for r in range(2):
         for w in range(3):
-            put(place, f"again/rank{r}.{w}00.pt.trace.json", kineto(r, begin=10 + 20 * w))
+            put(place, f"again/rank{r}.{w}00.pt.trace.json", kineto(r, begin=10 + 20 * w, window=w))
     for prefix in ((), place.mpirun(2, [])):
         logs = place.new_logs()
         got = analyze(place, logs, os.path.join(place.scratch, "again"), prefix=prefix)
@@ -355,12 +357,12 @@ def repeated(place, full):
 
 def repeated_alone(place, full):
     """The same without ranks in the files: those of one worker's name are windows of one rank. A file less, and they are ranks."""
-    def nameless(begin):
-        return json.dumps({k: v for k, v in json.loads(kineto(0, begin=begin)).items() if k != "distributedInfo"})
+    def nameless(w, pid):
+        return json.dumps({k: v for k, v in json.loads(kineto(0, begin=10 + 20 * w, window=w, pid=pid)).items() if k != "distributedInfo"})
 
-    for worker in ("vm_12", "vm_13"):
+    for pid in (12, 13):
         for w in range(2):
-            put(place, f"alone/{worker}.{w}00.pt.trace.json", nameless(10 + 20 * w))
+            put(place, f"alone/vm_{pid}.{w}00.pt.trace.json", nameless(w, pid))
     logs = place.new_logs()
     got = analyze(place, logs, os.path.join(place.scratch, "alone"))
     for w in range(2):

@@ -15,6 +15,12 @@ from jobs import check, run, session_of, sessions
 CACHE = "{}.podprof"
 
 
+def nameless(data, host=None):
+    """A file that says no rank."""
+    data = {k: v for k, v in json.loads(data).items() if k != "distributedInfo"}
+    return json.dumps({**data, "host_name": host} if host else data)
+
+
 def report(place, *words, code=0, **how):
     got = run([place.podprof(), "report", *words], **how)
     check(got.code == code, f"exit code {got.code}, not {code}\n{got.transcript()}")
@@ -234,7 +240,62 @@ def unrelated(place, full):
         check(f["clock/joined_by"][()].tolist() == [3, 3], f["clock/joined_by"][()])
 
 
-CASES = {f.__name__: f for f in (one_host, two_hosts, chained, false_host, unrelated, report_traces, report_file, report_unwritable)}
+def windows(place, full):
+    """One process's files, of whatever names, are windows of one rank, in the order of their times; the ranks are the same in all of them."""
+    for pid, names in ((100, "zebra apple mango"), (101, "one two three")):
+        for w, name in enumerate(names.split()):
+            put(place, f"schedule/{name}.json", nameless(kineto(0, begin=10 + 20 * w, window=w, pid=pid, kernel=pid)))
+    for prefix in ((), place.mpirun(2, [])):
+        logs = place.new_logs()
+        got = analyze(place, logs, os.path.join(place.scratch, "schedule"), prefix=prefix)
+        said = [line for line in got.err.splitlines() if "from 2 files" in line]
+        check([f"steps {10 + 20 * w}..{13 + 20 * w} of 2 ranks" in line for w, line in enumerate(said)] == [True] * 3, got.transcript())
+        pids = set()
+        for session in sessions(logs):
+            with h5(session) as f:
+                pids.add((tuple(f["worker/pid"][()]), tuple(f["breakdown/exclusive_ns"][()][0, :, 0])))
+        check(len(pids) == 1, pids)
+    logs = place.new_logs()
+    for w in range(2):
+        put(place, f"alone/run-{w}.json", nameless(kineto(0, begin=10 + 20 * w, window=w), "node1"))
+    got = analyze(place, logs, os.path.join(place.scratch, "alone"))
+    check(len(sessions(logs)) == 2 and got.err.count("of 1 rank on 1 host") == 2, got.transcript())
+    # at the same time, or on another host, the same pid is another process
+    for name, second, host in (("overlap", 0, "node1"), ("elsewhere", 1, "node2")):
+        put(place, f"{name}/a.json", nameless(kineto(0), "node1"))
+        put(place, f"{name}/b.json", nameless(kineto(0, window=second), host))
+        got = analyze(place, place.new_logs(), os.path.join(place.scratch, name))
+        check("of 2 ranks" in got.err, got.transcript())
+
+
+def directories(place, full):
+    """Processes of one job that write into directories of their own are one session, given as one directory or as two; two answers are not."""
+    for r, name in enumerate("AB"):
+        put(place, f"jax/{name}/plugins/profile/t/vm.json", nameless(kineto(0, pid=100 + r), "vm"))
+        put(place, f"later/{name}/plugins/profile/t/vm.json", nameless(kineto(0, pid=100 + r, window=10 * r), "vm"))
+        put(place, f"same/plugins/profile/{name}/vm.json", nameless(kineto(0, pid=100 + r), "vm"))
+    where = os.path.join(place.scratch, "jax")
+    for words in ([where], [os.path.join(where, name) for name in "AB"]):
+        logs = place.new_logs()
+        got = analyze(place, logs, *words)
+        check("of 2 ranks on 1 host" in got.err, got.transcript())
+        with h5(session_of(logs)) as f:
+            check(f["worker/pid"][()].tolist() == [100, 101] and f["clock/joined_by"][()].tolist() == [1, 1], "ranks of two directories")
+    for name in ("later", "same"):
+        got = run([place.podprof(), "analyze", os.path.join(place.scratch, name), "-o", place.new_logs()])
+        check(got.code == 64 and "2 sessions" in got.err, got.transcript())
+
+
+def mapped(place, full):
+    """Sessions of one rank each, of different numbers, are compared by --map."""
+    logs = [place.new_logs(), place.new_logs()]
+    for r in range(2):
+        analyze(place, logs[r], put(place, f"single/rank{r}.json", kineto(r)))
+    got = run([place.podprof(), "diff", "--map", "0=1", *logs])
+    check(got.code == 0 and "rank" in got.out and "200 us" in got.out and "300 us" in got.out, got.transcript())
+
+
+CASES = {f.__name__: f for f in (windows, directories, mapped, one_host, two_hosts, chained, false_host, unrelated, report_traces, report_file, report_unwritable)}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))
