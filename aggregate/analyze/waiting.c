@@ -371,12 +371,28 @@ static int64_t time_of(const struct pp_waiting *w, const struct pp_row_collectiv
 	return w->device_transfer_ns / share;
 }
 
+/* Where ranks of the group are missing: the shortest kernel, which lasted at least as long as the transfer. 0: not known. */
+static int64_t kernel_of_some(const struct pp_waiting *w, const struct pp_row_collective *c, const struct pp_row_arrival *row)
+{
+	int64_t time = INT64_MAX;
+
+	if (!w->is_on_device || c->message || w->is_mixed || w->is_doubled)
+		return 0;
+	for (uint32_t i = 0; i < c->row_count; i++) {
+		int64_t length = row[i].device_length_ns / (row[i].device_operations ? row[i].device_operations : 1);
+
+		time = length > 0 && length < time ? length : time;
+	}
+	return time == INT64_MAX ? 0 : time;
+}
+
 static void sum_up(struct pp_waiting *w, struct pp_row_collective *c, struct pp_row_arrival *row)
 {
 	const struct pp_row_communicator *comm = pp_dataset_communicator(w->d, c->communicator);
 	const struct pp_mpi_call *info = pp_mpi_call_info(c->operation);
 	int known = !w->is_mixed && !(c->message && w->is_odd) &&
 	            (c->message || !comm || comm->size <= c->row_count); /* else the last may be missing */
+	int is_some;
 	int64_t time;
 
 	c->wait_ns = c->transfer_ns = PP_UNKNOWN;
@@ -393,10 +409,12 @@ static void sum_up(struct pp_waiting *w, struct pp_row_collective *c, struct pp_
 	if (!w->is_on_device && is_ordered(w, c))
 		w->d->violations +=
 		        (uint64_t)(!c->message && info->class == PP_MPI_NEAR ? check_near(w, c, row) : check_order(w, c, row));
-	time = known && c->bytes ? time_of(w, c, row) : 0;
+	is_some = comm && !c->message && comm->size > c->row_count;
+	time = !c->bytes ? 0 : is_some ? kernel_of_some(w, c, row) : known ? time_of(w, c, row) : 0;
 	if (time > 0) {
 		c->algbw = (double)c->bytes * 1e9 / (double)time;
-		c->busbw = c->algbw * (c->message ? 1 : pp_mpi_call_bus_factor(c->operation, c->ranks));
+		c->busbw = c->algbw *
+		           (c->message ? 1 : pp_mpi_call_bus_factor(c->operation, is_some ? (int32_t)comm->size : c->ranks));
 	}
 }
 

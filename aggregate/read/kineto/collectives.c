@@ -10,6 +10,7 @@
 #include "core/base/compare.h"
 #include "core/base/grow.h"
 #include "core/base/hash.h"
+#include "core/base/partition.h"
 #include "core/call/mpi_call.h"
 #include "core/capture/side.h"
 #include "core/capture/thread.h"
@@ -18,8 +19,9 @@ enum { GROUPS_MOST = 256, INDEX_BITS = 20, STEPS_MOST = 4096 };
 
 struct group {
 	uint64_t id;
-	int64_t step;   /* of the collective before */
-	uint32_t index; /* of the next one in that step */
+	int64_t step;    /* of the collective before */
+	uint32_t index;  /* of the next one in that step */
+	uint32_t number; /* of the next one, where steps do not number them */
 };
 
 struct work {
@@ -51,6 +53,9 @@ static unsigned call_of(const char *name)
 	                                      {"all_to_allv", "c10d::alltoall_base_"},
 	                                      {"barrier", "c10d::barrier"},
 	                                      {"broadcast", "c10d::broadcast_"},
+	                                      {"_broadcast_oop", "c10d::broadcast_"},
+	                                      {"_reduce_oop", "c10d::reduce_"},
+	                                      {"allgather_coalesced", "c10d::allgather_coalesced_"},
 	                                      {"scatter", "c10d::scatter_"},
 	                                      {"reduce", "c10d::reduce_"},
 	                                      {"gather", "c10d::gather_"}};
@@ -108,17 +113,23 @@ static int add_group(struct work *w, uint64_t id, const struct kineto_collective
 	return none ? -ENOMEM : 0;
 }
 
-/* The group by its name and its ranks, which all its ranks have alike. 0: it has none, or there are too many; -ENOMEM. */
-static int find_group(struct work *w, const struct kineto_collective *c, struct group **ret_group)
+/* The group by its name and its ranks, which all its ranks have alike. `own`: of one rank only; 0: of all. 0: it has none, or there
+ * are too many; -ENOMEM. */
+static int find_group(struct work *w, const struct kineto_collective *c, uint64_t own, struct group **ret_group)
 {
 	size_t name_length, ranks_length, at = 0;
 	const char *name = pp_intern_text(w->s->names, c->group, &name_length);
 	const char *ranks = pp_intern_text(w->s->names, c->group_ranks, &ranks_length);
-	uint64_t id = pp_hash(pp_hash(PP_HASH_BEGIN, name, name_length + 1), ranks, ranks_length) | 1;
+	uint64_t id = pp_hash(pp_hash(PP_HASH_BEGIN, name, name_length + 1), ranks, ranks_length);
 
 	*ret_group = NULL;
-	if (!ranks_length || c->group_size < 1 || c->group_size > INT32_MAX)
+	if (c->group_size < 1 || c->group_size > INT32_MAX)
 		return 0;
+	if (own || !ranks_length) {
+		id = pp_hash(id, &own, sizeof(own));
+		id = pp_hash(id, &c->group_size, sizeof(c->group_size));
+	}
+	id |= 1;
 	while (at < w->groups && w->group[at].id != id)
 		at++;
 	if (at == GROUPS_MOST)
@@ -158,6 +169,28 @@ static int64_t sequence_of(struct group *g, const struct kineto_collective *c, i
 	return g->index >> INDEX_BITS ? -1 : (step % STEPS_MOST) << INDEX_BITS | g->index++;
 }
 
+/* Its group and number. Where nothing numbers it as on other ranks, it is the n-th of a group that only this rank has: its bytes
+ * and its time on the device are known all the same. */
+static int find_joined(struct work *w, const struct kineto_collective *c, int64_t step, struct group **ret_group,
+                       int64_t *ret_sequence)
+{
+	const uint64_t own = (uint64_t)(uint32_t)w->rank->rank + 1;
+	struct group *group = NULL;
+	int rc = 0;
+
+	*ret_sequence = -1;
+	if ((c->sequence >= 0 || step >= 0) && pp_intern_text(w->s->names, c->group_ranks, NULL)[0]) {
+		rc = find_group(w, c, 0, &group);
+		*ret_sequence = group ? sequence_of(group, c, step) : -1;
+	}
+	if (rc == 0 && *ret_sequence < 0) {
+		rc = find_group(w, c, own, &group);
+		*ret_sequence = group ? (int64_t)group->number++ : -1;
+	}
+	*ret_group = group;
+	return rc;
+}
+
 static int annotate(struct work *w, const struct kineto_collective *c)
 {
 	const char *type = pp_intern_text(w->s->names, c->type, NULL);
@@ -167,10 +200,9 @@ static int annotate(struct work *w, const struct kineto_collective *c)
 
 	if (!call)
 		return 0;
-	if (find_group(w, c, &group))
+	if (find_joined(w, c, step, &group, &sequence))
 		return -ENOMEM;
-	sequence = group ? sequence_of(group, c, step) : -1;
-	if (sequence < 0)
+	if (!group)
 		return 0;
 	if (PP_GROW(w->rank->annotation, w->rank->annotations, w->annotations_room))
 		return -ENOMEM;
@@ -186,10 +218,58 @@ static int annotate(struct work *w, const struct kineto_collective *c)
 	return 0;
 }
 
-int pp_kineto_collectives(struct kineto_store *s, struct pp_rank *rank)
+/* The operator's name of a call; 0: none. */
+static uint32_t name_of_call(struct kineto_store *s, const struct kineto_collective *c)
+{
+	unsigned call = call_of(pp_intern_text(s->names, c->operation, NULL));
+	const char *name = call ? pp_mpi_call_info(call)->name : NULL;
+
+	return name ? pp_intern_put(s->names, name, strlen(name)) : 0;
+}
+
+/* Where the program called the backend without the dispatcher, no operator of c10d is around the description: it stands for it.
+ * Collectives are by track, then begin. */
+static void adopt(struct kineto_store *s, struct pp_thread *thread, uint32_t track, uint32_t parameters)
+{
+	const struct kineto_collective *c = s->collective;
+	size_t at = PP_PARTITION(s->collectives, i, c[i].track < track);
+	int64_t until = INT64_MIN;
+
+	for (size_t i = 0; at < s->collectives && c[at].track == track && i < thread->spans; i++) {
+		struct pp_span *span = &thread->span[i];
+		uint32_t name;
+
+		if (span->kind != PP_SPAN_RANGE)
+			continue;
+		if (!strncmp(pp_intern_text(s->names, span->name, NULL), "c10d::", 6) && span->end > until)
+			until = span->end;
+		if (span->name != parameters)
+			continue;
+		while (at < s->collectives && c[at].track == track && c[at].begin < span->begin)
+			at++;
+		if (at == s->collectives || c[at].track != track || c[at].begin != span->begin || span->end <= until)
+			continue;
+		name = name_of_call(s, &c[at]);
+		span->name = name ? name : span->name;
+	}
+}
+
+static void adopt_all(struct kineto_store *s, struct pp_rank *rank, const uint32_t *track)
+{
+	static const char text[] = "record_param_comms";
+	uint32_t parameters = s->collectives ? pp_intern_put(s->names, text, sizeof(text) - 1) : 0;
+
+	for (size_t t = 0; parameters && t < rank->threads; t++)
+		if (!rank->thread[t].device)
+			adopt(s, &rank->thread[t], track[t], parameters);
+}
+
+int pp_kineto_collectives(struct kineto_store *s, struct pp_rank *rank, const uint32_t *track)
 {
 	struct work w = {.s = s, .rank = rank};
 	int rc = 0;
+
+	adopt_all(s, rank, track);
 
 	for (size_t t = 0; t < rank->threads; t++)
 		if (rank->thread[t].is_main)

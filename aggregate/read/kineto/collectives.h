@@ -4,4 +4,4 @@
 #include "aggregate/read/kineto/state.h"
 
 /* Sets annotation and comm of the rank, whose main thread is known. 0, or -ENOMEM. */
-int pp_kineto_collectives(struct kineto_store *s, struct pp_rank *rank);
+int pp_kineto_collectives(struct kineto_store *s, struct pp_rank *rank, const uint32_t *track);

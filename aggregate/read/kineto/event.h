@@ -73,3 +73,10 @@ struct kineto_event {
 	uint32_t collective, group, group_ranks, type;
 	int64_t elements_in, elements_out, group_size, sequence;
 };
+
+enum { KINETO_COUNTERS_MOST = 32 };
+
+struct kineto_value_of { /* a counter, by its key in the arguments */
+	uint32_t key;    /* pp_intern id */
+	double value;
+};

@@ -19,6 +19,8 @@
 #include "core/capture/side.h"
 #include "core/capture/thread.h"
 
+enum { ROUNDED_NS = 1000 };
+
 #define HALF_A_YEAR ((int64_t)1 << 54)           /* all times are at most this far from their median */
 #define DATED_FROM INT64_C(1000000000000000000)  /* ns since 1970, in 2001; smaller times count from anywhere */
 #define DATED_UNTIL INT64_C(4000000000000000000) /* in 2096 */
@@ -226,6 +228,18 @@ static void drop_profiler(struct kineto_store *s, struct kineto_track *t)
 		t->spans = count;
 }
 
+/* Spans that begin before the one before them on their stream has ended, by more than times are rounded: one stream runs one thing
+ * at a time. Those of a line of operations may nest. */
+static void count_overlaps(struct kineto_store *s, const struct kineto_track *t)
+{
+	int64_t until = INT64_MIN;
+
+	for (size_t i = 0; t->device >= 0 && !t->may_nest && i < t->spans; i++) {
+		s->overlaps += i && t->span[i].begin < until - ROUNDED_NS;
+		until = t->span[i].end > until ? t->span[i].end : until;
+	}
+}
+
 /* Puts spans in order, and leaves out what is none of the program. */
 static int order_tracks(struct kineto_store *s)
 {
@@ -233,6 +247,7 @@ static int order_tracks(struct kineto_store *s)
 		if (pp_order_spans(s->track[t].span, s->track[t].spans))
 			return -ENOMEM;
 		drop_profiler(s, &s->track[t]);
+		count_overlaps(s, &s->track[t]);
 	}
 	return 0;
 }
@@ -307,10 +322,11 @@ static void choose_main(const struct kineto_store *s, struct pp_rank *rank, cons
 	for (size_t i = 0; i < rank->threads; i++) {
 		const struct kineto_track *t = &s->track[track[i]], *b = best == SIZE_MAX ? NULL : &s->track[track[best]];
 
-		if (rank->thread[i].device)
+		if (rank->thread[i].device || (b && rank->thread[i].kinds == PP_SPAN_BIT(PP_SPAN_COUNTER)))
 			continue;
 		rank->step_marks |= t->steps != 0;
-		if (!b || t->steps > b->steps || (t->steps == b->steps && rank->thread[i].spans > rank->thread[best].spans))
+		if (!b || rank->thread[best].kinds == PP_SPAN_BIT(PP_SPAN_COUNTER) || t->steps > b->steps ||
+		    (t->steps == b->steps && rank->thread[i].spans > rank->thread[best].spans))
 			best = i;
 	}
 	if (best == SIZE_MAX)
@@ -329,7 +345,7 @@ static void clean_spans(struct pp_rank *rank)
 			if (span->kind == PP_SPAN_RANGE)
 				span->range = (struct pp_span_range){.id = span->range.id, .origin = span->range.origin};
 			else if (span->kind == PP_SPAN_DEVICE)
-				span->device.step = -1, span->device.reserved = 0;
+				span->device.step = -1;
 			else if (span->kind == PP_SPAN_STEP && span->step.number > rank->last_step)
 				rank->last_step = span->step.number;
 		}
@@ -376,6 +392,12 @@ static void remark(const struct kineto_store *s, struct pp_rank *rank)
 {
 	char text[PP_REMARK_TEXT];
 
+	if (s->overlaps) {
+		snprintf(text, sizeof(text),
+		         "%llu kernels, copies or sets begin before the one before them on their stream has ended",
+		         (unsigned long long)s->overlaps);
+		pp_remark_add(rank->remark, &rank->remarks, text);
+	}
 	if (!s->mistyped)
 		return;
 	snprintf(text, sizeof(text), "%llu values of the file have another type than expected and are left out%s%s%s",
@@ -421,7 +443,7 @@ static int finish_rank(struct kineto_store *s, struct pp_rank *rank, const struc
 		rc = pp_communication_find(rank, s->names);
 	if (rc == 0) {
 		choose_main(s, rank, track);
-		rc = pp_kineto_collectives(s, rank);
+		rc = pp_kineto_collectives(s, rank, track);
 	}
 	if (rc == 0) {
 		clean_spans(rank);

@@ -2,6 +2,7 @@
 #include "aggregate/read/kineto/json.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -40,6 +41,9 @@ struct kineto_json {
 	char before, last;     /* the last two characters that are no blanks, of the part before */
 	uint8_t place[PLACES]; /* enum kineto_place by depth */
 	uint8_t is_list[DEPTH_MOST / 8];
+	uint32_t counter_key; /* of the next value of a counter, pp_intern id; 0: it is none */
+	struct kineto_value_of counter[KINETO_COUNTERS_MOST];
+	size_t counters;
 	int64_t device, memory; /* row of deviceProperties */
 	uint32_t device_name;
 };
@@ -84,6 +88,7 @@ static int begin(struct kineto_json *j, int is_map)
 	} else if (place == KINETO_EVENT) {
 		memset(&j->event, 0, sizeof(j->event));
 		j->is_empty = 1;
+		j->counters = 0;
 	} else if (place == KINETO_DEVICE_ROW) {
 		j->device = -1, j->memory = 0, j->device_name = 0;
 	}
@@ -95,6 +100,7 @@ static int begin(struct kineto_json *j, int is_map)
 		pp_kineto_mistyped(j->s, j->key);
 	j->has_key = 0;
 	j->key = KINETO_UNKNOWN_KEY;
+	j->counter_key = 0;
 	return 1;
 }
 
@@ -121,7 +127,9 @@ static int on_end(void *context)
 	j->has_key = 0;
 	j->key = KINETO_UNKNOWN_KEY;
 	if (place == KINETO_EVENT) {
-		if (j->event.phase)
+		if (j->counters)
+			rc = pp_kineto_take_counters(j->s, &j->event, j->counter, j->counters);
+		else if (j->event.phase)
 			rc = pp_kineto_take(j->s, &j->event);
 		else if (!j->is_empty) /* {} is the last of each of xprof's traces */
 			pp_kineto_damage(j->s, here(j), "an event without phase");
@@ -145,7 +153,25 @@ static int on_key(void *context, const unsigned char *text, size_t length)
 		j->is_empty = 0;
 	if (place != KINETO_SKIP)
 		j->key = pp_kineto_key(place, (const char *)text, length);
+	j->counter_key = 0;
+	if (place == KINETO_ARGS && (j->event.phase == 'C' || (j->event.category == KINETO_COUNTER && !j->key)))
+		j->counter_key = pp_intern_put(j->s->names, (const char *)text, length);
 	return 1;
+}
+
+/* A value of a counter, by the key before it. Its event has said before that it is one. */
+static void take_counter(struct kineto_json *j, const struct kineto_value *v)
+{
+	struct kineto_value_of *c = &j->counter[j->counters];
+	char copy[64], *end;
+
+	if (!v->text || !v->length || v->length >= sizeof(copy) || j->counters == KINETO_COUNTERS_MOST)
+		return;
+	memcpy(copy, v->text, v->length);
+	copy[v->length] = '\0';
+	c->value = strtod(copy, &end);
+	c->key = j->counter_key;
+	j->counters += !*end && isfinite(c->value);
 }
 
 static int set_rank(struct kineto_json *j, const struct kineto_value *v)
@@ -192,7 +218,9 @@ static int value(struct kineto_json *j, const char *text, size_t length, int is_
 	j->called = 1;
 	if (j->is_replay)
 		return 1;
-	if (place == KINETO_ARG_LIST)
+	if (place == KINETO_ARGS && j->counter_key)
+		take_counter(j, &v);
+	else if (place == KINETO_ARG_LIST)
 		bad = pp_kineto_set(&j->event, place, j->list_key, j->index++, &v, j->s->names);
 	else if (!j->key)
 		bad = 0;

@@ -189,6 +189,7 @@ static int convert(struct kineto_store *s, const struct kineto_process *p, struc
 	t->spans = count;
 	t->steps = 0;
 	t->device = p->device;
+	t->may_nest = !p->has_streams;
 	t->stream = p->role == KINETO_GROUPS ? KINETO_NAMED_QUEUE | (int64_t)label : (int64_t)(t->tid >> 1);
 	return count ? pp_kineto_take_device(s, t->device, 0, 0) : 0;
 }

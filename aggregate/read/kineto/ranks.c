@@ -204,11 +204,12 @@ static int list_launches(struct parting *w)
 /* The rank of the process whose calls come before it in the file. */
 static uint32_t hint_of(const struct parting *w, const struct pp_span *span)
 {
+	const uint32_t worker = span->device.host_thread >> 1;
 	const struct kineto_process *p;
 
-	if (!span->device.reserved || span->device.reserved > w->s->workers)
+	if (!worker || worker > w->s->workers)
 		return NO_RANK;
-	p = pp_kineto_process(w->list, w->s->worker[span->device.reserved - 1]);
+	p = pp_kineto_process(w->list, w->s->worker[worker - 1]);
 	return p ? rank_of(w, p) : NO_RANK;
 }
 

@@ -17,7 +17,8 @@ struct pp_launch;
 struct pp_span;
 
 /* While reading, spans of the host hold range.id = correlation, and what finish.c needs and then clears: range.payload = external
- * id, range.payload_type = enum kineto_mark. device.step is the external id, device.host_thread 1 where there is one. */
+ * id, range.payload_type = enum kineto_mark. device.step is the external id; the lowest bit of device.host_thread
+ * says whether there is one, its other bits are a worker, index + 1. */
 enum kineto_mark {
 	KINETO_MARK_OPERATOR = 1,
 	KINETO_MARK_LAUNCH = 2,
@@ -33,6 +34,7 @@ struct kineto_track {        /* thread, or stream of a device */
 	size_t *open; /* indexes of spans that have begun (phase B) */
 	size_t opens, opens_room;
 	size_t steps;  /* of the spans */
+	int may_nest;  /* operations of a device, not a stream */
 	uint32_t seen; /* bits of enum kineto_category, of the host */
 	int64_t last;  /* highest time seen */
 };
@@ -81,13 +83,13 @@ struct kineto_store { /* all that was read */
 	size_t allocations, allocations_room;
 	struct kineto_collective *collective;
 	size_t collectives, collectives_room;
+	uint64_t overlaps;              /* on streams */
 	uint64_t mistyped;              /* values of another type than expected, left out */
 	const char *first_mistyped;     /* key of the first of these; NULL: of no argument */
 	int64_t sample[KINETO_SAMPLES]; /* of times, every 2^shift-th event */
 	size_t samples;
 	unsigned sample_shift;
-	kineto_key
-	        *worker; /* processes with operators or launches; a device span's `reserved` is the last one before it, index + 1 */
+	kineto_key *worker; /* processes with operators or launches; of a device span the last one before it in the file */
 	size_t workers, workers_room;
 	uint16_t last_worker;
 	uint8_t *is_profiler; /* by pp_intern id: 1 + whether it is a frame of the profiler; 0: not looked at */

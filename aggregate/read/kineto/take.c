@@ -239,8 +239,7 @@ static int fill_device(struct kineto_store *s, struct pp_span *span, const struc
 	        .correlation = e->fields & KINETO_CORRELATION ? (uint64_t)e->correlation : 0,
 	        .bytes = e->fields & KINETO_BYTES && e->bytes > 0 ? (uint64_t)e->bytes : 0,
 	        .step = e->external,
-	        .reserved = s->last_worker,
-	        .host_thread = (e->fields & KINETO_EXTERNAL) != 0,
+	        .host_thread = (uint32_t)s->last_worker << 1 | ((e->fields & KINETO_EXTERNAL) != 0),
 	        .activity = activity_of(e, kind.activity, name),
 	};
 	if (span->device.activity == PP_DEVICE_KERNEL)
@@ -483,6 +482,51 @@ static int take_timed(struct kineto_store *s, const struct kineto_event *e)
 	if (fill_host(s, track, span, e) || take_worker(s, e))
 		return -ENOMEM;
 	return e->fields & KINETO_COLLECTIVE ? take_collective(s, e) : 0;
+}
+
+/* "GPU 0 Utilization: GPU Utilization"; of a key alone, or one that is the counter's name, one of both. */
+static uint32_t counter_name(struct kineto_store *s, const struct kineto_event *e, uint32_t key, size_t values)
+{
+	char text[256];
+	int n;
+
+	if (e->category == KINETO_COUNTER || key == e->name || !e->name)
+		return key;
+	if (values == 1)
+		return e->name;
+	n = snprintf(text, sizeof(text), "%.120s: %.120s", pp_intern_text(s->names, e->name, NULL),
+	             pp_intern_text(s->names, key, NULL));
+	return pp_intern_put(s->names, text, (size_t)n);
+}
+
+int pp_kineto_take_counters(struct kineto_store *s, const struct kineto_event *e, const struct kineto_value_of *value,
+                            size_t values)
+{
+	struct kineto_event host = *e;
+	struct kineto_track *track;
+	int rc;
+
+	if (!(e->fields & KINETO_TS) || e->fields & KINETO_BAD_TIME) {
+		s->trace.untimed++;
+		return 0;
+	}
+	host.category = KINETO_COUNTER;
+	host.fields = 0;
+	rc = find_track(s, &host, &track);
+	if (rc)
+		return rc < 0 ? rc : 0;
+	take_sample(s, e->ts);
+	s->trace.events += values; /* each is a span */
+	for (size_t i = 0; i < values; i++) {
+		struct pp_span *span = add_span(track, e->ts, e->ts);
+
+		if (!span)
+			return -ENOMEM;
+		span->kind = PP_SPAN_COUNTER;
+		span->name = counter_name(s, e, value[i].key, values);
+		span->value = value[i].value;
+	}
+	return 0;
 }
 
 static int is_allocation(const struct kineto_store *s, const struct kineto_event *e)

@@ -5,6 +5,9 @@
 
 /* Takes an event that is complete. 0, or -ENOMEM. */
 int pp_kineto_take(struct kineto_store *s, const struct kineto_event *e);
+/* Takes the values of an event that is a counter, or a range of counters: they hold from its begin. 0, or -ENOMEM. */
+int pp_kineto_take_counters(struct kineto_store *s, const struct kineto_event *e, const struct kineto_value_of *value,
+                            size_t values);
 /* A device of deviceProperties; of one number the first counts. 0, or -ENOMEM. */
 int pp_kineto_take_device(struct kineto_store *s, int64_t number, uint32_t name, uint64_t memory);
 /* Counts a part that cannot be read; the first one's offset and reason go into the trace's metadata. */

@@ -118,10 +118,52 @@ TEST(the_profilers_own_time)
 	pp_capture_release(&c);
 }
 
+/* clang-format off */
+static const char counters_text[] = "{'schemaVersion':1, 'traceEvents':["
+	C("cpu_op", "aten::mm", "40", "41", "100", "60", "'External id': 5")
+	C("cuda_profiler_range", "gemm", "0", "7", "120", "9",
+	  "'smsp__inst_executed.sum': '123.5', 'dram__bytes.sum': 7, 'device': 0")
+	"{'ph': 'C', 'name': 'GPU 0 Utilization', 'pid': 0, 'ts': 130, 'args': {'GPU Utilization': 0.5}},\n"
+	"{'ph': 'C', 'name': 'Memory', 'pid': 0, 'ts': 131, 'args': {'Allocated': 5, 'Reserved': 6, 'x': 'y', 'n': NaN}},\n"
+	C("kernel", "a", "0", "7", "120", "9", "'device': 0, 'stream': 7")
+	C("kernel", "b", "0", "7", "126", "9", "'device': 0, 'stream': 7")
+	C("kernel", "c", "0", "7", "135.5", "9", "'device': 0, 'stream': 7")
+	C("kernel", "d", "0", "8", "121", "9", "'device': 0, 'stream': 8") "{}]}";
+/* clang-format on */
+
+static double counter(const struct pp_capture *c, const char *name)
+{
+	for (size_t t = 0; t < c->rank->threads; t++)
+		for (size_t i = 0; i < c->rank->thread[t].spans; i++)
+			if (c->rank->thread[t].span[i].kind == PP_SPAN_COUNTER &&
+			    !strcmp(kit_text(c, c->rank->thread[t].span[i].name), name))
+				return c->rank->thread[t].span[i].value;
+	return -1;
+}
+
+TEST(counters_and_overlaps)
+{
+	struct pp_capture c = kit_read(counters_text);
+
+	kit_check(&c);
+	CHECK_INT(c.ranks, 1);
+	CHECK(kit_thread(&c, -1, 41)->is_main);
+	CHECK(counter(&c, "smsp__inst_executed.sum") == 123.5);
+	CHECK(counter(&c, "dram__bytes.sum") == 7);
+	CHECK(counter(&c, "GPU 0 Utilization") == 0.5);
+	CHECK(counter(&c, "Memory: Allocated") == 5);
+	CHECK(counter(&c, "Memory: Reserved") == 6);
+	CHECK(counter(&c, "device") == -1);
+	CHECK_INT(c.rank->remarks, 1);
+	CHECK(!strncmp(c.rank->remark[0], "1 kernels, copies or sets begin before", 38));
+	pp_capture_release(&c);
+}
+
 int main(void)
 {
 	ascend();
 	viewers_of_xspace();
 	the_profilers_own_time();
+	counters_and_overlaps();
 	return test_end();
 }
