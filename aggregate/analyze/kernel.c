@@ -21,7 +21,7 @@ struct window { /* a step of this rank */
 enum { SEEN = 1024 };
 
 struct seen { /* a kernel of this rank that was counted */
-	uint32_t name, op, launch;
+	uint32_t name, op, launch, device;
 	uint8_t activity, precision;
 	size_t row; /* index + 1; 0: none */
 };
@@ -49,7 +49,8 @@ static int is_same(const void *row, const void *key)
 	return a->name == b->name && a->op == b->op && a->activity == b->activity && a->precision == b->precision &&
 	       a->registers == b->registers && a->static_shared_bytes == b->static_shared_bytes &&
 	       a->dynamic_shared_bytes == b->dynamic_shared_bytes && a->block_x == b->block_x && a->block_y == b->block_y &&
-	       a->block_z == b->block_z && a->grid_x == b->grid_x && a->grid_y == b->grid_y && a->grid_z == b->grid_z;
+	       a->block_z == b->block_z && a->grid_x == b->grid_x && a->grid_y == b->grid_y && a->grid_z == b->grid_z &&
+	       a->device == b->device;
 }
 
 static uint64_t hash_of(const void *row)
@@ -66,7 +67,8 @@ static uint64_t hash_of(const void *row)
 	                         a->block_z,
 	                         a->grid_x,
 	                         a->grid_y,
-	                         a->grid_z};
+	                         a->grid_z,
+	                         a->device};
 	uint64_t hash = 0;
 
 	for (size_t i = 0; i < sizeof(part) / sizeof(part[0]); i++)
@@ -90,7 +92,8 @@ static struct pp_row_kernel *row_of(struct kernels *k, const struct pp_row_kerne
 	return row;
 }
 
-static struct pp_row_kernel describe(const struct kernels *k, const struct pp_rank *rank, const struct pp_span *span)
+static struct pp_row_kernel describe(const struct kernels *k, const struct pp_rank *rank, const struct pp_span *span,
+                                     uint32_t number)
 {
 	const struct pp_span_device *device = &span->device;
 	const uint32_t names = pp_intern_count(k->names);
@@ -100,6 +103,7 @@ static struct pp_row_kernel describe(const struct kernels *k, const struct pp_ra
 	                                    (int8_t)(device->activity < PP_DEVICE_ACTIVITIES ? device->activity : PP_DEVICE_KERNEL),
 	                            .precision = (int8_t)(device->precision <= PP_PRECISION_16 ? device->precision : 0),
 	                            .worker = rank->rank,
+	                            .device = number,
 	                            .occupancy_percent = (double)NAN,
 	                            .min_ns = INT64_MAX};
 
@@ -128,28 +132,33 @@ static size_t hash_seen(const struct pp_span *span)
 }
 
 /* The span's row, made if new; NULL: no memory. */
-static struct pp_row_kernel *find(struct kernels *k, const struct pp_rank *rank, const struct pp_span *span)
+static struct pp_row_kernel *find(struct kernels *k, const struct pp_rank *rank, const struct pp_span *span, uint32_t number)
 {
 	struct seen *seen = &k->seen[hash_seen(span)];
 	const struct pp_span_device *device = &span->device;
 	struct pp_row_kernel one, *row;
 
 	if (seen->row && seen->name == span->name && seen->op == device->op && seen->launch == device->launch &&
-	    seen->activity == device->activity && seen->precision == device->precision)
+	    seen->activity == device->activity && seen->precision == device->precision && seen->device == number)
 		return row_at(k, seen->row - 1);
-	one = describe(k, rank, span);
+	one = describe(k, rank, span, number);
 	row = row_of(k, &one);
 	if (!row)
 		return NULL;
 	row->occupancy_percent = fmax(row->occupancy_percent, one.occupancy_percent); /* of what is known */
-	*seen = (struct seen){span->name,       device->op,        device->launch,
-	                      device->activity, device->precision, (size_t)(row - row_at(k, 0)) + 1};
+	*seen = (struct seen){span->name,
+	                      device->op,
+	                      device->launch,
+	                      number,
+	                      device->activity,
+	                      device->precision,
+	                      (size_t)(row - row_at(k, 0)) + 1};
 	return row;
 }
 
-static int count(struct kernels *k, const struct pp_rank *rank, const struct pp_span *span)
+static int count(struct kernels *k, const struct pp_rank *rank, const struct pp_thread *thread, const struct pp_span *span)
 {
-	struct pp_row_kernel *row = find(k, rank, span);
+	struct pp_row_kernel *row = find(k, rank, span, thread->device ? thread->device - 1 : 0);
 	int64_t ns = span->end > span->begin ? span->end - span->begin : 0;
 
 	if (!row)
@@ -183,7 +192,7 @@ static int count_thread(struct kernels *k, const struct pp_rank *rank, const str
 		else if (span->flags & (PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END))
 			k->left_out.cut++;
 		else
-			rc = count(k, rank, span);
+			rc = count(k, rank, thread, span);
 	}
 	return rc;
 }
@@ -219,7 +228,9 @@ static int compare_total(const void *a, const void *b, void *names)
 		order = strcmp(pp_intern_text(names, x->op, NULL), pp_intern_text(names, y->op, NULL));
 	if (order == 0)
 		order = x->activity != y->activity ? x->activity - y->activity : x->precision - y->precision;
-	return order ? order : memcmp(&x->registers, &y->registers, 9 * sizeof(x->registers)); /* registers to grid_z */
+	if (order == 0)
+		order = memcmp(&x->registers, &y->registers, 9 * sizeof(x->registers)); /* registers to grid_z */
+	return order ? order : (x->device > y->device) - (x->device < y->device);
 }
 
 /* Keeps the rows with most time: shapes that change with every batch would make an endless table. */

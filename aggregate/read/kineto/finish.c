@@ -211,12 +211,17 @@ static void drop_profiler(struct kineto_store *s, struct kineto_track *t)
 	int64_t until = INT64_MIN;
 	size_t count = 0;
 
+	t->profiler_first = INT64_MAX;
+	t->profiler_last = INT64_MIN;
 	for (size_t i = 0; t->seen >> KINETO_PYTHON & 1 && i < t->spans; i++) {
 		struct pp_span *span = &t->span[i];
 
 		if (span->kind == PP_SPAN_RANGE && span->range.origin == PP_ORIGIN_PYTHON && span->end > until &&
-		    is_profiler(s, span->name))
+		    is_profiler(s, span->name)) {
 			until = span->end;
+			t->profiler_last = span->begin > t->profiler_last ? span->begin : t->profiler_last;
+			t->profiler_first = span->end < t->profiler_first ? span->end : t->profiler_first;
+		}
 		if (span->kind == PP_SPAN_RANGE && span->end <= until) {
 			s->trace.derived++;
 			s->trace.events--;
@@ -264,6 +269,9 @@ static int fill_thread(const struct kineto_store *s, struct kineto_track *t, str
 		to->last = t->span[i].end > to->last ? t->span[i].end : to->last;
 		to->kinds |= bit_of(&t->span[i]);
 	}
+	/* What is between them and the profiler's own frames was recorded too: nothing happened. */
+	to->first = t->profiler_first < to->first ? t->profiler_first : to->first;
+	to->last = t->profiler_last > to->last ? t->profiler_last : to->last;
 	t->span = NULL;
 	t->spans = t->room = 0;
 	return 0;
@@ -393,8 +401,7 @@ static void remark(const struct kineto_store *s, struct pp_rank *rank)
 	char text[PP_REMARK_TEXT];
 
 	if (s->overlaps) {
-		snprintf(text, sizeof(text),
-		         "%llu kernels, copies or sets begin before the one before them on their stream has ended",
+		snprintf(text, sizeof(text), "%llu kernels, copies or sets overlap the one before them on their stream",
 		         (unsigned long long)s->overlaps);
 		pp_remark_add(rank->remark, &rank->remarks, text);
 	}

@@ -10,12 +10,15 @@
 #include "core/capture/side.h"
 #include "core/capture/thread.h"
 #include "core/ring/record.h"
+#include "core/step/category.h"
+#include "core/step/kernel_name.h"
 
 enum { NO_OPERATOR = UINT32_MAX };
 
 struct launch { /* a call of the runtime */
 	uint64_t correlation;
-	uint32_t thread, operator_span; /* the innermost operator around it; NO_OPERATOR */
+	uint32_t thread, span;
+	uint32_t operator_span; /* the innermost operator around it; NO_OPERATOR */
 	int64_t begin;
 };
 
@@ -86,6 +89,7 @@ static int search_thread(struct search *f, uint32_t number, struct pp_allocation
 				return -ENOMEM;
 			f->launch[f->launches++] = (struct launch){.correlation = span->range.id,
 			                                           .thread = number,
+			                                           .span = i,
 			                                           .operator_span = innermost(f, t, span->begin),
 			                                           .begin = span->begin};
 		}
@@ -135,6 +139,8 @@ static int search_stream(struct search *f, uint32_t number)
 		int has_external = d->host_thread & 1;
 
 		d->host_thread = launch ? launch->thread + 1 : 0;
+		if (launch && pp_kernel_is_one(d->activity)) /* whatever its name */
+			f->thread[launch->thread].span[launch->span].category = PP_CATEGORY_KERNEL_LAUNCH;
 		if (launch && d->activity == PP_DEVICE_COLLECTIVE)
 			end_collective(f, launch, t->span[i].end);
 		if (launch && launch->operator_span != NO_OPERATOR)

@@ -33,10 +33,11 @@ struct kineto_track {        /* thread, or stream of a device */
 	size_t spans, room;
 	size_t *open; /* indexes of spans that have begun (phase B) */
 	size_t opens, opens_room;
-	size_t steps;  /* of the spans */
-	int may_nest;  /* operations of a device, not a stream */
-	uint32_t seen; /* bits of enum kineto_category, of the host */
-	int64_t last;  /* highest time seen */
+	size_t steps;                          /* of the spans */
+	int may_nest;                          /* operations of a device, not a stream */
+	uint32_t seen;                         /* bits of enum kineto_category, of the host */
+	int64_t last;                          /* highest time seen */
+	int64_t profiler_first, profiler_last; /* first end and last begin of frames of the profiler */
 };
 
 enum kineto_label_of { KINETO_OF_THREAD, KINETO_OF_PROCESS, KINETO_OF_LABELS };

@@ -172,12 +172,31 @@ static int columns_of(const char *text, int bytes)
 	return columns;
 }
 
+/* Bytes of the head of a name with template arguments, up to a whole one; 0: it has none in that room. */
+static int whole_arguments(const char *name, int most)
+{
+	const char *angle = strchr(name, '<');
+	int bytes = pp_utf8_fit(name, most - 2);
+
+	if (!angle || angle - name >= bytes)
+		return 0;
+	while (!strchr("<>(), :", name[bytes - 1]))
+		bytes--;
+	return bytes;
+}
+
+/* Two dots are for what is left out: the end of template arguments, whose begin tells more, else the middle. */
 int pp_text_name(const char *name, int most, FILE *to)
 {
+	int whole = strlen(name) > (size_t)most ? whole_arguments(name, most) : 0;
 	size_t length = strlen(name);
 	int is_cut = length > (size_t)most, bytes = pp_utf8_fit(name, is_cut ? most / 2 - 1 : most);
 	const char *rest = name + length - (is_cut ? most / 2 - 1 : 0);
 
+	if (whole) {
+		fprintf(to, "%.*s..", whole, name);
+		return columns_of(name, whole) + 2;
+	}
 	while (is_cut && (*rest & 0xC0) == 0x80)
 		rest++;
 	fprintf(to, "%.*s%s%s", bytes, name, is_cut ? ".." : "", rest);

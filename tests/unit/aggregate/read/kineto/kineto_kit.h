@@ -106,13 +106,10 @@ static inline const char *kit_text(const struct pp_capture *c, uint32_t id)
 	return pp_intern_text(c->names, id, NULL);
 }
 
-/* What every capture must satisfy, whatever the file held. */
-static inline void kit_check(const struct pp_capture *c)
+static inline void kit_check_rank(const struct pp_capture *c, const struct pp_rank *r)
 {
-	const struct pp_rank *r = c->rank;
 	int mains = 0, hosts = 0;
 
-	CHECK_INT(c->ranks, 1);
 	CHECK(r->size > r->rank && c->ranks_asked == r->size);
 	for (size_t t = 0; t < r->threads; t++) {
 		const struct pp_thread *thread = &r->thread[t];
@@ -142,4 +139,14 @@ static inline void kit_check(const struct pp_capture *c)
 	for (size_t i = 0; i < r->allocations; i++)
 		CHECK(r->allocation[i].op < pp_intern_count(c->names) && r->allocation[i].time >= 0 &&
 		      (!i || r->allocation[i - 1].time <= r->allocation[i].time));
+}
+
+/* What every capture must satisfy, whatever the file held. */
+static inline void kit_check(const struct pp_capture *c)
+{
+	CHECK(c->ranks > 0);
+	for (size_t i = 0; i < c->ranks; i++) {
+		CHECK(!i || c->rank[i].rank > c->rank[i - 1].rank);
+		kit_check_rank(c, &c->rank[i]);
+	}
 }
