@@ -91,6 +91,28 @@ static uint32_t detail_of(struct pp_timeline_maker *m, const struct pp_span *s)
 	return (uint32_t)m->t->details;
 }
 
+/* Appends the launches of a rank, whose kernels have indexes of its own. */
+static int add_launches(struct pp_timeline_maker *m, const struct pp_rank *rank)
+{
+	struct pp_timeline *t = m->t;
+
+	m->launch_from = t->launches;
+	m->launches = rank->launches;
+	if (!rank->launches)
+		return 0;
+	if (t->launches + rank->launches >= NONE || PP_RESIZE(t->launch, t->launches + rank->launches))
+		return -ENOMEM;
+	for (size_t i = 0; i < rank->launches; i++) {
+		const struct pp_launch *l = &rank->launch[i];
+
+		t->launch[t->launches++] = (struct pp_timeline_launch){.grid = {l->grid[0], l->grid[1], l->grid[2]},
+		                                                       .block = {l->block[0], l->block[1], l->block[2]},
+		                                                       .registers = l->registers,
+		                                                       .shared = (uint64_t)l->static_shared + l->dynamic_shared};
+	}
+	return 0;
+}
+
 static const uint8_t passed_flags = PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END | PP_SPAN_FAILED | PP_SPAN_POLLS;
 
 static uint32_t add_event(struct pp_timeline_maker *m, const struct pp_span *s, uint32_t depth, int category)
@@ -120,6 +142,11 @@ static uint32_t add_event(struct pp_timeline_maker *m, const struct pp_span *s, 
 	        .category = (uint8_t)category,
 	        .flags = s->flags & passed_flags,
 	};
+	if (s->kind == PP_SPAN_DEVICE) {
+		if (s->device.launch && s->device.launch <= m->launches)
+			more[m->t->events].launch = (uint32_t)m->launch_from + s->device.launch;
+		more[m->t->events].correlation = s->device.correlation <= UINT32_MAX ? (uint32_t)s->device.correlation : 0;
+	}
 	return (uint32_t)m->t->events++;
 }
 
@@ -426,7 +453,9 @@ static int add_rank(struct pp_timeline_maker *m, size_t r)
 	m->t->rank[rank].track = (uint32_t)m->t->tracks;
 	set_marks(m, pp_dataset_worker(m->d, from->rank));
 	set_range(m, r);
-	rc = add_steps(m, r, rank);
+	rc = add_launches(m, from);
+	if (!rc)
+		rc = add_steps(m, r, rank);
 	for (int main = 1; main >= 0; main--)
 		for (size_t t = 0; t < from->threads && !rc; t++)
 			if (!from->thread[t].device && !from->thread[t].is_main == !main)

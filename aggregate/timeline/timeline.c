@@ -75,6 +75,7 @@ void pp_timeline_release(struct pp_timeline *t)
 	free(t->track);
 	free(t->event);
 	free(t->detail);
+	free(t->launch);
 	free(t->flow);
 	free(t->counter);
 	free(t->sample);

@@ -51,13 +51,20 @@ struct pp_timeline_event {
 	int64_t self_ns;          /* less the events directly nested in it */
 	uint32_t name;            /* pp_intern id; of a call the call's name, of a step "step 12" */
 	uint32_t track;
-	uint32_t step;    /* index + 1 of the step in which it begins; 0: none */
-	uint32_t detail;  /* index + 1; 0: it has none */
-	uint16_t depth;   /* 0: nothing is around it */
-	uint8_t kind;     /* enum pp_span_kind, never COUNTER */
-	uint8_t category; /* enum pp_category, which gives the colour; 0: none (steps, marks) */
-	uint8_t flags;    /* PP_SPAN_CUT_BEGIN, PP_SPAN_CUT_END, PP_SPAN_FAILED, PP_SPAN_POLLS of enum pp_span_flags */
+	uint32_t step;        /* index + 1 of the step in which it begins; 0: none */
+	uint32_t detail;      /* index + 1; 0: it has none */
+	uint32_t launch;      /* how a kernel was launched, index + 1; 0: unknown */
+	uint32_t correlation; /* of a kernel, copy or set with its launch; 0: unknown */
+	uint16_t depth;       /* 0: nothing is around it */
+	uint8_t kind;         /* enum pp_span_kind, never COUNTER */
+	uint8_t category;     /* enum pp_category, which gives the colour; 0: none (steps, marks) */
+	uint8_t flags;        /* PP_SPAN_CUT_BEGIN, PP_SPAN_CUT_END, PP_SPAN_FAILED, PP_SPAN_POLLS of enum pp_span_flags */
 	uint8_t reserved[3];
+};
+
+struct pp_timeline_launch { /* 0: unknown */
+	uint32_t grid[3], block[3], registers;
+	uint64_t shared; /* bytes of a block, static and dynamic */
 };
 
 enum pp_timeline_has { /* which members of a detail hold */
@@ -144,6 +151,8 @@ struct pp_timeline {
 	size_t events;
 	struct pp_timeline_detail *detail;
 	size_t details;
+	struct pp_timeline_launch *launch;
+	size_t launches;
 	struct pp_timeline_flow *flow;
 	size_t flows;
 	struct pp_timeline_counter *counter;

@@ -22,6 +22,7 @@ struct pp_timeline_maker {
 	struct pp_capture capture; /* job ns, the names of `t`; also ranks that are not shown, for whom others wait */
 	struct pp_name_cache categories;
 	size_t track_room, event_room, detail_room, flow_room, counter_room, sample_room;
+	size_t launch_from, launches;    /* of the rank at hand: its first one in the timeline, and how many */
 	int64_t from_ns;                 /* events before it are left out */
 	struct pp_timeline_range *range; /* [ranks of the capture] */
 	uint32_t ***event;               /* [ranks][threads][spans] event of a span; UINT32_MAX: it is not in the timeline */

@@ -150,6 +150,21 @@ static struct pp_arg *add_detail(const struct pp_outline *s, struct pp_arg *n, c
 	return d->has & PP_TIMELINE_HAS_WAIT ? add_wait(n, e, d) : n;
 }
 
+static struct pp_arg *add_known(struct pp_arg *n, enum pp_arg_id id, uint64_t value)
+{
+	return value ? add(n, id, PP_ARG_IS_NUMBER, (int64_t)value) : n;
+}
+
+static struct pp_arg *add_launch(struct pp_arg *n, const struct pp_timeline_launch *l)
+{
+	for (int i = 0; i < 3; i++)
+		n = add_known(n, (enum pp_arg_id)(PP_ARG_GRID_X + i), l->grid[i]);
+	for (int i = 0; i < 3; i++)
+		n = add_known(n, (enum pp_arg_id)(PP_ARG_BLOCK_X + i), l->block[i]);
+	n = add_known(n, PP_ARG_REGISTERS, l->registers);
+	return add_known(n, PP_ARG_SHARED, l->shared);
+}
+
 size_t pp_outline_args(const struct pp_outline *s, const struct pp_timeline_event *e, struct pp_arg arg[PP_ARG_IDS])
 {
 	static const struct {
@@ -170,6 +185,9 @@ size_t pp_outline_args(const struct pp_outline *s, const struct pp_timeline_even
 	for (size_t i = 0; e->flags && i < sizeof(flag) / sizeof(flag[0]); i++)
 		if (e->flags & flag[i].flag)
 			n = add(n, flag[i].id, PP_ARG_IS_YES, 1);
+	if (e->launch)
+		n = add_launch(n, &s->t->launch[e->launch - 1]);
+	n = add_known(n, PP_ARG_CORRELATION, e->correlation);
 	return (size_t)(n - arg);
 }
 

@@ -57,6 +57,27 @@ TEST(rare)
 	pp_timeline_release(&t);
 }
 
+TEST(launches)
+{
+	struct pp_timeline t;
+	char *text;
+
+	kit_make(&t);
+	t.launch = calloc(1, sizeof(*t.launch));
+	if (!t.launch)
+		abort();
+	t.launch[0] = (struct pp_timeline_launch){.grid = {8, 1, 1}, .block = {256, 2, 1}, .shared = 4096};
+	t.launches = 1;
+	t.event[3].launch = 1;
+	t.event[3].correlation = 77;
+	text = written(&t);
+	HAS(text, "\"grid x\":8,\"grid y\":1,\"grid z\":1,\"block x\":256,\"block y\":2,\"block z\":1,\"shared memory bytes\":4096,"
+	          "\"correlation\":77}");
+	CHECK(!strstr(text, "registers"));
+	free(text);
+	pp_timeline_release(&t);
+}
+
 TEST(large_times)
 {
 	struct pp_timeline t;
@@ -91,6 +112,7 @@ TEST(refused)
 int main(void)
 {
 	rare();
+	launches();
 	large_times();
 	refused();
 	return test_end();
