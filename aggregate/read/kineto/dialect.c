@@ -16,38 +16,39 @@ static const struct kineto_argument argument[] = {
 
 struct row {
 	const char *pattern;
+	size_t length;
 	uint64_t value;
 };
 
 static const struct row category[] = {
-#define PP_KINETO_CATEGORY(pattern, group) {pattern, KINETO_##group},
+#define PP_KINETO_CATEGORY(pattern, group) {pattern, sizeof(pattern) - 1, KINETO_##group},
 #include "aggregate/read/kineto/dialect.def"
 };
 
 static const struct row task[] = {
-#define PP_KINETO_TASK(pattern, group) {pattern, KINETO_##group},
+#define PP_KINETO_TASK(pattern, group) {pattern, sizeof(pattern) - 1, KINETO_##group},
 #include "aggregate/read/kineto/dialect.def"
 };
 
 enum { ROLE_DEVICE = KINETO_IS_DEVICE, ROLE_GROUPS = KINETO_GROUPS, ROLE_DERIVED = KINETO_IGNORED, ROLE_RUNTIME = KINETO_RUNTIME };
 
 static const struct row role[] = {
-#define PP_KINETO_PROCESS(pattern, role) {pattern, ROLE_##role},
+#define PP_KINETO_PROCESS(pattern, role) {pattern, sizeof(pattern) - 1, ROLE_##role},
 #include "aggregate/read/kineto/dialect.def"
 };
 
 static const struct row profiler[] = {
-#define PP_KINETO_PROFILER(pattern) {pattern, 1},
+#define PP_KINETO_PROFILER(pattern) {pattern, sizeof(pattern) - 1, 1},
 #include "aggregate/read/kineto/dialect.def"
 };
 
 static const struct row queue_wait[] = {
-#define PP_KINETO_QUEUE_WAIT(pattern) {pattern, 1},
+#define PP_KINETO_QUEUE_WAIT(pattern) {pattern, sizeof(pattern) - 1, 1},
 #include "aggregate/read/kineto/dialect.def"
 };
 
 static const struct row type[] = {
-#define PP_KINETO_TYPE(name, bytes) {name, bytes},
+#define PP_KINETO_TYPE(name, bytes) {name, sizeof(name) - 1, bytes},
 #include "aggregate/read/kineto/dialect.def"
 };
 
@@ -59,21 +60,22 @@ static const struct {
 #include "aggregate/read/kineto/dialect.def"
 };
 
-static int matches(const char *pattern, const char *text, size_t length)
+static int matches(const struct row *row, const char *text, size_t length)
 {
-	size_t n = strlen(pattern);
+	const char *pattern = row->pattern;
+	const size_t n = row->length;
 
-	if (n && pattern[0] == '*' && n > 1 && pattern[n - 1] == '*') {
+	if (pattern[0] != '*' && pattern[n - 1] != '*')
+		return n == length && pattern[0] == text[0] && !memcmp(pattern, text, n);
+	if (pattern[0] == '*' && n > 1 && pattern[n - 1] == '*') {
 		for (size_t at = 0; at + n - 2 <= length; at++)
 			if (!strncasecmp(pattern + 1, text + at, n - 2))
 				return 1;
 		return 0;
 	}
-	if (n && pattern[0] == '*')
+	if (pattern[0] == '*')
 		return length >= n - 1 && !strncasecmp(pattern + 1, text + length - (n - 1), n - 1);
-	if (n && pattern[n - 1] == '*')
-		return length >= n - 1 && !strncasecmp(pattern, text, n - 1);
-	return n == length && !memcmp(pattern, text, n);
+	return length >= n - 1 && !strncasecmp(pattern, text, n - 1);
 }
 
 #define FIND(rows, text, length) find(rows, sizeof(rows) / sizeof((rows)[0]), text, length)
@@ -82,7 +84,7 @@ static int matches(const char *pattern, const char *text, size_t length)
 static uint64_t find(const struct row *row, size_t rows, const char *text, size_t length)
 {
 	for (size_t i = 0; i < rows; i++)
-		if (matches(row[i].pattern, text, length))
+		if (matches(&row[i], text, length))
 			return row[i].value;
 	return 0;
 }
@@ -93,7 +95,7 @@ int pp_kineto_argument(const char *key, size_t length)
 	size_t low = PP_PARTITION(arguments, at, argument[at].length < length);
 
 	for (; low < arguments && argument[low].length == length; low++)
-		if (!memcmp(argument[low].key, key, length))
+		if (argument[low].key[0] == key[0] && !memcmp(argument[low].key, key, length))
 			return (int)low + 1;
 	return 0;
 }
