@@ -290,7 +290,7 @@ static int say_files(const struct pp_dataset *d, struct by_host *host, FILE *to)
 	if (j.others)
 		fprintf(to, INDENT "%zu other rank%s not compared: waiting for %s is unknown\n", j.others,
 		        j.others == 1 ? " was" : "s were", j.others == 1 ? "it" : "them");
-	if (j.by[PP_JOINED_BY_COLLECTIVES])
+	if (j.by[PP_JOINED_BY_COLLECTIVES] && d->causality.pairs) /* kernels of collectives are not checked */
 		say_causality(d, to);
 	return 1;
 }
