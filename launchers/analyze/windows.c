@@ -87,6 +87,35 @@ static void reset(struct pp_inputs *in)
 	}
 }
 
+/* Where ranks lack a window, the k-th file of each is not of the same one: files that overlap are. Nothing changes where a rank has
+ * two of these, or a file has no date. */
+static size_t by_overlap(struct pp_inputs *in, const struct timed *order, size_t files, size_t windows)
+{
+	uint32_t *window = calloc(files + 1, sizeof(*window)), found = 0;
+	int64_t end = INT64_MIN;
+	size_t first = 0, last = 0, i;
+	int is_clear = window != NULL;
+
+	for (i = 0; i < files; i++) {
+		first += in->file[order[i].file].window == 0;
+		last += in->file[order[i].file].window + 1 == windows;
+	}
+	for (i = 0; i < files && is_clear && first != last; i++) {
+		const struct pp_analyze_file *file = &in->file[order[i].file];
+
+		is_clear = is_dated(file);
+		found += i && file->whose.begin >= end;
+		end = !i || file->whose.begin >= end || file->whose.end > end ? file->whose.end : end;
+		window[i] = found;
+		for (size_t k = i; k-- > 0 && window[k] == found && is_clear;)
+			is_clear = in->file[order[k].file].process != file->process;
+	}
+	for (i = 0; i < files && is_clear && first != last; i++)
+		in->file[order[i].file].window = window[i];
+	free(window);
+	return is_clear && first != last ? (size_t)found + 1 : windows;
+}
+
 /* Sets windows and processes by time; returns how many windows there are. 0: files of one rank overlap, and are none of its
  * windows, or not all files say whose they are. */
 static size_t number(struct pp_inputs *in, const struct timed *order, size_t files, int by_process)
@@ -112,7 +141,7 @@ static size_t number(struct pp_inputs *in, const struct timed *order, size_t fil
 		}
 		most = file->window > most ? file->window : most;
 	}
-	return have_ranks(in, most + 1) ? most + 1 : 0;
+	return have_ranks(in, most + 1) ? by_overlap(in, order, files, most + 1) : 0;
 }
 
 /* In containers, processes of several hosts may have one pid: then names tell. */

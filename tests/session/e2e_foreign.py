@@ -260,6 +260,12 @@ def windows(place, full):
         put(place, f"alone/run-{w}.json", nameless(kineto(0, begin=10 + 20 * w, window=w), "node1"))
     got = analyze(place, logs, os.path.join(place.scratch, "alone"))
     check(len(sessions(logs)) == 2 and got.err.count("of 1 rank on 1 host") == 2, got.transcript())
+    # a rank without a file of the second window
+    for r, w in ((0, 0), (0, 1), (0, 2), (1, 0), (1, 2)):
+        put(place, f"lacking/{r}-{w}.json", kineto(r, begin=10 + 20 * w, window=w))
+    got = analyze(place, place.new_logs(), os.path.join(place.scratch, "lacking"))
+    for words in ("steps 10..13 of 2 ranks", "steps 30..33 of 1 rank", "steps 50..53 of 2 ranks"):
+        check(words in got.err, got.transcript())
     # at the same time, or on another host, the same pid is another process
     for name, second, host in (("overlap", 0, "node1"), ("elsewhere", 1, "node2")):
         put(place, f"{name}/a.json", nameless(kineto(0), "node1"))
