@@ -120,7 +120,7 @@ static void end_collective(struct search *f, const struct launch *launch, int64_
 	if (!low)
 		return;
 	c = &f->s->collective[low - 1];
-	if (c->track != track || launch->begin > c->end)
+	if (c->track != track || launch->begin > c->end || end < c->begin) /* else one of the times is wrong */
 		return;
 	c->kernels++;
 	c->correlation = (uint32_t)launch->correlation;

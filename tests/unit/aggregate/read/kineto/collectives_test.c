@@ -99,10 +99,28 @@ TEST(without_operator)
 	pp_capture_release(&c);
 }
 
+/* A kernel that ended before its collective began has a wrong time, which ends nothing. */
+TEST(kernel_before_its_call)
+{
+	struct pp_capture c = kit_read(
+	        HEAD CALL("10") X("cpu_op", "record_param_comms", "1", "1", "101", "5",
+	                          "'Collective name': 'allreduce', 'In msg nelems': 4, 'Group size': 8, 'dtype': 'Half'" GROUP)
+	                X("cuda_runtime", "cudaLaunchKernelExC", "1", "1", "102", "1", "'correlation': 5")
+	                        X("kernel", "ncclDevKernel_AllReduce_Sum_f16_RING_LL", "0", "20", "20", "30",
+	                          "'device': 0, 'stream': 20, 'correlation': 5") LAST);
+
+	kit_check(&c);
+	CHECK_INT(c.rank->annotations, 1);
+	CHECK_INT(c.rank->annotation[0].done, 0);
+	CHECK_INT(c.rank->operations, 0);
+	pp_capture_release(&c);
+}
+
 int main(void)
 {
 	without_sequence();
 	groups();
 	without_operator();
+	kernel_before_its_call();
 	return test_end();
 }
