@@ -66,7 +66,12 @@ enum kineto_place pp_kineto_inside(enum kineto_place place, int key, int is_map)
 	case KINETO_TOP:
 		if (is_map)
 			return key == TOP_DISTRIBUTED ? KINETO_DISTRIBUTED : KINETO_SKIP;
-		return key == TOP_EVENTS ? KINETO_EVENTS : key == TOP_DEVICES ? KINETO_DEVICES : KINETO_SKIP;
+		return key == TOP_EVENTS        ? KINETO_EVENTS
+		       : key == TOP_DEVICES     ? KINETO_DEVICES
+		       : key == TOP_DISTRIBUTED ? KINETO_DISTRIBUTED_LIST
+		                                : KINETO_SKIP;
+	case KINETO_DISTRIBUTED_LIST:
+		return is_map ? KINETO_DISTRIBUTED : KINETO_SKIP;
 	case KINETO_EVENTS:
 		return is_map ? KINETO_EVENT : KINETO_SKIP;
 	case KINETO_EVENT:

@@ -17,6 +17,7 @@ enum kineto_place { /* what a value is a member of */
 	            KINETO_ARGS,
 	            KINETO_ARG_LIST,
 	            KINETO_DISTRIBUTED,
+	            KINETO_DISTRIBUTED_LIST, /* of a merged file: one of each rank */
 	            KINETO_DEVICES,
 	            KINETO_DEVICE_ROW,
 	            KINETO_SKIP,

@@ -182,9 +182,11 @@ static int set_rank(struct kineto_json *j, const struct kineto_value *v)
 		return 0;
 	if (pp_kineto_integer(v->text, v->length, &number) || number < 0 || number > PP_TRACE_RANKS_MOST)
 		return 1;
-	if (j->key == DISTRIBUTED_RANK)
+	if (j->key == DISTRIBUTED_RANK) {
 		j->s->rank = (int32_t)number;
-	else
+		if (j->s->infos < KINETO_INFOS_MOST)
+			j->s->info[j->s->infos++] = (int32_t)number;
+	} else
 		j->s->world = (int32_t)number;
 	return 0;
 }

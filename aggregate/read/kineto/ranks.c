@@ -381,7 +381,8 @@ static int share(const struct kineto_store *s, struct kineto_store *to)
 {
 	to->names = s->names;
 	to->base = s->base;
-	to->rank = to->world = -1;
+	to->rank = -1;
+	to->world = s->world;
 	to->version = s->version;
 	to->has_schema = s->has_schema;
 	to->trace.clock_bound_ns = s->trace.clock_bound_ns;
@@ -406,10 +407,32 @@ static int share(const struct kineto_store *s, struct kineto_store *to)
 	return 0;
 }
 
+PP_COMPARE_BY(compare_first, struct found, first)
+
+/* Each rank has a distributedInfo, in the order of the file, and no two the same number. */
+static void take_infos(struct parting *w)
+{
+	const struct kineto_store *s = w->s;
+	int differ = s->infos == w->founds;
+
+	for (size_t i = 0; i < w->founds; i++)
+		if (w->found[i].label.number >= 0)
+			return;
+	for (size_t i = 0; differ && i < s->infos; i++)
+		for (size_t k = 0; k < i; k++)
+			differ &= s->info[i] != s->info[k];
+	if (!differ)
+		return;
+	qsort(w->found, w->founds, sizeof(*w->found), compare_first);
+	for (size_t i = 0; i < w->founds; i++)
+		w->found[i].label.number = s->info[i];
+}
+
 /* Numbers that words say, if all ranks have one and no two the same; else the order of labels, or of the file. */
 static void number(struct parting *w, struct kineto_parts *parts)
 {
 	parts->is_own = 1;
+	take_infos(w);
 	for (size_t i = 0; i < w->founds; i++)
 		w->found[i].name = pp_intern_text(w->s->names, w->found[i].label.text, NULL);
 	qsort(w->found, w->founds, sizeof(*w->found), compare_found);

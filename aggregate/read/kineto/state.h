@@ -63,7 +63,7 @@ struct kineto_collective { /* a collective as the host's event describes it */
 	int64_t elements_in, elements_out, group_size, sequence; /* sequence: -1 unknown */
 };
 
-enum { KINETO_SAMPLES = 1024 };
+enum { KINETO_SAMPLES = 1024, KINETO_INFOS_MOST = 1024 };
 
 struct kineto_store { /* all that was read */
 	struct pp_intern *names;
@@ -95,10 +95,12 @@ struct kineto_store { /* all that was read */
 	uint16_t last_worker;
 	uint8_t *is_profiler; /* by pp_intern id: 1 + whether it is a frame of the profiler; 0: not looked at */
 	uint32_t is_profiler_room;
-	uint64_t timed;      /* events with a time */
-	int64_t base;        /* ns since 1970; 0: not given */
-	int32_t rank, world; /* by distributedInfo; -1 */
-	uint32_t version;    /* of PyTorch, pp_intern id */
-	int has_schema;      /* Kineto wrote it */
+	uint64_t timed;                  /* events with a time */
+	int64_t base;                    /* ns since 1970; 0: not given */
+	int32_t rank, world;             /* by distributedInfo; -1 */
+	int32_t info[KINETO_INFOS_MOST]; /* ranks of all distributedInfo, in the order of the file */
+	size_t infos;
+	uint32_t version; /* of PyTorch, pp_intern id */
+	int has_schema;   /* Kineto wrote it */
 	struct pp_trace_metadata trace;
 };

@@ -12,6 +12,8 @@
 	", 'dur': " dur ", 'args': {" args "}},\n"
 #define NAME(what, pid, name) "{'ph': 'M', 'name': '" what "', 'pid': " pid ", 'tid': 0, 'args': {'name': '" name "'}},\n"
 #define HEAD "{'schemaVersion': 1, 'traceEvents': ["
+#define HEAD_INFOS \
+	"{'distributedInfo': [{'rank': 6, 'world_size': 8}, {'rank': 4, 'world_size': 8}], 'schemaVersion': 1, 'traceEvents': ["
 #define LAST "{'ph': 's', 'cat': 'ac2g', 'id': 1, 'name': 'ac2g', 'pid': 0, 'tid': 7, 'ts': 120}]}"
 
 /* A step with an operator that launches one kernel and allocates. */
@@ -120,6 +122,20 @@ TEST(processes_without_names)
 	pp_capture_release(&c);
 }
 
+/* A file may keep the distributedInfo of each of its ranks. */
+TEST(several_infos)
+{
+	struct pp_capture c =
+	        kit_read(HEAD_INFOS RANK("50", "0", "0", "7", "b", "10", "5") RANK("40", "1", "1", "7", "a", "11", "5") LAST);
+
+	CHECK_INT(c.ranks, 2);
+	CHECK_INT(c.ranks_asked, 8);
+	check_rank(&c, 0, 4, 1, "a");
+	check_rank(&c, 1, 6, 0, "b");
+	CHECK_INT(c.rank[0].trace.damaged, 0);
+	pp_capture_release(&c);
+}
+
 /* One process with two devices is one rank. */
 TEST(one_process_with_two_devices)
 {
@@ -147,6 +163,7 @@ int main(void)
 	the_same_pid_of_two_hosts();
 	names_of_processes();
 	processes_without_names();
+	several_infos();
 	one_process_with_two_devices();
 	return test_end();
 }
