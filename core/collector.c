@@ -231,7 +231,7 @@ fail:
 	return rc;
 }
 
-static int try_claim(enum pp_evidence evidence, int rank, int size)
+static int try_claim(enum pp_grounds evidence, int rank, int size)
 {
 	static struct pp_err err; /* under `claiming`: a thread or a signal handler may have 8 KiB of stack */
 	int rc;
@@ -267,7 +267,7 @@ static int try_claim(enum pp_evidence evidence, int rank, int size)
 
 /* The kernel releases the lock of a killed holder with a delay. Marks try again, each time after twice as many; MPI_Init and a
  * process group, which happen once, wait for a moment. */
-static void try_again(enum pp_evidence evidence, int rank, int size)
+static void try_again(enum pp_grounds evidence, int rank, int size)
 {
 	static uint32_t asked;
 	int is_once = evidence == PP_EVIDENCE_MPI || evidence == PP_EVIDENCE_GROUP, rc;
@@ -302,7 +302,7 @@ static int is_changed(void)
 	return !(asked & (asked - 1)) && born_in == getpid() && pp_claim_read_changed(&now, born);
 }
 
-static int collector_claim(enum pp_evidence evidence, int rank, int size)
+static int collector_claim(enum pp_grounds evidence, int rank, int size)
 {
 	uint32_t idle = 0;
 	int saved = errno;

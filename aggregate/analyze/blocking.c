@@ -14,10 +14,9 @@
 
 int pp_blocking_init(struct pp_blocking *b, const struct pp_rank *rank, const struct pp_intern *names)
 {
-	*b = (struct pp_blocking){.rank = rank, .cache = {.names = names, .count = pp_intern_count(names)}};
-	b->cache.code = calloc((size_t)b->cache.count + 1, 1);
+	*b = (struct pp_blocking){.rank = rank};
 	b->last_work = malloc((rank->threads + 1) * sizeof(*b->last_work));
-	if (!b->cache.code || !b->last_work)
+	if (pp_name_cache_init(&b->cache, names) || !b->last_work)
 		return -ENOMEM;
 	for (size_t t = 0; t < rank->threads; t++)
 		b->last_work[t] = INT64_MAX;
@@ -26,7 +25,7 @@ int pp_blocking_init(struct pp_blocking *b, const struct pp_rank *rank, const st
 
 void pp_blocking_release(struct pp_blocking *b)
 {
-	free(b->cache.code);
+	pp_name_cache_release(&b->cache);
 	free(b->last_work);
 	free(b->work);
 	*b = (struct pp_blocking){.rank = NULL};
@@ -43,7 +42,7 @@ static int64_t find_last_work(struct pp_blocking *b, const struct pp_thread *thr
 
 		if (s->kind != PP_SPAN_RANGE && s->kind != PP_SPAN_MPI)
 			continue;
-		category = pp_flat_code(&b->cache, s) & (PP_FLAT_BY_DEFAULT - 1);
+		category = pp_flat_category(pp_flat_code(&b->cache, s));
 		if (category == PP_CATEGORY_HOST_COMMUNICATION || category == PP_CATEGORY_DEVICE_COLLECTIVE)
 			communicates = s->end > communicates ? s->end : communicates;
 		else if (s->begin >= communicates && s->end > last && !pp_flat_is_silent(s, category))

@@ -37,9 +37,9 @@ static int is_work(struct idle *s, const struct pp_span *span, uint32_t thread, 
 	if (span->kind != PP_SPAN_RANGE || (span->flags & (PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END)))
 		return 0;
 	code = pp_flat_code(s->cache, span);
-	if (pp_flat_is_silent(span, code & (PP_FLAT_BY_DEFAULT - 1)))
+	if (pp_flat_is_silent(span, pp_flat_category(code)))
 		return 0;
-	if (covers && (code & PP_FLAT_BY_DEFAULT))
+	if (covers && pp_flat_by(code) == PP_BY_NOTHING)
 		return 0;
 	return thread != step->thread || span->category || span->begin != step->begin || span->end != step->end;
 }
@@ -152,14 +152,14 @@ static int add_rank(struct pp_join *j, size_t r, struct pp_name_cache *cache, ui
 int pp_join_idle(struct pp_join *j)
 {
 	struct pp_table out = {.desc = pp_table_desc(PP_TABLE_op_idle)};
-	uint32_t name = pp_intern_put(j->in->capture->names, "Idle", 4), names = pp_intern_count(j->d->names);
-	struct pp_name_cache cache = {.names = j->d->names, .count = names, .code = calloc((size_t)names + 1, 1)};
-	int rc = cache.code ? 0 : -ENOMEM;
+	uint32_t name = pp_intern_put(j->in->capture->names, "Idle", 4);
+	struct pp_name_cache cache;
+	int rc = pp_name_cache_init(&cache, j->d->names);
 
 	for (size_t r = 0; r < j->in->capture->ranks && rc == 0; r++)
 		rc = add_rank(j, r, &cache, name, &out);
 	j->d->op_idle = out.row;
 	j->d->op_idles = out.rows;
-	free(cache.code);
+	pp_name_cache_release(&cache);
 	return rc;
 }

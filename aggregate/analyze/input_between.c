@@ -16,7 +16,7 @@ static int is_input(struct pp_name_cache *cache, const struct pp_span *span)
 {
 	if ((span->kind != PP_SPAN_RANGE && span->kind != PP_SPAN_MPI) || (span->flags & (PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END)))
 		return 0;
-	return (pp_flat_code(cache, span) & (PP_FLAT_BY_DEFAULT - 1)) == PP_CATEGORY_INPUT;
+	return pp_flat_category(pp_flat_code(cache, span)) == PP_CATEGORY_INPUT;
 }
 
 /* First span that begins at `time` or later; those before it that reach beyond are ranges around the steps. */
@@ -68,9 +68,8 @@ static struct pp_row_input_between look_at_rank(const struct pp_join *j, struct 
 int pp_join_input_between(struct pp_join *j)
 {
 	struct pp_table out = {.desc = pp_table_desc(PP_TABLE_input_between)};
-	uint32_t names = pp_intern_count(j->d->names);
-	struct pp_name_cache cache = {.names = j->d->names, .count = names, .code = calloc((size_t)names + 1, 1)};
-	int rc = cache.code ? 0 : -ENOMEM;
+	struct pp_name_cache cache;
+	int rc = pp_name_cache_init(&cache, j->d->names);
 
 	for (size_t r = 0; r < j->in->capture->ranks && !rc; r++) {
 		struct pp_row_input_between row = look_at_rank(j, &cache, r), *to = row.input_ns > 0 ? pp_table_add(&out) : NULL;
@@ -80,7 +79,7 @@ int pp_join_input_between(struct pp_join *j)
 		else if (row.input_ns > 0)
 			rc = -ENOMEM;
 	}
-	free(cache.code);
+	pp_name_cache_release(&cache);
 	j->d->input_between = out.row;
 	j->d->input_betweens = out.rows;
 	return rc;

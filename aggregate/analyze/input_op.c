@@ -149,7 +149,7 @@ static int stage_of(struct input *in, const struct pp_span *span)
 	switch (span->kind) {
 	case PP_SPAN_RANGE:
 		if (*of & BY_ITSELF || span->category == PP_CATEGORY_INPUT ||
-		    (!(*of & NEVER) && (pp_flat_code(&in->cache, span) & (PP_FLAT_BY_DEFAULT - 1)) == PP_CATEGORY_INPUT))
+		    (!(*of & NEVER) && pp_flat_category(pp_flat_code(&in->cache, span)) == PP_CATEGORY_INPUT))
 			return *of & STAGE;
 		return 0;
 	case PP_SPAN_DEVICE:
@@ -294,15 +294,14 @@ static int count_rank(struct input *in, const struct pp_rank *rank)
 int pp_join_input_ops(struct pp_join *j)
 {
 	uint32_t names = pp_intern_count(j->d->names);
-	struct input in = {.out = {.desc = pp_table_desc(PP_TABLE_input_op)}, .cache = {.names = j->d->names, .count = names}};
-	int rc = 0;
+	struct input in = {.out = {.desc = pp_table_desc(PP_TABLE_input_op)}};
+	int rc = pp_name_cache_init(&in.cache, j->d->names);
 
-	in.cache.code = calloc((size_t)names + 1, sizeof(*in.cache.code));
 	in.of_name = calloc((size_t)names + 1, sizeof(*in.of_name));
 	in.row_of = calloc((size_t)names + 1, sizeof(*in.row_of));
 	j->d->input_op_left_out = calloc(1, sizeof(*j->d->input_op_left_out));
 	j->d->input_op_left_outs = j->d->input_op_left_out != NULL;
-	if (!in.cache.code || !in.of_name || !in.row_of || !j->d->input_op_left_out)
+	if (!in.of_name || !in.row_of || !j->d->input_op_left_out)
 		rc = -ENOMEM;
 	for (size_t r = 0; r < j->in->capture->ranks && rc == 0; r++)
 		rc = count_rank(&in, &j->in->capture->rank[r]);
@@ -310,7 +309,7 @@ int pp_join_input_ops(struct pp_join *j)
 	j->d->input_ops = in.out.rows;
 	if (j->d->input_op_left_out)
 		*j->d->input_op_left_out = in.left_out;
-	free(in.cache.code);
+	pp_name_cache_release(&in.cache);
 	free(in.of_name);
 	free(in.row_of);
 	free(in.open);

@@ -13,6 +13,7 @@
 #include "core/capture/side.h"
 #include "core/capture/thread.h"
 #include "core/ring/intern.h"
+#include "core/step/classify.h"
 
 struct window { /* a step of this rank */
 	int64_t begin, end;
@@ -159,10 +160,12 @@ static struct pp_row_kernel *find(struct kernels *k, const struct pp_rank *rank,
 static int count(struct kernels *k, const struct pp_rank *rank, const struct pp_thread *thread, const struct pp_span *span)
 {
 	struct pp_row_kernel *row = find(k, rank, span, thread->device ? thread->device - 1 : 0);
+	const int8_t by = (int8_t)(span->device.by ? span->device.by : PP_BY_KIND);
 	int64_t ns = span->end > span->begin ? span->end - span->begin : 0;
 
 	if (!row)
 		return -ENOMEM;
+	row->by = by > row->by ? by : row->by;
 	row->occurrences++;
 	row->total_ns += ns;
 	if (ns < row->min_ns)

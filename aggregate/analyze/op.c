@@ -130,7 +130,7 @@ static void count_event(struct ops *o, const struct pp_span *span, int by_defaul
 }
 
 /* Counts the span in the step that it begins in. *ret_row: NO_ROW where it does not count. */
-static int count(struct ops *o, const struct pp_span *span, uint8_t category, const struct window *w, uint32_t thread,
+static int count(struct ops *o, const struct pp_span *span, uint8_t code, const struct window *w, uint32_t thread,
                  uint32_t *ret_row)
 {
 	int64_t ns = span->end > span->begin ? span->end - span->begin : 0;
@@ -145,7 +145,7 @@ static int count(struct ops *o, const struct pp_span *span, uint8_t category, co
 		o->left_out.cut++;
 		return 0;
 	}
-	*ret_row = row_of(o, span, category);
+	*ret_row = row_of(o, span, (uint8_t)pp_flat_category(code));
 	if (*ret_row == NO_ROW)
 		return -ENOMEM;
 	op = op_at(o, *ret_row);
@@ -154,6 +154,8 @@ static int count(struct ops *o, const struct pp_span *span, uint8_t category, co
 	op->self_ns += ns;
 	if (ns > op->max_ns)
 		op->max_ns = ns;
+	if (pp_flat_by(code) > op->by)
+		op->by = (int8_t)pp_flat_by(code);
 	return 0;
 }
 
@@ -169,17 +171,17 @@ static uint8_t around(const struct ops *o, const struct pp_span *span)
 static int count_span(struct ops *o, const struct pp_span *span, const struct window *w, uint32_t thread)
 {
 	uint8_t outer = around(o, span), code = pp_flat_inside(span, pp_flat_code(&o->cache, span), outer);
-	uint8_t category = code & (PP_FLAT_BY_DEFAULT - 1);
+	uint8_t category = (uint8_t)pp_flat_category(code);
 	uint32_t row;
 
-	if (count(o, span, category, w, thread, &row) < 0)
+	if (count(o, span, code, w, thread, &row) < 0)
 		return -ENOMEM;
 	if (row != NO_ROW)
-		count_event(o, span, code & PP_FLAT_BY_DEFAULT);
+		count_event(o, span, span->kind == PP_SPAN_RANGE && pp_flat_by(code) == PP_BY_NOTHING);
 	take_from_parents(o, span);
 	if (span->end <= span->begin)
 		return 0;
-	return push(o, span->end, row, pp_flat_is_silent(span, category) ? outer : category);
+	return push(o, span->end, row, (uint8_t)pp_flat_gives(span, category, outer));
 }
 
 static int count_thread(struct ops *o, const struct pp_thread *thread, uint32_t index)
@@ -266,14 +268,13 @@ static int count_rank(struct ops *o, const struct pp_join *j, size_t r)
 int pp_join_ops(struct pp_join *j)
 {
 	uint32_t names = pp_intern_count(j->d->names);
-	struct ops o = {.out = {.desc = pp_table_desc(PP_TABLE_op)}, .cache = {.names = j->d->names, .count = names}};
-	int rc = 0;
+	struct ops o = {.out = {.desc = pp_table_desc(PP_TABLE_op)}};
+	int rc = pp_name_cache_init(&o.cache, j->d->names);
 
-	o.cache.code = calloc((size_t)names + 1, sizeof(*o.cache.code));
 	o.row_of = calloc((size_t)names + 1, sizeof(*o.row_of));
 	j->names = names;
 	o.unclassified = j->unclassified = calloc((size_t)names + 1, sizeof(*o.unclassified));
-	if (!o.cache.code || !o.row_of || !o.unclassified)
+	if (!o.row_of || !o.unclassified)
 		rc = -ENOMEM;
 	for (size_t r = 0; r < j->in->capture->ranks && rc == 0; r++)
 		rc = count_rank(&o, j, r);
@@ -289,7 +290,7 @@ int pp_join_ops(struct pp_join *j)
 	} else {
 		rc = -ENOMEM;
 	}
-	free(o.cache.code);
+	pp_name_cache_release(&o.cache);
 	free(o.row_of);
 	free(o.next);
 	free(o.window);

@@ -281,6 +281,29 @@ static int fill_unclassified(struct pp_join *j)
 	return rc;
 }
 
+static int fill_evidence(struct pp_join *j)
+{
+	struct pp_table t = {.desc = pp_table_desc(PP_TABLE_evidence)};
+	int rc = 0;
+
+	for (int by = 1; by < PP_GROUNDS && rc == 0; by++) {
+		struct pp_row_evidence one = {.evidence = (int8_t)by}, *row;
+
+		for (size_t r = 0; r < j->in->capture->ranks; r++)
+			one.evidence_ns = pp_wrap_plus(one.evidence_ns, j->in->attr[r].evidence_ns[by]);
+		if (!one.evidence_ns)
+			continue;
+		row = pp_table_add(&t);
+		if (row)
+			*row = one;
+		else
+			rc = -ENOMEM;
+	}
+	j->d->evidence = t.row;
+	j->d->evidences = t.rows;
+	return rc;
+}
+
 static void warn_losses(struct pp_dataset *d)
 {
 	static const char *const why[PP_LOSSES] = {
@@ -602,7 +625,7 @@ int pp_join_quality(struct pp_join *j)
 {
 	struct pp_dataset *d = j->d;
 
-	if (fill_unclassified(j) < 0)
+	if (fill_unclassified(j) < 0 || fill_evidence(j) < 0)
 		return -ENOMEM;
 	count_mpi(j);
 	warn_counters(j);

@@ -13,12 +13,18 @@
 #include "core/capture/thread.h"
 #include "core/ring/intern.h"
 #include "core/ring/record.h"
+#include "core/step/category.h"
+#include "core/step/classify.h"
 #include "core/step/kernel_name.h"
+#include "core/step/user_rules.h"
+
+enum { NO_RULE = 1 };
 
 struct named { /* a name, by its id */
 	int64_t unsure_ns;
 	uint8_t operator_is; /* 0: not looked at; 1: it does not communicate; 2: it does */
 	uint8_t kernel_is;   /* 0: not looked at; else 1 + what it becomes in an operator that communicates */
+	uint8_t rule_is;     /* 0: not looked at; NO_RULE; else 2 + what the user's rule makes of it */
 };
 
 static int communicates(struct named *n, const struct pp_intern *names, uint32_t id)
@@ -48,6 +54,47 @@ static uint8_t inside(struct named *n, struct pp_kernel_cache *cache, const stru
 	return n->kernel_is - 1;
 }
 
+/* The user's word for it; -1: none. */
+static int by_rule(struct named *n, const struct pp_intern *names, uint32_t id)
+{
+	size_t length;
+	const char *text;
+
+	if (!n->rule_is) {
+		text = pp_intern_text(names, id, &length);
+		switch (pp_user_rule_of_kernel(text, length)) {
+		case PP_CATEGORY_DEVICE_COMPUTE:
+			n->rule_is = 2 + PP_DEVICE_KERNEL;
+			break;
+		case PP_CATEGORY_DEVICE_COLLECTIVE:
+			n->rule_is = 2 + PP_DEVICE_COLLECTIVE;
+			break;
+		case PP_CATEGORY_DEVICE_TO_DEVICE:
+			n->rule_is = 2 + PP_DEVICE_DEVICE_TO_DEVICE;
+			break;
+		default:
+			n->rule_is = NO_RULE;
+		}
+	}
+	return n->rule_is - 2;
+}
+
+/* What an activity rests on that the reader took from a name, or from the kind of record. XSpace has only names of copies. */
+static uint8_t evidence_of(const struct pp_span *s)
+{
+	switch (s->device.activity) {
+	case PP_DEVICE_UNSURE:
+		return PP_BY_NOTHING;
+	case PP_DEVICE_COLLECTIVE:
+	case PP_DEVICE_WAIT:
+		return PP_BY_NAME;
+	case PP_DEVICE_KERNEL:
+		return PP_BY_KIND;
+	default:
+		return s->source == PP_SOURCE_XSPACE ? PP_BY_NAME : PP_BY_KIND;
+	}
+}
+
 static void remark(struct pp_rank *rank, const struct pp_intern *names, const struct named *named)
 {
 	const uint32_t count = pp_intern_count(names);
@@ -65,6 +112,27 @@ static void remark(struct pp_rank *rank, const struct pp_intern *names, const st
 	pp_remark_add(rank->remark, &rank->remarks, text);
 }
 
+static void decide(struct pp_span *s, struct named *named, struct pp_kernel_cache *cache, const struct pp_intern *names)
+{
+	const int rule = by_rule(&named[s->name], names, s->name),
+	          may_be = s->device.activity == PP_DEVICE_KERNEL || s->device.activity == PP_DEVICE_UNSURE;
+	const uint32_t op = s->device.op;
+
+	if (rule >= 0) {
+		s->device.activity = (uint8_t)rule;
+		s->device.by = PP_BY_RULE;
+	} else if (may_be && op && op < pp_intern_count(names) && communicates(&named[op], names, op)) {
+		s->device.activity = inside(&named[s->name], cache, names, s->name);
+		s->device.by = s->device.activity == PP_DEVICE_UNSURE ? PP_BY_NOTHING : PP_BY_LAUNCH;
+	} else if (!s->device.by) {
+		s->device.by = evidence_of(s);
+	}
+	if (s->device.activity != PP_DEVICE_KERNEL)
+		s->device.precision = PP_PRECISION_UNKNOWN;
+	if (s->device.activity == PP_DEVICE_UNSURE && s->end > s->begin)
+		named[s->name].unsure_ns = pp_wrap_plus(named[s->name].unsure_ns, s->end - s->begin);
+}
+
 int pp_communication_find(struct pp_rank *rank, const struct pp_intern *names)
 {
 	const uint32_t count = names ? pp_intern_count(names) : 0;
@@ -79,15 +147,8 @@ int pp_communication_find(struct pp_rank *rank, const struct pp_intern *names)
 		for (size_t i = 0; thread->device && i < thread->spans; i++) {
 			struct pp_span *s = &thread->span[i];
 
-			if (s->kind != PP_SPAN_DEVICE || s->name >= count ||
-			    (s->device.activity != PP_DEVICE_KERNEL && s->device.activity != PP_DEVICE_UNSURE))
-				continue;
-			if (s->device.op && s->device.op < count && communicates(&named[s->device.op], names, s->device.op))
-				s->device.activity = inside(&named[s->name], &cache, names, s->name);
-			if (s->device.activity != PP_DEVICE_KERNEL)
-				s->device.precision = PP_PRECISION_UNKNOWN;
-			if (s->device.activity == PP_DEVICE_UNSURE && s->end > s->begin)
-				named[s->name].unsure_ns = pp_wrap_plus(named[s->name].unsure_ns, s->end - s->begin);
+			if (s->kind == PP_SPAN_DEVICE && s->name < count)
+				decide(s, named, &cache, names);
 		}
 	}
 	remark(rank, names, named);

@@ -15,7 +15,7 @@
 #include "aggregate/spool/layout.h"
 #include "core/base/memory_room.h"
 #include "core/base/proc.h"
-#include "core/step/category.h"
+#include "core/step/user_rules.h"
 
 enum { FILE_BYTES = 64 * 1024, RULES_MOST = 1 << 20, LEAST_BUFFER = 2 << 20 };
 
@@ -104,7 +104,7 @@ int pp_settings_rules(const char *spool, struct pp_err *err)
 		return 0;
 	if (!S_ISREG(st.st_mode) || st.st_size > RULES_MOST)
 		return pp_err_set(err, -EINVAL, "cannot use the rules '%s': it is not the file that podprof run wrote", path);
-	return pp_category_rules_load(path, err);
+	return pp_user_rules_load(path, err);
 }
 
 void pp_settings_learn_command(const char *spool, struct pp_settings *s, int pid)

@@ -223,7 +223,7 @@ static int add_nested(struct pp_timeline_maker *m, size_t r, uint32_t *event, co
 	if (crosses)
 		own.end = k->open[k->opens - 1].end;
 	if (s->kind != PP_SPAN_MARK)
-		category = pp_flat_inside(s, pp_flat_code(&m->categories, s), outer) & (PP_FLAT_BY_DEFAULT - 1);
+		category = (uint8_t)pp_flat_category(pp_flat_inside(s, pp_flat_code(&m->categories, s), outer));
 	*event = NONE;
 	if (shown(m, r, s, category)) {
 		*event = add_event(m, s, depth, category);
@@ -234,7 +234,7 @@ static int add_nested(struct pp_timeline_maker *m, size_t r, uint32_t *event, co
 	take_from(m, k, s);
 	if (s->end <= s->begin)
 		return 0;
-	return push(k, s->end, *event, depth + (*event != NONE), !category || pp_flat_is_silent(s, category) ? outer : category);
+	return push(k, s->end, *event, depth + (*event != NONE), category ? pp_flat_gives(s, category, outer) : outer);
 }
 
 static int add_thread(struct pp_timeline_maker *m, size_t r, size_t rank, size_t t)
@@ -306,8 +306,8 @@ static int add_fitting(struct pp_timeline_maker *m, size_t r, struct loose *list
 	qsort(list, n, sizeof(*list), by_begin);
 	for (size_t i = 0; i < n && !rc; i++) {
 		const struct pp_span *s = list[i].span;
-		int category = (s->kind == PP_SPAN_REQUEST ? PP_CATEGORY_HOST_COMMUNICATION : pp_flat_code(&m->categories, s)) &
-		               (PP_FLAT_BY_DEFAULT - 1);
+		int category = s->kind == PP_SPAN_REQUEST ? PP_CATEGORY_HOST_COMMUNICATION
+		                                          : pp_flat_category(pp_flat_code(&m->categories, s));
 
 		if (!shown(m, r, s, category))
 			continue;
@@ -476,10 +476,7 @@ static int add_rank(struct pp_timeline_maker *m, size_t r)
 /* No memory is no reason to stop: the cache only saves looking names up. */
 static void cache_names(struct pp_timeline_maker *m)
 {
-	uint32_t names = pp_intern_count(m->t->names);
-
-	m->categories = (struct pp_name_cache){.names = m->t->names, .code = calloc(names + 1, 1), .count = names};
-	if (!m->categories.code)
+	if (pp_name_cache_init(&m->categories, m->t->names))
 		m->categories.count = 0;
 }
 

@@ -202,7 +202,7 @@ void pp_timeline_maker_release(struct pp_timeline_maker *m)
 	free(m->event);
 	free(m->mark);
 	free(m->range);
-	free(m->categories.code);
+	pp_name_cache_release(&m->categories);
 	pp_capture_release(&m->capture);
 }
 

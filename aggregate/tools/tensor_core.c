@@ -2,9 +2,9 @@
 #include "aggregate/tools/tensor_core.h"
 
 #include "aggregate/dataset/order.h"
-#include "core/step/category.h"
+#include "core/step/name_match.h"
 
-/* Operators of dense products, as words of the operator's own name (core/step/category.h cuts them). */
+/* Operators of dense products, as words of the operator's own name (core/step/name_match.h cuts them). */
 static const char *const product[] = {"mat mul*",
                                       "matmul*",
                                       "conv",

@@ -74,7 +74,8 @@ struct pp_span_device {       /* DEVICE */
 	uint32_t launch;      /* index + 1 into pp_rank.launch; 0: unknown */
 	uint8_t activity;     /* enum pp_device_activity */
 	uint8_t precision;    /* enum pp_precision, of a computation */
-	uint16_t reserved;
+	uint8_t by;           /* enum pp_grounds (core/step/classify.h): what the activity rests on; 0: its kind of record */
+	uint8_t reserved;
 	uint32_t host_thread; /* index + 1 of the thread that launched it; 0: unknown */
 };
 

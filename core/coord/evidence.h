@@ -1,7 +1,7 @@
 /* Why a process may be the rank. Sources and libpodprof-mpi.so pass it to podprof_collector.claim. */
 #pragma once
 
-enum pp_evidence {
+enum pp_grounds {
 	PP_EVIDENCE_MARK = 1,
 	PP_EVIDENCE_MPI = 2,
 	PP_EVIDENCE_GROUP = 3,   /* the process is a member of a framework's process group, whatever its parent is */

@@ -18,7 +18,7 @@ struct podprof_collector { /* both libraries are of the same build */
 	uint64_t size;     /* of this struct; with another size nothing of it is called */
 	/* This process has evidence of being the rank: try to claim (once; later calls return the first result). rank, size: -1
 	 * where unknown (then the launcher's environment is read). Returns 1 if this process records. */
-	int (*claim)(enum pp_evidence evidence, int rank, int size);
+	int (*claim)(enum pp_grounds evidence, int rank, int size);
 	/* The number of this rank in its session, once it is the rank. */
 	int (*rank)(void);
 	/* Not 0 while records are to be written; counts how often recording was switched on. A pointer, so that the hot path is

@@ -8,6 +8,7 @@
 #include "core/capture/thread.h"
 #include "core/ring/record.h"
 #include "core/step/category.h"
+#include "core/step/classify.h"
 
 /* Of streams: xprof's order. All are above what a host does at the same time, but for input that the step thread waits for. */
 static uint8_t device_weight_of(int category)
@@ -65,32 +66,48 @@ static uint8_t category_of_activity(int activity)
 	return (size_t)activity < sizeof(category) ? category[activity] : PP_CATEGORY_DEVICE_COMPUTE;
 }
 
+int pp_name_cache_init(struct pp_name_cache *c, const struct pp_intern *names)
+{
+	const uint32_t count = pp_intern_count(names);
+
+	*c = (struct pp_name_cache){.names = names, .count = count, .code = calloc((size_t)count + 1, PP_ORIGINS)};
+	return c->code ? 0 : -ENOMEM;
+}
+
+void pp_name_cache_release(struct pp_name_cache *c)
+{
+	free(c->code);
+	c->code = NULL;
+}
+
 uint8_t pp_flat_code(struct pp_name_cache *cache, const struct pp_span *span)
 {
+	const unsigned origin =
+	        span->kind == PP_SPAN_RANGE && span->range.origin < PP_ORIGINS ? span->range.origin : PP_ORIGIN_PROGRAM;
+	const size_t at = (size_t)span->name * PP_ORIGINS + origin;
+	struct pp_class class;
 	const char *text;
 	size_t length;
-	int by_default;
 	uint8_t code;
 
 	if (span->category && span->category <= PP_CATEGORIES)
-		return span->category;
+		return pp_flat_pack(span->category, PP_BY_KIND);
 	if (span->kind == PP_SPAN_MPI)
-		return PP_CATEGORY_HOST_COMMUNICATION;
+		return pp_flat_pack(PP_CATEGORY_HOST_COMMUNICATION, PP_BY_KIND);
 	if (span->kind == PP_SPAN_DEVICE)
-		return category_of_activity(span->device.activity);
-	if (span->name < cache->count && cache->code[span->name])
-		return cache->code[span->name];
+		return pp_flat_pack(category_of_activity(span->device.activity), span->device.by ? span->device.by : PP_BY_KIND);
+	if (span->name < cache->count && cache->code[at])
+		return cache->code[at];
 	text = pp_intern_text(cache->names, span->name, &length);
-	code = (uint8_t)pp_category_of_name(text, length, &by_default);
-	if (by_default)
-		code |= PP_FLAT_BY_DEFAULT;
+	class = pp_category_of((enum pp_origin)origin, text, length);
+	code = pp_flat_pack(class.category, class.by);
 	if (span->name < cache->count)
-		cache->code[span->name] = code;
+		cache->code[at] = code;
 	return code;
 }
 
-/* Innermost open range that may win: neither ended nor the step itself; NULL: none. A range of the default rule's category that
- * covers the whole step does not count. */
+/* Innermost open range that may win: neither ended nor the step itself; NULL: none. A range of unknown category that covers the
+ * whole step does not count. */
 static const struct pp_open *winner(const struct pp_flat_cursor *c, const struct pp_flat_window *w)
 {
 	for (size_t i = c->opens; i-- > 0;) {
@@ -98,7 +115,7 @@ static const struct pp_open *winner(const struct pp_flat_cursor *c, const struct
 		int covers = o->begin <= w->step_begin && o->end >= w->step_end;
 		int equals = o->begin == w->step_begin && o->end == w->step_end;
 
-		if (o->end > c->now && !o->is_silent && !(covers && o->by_default) && !(equals && o->may_be_step))
+		if (o->end > c->now && !o->is_silent && !(covers && o->by == PP_BY_NOTHING) && !(equals && o->may_be_step))
 			return o;
 	}
 	return NULL;
@@ -119,7 +136,7 @@ static void hand_out(struct pp_flat_cursor *c, const struct pp_open *o, int64_t 
 	        .thread = c->index,
 	        .span = o->span,
 	        .category = o->category,
-	        .by_default = o->by_default,
+	        .by = o->by,
 	        .weight = o->weight,
 	};
 }
@@ -155,16 +172,29 @@ static int advance(struct pp_flat_cursor *c, int64_t until, const struct pp_flat
 	return 0;
 }
 
+static int is_inherited(int category)
+{
+	return category == PP_CATEGORY_INPUT || category == PP_CATEGORY_OUTPUT || category == PP_CATEGORY_COMPILATION;
+}
+
 static int may_inherit(const struct pp_span *span, uint8_t code)
 {
-	return span->kind == PP_SPAN_RANGE && !span->category && (code & (PP_FLAT_BY_DEFAULT - 1)) == PP_CATEGORY_HOST_COMPUTE;
+	return span->kind == PP_SPAN_RANGE && !span->category && pp_flat_category(code) == PP_CATEGORY_HOST_COMPUTE &&
+	       pp_flat_by(code) != PP_BY_RULE;
 }
 
 uint8_t pp_flat_inside(const struct pp_span *span, uint8_t code, int around)
 {
-	if (around != PP_CATEGORY_INPUT && around != PP_CATEGORY_OUTPUT && around != PP_CATEGORY_COMPILATION)
-		return code;
-	return may_inherit(span, code) ? (uint8_t)around : code;
+	return is_inherited(around) && may_inherit(span, code) ? pp_flat_pack(around, PP_BY_LAUNCH) : code;
+}
+
+int pp_flat_gives(const struct pp_span *span, int category, int outer)
+{
+	if (pp_flat_is_silent(span, category))
+		return outer;
+	if (span->kind == PP_SPAN_RANGE && span->range.origin == PP_ORIGIN_PYTHON)
+		return outer;
+	return category;
 }
 
 int pp_flat_is_silent(const struct pp_span *span, int category)
@@ -210,6 +240,7 @@ static int open_range(struct pp_flat_cursor *c, struct pp_name_cache *cache, uin
 	uint8_t code = pp_flat_code(cache, span);
 	uint32_t parent;
 	struct pp_open *o;
+	int outer;
 
 	while (c->opens && c->open[c->opens - 1].end <= span->begin)
 		c->opens--;
@@ -218,14 +249,15 @@ static int open_range(struct pp_flat_cursor *c, struct pp_name_cache *cache, uin
 	if (c->opens == c->room && make_room(c, span->begin) < 0)
 		return -ENOMEM;
 	parent = around(c, span->end);
-	if (parent)
-		code = pp_flat_inside(span, code, c->open[parent - 1].category);
+	outer = parent ? c->open[parent - 1].gives : 0;
+	code = pp_flat_inside(span, code, outer);
 	o = &c->open[c->opens];
 	o->begin = span->begin;
 	o->end = span->end;
 	o->span = index;
-	o->category = code & (PP_FLAT_BY_DEFAULT - 1);
-	o->by_default = (code & PP_FLAT_BY_DEFAULT) != 0;
+	o->category = (uint8_t)pp_flat_category(code);
+	o->by = (uint8_t)pp_flat_by(code);
+	o->gives = (uint8_t)pp_flat_gives(span, o->category, outer);
 	o->is_silent = (uint8_t)pp_flat_is_silent(span, o->category);
 	o->around = o->is_silent ? around(c, INT64_MIN) : parent;
 	c->opens++;

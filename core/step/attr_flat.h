@@ -13,7 +13,7 @@ struct pp_flat { /* time won on one thread; a list is ordered by begin and does 
 	int64_t begin, end;
 	uint32_t thread, span;
 	uint8_t category;
-	uint8_t by_default;
+	uint8_t by;     /* enum pp_grounds */
 	uint8_t weight; /* over threads the larger one wins, at equal weight the lower thread */
 };
 
@@ -26,7 +26,8 @@ struct pp_open { /* an open range of a thread's stack */
 	int64_t begin, end;
 	uint32_t span;
 	uint32_t around; /* index + 1 of the innermost one below that is not silent and, if this is not, covers its end; 0: none */
-	uint8_t category, by_default, may_be_step, weight;
+	uint8_t category, by, may_be_step, weight;
+	uint8_t gives;     /* category that ranges inside may inherit; of a frame that of what is around it */
 	uint8_t waits;     /* PP_SPAN_WAITS_INPUT, of it or of what is around it */
 	uint8_t is_silent; /* its name stands for no work: ranges around or beside it get the time */
 };
@@ -42,9 +43,9 @@ struct pp_flat_cursor { /* one thread */
 	uint64_t crossed;
 };
 
-struct pp_name_cache { /* category of every name, looked up once */
+struct pp_name_cache { /* category of every name by every origin, looked up once */
 	const struct pp_intern *names;
-	uint8_t *code; /* 0 unknown; category, + 128 for the default rule */
+	uint8_t *code; /* [count * PP_ORIGINS] as pp_flat_code() has it; 0: not looked up */
 	uint32_t count;
 };
 
@@ -53,15 +54,34 @@ struct pp_flat_window {
 	int64_t step_begin, step_end; /* the step around it */
 };
 
-enum { PP_FLAT_BY_DEFAULT = 128 };
+/* A category and what it rests on in one byte, as an array of all names has them. */
+static inline uint8_t pp_flat_pack(int category, int by)
+{
+	return (uint8_t)(category | by << 4);
+}
 
-/* Category of a range or call, + PP_FLAT_BY_DEFAULT where it is the default rule's: as the program set it, else by its kind, else
- * by its name. */
+static inline int pp_flat_category(uint8_t code)
+{
+	return code & 15;
+}
+
+static inline int pp_flat_by(uint8_t code) /* enum pp_grounds */
+{
+	return code >> 4;
+}
+
+/* 0, or -ENOMEM. pp_name_cache_release() frees it; `names` outlives it. */
+int pp_name_cache_init(struct pp_name_cache *c, const struct pp_intern *names);
+void pp_name_cache_release(struct pp_name_cache *c);
+
+/* Category of a range or call: as the program set it, else by its kind, else by its origin and name. */
 uint8_t pp_flat_code(struct pp_name_cache *cache, const struct pp_span *span);
 
 /* The same for a nested range: computing of a loader, a checkpoint or a compiler is input, output or compilation, unless the
- * program set another category. `around`: category of the innermost range around it that is not silent; 0: none. */
+ * program set another category. `around`: what the innermost range around it that is not silent gives; 0: none. */
 uint8_t pp_flat_inside(const struct pp_span *span, uint8_t code, int around);
+/* The category that a range with this one gives to ranges inside; `outer`: what it was given itself. */
+int pp_flat_gives(const struct pp_span *span, int category, int outer);
 /* Its name stands for no work. */
 int pp_flat_is_silent(const struct pp_span *span, int category);
 

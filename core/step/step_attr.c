@@ -46,15 +46,14 @@ static int init(struct sweep *s, size_t rank_index, const struct pp_steps *steps
 {
 	size_t threads = s->rank->threads;
 
-	s->cache.names = names;
-	s->cache.count = pp_intern_count(names);
-	s->cache.code = calloc((size_t)s->cache.count + 1, 1);
+	if (pp_name_cache_init(&s->cache, names))
+		return -ENOMEM;
 	s->default_ns = calloc((size_t)s->cache.count + 1, sizeof(*s->default_ns));
 	s->window = calloc(steps->steps + 2, sizeof(*s->window));
 	s->cursor = calloc(threads + 1, sizeof(*s->cursor));
 	s->split = calloc(threads + 2, sizeof(*s->split));
 	s->attr->step = calloc(steps->steps + 1, sizeof(*s->attr->step));
-	if (!s->cache.code || !s->default_ns || !s->window || !s->cursor || !s->split || !s->attr->step)
+	if (!s->default_ns || !s->window || !s->cursor || !s->split || !s->attr->step)
 		return -ENOMEM;
 	s->attr->steps = steps->steps;
 	add_window(s, steps->before ? &steps->before[rank_index] : NULL, PP_ATTR_EDGE_BEFORE);
@@ -75,7 +74,7 @@ static void release(struct sweep *s)
 	free(s->split);
 	free(s->window);
 	free(s->default_ns);
-	free(s->cache.code);
+	pp_name_cache_release(&s->cache);
 	free(s->one.flat);
 	free(s->two.flat);
 	pp_laps_release(&s->laps);
@@ -152,7 +151,8 @@ static int keep(struct sweep *s, const struct window *w)
 
 		if (w->step < attr->steps) {
 			attr->step[w->step].exclusive_ns[f->category] += f->end - f->begin;
-			if (f->by_default)
+			attr->evidence_ns[f->by] += f->end - f->begin;
+			if (f->by == PP_BY_NOTHING && f->category == PP_CATEGORY_HOST_COMPUTE)
 				s->default_ns[s->rank->thread[f->thread].span[f->span].name] += f->end - f->begin;
 		}
 		if (s->laps.at < s->laps.laps) {

@@ -5,6 +5,7 @@
 
 #include "core/base/err.h"
 #include "core/step/category.h"
+#include "core/step/classify.h"
 #include "core/step/step_lap.h"
 #include "core/step/step_mark.h"
 
@@ -29,7 +30,7 @@ struct pp_attr_segment {       /* time won by one span: a rank's segments never 
 
 enum pp_attr_keep { PP_ATTR_KEEP_ALL, PP_ATTR_KEEP_COMMUNICATION }; /* which segments */
 
-struct pp_attr_default { /* time won by the default rule */
+struct pp_attr_default { /* time won by host ranges of unknown category */
 	uint32_t name;
 	int64_t ns;
 };
@@ -42,6 +43,7 @@ struct pp_attr {
 	size_t segments;
 	struct pp_lap *lap; /* in order of time */
 	size_t laps;
+	int64_t evidence_ns[PP_GROUNDS];    /* time in steps that ranges, calls and device operations won, by enum pp_grounds */
 	struct pp_attr_default *by_default; /* ordered by ns, descending */
 	size_t defaults;
 	uint64_t crossed; /* ranges of one thread that overlap without nesting: cut at the inner end, counted */

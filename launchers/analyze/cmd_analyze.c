@@ -13,7 +13,7 @@
 #include "core/base/compare.h"
 #include "core/base/shell_word.h"
 #include "core/base/step_windows.h"
-#include "core/step/category.h"
+#include "core/step/user_rules.h"
 #include "launchers/analyze/inputs.h"
 #include "launchers/analyze/several.h"
 #include "launchers/analyze/windows.h"
@@ -294,7 +294,7 @@ int pp_cmd_analyze(int argc, char **argv)
 		return PP_EXIT_USAGE;
 	}
 	pp_options_environment(&options, PP_OPT_ANALYZE, NULL);
-	if (*options.verb.rules && pp_category_rules_load(options.verb.rules, &err)) {
+	if (*options.verb.rules && pp_user_rules_load(options.verb.rules, &err)) {
 		pp_say("%s. Nothing was analysed.", err.text);
 		return PP_EXIT_USAGE;
 	}

@@ -27,7 +27,7 @@
 #include "core/base/step_windows.h"
 #include "core/base/why.h"
 #include "core/ring/ring_file.h"
-#include "core/step/category.h"
+#include "core/step/user_rules.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
 #include "launchers/options/say.h"
@@ -466,7 +466,7 @@ static int check_rules(struct pp_options *options)
 
 	if (!*options->verb.rules)
 		return -1;
-	if (pp_category_rules_load(options->verb.rules, &err)) {
+	if (pp_user_rules_load(options->verb.rules, &err)) {
 		pp_say("%s. Nothing was started.", err.text);
 		return PP_EXIT_USAGE;
 	}

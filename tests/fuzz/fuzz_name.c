@@ -3,14 +3,13 @@
 #include <string.h>
 
 #include "aggregate/read/demangle.h"
-#include "core/step/category.h"
+#include "core/step/classify.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	char text[PP_DEMANGLED], *name = malloc(size + 1); /* of its very size, for the sanitizer */
 	size_t length;
-	int by_default;
 
 	if (!name)
 		abort();
@@ -18,8 +17,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	length = pp_demangle(name, size, text);
 	if (length && (length >= sizeof(text) || strlen(text) != length))
 		abort();
-	if (pp_category_of_name(name, size, &by_default) > PP_CATEGORIES)
-		abort();
+	for (int origin = 0; origin < PP_ORIGINS; origin++)
+		if (!pp_category_of((enum pp_origin)origin, name, size).category)
+			abort();
 	free(name);
 	return 0;
 }

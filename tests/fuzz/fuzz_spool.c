@@ -14,6 +14,8 @@
 #include "aggregate/spool/state.h"
 #include "core/clock/band.h"
 #include "core/step/category.h"
+#include "core/step/classify.h"
+#include "core/step/user_rules.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/test.h"
 
@@ -51,13 +53,12 @@ static void read_options(void)
 static void read_rules(void)
 {
 	struct pp_err err = {""};
-	int by_default;
 
 	if (pp_settings_rules(spool, &err))
 		CHECK(err.text[0] && !strchr(err.text, '\n'));
 	else
-		CHECK(pp_category_of_name("fetch shard of all_reduce", 25, &by_default) <= PP_CATEGORIES);
-	pp_category_rules_release();
+		CHECK(pp_category_of(PP_ORIGIN_PROGRAM, "fetch shard of all_reduce", 25).category <= PP_CATEGORIES);
+	pp_user_rules_release();
 }
 
 static void read_clocks(void)

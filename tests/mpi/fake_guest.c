@@ -155,7 +155,7 @@ static struct pp_ring_cursor *cursor(void)
 	return &self()->cursor;
 }
 
-static int claim(enum pp_evidence evidence, int rank, int size)
+static int claim(enum pp_grounds evidence, int rank, int size)
 {
 	const char *log = getenv("PP_FAKE_LOG");
 	char path[512];

@@ -14,7 +14,7 @@
 static const uint64_t always = UINT64_C(1) << PP_TABLE_worker | UINT64_C(1) << PP_TABLE_step | UINT64_C(1) << PP_TABLE_cell |
                                UINT64_C(1) << PP_TABLE_warning | UINT64_C(1) << PP_TABLE_host_clock |
                                UINT64_C(1) << PP_TABLE_unclassified | UINT64_C(1) << PP_TABLE_event |
-                               UINT64_C(1) << PP_TABLE_trace_file;
+                               UINT64_C(1) << PP_TABLE_trace_file | UINT64_C(1) << PP_TABLE_evidence;
 
 #define COPY_TEXT(member, text) snprintf((member), sizeof(member), "%s", (text))
 

@@ -10,6 +10,7 @@
 #include "aggregate/read/xspace/line.h"
 #include "aggregate/read/xspace/link.h"
 #include "aggregate/read/xspace/plane.h"
+#include "core/step/classify.h"
 #include "core/step/kernel_name.h"
 
 static uint32_t launch_of(struct pp_xread *x, const struct pp_xevent *e)
@@ -117,6 +118,7 @@ static void set_activity(struct pp_span *s, const struct pp_xevent *e, const str
 	if (pp_xevent_has(e, PP_XS_HLO_CATEGORY))
 		activity = pp_xkind_activity((const char *)category->text, category->length);
 	s->device.activity = activity >= 0 ? (uint8_t)activity : m->activity;
+	s->device.by = activity >= 0 ? PP_BY_KIND : m->by;
 }
 
 /* Bytes that a copy moved; of an operation that only moves data those that it read and wrote. */

@@ -11,7 +11,7 @@
 #include "core/base/grow.h"
 #include "core/capture/span.h"
 #include "core/ring/record.h"
-#include "core/step/category.h"
+#include "core/step/classify.h"
 #include "core/step/kernel_name.h"
 
 static int begins(const char *text, size_t length, const char *with)
@@ -52,8 +52,10 @@ static enum pp_xevent_class class_of(const char *name, size_t length)
 static void take_category(struct pp_xmeta *m, int activity)
 {
 	m->is_by_kind = activity >= 0;
-	if (activity >= 0)
-		m->activity = (uint8_t)activity;
+	if (activity < 0)
+		return;
+	m->activity = (uint8_t)activity;
+	m->by = PP_BY_KIND;
 }
 
 /* The operator that an event's metadata name: devices that do not repeat it with every event. */
@@ -78,14 +80,6 @@ static void read_event_stats(struct pp_xread *x, struct pp_xplane *p, struct pp_
 	}
 }
 
-static uint8_t is_unknown(const struct pp_xmeta *m)
-{
-	int by_default;
-
-	pp_category_of_name((const char *)m->text, m->length, &by_default);
-	return by_default != 0;
-}
-
 static void ready(struct pp_xread *x, struct pp_xplane *p, struct pp_xmeta *m)
 {
 	int stats = pp_xmeta_ready(x, p, m, 1);
@@ -101,8 +95,8 @@ static void ready(struct pp_xread *x, struct pp_xplane *p, struct pp_xmeta *m)
 		m->precision = (uint8_t)pp_kernel_precision(name, length);
 	}
 	if (p->kind == PP_XPLANE_HOST) {
-		m->is_unknown = is_unknown(m);
 		m->origin = (uint8_t)pp_xkind_origin((const char *)m->text, m->length);
+		m->is_unknown = pp_category_of(m->origin, (const char *)m->text, m->length).by == PP_BY_NOTHING;
 	}
 	if (stats)
 		read_event_stats(x, p, m);

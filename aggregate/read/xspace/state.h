@@ -109,6 +109,7 @@ struct pp_xmeta { /* metadata of an event or a stat, looked at when an event fir
 	uint8_t is_ready;   /* what is above `data` is set */
 	uint8_t kind;       /* of a stat: enum pp_xs_kind; of an event: enum pp_xevent_class */
 	uint8_t activity;   /* of an event on a device */
+	uint8_t by;         /* enum pp_grounds of that; 0: its name */
 	uint8_t is_by_kind; /* XLA's category tells the activity */
 	uint8_t precision;  /* of an event by its name; of a text as a shape, PP_PRECISION_UNKNOWN until it was read as one */
 	uint8_t is_unknown; /* of an event of a host: no rule knows its name */

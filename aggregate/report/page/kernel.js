@@ -16,6 +16,9 @@ class Parts {
     Parts.list.forEach(p => p.draw());
   }
   shown() {
+    const BY = 'what its category rests on, of all ranks the weakest: a rule of yours, the kind of record, what launched it, ' +
+        'the name of a known function, words, nothing';
+
     const all = this.parts().filter(p => p.ns > 0).sort((a, b) => b.ns - a.ns), rest = all.slice(Parts.most);
     const ns = rest.reduce((a, p) => a + p.ns, 0);
     return [...all.slice(0, Parts.most), ...ns > 0 ? [{name: `${Format.count(rest.length)} others`, ns, rest: true}] : []];
@@ -108,6 +111,7 @@ const OpStats = {
         share('host self %', 'host_self_percent', 'of all self time on hosts'),
         share('host cumulative %', 'host_cumulative_percent', 'sum up to this row, in the order of place'),
         ...used,
+        {name: 'by', minor: true, text: true, what: BY, get: i => of('by')(i) || '\u2013'},
       ],
       rows: t.shown,
       first: 20,
@@ -202,6 +206,7 @@ const Kernels = {
         {name: 'tensor core used', ...word('tensor_core_used'), what: 'by the name of the kernel'},
         {name: 'precision', text: true, minor: true, get: of('precision')},
         {name: 'activity', text: true, minor: true, get: of('activity')},
+        {name: 'by', text: true, minor: true, what: BY, get: i => of('by')(i) || '\u2013'},
       ],
       rows: t.shown,
       first: 20,

@@ -14,6 +14,7 @@
 #include "core/base/utf8.h"
 #include "core/base/wrap.h"
 #include "core/ring/intern.h"
+#include "core/step/classify.h"
 
 enum { BAR = 30, MOST_WORKERS = 15, HOST_COLUMNS = 16, FREE_ROWS = 6, MOST_WARNINGS = 3, MOST_NAMES = 3 };
 
@@ -306,6 +307,15 @@ static void write_worker(const struct pp_dataset *d, const struct pp_sums *t, si
 	fputc('\n', to);
 }
 
+/* Of the weakest evidence. */
+static int64_t words_ns(const struct pp_dataset *d)
+{
+	for (size_t i = 0; i < d->evidences; i++)
+		if (d->evidence[i].evidence == PP_BY_WORDS)
+			return d->evidence[i].evidence_ns;
+	return 0;
+}
+
 /* Where there is no room for all: ranks without data first, then those that kept the others waiting most. */
 int pp_text_workers(const struct pp_dataset *d, const struct pp_sums *t, const struct pp_answer *a, FILE *to)
 {
@@ -314,7 +324,8 @@ int pp_text_workers(const struct pp_dataset *d, const struct pp_sums *t, const s
 
 	/* PP_TEXT_LINES in all: each further row of the breakdown, caution, and line of memory, files or the slowest step takes
 	 * one from here */
-	most -= (d->memories > 0) + (d->files > 0) + (size_t)pp_sums_has_longest(d, t) + a->qualifiers + (a->command > 0);
+	most -= (d->memories > 0) + (d->files > 0) + (size_t)pp_sums_has_longest(d, t) + a->qualifiers + (a->command > 0) +
+	        (words_ns(d) > 0);
 	for (int c = 1, rows = 0; c <= PP_CATEGORIES; c++)
 		if (t->sum_ns[c] && ++rows > FREE_ROWS)
 			most--;
@@ -339,6 +350,16 @@ int pp_text_workers(const struct pp_dataset *d, const struct pp_sums *t, const s
 		fputs("  kept others: mean time per step that each other rank waited for this rank\n", to);
 	free(row);
 	return 0;
+}
+
+static void write_words(const struct pp_dataset *d, const struct pp_sums *t, FILE *to)
+{
+	const int64_t ns = words_ns(d);
+	char text[PP_TEXT_UNIT];
+
+	if (ns)
+		fprintf(to, "  By words:   %s of step time has its category only by words in names of ranges\n",
+		        pp_text_percent(text, pp_sums_percent(ns, t->all_ns)));
 }
 
 static void write_defaults(const struct pp_dataset *d, const struct pp_sums *t, FILE *to)
@@ -408,7 +429,9 @@ void pp_text_quality(const struct pp_dataset *d, const struct pp_sums *t, const 
 		fprintf(to, " (confidence %.2f of 1)", d->step_confidence);
 	fputc('\n', to);
 	fprintf(to, "  Overhead:   %s\n", a->overhead);
-	if (t->cells)
+	if (t->cells) {
+		write_words(d, t, to);
 		write_defaults(d, t, to);
+	}
 	write_warnings(d, a->session, to);
 }

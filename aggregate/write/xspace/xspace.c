@@ -406,17 +406,14 @@ static int write_xspace(const struct pp_output *out, struct pp_err *err)
 	size_t hosts = 0;
 	int code = pp_xfile_labels(&f, err);
 
-	f.categories.names = out->capture->names;
-	f.categories.count = pp_intern_count(out->capture->names);
-	f.categories.code = calloc((size_t)f.categories.count + 1, sizeof(*f.categories.code));
-	if (!code && !f.categories.code)
+	if (pp_name_cache_init(&f.categories, out->capture->names) && !code)
 		code = pp_err_set(err, -ENOMEM, "no memory for the names of an XSpace");
 	if (!code) {
 		h = find_hosts(&f, &hosts, err);
 		code = h ? write_files(&f, h, hosts, err) : -ENOMEM;
 	}
 	free_hosts(h, hosts);
-	free(f.categories.code);
+	pp_name_cache_release(&f.categories);
 	free(f.stack);
 	free(f.label);
 	return code;

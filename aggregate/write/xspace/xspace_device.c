@@ -129,7 +129,7 @@ static void details(struct pp_xfile *f, struct pp_xevent *e, const struct pp_spa
 
 static uint64_t category_of(struct pp_xfile *f, const struct pp_span *s)
 {
-	return pp_flat_code(&f->categories, s) & (PP_FLAT_BY_DEFAULT - 1);
+	return (uint64_t)pp_flat_category(pp_flat_code(&f->categories, s));
 }
 
 static void write_activity(struct pp_xfile *f, const struct pp_span *s, const struct pp_xplaced *in)

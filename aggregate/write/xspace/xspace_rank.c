@@ -327,11 +327,11 @@ static int write_nested(struct pp_xfile *f, const struct pp_span *s, const struc
 	close_ended(f, e.offset_ps, depth);
 	outer = around(f, s, *depth);
 	if (s->kind == PP_SPAN_RANGE || s->kind == PP_SPAN_MPI)
-		category = pp_flat_inside(s, pp_flat_code(&f->categories, s), outer) & (PP_FLAT_BY_DEFAULT - 1);
+		category = (uint8_t)pp_flat_category(pp_flat_inside(s, pp_flat_code(&f->categories, s), outer));
 	if (is_operator(f, s, in, thread))
 		e.metadata = pp_xnames_event(&f->names, PP_XNAME_OPERATOR, (uint64_t)category << 32 | pp_xname_key(s));
 	add_stats(f, &e, s, in);
-	code = nest(f, &e, s, !category || pp_flat_is_silent(s, category) ? outer : category, depth);
+	code = nest(f, &e, s, category ? pp_flat_gives(s, category, outer) : outer, depth);
 	write_event(f, &e, s);
 	return code;
 }

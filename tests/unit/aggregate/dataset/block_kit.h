@@ -188,8 +188,9 @@ static inline void kit_same_tables(const struct pp_dataset *a, const struct pp_d
 			continue; /* hosts may have other numbers: kit_same_clock() */
 		if (id == PP_TABLE_arrival)
 			continue; /* compared by their bytes */
-		if (!with_ops && (id == PP_TABLE_op || id == PP_TABLE_op_left_out || id == PP_TABLE_op_idle ||
-		                  id == PP_TABLE_event || id == PP_TABLE_unclassified || id == PP_TABLE_warning))
+		if (!with_ops &&
+		    (id == PP_TABLE_op || id == PP_TABLE_op_left_out || id == PP_TABLE_op_idle || id == PP_TABLE_event ||
+		     id == PP_TABLE_evidence || id == PP_TABLE_unclassified || id == PP_TABLE_warning))
 			continue;
 		for (int i = 0; i < 2; i++) {
 			const struct pp_dataset *d = i ? b : a;
@@ -217,6 +218,18 @@ static inline void kit_budget(struct pp_dataset *d)
 		                                      .calls = kit_random(9),
 		                                      .hidden_ns = kit_time(),
 		                                      .blocking_ns = kit_time()};
+}
+
+static inline void kit_evidence(struct pp_dataset *d, struct pp_intern *names)
+{
+	d->unclassifieds = kit_random(4);
+	d->unclassified = calloc(d->unclassifieds + 1, sizeof(*d->unclassified));
+	for (size_t i = 0; i < d->unclassifieds; i++)
+		d->unclassified[i] = (struct pp_row_unclassified){kit_name(names, "range", i), kit_time(), kit_random(0)};
+	d->evidences = kit_random(4);
+	d->evidence = calloc(d->evidences + 1, sizeof(*d->evidence));
+	for (size_t i = 0; i < d->evidences; i++)
+		d->evidence[i] = (struct pp_row_evidence){(int8_t)(i + 1), kit_time()};
 }
 
 static inline void kit_tables(struct pp_dataset *d, struct pp_intern *names)
@@ -252,10 +265,7 @@ static inline void kit_tables(struct pp_dataset *d, struct pp_intern *names)
 		                                  .worker = d->worker[0].rank,
 		                                  .writes = kit_random(9),
 		                                  .write_ns = kit_time()};
-	d->unclassifieds = kit_random(4);
-	d->unclassified = calloc(d->unclassifieds + 1, sizeof(*d->unclassified));
-	for (size_t i = 0; i < d->unclassifieds; i++)
-		d->unclassified[i] = (struct pp_row_unclassified){kit_name(names, "range", i), kit_time(), kit_random(0)};
+	kit_evidence(d, names);
 	d->memories = d->process_samples = d->workers ? kit_random(6) : 0;
 	d->memory = calloc(d->memories + 1, sizeof(*d->memory));
 	d->process_sample = calloc(d->memories + 1, sizeof(*d->process_sample));

@@ -199,7 +199,7 @@ TEST(same_as_brute_force)
 
 	for (int round = 0; round < 20; round++) {
 		struct pp_capture c = make_capture(1);
-		static const char *const names[] = {"input", "save", "compute", "jit", "wobble", "nccl"};
+		static const char *const names[] = {"input", "save", "compute", "compile", "wobble", "nccl"};
 		static const uint8_t order[] = {6, 7, 4, 8, 4, 10};
 		static uint8_t category_of[3][MADE_SPANS];
 		int64_t want[PP_CATEGORIES + 1] = {0};
