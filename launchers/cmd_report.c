@@ -13,6 +13,7 @@
 #include "aggregate/report/brief.h"
 #include "aggregate/report/check.h"
 #include "aggregate/report/report.h"
+#include "aggregate/report/unknown.h"
 #include "aggregate/spool/list.h"
 #include "aggregate/write/text/text.h"
 #include "aggregate/write/text/text_print.h"
@@ -198,9 +199,25 @@ static int print_check(const char *directory)
 	return violations ? PP_EXIT_CONTRADICTS : PP_EXIT_OK;
 }
 
+static int print_unknown(const char *directory)
+{
+	char pod[PATH_MAX + sizeof("/pod.h5") + 512];
+	struct pp_err err = {""};
+
+	snprintf(pod, sizeof(pod), "%s/pod.h5", directory);
+	if (pp_unknown_print(pod, stdout, &err)) {
+		pp_say("%s.", err.text);
+		return PP_EXIT_FAILED;
+	}
+	return pp_is_printed("the rules") ? PP_EXIT_OK : PP_EXIT_FAILED;
+}
+
 static int show(const char *directory, const struct pp_options *options)
 {
 	int rc;
+
+	if (options->verb.unknown)
+		return print_unknown(directory);
 
 	if (options->verb.check)
 		return print_check(directory);
@@ -283,7 +300,7 @@ static int report_sessions(const char *given, const char *logdir, const struct p
 		return print_list(logdir, session, count, options);
 	snprintf(path, sizeof(path), "%s/podprof/%s", logdir, session[count - 1].name);
 	rc = show(path, options);
-	if (!options->verb.json && !*options->verb.table && !options->verb.check)
+	if (!options->verb.json && !*options->verb.table && !options->verb.check && !options->verb.unknown)
 		say_others(given, count);
 	return rc;
 }
@@ -361,6 +378,9 @@ static int check_options(const struct pp_options *options)
 		pp_say("--format needs a table. Give --table NAME too, for example '--table slowest'.");
 	else if (options->verb.check && (*table || options->verb.list || options->verb.json || *options->verb.html))
 		pp_say("--check cannot be combined with --table, --list, --json or --html.");
+	else if (options->verb.unknown &&
+	         (*table || options->verb.list || options->verb.json || *options->verb.html || options->verb.check))
+		pp_say("--unknown cannot be combined with --table, --list, --json, --html or --check.");
 	else if (*table && (options->verb.list || options->verb.json))
 		pp_say("--table cannot be combined with --list or --json. For a table as JSON, give --format json.");
 	else

@@ -19,6 +19,7 @@ set(PP_REPORT_SOURCES
   report/table_print.c
   report/brief.c
   report/check.c
+  report/unknown.c
   report/data/plain.c
   report/data/plain_table.c
   report/data/plain_text.c

@@ -72,7 +72,7 @@ struct pp_settings { /* of a job, TO() in the table: <spool>/options, read by th
 };
 
 struct pp_verb_settings { /* of one run of a verb, VERB() in the table; texts are borrowed, "": not given */
-	int list, json, check, all_ranks, watch, options, clock, raw;
+	int list, json, check, unknown, all_ranks, watch, options, clock, raw;
 	int format;         /* enum pp_opt_format */
 	int by_collectives; /* --step-rule */
 	const char *table, *tool, *categories, *html, *signal, *rules, *spool, *cupti, *map;

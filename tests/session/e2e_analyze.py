@@ -396,6 +396,31 @@ def own_files(place, full):
         check("all ranks share one clock" in summary and "not joined" not in summary and "do not give their ranks" not in summary, summary)
 
 
+def unknown_rules(place):
+    """report --unknown: rules for what nothing is known of, which --rules reads once a category stands in them."""
+    events = [{"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{n}", "pid": 1, "tid": 1, "ts": 100 * n, "dur": 100} for n in (1, 2, 3)]
+    for n in (1, 2, 3):
+        events.append({"ph": "X", "cat": "user_annotation", "name": "Frobnicate.all #7", "pid": 1, "tid": 1, "ts": 100 * n + 10, "dur": 50})
+        events.append({"ph": "X", "cat": "kernel", "name": "my_allreduce_thing<4>(int)", "pid": 0, "tid": 7, "ts": 100 * n + 20, "dur": 20,
+                       "args": {"device": 0, "stream": 7}})
+    where = put(place, "unknown.pt.trace.json", json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    analyze(place, logs := place.new_logs(), where)
+    got = run([place.podprof(), "report", "--unknown", logs])
+    check(got.code == 0 and "\n# frobnicate all 7 = \n" in got.out and "\n# kernel:my_allreduce_thing* = \n" in got.out, got.transcript())
+    check(got.out.index("frobnicate") < got.out.index("my_allreduce") and "0.090 ms in steps, 3 occurrences" in got.out, got.transcript())
+    text = got.out.replace("# frobnicate all 7 = ", "frobnicate all 7 = Output").replace("# kernel:my_allreduce_thing* = ",
+                                                                                       "kernel:my_allreduce_thing* = Device collective")
+    analyze(place, again := place.new_logs(), where, "--rules", put(place, "filled.txt", text))
+    with h5(session_of(again)) as f:
+        ns = f["breakdown/exclusive_ns"][()].sum(axis=(0, 1))
+        check(ns[2] == 3 * 20000 and ns[6] == 3 * 30000, ns)
+        check({b.decode() for b in f["kernel/by"][()]} == {"rule"}, f["kernel/by"][()])
+    got = run([place.podprof(), "report", "--unknown", again])
+    check(got.code == 0 and got.out.startswith("# The categories of all ranges and kernels") and got.out.count("\n") == 1, got.transcript())
+    got = run([place.podprof(), "report", "--unknown", "--list", again])
+    check(got.code == 64 and "--unknown cannot be combined" in got.err, got.transcript())
+
+
 def own_rules(place, full):
     """--rules: a user's word decides, and a bad row is named with its line."""
     where = folder(place, "ruled", ranks=1)
@@ -406,6 +431,7 @@ def own_rules(place, full):
         with h5(session_of(logs)) as f:
             got = f["breakdown/exclusive_ns"][()][0, 0, 5]
             check(got == ns, f"{words}: Input of a step is {got} ns")
+    unknown_rules(place)
     got = analyze(place, place.new_logs(), where, "--rules", bad, code=64)
     check(f"{bad}" in got.err and "2" in got.err.replace(bad, ""), got.transcript())
     # a live job: the rules as they were when it began, and a bad file starts nothing

@@ -83,6 +83,7 @@ static const struct pp_options_verb capture = {.name = "podprof capture", .argum
 
 /* A good value for each row. */
 static const char *const each[] = {"--list",
+                                   "--unknown",
                                    "--json",
                                    "--check",
                                    "--all-ranks",
