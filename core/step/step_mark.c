@@ -318,8 +318,8 @@ static int choose_period(const struct pp_capture *capture, struct pp_marks *list
 	char text[PATTERN_SHOWN];
 	int rc = other ? pp_period_rule_find(capture, list, &rule) : -ENOMEM;
 
-	for (int calls = PP_MESSAGE_CALLS; calls <= PP_MESSAGE_ALL_CALLS && rc >= 0; calls++) {
-		if (calls == PP_MESSAGE_ALL_CALLS && rule.confidence >= PP_GUESS_CONFIDENCE)
+	for (int calls = PP_MESSAGE_CALLS; calls < PP_MESSAGE_KINDS && rc >= 0; calls++) {
+		if (calls != PP_MESSAGE_CALLS && rule.confidence >= PP_GUESS_CONFIDENCE)
 			break;
 		clear_marks(other, capture->ranks);
 		messages = (struct pp_period_rule){0};
@@ -576,12 +576,30 @@ static void leave_uncovered_out(const struct pp_capture *capture, struct pp_mark
 		           steps, steps == 1 ? "" : "s", ranks, ranks == 1 ? "" : "s", (long long)number, (int)rank);
 }
 
+static int has_mpi(const struct pp_capture *capture)
+{
+	for (size_t r = 0; r < capture->ranks; r++)
+		for (uint32_t t = 0; t < capture->rank[r].threads; t++) {
+			const struct pp_thread *thread = &capture->rank[r].thread[t];
+
+			for (size_t k = 0; k < pp_thread_others(thread, PP_SPAN_BIT(PP_SPAN_MPI)); k++) {
+				const struct pp_span *span = &thread->span[pp_thread_other(thread, k)];
+
+				if (span->kind == PP_SPAN_MPI && pp_mpi_call_info(span->mpi.call)->class == PP_MPI_LOCAL_INIT)
+					return 1;
+			}
+		}
+	return 0;
+}
+
 static int use_window(const struct pp_capture *capture, struct pp_marks *list, struct pp_steps *s)
 {
 	int64_t horizon = horizon_of(capture);
 
-	add_remark(s, horizon == INT64_MIN ? "the whole run is " PP_STEPS_ONE ", without MPI_Init and MPI_Finalize"
-	                                   : "the kept records are " PP_STEPS_ONE ", up to each rank's last record");
+	if (horizon == INT64_MIN)
+		add_remark(s, "the whole run is " PP_STEPS_ONE "%s", has_mpi(capture) ? ", without MPI_Init and MPI_Finalize" : "");
+	else
+		add_remark(s, "the kept records are " PP_STEPS_ONE ", up to each rank's last record");
 	s->rule = PP_STEP_RULE_WINDOW;
 	s->confidence = 0;
 	s->rule_name = 0;

@@ -13,11 +13,14 @@
 #include "core/capture/capture.h"
 #include "core/capture/message.h"
 #include "core/capture/thread.h"
+#include "core/ring/intern.h"
 #include "core/step/mark_list.h"
 #include "core/step/step_nest.h"
 #include "core/step/step_rhythm.h"
 
 enum { MANY_ROUNDS = 10 }; /* of a loop: what is between them is occasional */
+
+static const char C10D[] = "c10d::";
 
 #define MOST_OF 0.9
 #define ALIKE 0.9   /* of the messages are the same: one over and over */
@@ -30,23 +33,55 @@ struct sequence { /* one rank's messages, or all of its calls */
 	uint32_t *request; /* [length]; ascending but for 0 */
 	uint32_t thread;
 	enum pp_message_calls calls;
+	const struct pp_intern *names;
 	int is_alike, is_unsure;
 };
 
-static int is_wanted(const struct pp_span *span, enum pp_message_calls calls)
+/* Call number of an operator that is a whole collective; 0: it is none. */
+static unsigned call_of_operator(const struct pp_intern *names, const struct pp_span *span)
 {
+	size_t length;
+	const char *text;
+	unsigned call;
+
+	if (span->kind != PP_SPAN_RANGE || span->range.origin != PP_ORIGIN_OPERATOR)
+		return 0;
+	text = pp_intern_text(names, span->name, &length);
+	if (length <= strlen(C10D) || memcmp(text, C10D, strlen(C10D)) != 0)
+		return 0;
+	call = pp_c10d_call_of(text, length);
+	return call && pp_mpi_call_is_collective(call) ? call : 0;
+}
+
+static int is_wanted(const struct sequence *q, const struct pp_span *span)
+{
+	const enum pp_message_calls calls = q->calls;
+
+	if (calls == PP_MESSAGE_OPERATORS)
+		return call_of_operator(q->names, span) != 0;
 	if (span->kind != PP_SPAN_MPI)
 		return 0;
 	return pp_mpi_class_is_message(pp_mpi_call_info(span->mpi.call)->class) ||
 	       (calls == PP_MESSAGE_ALL_CALLS && pp_mpi_call_is_collective(span->mpi.call));
 }
 
-static size_t count_wanted(const struct pp_thread *thread, enum pp_message_calls calls)
+/* The k-th span that may be wanted, of spans_of(). */
+static const struct pp_span *span_of_thread(const struct sequence *q, const struct pp_thread *thread, size_t k)
+{
+	return &thread->span[q->calls == PP_MESSAGE_OPERATORS ? k : pp_thread_other(thread, k)];
+}
+
+static size_t spans_of(const struct sequence *q, const struct pp_thread *thread)
+{
+	return q->calls == PP_MESSAGE_OPERATORS ? thread->spans : pp_thread_others(thread, PP_SPAN_BIT(PP_SPAN_MPI));
+}
+
+static size_t count_wanted(const struct sequence *q, const struct pp_thread *thread)
 {
 	size_t n = 0;
 
-	for (size_t k = 0; k < pp_thread_others(thread, PP_SPAN_BIT(PP_SPAN_MPI)); k++)
-		n += is_wanted(&thread->span[pp_thread_other(thread, k)], calls);
+	for (size_t k = 0; k < spans_of(q, thread); k++)
+		n += is_wanted(q, span_of_thread(q, thread, k));
 	return n;
 }
 
@@ -64,6 +99,17 @@ static uint32_t symbol_of(const struct pp_rank *rank, const struct pp_span *span
 	if (pp_mpi_call_info(span->mpi.call)->class == PP_MPI_RECV || (span->flags & PP_SPAN_RECEIVES))
 		return pp_period_symbol(span->mpi.call, 1, -1, 0);
 	return pp_period_symbol(span->mpi.call, 1, span->mpi.peer, span->mpi.sent ^ tag);
+}
+
+static void fill_call(const struct sequence *q, const struct pp_rank *rank, const struct pp_span *span, size_t n)
+{
+	const int is_call = q->calls != PP_MESSAGE_OPERATORS;
+
+	q->stream.symbol[n] = is_call ? symbol_of(rank, span) : pp_period_symbol(call_of_operator(q->names, span), 1, -1, 0);
+	q->stream.bytes[n] = is_call ? span->mpi.sent : 0;
+	q->request[n] = is_call && span->mpi.request ? span->mpi.request : n ? q->request[n - 1] : 0;
+	q->times.begin[n] = span->begin;
+	q->times.end[n] = span->end;
 }
 
 static void sequence_release(struct sequence *q)
@@ -102,7 +148,7 @@ static int sequence_fill(const struct pp_rank *rank, struct sequence *q)
 	size_t most = 0, n = 0;
 
 	for (uint32_t t = 0; t < rank->threads; t++) {
-		size_t calls = count_wanted(&rank->thread[t], q->calls);
+		size_t calls = count_wanted(q, &rank->thread[t]);
 
 		q->thread = calls > most ? t : q->thread;
 		most = calls > most ? calls : most;
@@ -115,17 +161,9 @@ static int sequence_fill(const struct pp_rank *rank, struct sequence *q)
 	if (!q->stream.symbol || !q->stream.bytes || !q->request || pp_period_times_init(&q->times, most))
 		return -ENOMEM;
 	thread = &rank->thread[q->thread];
-	for (size_t k = 0; k < pp_thread_others(thread, PP_SPAN_BIT(PP_SPAN_MPI)); k++) {
-		const struct pp_span *span = &thread->span[pp_thread_other(thread, k)];
-
-		if (!is_wanted(span, q->calls))
-			continue;
-		q->stream.symbol[n] = symbol_of(rank, span);
-		q->stream.bytes[n] = span->mpi.sent;
-		q->request[n] = span->mpi.request ? span->mpi.request : n ? q->request[n - 1] : 0;
-		q->times.begin[n] = span->begin;
-		q->times.end[n++] = span->end;
-	}
+	for (size_t k = 0; k < spans_of(q, thread); k++)
+		if (is_wanted(q, span_of_thread(q, thread, k)))
+			fill_call(q, rank, span_of_thread(q, thread, k), n++);
 	q->stream.length = n;
 	add_requests(rank, q);
 	return 0;
@@ -388,7 +426,7 @@ int pp_message_rule_find(const struct pp_capture *capture, enum pp_message_calls
 
 	for (size_t r = 0; r < capture->ranks && rc == 0; r++) {
 		const struct pp_rank *rank = &capture->rank[r];
-		struct sequence q = {.calls = calls};
+		struct sequence q = {.calls = calls, .names = capture->names};
 		double ns = pp_recorded_time(rank);
 
 		recording += ns > 0;
@@ -410,6 +448,7 @@ int pp_message_rule_find(const struct pp_capture *capture, enum pp_message_calls
 	if (rc < 0 || !with)
 		return rc;
 	align(capture, list, &rule);
+	rule.collectives = calls == PP_MESSAGE_OPERATORS ? rule.period : 0;
 	rule.steps = rule.most;
 	rule.is_unsure |= rule.without || rule.most > rule.least + 1 || rule.least < PP_PERIOD_LEAST - 1;
 	rule.coverage = (double)rule.matched / (double)(rule.matched + rule.irregular);

@@ -89,12 +89,20 @@ static size_t drop_numbers(const char *text, size_t length, char *to)
 	return numbers && letters ? n : 0;
 }
 
-static int says_step(const char *text, size_t length)
+static int has_word(const char *text, size_t length, const char *word)
 {
-	for (size_t i = 0; i + 4 <= length; i++)
-		if (!strncasecmp(text + i, "step", 4) || !strncasecmp(text + i, "iter", 4))
+	size_t n = strlen(word);
+
+	for (size_t i = 0; i + n <= length; i++)
+		if (!strncasecmp(text + i, word, n))
 			return 1;
 	return 0;
+}
+
+static int says_step(const char *text, size_t length)
+{
+	return has_word(text, length, "step") || has_word(text, length, "iter") ||
+	       (has_word(text, length, "batch") && !has_word(text, length, "micro"));
 }
 
 /* The first number in the name: of iterations it may be theirs. */

@@ -13,7 +13,7 @@ struct pp_step_name {
 	uint32_t stem;        /* intern id; of a part the name's own */
 	uint8_t word;         /* enum pp_step_word */
 	uint8_t numbered;     /* a number stands behind the stem, and may count steps: "step 12" */
-	uint8_t may_be_parts; /* numbers may tell parts of one step apart ("layer 3"): not where the stem says step or iteration */
+	uint8_t may_be_parts; /* numbers may tell parts of one step apart ("layer 3"): not where the stem says that it is a step */
 	int64_t number;
 };
 

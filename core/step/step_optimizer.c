@@ -11,14 +11,17 @@
 #include "core/ring/intern.h"
 #include "core/step/mark_list.h"
 
-enum { TUPLE_MOST = 16 }; /* optimizers that are called in turn */
+enum {
+	TUPLE_MOST = 16, /* optimizers that are called in turn */
+	BETWEEN = 4      /* times the time in a burst is between bursts */
+};
 
 static const char CALL[] = "Optimizer.step#";
 
 struct tuple {
 	uint32_t name[TUPLE_MOST]; /* the last one ends the step */
 	size_t names;
-	int is_exact; /* it repeats without a mismatch; else there is one name, which has most calls */
+	int is_burst; /* all of one name */
 };
 
 static int is_call(const struct pp_intern *names, uint32_t id)
@@ -133,6 +136,27 @@ static size_t period_of(const struct pp_optimizers_rank *o)
 	return 0;
 }
 
+/* Calls of one name in bursts: models in parts, each with an optimizer. How many a burst has; 1: they are not in bursts. */
+static size_t burst_of(const struct pp_optimizers_rank *o)
+{
+	for (size_t n = 2; n <= TUPLE_MOST && 2 * n <= o->calls; n++)
+		for (size_t first = 0; first < n; first++) { /* the first gap between bursts */
+			int64_t least = INT64_MAX, most = 0;
+
+			for (size_t i = 0; i + 1 < o->calls; i++) {
+				int64_t gap = o->call[i + 1].begin - o->call[i].end;
+
+				if (i % n == first)
+					least = gap < least ? gap : least;
+				else
+					most = gap > most ? gap : most;
+			}
+			if (least / BETWEEN > most)
+				return n;
+		}
+	return 1;
+}
+
 /* The last of the tuple has the longest time behind it, in sum; where none stands out, the one that the records have last. */
 static size_t last_of(const struct pp_optimizers_rank *o, size_t period)
 {
@@ -171,11 +195,12 @@ static uint32_t commonest(const struct pp_optimizers_rank *o)
 
 static struct tuple tuple_of(const struct pp_optimizers_rank *o)
 {
-	size_t period = period_of(o), last = period ? last_of(o, period) : 0;
-	struct tuple t = {.names = period, .is_exact = 1};
+	size_t period = period_of(o) == 1 ? burst_of(o) : period_of(o), last = period ? last_of(o, period) : 0;
+	struct tuple t = {.names = period};
 
 	for (size_t i = 0; i < period; i++)
 		t.name[i] = o->call[(last + 1 + i) % period].name;
+	t.is_burst = period > 1 && period_of(o) == 1;
 	if (!period)
 		t = (struct tuple){.name = {commonest(o)}, .names = 1};
 	return t;
@@ -186,6 +211,8 @@ static size_t phase_of(const struct pp_optimizers_rank *o, const struct tuple *t
 {
 	size_t phase = 0, i = 0;
 
+	if (t->is_burst && o->calls > t->names)
+		return t->names - 1 - last_of(o, t->names);
 	for (; phase < t->names && i < o->calls; phase += i < o->calls)
 		for (i = 0; i < o->calls && o->call[i].name == t->name[(i + phase) % t->names];)
 			i++;

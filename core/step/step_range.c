@@ -16,7 +16,7 @@ enum {
 	DEPTHS = 3,       /* a range is inside fewer others than this (main, epoch) */
 	FEWEST = 3,       /* occurrences on every rank */
 	ITERATIONS = 2,   /* the same of an iteration that is known by its name */
-	ROUNDS = 3,       /* as often must numbers come in the same order, to tell parts of a step apart */
+	ROUNDS = 2,       /* as often must numbers come in the same order, to tell parts of a step apart */
 	CANDIDATES = 512, /* names examined per rank and depth: more is no repeating step */
 	SPLITS = 64,      /* stems whose numbers do */
 	KINDS = 8,        /* of known iterations */

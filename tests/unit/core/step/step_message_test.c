@@ -599,6 +599,32 @@ static void check(const struct shape *which, uint64_t first, int print)
 	free_capture(&job);
 }
 
+/* A file of PyTorch that says neither group nor number of its collectives: they are operators. */
+TEST(collectives_as_operators)
+{
+	struct pp_capture c = make_capture(1);
+	struct pp_steps s = {0};
+	struct pp_err err;
+
+	for (int64_t n = 0; n < 14; n++) {
+		add_range(&c, 0, 0, "aten::mm", n * 1000, n * 1000 + 500)->range.origin = PP_ORIGIN_OPERATOR;
+		add_range(&c, 0, 0, "c10d::reduce_scatter_", n * 1000 + 510, n * 1000 + 520)->range.origin = PP_ORIGIN_OPERATOR;
+		add_range(&c, 0, 0, "c10d::allreduce_", n * 1000 + 800, n * 1000 + 990)->range.origin = PP_ORIGIN_OPERATOR;
+	}
+	CHECK_INT(pp_steps_find(&c, 0, 0, &s, &err), 0);
+	CHECK_INT(s.rule, PP_STEP_RULE_PERIOD);
+	CHECK_INT(s.period, 2);
+	CHECK_INT(s.steps, 13); /* the first one's begin is unknown */
+	CHECK_INT(s.cell[0].end - s.cell[0].begin, 1000);
+	pp_steps_release(&s);
+	for (size_t i = 0; i < c.rank[0].thread[0].spans; i++)
+		c.rank[0].thread[0].span[i].range.origin = PP_ORIGIN_LIBRARY; /* nobody's collectives */
+	CHECK_INT(pp_steps_find(&c, 0, 0, &s, &err), 0);
+	CHECK_INT(s.rule, PP_STEP_RULE_WINDOW);
+	pp_steps_release(&s);
+	free_capture(&c);
+}
+
 int main(int argc, char **argv)
 {
 	int print = argc > 1 && !strcmp(argv[1], "--print");
@@ -606,5 +632,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(shape) / sizeof(shape[0]); i++)
 		for (uint64_t first = 1; first <= (print ? 1 : 20); first++)
 			check(&shape[i], first, print);
+	if (!print)
+		collectives_as_operators();
 	return test_end();
 }

@@ -41,6 +41,8 @@ TEST(numbers_inside)
 	check_stem("(1, 2)", "(1, 2)"); /* nothing else */
 	CHECK(name_of("load(3) of 8 files").may_be_parts);
 	CHECK(!name_of("iteration(3) of 8").may_be_parts);
+	CHECK(!name_of("batch 3").may_be_parts);
+	CHECK(name_of("micro-batch 3").may_be_parts);
 }
 
 /* Words and numbers tell what this iteration's requests are. */

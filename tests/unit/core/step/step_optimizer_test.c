@@ -109,6 +109,26 @@ TEST(two_in_turn)
 	free_capture(&c);
 }
 
+/* A model in parts has an optimizer each, of one class. Where rank 1's records begin, one of a step was called already. */
+TEST(bursts)
+{
+	struct pp_capture c = make_capture(2);
+	struct pp_steps s;
+
+	for (size_t r = 0; r < 2; r++)
+		for (int64_t n = 0; n < 4; n++)
+			for (int64_t i = !n && r; i < 3; i++)
+				add_optimizer(&c, r, "AdamW", n * 1000 + 800 + i * 50, n * 1000 + 840 + i * 50);
+	s = find(&c);
+	check_rule(&c, &s, "AdamW");
+	CHECK_INT(s.steps, 3);
+	for (size_t i = 0; i < 6; i++)
+		CHECK_INT(s.cell[i].end - s.cell[i].begin, 1000);
+	CHECK_INT(s.cell[1].end, 1940);
+	pp_steps_release(&s);
+	free_capture(&c);
+}
+
 /* One that wraps another, and one that backward calls for each parameter, add no steps. */
 TEST(nested)
 {
@@ -178,6 +198,7 @@ int main(void)
 	one_optimizer();
 	gradient_accumulation();
 	two_in_turn();
+	bursts();
 	nested();
 	range_around();
 	doubtful();

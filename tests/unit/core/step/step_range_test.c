@@ -93,6 +93,8 @@ TEST(numbers_that_are_names)
 		add_range(&c, 0, 0, name, n * 100, n * 100 + 95);
 	}
 	check_window(&c, "cover only");
+	c.rank[0].thread[0].spans = 24; /* two rounds */
+	check_window(&c, "the whole run");
 	free_capture(&c);
 	c = make_capture(1);
 	for (int n = 0; n < 20; n++) {
