@@ -75,6 +75,7 @@ CASES = [
     case("frame-dataset", "ladder", stack("my_data/loader_input.py(9): next_batch", "<built-in method load of DataLoader object at 0x7f00>"), share("Input", 0), HALF),
     case("frame-jit", "ladder", stack("jax/_src/pjit.py(339): cache_miss", "compile_wrapper.py(1): jit_lowering"), share("Compilation", 0), first_not("compil")),
     case("frame-allreduce", "ladder", stack("ddp/allreduce_hook.py(7): broadcast_barrier"), share("Host communication", 0), first_not("communication")),
+    case("frame-around-operator", "ladder", stack("trainer.py(5): save_checkpoint_output"), op("^aten::mm$", calls=4, category="^Host compute$")),
     # operators and runtime calls neither
     case("operator-words", "ladder", host_op(("cpu_op", "mylib::save_output_input", 5, 900)), share("Output", 0), share("Input", 0), first_not("output|input")),
     case("activation-checkpoint", "ladder", host_op(("cpu_op", "CheckpointFunctionBackward", 5, 900), ("cpu_op", "CheckpointFunction", 10, 800)), share("Output", 0)),
@@ -88,6 +89,17 @@ CASES = [
     case("xla-module", "ladder", samples.xla_cpu(events=[("XlaModule:#hlo_module=jit_step,program_id=7#", 50, 900)]), share("Compilation", 0), first_not("compil")),
     # what is evidence
     case("user-words", "ladder", host_op(("user_annotation", "load input batch", 5, 10)), op("^load input batch$", calls=4, category="^Input$", by="word")),
+    case("user-inherits", "ladder", host_op(("user_annotation", "save checkpoint", 5, 990)), op("^aten::mm$", calls=4, category="^Output$"),
+         op("^save checkpoint$", by="word")),
+    case("user-path", "ladder", host_op(("user_annotation", "## sparse_data_dist ##", 5, 990)), share("Input", 0), share("Output", 0)),
+    case("jax-runtime-words", "ladder", samples.xla_cpu(events=[("Handle inputs", 5, 90), ("H2D Dispatch", 760, 100), ("AllocateOutputBuffersWithInputReuse", 860, 100)]),
+         share("Input", 0), share("Output", 0), first_not("input|output")),
+    case("tf-executor-words", "ladder", samples.xla_cpu(events=[("ExecutorState::Process", 5, 90), ("EagerCopyToDevice", 760, 200)]), share("Input", 0), share("Output", 0)),
+    case("kernel-words", "ladder", loose([("kernel", "triton_poi_fused_save_input_output_0", 5100, 300, 5050), ("kernel", "void load_data_compile_kernel<int>(int)", 5500, 100, 5060)]),
+         time_of("Device compute", 400), share("Input", 0), share("Output", 0)),
+    case("nccl-by-name", "ladder", loose([("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", 5100, 300)]),
+         cell("kernel", {}, "by", "name"), time_of("Device collective communication", 300)),
+    case("nccl-name-begin", "ladder", loose([("kernel", "my_nccl_helper_gemm", 5100, 300, 5050)]), kernels(0, activity="^Collective$")),
     case("known-loader", "ladder", host_op(("cpu_op", "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", 760, 200)), share("Input", 20)),
     case("launch-decides", "ladder", loose([("op", "symm_mem::one_shot_all_reduce", 5000, 200), ("kernel", "my_reduce", 5100, 300, 5020),
                                             ("op", "aten::mm", 5500, 50), ("kernel", "gemm_allreduce_fused_name", 5600, 100, 5510)]),
@@ -118,6 +130,17 @@ CASES = [
     # -- steps: marks and iterations, never single operators, calls or frames
     case("steps-marks", "steps", torch(), steps(4, "ProfilerStep", 10), step_time(1000), HALF, KERNELS, outside(0)),
     case("steps-operator", "steps", repeated(8, op="aten::to"), steps(1, "window"), rule_not("aten"), kernels(8, 2400), outside(0)),
+    case("steps-operator-long", "steps", loose([e for i in range(9) for e in (("op", "aten::linear", 5000 + 1000 * i, 980), ("kernel", "gemm", 5300 + 1000 * i, 500, 5010 + 1000 * i))]),
+         steps(1, "window"), rule_not("aten"), kernels(9, 4500), outside(0)),
+    case("steps-builtin", "steps", repeated(8, frame="<built-in method run_backward of torch._C._EngineBase object at 0x7f60>"), steps(1, "window"), kernels(8, 2400), outside(0)),
+    case("steps-jax-function", "steps", samples.xla_cpu(count=6, main=None, events=[("PjitFunction(train_step)", 5, 980)]), steps(1), rule_not("Pjit")),
+    case("steps-jax-compile", "steps", samples.xla_cpu(count=6, main=None, events=[("backend_compile_and_load", 5, 980)]), steps(1), rule_not("compile")),
+    case("steps-tf-eager", "steps", samples.xla_cpu(count=6, main=None, events=[("TFE_Py_FastPathExecute_C", 5, 980)]), steps(1), rule_not("TFE")),
+    case("steps-jax-marks", "steps", samples.xla_cpu(count=6, events=[("PjitFunction(train_step)", 5, 980)]), steps(6, "", 0), step_time(1000)),
+    case("steps-lightning", "steps", repeated(8, mark=lambda i: "[pl][profile]run_training_batch"), steps(8, "run_training_batch"), kernels(8, 2400)),
+    case("steps-two-rates", "steps", loose([e for i in range(4) for e in (("mark", f"iteration {i}", 5000 + 2000 * i, 1990), ("mark", "microbatch", 5010 + 2000 * i, 900),
+                                           ("mark", "microbatch", 5950 + 2000 * i, 900), ("kernel", "gemm", 5100 + 2000 * i, 1500, 5050 + 2000 * i))]),
+         steps(4, "iteration", 0), kernels(4, 6000)),
     case("steps-launch", "steps", repeated(8), steps(1, "window"), rule_not("cudaLaunch"), kernels(8, 2400), outside(0)),
     case("steps-frame", "steps", repeated(8, frame="train.py(10): step"), steps(1, "window"), rule_not("train"), kernels(8, 2400), outside(0)),
     case("steps-module", "steps", repeated(8, frame="nn.Module: Net_0"), steps(1, "window"), rule_not("Net"), kernels(8, 2400)),
@@ -196,6 +219,11 @@ CASES = [
     case("diff-map", "identity", {"a/r.json": samples.train(rank=0, world=8).bytes(), "b/r.json": samples.train(rank=3, world=8, count=5).bytes()},
          code(0), prints_not("no (common )?rank"), how=lambda a: (a.run("analyze", "in/a", "-o", "la"), a.run("analyze", "in/b", "-o", "lb"),
                                                                   a.run("diff", "--map", "0=3", "la", "lb"))),
+
+    case("jax-two-sessions-apart", "identity", {f"{n}/plugins/profile/2026_01_01_00_0{i}_00/node0.xplane.pb":
+                                                next(iter(samples.xla_cpu(begin_ns=1790000000000000000 + i * 60000000000).values())) for i, n in enumerate("ab")},
+         code(64), prints("2 sessions|one is analysed at a time")),
+    case("no-ranks-two-hosts", "identity", {f"{n}.json": samples.train(Trace(pid=4000, host=n)).bytes() for n in ("hosta", "hostb", "hostc")}, ranks(0, 1, 2), steps(4)),
 
     # -- clocks of files
     case("clock-one-host", "clocks", samples.ddp(4, slow=2), first("rank 2"), says("Straggler: +rank 2"), silent("clock of its own|were not compared"),
