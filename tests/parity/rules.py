@@ -61,6 +61,11 @@ def device_type(name):
     return "Device collectives" if low.startswith("nccl") else "Device compute"
 
 
+def any_copy(name):
+    """The same, also for copies as CUPTI's tracer names them."""
+    return device_type(re.sub(r"(?i)^memcpy(\w)2(\w)", r"Memcpy\1To\2", name))
+
+
 def host_type(name):
     kind = name.rsplit(":", 1)[-1]
     if kind.startswith("InfeedEnqueue") or name.startswith("MemcpyHToD"):
@@ -188,24 +193,36 @@ class Rules:
             model = [us.get(name, 0) for us in self.theirs_of()]
             if not is_close(model, theirs):
                 return None
+            if self.x.is_gpu and not is_close([us.get(name, 0) for us in self.ours_of()], ours):
+                return None
             if self.x.is_gpu:
-                cupti = [us.get(name, 0) for us in self.theirs_of(lambda n: device_type(re.sub(r"(?i)^memcpy(\w)2(\w)", r"Memcpy\1To\2", n)))]
+                cupti = [us.get(name, 0) for us in self.theirs_of(any_copy)]
                 return "copy-names" if not is_close(cupti, theirs) and is_close(cupti, ours) else "by-time"
-            return self.host_category(name)
+            return self.host_category(name, ours)
         return explain
 
-    def host_category(self, name):
+    def ours_of(self):
+        """[{category: us}] of podprof's steps: everything on the devices, by time."""
+        spans, made = [(e.begin, e.begin + e.ns, any_copy(e.name)) for e in self.device], []
+        for begin, end in self.steps:
+            us = {k: v / 1000 for k, v in sweep(spans, begin, end).items()}
+            us["Input and the host"] = (end - begin) / 1000 - sum(v for k, v in us.items() if k != "Input")
+            made.append(us)
+        return made
+
+    def host_category(self, name, ours):
         """Ours: All others is the time without any event. The rest is Input, at most the time of events that podprof calls so, and Host compute."""
         names = {n for n in self.inputs if not n.lower().startswith("iteratorgetnext")}
         rows = self.pod.steps[self.rank]
         inside = [[(max(e.begin, b), min(e.begin + e.ns, t)) for e in self.host if e.begin < t and e.begin + e.ns > b and (e.begin, e.begin + e.ns) != (b, t)]
                   for b, t in self.steps]
         idle = [(t - b - union(s)) / 1000 for (b, t), s in zip(self.steps, inside)]
-        if not is_close(idle, [us["All others"] for _, us, _ in rows]):
+        rest = [(t - b) / 1000 - i - us.get("Input", 0) for (b, t), i, (_, us, _) in zip(self.steps, idle, rows)]
+        if not is_close({"All others": idle, "Host compute": rest}.get(name, ours), ours):
             return None
         if name == "All others":
             return "by-time"
-        for (b, t), (_, us, _) in zip(self.steps, rows):
+        for (b, t), us in zip(self.steps, [{"Input": v} for v in ours] if name == "Input" else [us for _, us, _ in rows]):
             most = union([(max(e.begin, b), min(e.begin + e.ns, t)) for e in self.host if e.begin < t and e.begin + e.ns > b and
                           (e.name in self.inputs or op_name(e.name) in self.inputs or host_type(e.name) in ("wait", "Input"))]) / 1000
             if us.get("Input", 0) > most + STEP_US:
