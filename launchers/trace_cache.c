@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "aggregate/read/container.h"
 #include "core/base/why.h"
 #include "launchers/analyze/inputs.h"
 #include "launchers/cmd.h"
@@ -38,7 +39,7 @@ int pp_trace_cache_is_trace(const char *path)
 		if (n >= (int)sizeof(beside) || !access(beside, F_OK))
 			return 0;
 	}
-	return !pp_trace_glance(path, &glance, &err);
+	return pp_container_kind(path) == PP_CONTAINER_ARCHIVE || !pp_trace_glance(path, &glance, &err);
 }
 
 /* The text of MADE_OF for these files; NULL: no memory. */
@@ -52,9 +53,14 @@ static char *describe(const struct pp_inputs *in)
 		return NULL;
 	fprintf(to, "podprof %s\n", PODPROF_VERSION);
 	for (size_t i = 0; i < in->files; i++) {
+		const char *path = in->file[i].path;
+		size_t archive = pp_container_archive(path);
 		struct stat st = {.st_size = -1};
+		char *on_disk = strndup(path, archive ? archive : strlen(path));
 
-		stat(in->file[i].path, &st);
+		if (on_disk)
+			stat(on_disk, &st);
+		free(on_disk);
 		fprintf(to, "%lld %lld.%09ld %s\n", (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
 		        in->file[i].path);
 	}

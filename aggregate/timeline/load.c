@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "aggregate/read/container.h"
 #include "aggregate/read/h5/file.h"
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/trace.h"
@@ -301,7 +302,7 @@ static void add_unread(struct pp_timeline_maker *m, struct files *f, const struc
 /* Why a given file is not there, and what helps: its path is from the directory of 'podprof analyze', or cut. */
 static int is_there(const struct file *file, struct pp_err *why)
 {
-	if (file->rank < 0 || *file->path == '/' || !access(file->path, F_OK))
+	if (file->rank < 0 || *file->path == '/' || !access(file->path, F_OK) || pp_container_archive(file->path))
 		return 1;
 	if (!strncmp(file->path, "...", 3))
 		pp_err_set(why, -ENAMETOOLONG,

@@ -23,14 +23,14 @@
 #include "launchers/options/say.h"
 #include "launchers/run/logdir.h"
 
-enum { WARNINGS = 8, WARNING_BYTES = 256 };
+enum { WARNINGS = 10, WARNING_BYTES = 256 };
 
 const struct pp_options_verb pp_verb_analyze = {
         .name = "podprof analyze",
         .arguments = "FILE|DIR...",
         .doc = "Make a session from traces that other profilers wrote: XSpace (.xplane.pb) of TensorFlow, JAX and xprof, and "
-               "Kineto JSON of PyTorch, plain or .gz. All files become one session, each file one rank.\v"
-               "A directory is searched for such files.",
+               "Kineto JSON of PyTorch, plain, .gz or .zst. All files become one session, each file one rank.\v"
+               "A directory is searched for such files, and so is an archive (.zip, .tar, .tar.gz, .tar.zst).",
         .groups = PP_OPT_ANALYZE,
 };
 
@@ -108,6 +108,12 @@ static void warn_of_inputs(const struct pp_inputs *in, int own_ranks, struct war
 	if (in->bad_words)
 		snprintf(add_warning(warnings), WARNING_BYTES, "%zu of the paths given %s not analysed: %.180s", in->bad_words,
 		         in->bad_words == 1 ? "was" : "were", in->bad_word);
+	if (in->member_others)
+		snprintf(add_warning(warnings), WARNING_BYTES, "%zu file%s in archives %s, and left out", in->member_others,
+		         in->member_others == 1 ? "" : "s", in->member_others == 1 ? "is no trace" : "are no traces");
+	if (in->damaged_archives)
+		snprintf(add_warning(warnings), WARNING_BYTES, "%zu archive%s damaged: traces behind the damage are missing",
+		         in->damaged_archives, in->damaged_archives == 1 ? " is" : "s are");
 	if (in->repeated)
 		snprintf(add_warning(warnings), WARNING_BYTES, "%zu file%s given twice, and read once", in->repeated,
 		         in->repeated == 1 ? " was" : "s were");
@@ -123,7 +129,7 @@ static void warn_of_inputs(const struct pp_inputs *in, int own_ranks, struct war
 
 static int is_whole(const struct pp_inputs *in)
 {
-	if (in->unread || in->bad_words)
+	if (in->unread || in->bad_words || in->damaged_archives)
 		return 0;
 	for (size_t i = 0; i < in->files; i++)
 		if (in->file[i].why[0])

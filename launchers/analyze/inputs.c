@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "aggregate/read/container.h"
+#include "aggregate/read/trace.h"
 #include "core/base/grow.h"
 #include "core/base/why.h"
 #include "launchers/options/say.h"
@@ -30,9 +32,19 @@ static int ends_in(const char *name, const char *end)
 	return n > m && !strcmp(name + n - m, end);
 }
 
+static int is_archive_by_name(const char *name)
+{
+	static const char *const end[] = {".zip", ".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst", ".tar.xz", ".txz"};
+
+	for (size_t i = 0; i < sizeof(end) / sizeof(end[0]); i++)
+		if (ends_in(name, end[i]))
+			return 1;
+	return 0;
+}
+
 static int may_be_trace(const char *name)
 {
-	static const char *const end[] = {".xplane.pb", ".xplane.pb.gz", ".json", ".json.gz"};
+	static const char *const end[] = {".xplane.pb", ".xplane.pb.gz", ".xplane.pb.zst", ".json", ".json.gz", ".json.zst"};
 
 	for (size_t i = 0; i < sizeof(end) / sizeof(end[0]); i++)
 		if (ends_in(name, end[i]))
@@ -43,7 +55,8 @@ static int may_be_trace(const char *name)
 /* Only a profiler's trace has such a name. Other .json files are looked at, and left out if they are something else. */
 static int is_trace_by_name(const char *name)
 {
-	static const char *const end[] = {".xplane.pb", ".xplane.pb.gz", ".trace.json", ".trace.json.gz"};
+	static const char *const end[] = {".xplane.pb",  ".xplane.pb.gz",  ".xplane.pb.zst",
+	                                  ".trace.json", ".trace.json.gz", ".trace.json.zst"};
 
 	for (size_t i = 0; i < sizeof(end) / sizeof(end[0]); i++)
 		if (ends_in(name, end[i]))
@@ -70,28 +83,44 @@ static void add_session_name(struct pp_inputs *in, const char *path)
 		snprintf(in->sessions[in->session_count++], sizeof(one), "%s", one);
 }
 
-/* `named`: by the user, so that a file of another kind is a fault and not one of `others`. */
-static int add(struct found *f, const char *path, int named, struct pp_err *err)
+/* The file of this path, or, where it is that of a member, its archive. */
+static void find_on_disk(const char *path, size_t archive, struct stat *st)
+{
+	char *on_disk = strndup(path, archive ? archive : strlen(path));
+
+	if (!on_disk || stat(on_disk, st))
+		st->st_ino = 0;
+	free(on_disk);
+}
+
+/* Has the list the file? Members are the same if they have one name in one archive. */
+static int is_there(const struct found *f, const char *path, size_t archive, const struct stat *st)
+{
+	const char *member = path + archive;
+
+	for (size_t i = 0; i < f->in->files && st->st_ino; i++) {
+		const char *other = f->in->file[i].path;
+		size_t n = strlen(other), m = strlen(member);
+
+		if (f->seen[i].device == st->st_dev && f->seen[i].inode == st->st_ino &&
+		    (!archive || (n > m && !strcmp(other + n - m, member))))
+			return 1;
+	}
+	return 0;
+}
+
+/* Adds a file to the list, unless it has it; `archive`: length of its archive's path, 0: it is in none. */
+static int put(struct found *f, const char *path, size_t archive, struct pp_analyze_file one, struct pp_err *err)
 {
 	struct pp_inputs *in = f->in;
-	struct pp_analyze_file one = {.rank = -1};
-	struct pp_err why = {""};
-	struct stat st = {.st_ino = 0};
-	int rc = pp_trace_glance(path, &one.glance, &why);
 	void *file, *seen;
+	struct stat st;
 
-	if (rc == -EINVAL && !named && !is_trace_by_name(path)) {
-		in->others++;
+	find_on_disk(path, archive, &st);
+	if (is_there(f, path, archive, &st)) {
+		in->repeated++;
 		return 0;
 	}
-	if (rc)
-		snprintf(one.why, sizeof(one.why), "%s", why.text);
-	stat(path, &st);
-	for (size_t i = 0; i < in->files; i++)
-		if (st.st_ino && f->seen[i].device == st.st_dev && f->seen[i].inode == st.st_ino) {
-			in->repeated++;
-			return 0;
-		}
 	file = pp_grow(in->file, in->files, &f->room, sizeof(*in->file));
 	in->file = file ? file : in->file;
 	seen = pp_grow(f->seen, in->files, &f->seen_room, sizeof(*f->seen));
@@ -106,6 +135,90 @@ static int add(struct found *f, const char *path, int named, struct pp_err *err)
 	in->file[in->files++] = one;
 	add_session_name(in, path);
 	return 0;
+}
+
+struct archive { /* that is listed */
+	struct found *f;
+	size_t length; /* of its path */
+	struct pp_err *err;
+	size_t others;
+};
+
+/* A file in an archive, as if it was one in a directory. */
+static int add_member(void *context, const struct pp_container_member *m)
+{
+	struct archive *a = context;
+	struct pp_analyze_file one = {.rank = -1};
+	struct pp_err why = {""};
+	const char *name = strrchr(m->path, '/') + 1;
+	const int is_of_system = !strncmp(name, "._", 2); /* macOS keeps what else it knows of a file in such ones */
+	int rc = -EINVAL;
+
+	if (may_be_trace(name) && !is_of_system)
+		rc = m->why ? pp_err_set(&why, -EBADMSG, "cannot unpack '%s': %s", m->path, m->why)
+		            : pp_trace_glance_at(m->path, m->bytes, m->length, m->size ? m->size : m->length, &one.glance, &why);
+	if (rc == -EINVAL && (is_of_system || !is_trace_by_name(name))) {
+		a->others++;
+		return 0;
+	}
+	if (rc)
+		snprintf(one.why, sizeof(one.why), "%s", why.text);
+	return put(a->f, m->path, a->length, one, a->err);
+}
+
+static int compare_path(const void *a, const void *b)
+{
+	return strcmp(((const struct pp_analyze_file *)a)->path, ((const struct pp_analyze_file *)b)->path);
+}
+
+/* The files of an archive, in order of their names. */
+static int add_archive(struct found *f, const char *path, int named, struct pp_err *err)
+{
+	struct pp_inputs *in = f->in;
+	struct archive a = {.f = f, .length = strlen(path), .err = err};
+	size_t before = in->files, repeated = in->repeated;
+	char damage[96];
+	int rc = pp_container_list(path, add_member, &a, damage, sizeof(damage), err);
+
+	if (rc)
+		return rc;
+	if (in->files == before && in->repeated == repeated && !damage[0]) {
+		in->others++;
+		return named ? pp_err_set(err, -ENOENT, "'%s' has no trace: no .xplane.pb and no Kineto .json", path) : 0;
+	}
+	if (in->files > before)
+		qsort(in->file + before, in->files - before, sizeof(*in->file), compare_path);
+	in->member_others += a.others;
+	if (!damage[0])
+		return 0;
+	if (in->files == before)
+		return pp_err_set(err, -EBADMSG, "cannot unpack '%s': %s", path, damage);
+	pp_say("cannot unpack all of '%s': %s. What stands before is analysed.", path, damage);
+	in->damaged_archives++;
+	return 0;
+}
+
+/* `named`: by the user, so that a file of another kind is a fault and not one of `others`. */
+static int add(struct found *f, const char *path, int named, struct pp_err *err)
+{
+	struct pp_analyze_file one = {.rank = -1};
+	struct pp_err why = {""};
+	int rc;
+
+	if (pp_container_kind(path) == PP_CONTAINER_ARCHIVE) {
+		rc = add_archive(f, path, named, &why);
+		if (!rc || named || rc == -ENOMEM)
+			return rc ? pp_err_set(err, rc, "%s", why.text) : 0;
+	} else {
+		rc = pp_trace_glance(path, &one.glance, &why);
+	}
+	if (rc == -EINVAL && !named && !is_trace_by_name(path)) {
+		f->in->others++;
+		return 0;
+	}
+	if (rc)
+		snprintf(one.why, sizeof(one.why), "%s", why.text);
+	return put(f, path, 0, one, err);
 }
 
 static int compare_name(const FTSENT **a, const FTSENT **b)
@@ -140,7 +253,7 @@ static int walk(struct found *f, const char *directory, struct pp_err *err)
 		}
 		if (!is_file(e))
 			continue;
-		if (may_be_trace(e->fts_name))
+		if (may_be_trace(e->fts_name) || is_archive_by_name(e->fts_name))
 			rc = add(f, e->fts_path, 0, err);
 		else
 			f->in->others++;

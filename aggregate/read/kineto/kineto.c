@@ -196,7 +196,8 @@ int pp_kineto_read(const char *path, const struct pp_trace_glance *glance, const
 	struct kineto_json *json = pp_kineto_json_new(&s);
 	struct pp_capture capture = {.names = NULL};
 	struct input in = {.fd = -1};
-	int why = 0, has_annotations = 0, rc = s.names && json ? open_input(path, glance->is_gzip, &in) : -ENOMEM;
+	const char *at = options->bytes_at ? options->bytes_at : path;
+	int why = 0, has_annotations = 0, rc = s.names && json ? open_input(at, glance->is_gzip, &in) : -ENOMEM;
 
 	if (rc)
 		goto out;

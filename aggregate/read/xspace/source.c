@@ -25,9 +25,9 @@ static uint64_t most_unpacked(void)
 	return (room < machine ? room : machine) / 2;
 }
 
-static int map_file(const char *path, struct pp_xsource *s, struct pp_err *err)
+static int map_file(const char *path, const char *at, struct pp_xsource *s, struct pp_err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = open(at, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
 	void *p;
 
@@ -137,7 +137,7 @@ static int unpack(const char *path, const struct pp_trace_options *options, stru
 int pp_xsource_open(const char *path, const struct pp_trace_options *options, struct pp_xsource *ret_source, struct pp_err *err)
 {
 	struct pp_xsource s = {0};
-	int rc = map_file(path, &s, err);
+	int rc = map_file(path, options && options->bytes_at ? options->bytes_at : path, &s, err);
 
 	if (!rc && s.size > 1 && s.bytes[0] == 0x1f && s.bytes[1] == 0x8b)
 		rc = unpack(path, options, &s, err);
