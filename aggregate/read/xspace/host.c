@@ -93,10 +93,10 @@ static void set_origin(struct pp_span *s, const struct pp_xplane *p, const struc
 	s->range.origin = m->origin;
 	if (p->kind == PP_XPLANE_CUSTOM)
 		s->range.origin = PP_ORIGIN_LIBRARY;
+	else if (pp_xevent_has(e, PP_XS_CORRELATION)) /* with what it launches: also where the operator is known */
+		s->range.origin = PP_ORIGIN_RUNTIME;
 	else if (pp_xevent_has(e, PP_XS_HLO_OP) || pp_xevent_has(e, PP_XS_OP))
 		s->range.origin = PP_ORIGIN_OPERATOR;
-	else if (m->origin == PP_ORIGIN_PROGRAM && pp_xevent_has(e, PP_XS_CORRELATION))
-		s->range.origin = PP_ORIGIN_RUNTIME;
 	else if (m->origin == PP_ORIGIN_PROGRAM && (l->is_runtime || pp_xevent_has(e, PP_XS_CODE)))
 		s->range.origin = PP_ORIGIN_LIBRARY;
 	if (pp_xevent_has(e, PP_XS_HLO_OP) && pp_xkind_hlo_communicates((const char *)op->text, op->length))

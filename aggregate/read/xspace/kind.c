@@ -174,9 +174,37 @@ int pp_xkind_hlo_communicates(const char *op, size_t length)
 enum pp_origin pp_xkind_origin(const char *name, size_t length)
 {
 	/* Python's tracers begin names with a $; C++ of a framework's runtime has namespaces; "scope/name:Type" is an operator. */
-	static const char *const runtime[] = {"PjitFunction(", "XlaModule:",     "Execute (",
-	                                      "TfrtModelRun",  "EagerExecute",   "EagerLocalExecute",
-	                                      "KernelLaunch",  "BufferFromHost", "Wait for usage holds"};
+	/* Names of events of JAX's and TensorFlow's runtimes, where they begin. */
+	static const char *const runtime[] = {"PjitFunction(",
+	                                      "XlaModule:",
+	                                      "Execute (",
+	                                      "TfrtModelRun",
+	                                      "TFE_",
+	                                      "EagerExecute",
+	                                      "EagerLocalExecute",
+	                                      "EagerKernelExecute",
+	                                      "EagerCopyToDevice",
+	                                      "ValidateInputTypeAndPlacement",
+	                                      "KernelLaunch",
+	                                      "KernelExecute",
+	                                      "BufferFromHost",
+	                                      "Wait for usage holds",
+	                                      "Wait for donation holds",
+	                                      "SessionRun",
+	                                      "FunctionRun",
+	                                      "RunGraph",
+	                                      "TfOpRun",
+	                                      "PjrtAsyncWait",
+	                                      "DoEnqueueProgram",
+	                                      "EnqueueRequestLocked",
+	                                      "RunProgramRequest",
+	                                      "TransferH2DRequest",
+	                                      "TransferD2HRequest",
+	                                      "TpuExecuteOp",
+	                                      "CompleteCallbacks",
+	                                      "WriteHbm",
+	                                      "ReadHbm",
+	                                      "MegaScale: "};
 
 	if (length && *name == '$')
 		return PP_ORIGIN_PYTHON;

@@ -186,7 +186,7 @@ void pp_xline_finish(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l
 		return;
 	}
 	t->tid = (uint32_t)(uint64_t)l->id;
-	t->device = pp_xkind_is_device(p->kind) ? p->device + 1 : 0;
+	t->device = pp_xkind_is_device(p->kind) && l->kind != PP_XLINE_COUNTERS ? p->device + 1 : 0;
 	t->name = pp_intern_put(x->names, l->name, l->length);
 	x->rank.thread[x->rank.threads++] = *t;
 }

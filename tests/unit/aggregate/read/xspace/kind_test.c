@@ -119,6 +119,28 @@ TEST(operations_of_a_gpu)
 	}
 }
 
+/* Counters of a device are no work of it. */
+TEST(counters_of_a_device)
+{
+	const struct pp_rank *r;
+
+	begin_plane(&plane, "/device:TPU:0");
+	begin_line(&line, 1, "_counters_");
+	begin_event(&event, 1, 10, 0);
+	put_stat(&event, 4, VALUE, 7);
+	put_message(&line, 4, &event);
+	put_message(&plane, 3, &line);
+	put_name(&plane, 5, VALUE, "% util");
+	name[1] = "HBM";
+	end_plane();
+	r = read_file();
+	CHECK_INT(r->devices, 1);
+	CHECK_INT(r->threads, 1);
+	CHECK_INT(r->thread[0].device, 0);
+	CHECK_INT(r->thread[0].span[0].kind, PP_SPAN_COUNTER);
+	CHECK_STR(name_of(&c, r->thread[0].span[0].name), "HBM % util");
+}
+
 /* What XLA says of an operation goes before its name. */
 TEST(categories_before_names)
 {
@@ -192,7 +214,9 @@ TEST(who_made_a_range)
 	name[4] = "dot.4";
 	name[5] = "layer/MatMul";
 	name[6] = "all-reduce-start.1";
+	name[7] = "cuLaunchKernel";
 	begin_plane(&plane, "/host:CPU");
+	put_name(&plane, 5, CORRELATION, "correlation_id");
 	begin_line(&line, 1, "python");
 	add(1, ANNOTATION, "x");
 	add(2, 0, NULL);
@@ -204,6 +228,10 @@ TEST(who_made_a_range)
 	add(1, 0, NULL);
 	add(4, HLO_OP, "dot.4");
 	add(6, HLO_OP, "all-reduce-start.1");
+	begin_event(&event, 7, 70, 5);
+	put_stat(&event, 4, CORRELATION, 3);
+	put_stat_text(&event, 4, HLO_OP, "dot.4");
+	put_message(&line, 4, &event);
 	put_message(&plane, 3, &line);
 	end_plane();
 	r = read_file();
@@ -214,6 +242,7 @@ TEST(who_made_a_range)
 	CHECK_INT(origin(r, 0, 4), PP_ORIGIN_OPERATOR);
 	CHECK_INT(origin(r, 1, 0), PP_ORIGIN_LIBRARY);
 	CHECK_INT(origin(r, 1, 1), PP_ORIGIN_OPERATOR);
+	CHECK_INT(origin(r, 1, 3), PP_ORIGIN_RUNTIME);
 	CHECK_INT(r->thread[1].span[1].category, 0);
 	CHECK_INT(r->thread[1].span[2].category, PP_CATEGORY_HOST_COMMUNICATION);
 }
@@ -224,6 +253,7 @@ int main(void)
 	devices_of_any_vendor();
 	a_plane_of_a_network();
 	operations_of_a_gpu();
+	counters_of_a_device();
 	categories_before_names();
 	an_operation_and_its_module();
 	who_made_a_range();
