@@ -12,6 +12,7 @@
 #include "core/ring/record.h"
 #include "core/step/category.h"
 #include "core/step/kernel_name.h"
+#include "core/step/user_rules.h"
 
 enum { NO_OPERATOR = UINT32_MAX };
 
@@ -128,6 +129,16 @@ static void end_collective(struct search *f, const struct launch *launch, int64_
 		c->done = end;
 }
 
+/* It launches, whatever its name, unless the user says what it is. */
+static void mark_launch(const struct search *f, struct pp_span *call)
+{
+	size_t length;
+	const char *name = pp_intern_text(f->s->names, call->name, &length);
+
+	if (!pp_user_rule_of_range((enum pp_origin)call->range.origin, name, length))
+		call->category = PP_CATEGORY_KERNEL_LAUNCH;
+}
+
 static int search_stream(struct search *f, uint32_t number)
 {
 	const struct pp_thread *t = &f->thread[number];
@@ -139,8 +150,8 @@ static int search_stream(struct search *f, uint32_t number)
 		int has_external = d->host_thread & 1;
 
 		d->host_thread = launch ? launch->thread + 1 : 0;
-		if (launch && pp_kernel_is_one(d->activity)) /* whatever its name */
-			f->thread[launch->thread].span[launch->span].category = PP_CATEGORY_KERNEL_LAUNCH;
+		if (launch && pp_kernel_is_one(d->activity))
+			mark_launch(f, &f->thread[launch->thread].span[launch->span]);
 		if (launch && d->activity == PP_DEVICE_COLLECTIVE)
 			end_collective(f, launch, t->span[i].end);
 		if (launch && launch->operator_span != NO_OPERATOR)
