@@ -210,6 +210,57 @@ static void write_tensor_cores(const struct pp_dataset *d, FILE *to)
 	fputc('\n', to);
 }
 
+struct kernel_name {       /* rows of /kernel_stats with one name */
+	uint32_t name, op; /* op: of the row with most time */
+	size_t rows, first;
+	double percent;
+};
+
+PP_COMPARE(by_name, struct kernel_name, PP_UP(name) ?: PP_UP(first))
+
+PP_COMPARE(by_percent, struct kernel_name, PP_DOWN(percent) ?: PP_UP(first))
+
+/* How many names. /kernel_stats has the rows with most time first. */
+static size_t sum_names(const struct pp_dataset *d, struct kernel_name *name)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->kernel_stats; i++)
+		name[i] = (struct kernel_name){d->kernel_stat[i].name, d->kernel_stat[i].op, 1, i, d->kernel_stat[i].percent};
+	qsort(name, d->kernel_stats, sizeof(*name), by_name);
+	for (size_t i = 0; i < d->kernel_stats; i++) {
+		if (n && name[n - 1].name == name[i].name) {
+			name[n - 1].rows++;
+			name[n - 1].percent += name[i].percent;
+		} else {
+			name[n++] = name[i];
+		}
+	}
+	qsort(name, n, sizeof(*name), by_percent);
+	return n;
+}
+
+static void write_by_name(const struct pp_dataset *d, FILE *to)
+{
+	struct kernel_name *name = calloc(d->kernel_stats + 1, sizeof(*name));
+	size_t names = name ? sum_names(d, name) : 0;
+	char text[PP_TEXT_UNIT];
+
+	if (!name)
+		return;
+	fprintf(to, "  Kernels:    %zu names, %zu by operator and shape; %% of the time of all kernels:\n", names, d->kernel_stats);
+	for (size_t i = 0; i < names && i < MOST_KERNELS; i++) {
+		const char *op = pp_intern_text(d->names, name[i].op, NULL);
+
+		fprintf(to, "              %7s  ", pp_text_percent(text, name[i].percent));
+		pp_text_name(pp_intern_text(d->names, name[i].name, NULL), PP_TEXT_NAME, to);
+		fputs(!*op ? "" : name[i].rows > 1 ? ", most by operator " : ", operator ", to);
+		pp_text_name(op, PP_TEXT_NAME, to);
+		fputc('\n', to);
+	}
+	free(name);
+}
+
 /* Where a device recorded something: its precision, and the kernels with most time, one in a line. */
 static void write_kernels(const struct pp_dataset *d, FILE *to)
 {
@@ -231,16 +282,7 @@ static void write_kernels(const struct pp_dataset *d, FILE *to)
 	}
 	fputs(*between ? "\n" : "", to);
 	write_tensor_cores(d, to);
-	fprintf(to, "  Kernels:    %zu by name, operator and shape; %% of the time of all kernels:\n", d->kernel_stats);
-	for (size_t i = 0; i < d->kernel_stats && i < MOST_KERNELS; i++) {
-		const char *op = pp_intern_text(d->names, d->kernel_stat[i].op, NULL);
-
-		fprintf(to, "              %7s  ", pp_text_percent(text, d->kernel_stat[i].percent));
-		pp_text_name(pp_intern_text(d->names, d->kernel_stat[i].name, NULL), PP_TEXT_NAME, to);
-		fputs(*op ? ", operator " : "", to);
-		pp_text_name(op, PP_TEXT_NAME, to);
-		fputc('\n', to);
-	}
+	write_by_name(d, to);
 	write_other_kernels(d, to);
 }
 

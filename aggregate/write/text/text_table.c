@@ -173,20 +173,20 @@ static int columns_of(const char *text, int bytes)
 	return columns;
 }
 
-/* Bytes of the head of a name with template arguments, up to a whole one; 0: it has none in that room. */
+/* Bytes of the head of a name with arguments of templates or functions, up to a whole one where one fits; 0: it has none. */
 static int whole_arguments(const char *name, int most)
 {
-	const char *angle = strchr(name, '<');
+	const char *angle = strpbrk(name, "<(");
 	int bytes = pp_utf8_fit(name, most - 2);
 
 	if (!angle || angle - name >= bytes)
-		return 0;
+		return angle ? bytes : 0;
 	while (!strchr("<>(), :", name[bytes - 1]))
 		bytes--;
 	return bytes;
 }
 
-/* Two dots are for what is left out: the end of template arguments, whose begin tells more, else the middle. */
+/* Two dots are for what is left out: the end of arguments, whose begin tells more, else the middle. */
 int pp_text_name(const char *name, int most, FILE *to)
 {
 	int whole = strlen(name) > (size_t)most ? whole_arguments(name, most) : 0;
