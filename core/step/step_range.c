@@ -7,6 +7,7 @@
 #include "core/capture/capture.h"
 #include "core/capture/thread.h"
 #include "core/ring/intern.h"
+#include "core/step/classify.h"
 #include "core/step/mark_list.h"
 #include "core/step/step_device.h"
 #include "core/step/step_name.h"
@@ -34,7 +35,8 @@ struct candidate {
 
 struct base { /* name without its numbers, per intern id: computed once */
 	struct pp_step_name of;
-	uint32_t known;
+	uint8_t known;
+	uint8_t is_function; /* of a library or framework, whoever made the range */
 	uint32_t pass;  /* in which `place` was set: of one rank and depth */
 	uint32_t place; /* of its last occurrence among those of the stem */
 };
@@ -67,6 +69,8 @@ static const struct base *base_of(struct search *s, uint32_t id)
 {
 	static const struct base none;
 	struct base *b = id < s->room ? &s->base[id] : NULL; /* else only names that pp_step_name() made: no range has them */
+	const char *text;
+	size_t length;
 
 	if (!b)
 		return &none;
@@ -74,6 +78,8 @@ static const struct base *base_of(struct search *s, uint32_t id)
 		return b;
 	b->known = 1;
 	b->of = pp_step_name(s->capture->names, id);
+	text = pp_intern_text(s->capture->names, id, &length);
+	b->is_function = pp_category_of(PP_ORIGIN_PROGRAM, text, length).by == PP_BY_NAME;
 	for (size_t i = 0; i < s->splits; i++)
 		if (b->of.stem == s->split[i])
 			b->of = (struct pp_step_name){.stem = id};
@@ -94,8 +100,12 @@ static void split(struct search *s, uint32_t stem)
 /* What others than the program made is no step, and does not count as a range around others. */
 static int is_range_of_program(struct search *s, const struct pp_span *span)
 {
-	return span->kind == PP_SPAN_RANGE && span->range.origin == PP_ORIGIN_PROGRAM &&
-	       base_of(s, span->name)->of.word != PP_STEP_WORD_PART;
+	const struct base *b;
+
+	if (span->kind != PP_SPAN_RANGE || span->range.origin != PP_ORIGIN_PROGRAM)
+		return 0;
+	b = base_of(s, span->name);
+	return !b->is_function && b->of.word != PP_STEP_WORD_PART;
 }
 
 /* The main thread where it has ranges of the program, else the thread with most of them. Looks at all names. */
