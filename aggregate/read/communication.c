@@ -121,7 +121,8 @@ static void decide(struct pp_span *s, struct named *named, struct pp_kernel_cach
 	if (rule >= 0) {
 		s->device.activity = (uint8_t)rule;
 		s->device.by = PP_BY_RULE;
-	} else if (may_be && s->device.by != PP_BY_KIND && op && op < pp_intern_count(names) && communicates(&named[op], names, op)) {
+	} else if (may_be && s->device.by != PP_BY_KIND && op && op < pp_intern_count(names) &&
+	           communicates(&named[op], names, op)) {
 		s->device.activity = inside(&named[s->name], cache, names, s->name);
 		s->device.by = s->device.activity == PP_DEVICE_UNSURE ? PP_BY_NOTHING : PP_BY_LAUNCH;
 	} else if (!s->device.by) {

@@ -332,7 +332,9 @@ static int choose_rhythm(const struct pp_capture *capture, const struct pp_strea
 	int rc = ns && sum ? 0 : -ENOMEM;
 
 	f->rule.is_alike = 1;
-	f->rule.is_unsure |= capture->ranks != (size_t)capture->ranks_asked;
+	/* Each file of another profiler is looked at alone, and its steps are joined by their numbers. */
+	if (!capture->ranks || !capture->rank[0].trace.format[0])
+		f->rule.is_unsure |= capture->ranks != (size_t)capture->ranks_asked;
 	for (size_t r = 0; r < capture->ranks && rc == 0; r++) {
 		size_t same;
 

@@ -37,8 +37,8 @@ struct base { /* name without its numbers, per intern id: computed once */
 	struct pp_step_name of;
 	uint8_t known;
 	uint8_t is_function; /* of a library or framework, whoever made the range */
-	uint32_t pass;  /* in which `place` was set: of one rank and depth */
-	uint32_t place; /* of its last occurrence among those of the stem */
+	uint32_t pass;       /* in which `place` was set: of one rank and depth */
+	uint32_t place;      /* of its last occurrence among those of the stem */
 };
 
 struct search {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/step/category.h"
+#include "core/step/classify.h"
 
 enum { DERIVED_LINES = 390 };
 
