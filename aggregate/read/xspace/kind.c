@@ -171,6 +171,22 @@ int pp_xkind_hlo_communicates(const char *op, size_t length)
 	return length && is_communicating(op, length);
 }
 
+/* One identifier as C++ of the runtimes writes them, "AllocateOutputBuffers": the file does not say who made a range, and words in
+ * such a name would be taken for the program's. */
+static int is_camel_case(const char *name, size_t length)
+{
+	size_t humps = 0;
+
+	for (size_t i = 0; i < length; i++) {
+		const int is_upper = name[i] >= 'A' && name[i] <= 'Z', is_lower = name[i] >= 'a' && name[i] <= 'z';
+
+		if (!is_upper && !is_lower && !(name[i] >= '0' && name[i] <= '9'))
+			return 0;
+		humps += is_lower && i && name[i - 1] >= 'A' && name[i - 1] <= 'Z';
+	}
+	return humps > 1 && name[0] >= 'A' && name[0] <= 'Z';
+}
+
 enum pp_origin pp_xkind_origin(const char *name, size_t length)
 {
 	/* Python's tracers begin names with a $; C++ of a framework's runtime has namespaces; "scope/name:Type" is an operator. */
@@ -210,7 +226,7 @@ enum pp_origin pp_xkind_origin(const char *name, size_t length)
 		return PP_ORIGIN_PYTHON;
 	if (pp_category_operator_type(name, length))
 		return PP_ORIGIN_OPERATOR;
-	if (length && memmem(name, length, "::", 2))
+	if (length && (memmem(name, length, "::", 2) || is_camel_case(name, length)))
 		return PP_ORIGIN_LIBRARY;
 	for (size_t i = 0; i < sizeof(runtime) / sizeof(runtime[0]); i++)
 		if (begins(name, length, runtime[i]))
