@@ -23,7 +23,7 @@ struct window { /* a step of this rank */
 struct open { /* an open range; each ends before the one below it */
 	int64_t end;
 	uint32_t row;
-	uint8_t around; /* category for the ranges inside, from the innermost range that has one; 0: none */
+	uint8_t around; /* as pp_flat_code(), for the ranges inside, from the innermost range that has one; 0: none */
 };
 
 struct ops { /* of one rank after the other */
@@ -171,7 +171,6 @@ static uint8_t around(const struct ops *o, const struct pp_span *span)
 static int count_span(struct ops *o, const struct pp_span *span, const struct window *w, uint32_t thread)
 {
 	uint8_t outer = around(o, span), code = pp_flat_inside(span, pp_flat_code(&o->cache, span), outer);
-	uint8_t category = (uint8_t)pp_flat_category(code);
 	uint32_t row;
 
 	if (count(o, span, code, w, thread, &row) < 0)
@@ -181,7 +180,7 @@ static int count_span(struct ops *o, const struct pp_span *span, const struct wi
 	take_from_parents(o, span);
 	if (span->end <= span->begin)
 		return 0;
-	return push(o, span->end, row, (uint8_t)pp_flat_gives(span, category, outer));
+	return push(o, span->end, row, pp_flat_gives(span, code, outer));
 }
 
 static int count_thread(struct ops *o, const struct pp_thread *thread, uint32_t index)

@@ -209,7 +209,7 @@ static void take_from(struct pp_timeline_maker *m, const struct stack *k, const 
 
 static int add_nested(struct pp_timeline_maker *m, size_t r, uint32_t *event, const struct pp_span *span, struct stack *k)
 {
-	uint8_t outer, category = 0;
+	uint8_t outer, code = 0;
 	struct pp_span own = *span;
 	const struct pp_span *s = &own;
 	uint32_t depth;
@@ -223,10 +223,10 @@ static int add_nested(struct pp_timeline_maker *m, size_t r, uint32_t *event, co
 	if (crosses)
 		own.end = k->open[k->opens - 1].end;
 	if (s->kind != PP_SPAN_MARK)
-		category = (uint8_t)pp_flat_category(pp_flat_inside(s, pp_flat_code(&m->categories, s), outer));
+		code = pp_flat_inside(s, pp_flat_code(&m->categories, s), outer);
 	*event = NONE;
-	if (shown(m, r, s, category)) {
-		*event = add_event(m, s, depth, category);
+	if (shown(m, r, s, (uint8_t)pp_flat_category(code))) {
+		*event = add_event(m, s, depth, (uint8_t)pp_flat_category(code));
 		if (*event == NONE)
 			return -ENOMEM;
 		m->t->left.crossed += (uint64_t)crosses;
@@ -234,7 +234,7 @@ static int add_nested(struct pp_timeline_maker *m, size_t r, uint32_t *event, co
 	take_from(m, k, s);
 	if (s->end <= s->begin)
 		return 0;
-	return push(k, s->end, *event, depth + (*event != NONE), category ? pp_flat_gives(s, category, outer) : outer);
+	return push(k, s->end, *event, depth + (*event != NONE), code ? pp_flat_gives(s, code, outer) : outer);
 }
 
 static int add_thread(struct pp_timeline_maker *m, size_t r, size_t rank, size_t t)

@@ -183,18 +183,19 @@ static int may_inherit(const struct pp_span *span, uint8_t code)
 	       pp_flat_by(code) != PP_BY_RULE;
 }
 
-uint8_t pp_flat_inside(const struct pp_span *span, uint8_t code, int around)
+/* What rests on words still does: an operator in a range that the program named is no better known than the range. */
+uint8_t pp_flat_inside(const struct pp_span *span, uint8_t code, uint8_t around)
 {
-	return is_inherited(around) && may_inherit(span, code) ? pp_flat_pack(around, PP_BY_LAUNCH) : code;
+	const int category = pp_flat_category(around), by = pp_flat_by(around) == PP_BY_WORDS ? PP_BY_WORDS : PP_BY_LAUNCH;
+
+	return is_inherited(category) && may_inherit(span, code) ? pp_flat_pack(category, by) : code;
 }
 
-int pp_flat_gives(const struct pp_span *span, int category, int outer)
+uint8_t pp_flat_gives(const struct pp_span *span, uint8_t code, uint8_t outer)
 {
-	if (pp_flat_is_silent(span, category))
-		return outer;
-	if (span->kind == PP_SPAN_RANGE && span->range.origin == PP_ORIGIN_PYTHON)
-		return outer;
-	return category;
+	const int is_frame = span->kind == PP_SPAN_RANGE && span->range.origin == PP_ORIGIN_PYTHON;
+
+	return is_frame || pp_flat_is_silent(span, pp_flat_category(code)) ? outer : code;
 }
 
 int pp_flat_is_silent(const struct pp_span *span, int category)
@@ -240,7 +241,7 @@ static int open_range(struct pp_flat_cursor *c, struct pp_name_cache *cache, uin
 	uint8_t code = pp_flat_code(cache, span);
 	uint32_t parent;
 	struct pp_open *o;
-	int outer;
+	uint8_t outer;
 
 	while (c->opens && c->open[c->opens - 1].end <= span->begin)
 		c->opens--;
@@ -257,7 +258,7 @@ static int open_range(struct pp_flat_cursor *c, struct pp_name_cache *cache, uin
 	o->span = index;
 	o->category = (uint8_t)pp_flat_category(code);
 	o->by = (uint8_t)pp_flat_by(code);
-	o->gives = (uint8_t)pp_flat_gives(span, o->category, outer);
+	o->gives = pp_flat_gives(span, code, outer);
 	o->is_silent = (uint8_t)pp_flat_is_silent(span, o->category);
 	o->around = o->is_silent ? around(c, INT64_MIN) : parent;
 	c->opens++;

@@ -27,7 +27,7 @@ struct pp_open { /* an open range of a thread's stack */
 	uint32_t span;
 	uint32_t around; /* index + 1 of the innermost one below that is not silent and, if this is not, covers its end; 0: none */
 	uint8_t category, by, may_be_step, weight;
-	uint8_t gives;     /* category that ranges inside may inherit; of a frame that of what is around it */
+	uint8_t gives;     /* as pp_flat_code(): what ranges inside may inherit; of a frame that of what is around it */
 	uint8_t waits;     /* PP_SPAN_WAITS_INPUT, of it or of what is around it */
 	uint8_t is_silent; /* its name stands for no work: ranges around or beside it get the time */
 };
@@ -79,9 +79,9 @@ uint8_t pp_flat_code(struct pp_name_cache *cache, const struct pp_span *span);
 
 /* The same for a nested range: computing of a loader, a checkpoint or a compiler is input, output or compilation, unless the
  * program set another category. `around`: what the innermost range around it that is not silent gives; 0: none. */
-uint8_t pp_flat_inside(const struct pp_span *span, uint8_t code, int around);
-/* The category that a range with this one gives to ranges inside; `outer`: what it was given itself. */
-int pp_flat_gives(const struct pp_span *span, int category, int outer);
+uint8_t pp_flat_inside(const struct pp_span *span, uint8_t code, uint8_t around);
+/* What a range with this code gives to ranges inside; `outer`: what it was given itself. */
+uint8_t pp_flat_gives(const struct pp_span *span, uint8_t code, uint8_t outer);
 /* Its name stands for no work. */
 int pp_flat_is_silent(const struct pp_span *span, int category);
 

@@ -98,9 +98,12 @@ struct pp_class pp_category_of(enum pp_origin origin, const char *name, size_t l
 	category = (uint8_t)pp_user_rule_of_range(origin, name, length);
 	if (category)
 		return (struct pp_class){category, PP_BY_RULE};
-	type = origin == PP_ORIGIN_PYTHON ? 0 : pp_category_operator_type(name, length);
-	origin = type ? PP_ORIGIN_OPERATOR : origin; /* and its path has names of layers, such as attention/output */
-	category = known_category(origin, name + type, length - type);
+	category = known_category(origin, name, length); /* "nccl:_all_gather_base" has no type */
+	type = category || origin == PP_ORIGIN_PYTHON ? 0 : pp_category_operator_type(name, length);
+	if (type) { /* its path has names of layers, such as attention/output */
+		origin = PP_ORIGIN_OPERATOR;
+		category = known_category(origin, name + type, length - type);
+	}
 	if (category)
 		return (struct pp_class){category, PP_BY_NAME};
 	if (origin == PP_ORIGIN_LIBRARY)

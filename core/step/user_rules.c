@@ -19,6 +19,8 @@
 	 BIT(HOST_COMMUNICATION))
 #define DEVICE (BIT(DEVICE_COMPUTE) | BIT(DEVICE_TO_DEVICE) | BIT(DEVICE_COLLECTIVE))
 
+#define BYTE_ORDER_MARK "\xef\xbb\xbf" /* editors write it before UTF-8 */
+
 enum { ON_DEVICE = 1 << PP_ORIGINS };
 
 /* What stands before a rule's colon. Without one, words are looked for in all ranges but frames. */
@@ -159,6 +161,23 @@ static const struct kind *take_kind(char **text)
 	return NULL;
 }
 
+/* "op:my_ext::f" or "kernels:gemm*": the kind that was meant; NULL: none. Names may have a colon, too. */
+static const char *likely_kind(const char *text)
+{
+	const size_t length = strcspn(text, ":");
+
+	if (text[length] != ':' || text[length + 1] == ':' || length < 2)
+		return NULL;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		const size_t all = strlen(kinds[i].word);
+
+		if ((length < all && !strncmp(text, kinds[i].word, length)) ||
+		    (length == all + 1 && !strncmp(text, kinds[i].word, all) && text[all] == 's'))
+			return kinds[i].word;
+	}
+	return NULL;
+}
+
 static void list_categories(unsigned may_be, char *why, size_t size)
 {
 	for (int id = 1, n = 0; id <= PP_CATEGORIES; id++)
@@ -174,7 +193,8 @@ static int take_category(const struct kind *kind, const char *text, char *why, s
 	if (category && kind->may_be >> category & 1)
 		return category;
 	if (category)
-		snprintf(why, size, "a %s cannot be '%s'. Choose one of:", kind->word, pp_category_name(category));
+		snprintf(why, size, "%s %s cannot be '%s'. Choose one of:", *kind->word == 'o' ? "an" : "a", kind->word,
+		         pp_category_name(category));
 	else
 		snprintf(why, size, "unknown category: '%.60s'. Choose one of:", text);
 	list_categories(kind->may_be, why, size);
@@ -199,6 +219,10 @@ static int load_line(char *line, char *why, size_t size)
 	*equals = '\0';
 	line = trim(line);
 	rule.kind = take_kind(&line);
+	if (!rule.kind && likely_kind(line)) {
+		snprintf(why, size, "'%.*s' is no kind. Write '%s:'", (int)strcspn(line, ":"), line, likely_kind(line));
+		return -EINVAL;
+	}
 	rule.is_words = !rule.kind || rule.kind == &kinds[0];
 	if (!rule.kind)
 		rule.kind = &any_range;
@@ -211,7 +235,7 @@ static int load_line(char *line, char *why, size_t size)
 	}
 	if (rule.is_words)
 		return add_words(&rule, line, why, size);
-	if (!line[strspn(line, "* ")]) {
+	if (!*line) {
 		snprintf(why, size,
 		         "no name before '='. Write KIND:NAME = CATEGORY, for example 'kernel:multimem* = Device collective'");
 		return -EINVAL;
@@ -233,7 +257,7 @@ int pp_user_rules_load(const char *path, struct pp_err *err)
 	while (!rc && (errno = 0, n = getline(&line, &room, f)) >= 0) {
 		number++;
 		if (strlen(line) == (size_t)n) {
-			rc = load_line(line, why, sizeof(why));
+			rc = load_line(line + (number == 1 && !strncmp(line, BYTE_ORDER_MARK, 3) ? 3 : 0), why, sizeof(why));
 			continue;
 		}
 		snprintf(why, sizeof(why), "a zero byte. A file of rules is text");

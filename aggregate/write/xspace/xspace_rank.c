@@ -319,21 +319,22 @@ static int nest(struct pp_xfile *f, struct pp_xevent *e, const struct pp_span *s
 
 static int write_nested(struct pp_xfile *f, const struct pp_span *s, const struct pp_xplaced *in, uint32_t thread, size_t *depth)
 {
-	uint8_t outer, category = 0;
+	uint8_t outer, code = 0;
 	struct pp_xevent e;
-	int code;
+	int rc;
 
 	event_of(f, s, f->rank->rank, &e);
 	close_ended(f, e.offset_ps, depth);
 	outer = around(f, s, *depth);
 	if (s->kind == PP_SPAN_RANGE || s->kind == PP_SPAN_MPI)
-		category = (uint8_t)pp_flat_category(pp_flat_inside(s, pp_flat_code(&f->categories, s), outer));
+		code = pp_flat_inside(s, pp_flat_code(&f->categories, s), outer);
 	if (is_operator(f, s, in, thread))
-		e.metadata = pp_xnames_event(&f->names, PP_XNAME_OPERATOR, (uint64_t)category << 32 | pp_xname_key(s));
+		e.metadata =
+		        pp_xnames_event(&f->names, PP_XNAME_OPERATOR, (uint64_t)pp_flat_category(code) << 32 | pp_xname_key(s));
 	add_stats(f, &e, s, in);
-	code = nest(f, &e, s, category ? pp_flat_gives(s, category, outer) : outer, depth);
+	rc = nest(f, &e, s, code ? pp_flat_gives(s, code, outer) : outer, depth);
 	write_event(f, &e, s);
-	return code;
+	return rc;
 }
 
 static int write_thread(struct pp_xfile *f, const struct pp_rank *r, uint32_t index, const struct pp_xplaced *p, size_t steps)

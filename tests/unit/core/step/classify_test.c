@@ -100,6 +100,7 @@ static const struct {
         {"inductor", PP_ORIGIN_PROGRAM, PP_CATEGORY_COMPILATION, PP_BY_NAME},
         {"inductor::_alloc_from_pool", PP_ORIGIN_PROGRAM, PP_CATEGORY_HOST_COMPUTE, PP_BY_NAME},
         {"gloo:reduce_scatter", PP_ORIGIN_PROGRAM, PP_CATEGORY_HOST_COMMUNICATION, PP_BY_NAME},
+        {"nccl:_all_gather_base", PP_ORIGIN_OPERATOR, PP_CATEGORY_HOST_COMMUNICATION, PP_BY_NAME},
         {"nccl:all_reduce", PP_ORIGIN_PROGRAM, PP_CATEGORY_HOST_COMMUNICATION, PP_BY_NAME},
         {"c10d::_reduce_scatter_base_", PP_ORIGIN_PROGRAM, PP_CATEGORY_HOST_COMMUNICATION, PP_BY_NAME},
         {"c10d::allreduce_", PP_ORIGIN_PROGRAM, PP_CATEGORY_HOST_COMMUNICATION, PP_BY_NAME},
@@ -128,6 +129,9 @@ static const struct {
         {"all-reduce.17", PP_ORIGIN_OPERATOR, PP_CATEGORY_HOST_COMMUNICATION, PP_BY_NAME},
         {"cudaStreamSynchronize", PP_ORIGIN_RUNTIME, PP_CATEGORY_HOST_COMPUTE, PP_BY_KIND},
         {"hipExtModuleLaunchKernel", PP_ORIGIN_RUNTIME, PP_CATEGORY_KERNEL_LAUNCH, PP_BY_NAME},
+        {"checkpoint_wrapper.forward", PP_ORIGIN_PROGRAM, PP_CATEGORY_HOST_COMPUTE, PP_BY_WORDS},
+        {"write_kv_cache", PP_ORIGIN_PROGRAM, PP_CATEGORY_HOST_COMPUTE, PP_BY_WORDS},
+        {"gpu_model_runner: preprocess", PP_ORIGIN_PROGRAM, PP_CATEGORY_HOST_COMPUTE, PP_BY_NAME},
         {"activation checkpointing", PP_ORIGIN_PROGRAM, PP_CATEGORY_HOST_COMPUTE, PP_BY_WORDS},
 };
 

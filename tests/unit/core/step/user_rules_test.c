@@ -82,6 +82,9 @@ TEST(kinds)
 	CHECK_INT(class_of(PP_ORIGIN_OPERATOR, "save all").category, PP_CATEGORY_HOST_COMPUTE);
 	CHECK_INT(class_of(PP_ORIGIN_RUNTIME, "cudaFoo").category, PP_CATEGORY_KERNEL_LAUNCH);
 	CHECK_INT(class_of(PP_ORIGIN_OPERATOR, "aten::add").category, PP_CATEGORY_OUTPUT); /* no kind: "aten" is none */
+	CHECK_INT(load("\xef\xbb\xbfkernel:* = Device compute\ngloo:all = Input", &err), 0);
+	CHECK_INT(pp_user_rule_of_kernel("anything", 8), PP_CATEGORY_DEVICE_COMPUTE);
+	CHECK_INT(class_of(PP_ORIGIN_OPERATOR, "gloo:all").category, PP_CATEGORY_INPUT);
 }
 
 TEST(bad)
@@ -94,7 +97,9 @@ TEST(bad)
 	        {"kernel:a = Input",
 	         "line 1: a kernel cannot be 'Input'. Choose one of: Device compute, Device to device, Device coll"},
 	        {"kernel: = Device compute", "line 1: no name before '='"},
-	        {"kernel:** = Device compute", "line 1: no name before '='"},
+	        {"operator:a = Device compute", "line 1: an operator cannot be"},
+	        {"op:a::b = Input", "line 1: 'op' is no kind. Write 'operator:'"},
+	        {"kernels:a = Input", "line 1: 'kernels' is no kind. Write 'kernel:'"},
 	        {" :: = Input", "line 1: no word before '='"},
 	        {"a* b*c = Input", "line 1: '*' in 'a* b*c' is not at the end of a word"},
 	        {"* = Input", "line 1: '*' in '*' is not at the end of a word"},
