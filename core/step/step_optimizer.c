@@ -228,13 +228,14 @@ struct work {
 	double covered, recorded;
 };
 
+/* A sample of a counter comes when it does, in any step. */
 static size_t count_spans(const struct pp_thread *thread, size_t *at, int64_t until)
 {
-	size_t before = *at;
+	size_t count = 0;
 
-	while (*at < thread->spans && thread->span[*at].begin < until)
-		++*at;
-	return *at - before;
+	for (; *at < thread->spans && thread->span[*at].begin < until; ++*at)
+		count += thread->span[*at].kind != PP_SPAN_COUNTER;
+	return count;
 }
 
 /* A file may begin in the middle of a step. The first step is all there if no other has fewer records. */

@@ -67,6 +67,29 @@ TEST(one_optimizer)
 	free_capture(&c);
 }
 
+/* Samples of a counter in the first step do not make it whole. */
+TEST(counters_are_no_records)
+{
+	struct pp_capture c = make_capture(1);
+	struct pp_steps s;
+
+	snprintf(c.rank[0].trace.format, sizeof(c.rank[0].trace.format), "Kineto");
+	for (int64_t n = 0; n < 6; n++) {
+		for (int64_t i = 0; i < 100 && !n; i++)
+			add_span(&c, 0, 0, PP_SPAN_COUNTER, "utilization", 650 + i, 650 + i);
+		add_operators(&c, 0, n * 1000 + (n ? 10 : 700), n * 1000 + 800);
+		add_optimizer(&c, 0, "SGD", n * 1000 + 800, n * 1000 + 900);
+	}
+	for (int64_t i = 0; i < 40; i++)
+		add_span(&c, 0, 0, PP_SPAN_COUNTER, "utilization", 6000 + i, 6000 + i);
+	s = find(&c);
+	check_rule(&c, &s, "SGD");
+	CHECK_INT(s.steps, 5);
+	CHECK_INT(s.number[0], 1);
+	pp_steps_release(&s);
+	free_capture(&c);
+}
+
 /* Whether accumulated or not: a step is an update. */
 TEST(gradient_accumulation)
 {
@@ -196,6 +219,7 @@ TEST(doubtful)
 int main(void)
 {
 	one_optimizer();
+	counters_are_no_records();
 	gradient_accumulation();
 	two_in_turn();
 	bursts();
