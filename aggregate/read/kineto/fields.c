@@ -151,9 +151,9 @@ static int set_event(struct kineto_event *e, int key, const struct kineto_value 
 	case EVENT_CATEGORY:
 		e->category = v->is_string ? (uint8_t)pp_kineto_category(v->text, v->length) : KINETO_OTHER;
 		return v->text && !v->is_string;
-	case EVENT_NAME: /* a number is a name too */
+	case EVENT_NAME: /* a number is a name too, but none that a profiler writes */
 		e->name = v->text ? intern_name(names, v) : 0;
-		return 0;
+		return v->text && !v->is_string;
 	case EVENT_PID:
 		return set_key(&e->pid, v, names);
 	case EVENT_TID:
@@ -162,6 +162,8 @@ static int set_event(struct kineto_event *e, int key, const struct kineto_value 
 		return set_time(e, KINETO_TS, &e->ts, v);
 	case EVENT_DUR:
 		return set_time(e, KINETO_DUR, &e->dur, v);
+	case EVENT_ARGS:
+		return v->text != NULL;
 	default:
 		return 0;
 	}

@@ -2,6 +2,7 @@
 #include "aggregate/read/kineto/finish.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +65,10 @@ static void drop_far(struct kineto_store *s, struct kineto_track *t, int64_t mid
 	for (size_t i = 0; i < t->spans; i++) {
 		const struct pp_span *span = &t->span[i];
 
-		if (is_far(span->begin, middle) || is_far(span->end, middle) || (zero_is_none && !span->begin)) {
+		/* a thread may still be in a range when the recording ends; of a kernel without an end no time is known */
+		const int is_open = t->device >= 0 && span->flags & PP_SPAN_CUT_END;
+
+		if (is_open || is_far(span->begin, middle) || is_far(span->end, middle) || (zero_is_none && !span->begin)) {
 			s->trace.untimed++;
 			s->trace.events--;
 			t->steps -= span->kind == PP_SPAN_STEP;
@@ -120,16 +124,45 @@ static int64_t earliest(const struct kineto_store *s)
 	return origin;
 }
 
-/* The unit of its times: the largest power of ten ns of which all are multiples, at most 1 us. */
+enum { DIGIT = 100 }; /* ns: writers of doubles print as many digits as they need, and one behind the point at most here */
+
+/* Is the time a double of us, as its writer printed it? Only where the gap of doubles is so large that other times would show. */
+static int is_double(int64_t time, int64_t gap)
+{
+	const int64_t off = time % gap < 0 ? time % gap + gap : time % gap;
+
+	return off <= DIGIT / 2 || gap - off <= DIGIT / 2;
+}
+
+/* The gap between doubles that hold such times, in ns; 0: less than two digits. */
+static int64_t gap_at(int64_t time)
+{
+	const double us = (double)(time < 0 ? -(time + 1) : time) / 1000;
+	const int64_t gap = (int64_t)((nextafter(us, INFINITY) - us) * 1000);
+
+	return gap > 2 * DIGIT ? gap : 0;
+}
+
+/* The unit of its times: the largest power of ten ns of which all are multiples, at most 1 us; where all begin at a double of us,
+ * the gap of these. */
 static int64_t resolution(const struct kineto_store *s)
 {
-	int64_t unit = 1000;
+	const int64_t gap = gap_at(earliest(s));
+	int64_t unit = 1000, begins = 1000;
+	int doubles = gap > 0;
 
 	for (size_t t = 0; t < s->tracks; t++)
-		for (size_t i = 0; i < s->track[t].spans && unit > 1; i++)
-			while (s->track[t].span[i].begin % unit || s->track[t].span[i].end % unit)
+		for (size_t i = 0; i < s->track[t].spans && (unit > 1 || doubles); i++) {
+			const struct pp_span *span = &s->track[t].span[i];
+
+			while (unit > 1 && (span->begin % unit || span->end % unit))
 				unit /= 10;
-	return unit;
+			while (begins > 1 && span->begin % begins)
+				begins /= 10;
+			doubles = doubles && is_double(span->begin, gap);
+		}
+	unit = doubles && begins > unit ? begins : unit;
+	return doubles && gap > unit ? gap : unit;
 }
 
 static void shift(struct kineto_store *s, int64_t origin)

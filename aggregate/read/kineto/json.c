@@ -73,6 +73,8 @@ static int begin(struct kineto_json *j, int is_map)
 		return 1;
 	if (j->depth + 1 == DEPTH_MOST)
 		return 0;
+	if (j->depth && place_of(j) == KINETO_EVENT && j->key && pp_kineto_inside(KINETO_EVENT, j->key, is_map) == KINETO_SKIP)
+		pp_kineto_mistyped(j->s, 0); /* a list as arguments, a list or an object as a name */
 	if (!j->depth)
 		place = is_map ? KINETO_TOP : KINETO_EVENTS;
 	else if (place_of(j) != KINETO_SKIP)

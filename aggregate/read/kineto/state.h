@@ -84,6 +84,7 @@ struct kineto_store { /* all that was read */
 	size_t allocations, allocations_room;
 	struct kineto_collective *collective;
 	size_t collectives, collectives_room;
+	size_t device_opens;            /* begins on streams whose ends were not read yet */
 	uint64_t overlaps;              /* on streams */
 	uint64_t mistyped;              /* values of another type than expected, left out */
 	const char *first_mistyped;     /* key of the first of these; NULL: of no argument */

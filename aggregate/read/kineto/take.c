@@ -403,6 +403,15 @@ static int find_track(struct kineto_store *s, const struct kineto_event *e, stru
 	return *ret_track ? 0 : full ? 1 : -ENOMEM;
 }
 
+/* The stream with an open begin of that process and thread: an end need not say more. NULL: none. */
+static struct kineto_track *open_stream(struct kineto_store *s, const struct kineto_event *e)
+{
+	for (size_t t = 0; s->device_opens && t < s->tracks; t++)
+		if (s->track[t].device >= 0 && s->track[t].opens && s->track[t].pid == e->pid && s->track[t].tid == e->tid)
+			return &s->track[t];
+	return NULL;
+}
+
 /* Begin and end of a range as events of their own, nested in the order of the file. */
 static int take_half(struct kineto_store *s, struct kineto_track *t, const struct kineto_event *e)
 {
@@ -417,10 +426,11 @@ static int take_half(struct kineto_store *s, struct kineto_track *t, const struc
 		span = add_span(t, e->ts, e->ts);
 		if (!span)
 			return -ENOMEM;
-		if (fill_host(s, t, span, e))
+		if (t->device >= 0 ? fill_device(s, span, e) : fill_host(s, t, span, e))
 			return -ENOMEM;
 		span->flags = PP_SPAN_CUT_END; /* until its end is read */
 		t->open[t->opens++] = t->spans - 1;
+		s->device_opens += t->device >= 0;
 		s->trace.events++;
 		return 0;
 	}
@@ -429,6 +439,7 @@ static int take_half(struct kineto_store *s, struct kineto_track *t, const struc
 		return 0;
 	}
 	span = &t->span[t->open[--t->opens]];
+	s->device_opens -= t->device >= 0;
 	span->end = e->ts;
 	span->flags = 0;
 	if (e->ts > t->last)
@@ -459,9 +470,9 @@ static int take_worker(struct kineto_store *s, const struct kineto_event *e)
 
 static int take_timed(struct kineto_store *s, const struct kineto_event *e)
 {
-	struct kineto_track *track;
+	struct kineto_track *track = e->phase == 'E' ? open_stream(s, e) : NULL;
 	struct pp_span *span;
-	int rc = find_track(s, e, &track);
+	int rc = track ? 0 : find_track(s, e, &track);
 
 	if (rc)
 		return rc < 0 ? rc : 0;
@@ -563,9 +574,6 @@ int pp_kineto_take(struct kineto_store *s, const struct kineto_event *event)
 		e.fields &= ~(uint32_t)(KINETO_DEVICE | KINETO_STREAM);
 	} else if (is_left_out(s, &e)) {
 		s->trace.derived++;
-		return 0;
-	} else if (is_device(&e) && e.phase != 'X') {
-		s->trace.untimed++;
 		return 0;
 	}
 	if (!(e.fields & KINETO_TS) || (e.phase == 'X' && !(e.fields & KINETO_DUR)) || e.fields & KINETO_BAD_TIME ||

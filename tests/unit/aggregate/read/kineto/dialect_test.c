@@ -208,6 +208,8 @@ static const char mistyped_text[] = HEAD
 	  "'device': 'gpu', 'stream': [3], 'correlation': {'a': 1}, 'grid': 64, 'block': 'none', "
 	  "'registers per thread': 1e400, 'bytes': null")
 	"{'ph': 'X', 'cat': 7, 'name': 12, 'pid': null, 'tid': true, 'ts': 130, 'dur': 1, 'args': {'device': 0}},\n"
+	"{'ph': 'X', 'cat': 'cpu_op', 'name': {'a': 1}, 'pid': 1, 'tid': 1, 'ts': 131, 'dur': 1, 'args': [1, {}]},\n"
+	"{'ph': 'X', 'cat': 'cpu_op', 'name': 'n', 'pid': 1, 'tid': 1, 'ts': 132, 'dur': 1, 'args': 5},\n"
 	LAST;
 /* clang-format on */
 
@@ -218,10 +220,10 @@ TEST(values_of_other_types_lose_themselves)
 	kit_check(&c);
 	CHECK_INT(c.rank->trace.damaged, 0);
 	CHECK_STR(c.rank->trace.damage, "");
-	CHECK_INT(c.rank->trace.events, 3);
+	CHECK_INT(c.rank->trace.events, 5);
 	CHECK_INT(c.rank->remarks, 1);
 	CHECK_STR(c.rank->remark[0],
-	          "7 values of the file have another type than expected and are left out, first one of 'External id'");
+	          "11 values of the file have another type than expected and are left out, first one of 'External id'");
 	CHECK_STR(kit_text(&c, kit_span(&c, 1, 7, 0)->name), "k");
 	CHECK_INT(c.rank->launch[0].grid[0], 64);
 	pp_capture_release(&c);

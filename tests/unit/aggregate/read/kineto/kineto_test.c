@@ -95,6 +95,19 @@ static const char operators_text[] = "["
 static const char pairs_text[] = "[" HALF("B", "10") "," HALF("B", "11") "," HALF("E", "12") "," HALF("E", "20") ","
 	HALF("E", "30") "," HALF("B", "40");
 
+/* An end says its process and thread at least. The last one has none. */
+#define PART(phase, name, ts, more) "{'ph': '" phase "', " name "'pid': 0, 'tid': 7, 'ts': " ts more "}"
+#define KERNEL(ts) PART("B", "'cat': 'kernel', 'name': 'k', ", ts, ", 'args': {'device': 0, 'stream': 9, 'correlation': 5}")
+static const char device_pairs_text[] = "[" X("cpu_op", "a", "1", "1", "10", "200", "")
+	KERNEL("20") "," PART("E", "", "50", "") "," KERNEL("60") "," PART("E", "'cat': 'kernel', ", "70", "") "," KERNEL("80") "]";
+
+/* Doubles of us since 1970 as Python writes them, and texts with all digits. */
+static const char doubles_text[] = "{'traceEvents':[" X("cpu_op", "a", "1", "1", "1711964646001005.2", "1.125", "")
+	X("cpu_op", "b", "1", "1", "1711964646001010.8", "2.001", "")
+	X("cpu_op", "c", "1", "1", "1711964646001020.0", "2.001", "") LAST "]}";
+static const char digits_text[] = "{'traceEvents':[" X("cpu_op", "a", "1", "1", "'1711964646001005.123'", "1", "")
+	X("cpu_op", "b", "1", "1", "'1711964646001010.001'", "1", "") LAST "]}";
+
 static const char hashes_text[] = "[" X("cpu_op", "a", "1", "18446744073709551615", "10", "20", "")
 	X("cpu_op", "b", "1", "18446744073709551614", "15", "20", "") "]";
 
@@ -291,6 +304,35 @@ TEST(begin_and_end_pairs)
 	CHECK_INT(t->span[2].flags, PP_SPAN_CUT_END);
 	CHECK_INT(c.rank->trace.untimed, 1);
 	CHECK_INT(c.rank->trace.damaged, 0); /* Chrome's list needs no end */
+	pp_capture_release(&c);
+}
+
+TEST(pairs_on_devices)
+{
+	struct pp_capture c = kit_read(device_pairs_text);
+
+	kit_check(&c);
+	CHECK_INT(kit_thread(&c, 0, 9)->spans, 2);
+	CHECK_INT(kit_span(&c, 0, 9, 0)->end - kit_span(&c, 0, 9, 0)->begin, 30000);
+	CHECK_INT(kit_span(&c, 0, 9, 1)->end - kit_span(&c, 0, 9, 1)->begin, 10000);
+	CHECK_INT(kit_span(&c, 0, 9, 0)->device.activity, PP_DEVICE_KERNEL);
+	CHECK_INT(kit_span(&c, 0, 9, 0)->device.correlation, 5);
+	CHECK_INT(c.rank->trace.untimed, 1);
+	CHECK_INT(c.rank->trace.events, 3);
+	pp_capture_release(&c);
+}
+
+TEST(resolution_of_doubles)
+{
+	struct pp_capture c = kit_read(doubles_text);
+
+	CHECK_INT(c.rank->trace.resolution_ns, 250);
+	pp_capture_release(&c);
+	c = kit_read(digits_text);
+	CHECK_INT(c.rank->trace.resolution_ns, 1);
+	pp_capture_release(&c);
+	c = kit_read(times_text);
+	CHECK_INT(c.rank->trace.resolution_ns, 1000);
 	pp_capture_release(&c);
 }
 
@@ -641,6 +683,8 @@ int main(void)
 	operators_of_kernels();
 	collectives();
 	begin_and_end_pairs();
+	pairs_on_devices();
+	resolution_of_doubles();
 	hashes_of_threads();
 	two_traces();
 	times_of_the_file();
