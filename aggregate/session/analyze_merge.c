@@ -14,6 +14,7 @@
 #include "aggregate/dataset/status.h"
 #include "aggregate/session/analyze.h"
 #include "aggregate/session/analyze_clock.h"
+#include "aggregate/session/analyze_order.h"
 #include "aggregate/session/page.h"
 #include "aggregate/write/text/text.h"
 #include "core/base/forked.h"
@@ -163,13 +164,29 @@ static int is_whole_recording(const struct pp_dataset *d)
 	return !strcmp(d->step_rule, pp_step_rule_name(PP_STEP_RULE_WINDOW));
 }
 
-/* Its note that the recording is one step does not hold for the session. */
+/* The program marked its steps: neither a pattern nor the recording stands for them. */
+static int is_marked(const struct pp_dataset *d)
+{
+	static const enum pp_step_rule guess[] = {PP_STEP_RULE_RANGE, PP_STEP_RULE_OPTIMIZER, PP_STEP_RULE_PERIOD,
+	                                          PP_STEP_RULE_MESSAGES};
+
+	for (size_t i = 0; i < sizeof(guess) / sizeof(guess[0]); i++) {
+		const char *name = pp_step_rule_name(guess[i]);
+		size_t length = strlen(name);
+
+		if (!strncmp(d->step_rule, name, length) && (!d->step_rule[length] || d->step_rule[length] == ':'))
+			return 0;
+	}
+	return d->steps && !is_whole_recording(d);
+}
+
+/* Its note of what its steps are does not hold for the session. */
 static void drop_warning(struct pp_dataset *d)
 {
 	size_t remaining = 0;
 
 	for (size_t i = 0; i < d->warnings; i++)
-		if (!strstr(d->warning[i].warning, PP_STEPS_ONE))
+		if (!strstr(d->warning[i].warning, PP_STEPS_ONE) && !strstr(d->warning[i].warning, PP_STEPS_EXACT))
 			d->warning[remaining++] = d->warning[i];
 	d->warnings = remaining;
 }
@@ -200,18 +217,21 @@ static void drop_steps(struct pp_dataset *d)
 			         PP_STATUS_PARTIAL "its file marks no steps, and others do");
 }
 
-/* As in a live job, ranks that mark no step have none where others mark steps: the whole recording is no step beside these, and
- * would hide them. Returns how many files that are. A part without steps says nothing of the rule. */
+/* As in a live job, ranks that mark no step have none where others mark steps: steps of another rule are others, and the whole
+ * recording is no step beside these, and would hide them. Returns how many files that are. A part without steps says nothing of
+ * the rule. */
 static size_t leave_out_unmarked(struct parts *p)
 {
-	size_t marked = 0, left_out = 0;
+	size_t marked = 0, found = 0, left_out = 0;
 
-	for (size_t i = 0; i < p->parts; i++)
-		marked += p->part[i].steps && !is_whole_recording(&p->part[i]);
-	for (size_t i = 0; i < p->parts && marked; i++) {
+	for (size_t i = 0; i < p->parts; i++) {
+		marked += is_marked(&p->part[i]);
+		found += p->part[i].steps && !is_whole_recording(&p->part[i]);
+	}
+	for (size_t i = 0; i < p->parts && found; i++) {
 		struct pp_dataset *d = &p->part[i];
 
-		if (d->steps && !is_whole_recording(d))
+		if (marked ? is_marked(d) : d->steps && !is_whole_recording(d))
 			continue;
 		left_out += d->steps > 0;
 		if (d->steps)
@@ -379,10 +399,12 @@ int pp_analyze_write(struct pp_analyze_file *file, size_t files, const struct pp
 	int rc = names ? read_parts(file, files, names, &p, err)
 	               : pp_err_set(err, -ENOMEM, "cannot merge %zu files: no memory", files);
 	int renumbered = 0;
-	size_t left_out = 0;
+	size_t left_out = 0, ordered = 0;
 
 	if (!rc && !p.parts)
 		rc = pp_err_set(err, -ENODATA, "%s", file[0].why);
+	if (!rc && pp_analyze_order_join(p.part, p.parts, &ordered))
+		rc = pp_err_set(err, -ENOMEM, "cannot merge %zu files: no memory", files);
 	if (!rc)
 		rc = join_clocks(&p, &dates, err);
 	if (!rc) {
@@ -398,6 +420,11 @@ int pp_analyze_write(struct pp_analyze_file *file, size_t files, const struct pp
 		if (left_out)
 			pp_dataset_warn(&d, "%zu file%s no steps and others do: 'podprof analyze' of %s alone shows what it has",
 			                left_out, left_out == 1 ? " marks" : "s mark", left_out == 1 ? "it" : "each");
+		if (ordered)
+			pp_dataset_warn(&d,
+			                "collectives of %zu group%s have no number in the files: all ranks have as many and "
+			                "alike, and are joined in their order",
+			                ordered, ordered == 1 ? "" : "s");
 		if (renumbered)
 			pp_dataset_warn(&d,
 			                "no step number is in all files: each file's steps are numbered from 0, in their order");

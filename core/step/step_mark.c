@@ -281,7 +281,7 @@ static void take_pattern(struct pp_steps *s, const struct pp_period_rule *rule)
 		add_remark(s, "the pattern changed %u times", (unsigned)rule->patterns - 1);
 	if (rule->is_rounds)
 		add_remark(s, "a step may be longer: other calls repeat between some of them");
-	add_remark(s, "podprof_step_begin() marks steps exactly");
+	add_remark(s, PP_STEPS_EXACT);
 }
 
 /* Messages tell more than collectives that come only now and then: an output, a check of convergence. */
@@ -465,7 +465,7 @@ static int choose_optimizer(const struct pp_capture *capture, const struct pp_op
 		add_remark(s, "%zu calls of optimizers in turn: each step ends with the last of them", rule.tuple);
 	else
 		add_remark(s, "each step is one update by the optimizer");
-	add_remark(s, "profiler.step() or podprof_step_begin() marks steps exactly");
+	add_remark(s, "profiler.step() or " PP_STEPS_EXACT);
 	return 0;
 }
 
@@ -484,7 +484,7 @@ static int choose_found(const struct pp_capture *capture, struct pp_marks *list,
 		s->confidence = range.confidence;
 		s->covered = range.time;
 		add_remark(s, range.iteration ? "steps are the iterations of the engine, by their names"
-		                              : "steps are taken from a repeating range; podprof_step_begin() marks steps exactly");
+		                              : "steps are taken from a repeating range; " PP_STEPS_EXACT);
 		rc = 0;
 		goto out;
 	}

@@ -13,8 +13,9 @@ enum pp_step_rule {
 	PP_STEP_RULE_WINDOW
 };
 
-/* Part of the note of WINDOW. */
+/* Parts of the notes: of WINDOW, and of the other rules that guess. */
 #define PP_STEPS_ONE "treated as one step"
+#define PP_STEPS_EXACT "podprof_step_begin() marks steps exactly"
 
 struct pp_step_cell {       /* one rank's step */
 	int64_t begin, end; /* job ns */

@@ -52,6 +52,17 @@ def merged(label):
     return kineto.merged([samples.train(rank=r, world=2, pid=4000 + r, device=r) for r in range(2)], label)
 
 
+def without(files, which, unless=lambda name: False):
+    """The same files less some of their events; which: of the events of all files but those that are excepted."""
+    return {name: data if unless(name) else samples.edited({name: data}, lambda t: t.update(traceEvents=[e for e in t["traceEvents"] if not which(e)]))[name]
+            for name, data in files.items()}
+
+
+def collectives(first, last):
+    """Does an event belong to an all-reduce whose step is in that range?"""
+    return lambda e: first * 2000 <= e["ts"] - samples.FIRST < last * 2000 and ("Collective name" in e.get("args", {}) or e["name"].startswith(("c10d", "nccl")))
+
+
 LONG = "void long_kernel_name<" + "a_very::long_template_argument<float, 128, 64, 32>, " * 6 + "int>(Params<float>, long, long)"
 ONE = samples.train().bytes()
 
@@ -224,6 +235,18 @@ CASES = [
                                                 next(iter(samples.xla_cpu(begin_ns=1790000000000000000 + i * 60000000000).values())) for i, n in enumerate("ab")},
          code(64), prints("2 sessions|one is analysed at a time")),
     case("no-ranks-two-hosts", "identity", {f"{n}.json": samples.train(Trace(pid=4000, host=n)).bytes() for n in ("hosta", "hostb", "hostc")}, ranks(0, 1, 2), steps(4)),
+
+    # -- collectives that nothing numbers: in their order, where all ranks have as many
+    case("order-joins", "clocks", samples.ddp(4, slow=2, count=12, marks=None, optimizer=True), rule("optimizer"), first("rank 2"), says("Straggler: +rank 2"),
+         says("joined in their order")),
+    case("order-two-hosts", "clocks", samples.ddp(4, slow=1, hosts=2, skew=30000, count=12, marks=None, optimizer=True), first("rank 1"), says("joined in their order")),
+    case("order-one-less", "clocks", without(samples.ddp(4, slow=2, count=12, marks=None, optimizer=True), collectives(0, 1), lambda name: "4001" not in name),
+         silent("joined in their order|Straggler: +rank")),
+    case("order-shifted", "clocks", {**without(samples.ddp(4, slow=2, count=12, marks=None, optimizer=True), collectives(0, 1)),
+                                     **{n: d for n, d in without(samples.ddp(4, slow=2, count=12, marks=None, optimizer=True), collectives(11, 12)).items() if "4001" in n}},
+         silent("joined in their order|Straggler: +rank")),
+    case("marks-in-some", "clocks", without(samples.ddp(4, slow=2, optimizer=True), lambda e: e["name"].startswith("ProfilerStep"), lambda name: "4003" not in name),
+         rule("ProfilerStep"), says("rank 3 is partial: its file marks no steps"), silent("guessed|update by the optimizer"), first("rank 2")),
 
     # -- clocks of files
     case("clock-one-host", "clocks", samples.ddp(4, slow=2), first("rank 2"), says("Straggler: +rank 2"), silent("clock of its own|were not compared"),

@@ -76,7 +76,7 @@ def repeated(number, period=1000, kernel_us=300, dialect="cuda", op=None, mark=N
     return {"rank0.pt.trace.json": t.bytes()}
 
 
-def ddp(ranks=4, slow=None, count=6, hosts=1, skew=0, named=True, marks=True, elements=1000000, dtype="Float", with_info=True, **how):
+def ddp(ranks=4, slow=None, count=6, hosts=1, skew=0, named=True, marks=True, elements=1000000, dtype="Float", with_info=True, optimizer=False, **how):
     """Data-parallel steps of 2000 us: each rank computes 300 us, the slow one 1200, then an all-reduce whose kernels end together at
     1450 us of the step. Ranks are spread over hosts; the wall clock of host h is h * skew us ahead."""
     files = {}
@@ -93,6 +93,8 @@ def ddp(ranks=4, slow=None, count=6, hosts=1, skew=0, named=True, marks=True, el
             t.collective("allreduce", at + 50 + busy, 1400 - busy, at + 20, elements, dtype)
             t.op("aten::copy_", at + 70, 1400)
             t.call("cudaStreamSynchronize", at + 75, 1390)
+            if optimizer:
+                t.mark("Optimizer.step#SGD.step", at + 1500, 100)
         files[f"node{host}_{4000 + r}.{1711964646000 + r}.pt.trace.json"] = t.bytes()
     return files
 
