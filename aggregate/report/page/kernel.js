@@ -1,6 +1,9 @@
 /* Operators and kernels by name and by type as bars, and their tables: /op_stats, /kernel_stats and /precision. */
 'use strict';
 
+const BY = 'what its category rests on, of all ranks the weakest: a rule of yours, the kind of record, what launched it, ' +
+    'the name of a known function, words, nothing';
+
 /* Parts of a whole, the largest first; the rest is one part. */
 class Parts {
   static list = [];
@@ -16,9 +19,6 @@ class Parts {
     Parts.list.forEach(p => p.draw());
   }
   shown() {
-    const BY = 'what its category rests on, of all ranks the weakest: a rule of yours, the kind of record, what launched it, ' +
-        'the name of a known function, words, nothing';
-
     const all = this.parts().filter(p => p.ns > 0).sort((a, b) => b.ns - a.ns), rest = all.slice(Parts.most);
     const ns = rest.reduce((a, p) => a + p.ns, 0);
     return [...all.slice(0, Parts.most), ...ns > 0 ? [{name: `${Format.count(rest.length)} others`, ns, rest: true}] : []];
