@@ -310,10 +310,11 @@ static int report_traces(const char *given, const struct pp_options *options)
 {
 	struct pp_session_file *session = NULL;
 	char logdir[PATH_MAX];
-	int rc = pp_trace_cache_make(given, output_of(options), logdir);
+	const int made = pp_trace_cache_make(given, output_of(options), logdir);
+	int rc = made;
 	long count;
 
-	if (rc)
+	if (made && made != PP_EXIT_PARTIAL)
 		return rc;
 	count = pp_report_sessions(logdir, &session);
 	if (count > 0 && session)
@@ -321,7 +322,7 @@ static int report_traces(const char *given, const struct pp_options *options)
 	else
 		pp_say("no session in '%s': it was removed while it was read.", logdir);
 	free(session);
-	return count > 0 ? rc : PP_EXIT_FAILED;
+	return count <= 0 ? PP_EXIT_FAILED : rc ? rc : made;
 }
 
 static int report_logdir(const char *given, const char *logdir, const struct pp_options *options)

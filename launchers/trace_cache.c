@@ -212,7 +212,7 @@ static int fill(const char *given, const char *output, const char *made_of, char
 		rmdir(logdir);
 	if (fd >= 0)
 		close(fd);
-	return code == PP_EXIT_PARTIAL ? PP_EXIT_OK : code;
+	return code;
 }
 
 int pp_trace_cache_make(const char *given, const char *output, char ret_logdir[PATH_MAX])

@@ -64,6 +64,9 @@ def report_file(place, full):
     report(place, bad, code=1)
     report(place, os.path.dirname(bad), code=1)
     check(not os.path.exists(CACHE.format(os.path.dirname(bad))), "a cache without a session is left")
+    cut = put(place, "cut/rank0.pt.trace.json", kineto(0)[:-300])
+    got = report(place, cut, code=2)
+    check("damaged" in got.err and "Bottleneck" in got.out and len(sessions(CACHE.format(cut))) == 1, got.transcript())
 
 
 def report_unwritable(place, full):
