@@ -412,9 +412,9 @@ int pp_join_operations(struct pp_join *j)
 		                without_kernel);
 	if (without_operation)
 		pp_dataset_warn(j->d,
-		                "%" PRIu64
-		                " kernels of NCCL belong to no recorded operation, as in CUDA graphs and in XSpace files: they "
-		                "are in /kernel only, and for which rank they wait is not known",
+		                "%" PRIu64 PP_WARNING_ADDS
+		                " belong to no recorded operation, as in CUDA graphs and in XSpace files: they are in /kernel "
+		                "only, and for which rank they wait is not known",
 		                without_operation);
 	return 0;
 }

@@ -146,6 +146,8 @@ size_t pp_dataset_list_ranks(const struct pp_dataset *d, int (*is_one)(const str
 int pp_dataset_late(struct pp_dataset *d);
 /* The largest bound of joined clocks; /quality names those not joined. */
 int64_t pp_dataset_bound(const struct pp_dataset *d);
+/* Warnings that are a number and this: merging adds their numbers. */
+#define PP_WARNING_ADDS " kernels of device collectives"
 int pp_dataset_warn(struct pp_dataset *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Of an analysed session, when no file's times were moved by its date. */
 #define PP_WARNING_DATES_FAR "the files' dates are more than three months apart: each file is shown from its own begin"

@@ -2,6 +2,8 @@
 #include "aggregate/dataset/merge_tables.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,11 +38,32 @@ static int merge_communicators(struct pp_merge *m)
 	return 0;
 }
 
-static int has_warning(const struct pp_dataset *d, const char *text)
+/* The number of a warning whose numbers are added, *ret_rest: what is behind it; 0: it is none. */
+static uint64_t added_number(const char *text, char **ret_rest)
 {
-	for (size_t i = 0; i < d->warnings; i++)
-		if (!strcmp(d->warning[i].warning, text))
+	const uint64_t n = text[0] >= '0' && text[0] <= '9' ? strtoull(text, ret_rest, 10) : 0;
+
+	return n && !strncmp(*ret_rest, PP_WARNING_ADDS, strlen(PP_WARNING_ADDS)) ? n : 0;
+}
+
+/* Is it there, or could its number be added to one that is there? */
+static int has_warning(struct pp_dataset *d, const char *text)
+{
+	char *rest, *other, sum[sizeof(d->warning->warning)];
+	const uint64_t more = added_number(text, &rest);
+
+	for (size_t i = 0; i < d->warnings; i++) {
+		char *own = d->warning[i].warning;
+		const uint64_t n = more ? added_number(own, &other) : 0;
+
+		if (n && !strcmp(other, rest)) {
+			snprintf(sum, sizeof(sum), "%" PRIu64 "%s", n + more, rest);
+			memcpy(own, sum, sizeof(sum));
 			return 1;
+		}
+		if (!more && !strcmp(own, text))
+			return 1;
+	}
 	return 0;
 }
 

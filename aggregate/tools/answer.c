@@ -119,7 +119,11 @@ static void say_next(const struct pp_dataset *d, const struct pp_sums *s, const 
 		snprintf(text, size, "%s: podprof report --table channel %s", f->finding_next, session);
 		break;
 	case PP_FINDING_UNSPLIT:
-		snprintf(text, size, "list the messages by sender and receiver: podprof report --table channel %s", session);
+		if (f->finding_reason == PP_CATEGORY_DEVICE_COLLECTIVE)
+			after_largest(d, s, f->finding_reason, session, text, size);
+		else
+			snprintf(text, size, "list the messages by sender and receiver: podprof report --table channel %s",
+			         session);
 		break;
 	case PP_FINDING_NOT_RECORDED:
 		snprintf(text, size,

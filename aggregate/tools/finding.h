@@ -92,8 +92,8 @@ int pp_finding_part_add(struct pp_finding_search *f, int64_t gain_ns);
 
 /* ---- finding_text.c */
 
-/* What to do about it. */
-const char *pp_finding_look_at(int reason);
+/* What to do about it. is_one: it is about a rank, and there are others to compare it with. */
+const char *pp_finding_look_at(int reason, int is_one);
 /* Names the chosen ranks, "rank 3", "ranks 1 and 6", "host a (ranks 4 and 5)", and their hosts. 1: it is a host; 0; -ENOMEM. */
 int pp_finding_who(const struct pp_dataset *d, const uint8_t *chosen, size_t ranks, struct pp_row_finding *row);
 /* Sets `finding` and `finding_next` of the kinds with ranks or a link from the row's other columns. are_alike: each of the ranks is

@@ -142,6 +142,8 @@ static const char *about_waiting(const struct pp_finding_search *f, const struct
 	const struct pp_dataset *d = f->d;
 	const int domains = pp_dataset_domains(d) > 1 && !d->device_between_clocks;
 
+	if (d->workers <= 1 && pp_wrap_minus(p->ns[PP_CATEGORY_DEVICE_COLLECTIVE], p->transfer) > p->step / 100 * SMALL_PERCENT)
+		return "How much of the communication is waiting is unknown: only one rank is recorded";
 	if (d->workers <= 1)
 		return "There is only one rank";
 	if (d->trace_files && domains && (size_t)pp_dataset_domains(d) == d->workers)
@@ -162,6 +164,11 @@ static const char *about_waiting(const struct pp_finding_search *f, const struct
 	               : PP_FINDING_NO_WAIT;
 }
 
+static int is_communication(int category)
+{
+	return category == PP_CATEGORY_HOST_COMMUNICATION || category == PP_CATEGORY_DEVICE_COLLECTIVE;
+}
+
 /* The largest part, as far as it is known. */
 static int add_largest(struct pp_finding_search *f, const struct parts *p)
 {
@@ -180,7 +187,7 @@ static int add_largest(struct pp_finding_search *f, const struct parts *p)
 			         "in %s (%sMPI's calls), %.0f %% of %s",
 			         pp_category_name(best), best == PP_CATEGORY_OTHER ? "sleep, Python, unmarked code, " : "with ",
 			         pp_sums_percent(p->ns[best], p->step), pp_usual_steps_name(d));
-	} else if (p->unsplit > p->wait && p->unsplit - p->wait > p->transfer && best == PP_CATEGORY_HOST_COMMUNICATION) {
+	} else if (p->unsplit > p->wait && p->unsplit - p->wait > p->transfer && is_communication(best)) {
 		row = pp_finding_add(f, PP_FINDING_UNSPLIT, best, PP_UNKNOWN);
 		if (row)
 			snprintf(row->finding, sizeof(row->finding),
@@ -191,9 +198,9 @@ static int add_largest(struct pp_finding_search *f, const struct parts *p)
 		row = pp_finding_add(f, PP_FINDING_CATEGORY, best, PP_UNKNOWN);
 		if (row)
 			snprintf(row->finding, sizeof(row->finding), "%s%s, %.0f %% of %s%s%s",
-			         best == PP_CATEGORY_HOST_COMMUNICATION || best == PP_CATEGORY_DEVICE_COLLECTIVE
-			                 ? "transfer between ranks"
-			                 : pp_category_name(best),
+			         !is_communication(best)          ? pp_category_name(best)
+			         : p->transfer >= p->ns[best] / 2 ? "transfer between ranks"
+			                                          : "communication",
 			         best == PP_CATEGORY_OTHER ? " (sleep, Python, unmarked code)" : "",
 			         pp_sums_percent(p->ns[best], p->step), pp_usual_steps_name(d), is_only ? ". " : "",
 			         is_only ? about_waiting(f, p) : "");

@@ -9,9 +9,11 @@
 #include "aggregate/dataset/table/functions.h"
 #include "aggregate/tools/finding.h"
 #include "core/base/compare.h"
+#include "core/base/known.h"
 #include "core/base/units.h"
 
 enum { REASONS = PP_REASONS, ALL_PART = 2 };
+#define KEEPER ", which keeps the others waiting"
 #define LEVEL 0.05 /* of the same rank in each of them by chance */
 
 struct rare {
@@ -163,6 +165,32 @@ static size_t find_rank(const struct rare *r, enum pp_finding_kind kind)
 	return 4 * hits >= 3 * r->runs && chance < LEVEL ? best : SIZE_MAX;
 }
 
+/* Where no work of the steps at hand tells: the rank for which the others wait half of what these steps take longer, and twice as
+ * long as for any other one. It came late to them. SIZE_MAX: none. */
+static size_t find_keeper(const struct rare *r)
+{
+	const struct pp_dataset *d = r->f->d;
+	double most = 0, second = 0;
+	size_t best = SIZE_MAX;
+
+	for (size_t w = 0; w < d->workers; w++) {
+		int64_t sum = 0;
+
+		for (size_t s = 0; s < d->steps; s++)
+			if (r->which[s] && d->cell[s * d->workers + w].present)
+				pp_known_add(&sum, d->cell[s * d->workers + w].late_ns);
+		if ((double)sum > most) {
+			second = most;
+			most = (double)sum;
+			best = w;
+		} else if ((double)sum > second)
+			second = (double)sum;
+	}
+	if (best == SIZE_MAX || most <= 2 * second || d->workers < 2)
+		return SIZE_MAX;
+	return most / (double)(d->workers - 1) >= r->each / ALL_PART * (double)r->steps ? best : SIZE_MAX;
+}
+
 /* The kind of work with the largest part of what these steps take more: of a rank, or the lower median of all. */
 static int find_reason(const struct rare *r, size_t rank, double *ret_ns)
 {
@@ -228,14 +256,15 @@ static void say_fact(const struct rare *r, const struct pp_row_finding *row, cha
 static void say(const struct rare *r, struct pp_row_finding *row)
 {
 	const char *reason = row->finding_reason ? pp_reason_name(row->finding_reason) : "";
-	char when[88], more[PP_TEXT_UNIT], mean[PP_TEXT_UNIT], cost[44] = "", fact[80], whom[128] = "";
+	const int is_one = row->finding_ranks > 0 && r->f->d->workers > 1;
+	char when[88], more[PP_TEXT_UNIT], mean[PP_TEXT_UNIT], cost[44] = "", fact[80], whom[140] = "";
 
 	say_when(row, when, sizeof(when));
 	say_fact(r, row, fact, sizeof(fact));
 	if (row->kind == PP_FINDING_PERIODIC || row->kind == PP_FINDING_IRREGULAR)
 		snprintf(cost, sizeof(cost), ", %s per step on average", pp_text_time(mean, row->finding_gain_ns));
 	if (row->who[0])
-		snprintf(whom, sizeof(whom), ": %s%s%s", row->who, reason[0] ? ", " : "", reason);
+		snprintf(whom, sizeof(whom), ": %s%s%s", row->who, reason[0] ? ", " : is_one ? KEEPER : "", reason);
 	else if (!fact[0])
 		snprintf(whom, sizeof(whom), ": no single rank");
 	snprintf(row->finding, sizeof(row->finding), "%s%s. %s %s longer than the usual step%s%s", when, whom,
@@ -246,10 +275,10 @@ static void say(const struct rare *r, struct pp_row_finding *row)
 		snprintf(row->finding_next, sizeof(row->finding_next),
 		         "find what runs at this period: checkpoints, logging, evaluation, garbage collection; %s",
 		         row->finding_reason == PP_CATEGORY_OUTPUT ? "write in the background, or less often"
-		                                                   : pp_finding_look_at(row->finding_reason));
+		                                                   : pp_finding_look_at(row->finding_reason, is_one));
 	else
 		snprintf(row->finding_next, sizeof(row->finding_next), "open step %" PRId64 " in the timeline; %s",
-		         r->f->d->step[r->longest].number, pp_finding_look_at(row->finding_reason));
+		         r->f->d->step[r->longest].number, pp_finding_look_at(row->finding_reason, is_one));
 }
 
 /* How long the step is, for the choice of the one that is named: one in which nobody is late only waited for the step before it. */
@@ -311,7 +340,7 @@ static int add(struct rare *r, enum pp_finding_kind kind)
 	const struct pp_dataset *d = r->f->d;
 	struct pp_row_finding *row;
 	double all_ns, ns;
-	size_t rank;
+	size_t rank, keeper;
 	int all, reason, rc = 0;
 
 	set_usual(r);
@@ -325,6 +354,7 @@ static int add(struct rare *r, enum pp_finding_kind kind)
 	for (size_t i = 0; i < d->workers * REASONS; i++)
 		r->more[i] -= r->usual[i];
 	rank = find_rank(r, kind);
+	keeper = kind == PP_FINDING_START_UP || kind == PP_FINDING_ONE_OFF ? find_keeper(r) : SIZE_MAX;
 	all = find_reason(r, SIZE_MAX, &all_ns);
 	reason = find_reason(r, rank, &ns);
 	row->more_ns = (int64_t)r->each;
@@ -336,8 +366,9 @@ static int add(struct rare *r, enum pp_finding_kind kind)
 	if (all_ns >= r->each / ALL_PART) {
 		row->finding_reason = (pp_c_CODE)all;
 		snprintf(row->who, sizeof(row->who), d->workers > 1 ? "all ranks" : "the rank");
-	} else if (rank != SIZE_MAX) {
-		row->finding_reason = (pp_c_CODE)reason;
+	} else if (rank != SIZE_MAX || keeper != SIZE_MAX) {
+		row->finding_reason = (pp_c_CODE)(rank != SIZE_MAX ? reason : PP_REASON_UNKNOWN);
+		rank = rank != SIZE_MAX ? rank : keeper;
 		row->finding_worker = d->worker[rank].rank;
 		r->named[rank] = 1;
 		rc = pp_finding_who(d, r->named, 1, row);

@@ -19,7 +19,7 @@ struct chosen {
 	const uint8_t *is;
 };
 
-const char *pp_finding_look_at(int reason)
+const char *pp_finding_look_at(int reason, int is_one)
 {
 	static const char *const text[PP_REASONS] = {
 	        "nothing that was recorded explains it: mark ranges in its code",
@@ -37,6 +37,12 @@ const char *pp_finding_look_at(int reason)
 	        "check ports, cables and switches on the way, and compare with the other links",
 	};
 
+	if (!is_one && reason == PP_CATEGORY_DEVICE_COMPUTE)
+		return "look at the kernels and the clock rates of the devices";
+	if (!is_one && reason == PP_CATEGORY_DEVICE_TO_DEVICE)
+		return "look at the copies between devices";
+	if (!is_one && reason == PP_CATEGORY_HOST_COMPUTE)
+		return "look at the operators, and at the cores that they have";
 	return text[reason > 0 && reason < PP_REASONS ? reason : 0];
 }
 
@@ -168,12 +174,12 @@ static void say_turns(const struct pp_row_finding *row, char *to, size_t size)
 
 void pp_finding_say(const struct pp_dataset *d, int is_host, int are_alike, struct pp_row_finding *row)
 {
-	const char *look = pp_finding_look_at(row->finding_reason);
+	const char *look = pp_finding_look_at(row->finding_reason, 1);
 
 	switch (row->kind) {
 	case PP_FINDING_LINK:
 		say_link(d, row, row->finding, sizeof(row->finding));
-		snprintf(row->finding_next, sizeof(row->finding_next), "%s", pp_finding_look_at(PP_REASON_LINK));
+		snprintf(row->finding_next, sizeof(row->finding_next), "%s", pp_finding_look_at(PP_REASON_LINK, 1));
 		break;
 	case PP_FINDING_ROTATING:
 		say_turns(row, row->finding, sizeof(row->finding));

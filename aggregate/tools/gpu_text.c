@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/base/known.h"
 #include "core/base/select.h"
@@ -75,9 +76,20 @@ static const struct pp_row_gpu *slowest_gpu(const struct pp_dataset *d, int32_t 
 	return least;
 }
 
-static void say_clock(const struct pp_row_gpu *g, int64_t others, char *text, char *next)
+/* Is the rank's device known to be NVIDIA's? By its name, or by NVML, which alone gives reasons. */
+static int is_nvidia(const struct pp_dataset *d, int32_t rank)
 {
-	const char *why = "", *to_do = "compare its clock settings: 'nvidia-smi -q -d CLOCK,PERFORMANCE'";
+	int is = !strncasecmp(model_of(d, rank), "nvidia", strlen("nvidia"));
+
+	for (size_t i = 0; i < d->gpus; i++)
+		is |= d->gpu[i].worker == rank && pp_is_known(d->gpu[i].reason);
+	return is;
+}
+
+static void say_clock(const struct pp_row_gpu *g, int64_t others, int is_known, char *text, char *next)
+{
+	const char *why = "", *to_do = is_known ? "compare its clock settings: 'nvidia-smi -q -d CLOCK,PERFORMANCE'"
+	                                        : "compare its clock settings with another rank's";
 	const int64_t bits = pp_is_known(g->reason) ? g->reason : 0;
 
 	for (size_t i = sizeof(reasons) / sizeof(*reasons); i-- > 0;)
@@ -101,15 +113,15 @@ void pp_gpu_text(const struct pp_dataset *d, const struct pp_table *speeds, int3
 	text[0] = next[0] = '\0';
 	/* a low clock that lengthens no kernel is no reason */
 	if (gpu && others && (double)gpu->clock_hz < LOW * (double)others && (!speed || speed->ratio >= LEAST)) {
-		say_clock(gpu, others, text, next);
+		say_clock(gpu, others, is_nvidia(d, rank), text, next);
 		return;
 	}
 	if (!speed || speed->compared_percent < HALF)
 		return;
 	if (speed->ratio_low >= SLOW) {
 		snprintf(text, PP_GPU_TEXT, "its device takes %.2f times as long as the others for equal kernels", speed->ratio);
-		snprintf(next, PP_GPU_TEXT,
-		         "compare its clock, power and heat with another rank's: 'nvidia-smi -q -d CLOCK,PERFORMANCE'");
+		snprintf(next, PP_GPU_TEXT, "compare the clock rates, power and heat of its device with another rank's%s",
+		         is_nvidia(d, rank) ? ": 'nvidia-smi -q -d CLOCK,PERFORMANCE'" : "");
 	} else if (speed->ratio_high >= SLOW)
 		snprintf(text, PP_GPU_TEXT, "some equal kernels take %.2f times as long as on the other ranks, others do not",
 		         speed->ratio_high);

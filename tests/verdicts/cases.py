@@ -63,6 +63,19 @@ def collectives(first, last):
     return lambda e: first * 2000 <= e["ts"] - samples.FIRST < last * 2000 and ("Collective name" in e.get("args", {}) or e["name"].startswith(("c10d", "nccl")))
 
 
+def alone(us, ranks=2):
+    """Kernels of collectives of which no operation is recorded."""
+    files = {}
+    for r in range(ranks):
+        t = Trace(rank=r, world=ranks, pid=4000 + r, device=r, host="node0")
+        for s in range(4):
+            t.mark(f"ProfilerStep#{s}", 5000 + 1000 * s, 1000)
+            t.kernel("gemm", 5010 + 1000 * s, 60, 5005 + 1000 * s)
+            t.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 5080 + 1000 * s, us, stream=20)
+        files[f"rank{r}.pt.trace.json"] = t.bytes()
+    return files
+
+
 LONG = "void long_kernel_name<" + "a_very::long_template_argument<float, 128, 64, 32>, " * 6 + "int>(Params<float>, long, long)"
 ONE = samples.train().bytes()
 
@@ -255,6 +268,14 @@ CASES = [
     case("clock-no-collectives", "clocks", {f"n{r}.json": samples.train(Trace(rank=r, world=2, pid=4000 + r, host=f"n{r}")).bytes() for r in range(2)},
          silent("aligned by collectives|Straggler: +rank"), says("unknown")),
     case("clock-nobody-late", "clocks", samples.ddp(4, hosts=2, skew=-70000), silent("Straggler: +rank"), first_not("^rank")),
+
+    # -- what is known of communication
+    case("alone-counted", "report", alone(100), says("Note: +8 kernels of device collectives belong to no recorded operation")),
+    case("alone-unsplit", "report", alone(900), first("^communication.*not separated"), says("Next: +let collectives run beside compute"), silent("transfer between ranks")),
+    case("one-rank-of-8", "report", dict([next(iter(samples.ddp(8).items()))]), first("^communication.*unknown: only one rank is recorded")),
+    case("late-first-step", "report", samples.ddp(4, begins_late=2), says("the first step: rank 2, which keeps the others waiting")),
+    case("tool-of-no-vendor", "report", samples.ddp(4, slow=2), says("clock rates, power and heat of its device"), silent("nvidia-smi")),
+    case("tool-of-vendor", "report", samples.ddp(4, slow=2, more={"deviceProperties": [{"id": 2, "name": "NVIDIA H100 80GB HBM3"}]}), says("nvidia-smi")),
 
     # -- report of foreign traces
     case("report-directory", "report", torch(), prints("Bottleneck:"), prints_not("record one with"), how=lambda a: a.run("report", "in")),

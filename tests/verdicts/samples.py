@@ -76,25 +76,28 @@ def repeated(number, period=1000, kernel_us=300, dialect="cuda", op=None, mark=N
     return {"rank0.pt.trace.json": t.bytes()}
 
 
-def ddp(ranks=4, slow=None, count=6, hosts=1, skew=0, named=True, marks=True, elements=1000000, dtype="Float", with_info=True, optimizer=False, **how):
+def ddp(ranks=4, slow=None, count=6, hosts=1, skew=0, named=True, marks=True, elements=1000000, dtype="Float", with_info=True, optimizer=False,
+        begins_late=None, **how):
     """Data-parallel steps of 2000 us: each rank computes 300 us, the slow one 1200, then an all-reduce whose kernels end together at
-    1450 us of the step. Ranks are spread over hosts; the wall clock of host h is h * skew us ahead."""
+    1450 us of the step. Ranks are spread over hosts; the wall clock of host h is h * skew us ahead. begins_late: this rank begins
+    its first step 3000 us after the others."""
     files = {}
     for r in range(ranks):
         host = r * hosts // ranks
         t = Trace(rank=r if with_info else None, world=ranks, pid=4000 + r, device=r % 8, host=f"node{host}" if named else None, **how)
         for s in range(count):
-            at = FIRST + s * 2000 + host * skew
+            early = 3000 if begins_late not in (None, r) and not s else 0
+            at = FIRST + s * 2000 + host * skew - early
             busy = 1200 if r == slow else 300 + 5 * r
             if marks:
-                t.mark(f"ProfilerStep#{10 + s}", at, 2000)
+                t.mark(f"ProfilerStep#{10 + s}", at, 2000 + early)
             t.op("aten::mm", at + 5, 12)
             t.kernel("gemm", at + 50, busy, at + 10)
-            t.collective("allreduce", at + 50 + busy, 1400 - busy, at + 20, elements, dtype)
-            t.op("aten::copy_", at + 70, 1400)
-            t.call("cudaStreamSynchronize", at + 75, 1390)
+            t.collective("allreduce", at + 50 + busy, 1400 - busy + early, at + 20, elements, dtype)
+            t.op("aten::copy_", at + 70, 1400 + early)
+            t.call("cudaStreamSynchronize", at + 75, 1390 + early)
             if optimizer:
-                t.mark("Optimizer.step#SGD.step", at + 1500, 100)
+                t.mark("Optimizer.step#SGD.step", at + 1500 + early, 100)
         files[f"node{host}_{4000 + r}.{1711964646000 + r}.pt.trace.json"] = t.bytes()
     return files
 

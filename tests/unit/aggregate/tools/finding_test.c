@@ -350,6 +350,14 @@ TEST(start_up)
 	CHECK(find(PP_FINDING_START_UP) && find(PP_FINDING_START_UP)->finding_reason == PP_CATEGORY_COMPILATION);
 }
 
+/* What all ranks do, or the only one, is compared with no other rank. */
+TEST(look_at)
+{
+	for (int reason = 0; reason < PP_REASONS; reason++)
+		CHECK(!strstr(pp_finding_look_at(reason, 0), "another rank"));
+	CHECK(strstr(pp_finding_look_at(PP_CATEGORY_DEVICE_COMPUTE, 1), "another rank"));
+}
+
 static int64_t first_steps_of_one(size_t rank, size_t step)
 {
 	return rank == 1 && step < 2 ? (100 - 60 * (int64_t)step) * MS : 0;
@@ -556,6 +564,7 @@ int main(void)
 	one_off_among_others();
 	one_off_before_a_change();
 	start_up();
+	look_at();
 	start_up_of_one();
 	input();
 	clean();

@@ -121,6 +121,22 @@ TEST(a_low_clock_with_its_reason)
 	end(&j);
 }
 
+/* A tool of NVIDIA's is named for its devices only. */
+TEST(a_tool_of_its_vendor)
+{
+	struct job j;
+
+	make(&j);
+	j.d.gpus = 0;
+	slow(&j, 0, 1.39);
+	speed(&j, 2);
+	CHECK_STR(j.next, "compare the clock rates, power and heat of its device with another rank's");
+	snprintf(j.worker[2].device_name, sizeof(j.worker[2].device_name), "NVIDIA H100 80GB HBM3");
+	speed(&j, 2);
+	CHECK(strstr(j.next, "another rank's: 'nvidia-smi -q -d CLOCK,PERFORMANCE'"));
+	end(&j);
+}
+
 /* A clock that no kernel feels, and the bit of a power cap that all have. */
 TEST(a_clock_that_is_no_reason)
 {
@@ -177,6 +193,7 @@ int main(void)
 {
 	equal_devices();
 	a_low_clock_with_its_reason();
+	a_tool_of_its_vendor();
 	a_clock_that_is_no_reason();
 	some_kernels_only();
 	nothing_to_compare();

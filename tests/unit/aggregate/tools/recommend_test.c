@@ -43,7 +43,7 @@ static void begin(struct job *j, int category)
 		j->worker[w].rank = w;
 	CHECK(findings_of(&j->d, &j->finding, 1) > 0);
 	CHECK(j->finding.kind == PP_FINDING_CATEGORY || j->finding.kind == PP_FINDING_INPUT ||
-	      j->finding.kind == PP_FINDING_OUTPUT);
+	      j->finding.kind == PP_FINDING_OUTPUT || j->finding.kind == PP_FINDING_UNSPLIT);
 	j->d.finding = &j->finding;
 	j->d.findings = 1;
 }

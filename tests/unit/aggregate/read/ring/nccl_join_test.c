@@ -269,7 +269,7 @@ TEST(shared_and_lost)
 	CHECK_INT(made.d.all_reduce[0].device_ns, 300);
 	CHECK_INT(made.d.all_reduce[0].device_ranks, 2);
 	CHECK(warned(&made.d, "the kernels of 2 operations of NCCL are not in the recording"));
-	CHECK(warned(&made.d, "1 kernels of NCCL belong to no recorded operation"));
+	CHECK(warned(&made.d, "1 kernels of device collectives belong to no recorded operation"));
 	drop(&made);
 }
 
@@ -313,7 +313,7 @@ TEST(without_operations)
 	ran(&m, 8, 3, 2500, 2600);
 	finish(&m, 1, &made);
 	CHECK_INT(made.d.collectives, 0);
-	CHECK(warned(&made.d, "1 kernels of NCCL belong to no recorded operation"));
+	CHECK(warned(&made.d, "1 kernels of device collectives belong to no recorded operation"));
 	drop(&made);
 }
 
