@@ -165,7 +165,8 @@ static int count(struct kernels *k, const struct pp_rank *rank, const struct pp_
 
 	if (!row)
 		return -ENOMEM;
-	row->by = by > row->by ? by : row->by;
+	if (by > row->by)
+		row->by = by;
 	row->occurrences++;
 	row->total_ns += ns;
 	if (ns < row->min_ns)

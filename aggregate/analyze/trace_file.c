@@ -42,7 +42,7 @@ int pp_join_trace_files(struct pp_join *j)
 		                                  .damaged_at = t->damaged_at,
 		                                  .damage = id_of(j, t->damage),
 		                                  .resolution_ns = t->resolution_ns > 0 ? t->resolution_ns : PP_UNKNOWN,
-		                                  .says_host = t->says_host != 0};
+		                                  .says_host = (int8_t)(t->says_host != 0)};
 	}
 	j->d->trace_file = out.row;
 	j->d->trace_files = out.rows;

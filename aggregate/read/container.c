@@ -154,6 +154,7 @@ static int next_file(const struct pp_archive_library *l, struct archive *a, cons
 	char name[NAME];
 	int rc, before;
 
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): without the library no archive was opened */
 	while ((rc = l->read_next_header(a, &entry)) >= PP_ARCHIVE_WARN && rc != PP_ARCHIVE_END) {
 		const char *given = l->entry_pathname_utf8(entry);
 
@@ -185,6 +186,7 @@ static void read_some(const struct pp_archive_library *l, struct archive *a, cha
 	ssize_t n = 1;
 
 	while (m->length < upto && n > 0) {
+		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): without the library no archive was opened */
 		n = l->read_data(a, to + m->length, upto - m->length);
 		m->length += n > 0 ? (size_t)n : 0;
 	}
@@ -194,6 +196,7 @@ static void read_some(const struct pp_archive_library *l, struct archive *a, cha
 
 static int is_more_needed(const char *bytes, size_t n)
 {
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): n bytes are there */
 	return n == FIRST && (*bytes == '{' || *bytes == '[' || (bytes[0] == 0x1f && (unsigned char)bytes[1] == 0x8b));
 }
 
@@ -325,6 +328,7 @@ static int find_member(const struct pp_archive_library *l, struct archive *a, co
 	int found = 0;
 
 	while (member && !found && next_file(l, a, archive, &names, member, &entry, damage, sizeof(damage)))
+		/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): the caller has the path of one */
 		found = !strcmp(archive, path) || !strcmp(member, path);
 	free(names.hash);
 	free(member);
@@ -350,6 +354,7 @@ int pp_container_open(const char *path, uint64_t most, struct pp_container_file 
 	if (!rc)
 		rc = new_file(&f, path, err);
 	if (!rc) {
+		/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): it was opened by that path */
 		stat(archive, &st);
 		unpack(l, a, most, (uint64_t)st.st_size * PP_CONTAINER_RATIO, &f);
 		if (!f.size)

@@ -139,6 +139,7 @@ static int judge_packed(const char *path, const char *bytes, long n, size_t size
 	char *unpacked = NULL;
 	int rc;
 
+	/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): n bytes were read */
 	g->is_gzip = n >= 2 && (unsigned char)bytes[0] == 0x1f && (unsigned char)bytes[1] == 0x8b;
 	if (g->is_gzip) {
 		unpacked = malloc(size);

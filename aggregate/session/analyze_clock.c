@@ -272,6 +272,7 @@ static int find_places(struct join *j, struct pp_err *err)
 	               : pp_err_set(err, -ENOMEM, "cannot join the clocks of %zu files: no memory", j->parts);
 
 	for (size_t i = 0; i < to->clocks && !rc; i++) {
+		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): rc says that it is there */
 		to->clock[i].found = found[i];
 		if (found[i].bound < 0 || found[i].bound > PP_TABLE_TIME_MAX)
 			to->clock[i].found.how = PP_ENDS_SPREAD;

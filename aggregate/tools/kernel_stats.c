@@ -68,7 +68,8 @@ static size_t sum(const struct pp_dataset *in, struct pp_row_kernel_stat *row)
 			row[n++] = describe(k, in->names);
 			row[n - 1].rank = (uint32_t)i;
 		}
-		row[n - 1].by = k->by > row[n - 1].by ? k->by : row[n - 1].by;
+		if (k->by > row[n - 1].by)
+			row[n - 1].by = k->by;
 		row[n - 1].occurrences += k->occurrences;
 		row[n - 1].total_ns = pp_wrap_plus(row[n - 1].total_ns, k->total_ns);
 		row[n - 1].min_ns = k->min_ns < row[n - 1].min_ns ? k->min_ns : row[n - 1].min_ns;

@@ -28,7 +28,8 @@ static void add(struct stats *s, size_t first, const struct pp_row_op *op)
 		row = &s->row[s->rows++];
 		*row = (struct pp_row_op_stat){.name = op->name, .host_or_device = op->side, .source = op->source};
 	}
-	row->by = op->by > row->by ? op->by : row->by;
+	if (op->by > row->by)
+		row->by = op->by;
 	if (op->source < row->source)
 		row->source = op->source;
 	row->occurrences += op->calls;

@@ -278,6 +278,7 @@ static double confidence(const struct pp_range_rule *rule)
 }
 
 /* Lists in s->all and s->quality what every rank with ranges has at this depth. How many. */
+/* NOLINTNEXTLINE(misc-no-recursion): once more at most, after a stem was split */
 static size_t list_common(struct search *s, int depth)
 {
 	size_t n = 0;
@@ -445,6 +446,7 @@ static int mark_iterations(struct search *s, size_t r, struct pp_range_rule *rul
 }
 
 /* Iterations that an engine names cover as much of the run as it has to do, and are the step wherever they are. */
+/* NOLINTNEXTLINE(misc-no-recursion): once more, with numbers ignored */
 static int try_iterations(struct search *s, uint32_t stem, int is_numbered, struct pp_marks *list, struct pp_range_rule *ret_rule)
 {
 	struct pp_range_rule rule = {.name = stem,

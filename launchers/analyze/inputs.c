@@ -130,6 +130,7 @@ static int put(struct found *f, const char *path, size_t archive, struct pp_anal
 		free(one.path);
 		return pp_err_set(err, -ENOMEM, "no memory for the list of files");
 	}
+	/* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): is_there() has filled it */
 	f->seen[in->files].device = st.st_dev;
 	f->seen[in->files].inode = st.st_ino;
 	in->file[in->files++] = one;

@@ -187,7 +187,7 @@ def one_host(place, full):
         if not gloo:
             blames(place, session, 2, 3 * 800 * job.STEPS)
         with h5(session) as f:
-            check(f["trace_file/resolution_ns"][()].tolist() == [1] * 4 and f["trace_file/says_host"][()].all(), "resolution")
+            check(f["trace_file/resolution_ns"][()].tolist() == [1000] * 4 and f["trace_file/says_host"][()].all(), f["trace_file/resolution_ns"][()])
     jobs.check_page(place.podprof(), os.path.dirname(os.path.dirname(session)), session)
 
 

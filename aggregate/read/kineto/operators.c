@@ -147,7 +147,7 @@ static int search_stream(struct search *f, uint32_t number)
 		struct pp_span_device *d = &t->span[i].device;
 		const struct launch *launch = d->correlation ? find_launch(f, d->correlation) : NULL;
 		const struct pp_span *around = NULL;
-		int has_external = d->host_thread & 1;
+		int has_external = (d->host_thread & 1) != 0;
 
 		d->host_thread = launch ? launch->thread + 1 : 0;
 		if (launch && pp_kernel_is_one(d->activity))

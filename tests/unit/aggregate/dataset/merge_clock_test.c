@@ -111,8 +111,12 @@ static void add_rank_step(struct pp_capture *c, size_t r, int64_t s, const char 
 	add_requests(c, r, requests, 3, (uint32_t)(100 + s), start,
 	             start + (kit_random(3) ? 12000 + (int64_t)kit_random(3) * 5000 : 600));
 	add_mpi(c, r, r % 2 ? "MPI_Recv" : "MPI_Send", 0, at + 90500, at + 91000)->mpi.peer = (int32_t)((r ^ 1) % c->ranks);
-	if (r % 3 == 0) /* on another thread: it takes what it lies over */
-		add_range(c, r, 2, "kernel", at + 5000, at + 9000 + (int64_t)kit_random(30000))->category = 1;
+	if (r % 3 == 0) { /* on another thread: it takes what it lies over; no range of the program, which may be a step */
+		struct pp_span *kernel = add_range(c, r, 2, "kernel", at + 5000, at + 9000 + (int64_t)kit_random(30000));
+
+		kernel->category = 1;
+		kernel->range.origin = PP_ORIGIN_LIBRARY;
+	}
 }
 
 static struct pp_capture capture_of_all(size_t clocks)
