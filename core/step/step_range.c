@@ -379,7 +379,7 @@ static int best_at_depth(struct search *s, int depth, struct pp_marks *list, str
 			int rc;
 
 			for (size_t i = 0; i < n; i++)
-				if (s->all[i].covered > 0 && (s->quality[i].confidence >= PP_GUESS_CONFIDENCE) >= sure &&
+				if (s->all[i].covered > 0 && (!sure || s->quality[i].confidence >= PP_GUESS_CONFIDENCE) &&
 				    (best == SIZE_MAX || s->all[i].covered > s->all[best].covered))
 					best = i;
 			if (best == SIZE_MAX)
