@@ -154,7 +154,7 @@ static int next_file(const struct pp_archive_library *l, struct archive *a, cons
 	char name[NAME];
 	int rc, before;
 
-	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): without the library no archive was opened */
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): may warn null-dereference: only the library opens an archive */
 	while ((rc = l->read_next_header(a, &entry)) >= PP_ARCHIVE_WARN && rc != PP_ARCHIVE_END) {
 		const char *given = l->entry_pathname_utf8(entry);
 

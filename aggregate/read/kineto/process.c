@@ -216,7 +216,7 @@ int pp_kineto_convert(struct kineto_store *s, const struct kineto_processes *lis
 	for (size_t t = 0; t < s->tracks && rc == 0; t++) {
 		const struct kineto_process *p = pp_kineto_process(list, s->track[t].pid);
 
-		if (s->track[t].device >= 0)
+		if (!p || s->track[t].device >= 0)
 			continue;
 		if (p->role == KINETO_IGNORED)
 			drop(s, &s->track[t]);
