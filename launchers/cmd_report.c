@@ -32,8 +32,7 @@ const struct pp_options_verb pp_verb_report = {
         .doc = "Print the summary of the newest session of LOGDIR (default podprof_logs), or of SESSION: its directory, a file in "
                "it, or its name. Also write report.html, a page for any browser, if it is missing or older than the session. While "
                "a keeper still writes, wait for it.\v"
-               "TRACES is a file of another profiler, or a directory with such files. They are analysed as by podprof analyze, "
-               "into TRACES.podprof beside them, and again only when they or podprof have changed.",
+               "TRACES, files of another profiler, are analysed first, and only once.",
         .groups = PP_OPT_REPORT,
 };
 

@@ -128,7 +128,7 @@ static void decide(struct pp_span *s, struct named *named, struct pp_kernel_cach
 	} else if (!s->device.by) {
 		s->device.by = evidence_of(s);
 	}
-	if (s->device.activity != PP_DEVICE_KERNEL)
+	if (may_be && s->device.activity != PP_DEVICE_KERNEL)
 		s->device.precision = PP_PRECISION_UNKNOWN;
 	if (s->device.activity == PP_DEVICE_UNSURE && s->end > s->begin)
 		named[s->name].unsure_ns = pp_wrap_plus(named[s->name].unsure_ns, s->end - s->begin);

@@ -140,7 +140,7 @@ def mixed(place, full):
         check(got.code == 0 and "steps 2..7 of 2 ranks" in got.err, got.transcript())
         for name in TABLES:
             a, b = table(place, name, logs), table(place, name, back)
-            check(a == b, f"rank {without} without a device: table {name}\n{a[:1500]}\nis, from the file:\n{b[:1500]}")
+            check(a == b, f"rank {without} without a device: table {name}\n{a[:4000]}\nis, from the file:\n{b[:4000]}")
 
 
 def hosts(place, full):

@@ -17,6 +17,7 @@
 #include "core/capture/thread.h"
 #include "core/ring/record.h"
 #include "core/step/category.h"
+#include "core/step/classify.h"
 
 enum { NO_CALL = UINT16_MAX };
 
@@ -245,6 +246,10 @@ static void take_activity(struct pp_xread *x, struct pp_xplane *p, struct pp_xli
 	                     : o.category != PP_CATEGORY_DEVICE_COLLECTIVE ? PP_DEVICE_KERNEL
 	                     : kind.activity == PP_DEVICE_WAIT             ? PP_DEVICE_WAIT
 	                                                                   : PP_DEVICE_COLLECTIVE;
+	s->device.by = s->device.activity == PP_DEVICE_KERNEL   ? PP_BY_KIND
+	               : s->device.activity == PP_DEVICE_UNSURE ? PP_BY_NOTHING
+	               : kind.activity == s->device.activity    ? PP_BY_NAME
+	                                                        : PP_BY_LAUNCH;
 	s->device.precision = kind.precision;
 }
 
