@@ -324,6 +324,15 @@ static int report_traces(const char *given, const struct pp_options *options)
 	return count <= 0 ? PP_EXIT_FAILED : rc ? rc : made;
 }
 
+/* A log directory of podprof is none of traces, even if its sessions cannot be read. */
+static int has_sessions(const char *logdir)
+{
+	char path[PATH_MAX + sizeof("/podprof")];
+
+	snprintf(path, sizeof(path), "%s/podprof", logdir);
+	return !access(path, F_OK);
+}
+
 static int report_logdir(const char *given, const char *logdir, const struct pp_options *options)
 {
 	struct live live = {.logdir = logdir};
@@ -334,7 +343,7 @@ static int report_logdir(const char *given, const char *logdir, const struct pp_
 	alive = wait_for_keeper(&live, options->verb.timeout_s);
 	count = pp_report_sessions(logdir, &session);
 	if (count <= 0 || !session) {
-		rc = alive || live.failed || live.left ? -1 : report_traces(given, options);
+		rc = alive || live.failed || live.left || has_sessions(logdir) ? -1 : report_traces(given, options);
 		rc = rc < 0 ? nothing_there(given, &live, alive) : rc;
 	} else if ((rc = refuse_output(given, options)) < 0) {
 		if (alive && !options->verb.list)
