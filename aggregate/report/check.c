@@ -423,8 +423,6 @@ int pp_check_print(const char *pod_path, FILE *to, long *ret_violations, struct 
 {
 	long *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct work w = {.pod_path = pod_path, .violations = shared, .fd = memfd_create("podprof-check", MFD_CLOEXEC)};
-	char bytes[4096];
-	ssize_t n;
 	int rc = -ENOMEM;
 
 	if (shared == MAP_FAILED || w.fd < 0) {
@@ -432,10 +430,10 @@ int pp_check_print(const char *pod_path, FILE *to, long *ret_violations, struct 
 		goto close_both;
 	}
 	rc = pp_forked_read(pod_path, work, &w, err);
-	for (off_t at = 0; !rc && (n = pread(w.fd, bytes, sizeof(bytes), at)) > 0; at += n)
-		fwrite(bytes, 1, (size_t)n, to);
-	if (!rc)
+	if (!rc) {
+		pp_forked_print(w.fd, to);
 		*ret_violations = *shared;
+	}
 close_both:
 	if (w.fd >= 0)
 		close(w.fd);

@@ -157,15 +157,13 @@ static int work(void *context, struct pp_err *err)
 int pp_unknown_print(const char *pod_path, FILE *to, struct pp_err *err)
 {
 	struct work w = {.pod_path = pod_path, .fd = memfd_create("podprof-unknown", MFD_CLOEXEC)};
-	char bytes[4096];
-	ssize_t n;
 	int rc;
 
 	if (w.fd < 0)
 		return pp_err_set(err, -errno, "cannot print what is unknown: %s", pp_why(errno));
 	rc = pp_forked_read(pod_path, work, &w, err);
-	for (off_t at = 0; !rc && (n = pread(w.fd, bytes, sizeof(bytes), at)) > 0; at += n)
-		fwrite(bytes, 1, (size_t)n, to);
+	if (!rc)
+		pp_forked_print(w.fd, to);
 	close(w.fd);
 	return rc;
 }

@@ -157,3 +157,12 @@ int pp_forked_read_more(const char *path, uint64_t bytes, int (*work)(void *cont
 	                  "job again",
 	                  path);
 }
+
+void pp_forked_print(int fd, FILE *to)
+{
+	char bytes[4096];
+	ssize_t n;
+
+	for (off_t at = 0; (n = pread(fd, bytes, sizeof(bytes), at)) > 0; at += n)
+		fwrite(bytes, 1, (size_t)n, to);
+}

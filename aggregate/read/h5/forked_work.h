@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <stdio.h>
 
 #include "core/base/err.h"
 
@@ -17,3 +18,5 @@ int pp_forked_read(const char *path, int (*work)(void *context, struct pp_err *e
 /* The same for work that reads so many bytes of other files too. */
 int pp_forked_read_more(const char *path, uint64_t bytes, int (*work)(void *context, struct pp_err *err), void *context,
                         struct pp_err *err);
+/* Copies what the child wrote into the memory file `fd`, from its begin. */
+void pp_forked_print(int fd, FILE *to);
