@@ -88,7 +88,7 @@ def on_the_socket(place, full):
     finish(process)
 
 
-def over(spool, limit=30):
+def over(spool, limit=120):
     """The keeper came to its own end: it tidied up, or left its last word; it did not crash."""
     check(wait_until(lambda: not jobs.keepers(spool), limit), f"the keeper does not end: {log(spool)}")
     if not os.path.exists(spool):

@@ -37,13 +37,6 @@ def same(place, words, options, env=None):
     return logs, got
 
 
-def waited_for(f):
-    """Rank that was waited for most, and its share of all waiting."""
-    late = f["breakdown/late_ns"][()].clip(0).sum(axis=0)
-    check(late.sum() > 0, "nobody was waited for")
-    return int(late.argmax()), late.max() / late.sum()
-
-
 def check_collectives(f, calls):
     """calls: {operation: number in the window}. Each is seen on all ranks, their sequence numbers follow one another, and a step's
     gradients are as many bytes as the model has."""
@@ -93,7 +86,7 @@ def slow_input_and_rank(place, full):
         check(wait[2] < 1.5e6 * INPUT_MS, f"Input: {wait}")
         check(work[3] == max(work), f"Host compute: {work}")
         check(0.7e6 * COMPUTE_MS < work[3] - median(work[:3]) < 2e6 * COMPUTE_MS, f"Host compute: {work}")
-        rank, share = waited_for(f)
+        rank, share = tj.waited_for(f)
         check(rank == 2 and share > 0.5, f"waited for rank {rank}: {share:.2f}")
     summary = read(session, "summary.txt")
     check("rank 2" in summary and "Input" in summary.split("Exclusive")[0], summary)
@@ -118,7 +111,7 @@ def slow_rank(place, full):
         kinds = tj.categories(f)
         check_silent(kinds["Host compute"][:3])
         check(kinds["Host compute"][3] - median(kinds["Host compute"][:3]) > 0.7e6 * ALONE_MS, f"Host compute: {kinds['Host compute']}")
-        rank, share = waited_for(f)
+        rank, share = tj.waited_for(f)
         check(rank == 3 and share > 0.5, f"waited for rank {rank}: {share:.2f}")
     summary = read(session, "summary.txt")
     check("rank 3" in summary.split("Exclusive")[0] and "Host compute" in summary.split("Exclusive")[0], summary)

@@ -24,8 +24,7 @@ def check_slow_input(session):
     with h5(session) as f:
         wait = tj.categories(f)["Input"]
         check(wait[2] == max(wait) and wait[2] > 30e6, f"Input: {wait}")
-        late = f["breakdown/late_ns"][()].clip(0).sum(axis=0)
-        check(int(late.argmax()) == 2, f"waited for: {late}")
+        check(tj.waited_for(f)[0] == 2, f"waited for: {f['breakdown/late_ns'][()]}")
         return text(f.attrs["rendezvous"]) if "rendezvous" in f.attrs else ""
 
 
@@ -123,8 +122,7 @@ def strangers(place, full):
         session = session_of(logs)
         tj.check_session(session, RANKS, steps, rule)
         with h5(session) as f:
-            late = f["breakdown/late_ns"][()].clip(0).sum(axis=0)
-            check(int(late.argmax()) == slow, f"{name}: waited for {late}")
+            check(tj.waited_for(f)[0] == slow, f"{name}: waited for {f['breakdown/late_ns'][()]}")
             share = f["breakdown/exclusive_ns"][()][:, :, 5].sum() / f["breakdown/step_ns"][()].sum()
             check(0 < share < 0.9 if rule == tj.LOADER else share == 0, f"{name}: input share {share}")
             check(operator in tj.names(f["op/name"][()]), f"{name}: no {operator}")

@@ -44,6 +44,16 @@ def categories(f, steps=None):
     return {kind: [e2e.median(cells[:, w, i]) for w in range(cells.shape[1])] for i, kind in enumerate(kinds)}
 
 
+def waited_for(f):
+    """The rank that came last in the most steps, and the share of the steps in which it did. A sum of times would be decided by the one step in
+    which a busy machine starts a loader's worker late."""
+    late = f["breakdown/late_ns"][()].clip(0)
+    check(late.sum() > 0, "nobody was waited for")
+    last = [int(row.argmax()) for row in late if row.max() > 0]
+    rank = max(set(last), key=last.count)
+    return rank, last.count(rank) / len(last)
+
+
 def steps_of(f):
     return [int(n) for n in f["breakdown/step"][()]]
 
