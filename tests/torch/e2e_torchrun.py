@@ -11,7 +11,8 @@ import jobs
 from jobs import check, session_of, sessions
 
 RANKS = 4
-SHORT = ["--steps", "24", "--slow-input-rank", "2", "--slow-input-ms", "60"]
+INPUT_MS = 60
+SHORT = ["--steps", "24", "--slow-input-rank", "2", "--slow-input-ms", str(INPUT_MS)]
 
 
 def good(got, ranks=RANKS, hosts=1):
@@ -22,7 +23,9 @@ def good(got, ranks=RANKS, hosts=1):
 def check_slow_input(session):
     tj.check_session(session, RANKS, range(5, 15))
     with h5(session) as f:
-        wait = tj.categories(f)["Input"]
+        kinds = tj.categories(f)
+        wait = kinds["Input"]
+        tj.check_silent(kinds, INPUT_MS, (2,))
         check(wait[2] == max(wait) and wait[2] > 30e6, f"Input: {wait}")
         check(tj.waited_for(f)[0] == 2, f"waited for: {f['breakdown/late_ns'][()]}")
         return text(f.attrs["rendezvous"]) if "rendezvous" in f.attrs else ""
@@ -110,9 +113,9 @@ def two_hosts_by_mpirun(place, full):
 def strangers(place, full):
     """Scripts that nobody wrote for podprof: steps, their input, what they compute and who was waited for. The first one's input comes by no
     DataLoader, so nothing is known of it."""
-    table = (("plain_loop.py", range(24), tj.OPTIMIZER, 3, "aten::addmm"), ("trainer.py", range(12), tj.LOADER, 1, "aten::native_layer_norm"),
-             ("gan.py", range(20), tj.LOADER, 0, "Optimizer.step#Adam.step"))
-    for name, steps, rule, slow, operator in table[:3 if full else 2]:
+    table = (("plain_loop.py", range(24), tj.OPTIMIZER, 3, "aten::addmm", 80), ("trainer.py", range(12), tj.LOADER, 1, "aten::native_layer_norm", 60),
+             ("gan.py", range(20), tj.LOADER, 0, "Optimizer.step#Adam.step", 30))
+    for name, steps, rule, slow, operator, planted_ms in table[:3 if full else 2]:
         logs = place.new_logs()
         got = tj.run(place.under(logs, tj.torchrun(RANKS, tj.script(name))))
         if full:
@@ -122,10 +125,11 @@ def strangers(place, full):
         session = session_of(logs)
         tj.check_session(session, RANKS, steps, rule)
         with h5(session) as f:
-            check(tj.waited_for(f)[0] == slow, f"{name}: waited for {f['breakdown/late_ns'][()]}")
             share = f["breakdown/exclusive_ns"][()][:, :, 5].sum() / f["breakdown/step_ns"][()].sum()
             check(0 < share < 0.9 if rule == tj.LOADER else share == 0, f"{name}: input share {share}")
             check(operator in tj.names(f["op/name"][()]), f"{name}: no {operator}")
+            tj.check_silent(tj.categories(f), planted_ms, (slow,))
+            check(tj.waited_for(f)[0] == slow, f"{name}: waited for {f['breakdown/late_ns'][()]}")
         summary = read(session, "summary.txt")
         # Where the loaders of all ranks lack cores, their input takes longer than what the slow rank costs.
         named = f"Straggler:  rank {slow}." in summary or rule == tj.LOADER and "Bottleneck: Input" in summary
