@@ -34,8 +34,13 @@ def agreement(place, full):
     with Hosts(place, 2) as hosts:
         job = start(hosts.on(hosts.front, hosts.mpirun(RANKS, place.under(logs, program(place, "init", "1000")), "-x", "PP_STOP=" + place.scratch)))
         check(wait_until(lambda: all(whys(place, hosts, n) == ["mpi"] * 2 for n in hosts.names), 20), "ranks do not come up")
-        time.sleep(0.5)
-        asked = run(hosts.on(hosts.names[0], [place.podprof(), "capture", logs, "--steps", "+5"]), limit=30)
+        asked = []
+
+        def ask():  # until the first step is marked there is none to count from
+            asked[:] = [run(hosts.on(hosts.names[0], [place.podprof(), "capture", logs, "--steps", "+5"]), limit=30)]
+            return "no rank marks any" not in asked[0].err
+        wait_until(ask, 20)
+        asked = asked[0]
         logged = run(hosts.on(hosts.names[0], ["sh", "-c", "cat /dev/shm/podprof-0/*/keeper.log"])).out
         with open(stop, "w", encoding="ascii"):
             pass
