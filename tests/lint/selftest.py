@@ -36,7 +36,8 @@ def make(root, files, style):
 
 def run(scripts, check, root, *words):
     command = [os.path.join(scripts, 'check-' + check), '--root', root, '--build', os.path.join(root, 'build'), *words]
-    r = subprocess.run(command, capture_output=True, text=True)
+    # scripts/test --full asks its own lints to look at everything: a sample says itself what it asks for.
+    r = subprocess.run(command, capture_output=True, text=True, env={n: v for n, v in os.environ.items() if n != 'PODPROF_LINT_ALL'})
     return r.returncode, r.stdout + r.stderr
 
 
