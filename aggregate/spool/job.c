@@ -74,11 +74,18 @@ static int is_outside_steps(void)
 	return getenv("SLURM_JOB_ID") && number("SLURM_STEP_ID", -1) < 0;
 }
 
+static const char *slurm_step(char *name, size_t size, const char *job)
+{
+	snprintf(name, size, "%.64s.%d", job, number("SLURM_STEP_ID", 0));
+	return name;
+}
+
+/* A job that Slurm requeues has the numbers of job and step that it had; the keeper of its run before may still write. */
 static void job_name(struct pp_job *job)
 {
 	const char *pmix = getenv("PMIX_NAMESPACE"), *slurm = getenv("SLURM_JOB_ID");
 	const char *torch = getenv("TORCHELASTIC_RUN_ID"), *outer = getenv("PODPROF_SPOOL") ? getenv("PODPROF_JOB") : NULL;
-	char host[64] = "host", first[128];
+	char host[64] = "host", first[128], step[80];
 	const char *port = getenv("MASTER_PORT");
 	int pid = naming_process(job->rank), times = restarts();
 
@@ -86,9 +93,9 @@ static void job_name(struct pp_job *job)
 	if (outer && *outer)
 		snprintf(first, sizeof(first), "%s", outer), times = job->again = restarts() - number("PODPROF_RESTART", 0);
 	else if (pmix && *pmix)
-		snprintf(first, sizeof(first), "%s", pmix);
+		again(first, sizeof(first), pmix, number("SLURM_RESTART_COUNT", 0));
 	else if (slurm && *slurm && !is_outside_steps())
-		snprintf(first, sizeof(first), "%s.%d", slurm, number("SLURM_STEP_ID", 0));
+		again(first, sizeof(first), slurm_step(step, sizeof(step), slurm), number("SLURM_RESTART_COUNT", 0));
 	else if (torch && *torch && strcmp(torch, "none")) /* torchrun's own default, the same for every job */
 		/* A name that users choose, and may use for two jobs at a time: those have two ports. */
 		snprintf(first, sizeof(first), "%.100s%s%.8s", torch, port && *port ? "-" : "", port ? port : "");

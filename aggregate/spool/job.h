@@ -11,7 +11,7 @@ struct pp_job {
 	int sees_launcher; /* it is an ancestor that we see: what it says of this host is true of what we see of it */
 	int speaks;        /* rank 0, or no rank known, or the first rank of its program: may say a line */
 	int pid;           /* the process that is, or becomes, the application */
-	char name[128];    /* as a directory's name; "-rN" behind it: its ranks were started again N times */
+	char name[128];    /* as a directory's name; "-rN" behind it: an elastic launcher, or Slurm, started it again N times */
 	int again; /* how often an elastic launcher started the ranks again since the podprof run around us; its spool is for 0 */
 };
 

@@ -146,7 +146,7 @@ int pp_claim_is_spawned(const char *spool)
 		return 1;
 	for (job += 5; *world && (*job == *world || *job == '_'); job++)
 		world++;
-	return *world || *job != '\n';
+	return *world || (*job != '\n' && strncmp(job, "-r", 2) != 0); /* "-rN": started again */
 }
 
 int pp_claim_is_group(const struct pp_claim *c, int rank, int size, int own)

@@ -3,7 +3,6 @@
 Run by ctest mpi.coord_hosts. Needs root."""
 import os
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "guest"))
 import jobs  # noqa: E402

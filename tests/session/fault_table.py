@@ -78,7 +78,7 @@ FAULTS = (
     Fault("two containers of a job on one host have the same pids", "one session has the ranks of both",
           ("session/e2e_engines podman_two -f", "session/e2e_engines apptainer_two -f", "session/e2e_engines charliecloud_two -f",
            "session/e2e_engines bubblewrap_two")),
-    Fault("a Slurm job is preempted, and begins again", "each run has its session", ("session/e2e_spank requeued",)),
+    Fault("a Slurm job is preempted, and begins again", "each run has its session, also where the first one's keeper still writes", ("session/e2e_spank requeued",)),
     Fault("a node of a Slurm job is set down in a window", "the session up to then is written; the next job is recorded", ("session/e2e_spank node_down",)),
     Fault("thousands of spools of dead jobs", "the next job removes those that hold nothing, and runs", ("guest/scarce many_left_over",)),
     Fault("spool: read-only", "a sentence says why, or another place is taken", (f"{M} spool_read_only",)),

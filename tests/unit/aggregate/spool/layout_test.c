@@ -78,6 +78,24 @@ static void set_all(const char *const (*variable)[2], size_t count)
 			unsetenv(variable[i][0]);
 }
 
+TEST(a_requeued_job_is_another_run)
+{
+	static const char *const slurm[][2] = {
+	        {"SLURM_JOB_ID", "7"}, {"SLURM_STEP_ID", "3"}, {"SLURM_PROCID", "0"}, {"SLURM_RESTART_COUNT", "1"}};
+	static const char *const none[][2] = {
+	        {"SLURM_JOB_ID", NULL}, {"SLURM_STEP_ID", NULL}, {"SLURM_PROCID", NULL}, {"SLURM_RESTART_COUNT", NULL}};
+	struct pp_job job;
+
+	set_all(slurm, 4);
+	pp_job_read(&job);
+	CHECK_STR(job.name, "7.3-r1");
+	setenv("PMIX_NAMESPACE", "slurm.pmix.7.3", 1);
+	pp_job_read(&job);
+	CHECK_STR(job.name, "slurm.pmix.7.3-r1");
+	unsetenv("PMIX_NAMESPACE");
+	set_all(none, 4);
+}
+
 TEST(launchers_count_ranks_and_hosts)
 {
 	static const char *const slurm[][2] = {{"SLURM_PROCID", "5"},
