@@ -8,6 +8,11 @@ _ADAPTERS = {
     "torch._dynamo.callback": "_torch_late",
     "torch._dynamo.decorators": "_torch_late",
     "torch.distributed.checkpoint.state_dict_saver": "_torch_late",
+    "jax": "_jax",
+    "tensorflow.python.eager.polymorphic_function.polymorphic_function": "_tensorflow",
+    "keras.src.callbacks.callback_list": "_keras",
+    "keras.src.backend.jax.trainer": "_keras",
+    "tf_keras.src.callbacks": "_keras",
 }
 
 

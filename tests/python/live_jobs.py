@@ -1,0 +1,124 @@
+#!/usr/bin/python3
+"""Loops of Keras, JAX and TensorFlow that know nothing of podprof, with these frameworks: as without podprof, and their steps are those of the
+program. PODPROF_FRAMEWORKS_PYTHON has them; what it lacks is skipped. Run by ctest python_live."""
+import os
+import sys
+
+from pythons import check, jobs, write
+
+import e2e  # noqa: E402
+
+PYTHON = os.environ.get("PODPROF_FRAMEWORKS_PYTHON", "")
+LIMIT = 240.0
+QUIET = {"TF_CPP_MIN_LOG_LEVEL": 3, "TF_ENABLE_ONEDNN_OPTS": 0, "JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": 1}
+KERAS = """
+import sys
+import keras
+import numpy as np
+keras.utils.set_random_seed(1)
+x, y = np.random.rand(96, 8).astype("float32"), np.random.rand(96, 1).astype("float32")
+steps = []
+class Count(keras.callbacks.Callback):
+    def on_train_batch_end(self, batch, logs=None):
+        steps.append(batch)
+def some():
+    for i in range(6):
+        yield x[i * 16:i * 16 + 16], y[i * 16:i * 16 + 16]
+model = keras.Sequential([keras.layers.Dense(16, activation="relu"), keras.layers.Dense(1)])
+model.compile(optimizer="sgd", loss="mse")
+model.fit(x, y, epochs=2, batch_size=16, validation_data=(x, y), verbose=0, callbacks=[Count()])
+history = model.fit(some(), epochs=1, verbose=0, callbacks=[Count()]).history
+model.predict(x, verbose=0)
+print(len(steps), history["loss"][0])
+"""
+JAX = """
+import jax
+import jax.numpy as jnp
+import numpy as np
+parameters = {"a": jax.random.normal(jax.random.key(0), (8, 16)), "b": jnp.zeros((16, 1))}
+def loss(p, x, y):
+    return jnp.mean((jax.nn.relu(x @ p["a"]) @ p["b"] - y) ** 2)
+@jax.jit
+def train(p, x, y):
+    value, g = jax.value_and_grad(loss)(p, x, y)
+    return jax.tree_util.tree_map(lambda a, b: a - 0.1 * b, p, g), value
+evaluate = jax.jit(loss)
+data, steps = np.random.default_rng(1), 0
+for epoch in range(2):
+    for _ in range(12):
+        x = data.normal(size=(32, 8)).astype("float32")
+        parameters, value = train(parameters, x, x[:, :1])
+        steps += 1
+        if steps % 5 == 0:
+            print(float(value))
+    for _ in range(4):
+        evaluate(parameters, x, x[:, :1]).block_until_ready()
+print(steps)
+"""
+TENSORFLOW = """
+import tensorflow as tf
+w = tf.Variable(tf.ones((8, 1)))
+@tf.function
+def gradient(x):
+    with tf.GradientTape() as tape:
+        value = tf.reduce_mean((x @ w) ** 2)
+    return value, tape.gradient(value, w)
+@tf.function
+def train(x):
+    value, g = gradient(x)
+    w.assign_sub(0.1 * g)
+    return value
+steps = 0
+for batch in tf.data.Dataset.from_tensor_slices(tf.random.stateless_normal((600, 8), (1, 2))).batch(30):
+    value = train(batch)
+    steps += 1
+print(steps, float(value))
+"""
+
+
+def has(*names):
+    return all(jobs.has_module(PYTHON, name) for name in names)
+
+
+def loop(place, name, text, rule, env=None):
+    """As without podprof; the last line begins with the number of steps."""
+    command, env = [PYTHON, write(place, "loop_" + name + ".py", text)], {**QUIET, **(env or {})}
+    logs = place.new_logs()
+    base, got = jobs.run(command, env, LIMIT), jobs.run(place.under(logs, command), env, LIMIT)
+    check(base.code == 0, base.transcript())
+    check((got.code, got.out) == (base.code, base.out), f"{name}: {got.transcript()}\ninstead of {base.out}")
+    check("adapter" not in got.err and "is not as podprof knows it" not in got.err, got.err)
+    session, steps = jobs.session_of(logs), int(base.out.split("\n")[-2].split()[0])
+    with e2e.h5(session) as f:
+        check(list(f["breakdown/step"][()]) == list(range(steps)), f"{name}: steps {f['breakdown/step'][()]} instead of {steps}")
+        check(e2e.text(f["worker/step_rule"][()][0]) == rule, f"rule {f['worker/step_rule'][()]}")
+        check("jax" not in rule or "Compilation" in {e2e.text(c) for c in f["op/category"][()]}, f"{name}: no compilation")
+        return {e2e.text(n) for n in f["op/name"][()]}
+
+
+def keras(place, full):
+    """On each backend that is there: batches of fit() are steps, of validation and predict() are not."""
+    backends = [b for b in ("jax", "torch", "tensorflow") if has("keras", b)]
+    if not backends:
+        raise jobs.Skipped("no Python with Keras and one of its backends: -DPODPROF_FRAMEWORKS_PYTHON")
+    for backend in backends if full else backends[:1]:
+        loop(place, "keras_" + backend, KERAS, "keras: fit", {"KERAS_BACKEND": backend})
+
+
+def jax(place, full):
+    if not has("jax"):
+        raise jobs.Skipped("no Python with JAX: -DPODPROF_FRAMEWORKS_PYTHON")
+    names = loop(place, "jax", JAX, "jax: train")
+    check("jax: trace train" in names, names)
+
+
+def tensorflow(place, full):
+    if not full or not has("tensorflow"):
+        raise jobs.Skipped("no Python with TensorFlow" if full else "its import takes seconds: PODPROF_LONG=1")
+    loop(place, "tensorflow", TENSORFLOW, "tensorflow: train")
+
+
+CASES = {"keras": keras, "jax": jax, "tensorflow": tensorflow}
+
+if __name__ == "__main__":
+    sys.exit(jobs.main(CASES, __doc__))
