@@ -32,9 +32,10 @@ struct ends {
 /* A call that carries messages. A request has those of a receive, whose call has none of its own then. */
 static int carries(const struct pp_span *s)
 {
-	if ((s->kind != PP_SPAN_MPI && s->kind != PP_SPAN_REQUEST) ||
-	    (s->mpi.call >= PP_C10D_FIRST && s->mpi.call < PP_NCCL_FIRST) || (s->flags & PP_SPAN_FAILED))
+	if ((s->kind != PP_SPAN_MPI && s->kind != PP_SPAN_REQUEST) || (s->flags & PP_SPAN_FAILED))
 		return 0;
+	if (s->mpi.call >= PP_C10D_FIRST && s->mpi.call < PP_NCCL_FIRST && !(s->mpi.flags & PP_MPI_HAS_MESSAGE))
+		return 0; /* of a range */
 	return pp_mpi_class_is_message(pp_mpi_call_info(s->mpi.call)->class);
 }
 

@@ -27,16 +27,23 @@ int pp_hang_nccl_read(struct pp_hang *h)
 	return 0;
 }
 
+static unsigned call_of(const struct pp_live_nccl *n)
+{
+	unsigned c10d = pp_c10d_call_of(n->call, strlen(n->call));
+
+	return c10d ? c10d : pp_nccl_call_of(strncmp(n->call, "nccl", 4) ? "" : n->call + 4);
+}
+
 static int has_root(const struct pp_live_nccl *n)
 {
-	enum pp_mpi_class class = pp_mpi_call_info(pp_nccl_call_of(strncmp(n->call, "nccl", 4) ? "" : n->call + 4))->class;
+	enum pp_mpi_class class = pp_mpi_call_info(call_of(n))->class;
 
 	return class == PP_MPI_FROM_ROOT || class == PP_MPI_TO_ROOT;
 }
 
 enum pp_hang_mismatch pp_hang_nccl_compare(const struct pp_live_nccl *a, const struct pp_live_nccl *b)
 {
-	unsigned call = pp_nccl_call_of(strncmp(a->call, "nccl", 4) ? "" : a->call + 4);
+	unsigned call = call_of(a);
 
 	if (strcmp(a->call, b->call) != 0)
 		return PP_HANG_CALLS_DIFFER;

@@ -10,7 +10,8 @@
 #include "core/base/plain.h"
 #include "core/call/mpi_call.h"
 
-enum { MORE = 12 }; /* "+4294967295" */
+#define C10D_WORD "c10d__" /* as word_of() makes it */
+enum { MORE = 12 };        /* "+4294967295" */
 
 /* As one word of an entry; "-" for none. */
 static const char *word_of(const char *from, char *text, size_t size)
@@ -30,7 +31,7 @@ static const char *call_of(uint16_t call)
 
 void pp_live_nccl_put(const struct pp_ring_header *h, char *text, size_t size)
 {
-	char entry[256], name[32], call[24];
+	char entry[256], name[32], call[sizeof(((struct pp_live_nccl *)0)->call)];
 	struct pp_ring_comm row;
 	uint32_t lost = pp_ring_comms(h) ? pp_ring_comms_lost(h) : 0;
 	size_t n = 0;
@@ -74,13 +75,15 @@ const char *pp_live_nccl_next(const char *at, struct pp_live_nccl *ret)
 	/* NOLINTNEXTLINE(cert-err34-c): what is out of range is out of range in the header too */
 	if (sscanf(at,
 	           "%" SCNx64 ":%" SCNd32 ":%" SCNd32 ":%" SCNx64 ":%" SCNx64 ":%" SCNx64 ":%" SCNd32 ":%" SCNx64 ":%" SCNx32
-	           ":%23[^:,]:%31[^:,],%n",
+	           ":%39[^:,]:%31[^:,],%n",
 	           &n.comm, &n.rank, &n.size, &n.begun, &n.ended, &n.bytes, &n.root, &n.turn, &n.messages, n.call, n.name,
 	           &used) != 11 ||
 	    used <= 0)
 		return NULL;
 	if (!strcmp(n.call, "-"))
 		n.call[0] = '\0';
+	if (!strncmp(n.call, C10D_WORD, strlen(C10D_WORD)))
+		memcpy(n.call, "c10d::", strlen(C10D_WORD));
 	if (!strcmp(n.name, "-"))
 		n.name[0] = '\0';
 	*ret = n;

@@ -1,6 +1,6 @@
-/* The communicators of NCCL that a rank has, and how many collectives it has called on each: the rows of the ring's header as a
- * text, which travels between keepers and to clients. In: a ring's header, of any content. Out: the text, its entries, a sentence.
- * Called by live.c, the keepers' messages, hang_nccl.c and the verbs. */
+/* The communicators of NCCL and the process groups of gloo that a rank has, and how many collectives it has called on each: rows
+ * of the ring's header as a text, which travels between keepers and to clients. In: a ring's header, of any content. Out: the text,
+ * its entries, a sentence. Called by live.c, the keepers' messages, hang_nccl.c and the verbs. */
 #pragma once
 
 #include <stddef.h>
@@ -14,7 +14,7 @@ struct pp_live_nccl { /* as in struct pp_ring_nccl */
 	uint64_t comm, begun, ended, bytes, turn;
 	int32_t rank, size, root;
 	uint32_t messages;
-	char call[24]; /* the last collective; "" none */
+	char call[40]; /* the last collective; "" none */
 	char name[32]; /* "" none */
 };
 

@@ -155,7 +155,9 @@ int pp_mpi_class_is_message(enum pp_mpi_class class)
 
 unsigned pp_mpi_call_of_message(unsigned call)
 {
-	return call >= PP_NCCL_FIRST ? (unsigned)PP_NCCL_FIRST + NCCL_ROW_SEND : (unsigned)ROW_Send;
+	if (call >= PP_NCCL_FIRST)
+		return (unsigned)PP_NCCL_FIRST + NCCL_ROW_SEND;
+	return call >= PP_C10D_FIRST ? (unsigned)PP_C10D_FIRST + C10D_ROW_SEND : (unsigned)ROW_Send;
 }
 
 int pp_mpi_class_is_operation(enum pp_mpi_class class)

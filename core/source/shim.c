@@ -13,6 +13,9 @@
 #include "core/source/api.h"
 #include "core/source/emit.h"
 #include "core/source/services.h"
+#include "core/source/torch/c10d.h"
+#include "core/source/torch/c10d_group.h"
+#include "core/source/torch/c10d_tensor.h"
 #include "core/window/trigger.h"
 
 static uint32_t state(void)
@@ -180,6 +183,19 @@ static void finish(int status)
 	pp_services.end(status);
 }
 
+static uint64_t torch_group(const char *key, const char *name, uint32_t size, const int32_t *members)
+{
+	int on_host;
+	uint64_t object = pp_c10d_asked(&on_host);
+	int32_t rank = pp_services.rank(), own = -1;
+
+	if (!object || !key || !name || !members || !pp_self_is_rank())
+		return 0;
+	for (uint32_t i = 0; i < size && own < 0; i++)
+		own = members[i] == rank ? (int32_t)i : -1;
+	return pp_c10d_group_name(object, key, name, size, members, own, on_host);
+}
+
 static const struct podprof_shim table = {
         .size = sizeof(struct podprof_shim),
         .state = state,
@@ -198,6 +214,8 @@ static const struct podprof_shim table = {
         .step_end_at = step_end_at,
         .claim_group = claim_group,
         .finish = finish,
+        .torch_tensors = pp_c10d_tensor_learn,
+        .torch_group = torch_group,
 };
 
 __attribute__((visibility("default"))) const struct podprof_shim *podprof_shim(void);

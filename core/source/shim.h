@@ -46,4 +46,10 @@ struct podprof_shim {
 	uint32_t (*claim_group)(int32_t rank, int32_t size, int own);
 	/* The process ends without exit handlers: does their work now. */
 	void (*finish)(int status);
+	/* Tensors at `at` (tensor._cdata) have so many elements of a type (c10::ScalarType): learns where a tensor has its size.
+	 * 0: it is not found, so collectives have no bytes. */
+	int (*torch_tensors)(const uint64_t *at, const int64_t *elements, const int32_t *type, int tensors);
+	/* The process group whose sequence number this thread has asked for last. key: its name, equal on all ranks. Returns its
+	 * id; 0: its methods do not come through this library. Also while nothing is recorded. */
+	uint64_t (*torch_group)(const char *key, const char *name, uint32_t size, const int32_t *members);
 };

@@ -16,8 +16,8 @@ const struct pp_options_verb pp_verb_hang = {
         .arguments = "[LOGDIR]",
         .doc = "Print why the jobs that record into LOGDIR (default podprof_logs) hang: the MPI operations that ranks are stuck "
                "in, the ranks that are missing in them and where those are, and the rank that is the first cause.\vMPI calls "
-               "and those of NCCL are known whether or not something is recorded at the moment, calls of torch.distributed "
-               "only while it is. It does not touch the job.",
+               "and those of NCCL and of torch.distributed are known whether or not something is recorded at the moment. It does "
+               "not touch the job.",
         .groups = PP_OPT_HANG,
 };
 

@@ -443,13 +443,13 @@ static void print_unseen(const struct pp_hang *h, const char *title, const char 
 {
 	printf("%s: it is not known whether ranks are stuck: for %s or longer no rank has begun a step, and none has "
 	       "made an MPI call%s\n",
-	       title, after, h->lines ? " or called NCCL" : "");
+	       title, after, h->lines ? " or called NCCL or gloo" : "");
 	print_picked(h, is_running, "  ", hosts);
 	if (h->lines)
-		printf("  Of each communicator of NCCL that is known, all ranks have enqueued the same collectives; whether the "
-		       "device has done them is not known.\n");
-	printf("  podprof sees waits in MPI calls, collectives of NCCL that ranks have not called and, while it records ranges, "
-	       "calls of torch.distributed with gloo.\n");
+		printf("  Of each communicator of NCCL and process group that is known, all ranks have enqueued the same "
+		       "collectives; whether the device has done them is not known.\n");
+	printf("  podprof sees waits in MPI calls, and collectives of NCCL and of torch.distributed with gloo that ranks have not "
+	       "called.\n");
 }
 
 void pp_hang_print(const struct pp_hang *h, const char *title, int64_t after_ns)

@@ -1,4 +1,5 @@
-/* What a framework reports of its collectives: group, number, bytes. In: ANNOTATION records; above a limit the oldest are dropped.
+/* What a framework reports of its collectives: group, number, bytes; and when its Work was complete, which is a row with the call
+ * c10d::wait and the Work's number. In: ANNOTATION records, and REQUEST records of that call; above a limit the oldest are dropped.
  * Out: pp_rank.annotation, for aggregate/read/torch. */
 #include <stddef.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
 
-enum { MOST = 1 << 18 }; /* far more than a useful window has */
+enum { MOST = 1 << 20 }; /* far more than a useful window has */
 #define BYTES_MOST ((uint64_t)1 << 62)
 
 struct annotations { /* of a ring */
@@ -26,14 +27,11 @@ static int is_bad(const struct pp_record *r)
 	       t->received > BYTES_MOST;
 }
 
-static void take(struct pp_track *track, const struct pp_record *r, const char *text, size_t length)
+static void add(struct pp_track *track, const struct pp_annotation *row)
 {
-	const struct pp_record_annotation *t = &r->annotation;
 	struct annotations *p = pp_pair_state(track->pair, PP_READER_ANNOTATION, sizeof(*p));
 	struct pp_annotation *more;
 
-	(void)text;
-	(void)length;
 	if (!p) {
 		track->pair->lost[PP_LOSS_EVICTED]++;
 		return;
@@ -42,7 +40,13 @@ static void take(struct pp_track *track, const struct pp_record *r, const char *
 	if (!more)
 		return;
 	p->annotation = more;
-	p->annotation[p->annotations++] = (struct pp_annotation){
+	p->annotation[p->annotations++] = *row;
+}
+
+static void take(struct pp_track *track, const struct pp_record *r, const char *text, size_t length)
+{
+	const struct pp_record_annotation *t = &r->annotation;
+	const struct pp_annotation row = {
 	        .time = (int64_t)r->tick,
 	        .age_ns = t->age_ns,
 	        .comm = t->comm,
@@ -52,6 +56,21 @@ static void take(struct pp_track *track, const struct pp_record *r, const char *
 	        .root = t->root,
 	        .call = t->call,
 	};
+
+	(void)text;
+	(void)length;
+	add(track, &row);
+}
+
+static void take_end(struct pp_track *track, const struct pp_record *r, const char *text, size_t length)
+{
+	const struct pp_annotation row = {
+	        .time = (int64_t)r->tick, .correlation = r->request.request, .root = -1, .call = PP_C10D_FIRST};
+
+	(void)text;
+	(void)length;
+	if (r->request.call == PP_C10D_FIRST)
+		add(track, &row);
 }
 
 /* A framework reports a collective after its begin: what it has reported by now belongs to no later window. */
@@ -82,6 +101,7 @@ static void release(struct pp_pair *pair)
 
 static const struct pp_reader_kind kinds[] = {
         {.kind = PP_RECORD_ANNOTATION, .is_bad = is_bad, .take = take},
+        {.kind = PP_RECORD_REQUEST, .take = take_end},
         {.kind = PP_RECORD_NONE},
 };
 

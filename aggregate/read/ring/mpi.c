@@ -100,10 +100,16 @@ static uint8_t category_of(const struct pp_record *r)
 	}
 }
 
+/* Its request is an address, which torch uses again: aggregate/read/torch finds the end of each use. */
+static int is_c10d(const struct pp_record *r)
+{
+	return r->mpi.call >= PP_C10D_FIRST && r->mpi.call < PP_NCCL_FIRST;
+}
+
 static void fill(struct pp_span *s, const struct pp_record *r)
 {
 	s->category = category_of(r);
-	s->source = PP_SOURCE_MPI;
+	s->source = is_c10d(r) ? PP_SOURCE_SHIM : PP_SOURCE_MPI;
 	s->flags = span_flags(r->mpi.flags);
 	s->mpi = (struct pp_span_mpi){.comm = r->mpi.comm,
 	                              .sent = r->mpi.sent,
@@ -202,7 +208,7 @@ static void take_call(struct pp_track *track, const struct pp_record *r, const c
 		return;
 	}
 	name = name_of_call(track->pair, m, r->mpi.call);
-	request = r->mpi.request ? open_request(track, m, r, name) : NULL;
+	request = r->mpi.request && !is_c10d(r) ? open_request(track, m, r, name) : NULL;
 	s = pp_track_add(track, PP_SPAN_MPI, (int64_t)r->tick, name);
 	if (s) {
 		fill(s, r);

@@ -8,6 +8,7 @@
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/torch/c10d_annotate.h"
 #include "aggregate/read/torch/c10d_end.h"
+#include "aggregate/read/torch/c10d_match.h"
 #include "aggregate/read/torch/c10d_private.h"
 #include "aggregate/read/torch/c10d_wait.h"
 #include "core/base/compare.h"
@@ -145,7 +146,8 @@ static uint32_t last_request(const struct pp_rank *rank)
 		const struct pp_thread *thread = &rank->thread[t];
 
 		for (size_t i = 0; pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_MPI)) && i < thread->spans; i++)
-			if (thread->span[i].kind == PP_SPAN_MPI && thread->span[i].mpi.request > last)
+			if (thread->span[i].kind == PP_SPAN_MPI && !c10d_is_recorded(&thread->span[i]) &&
+			    thread->span[i].mpi.request > last)
 				last = thread->span[i].mpi.request;
 	}
 	return last;
@@ -291,8 +293,13 @@ static int place(struct c10d *c)
 static int convert_rank(struct c10d *c)
 {
 	uint32_t request = last_request(c->rank);
-	int rc = 0;
+	int is_recorded = 0, rc = c10d_match(c, request, &is_recorded);
 
+	if (is_recorded) {
+		if (rc == 0)
+			rc = c10d_wait(c);
+		return rc ? rc : place(c);
+	}
 	for (uint32_t t = 0; rc == 0 && t < c->rank->threads; t++)
 		rc = read_thread(c, t);
 	if (c->calls)

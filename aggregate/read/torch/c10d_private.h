@@ -6,6 +6,7 @@
 
 #include "core/call/mpi_call.h"
 #include "core/capture/span.h"
+#include "core/ring/record.h"
 
 struct pp_annotation;
 struct pp_rank;
@@ -76,6 +77,12 @@ static inline const struct c10d_name *c10d_name_of(const struct c10d *c, const s
 	static const struct c10d_name none;
 
 	return span->name < c->names ? &c->name[span->name] : &none;
+}
+
+/* A call with a record of its own (core/source/torch), not a range that stands for it. Its request is the Work's address. */
+static inline int c10d_is_recorded(const struct pp_span *s)
+{
+	return s->kind == PP_SPAN_MPI && s->source == PP_SOURCE_SHIM && s->mpi.call >= PP_C10D_FIRST && s->mpi.call < PP_NCCL_FIRST;
 }
 
 static inline int c10d_is_peer_to_peer(unsigned call)

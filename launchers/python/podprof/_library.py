@@ -33,6 +33,8 @@ _SHIM = (  # struct podprof_shim
     ("step_end_at", _C.c_uint32, _C.c_uint64),
     ("claim_group", _C.c_uint32, _C.c_int32, _C.c_int32, _C.c_int),
     ("finish", None, _C.c_int),
+    ("torch_tensors", _C.c_int, _C.POINTER(_C.c_uint64), _C.POINTER(_C.c_int64), _C.POINTER(_C.c_int32), _C.c_int),
+    ("torch_group", _C.c_uint64, _C.c_char_p, _C.c_char_p, _C.c_uint32, _C.POINTER(_C.c_int32)),
 )
 _WAITS = ("claim", "claim_group", "finish", "step_begin", "step_end", "window_start", "window_stop")  # may start a keeper, or exchange data with other ranks
 _WORD = _C.sizeof(_C.c_void_p)

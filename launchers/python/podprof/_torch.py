@@ -11,6 +11,7 @@ from _thread import get_ident
 from . import _library, _torch_phases
 from ._library import INPUT, OTHER, RECORDING
 from ._torch_collectives import Collectives
+from ._torch_groups import Groups
 from ._torch_input import Input
 from ._torch_memory import Memory
 from ._torch_operators import Operators
@@ -27,7 +28,8 @@ class Adapter:
         self.torch, self.shim = torch, shim
         self.operators = Operators(torch, shim)
         self.phases = Phases(api)
-        self.collectives = Collectives(torch, shim)
+        self.groups = Groups(torch, shim)
+        self.collectives = Collectives(torch, shim, self.groups)
         self.input = Input(torch, api)
         self.memory = Memory(torch, api, shim)
         self.steps = Steps(shim, self.leave, self.follow, self.operators.move)
@@ -54,9 +56,15 @@ class Adapter:
         if not state & _library.IS_RANK:
             return
         self._becomes_rank()
+        self.learn()
         if self.watches():
             self.follow(state)
             self.rendezvous = Rendezvous(self.torch, self.shim)
+
+    def learn(self):
+        """Process groups were made."""
+        if self.is_allowed and self.shim.state() & _library.IS_RANK:
+            self.groups.learn()
 
     def _becomes_rank(self):
         if self.is_dead and not self.failures:  # a forked child: its parent's steps are not its own
@@ -304,9 +312,14 @@ def _wrap_groups(adapter):
         adapter.joins()
 
     @_guard(adapter)
+    def made():
+        adapter.learn()
+
+    @_guard(adapter)
     def destroying():
         if adapter.watches() and adapter.phases.period:
             adapter.collect()
+        adapter.groups.forget()
 
     @functools.wraps(init)
     def init_process_group(*args, **kwargs):
@@ -324,7 +337,27 @@ def _wrap_groups(adapter):
     mesh = sys.modules.get("torch.distributed.device_mesh")
     if getattr(mesh, "init_process_group", None) is init:  # it makes the process group if the program has not
         mesh.init_process_group = init_process_group
+    for name in ("new_group", "split_group"):
+        make = getattr(c10d, name, None)
+        if make is not None:
+            _replace_everywhere(name, make, _then(make, made), (c10d, distributed, mesh))
     _torch_phases.wrap_wait(adapter)
+
+
+def _then(make, made):
+    @functools.wraps(make)
+    def wrapped(*args, **kwargs):
+        result = make(*args, **kwargs)
+        made()
+        return result
+
+    return wrapped
+
+
+def _replace_everywhere(name, old, new, modules):
+    for module in modules:
+        if getattr(module, name, None) is old:
+            setattr(module, name, new)
 
 
 _adapter = None

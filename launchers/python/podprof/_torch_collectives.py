@@ -12,8 +12,9 @@ _OFTEN = 1000  # collectives: the recorder holds 2000 by default
 
 
 class Collectives:
-    def __init__(self, torch, shim):
+    def __init__(self, torch, shim, recorded):
         self.torch, self.shim = torch, shim
+        self.recorded = recorded  # _torch_groups: whether C records them when they begin
         self.last = -1  # record_id of the last entry that was read
         self.since = 0  # earlier entries belong to no window
         self.read_at = 0  # sum of the groups' sequence numbers when they were read
@@ -24,12 +25,20 @@ class Collectives:
     def begin(self):
         """Recording has gone on."""
         self.since = time.time_ns()
+        self.recorded.learn()
+        if self.recorded.works:
+            if not self.recorded.has_bytes:
+                self._remark("podprof does not know where this torch has the sizes of tensors: its collectives are recorded without bytes")
+            return
+        if self.recorded.works is False:
+            self._remark("podprof does not know the collectives' functions of this torch: they come from torch's flight recorder, and only "
+                         "from windows of steps that the program has ended itself")
         self.groups.clear()
         self.read_at = self._count()
 
     def is_due(self):
         """Are there many new entries? 0.2 us per group."""
-        return self._count() - self.read_at >= _OFTEN
+        return not self.recorded.works and self._count() - self.read_at >= _OFTEN
 
     def _groups(self):
         c10d = sys.modules.get("torch.distributed.distributed_c10d")
@@ -45,7 +54,7 @@ class Collectives:
         return count
 
     def has_news(self):
-        return self._count() != self.read_at
+        return not self.recorded.works and self._count() != self.read_at
 
     def collect(self):
         self.read_at = self._count()

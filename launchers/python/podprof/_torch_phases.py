@@ -170,10 +170,18 @@ def wrap_distributed_save(adapter, module):
 
 
 def wrap_wait(adapter):
-    """Work.wait() of the program; waiting inside of torch's C++ has no range."""
+    """Work.wait() of the program, where C does not record it; waiting inside of torch's C++ has no range."""
     work = getattr(sys.modules.get("torch._C._distributed_c10d"), "Work", None)
-    if work is not None:
-        work.wait = wrap(adapter, work.wait, b"c10d::wait", HOST_COMMUNICATION)
+    if work is None:
+        return
+    plain = work.wait
+    ranged = wrap(adapter, plain, b"c10d::wait", HOST_COMMUNICATION)
+
+    @functools.wraps(plain)
+    def wait(*args, **kwargs):
+        return (plain if adapter.groups.works else ranged)(*args, **kwargs)
+
+    work.wait = wait
 
 
 def wrap_compile(adapter, module):
