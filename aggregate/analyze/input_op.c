@@ -18,6 +18,7 @@
 
 enum {                   /* of a name */
        STAGE = 0x0f,     /* enum pp_input_category */
+       BY_WORDS = 0x10,  /* the stage is from words: those of the program tell it, no others */
        NEVER = 0x20,     /* no input by its name's words: only where the program says so */
        BY_ITSELF = 0x40, /* input by its own name, whatever its category of time is */
        KNOWN = 0x80,
@@ -82,7 +83,7 @@ static int stage_of_iterator(const char *name)
 static int stage_of_words(const char *lower)
 {
 	static const char *const enqueue[] = {"htod", "h2d", "h to d", "infeed", "host to device", NULL};
-	static const char *const ahead[] = {"prefetch", "multiprocessingdataloaderiter", NULL};
+	static const char *const ahead[] = {"prefetch", NULL};
 	static const char *const prepare[] = {"preprocess", "augment", "tokeniz", "decode", "transform",
 	                                      "collate",    "shuffle", "crop",    NULL};
 	static const char *const demand[] = {"read", "load", "fetch", "next_batch", "next batch", "get_batch", "get batch", NULL};
@@ -92,6 +93,15 @@ static int stage_of_words(const char *lower)
 	       : has_any(lower, prepare) ? PP_INPUT_PREPROCESSING
 	       : has_any(lower, demand)  ? PP_INPUT_ON_DEMAND
 	                                 : PP_INPUT_OTHER;
+}
+
+/* PyTorch writes the class of a loader's iterator behind "enumerate(DataLoader)#". Two classes are its own; of others the name does
+ * not tell who reads. */
+static int stage_of_loader(const char *class)
+{
+	return !strcmp(class, "_MultiProcessingDataLoaderIter.__next__") ? PP_INPUT_IN_ADVANCE
+	       : !strcmp(class, "_SingleProcessDataLoaderIter.__next__") ? PP_INPUT_ON_DEMAND
+	                                                                 : PP_INPUT_OTHER;
 }
 
 /* The type in a TensorFlow operator's name NAME:Type; NULL: it is no such name. */
@@ -132,10 +142,10 @@ static uint8_t classify(const char *name)
 		return BY_ITSELF | PP_INPUT_OTHER;
 	if (strstr(lower, "infeedenqueue") || !strncmp(lower, "memcpyhtod", 10) || !strncmp(lower, "memcpyh2d", 9))
 		return BY_ITSELF | PP_INPUT_ENQUEUING;
-	if (!strncmp(lower, "enumerate(dataloader)#", 22))
-		return BY_ITSELF | (uint8_t)(strstr(lower, "multiprocessing") ? PP_INPUT_IN_ADVANCE : PP_INPUT_ON_DEMAND);
+	if (!strncmp(name, "enumerate(DataLoader)#", 22))
+		return BY_ITSELF | (uint8_t)stage_of_loader(name + 22);
 	/* words of a path are names of layers */
-	return (uint8_t)(stage_of_words(lower) | (type || is_link(name) ? NEVER : 0));
+	return (uint8_t)(BY_WORDS | stage_of_words(lower) | (type || is_link(name) ? NEVER : 0));
 }
 
 /* Stage of a span; 0: it is no input operation. */
@@ -150,7 +160,7 @@ static int stage_of(struct input *in, const struct pp_span *span)
 	case PP_SPAN_RANGE:
 		if (*of & BY_ITSELF || span->category == PP_CATEGORY_INPUT ||
 		    (!(*of & NEVER) && pp_flat_category(pp_flat_code(&in->cache, span)) == PP_CATEGORY_INPUT))
-			return *of & STAGE;
+			return *of & BY_WORDS && span->range.origin != PP_ORIGIN_PROGRAM ? PP_INPUT_OTHER : *of & STAGE;
 		return 0;
 	case PP_SPAN_DEVICE:
 		if (span->device.activity != PP_DEVICE_HOST_TO_DEVICE)

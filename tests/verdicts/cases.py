@@ -80,6 +80,10 @@ LONG = "void long_kernel_name<" + "a_very::long_template_argument<float, 128, 64
 ONE = samples.train().bytes()
 
 
+def loader(name):
+    return host_op(("cpu_op", f"enumerate(DataLoader)#{name}.__next__", 760, 200))
+
+
 def case(name, needs, files, *wants, how=analyze):
     wants = wants if any(w.title.startswith("exit code") for w in wants) else (code(0), *wants)
     return Case(name, needs, files, wants, how)
@@ -273,6 +277,12 @@ CASES = [
     case("alone-counted", "report", alone(100), says("Note: +8 kernels of device collectives belong to no recorded operation")),
     case("alone-unsplit", "report", alone(900), first("^communication.*not separated"), says("Next: +let collectives run beside compute"), silent("transfer between ranks")),
     case("one-rank-of-8", "report", dict([next(iter(samples.ddp(8).items()))]), first("^communication.*unknown: only one rank is recorded")),
+    case("loader-of-torch", "report", loader("_MultiProcessingDataLoaderIter"), cell("input_op", {"name": "enumerate"}, "category", "^reading in advance$")),
+    case("loader-of-torch-alone", "report", loader("_SingleProcessDataLoaderIter"), cell("input_op", {"name": "enumerate"}, "category", "^reading on demand$")),
+    case("loader-of-user", "report", loader("MyMultiProcessingDataLoaderIter"), cell("input_op", {"name": "enumerate"}, "category", "^other input$"), share("Input", 20),
+         prints_not("in advance"), how=lambda a: (a.analyze("in"), a.run("report", "--table", "advice", a.logs))),
+    case("frame-of-loader", "report", host_op(("python_function", "lib/prefetch_decode/torch/utils/data/_utils/fetch.py(42): fetch", 760, 200)),
+         cell("input_op", {"name": "fetch"}, "category", "^other input$"), share("Input", 20)),
     case("late-first-step", "report", samples.ddp(4, begins_late=2), says("the first step: rank 2, which keeps the others waiting")),
     case("tool-of-no-vendor", "report", samples.ddp(4, slow=2), says("clock rates, power and heat of its device"), silent("nvidia-smi")),
     case("tool-of-vendor", "report", samples.ddp(4, slow=2, more={"deviceProperties": [{"id": 2, "name": "NVIDIA H100 80GB HBM3"}]}), says("nvidia-smi")),
