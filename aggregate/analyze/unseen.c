@@ -36,15 +36,24 @@ static void mark_step(struct pp_row_cell *cell, size_t workers)
 			cell[w].late_ns = PP_UNKNOWN;
 }
 
+/* Of several ranks some of it tells how they wait. One that is recorded alone may have waited in all that is not split. */
+static int is_split(const struct pp_dataset *d, const struct pp_row_cell *cell)
+{
+	if (d->workers > 1)
+		return cell->wait_ns || cell->transfer_ns;
+	return cell->wait_ns + cell->transfer_ns >= communication_of(cell);
+}
+
 void pp_dataset_mark_unseen(struct pp_dataset *d)
 {
-	const int is_alone = d->workers <= 1, is_seen = is_alone || pp_dataset_sees_communication(d);
+	/* files may be of a larger job than they say */
+	const int is_whole_job = d->workers <= 1 && d->ranks_asked <= 1 && !d->trace_files;
+	const int is_seen = d->workers <= 1 || pp_dataset_sees_communication(d);
 
 	for (size_t i = 0; i < d->steps * d->workers; i++) {
 		struct pp_row_cell *cell = &d->cell[i];
-		const int is_split = cell->wait_ns || cell->transfer_ns;
 
-		if (cell->present && is_seen && (is_alone || is_split || communication_of(cell) <= 0))
+		if (cell->present && is_seen && (is_whole_job || is_split(d, cell) || communication_of(cell) <= 0))
 			continue;
 		cell->wait_ns = cell->transfer_ns = PP_UNKNOWN;
 	}

@@ -90,13 +90,21 @@ static void set_needs(struct pp_waiting *w, const struct pp_row_collective *c, c
 		need_earlier(w, c, row);
 }
 
+/* Of an operation of several ranks one alone is recorded: it may have waited for any of the others. */
+static int is_lone(const struct pp_waiting *w, const struct pp_row_collective *c)
+{
+	const struct pp_row_communicator *comm = pp_dataset_communicator(w->d, c->communicator);
+
+	return c->row_count == 1 && !c->message && comm && comm->size > 1;
+}
+
 static void set_until(struct pp_waiting *w, const struct pp_row_collective *c, const struct pp_row_arrival *row)
 {
 	for (uint32_t i = 0; i < c->row_count; i++) {
 		struct pp_waited *one = &w->row[i];
 		const struct pp_row_arrival *needs = w->needs[i] < 0 ? NULL : &row[w->needs[i]];
 
-		one->is_unsplit = w->is_odd || w->needs[i] == NEEDS_UNKNOWN || w->needs[i] == NEEDS_OTHER_CLOCK;
+		one->is_unsplit = w->is_odd || w->needs[i] == NEEDS_UNKNOWN || w->needs[i] == NEEDS_OTHER_CLOCK || is_lone(w, c);
 		w->d->unsplit += !w->is_odd && w->needs[i] == NEEDS_UNKNOWN;
 		w->d->uncompared += !w->is_odd && w->needs[i] == NEEDS_OTHER_CLOCK;
 		if (one->is_unsplit || !needs || needs->arrival_ns <= row[i].arrival_ns)

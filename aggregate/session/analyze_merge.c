@@ -12,6 +12,7 @@
 #include "aggregate/dataset/block.h"
 #include "aggregate/dataset/merge.h"
 #include "aggregate/dataset/status.h"
+#include "aggregate/read/trace_options.h"
 #include "aggregate/session/analyze.h"
 #include "aggregate/session/analyze_clock.h"
 #include "aggregate/session/analyze_order.h"
@@ -269,11 +270,26 @@ static void number_by_order(struct pp_dataset *d)
 		d->step[s].number = (int64_t)s;
 }
 
+/* As many as the files say that the job has: the world of a rank, or a group of ranks. */
+static int32_t ranks_of_job(const struct pp_dataset *d, int32_t in_files)
+{
+	int32_t most = in_files > (int32_t)d->workers ? in_files : (int32_t)d->workers;
+
+	for (size_t i = 0; i < d->communicators; i++) {
+		const uint32_t size = d->communicator[i].size;
+
+		if (size > (uint32_t)most && size <= PP_TRACE_RANKS_MOST)
+			most = (int32_t)size;
+	}
+	return most;
+}
+
 static int merge_parts(struct parts *p, struct pp_dataset *ret_dataset, struct pp_err *err)
 {
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a part */
 	const struct pp_dataset **list = calloc(p->parts + 2, sizeof(*list));
 	struct pp_dataset merged = {.names = NULL};
+	int32_t in_files;
 	int rc;
 
 	if (!list)
@@ -285,7 +301,8 @@ static int merge_parts(struct parts *p, struct pp_dataset *ret_dataset, struct p
 	free(list);
 	if (rc)
 		return rc;
-	merged.ranks_asked = 0; /* ranks of which there is no file are none of this session */
+	in_files = merged.ranks_asked;
+	merged.ranks_asked = 0; /* ranks of which there is no file have no row */
 	rc = pp_analyze_clocks_set(&p->clocks, &merged, err);
 	if (!rc)
 		rc = pp_dataset_finish(&merged, err);
@@ -293,7 +310,7 @@ static int merge_parts(struct parts *p, struct pp_dataset *ret_dataset, struct p
 		pp_dataset_release(&merged);
 		return rc;
 	}
-	merged.ranks_asked = (int32_t)merged.workers;
+	merged.ranks_asked = ranks_of_job(&merged, in_files);
 	*ret_dataset = merged;
 	return 0;
 }

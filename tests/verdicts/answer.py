@@ -222,6 +222,10 @@ def known(what):
     return want(f"{what} is known")(lambda a: "" if a.json[what] is not None else "it is not")
 
 
+def unknown(what):
+    return want(f"{what} is unknown")(lambda a: "" if a.json[what] is None else f"{a.json[what]}")
+
+
 def device_rows(*devices):
     """Some table has rows of each of the devices of a process."""
     def check(a):

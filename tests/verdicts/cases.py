@@ -7,7 +7,7 @@ import collections
 import kineto
 import samples
 from answer import (between, cell, code, column, device_rows, first, first_not, kernels, known, op, outside, prints, prints_not, ranks, rule, rule_not, says, sessions,
-                    share, silent, step_time, steps, time_of)
+                    share, silent, step_time, steps, time_of, unknown)
 from kineto import Trace
 from samples import host_op, loose, repeated, stack, torch
 
@@ -276,7 +276,10 @@ CASES = [
     # -- what is known of communication
     case("alone-counted", "report", alone(100), says("Note: +8 kernels of device collectives belong to no recorded operation")),
     case("alone-unsplit", "report", alone(900), first("^communication.*not separated"), says("Next: +let collectives run beside compute"), silent("transfer between ranks")),
-    case("one-rank-of-8", "report", dict([next(iter(samples.ddp(8).items()))]), first("^communication.*unknown: only one rank is recorded")),
+    case("one-rank-of-8", "report", dict([next(iter(samples.ddp(8).items()))]), first("^communication.*unknown: only one rank is recorded"),
+         says("1 of 8 ranks"), says(r"^ +0  node0 +6 +2.00 ms +unknown "), silent("0 ns wait"), unknown("wait_ns")),
+    case("two-ranks-of-8", "report", dict(list(samples.ddp(8, slow=1).items())[:2]), says("2 of 8 ranks"), ranks(0, 1)),
+    case("one-rank-alone", "report", torch(), says("1 of 1 rank,"), between("wait_ns", 0, 0)),
     case("loader-of-torch", "report", loader("_MultiProcessingDataLoaderIter"), cell("input_op", {"name": "enumerate"}, "category", "^reading in advance$")),
     case("loader-of-torch-alone", "report", loader("_SingleProcessDataLoaderIter"), cell("input_op", {"name": "enumerate"}, "category", "^reading on demand$")),
     case("loader-of-user", "report", loader("MyMultiProcessingDataLoaderIter"), cell("input_op", {"name": "enumerate"}, "category", "^other input$"), share("Input", 20),

@@ -72,6 +72,19 @@ TEST(nothing_is_seen)
 	CHECK(!pp_is_known(hidden[0].wait_ns));
 }
 
+/* Of a larger job one rank alone is recorded: it waited for others if it communicated. */
+TEST(one_rank_of_several)
+{
+	struct pp_row_cell cell[STEPS] = {cell_of(50, 0, 2), cell_of(0, 0, 0)};
+	struct pp_row_step step[STEPS] = {{.number = 0}, {.number = 1}};
+	struct pp_row_worker worker = {.rank = 0};
+
+	pp_dataset_mark_unseen(&(struct pp_dataset){
+	        .step = step, .steps = STEPS, .worker = &worker, .workers = 1, .ranks_asked = 8, .cell = cell});
+	CHECK(!pp_is_known(cell[0].wait_ns) && !pp_is_known(cell[0].transfer_ns));
+	CHECK(cell[1].wait_ns == 0 && cell[1].transfer_ns == 0);
+}
+
 /* What no source measured is unknown; what was measured to be 0 is 0. */
 TEST(nothing_is_measured)
 {
@@ -120,6 +133,7 @@ int main(void)
 	communication_that_is_not_split();
 	waiting_for_a_rank_outside();
 	nothing_is_seen();
+	one_rank_of_several();
 	nothing_is_measured();
 	return test_end();
 }
