@@ -6,6 +6,7 @@
 
 #include "aggregate/tools/advice_rule.h"
 #include "aggregate/tools/tools.h"
+#include "aggregate/tools/usual_step.h"
 #include "core/base/known.h"
 
 static const struct rule {
@@ -59,9 +60,14 @@ int64_t pp_advice_per_cell(const struct pp_advising *a, int64_t ns)
 	return pp_known_or(pp_known_mean(ns, a->s.cells), 0);
 }
 
+int64_t pp_advice_category(const struct pp_advising *a, int category)
+{
+	return pp_known_or(pp_known_mean(a->u.sum_ns[category], a->u.cells), 0);
+}
+
 double pp_advice_share(const struct pp_advising *a, int category)
 {
-	return pp_sums_percent(a->s.sum_ns[category], a->s.all_ns);
+	return pp_sums_percent(a->u.sum_ns[category], a->u.all_ns);
 }
 
 uint8_t *pp_advice_names(const struct pp_advising *a, int (*is_one)(const char *name))
@@ -114,17 +120,22 @@ int pp_tool_advice(const struct pp_dataset *in, struct pp_table *tables, struct 
 {
 	struct pp_dataset whole = *in; /* with the rows of the tools so far */
 	struct pp_advising a = {.d = &whole};
+	struct pp_usual_steps usual = {.usuals = 0};
 	int rc;
 
 	if (!in->workers)
 		return 0;
 	pp_dataset_take_tables(&whole, tables);
 	a.is = calloc(in->workers + 1, 1);
-	rc = a.is ? pp_sums_of(&whole, &a.s) : -ENOMEM;
-	if (!rc) {
+	rc = a.is && !pp_usual_steps_find(&whole, &usual) ? pp_sums_of(&whole, &a.s) : -ENOMEM;
+	if (!rc)
+		rc = pp_sums_of_steps(&whole, usual.is_usual, &a.u);
+	a.is_usual = usual.is_usual;
+	if (!rc)
 		rc = apply(&a, &tables[PP_TABLE_advice]);
-		pp_sums_release(&a.s);
-	}
+	pp_sums_release(&a.s);
+	pp_sums_release(&a.u);
+	pp_usual_steps_release(&usual);
 	free(a.is);
 	return rc ? pp_err_set(err, rc, "no memory for advice") : 0;
 }

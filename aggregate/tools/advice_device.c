@@ -9,6 +9,7 @@
 #include "aggregate/tools/advice_rule.h"
 #include "aggregate/tools/recommend.h"
 #include "core/base/compare.h"
+#include "core/base/known.h"
 #include "core/base/units.h"
 #include "core/base/utf8.h"
 #include "core/base/wrap.h"
@@ -36,8 +37,7 @@ int pp_rule_mixed_precision(const struct pp_advising *a, struct pp_finding *f)
 
 	if (share < LARGE_PERCENT || (!is_idle && wide < PP_RECOMMEND_MOSTLY_PERCENT))
 		return 0;
-	f->cost_ns =
-	        (int64_t)((double)pp_advice_per_cell(a, a->s.sum_ns[PP_CATEGORY_DEVICE_COMPUTE]) * (is_idle ? idle : wide) / 100);
+	f->cost_ns = (int64_t)((double)pp_advice_category(a, PP_CATEGORY_DEVICE_COMPUTE) * (is_idle ? idle : wide) / 100);
 	if (is_idle)
 		snprintf(f->evidence, sizeof(f->evidence),
 		         "%.0f %% of the kernels' time is in kernels that do not use tensor cores, of operators that could; device "
@@ -130,7 +130,7 @@ int pp_rule_input_copies(const struct pp_advising *a, struct pp_finding *f)
 
 	if (!stage || !a->d->input_bounds || !a->d->input_bound->input_bound)
 		return 0;
-	f->cost_ns = pp_advice_per_cell(a, a->s.sum_ns[PP_CATEGORY_INPUT]);
+	f->cost_ns = pp_advice_category(a, PP_CATEGORY_INPUT);
 	snprintf(f->evidence, sizeof(f->evidence),
 	         "steps wait for input %.1f %% of their time, %s per step; %.0f %% of the input operations' time is copying to "
 	         "devices, %.1f copies per step and rank, %s each",
@@ -151,7 +151,7 @@ int pp_rule_launch_bound(const struct pp_advising *a, struct pp_finding *f)
 
 	if (!is_launch_bound(a, &k))
 		return 0;
-	f->cost_ns = pp_advice_per_cell(a, a->s.sum_ns[PP_CATEGORY_KERNEL_LAUNCH]);
+	f->cost_ns = pp_advice_category(a, PP_CATEGORY_KERNEL_LAUNCH);
 	snprintf(f->evidence, sizeof(f->evidence),
 	         "Kernel launch is %.0f %% of the steps' time, %s per step and rank, with %.0f kernels of %s each",
 	         pp_advice_share(a, PP_CATEGORY_KERNEL_LAUNCH), pp_text_time(mean, f->cost_ns),
@@ -216,7 +216,7 @@ int pp_rule_larger_batch(const struct pp_advising *a, struct pp_finding *f)
 	free(fill);
 	if (!is_launch_bound(a, &k) || !known || known < devices || most > HALF_PERCENT)
 		return 0;
-	f->cost_ns = pp_advice_per_cell(a, a->s.sum_ns[PP_CATEGORY_KERNEL_LAUNCH]);
+	f->cost_ns = pp_advice_category(a, PP_CATEGORY_KERNEL_LAUNCH);
 	snprintf(f->evidence, sizeof(f->evidence),
 	         "Kernel launch is %.0f %% of the steps' time, and at most %.0f %% of a device's memory was in use (%zu ranks)",
 	         pp_advice_share(a, PP_CATEGORY_KERNEL_LAUNCH), most, known);
@@ -326,10 +326,22 @@ int pp_rule_out_of_memory(const struct pp_advising *a, struct pp_finding *f)
 	return 1;
 }
 
+/* Where not all steps are usual, at most: what the devices do beside other work of these is not known of some steps alone. */
+static int64_t idle_of(const struct pp_advising *a, const struct pp_row_op_idle *one, size_t w)
+{
+	const int64_t *ns = a->u.worker_ns[w];
+	const int64_t rest =
+	        ns[0] - ns[PP_CATEGORY_DEVICE_COMPUTE] - ns[PP_CATEGORY_DEVICE_TO_DEVICE] - ns[PP_CATEGORY_DEVICE_COLLECTIVE];
+
+	return a->u.worker_steps[w] == a->s.worker_steps[w] || one->idle_ns < rest ? one->idle_ns : rest;
+}
+
 int pp_rule_device_idle(const struct pp_advising *a, struct pp_finding *f)
 {
-	const struct pp_row_op_idle *worst = NULL;
+	const int is_cut = a->u.cells < a->s.cells;
 	int64_t idle = 0, all = 0, steps = 0;
+	double share = 0;
+	int32_t worst = -1;
 	char mean[PP_TEXT_UNIT], most[48] = "";
 
 	for (size_t i = 0; i < a->d->op_idles; i++) {
@@ -338,21 +350,22 @@ int pp_rule_device_idle(const struct pp_advising *a, struct pp_finding *f)
 
 		if (one->side != PP_SIDE_DEVICE || w == SIZE_MAX || one->step_ns <= 0)
 			continue;
-		idle = pp_wrap_plus(idle, one->idle_ns);
-		all = pp_wrap_plus(all, one->step_ns);
-		steps += a->s.worker_steps[w];
-		if (!worst || pp_sums_percent(one->idle_ns, one->step_ns) > pp_sums_percent(worst->idle_ns, worst->step_ns))
-			worst = one;
+		steps += a->u.worker_steps[w];
+		idle = pp_wrap_plus(idle, idle_of(a, one, w));
+		all = pp_wrap_plus(all, a->u.worker_ns[w][0]);
+		if (worst >= 0 && pp_sums_percent(idle_of(a, one, w), a->u.worker_ns[w][0]) <= share)
+			continue;
+		share = pp_sums_percent(idle_of(a, one, w), a->u.worker_ns[w][0]);
+		worst = one->worker;
 	}
-	if (!worst || !steps || pp_sums_percent(idle, all) < IDLE_PERCENT)
+	if (worst < 0 || !steps || pp_sums_percent(idle, all) < IDLE_PERCENT)
 		return 0;
 	f->cost_ns = idle / steps;
-	if (pp_sums_percent(worst->idle_ns, worst->step_ns) > FAR_FROM_MEAN * pp_sums_percent(idle, all))
-		snprintf(most, sizeof(most), "; most on rank %" PRId32 ", %.0f %%", worst->worker,
-		         pp_sums_percent(worst->idle_ns, worst->step_ns));
+	if (share > FAR_FROM_MEAN * pp_sums_percent(idle, all))
+		snprintf(most, sizeof(most), "; most on rank %" PRId32 ", %.0f %%", worst, share);
 	snprintf(f->evidence, sizeof(f->evidence),
-	         "no stream of the devices does anything for %.0f %% of the steps' time, %s per step%s", pp_sums_percent(idle, all),
-	         pp_text_time(mean, f->cost_ns), most);
+	         "no stream of the devices does anything for %s%.0f %% of the %ssteps' time, %s per step%s", is_cut ? "up to " : "",
+	         pp_sums_percent(idle, all), is_cut ? "usual " : "", pp_text_time(mean, f->cost_ns), most);
 	return 1;
 }
 
@@ -418,14 +431,15 @@ static size_t steps_with(const struct pp_advising *a, int category, int *ret_fir
 	return found;
 }
 
-static size_t say_category(const struct pp_advising *a, struct pp_finding *f, int category, size_t steps)
+static size_t say_category(const struct pp_advising *a, const struct pp_sums *s, struct pp_finding *f, int category, size_t steps)
 {
 	char mean[PP_TEXT_UNIT];
 
-	f->cost_ns = pp_advice_per_cell(a, a->s.sum_ns[category]);
+	f->cost_ns = pp_known_or(pp_known_mean(s->sum_ns[category], s->cells), 0);
 	return (size_t)snprintf(f->evidence, sizeof(f->evidence),
 	                        "%s is %.1f %% of the steps' time, %s per step, in %zu of %zu steps", pp_category_name(category),
-	                        pp_advice_share(a, category), pp_text_time(mean, f->cost_ns), steps, a->d->steps);
+	                        pp_sums_percent(s->sum_ns[category], s->all_ns), pp_text_time(mean, f->cost_ns), steps,
+	                        a->d->steps);
 }
 
 /* Output in at least half of the steps of a job with devices is what it reads from these; else it is written to files. */
@@ -446,7 +460,7 @@ int pp_rule_results_every_step(const struct pp_advising *a, struct pp_finding *f
 
 	if (pp_advice_share(a, PP_CATEGORY_OUTPUT) < LARGE_PERCENT || !reads_results(a, steps))
 		return 0;
-	at = say_category(a, f, PP_CATEGORY_OUTPUT, steps);
+	at = say_category(a, &a->u, f, PP_CATEGORY_OUTPUT, steps);
 	if (copies.occurrences)
 		snprintf(f->evidence + at, sizeof(f->evidence) - at, "; %.1f copies to the host per step and rank",
 		         (double)copies.occurrences / (double)a->s.cells);
@@ -458,14 +472,14 @@ int pp_rule_output(const struct pp_advising *a, struct pp_finding *f)
 {
 	int first;
 	size_t steps = steps_with(a, PP_CATEGORY_OUTPUT, &first);
-	int64_t ns = a->s.sum_ns[PP_CATEGORY_OUTPUT];
+	int64_t ns = a->u.sum_ns[PP_CATEGORY_OUTPUT];
 
 	for (size_t w = 0; w < a->d->workers && a->d->graph; w++)
-		pp_wrap_add(&ns, -pp_graph_file_wait(a->d->graph, w, PP_CATEGORY_OUTPUT, NULL));
-	if (pp_sums_percent(ns, a->s.all_ns) < LARGE_PERCENT || reads_results(a, steps))
+		pp_wrap_add(&ns, -pp_graph_file_wait(a->d->graph, w, PP_CATEGORY_OUTPUT, a->is_usual));
+	if (pp_sums_percent(ns, a->u.all_ns) < LARGE_PERCENT || reads_results(a, steps))
 		return 0;
-	say_category(a, f, PP_CATEGORY_OUTPUT, steps);
-	f->cost_ns = pp_advice_per_cell(a, ns);
+	say_category(a, &a->u, f, PP_CATEGORY_OUTPUT, steps);
+	f->cost_ns = pp_known_or(pp_known_mean(ns, a->u.cells), 0);
 	return 1;
 }
 
@@ -474,9 +488,10 @@ static int compiles(const struct pp_advising *a, struct pp_finding *f, int in_fi
 	int first;
 	size_t steps = steps_with(a, PP_CATEGORY_COMPILATION, &first);
 
-	if (pp_advice_share(a, PP_CATEGORY_COMPILATION) < FEW_PERCENT || first != in_first)
+	/* of all steps: those that compile may be none of the usual ones */
+	if (pp_sums_percent(a->s.sum_ns[PP_CATEGORY_COMPILATION], a->s.all_ns) < FEW_PERCENT || first != in_first)
 		return 0;
-	say_category(a, f, PP_CATEGORY_COMPILATION, steps);
+	say_category(a, &a->s, f, PP_CATEGORY_COMPILATION, steps);
 	return 1;
 }
 

@@ -23,16 +23,16 @@ enum {
 
 static int waits_for_input(const struct pp_advising *a)
 {
-	return a->s.cells && a->d->input_bounds && a->d->input_bound->input_bound > 0 && a->s.sum_ns[PP_CATEGORY_INPUT] > 0;
+	return a->s.cells && a->d->input_bounds && a->d->input_bound->input_bound > 0 && a->u.sum_ns[PP_CATEGORY_INPUT] > 0;
 }
 
 /* "steps wait for input 31 % of their time, 26.1 ms per step; most on rank 3, 71.8 ms". Returns the length. */
 static size_t say_input(const struct pp_advising *a, struct pp_finding *f)
 {
-	size_t most = pp_sums_most(a->d, &a->s, PP_CATEGORY_INPUT);
+	size_t most = pp_sums_most(a->d, &a->u, PP_CATEGORY_INPUT);
 	char mean[PP_TEXT_UNIT];
 
-	f->cost_ns = pp_advice_per_cell(a, a->s.sum_ns[PP_CATEGORY_INPUT]);
+	f->cost_ns = pp_advice_category(a, PP_CATEGORY_INPUT);
 	pp_text_time(mean, f->cost_ns);
 	return (size_t)snprintf(f->evidence, sizeof(f->evidence),
 	                        "steps wait for input %.1f %% of their time, %s per step; most on rank %" PRId32,

@@ -7,8 +7,10 @@
 
 struct pp_advising {
 	const struct pp_dataset *d;
-	struct pp_sums s;
-	uint8_t *is; /* [workers] for the rule at hand */
+	struct pp_sums s;        /* of all steps, as the tables of operators and kernels are */
+	struct pp_sums u;        /* of usual steps: what a category costs */
+	const uint8_t *is_usual; /* [steps] */
+	uint8_t *is;             /* [workers] for the rule at hand */
 };
 
 struct pp_finding {
@@ -31,7 +33,9 @@ const char *pp_advice_ranks(const struct pp_advising *a, char text[PP_RANKS_TEXT
 int32_t pp_advice_only(const struct pp_advising *a);
 /* Mean per step and rank. */
 int64_t pp_advice_per_cell(const struct pp_advising *a, int64_t ns);
-/* A category's share of the time of all steps, in percent. */
+/* The same of a category, over the usual steps. */
+int64_t pp_advice_category(const struct pp_advising *a, int category);
+/* A category's share of the time of the usual steps, in percent. */
 double pp_advice_share(const struct pp_advising *a, int category);
 /* [names] by id: those for which it holds; the caller's. NULL: no memory. */
 uint8_t *pp_advice_names(const struct pp_advising *a, int (*is_one)(const char *name));

@@ -32,6 +32,11 @@ int64_t pp_sums_per_step(const struct pp_dataset *d, size_t worker, int64_t ns)
 
 int pp_sums_of(const struct pp_dataset *d, struct pp_sums *ret_sums)
 {
+	return pp_sums_of_steps(d, NULL, ret_sums);
+}
+
+int pp_sums_of_steps(const struct pp_dataset *d, const uint8_t *which, struct pp_sums *ret_sums)
+{
 	struct pp_sums t = {.step_ns = calloc(d->steps + 1, sizeof(*t.step_ns)),
 	                    .worker_ns = calloc(d->workers + 1, sizeof(*t.worker_ns)),
 	                    .worker_wait_ns = calloc(d->workers + 1, sizeof(*t.worker_wait_ns)),
@@ -39,6 +44,8 @@ int pp_sums_of(const struct pp_dataset *d, struct pp_sums *ret_sums)
 	                    .worker_kept_ns = calloc(d->workers + 1, sizeof(*t.worker_kept_ns)),
 	                    .worker_kept_error_ns = calloc(d->workers + 1, sizeof(*t.worker_kept_error_ns))};
 	size_t *peers = calloc(d->workers + 1, sizeof(*peers));
+	int64_t steps = 0;
+	size_t n = 0;
 
 	if (!peers || pp_dataset_count_peers(d, peers) || !t.step_ns || !t.worker_ns || !t.worker_wait_ns || !t.worker_steps ||
 	    !t.worker_kept_ns || !t.worker_kept_error_ns) {
@@ -52,6 +59,10 @@ int pp_sums_of(const struct pp_dataset *d, struct pp_sums *ret_sums)
 	for (size_t i = 0; i < d->steps * d->workers; i++) {
 		const struct pp_row_cell *c = &d->cell[i];
 		size_t s = i / d->workers, w = i % d->workers;
+
+		if (which && !which[s])
+			continue;
+		steps += w == 0;
 
 		pp_known_add(&t.worker_kept_ns[w], c->late_ns);
 		pp_wrap_add(&t.worker_kept_error_ns[w], pp_known_or(c->late_error_ns, 0));
@@ -77,13 +88,16 @@ int pp_sums_of(const struct pp_dataset *d, struct pp_sums *ret_sums)
 			t.longest_step = (int64_t)s;
 		}
 	for (size_t w = 0; w < d->workers; w++) {
-		int64_t cells = (int64_t)d->steps * (int64_t)peers[w];
+		int64_t cells = steps * (int64_t)peers[w];
 
 		t.worker_kept_ns[w] = pp_known_part(t.worker_kept_ns[w], cells);
 		t.worker_kept_error_ns[w] = cells ? (t.worker_kept_error_ns[w] + cells - 1) / cells : 0;
 	}
 	free(peers);
-	median_of(t.step_ns, d->steps, &t.median_ns, &t.spread_ns);
+	for (size_t s = 0; s < d->steps; s++)
+		if (!which || which[s])
+			t.step_ns[n++] = t.step_ns[s];
+	median_of(t.step_ns, n, &t.median_ns, &t.spread_ns);
 	*ret_sums = t;
 	return 0;
 }

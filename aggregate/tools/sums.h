@@ -28,6 +28,8 @@ struct pp_sums {
 int64_t pp_sums_per_step(const struct pp_dataset *d, size_t worker, int64_t ns);
 /* 0, or -ENOMEM. Owned by the caller: pp_sums_release(). */
 int pp_sums_of(const struct pp_dataset *d, struct pp_sums *ret_sums);
+/* The same over some steps, 1 in which [steps]; NULL: all. Its step_ns has theirs alone, sorted. */
+int pp_sums_of_steps(const struct pp_dataset *d, const uint8_t *which, struct pp_sums *ret_sums);
 void pp_sums_release(struct pp_sums *s);
 /* Is there a step so much longer than the median that it moves the means? */
 int pp_sums_has_longest(const struct pp_dataset *d, const struct pp_sums *s);

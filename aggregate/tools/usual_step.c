@@ -2,12 +2,14 @@
 #include "aggregate/tools/usual_step.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aggregate/analyze/coverage.h"
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/dataset/table/finding_kind.h"
+#include "aggregate/tools/sums.h"
 #include "core/base/compare.h"
 #include "core/base/wrap.h"
 
@@ -43,6 +45,57 @@ double pp_usual_steps_base(const struct pp_usual_steps *u, size_t step)
 	if (u->course.course == PP_COURSE_GROWING)
 		return u->course.before + u->course.slope * (double)step;
 	return step < u->course.onset ? u->course.before : u->usual_ns;
+}
+
+enum { COMPILES_PERCENT = 5, FAR = 2 }; /* of a step's time; times as long as any step behind it */
+
+/* The greatest share of a rank's step that it compiles, in percent. */
+static double compiles(const struct pp_dataset *d, size_t step)
+{
+	double most = 0;
+
+	for (size_t w = 0; w < d->workers; w++) {
+		const struct pp_row_cell *cell = &d->cell[step * d->workers + w];
+
+		if (cell->present)
+			most = fmax(most, pp_sums_percent(cell->exclusive_ns[PP_CATEGORY_COMPILATION], cell->step_ns));
+	}
+	return most;
+}
+
+/* The first steps that compile, if others behind them do not; else the least number of first ones, fewer than the others, each of
+ * which takes twice as long as any behind them. */
+static size_t count_warm_up(const struct pp_dataset *d, const struct pp_usual_steps *u)
+{
+	double shortest = INFINITY;
+	size_t n = 0;
+
+	while (n < d->steps && compiles(d, n) >= COMPILES_PERCENT)
+		n++;
+	if (n)
+		return n < d->steps ? n : 0;
+	for (n = 1; 2 * n < d->steps; n++) {
+		double longest = 0;
+
+		shortest = fmin(shortest, u->time[n - 1]);
+		for (size_t s = n; s < d->steps && FAR * longest < shortest; s++)
+			longest = fmax(longest, u->time[s]);
+		if (FAR * longest < shortest)
+			return n;
+	}
+	return 0;
+}
+
+/* A short series is a mixture for all that its numbers tell. That its first steps warm up is known by what they do. */
+static void take_warm_up(const struct pp_dataset *d, struct pp_usual_steps *u)
+{
+	const size_t n = u->course.rare == PP_RARE_NONE ? count_warm_up(d, u) : 0;
+
+	if (!n || u->course.course != PP_COURSE_STEADY)
+		return;
+	memset(u->is_rare, 1, n);
+	u->course.rare = PP_RARE_START_UP;
+	u->course.rares = u->course.start_ups = n;
 }
 
 /* Steps in which one rank is late at equal distances are exceptional also where the noise of all ranks hides that in their times:
@@ -102,6 +155,7 @@ int pp_usual_steps_find(const struct pp_dataset *d, struct pp_usual_steps *ret)
 		*time = (double)ns > *time ? (double)ns : *time;
 	}
 	pp_series_of(u->time, d->steps, (double)d->pair_bound_ns, u->room, u->is_rare, &u->course);
+	take_warm_up(d, u);
 	take_period(d, u);
 	take_change(d, u);
 	pp_usual_steps_measure(u, d->steps);

@@ -189,6 +189,10 @@ CASES = [
     case("steps-late-kernels", "steps", {"rank0.pt.trace.json": samples.train().kernel("late", 9500, 40, 8990).bytes()}, steps(4, "ProfilerStep"), KERNELS, outside(1)),
     case("steps-warm-up", "steps", torch(count=12, warm=30000), steps(12, "ProfilerStep"), step_time(1000), first_not("first step|start")),
     case("steps-warm-compile", "steps", torch(count=12, warm=30000, host=[("cpu_op", "Torch-Compiled Region: 0/0", 5, 700)]), step_time(1000), first_not("compil")),
+    *[case(f"warm-up-{name}", "steps", samples.compiling(n, compiles), first("Device compute, 50 %"), step_time(1000), says(f"the first ({max(compiles, 1)} )?steps?: "),
+           says("for (up to )?50 % of the (usual )?steps' time"), says(r"^  Device compute +\|#+ +\| +50.0 %"), silent("Bottleneck.*(Compilation|first step)|97 %"))
+      for name, n, compiles in (("of-3", 3, 1), ("of-8", 8, 1), ("two-of-5", 5, 2), ("unknown-of-3", 3, 0))],
+    case("warm-up-none", "steps", samples.compiling(4, 4), first("Compilation"), silent("the first")),
     case("steps-stack", "steps", stack("train.py(99): <module>", "train.py(40): main", "torch/nn/modules/module.py(1501): _call_impl", "nn.Module: Net_0"),
          steps(4, "ProfilerStep", 10), step_time(1000), HALF, KERNELS, share("Kernel launch", 0.4, 0.5)),
     case("steps-gpu-annotation", "steps", {"rank0.pt.trace.json": mirrored()}, steps(4, "ProfilerStep", 10), HALF, KERNELS),

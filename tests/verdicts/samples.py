@@ -36,6 +36,20 @@ def train(t=None, count=4, frames=(), marks="ProfilerStep#{n}", host=(), begin=1
     return t
 
 
+def compiling(count, compiles=1, us=50000):
+    """Steps of 1000 us that compute 500; the first ones take 50 ms, most of it compilation, or nothing that is known."""
+    t, at = Trace(), FIRST
+    for s in range(count):
+        long = us if s < max(compiles, 1) else STEP
+        t.mark(f"ProfilerStep#{s}", at, long)
+        if s < compiles:
+            t.op("_compile.compile_inner (dynamo_timed)", at + 10, us - 2000)
+        t.op("aten::mm", at + long - 900, 100)
+        t.kernel("gemm", at + long - 700, 500, at + long - 880)
+        at += long
+    return {"rank0.pt.trace.json": t.bytes()}
+
+
 def torch(name="rank0.pt.trace.json", **how):
     return {name: train(**how).bytes()}
 

@@ -15,6 +15,8 @@
 #include "aggregate/dataset/order.h"
 #include "aggregate/dataset/table/functions.h"
 #include "aggregate/tools/answer.h"
+#include "aggregate/tools/sums.h"
+#include "aggregate/tools/usual_step.h"
 #include "aggregate/write/output.h"
 #include "aggregate/write/text/text_clock.h"
 #include "aggregate/write/text/text_table.h"
@@ -507,36 +509,38 @@ static void write_answer(const struct pp_answer *a, FILE *to)
 int pp_text_write(const struct pp_dataset *d, const char *logdir, FILE *to)
 {
 	struct pp_answer answer;
-	struct pp_sums t;
-	int code = pp_sums_of(d, &t);
+	struct pp_sums t = {.cells = 0}, u = {.cells = 0}; /* of all steps, as tables of operators are, and of usual ones */
+	struct pp_usual_steps usual;
+	int code = pp_usual_steps_find(d, &usual);
 
+	code = code ? code : pp_sums_of(d, &t);
+	code = code ? code : pp_sums_of_steps(d, usual.is_usual, &u);
+	code = code ? code : pp_answer_of(d, &t, logdir, &answer);
 	if (code)
-		return code;
-	code = pp_answer_of(d, &t, logdir, &answer);
-	if (code) {
-		pp_sums_release(&t);
-		return code;
-	}
+		goto release;
 	write_head(d, to);
 	write_answer(&answer, to);
-	pp_text_longest(d, &t, &answer, to);
+	pp_text_longest(d, &t, &usual, to);
 	pp_text_lost(d, to);
 	pp_text_memory(d, to);
 	write_allocator(d, to);
 	write_torch(d, to);
 	pp_text_files(d, to);
 	pp_text_window(d, to);
-	pp_text_breakdown(d, &t, to);
+	pp_text_breakdown(d, &u, usual.usuals < d->steps, to);
 	write_input(d, &t, to);
 	write_stage(d, to);
 	write_kernels(d, to);
 	code = write_ops(d, &t, answer.session, to);
 	if (!code)
-		code = pp_text_workers(d, &t, &answer, to);
+		code = pp_text_workers(d, &t, &u, &answer, to);
 	fputc('\n', to);
 	pp_text_clock(d, to);
 	pp_text_quality(d, &t, &answer, to);
+release:
 	pp_sums_release(&t);
+	pp_sums_release(&u);
+	pp_usual_steps_release(&usual);
 	return code;
 }
 

@@ -9,6 +9,8 @@
 #include "aggregate/analyze/clock_text.h"
 #include "aggregate/dataset/status.h"
 #include "aggregate/tools/answer.h"
+#include "aggregate/tools/sums.h"
+#include "aggregate/tools/usual_step.h"
 #include "core/base/compare.h"
 #include "core/base/known.h"
 #include "core/base/utf8.h"
@@ -205,16 +207,16 @@ int pp_text_name(const char *name, int most, FILE *to)
 }
 
 /* Names the step that moves the means but not the median. */
-void pp_text_longest(const struct pp_dataset *d, const struct pp_sums *t, const struct pp_answer *a, FILE *to)
+void pp_text_longest(const struct pp_dataset *d, const struct pp_sums *t, const struct pp_usual_steps *usual, FILE *to)
 {
 	char text[PP_TEXT_UNIT];
 
 	if (!pp_sums_has_longest(d, t))
 		return;
 	fprintf(to, "  Slowest:    step %" PRId64 ", %s", d->step[t->longest_step].number, pp_text_time(text, t->longest_ns));
-	if (a->usual_ns > 0)
-		fprintf(to, " (%.1fx the median)", (double)t->longest_ns / (double)a->usual_ns);
-	fputs("; the means below include it\n", to);
+	if (usual->usual_ns > 0)
+		fprintf(to, " (%.1fx the median)", (double)t->longest_ns / usual->usual_ns);
+	fprintf(to, "; the means %sbelow include it\n", usual->is_usual[t->longest_step] ? "" : "of operators and kernels ");
 }
 
 /* What the ledger has is split into wait and transfer; other calls stand beside it. */
@@ -235,13 +237,13 @@ static void write_communication(const struct pp_sums *t, size_t steps, FILE *to)
 		fprintf(to, "%s (wait and transfer not separated)\n", pp_text_time(c, pp_known_mean(rest, t->cells)));
 }
 
-void pp_text_breakdown(const struct pp_dataset *d, const struct pp_sums *t, FILE *to)
+void pp_text_breakdown(const struct pp_dataset *d, const struct pp_sums *t, int is_cut, FILE *to)
 {
 	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
 
 	if (!t->cells)
 		return;
-	fprintf(to, "\n  Exclusive time (mean per %s; %% of the step)\n",
+	fprintf(to, "\n  Exclusive time (mean per %s%s; %% of the step)\n", is_cut ? "usual " : "",
 	        d->workers <= 1 ? "step"
 	        : d->steps > 1  ? "step and rank"
 	                        : "rank");
@@ -284,7 +286,7 @@ static void put_host(const char *host, FILE *to)
 	fprintf(to, "%*s", HOST_COLUMNS - pp_text_name(host, HOST_COLUMNS, to), "");
 }
 
-static void write_worker(const struct pp_dataset *d, const struct pp_sums *t, size_t w, FILE *to)
+static void write_worker(const struct pp_dataset *d, const struct pp_sums *t, int64_t steps, size_t w, FILE *to)
 {
 	const struct pp_row_worker *k = &d->worker[w];
 	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT], c[PP_TEXT_UNIT];
@@ -294,14 +296,14 @@ static void write_worker(const struct pp_dataset *d, const struct pp_sums *t, si
 	fprintf(to, "  %6d  ", k->rank);
 	put_host(k->host, to);
 	if (n)
-		fprintf(to, " %5" PRId64 " %9s %9s %11s\t%s, %.0f %%", n, pp_text_time(a, pp_known_mean(t->worker_ns[w][0], n)),
+		fprintf(to, " %5" PRId64 " %9s %9s %11s\t%s, %.0f %%", steps, pp_text_time(a, pp_known_mean(t->worker_ns[w][0], n)),
 		        pp_text_time(b, pp_known_mean(t->worker_wait_ns[w], n)),
 		        t->worker_kept_ns[w] <= t->worker_kept_error_ns[w] && t->worker_kept_ns[w] > 0
 		                ? "tie"
 		                : pp_text_time(c, t->worker_kept_ns[w]),
 		        pp_category_name(most), pp_sums_percent(t->worker_ns[w][most], t->worker_ns[w][0]));
 	else
-		fprintf(to, " %5d %9s %9s %11s", 0, "-", "-", "-");
+		fprintf(to, " %5" PRId64 " %9s %9s %11s", steps, "-", "-", "-");
 	if (strcmp(k->status, "delivered"))
 		fprintf(to, "%s%.*s", n ? "; " : "\t", (int)strcspn(k->status, ":"), k->status);
 	fputc('\n', to);
@@ -317,7 +319,8 @@ static int64_t words_ns(const struct pp_dataset *d)
 }
 
 /* Where there is no room for all: ranks without data first, then those that kept the others waiting most. */
-int pp_text_workers(const struct pp_dataset *d, const struct pp_sums *t, const struct pp_answer *a, FILE *to)
+int pp_text_workers(const struct pp_dataset *d, const struct pp_sums *t, const struct pp_sums *u, const struct pp_answer *a,
+                    FILE *to)
 {
 	struct row *row = malloc((d->workers + 1) * sizeof(*row));
 	size_t most = MOST_WORKERS, n;
@@ -336,14 +339,14 @@ int pp_text_workers(const struct pp_dataset *d, const struct pp_sums *t, const s
 	}
 	for (size_t w = 0; w < d->workers; w++) {
 		row[w].worker = w;
-		row[w].key = t->worker_steps[w] ? -(double)t->worker_kept_ns[w] : -(double)INT64_MAX;
+		row[w].key = t->worker_steps[w] ? -(double)u->worker_kept_ns[w] : -(double)INT64_MAX;
 	}
 	if (d->workers > n)
 		qsort(row, d->workers, sizeof(*row), by_key);
 	fprintf(to, "\n    rank  %-*s steps      step   waiting kept others\tlargest part of its step%s\n", HOST_COLUMNS, "host",
 	        d->workers > n ? " (sorted by kept others)" : "");
 	for (size_t i = 0; i < n; i++)
-		write_worker(d, t, row[i].worker, to);
+		write_worker(d, u, t->worker_steps[row[i].worker], row[i].worker, to);
 	if (d->workers > n)
 		fprintf(to, "  and %zu more: podprof report --table worker %s\n", d->workers - n, a->session);
 	if (d->workers > 1)

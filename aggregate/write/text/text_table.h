@@ -11,6 +11,7 @@
 enum { PP_TEXT_LINES = 50, PP_TEXT_POD_LINES = 5, PP_TEXT_CLOCK_LINES = 7, PP_TEXT_OP_LINES = 15, PP_TEXT_NAME = 40 };
 
 struct pp_answer;
+struct pp_usual_steps;
 
 /* Writes a name of at most `most` columns; returns its columns. Of a longer one both ends: only they may distinguish two. */
 int pp_text_name(const char *name, int most, FILE *to);
@@ -21,8 +22,10 @@ void pp_text_files(const struct pp_dataset *d, FILE *to);
 void pp_text_window(const struct pp_dataset *d, FILE *to);
 
 /* The slowest step, the categories, and the ranks: 0, or -ENOMEM. */
-void pp_text_longest(const struct pp_dataset *d, const struct pp_sums *t, const struct pp_answer *a, FILE *to);
-void pp_text_breakdown(const struct pp_dataset *d, const struct pp_sums *t, FILE *to);
-int pp_text_workers(const struct pp_dataset *d, const struct pp_sums *t, const struct pp_answer *a, FILE *to);
+void pp_text_longest(const struct pp_dataset *d, const struct pp_sums *t, const struct pp_usual_steps *usual, FILE *to);
+/* u: sums of usual steps; is_cut: others are left out. */
+void pp_text_breakdown(const struct pp_dataset *d, const struct pp_sums *u, int is_cut, FILE *to);
+int pp_text_workers(const struct pp_dataset *d, const struct pp_sums *t, const struct pp_sums *u, const struct pp_answer *a,
+                    FILE *to);
 /* Without the warnings that the answer says above. */
 void pp_text_quality(const struct pp_dataset *d, const struct pp_sums *t, const struct pp_answer *a, FILE *to);
