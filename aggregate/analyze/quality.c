@@ -90,12 +90,77 @@ static void warn_groups(struct pp_dataset *d)
 	}
 }
 
-static int has_remark(const struct pp_row_worker *w, const void *text)
+struct reason { /* what a rank says of itself: one of its remarks, or the text there in its row */
+	const char *text;
+	size_t offset; /* 0: its remarks */
+};
+
+static size_t digits_of(const char *text)
 {
+	return strspn(text, "0123456789");
+}
+
+/* Do two texts say the same, whatever their numbers are? */
+static int is_alike(const char *a, const char *b)
+{
+	while (*a && *b) {
+		const size_t x = digits_of(a), y = digits_of(b);
+
+		if (!x != !y || (!x && *a != *b))
+			return 0;
+		a += x ? x : 1;
+		b += x ? y : 1;
+	}
+	return *a == *b;
+}
+
+/* NULL: the rank says nothing alike. */
+static const char *alike_of(const struct pp_row_worker *w, const struct reason *r)
+{
+	const char *text = (const char *)w + r->offset;
+
+	if (r->offset)
+		return is_alike(text, r->text) ? text : NULL;
 	for (uint32_t i = 0; i < PP_REMARKS && i < w->remarks; i++)
-		if (!strcmp(w->remark[i], text))
-			return 1;
-	return 0;
+		if (is_alike(w->remark[i], r->text))
+			return w->remark[i];
+	return NULL;
+}
+
+static int has_reason(const struct pp_row_worker *w, const void *reason)
+{
+	return alike_of(w, reason) != NULL;
+}
+
+/* One sentence for all ranks that say the same, by the first of them, `rank`. Where what they count at its begin differs, it is
+ * added up; of other numbers that differ those of the first rank are shown. */
+static void warn_alike(struct pp_dataset *d, size_t rank, const char *text, struct reason *reason)
+{
+	const size_t digits = digits_of(text);
+	size_t numbers = 0, others = 0;
+	uint64_t sum = 0;
+	char ranks[96], number[24] = "", whose[48] = "";
+
+	reason->text = text;
+	for (size_t w = 0; w < d->workers && text[0]; w++) {
+		const char *other = alike_of(&d->worker[w], reason);
+
+		if (!other)
+			continue;
+		if (w < rank)
+			return;
+		sum += strtoull(other, NULL, 10);
+		numbers += strncmp(other, text, digits + 1) != 0;
+		others += strcmp(other + digits_of(other), text + digits) != 0;
+	}
+	if (!text[0])
+		return;
+	pp_dataset_list_ranks(d, has_reason, reason, ",", ranks, sizeof(ranks));
+	if (digits && numbers)
+		snprintf(number, sizeof(number), "%" PRIu64, sum);
+	if (others)
+		snprintf(whose, sizeof(whose), " (numbers of rank %d)", (int)d->worker[rank].rank);
+	pp_dataset_warn(d, "%s%s: %s%s%s", ranks, number[0] ? " together" : "", number, number[0] ? text + digits : text, whose);
 }
 
 /* Adds the sentences of ranks about themselves, each once, with its ranks. */
@@ -107,17 +172,8 @@ static void warn_remarks(struct pp_dataset *d)
 		const struct pp_row_worker *one = &d->worker[w];
 
 		more += one->remarks > PP_REMARKS ? one->remarks - PP_REMARKS : 0;
-		for (uint32_t i = 0; i < PP_REMARKS && i < one->remarks; i++) {
-			size_t before = 0;
-			char ranks[80];
-
-			while (before < w && !has_remark(&d->worker[before], one->remark[i]))
-				before++;
-			if (before < w)
-				continue;
-			pp_dataset_list_ranks(d, has_remark, one->remark[i], ",", ranks, sizeof(ranks));
-			pp_dataset_warn(d, "%s: %s", ranks, one->remark[i]);
-		}
+		for (uint32_t i = 0; i < PP_REMARKS && i < one->remarks; i++)
+			warn_alike(d, w, one->remark[i], &(struct reason){.offset = 0});
 	}
 	if (more)
 		pp_dataset_warn(d, "%" PRIu64 " more remarks of ranks were dropped", more);
@@ -396,22 +452,11 @@ static void warn_domains(struct pp_dataset *d)
 	                (int)domains, list);
 }
 
-/* One sentence per reason, by the first rank that has it. offset: of the text in a row of /worker. */
+/* One sentence per reason. offset: of the text in a row of /worker. */
 static void warn_missing(struct pp_dataset *d, size_t offset)
 {
-	for (size_t r = 0; r < d->workers; r++) {
-		const char *note = (const char *)&d->worker[r] + offset;
-		size_t same = 0, before = 0;
-
-		for (size_t i = 0; i < d->workers && note[0] && !before; i++) {
-			int equal = !strcmp((const char *)&d->worker[i] + offset, note);
-
-			before += equal && i < r;
-			same += (size_t)equal;
-		}
-		if (note[0] && !before)
-			pp_dataset_warn(d, "rank %d%s: %s", (int)d->worker[r].rank, same > 1 ? " and others" : "", note);
-	}
+	for (size_t r = 0; r < d->workers; r++)
+		warn_alike(d, r, (const char *)&d->worker[r] + offset, &(struct reason){.offset = offset});
 }
 
 static void warn_default(struct pp_dataset *d)

@@ -281,6 +281,60 @@ static int find_places(struct join *j, struct pp_err *err)
 	return rc;
 }
 
+/* Do the clocks of two files go alike, as those of one machine do? */
+static int is_one_machine(const struct pp_ends_clock *a, const struct pp_ends_clock *b)
+{
+	int64_t apart = pp_wrap_minus(a->offset, b->offset);
+
+	apart = apart < 0 ? -apart : apart;
+	return a->how == PP_ENDS_PLACED && b->how == PP_ENDS_PLACED && apart <= pp_wrap_plus(a->bound, b->bound);
+}
+
+static void rename_host(struct join *j, size_t part, size_t number)
+{
+	struct pp_analyze_clock *c = &j->to->clock[j->clock_of[part]];
+	char name[sizeof(c->host)];
+
+	snprintf(name, sizeof(name), "%.*s (%zu)", (int)sizeof(name) - 24, c->host, number);
+	memcpy(c->host, name, sizeof(c->host));
+	for (size_t w = 0; w < j->part[part].workers; w++)
+		snprintf(j->part[part].worker[w].host, sizeof(j->part[part].worker[w].host), "%s", name);
+}
+
+/* Separate files of one name are of as many machines as they have clocks: "node", "node (2)". Where a clock is not placed, its file
+ * stays with the name. -ENOMEM. */
+static int name_hosts(struct join *j, const uint8_t *is_separate)
+{
+	size_t *machine = calloc(j->parts + 1, sizeof(*machine)); /* of the name, from 1 */
+
+	if (!machine)
+		return -ENOMEM;
+	for (size_t p = 0; p < j->parts; p++) {
+		const struct pp_row_worker *w = is_separate[p] ? &j->part[p].worker[0] : NULL;
+		const struct pp_ends_clock *clock = w ? &j->to->clock[j->clock_of[p]].found : NULL;
+		size_t machines = 0;
+
+		if (!w || clock->how != PP_ENDS_PLACED)
+			continue;
+		for (size_t q = 0; q < p && !machine[p]; q++) {
+			const char *other = j->part[q].worker[0].host;
+			const size_t length = host_length(w->host);
+
+			if (!machine[q] || strncmp(other, w->host, length) != 0 || (other[length] && !strchr(": ", other[length])))
+				continue;
+			machines = machine[q] > machines ? machine[q] : machines;
+			if (is_one_machine(clock, &j->to->clock[j->clock_of[q]].found))
+				machine[p] = machine[q];
+		}
+		machine[p] = machine[p] ? machine[p] : machines + 1;
+	}
+	for (size_t p = 0; p < j->parts; p++)
+		if (machine[p] > 1)
+			rename_host(j, p, machine[p]);
+	free(machine);
+	return 0;
+}
+
 /* Moves the parts, and lists whose clock is which. */
 static int take_places(struct join *j)
 {
@@ -333,6 +387,8 @@ int pp_analyze_clocks_join(struct pp_dataset *part, const uint8_t *date, size_t 
 	}
 	if (!rc && to.clocks)
 		rc = find_places(&j, err);
+	if (!rc && to.separate)
+		rc = name_hosts(&j, is_separate);
 	if (!rc)
 		rc = take_places(&j);
 	free(is_separate);
@@ -466,7 +522,6 @@ void pp_analyze_clocks_warn(const struct pp_analyze_clocks *c, struct pp_dataset
 {
 	char text[PP_TEXT_UNIT];
 	size_t aligned = 0;
-	int64_t bound = 0;
 
 	if (!c->clocks)
 		return;
@@ -490,14 +545,14 @@ void pp_analyze_clocks_warn(const struct pp_analyze_clocks *c, struct pp_dataset
 		if (joined_by(c, i) != PP_JOINED_BY_COLLECTIVES || is_home(c, i))
 			continue;
 		aligned++;
-		bound = one->found.bound > bound ? one->found.bound : bound;
 	}
 	if (aligned)
 		pp_dataset_warn(d,
 		                PP_CLOCK_WARNING
 		                "%zu clock%s aligned by collectives: their ends are taken as one moment, with an error "
-		                "of up to %s by their spread. What all ends of a rank are late by alike is not in it",
-		                aligned, aligned == 1 ? " is" : "s are", pp_text_time(text, bound));
+		                "of up to %s between two ranks by their spread. What all ends of a rank are late by alike is "
+		                "not in it",
+		                aligned, aligned == 1 ? " is" : "s are", pp_text_time(text, d->pair_bound_ns));
 }
 
 void pp_analyze_clocks_release(struct pp_analyze_clocks *c)

@@ -204,7 +204,7 @@ static void say_straggler(const struct pp_row_finding *f, struct pp_answer *a)
 	         f->of_steps > 1 ? "a usual" : "the");
 	if (pp_is_known(f->finding_error_ns) && f->finding_error_ns > f->finding_wait_ns / ERROR_PART)
 		snprintf(a->straggler + strlen(a->straggler), sizeof(a->straggler) - strlen(a->straggler),
-		         ". The clock error is at most %s", pp_text_time(error, f->finding_error_ns));
+		         ". The clocks may change that by up to %s", pp_text_time(error, f->finding_error_ns));
 }
 
 static void say_step(const struct pp_dataset *d, const struct pp_usual_steps *u, struct pp_answer *a)

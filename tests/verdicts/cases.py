@@ -84,6 +84,12 @@ def loader(name):
     return host_op(("cpu_op", f"enumerate(DataLoader)#{name}.__next__", 760, 200))
 
 
+def wrong_arguments(trace):
+    """Arguments of another type: rank 0 has 2 of them, each other rank one more."""
+    for event in [e for e in trace["traceEvents"] if e.get("cat") == "kernel"][:2 + trace["distributedInfo"]["rank"]]:
+        event["args"]["grid"] = "large"
+
+
 def case(name, needs, files, *wants, how=analyze):
     wants = wants if any(w.title.startswith("exit code") for w in wants) else (code(0), *wants)
     return Case(name, needs, files, wants, how)
@@ -190,7 +196,7 @@ CASES = [
     case("steps-warm-up", "steps", torch(count=12, warm=30000), steps(12, "ProfilerStep"), step_time(1000), first_not("first step|start")),
     case("steps-warm-compile", "steps", torch(count=12, warm=30000, host=[("cpu_op", "Torch-Compiled Region: 0/0", 5, 700)]), step_time(1000), first_not("compil")),
     *[case(f"warm-up-{name}", "steps", samples.compiling(n, compiles), first("Device compute, 50 %"), step_time(1000), says(f"the first ({max(compiles, 1)} )?steps?: "),
-           says("for (up to )?50 % of the (usual )?steps' time"), says(r"^  Device compute +\|#+ +\| +50.0 %"), silent("Bottleneck.*(Compilation|first step)|97 %"))
+           cell("advice", {"rule": "device_idle"}, "evidence", "for (up to )?50 % of the (usual )?steps' time"), says(r"^  Device compute +\|#+ +\| +50.0 %"), silent("Bottleneck.*(Compilation|first step)|97 %"))
       for name, n, compiles in (("of-3", 3, 1), ("of-8", 8, 1), ("two-of-5", 5, 2), ("unknown-of-3", 3, 0))],
     case("warm-up-none", "steps", samples.compiling(4, 4), first("Compilation"), silent("the first")),
     case("steps-stack", "steps", stack("train.py(99): <module>", "train.py(40): main", "torch/nn/modules/module.py(1501): _call_impl", "nn.Module: Net_0"),
@@ -275,6 +281,11 @@ CASES = [
     case("clock-two-hosts", "clocks", samples.ddp(4, slow=1, hosts=2, skew=30000), first("rank 1"), says("aligned by collectives")),
     case("clock-no-collectives", "clocks", {f"n{r}.json": samples.train(Trace(rank=r, world=2, pid=4000 + r, host=f"n{r}")).bytes() for r in range(2)},
          silent("aligned by collectives|Straggler: +rank"), says("unknown")),
+    case("one-name-two-machines", "clocks", samples.edited(samples.ddp(4, slow=1, hosts=2, skew=30000, count=12), lambda t: t.update(host_name="localhost")),
+         says("4 of 4 ranks, 2 hosts"), cell("worker", {"rank": 0}, "host", "^localhost$"), cell("worker", {"rank": 3}, "host", r"^localhost \(2\)$"), first("rank 1"),
+         silent("worst is")),
+    case("one-name-one-machine", "clocks", samples.edited(samples.ddp(4, slow=1, count=12), lambda t: t.update(host_name="localhost")), says("4 of 4 ranks, 1 host,")),
+    case("notes-of-ranks", "report", samples.edited(samples.ddp(4, count=4), wrong_arguments), says("ranks 0-3 together: 14 values of the file"), silent("and others:")),
     case("clock-nobody-late", "clocks", samples.ddp(4, hosts=2, skew=-70000), silent("Straggler: +rank"), first_not("^rank")),
 
     # -- what is known of communication

@@ -261,7 +261,7 @@ static int say_files(const struct pp_dataset *d, struct by_host *host, FILE *to)
 	const struct joined j = count_joined(d);
 	size_t n = sort_hosts(d, bound_of, host);
 	uint64_t least = UINT64_MAX;
-	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
+	char a[PP_TEXT_UNIT];
 
 	if (!j.by[PP_JOINED_BY_WALL_CLOCK] && !j.by[PP_JOINED_BY_COLLECTIVES])
 		return 0;
@@ -284,8 +284,7 @@ static int say_files(const struct pp_dataset *d, struct by_host *host, FILE *to)
 		        "between any two ranks <= %s by their spread\n",
 		        d->host_clocks, pp_text_time(a, d->pair_bound_ns));
 	if (n)
-		fprintf(to, INDENT "worst is %s, <= %s; by at least %" PRIu64 " collectives each%s\n", host[0].clock->name,
-		        pp_text_time(b, host[0].key), least,
+		fprintf(to, INDENT "least certain is %s; by at least %" PRIu64 " collectives each%s\n", host[0].clock->name, least,
 		        j.by[PP_JOINED_BY_WALL_CLOCK] > 1 ? "; files of one host by its wall clock" : "");
 	if (j.others)
 		fprintf(to, INDENT "%zu other rank%s not compared: waiting for %s is unknown\n", j.others,
