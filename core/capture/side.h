@@ -111,6 +111,13 @@ struct pp_pool_event { /* of a pool of a device's memory: made, trimmed, destroy
 	uint8_t is_before; /* the window: what holds when that begins */
 };
 
+struct pp_iterator {         /* of tf.data: its calls are ranges whose payload is its id */
+	uint64_t id, parent; /* parent: id of the iterator that takes its elements; 0: none, or unknown */
+	uint32_t name;       /* pp_intern ids: of its calls; 0: unknown, as for the next two */
+	uint32_t dataset;    /* PrefetchDataset:3 */
+	uint32_t parameters; /* "buffer_limit=2 autotune=false", at its first call */
+};
+
 struct pp_device_gap {      /* time in which a device may have done more than its records say */
 	int64_t begin, end; /* ticks; job ns after mapping */
 	uint64_t launches;  /* without a record; 0: the device's library was not on */

@@ -46,6 +46,7 @@ static inline void free_capture(struct pp_capture *c)
 		free(c->rank[r].allocation);
 		free(c->rank[r].pool_event);
 		free(c->rank[r].operation);
+		free(c->rank[r].iterator);
 	}
 	free(c->rank);
 	pp_intern_free(c->names);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "aggregate/read/xspace/event.h"
+#include "aggregate/read/xspace/iterator.h"
 #include "aggregate/read/xspace/kind.h"
 #include "aggregate/read/xspace/line.h"
 #include "aggregate/read/xspace/link.h"
@@ -131,6 +132,8 @@ void pp_xhost_take(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, 
 		set_origin(s, p, l, &e, m);
 		if (m->kind == PP_XEVENT_INPUT)
 			s->flags |= PP_SPAN_WAITS_INPUT;
+		if (m->kind == PP_XEVENT_ITERATOR || m->kind == PP_XEVENT_ELEMENT)
+			pp_xiterator_take(x, p, event, m, &e, s);
 		if (pp_xevent_has(&e, PP_XS_CORRELATION))
 			s->range.id = e.number[PP_XS_CORRELATION];
 		if (m->is_unknown && s->range.id &&

@@ -7,6 +7,7 @@
 #include "aggregate/read/trace_options.h"
 #include "aggregate/read/xspace/source.h"
 #include "aggregate/read/xspace/wire.h"
+#include "core/base/map.h"
 #include "core/capture/capture.h"
 #include "core/capture/side.h"
 #include "core/capture/thread.h"
@@ -52,6 +53,9 @@ enum pp_xs_kind {
 	PP_XS_ADDRESS,
 	PP_XS_REGION,
 	PP_XS_DATA_TYPE,
+	PP_XS_ID,
+	PP_XS_PARENT_ID,
+	PP_XS_ELEMENT_ID,
 	/* of podprof */
 	PP_XS_CLOCK,
 	PP_XS_CLOCK_BOUND,
@@ -126,6 +130,8 @@ enum pp_xevent_class {
 	PP_XEVENT_IMPLICIT, /* an executor's root, which is no step of its own */
 	PP_XEVENT_REGION_BEGIN,
 	PP_XEVENT_REGION_END,
+	PP_XEVENT_ITERATOR, /* a call of an iterator of tf.data */
+	PP_XEVENT_ELEMENT,  /* one of its elements is made or taken ahead */
 };
 
 struct pp_xtable { /* metadata by id; of two with one id the later one */
@@ -220,7 +226,8 @@ struct pp_xread { /* a file that is read */
 	size_t messages, messages_room;
 	struct pp_xmemory *memory;
 	size_t thread_ranks_room, memories, memories_room;
-	size_t threads_room, devices_room, allocations_room;
+	size_t threads_room, devices_room, allocations_room, iterators_room;
+	struct pp_map iterators; /* of rank.iterator, by id */
 	struct pp_kernel_cache kernels;
 	struct pp_launch_table launch; /* rank.launch, which it frees not */
 	struct pp_xmark *mark;

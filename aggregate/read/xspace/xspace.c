@@ -372,6 +372,7 @@ static void release(struct pp_xread *x)
 	free(x->thread_rank);
 	free(x->message);
 	free(x->memory);
+	free(x->iterators.place);
 }
 
 /* Reads all, and finalises what only the whole file tells. */
