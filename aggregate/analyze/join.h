@@ -69,6 +69,8 @@ int pp_join_kernels(struct pp_join *j);
 int pp_join_input(struct pp_join *j);
 /* /input_op: input operations of hosts' threads and copies to devices */
 int pp_join_input_ops(struct pp_join *j);
+/* /tf_data_pipeline, /tf_data_iterator, /tf_data_call, /tf_data_node */
+int pp_join_tf_data(struct pp_join *j);
 /* /input_between */
 int pp_join_input_between(struct pp_join *j);
 /* /allocator, /memory_timeline, /memory_peak */

@@ -192,7 +192,7 @@ static void drop_warning(struct pp_dataset *d)
 	d->warnings = remaining;
 }
 
-/* What is left of a part without steps: its ranks, file, warnings and memory. */
+/* What is left of a part without steps: its ranks, file, warnings and memory, and pipelines of tf.data, which need none. */
 static void drop_steps(struct pp_dataset *d)
 {
 	const uint64_t remaining = UINT64_C(1) << PP_TABLE_worker | UINT64_C(1) << PP_TABLE_host_clock |
@@ -205,7 +205,7 @@ static void drop_steps(struct pp_dataset *d)
 		free(d->communicator[i].member);
 	pp_dataset_tables(d, table);
 	for (int id = 0; id < PP_TABLES; id++)
-		if (!(remaining >> id & 1))
+		if (id < PP_TABLE_tf_data_pipeline && !(remaining >> id & 1))
 			pp_table_release(&table[id]);
 	pp_dataset_take_tables(d, table);
 	free(d->exposed);

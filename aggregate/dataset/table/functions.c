@@ -67,6 +67,21 @@ const char *pp_input_category_name(int category)
 	return category > 0 && category <= PP_INPUT_CATEGORIES ? name[category] : "";
 }
 
+const char *pp_tf_data_class_name(int class)
+{
+	static const char *const name[] = {[PP_TF_DATA_UNKNOWN] = "unknown",
+	                                   [PP_TF_DATA_ROOT] = "options of the pipeline",
+	                                   [PP_TF_DATA_SOURCE] = "source",
+	                                   [PP_TF_DATA_REMOTE_SOURCE] = "remote source",
+	                                   [PP_TF_DATA_DATA_SERVICE] = "data service",
+	                                   [PP_TF_DATA_PARALLELISABLE] = "transformation with a parallel form",
+	                                   [PP_TF_DATA_PARALLEL] = "parallel transformation",
+	                                   [PP_TF_DATA_SEQUENTIAL] = "sequential transformation",
+	                                   [PP_TF_DATA_OTHER] = "other"};
+
+	return class >= 0 && class < PP_TF_DATA_CLASSES ? name[class] : "";
+}
+
 const char *pp_allocator_action_name(int action)
 {
 	return action == 0 ? "allocation" : action == 1 ? "deallocation" : "";

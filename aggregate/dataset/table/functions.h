@@ -19,6 +19,7 @@ const char *pp_op_stat_type_text(const void *row, const struct pp_intern *names,
 
 /* Names of numbers, static; "" for one that has none. */
 const char *pp_input_category_name(int category);
+const char *pp_tf_data_class_name(int class);
 /* Of /memory_timeline and /memory_peak. */
 const char *pp_allocator_action_name(int action);
 const char *pp_memory_kind_name(int kind);

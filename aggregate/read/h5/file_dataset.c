@@ -16,6 +16,14 @@ static const uint64_t always = UINT64_C(1) << PP_TABLE_worker | UINT64_C(1) << P
                                UINT64_C(1) << PP_TABLE_unclassified | UINT64_C(1) << PP_TABLE_event |
                                UINT64_C(1) << PP_TABLE_trace_file | UINT64_C(1) << PP_TABLE_evidence;
 
+/* Tables without a bit: the sentences of tf.data need two of them, and files have few rows of these. */
+static int is_wanted(int id, uint64_t tables)
+{
+	if (id < 64)
+		return (tables | always) >> id & 1;
+	return tables == UINT64_MAX || id == PP_TABLE_tf_data_pipeline || id == PP_TABLE_tf_data_left_out;
+}
+
 #define COPY_TEXT(member, text) snprintf((member), sizeof(member), "%s", (text))
 
 static void fill_attributes(struct pp_h5_file *h5, struct pp_dataset *d)
@@ -107,7 +115,7 @@ static void fill_tables(struct fill *f, uint64_t tables)
 
 	pp_dataset_tables(f->d, table);
 	for (int id = 0; id < PP_TABLES && !f->code; id++)
-		if ((tables | always) >> id & 1)
+		if (is_wanted(id, tables))
 			f->code = pp_h5_file_table(f->h5, pp_table_desc(id), pp_h5_file_names(f->h5), &table[id], &missing[id],
 			                           f->err);
 	if (!f->code && table[PP_TABLE_cell].rows && table[PP_TABLE_cell].workers != table[PP_TABLE_worker].rows)
@@ -161,7 +169,7 @@ int pp_h5_file_view(struct pp_h5_file *h5, uint64_t tables, struct pp_dataset *r
 	ret_view->exposeds = 0;
 	pp_dataset_tables(d, table);
 	for (int id = 0; id < PP_TABLES; id++)
-		if (!((tables | always) >> id & 1))
+		if (!is_wanted(id, tables))
 			table[id].rows = 0;
 	pp_dataset_take_tables(ret_view, table);
 	return 1;

@@ -172,7 +172,7 @@ static void check_printed(const char *path)
 	CHECK(strstr(err.text, "unknown table: 'none'. Choose one of: worker, step, ") != NULL);
 	CHECK(strlen(err.text) > 8 && !strcmp(err.text + strlen(err.text) - 9, ", quality")); /* the last one is not cut off */
 	CHECK_INT(pp_report_tool(path, "none", 0, f, missing, sizeof(missing), &err), -EINVAL);
-	CHECK_STR(err.text, "unknown tool: 'none'. Choose one of: overview, input_pipeline, op_stats, kernel_stats, "
+	CHECK_STR(err.text, "unknown tool: 'none'. Choose one of: overview, input_pipeline, tf_data, op_stats, kernel_stats, "
 	                    "memory_profile, pod_viewer");
 	fclose(f);
 	CHECK(!strncmp(text, channel, sizeof(channel) - 1));
@@ -249,6 +249,11 @@ TEST(file_is_the_layout)
 	s.dataset.channels = 1;
 	s.dataset.trace_file = calloc(1, sizeof(*s.dataset.trace_file));
 	s.dataset.trace_files = 1;
+	s.dataset.tf_data_pipeline = calloc(1, sizeof(*s.dataset.tf_data_pipeline));
+	s.dataset.tf_data_iterator = calloc(1, sizeof(*s.dataset.tf_data_iterator));
+	s.dataset.tf_data_call = calloc(1, sizeof(*s.dataset.tf_data_call));
+	s.dataset.tf_data_node = calloc(1, sizeof(*s.dataset.tf_data_node));
+	s.dataset.tf_data_pipelines = s.dataset.tf_data_iterators = s.dataset.tf_data_calls = s.dataset.tf_data_nodes = 1;
 	s.dataset.lone_call = calloc(1, sizeof(*s.dataset.lone_call));
 	s.dataset.lone_calls = 1;
 	CHECK(s.dataset.memories > 0);
