@@ -7,6 +7,7 @@
 #include "aggregate/dataset/table/word.h"
 #include "aggregate/tools/advice_rule.h"
 #include "aggregate/tools/recommend.h"
+#include "aggregate/tools/tf_data_text.h"
 #include "core/base/units.h"
 #include "core/base/utf8.h"
 #include "core/base/wrap.h"
@@ -53,9 +54,28 @@ static const struct pp_row_input_stage *largest_stage(const struct pp_advising *
 	return most;
 }
 
+/* tf.data tells the cause itself; stages would name another one. */
+static int is_tf_data(const struct pp_advising *a)
+{
+	return pp_tf_data_cause(a->d, &a->s, -1) != NULL;
+}
+
+int pp_rule_tf_data(const struct pp_advising *a, struct pp_finding *f)
+{
+	const struct pp_row_tf_data_pipeline *p = pp_tf_data_cause(a->d, &a->s, -1);
+
+	if (!p)
+		return 0;
+	f->worker = p->worker;
+	f->cost_ns = pp_advice_per_cell(a, a->s.sum_ns[PP_CATEGORY_INPUT]);
+	pp_tf_data_say(a->d, p, f->evidence, sizeof(f->evidence));
+	snprintf(f->advice, sizeof(f->advice), "%s", pp_intern_text(a->d->names, p->advice, NULL));
+	return 1;
+}
+
 static int is_stage(const struct pp_advising *a, struct pp_finding *f, int category, const char *name)
 {
-	const struct pp_row_input_stage *most = waits_for_input(a) ? largest_stage(a) : NULL;
+	const struct pp_row_input_stage *most = waits_for_input(a) && !is_tf_data(a) ? largest_stage(a) : NULL;
 	size_t at;
 
 	if (!most || most->category != category)
@@ -107,7 +127,7 @@ int pp_rule_input_other(const struct pp_advising *a, struct pp_finding *f)
 {
 	const struct pp_row_input_stage *most = waits_for_input(a) ? largest_stage(a) : NULL;
 
-	if (!waits_for_input(a) || (most && most->category != PP_INPUT_OTHER))
+	if (!waits_for_input(a) || is_tf_data(a) || (most && most->category != PP_INPUT_OTHER))
 		return 0;
 	say_input(a, f);
 	return 1;
@@ -158,6 +178,15 @@ static int is_python(const char *name)
 	       !strncmp(name + length - (sizeof(generator) - 1), generator, sizeof(generator) - 1);
 }
 
+/* Python runs in the bottleneck, if tf.data says which that is: a generator, or the function of a map. */
+static int may_be_python(const struct pp_advising *a)
+{
+	const struct pp_row_tf_data_pipeline *p = pp_tf_data_cause(a->d, &a->s, -1);
+
+	return !p || p->class == PP_TF_DATA_PARALLELISABLE || p->class == PP_TF_DATA_PARALLEL ||
+	       !strcmp(pp_intern_text(a->d->names, p->type, NULL), "Generator");
+}
+
 int pp_rule_input_python(const struct pp_advising *a, struct pp_finding *f)
 {
 	uint8_t *python_names = pp_advice_names(a, is_python);
@@ -168,7 +197,7 @@ int pp_rule_input_python(const struct pp_advising *a, struct pp_finding *f)
 
 	if (!python_names)
 		return -ENOMEM;
-	for (size_t i = 0; i < a->d->input_ops && waits_for_input(a); i++) {
+	for (size_t i = 0; i < a->d->input_ops && waits_for_input(a) && may_be_python(a); i++) {
 		const struct pp_row_input_op *op = &a->d->input_op[i];
 
 		all = pp_wrap_plus(all, op->self_ns);

@@ -14,10 +14,13 @@
 #include "aggregate/tools/finding_word.h"
 #include "aggregate/tools/recommend.h"
 #include "aggregate/tools/sums.h"
+#include "aggregate/tools/tf_data_text.h"
 #include "aggregate/tools/usual_step.h"
 #include "core/base/known.h"
 #include "core/base/shell_word.h"
 #include "core/base/units.h"
+#include "core/base/utf8.h"
+#include "core/ring/intern.h"
 
 enum {
 	MOST_STATUSES = 2,
@@ -34,8 +37,25 @@ static const char *const loss_what[] = {
 #undef PP_LOSS
 };
 
+/* The iterator that the slowest call of tf.data waited for. 0: tf.data is not known to be the cause. */
+static int say_tf_data(const struct pp_dataset *d, const struct pp_sums *s, int32_t rank, const char *session, char *text,
+                       size_t size)
+{
+	const struct pp_row_tf_data_pipeline *p = pp_tf_data_cause(d, s, rank);
+	const char *type = p ? pp_intern_text(d->names, p->type, NULL) : "";
+	char on[32] = "";
+
+	if (p && d->workers > 1)
+		snprintf(on, sizeof(on), " on rank %" PRId32, p->worker);
+	if (p)
+		snprintf(text, size, "%.*s of tf.data%s: %s: podprof report --table tf_data_pipeline %s", pp_utf8_fit(type, 40),
+		         type, on, pp_intern_text(d->names, p->advice, NULL), session);
+	return p != NULL;
+}
+
 /* One rank delays the others: what to compare. */
-static void after_rank(const struct pp_dataset *d, const struct pp_row_finding *f, const char *session, char *text, size_t size)
+static void after_rank(const struct pp_dataset *d, const struct pp_sums *s, const struct pp_row_finding *f, const char *session,
+                       char *text, size_t size)
 {
 	const int32_t rank = f->finding_worker;
 	const int category = (uint8_t)f->finding_reason;
@@ -45,6 +65,8 @@ static void after_rank(const struct pp_dataset *d, const struct pp_row_finding *
 		return;
 	switch (category) {
 	case PP_CATEGORY_INPUT:
+		if (say_tf_data(d, s, rank, session, text, size))
+			break;
 		snprintf(text, size,
 		         "compare the input files, the shard and the data-loader workers of rank %" PRId32 " with another rank's",
 		         rank);
@@ -77,6 +99,8 @@ static void after_largest(const struct pp_dataset *d, const struct pp_sums *s, i
 		return;
 	switch (category) {
 	case PP_CATEGORY_INPUT:
+		if (say_tf_data(d, s, -1, session, text, size))
+			break;
 		snprintf(text, size,
 		         "the data loader is slower than the rest of the step: use more of its workers, or make a batch cheaper to "
 		         "load");
@@ -109,7 +133,7 @@ static void say_next(const struct pp_dataset *d, const struct pp_sums *s, const 
 	case PP_FINDING_PERSISTENT:
 	case PP_FINDING_SUDDEN:
 	case PP_FINDING_GROWING:
-		after_rank(d, f, session, text, size);
+		after_rank(d, s, f, session, text, size);
 		break;
 	case PP_FINDING_NOISE:
 	case PP_FINDING_PROGRESS:

@@ -32,8 +32,8 @@ const struct pp_row_input_stage *pp_recommend_enqueues(const struct pp_dataset *
 /* The tables that it reads, besides the cells: bits of 1 << PP_TABLE_name. */
 #define PP_RECOMMEND_TABLES                                                                                                        \
 	(UINT64_C(1) << PP_TABLE_kernel | UINT64_C(1) << PP_TABLE_kernel_stat | UINT64_C(1) << PP_TABLE_precision |                \
-	 UINT64_C(1) << PP_TABLE_op_stat | UINT64_C(1) << PP_TABLE_input_stage | UINT64_C(1) << PP_TABLE_all_reduce |              \
-	 UINT64_C(1) << PP_TABLE_gpu | UINT64_C(1) << PP_TABLE_device_speed)
+	 UINT64_C(1) << PP_TABLE_op_stat | UINT64_C(1) << PP_TABLE_input_stage | UINT64_C(1) << PP_TABLE_input_bound |             \
+	 UINT64_C(1) << PP_TABLE_all_reduce | UINT64_C(1) << PP_TABLE_gpu | UINT64_C(1) << PP_TABLE_device_speed)
 
 /* No rank delays the others, and this category is the largest. 0: there is nothing to say, `text` is untouched. */
 int pp_recommend_largest(const struct pp_dataset *d, const struct pp_sums *s, int category, const char *session, char *text,

@@ -16,6 +16,7 @@
 #include "aggregate/dataset/table/functions.h"
 #include "aggregate/tools/answer.h"
 #include "aggregate/tools/sums.h"
+#include "aggregate/tools/tf_data_text.h"
 #include "aggregate/tools/usual_step.h"
 #include "aggregate/write/output.h"
 #include "aggregate/write/text/text_clock.h"
@@ -288,6 +289,20 @@ static void write_kernels(const struct pp_dataset *d, FILE *to)
 	write_other_kernels(d, to);
 }
 
+/* The slowest pipeline of tf.data, or that none is slow, and what could not be tied. */
+static void write_tf_data(const struct pp_dataset *d, FILE *to)
+{
+	const struct pp_row_tf_data_pipeline *p = pp_tf_data_slowest(d, -1);
+	char text[PP_TF_DATA_TEXT];
+
+	if (p)
+		fprintf(to, "  tf.data:    %s\n", pp_tf_data_say(d, p, text, sizeof(text)) + strlen("tf.data's "));
+	else
+		fprintf(to, "  tf.data:    no call of the host's pipelines is longer than 50 us\n");
+	if (*pp_tf_data_say_left_out(d, text, sizeof(text)))
+		fprintf(to, "              not tied to a call: %s\n", text);
+}
+
 /* One line, where steps wait for input: the stage of input that takes most time. */
 static void write_stage(const struct pp_dataset *d, FILE *to)
 {
@@ -296,6 +311,10 @@ static void write_stage(const struct pp_dataset *d, FILE *to)
 	for (size_t i = 0; i < d->input_stages && d->input_stage[i].worker < 0; i++)
 		if (!most || d->input_stage[i].self_ns > most->self_ns)
 			most = &d->input_stage[i];
+	if (d->tf_data_pipelines) { /* iterators tell more than stages */
+		write_tf_data(d, to);
+		return;
+	}
 	if (most && d->input_bounds && d->input_bound->input_bound)
 		fprintf(to, "  Input time: %.0f %% of the time of input operations is %s\n", most->percent,
 		        pp_input_category_name(most->category));

@@ -392,6 +392,26 @@ static void imbalance(struct pp_dataset *d, int with)
 		allocator(d, w, w == 1 ? with ? 85 : 70 : 40);
 }
 
+static void add_pipeline(struct pp_dataset *d, int64_t most_ns)
+{
+	on_demand(d, 1);
+	ADD(d, tf_data_pipeline, tf_data_pipelines, .worker = 2, .name = name(d, "Host:0"), .calls = 10, .slow_calls = 3,
+	    .total_ns = 400 * MS, .most_ns = most_ns, .type = name(d, "ParallelMapV2"),
+	    .path = name(d, "Iterator::Root::ParallelMapV2"), .class = PP_TF_DATA_PARALLEL, .bottleneck_ns = 15 * MS,
+	    .advice = name(d, "use more threads"));
+}
+
+static void tf_data(struct pp_dataset *d, int with)
+{
+	add_pipeline(d, with ? 16 * MS : 50 * US);
+}
+
+/* Where tf.data names the iterator, stages name no other cause. */
+static void stage_of_tf_data(struct pp_dataset *d, int with)
+{
+	add_pipeline(d, with ? 50 * US : 16 * MS);
+}
+
 static void resident(struct pp_dataset *d, int with)
 {
 	for (int32_t w = 0; w < RANKS; w++)
@@ -416,6 +436,10 @@ TEST(each)
 	check_rule("input_between_steps", 0, 0, between,
 	           "2.00 ms per step on rank 2 (most on rank 2, 2.00 ms), behind 9 of 9 steps");
 	check_rule("input_on_demand", 0, 0, on_demand, "% of the input operations' time is reading on demand");
+	check_rule("tf_data", 0, 0, tf_data,
+	           "tf.data's pipeline Host:0 on rank 2: 3 of 10 calls longer than 50 us, the slowest 16.0 ms; its bottleneck is "
+	           "ParallelMapV2 (parallel transformation), 15.0 ms of its own: Iterator::Root::ParallelMapV2");
+	check_rule("input_on_demand", 0, 0, stage_of_tf_data, "reading on demand");
 	check_rule("input_in_advance", 0, 0, in_advance, "1.00 ms per step");
 	check_rule("input_in_advance", 0, 0, advance_workers_busy, "100 % of the input operations' time is reading in advance");
 	check_rule("input_preprocessing", 0, 0, preprocessing, "100 % of the input");
