@@ -1,6 +1,6 @@
 # The page of report.html: its sources as C texts. Included by aggregate/CMakeLists.txt; sets PP_REPORT_SOURCES.
 set(report_dir ${CMAKE_CURRENT_SOURCE_DIR}/report/page)
-set(report_app data.js theme.js select.js inflate.js table.js heatmap.js plot.js columns.js overview.js bands.js viewer.js board.js strip.js mix.js waiting.js blame.js advice.js trace_data.js trace_draw.js trace_view.js trace_input.js trace_panes.js tracks.js samples.js clock.js operator.js kernel.js input.js memory.js skyline.js together.js collectives.js
+set(report_app data.js theme.js select.js inflate.js table.js heatmap.js plot.js columns.js overview.js bands.js viewer.js board.js strip.js mix.js waiting.js blame.js advice.js trace_data.js trace_draw.js trace_view.js trace_input.js trace_panes.js tracks.js samples.js clock.js operator.js kernel.js input.js tfdata.js memory.js skyline.js together.js collectives.js
   groups.js app.js)
 set(report_diff_app data.js theme.js inflate.js table.js heatmap.js board.js strip.js diff_board.js diff.js)
 list(TRANSFORM report_diff_app PREPEND ${report_dir}/)

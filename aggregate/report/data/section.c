@@ -8,6 +8,7 @@
 
 #include "aggregate/dataset/table/functions.h"
 #include "aggregate/tools/finding_word.h"
+#include "aggregate/tools/tf_data_text.h"
 #include "core/base/known.h"
 #include "core/base/units.h"
 #include "core/base/utf8.h"
@@ -146,6 +147,21 @@ static int line_input(const struct pp_section_in *in, char *to, size_t size)
 		snprintf(to, size, USUAL ": no step waits for input");
 	else
 		snprintf(to, size, "%s%.1f %% of all steps' time is Input", share < STANDS_OUT_PERCENT ? USUAL ": " : "", share);
+	return 1;
+}
+
+static int line_tfdata(const struct pp_section_in *in, char *to, size_t size)
+{
+	const struct pp_dataset *d = in->d;
+	const struct pp_row_tf_data_pipeline *p = pp_tf_data_slowest(d, -1);
+	char text[PP_TF_DATA_TEXT];
+
+	if (!d->tf_data_pipelines)
+		return 0;
+	if (p)
+		snprintf(to, size, "%s", pp_tf_data_say(d, p, text, sizeof(text)) + strlen("tf.data's "));
+	else
+		snprintf(to, size, USUAL ": no call of a host's input pipeline takes longer than 50 us");
 	return 1;
 }
 

@@ -5,7 +5,7 @@ const KNOWN = [
   'collective', 'communicator', 'channel', 'clock', 'quality', 'input', 'op', 'op_stats', 'op_idle', 'kernel', 'kernel_stats',
   'precision', 'memory', 'slowest', 'window', 'input_op', 'input_stage', 'input_wait', 'step_statistics', 'allocator',
   'memory_timeline', 'memory_peak', 'all_reduce', 'torch_memory', 'blame', 'blame_step', 'finding', 'what_if', 'message_size',
-  'advice', 'role', 'budget'
+  'advice', 'role', 'budget', 'tf_data_pipeline', 'tf_data_iterator', 'tf_data_call', 'tf_data_node'
 ];
 const MEANING = {
   channel: 'Point-to-point messages by sender and receiver, over the whole window.',
@@ -52,6 +52,7 @@ const SECTION = {
   timeline: [() => Trace.section(), () => Trace.draw()],
   workers: [() => Groups.workers()],
   input: [() => Input.section(), () => Input.draw()],
+  tfdata: [() => TfData.section(), () => TfData.draw()],
   op: [() => Operators.section(), () => Parts.draw()],
   kernel: [() => Kernels.section(), () => Parts.draw()],
   collectives: [() => Collectives.section(), () => Collectives.draw()],
