@@ -6,8 +6,8 @@ import collections
 
 import kineto
 import samples
-from answer import (between, cell, code, column, device_rows, first, first_not, kernels, known, op, outside, prints, prints_not, ranks, rule, rule_not, says, sessions,
-                    share, silent, step_time, steps, time_of, unknown)
+from answer import (between, cell, code, column, count, device_rows, first, first_not, kernels, known, op, outside, prints, prints_not, ranks, rule, rule_not, says,
+                    sessions, share, silent, step_time, steps, time_of, truth, unknown)
 from kineto import Trace
 from samples import host_op, loose, repeated, stack, torch
 
@@ -322,6 +322,19 @@ CASES = [
     case("xla-cpu", "xspace", samples.xla_cpu(), steps(4, "", 0), op("dot.3", calls=4, us=2000), share("Host compute", 60, 1)),
     case("profiler-own-jax", "xspace", samples.xla_cpu(main=None, tail=[("$profiler.py:246 stop_trace", 9000, 50000)]), steps(1), step_time(4000, 600)),
     case("tf-input", "xspace", samples.xla_cpu(events=[("IteratorGetNext", 760, 200)]), share("Input", 20), first_not("compil")),
+    # tf.data's iterators: one cause in all sentences
+    case("tf-data-map", "xspace", samples.tf_data(), share("Input", 31), first("input"), steps(4),
+         says(r"^  tf\.data: .*pipeline Host:0: 4 of 4 calls longer than 50 us, the slowest 304 us; its bottleneck is Map \(transformation with a parallel form\), 289 us"),
+         says("^  Next: .*Map of tf.data.*num_parallel_calls"), says("^  Advice: .*run this transformation in parallel"), silent("data loader|reading ahead|read ahead"),
+         truth("the page's Next is the summary's", lambda a: "" if "Map of tf.data" in a.json["next"] else a.json["next"]),
+         cell("tf_data_pipeline", {}, "dataset", "MapDataset:2"), cell("tf_data_iterator", {"type": "TFRecord"}, "blocking_ns", 20000), count("tf_data_call", 4, is_slow=1),
+         cell("tf_data_node", {"is_bottleneck": 1}, "self_ns", 289000)),
+    case("tf-data-hosts", "xspace", samples.tf_data(waits=(100, 600)), count("tf_data_pipeline", 2), says(r"^  tf\.data: .*Host:0 on rank 1: .*slowest 604 us"),
+         says("^  Next: .*rank 1")),
+    case("tf-data-source", "xspace", samples.tf_data(kind="TextLine"), says(r"^  tf\.data: .*TextLine \(source\)"), says("^  Next: .*read the source in parallel")),
+    case("tf-data-unknown", "xspace", samples.tf_data(kind="MyMapBatch"), says(r"^  tf\.data: .*MyMapBatch \(unknown\)"), says("^  Next: .*is not a known one"),
+         says("1 iterators of unknown type")),
+    case("tf-data-fast", "xspace", samples.tf_data(waits=(30,)), says("no call of the host's pipelines is longer than 50 us"), silent("^  tf.data: .*bottleneck")),
 
     # -- containers
     case("container-gz", "containers", {"r.json.gz": kineto.packed(ONE)}, KERNELS),

@@ -210,6 +210,28 @@ def xla_cpu(count=4, host="node0", begin_ns=1790000000000000000, events=(), tail
     return {(name or host) + ".xplane.pb": xspace.space([plane, environment(begin_ns)], host)}
 
 
+def tf_data(waits=(300,), kind="Map", count=4):
+    """TensorFlow on a CPU, one file a host: each step of 1000 us waits so many us for an element that a transformation of this kind makes in another
+    thread, from records that it reads in 5 us."""
+    files = {}
+    for host, wait in enumerate(waits):
+        python, maker = [], []
+        root, prefetch, path = "Iterator::Root", "Iterator::Root::Prefetch", f"Iterator::Root::Prefetch::{kind}"
+        for s in range(count):
+            b, element = FIRST + s * STEP, {"element_id": 700 + s}
+            python += [("train", b, STEP, {"_r": 1, "step_num": s}), ("IteratorGetNextOp::DoCompute", b + 5, wait + 10, {"id": -5, "iter_num": s}),
+                       (root, b + 8, wait + 4, {"id": 11, "name": ("ref", "PrefetchDataset:3")}),
+                       (prefetch, b + 10, wait, {"id": ("uint", (1 << 63) + 12), "parent_id": 11, "buffer_limit": 2}),
+                       ("PrefetchConsume", b + 8 + wait, 1, element)]
+            maker += [("PrefetchProduce", b + 10, wait - 4, element),
+                      (path, b + 11, wait - 6, {"id": 13, "parent_id": ("uint", (1 << 63) + 12), "name": ("ref", f"{kind}Dataset:2")}),
+                      (path + "::TFRecord", b + 12, 5, {"id": 14, "parent_id": 13, "name": ("ref", "TFRecordDatasetV2:1")})]
+        name = f"host{host}"
+        plane = xspace.Plane("/host:CPU", 1000).line("python", python, 4000).line("tf_data_iterator_resource/7", maker, 7)
+        files[name + ".xplane.pb"] = xspace.space([plane, environment()], name)
+    return files
+
+
 # -- containers
 
 
