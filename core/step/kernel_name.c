@@ -95,11 +95,39 @@ static int is_in(const struct word *w, const char *name, size_t length)
 	return 0;
 }
 
+/* Pairs of neighbours in a name: most words have one that the name does not have. Several pairs share a bit. */
+struct pairs {
+	uint64_t bit[64];
+};
+
+static unsigned bit_of(const char *at)
+{
+	return ((unsigned)lower(at[0]) & 63) * 64 | ((unsigned)lower(at[1]) & 63);
+}
+
+static void collect(struct pairs *p, const char *name, size_t length)
+{
+	memset(p, 0, sizeof(*p));
+	for (size_t i = 0; i + 1 < length && i + 1 < READ_MOST; i++)
+		p->bit[bit_of(name + i) / 64] |= UINT64_C(1) << bit_of(name + i) % 64;
+}
+
+static int may_have(const struct pairs *p, const char *word)
+{
+	for (; word[0] && word[1]; word++)
+		if (word[0] != '?' && word[1] != '?' && !(p->bit[bit_of(word) / 64] >> bit_of(word) % 64 & 1))
+			return 0;
+	return 1;
+}
+
 /* 0: no row says it. */
 static int find(enum property property, const char *name, size_t length)
 {
+	struct pairs pairs;
+
+	collect(&pairs, name, length);
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (words[i].property == property && is_in(&words[i], name, length))
+		if (words[i].property == property && may_have(&pairs, words[i].text) && is_in(&words[i], name, length))
 			return words[i].value;
 	return 0;
 }
