@@ -60,6 +60,12 @@ static const struct {
 #include "aggregate/read/kineto/dialect.def"
 };
 
+/* Can they be the same letter? Almost all rows end here. */
+static int is_like(char a, char b)
+{
+	return !((a ^ b) & ~0x20);
+}
+
 static int matches(const struct row *row, const char *text, size_t length)
 {
 	const char *pattern = row->pattern;
@@ -69,13 +75,14 @@ static int matches(const struct row *row, const char *text, size_t length)
 		return n == length && pattern[0] == text[0] && !memcmp(pattern, text, n);
 	if (pattern[0] == '*' && n > 1 && pattern[n - 1] == '*') {
 		for (size_t at = 0; at + n - 2 <= length; at++)
-			if (!strncasecmp(pattern + 1, text + at, n - 2))
+			if (is_like(pattern[1], text[at]) && !strncasecmp(pattern + 1, text + at, n - 2))
 				return 1;
 		return 0;
 	}
 	if (pattern[0] == '*')
-		return length >= n - 1 && !strncasecmp(pattern + 1, text + length - (n - 1), n - 1);
-	return length >= n - 1 && !strncasecmp(pattern, text, n - 1);
+		return length >= n - 1 && (n == 1 || is_like(pattern[n - 1], text[length - 1])) &&
+		       !strncasecmp(pattern + 1, text + length - (n - 1), n - 1);
+	return length >= n - 1 && is_like(pattern[0], text[0]) && !strncasecmp(pattern, text, n - 1);
 }
 
 #define FIND(rows, text, length) find(rows, sizeof(rows) / sizeof((rows)[0]), text, length)

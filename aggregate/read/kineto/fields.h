@@ -27,6 +27,16 @@ enum { KINETO_UNKNOWN_KEY = 0 };
 
 /* Number of the key in its place; KINETO_UNKNOWN_KEY where nothing needs it. */
 int pp_kineto_key(enum kineto_place place, const char *text, size_t length);
+/* Keys as they were found before: a file has the same few in each event. All 0: none. */
+struct kineto_keys {
+	struct kineto_known_key {
+		uint64_t begin, end; /* of its text */
+		uint8_t length, place, number;
+	} known[256];
+};
+
+/* The same, each text once, but for long ones. */
+int pp_kineto_key_again(struct kineto_keys *keys, enum kineto_place place, const char *text, size_t length);
 /* Place of the members of a value that begins under that key. */
 enum kineto_place pp_kineto_inside(enum kineto_place place, int key, int is_map);
 

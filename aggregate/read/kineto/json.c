@@ -25,6 +25,7 @@ struct kineto_json {
 	struct kineto_store *s;
 	yajl_handle yajl;
 	struct kineto_event event;
+	struct kineto_keys keys;
 	uint64_t offset; /* of the bytes that yajl has */
 	int depth;       /* of open objects and lists */
 	int list_depth;  /* inside the list of events; 0: it was not seen */
@@ -154,7 +155,7 @@ static int on_key(void *context, const unsigned char *text, size_t length)
 	if (place == KINETO_EVENT)
 		j->is_empty = 0;
 	if (place != KINETO_SKIP)
-		j->key = pp_kineto_key(place, (const char *)text, length);
+		j->key = pp_kineto_key_again(&j->keys, place, (const char *)text, length);
 	j->counter_key = 0;
 	if (place == KINETO_ARGS && (j->event.phase == 'C' || (j->event.category == KINETO_COUNTER && !j->key)))
 		j->counter_key = pp_intern_put(j->s->names, (const char *)text, length);
