@@ -70,13 +70,12 @@ static struct pp_port_place *add_place(struct pp_ports *p, const char *name, con
 {
 	struct pp_port_place *place = &p->place[p->places];
 
-	if (p->places == PP_PORTS) {
+	if (p->places == PP_PORTS || snprintf(place->name, sizeof(place->name), "%s", name) >= (int)sizeof(place->name) ||
+	    snprintf(place->path, sizeof(place->path), "%s", path) >= (int)sizeof(place->path)) {
 		p->left_out++;
 		return NULL;
 	}
 	p->places++;
-	snprintf(place->name, sizeof(place->name), "%s", name);
-	snprintf(place->path, sizeof(place->path), "%s", path);
 	place->link = (uint8_t)link;
 	place->rate_mbit = -1;
 	return place;

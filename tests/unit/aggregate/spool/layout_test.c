@@ -484,6 +484,7 @@ int main(void)
 	if (!mkdtemp(scratch))
 		return 77;
 	names_become_directories();
+	a_requeued_job_is_another_run();
 	launchers_count_ranks_and_hosts();
 	a_spool_is_the_owners_alone();
 	another_users_spool_is_refused();
