@@ -54,7 +54,7 @@ TEST(annotation)
 
 TEST(too_many)
 {
-	enum { MANY = (1 << 18) + 1 };
+	enum { MANY = (1 << 20) + 1 };
 	struct maker m;
 	struct pp_capture c;
 
@@ -63,8 +63,8 @@ TEST(too_many)
 	for (int i = 0; i < MANY; i++)
 		put_annotation(&m, 3000 + (pp_tick)i, PP_C10D_FIRST + 1, 0, 1);
 	c = finished(&m);
-	CHECK_INT(c.rank[0].annotations, (1 << 17) + 1);
-	CHECK_INT(c.rank[0].lost[PP_LOSS_EVICTED], 1 << 17);
+	CHECK_INT(c.rank[0].annotations, (1 << 19) + 1);
+	CHECK_INT(c.rank[0].lost[PP_LOSS_EVICTED], 1 << 19);
 	CHECK_INT(c.rank[0].annotation[c.rank[0].annotations - 1].time, 3000 + MANY - 1);
 	CHECK_STR(c.rank[0].step_rule, "");
 	pp_capture_release(&c);

@@ -20,6 +20,6 @@ int main(void)
 		}
 	}
 	for (int k = 0; k < PP_RECORD_KINDS; k++)
-		CHECK_INT(takers[k], k == PP_RECORD_PAYLOAD ? 2 : 1);
+		CHECK_INT(takers[k], k == PP_RECORD_PAYLOAD || k == PP_RECORD_REQUEST ? 2 : 1);
 	return test_end();
 }
