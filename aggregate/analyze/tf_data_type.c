@@ -87,7 +87,8 @@ const char *pp_tf_advice(int class)
 	static const char *const advice[PP_TF_DATA_CLASSES] = {
 	        [PP_TF_DATA_UNKNOWN] = "the type of dataset is not a known one: measure the pipeline alone, with it and without",
 	        [PP_TF_DATA_ROOT] =
-	                "the pipeline's own bookkeeping is slow: look for a lack of cores (threadpool_size, cpu_budget of its root)",
+	                "the pipeline's own bookkeeping is slow: look for a lack of cores (threadpool_size, cpu_budget of its "
+	                "root)",
 	        [PP_TF_DATA_SOURCE] =
 	                "read the source in parallel (interleave with num_parallel_calls=tf.data.AUTOTUNE, several files), "
 	                "and keep the data near the host",

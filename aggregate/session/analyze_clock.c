@@ -284,10 +284,10 @@ static int find_places(struct join *j, struct pp_err *err)
 /* Do the clocks of two files go alike, as those of one machine do? */
 static int is_one_machine(const struct pp_ends_clock *a, const struct pp_ends_clock *b)
 {
-	int64_t apart = pp_wrap_minus(a->offset, b->offset);
+	int64_t distance = pp_wrap_minus(a->offset, b->offset);
 
-	apart = apart < 0 ? -apart : apart;
-	return a->how == PP_ENDS_PLACED && b->how == PP_ENDS_PLACED && apart <= pp_wrap_plus(a->bound, b->bound);
+	distance = distance < 0 ? -distance : distance;
+	return a->how == PP_ENDS_PLACED && b->how == PP_ENDS_PLACED && distance <= pp_wrap_plus(a->bound, b->bound);
 }
 
 static void rename_host(struct join *j, size_t part, size_t number)

@@ -35,6 +35,23 @@ int pp_sums_of(const struct pp_dataset *d, struct pp_sums *ret_sums)
 	return pp_sums_of_steps(d, NULL, ret_sums);
 }
 
+static void add_cell(struct pp_sums *t, const struct pp_row_cell *c, size_t step, size_t worker)
+{
+	t->cells++;
+	pp_wrap_add(&t->all_ns, c->step_ns);
+	pp_known_add(&t->wait_ns, c->wait_ns);
+	pp_known_add(&t->transfer_ns, c->transfer_ns);
+	pp_wrap_add(&t->worker_ns[worker][0], c->step_ns);
+	pp_known_add(&t->worker_wait_ns[worker], c->wait_ns);
+	t->worker_steps[worker]++;
+	if (c->step_ns > t->step_ns[step])
+		t->step_ns[step] = c->step_ns;
+	for (int k = 1; k <= PP_CATEGORIES; k++) {
+		pp_wrap_add(&t->sum_ns[k], c->exclusive_ns[k]);
+		pp_wrap_add(&t->worker_ns[worker][k], c->exclusive_ns[k]);
+	}
+}
+
 int pp_sums_of_steps(const struct pp_dataset *d, const uint8_t *which, struct pp_sums *ret_sums)
 {
 	struct pp_sums t = {.step_ns = calloc(d->steps + 1, sizeof(*t.step_ns)),
@@ -68,19 +85,7 @@ int pp_sums_of_steps(const struct pp_dataset *d, const uint8_t *which, struct pp
 		pp_wrap_add(&t.worker_kept_error_ns[w], pp_known_or(c->late_error_ns, 0));
 		if (!c->present)
 			continue;
-		t.cells++;
-		pp_wrap_add(&t.all_ns, c->step_ns);
-		pp_known_add(&t.wait_ns, c->wait_ns);
-		pp_known_add(&t.transfer_ns, c->transfer_ns);
-		pp_wrap_add(&t.worker_ns[w][0], c->step_ns);
-		pp_known_add(&t.worker_wait_ns[w], c->wait_ns);
-		t.worker_steps[w]++;
-		if (c->step_ns > t.step_ns[s])
-			t.step_ns[s] = c->step_ns;
-		for (int k = 1; k <= PP_CATEGORIES; k++) {
-			pp_wrap_add(&t.sum_ns[k], c->exclusive_ns[k]);
-			pp_wrap_add(&t.worker_ns[w][k], c->exclusive_ns[k]);
-		}
+		add_cell(&t, c, s, w);
 	}
 	for (size_t s = 0; s < d->steps; s++)
 		if (t.step_ns[s] > t.longest_ns) {

@@ -18,6 +18,8 @@
 #include "core/source/torch/c10d_tensor.h"
 #include "core/window/trigger.h"
 
+enum { REQUESTS_MOST = 4096 };
+
 static uint32_t state(void)
 {
 	return (pp_self_is_rank() ? PP_SHIM_IS_RANK : 0) |
@@ -178,6 +180,40 @@ static uint32_t claim_group(int32_t rank, int32_t size, int own)
 	return state();
 }
 
+static uint16_t call_of(const char *name)
+{
+	return (uint16_t)pp_c10d_call_of(name, strlen(name));
+}
+
+static void execution(uint64_t comm, uint32_t sequence, uint64_t tick, uint32_t request)
+{
+	struct pp_record r = {.tick = tick, .kind = PP_RECORD_MPI};
+	int saved = errno;
+
+	if (!pp_emit_wanted() || !comm || !request)
+		return;
+	r.mpi = (struct pp_record_mpi){
+	        .end = tick, .comm = comm, .sequence = sequence, .peer = -1, .request = request, .call = call_of("xla::execution")};
+	pp_ring_put(&r, NULL, 0);
+	errno = saved;
+}
+
+static void waited(uint64_t begin, uint64_t end, uint32_t first, uint32_t last)
+{
+	struct pp_record r = {.tick = begin, .kind = PP_RECORD_MPI}, done = {.tick = end, .kind = PP_RECORD_REQUEST};
+	int saved = errno;
+
+	if (!pp_emit_wanted() || end < begin || last < first || last - first >= REQUESTS_MOST)
+		return;
+	r.mpi = (struct pp_record_mpi){.end = end, .peer = -1, .call = call_of("xla::wait")};
+	pp_ring_put(&r, NULL, 0);
+	for (uint32_t request = first; request <= last; request++) {
+		done.request = (struct pp_record_request){.request = request, .peer = -1, .call = r.mpi.call};
+		pp_ring_put(&done, NULL, 0);
+	}
+	errno = saved;
+}
+
 static void finish(int status)
 {
 	pp_services.end(status);
@@ -216,6 +252,8 @@ static const struct podprof_shim table = {
         .finish = finish,
         .torch_tensors = pp_c10d_tensor_learn,
         .torch_group = torch_group,
+        .execution = execution,
+        .waited = waited,
 };
 
 __attribute__((visibility("default"))) const struct podprof_shim *podprof_shim(void);

@@ -52,4 +52,9 @@ struct podprof_shim {
 	/* The process group whose sequence number this thread has asked for last. key: its name, equal on all ranks. Returns its
 	 * id; 0: its methods do not come through this library. Also while nothing is recorded. */
 	uint64_t (*torch_group)(const char *key, const char *name, uint32_t size, const int32_t *members);
+	/* A framework has dispatched, at a tick of now(), an execution that all members of a group take part in, the sequence-th of
+	 * them. request: this rank's number of it, not 0. */
+	void (*execution)(uint64_t group, uint32_t sequence, uint64_t tick, uint32_t request);
+	/* The program waited for results from begin to end, ticks of now(): executions with requests first to last are complete. */
+	void (*waited)(uint64_t begin, uint64_t end, uint32_t first, uint32_t last);
 };

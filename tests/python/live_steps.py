@@ -11,7 +11,8 @@ class Door:
     """Notes marks; ticks count up. It is the table of the shim and that of podprof.h."""
 
     def __init__(self):
-        self.marks, self.rules, self.said, self.open, self.ranges, self.tick, self.explicit, self.group = [], [], [], [], [], 100, 0, None
+        self.marks, self.rules, self.said, self.open, self.ranges, self.tick, self.explicit, self.joined = [], [], [], [], [], 100, 0, None
+        self.executions, self.waits = [], []
 
     def now(self):
         self.tick += 1
@@ -23,7 +24,7 @@ class Door:
     claim = state
 
     def claim_group(self, rank, size, own):
-        self.group = rank, size
+        self.joined = rank, size
         return self.state()
 
     def recording(self):
@@ -60,6 +61,21 @@ class Door:
 
     def finish(self, status):
         pass
+
+    def is_edge(self, number):
+        return 0
+
+    def group(self, name, size, members):
+        assert list(members) == list(range(size))
+        return 77
+
+    def execution(self, group, sequence, tick, request):
+        assert group == 77 and 0 < tick <= self.tick and request
+        self.executions.append((sequence, request))
+
+    def waited(self, begin, end, first, last):
+        assert 0 < begin <= end <= self.tick
+        self.waits.append((first, last))
 
 
 def module(name, **things):
@@ -168,7 +184,21 @@ def program_that_marks():
 
 
 class Array:
-    pass
+    is_fully_addressable, is_there = False, True
+
+    def block_until_ready(self):
+        Array.is_there = True
+        return self
+
+    def is_ready(self):
+        return Array.is_there
+
+    def item(self):
+        return 3
+
+    @property
+    def _value(self):
+        return 4
 
 
 class State:
@@ -236,16 +266,19 @@ def fake_jax():
         def __init__(self, name, **kwargs):
             super().__init__(name, _r=1, **kwargs)
 
-    jax = module("jax")
+    def ready(x):
+        return x
+
+    jax = module("jax", default_backend=lambda: "cpu", block_until_ready=ready)
     module("jax._src.core", trace_state_clean=lambda: True)
     module("jax._src.pjit", _infer_params=infer, _run_python_pjit=run)
-    module("jax._src.api", _post_hook_state=State())
+    module("jax._src.api", _post_hook_state=State(), block_until_ready=ready)
     module("jax._src.array", ArrayImpl=Array)
     module("jax._src.tree_util", tree_leaves=leaves)
     module("jax._src.stages", Compiled=Compiled)
     module("jax._src.interpreters.mlir", lower_jaxpr_to_module=nothing)
     module("jax._src.compiler", compile_or_get_cached=nothing)
-    module("jax._src.distributed", State=Distributed)
+    module("jax._src.distributed", State=Distributed, global_state=Distributed)
     module("jax._src.traceback_util", register_exclusion=nothing)
     module("jax._src.profiler", TraceAnnotation=TraceAnnotation, StepTraceAnnotation=StepTraceAnnotation)
     module("jax.profiler", annotate_function=lambda func, name=None, **words: func)
@@ -401,7 +434,25 @@ def jax_compiled_ahead():
 def jax_ranks():
     jax_adapter()
     sys.modules["jax._src.distributed"].State().initialize("host:1", 4, 3)
-    assert DOOR.group == (3, 4), DOOR.group
+    assert DOOR.joined == (3, 4), DOOR.joined
+
+
+def jax_waits():
+    """An execution is complete when a wait has seen a result of it, or of a later one; a wait for something else completes none."""
+    adapter = jax_adapter()
+    _, train, _ = jax_functions()
+    state = Array()
+    for i in range(21):
+        Array.is_there = False
+        state, loss = train(state, Array())
+        assert loss.item() == 3 and loss._value == 4
+        if i % 4 == 0:
+            assert loss.block_until_ready() is loss
+    adapter.repeats.finish()
+    whole(21, "jax: train")
+    assert DOOR.executions == [(n, n + 1) for n in range(13)], DOOR.executions
+    assert DOOR.waits == [(1, 1), (2, 5), (6, 9), (10, 13)], DOOR.waits
+    assert ("jax: wait for results", 4) in DOOR.ranges
 
 
 def jax_of_another_release():
@@ -409,12 +460,13 @@ def jax_of_another_release():
     jax = fake_jax()
     del sys.modules["jax._src.stages"].Compiled, sys.modules["jax._src.pjit"]._infer_params
     adapter = jax_adapter(jax)
-    assert len(DOOR.said) == 1 and "wrap_compiled" in DOOR.said[0] and "wrap_misses" in DOOR.said[0], DOOR.said
-    DOOR.said.clear()
+    assert not DOOR.said, "it is no rank yet"
     _, train, _ = jax_functions()
     train.is_known, state = True, Array()
     for _ in range(10):
         state, _ = train(state, Array())
+    assert len(DOOR.said) == 1 and "wrap_compiled" in DOOR.said[0] and "wrap_misses" in DOOR.said[0], DOOR.said
+    DOOR.said.clear()
     adapter.repeats.finish()
     whole(10, "jax: train")
 
@@ -469,7 +521,8 @@ def tensorflow_loop():
             evaluate(1)
     adapter._adapter.repeats.finish()
     whole(25, "tensorflow: step")
-    assert DOOR.group == (2, 3), DOOR.group
+    assert DOOR.joined == (2, 3), DOOR.joined
+    assert len(DOOR.executions) == len(DOOR.waits) == 17, DOOR.executions
 
 
 def tensorflow_members():
@@ -483,7 +536,8 @@ def tensorflow_members():
 
 
 CASES = [keras_fit, keras_input_of_unknown_length, keras_predicts, keras_of_another_release, program_that_marks, jax_loop, jax_accumulates, jax_short,
-         jax_infers, jax_two_phases, jax_window, jax_hook_of_the_program, jax_annotations, jax_compiled_ahead, jax_ranks, jax_of_another_release,
+         jax_infers, jax_two_phases, jax_window, jax_hook_of_the_program, jax_annotations, jax_compiled_ahead, jax_ranks, jax_waits,
+         jax_of_another_release,
          keras_on_jax, tensorflow_loop, tensorflow_members]
 
 

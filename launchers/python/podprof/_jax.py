@@ -7,6 +7,7 @@ import sys
 import weakref
 from _thread import get_ident
 
+from . import _jax_waits
 from ._library import COMPILATION
 from ._marks import ANNOTATION, marks
 from ._repeats import Repeats
@@ -14,6 +15,7 @@ from ._repeats import Repeats
 _LEAVES = 256  # arrays of a result that are looked for in the next call's arguments
 _MOST = 100000  # equations counted of a function
 _NAMES = 4096
+_TRIALS = 32  # calls of another function than the step's, until it is no candidate any more
 
 
 def _count(jaxpr, most=_MOST):
@@ -83,10 +85,10 @@ class Jax:
         if function is None or function.thread != get_ident():
             return function
         repeats = self.repeats
-        if repeats.step is None or (function is not repeats.step and not function.carries):
+        if repeats.step is None or (function is not repeats.step and not function.carries and function.calls < _TRIALS):
             self.learn(function, args, kwargs, result)
         if function is repeats.step and self.waits is not None:
-            self.waits.dispatched(result, end)
+            self.waits.dispatched(result, end, repeats.last)
         repeats.called(function, begin, end)
         return function
 
@@ -127,6 +129,8 @@ class Jax:
                     own.add(f)
             elif function is adapter.repeats.step:
                 step = f
+            elif adapter.repeats.step is not None and function.calls > _TRIALS and not function.carries:
+                own.add(f)
 
         def hook(f, args, kwargs, result):
             nonlocal step
@@ -450,7 +454,8 @@ def install(jax):
         return
     _adapter = made = Jax(jax, found)
     sys.modules["jax._src.traceback_util"].register_exclusion(__file__)  # JAX leaves its frames out of tracebacks, and these
-    for part in (_hook_calls, _wrap_misses, _wrap_compiled, _wrap_compiling, _wrap_ranks, _wrap_annotations):
+    sys.modules["jax._src.traceback_util"].register_exclusion(_jax_waits.__file__)
+    for part in (_hook_calls, _wrap_misses, _wrap_compiled, _wrap_compiling, _wrap_ranks, _wrap_annotations, _jax_waits.wrap):
         try:
             part(made)
         except Exception as error:

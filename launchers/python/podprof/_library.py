@@ -35,12 +35,14 @@ _SHIM = (  # struct podprof_shim
     ("finish", None, _C.c_int),
     ("torch_tensors", _C.c_int, _C.POINTER(_C.c_uint64), _C.POINTER(_C.c_int64), _C.POINTER(_C.c_int32), _C.c_int),
     ("torch_group", _C.c_uint64, _C.c_char_p, _C.c_char_p, _C.c_uint32, _C.POINTER(_C.c_int32)),
+    ("execution", None, _C.c_uint64, _C.c_uint32, _C.c_uint64, _C.c_uint32),
+    ("waited", None, _C.c_uint64, _C.c_uint64, _C.c_uint32, _C.c_uint32),
 )
 _WAITS = ("claim", "claim_group", "finish", "step_begin", "step_end", "window_start", "window_stop")  # may start a keeper, or exchange data with other ranks
 _WORD = _C.sizeof(_C.c_void_p)
 
 IS_RANK, RECORDING, EXPLICIT = 1, 2, 4
-BY_NAME, HOST_COMPUTE, INPUT, OUTPUT, COMPILATION, OTHER, HOST_COMMUNICATION = 0, 4, 6, 7, 8, 9, 10
+BY_NAME, DEVICE_COMPUTE, HOST_COMPUTE, INPUT, OUTPUT, COMPILATION, OTHER, HOST_COMMUNICATION = 0, 1, 4, 6, 7, 8, 9, 10
 
 
 class Door:

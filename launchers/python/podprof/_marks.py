@@ -19,6 +19,7 @@ class Marks:
         self.is_open = self.is_dead = False
         self.is_allowed = None  # not known yet
         self.failures = 0
+        self.texts = []  # to be said once this process is a rank
         os.register_at_fork(after_in_child=self._forked)
 
     def _forked(self):
@@ -31,6 +32,8 @@ class Marks:
             self.is_allowed = not _is_helper() and bool(self.shim.claim() & IS_RANK)
             if self.is_allowed and "_podprof._torch" not in sys.modules:
                 _library.at_end_of_child(lambda: self.shim.finish(_library.status()))
+        if self.texts and self.is_allowed:
+            self.say("")
         return self.is_allowed and not self.is_dead
 
     def joins(self, rank, size):
@@ -100,10 +103,14 @@ class Marks:
             self.is_dead = True
 
     def say(self, text):
-        """On stderr, and in the quality notes."""
-        text = text.encode("utf-8", "replace")
-        self.shim.say(text)
-        self.shim.remark(text)
+        """On stderr, and in the quality notes; once this process is a rank."""
+        if text:
+            self.texts.append(text.encode("utf-8", "replace"))
+        if self.is_allowed:
+            texts, self.texts = self.texts, []
+            for text in texts:
+                self.shim.say(text)
+                self.shim.remark(text)
 
     def guard(self, body):
         """A hook body: its errors do not reach the program."""

@@ -1,6 +1,7 @@
 """The adapter for TensorFlow: calls of tf.function for _repeats.py, and the rank by TF_CONFIG. In: calls of Function. Out: as there. Called
 by _hook.py after the import of the module with that class."""
 import atexit
+import ctypes
 import functools
 import json
 import os
@@ -30,15 +31,18 @@ class TensorFlow:
     def __init__(self, found):
         self.marks, self.shim, self.api = found, found.shim, found.api
         self.repeats = Repeats(found, "tensorflow: ", _main_thread)
+        self.repeats.unsure = self.repeats.sure
         self.depth = _local()
         self.functions = weakref.WeakKeyDictionary()
         self.has_asked = False
+        self.size, self.group = 1, 0
 
     def joins(self):
         """Once, at the first call: a program may set TF_CONFIG itself."""
         self.has_asked = True
         found = member(os.environ.get("TF_CONFIG", ""))
         if found is not None and found[1] > 1:
+            self.size = found[1]
             self.marks.joins(*found)
 
     def begins(self):
@@ -53,9 +57,22 @@ class TensorFlow:
             known = self.functions[function] = self.repeats.new(_name_of(function), here)
             self.repeats.called(known, begin, end)
         elif known.thread == here:
+            if self.size > 1 and known is self.repeats.step:
+                self.executed(known.calls, begin, end)
             # The mean of its calls, but for the first, which traces. Ranks may choose different functions of one iteration.
             known.work += (end - begin - known.work) / known.calls
             self.repeats.called(known, begin, end)
+
+
+    def executed(self, number, begin, end):
+        """The step of a job of several workers: all of them take part in it, and it ends when they have."""
+        if not self.api.recording():
+            self.group = 0
+            return
+        if not self.group or self.shim.is_edge(self.marks.number):
+            self.group = self.shim.group(b"tensorflow: all workers", self.size, (ctypes.c_int32 * self.size)(*range(self.size)))
+        self.shim.execution(self.group, number, begin, number)
+        self.shim.waited(begin, end, number, number)
 
 
 def _name_of(function):

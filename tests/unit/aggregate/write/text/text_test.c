@@ -467,9 +467,10 @@ TEST(clock_error_of_a_straggler)
 		snprintf(s.dataset.finding->who, sizeof(s.dataset.finding->who), "rank 0");
 		answer_of(&s.dataset, NULL, &a);
 		CHECK_STR(a.straggler,
-		          error > 2000 ? "rank 0. 1 other rank waits 200 us because of it in a usual step. The clocks may change that "
-		                         "by up to 3.00 us"
-		                       : "rank 0. 1 other rank waits 200 us because of it in a usual step");
+		          error > 2000
+		                  ? "rank 0. 1 other rank waits 200 us because of it in a usual step. The clocks may change that "
+		                    "by up to 3.00 us"
+		                  : "rank 0. 1 other rank waits 200 us because of it in a usual step");
 		sample_free(&s);
 	}
 }
