@@ -1,5 +1,5 @@
-/* /tf_data_pipeline and its tables of a capture made by hand: pipelines of one and of several threads, several iterators in one row,
- * and what cannot be tied. tf_data_test GOLDEN [--update]. */
+/* /tf_data_pipeline and its tables of a capture made by hand: pipelines of one and of several threads, several iterators in one
+ * row, and what cannot be tied. tf_data_test GOLDEN [--update]. */
 #include "tests/unit/aggregate/tools_kit.h"
 
 #include "core/capture/side.h"
