@@ -13,14 +13,15 @@ static int damaged(const struct pp_h5_file *h5, const char *group, const char *c
 	                  pp_h5_file_path(h5), group, column, why);
 }
 
-/* The number of this text; -1: none. */
+/* The least number of this text, where several have none: 0 is unknown; -1: none. */
 static int64_t number_of(const struct pp_column *c, const char *text)
 {
-	int number = c->size == 1 ? INT8_MAX : NUMBERS_MOST;
+	const int most = c->size == 1 ? INT8_MAX : NUMBERS_MOST;
+	int number = 0;
 
-	while (number >= 0 && strcmp(c->word(number), text) != 0)
-		number--;
-	return number;
+	while (number <= most && strcmp(c->word(number), text) != 0)
+		number++;
+	return number <= most ? number : -1;
 }
 
 /* Format 2 had -1 for what is not known. */

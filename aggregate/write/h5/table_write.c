@@ -199,7 +199,7 @@ static void put_list(struct pp_h5 *h, const struct pp_table *t, struct held *hel
 }
 
 static void put_axis(struct pp_h5 *h, const struct pp_table_desc *desc, const struct pp_column *c, const struct pp_dataset *d,
-                     const int32_t *rank)
+                     const int64_t *step, const int32_t *rank)
 {
 	const int is_step = !strcmp(c->name, "step");
 	char dims[PP_H5_TABLE_DIMS];
@@ -208,30 +208,34 @@ static void put_axis(struct pp_h5 *h, const struct pp_table_desc *desc, const st
 	if (!pp_h5_table_row(desc, c, dims, &row) || strcmp(row.group, h->group_name) != 0)
 		return;
 	pp_h5_dim(h, c->name, is_step ? d->steps : d->workers);
-	pp_h5_put_row(h, &row, is_step ? (const void *)d->step : rank);
+	pp_h5_put_row(h, &row, is_step ? (const void *)step : rank);
 }
 
 static void put_grid(struct pp_h5 *h, const struct pp_table *t, struct held *held, const struct pp_dataset *d)
 {
 	int32_t *rank = malloc((d->workers + 1) * sizeof(*rank));
+	int64_t *step = malloc((d->steps + 1) * sizeof(*step));
 
 	if (h->code || !held->places.n)
-		goto free_rank;
-	if (!rank) {
-		h->code = pp_err_set(h->err, -ENOMEM, "no memory for the ranks of '%s'", t->desc->name);
-		goto free_rank;
+		goto free_axes;
+	if (!rank || !step) {
+		h->code = pp_err_set(h->err, -ENOMEM, "no memory for the ranks and steps of '%s'", t->desc->name);
+		goto free_axes;
 	}
+	for (size_t s = 0; s < d->steps; s++)
+		step[s] = d->step[s].number;
 	for (size_t w = 0; w < d->workers; w++)
 		rank[w] = d->worker[w].rank;
 	for (size_t i = 0; i < t->desc->columns; i++) {
 		const struct pp_column *c = &t->desc->column[i];
 
 		if (c->is_axis || c->rule == PP_RULE_KEY)
-			put_axis(h, t->desc, c, d, rank);
+			put_axis(h, t->desc, c, d, step, rank);
 		else
 			put_column(h, t, i, held, &held->places, d->workers, d->names);
 	}
-free_rank:
+free_axes:
+	free(step);
 	free(rank);
 }
 
