@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/base/utf8.h"
 #include "core/base/wrap.h"
@@ -20,23 +21,28 @@
 
 enum { NO_RULE = 1 };
 
+enum operator_is { IS_UNKNOWN = 1, IS_COMMUNICATING, IS_COMPUTING };
+
 struct named { /* a name, by its id */
 	int64_t unsure_ns;
-	uint8_t operator_is; /* 0: not looked at; 1: it does not communicate; 2: it does */
+	uint8_t operator_is; /* 0: not looked at; else enum operator_is */
 	uint8_t kernel_is;   /* 0: not looked at; else 1 + what it becomes in an operator that communicates */
 	uint8_t rule_is;     /* 0: not looked at; NO_RULE; else 2 + what the user's rule makes of it */
 };
 
-static int communicates(struct named *n, const struct pp_intern *names, uint32_t id)
+/* PyTorch's own operators on tensors compute, whatever words the names of their kernels have. */
+static enum operator_is what_is(struct named *n, const struct pp_intern *names, uint32_t id)
 {
 	size_t length;
 	const char *text;
 
 	if (!n->operator_is) {
 		text = pp_intern_text(names, id, &length);
-		n->operator_is = pp_operator_communicates(text, length) ? 2 : 1;
+		n->operator_is = pp_operator_communicates(text, length) ? IS_COMMUNICATING
+		                 : !strncmp(text, "aten::", 6)          ? IS_COMPUTING
+		                                                        : IS_UNKNOWN;
 	}
-	return n->operator_is == 2;
+	return (enum operator_is)n->operator_is;
 }
 
 /* A product of matrices that sends its parts does both. */
@@ -117,12 +123,17 @@ static void decide(struct pp_span *s, struct named *named, struct pp_kernel_cach
 	const int rule = by_rule(&named[s->name], names, s->name),
 	          may_be = s->device.activity == PP_DEVICE_KERNEL || s->device.activity == PP_DEVICE_UNSURE;
 	const uint32_t op = s->device.op;
+	const enum operator_is of = may_be && s->device.by != PP_BY_KIND && op && op < pp_intern_count(names)
+	                                    ? what_is(&named[op], names, op)
+	                                    : IS_UNKNOWN;
 
 	if (rule >= 0) {
 		s->device.activity = (uint8_t)rule;
 		s->device.by = PP_BY_RULE;
-	} else if (may_be && s->device.by != PP_BY_KIND && op && op < pp_intern_count(names) &&
-	           communicates(&named[op], names, op)) {
+	} else if (of == IS_COMPUTING && s->device.activity == PP_DEVICE_UNSURE) {
+		s->device.activity = PP_DEVICE_KERNEL;
+		s->device.by = PP_BY_LAUNCH;
+	} else if (of == IS_COMMUNICATING) {
 		s->device.activity = inside(&named[s->name], cache, names, s->name);
 		s->device.by = s->device.activity == PP_DEVICE_UNSURE ? PP_BY_NOTHING : PP_BY_LAUNCH;
 	} else if (!s->device.by) {
