@@ -326,14 +326,18 @@ int pp_rule_out_of_memory(const struct pp_advising *a, struct pp_finding *f)
 	return 1;
 }
 
-/* Where not all steps are usual, at most: what the devices do beside other work of these is not known of some steps alone. */
+/* Its share of the steps of the rank's file, of which the job may have some only. Where not all steps are usual, at most: what the
+ * devices do beside other work is not known of some steps alone. */
 static int64_t idle_of(const struct pp_advising *a, const struct pp_row_op_idle *one, size_t w)
 {
 	const int64_t *ns = a->u.worker_ns[w];
 	const int64_t rest =
 	        ns[0] - ns[PP_CATEGORY_DEVICE_COMPUTE] - ns[PP_CATEGORY_DEVICE_TO_DEVICE] - ns[PP_CATEGORY_DEVICE_COLLECTIVE];
+	double idle = (double)one->idle_ns;
 
-	return a->u.worker_steps[w] == a->s.worker_steps[w] || one->idle_ns < rest ? one->idle_ns : rest;
+	if (a->u.worker_steps[w] == a->s.worker_steps[w])
+		idle *= (double)ns[0] / (double)one->step_ns;
+	return idle < (double)rest ? (int64_t)idle : rest;
 }
 
 int pp_rule_device_idle(const struct pp_advising *a, struct pp_finding *f)
