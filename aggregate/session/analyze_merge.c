@@ -193,7 +193,7 @@ static void drop_warning(struct pp_dataset *d)
 }
 
 /* What is left of a part without steps: its ranks, file, warnings and memory, and pipelines of tf.data, which need none. */
-static void drop_steps(struct pp_dataset *d)
+static void drop_steps(struct pp_dataset *d, int is_marked)
 {
 	const uint64_t remaining = UINT64_C(1) << PP_TABLE_worker | UINT64_C(1) << PP_TABLE_host_clock |
 	                           UINT64_C(1) << PP_TABLE_warning | UINT64_C(1) << PP_TABLE_trace_file |
@@ -215,28 +215,50 @@ static void drop_steps(struct pp_dataset *d)
 	for (size_t w = 0; w < d->workers; w++)
 		if (!strcmp(d->worker[w].status, PP_STATUS_DELIVERED))
 			snprintf(d->worker[w].status, sizeof(d->worker[w].status),
-			         PP_STATUS_PARTIAL "its file marks no steps, and others do");
+			         is_marked ? PP_STATUS_PARTIAL "its file marks no steps, and others do"
+			                   : PP_STATUS_PARTIAL
+			                 "the steps of its file are found by another rule than those of others");
+}
+
+/* Of the rules by which steps were found, file by file, the one of most files; of equally many the first one. */
+static const char *rule_of_most(const struct parts *p)
+{
+	const char *most = "";
+	size_t files = 0;
+
+	for (size_t i = 0; i < p->parts; i++) {
+		size_t n = 0;
+
+		for (size_t k = 0; k < p->parts && p->part[i].steps && !is_whole_recording(&p->part[i]); k++)
+			n += p->part[k].steps && !strcmp(p->part[k].step_rule, p->part[i].step_rule);
+		if (n <= files)
+			continue;
+		files = n;
+		most = p->part[i].step_rule;
+	}
+	return most;
 }
 
 /* As in a live job, ranks that mark no step have none where others mark steps: steps of another rule are others, and the whole
- * recording is no step beside these, and would hide them. Returns how many files that are. A part without steps says nothing of
- * the rule. */
-static size_t leave_out_unmarked(struct parts *p)
+ * recording is no step beside these, and would hide them. Where nothing is marked, one rule holds for all. Returns how many files
+ * are left out. A part without steps says nothing of the rule. */
+static size_t leave_out_unmarked(struct parts *p, int *ret_marked)
 {
-	size_t marked = 0, found = 0, left_out = 0;
+	char rule[sizeof(p->part->step_rule)];
+	size_t marked = 0, left_out = 0;
 
-	for (size_t i = 0; i < p->parts; i++) {
+	snprintf(rule, sizeof(rule), "%s", rule_of_most(p));
+	for (size_t i = 0; i < p->parts; i++)
 		marked += is_marked(&p->part[i]);
-		found += p->part[i].steps && !is_whole_recording(&p->part[i]);
-	}
-	for (size_t i = 0; i < p->parts && found; i++) {
+	*ret_marked = marked > 0;
+	for (size_t i = 0; i < p->parts && rule[0]; i++) {
 		struct pp_dataset *d = &p->part[i];
 
-		if (marked ? is_marked(d) : d->steps && !is_whole_recording(d))
+		if (marked ? is_marked(d) : d->steps && !strcmp(d->step_rule, rule))
 			continue;
 		left_out += d->steps > 0;
 		if (d->steps)
-			drop_steps(d);
+			drop_steps(d, marked || is_whole_recording(d));
 		drop_warning(d);
 		d->step_rule[0] = '\0';
 	}
@@ -415,7 +437,7 @@ int pp_analyze_write(struct pp_analyze_file *file, size_t files, const struct pp
 	const char *dates = NULL;
 	int rc = names ? read_parts(file, files, names, &p, err)
 	               : pp_err_set(err, -ENOMEM, "cannot merge %zu files: no memory", files);
-	int renumbered = 0;
+	int renumbered = 0, marked = 0;
 	size_t left_out = 0, ordered = 0;
 
 	if (!rc && !p.parts)
@@ -425,7 +447,7 @@ int pp_analyze_write(struct pp_analyze_file *file, size_t files, const struct pp
 	if (!rc)
 		rc = join_clocks(&p, &dates, err);
 	if (!rc) {
-		left_out = leave_out_unmarked(&p);
+		left_out = leave_out_unmarked(&p, &marked);
 		renumbered = !share_a_step(&p);
 		for (size_t i = 0; renumbered && i < p.parts; i++)
 			number_by_order(&p.part[i]);
@@ -435,8 +457,9 @@ int pp_analyze_write(struct pp_analyze_file *file, size_t files, const struct pp
 		if (dates)
 			pp_dataset_warn(&d, "%s", dates);
 		if (left_out)
-			pp_dataset_warn(&d, "%zu file%s no steps and others do: 'podprof analyze' of %s alone shows what it has",
-			                left_out, left_out == 1 ? " marks" : "s mark", left_out == 1 ? "it" : "each");
+			pp_dataset_warn(&d, "%zu file%s no steps%s and others do: 'podprof analyze' of %s alone shows what it has",
+			                left_out, left_out == 1 ? (marked ? " marks" : " has") : (marked ? "s mark" : "s have"),
+			                marked ? "" : " by the rule of the job", left_out == 1 ? "it" : "each");
 		if (ordered)
 			pp_dataset_warn(&d,
 			                "collectives of %zu group%s have no number in the files: all ranks have as many and "
