@@ -193,6 +193,7 @@ static int fill_cells(struct pp_join *j)
 		return -ENOMEM;
 	for (size_t s = 0; s < d->steps; s++) {
 		d->step[s].number = steps->number[s];
+		d->step[s].kind = (int8_t)(steps->kind ? steps->kind[s] : 0);
 		for (size_t r = 0; r < ranks; r++) {
 			struct pp_row_cell *cell = &d->cell[s * d->workers + r];
 

@@ -103,7 +103,7 @@ static void drop_steps(struct pp_dataset *d, const uint32_t *to)
 				d->window_end_ns = cell->end_ns;
 		}
 		if (to[s] != STEP_NONE)
-			d->step[to[s]].number = d->step[s].number;
+			d->step[to[s]] = d->step[s];
 	}
 	for (size_t i = 0; i < d->exposeds; i++)
 		d->exposed[i].step = to[d->exposed[i].step] & STEP_NONE;

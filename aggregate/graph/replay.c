@@ -85,7 +85,7 @@ static int follows(const struct pp_dataset *d, size_t step, size_t w)
 {
 	const struct pp_row_cell *cell = &d->cell[step * d->workers + w];
 
-	return step && cell->present && cell[-(ptrdiff_t)d->workers].present &&
+	return step && !d->step[step].kind && cell->present && cell[-(ptrdiff_t)d->workers].present &&
 	       d->step[step].number == d->step[step - 1].number + 1;
 }
 

@@ -11,6 +11,7 @@
 #include "aggregate/analyze/coverage.h"
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/dataset/status.h"
+#include "aggregate/dataset/table/word.h"
 #include "aggregate/tools/finding_word.h"
 #include "aggregate/tools/recommend.h"
 #include "aggregate/tools/sums.h"
@@ -21,6 +22,7 @@
 #include "core/base/units.h"
 #include "core/base/utf8.h"
 #include "core/ring/intern.h"
+#include "core/step/step_name.h"
 
 enum {
 	MOST_STATUSES = 2,
@@ -91,6 +93,17 @@ static void after_rank(const struct pp_dataset *d, const struct pp_sums *s, cons
 	}
 }
 
+/* Most of the time of input operations is reading in the program's own thread. */
+static int reads_on_demand(const struct pp_dataset *d)
+{
+	const struct pp_row_input_stage *most = NULL;
+
+	for (size_t i = 0; i < d->input_stages; i++)
+		if (d->input_stage[i].worker < 0 && (!most || d->input_stage[i].self_ns > most->self_ns))
+			most = &d->input_stage[i];
+	return most && most->category == PP_INPUT_ON_DEMAND;
+}
+
 /* No rank delays the others: what is worth shortening, or naming. */
 static void after_largest(const struct pp_dataset *d, const struct pp_sums *s, int category, const char *session, char *text,
                           size_t size)
@@ -101,9 +114,9 @@ static void after_largest(const struct pp_dataset *d, const struct pp_sums *s, i
 	case PP_CATEGORY_INPUT:
 		if (say_tf_data(d, s, -1, session, text, size))
 			break;
-		snprintf(text, size,
-		         "the data loader is slower than the rest of the step: use more of its workers, or make a batch cheaper to "
-		         "load");
+		snprintf(text, size, "%s, or make a batch cheaper to load",
+		         reads_on_demand(d) ? "read batches ahead, in workers of the data loader: now the step itself reads them"
+		                            : "the data loader is slower than the rest of the step: use more of its workers");
 		break;
 	case PP_CATEGORY_OUTPUT:
 		snprintf(text, size, "write less often, or while the next step computes");
@@ -234,6 +247,7 @@ static void say_straggler(const struct pp_row_finding *f, struct pp_answer *a)
 static void say_step(const struct pp_dataset *d, const struct pp_usual_steps *u, struct pp_answer *a)
 {
 	const char *whose = d->workers > 1 ? "slowest rank, " : "";
+	const char *kind = pp_step_kind_name(pp_usual_steps_kind(d));
 	char median[PP_TEXT_UNIT], spread[PP_TEXT_UNIT];
 
 	a->usual_steps = u->usuals;
@@ -244,8 +258,8 @@ static void say_step(const struct pp_dataset *d, const struct pp_usual_steps *u,
 	if (d->steps == 1)
 		snprintf(a->step, sizeof(a->step), "%s (%sone step)", median, whose);
 	else if (d->steps)
-		snprintf(a->step, sizeof(a->step), "%s (%smedian of %zu%s steps; half IQR %s)", median, whose, u->usuals,
-		         u->usuals < d->steps ? " usual" : "", spread);
+		snprintf(a->step, sizeof(a->step), "%s (%smedian of %zu%s%s%s steps; half IQR %s)", median, whose, u->usuals,
+		         u->usuals < d->steps ? " usual" : "", kind[0] ? " " : "", kind, spread);
 }
 
 /* An estimate: "; in the ranks about 2.52 us per step (210 records of 12 ns, 0.03 % of it)". */

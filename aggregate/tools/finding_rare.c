@@ -297,7 +297,8 @@ static void set_usual(struct rare *r)
 	for (size_t s = 0; s < steps; s++)
 		longest = r->which[s] && (longest == steps || u->time[s] > u->time[longest]) ? s : longest;
 	for (size_t s = 0; s < steps; s++)
-		r->beside[s] = !u->is_rare[s] && (s < u->course.onset) == (longest < u->course.onset && !r->is_before);
+		r->beside[s] =
+		        !u->is_rare[s] && !u->is_other[s] && (s < u->course.onset) == (longest < u->course.onset && !r->is_before);
 	set_means(r, r->beside, r->usual);
 }
 

@@ -12,6 +12,7 @@
 #include "aggregate/tools/sums.h"
 #include "core/base/compare.h"
 #include "core/base/wrap.h"
+#include "core/step/step_name.h"
 
 int64_t pp_usual_steps_time(const struct pp_dataset *d, size_t step, size_t worker)
 {
@@ -20,7 +21,7 @@ int64_t pp_usual_steps_time(const struct pp_dataset *d, size_t step, size_t work
 
 	if (!cell->present)
 		return -1;
-	if (step + 1 < d->steps && next->present && d->step[step + 1].number == d->step[step].number + 1)
+	if (!d->step[step].kind && step + 1 < d->steps && next->present && d->step[step + 1].number == d->step[step].number + 1)
 		ns = pp_wrap_plus(ns, pp_wrap_minus(next->begin_ns, cell->end_ns));
 	return ns > 0 ? ns : 0;
 }
@@ -30,7 +31,7 @@ void pp_usual_steps_measure(struct pp_usual_steps *u, size_t steps)
 	size_t n = 0;
 
 	for (size_t s = 0; s < steps; s++) {
-		u->is_usual[s] = s >= u->course.onset && !u->is_rare[s];
+		u->is_usual[s] = s >= u->course.onset && !u->is_rare[s] && !u->is_other[s];
 		if (u->is_usual[s])
 			u->room[n++] = u->time[s];
 	}
@@ -89,7 +90,7 @@ static size_t count_warm_up(const struct pp_dataset *d, const struct pp_usual_st
 /* A short series is a mixture for all that its numbers tell. That its first steps warm up is known by what they do. */
 static void take_warm_up(const struct pp_dataset *d, struct pp_usual_steps *u)
 {
-	const size_t n = u->course.rare == PP_RARE_NONE ? count_warm_up(d, u) : 0;
+	const size_t n = u->course.rare == PP_RARE_NONE && !pp_usual_steps_kind(d) ? count_warm_up(d, u) : 0;
 
 	if (!n || u->course.course != PP_COURSE_STEADY)
 		return;
@@ -137,6 +138,56 @@ static void take_change(const struct pp_dataset *d, struct pp_usual_steps *u)
 		u->course.onset = 0;
 }
 
+static int kind_of(const struct pp_row_step *step)
+{
+	return step->kind > 0 && step->kind < PP_STEP_KINDS ? step->kind : PP_STEP_NONE;
+}
+
+int pp_usual_steps_kind(const struct pp_dataset *d)
+{
+	int64_t ns[PP_STEP_KINDS] = {0};
+	int most = PP_STEP_NONE;
+
+	for (size_t i = 0; i < d->steps * d->workers; i++)
+		if (d->cell[i].present)
+			pp_wrap_add(&ns[kind_of(&d->step[i / d->workers])], d->cell[i].step_ns);
+	for (int k = PP_STEP_NONE + 1; k < PP_STEP_KINDS; k++)
+		most = ns[k] > ns[most] || (most == PP_STEP_NONE && ns[k] > 0) ? k : most;
+	return most;
+}
+
+/* The course of the steps of one kind. Between two of these others may lie, so that equal distances say nothing. */
+static void find_course(const struct pp_dataset *d, struct pp_usual_steps *u)
+{
+	const int kind = pp_usual_steps_kind(d);
+	double *time = &u->room[3 * (d->steps + 1)];
+	size_t *at = calloc(d->steps + 1, sizeof(*at)), n = 0;
+
+	for (size_t s = 0; s < d->steps; s++) {
+		u->is_other[s] = kind_of(&d->step[s]) != kind;
+		if (u->is_other[s])
+			continue;
+		if (at)
+			at[n] = s;
+		time[n++] = u->time[s];
+	}
+	pp_series_of(time, n, (double)d->pair_bound_ns, u->room, u->is_rare, &u->course);
+	if (n < d->steps && at) {
+		for (size_t i = n; i-- > 0;) {
+			const uint8_t is = u->is_rare[i];
+
+			u->is_rare[i] = 0;
+			u->is_rare[at[i]] = is;
+		}
+		u->course.onset = u->course.onset && u->course.onset < n ? at[u->course.onset] : 0;
+		u->course.first_rare = u->course.first_rare < n ? at[u->course.first_rare] : 0;
+		u->course.start_ups = u->course.start_ups && u->course.start_ups < n ? at[u->course.start_ups] : 0;
+		u->course.rare = u->course.rare == PP_RARE_PERIODIC ? PP_RARE_IRREGULAR : u->course.rare;
+		u->course.period = 0;
+	}
+	free(at);
+}
+
 int pp_usual_steps_find(const struct pp_dataset *d, struct pp_usual_steps *ret)
 {
 	struct pp_usual_steps *u = ret;
@@ -145,8 +196,9 @@ int pp_usual_steps_find(const struct pp_dataset *d, struct pp_usual_steps *ret)
 	*u = (struct pp_usual_steps){.time = calloc(n, sizeof(*u->time)),
 	                             .is_usual = calloc(n, 1),
 	                             .is_rare = calloc(n, 1),
-	                             .room = calloc(3 * n, sizeof(*u->room))};
-	if (!u->time || !u->is_usual || !u->is_rare || !u->room)
+	                             .is_other = calloc(n, 1),
+	                             .room = calloc(4 * n, sizeof(*u->room))};
+	if (!u->time || !u->is_usual || !u->is_rare || !u->is_other || !u->room)
 		return -ENOMEM;
 	for (size_t i = 0; i < d->steps * d->workers; i++) {
 		const int64_t ns = pp_usual_steps_time(d, i / d->workers, i % d->workers);
@@ -154,7 +206,7 @@ int pp_usual_steps_find(const struct pp_dataset *d, struct pp_usual_steps *ret)
 
 		*time = (double)ns > *time ? (double)ns : *time;
 	}
-	pp_series_of(u->time, d->steps, (double)d->pair_bound_ns, u->room, u->is_rare, &u->course);
+	find_course(d, u);
 	take_warm_up(d, u);
 	take_period(d, u);
 	take_change(d, u);
@@ -164,7 +216,12 @@ int pp_usual_steps_find(const struct pp_dataset *d, struct pp_usual_steps *ret)
 
 const char *pp_usual_steps_name(const struct pp_dataset *d)
 {
-	return d->steps > 1 ? "the usual step" : strncmp(d->step_rule, "window", 6) != 0 ? "the step" : pp_coverage_base(d);
+	static const char *const of_kind[PP_STEP_KINDS] = {"the usual step", "the usual prefill step", "the usual decode step",
+	                                                   "the usual mixed step", "the usual step"};
+
+	return d->steps > 1                              ? of_kind[pp_usual_steps_kind(d)]
+	       : strncmp(d->step_rule, "window", 6) != 0 ? "the step"
+	                                                 : pp_coverage_base(d);
 }
 
 void pp_usual_steps_release(struct pp_usual_steps *u)
@@ -172,6 +229,7 @@ void pp_usual_steps_release(struct pp_usual_steps *u)
 	free(u->time);
 	free(u->is_usual);
 	free(u->is_rare);
+	free(u->is_other);
 	free(u->room);
 	*u = (struct pp_usual_steps){.usuals = 0};
 }

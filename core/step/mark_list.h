@@ -11,6 +11,7 @@ struct pp_mark {
 	int64_t begin, end;
 	uint8_t complete; /* begin and end were seen, after the horizon */
 	uint8_t fresh;    /* the job's number decreased: `number` is a new one */
+	uint8_t kind;     /* enum pp_step_kind */
 };
 
 struct pp_marks { /* of one rank, by begin */

@@ -662,12 +662,14 @@ int pp_steps_find(const struct pp_capture *capture, int64_t first, int64_t last,
 		rc = pp_step_table_fill(list, capture->ranks, first, last, &s);
 	if (rc == 0 && !s.steps && !asked && s.rule != PP_STEP_RULE_WINDOW) {
 		free(s.number);
+		free(s.kind);
 		free(s.cell);
 		free(s.before);
 		free(s.after);
 		remark_incomplete(&s);
 		rc = use_window(capture, list, &s);
 		s.number = NULL;
+		s.kind = NULL;
 		s.cell = s.before = s.after = NULL;
 		if (rc == 0)
 			rc = pp_step_table_fill(list, capture->ranks, 0, 0, &s);
@@ -688,6 +690,7 @@ out:
 void pp_steps_release(struct pp_steps *s)
 {
 	free(s->number);
+	free(s->kind);
 	free(s->cell);
 	free(s->before);
 	free(s->after);

@@ -11,11 +11,12 @@ enum { STEM_MOST = 512, DIGITS_MOST = 18 }; /* bytes of a name whose inner numbe
 struct row {
 	const char *begin, *inside, *name; /* name: of an iteration; NULL: a part */
 	int is_numbered;
+	const char *context, *generation;
 };
 
 static const struct row rows[] = {
-#define PP_ITERATION(begin, inside, name, is_numbered) {begin, inside, name, is_numbered},
-#define PP_PART(begin, inside) {begin, inside, NULL, 0},
+#define PP_ITERATION(begin, inside, name, is_numbered, context, generation) {begin, inside, name, is_numbered, context, generation},
+#define PP_PART(begin, inside) {begin, inside, NULL, 0, "", ""},
 #include "core/step/annotation.def"
 #undef PP_PART
 #undef PP_ITERATION
@@ -119,6 +120,56 @@ static int first_number(const char *text, size_t length, int64_t *ret_number)
 	return digits > 0;
 }
 
+/* Is the number that touches the word above 0? Behind it where it ends in '_', else before it. */
+static int has_some(const char *text, size_t length, const char *word)
+{
+	const size_t n = strlen(word);
+	const char *at = memmem(text, length, word, n);
+	const int is_behind = word[n - 1] == '_';
+	const char *digit = at ? is_behind ? at + n : at - 1 : NULL;
+
+	for (; digit && digit >= text && digit < text + length && is_digit(*digit); digit += is_behind ? 1 : -1)
+		if (*digit != '0')
+			return 1;
+	return 0;
+}
+
+/* SGLang's ForwardMode. */
+static enum pp_step_kind kind_of_word(const char *text, size_t length)
+{
+	static const struct {
+		const char *word;
+		enum pp_step_kind kind;
+	} words[] = {{"DECODE", PP_STEP_DECODE}, {"EXTEND", PP_STEP_PREFILL}, {"MIXED", PP_STEP_MIXED}};
+	size_t n = 0;
+
+	while (n < length && text[n] != ' ' && text[n] != ']')
+		n++;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (n == strlen(words[i].word) && !memcmp(text, words[i].word, n))
+			return words[i].kind;
+	return PP_STEP_OTHER;
+}
+
+static enum pp_step_kind kind_of(const struct row *row, const char *text, size_t length)
+{
+	const size_t begin = strlen(row->begin);
+	int context, generation;
+
+	if (!row->context[0])
+		return kind_of_word(text + begin, length - begin);
+	context = has_some(text, length, row->context);
+	generation = has_some(text, length, row->generation);
+	return context && generation ? PP_STEP_MIXED : context ? PP_STEP_PREFILL : generation ? PP_STEP_DECODE : PP_STEP_OTHER;
+}
+
+const char *pp_step_kind_name(int kind)
+{
+	static const char *const name[PP_STEP_KINDS] = {"", "prefill", "decode", "mixed", "other"};
+
+	return kind > 0 && kind < PP_STEP_KINDS ? name[kind] : "";
+}
+
 struct pp_step_name pp_step_name(struct pp_intern *names, uint32_t id)
 {
 	struct pp_step_name name = {.stem = id};
@@ -130,6 +181,8 @@ struct pp_step_name pp_step_name(struct pp_intern *names, uint32_t id)
 	if (row) {
 		name.word = row->name ? PP_STEP_WORD_ITERATION : PP_STEP_WORD_PART;
 		name.numbered = row->is_numbered && first_number(text, length, &name.number);
+		if (row->name)
+			name.kind = (uint8_t)kind_of(row, text, length);
 		if (row->name)
 			name.stem = pp_intern_put(names, row->name, strlen(row->name)) ?: id;
 		return name;

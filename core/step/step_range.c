@@ -318,10 +318,13 @@ static size_t list_common(struct search *s, int depth)
 	return n;
 }
 
-static int add_mark(const struct search *s, const struct pp_range_rule *rule, const struct pp_span *span, int64_t number,
+static int add_mark(struct search *s, const struct pp_range_rule *rule, const struct pp_span *span, int64_t number,
                     int64_t *ordinal, struct pp_marks *list)
 {
-	struct pp_mark mark = {.begin = span->begin, .end = span->end, .complete = (uint8_t)is_whole(span, s->horizon)};
+	struct pp_mark mark = {.begin = span->begin,
+	                       .end = span->end,
+	                       .complete = (uint8_t)is_whole(span, s->horizon),
+	                       .kind = base_of(s, span->name)->of.kind};
 	struct pp_mark *last = list->marks ? &list->mark[list->marks - 1] : NULL;
 
 	if (rule->evicted && !rule->numbered && span->begin < s->horizon)

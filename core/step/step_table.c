@@ -7,6 +7,7 @@
 #include "core/base/compare.h"
 #include "core/base/partition.h"
 #include "core/step/mark_list.h"
+#include "core/step/step_name.h"
 #include "core/step/steps.h"
 
 /* All numbers of all ranks, ascending, each once. */
@@ -55,6 +56,20 @@ static int is_step(const struct pp_marks *list, size_t ranks, int64_t number, in
 	return last > first ? complete > 0 : complete > 0 && complete == marking;
 }
 
+/* Of all ranks that have the step. */
+static uint8_t kind_of(const struct pp_marks *list, size_t ranks, int64_t number)
+{
+	uint8_t kind = PP_STEP_NONE;
+
+	for (size_t r = 0; r < ranks; r++) {
+		const struct pp_mark *mark = find_mark(&list[r], number);
+
+		if (mark)
+			kind = kind == PP_STEP_NONE || kind == mark->kind ? mark->kind : PP_STEP_OTHER;
+	}
+	return kind;
+}
+
 static void fill_cell(const struct pp_marks *list, int64_t number, int edge, struct pp_step_cell *cell)
 {
 	const struct pp_mark *mark = find_mark(list, number);
@@ -93,8 +108,11 @@ int pp_step_table_fill(const struct pp_marks *list, size_t ranks, int64_t first,
 	has_after = remaining && at_last + 1 < all;
 	s->steps = remaining;
 	s->cell = calloc(remaining * ranks + 1, sizeof(*s->cell));
-	if (!s->cell)
+	s->kind = calloc(remaining + 1, 1);
+	if (!s->cell || !s->kind)
 		return -ENOMEM;
+	for (size_t i = 0; i < remaining; i++)
+		s->kind[i] = kind_of(list, ranks, number[i]);
 	s->before_number = before;
 	s->after_number = has_after ? after : 0;
 	for (size_t r = 0; r < ranks; r++) {

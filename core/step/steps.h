@@ -31,6 +31,7 @@ struct pp_steps {
 	double covered;                      /* all but PODPROF and WINDOW: share of the recorded time; 0: not known */
 	char remark[256];                    /* for the user, "" if nothing: e.g. asked for steps 10:20, no step mark was seen */
 	int64_t *number;                     /* [steps], ascending */
+	uint8_t *kind;                       /* [steps] enum pp_step_kind: OTHER where ranks differ */
 	size_t steps;                        /* of the window only */
 	struct pp_step_cell *cell;           /* [steps][ranks], row-major by step */
 	struct pp_step_cell *before, *after; /* [ranks]: the labelled edge step on each side, present = 0 where there is none */

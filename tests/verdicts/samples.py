@@ -50,6 +50,25 @@ def compiling(count, compiles=1, us=50000):
     return {"rank0.pt.trace.json": t.bytes()}
 
 
+def serving(kinds, gap=0, slow=None, frames=False, **how):
+    """Iterations of an engine: (name, us, times), in turn until all are through; their kernels take all but 100 us. gap: us between two
+    iterations; slow: this one takes 3 times as long."""
+    t, at, n = Trace(**how), FIRST, 0
+    left = [[name, us, times] for name, us, times in kinds]
+    while any(times for _, _, times in left):
+        for one in left:
+            if not one[2]:
+                continue
+            one[2] -= 1
+            us = one[1] * (3 if n == slow else 1)
+            t.mark(one[0].format(n=n), at, us)
+            t.op("aten::mm", at + 10, 30)
+            t.kernel(f"kernel_of_{one[1]}", at + 50, us - 100, at + 20)
+            at += us + gap
+            n += 1
+    return {"rank0.pt.trace.json": t.bytes()}
+
+
 def torch(name="rank0.pt.trace.json", **how):
     return {name: train(**how).bytes()}
 

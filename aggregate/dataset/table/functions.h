@@ -7,6 +7,7 @@
 #include "core/ring/intern.h"
 #include "core/step/category.h"
 #include "core/step/classify.h"
+#include "core/step/step_name.h"
 
 /* Faults of rows from elsewhere. */
 const char *pp_worker_check(const void *row);

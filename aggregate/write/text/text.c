@@ -539,6 +539,7 @@ int pp_text_write(const struct pp_dataset *d, const char *logdir, FILE *to)
 		goto release;
 	write_head(d, to);
 	write_answer(&answer, to);
+	pp_text_kinds(d, to);
 	pp_text_longest(d, &t, &usual, to);
 	pp_text_lost(d, to);
 	pp_text_memory(d, to);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@
 #include "core/base/wrap.h"
 #include "core/ring/intern.h"
 #include "core/step/classify.h"
+#include "core/step/step_name.h"
 
 enum { BAR = 30, MOST_WORKERS = 15, HOST_COLUMNS = 16, FREE_ROWS = 6, MOST_WARNINGS = 3, MOST_NAMES = 3 };
 
@@ -153,6 +155,68 @@ void pp_text_window(const struct pp_dataset *d, FILE *to)
 	if (strcmp(w->channel, "none") && most >= 0)
 		fprintf(to, ", started %s later on the last rank%s", pp_text_time(a, most), w->tries > 1 ? ", after a retry" : "");
 	fputc('\n', to);
+}
+
+/* Median of the steps of a kind, of the slowest rank; their number and all their time in *ret_steps and *ret_ns. */
+static double median_of_kind(const struct pp_dataset *d, int kind, double *room, size_t *ret_steps, int64_t *ret_ns)
+{
+	size_t n = 0;
+
+	*ret_ns = 0;
+	for (size_t s = 0; s < d->steps; s++) {
+		int64_t most = -1;
+
+		for (size_t w = 0; w < d->workers && d->step[s].kind == kind; w++)
+			if (d->cell[s * d->workers + w].present && d->cell[s * d->workers + w].step_ns > most)
+				most = d->cell[s * d->workers + w].step_ns;
+		if (most < 0)
+			continue;
+		room[n++] = (double)most;
+		*ret_ns = pp_wrap_plus(*ret_ns, most);
+	}
+	*ret_steps = n;
+	return pp_series_median(room, n);
+}
+
+/* From the first begin to the last end of any rank. */
+static int64_t time_of_all(const struct pp_dataset *d)
+{
+	int64_t begin = INT64_MAX, end = INT64_MIN;
+
+	for (size_t i = 0; i < d->steps * d->workers; i++) {
+		if (!d->cell[i].present)
+			continue;
+		begin = d->cell[i].begin_ns < begin ? d->cell[i].begin_ns : begin;
+		end = d->cell[i].end_ns > end ? d->cell[i].end_ns : end;
+	}
+	return end > begin ? pp_wrap_minus(end, begin) : 0;
+}
+
+void pp_text_kinds(const struct pp_dataset *d, FILE *to)
+{
+	double *room = calloc(d->steps + 1, sizeof(*room));
+	int64_t ns[PP_STEP_KINDS] = {0}, sum = 0, all = time_of_all(d);
+	size_t steps[PP_STEP_KINDS] = {0};
+	double median[PP_STEP_KINDS] = {0};
+	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
+	const char *before = "  Iterations: ";
+
+	for (int k = PP_STEP_NONE + 1; k < PP_STEP_KINDS && room; k++) {
+		median[k] = median_of_kind(d, k, room, &steps[k], &ns[k]);
+		sum = pp_wrap_plus(sum, ns[k]);
+	}
+	free(room);
+	for (int k = PP_STEP_NONE + 1; k < PP_STEP_KINDS; k++) {
+		if (!steps[k])
+			continue;
+		fprintf(to, "%s%zu %s, median %s, %s of their time", before, steps[k], pp_step_kind_name(k),
+		        pp_text_time(a, llround(median[k])), pp_text_percent(b, pp_sums_percent(ns[k], sum)));
+		before = "; ";
+	}
+	if (before[0] == ';')
+		fprintf(to, "; between them %s, %s of the time: scheduling, and waiting for requests\n",
+		        pp_text_time(a, all > sum ? all - sum : 0),
+		        pp_text_percent(b, pp_sums_percent(all > sum ? all - sum : 0, all)));
 }
 
 /* The bar has a column of its own, so that a pipe can omit it (pp_text_print). */

@@ -70,6 +70,27 @@ TEST(iterations_of_engines)
 	CHECK_INT(name_of("step").word, PP_STEP_WORD_ANY);
 }
 
+/* Steps of one kind are alike, whatever their requests and tokens are. */
+TEST(kinds_of_iterations)
+{
+	CHECK_INT(name_of("execute_context_3(128)_generation_5(5)").kind, PP_STEP_MIXED);
+	CHECK_INT(name_of("execute_context_10(128)_generation_0(0)").kind, PP_STEP_PREFILL);
+	CHECK_INT(name_of("execute_context_0(0)_generation_64(64)").kind, PP_STEP_DECODE);
+	CHECK_INT(name_of("execute_context_0(0)_generation_0(0)").kind, PP_STEP_OTHER);
+	CHECK_INT(name_of("execute_new_0_cached_5").kind, PP_STEP_DECODE);
+	CHECK_INT(name_of("execute_new_2_cached_0").kind, PP_STEP_PREFILL);
+	CHECK_INT(name_of("step[DECODE bs=8]").kind, PP_STEP_DECODE);
+	CHECK_INT(name_of("step[EXTEND bs=1 toks=400]").kind, PP_STEP_PREFILL);
+	CHECK_INT(name_of("step[MIXED bs=1 toks=400]").kind, PP_STEP_MIXED);
+	CHECK_INT(name_of("step[TARGET_VERIFY bs=1]").kind, PP_STEP_OTHER);
+	CHECK_INT(name_of("step[DECODED bs=1]").kind, PP_STEP_OTHER);
+	CHECK_INT(name_of("[Executor] _forward_step 12: 3 ctx reqs, 0 gen reqs").kind, PP_STEP_PREFILL);
+	CHECK_INT(name_of("[Executor] _forward_step 12: 0 ctx reqs, 10 gen reqs").kind, PP_STEP_DECODE);
+	CHECK_INT(name_of("step 12").kind, PP_STEP_NONE);
+	CHECK(!strcmp(pp_step_kind_name(PP_STEP_MIXED), "mixed") && !pp_step_kind_name(PP_STEP_NONE)[0] &&
+	      !pp_step_kind_name(99)[0]);
+}
+
 TEST(parts)
 {
 	static const char *const part[] = {"Optimizer.step#SGD.step",
@@ -95,6 +116,7 @@ int main(void)
 	number_at_the_end();
 	numbers_inside();
 	iterations_of_engines();
+	kinds_of_iterations();
 	parts();
 	pp_intern_free(names);
 	return test_end();
