@@ -516,7 +516,7 @@ static void add_nccl(struct pp_json *j, const struct pp_hang *h, const struct pp
 	const struct pp_live_nccl *line = &h->line[op->line].nccl, *n = pp_hang_nccl_call(h, op);
 
 	pp_json_open(j, NULL);
-	pp_json_add_text(j, "kind", "nccl");
+	pp_json_add_text(j, "kind", n && pp_hang_is_c10d(n->call) ? "c10d" : "nccl");
 	pp_json_add_text(j, "call", n ? n->call : "");
 	pp_json_add_number(j, "sequence", "%" PRIu64, op->number);
 	pp_json_add_id(j, "communicator", op->comm);
