@@ -125,7 +125,7 @@ def first_line(session):
 
 def forms(place, full):
     """Each capture names the rank whose input is late, and its input."""
-    table = {"kill": ([], "40", "kill"), "time": (["--duration", "12s"], "70", "ends"), "leave": ([], "14", "leave"),
+    table = {"kill": ([], "40", "kill"), "time": (["--duration", "9s"], "50", "ends"), "leave": ([], "14", "leave"),
              "steps": (["--steps", "4:14"], "18", "ends"), "all": ([], "14", "ends")}
     for name in table if full else ("kill", "time"):
         options, items, how = table[name]

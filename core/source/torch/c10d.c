@@ -153,16 +153,18 @@ static void begin(struct pp_c10d_frame *f, const struct method *m, const uint64_
 	struct pp_where *w = pp_thread_where();
 
 	f->peer = -1;
-	f->is_recorded = recording != 0;
+	f->is_recorded = recording && atomic_load_explicit(&pp_c10d_groups_named, memory_order_relaxed);
 	f->comm = f->sent = f->received = 0;
 	f->sequence = 0;
 	f->group = NULL;
 	f->was = w->c10d;
 	w->c10d_calls++;
 	w->c10d = (uint16_t)(m->call + 1);
-	if (m->what < WAIT)
+	if (m->what < WAIT) {
 		begin_call(f, m, argument);
-	if (!recording)
+		f->is_recorded &= f->comm != 0; /* else it is a group of torch's own, inside of another */
+	}
+	if (!f->is_recorded)
 		return;
 	if (f->group)
 		pp_c10d_group_report(f->group, recording);

@@ -21,6 +21,7 @@ struct number {
 static void *_Atomic all_groups;  /* [PP_C10D_GROUPS]; see lazy.h */
 static void *_Atomic all_numbers; /* [NUMBERS] */
 static _Atomic uint32_t next_serial;
+_Atomic uint32_t pp_c10d_groups_named;
 
 static uint32_t place_of(uint64_t object)
 {
@@ -186,6 +187,7 @@ uint64_t pp_c10d_group_name(uint64_t object, const char *key, const char *name, 
 		pp_ring_comm_leave(g->row);
 	g->row = on_host ? take_row(g, id, own) : NULL;
 	atomic_store_explicit(&g->id, id, memory_order_release);
+	atomic_fetch_add_explicit(&pp_c10d_groups_named, 1, memory_order_relaxed);
 	return id;
 }
 

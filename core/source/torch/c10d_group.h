@@ -22,6 +22,9 @@ struct pp_c10d_group {
 
 enum pp_c10d_way { PP_C10D_SENDS, PP_C10D_RECEIVES, PP_C10D_WAYS };
 
+/* How many have got a name. Without any, the shim does not know this torch's methods, and nothing of them is recorded. */
+extern _Atomic uint32_t pp_c10d_groups_named __attribute__((visibility("hidden")));
+
 /* NULL: there is no room. */
 struct pp_c10d_group *pp_c10d_group_of(uint64_t object);
 void pp_c10d_group_gone(uint64_t object);
