@@ -11,7 +11,14 @@
 #include "core/base/grow.h"
 #include "core/base/why.h"
 
-enum { SMALL_BYTES = 64 * 1024, CHUNK_ROWS = 65536, TRANSFER_BYTES = 4 * 1024, COMPACT_LINKS = 256 };
+enum {
+	SMALL_BYTES = 64 * 1024,
+	CHUNK_ROWS = 65536,
+	TRANSFER_BYTES = 4 * 1024,
+	COMPACT_LINKS = 256,
+	EXPECTED_LINKS = 24,
+	EXPECTED_NAME = 12
+};
 
 struct pp_h5_user { /* an element of REFERENCE_LIST */
 	hobj_ref_t set;
@@ -41,7 +48,8 @@ static void fail(struct pp_h5 *h, const char *what)
 	H5Eclear2(H5E_DEFAULT);
 }
 
-/* Links lie in the group's header: an index of them costs more than all of its columns. */
+/* Links lie in the group's header: an index of them costs more than all of its columns. The header has room for those of most
+ * groups at once: it would grow, and be moved, with each column. */
 static hid_t group_plist(hid_t class)
 {
 	hid_t p = H5Pcreate(class);
@@ -49,6 +57,7 @@ static hid_t group_plist(hid_t class)
 	H5Pset_link_creation_order(p, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
 	H5Pset_attr_creation_order(p, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
 	H5Pset_link_phase_change(p, COMPACT_LINKS, COMPACT_LINKS / 2);
+	H5Pset_est_link_info(p, EXPECTED_LINKS, EXPECTED_NAME);
 	H5Pset_obj_track_times(p, 0);
 	return p;
 }
@@ -62,6 +71,11 @@ static void make_lists(struct pp_h5 *h)
 	H5Pset_obj_track_times(h->column, 0);
 	h->in_group = group_plist(H5P_GROUP_CREATE);
 	h->scalar = H5Screate(H5S_SCALAR);
+	h->text = H5Tcopy(H5T_C_S1);
+	H5Tset_cset(h->text, H5T_CSET_UTF8);
+	H5Tset_strpad(h->text, H5T_STR_NULLPAD);
+	h->texts = H5Tcopy(h->text);
+	H5Tset_size(h->texts, H5T_VARIABLE);
 	h->scales = H5Tvlen_create(H5T_STD_REF_OBJ);
 	h->users = H5Tcreate(H5T_COMPOUND, sizeof(struct pp_h5_user));
 	H5Tinsert(h->users, "dataset", offsetof(struct pp_h5_user, set), H5T_STD_REF_OBJ);
@@ -114,6 +128,8 @@ int pp_h5_close(struct pp_h5 *h)
 		H5Pclose(h->column);
 		H5Pclose(h->in_group);
 		H5Sclose(h->scalar);
+		H5Tclose(h->text);
+		H5Tclose(h->texts);
 		H5Tclose(h->scales);
 		H5Tclose(h->users);
 	}
@@ -142,28 +158,16 @@ static void attribute_list(struct pp_h5 *h, hid_t at, const char *name, hid_t ty
 	H5Sclose(space);
 }
 
-static hid_t text_type(size_t size)
-{
-	hid_t t = H5Tcopy(H5T_C_S1);
-
-	H5Tset_size(t, size ? size : 1);
-	H5Tset_cset(t, H5T_CSET_UTF8);
-	H5Tset_strpad(t, H5T_STR_NULLPAD);
-	return t;
-}
-
 static void attribute_text(struct pp_h5 *h, hid_t at, const char *name, const char *text)
 {
 	char *good = pp_h5_utf8(text);
-	hid_t type;
 
 	if (!good) {
 		h->code = pp_err_set(h->err, -ENOMEM, "no memory for attribute '%s'", name);
 		return;
 	}
-	type = text_type(strlen(good));
-	attribute(h, at, name, type, h->scalar, good);
-	H5Tclose(type);
+	H5Tset_size(h->text, *good ? strlen(good) : 1);
+	attribute(h, at, name, h->text, h->scalar, good);
 	free(good);
 }
 
@@ -568,7 +572,6 @@ void pp_h5_put_row_texts(struct pp_h5 *h, const struct pp_h5_row *row, size_t n,
 	size_t dim[PP_H5_MOST_DIMS], i;
 	hsize_t size[PP_H5_MOST_DIMS];
 	char **text;
-	hid_t type;
 	int rank = h->memory && n ? new_dims_of(h, row, dim, size) : -1;
 
 	if (rank >= 0)
@@ -584,9 +587,7 @@ void pp_h5_put_row_texts(struct pp_h5 *h, const struct pp_h5_row *row, size_t n,
 	if (!text || i < n) {
 		h->code = pp_err_set(h->err, -ENOMEM, "no memory for column '%s'", row->variable);
 	} else {
-		type = text_type(H5T_VARIABLE);
-		put(h, row, type, &(struct values){.data = text});
-		H5Tclose(type);
+		put(h, row, h->texts, &(struct values){.data = text});
 	}
 	free_texts(text, n);
 }

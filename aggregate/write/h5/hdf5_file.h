@@ -27,6 +27,7 @@ struct pp_h5 {
 	hid_t file, group;
 	hid_t transfer;              /* with a small buffer: HDF5's of 1 MiB is cleared for each column of texts */
 	hid_t column, in_group;      /* properties */
+	hid_t text, texts;           /* of attributes, whose size changes; of columns */
 	hid_t scalar, scales, users; /* of attributes; 0: not yet made */
 	const char *group_name;
 	struct pp_h5_dim dim[PP_H5_DIMS];
