@@ -248,6 +248,8 @@ def fake_jax():
         def __call__(self, *args, **kwargs):
             return Array()
 
+    Compiled.__module__ = "jax._src.stages"
+
     class Distributed:
         process_id, num_processes = 3, 4
         initialize = nothing

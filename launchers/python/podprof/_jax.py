@@ -56,7 +56,7 @@ class Jax:
         self.functions = {}  # id of a jitted function: itself (weak), its Function
         self.begun = 0  # tick at which the call that is traced now began
         self.work = {}  # id of a function that is traced: equations
-        self.waits = None
+        self.waits = self.ahead = None
         self.hook = self.watch = None
         self.missing = []
 
@@ -75,7 +75,7 @@ class Jax:
             alive = None
             if len(self.functions) > _NAMES // 2:
                 return None
-        function = None if _is_own(fun) or not self.marks.allows() else self.repeats.new(_name_of(fun), get_ident())
+        function = None if (_is_own(fun) and type(fun) is not self.ahead) or not self.marks.allows() else self.repeats.new(_name_of(fun), get_ident())
         self.functions[id(fun)] = alive, function
         return function
 
@@ -116,11 +116,14 @@ class Jax:
     def make_hook(self):
         """The function that JAX's C++ calls after each call of a jitted function: one compare for the step's, a look-up for others."""
         adapter, marks_, now, here = self, self.marks, self.shim.now, get_ident
-        own, step = set(), None
+        own, step, step_fun, step_of = set(), None, None, None
 
         def other(f, args, kwargs, result):
-            nonlocal step
-            fun = getattr(f, "_fun", f)
+            nonlocal step, step_fun, step_of
+            fun = getattr(f, "_fun", None) or getattr(f, "__wrapped__", None)
+            if fun is None:  # of a function compiled ahead, which counts already
+                own.add(f)
+                return
             function = adapter.called(fun, args, kwargs, result, 0, now())
             if function is None:
                 if adapter.functions.get(id(fun), (None, 1))[1] is None and marks_.is_allowed is not None:
@@ -128,20 +131,17 @@ class Jax:
                         own.clear()
                     own.add(f)
             elif function is adapter.repeats.step:
-                step = f
+                step, step_fun, step_of = f, fun, function
             elif adapter.repeats.step is not None and function.calls > _TRIALS and not function.carries:
                 own.add(f)
 
         def hook(f, args, kwargs, result):
-            nonlocal step
             if f in own or marks_.is_dead:
                 return
             try:
                 function = adapter.repeats.step
-                if f is step and function.calls and function.thread == here():
-                    if adapter.functions[id(f._fun)][1] is not function:
-                        step = None
-                    adapter.called(f._fun, args, kwargs, result, 0, now())
+                if f is step and function is step_of and function.thread == here():
+                    adapter.called(step_fun, args, kwargs, result, 0, now())
                 else:
                     other(f, args, kwargs, result)
             except Exception as error:
@@ -293,13 +293,13 @@ class _State:
 
 
 def _hook_older(a, everywhere, here, chain):
-    """Releases whose hook is an attribute: it is looked at again, once per second."""
+    """Releases whose hook is an attribute: it is looked at again after a change of an option that sets it, and once per second."""
     last = 0.0
     clock = __import__("time").monotonic
 
-    def watch():
+    def watch(at_once=False):
         nonlocal last
-        if clock() - last < 1.0:
+        if clock() - last < 1.0 and not at_once:
             return
         last = clock()
         for state in (everywhere, here()):
@@ -307,7 +307,18 @@ def _hook_older(a, everywhere, here, chain):
             if not getattr(hook, "_is_podprof", False) and (hook is not None or state is everywhere):
                 state.post_hook = chain(hook)
 
+    def after(changes):
+        def changed(value):
+            changes(value)
+            watch(True)
+
+        return changed
+
     a.watch = watch
+    config = sys.modules["jax._src.config"]
+    for option in (config.debug_nans, config.debug_infs):
+        option._update_global_hook = after(option._update_global_hook)
+        option._update_thread_local_hook = after(option._update_thread_local_hook)
     everywhere.post_hook = chain(everywhere.post_hook)
 
 
@@ -323,7 +334,7 @@ def _wrap_misses(a):
 def _wrap_compiled(a):
     """Functions compiled ahead: lower().compile()."""
     cls = sys.modules["jax._src.stages"].Compiled
-    call = cls.__call__
+    call, a.ahead = cls.__call__, cls
 
     @functools.wraps(call)
     def __call__(self, *args, **kwargs):
