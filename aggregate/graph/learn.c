@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/base/grow.h"
 #include "core/base/map.h"
@@ -181,11 +182,18 @@ static int is_known(const struct pp_graph *g, uint32_t operation)
 	return (info->class == PP_MPI_ALL || info->class == PP_MPI_NEAR) && !info->nonblocking;
 }
 
+/* XLA executes on threads of its own, whatever the program does: only the begin of its call is needed. */
+static int goes_on_alone(const struct pp_mpi_call *info)
+{
+	return !strncmp(info->name, "xla::", strlen("xla::"));
+}
+
 static int learn_collective(struct learn *l, uint32_t operation, int64_t error)
 {
 	const struct pp_graph *g = l->g;
 	const struct pp_row_collective *c = &g->d->collective[operation];
-	const int nonblocking = pp_mpi_call_info(c->operation)->nonblocking;
+	const struct pp_mpi_call *info = pp_mpi_call_info(c->operation);
+	const int nonblocking = info->nonblocking && !goes_on_alone(info);
 	int rc = 0;
 
 	if (is_known(g, operation))

@@ -9,13 +9,8 @@ from _thread import get_ident
 
 from ._library import DEVICE_COMPUTE, HOST_COMPUTE
 
-_DISPATCH = 250000  # ticks: of the order of 0.1 ms, whatever the clock
+_LEAST, _PART = 250000, 64  # a call takes up to 0.1 ms (in ticks, of any clock) or this part of a step to return
 _MOST = 4096  # executions that no wait has seen complete
-
-
-def _begin(tick, before):
-    """JAX tells when a call has returned; the execution may begin before that, and on another rank be complete. It takes this long to return."""
-    return max(tick - _DISPATCH, tick - (tick - before) // 2) if before else tick
 
 
 class Waits:
@@ -23,7 +18,7 @@ class Waits:
         self.a, self.shim, self.api, self.marks = a, a.shim, a.api, a.marks
         self.state = sys.modules["jax._src.distributed"].global_state
         self.sequence = 0  # of the step's executions: equal on all ranks
-        self.group = 0
+        self.group = self.before = 0
         self.pending = []  # request, an array of its results
         self.inside = False
         self.category = None
@@ -34,6 +29,7 @@ class Waits:
     def dispatched(self, result, tick, before):
         """The step's function has returned; its result may not be there yet."""
         number, self.sequence = self.sequence, self.sequence + 1
+        period, self.before = tick - self.before if self.before else 0, tick
         if self.size() < 2 or not self.api.recording():
             self.group = 0
             self.pending.clear()
@@ -44,10 +40,15 @@ class Waits:
         if not self.group or self.shim.is_edge(self.marks.number):
             self.group = self.shim.group(b"jax: all processes", self.size(), (ctypes.c_int32 * self.size())(*range(self.size())))
         request = number % 0x7FFFFFFF + 1
-        self.shim.execution(self.group, number & 0xFFFFFFFF, _begin(tick, before), request)
+        self.shim.execution(self.group, number & 0xFFFFFFFF, self.began(tick, before, period), request)
         self.pending.append((request, weakref.ref(arrays[-1])))
         if len(self.pending) > _MOST:
             del self.pending[: _MOST // 2]
+
+    @staticmethod
+    def began(tick, before, period):
+        """JAX tells when the call has returned. The execution began before that, and may be complete on another rank by then."""
+        return tick - min(max(_LEAST, period // _PART), (tick - before) // 2) if before else tick
 
     def blocks(self, function, *args, **kwargs):
         """Calls function, which may wait."""
