@@ -329,7 +329,7 @@ static int add_drawn(struct work *w, const struct pipeline *p, uint32_t number, 
 		                                    .total_ns = n->now_total,
 		                                    .self_ns = n->now_self,
 		                                    .is_blocking = (int8_t)(n->now_blocking != 0),
-		                                    .is_bottleneck = w->touched[i] == bottleneck};
+		                                    .is_bottleneck = (int8_t)(w->touched[i] == bottleneck)};
 	}
 	return 0;
 }
@@ -363,7 +363,7 @@ static int add_call_row(struct work *w, const struct pipeline *p, uint32_t numbe
 	                                    .call = number,
 	                                    .begin_ns = call->begin,
 	                                    .duration_ns = call->end - call->begin,
-	                                    .is_slow = call->end - call->begin > SLOW_NS,
+	                                    .is_slow = (int8_t)(call->end - call->begin > SLOW_NS),
 	                                    .bottleneck = bottleneck->number,
 	                                    .type = put_type(w, bottleneck->iterator),
 	                                    .bottleneck_ns = bottleneck->now_self};
@@ -449,7 +449,7 @@ static int add_iterators(struct work *w)
 		                                        .dataset = it->dataset,
 		                                        .parameters = it->parameters,
 		                                        .class = (int8_t)type.class,
-		                                        .is_async = (type.flags & PP_TF_ASYNC) != 0,
+		                                        .is_async = (int8_t)((type.flags & PP_TF_ASYNC) != 0),
 		                                        .instances = n->instances,
 		                                        .calls = n->calls,
 		                                        .total_ns = n->total_ns,
