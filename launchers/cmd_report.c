@@ -15,6 +15,7 @@
 #include "aggregate/report/report.h"
 #include "aggregate/report/unknown.h"
 #include "aggregate/spool/list.h"
+#include "aggregate/spool/processes.h"
 #include "aggregate/write/text/text.h"
 #include "aggregate/write/text/text_print.h"
 #include "core/base/now.h"
@@ -40,6 +41,8 @@ struct live {
 	const char *logdir;
 	struct pp_spool_state state;
 	int failed, left, stopped;
+	int records;     /* a keeper */
+	int has_session; /* a finished one: nobody waits for the end of a job whose ranks go on */
 };
 
 static int see_live(const struct pp_spool_state *state, void *data)
@@ -48,10 +51,20 @@ static int see_live(const struct pp_spool_state *state, void *data)
 
 	if (strcmp(state->output, live->logdir))
 		return 0;
-	live->state = *state;
+	if (!live->records)
+		live->state = *state;
 	live->failed |= state->life == PP_SPOOL_FAILED;
 	live->left |= state->life == PP_SPOOL_LEFT && state->rings;
+	live->records |= state->life == PP_SPOOL_RECORDING;
+	if (live->has_session && state->life == PP_SPOOL_RECORDING && pp_spool_processes(state->path) == PP_PROCESSES_LIVE)
+		return 0;
 	return state->life == PP_SPOOL_RECORDING || state->life == PP_SPOOL_WRITING;
+}
+
+static int is_written_to(struct live *live)
+{
+	live->records = 0;
+	return pp_spool_each(see_live, live);
 }
 
 /* Waits until no keeper writes to this log directory. 0: none does, 1: the time is over, or the keeper is stopped. */
@@ -61,7 +74,7 @@ static int wait_for_keeper(struct live *live, int64_t seconds)
 	time_t begin = time(NULL);
 	int alive;
 
-	while ((alive = pp_spool_each(see_live, live)) && time(NULL) - begin < seconds) {
+	while ((alive = is_written_to(live)) && time(NULL) - begin < seconds) {
 		live->stopped = pp_spool_keeper_is_stopped(live->state.keeper_pid);
 		if (live->stopped)
 			break;
@@ -340,7 +353,10 @@ static int report_logdir(const char *given, const char *logdir, const struct pp_
 	int alive, rc;
 	long count;
 
-	alive = wait_for_keeper(&live, options->verb.timeout_s);
+	live.has_session = pp_report_sessions(logdir, &session) > 0 && session;
+	free(session);
+	session = NULL;
+	alive = wait_for_keeper(&live, options->verb.timeout_s) || live.records;
 	count = pp_report_sessions(logdir, &session);
 	if (count <= 0 || !session) {
 		rc = alive || live.failed || live.left || has_sessions(logdir) ? -1 : report_traces(given, options);

@@ -59,6 +59,8 @@ def on_request(place, full):
     logs = place.new_logs()
     process = begin(place, logs, LONG)
     one = captured(run(capture(place, logs, "--steps", "+5")))
+    got = run([place.podprof(), "report", logs])  # as the capture said; nobody waits for the end of a job that goes on
+    check(got.code == 0 and "a job still records into" in got.err and os.path.basename(one[2]) in got.out, got.transcript())
     two = captured(run(capture(place, logs, "--steps=+3")))
     check(process.poll() is None, "the job was over before its captures were")
     check(one[1] - one[0] == 5 and two[1] - two[0] == 3 and one[1] <= two[0], (one, two))
