@@ -1,10 +1,13 @@
 /* What nothing recorded shows; see unseen.h. Called by tools.c: waiting once the graph has added what it infers, the rest last. */
 #include "aggregate/analyze/unseen.h"
 
+#include <string.h>
+
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/graph/device_wait.h"
 #include "aggregate/graph/graph.h"
 #include "core/base/known.h"
+#include "core/ring/intern.h"
 
 static int64_t communication_of(const struct pp_row_cell *cell)
 {
@@ -44,10 +47,18 @@ static int is_split(const struct pp_dataset *d, const struct pp_row_cell *cell)
 	return cell->wait_ns + cell->transfer_ns >= communication_of(cell);
 }
 
+/* Files of others may be of a larger job than they say; podprof's have the number of its ranks. */
+static int files_are_own(const struct pp_dataset *d)
+{
+	for (size_t i = 0; i < d->trace_files; i++)
+		if (strcmp(pp_intern_text(d->names, d->trace_file[i].producer, NULL), "podprof") != 0)
+			return 0;
+	return 1;
+}
+
 void pp_dataset_mark_unseen(struct pp_dataset *d)
 {
-	/* files may be of a larger job than they say */
-	const int is_whole_job = d->workers <= 1 && d->ranks_asked <= 1 && !d->trace_files;
+	const int is_whole_job = d->workers <= 1 && d->ranks_asked <= 1 && files_are_own(d);
 	const int is_seen = d->workers <= 1 || pp_dataset_sees_communication(d);
 
 	for (size_t i = 0; i < d->steps * d->workers; i++) {

@@ -20,7 +20,7 @@ static const uint64_t always = UINT64_C(1) << PP_TABLE_worker | UINT64_C(1) << P
 static int is_wanted(int id, uint64_t tables)
 {
 	if (id < 64)
-		return (tables | always) >> id & 1;
+		return (int)((tables | always) >> id & 1);
 	return tables == UINT64_MAX || id == PP_TABLE_tf_data_pipeline || id == PP_TABLE_tf_data_left_out;
 }
 

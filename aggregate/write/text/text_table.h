@@ -25,8 +25,8 @@ void pp_text_window(const struct pp_dataset *d, FILE *to);
 void pp_text_longest(const struct pp_dataset *d, const struct pp_sums *t, const struct pp_usual_steps *usual, FILE *to);
 /* Iterations of an engine by their kind, and what is between them; nothing of other steps. */
 void pp_text_kinds(const struct pp_dataset *d, FILE *to);
-/* u: sums of usual steps; is_cut: others are left out. */
-void pp_text_breakdown(const struct pp_dataset *d, const struct pp_sums *u, int is_cut, FILE *to);
+/* t: sums of usual steps; is_cut: others are left out. */
+void pp_text_breakdown(const struct pp_dataset *d, const struct pp_sums *t, int is_cut, FILE *to);
 int pp_text_workers(const struct pp_dataset *d, const struct pp_sums *t, const struct pp_sums *u, const struct pp_answer *a,
                     FILE *to);
 /* Without the warnings that the answer says above. */
