@@ -105,6 +105,24 @@ static int lacks(int id, uint64_t missing, const char *column)
 	return 0;
 }
 
+/* The steps of a file that has their numbers beside the cells only. */
+static void take_numbers(struct fill *f, const struct pp_table *cell, size_t workers, struct pp_table *ret_step)
+{
+	const int64_t *number = cell->axis[0];
+	struct pp_row_step *step;
+
+	if (!number)
+		return;
+	for (size_t s = 0; s < cell->rows / workers; s++) {
+		step = pp_table_add(ret_step);
+		if (!step) {
+			f->code = pp_err_set(f->err, -ENOMEM, "no memory for the steps of '%s'", pp_h5_file_path(f->h5));
+			return;
+		}
+		step->number = number[s];
+	}
+}
+
 /* Files of every earlier podprof have workers and steps; a column that the file lacks is unknown or 0. Without late_ns the
  * straggler is unknown. */
 static void fill_tables(struct fill *f, uint64_t tables)
@@ -120,11 +138,8 @@ static void fill_tables(struct fill *f, uint64_t tables)
 			                           f->err);
 	if (!f->code && table[PP_TABLE_cell].rows && table[PP_TABLE_cell].workers != table[PP_TABLE_worker].rows)
 		damaged(f, "/breakdown does not fit /worker");
-	if (!f->code && !table[PP_TABLE_step].rows && table[PP_TABLE_worker].rows) { /* a file without /step */
-		table[PP_TABLE_step].row = table[PP_TABLE_cell].axis[0];
-		table[PP_TABLE_step].rows = table[PP_TABLE_cell].rows / table[PP_TABLE_worker].rows;
-		table[PP_TABLE_cell].axis[0] = NULL;
-	}
+	if (!f->code && !table[PP_TABLE_step].rows && table[PP_TABLE_worker].rows)
+		take_numbers(f, &table[PP_TABLE_cell], table[PP_TABLE_worker].rows, &table[PP_TABLE_step]);
 	cells = table[PP_TABLE_step].rows * table[PP_TABLE_worker].rows;
 	if (!f->code && table[PP_TABLE_cell].rows != cells)
 		damaged(f, "/breakdown does not fit /worker and /step");
