@@ -156,23 +156,24 @@ int pp_usual_steps_kind(const struct pp_dataset *d)
 	return most;
 }
 
-/* The course of the steps of one kind. Between two of these others may lie, so that equal distances say nothing. */
-static void find_course(const struct pp_dataset *d, struct pp_usual_steps *u)
+/* The course of the steps of one kind. Between two of these others may lie, so that equal distances say nothing. -ENOMEM. */
+static int find_course(const struct pp_dataset *d, struct pp_usual_steps *u)
 {
 	const int kind = pp_usual_steps_kind(d);
 	double *time = &u->room[3 * (d->steps + 1)];
 	size_t *at = calloc(d->steps + 1, sizeof(*at)), n = 0;
 
+	if (!at)
+		return -ENOMEM;
 	for (size_t s = 0; s < d->steps; s++) {
 		u->is_other[s] = kind_of(&d->step[s]) != kind;
 		if (u->is_other[s])
 			continue;
-		if (at)
-			at[n] = s;
+		at[n] = s;
 		time[n++] = u->time[s];
 	}
 	pp_series_of(time, n, (double)d->pair_bound_ns, u->room, u->is_rare, &u->course);
-	if (n < d->steps && at) {
+	if (n < d->steps) {
 		for (size_t i = n; i-- > 0;) {
 			const uint8_t is = u->is_rare[i];
 
@@ -186,6 +187,7 @@ static void find_course(const struct pp_dataset *d, struct pp_usual_steps *u)
 		u->course.period = 0;
 	}
 	free(at);
+	return 0;
 }
 
 int pp_usual_steps_find(const struct pp_dataset *d, struct pp_usual_steps *ret)
@@ -206,7 +208,8 @@ int pp_usual_steps_find(const struct pp_dataset *d, struct pp_usual_steps *ret)
 
 		*time = (double)ns > *time ? (double)ns : *time;
 	}
-	find_course(d, u);
+	if (find_course(d, u))
+		return -ENOMEM;
 	take_warm_up(d, u);
 	take_period(d, u);
 	take_change(d, u);

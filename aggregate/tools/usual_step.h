@@ -12,7 +12,7 @@ struct pp_usual_steps {
 	uint8_t *is_usual; /* [steps] */
 	uint8_t *is_rare;  /* [steps] */
 	uint8_t *is_other; /* [steps] an engine's iteration of another kind, which is not compared with the usual ones */
-	double *room;      /* [3 * steps] the caller's, for series */
+	double *room;      /* [4 * steps] for series, and the times of one kind */
 	size_t usuals;
 	double usual_ns, spread_ns; /* median of the usual steps, and half their IQR */
 	struct pp_series course;    /* of the times */
