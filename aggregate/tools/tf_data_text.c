@@ -81,20 +81,21 @@ const char *pp_tf_data_say_left_out(const struct pp_dataset *d, char *text, size
 	const struct pp_row_tf_data_left_out *l = d->tf_data_left_outs ? d->tf_data_left_out : &none;
 	const struct {
 		uint64_t count;
-		const char *what;
+		const char *one, *what;
 	} row[] = {
-	        {l->without_id, "calls of iterators without a number"},
-	        {l->cut, "calls cut by the window's edge"},
-	        {l->of_no_root, "calls that no recorded call of a root needed"},
-	        {l->unused_elements, "elements made ahead that no recorded call took"},
-	        {l->unmade_elements, "elements taken whose making was not recorded"},
-	        {l->unknown_types, "iterators of unknown type"},
+	        {l->without_id, "call", "of iterators without a number"},
+	        {l->cut, "call", "cut by the window's edge"},
+	        {l->of_no_root, "call", "that no recorded call of a root needed"},
+	        {l->unused_elements, "element", "made ahead that no recorded call took"},
+	        {l->unmade_elements, "element", "taken whose making was not recorded"},
+	        {l->unknown_types, "iterator", "of unknown type"},
 	};
 	size_t at = 0;
 
 	text[0] = '\0';
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-		int n = row[i].count ? snprintf(text + at, size - at, "%s%" PRIu64 " %s", at ? ", " : "", row[i].count, row[i].what)
+		int n = row[i].count ? snprintf(text + at, size - at, "%s%" PRIu64 " %s%s %s", at ? ", " : "", row[i].count,
+		                                row[i].one, row[i].count == 1 ? "" : "s", row[i].what)
 		                     : 0;
 
 		at = n > 0 && (size_t)n < size - at ? at + (size_t)n : at;

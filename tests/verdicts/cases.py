@@ -357,7 +357,7 @@ CASES = [
          says("^  Next: .*rank 1")),
     case("tf-data-source", "xspace", samples.tf_data(kind="TextLine"), says(r"^  tf\.data: .*TextLine \(source\)"), says("^  Next: .*read the source in parallel")),
     case("tf-data-unknown", "xspace", samples.tf_data(kind="MyMapBatch"), says(r"^  tf\.data: .*MyMapBatch \(unknown\)"), says("^  Next: .*is not a known one"),
-         says("1 iterators of unknown type")),
+         says("1 iterator of unknown type")),
     case("tf-data-fast", "xspace", samples.tf_data(waits=(30,)), says("no call of the host's pipelines is longer than 50 us"), silent("^  tf.data: .*bottleneck")),
 
     # -- containers
