@@ -255,6 +255,32 @@ void pp_timeline_take(struct pp_timeline_maker *m)
 	snprintf(m->t->source, sizeof(m->t->source), "podprof");
 }
 
+/* Payloads become names of the timeline; 0, or -ENOMEM. */
+static int rename_payloads(struct pp_timeline_maker *m, struct pp_capture *c)
+{
+	const uint32_t payloads = c->payloads ? pp_intern_count(c->payloads) : 0;
+	uint32_t *to = payloads ? calloc(payloads, sizeof(*to)) : NULL;
+
+	if (payloads && !to)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < payloads; i++) {
+		size_t length;
+		const char *text = pp_intern_text(c->payloads, i, &length);
+
+		to[i] = pp_intern_put(m->t->names, text, length);
+	}
+	for (size_t r = 0; to && r < c->ranks; r++)
+		for (size_t t = 0; t < c->rank[r].threads; t++)
+			for (size_t i = 0; i < c->rank[r].thread[t].spans; i++) {
+				struct pp_span *s = &c->rank[r].thread[t].span[i];
+
+				if (s->kind == PP_SPAN_RANGE && s->range.payload_type == PP_PAYLOAD_EXT)
+					s->range.payload = s->range.payload < payloads ? to[s->range.payload] : 0;
+			}
+	free(to);
+	return 0;
+}
+
 static int adopt(struct pp_timeline_maker *m, struct files *f, struct pp_capture *c)
 {
 	const uint32_t names = pp_intern_count(c->names);
@@ -269,6 +295,8 @@ static int adopt(struct pp_timeline_maker *m, struct files *f, struct pp_capture
 		if (length && !to[i])
 			rc = -ENOMEM;
 	}
+	if (!rc)
+		rc = rename_payloads(m, c);
 	if (!rc)
 		rc = take_ranks(m, f, c, to);
 	free(to);

@@ -51,9 +51,12 @@ struct pp_timeline_event {
 	int64_t self_ns;          /* less the events directly nested in it */
 	uint32_t name;            /* pp_intern id; of a call the call's name, of a step "step 12" */
 	uint32_t track;
-	uint32_t step;        /* index + 1 of the step in which it begins; 0: none */
-	uint32_t detail;      /* index + 1; 0: it has none */
-	uint32_t launch;      /* how a kernel was launched, index + 1; 0: unknown */
+	uint32_t step;   /* index + 1 of the step in which it begins; 0: none */
+	uint32_t detail; /* index + 1; 0: it has none */
+	union {
+		uint32_t launch; /* DEVICE: how a kernel was launched, index + 1; 0: unknown */
+		uint32_t dims;   /* RANGE: dimensions of an operator's inputs, pp_intern id; 0: unknown */
+	};
 	uint32_t correlation; /* of a kernel, copy or set with its launch; 0: unknown */
 	uint16_t depth;       /* 0: nothing is around it */
 	uint8_t kind;         /* enum pp_span_kind, never COUNTER */

@@ -7,7 +7,7 @@
 #include "core/base/partition.h"
 
 enum { INTEGER = KINETO_INTEGER, VECTOR = KINETO_VECTOR, TEXT = KINETO_TEXT, UNSIGNED = KINETO_UNSIGNED, REAL = KINETO_REAL };
-enum { QUEUE = KINETO_QUEUE_NAME };
+enum { QUEUE = KINETO_QUEUE_NAME, LISTS = KINETO_LISTS };
 
 static const struct kineto_argument argument[] = {
 #define PP_KINETO_ARGUMENT(key, type, member, field) {key, sizeof(key) - 1, type, offsetof(struct kineto_event, member), field},

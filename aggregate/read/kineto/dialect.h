@@ -7,7 +7,7 @@
 
 #include "aggregate/read/kineto/event.h"
 
-enum kineto_type { KINETO_INTEGER, KINETO_VECTOR, KINETO_TEXT, KINETO_UNSIGNED, KINETO_REAL, KINETO_QUEUE_NAME };
+enum kineto_type { KINETO_INTEGER, KINETO_VECTOR, KINETO_TEXT, KINETO_UNSIGNED, KINETO_REAL, KINETO_QUEUE_NAME, KINETO_LISTS };
 
 enum kineto_role { /* of a process */
 	           KINETO_HOST,

@@ -69,6 +69,7 @@ struct kineto_event {
 	double occupancy;
 	uint32_t label;                                            /* "name" of a metadata event, pp_intern id */
 	uint32_t hlo_op, hlo_module, framework_op, task, hardware; /* pp_intern ids; 0: none */
+	uint32_t dims;                                             /* of an operator's inputs, pp_intern id of payloads */
 	/* Of a collective; texts are pp_intern ids. */
 	uint32_t collective, group, group_ranks, type;
 	int64_t elements_in, elements_out, group_size, sequence;

@@ -119,6 +119,8 @@ enum kineto_place pp_kineto_inside(enum kineto_place place, int key, int is_map)
 		return is_map && key == EVENT_ARGS ? KINETO_ARGS : KINETO_SKIP;
 	case KINETO_ARGS:
 		return !is_map && key ? KINETO_ARG_LIST : KINETO_SKIP;
+	case KINETO_ARG_LIST: /* `key`: of the list */
+		return !is_map && pp_kineto_argument_row(key)->type == KINETO_LISTS ? KINETO_ARG_LIST : KINETO_SKIP;
 	case KINETO_DEVICES:
 		return is_map ? KINETO_DEVICE_ROW : KINETO_SKIP;
 	default:
@@ -292,6 +294,8 @@ static int set_member(struct kineto_event *e, const struct kineto_argument *m, s
 		break;
 	case KINETO_QUEUE_NAME:
 		bad = set_queue((int64_t *)(void *)to, v, names);
+		break;
+	case KINETO_LISTS: /* json.c takes them */
 		break;
 	}
 	if (bad)

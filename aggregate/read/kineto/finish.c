@@ -376,6 +376,15 @@ static void choose_main(const struct kineto_store *s, struct pp_rank *rank, cons
 	rank->pid = pid_of(s, s->track[track[best]].pid);
 }
 
+static void clean_range(struct pp_span_range *r)
+{
+	if (r->payload_type == KINETO_MARK_OPERATOR)
+		*r = (struct pp_span_range){
+		        .origin = r->origin, .payload = r->id, .payload_type = r->id ? PP_PAYLOAD_EXT : PP_PAYLOAD_NONE};
+	else
+		*r = (struct pp_span_range){.id = r->id, .origin = r->origin};
+}
+
 /* Removes what only this reader knows; see state.h. */
 static void clean_spans(struct pp_rank *rank)
 {
@@ -384,7 +393,7 @@ static void clean_spans(struct pp_rank *rank)
 			struct pp_span *span = &rank->thread[t].span[i];
 
 			if (span->kind == PP_SPAN_RANGE)
-				span->range = (struct pp_span_range){.id = span->range.id, .origin = span->range.origin};
+				clean_range(&span->range);
 			else if (span->kind == PP_SPAN_DEVICE)
 				span->device.step = -1;
 			else if (span->kind == PP_SPAN_STEP && span->step.number > rank->last_step)
@@ -562,7 +571,8 @@ int pp_kineto_finish(struct kineto_store *s, const struct pp_trace_glance *glanc
 	for (size_t i = 0; i < c.ranks; i++)
 		c.rank[i].trace.resolution_ns = unit;
 	c.names = s->names;
-	s->names = NULL;
+	c.payloads = s->payloads;
+	s->names = s->payloads = NULL;
 	*ret_capture = c;
 	return 0;
 }

@@ -8,11 +8,12 @@
 #include <strings.h>
 #include <yajl/yajl_parse.h>
 
+#include "aggregate/read/kineto/dialect.h"
 #include "aggregate/read/kineto/fields.h"
 #include "aggregate/read/kineto/number.h"
 #include "aggregate/read/kineto/take.h"
 
-enum { DEPTH_MOST = 4096, PLACES = 8, TOKEN_MOST = 1 << 22 };
+enum { DEPTH_MOST = 4096, PLACES = 8, TOKEN_MOST = 1 << 22, LISTS_MOST = 512 };
 
 enum search {
 	SEARCH_NOTHING,
@@ -26,15 +27,18 @@ struct kineto_json {
 	yajl_handle yajl;
 	struct kineto_event event;
 	struct kineto_keys keys;
-	uint64_t offset; /* of the bytes that yajl has */
-	int depth;       /* of open objects and lists */
-	int list_depth;  /* inside the list of events; 0: it was not seen */
-	int key;         /* of the next value */
-	int has_key;     /* in an object: a value is next */
-	int is_empty;    /* no key of the event so far */
-	int list_key;    /* of the list in args that is open */
-	size_t index;    /* in it */
-	int is_replay;   /* a new yajl is brought to this place: calls have been handled */
+	uint64_t offset;            /* of the bytes that yajl has */
+	int depth;                  /* of open objects and lists */
+	int list_depth;             /* inside the list of events; 0: it was not seen */
+	int key;                    /* of the next value */
+	int has_key;                /* in an object: a value is next */
+	int is_empty;               /* no key of the event so far */
+	int list_key;               /* of the list in args that is open */
+	size_t index;               /* in it */
+	char lists[LISTS_MOST + 4]; /* what an argument of lists in lists says so far */
+	size_t lists_length;
+	int lists_cut;
+	int is_replay; /* a new yajl is brought to this place: calls have been handled */
 	int no_memory;
 	int called;      /* yajl has called since this was 0 */
 	uint64_t silent; /* bytes since it did: yajl keeps them, and reads them again with each part */
@@ -65,21 +69,73 @@ static int is_list(const struct kineto_json *j, int depth)
 	return j->is_list[depth / 8] >> depth % 8 & 1;
 }
 
+static int is_in_lists(const struct kineto_json *j)
+{
+	return place_of(j) == KINETO_ARG_LIST && pp_kineto_argument_row(j->list_key)->type == KINETO_LISTS;
+}
+
+/* What there is no room for becomes dots at its end. */
+static void put_lists(struct kineto_json *j, const char *text, size_t length)
+{
+	j->lists_cut |= length > LISTS_MOST - j->lists_length;
+	if (j->lists_cut)
+		return;
+	memcpy(j->lists + j->lists_length, text, length);
+	j->lists_length += length;
+}
+
+static void put_item(struct kineto_json *j, const char *text, size_t length)
+{
+	if (j->lists_length && j->lists[j->lists_length - 1] != '[')
+		put_lists(j, ",", 1);
+	put_lists(j, text, length);
+}
+
+/* What is no list or number, or lies too deep, is not shown. */
+static void begin_lists(struct kineto_json *j, int is_map)
+{
+	if (is_map || j->depth >= PLACES)
+		put_item(j, is_map ? "{...}" : "[...]", 5);
+	else
+		put_item(j, "[", 1);
+}
+
+static int end_lists(struct kineto_json *j)
+{
+	static const char dots[] = "...";
+
+	put_lists(j, "]", 1);
+	if (place_of(j) != KINETO_ARGS)
+		return 0;
+	if (j->lists_cut) {
+		memcpy(j->lists + j->lists_length, dots, sizeof(dots));
+		j->lists_length += sizeof(dots) - 1;
+	}
+	if (!j->s->payloads)
+		j->s->payloads = pp_intern_new();
+	if (!j->s->payloads)
+		return -ENOMEM;
+	j->event.dims = pp_intern_put(j->s->payloads, j->lists, j->lists_length);
+	return 0;
+}
+
 static int begin(struct kineto_json *j, int is_map)
 {
 	enum kineto_place place = KINETO_SKIP;
+	int in_lists = 0;
 
 	j->called = 1;
 	if (j->is_replay)
 		return 1;
 	if (j->depth + 1 == DEPTH_MOST)
 		return 0;
+	in_lists = is_in_lists(j);
 	if (j->depth && place_of(j) == KINETO_EVENT && j->key && pp_kineto_inside(KINETO_EVENT, j->key, is_map) == KINETO_SKIP)
 		pp_kineto_mistyped(j->s, 0); /* a list as arguments, a list or an object as a name */
 	if (!j->depth)
 		place = is_map ? KINETO_TOP : KINETO_EVENTS;
 	else if (place_of(j) != KINETO_SKIP)
-		place = pp_kineto_inside(place_of(j), j->key, is_map);
+		place = pp_kineto_inside(place_of(j), in_lists ? j->list_key : j->key, is_map);
 	j->depth++;
 	if (j->depth < PLACES)
 		j->place[j->depth] = (uint8_t)place;
@@ -95,10 +151,13 @@ static int begin(struct kineto_json *j, int is_map)
 	} else if (place == KINETO_DEVICE_ROW) {
 		j->device = -1, j->memory = 0, j->device_name = 0;
 	}
-	if (place == KINETO_ARG_LIST) {
+	if (place == KINETO_ARG_LIST && !in_lists) {
 		j->list_key = j->key;
-		j->index = 0;
+		j->index = j->lists_length = 0;
+		j->lists_cut = 0;
 	}
+	if (in_lists || is_in_lists(j))
+		begin_lists(j, is_map);
 	if (is_map && j->depth > 1 && j->depth <= PLACES && j->place[j->depth - 1] == KINETO_ARGS && j->key)
 		pp_kineto_mistyped(j->s, j->key);
 	j->has_key = 0;
@@ -123,13 +182,17 @@ static int on_end(void *context)
 	enum kineto_place place = place_of(j);
 	int rc = 0;
 
+	const int in_lists = is_in_lists(j);
+
 	j->called = 1;
 	if (j->is_replay)
 		return 1;
 	j->depth--;
 	j->has_key = 0;
 	j->key = KINETO_UNKNOWN_KEY;
-	if (place == KINETO_EVENT) {
+	if (in_lists) {
+		rc = end_lists(j);
+	} else if (place == KINETO_EVENT) {
 		if (j->counters)
 			rc = pp_kineto_take_counters(j->s, &j->event, j->counter, j->counters);
 		else if (j->event.phase)
@@ -225,6 +288,8 @@ static int value(struct kineto_json *j, const char *text, size_t length, int is_
 		return 1;
 	if (place == KINETO_ARGS && j->counter_key)
 		take_counter(j, &v);
+	else if (is_in_lists(j))
+		put_item(j, text ? text : "null", text ? length : 4);
 	else if (place == KINETO_ARG_LIST)
 		bad = pp_kineto_set(&j->event, place, j->list_key, j->index++, &v, j->s->names);
 	else if (!j->key)

@@ -380,6 +380,7 @@ static int take_part(struct parting *w, struct kineto_store *to, uint32_t rank, 
 static int share(const struct kineto_store *s, struct kineto_store *to)
 {
 	to->names = s->names;
+	to->payloads = s->payloads;
 	to->base = s->base;
 	to->rank = -1;
 	to->world = s->world;
@@ -486,7 +487,7 @@ static int take_whole(struct kineto_store *s, struct kineto_parts *parts)
 		return -ENOMEM;
 	parts->parts = 1;
 	parts->part[0] = *s;
-	*s = (struct kineto_store){.names = s->names};
+	*s = (struct kineto_store){.names = s->names, .payloads = s->payloads};
 	return join_streams(&parts->part[0]);
 }
 
@@ -514,7 +515,7 @@ int pp_kineto_part(struct kineto_store *s, const struct kineto_processes *list, 
 void pp_kineto_parts_release(struct kineto_parts *parts)
 {
 	for (size_t i = 0; i < parts->parts; i++) {
-		parts->part[i].names = NULL;
+		parts->part[i].names = parts->part[i].payloads = NULL;
 		if (parts->is_shared)
 			parts->part[i].label = NULL;
 		pp_kineto_release(&parts->part[i]);

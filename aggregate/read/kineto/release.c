@@ -24,5 +24,6 @@ void pp_kineto_release(struct kineto_store *s)
 	free(s->is_profiler);
 	free(s->worker);
 	pp_intern_free(s->names);
+	pp_intern_free(s->payloads);
 	*s = (struct kineto_store){0};
 }

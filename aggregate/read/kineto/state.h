@@ -17,8 +17,8 @@ struct pp_launch;
 struct pp_span;
 
 /* While reading, spans of the host hold range.id = correlation, and what finish.c needs and then clears: range.payload = external
- * id, range.payload_type = enum kineto_mark. device.step is the external id; the lowest bit of device.host_thread
- * says whether there is one, its other bits are a worker, index + 1. */
+ * id, range.payload_type = enum kineto_mark. Of operators range.id = their dimensions. device.step is the external id; the lowest
+ * bit of device.host_thread says whether there is one, its other bits are a worker, index + 1. */
 enum kineto_mark {
 	KINETO_MARK_OPERATOR = 1,
 	KINETO_MARK_LAUNCH = 2,
@@ -67,6 +67,7 @@ enum { KINETO_SAMPLES = 1024, KINETO_INFOS_MOST = 1024 };
 
 struct kineto_store { /* all that was read */
 	struct pp_intern *names;
+	struct pp_intern *payloads; /* dimensions of operators' inputs; NULL: none were read */
 	struct kineto_track *track;
 	size_t tracks, tracks_room;
 	uint32_t last_track;  /* of the event before, index + 1 */

@@ -198,7 +198,7 @@ static int fill_host(struct kineto_store *s, struct kineto_track *t, struct pp_s
 	/* PyTorch's note of a collective's parameters is no operator: the one around it is. */
 	if ((e->category == KINETO_OPERATOR || e->category == KINETO_EITHER) &&
 	    (length != strlen(PARAMETERS) || memcmp(name, PARAMETERS, length) != 0))
-		span->range.payload_type = KINETO_MARK_OPERATOR;
+		span->range.payload_type = KINETO_MARK_OPERATOR, span->range.id = e->dims;
 	if (e->category == KINETO_LAUNCH && e->fields & KINETO_CORRELATION) {
 		span->range.payload_type = KINETO_MARK_LAUNCH;
 		span->range.id = (uint64_t)e->correlation;

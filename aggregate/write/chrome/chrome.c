@@ -92,6 +92,11 @@ static uint8_t *put_name(const struct writer *w, uint8_t *p, uint32_t name)
 	return p + name_size(w, name);
 }
 
+static uint32_t name_of(const struct writer *w, const struct pp_arg *n)
+{
+	return n->type == PP_ARG_IS_COMM ? w->t->comm[n->value].name : (uint32_t)n->value;
+}
+
 /* Numbers that a double does not hold become text, as in the page. */
 static uint8_t *put_arg(const struct writer *w, uint8_t *p, const struct pp_arg *n)
 {
@@ -104,8 +109,8 @@ static uint8_t *put_arg(const struct writer *w, uint8_t *p, const struct pp_arg 
 		return put_text(p, "true");
 	if (n->type == PP_ARG_IS_ID)
 		return put_hex(p, (uint64_t)n->value);
-	if (n->type == PP_ARG_IS_COMM)
-		return put_name(w, p, w->t->comm[n->value].name);
+	if (n->type == PP_ARG_IS_COMM || n->type == PP_ARG_IS_NAME)
+		return put_name(w, p, name_of(w, n));
 	if (is_large)
 		*p++ = '"';
 	p = put_int(p, n->value);
@@ -159,7 +164,7 @@ static void write_event(struct writer *w, const struct pp_timeline_track *track,
 	uint8_t *p;
 
 	for (size_t i = 0; i < args; i++)
-		room += arg[i].type == PP_ARG_IS_COMM ? name_size(w, w->t->comm[arg[i].value].name) : 0;
+		room += arg[i].type == PP_ARG_IS_COMM || arg[i].type == PP_ARG_IS_NAME ? name_size(w, name_of(w, &arg[i])) : 0;
 	p = pp_out_more(&w->out, room);
 	if (!p)
 		return;

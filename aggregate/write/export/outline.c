@@ -185,9 +185,11 @@ size_t pp_outline_args(const struct pp_outline *s, const struct pp_timeline_even
 	for (size_t i = 0; e->flags && i < sizeof(flag) / sizeof(flag[0]); i++)
 		if (e->flags & flag[i].flag)
 			n = add(n, flag[i].id, PP_ARG_IS_YES, 1);
-	if (e->launch)
+	if (e->kind == PP_SPAN_DEVICE && e->launch)
 		n = add_launch(n, &s->t->launch[e->launch - 1]);
 	n = add_known(n, PP_ARG_CORRELATION, e->correlation);
+	if (e->kind == PP_SPAN_RANGE && e->dims)
+		n = add(n, PP_ARG_DIMS, PP_ARG_IS_NAME, e->dims);
 	return (size_t)(n - arg);
 }
 

@@ -12,12 +12,12 @@ enum pp_arg_id { /* PP_ARG_IDS: how many */
 	         PP_ARG_IDS
 };
 
-enum pp_arg_type { PP_ARG_IS_YES, PP_ARG_IS_NUMBER, PP_ARG_IS_ID, PP_ARG_IS_COMM };
+enum pp_arg_type { PP_ARG_IS_YES, PP_ARG_IS_NUMBER, PP_ARG_IS_ID, PP_ARG_IS_COMM, PP_ARG_IS_NAME };
 
 struct pp_arg {
 	enum pp_arg_id id;
 	enum pp_arg_type type;
-	int64_t value; /* COMM: index in the timeline's comms */
+	int64_t value; /* COMM: index in the timeline's comms; NAME: pp_intern id of its names */
 };
 
 enum { PP_EXPORT_PID = 1000000 }; /* rank 0; numbers of processes of several hosts may be equal, these are not */

@@ -76,8 +76,21 @@ static void write_names(struct writer *w, enum pp_perfetto_names of, const struc
 		PUT(w, pp_perfetto_names_put, of, name, n);
 }
 
-/* Names of events that are in use. */
-static void write_event_names(struct writer *w)
+/* Texts of annotations: names of communicators, by index + 1, then names of the timeline. */
+static uint64_t text_of_name(const struct writer *w, uint64_t name)
+{
+	return w->t->comms + 1 + name;
+}
+
+static uint32_t name_in(const struct pp_timeline_event *e, enum pp_perfetto_names of, uint32_t count)
+{
+	const uint32_t name = of == PP_PERFETTO_EVENTS ? e->name : e->kind == PP_SPAN_RANGE ? e->dims : 0;
+
+	return name < count ? name : 0;
+}
+
+/* Names of events that are in use, or dimensions. */
+static void write_used_names(struct writer *w, enum pp_perfetto_names of)
 {
 	const uint32_t count = pp_intern_count(w->t->names);
 	uint8_t *used = calloc(count + 1, 1);
@@ -89,12 +102,13 @@ static void write_event_names(struct writer *w)
 		return;
 	}
 	for (size_t i = 0; i < w->t->events; i++)
-		used[w->t->event[i].name < count ? w->t->event[i].name : 0] = 1;
+		used[name_in(&w->t->event[i], of, count)] = 1;
 	for (uint32_t i = 1; i < count; i++) {
 		if (used[i])
-			name[n++] = (struct pp_perfetto_name){i, pp_intern_text(w->t->names, i, NULL)};
+			name[n++] = (struct pp_perfetto_name){of == PP_PERFETTO_TEXTS ? text_of_name(w, i) : i,
+			                                      pp_intern_text(w->t->names, i, NULL)};
 		if (n == NAMES || i + 1 == count) {
-			write_names(w, PP_PERFETTO_EVENTS, name, n);
+			write_names(w, of, name, n);
 			n = 0;
 		}
 	}
@@ -123,7 +137,8 @@ static void write_all_names(struct writer *w)
 			n = 0;
 		}
 	}
-	write_event_names(w);
+	write_used_names(w, PP_PERFETTO_TEXTS);
+	write_used_names(w, PP_PERFETTO_EVENTS);
 }
 
 /* Numbers of tracks: ranks, then tracks, then counters; 0 means no track in the format. */
@@ -187,13 +202,16 @@ static size_t take_annotations(const struct writer *w, const struct pp_timeline_
 	static const uint32_t type[] = {[PP_ARG_IS_YES] = PP_PERFETTO_YES,
 	                                [PP_ARG_IS_NUMBER] = PP_PERFETTO_NUMBER,
 	                                [PP_ARG_IS_ID] = PP_PERFETTO_ID,
-	                                [PP_ARG_IS_COMM] = PP_PERFETTO_TEXT};
+	                                [PP_ARG_IS_COMM] = PP_PERFETTO_TEXT,
+	                                [PP_ARG_IS_NAME] = PP_PERFETTO_TEXT};
 	struct pp_arg arg[PP_ARG_IDS];
 	const size_t n = pp_outline_args(&w->outline, e, arg);
 
 	for (size_t i = 0; i < n; i++)
 		to[i] = (struct pp_perfetto_annotation){arg[i].id, type[arg[i].type],
-		                                        (uint64_t)arg[i].value + (arg[i].type == PP_ARG_IS_COMM)};
+		                                        arg[i].type == PP_ARG_IS_NAME
+		                                                ? text_of_name(w, (uint64_t)arg[i].value)
+		                                                : (uint64_t)arg[i].value + (arg[i].type == PP_ARG_IS_COMM)};
 	return n;
 }
 

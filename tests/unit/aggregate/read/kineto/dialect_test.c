@@ -72,7 +72,7 @@ TEST(rows_are_found)
 		CHECK(number > 0);
 		CHECK_STR(number ? pp_kineto_argument_row(number)->key : "", keys[i]);
 	}
-	CHECK_INT(pp_kineto_argument("Input Dims", 10), 0);
+	CHECK_INT(pp_kineto_argument("Input Strides", 13), 0);
 	CHECK_INT(pp_kineto_argument("", 0), 0);
 }
 

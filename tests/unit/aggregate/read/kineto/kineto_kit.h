@@ -131,7 +131,8 @@ static inline void kit_check_rank(const struct pp_capture *c, const struct pp_ra
 				CHECK(s->device.op < pp_intern_count(c->names) && s->device.launch <= r->launches &&
 				      s->device.host_thread <= r->threads && s->device.step == -1);
 			else if (s->kind == PP_SPAN_RANGE)
-				CHECK(!s->range.payload && !s->range.payload_type);
+				CHECK(s->range.payload_type == PP_PAYLOAD_EXT ? s->range.payload < pp_intern_count(c->payloads)
+				                                              : !s->range.payload && !s->range.payload_type);
 		}
 		CHECK(!(kinds & ~thread->kinds));
 	}

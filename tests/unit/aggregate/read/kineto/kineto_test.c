@@ -187,6 +187,48 @@ TEST(host_events)
 	pp_capture_release(&c);
 }
 
+static const char *dims_of(const struct pp_capture *c, const struct pp_span *s)
+{
+	if (!s || s->range.payload_type != PP_PAYLOAD_EXT)
+		return "";
+	return pp_intern_text(c->payloads, (uint32_t)s->range.payload, NULL);
+}
+
+/* One operator with these dimensions. */
+static void check_dims(const char *in_file, const char *wanted)
+{
+	char text[4096];
+	struct pp_capture c;
+
+	snprintf(text, sizeof(text), HEAD X("cpu_op", "aten::mm", "40", "41", "110", "50", "'Input Dims': %s") LAST TAIL, in_file);
+	c = kit_read(text);
+	CHECK_STR(dims_of(&c, kit_span(&c, -1, 41, 0)), wanted);
+	pp_capture_release(&c);
+}
+
+TEST(dimensions_of_inputs)
+{
+	struct pp_capture c = kit_read(whole_text);
+	char many[2048] = "[", cut[1024] = "[";
+	size_t many_length = 1, cut_length = 1;
+
+	CHECK_STR(dims_of(&c, kit_span(&c, -1, 41, 1)), "");
+	CHECK_STR(dims_of(&c, kit_span(&c, -1, 41, 2)), "[[2,[3]],{...}]");
+	CHECK_INT(kit_span(&c, -1, 41, 2)->range.id, 0);
+	pp_capture_release(&c);
+	check_dims("[[64, 128], [], [[2, 3], [4]], null, 'x']", "[[64,128],[],[[2,3],[4]],null,x]");
+	check_dims("[]", "[]");
+	check_dims("[[[[[1]]]]]", "[[[[...]]]]");
+	check_dims("'float'", "");
+	for (int i = 0; i < 150; i++)
+		many_length += (size_t)snprintf(many + many_length, sizeof(many) - many_length, "%s[123]", i ? ", " : "");
+	snprintf(many + many_length, sizeof(many) - many_length, "]");
+	for (int i = 0; i < 85; i++)
+		cut_length += (size_t)snprintf(cut + cut_length, sizeof(cut) - cut_length, "%s[123]", i ? "," : "");
+	snprintf(cut + cut_length, sizeof(cut) - cut_length, ",[...");
+	check_dims(many, cut);
+}
+
 TEST(device_events)
 {
 	struct pp_capture c = kit_read(whole_text);
@@ -678,6 +720,7 @@ int main(void)
 	kit_quotes(whole);
 	times_are_exact();
 	host_events();
+	dimensions_of_inputs();
 	device_events();
 	allocations();
 	operators_of_kernels();

@@ -68,12 +68,26 @@ TEST(launches)
 		abort();
 	t.launch[0] = (struct pp_timeline_launch){.grid = {8, 1, 1}, .block = {256, 2, 1}, .shared = 4096};
 	t.launches = 1;
+	t.event[3].kind = PP_SPAN_DEVICE;
 	t.event[3].launch = 1;
 	t.event[3].correlation = 77;
 	text = written(&t);
 	HAS(text, "\"grid x\":8,\"grid y\":1,\"grid z\":1,\"block x\":256,\"block y\":2,\"block z\":1,\"shared memory bytes\":4096,"
 	          "\"correlation\":77}");
 	CHECK(!strstr(text, "registers"));
+	free(text);
+	pp_timeline_release(&t);
+}
+
+TEST(dimensions)
+{
+	struct pp_timeline t;
+	char *text;
+
+	kit_make(&t);
+	t.event[0].dims = kit_name(&t, "[[2,3],[]]");
+	text = written(&t);
+	HAS(text, "\"args\":{\"self time ns\":800,\"input dims\":\"[[2,3],[]]\"}}");
 	free(text);
 	pp_timeline_release(&t);
 }
@@ -113,6 +127,7 @@ int main(void)
 {
 	rare();
 	launches();
+	dimensions();
 	large_times();
 	refused();
 	return test_end();

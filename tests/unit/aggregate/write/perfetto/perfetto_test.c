@@ -202,6 +202,31 @@ TEST(rare)
 	pp_timeline_release(&t);
 }
 
+static const char *text_of(const PerfettoTrace__Trace *trace, uint64_t iid)
+{
+	for (size_t i = 0; i < trace->n_packet; i++)
+		for (size_t k = 0; trace->packet[i]->interned && k < trace->packet[i]->interned->n_text; k++)
+			if (trace->packet[i]->interned->text[k]->iid == iid)
+				return trace->packet[i]->interned->text[k]->name;
+	return "";
+}
+
+TEST(dimensions)
+{
+	struct pp_timeline t;
+	PerfettoTrace__Trace *trace;
+	const PerfettoTrace__TrackEvent *first;
+
+	kit_make(&t);
+	t.event[0].dims = kit_name(&t, "[[2,3],[]]");
+	trace = unpacked(&t);
+	first = nth(trace, 0)->track_event;
+	CHECK_INT(first->n_annotation, 2);
+	CHECK_STR(text_of(trace, first->annotation[1]->text_iid), "[[2,3],[]]");
+	perfetto_trace__trace__free_unpacked(trace, NULL);
+	pp_timeline_release(&t);
+}
+
 static void check_refused(const struct pp_timeline *t, const char *path, int code, const char *sentence)
 {
 	struct pp_err err = {""};
@@ -242,6 +267,7 @@ int main(void)
 	packet();
 	made_up();
 	rare();
+	dimensions();
 	refused();
 	return test_end();
 }
