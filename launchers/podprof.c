@@ -1,15 +1,19 @@
 /* podprof: the command line. In: argv. Out: one verb's exit code. cmd_*.c have the verbs. */
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/plain.h"
+#include "core/base/shell_word.h"
 #include "launchers/cmd.h"
 #include "launchers/options/help.h"
 #include "launchers/options/options.h"
 #include "launchers/options/say.h"
 #include "launchers/options/verbs.h"
 #include "launchers/run/file_limit.h"
+#include "launchers/run/program.h"
 
 static int first_words(void)
 {
@@ -62,8 +66,25 @@ static const char *known_elsewhere(const char *word)
 	return NULL;
 }
 
-static int unknown(const char *word)
+/* Somebody typed a command without `run`: says what to type, whole as far as it fits. */
+static int program(char *const *words)
 {
+	char command[400] = "", word[PATH_MAX];
+	size_t n = 0;
+
+	for (; *words && n < sizeof(command); words++)
+		n += (size_t)snprintf(command + n, sizeof(command) - n, " %s", pp_shell_word(*words, word, sizeof(word)));
+	pp_say("'%.*s' is a program: did you mean 'podprof run --%s%s'?", (int)strcspn(command + 1, " "), command + 1,
+	       pp_plain(command, ""), *words || n >= sizeof(command) ? "..." : "");
+	return PP_EXIT_USAGE;
+}
+
+/* `words`: of the command line, from the unknown one. */
+static int unknown(char *const *words)
+{
+	const char *word = words[0];
+	char file[PATH_MAX];
+
 	const char *names[PP_VERBS];
 	size_t count = 0;
 	const char *near = known_elsewhere(word);
@@ -75,6 +96,8 @@ static int unknown(const char *word)
 		near = pp_nearest(word, names, count);
 	if (near)
 		pp_say("unknown verb '%s': did you mean 'podprof %s'?", word, near);
+	else if (!pp_program_find(word, file))
+		return program(words);
 	else
 		pp_say("unknown verb '%s': nothing was started. 'podprof --help' lists all verbs.", word);
 	return PP_EXIT_USAGE;
@@ -86,7 +109,8 @@ static int help_of(char *word)
 	const struct pp_verb *verb = pp_verb_find(word);
 	char option[] = "--help", *words[] = {word, option, NULL};
 
-	return verb && verb->what ? verb->run(2, words) : unknown(word);
+	words[1] = verb ? option : NULL;
+	return verb && verb->what ? verb->run(2, words) : unknown(words);
 }
 
 /* A file that is opened must not take the number of a closed stdin, stdout or stderr. An application has them closed again. */
@@ -126,5 +150,5 @@ int main(int argc, char **argv)
 		       word);
 		return PP_EXIT_USAGE;
 	}
-	return unknown(word);
+	return unknown(argv + 1);
 }

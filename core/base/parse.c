@@ -81,9 +81,7 @@ int pp_parse_ports(const char *text, uint16_t *ret_first, uint16_t *ret_last, st
 	uint64_t first = 0, last = 0;
 	const char *end = digits(text, &first);
 
-	last = first;
-	if (end && *end == ':')
-		end = digits(end + 1, &last);
+	end = end && *end == ':' ? digits(end + 1, &last) : NULL;
 	if (!end || *end || !first || first > last || last > UINT16_MAX)
 		return pp_err_set(err, -EINVAL,
 		                  "'%s' is not a range of ports. Give A:B, both from 1 to 65535, for example 20000:20100", text);
@@ -115,7 +113,11 @@ int pp_parse_time(const char *text, int64_t *ret_ns, struct pp_err *err)
 int pp_parse_slow(const char *text, int64_t *ret_thousandths, struct pp_err *err)
 {
 	uint64_t whole = 0, part = 0;
-	const char *end = strncmp(text, "step>", 5) ? NULL : digits(text + 5, &whole), *point = NULL;
+	static const char *const begin[] = {"step-over=", "step>"};
+	const char *end = NULL, *point = NULL;
+
+	for (size_t i = 0; i < sizeof(begin) / sizeof(begin[0]) && !end; i++)
+		end = strncmp(text, begin[i], strlen(begin[i])) != 0 ? NULL : digits(text + strlen(begin[i]), &whole);
 
 	if (end && *end == '.') {
 		point = end + 1;
@@ -126,7 +128,8 @@ int pp_parse_slow(const char *text, int64_t *ret_thousandths, struct pp_err *err
 	if (!end || strcmp(end, "x") || (point && end - point > 3) || whole > 1000 || whole * 1000 + part <= 1000)
 		return pp_err_set(
 		        err, -EINVAL,
-		        "'%s' is not a rule. Give step>Kx for steps slower than K times the rank's median, for example 'step>3x'",
+		        "'%s' is not a rule. Give step-over=Kx for steps slower than K times the rank's median, for example "
+		        "step-over=3x",
 		        text);
 	*ret_thousandths = (int64_t)(whole * 1000 + part);
 	return 0;

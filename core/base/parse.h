@@ -14,7 +14,7 @@ int pp_parse_bytes(const char *text, uint64_t *ret_bytes, struct pp_err *err);
 int pp_parse_steps(const char *text, int64_t *ret_first, int64_t *ret_last, struct pp_err *err);
 /* "20000:20100", or one number: ports to try, in order. */
 int pp_parse_ports(const char *text, uint16_t *ret_first, uint16_t *ret_last, struct pp_err *err);
-/* "step>3x", "step>2.5x": 3000, 2500. More than 1, at most 1000. */
+/* "step-over=3x", "step>2.5x": 3000, 2500. More than 1, at most 1000. */
 int pp_parse_slow(const char *text, int64_t *ret_thousandths, struct pp_err *err);
 /* "2", "2s", "500ms", "10us", "1m", "1h" to ns. */
 int pp_parse_time(const char *text, int64_t *ret_ns, struct pp_err *err);

@@ -35,6 +35,7 @@
 #include "launchers/run/file_limit.h"
 #include "launchers/run/launcher_hosts.h"
 #include "launchers/run/logdir.h"
+#include "launchers/run/program.h"
 #include "launchers/run/rendezvous.h"
 #include "launchers/run/task_words.h"
 
@@ -56,35 +57,6 @@ static void warn(const char *sentence)
 {
 	if (may_speak)
 		pp_say("%s", sentence);
-}
-
-/* Looks for the command as a shell does: 0 and its file, or ENOENT or EACCES. */
-static int find_program(const char *command, char file[PATH_MAX])
-{
-	const char *path = getenv("PATH");
-	struct stat st;
-	int why = ENOENT;
-
-	if (!*command)
-		return ENOENT;
-	if (strchr(command, '/')) {
-		snprintf(file, PATH_MAX, "%s", command);
-		if (stat(command, &st)) /* what is neither missing nor forbidden, exec is to judge */
-			return errno == EACCES ? EACCES : errno == ENOENT || errno == ENOTDIR ? ENOENT : 0;
-		return S_ISDIR(st.st_mode) || (access(command, X_OK) && errno == EACCES) ? EACCES : 0;
-	}
-	for (path = path ? path : "/bin:/usr/bin"; path; path = strchr(path, ':') ? strchr(path, ':') + 1 : NULL) {
-		int length = (int)strcspn(path, ":");
-
-		if (snprintf(file, PATH_MAX, "%.*s%s%s", length, path, length ? "/" : "", command) >= PATH_MAX)
-			continue;
-		if (stat(file, &st) || S_ISDIR(st.st_mode))
-			continue;
-		if (!access(file, X_OK) || errno != EACCES)
-			return 0;
-		why = EACCES;
-	}
-	return why;
 }
 
 static int not_runnable(const char *command, int why)
@@ -551,7 +523,7 @@ int pp_cmd_run(int argc, char **argv)
 
 	if (rc >= 0)
 		return rc;
-	rc = find_program(argv[first], file);
+	rc = pp_program_find(argv[first], file);
 	if (rc)
 		return not_runnable(argv[first], rc);
 	rc = prepare(&run, argv + first, &cure, &err);
@@ -604,7 +576,7 @@ int pp_cmd_task(int argc, char **argv)
 	run.spans = is_launcher;
 	if (is_launcher) /* a batch script has a rank too */
 		run.job.rank = run.job.local_rank = -1, run.job.size = run.job.local_size = 0;
-	is_known = is_rank && !find_program(words[first], file);
+	is_known = is_rank && !pp_program_find(words[first], file);
 	if (is_rank && !is_known) {
 		if (*words[first] && !is_multi_prog(words + first)) /* exec will say so */
 			return PP_EXIT_OK;

@@ -75,11 +75,13 @@ TEST(numbers_and_times)
 
 TEST(slow_steps)
 {
-	static const char *const bad[] = {"",           "3x",       "step>3", "step>1x",  "step>0.5x",    "step>1.0x",
-	                                  "step>1001x", "step>-2x", "step>x", "step>3x ", "step>2.5555x", "step<3x"};
+	static const char *const bad[] = {
+	        "",       "3x",       "step>3",       "step>1x", "step>0.5x",    "step>1.0x",    "step>1001x", "step>-2x",
+	        "step>x", "step>3x ", "step>2.5555x", "step<3x", "step-over=1x", "step-over>3x", "step-over3x"};
 	int64_t n = 7;
 
 	CHECK(!pp_parse_slow("step>3x", &n, NULL) && n == 3000);
+	CHECK(!pp_parse_slow("step-over=2.5x", &n, NULL) && n == 2500);
 	CHECK(!pp_parse_slow("step>2.5x", &n, NULL) && n == 2500);
 	CHECK(!pp_parse_slow("step>1.001x", &n, NULL) && n == 1001);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
