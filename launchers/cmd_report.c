@@ -21,6 +21,7 @@
 #include "core/base/now.h"
 #include "core/base/shell_word.h"
 #include "core/base/why.h"
+#include "launchers/brief/brief_print.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
 #include "launchers/options/say.h"
@@ -179,22 +180,6 @@ static int print_table(const char *directory, const struct pp_options *options)
 	return PP_EXIT_OK;
 }
 
-static int print_json(const char *directory)
-{
-	char pod[PATH_MAX];
-	struct pp_err err = {""};
-
-	snprintf(pod, sizeof(pod), "%s/pod.h5", directory);
-	if (pp_brief_json(pod, stdout, &err)) {
-		pp_say("%s.", err.text);
-		return PP_EXIT_FAILED;
-	}
-	if (!fflush(stdout) && !ferror(stdout))
-		return PP_EXIT_OK;
-	pp_say("cannot print the session: %s. The file is '%s'.", pp_why(errno), pod);
-	return PP_EXIT_FAILED;
-}
-
 static int print_check(const char *directory)
 {
 	char pod[PATH_MAX + sizeof("/pod.h5") + 512];
@@ -234,7 +219,7 @@ static int show(const char *directory, const struct pp_options *options)
 	if (options->verb.check)
 		return print_check(directory);
 	if (options->verb.json)
-		return print_json(directory);
+		return pp_brief_print(directory);
 	if (*options->verb.table)
 		return print_table(directory, options);
 	rc = print_summary(directory);

@@ -6,6 +6,7 @@
 #include "aggregate/spool/state.h"
 #include "core/base/shell_word.h"
 #include "core/base/step_windows.h"
+#include "launchers/brief/brief_print.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
 #include "launchers/options/say.h"
@@ -136,5 +137,9 @@ int pp_cmd_salvage(int argc, char **argv)
 	for (size_t i = 0; !rc && !alive && i < count - left_out; i++)
 		if (!result.session[0] || pp_spool_salvaged(argv[first + (int)i], marked, sizeof(marked)))
 			say_remove(argv[first + (int)i], "");
+	if (!rc && result.session[0] && options.verb.json) {
+		snprintf(marked, sizeof(marked), "%s/podprof/%s", *result.moved ? result.moved : logdir, result.session);
+		rc = pp_brief_print(marked);
+	}
 	return rc || !result.session[0] ? PP_EXIT_FAILED : left_out || rings_left_out || alive ? PP_EXIT_PARTIAL : PP_EXIT_OK;
 }

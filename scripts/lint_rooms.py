@@ -35,6 +35,7 @@ FLOORS = (
     ('aggregate/keeper/', 'aggregate/keeper/capture/', 'aggregate/keeper/cluster/'),
     ('launchers/options/', 'launchers/say'),
     ('launchers/run/', 'launchers/python/'),
+    ('launchers/brief/',),
     ('launchers/analyze/', 'launchers/ask/', 'launchers/diff/', 'launchers/doctor/', 'launchers/export/', 'launchers/view/'),
     ('launchers/',),
 )

@@ -34,6 +34,7 @@ struct pp_analyze_file {
 struct pp_analyze_options {
 	const char *logdir, *session; /* session "": by the date of the data, else of now */
 	const char *job, *options;
+	char *ret_directory;             /* NULL, or room for PP_SESSION_PATH bytes: where the session is */
 	int64_t steps_first, steps_last; /* last <= first: all */
 };
 

@@ -412,6 +412,8 @@ static int write_session(const struct pp_analyze_file *file, size_t files, struc
 		rc = pp_session_page(directory, d, NULL, &page);
 		pp_message_file(&message, "report.html", rc, page.text);
 	}
+	if (o->ret_directory)
+		snprintf(o->ret_directory, PP_SESSION_PATH, "%s/podprof/%s", o->logdir, name);
 	*ret_damaged += message.failure[0] != 0;
 	say(file, files, d, p, &message, &out, text, size);
 	return 0;

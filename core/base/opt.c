@@ -129,6 +129,7 @@ static int parse_percent(const struct pp_opt *opt, const char *value, void *to, 
 #define DIFF PP_OPT_DIFF
 #define FLEET PP_OPT_FLEET
 #define HANG PP_OPT_HANG
+#define SLURM PP_OPT_SLURM
 #define TO(member) PP_OPT_OF_JOB, offsetof(struct pp_settings, member), sizeof(((struct pp_settings *)NULL)->member)
 #define VERB(member) PP_OPT_OF_VERB, offsetof(struct pp_verb_settings, member), sizeof(((struct pp_verb_settings *)NULL)->member)
 #define COLLECTOR PP_OPT_CHECKED, 0, 0
@@ -152,6 +153,7 @@ const struct pp_opt pp_opt_table[PP_OPTS] = {
 #undef VIEW
 #undef DIFF
 #undef HANG
+#undef SLURM
 #undef TO
 #undef VERB
 #undef COLLECTOR

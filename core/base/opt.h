@@ -20,7 +20,8 @@ enum pp_opt_groups {
 	PP_OPT_VIEW = 256,
 	PP_OPT_DIFF = 512,
 	PP_OPT_FLEET = 1024,
-	PP_OPT_HANG = 2048
+	PP_OPT_HANG = 2048,
+	PP_OPT_SLURM = 4096
 };
 
 enum pp_opt_id {

@@ -9,6 +9,7 @@
 
 #include "aggregate/session/analyze.h"
 #include "aggregate/session/analyze_merge.h"
+#include "aggregate/session/files.h"
 #include "aggregate/spool/layout.h"
 #include "core/base/compare.h"
 #include "core/base/shell_word.h"
@@ -18,6 +19,7 @@
 #include "launchers/analyze/several.h"
 #include "launchers/analyze/windows.h"
 #include "launchers/analyze/workers.h"
+#include "launchers/brief/brief_print.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
 #include "launchers/options/say.h"
@@ -155,6 +157,8 @@ static int write_session(struct pp_inputs *in, const struct pp_analyze_options *
 	if (rc)
 		pp_say("%s. No session was written.", err.text);
 	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (!rc && o->ret_directory && pp_brief_print(o->ret_directory))
+		rc = -EIO;
 	return rc ? PP_EXIT_FAILED : is_whole(in) && !damaged ? PP_EXIT_OK : PP_EXIT_PARTIAL;
 }
 
@@ -258,7 +262,7 @@ static int analyze_all(struct pp_several *s, char *const *word, size_t words, co
 	struct pp_analyze_options o = {.options = "podprof analyze", .session = options->text[PP_OPT_ID_SESSION]};
 	const struct pp_step_windows *windows = &options->job.windows;
 	struct pp_inputs in = {.file = NULL};
-	char logdir[PP_SPOOL_PATH] = "", job[128];
+	char logdir[PP_SPOOL_PATH] = "", job[128], directory[PP_SESSION_PATH];
 	struct pp_err err = {""};
 	int code = s->world.rank ? PP_EXIT_OK : prepare(word, words, options, &in, logdir, sizeof(logdir));
 
@@ -270,6 +274,7 @@ static int analyze_all(struct pp_several *s, char *const *word, size_t words, co
 	name_job(*word, job, sizeof(job));
 	o.logdir = logdir;
 	o.job = job;
+	o.ret_directory = options->verb.json ? directory : NULL;
 	if (windows->count) {
 		o.steps_first = windows->first[0];
 		o.steps_last = windows->last[windows->count - 1];

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "launchers/ask/asker.h"
+#include "launchers/brief/brief_print.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
 #include "launchers/options/say.h"
@@ -25,10 +26,31 @@ static void progress(const char *what)
 	fprintf(stderr, "\rpodprof: waiting %s \033[K", what);
 }
 
-/* Prints the keeper's answer unchanged; returns the exit code. */
-static int say_answer(const char *text)
+/* The answer's line "DIR  (podprof report LOGDIR)" has the session; the others go to stderr. Returns the exit code. */
+static int print_sessions(char *text)
+{
+	int rc = PP_EXIT_FAILED;
+	char *rest;
+
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		char *end = strstr(line, "  (podprof report ");
+
+		if (end) {
+			*end = '\0';
+			rc = pp_brief_print(line);
+		} else {
+			pp_say("%s", line);
+		}
+	}
+	return rc;
+}
+
+/* Prints the keeper's answer unchanged, or its sessions as JSON; returns the exit code. */
+static int say_answer(char *text, int is_json)
 {
 	if (!strncmp(text, "done\n", 5)) {
+		if (is_json)
+			return print_sessions(text + 5);
 		puts(text + 5);
 		return fflush(stdout) ? PP_EXIT_FAILED : PP_EXIT_OK;
 	}
@@ -40,7 +62,7 @@ static int say_answer(const char *text)
 	return PP_EXIT_FAILED;
 }
 
-static int capture_all(const struct pp_asker_list *jobs, const char *given, const struct pp_capture_request *request)
+static int capture_all(const struct pp_asker_list *jobs, const char *given, const struct pp_capture_request *request, int is_json)
 {
 	int rc = PP_EXIT_OK, shows = isatty(STDERR_FILENO);
 
@@ -63,7 +85,7 @@ static int capture_all(const struct pp_asker_list *jobs, const char *given, cons
 			fputs("\r\033[K", stderr);
 		if (one)
 			pp_say("%s.", err.text);
-		one = one ? PP_EXIT_FAILED : say_answer(answer);
+		one = one ? PP_EXIT_FAILED : say_answer(answer, is_json);
 		free(answer);
 		rc = one ? one : rc;
 	}
@@ -120,7 +142,7 @@ int pp_cmd_capture(int argc, char **argv)
 	if (!logdir)
 		return PP_EXIT_FAILED;
 	pp_asker_find(logdir, &jobs);
-	rc = capture_all(&jobs, given, &request);
+	rc = capture_all(&jobs, given, &request, options.verb.json);
 	free(logdir);
 	return rc;
 }

@@ -38,7 +38,7 @@ const char *pp_options_variable(const struct pp_opt *opt, unsigned groups)
 	if (groups == PP_OPT_REPORT && opt == &pp_opt_table[PP_OPT_ID_OUTPUT])
 		return NULL;
 	return groups == PP_OPT_CAPTURE || groups == PP_OPT_STATUS || groups == PP_OPT_HANG || groups == PP_OPT_EXPORT ||
-	                       groups == PP_OPT_DIFF || groups == PP_OPT_FLEET
+	                       groups == PP_OPT_DIFF || groups == PP_OPT_FLEET || groups == PP_OPT_SLURM
 	               ? NULL
 	               : opt->env;
 }

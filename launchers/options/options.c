@@ -96,8 +96,8 @@ static const struct pp_opt *find_row(const struct pp_options_verb *verb, const c
 /* The first verb that takes such options. */
 static const char *verb_with(unsigned groups)
 {
-	static const char *const name[] = {"run",     "report", "salvage", "doctor", "status", "capture",
-	                                   "analyze", "export", "view",    "diff",   "fleet",  "hang"}; /* enum pp_opt_groups */
+	static const char *const name[] = {"run",    "report", "salvage", "doctor", "status", "capture", "analyze",
+	                                   "export", "view",   "diff",    "fleet",  "hang",   "slurm"}; /* enum pp_opt_groups */
 
 	return groups ? name[__builtin_ctz(groups)] : NULL;
 }

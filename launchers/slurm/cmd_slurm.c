@@ -37,6 +37,7 @@
 const struct pp_options_verb pp_verb_slurm = {
         .name = "podprof slurm",
         .arguments = "check | prolog [SECONDS] | epilog [SECONDS] | task-prolog | task-epilog [SECONDS]",
+        .groups = PP_OPT_SLURM,
         .doc = "check: say whether Slurm is set up for podprof, with a fix for each fault.\v"
                "The others are for Slurm's hooks. They act as the user of the job in SLURM_JOB_ID, and always exit with 0. prolog "
                "makes the directories of the user's spools and prints what 'podprof doctor --json' says of the node. epilog "
@@ -362,11 +363,13 @@ static int task_hook(const char *word, const char *argument)
 	return PP_EXIT_OK;
 }
 
+static const char *const words_known[] = {"check", "prolog", "epilog", "task-prolog", "task-epilog"};
+
 int pp_cmd_slurm(int argc, char **argv)
 {
 	struct pp_options options;
 	int first, rc = pp_options_parse(&pp_verb_slurm, argc, argv, &options, &first), words = argc - first;
-	const char *word;
+	const char *word, *near;
 
 	if (rc >= 0)
 		return rc;
@@ -374,9 +377,14 @@ int pp_cmd_slurm(int argc, char **argv)
 	if (!strcmp(word, "task-epilog") || (!strcmp(word, "task-prolog") && words == 1))
 		return task_hook(word, words == 2 ? argv[first + 1] : NULL);
 	if (!strcmp(word, "check") && words == 1)
-		return pp_slurm_check() || !pp_is_printed("the checks") ? PP_EXIT_FAILED : PP_EXIT_OK;
+		return pp_slurm_check(options.verb.json) || !pp_is_printed("the checks") ? PP_EXIT_FAILED : PP_EXIT_OK;
 	if (!strcmp(word, "prolog") || !strcmp(word, "epilog"))
 		return hook(word, seconds_of(words == 2 ? argv[first + 1] : NULL, PP_SLURM_HOOK_S));
+	near = *word ? pp_nearest(word, words_known, sizeof(words_known) / sizeof(words_known[0])) : NULL;
+	if (near && strcmp(near, word) != 0) {
+		pp_say("unknown word '%s': did you mean 'podprof slurm %s'?", word, near);
+		return PP_EXIT_USAGE;
+	}
 	pp_say("slurm takes one of these words: 'check', or for Slurm's hooks 'prolog', 'epilog', 'task-prolog' or "
 	       "'task-epilog'.");
 	return PP_EXIT_USAGE;

@@ -350,7 +350,7 @@ static void check_place(char value[WANTED][VALUE])
 		              "now use " PP_SPOOL_ROOT_STAYS);
 }
 
-int pp_slurm_check(void)
+static int check_all(void)
 {
 	char value[WANTED][VALUE] = {""};
 	int faults;
@@ -368,5 +368,17 @@ int pp_slurm_check(void)
 	faults += check_task_hook(wanted[TASK_PROLOG], "task-prolog", value[TASK_PROLOG]);
 	faults += check_task_hook(wanted[TASK_EPILOG], "task-epilog", value[TASK_EPILOG]);
 	check_place(value);
+	return faults;
+}
+
+int pp_slurm_check(int is_json)
+{
+	int faults;
+
+	if (is_json)
+		pp_doctor_json_begin();
+	faults = check_all();
+	if (is_json)
+		pp_doctor_json_end(!faults);
 	return faults;
 }

@@ -5,4 +5,4 @@
 enum { PP_SLURM_HOOK_S = 30 }; /* what prolog and epilog take at most, where no number is given */
 
 /* How many of them prevent recording. */
-int pp_slurm_check(void);
+int pp_slurm_check(int is_json);

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """The command line: words, help, exit codes, what reaches the application, and what is said. Run by ctest cli."""
 import glob
+import json
 import os
 import re
 import signal
@@ -46,7 +47,8 @@ def first_words(place, full):
 def wrong_words(place, full):
     for words, near in ((["reprot"], "report"), (["run", "--stepz", "1:2", "true"], "--steps"), (["report", "--lst"], "--list"),
                         (["docter"], "doctor"), (["record"], "'podprof run'"), (["analyse", "x"], "'podprof analyze'"), (["help", "captur"], "'podprof capture'"), (["salvage", "--outptu", "x", "y"], "--output"),
-                        (["run", "--last", "3s", "true"], "podprof capture"), (["capture", "--signal", "USR1"], "podprof run")):
+                        (["python3", "train.py", "--lr", "a b"], "'podprof run -- python3 train.py --lr 'a b''?"), (["/bin/true"], "'podprof run -- /bin/true'?"), (["slurm", "chek"], "'podprof slurm check'"),
+                        (["run", "--port-range", "5", "true"], "not a range of ports"), (["run", "--last", "3s", "true"], "podprof capture"), (["capture", "--signal", "USR1"], "podprof run")):
         got = run([place.podprof(), *words])
         check(got.code == 64 and near in got.err and len(got.err.splitlines()) == 1 and not got.out, got.transcript())
     for verb, why in (("capture", "not a directory. Give the directory that -o named."), ("status", "not a directory. Give the directory that -o named."),
@@ -203,6 +205,18 @@ def full_output(place, full):
         jobs.finish(job)
 
 
+def json_for_scripts(place, full):
+    """What makes a session says it as 'podprof report --json' does, on stdout; what a user reads is on stderr."""
+    trace, logs = place.scratch + "/trace.json", place.new_logs()
+    with open(trace, "w", encoding="ascii") as f:
+        json.dump({"schemaVersion": 1, "traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 10, "dur": 5}]}, f)
+    got = run([place.podprof(), "analyze", "--json", trace, "-o", logs])
+    made, same = json.loads(got.out), json.loads(run([place.podprof(), "report", "--json", logs]).out)
+    check(got.code == 0 and made == same and os.path.isfile(made["path"] + "/pod.h5") and "from 1 file" in got.err, got.transcript())
+    got = run([place.podprof(), "slurm", "check", "--json"], {"PATH": "/nowhere"})
+    check(got.code == 1 and json.loads(got.out)["green"] is False and json.loads(got.out)["checks"][0]["thing"] == "Slurm", got.transcript())
+
+
 def no_rank_no_trace(place, full):
     """A program that never is a rank: same end at once, and no spool stays behind for long."""
     logs = place.new_logs()
@@ -224,7 +238,7 @@ CASES = {
     "first_words": first_words, "wrong_words": wrong_words, "options_of_the_program": options_of_the_program, "exit_codes": exit_codes,
     "streams": streams, "environment": environment, "only_one_rank_speaks": only_one_rank_speaks, "nested": nested,
     "foreign_spool": foreign_spool, "nothing_to_report": nothing_to_report, "doctor": doctor, "full_output": full_output,
-    "no_rank_no_trace": no_rank_no_trace,
+    "json_for_scripts": json_for_scripts, "no_rank_no_trace": no_rank_no_trace,
 }
 
 if __name__ == "__main__":

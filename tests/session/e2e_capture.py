@@ -2,6 +2,7 @@
 """podprof capture beside a live job: the same steps on all ranks, two at once, ranks that drift, hang or mark nothing, bad clients, ends.
 Run by ctest session_capture."""
 import glob
+import json
 import os
 import re
 import signal
@@ -62,13 +63,15 @@ def on_request(place, full):
     got = run([place.podprof(), "report", logs])  # as the capture said; nobody waits for the end of a job that goes on
     check(got.code == 0 and "a job still records into" in got.err and os.path.basename(one[2]) in got.out, got.transcript())
     two = captured(run(capture(place, logs, "--steps=+3")))
+    got = run(capture(place, logs, "--steps=+2", "--json"))
+    check(got.code == 0 and json.loads(got.out)["path"] in sessions(logs) and "captured" in got.err, got.transcript())
     check(process.poll() is None, "the job was over before its captures were")
     check(one[1] - one[0] == 5 and two[1] - two[0] == 3 and one[1] <= two[0], (one, two))
     for first, last, session in (one, two):
         check_session(session, first, last, 4)
     got = over(process)
     good(got)
-    check(len(sessions(logs)) == 3, jobs.tree(logs))
+    check(len(sessions(logs)) == 4, jobs.tree(logs))
 
 
 def two_at_once(place, full):
@@ -285,7 +288,7 @@ def slow_step(place, full):
         took = f["breakdown/step_ns"][()].max(axis=1)
         check(took.argmax() == 5 and took[5] > 1e9, took)
     logs = place.new_logs()
-    got = run(place.mpirun(4, place.under(logs, [place.program("windows"), "60", "5"], "--trigger", "step>100x")))
+    got = run(place.mpirun(4, place.under(logs, [place.program("windows"), "60", "5"], "--trigger", "step-over=100x")))
     check(got.code == 0 and "no step was slow enough" in got.err and not sessions(logs), got.transcript())
 
 

@@ -64,11 +64,12 @@ def salvage(place, *spools, memory=MEMORY):
     """In little memory; what it printed and its session, if there is one."""
     out = place.new_logs()
     limit = "" if "ASAN_OPTIONS" in os.environ else f"ulimit -v {memory >> 10};"
-    got = run(["sh", "-c", f"{limit} exec \"$@\"", "sh", place.podprof(), "salvage", *spools, "-o", out], limit=LIMIT)
+    got = run(["sh", "-c", f"{limit} exec \"$@\"", "sh", place.podprof(), "salvage", *spools, "-o", out, "--json"], limit=LIMIT)
     check(not got.timed_out and got.code in (0, 1, 2), got.transcript())
     check("Sanitizer" not in got.err and "runtime error" not in got.err, got.transcript())
     sessions = glob.glob(out + "/podprof/*/pod.h5")
     check(bool(sessions) == (got.code != 1), got.transcript())
+    check(not sessions and not got.out or json.loads(got.out)["path"] == os.path.dirname(sessions[0]), got.transcript())
     check(all(line.startswith("podprof: ") and len(line) > 20 for line in got.err.splitlines()) and got.err, got.transcript())
     return got, os.path.dirname(sessions[0]) if sessions else None
 

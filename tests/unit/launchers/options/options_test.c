@@ -78,7 +78,7 @@ TEST(mistakes_are_refused)
 }
 
 static const struct pp_options_verb all = {
-        .name = "podprof all", .arguments = "DIR", .doc = "x", .groups = (2 * PP_OPT_HANG - 1) & ~(unsigned)PP_OPT_CAPTURE};
+        .name = "podprof all", .arguments = "DIR", .doc = "x", .groups = (2 * PP_OPT_SLURM - 1) & ~(unsigned)PP_OPT_CAPTURE};
 static const struct pp_options_verb capture = {.name = "podprof capture", .arguments = "DIR", .doc = "x", .groups = PP_OPT_CAPTURE};
 
 /* A good value for each row. */
