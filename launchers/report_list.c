@@ -209,11 +209,86 @@ long pp_report_sessions(const char *logdir, struct pp_session_file **ret_session
 	return count;
 }
 
+static int is_hdf5(const char *path)
+{
+	static const char begin[8] = "\x89HDF\r\n\x1a\n";
+	char head[sizeof(begin)];
+	FILE *f = fopen(path, "re");
+	const size_t n = f ? fread(head, 1, sizeof(head), f) : 0;
+
+	if (f)
+		fclose(f);
+	return n == sizeof(head) && !memcmp(head, begin, sizeof(head));
+}
+
+/* Makes the directories of path[0..at] and of what follows. */
+static int make_directories(char *path, size_t at)
+{
+	for (char *c = path + at;; c++) {
+		const char end = *c;
+
+		if (end && end != '/')
+			continue;
+		*c = '\0';
+		if (mkdir(path, 0777) && errno != EEXIST)
+			return -errno;
+		*c = end;
+		if (!end)
+			return 0;
+	}
+}
+
+/* A pod.h5 under another name, or without its directory: makes a session of it, FILE.podprof/podprof/NAME, or in a temporary
+ * directory where none can be made there. 0, or -errno. */
+static int adopt(const char *file, char ret_path[PATH_MAX])
+{
+	const char *name = strrchr(file, '/') + 1, *tmp = getenv("TMPDIR");
+	const int length = (int)(strlen(name) > 3 && !strcmp(name + strlen(name) - 3, ".h5") ? strlen(name) - 3 : strlen(name));
+	char pod[PATH_MAX + 16];
+	int n = snprintf(ret_path, PATH_MAX, "%s.podprof/podprof/%.*s", file, length, name), rc;
+
+	rc = n < PATH_MAX ? make_directories(ret_path, strlen(file)) : -ENAMETOOLONG;
+	if (rc) {
+		n = snprintf(pod, PATH_MAX, "%s/podprof-report-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+		if (n >= PATH_MAX || !mkdtemp(pod))
+			return rc;
+		n = snprintf(ret_path, PATH_MAX, "%s/podprof/%.*s", pod, length, name);
+		rc = n < PATH_MAX ? make_directories(ret_path, strlen(pod) + 1) : -ENAMETOOLONG;
+	}
+	snprintf(pod, sizeof(pod), "%s/pod.h5", ret_path);
+	if (rc || (!symlink(file, pod) || errno == EEXIST))
+		return rc;
+	return -errno;
+}
+
+/* A file of a session, or a pod.h5 elsewhere. */
+static int resolve_file(const char *given, char ret_path[PATH_MAX])
+{
+	char file[PATH_MAX];
+	struct pp_brief brief;
+	struct pp_err err = {""};
+
+	snprintf(file, sizeof(file), "%s", ret_path);
+	parent(ret_path);
+	if (is_session(ret_path))
+		return 1;
+	if (is_hdf5(file) && pp_brief_read(file, &brief, &err)) {
+		pp_say("%s.", err.text);
+		return -EINVAL;
+	}
+	if (is_hdf5(file) && !adopt(file, ret_path))
+		return 1;
+	pp_say("cannot open '%s': it is a file, and not of a session. Give the directory that -o named, a session, or a "
+	       "file of a session.",
+	       given);
+	return -ENOTDIR;
+}
+
 int pp_report_resolve(const char *given, char ret_path[PATH_MAX])
 {
 	char sub[PATH_MAX + 16], by_name[PATH_MAX];
 	struct stat st;
-	char *path, *name;
+	char *name;
 
 	if (!realpath(given, ret_path)) {
 		int why = errno;
@@ -225,21 +300,8 @@ int pp_report_resolve(const char *given, char ret_path[PATH_MAX])
 		       given, pp_why(why));
 		return -why;
 	}
-	if (!stat(ret_path, &st) && !S_ISDIR(st.st_mode)) {
-		path = strdup(ret_path);
-		if (path)
-			parent(path);
-		if (path && is_session(path)) {
-			snprintf(ret_path, PATH_MAX, "%s", path);
-			free(path);
-			return 1;
-		}
-		free(path);
-		pp_say("cannot open '%s': it is a file, and not of a session. Give the directory that -o named, a session, or a "
-		       "file of a session.",
-		       given);
-		return -ENOTDIR;
-	}
+	if (!stat(ret_path, &st) && !S_ISDIR(st.st_mode))
+		return resolve_file(given, ret_path);
 	if (is_session(ret_path))
 		return 1;
 	name = strrchr(ret_path, '/');

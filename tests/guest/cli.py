@@ -4,6 +4,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -205,11 +206,27 @@ def full_output(place, full):
         jobs.finish(job)
 
 
+def pod_of_another_name(place, full):
+    """A pod.h5 that was sent to somebody is read whatever it is called; another program's HDF5 file is refused, and leaves nothing."""
+    trace, logs, sent, other = place.scratch + "/sent.json", place.new_logs(), place.scratch + "/good.h5", place.scratch + "/other.h5"
+    with open(trace, "w", encoding="ascii") as f:
+        json.dump({"schemaVersion": 1, "traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": at, "dur": 5} for at in (10, 20)]}, f)
+    run([place.podprof(), "analyze", trace, "-o", logs])
+    shutil.copy(jobs.session_of(logs) + "/pod.h5", sent)
+    for words, what in ((["report"], "Bottleneck"), (["report", "--table", "op"], "aten::mm"), (["export", "--tool", "op_stats"], "aten::mm")):
+        got = run([place.podprof(), *words, sent])
+        check(got.code == 0 and what in got.out, got.transcript())
+    with open(other, "wb") as f:
+        f.write(b"\x89HDF\r\n\x1a\n" + bytes(2000))
+    got = run([place.podprof(), "report", other])
+    check(got.code == 1 and other in got.err and len(got.err.splitlines()) == 1 and not os.path.exists(other + ".podprof"), got.transcript())
+
+
 def json_for_scripts(place, full):
     """What makes a session says it as 'podprof report --json' does, on stdout; what a user reads is on stderr."""
     trace, logs = place.scratch + "/trace.json", place.new_logs()
     with open(trace, "w", encoding="ascii") as f:
-        json.dump({"schemaVersion": 1, "traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 10, "dur": 5}]}, f)
+        json.dump({"schemaVersion": 1, "traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": at, "dur": 5} for at in (10, 20)]}, f)
     got = run([place.podprof(), "analyze", "--json", trace, "-o", logs])
     made, same = json.loads(got.out), json.loads(run([place.podprof(), "report", "--json", logs]).out)
     check(got.code == 0 and made == same and os.path.isfile(made["path"] + "/pod.h5") and "from 1 file" in got.err, got.transcript())
@@ -238,7 +255,7 @@ CASES = {
     "first_words": first_words, "wrong_words": wrong_words, "options_of_the_program": options_of_the_program, "exit_codes": exit_codes,
     "streams": streams, "environment": environment, "only_one_rank_speaks": only_one_rank_speaks, "nested": nested,
     "foreign_spool": foreign_spool, "nothing_to_report": nothing_to_report, "doctor": doctor, "full_output": full_output,
-    "json_for_scripts": json_for_scripts, "no_rank_no_trace": no_rank_no_trace,
+    "pod_of_another_name": pod_of_another_name, "json_for_scripts": json_for_scripts, "no_rank_no_trace": no_rank_no_trace,
 }
 
 if __name__ == "__main__":
