@@ -3,6 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "aggregate/dataset/describe_job.h"
+#include "aggregate/dataset/table/table_text.h"
+#include "core/step/category.h"
 #include "launchers/cmd.h"
 #include "launchers/options/say.h"
 #include "launchers/options/verbs.h"
@@ -14,7 +17,7 @@ const struct pp_options_verb pp_verb_completion = {
 };
 
 /* What stands behind a verb's options. */
-enum rest { REST_NONE, REST_DIRECTORY, REST_COMMAND, REST_SHELL };
+enum rest { REST_NONE, REST_DIRECTORY, REST_COMMAND, REST_SHELL, REST_SLURM };
 
 static enum rest rest_of(const struct pp_options_verb *verb)
 {
@@ -22,6 +25,8 @@ static enum rest rest_of(const struct pp_options_verb *verb)
 		return REST_COMMAND;
 	if (verb == &pp_verb_completion)
 		return REST_SHELL;
+	if (verb == &pp_verb_slurm)
+		return REST_SLURM;
 	return *verb->arguments ? REST_DIRECTORY : REST_NONE;
 }
 
@@ -35,11 +40,40 @@ static int is_file(const struct pp_opt *o)
 	return !strcmp(o->argument, "FILE");
 }
 
-/* "host|rank" with another separator. */
-static void put_words(const char *words, char separator)
+static const char *const tool[] = {
+#define PP_TOOL_TABLE(tool, table) #tool,
+#include "aggregate/report/tool_tables.def"
+#undef PP_TOOL_TABLE
+};
+
+/* The words that an option takes, "host|rank"; "": any text. Static storage, until the next call. */
+static const char *words_of(const struct pp_opt *o)
+{
+	static char words[2048];
+	size_t n = 0;
+
+	words[0] = '\0';
+	if (strchr(o->argument, '|'))
+		return o->argument;
+	for (int i = 0; o == &pp_opt_table[PP_OPT_ID_TABLE] && i <= PP_TABLES; i++)
+		n += (size_t)snprintf(words + n, sizeof(words) - n, "%s%s", n ? "|" : "",
+		                      (i < PP_TABLES ? pp_table_desc(i) : pp_job_desc(0))->name);
+	for (size_t i = 0; o == &pp_opt_table[PP_OPT_ID_TOOL] && i < sizeof(tool) / sizeof(tool[0]); i++)
+		if (!i || strcmp(tool[i - 1], tool[i]) != 0)
+			n += (size_t)snprintf(words + n, sizeof(words) - n, "%s%s", n ? "|" : "", tool[i]);
+	for (int i = 1; o == &pp_opt_table[PP_OPT_ID_CATEGORIES] && i <= PP_CATEGORIES; i++)
+		n += (size_t)snprintf(words + n, sizeof(words) - n, "%s%s", n ? "|" : "", pp_category_name(i));
+	return words;
+}
+
+/* "host|rank" with blanks between, and a blank of a word escaped. */
+static void put_words(const char *words)
 {
 	for (; *words; words++)
-		putchar(*words == '|' ? separator : *words);
+		if (*words == ' ')
+			fputs("\\ ", stdout);
+		else
+			putchar(*words == '|' ? ' ' : *words);
 }
 
 /* Texts stand in single quotes: a quote ends them, is escaped, and begins them again. */
@@ -76,10 +110,8 @@ static void bash_values(void)
 			puts("\t\tmapfile -t COMPREPLY < <(compgen -d -- \"$cur\")");
 		} else if (is_file(o)) {
 			puts("\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$cur\")");
-		} else if (strchr(o->argument, '|')) {
-			fputs("\t\tmapfile -t COMPREPLY < <(compgen -W '", stdout);
-			put_words(o->argument, ' ');
-			puts("' -- \"$cur\")");
+		} else if (*words_of(o)) {
+			printf("\t\tmapfile -t COMPREPLY < <(IFS='|' && compgen -W '%s' -- \"$cur\")\n", words_of(o));
 		}
 		puts("\t\treturn\n\t\t;;");
 	}
@@ -103,6 +135,9 @@ static void bash_options(void)
 		case REST_SHELL:
 			puts("' rest=shell ;;");
 			break;
+		case REST_SLURM:
+			puts("' rest=slurm ;;");
+			break;
 		case REST_COMMAND:
 			puts("' rest=command ;;");
 			break;
@@ -111,7 +146,7 @@ static void bash_options(void)
 			break;
 		}
 	}
-	puts("\t*) return ;;\n\tesac");
+	puts("\thelp) options='' rest=verb ;;\n\t*) return ;;\n\tesac");
 }
 
 /* Where `podprof run`'s command begins: behind "--", or the first word that is neither an option nor its value. */
@@ -138,7 +173,7 @@ static void bash(void)
 	     "\tif ((COMP_CWORD == 1)); then");
 	fputs("\t\tmapfile -t COMPREPLY < <(compgen -W '", stdout);
 	put_verbs();
-	puts(" --help --version' -- \"$cur\")\n\t\treturn\n\tfi");
+	puts(" help --help --version' -- \"$cur\")\n\t\treturn\n\tfi");
 	bash_options();
 	puts("\tif [[ $rest == command ]]; then");
 	bash_command_begin();
@@ -151,12 +186,17 @@ static void bash(void)
 	     "\tif [[ $cur == = ]]; then\n\t\tcur=\n"
 	     "\telif [[ $option == = ]]; then\n\t\toption=${COMP_WORDS[COMP_CWORD - 2]}\n\tfi");
 	bash_values();
-	puts("\tif [[ $cur == -* ]]; then\n"
-	     "\t\tmapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$cur\")\n"
-	     "\t\t[[ ${COMPREPLY[*]} == *= ]] && compopt -o nospace 2>/dev/null\n\t\treturn\n\tfi\n"
-	     "\tcase $rest in\n"
-	     "\tdirectory) mapfile -t COMPREPLY < <(compgen -d -- \"$cur\") ;;\n"
-	     "\tshell) mapfile -t COMPREPLY < <(compgen -W 'bash zsh fish' -- \"$cur\") ;;\n"
+	fputs("\tif [[ $cur == -* ]]; then\n"
+	      "\t\tmapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$cur\")\n"
+	      "\t\t[[ ${COMPREPLY[*]} == *= ]] && compopt -o nospace 2>/dev/null\n\t\treturn\n\tfi\n"
+	      "\tcase $rest in\n"
+	      "\tdirectory) mapfile -t COMPREPLY < <(compgen -d -- \"$cur\") ;;\n"
+	      "\tshell) mapfile -t COMPREPLY < <(compgen -W 'bash zsh fish' -- \"$cur\") ;;\n"
+	      "\tslurm) mapfile -t COMPREPLY < <(compgen -W 'check prolog epilog task-prolog task-epilog' -- \"$cur\") ;;",
+	      stdout);
+	fputs("\n\tverb) mapfile -t COMPREPLY < <(compgen -W '", stdout);
+	put_verbs();
+	puts("' -- \"$cur\") ;;\n"
 	     "\tcommand) mapfile -t COMPREPLY < <(compgen -c -- \"$cur\") ;;\n"
 	     "\tesac\n"
 	     "\treturn 0\n"
@@ -187,9 +227,9 @@ static void zsh_option(const struct pp_opt *o, unsigned groups)
 			fputs("directory:_files -/", stdout);
 		} else if (is_file(o)) {
 			fputs("file:_files", stdout);
-		} else if (strchr(o->argument, '|')) {
+		} else if (*words_of(o)) {
 			fputs("value:(", stdout);
-			put_words(o->argument, ' ');
+			put_words(words_of(o));
 			putchar(')');
 		} else {
 			zsh_text(pp_options_argument(o, groups));
@@ -201,7 +241,8 @@ static void zsh_option(const struct pp_opt *o, unsigned groups)
 
 static void zsh(void)
 {
-	static const char *const rest[] = {"", " '*:directory:_files -/'", " '*:::command: _normal'", " '1:shell:(bash zsh fish)'"};
+	static const char *const rest[] = {"", " '*:directory:_files -/'", " '*:::command: _normal'", " '1:shell:(bash zsh fish)'",
+	                                   " '1:word:(check prolog epilog task-prolog task-epilog)'"};
 
 	puts("#compdef podprof\n# Made by 'podprof completion zsh' from podprof's option table.\n"
 	     "_podprof() {\n\tlocal -a verbs\n\tverbs=(");
@@ -225,7 +266,7 @@ static void zsh(void)
 				zsh_option(&pp_opt_table[k], verb->groups);
 		printf("\t\t\t'--help[print the options]'%s\n\t\t;;\n", rest[rest_of(verb)]);
 	}
-	puts("\tesac\n}\n"
+	puts("\thelp)\n\t\t_describe verb verbs\n\t\t;;\n\tesac\n}\n"
 	     "if [[ $funcstack[1] == _podprof ]]; then\n\t_podprof \"$@\"\nelse\n\tcompdef _podprof podprof\nfi");
 }
 
@@ -240,9 +281,9 @@ static void fish_option(const char *verb, const struct pp_opt *o, unsigned group
 		fputs(" -r -F", stdout);
 	} else if (*o->argument) {
 		fputs(" -x", stdout);
-		if (strchr(o->argument, '|')) {
+		if (*words_of(o)) {
 			fputs(" -a '", stdout);
-			put_words(o->argument, ' ');
+			put_words(words_of(o));
 			putchar('\'');
 		}
 	}
@@ -254,7 +295,8 @@ static void fish_option(const char *verb, const struct pp_opt *o, unsigned group
 static void fish(void)
 {
 	static const char *const rest[] = {NULL, "-a '(__fish_complete_directories)'",
-	                                   "-a '(__fish_complete_subcommand --fcs-skip=2)'", "-a 'bash zsh fish'"};
+	                                   "-a '(__fish_complete_subcommand --fcs-skip=2)'", "-a 'bash zsh fish'",
+	                                   "-a 'check prolog epilog task-prolog task-epilog'"};
 
 	puts("# fish completion of podprof. Made by 'podprof completion fish' from its option table.\ncomplete -c podprof -f");
 	for (int i = 0; i < PP_VERBS; i++) {
@@ -271,6 +313,7 @@ static void fish(void)
 		if (rest[rest_of(verb->options)])
 			printf("complete -c podprof -n '__fish_seen_subcommand_from %s' %s\n", verb->name,
 			       rest[rest_of(verb->options)]);
+		printf("complete -c podprof -n '__fish_seen_subcommand_from help' -a %s\n", verb->name);
 	}
 }
 

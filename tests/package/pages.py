@@ -87,11 +87,12 @@ def bash(place, full):
         want = sorted(o for o in options_of(place, verb))
         have = [w.rstrip("=") for w in bash_words(place, f"podprof {verb} --") if w != "--help"]
         check(have == want, f"{verb}: {have} instead of {want}")
-    for line, want in (("podprof ", [*VERBS, "--help", "--version"]), ("podprof re", ["report"]), ("podprof run --steps", ["--steps="]),
+    for line, want in (("podprof ", [*VERBS, "help", "--help", "--version"]), ("podprof re", ["report"]), ("podprof run --steps", ["--steps="]),
                        ("podprof run --xspace=", ["host", "rank"]), ("podprof run --xspace h", ["host"]), ("podprof run -o lo", ["logs"]),
                        ("podprof run --output=lo", ["logs"]), ("podprof report lo", ["logs"]),
                        ("podprof report --html=lo", ["logs"]), ("podprof report logs/", ["logs/podprof"]),
-                       ("podprof run --steps ", []), ("podprof completion ", ["bash", "fish", "zsh"]), ("podprof doctor x", []),
+                       ("podprof run --steps ", []), ("podprof completion ", ["bash", "fish", "zsh"]), ("podprof help st", ["status"]), ("podprof slurm task-", ["task-epilog", "task-prolog"]),
+                       ("podprof export --tool=m", ["memory_profile"]), ("podprof report --table slow", ["slowest"]), ("podprof export --categories Inp", ["Input"]), ("podprof doctor x", []),
                        ("podprof run --steps=1:2 mkdi", ["mkdir"]), ("podprof run --steps 1:2 -- mkdi", ["mkdir"])):
         have = bash_words(place, line, False)
         check(have == sorted(want), f"'{line}' offers {have} instead of {sorted(want)}")
