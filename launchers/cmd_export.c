@@ -44,11 +44,13 @@ static int print(const char *directory, const char *tool, enum pp_report_form fo
 {
 	char pod[PATH_MAX + 16], missing[2048] = "";
 	struct pp_err err = {""};
+	int rc;
 
 	snprintf(pod, sizeof(pod), "%s/pod.h5", directory);
-	if (pp_report_tool(pod, tool, form, stdout, missing, sizeof(missing), &err)) {
+	rc = pp_report_tool(pod, tool, form, stdout, missing, sizeof(missing), &err);
+	if (rc) {
 		pp_say("%s.", err.text);
-		return PP_EXIT_FAILED;
+		return rc == -ENOENT ? PP_EXIT_USAGE : PP_EXIT_FAILED;
 	}
 	say_lines(missing, pod);
 	if (fflush(stdout) || ferror(stdout)) {

@@ -71,7 +71,6 @@ static int is_written_to(struct live *live)
 /* Waits until no keeper writes to this log directory. 0: none does, 1: the time is over, or the keeper is stopped. */
 static int wait_for_keeper(struct live *live, int64_t seconds)
 {
-	int shows = isatty(STDERR_FILENO);
 	time_t begin = time(NULL);
 	int alive;
 
@@ -79,14 +78,12 @@ static int wait_for_keeper(struct live *live, int64_t seconds)
 		live->stopped = pp_spool_keeper_is_stopped(live->state.keeper_pid);
 		if (live->stopped)
 			break;
-		if (shows)
-			fprintf(stderr, "\rpodprof: waiting for the keeper (pid %d, %s), %d of %d s \033[K", live->state.keeper_pid,
-			        live->state.life == PP_SPOOL_WRITING ? "writing" : "still recording", (int)(time(NULL) - begin),
-			        (int)seconds);
+		pp_progress("waiting for the keeper (pid %d, %s), %d of %d s", live->state.keeper_pid,
+		            live->state.life == PP_SPOOL_WRITING ? "writing" : "still recording", (int)(time(NULL) - begin),
+		            (int)seconds);
 		pp_nap_ms(50);
 	}
-	if (shows)
-		fputs("\r\033[K", stderr);
+	pp_progress_end();
 	return alive;
 }
 
@@ -169,7 +166,7 @@ static int print_table(const char *directory, const struct pp_options *options)
 	                     sizeof(missing), &err);
 	if (rc) {
 		pp_say("%s.", err.text);
-		return PP_EXIT_FAILED;
+		return rc == -ENOENT ? PP_EXIT_USAGE : PP_EXIT_FAILED;
 	}
 	if (missing[0])
 		pp_say("'%s' %s.", pod, missing);

@@ -62,7 +62,7 @@ static int find_table(struct work *w, const char *name, struct pp_err *err)
 	w->set = w->descs > 1 ? name : NULL;
 	for (int id = 0; id <= PP_TABLES && at < sizeof(known); id++)
 		at += (size_t)snprintf(known + at, sizeof(known) - at, "%s%s", at ? ", " : "", desc_of(id)->name);
-	return w->descs ? 0 : pp_err_set(err, -EINVAL, "unknown table: '%s'. Choose one of: %s", name, known);
+	return w->descs ? 0 : pp_err_set(err, -ENOENT, "unknown table: '%s'. Choose one of: %s", name, known);
 }
 
 static int find_tool(struct work *w, const char *name, struct pp_err *err)
@@ -77,7 +77,7 @@ static int find_tool(struct work *w, const char *name, struct pp_err *err)
 		if (!strcmp(tool_table[i].tool, name) && w->descs < TABLES_MOST)
 			w->desc[w->descs++] = pp_table_desc(tool_table[i].table);
 	}
-	return w->descs ? 0 : pp_err_set(err, -EINVAL, "unknown tool: '%s'. Choose one of: %s", name, known);
+	return w->descs ? 0 : pp_err_set(err, -ENOENT, "unknown tool: '%s'. Choose one of: %s", name, known);
 }
 
 static int has_group(const struct pp_table_desc *desc, uint64_t missing)

@@ -50,8 +50,8 @@ static char *add_warning(struct warnings *n)
 
 static void show(const struct pp_workers_seen *seen)
 {
-	fprintf(stderr, "\rpodprof: %zu of %zu files read, %d %%\033[K", seen->files, seen->files_all,
-	        seen->bytes_all ? (int)(100.0 * (double)seen->bytes / (double)seen->bytes_all) : 100);
+	pp_progress("%zu of %zu files read, %d %%", seen->files, seen->files_all,
+	            seen->bytes_all ? (int)(100.0 * (double)seen->bytes / (double)seen->bytes_all) : 100);
 }
 
 static size_t cores(void)
@@ -176,8 +176,7 @@ static void read_all(struct pp_several *s, struct pp_inputs *in, const struct pp
 			index[count++] = i;
 	rc = index ? pp_workers_read(in->file, index, count, processes, o, shows ? show : NULL, &err)
 	           : pp_err_set(&err, -ENOMEM, "no memory for the list of files");
-	if (shows)
-		fputs("\r\033[K", stderr);
+	pp_progress_end();
 	free(index);
 	if (rc)
 		pp_say("%s.", err.text); /* its files are missing then */

@@ -23,7 +23,7 @@ enum { STEPS = 10 };
 
 static void progress(const char *what)
 {
-	fprintf(stderr, "\rpodprof: waiting %s \033[K", what);
+	pp_progress("waiting %s", what);
 }
 
 /* The answer's line "DIR  (podprof report LOGDIR)" has the session; the others go to stderr. Returns the exit code. */
@@ -64,7 +64,7 @@ static int say_answer(char *text, int is_json)
 
 static int capture_all(const struct pp_asker_list *jobs, const char *given, const struct pp_capture_request *request, int is_json)
 {
-	int rc = PP_EXIT_OK, shows = isatty(STDERR_FILENO);
+	int rc = PP_EXIT_OK;
 
 	if (!jobs->count) {
 		if (jobs->refused[0])
@@ -79,10 +79,9 @@ static int capture_all(const struct pp_asker_list *jobs, const char *given, cons
 	for (int i = 0; i < jobs->count; i++) {
 		struct pp_err err = {""};
 		char *answer = NULL;
-		int one = pp_asker_ask(&jobs->job[i], request, shows ? progress : NULL, &answer, &err);
+		int one = pp_asker_ask(&jobs->job[i], request, progress, &answer, &err);
 
-		if (shows)
-			fputs("\r\033[K", stderr);
+		pp_progress_end();
 		if (one)
 			pp_say("%s.", err.text);
 		one = one ? PP_EXIT_FAILED : say_answer(answer, is_json);

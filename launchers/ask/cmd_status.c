@@ -221,7 +221,7 @@ static int show(struct pp_jobs *jobs, const char *given, const char *refused, co
 	int running, seen = 0;
 
 	do {
-		running = print_all(jobs, json, watch && !json && isatty(STDOUT_FILENO));
+		running = print_all(jobs, json, watch && !json && pp_can_rewrite(STDOUT_FILENO));
 		seen |= running;
 	} while (watch && running > 0);
 	if (running < 0)

@@ -36,6 +36,40 @@ void pp_say_lines(char *text)
 	}
 }
 
+int pp_can_rewrite(int fd)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(fd) && term && *term && strcmp(term, "dumb") != 0;
+}
+
+static int in_progress;
+
+void pp_progress(const char *fmt, ...)
+{
+	const int can_rewrite = pp_can_rewrite(STDERR_FILENO);
+	char text[512];
+	va_list ap;
+
+	if (!can_rewrite && (in_progress || !isatty(STDERR_FILENO)))
+		return;
+	in_progress = 1;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (can_rewrite)
+		fprintf(stderr, "\rpodprof: %s \033[K", pp_plain(text, ""));
+	else
+		pp_say("%s", text);
+}
+
+void pp_progress_end(void)
+{
+	if (in_progress && pp_can_rewrite(STDERR_FILENO))
+		fputs("\r\033[K", stderr);
+	in_progress = 0;
+}
+
 int pp_is_printed(const char *what)
 {
 	errno = 0;

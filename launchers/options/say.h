@@ -9,6 +9,12 @@ void pp_say_lines(char *text);
 
 /* 1: stdout has taken all that was printed; else one line says why `what` was not, such as "the hosts". */
 int pp_is_printed(const char *what);
+/* Is the descriptor a terminal that can write over a line? TERM=dumb cannot. */
+int pp_can_rewrite(int fd);
+/* What goes on, on stderr, over the same before; on a dumb terminal once, elsewhere not at all. */
+void pp_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Takes that line away. */
+void pp_progress_end(void);
 /* Columns of the terminal that stdout is; INT_MAX: it has no limit, 0: stdout is no terminal. */
 int pp_columns(void);
 

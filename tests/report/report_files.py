@@ -283,7 +283,7 @@ def tables(place, full):
     found = json.loads(got.out)
     check(found["group"] == "clock" and "host_clock" in [t["table"] for t in found["tables"]], got.transcript())
     got = report(place, directory, "--table", "nope")
-    check(got.code == 1 and not got.out and "unknown table: 'nope'. Choose one of: worker, step, " in got.err, got.transcript())
+    check(got.code == 64 and not got.out and "unknown table: 'nope'. Choose one of: worker, step, " in got.err, got.transcript())
     got = report(place, directory, "--format", "json")
     check(got.code == 64 and not got.out and "Give --table NAME too" in got.err, got.transcript())
 

@@ -84,7 +84,7 @@ def export(place, full):
     for part in ("\n# worker\n", "\n# communicator\n", "\n# member\n", "\n# warning\n", "MPI_COMM_WORLD"):  # topology and diagnostics
         check(part in got, f"pod_viewer has no {part!r}: {got}")
     got = tool("none")
-    check(got.code == 1 and not got.out and "unknown tool: 'none'. Choose one of: overview, " in got.err, got.transcript())
+    check(got.code == 64 and not got.out and "unknown tool: 'none'. Choose one of: overview, " in got.err, got.transcript())
     for words in ([], ["--tool", "op_stats", logs, logs]):
         got = run([place.podprof(), "export", *words])
         check(got.code == 64 and not got.out, got.transcript())

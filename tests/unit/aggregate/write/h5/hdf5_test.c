@@ -168,10 +168,10 @@ static void check_printed(const char *path)
 	CHECK_STR(missing, "");
 	CHECK_INT(pp_report_table(path, "quality", 1, f, missing, sizeof(missing), &err), 0);
 	CHECK_STR(missing, "");
-	CHECK_INT(pp_report_table(path, "none", 0, f, missing, sizeof(missing), &err), -EINVAL);
+	CHECK_INT(pp_report_table(path, "none", 0, f, missing, sizeof(missing), &err), -ENOENT);
 	CHECK(strstr(err.text, "unknown table: 'none'. Choose one of: worker, step, ") != NULL);
 	CHECK(strlen(err.text) > 8 && !strcmp(err.text + strlen(err.text) - 9, ", quality")); /* the last one is not cut off */
-	CHECK_INT(pp_report_tool(path, "none", 0, f, missing, sizeof(missing), &err), -EINVAL);
+	CHECK_INT(pp_report_tool(path, "none", 0, f, missing, sizeof(missing), &err), -ENOENT);
 	CHECK_STR(err.text, "unknown tool: 'none'. Choose one of: overview, input_pipeline, tf_data, op_stats, kernel_stats, "
 	                    "memory_profile, pod_viewer");
 	fclose(f);
