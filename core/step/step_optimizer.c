@@ -219,6 +219,12 @@ static size_t phase_of(const struct pp_optimizers_rank *o, const struct tuple *t
 	return phase;
 }
 
+enum first {
+	FIRST_OTHER,
+	FIRST_CUT,
+	FIRST_WHOLE
+}; /* what is recorded before the end of the first step: little of it, most of it, all of it */
+
 struct work {
 	const struct pp_capture *capture;
 	const struct pp_optimizers *o;
@@ -238,30 +244,32 @@ static size_t count_spans(const struct pp_thread *thread, size_t *at, int64_t un
 	return count;
 }
 
-/* A file may begin in the middle of a step. The first step is all there if no other has fewer records. */
-static int is_first_whole(const struct pp_rank *rank, const struct pp_marks *m)
+/* A file may begin in the middle of a step. The first step is all there if no other has fewer records; with half as many it is most
+ * of one, however long it took: first steps warm up. */
+static enum first first_of(const struct pp_rank *rank, const struct pp_marks *m)
 {
 	const struct pp_thread *thread = &rank->thread[m->thread];
 	size_t at = 0, first, fewest = SIZE_MAX;
 
-	if (!rank->trace.format[0] || !m->marks)
-		return 0;
+	if (!rank->trace.format[0] || m->marks < 2)
+		return FIRST_OTHER;
 	first = count_spans(thread, &at, m->mark[0].end);
 	for (size_t i = 1; i < m->marks; i++) {
 		size_t n = count_spans(thread, &at, m->mark[i].end);
 
 		fewest = n < fewest ? n : fewest;
 	}
-	return first >= fewest && fewest != SIZE_MAX;
+	return first >= fewest ? FIRST_WHOLE : 2 * first >= fewest ? FIRST_CUT : FIRST_OTHER;
 }
 
-static int mark_rank(struct work *w, size_t r, struct pp_marks *list)
+static int mark_rank(struct work *w, size_t r, struct pp_marks *list, enum first *ret_first)
 {
 	const struct pp_optimizers_rank *o = &w->o->rank[r];
 	const struct pp_rank *rank = &w->capture->rank[r];
 	size_t phase = phase_of(o, &w->tuple), names = w->tuple.names;
 	int64_t end = INT64_MIN, ordinal = 0;
 
+	*ret_first = FIRST_OTHER;
 	list->marks = 0;
 	list->thread = o->thread;
 	for (size_t i = 0; i < o->calls; i++) {
@@ -277,14 +285,16 @@ static int mark_rank(struct work *w, size_t r, struct pp_marks *list)
 		if (pp_marks_add(list, &mark) < 0)
 			return -ENOMEM;
 	}
-	if (list->marks && w->horizon == INT64_MIN && is_first_whole(rank, list))
+	if (w->horizon == INT64_MIN)
+		*ret_first = first_of(rank, list);
+	if (*ret_first == FIRST_WHOLE)
 		list->mark[0].complete = 1;
 	w->calls += o->calls;
 	w->ends += phase < names ? o->calls : list->marks;
 	return 0;
 }
 
-static void add_rank(struct work *w, size_t r, const struct pp_marks *m)
+static void add_rank(struct work *w, size_t r, const struct pp_marks *m, enum first first)
 {
 	w->recording += m->has_records != 0;
 	if (!m->marks)
@@ -293,7 +303,7 @@ static void add_rank(struct work *w, size_t r, const struct pp_marks *m)
 	w->few = m->marks < w->few ? m->marks : w->few;
 	w->many = m->marks > w->many ? m->marks : w->many;
 	w->recorded += pp_recorded_time(&w->capture->rank[r]);
-	w->covered += (double)(m->mark[m->marks - 1].end - m->mark[!m->mark[0].complete].begin);
+	w->covered += (double)(m->mark[m->marks - 1].end - m->mark[first == FIRST_OTHER && !m->mark[0].complete].begin);
 }
 
 /* "SGD" of "Optimizer.step#SGD.step". */
@@ -336,9 +346,11 @@ int pp_optimizer_rule_find(const struct pp_capture *capture, const struct pp_opt
 		return 0;
 	w.tuple = tuple_of(&o->rank[most]);
 	for (size_t r = 0; r < capture->ranks; r++) {
-		if (mark_rank(&w, r, &list[r]) < 0)
+		enum first first;
+
+		if (mark_rank(&w, r, &list[r], &first) < 0)
 			return -ENOMEM;
-		add_rank(&w, r, &list[r]);
+		add_rank(&w, r, &list[r], first);
 	}
 	*ret_rule = (struct pp_optimizer_rule){.name = own_name(capture->names, w.tuple.name[w.tuple.names - 1])};
 	found = w.many >= 2 && decide(&w, ret_rule);
