@@ -67,6 +67,26 @@ INFERS_ALONE = """
             total += model(torch.full((4, 16), i / 40)).pow(2).mean().item()
     print(total.hex())
 """
+BY_HAND = """
+    def update(x):
+        model(x).pow(2).mean().backward()
+        with torch.no_grad():
+            for p in model.parameters():
+                p -= 0.1 * p.grad
+                p.grad = None
+
+    if BATCHES:
+        for epoch in range(2):
+            for x in DataLoader(Numbers(), 4):
+                update(x)
+            with torch.no_grad():
+                for x in DataLoader(Numbers(), 16):
+                    model(x)
+    else:
+        for i in range(24):
+            update(torch.full((4, 16), i / 24))
+    print(model[0].weight.sum().item().hex())
+"""
 CONVOLVES = """
     model = nn.Conv2d(1, 4, 3)
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
@@ -324,6 +344,20 @@ def infers(place, full):
             check(0 < share < 1, f"input share {share}")
 
 
+def by_hand(place, full):
+    """Parameters that the program changes itself: its steps are the iterations, and a validation is none."""
+    for batches, rule in ((True, "torch: DataLoader"), (False, "torch: parameter updates")):
+        _, session = both(place, "by_hand", BY_HAND, OPTIMIZER=False, BATCHES=batches)
+        e2e.check_dataset(session, workers=1, steps=range(24))
+        with e2e.h5(session) as f:
+            check(e2e.text(f["worker/step_rule"][0]) == rule, f["worker/step_rule"][()])
+        _, session = both(place, "by_hand", BY_HAND, ("--steps", "5:9"), OPTIMIZER=False, BATCHES=batches)
+        e2e.check_dataset(session, workers=1, steps=range(5, 9))
+        with e2e.h5(session) as f:
+            calls = {e2e.text(f["op/name"][()][r]): int(c) for r, c in zip(f["op/row_op"][()], f["op/calls"][()])}
+            check(calls.get("backward") == 4, f"calls in four steps: {calls}")
+
+
 def infers_alone(place, full):
     """Neither batches nor an optimizer: the process records, and the keeper finds what repeats."""
     _, session = both(place, "infers_alone", INFERS_ALONE, OPTIMIZER=False)
@@ -375,7 +409,7 @@ def compiles(place, full):
         check(ops(f).get("torch.compile") == "Compilation", f"no compilation in {sorted(ops(f))}")
 
 
-CASES = {"loop": loop, "busy": busy, "workers": workers, "profilers": profilers, "ends": ends, "infers": infers,
+CASES = {"loop": loop, "busy": busy, "workers": workers, "profilers": profilers, "ends": ends, "infers": infers, "by_hand": by_hand,
          "infers_alone": infers_alone, "convolves": convolves, "iterators": iterators, "memory": memory, "compiles": compiles}
 
 

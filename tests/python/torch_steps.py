@@ -445,6 +445,218 @@ def training_by_hand(*_):
     return 6
 
 
+def parameters():
+    return list(model.parameters())
+
+
+def by_hand(x, count=1):
+    """A backward pass for each of `count` parts, and an update."""
+    for part in x.chunk(count):
+        model(part).pow(2).mean().backward()
+    with torch.no_grad():
+        for p in parameters():
+            p -= 0.01 * p.grad
+            p.grad = None
+
+
+class Own:
+    """An optimizer of the program's own."""
+
+    def __init__(self):
+        self.parameters = parameters()
+
+    def zero_grad(self):
+        for p in self.parameters:
+            p.grad = None
+
+    @torch.no_grad()
+    def step(self):
+        torch._foreach_add_(self.parameters, [p.grad for p in self.parameters], alpha=-0.01)
+
+
+class Decay:
+    """A scheduler of the program's own: its steps are none."""
+
+    def step(self):
+        pass
+
+
+def hand_and_validation(*_):
+    data, other = loader(5), loader(3)
+    for _ in range(3):
+        for (x,) in data:
+            by_hand(x)
+        evaluate(other)
+    return 15
+
+
+def hand_accumulates(*_):
+    for i, (x,) in enumerate(loader(12)):
+        model(x).pow(2).mean().backward()
+        if i % 4 == 3:
+            with torch.no_grad():
+                for p in parameters():
+                    p -= 0.01 * p.grad
+            model.zero_grad()
+    return 3
+
+
+def hand_after_a_sanity_check(*_):
+    with torch.no_grad():
+        evaluate(loader(2))
+    return hand_and_validation()
+
+
+def hand_through_data(*_):
+    """torch does not count such writes: the next gradients begin anew."""
+    for i, (x,) in enumerate(loader(12)):
+        if i % 2 == 0:
+            model.zero_grad()
+        model(x).pow(2).mean().backward()
+        if i % 2 == 1:
+            for p in parameters():
+                p.data.add_(p.grad, alpha=-0.01)
+    return 5  # the end of the last one is not seen
+
+
+def own_optimizer(*_):
+    own, decay = Own(), Decay()
+    for (x,) in loader(6):
+        own.zero_grad()
+        model(x).pow(2).mean().backward()
+        own.step()
+        decay.step()
+    return 6
+
+
+def own_optimizer_around_one_of_torch(sgd, adam):
+    class Outer(Own):
+        def step(self):
+            sgd.step()
+
+    own = Outer()
+    for i, (x,) in enumerate(loader(6)):
+        model(x).pow(2).mean().backward()
+        if i % 2:
+            own.step()
+            own.zero_grad()
+    return 3
+
+
+def own_optimizer_beside_one_of_torch(sgd, adam):
+    """One was made for its groups, and never steps."""
+    own = Own()
+    for (x,) in loader(6):
+        sgd.zero_grad()
+        model(x).pow(2).mean().backward()
+        own.step()
+    return 6
+
+
+def own_optimizer_without_a_loader(*_):
+    own = Own()
+    for _ in range(9):
+        own.zero_grad()
+        model(torch.randn(4, 8)).pow(2).mean().backward()
+        own.step()
+        with torch.no_grad():
+            model(torch.randn(4, 8))
+    return 9
+
+
+def own_optimizer_beside_one_of_torch_without_a_loader(sgd, adam):
+    return own_optimizer_without_a_loader()
+
+
+def hand_without_a_loader(*_):
+    for _ in range(9):
+        by_hand(torch.randn(4, 8), 2)
+    return 9
+
+
+def hand_of_two_models_without_a_loader(*_):
+    """A step is an iteration, not the update of one of them."""
+    other = nn.Linear(8, 8)
+    for _ in range(9):
+        by_hand(torch.randn(4, 8))
+        other(torch.randn(4, 8)).pow(2).mean().backward()
+        with torch.no_grad():
+            for p in other.parameters():
+                p -= 0.01 * p.grad
+                p.grad.zero_()
+    return 9
+
+
+def functional_without_a_loader(*_):
+    weight = torch.randn(8, 8, requires_grad=True)
+    for _ in range(9):
+        (gradient,) = torch.autograd.grad((torch.randn(4, 8) @ weight).pow(2).mean(), [weight])
+        weight = (weight - 0.01 * gradient).detach().requires_grad_()
+    return 9
+
+
+def functional_by_torch_func(*_):
+    weight = torch.randn(8, 8)
+    for _ in range(9):
+        weight = weight - 0.01 * torch.func.grad(lambda w: (torch.randn(4, 8) @ w).pow(2).mean())(weight)
+    return 8
+
+
+def functional_with_a_loader(*_):
+    weight = torch.randn(8, 8, requires_grad=True)
+    for _ in range(2):
+        for (x,) in loader(6):
+            weight = (weight - 0.01 * torch.autograd.grad((x @ weight).pow(2).mean(), weight)[0]).detach().requires_grad_()
+        evaluate(loader(3))
+    return 12
+
+
+def gradients_of_the_input(*_):
+    """Nothing learns: each batch is one."""
+    for (x,) in loader(6):
+        x.requires_grad_()
+        model(x).sum().backward()
+    return 6
+
+
+def updates_that_are_skipped(sgd, adam):
+    """GradScaler, with gradients that overflow twice."""
+    for i, (x,) in enumerate(loader(8)):
+        loss = model(x).pow(2).mean()
+        loss.backward()
+        if i > 1:
+            sgd.step()
+        sgd.zero_grad()
+    return 6
+
+
+def optimizer_in_the_validation(sgd, adam):
+    """Without gradients its call updates nothing."""
+    data, other = loader(5), loader(20)
+    for _ in range(2):
+        for (x,) in data:
+            step(x, sgd)
+        with torch.no_grad():
+            for (x,) in other:
+                model(x)
+                sgd.step()
+    return 10
+
+
+def raises_inside_of_a_step(sgd, adam):
+    for i, (x,) in enumerate(loader(6)):
+        try:
+            sgd.zero_grad()
+            loss = model(x).pow(2).mean()
+            if i == 3:
+                raise ValueError
+            loss.backward()
+            sgd.step()
+        except ValueError:
+            pass
+    return 5
+
+
 def look_at_a_batch_first(*_):
     next(iter(loader(3)))
     return one_epoch(torch.optim.SGD(model.parameters(), 0.01), None)
@@ -472,17 +684,23 @@ def evaluation_before_there_is_an_optimizer(*_):
 NO_OPTIMIZER = [inference, inference_with_gradients, inference_of_two_batches, inference_over_epochs, inference_of_two_loaders_at_once,
                 inference_of_a_loader_inside_a_loop, inference_that_is_left, inference_that_leaves_a_loader_that_stays, inference_in_a_thread,
                 inference_with_the_module, inference_that_marks, training_by_hand, look_at_a_batch_first, optimizer_made_in_the_loop,
-                evaluation_before_there_is_an_optimizer]
+                evaluation_before_there_is_an_optimizer, hand_and_validation, hand_accumulates, hand_after_a_sanity_check, hand_through_data,
+                own_optimizer, own_optimizer_without_a_loader, hand_without_a_loader, hand_of_two_models_without_a_loader,
+                functional_without_a_loader, functional_by_torch_func, functional_with_a_loader, gradients_of_the_input]
 NO_BACKWARD = [case for case in NO_OPTIMIZER if case.__name__.startswith("inference")]
 NO_BACKWARD += [inference_with_an_optimizer, inference_with_an_optimizer_and_gradients]
 RULES = {inference_that_marks: None, no_loader: 1, no_loader_once: 1, no_loader_two_optimizers: 1, no_loader_but_validation: 1, training_in_a_thread: 1, program_that_marks: None,
-         program_that_marks_after_the_first_batch: None}
+         program_that_marks_after_the_first_batch: None, own_optimizer_without_a_loader: 2, hand_without_a_loader: 2,
+         hand_of_two_models_without_a_loader: 2, functional_without_a_loader: 2, functional_by_torch_func: 3,
+         own_optimizer_beside_one_of_torch_without_a_loader: 1}
 CASES = [one_epoch, epochs, loaders_made_anew, accumulation, accumulation_over_the_epoch, two_optimizers, validation,
          validation_with_gradients, validation_inside_the_epoch, validation_cut_short, sanity_check_first, two_training_loaders, iterator,
          persistent_workers, no_loader, no_loader_once, no_loader_two_optimizers, no_loader_but_validation, one_batch_for_all, scheduler,
          gradient_scaler, closure, exceptions, compiled_model, training_in_a_thread, program_with_the_module, program_that_marks,
          program_that_marks_after_the_first_batch, inference_with_an_optimizer, inference_with_an_optimizer_and_gradients,
-         evaluation_before_training, *NO_OPTIMIZER]
+         evaluation_before_training, own_optimizer_around_one_of_torch, own_optimizer_beside_one_of_torch,
+         own_optimizer_beside_one_of_torch_without_a_loader, updates_that_are_skipped, optimizer_in_the_validation, raises_inside_of_a_step,
+         *NO_OPTIMIZER]
 
 
 def wrong(case, recording):
@@ -505,11 +723,11 @@ def wrong(case, recording):
         return "steps %s, %d whole, instead of %d" % (numbers, whole, want)
     if ticks != sorted(set(ticks)):
         return "ticks do not rise: %s" % ticks
-    if DOOR.rules != ([] if rule is None else [["torch: DataLoader", "torch: optimizer"][rule]]):
+    if DOOR.rules != ([] if rule is None else [["torch: DataLoader", "torch: optimizer", "torch: parameter updates", "torch: backward passes"][rule]]):
         return "rule %s" % DOOR.rules
     if DOOR.depth or DOOR.said:
         return "%d ranges are open, said %s" % (DOOR.depth, DOOR.said)
-    if recording and ("backward" in DOOR.ranges) == (case in NO_BACKWARD):
+    if recording and ("backward" in DOOR.ranges) == (case in NO_BACKWARD or case.__name__.startswith("functional")):
         return "ranges %s" % DOOR.ranges
     if case.__name__.endswith("in_a_thread"):
         if torch.autograd._profiler_enabled() or ADAPTER.operators.thread:

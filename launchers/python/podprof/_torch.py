@@ -35,6 +35,7 @@ class Adapter:
         self.steps = Steps(shim, self.leave, self.follow, self.operators.move)
         self.rendezvous = None
         self.is_dead = self.is_forked = False
+        self.watches_no_grad = False
         self.is_allowed = None  # not known yet
         self.failures = 0
         os.register_at_fork(after_in_child=self._forked)
@@ -376,7 +377,8 @@ def install(torch):
         return
     _adapter = made = Adapter(torch, shim, api)
     atexit.register(_finish)
-    parts = (_wrap_batches, _wrap_epochs, _hook_optimizers, _torch_phases.wrap_backward, _torch_phases.wrap_save, _torch_phases.wrap_inference, _wrap_groups)
+    parts = (_wrap_batches, _wrap_epochs, _hook_optimizers, _torch_phases.wrap_backward, _torch_phases.wrap_engine, _torch_phases.wrap_save,
+             _torch_phases.wrap_inference, _wrap_groups)
     failure = None
     for part in parts:
         try:

@@ -61,17 +61,20 @@ class Batches:
         elif self.held:
             self.held[-1][1] = self.now()
 
-    def optimizer_made(self):
+    def may_train(self):
         """A training may follow. With --steps A:B, batches before A - 1 need no decision."""
         asked = os.environ.get("PODPROF_STEPS", "").partition(":")[0]
         timed = any(os.environ.get("PODPROF_" + name) for name in ("DELAY", "DURATION", "AT"))
         self.limit = max(FEW, min(int(asked) - 1, MANY)) if asked.isdigit() else MANY if asked or timed else MOST
-        self.drop()
 
     def drop(self):
         """The held batches were no steps; an open step ends."""
         if self.is_live:
             self.rest(0)
+        self.leave()
+
+    def leave(self):
+        """A training has begun: what is marked stays, also a step that is open."""
         self.held, self.is_live, self.iterator = [], False, _nothing
 
     def finish(self):

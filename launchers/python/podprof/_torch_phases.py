@@ -3,9 +3,10 @@ calls of the program. Out: ranges of podprof.h, while recording, on the training
 recording period. Called by _torch.py and _torch_late.py."""
 import functools
 import sys
-from _thread import _local
+from _thread import _local, get_ident
 
 from ._library import COMPILATION, HOST_COMMUNICATION, HOST_COMPUTE, OUTPUT
+from ._torch_steps import UPDATES
 
 
 class Phases:
@@ -121,6 +122,67 @@ def wrap_backward(adapter):
 
     wrapped._torchdynamo_disable = True
     autograd.backward = wrapped
+
+
+def wrap_engine(adapter):
+    """The autograd engine, while no optimizer of torch has stepped: the program may change its parameters itself."""
+    torch, steps = adapter.torch, adapter.steps
+    run = torch.autograd._engine_run_backward
+    here = _local()  # the engine may run inside of itself
+
+    def begins(roots, args, kwargs):
+        try:
+            if steps.thread != get_ident():
+                steps.reads_here()
+            inputs = args[3] if len(args) > 3 and args[3] else None
+            if not adapter.watches() or steps.explicit or inputs is not None and steps.has_optimizer:
+                return False
+            steps.pass_begins(torch, roots, inputs)
+            return True
+        except Exception as error:
+            adapter.failed(error)
+            return False
+
+    def ends():
+        try:
+            steps.updates.ends()
+            if steps.rule == UPDATES and not adapter.watches_no_grad:
+                adapter.watches_no_grad = True
+                _watch_no_grad(adapter)
+        except Exception as error:
+            adapter.failed(error)
+
+    @functools.wraps(run)
+    def wrapped(roots, *args, **kwargs):
+        if not steps.by_hand or getattr(here, "is_inside", False) or not begins(roots, args, kwargs):
+            return run(roots, *args, **kwargs)
+        here.is_inside = True
+        try:
+            return run(roots, *args, **kwargs)
+        finally:
+            here.is_inside = False
+            ends()
+
+    torch.autograd._engine_run_backward = wrapped
+
+
+def _watch_no_grad(adapter):
+    """Parameters are changed inside of no_grad(): its end is that of the step, where no batch says more."""
+    no_grad, steps = adapter.torch.no_grad, adapter.steps
+    leaves = no_grad.__exit__
+
+    @functools.wraps(leaves)
+    def __exit__(self, *args):
+        result = leaves(self, *args)
+        if steps.updates.state is not None and steps.by_hand:
+            try:
+                if adapter.watches() and not steps.explicit:
+                    steps.find_update()
+            except Exception as error:
+                adapter.failed(error)
+        return result
+
+    no_grad.__exit__ = __exit__
 
 
 def wrap_inference(adapter):

@@ -5,9 +5,11 @@ import weakref
 from _thread import get_ident
 
 from ._library import EXPLICIT, IS_RANK, RECORDING
-from ._torch_batches import Batches
+from ._torch_batches import FEW, Batches
+from ._torch_updates import Updates
 
-LOADER, OPTIMIZER = "torch: DataLoader", "torch: optimizer"
+LOADER, OPTIMIZER, UPDATES, PASSES = "torch: DataLoader", "torch: optimizer", "torch: parameter updates", "torch: backward passes"
+HAND = 1  # stands for the optimizer where the program changes its parameters itself; others have their id()
 REPEATS = 16  # steps of one optimizer without a boundary: the rule does not fit, so its steps become boundaries
 
 
@@ -31,6 +33,11 @@ class Steps:
         self.has_optimizer = False  # one was made
         self.trains = False  # one has stepped, or a backward pass precedes its step
         self.batches = Batches(self.mark_batch, self.claim, self.rest, shim.now)  # while it does not
+        self.passes = Batches(self.mark_pass, self.claim, self.rest, shim.now)  # backward passes, if there are no batches either
+        self.updates = Updates()
+        self.by_hand = True  # no optimizer of torch has stepped: the program may change its parameters itself
+        self.first = 0  # begin of the step of its first backward pass
+        self.asked = 0  # request for a batch since the last one
         self.last = self.previous = 0  # optimizer whose step ends a step (0: not known yet), and that stepped last
         self.seen = {}  # optimizers since the last boundary: how often
         self.after = 0  # tick of the last optimizer step's end
@@ -55,10 +62,14 @@ class Steps:
 
     def batch_asked(self, iterator, began, learns):
         """Entry of __next__ at tick `began`, with gradients on or not. Returns the tick at which a step begins if there is a batch."""
+        if self.by_hand:
+            self.find_update()
+            if learns and not self.asked:
+                self.asked = began
         if not self.trains:
             return began if self.batches.asked(iterator) else 0
         loader = iterator._index_sampler
-        if not self.has_stepped or self.rule == OPTIMIZER:
+        if not self.has_stepped or self.rule not in (None, LOADER):
             return 0
         if not self.is_training(loader) and (not learns or self.training):
             self.rest()  # an evaluation, or training with another loader: the next backward pass decides
@@ -81,6 +92,8 @@ class Steps:
     def batches_over(self, iterator):
         """StopIteration. Time until the next epoch belongs to no step."""
         loader = iterator._index_sampler
+        if self.by_hand:
+            self.find_update()
         if not self.trains:
             self.batches.over(iterator)
         if self.is_training(loader):
@@ -114,6 +127,7 @@ class Steps:
                 return
             self.trains = True
             self.batches.drop()
+            self.passes.drop()
         if self.is_open:
             return
         if self.rule is None:
@@ -124,31 +138,71 @@ class Steps:
     def optimizer_made(self):
         self.has_optimizer = True
         if not self.trains:
-            self.batches.optimizer_made()
+            self.batches.may_train()
+            self.batches.drop()
             self.rule = None
 
+    def pass_begins(self, torch, roots, inputs):
+        """Any outermost use of the autograd engine, while no optimizer of torch has stepped."""
+        self.find_update()
+        if self.trains:
+            if self.asked and self.has_stepped and self.rule == LOADER:
+                self.begin(self.asked, LOADER)  # an update that was not seen yet when this batch was requested
+        else:
+            now = self.shim.now()
+            if not self.first:
+                self.first = self.held or now
+                self.batches.may_train()
+                self.passes.may_train()
+            if self.loader is None:
+                self.passes.got(self, now)
+        self.asked = 0
+        self.updates.begins(torch, roots, inputs)
+
+    def find_update(self):
+        """Have the parameters changed since the last backward pass? If so, that was a step."""
+        if not self.updates.happened(self.has_optimizer):
+            return
+        if not self.trains:
+            self.trains = True
+            if self.batches.is_live or self.passes.is_live:
+                self.rule = UPDATES if self.loader is None else LOADER
+            else:
+                self.begin(self.first, UPDATES if self.loader is None else LOADER)
+            self.batches.leave()
+            self.passes.leave()
+        if self.rule != LOADER:
+            self.last = HAND
+        self.optimizer_stepped(HAND, UPDATES)
+
     def optimizer_begins(self, optimizer):
+        self.by_hand = False
         if self.rule == OPTIMIZER and not self.last and optimizer in self.seen:
             # The first repeat: the last optimizer ended the cycle, and the second step began at its end.
             self.last = self.previous
             self.begin(self.after, OPTIMIZER)
         self.has_optimizer = True
-        self.learning_begins()
+        if not self.is_between():
+            self.learning_begins()
+
+    def is_between(self):
+        """Outside of a training loader's loop an optimizer that steps without a backward pass updates nothing."""
+        return self.trains and self.rule == LOADER and not self.is_open
+
+    def optimizer_stepped(self, optimizer, rule=OPTIMIZER):
+        if self.is_between():
+            return
         if self.loader is not None and self.rule == LOADER:
             self.learn(self.loader)
-
-    def optimizer_stepped(self, optimizer):
         self.loader = None
         self.previous, self.after = optimizer, self.shim.now()
         if self.waits:
             self.stop_waiting()
         self.has_stepped = True
         times = self.seen[optimizer] = self.seen.get(optimizer, 0) + 1
-        if self.rule == OPTIMIZER and optimizer == self.last:
-            self.begin(0, OPTIMIZER)
-        elif times >= REPEATS:
+        if self.rule != LOADER and optimizer == self.last or times >= REPEATS:
             self.last = optimizer
-            self.begin(0, OPTIMIZER)
+            self.begin(0, rule)
 
     # Marks
 
@@ -164,9 +218,12 @@ class Steps:
             return
         self.mark(tick, state)
 
-    def mark_batch(self, tick):
+    def mark_pass(self, tick):
+        self.mark_batch(tick, PASSES)
+
+    def mark_batch(self, tick, rule=LOADER):
         """Of a program that does not train. Its own marks would have come while batches were held."""
-        self.rule, state = LOADER, self.shim.state()
+        self.rule, state = rule, self.shim.state()
         if state & EXPLICIT:
             self.explicit = True
             self.follow(state)
@@ -181,7 +238,7 @@ class Steps:
         if not self.number:
             self.shim.step_rule(self.rule.encode())
         self.number += 1
-        self.waits, self.is_open, self.has_stepped, self.held = False, True, False, 0
+        self.waits, self.is_open, self.has_stepped, self.held, self.asked = False, True, False, 0, 0
         self.seen.clear()
         if state & RECORDING or not self.is_idle:
             self.follow(state)
@@ -206,9 +263,13 @@ class Steps:
 
     def finish(self):
         """At exit. A step whose optimizer has stepped is complete."""
+        if self.by_hand and not self.explicit:
+            self.find_update()
         if not self.trains:
             if not self.explicit:
                 self.batches.finish()
+                if len(self.passes.held) >= FEW and not self.number:
+                    self.passes.finish()
         elif self.is_open and self.has_stepped and not self.waits and not self.explicit:
             self.is_open = False
             self.shim.step_end_at(self.after)
