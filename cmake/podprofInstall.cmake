@@ -11,21 +11,24 @@ set(podprof_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/podprof)
 install(TARGETS podprof_header EXPORT podprofTargets)
 install(EXPORT podprofTargets NAMESPACE podprof:: DESTINATION ${podprof_cmake_dir})
 export(EXPORT podprofTargets NAMESPACE podprof:: FILE ${PROJECT_BINARY_DIR}/podprofTargets.cmake)
+set(PODPROF_FORTRAN ${CMAKE_INSTALL_DATADIR}/podprof/fortran/podprof.f90)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/podprofConfig.cmake.in ${PROJECT_BINARY_DIR}/installed/podprofConfig.cmake
-  INSTALL_DESTINATION ${podprof_cmake_dir} PATH_VARS PODPROF_INSTALL_PLUGINDIR NO_SET_AND_CHECK_MACRO)
+  INSTALL_DESTINATION ${podprof_cmake_dir} PATH_VARS PODPROF_INSTALL_PLUGINDIR PODPROF_FORTRAN NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/podprofConfigVersion.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 install(FILES ${PROJECT_BINARY_DIR}/installed/podprofConfig.cmake ${PROJECT_BINARY_DIR}/podprofConfigVersion.cmake
   DESTINATION ${podprof_cmake_dir})
 
 # The build tree can be used as it stands: -Dpodprof_DIR=BUILD.
 file(WRITE ${PROJECT_BINARY_DIR}/podprofConfig.cmake "include(\"\${CMAKE_CURRENT_LIST_DIR}/podprofTargets.cmake\")
-set(podprof_LIBRARY_DIR \"\${CMAKE_CURRENT_LIST_DIR}/lib\")\n")
+set(podprof_LIBRARY_DIR \"\${CMAKE_CURRENT_LIST_DIR}/lib\")
+set(podprof_FORTRAN_SOURCE \"${PROJECT_SOURCE_DIR}/core/marks/podprof.f90\")\n")
 
 # Paths of podprof.pc are relative to the file, so that a moved prefix stays right.
 file(RELATIVE_PATH PODPROF_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" PODPROF_PC_PREFIX "${PODPROF_PC_PREFIX}")
 configure_file(${PROJECT_SOURCE_DIR}/core/podprof.pc.in ${PROJECT_BINARY_DIR}/podprof.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/podprof.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+configure_file(${PROJECT_SOURCE_DIR}/core/marks/podprof-marks.pc.in ${PROJECT_BINARY_DIR}/podprof-marks.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/podprof.pc ${PROJECT_BINARY_DIR}/podprof-marks.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 # What `podprof run` puts on PYTHONPATH; run by the job's own Python, whichever it is, so nothing is compiled ahead.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/launchers/python DESTINATION ${PODPROF_INSTALL_PLUGINDIR}

@@ -6,6 +6,7 @@ EXCUSED_UNITS = 'scripts/units.excused'
 # A path belongs to the longest of these that it begins with. An include or a call may go down or stay.
 FLOORS = (
     ('core/podprof.h', 'launchers/cmd.h'),
+    ('core/marks/',),
     ('core/base/',),
     ('core/call/',),
     ('core/ring/',),

@@ -107,6 +107,30 @@ def outside_pkgconfig(place, full):
         check_records(place, f"{after}/bin/podprof", program)
 
 
+def other_languages(place, full):
+    """libpodprof-marks of a moved prefix: Fortran, linked with either form of it, also with long default integers, and what calls C functions."""
+    install(place, os.path.join(place.scratch, "before"))
+    after = os.path.join(place.scratch, "after")
+    os.rename(os.path.join(place.scratch, "before"), after)
+    libraries, podprof = os.path.dirname(library_dir(after)), f"{after}/bin/podprof"
+    check_records(place, podprof, sys.executable, os.path.join(OUTSIDE, "marks.py"), f"{libraries}/libpodprof-marks.so")
+    if not shutil.which("gfortran"):
+        raise jobs.Skipped("no gfortran here: C's interface was tried, the module was not")
+    path = {"PKG_CONFIG_PATH": os.path.join(libraries, "pkgconfig")}
+    said = [good(run(["pkg-config", *words, "podprof-marks"], path)).out.strip() for words in (["--libs"], ["--variable=fortran"])] \
+        if shutil.which("pkg-config") else [f"-L{libraries} -lpodprof-marks", f"{after}/share/podprof/fortran/podprof.f90"]
+    for name, flags in (("shared", [*said[0].split(), f"-Wl,-rpath,{libraries}"]), ("static", [f"{libraries}/libpodprof-marks.a", "-ldl"]),
+                        ("long", ["-fdefault-integer-8", *said[0].split(), f"-Wl,-rpath,{libraries}"])):
+        where = os.path.join(place.scratch, name)
+        os.mkdir(where)
+        good(run(["gfortran", "-Wall", "-Wextra", "-Werror", "-J", where, said[1], os.path.join(OUTSIDE, "marks.f90"), *flags, "-o", f"{where}/marks"]))
+        check_records(place, podprof, f"{where}/marks")
+    logs = place.new_logs()
+    good(run([podprof, "run", "-o", logs, "--", f"{where}/marks"]))
+    ops = good(run([podprof, "report", "--table", "op", logs])).out
+    check("from Fortran" in ops and "n" * 300 in ops, ops)
+
+
 def broken(place, full):
     """Half an install: doctor says what is wrong in words and in JSON, and the job runs all the same."""
     where = os.path.join(place.scratch, "prefix")
@@ -126,7 +150,7 @@ def broken(place, full):
     check(got.code == 3 and got.out == "alive\n" and len(got.podprof_lines()) == 1 and "unprofiled" in got.err, got.transcript())
 
 
-CASES = {"prefix": prefix, "broken": broken, "moved": moved, "destdir": destdir, "outside_cmake": outside_cmake, "outside_pkgconfig": outside_pkgconfig}
+CASES = {"prefix": prefix, "broken": broken, "moved": moved, "destdir": destdir, "outside_cmake": outside_cmake, "outside_pkgconfig": outside_pkgconfig, "other_languages": other_languages}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))
