@@ -29,17 +29,6 @@ const struct pp_options_verb pp_verb_export = {
         .groups = PP_OPT_EXPORT,
 };
 
-static void say_lines(char *lines, const char *pod)
-{
-	char *line;
-
-	while ((line = strsep(&lines, "\n")))
-		if (*line && pod)
-			pp_say("'%s' %s.", pod, line);
-		else if (*line)
-			pp_say("%s.", line);
-}
-
 static int print(const char *directory, const char *tool, enum pp_report_form form)
 {
 	char pod[PATH_MAX + 16], missing[2048] = "";
@@ -52,7 +41,7 @@ static int print(const char *directory, const char *tool, enum pp_report_form fo
 		pp_say("%s.", err.text);
 		return rc == -ENOENT ? PP_EXIT_USAGE : PP_EXIT_FAILED;
 	}
-	say_lines(missing, pod);
+	pp_say_of(missing, pod);
 	if (fflush(stdout) || ferror(stdout)) {
 		pp_say("cannot print the tables: %s. The file is '%s'.", pp_why(errno), pod);
 		return PP_EXIT_FAILED;
@@ -95,7 +84,7 @@ static void say_written(const struct pp_export_options *o, struct pp_export_resu
 	                                                    "Open it at https://speedscope.app, or with flamegraph.pl"};
 	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT], c[PP_TEXT_UNIT], to[PATH_MAX + 8] = "";
 
-	say_lines(result->left, NULL);
+	pp_say_of(result->left, NULL);
 	if (file)
 		snprintf(to, sizeof(to), " to '%s'", file);
 	if (o->format == PP_EXPORT_FOLDED)

@@ -157,7 +157,7 @@ static int make_page(const char *directory, const struct pp_options *options)
 static int print_table(const char *directory, const struct pp_options *options)
 {
 	const char *name = options->verb.table;
-	char pod[PATH_MAX], missing[512] = "";
+	char pod[PATH_MAX], missing[2048] = "";
 	struct pp_err err = {""};
 	int rc;
 
@@ -168,8 +168,7 @@ static int print_table(const char *directory, const struct pp_options *options)
 		pp_say("%s.", err.text);
 		return rc == -ENOENT ? PP_EXIT_USAGE : PP_EXIT_FAILED;
 	}
-	if (missing[0])
-		pp_say("'%s' %s.", pod, missing);
+	pp_say_of(missing, pod);
 	if (fflush(stdout) || ferror(stdout)) {
 		pp_say("cannot print the table: %s. The file is '%s'.", pp_why(errno), pod);
 		return PP_EXIT_FAILED;

@@ -36,6 +36,17 @@ void pp_say_lines(char *text)
 	}
 }
 
+void pp_say_of(char *lines, const char *file)
+{
+	char *line;
+
+	while ((line = strsep(&lines, "\n")))
+		if (*line && file)
+			pp_say("'%s' %s.", file, line);
+		else if (*line)
+			pp_say("%s.", line);
+}
+
 int pp_can_rewrite(int fd)
 {
 	const char *term = getenv("TERM");

@@ -7,6 +7,9 @@ void pp_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The same for each line of a text, which it cuts at its line breaks. */
 void pp_say_lines(char *text);
 
+/* For each line of a text, which it cuts: "'FILE' LINE.", or "LINE." without a file (NULL). */
+void pp_say_of(char *lines, const char *file);
+
 /* 1: stdout has taken all that was printed; else one line says why `what` was not, such as "the hosts". */
 int pp_is_printed(const char *what);
 /* Is the descriptor a terminal that can write over a line? TERM=dumb cannot. */

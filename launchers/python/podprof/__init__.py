@@ -6,17 +6,22 @@
         with podprof.range("augment", podprof.Category.INPUT):
             batch = augment(batch)
         train(batch)
+
+And a reader of what was recorded, for notebooks: s = podprof.open("logs"); s.verdict, s.steps, s.table("op").
 """
 import enum as _enum
 import functools as _functools
 import os as _os
 import sys as _sys
-from typing import Any, Callable, Iterable, Iterator, Optional, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Optional, TypeVar, Union
 
 from . import _library
 
-__all__ = ["Category", "annotate", "capture", "counter", "mark", "profile_steps", "range", "recording", "step", "step_begin", "step_end",
-           "steps"]
+if TYPE_CHECKING:
+    from . import _reader
+
+__all__ = ["Category", "annotate", "capture", "counter", "mark", "open", "profile_steps", "range", "recording", "step", "step_begin", "step_end",
+           "steps", "sessions"]
 
 _T = TypeVar("_T")
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -234,3 +239,17 @@ def profile_steps(first: int, last: int) -> None:
     """Steps first to last - 1 as a window, as by --steps."""
     if _door is not None:
         _door.profile_steps(int(first), int(last))
+
+
+def open(where: Any = "podprof_logs") -> "_reader.Session":  # noqa: A001
+    """The session that `where` means: the newest of a log directory, a session, a pod.h5. Its tables are DataFrames where pandas is there."""
+    from . import _reader
+
+    return _reader.Session(where)
+
+
+def sessions(logdir: Any = "podprof_logs") -> Any:
+    """A row per session of a log directory, the newest first."""
+    from . import _reader
+
+    return _reader.sessions(logdir)
