@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "aggregate/dataset/status.h"
+#include "core/base/signal_name.h"
 #include "core/call/mpi_call.h"
 
 /* A launcher that ends a job with SIGTERM sends SIGKILL later to ranks that are still there. */
@@ -72,7 +73,7 @@ void pp_rank_end_status(struct pp_spool_view *v, size_t ring, char *text, size_t
 		snprintf(text, size, PP_STATUS_PARTIAL "ended without exit handlers, as by _exit() or exec, with status %d",
 		         WEXITSTATUS(w->end));
 	} else {
-		name = sigabbrev_np(WTERMSIG(w->end));
+		name = pp_signal_name(WTERMSIG(w->end));
 		snprintf(text, size, "%s%d%s%s%s", is_killed(v, w) ? PP_STATUS_KILLED "signal " : PP_STATUS_ENDED, WTERMSIG(w->end),
 		         name ? " (SIG" : "", name ? name : "", name ? ")" : "");
 	}

@@ -21,7 +21,7 @@
 #include "core/base/now.h"
 #include "core/base/proc.h"
 
-enum { IOPRIO_WHO_PROCESS = 1 };
+enum { IOPRIO_WHO_PROCESS = 1, CLOSE_RANGE = 436 /* the call of Linux 5.9, on every processor; headers may be older */ };
 enum { NICE = 10, OOM_SCORE = 500, START_MS = 2000, ENVIRONMENT = 64, DESCRIPTORS = 65536, JOB_STDERR = 3, STACK_BYTES = 1 << 20 };
 
 static int nice_before; /* of the command that started the keeper */
@@ -56,7 +56,7 @@ void pp_close_from(int first)
 {
 	long most = sysconf(_SC_OPEN_MAX);
 
-	if (!close_range((unsigned)first, ~0u, 0))
+	if (!syscall(CLOSE_RANGE, (unsigned)first, ~0u, 0))
 		return;
 	for (int fd = first; fd < (most > 0 && most < DESCRIPTORS ? most : DESCRIPTORS); fd++) /* a kernel before 5.9 */
 		close(fd);

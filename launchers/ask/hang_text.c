@@ -12,6 +12,7 @@
 #include "aggregate/keeper/hang_nccl.h"
 #include "core/base/libc.h"
 #include "core/base/rank_list.h"
+#include "core/base/signal_name.h"
 #include "launchers/cmd.h"
 
 enum { LINES = 8, LIST = 120, PLACE = 512 };
@@ -97,7 +98,7 @@ static void call_text(const struct pp_hang_rank *r, const char *call, int is_now
 
 static void end_text(const struct pp_live_rank *l, char *text, size_t size)
 {
-	const char *name = WIFSIGNALED(l->end) ? sigabbrev_np(WTERMSIG(l->end)) : NULL;
+	const char *name = WIFSIGNALED(l->end) ? pp_signal_name(WTERMSIG(l->end)) : NULL;
 
 	if (l->state == PP_LIVE_ENDED && l->exit_status != PP_EXIT_STATUS_UNKNOWN)
 		snprintf(text, size, "ended with exit code %d", l->exit_status);

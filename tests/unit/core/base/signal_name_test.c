@@ -26,6 +26,11 @@ int main(void)
 	CHECK_INT(number_of("SIGRTMIN+3"), SIGRTMIN + 3);
 	CHECK_INT(number_of("RTMAX"), SIGRTMAX);
 	CHECK_INT(number_of("RTMAX-1"), SIGRTMAX - 1);
+	for (int i = -1; i < 70; i++) {
+		const char *same = i > 0 ? sigabbrev_np(i) : NULL; /* may call sigabbrev_np: the oracle */
+
+		CHECK_STR(pp_signal_name(i) ? pp_signal_name(i) : "", same ? same : "");
+	}
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		CHECK_INT(number_of(bad[i]), -1);
 	return test_end();
