@@ -1,5 +1,5 @@
 # Spack's recipe: a repository of your own needs it as packages/podprof/package.py. Not built by podprof's own tests.
-from spack.package import *
+from spack.package import CMakePackage, depends_on, license, variant, version
 
 
 class Podprof(CMakePackage):

@@ -27,8 +27,8 @@ def _ask(*words: str) -> Any:
     got = subprocess.run([_program(), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, check=False)
     text = got.stdout.decode("utf-8", "replace")
     if not text.strip():
-        said = [line[len("podprof: "):] for line in got.stderr.decode("utf-8", "replace").splitlines() if line.startswith("podprof: ")]
-        raise PodprofError(said[-1] if said else "podprof %s ended with code %d and said nothing" % (words[0], got.returncode))
+        lines = [line[len("podprof: "):] for line in got.stderr.decode("utf-8", "replace").splitlines() if line.startswith("podprof: ")]
+        raise PodprofError(lines[-1] if lines else "podprof %s ended with code %d and said nothing" % (words[0], got.returncode))
     return json.loads(text)
 
 

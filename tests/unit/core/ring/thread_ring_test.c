@@ -1,6 +1,7 @@
 /* Thread rings against the keeper's drain: order, reuse, growth, losses, long texts, many threads, handlers. */
 #include <signal.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 
 #include "tests/unit/core/ring/ring_kit.h"
 
@@ -157,7 +158,7 @@ static void *named_thread(void *arg)
 	for (uint64_t i = 0; i < marks; i++)
 		kit_mark("short", 5, i);
 	snprintf(name, sizeof(name), "%d", (int)marks);
-	pp_ring_name_thread((uint32_t)gettid(), name);
+	pp_ring_name_thread((uint32_t)syscall(SYS_gettid), name);
 	return NULL;
 }
 
