@@ -288,7 +288,7 @@ static void say_overhead(const struct pp_dataset *d, const struct pp_sums *s, st
 
 	pp_text_time(cpu, d->keeper_cpu_ns);
 	if (d->trace_files)
-		snprintf(a->overhead, sizeof(a->overhead), "of the job unknown; this analysis took %s CPU", cpu);
+		snprintf(a->overhead, sizeof(a->overhead), "unknown for the job. This analysis took %s of CPU time", cpu);
 	else if (whole)
 		snprintf(a->overhead, sizeof(a->overhead), "keeper %s CPU (%.1f %% of one core over the run)", cpu,
 		         pp_sums_percent(d->keeper_cpu_ns, run_ns));
@@ -361,12 +361,10 @@ static void qualify_clock(const struct pp_dataset *d, const struct pp_sums *s, s
 	char error[PP_TEXT_UNIT], calls[PP_TEXT_UNIT];
 
 	if (domains > 1 && d->uncompared)
-		qualify(a,
-		        "the clocks of the ranks could not be compared in %d groups: whether %s calls waited for another group is "
-		        "unknown",
+		qualify(a, "%d groups of ranks have no common clock: whether %s calls waited for another group is unknown",
 		        (int)domains, pp_text_count(calls, d->uncompared));
 	else if (domains > 1)
-		qualify(a, "the clocks of the ranks could not be compared in %d groups: waiting between them is %s", (int)domains,
+		qualify(a, "%d groups of ranks have no common clock: waiting between them is %s", (int)domains,
 		        d->device_between_clocks ? "reported only where lengths of kernels tell it" : "unknown");
 	if (d->workers < 2 || s->median_ns <= 0)
 		return;

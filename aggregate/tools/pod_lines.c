@@ -40,7 +40,7 @@ static void say_what_if(const struct pp_row_finding *f, struct pp_pod_lines *l)
 	if (!is_of_ranks(f) || f->finding_gain_ns <= 0)
 		return;
 	snprintf(l->what_if, sizeof(l->what_if), "%s %s: %sstep %s instead of %s (replayed)", f->who,
-	         f->kind == PP_FINDING_LINK ? "as the usual links" : "at the median of the other ranks",
+	         f->kind == PP_FINDING_LINK ? "as the usual links" : "as fast as the median of the other ranks",
 	         f->of_steps > 1 ? "mean usual " : "", pp_text_time(after, f->usual_ns - f->finding_gain_ns),
 	         pp_text_time(before, f->usual_ns));
 }

@@ -159,8 +159,8 @@ static int add_rank(struct scene *s, size_t w)
 		return -ENOMEM;
 	row = add(s, RANK, &(struct pp_scenario){.chosen = chosen});
 	row->subject_worker = one->rank;
-	snprintf(row->what_if, sizeof(row->what_if), "rank %" PRId32 " (host %s) at the median of the other ranks", one->rank,
-	         one->host);
+	snprintf(row->what_if, sizeof(row->what_if), "rank %" PRId32 " (host %s) as fast as the median of the other ranks",
+	         one->rank, one->host);
 	snprintf(row->assumes, sizeof(row->assumes),
 	         ASSUMES "before a call the rank takes the median of the other ranks before the same call, where it is unusual");
 	return 0;
@@ -256,7 +256,7 @@ static int add_set(struct scene *s)
 	pp_dataset_list_ranks(s->d, is_late, s, " and ", list, sizeof(list));
 	row = add(s, SET, &(struct pp_scenario){.chosen = chosen});
 	row->subject_worker = s->d->worker[first].rank;
-	snprintf(row->what_if, sizeof(row->what_if), "%s at the median of the other ranks", list);
+	snprintf(row->what_if, sizeof(row->what_if), "%s as fast as the median of the other ranks", list);
 	snprintf(row->assumes, sizeof(row->assumes),
 	         ASSUMES
 	         "before a call these ranks take the median of the other ranks before the same call, where they are unusual");

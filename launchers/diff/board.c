@@ -19,7 +19,7 @@ _Static_assert(PP_CATEGORIES == 10, "order[] has each category");
 enum { COLUMNS = sizeof(order) / sizeof(order[0]) };
 
 struct score {        /* how much a rank changed: the largest change of a part beyond its noise */
-	int is_named; /* it changed other than the ranks of its role */
+	int is_named; /* it changed more than the other ranks of its role */
 	double by;
 	size_t rank;
 };

@@ -143,7 +143,7 @@ static void say_ranks(const struct pp_diff *d, struct fact *f)
 		snprintf(f->remark, sizeof(f->remark), "a session has less than %d usual steps", PP_NOISE_STEPS);
 	} else if (!d->ranks) {
 		snprintf(f->value, sizeof(f->value), "none");
-		snprintf(f->remark, sizeof(f->remark), "none of %zu other than the ranks of its role", d->shared->ranks);
+		snprintf(f->remark, sizeof(f->remark), "none of %zu more than the other ranks of its role", d->shared->ranks);
 	} else {
 		if (d->ranks_changed == 1)
 			snprintf(f->value, sizeof(f->value), "rank %" PRId32, first->rank);

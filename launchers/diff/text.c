@@ -214,7 +214,7 @@ static void write_ranks(const struct pp_diff *d, FILE *to)
 	if (shown > MOST_RANKS)
 		fprintf(to, "  %-11s and %zu more, see --json or --html\n", "", shown - MOST_RANKS);
 	if (!shown && d->shared->ranks > 1)
-		fprintf(to, "  Ranks:      none changed other than the ranks of its role (%zu compared)\n", d->shared->ranks);
+		fprintf(to, "  Ranks:      none changed more than the other ranks of its role (%zu compared)\n", d->shared->ranks);
 }
 
 /* What the sessions do not share is compared as a whole only. */

@@ -58,7 +58,7 @@ def order(place, full):
         took = text(b, "#overhead")
         records, ns = b.js("[Pod.answer.records_per_step, Pod.answer.recording_ns]")
         check(records > 0 and abs(ns - 12.5 * records) <= 12.5, f"{records} records take {ns} ns, not 12.5 ns each")
-        for words in ("per step and rank", f"{records} records of 13 ns", "38.0 ms, 2 hosts together", "9.00 MiB", "Not measured", "Size of pod.h5"):
+        for words in ("per step and rank", f"{records} records, 13 ns each", "38.0 ms, 2 hosts together", "9.00 MiB", "Not measured", "Size of pod.h5"):
             check(words in took, f"'{words}' is not in: {took}")
         clean(b, "order")
 
@@ -380,7 +380,7 @@ def summary(place, full):
     directory, _ = pod(place)
     said = jobs.run([place.podprof(), "report", directory]).out
     for words in ("  Bottleneck: rank 3, Input: 12.1 ms more than", "  Straggler:  rank 3. 3 other ranks wait 12.0 ms because of it in a usual step",
-                  "  What if:    rank 3 at the median of the other ranks: mean usual step 17.0 ms instead of 20.0 ms (replayed)", "  Also:       every 8 steps: all ranks",
+                  "  What if:    rank 3 as fast as the median of the other ranks: mean usual step 17.0 ms instead of 20.0 ms (replayed)", "  Also:       every 8 steps: all ranks",
                   "  Also:       once, in step 104: rank 1", "  Advice:     compare the files",
                   "and 1 more: podprof report --table advice "):
         check(words in said, f"'{words}' is not in:\n{said}")

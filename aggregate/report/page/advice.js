@@ -32,8 +32,8 @@ const Advice = {
     return [
       title,
       el('p', {class: 'lead'},
-          'What to do, the most expensive first, each with its evidence. The cost is the time that it is about; ' +
-              'a change may save less.'),
+          'What to do, the most expensive first, each with its evidence. ' +
+              'The cost is the most that the change can save.'),
       el('ol', {class: 'advice', id: 'advice-list'}, order.slice(0, Advice.most).map(card)),
       order.length > Advice.most && el('p', {class: 'lead'}, `${Format.count(order.length - Advice.most)} more are in the table.`),
       details('Details: all advice as a table', new Table({

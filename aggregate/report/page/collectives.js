@@ -18,7 +18,7 @@ const Collectives = {
             'MPI collectives of Open MPI, MPICH and Intel MPI are recorded without a change to the program, ' +
                 'those of NCCL by its profiler plug-in. ' +
                 '\u2018podprof doctor\u2019 shows what works on this host.',
-            'Of files, those of podprof have the collectives of MPI, and traces of PyTorch those whose arguments were recorded.')
+            'A trace file has collectives if podprof wrote it, or if PyTorch recorded their arguments (record_param_comms).')
       ];
     return [
       title,

@@ -209,7 +209,7 @@ function jumpTable() {
 function rankTable() {
   const rows = Diff.ranks_changed;
   if (!rows.length)
-    return el('p', {class: 'missing'}, `No rank of ${Diff.ranks_compared} changed other than the ranks of its role.`);
+    return el('p', {class: 'missing'}, `No rank of ${Diff.ranks_compared} changed more than the other ranks of its role.`);
   return new Table({
     id: 'rank',
     title: 'Ranks that changed',

@@ -210,8 +210,8 @@ const Groups = {
       ...Pod.pod_bytes > 0 ? [['Size of pod.h5', Format.bytes(Pod.pod_bytes)]] : [],
       [
         'Not measured',
-        'memory that podprof takes in the application, its time there outside of records, ' +
-            'and bytes that keepers send to each other; docs/performance.md has figures of benches'
+        'podprof\u2019s memory inside the application, its time there between records, ' +
+            'and traffic between keepers. Benchmarks: docs/performance.md'
       ]
     ];
     return el('div', {}, el('h3', {}, 'What podprof itself took'),
@@ -222,7 +222,7 @@ const Groups = {
   recording(each) {
     const {recording_ns: ns, records_per_step: records} = Pod.answer;
     return ns > 0 ? `${Format.time(ns)} per step and rank, ${Format.share(ns, Pod.sum.all_ns / Pod.sum.cells)} of the step: ${
-                        Format.count(records)} records of ${Format.time(each)}, as a loop of the keeper measured`
+                        Format.count(records)} records, ${Format.time(each)} each (measured on this node)`
                   : 'unknown';
   },
   losses() {
@@ -334,7 +334,7 @@ const Groups = {
   window() {
     const table = Pod.table('window'), small = Pod.small.filter(s => s.group === 'window');
     return table &&
-        details('Details: how each rank came to this window', small.length > 0 && Groups.scalars(small),
+        details('Details: when each rank entered the window', small.length > 0 && Groups.scalars(small),
             tableOf(table, 'window-worker', '/window by rank', {}).element);
   },
   versions() {

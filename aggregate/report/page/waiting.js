@@ -12,8 +12,8 @@ const Waiting = {
         emptyText(absentReason('collective') || 'This dataset has no /collective.',
             'MPI collectives of Open MPI, MPICH and Intel MPI are recorded without a change to the program. ' +
                 '\u2018podprof doctor\u2019 shows what works on this host.',
-            'Of files, those of podprof have the collectives of MPI, and traces of PyTorch those whose arguments were recorded ' +
-                '(record_param_comms). Trace files of other profilers have no common clock: waiting between ranks is unknown.')
+            'A trace file has collectives if podprof wrote it, or if PyTorch recorded their arguments (record_param_comms). ' +
+                'Trace files of other profilers have no common clock: waiting between ranks is unknown.')
       ];
     return [
       title,

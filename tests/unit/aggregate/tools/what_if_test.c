@@ -120,7 +120,7 @@ TEST(rank)
 	if (row) {
 		CHECK_INT(row->before_ns, 19 * MS);
 		CHECK_INT(row->after_ns, 11 * MS);
-		CHECK_STR(row->what_if, "rank 3 (host h0) at the median of the other ranks");
+		CHECK_STR(row->what_if, "rank 3 (host h0) as fast as the median of the other ranks");
 	}
 	CHECK_INT(r.rows, 2); /* and its host; no input */
 	row = find(&r, HOST, 0);
