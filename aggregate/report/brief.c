@@ -291,6 +291,7 @@ static void put_session(FILE *to, const char *path, const struct pp_dataset *d, 
 	pp_json_add_text(j, "step_numbers", b.steps);
 	pp_json_add_text(j, "step_rule", d->step_rule);
 	pp_json_add_real(j, "step_confidence", d->step_confidence);
+	pp_json_add_text(j, "step_parts", d->step_parts);
 	put_answer(j, a);
 	put_findings(j, d);
 	put_pod(j, a->finding, &a->pod, (int64_t)d->steps);

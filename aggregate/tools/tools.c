@@ -8,6 +8,7 @@
 #include "aggregate/graph/link.h"
 #include "aggregate/graph/wait.h"
 #include "aggregate/graph/whole.h"
+#include "aggregate/tools/step_parts.h"
 
 /* The graph that the tools read, and the waiting that only it shows. */
 static int make_graph(struct pp_dataset *d, struct pp_graph *g)
@@ -44,6 +45,7 @@ int pp_tools_run(struct pp_dataset *d, struct pp_err *err)
 		rc = tool[i](d, table, err);
 	pp_dataset_take_tables(d, table);
 	pp_dataset_mark_unmeasured(d);
+	pp_step_parts(d, d->step_parts, sizeof(d->step_parts));
 	d->graph = NULL;
 	pp_graph_release(&graph);
 	return rc;

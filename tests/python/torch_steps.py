@@ -246,6 +246,31 @@ def no_loader_two_optimizers(sgd, adam):
     return 9
 
 
+def no_loader_and_a_critic(sgd, adam):
+    """One optimizer steps five times as often. That is known after two rounds; then each is a step."""
+    for _ in range(6):
+        for _ in range(5):
+            step(torch.randn(4, 8), sgd)
+        step(torch.randn(4, 8), adam)
+    return 11 + 4
+
+
+def no_loader_and_an_optimizer_that_steps_at_times(sgd, adam):
+    for i in range(40):
+        step(torch.randn(4, 8), sgd)
+        if i in (3, 10, 12, 30):
+            step(torch.randn(4, 8), adam)
+    return 40
+
+
+def no_loader_accumulates(sgd, adam):
+    for i in range(12):
+        model(torch.randn(4, 8)).pow(2).mean().backward()
+        if i % 3 == 2:
+            sgd.step()
+    return 4
+
+
 def no_loader_but_validation(sgd, adam):
     other = loader(3)
     for i in range(9):
@@ -689,13 +714,15 @@ NO_OPTIMIZER = [inference, inference_with_gradients, inference_of_two_batches, i
                 functional_without_a_loader, functional_by_torch_func, functional_with_a_loader, gradients_of_the_input]
 NO_BACKWARD = [case for case in NO_OPTIMIZER if case.__name__.startswith("inference")]
 NO_BACKWARD += [inference_with_an_optimizer, inference_with_an_optimizer_and_gradients]
-RULES = {inference_that_marks: None, no_loader: 1, no_loader_once: 1, no_loader_two_optimizers: 1, no_loader_but_validation: 1, training_in_a_thread: 1, program_that_marks: None,
+RULES = {inference_that_marks: None, no_loader: 1, no_loader_once: 1, no_loader_two_optimizers: 1, no_loader_and_a_critic: 1,
+         no_loader_and_an_optimizer_that_steps_at_times: 1, no_loader_accumulates: 1, no_loader_but_validation: 1, training_in_a_thread: 1, program_that_marks: None,
          program_that_marks_after_the_first_batch: None, own_optimizer_without_a_loader: 2, hand_without_a_loader: 2,
          hand_of_two_models_without_a_loader: 2, functional_without_a_loader: 2, functional_by_torch_func: 3,
          own_optimizer_beside_one_of_torch_without_a_loader: 1}
 CASES = [one_epoch, epochs, loaders_made_anew, accumulation, accumulation_over_the_epoch, two_optimizers, validation,
          validation_with_gradients, validation_inside_the_epoch, validation_cut_short, sanity_check_first, two_training_loaders, iterator,
-         persistent_workers, no_loader, no_loader_once, no_loader_two_optimizers, no_loader_but_validation, one_batch_for_all, scheduler,
+         persistent_workers, no_loader, no_loader_once, no_loader_two_optimizers, no_loader_and_a_critic,
+         no_loader_and_an_optimizer_that_steps_at_times, no_loader_accumulates, no_loader_but_validation, one_batch_for_all, scheduler,
          gradient_scaler, closure, exceptions, compiled_model, training_in_a_thread, program_with_the_module, program_that_marks,
          program_that_marks_after_the_first_batch, inference_with_an_optimizer, inference_with_an_optimizer_and_gradients,
          evaluation_before_training, own_optimizer_around_one_of_torch, own_optimizer_beside_one_of_torch,

@@ -33,6 +33,7 @@ static void fill_attributes(struct pp_h5_file *h5, struct pp_dataset *d)
 	COPY_TEXT(d->command, pp_h5_file_attribute(h5, "command"));
 	COPY_TEXT(d->options, pp_h5_file_attribute(h5, "options"));
 	COPY_TEXT(d->step_rule, pp_h5_file_attribute(h5, "step_rule"));
+	COPY_TEXT(d->step_parts, pp_h5_file_attribute(h5, "step_parts"));
 	d->step_confidence = pp_h5_file_attribute_real(h5, "step_confidence", 0);
 	d->ranks_asked = (int32_t)pp_h5_file_attribute_int(h5, "ranks_asked", 0);
 	d->ranks_delivered = (int32_t)pp_h5_file_attribute_int(h5, "ranks_delivered", 0);

@@ -121,7 +121,8 @@ static void put_answer(struct pp_page *p)
 
 void pp_page_run(struct pp_page *p)
 {
-	static const char *const text[] = {"session", "job", "command", "options", "step_rule", "podprof_version", "rendezvous"};
+	static const char *const text[] = {"session",   "job",        "command",         "options",
+	                                   "step_rule", "step_parts", "podprof_version", "rendezvous"};
 	static const char *const number[] = {"hosts",           "ranks_asked",   "ranks_delivered",   "epoch_realtime_ns",
 	                                     "window_begin_ns", "window_end_ns", "steps_asked_first", "steps_asked_last",
 	                                     "format_version"};

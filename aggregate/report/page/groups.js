@@ -168,7 +168,7 @@ const Groups = {
                 : plain(Pod.run.ranks_asked === 1 ? 'The rank delivered data.'
                                                   : `All ${Format.count(Pod.run.ranks_asked)} ranks delivered data.`),
         plain(`Steps were found by the rule \u2018${Pod.run.step_rule || 'none'}\u2019, confidence ${
-            Pod.run.step_confidence.toFixed(2)}.`),
+            Pod.run.step_confidence.toFixed(2)}.${Pod.run.step_parts ? ` Of each: ${Pod.run.step_parts}.` : ''}`),
         Pod.workers > 1 && Pod.sum.bound_ns > 0
             ? plain(`Clock error between two ranks \u2264${NB}${Format.time(Pod.sum.bound_ns)}.`)
             : null,

@@ -33,6 +33,8 @@ static void write_attributes(struct pp_h5 *h, const struct pp_dataset *d, const 
 	pp_h5_attribute_int(h, "steps_asked_last", d->steps_asked_last);
 	pp_h5_attribute_text(h, "step_rule", d->step_rule);
 	pp_h5_attribute_double(h, "step_confidence", d->step_confidence);
+	if (d->step_parts[0])
+		pp_h5_attribute_text(h, "step_parts", d->step_parts);
 	pp_h5_previous(logdir, d->job, previous, sizeof(previous));
 	if (d->rendezvous[0])
 		pp_h5_attribute_text(h, "rendezvous", d->rendezvous);

@@ -491,10 +491,8 @@ static void write_warnings(const struct pp_dataset *d, const char *session, FILE
 
 void pp_text_quality(const struct pp_dataset *d, const struct pp_sums *t, const struct pp_answer *a, FILE *to)
 {
-	fprintf(to, "  Steps:      by rule %s", d->step_rule[0] ? d->step_rule : "none");
-	if (d->step_confidence < 1)
-		fprintf(to, " (confidence %.2f of 1)", d->step_confidence);
-	fputc('\n', to);
+	fprintf(to, "  Steps:      by rule %s (confidence %.2f of 1)%s%s\n", d->step_rule[0] ? d->step_rule : "none",
+	        d->step_confidence, d->step_parts[0] ? ". Of each: " : "", d->step_parts);
 	fprintf(to, "  Overhead:   %s\n", a->overhead);
 	if (t->cells) {
 		write_words(d, t, to);

@@ -39,6 +39,7 @@ class Steps:
         self.first = 0  # begin of the step of its first backward pass
         self.asked = 0  # request for a batch since the last one
         self.last = self.previous = 0  # optimizer whose step ends a step (0: not known yet), and that stepped last
+        self.rounds = {}  # other optimizers: number of the step in which it stepped last, and how many after the time before
         self.seen = {}  # optimizers since the last boundary: how often
         self.after = 0  # tick of the last optimizer step's end
 
@@ -200,9 +201,18 @@ class Steps:
             self.stop_waiting()
         self.has_stepped = True
         times = self.seen[optimizer] = self.seen.get(optimizer, 0) + 1
-        if self.rule != LOADER and optimizer == self.last or times >= REPEATS:
+        if self.rule != LOADER and (optimizer == self.last or self.ends_round(optimizer)) or times >= REPEATS:
             self.last = optimizer
             self.begin(0, rule)
+
+    def ends_round(self, optimizer):
+        """Does it step after as many steps of another one as before? Then these are a round, and it is the last in it."""
+        if not self.last:
+            return False
+        number, before = self.rounds.get(optimizer, (1, 0))
+        steps = self.number - number
+        self.rounds[optimizer] = self.number, steps
+        return 1 < steps == before < REPEATS
 
     # Marks
 
