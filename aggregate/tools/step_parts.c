@@ -1,5 +1,5 @@
-/* Counts what a step of PyTorch consists of, so that a reader sees whether a step is one update, or gradients were accumulated. In: rows
- * of /op. Out: a text for the line of the step rule. Called by answer.c. */
+/* Counts what a step of PyTorch consists of, so that a reader sees whether a step is one update, or gradients were accumulated. In:
+ * rows of /op. Out: a text for the line of the step rule. Called by tools.c. */
 #include "aggregate/tools/step_parts.h"
 
 #include <math.h>
@@ -24,8 +24,8 @@ static int by_hooks(const struct pp_dataset *d)
 	return !strncmp(d->step_rule, "torch: ", 7);
 }
 
-/* The part that this row counts, or MOST. Requests for batches only where no hook counted the backward passes: the last one of an epoch
- * brings none. */
+/* The part that this row counts, or MOST. Requests for batches only where no hook counted the backward passes: the last one of an
+ * epoch brings none. */
 static size_t part_of(const struct pp_dataset *d, const struct pp_row_op *op, const struct part *part)
 {
 	const char *name = pp_intern_text(d->names, op->name, NULL);
