@@ -487,7 +487,9 @@ TEST(clocks_that_are_not_joined)
 	s.dataset.uncompared = 12;
 	answer_of(&s.dataset, NULL, &a);
 	for (size_t i = 0; i < a.qualifiers; i++)
-		said += strstr(a.qualifier[i], "in 2 groups: whether 12 calls waited for another group is unknown") != NULL;
+		said += strstr(a.qualifier[i],
+		               "2 groups of ranks have no common clock: whether 12 calls waited for another group is unknown") !=
+		        NULL;
 	CHECK_INT(said, 1);
 	sample_free(&s);
 }
