@@ -261,7 +261,8 @@ def keeper_killed(place, full):
                     except ProcessLookupError:
                         pass
 
-                words, window = (["20000", "10"], "60:15000") if phase == "inside" else (["200", "10"], "60:190")
+                # on busy cores a keeper is found late
+                words, window = {"before": (["600", "10"], "60:590"), "inside": (["20000", "10"], "60:15000"), "writing": (["200", "10"], "60:190")}[phase]
                 job = Job(place, hosts, words, options=("--steps", window, "--wait", "5"), silence=2000, until_hurt=phase == "inside")
                 got = job.both(hurt)
                 what = f"keeper {which} killed {phase}: {got.transcript()}"
