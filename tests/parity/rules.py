@@ -1,5 +1,5 @@
 """What xprof does otherwise than podprof, as rules about numbers. A rule explains a difference where both sides are what the rule says: each is
-computed here from the trace's events. No rule knows a file's name. Rows: docs/parity.md. Used by scripts/parity."""
+computed here from the trace's events. No rule knows a file's name. Rows: docs/tools.md. Used by scripts/parity."""
 import collections
 import re
 

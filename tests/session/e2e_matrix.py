@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """The faults of fault_table.py that no other driver makes: each job runs bare, then under podprof, and ends the same way. --update runs the
-cases of all drivers in that table, too, and writes docs/faults.md (--only WORDS: of the rows with these words). Run by ctest session_matrix."""
+cases of all drivers in that table, too, and writes docs/jobs.md (--only WORDS: of the rows with these words). Run by ctest session_matrix."""
 import glob
 import os
 import shutil
@@ -518,7 +518,7 @@ def stale_spools(place, full):
 
 
 def page(place, full):
-    """docs/faults.md has the rows of the table and no others; the cases that it names exist."""
+    """docs/jobs.md has the rows of the table and no others; the cases that it names exist."""
     with open(fault_table.page(ROOT), encoding="utf-8") as f:
         found, want = fault_table.named(f.read()), [f.fault for f in fault_table.FAULTS]
     check(found == want, f"run tests/session/e2e_matrix.py --update: {set(found) ^ set(want) or 'the order'}")

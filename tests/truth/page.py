@@ -162,7 +162,7 @@ def reference_wrong(page):
 def check(page, bin_dir):
     at, wrong = page.index(HEAD), []
     ends = [m.end() for m in CASE.finditer(page, at)] + [len(page)]
-    cases = {m.group(1).replace("\\", ""): (m.group(2), page[m.end():ends[i + 1]].split("\n### ")[0]) for i, m in enumerate(CASE.finditer(page, at))}
+    cases = {m.group(1).replace("\\", ""): (m.group(2), re.split(r"\n##+ ", page[m.end():ends[i + 1]])[0]) for i, m in enumerate(CASE.finditer(page, at))}
     if len(cases) != 5:
         return [f"{len(cases)} reports"]
     left = dict(cases)

@@ -21,46 +21,66 @@ static int may_be_absent(const struct pp_h5_row *r)
 	return !strcmp(r->group, "quality") && (strstr(r->variable, "missing") || strstr(r->variable, "warning"));
 }
 
-static const char *const type_name[] = {"int8", "int32", "int64", "uint32", "uint64", "float64", "text"};
+static struct listed {
+	struct pp_h5_row row;
+	char dims[PP_H5_TABLE_DIMS];
+} * listed;
+static size_t variables;
 
-/* Variable i of the file by its description. 0: past the last. */
-static int row_at(size_t i, char dims[PP_H5_TABLE_DIMS], struct pp_h5_row *ret)
+/* Lists the variables of the file by its descriptions. */
+static void list_rows(void)
 {
 	for (int id = 0; id <= PP_TABLES; id++) {
 		const struct pp_table_desc *d = id < PP_TABLES ? pp_table_desc(id) : pp_job_desc(0);
 
+		listed = realloc(listed, (variables + d->columns) * sizeof(*listed));
 		for (size_t k = 0; k < d->columns; k++)
-			if (pp_h5_table_row(d, &d->column[k], dims, ret) && !i--)
-				return 1;
+			variables += (size_t)pp_h5_table_row(d, &d->column[k], listed[variables].dims, &listed[variables].row);
 	}
-	return 0;
 }
 
-/* Was the variable told before the i-th? Tables of one group have coordinates in common. */
-static int is_again(size_t i, const char *group, const char *variable)
+/* Variable i of the file. 0: past the last. */
+static int row_at(size_t i, char dims[PP_H5_TABLE_DIMS], struct pp_h5_row *ret)
 {
-	char dims[PP_H5_TABLE_DIMS];
+	if (i >= variables)
+		return 0;
+	snprintf(dims, PP_H5_TABLE_DIMS, "%s", listed[i].dims);
+	*ret = listed[i].row;
+	ret->dims = dims;
+	return 1;
+}
+
+/* Was the variable told before the i-th? Tables of one group have coordinates in common. `dims`: only of these dimensions. */
+static int is_again(size_t i, const char *group, const char *variable, const char *dims)
+{
+	char d[PP_H5_TABLE_DIMS];
 	struct pp_h5_row r;
 
-	for (size_t k = 0; k < i && row_at(k, dims, &r); k++)
-		if (!strcmp(r.group, group) && (!variable || !strcmp(r.variable, variable)))
+	for (size_t k = 0; k < i && row_at(k, d, &r); k++)
+		if (!strcmp(r.group, group) && (!variable || !strcmp(r.variable, variable)) && (!dims || !strcmp(d, dims)))
 			return 1;
 	return 0;
 }
 
-/* The section of the i-th variable's group, if it is its first. */
+/* The row of the page with the i-th variable, if it is the first of its group and dimensions. Coordinates are in no row. */
 static void print_group(FILE *to, size_t i)
 {
-	char dims[PP_H5_TABLE_DIMS];
+	char dims[PP_H5_TABLE_DIMS], d[PP_H5_TABLE_DIMS];
 	struct pp_h5_row first, r;
+	size_t columns = 0;
 
-	if (!row_at(i, dims, &first) || is_again(i, first.group, NULL))
+	if (!row_at(i, dims, &first) || is_again(i, first.group, NULL, dims))
 		return;
-	fprintf(to, "\n### /%s\n\n| variable | dimensions | type | unit | what |\n|---|---|---|---|---|\n", first.group);
-	for (size_t k = 0; row_at(k, dims, &r); k++)
-		if (!strcmp(r.group, first.group) && !is_again(k, r.group, r.variable))
-			fprintf(to, "| %s | %s | %s%s | %s | %s |\n", r.variable, r.dims, type_name[r.type], r.is_maybe ? "?" : "",
-			        r.unit, r.what);
+	for (size_t k = 0; row_at(k, d, &r); k++) {
+		if (strcmp(r.group, first.group) != 0 || strcmp(d, dims) != 0 || !strcmp(d, r.variable) ||
+		    is_again(k, r.group, r.variable, NULL))
+			continue;
+		if (!columns++)
+			fprintf(to, "| /%s | %s | ", r.group, *dims ? dims : "-");
+		fprintf(to, "%s`%s%s` %s", columns > 1 ? "; " : "", r.variable, r.is_maybe ? "?" : "", r.what);
+	}
+	if (columns)
+		fprintf(to, " |\n");
 }
 
 TEST(rows_are_in_docs)
@@ -81,7 +101,7 @@ TEST(rows_are_in_docs)
 		print_group(f, i);
 		fclose(f);
 		if (!strstr(docs, rows))
-			fprintf(stderr, "docs/formats.md lacks, as a whole:\n%s", rows);
+			fprintf(stderr, "docs/formats.md lacks the row:\n%s", rows);
 		CHECK(strstr(docs, rows));
 		free(rows);
 	}
@@ -139,9 +159,9 @@ static void check_variables(hid_t file)
 		int here = H5Lexists(file, r.group, H5P_DEFAULT) > 0;
 		hsize_t at = 0;
 
-		if (!is_again(i, r.group, NULL))
+		if (!is_again(i, r.group, NULL, NULL))
 			H5Literate_by_name(file, r.group, H5_INDEX_NAME, H5_ITER_NATIVE, &at, count, &found, H5P_DEFAULT);
-		if (is_again(i, r.group, r.variable))
+		if (is_again(i, r.group, r.variable, NULL))
 			continue;
 		snprintf(name, sizeof(name), "%s/%s", r.group, r.variable);
 		here = here && H5Lexists(file, name, H5P_DEFAULT) > 0;
@@ -282,6 +302,7 @@ TEST(file_is_the_layout)
 
 int main(int argc, char **argv)
 {
+	list_rows();
 	if (argc > 1 && !strcmp(argv[1], "--print")) {
 		char dims[PP_H5_TABLE_DIMS];
 		struct pp_h5_row r;
