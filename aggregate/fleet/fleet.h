@@ -1,5 +1,5 @@
 /* Which hosts were the cause of many jobs' delays: lines of site logs, counted by host, and a test against chance. In: lines. Out:
- * rows of hosts. Pure but for memory. docs/fleet.md has the method. */
+ * rows of hosts. Pure but for memory. docs/diff.md has the method. */
 #pragma once
 
 #include <stddef.h>

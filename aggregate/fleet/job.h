@@ -1,5 +1,5 @@
 /* One job as a line of the site log: a JSON object of at most PP_FLEET_LINE bytes, newline included. In: dataset and its answer, or
- * a line. Out: a line, or a job. docs/fleet.md has the members. Pure, any thread. */
+ * a line. Out: a line, or a job. docs/diff.md has the members. Pure, any thread. */
 #pragma once
 
 #include <stddef.h>

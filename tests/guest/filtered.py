@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 """Ranks that forbid themselves system calls (seccomp, a forbidden call kills) once they have begun. Under podprof they live and end as they
-do without it, as long as they may do what the limits in docs/limits.md name. Run by ctest guest_filtered."""
+do without it, as long as they may do what the limits in docs/jobs.md name. Run by ctest guest_filtered."""
 import re
 import sys
 
 import jobs
 from jobs import Skipped, check, compare, run, session_of, wait_until
 
-# What the limits in docs/limits.md name: at the end of a rank, and in each form of going on.
+# What the limits in docs/jobs.md name: at the end of a rank, and in each form of going on.
 ENDS = "getpid clock_nanosleep poll rt_sigprocmask write"
 FORMS = {
     "steps": "getrusage",
