@@ -14,7 +14,7 @@ WHERE = os.path.join(SOURCE, "cmake", "packages")
 LIBRARIES = {"hdf5": ("hdf5-devel", "hdf5+hl~mpi", "hdf5"), "zlib": ("zlib-devel", "zlib-api", "zlib"), "zmq": ("zeromq-devel", "libzmq", "zeromq"),
              "sodium": ("libsodium-devel", "libsodium", "libsodium"), "protobuf-c": ("protobuf-c-devel", "protobuf-c", "libprotobuf-c"),
              "yajl": ("yajl-devel", "yajl", "yajl"), "archive": ("libarchive", "libarchive", "libarchive")}
-RECIPES = ("podprof.spec", "spack/package.py", "meta.yaml", "Containerfile", "podprof.def")
+RECIPES = ("podprof.spec", "spack/package.py", "meta.yaml", "Containerfile", "Apptainer")
 
 
 def recipe(name):
