@@ -5,7 +5,9 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { SEARCHED = 176, ELEMENTS_MOST = 1 << 16 };
+/* c10::TensorImpl has 176 bytes or more in each torch that c10d_method.def knows, the number of its elements at 152 or 160, and more
+ * than the type behind it. */
+enum { LAST = 160, ELEMENTS_MOST = 1 << 16 };
 
 struct vector { /* std::vector of tensors, or of vectors */
 	const char *begin, *end, *room;
@@ -33,7 +35,7 @@ int pp_c10d_tensor_learn(const uint64_t *at, const int64_t *elements, const int3
 {
 	uint32_t found = 0;
 
-	for (uint32_t offset = 8; tensors > 1 && offset + sizeof(int64_t) <= SEARCHED; offset += sizeof(int64_t)) {
+	for (uint32_t offset = 8; tensors > 1 && offset <= LAST; offset += sizeof(int64_t)) {
 		int n = 0;
 
 		while (n < tensors && at[n] && fits(at[n], offset, elements[n], type[n]))

@@ -5,7 +5,7 @@
 
 #include "tests/test.h"
 
-enum { TENSORS = 3, WORDS = 32 };
+enum { TENSORS = 3, WORDS = 22 };
 
 struct list {
 	const void *begin, *end, *room;
