@@ -94,15 +94,15 @@ def spread(count, most):
     return sorted({1 + round(i * (count - 1) / (most - 1)) for i in range(most)}) if most > 1 else [1]
 
 
-def plan(bench, counts, full, most):
-    """(kind, n, way) of every run: each n in each way, or a spread in which the ways take turns."""
+def plan(bench, counts, full, most, times):
+    """(kind, n, way) of every run: each n in each way, or a spread in which the ways take turns, `times` as many as usual."""
     runs = []
     kinds = [k for k in bench.kinds if counts[k]]
     for index, kind in enumerate(kinds):
         if full:
             runs += [(kind, n, way) for way in WAYS[kind] for n in spread(counts[kind], most or bench.full)]
             continue
-        share = max(4, bench.most // max(1, len(kinds)))
+        share = max(4, times * bench.most // max(1, len(kinds)))
         runs.append([(kind, n, WAYS[kind][(i + index) % len(WAYS[kind])]) for i, n in enumerate(spread(counts[kind], share))])
     if full:
         return runs
@@ -126,14 +126,15 @@ def torture(bench_class, place, args):
     got, page = one_run(bench, place, None, 0, {})
     counts = page.calls
     jobs.check(sum(counts.values()), f"no call was counted: {got.transcript()}")
-    runs = plan(bench, counts, args.full, args.most)
+    runs = plan(bench, counts, args.full, args.most, args.times)
     if args.only:
         kind, n, number = args.only.split(":")
         runs = [(kind, int(n), WAYS[kind][int(number)])]
-    failed, began = 0, time.monotonic()
+    failed, done, began = 0, 0, time.monotonic()
     for kind, n, way in runs:
         if not args.full and time.monotonic() - began > args.seconds:
             break
+        done += 1
         got, page = one_run(bench, place, kind, n, way)
         wrong = bench.judge(got, page)
         if args.verbose:
@@ -145,7 +146,7 @@ def torture(bench_class, place, args):
             if failed >= args.stop:
                 break
     printed = " ".join(f"{k} {v}" for k, v in counts.items() if v)
-    print(f"{bench.name:12s} {time.monotonic() - began:6.1f} s, {len(runs)} runs, {failed} failed; calls: {printed}", flush=True)
+    print(f"{bench.name:12s} {time.monotonic() - began:6.1f} s, {done} of {len(runs)} runs, {failed} failed; calls: {printed}", flush=True)
     return failed
 
 
@@ -154,9 +155,11 @@ def main():
     parser.add_argument("--bin", required=True)
     parser.add_argument("--guest", required=True, help="directory of libtorture.so and torture_job")
     parser.add_argument("--train", required=True, help="c_mpi_train")
-    parser.add_argument("--full", action="store_true", default=bool(os.environ.get("PODPROF_LONG")))
+    long = bool(os.environ.get("PODPROF_LONG"))
+    parser.add_argument("--full", action="store_true", help="each n in each way; an hour or two")
     parser.add_argument("--most", type=int, default=0, help="with --full: so many n of a kind and way at most, where the usual is not wanted")
-    parser.add_argument("--seconds", type=float, default=9, help="without --full: of one bench")
+    parser.add_argument("--seconds", type=float, default=120 if long else 9, help="without --full: of one bench")
+    parser.add_argument("--times", type=int, default=10 if long else 1, help="without --full: so many times the usual runs")
     parser.add_argument("--stop", type=int, default=20, help="failures of one bench after which it ends")
     parser.add_argument("--only", help="KIND:N:WAY of a failure")
     parser.add_argument("-v", "--verbose", action="store_true")
