@@ -89,7 +89,7 @@ static void write_page(const struct pp_output *out, const struct pp_session_opti
 	pp_message_file(message, "report.html", rc, err.text);
 }
 
-/* Maps /window to job ns; without memory the session has none. */
+/* Maps /window to job ns. */
 static void warn_of_window(const struct pp_capture *c, const struct pp_clock_map *clock, const struct pp_session_options *o,
                            struct pp_dataset *d)
 {
@@ -98,7 +98,8 @@ static void warn_of_window(const struct pp_capture *c, const struct pp_clock_map
 	if (!o->window)
 		return;
 	pp_window_rows_map(o->window, c, clock, o->other_clock);
-	pp_dataset_window(d, o->window);
+	if (pp_dataset_window(d, o->window))
+		pp_dataset_warn(d, "no memory for /window: how each rank entered the window is not in the session");
 }
 
 struct place {              /* of the session's files */
