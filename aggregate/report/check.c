@@ -85,7 +85,7 @@ static void check_cells(struct check *c)
 		if (sum != e->step_ns || least < 0)
 			found(c, CELL "exclusive_ns sums to %" PRId64 ", least %" PRId64 ", step_ns %" PRId64, CELL_OF(d, i), sum,
 			      least, e->step_ns);
-		if (e->present ? e->step_ns <= 0 || pp_wrap_minus(e->end_ns, e->begin_ns) != e->step_ns
+		if (e->present ? e->step_ns < 0 || pp_wrap_minus(e->end_ns, e->begin_ns) != e->step_ns
 		               : e->step_ns || pp_known_or(e->wait_ns, 0))
 			found(c, CELL "present %d, begin_ns %" PRId64 ", end_ns %" PRId64 ", step_ns %" PRId64 ", wait_ns %" PRId64,
 			      CELL_OF(d, i), e->present, e->begin_ns, e->end_ns, e->step_ns, e->wait_ns);

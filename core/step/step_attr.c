@@ -36,8 +36,11 @@ struct sweep {
 
 PP_COMPARE_BY(compare_window, struct window, begin)
 
+/* A step of no length has nothing to sweep. */
 static void add_window(struct sweep *s, const struct pp_step_cell *cell, uint32_t step)
 {
+	if (cell && cell->present && step < s->attr->steps)
+		s->attr->step[step].present = 1;
 	if (cell && cell->present && cell->end > cell->begin)
 		s->window[s->windows++] = (struct window){cell->begin, cell->end, step, cell->thread};
 }
@@ -251,7 +254,6 @@ static void finish_steps(struct sweep *s)
 			continue;
 		step = &s->attr->step[w->step];
 		step->step_ns = w->end - w->begin;
-		step->present = 1;
 		for (int c = 1; c <= PP_CATEGORIES; c++)
 			sum += step->exclusive_ns[c];
 		step->exclusive_ns[PP_CATEGORY_OTHER] += step->step_ns - sum;

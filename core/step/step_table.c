@@ -70,11 +70,12 @@ static uint8_t kind_of(const struct pp_marks *list, size_t ranks, int64_t number
 	return kind;
 }
 
+/* A step may begin and end in one tick of the clock; a part of one that has no length is none. */
 static void fill_cell(const struct pp_marks *list, int64_t number, int edge, struct pp_step_cell *cell)
 {
 	const struct pp_mark *mark = find_mark(list, number);
 
-	if (!mark || mark->end <= mark->begin || !(mark->complete || edge))
+	if (!mark || mark->end < mark->begin || !(mark->complete || (edge && mark->end > mark->begin)))
 		return;
 	*cell = (struct pp_step_cell){.begin = mark->begin, .end = mark->end, .thread = list->thread, .present = 1};
 }

@@ -81,6 +81,27 @@ TEST(what_takes_no_time)
 	free_capture(&c);
 }
 
+/* One that begins and ends in one tick of the clock is there like the others. */
+TEST(step_of_no_length)
+{
+	struct pp_capture c = make_capture(1);
+	struct pp_steps s;
+	struct pp_attr a;
+
+	for (int64_t n = 0; n < 3; n++)
+		add_step(&c, 0, n, 1000 * n, 1000 * n + (n == 1 ? 0 : 500));
+	a = sweep(&c, 0, 0, 0, &s);
+	CHECK_INT(s.steps, 3);
+	for (int64_t n = 0; n < 3; n++) {
+		CHECK(s.cell[n].present && a.step[n].present);
+		CHECK_INT(a.step[n].step_ns, n == 1 ? 0 : 500);
+		CHECK_INT(a.step[n].exclusive_ns[PP_CATEGORY_OTHER], n == 1 ? 0 : 500);
+	}
+	pp_attr_release(&a);
+	pp_steps_release(&s);
+	free_capture(&c);
+}
+
 TEST(crossing_ranges)
 {
 	struct pp_capture c = make_capture(1);
@@ -401,6 +422,7 @@ int main(void)
 {
 	innermost_wins();
 	what_takes_no_time();
+	step_of_no_length();
 	crossing_ranges();
 	over_threads();
 	waits_elsewhere();
