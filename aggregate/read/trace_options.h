@@ -22,6 +22,7 @@ struct pp_trace_glance { /* what the first bytes and the name of a file tell */
 
 struct pp_trace_options {
 	int32_t rank;         /* of the first rank of the file, unless is_podprof */
+	int without_steps;    /* they are marked elsewhere: events that may be steps are ranges */
 	const char *bytes_at; /* where the file's bytes are, if they had to be unpacked; NULL: at its path */
 	/* Called now and then; may be NULL. */
 	void (*progress)(void *context, uint64_t bytes_read, uint64_t bytes);

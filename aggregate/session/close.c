@@ -12,6 +12,7 @@
 #include "aggregate/read/ring/finish.h"
 #include "aggregate/read/ring/ring_clock.h"
 #include "aggregate/session/clock_metadata.h"
+#include "aggregate/session/framework_trace.h"
 #include "aggregate/session/message.h"
 #include "aggregate/session/salvage_clock.h"
 #include "aggregate/session/window_rows.h"
@@ -386,6 +387,9 @@ int pp_close_session(const struct pp_close *c, struct pp_err *err)
 	set_status(c, &capture);
 	if (!options.salvaged)
 		count_passed(c, &capture);
+	pp_framework_traces_join(
+	        &(struct pp_framework_traces){c->rings, c->warnings, pp_close_tick_kind(c->rings), c->first, c->range, c->ranges},
+	        &capture);
 	options.warning = c->warnings->list;
 	if (!options.window && !options.salvaged) {
 		describe_window(c, &options, &capture, &metadata);

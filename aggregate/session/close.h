@@ -1,15 +1,9 @@
 /* Closes a window: from rings to a session. In: drained rings and two readings of the clock. Out: files and message. */
 #pragma once
 
+#include "aggregate/session/close_range.h"
 #include "aggregate/session/session.h"
 #include "aggregate/session/warnings.h"
-
-struct pp_close_range { /* range of ticks of one rank's window */
-	int32_t rank;
-	int64_t from, to;
-	int keep;   /* --keep: what lies before `from` was recorded too, and evicted */
-	int passed; /* the rank has reported that it is past `to`: its later fate does not concern this window */
-};
 
 struct pp_sampler;
 struct pp_salvage_clocks;

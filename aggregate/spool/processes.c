@@ -14,7 +14,7 @@
 #include "core/ring/ring_file.h"
 
 /* A reused pid keeps the spool a while longer. */
-static enum pp_spool_processes life_of(int pid, uint32_t space)
+enum pp_spool_processes pp_spool_process(int pid, uint32_t space)
 {
 	uint32_t own = pp_proc_pid_space();
 
@@ -50,8 +50,8 @@ static enum pp_spool_processes life_of_ring(int dir, const char *name)
 	if (fd >= 0)
 		close(fd);
 	if (is_ring)
-		return life_of(h.pid, h.pid_space) == PP_PROCESSES_LIVE ? PP_PROCESSES_LIVE : PP_PROCESSES_NONE;
-	return sscanf(name, "rank-%*d-%d", &pid) == 1 ? life_of(pid, 0) : PP_PROCESSES_NONE;
+		return pp_spool_process(h.pid, h.pid_space) == PP_PROCESSES_LIVE ? PP_PROCESSES_LIVE : PP_PROCESSES_NONE;
+	return sscanf(name, "rank-%*d-%d", &pid) == 1 ? pp_spool_process(pid, 0) : PP_PROCESSES_NONE;
 }
 
 /* "run-PID", "run-PID-SPACE", "rank-R.claim", "rank-R-PID.ring": a rank may train on for weeks after its keeper died. */
@@ -62,7 +62,7 @@ static enum pp_spool_processes life_of_file(int dir, const char *name)
 	int pid = 0;
 
 	if (sscanf(name, "run-%d-%" SCNu32, &pid, &space) >= 1)
-		return life_of(pid, space);
+		return pp_spool_process(pid, space);
 	if (strncmp(name, "rank-", 5) || !dot)
 		return PP_PROCESSES_NONE;
 	return !strcmp(dot, ".claim")  ? life_of_claim(dir, name)

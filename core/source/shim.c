@@ -180,6 +180,11 @@ static uint32_t claim_group(int32_t rank, int32_t size, int own)
 	return state();
 }
 
+static int rank(void)
+{
+	return pp_services.rank();
+}
+
 static uint16_t call_of(const char *name)
 {
 	return (uint16_t)pp_c10d_call_of(name, strlen(name));
@@ -254,6 +259,7 @@ static const struct podprof_shim table = {
         .torch_group = torch_group,
         .execution = execution,
         .waited = waited,
+        .rank = rank,
 };
 
 __attribute__((visibility("default"))) const struct podprof_shim *podprof_shim(void);

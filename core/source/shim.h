@@ -57,4 +57,6 @@ struct podprof_shim {
 	void (*execution)(uint64_t group, uint32_t sequence, uint64_t tick, uint32_t request);
 	/* The program waited for results from begin to end, ticks of now(): executions with requests first to last are complete. */
 	void (*waited)(uint64_t begin, uint64_t end, uint32_t first, uint32_t last);
+	/* Number of this rank, once it is the rank. */
+	int (*rank)(void);
 };

@@ -140,6 +140,29 @@ def jax(place, full):
     check("jax: trace train" in names, names)
 
 
+def trace(place, full):
+    """JAX's own profiler in the window, also where the program starts it itself: operators of XLA in the steps, and the same output."""
+    if not has("jax"):
+        raise jobs.Skipped("no Python with JAX: -DPODPROF_FRAMEWORKS_PYTHON")
+    theirs = JAX.replace("        steps += 1", f"""        steps += 1
+        if steps == 16:
+            jax.profiler.start_trace({place.new_logs()!r})
+        if steps == 18:
+            jax.profiler.stop_trace()""")
+    for name, text, said in (("trace", JAX, 0), ("trace_theirs", theirs, 1)):
+        command, logs = [PYTHON, write(place, "loop_" + name + ".py", text)], place.new_logs()
+        base = jobs.run(command, QUIET, LIMIT)
+        got = jobs.run(place.under(logs, command, "--steps", "12:20", "--framework-trace", "yes"), QUIET, LIMIT)
+        check((got.code, got.out) == (base.code, base.out) == (0, base.out), f"{got.transcript()}\ninstead of {base.transcript()}")
+        check(len([x for x in got.podprof_lines() if "the program began its own profiler" in x]) == said, got.err)
+        session = jobs.session_of(logs)
+        with e2e.h5(session) as f:
+            check(list(f["breakdown/step"][()]) == list(range(12, 20)), f["breakdown/step"][()])
+            calls = {e2e.text(n): int(c) for n, c in zip(f["op/name"][()], f["op/calls"][()])}
+        check(0 < max((c for n, c in calls.items() if n.startswith("dot")), default=0) <= 8, calls)  # the last ones may run after the window
+        check("--framework-trace: " in e2e.read(session, "summary.txt"), e2e.read(session, "summary.txt"))
+
+
 def two(place, full):
     """The rank with slow input is named, from what the other one waits for."""
     if not has("jax"):
@@ -164,7 +187,7 @@ def tensorflow(place, full):
     loop(place, "tensorflow", TENSORFLOW, "tensorflow: train")
 
 
-CASES = {"keras": keras, "jax": jax, "two": two, "tensorflow": tensorflow}
+CASES = {"keras": keras, "jax": jax, "trace": trace, "two": two, "tensorflow": tensorflow}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))

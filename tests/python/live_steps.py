@@ -2,8 +2,10 @@
 """Steps of loops of Keras, JAX and TensorFlow: the adapters with modules that have the frameworks' surface and no more, and a door that notes
 what comes through it. Each case runs in a process of its own. Run by ctest python_live_steps: live_steps.py SHIM_DIRECTORY [CASE]."""
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import types
 
 
@@ -13,15 +15,22 @@ class Door:
     def __init__(self):
         self.marks, self.rules, self.said, self.open, self.ranges, self.tick, self.explicit, self.joined = [], [], [], [], [], 100, 0, None
         self.executions, self.waits = [], []
+        self.is_on, self.place = True, ""
 
     def now(self):
         self.tick += 1
         return self.tick
 
     def state(self):
-        return 1 | 2 | 4 * self.explicit
+        return 1 | 2 * self.is_on | 4 * self.explicit
 
     claim = state
+
+    def spool(self):
+        return self.place.encode()
+
+    def rank(self):
+        return 3
 
     def claim_group(self, rank, size, own):
         self.joined = rank, size
@@ -393,6 +402,163 @@ def jax_window():
     whole(9, "jax: train")
 
 
+class Session:
+    """A session of JAX's profiler: a second one starts, and its stop() raises."""
+
+    on, made = 0, 0
+
+    def __init__(self, options):
+        self.options, self.is_second = options, Session.on > 0
+        Session.on, Session.made = Session.on + 1, Session.made + 1
+
+    def stop(self):
+        Session.on -= 1
+        if self.is_second:
+            raise RuntimeError("ALREADY_EXISTS")
+        return b"%d %d" % (self.options.host_tracer_level, self.options.python_tracer_level)
+
+
+def with_profiler(steps=True):
+    """A loop of JAX with --framework-trace, its module, and the files of the spool once ours has ended."""
+    DOOR.place, DOOR.is_on = tempfile.mkdtemp(), False
+    os.environ["PODPROF_FRAMEWORK_TRACE"] = "yes"
+    own = types.SimpleNamespace(ProfilerSession=Session, ProfileOptions=types.SimpleNamespace, start_server=lambda port: port,
+                                TraceMe=types.SimpleNamespace(is_enabled=lambda: Session.on > 0))
+    jax = fake_jax()
+    module("jax._src.lib", _profiler=own)
+    adapter = jax_adapter(jax)
+    _, train, _ = jax_functions()
+    state = Array()
+
+    def run(n):
+        nonlocal state
+        for _ in range(n):
+            state, _ = train(state, Array())
+
+    def files():
+        session = adapter.marks.profiler.session
+        assert session is None or session.join(10)
+        names = sorted(os.listdir(DOOR.place))
+        texts = [open(os.path.join(DOOR.place, name), "rb").read() for name in names]
+        shutil.rmtree(DOOR.place)
+        return names, texts
+
+    run(12)
+    return own, run, files
+
+
+def jax_profiler():
+    """Its session is that of the window."""
+    own, run, files = with_profiler()
+    assert not Session.made and not os.listdir(DOOR.place)
+    DOOR.is_on = True
+    run(3)
+    assert Session.on == 1 and len(os.listdir(DOOR.place)) == 1
+    DOOR.is_on = False
+    run(1)
+    (name,), (text,) = files()
+    kind, rank, pid, begin, begin_ns, end, end_ns, error = name.replace(".", "-").rsplit("-", 1)[0].split("-")
+    assert (kind, int(rank), int(pid)) == ("rank", 3, os.getpid()) and name.endswith(".xspace"), name
+    assert int(begin) < int(end) and int(begin_ns) < int(end_ns) and 0 < int(error) < 10, name
+    assert text == b"1 0" and Session.on == 0 and Session.made == 1 and not DOOR.said, (text, DOOR.said)
+
+
+def jax_profiler_of_the_program():
+    """The program's own in a window of ours, and ours while its own is on."""
+    own, run, files = with_profiler()
+    DOOR.is_on = True
+    run(2)
+    theirs = own.ProfilerSession(types.SimpleNamespace(host_tracer_level=2, python_tracer_level=1))
+    assert Session.on == 1 and [x for x in os.listdir(DOOR.place) if x.endswith(".xspace")]
+    DOOR.is_on = False
+    run(2)
+    DOOR.is_on = True
+    run(2)
+    assert theirs.stop() == b"2 1" and Session.made == 2
+    names, _ = files()
+    assert len(names) == 1 and DOOR.said == ["--framework-trace: the program began its own profiler in the window",
+                                             "--framework-trace: the program's own profiler is on"], (names, DOOR.said)
+
+
+def tensorflow_profiler():
+    """Its XSpace comes as a file in a directory, which is removed; a session of the program that is on before ours."""
+    class AlreadyExistsError(Exception):
+        pass
+
+    class Own:
+        on = False
+
+        def start(self, place, options):
+            if Own.on:
+                raise AlreadyExistsError
+            Own.on, self.place, self.options = True, place, options
+
+        def export_to_tb(self):
+            Own.on = False
+            os.makedirs(self.place + "/plugins/profile/date")
+            with open(self.place + "/plugins/profile/date/host.xplane.pb", "w") as f:
+                f.write("%(host_tracer_level)d %(python_tracer_level)d" % self.options)
+
+    own, run, files = with_profiler()
+    pywrap = types.SimpleNamespace(ProfilerSession=Own, start_server=lambda port: None)
+    train = tensorflow_function()[0]("train")
+    train(1)
+    adapter = sys.modules["_podprof._marks"].marks().profiler
+    from _podprof import _profiler
+
+    adapter.ways.clear()
+    _profiler.install(types.SimpleNamespace(_pywrap_profiler=pywrap))
+    DOOR.is_on = True
+    run(2)
+    assert Own.on and not Session.made
+    theirs = pywrap.ProfilerSession()
+    assert not Own.on and len([x for x in os.listdir(DOOR.place) if x.endswith(".xspace")]) == 1
+    theirs.start(DOOR.place + "/theirs", {})
+    DOOR.is_on = False
+    run(2)
+    DOOR.is_on = True
+    run(2)
+    names, texts = files()
+    assert texts == [b"2 0"] and Own.on, (names, texts)
+    assert DOOR.said == ["--framework-trace: the program began its own profiler in the window",
+                         "--framework-trace: the program's own profiler is on"], DOOR.said
+
+
+def jax_profiler_server():
+    own, run, files = with_profiler()
+    assert own.start_server(9999) == 9999
+    DOOR.is_on = True
+    run(2)
+    assert not Session.made and DOOR.said == ["--framework-trace: the program has started a profiler server of its own"], DOOR.said
+
+
+def jax_profiler_fails():
+    """The keeper gets the reason instead of the file; a session that does not start costs nothing."""
+    own, run, files = with_profiler()
+    stop, Session.stop = Session.stop, lambda self: {}["gone"]
+    DOOR.is_on = True
+    run(2)
+    DOOR.is_on = False
+    run(2)
+    names, texts = files()
+    assert len(names) == 1 and names[0].endswith(".failed") and texts == [b"KeyError: 'gone'"], (names, texts)
+    Session.stop, Session.on, DOOR.is_on = stop, 0, True  # there is no spool any more
+    run(2)
+    assert Session.made == 1, Session.made
+    assert len(DOOR.said) == 1 and "FileNotFoundError" in DOOR.said[0], DOOR.said
+
+
+def jax_profiler_without_window():
+    """A job that records from its begin on: it would go on for ever."""
+    DOOR.is_on = True
+    own, run, files = with_profiler()
+    adapter = sys.modules["_podprof._marks"].marks().profiler
+    adapter.was_off = adapter.is_recording = False
+    DOOR.is_on = True
+    run(2)
+    assert not Session.made and DOOR.said == ["--framework-trace: it needs a window: --steps, or podprof capture"], DOOR.said
+
+
 def jax_hook_of_the_program():
     """jax_debug_nans sets a hook of its own and clears it."""
     adapter = jax_adapter()
@@ -538,9 +704,10 @@ def tensorflow_members():
 
 
 CASES = [keras_fit, keras_input_of_unknown_length, keras_predicts, keras_of_another_release, program_that_marks, jax_loop, jax_accumulates, jax_short,
-         jax_infers, jax_two_phases, jax_window, jax_hook_of_the_program, jax_annotations, jax_compiled_ahead, jax_ranks, jax_waits,
+         jax_infers, jax_two_phases, jax_window, jax_hook_of_the_program, jax_annotations, jax_profiler, jax_profiler_of_the_program,
+         jax_profiler_server, jax_profiler_fails, jax_profiler_without_window, jax_compiled_ahead, jax_ranks, jax_waits,
          jax_of_another_release,
-         keras_on_jax, tensorflow_loop, tensorflow_members]
+         keras_on_jax, tensorflow_loop, tensorflow_profiler, tensorflow_members]
 
 
 def install(where):

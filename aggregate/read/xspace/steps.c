@@ -333,9 +333,11 @@ void pp_xsteps_find(struct pp_xread *x)
 	struct candidates c = {0};
 	struct found f = {0};
 	size_t thread = SIZE_MAX;
-	int rc = gather(x, &c);
+	int rc = x->options->without_steps ? 0 : gather(x, &c);
 
-	if (!rc)
+	if (x->options->without_steps)
+		pp_xlink_all(x, NULL, 0);
+	else if (!rc)
 		rc = find_steps(x, &c, &f);
 	if (!rc && f.steps) {
 		qsort(f.step, f.steps, sizeof(*f.step), by_begin);

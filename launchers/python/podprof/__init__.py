@@ -69,10 +69,11 @@ def _leave(number: Optional[int]) -> None:
 
 
 def _follow() -> None:
-    """After a mark: torch's ranges go on and off with the window."""
-    adapter = _sys.modules.get("_podprof._torch")
-    if adapter is not None:
-        adapter.follow()
+    """After a mark: torch's ranges, and a framework's profiler, go on and off with the window."""
+    for name in ("_podprof._torch", "_podprof._profiler"):
+        adapter = _sys.modules.get(name)
+        if adapter is not None:
+            adapter.follow()
 
 
 def _ask() -> None:

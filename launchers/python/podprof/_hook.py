@@ -10,6 +10,7 @@ _ADAPTERS = {
     "torch.distributed.checkpoint.state_dict_saver": "_torch_late",
     "jax": "_jax",
     "tensorflow.python.eager.polymorphic_function.polymorphic_function": "_tensorflow",
+    "tensorflow.python.profiler.profiler_v2": "_profiler",
     "keras.src.callbacks.callback_list": "_keras",
     "keras.src.backend.jax.trainer": "_keras",
     "tf_keras.src.callbacks": "_keras",

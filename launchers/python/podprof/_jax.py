@@ -7,7 +7,7 @@ import sys
 import weakref
 from _thread import get_ident
 
-from . import _jax_waits
+from . import _jax_waits, _profiler
 from ._library import COMPILATION
 from ._marks import ANNOTATION, marks
 from ._repeats import Repeats
@@ -450,6 +450,10 @@ def _wrap_annotate(a, public):
     public.annotate_function = annotate_function
 
 
+def _wrap_profiler(a):
+    _profiler.wrap_jax(a.marks, lambda: a.repeats.known)
+
+
 _adapter = None
 
 
@@ -466,7 +470,7 @@ def install(jax):
     _adapter = made = Jax(jax, found)
     sys.modules["jax._src.traceback_util"].register_exclusion(__file__)  # JAX leaves its frames out of tracebacks, and these
     sys.modules["jax._src.traceback_util"].register_exclusion(_jax_waits.__file__)
-    for part in (_hook_calls, _wrap_misses, _wrap_compiled, _wrap_compiling, _wrap_ranks, _wrap_annotations, _jax_waits.wrap):
+    for part in (_hook_calls, _wrap_misses, _wrap_compiled, _wrap_compiling, _wrap_ranks, _wrap_annotations, _jax_waits.wrap, _wrap_profiler):
         try:
             part(made)
         except Exception as error:

@@ -5,7 +5,7 @@ import os
 import sys
 from _thread import get_ident
 
-from . import _library
+from . import _library, _profiler
 from ._library import EXPLICIT, IS_RANK
 
 FUNCTION, LOOP, ANNOTATION = 1, 2, 3  # rules by what they know: what repeats, a framework's own loop, the program's own marks
@@ -20,6 +20,7 @@ class Marks:
         self.is_allowed = None  # not known yet
         self.failures = 0
         self.texts = []  # to be said once this process is a rank
+        self.profiler = _profiler.profiler(self)
         os.register_at_fork(after_in_child=self._forked)
 
     def _forked(self):
@@ -71,7 +72,9 @@ class Marks:
         torch = sys.modules.get("_podprof._torch")
         if torch is not None:
             torch.leave(number)
-        self.shim.step_begin(number, tick)
+        state = self.shim.step_begin(number, tick)
+        if self.profiler is not None:
+            self.profiler.follow(state)
         if first:
             self.shim.step_rule(rule.encode("utf-8", "replace")[:55])
         self.number, self.is_open = number + 1, True
@@ -83,10 +86,9 @@ class Marks:
             return
         self.is_open = False
         if not self.shim.state() & EXPLICIT:
-            if tick:
-                self.shim.step_end_at(tick)
-            else:
-                self.shim.step_end()
+            state = self.shim.step_end_at(tick) if tick else self.shim.step_end()
+            if self.profiler is not None:
+                self.profiler.follow(state)
             torch = sys.modules.get("_podprof._torch")
             if torch is not None:
                 torch.follow()

@@ -87,6 +87,11 @@ def _main_thread():
 _adapter = None
 
 
+def uses():
+    """Does the program call functions of TensorFlow?"""
+    return _adapter is not None and len(_adapter.functions)
+
+
 def install(module):
     """Right after the import of the module with Function."""
     global _adapter
