@@ -1,6 +1,8 @@
 /* The rules of waiting on devices; see device_wait.h. */
 #include "aggregate/graph/device_wait.h"
 
+#include "core/base/wrap.h"
+
 struct two { /* the first two in an order; -1: there are not so many */
 	int32_t at[2];
 };
@@ -14,7 +16,7 @@ static int64_t plus(int64_t x, int64_t y)
 
 static int64_t length_of(const struct pp_device_rank *r)
 {
-	return r->end_ns - r->ready_ns;
+	return pp_wrap_minus(r->end_ns, r->ready_ns);
 }
 
 static int is_recorded(const struct pp_device_rank *r)
@@ -31,7 +33,7 @@ static int64_t errors_of(const struct pp_device_operation *o, int32_t one, int32
 /* The last comes first. */
 static int64_t later(const struct pp_device_rank *r)
 {
-	return is_recorded(r) ? -r->ready_ns : INT64_MAX;
+	return is_recorded(r) ? pp_wrap_minus(0, r->ready_ns) : INT64_MAX;
 }
 
 /* The two ranks with the least value, of equal ones the first. */
@@ -52,7 +54,7 @@ static void set(struct pp_device_rank *r, enum pp_device_wait_how how, int64_t w
 {
 	r->how = how;
 	r->wait_ns = wait_ns;
-	r->transfer_ns = length_of(r) - wait_ns;
+	r->transfer_ns = pp_wrap_minus(length_of(r), wait_ns);
 	r->bound_ns = bound_ns;
 	r->late = wait_ns > 0 ? late : -1;
 }
@@ -62,7 +64,7 @@ static int64_t wait_until(const struct pp_device_rank *r, int64_t until)
 {
 	if (until <= r->ready_ns)
 		return 0;
-	return (until < r->end_ns ? until : r->end_ns) - r->ready_ns;
+	return pp_wrap_minus(until < r->end_ns ? until : r->end_ns, r->ready_ns);
 }
 
 /* By clocks: it needs `late`; -1: nobody. */
@@ -85,9 +87,9 @@ static void find_last(struct pp_device_operation *o)
 	for (size_t i = 0; i < o->ranks; i++)
 		end = o->rank[i].end_ns > end ? o->rank[i].end_ns : end;
 	o->last = latest.at[0];
-	o->transfer_ns = end - o->rank[o->last].ready_ns;
-	o->is_sure = latest.at[1] < 0 ||
-	             o->rank[o->last].ready_ns - o->rank[latest.at[1]].ready_ns > errors_of(o, latest.at[0], latest.at[1]);
+	o->transfer_ns = pp_wrap_minus(end, o->rank[o->last].ready_ns);
+	o->is_sure = latest.at[1] < 0 || pp_wrap_minus(o->rank[o->last].ready_ns, o->rank[latest.at[1]].ready_ns) >
+	                                         errors_of(o, latest.at[0], latest.at[1]);
 }
 
 /* A rank's wait by lengths, where the begins do not contradict it. */
@@ -95,14 +97,14 @@ static void wait_in_all(struct pp_device_operation *o, int32_t rank, int32_t sho
 {
 	struct pp_device_rank *r = &o->rank[rank];
 	int64_t least_ns = length_of(&o->rank[shortest]), tenth = least_ns / 10;
-	int64_t wait = rank == o->last ? 0 : length_of(r) - least_ns, off, error;
+	int64_t wait = rank == o->last ? 0 : pp_wrap_minus(length_of(r), least_ns), off, error;
 
 	if (!o->has_clock) {
 		set(r, PP_DEVICE_WAIT_DURATIONS, wait, tenth, o->last);
 		return;
 	}
-	off = length_of(r) - least_ns - wait_until(r, o->rank[latest].ready_ns);
-	off = off < 0 ? -off : off;
+	off = pp_wrap_minus(pp_wrap_minus(length_of(r), least_ns), wait_until(r, o->rank[latest].ready_ns));
+	off = off < 0 ? pp_wrap_minus(0, off) : off;
 	error = errors_of(o, rank, o->last);
 	if (off <= plus(error, tenth))
 		set(r, PP_DEVICE_WAIT_BOTH, wait, plus(off, error), o->last);
@@ -120,9 +122,10 @@ static void solve_all(struct pp_device_operation *o)
 
 	if (o->has_clock && shortest.at[1] >= 0) {
 		margin = plus(margin, errors_of(o, by_length, shortest.at[1]));
-		is_later = o->rank[by_clock].ready_ns - o->rank[latest.at[1]].ready_ns > errors_of(o, by_clock, latest.at[1]);
+		is_later = pp_wrap_minus(o->rank[by_clock].ready_ns, o->rank[latest.at[1]].ready_ns) >
+		           errors_of(o, by_clock, latest.at[1]);
 	}
-	is_shorter = shortest.at[1] < 0 || length_of(&o->rank[shortest.at[1]]) - least_ns > margin;
+	is_shorter = shortest.at[1] < 0 || pp_wrap_minus(length_of(&o->rank[shortest.at[1]]), least_ns) > margin;
 	o->is_sure = is_shorter || is_later;
 	o->last = is_later && !is_shorter ? by_clock : by_length;
 	o->transfer_ns = least_ns;

@@ -92,7 +92,7 @@ static int try_pair(struct learn *l, const struct pp_row_collective *c, enum wha
 	struct pp_node *i = &l->g->node[end];
 	const struct pp_node *j = &l->g->node[begin];
 	const int64_t delay = pp_graph_since(i->start, j->start);
-	const int refutes = i->end + error + delay / CLEARLY < j->start;
+	const int refutes = pp_wrap_plus(pp_wrap_plus(i->end, error), delay / CLEARLY) < j->start;
 	int64_t rest, more = after_known(l->g, i, j, &rest);
 	struct pair *p;
 

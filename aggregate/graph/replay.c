@@ -166,7 +166,7 @@ static void pass_edges(struct run *r, uint32_t w, int64_t until)
 			return;
 		}
 		for (size_t k = 0; k < r->scenarios; k++)
-			pp_wrap_add(&r->sum[w * r->scenarios + k], e->sign > 0 ? end[k] : -end[k]);
+			pp_wrap_add(&r->sum[w * r->scenarios + k], e->sign > 0 ? end[k] : pp_wrap_minus(0, end[k]));
 	}
 }
 

@@ -44,7 +44,7 @@ static int64_t time_of(const struct pp_row_collective *c)
 {
 	if (c->device_ranks && c->bytes && c->algbw > 0 && (double)c->bytes * 1e9 / c->algbw < (double)PP_TABLE_TIME_MAX)
 		return (int64_t)((double)c->bytes * 1e9 / c->algbw);
-	return c->bound_ns == INT64_MAX || c->end_ns < c->last_ns ? -1 : c->end_ns - c->last_ns;
+	return c->bound_ns == INT64_MAX || c->end_ns < c->last_ns ? -1 : pp_wrap_minus(c->end_ns, c->last_ns);
 }
 
 struct rated { /* of a row, the operations whose bandwidth is known */

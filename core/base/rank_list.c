@@ -92,7 +92,7 @@ static void put_run(struct pp_rank_text *t)
 
 void pp_rank_text_add(struct pp_rank_text *t, int32_t rank)
 {
-	if (t->ranks && rank == t->last + 1) {
+	if (t->ranks && (int64_t)rank == (int64_t)t->last + 1) {
 		t->last = rank;
 	} else {
 		if (t->ranks)

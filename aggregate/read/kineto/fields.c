@@ -120,7 +120,7 @@ enum kineto_place pp_kineto_inside(enum kineto_place place, int key, int is_map)
 	case KINETO_ARGS:
 		return !is_map && key ? KINETO_ARG_LIST : KINETO_SKIP;
 	case KINETO_ARG_LIST: /* `key`: of the list */
-		return !is_map && pp_kineto_argument_row(key)->type == KINETO_LISTS ? KINETO_ARG_LIST : KINETO_SKIP;
+		return !is_map && key && pp_kineto_argument_row(key)->type == KINETO_LISTS ? KINETO_ARG_LIST : KINETO_SKIP;
 	case KINETO_DEVICES:
 		return is_map ? KINETO_DEVICE_ROW : KINETO_SKIP;
 	default:
