@@ -122,6 +122,25 @@ static double error_of(const struct pp_framework_traces *w, const struct file *f
 	return fabs(rate - other) * (double)(f->end - f->begin) + rate * (double)f->error;
 }
 
+/* Files number threads as they like. An event of ours says which one made it: the thread's tid; 0: none of this thread does. */
+static uint32_t take_tid(const struct pp_intern *names, struct pp_thread *t)
+{
+	static const char mark[] = PP_FRAMEWORK_THREAD;
+	uint32_t tid = 0;
+	size_t left = 0;
+
+	for (size_t i = 0; i < t->spans; i++) {
+		const char *text = pp_intern_text(names, t->span[i].name, NULL);
+
+		if (t->span[i].kind <= PP_SPAN_MARK && !strncmp(text, mark, sizeof(mark) - 1))
+			tid = (uint32_t)strtoul(text + sizeof(mark) - 1, NULL, 10);
+		else
+			t->span[left++] = t->span[i];
+	}
+	t->spans = left;
+	return tid;
+}
+
 /* A range that the program made is in the file too, where this rank recorded it itself. */
 static void drop_doubles(const struct pp_capture *into, const struct pp_thread *live, const struct pp_capture *from,
                          struct pp_thread *t)
@@ -158,6 +177,9 @@ static void prepare(const struct pp_capture *into, const struct pp_rank *live, s
 	struct pp_rank *r = from->rank;
 
 	for (size_t t = 0; t < r->threads; t++) {
+		uint32_t tid = r->thread[t].device ? 0 : take_tid(from->names, &r->thread[t]);
+
+		r->thread[t].tid = tid ? tid : r->thread[t].tid;
 		r->thread[t].is_main = 0;
 		for (size_t k = 0; k < live->threads && !r->thread[t].device; k++)
 			if (live->thread[k].tid == r->thread[t].tid && !live->thread[k].device)

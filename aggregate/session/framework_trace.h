@@ -11,6 +11,8 @@
 #include "aggregate/session/warnings.h"
 #include "core/clock/clock_map.h"
 
+#define PP_FRAMEWORK_THREAD "podprof: thread " /* and its tid: an event of the thread that began the profiler, in the file */
+
 struct pp_framework_traces {
 	const struct pp_rings *rings;
 	struct pp_warnings *warnings;      /* say what was joined, and what was not */

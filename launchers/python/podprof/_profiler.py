@@ -5,7 +5,7 @@ import atexit
 import os
 import sys
 import time
-from _thread import allocate_lock, start_new_thread
+from _thread import allocate_lock, get_native_id, start_new_thread
 
 from ._library import IS_RANK, RECORDING
 
@@ -17,7 +17,12 @@ _WAIT_S = 20.0  # at exit, and before the program's own profiler begins
 
 
 class Taken(Exception):
-    """A session of the program is on."""
+    """There can be no session of ours now."""
+
+
+def _has_cupti():
+    """Does podprof record devices, where there are some? CUPTI serves one."""
+    return os.environ.get("PODPROF_CUPTI") != "off"
 
 
 class TensorFlowSession:
@@ -25,7 +30,7 @@ class TensorFlowSession:
 
     def __init__(self, cls, python, place):
         self.session, self.place = cls(), place
-        self.session.start(place, {"host_tracer_level": _TENSORFLOW_HOST, "python_tracer_level": python, "device_tracer_level": 1})
+        self.session.start(place, {"host_tracer_level": _TENSORFLOW_HOST, "python_tracer_level": python, "device_tracer_level": int(not _has_cupti())})
 
     def stop(self):
         try:
@@ -159,8 +164,8 @@ class Profiler:
         self.forget()
         try:
             self.session = Session(self, begins)
-        except Taken:
-            self.refuse("the program's own profiler is on")
+        except Taken as why:
+            self.refuse(str(why))
 
     def forget(self):
         """Removes files that the keeper has read, or never will."""
@@ -207,7 +212,13 @@ def follow():
         _profiler.follow(_profiler.shim.state())
 
 
-def wrap_jax(marks, uses):
+def _name_thread(annotation):
+    """Files number threads as they like: an event says which one is that of the steps. framework_trace.c takes it out."""
+    with annotation("podprof: thread %d" % get_native_id()):
+        pass
+
+
+def wrap_jax(marks, jax, uses):
     """JAX's class of sessions, and its server: what the program begins comes before ours. uses(): the program runs functions of JAX."""
     own = profiler(marks)
     if own is None:
@@ -217,10 +228,14 @@ def wrap_jax(marks, uses):
 
     def begins(_):
         if module.TraceMe.is_enabled():
-            raise Taken
+            raise Taken("the program's own profiler is on")
+        if _has_cupti() and jax.default_backend() in ("gpu", "cuda"):  # XLA's would take podprof's CUPTI away
+            raise Taken("podprof records this device itself. With --cupti off, JAX's profiler does")
         options = module.ProfileOptions()
         options.host_tracer_level, options.python_tracer_level = _JAX_HOST, own.python
-        return theirs(options)
+        session = theirs(options)
+        _name_thread(module.TraceMe)
+        return session
 
     own.ways.insert(0, (uses, begins))
 
@@ -238,9 +253,11 @@ def install(module):
 
     def begins(place):
         try:
-            return TensorFlowSession(theirs, own.python, place)
+            session = TensorFlowSession(theirs, own.python, place)
         except Exception as error:
-            raise Taken if type(error).__name__ == "AlreadyExistsError" else error
+            raise Taken("the program's own profiler is on") if type(error).__name__ == "AlreadyExistsError" else error
+        _name_thread(sys.modules["tensorflow.python.profiler.trace"].Trace)
+        return session
 
     own.ways.append((uses, begins))
 

@@ -76,7 +76,11 @@ static void put_trace(const struct place *p, const char *name)
 	for (int thread = 0; thread < 2; thread++) {
 		if (!thread)
 			begin_plane(&plane, "/host:CPU");
-		begin_line(&line, thread ? POOL : MAIN, thread ? "tf_pool" : "python");
+		begin_line(&line, thread ? POOL : 5, thread ? "tf_pool" : "python");
+		if (!thread) {
+			begin_event(&event, 3, 400, 1);
+			put_message(&line, 4, &event);
+		}
 		for (int i = thread; i < 2; i++) {
 			begin_event(&event, 1 + i, 500 + 100 * i, 2000 - 1000 * i);
 			put_message(&line, 4, &event);
@@ -85,6 +89,7 @@ static void put_trace(const struct place *p, const char *name)
 	}
 	put_name(&plane, 4, 1, "my range");
 	put_name(&plane, 4, 2, "dot.1");
+	put_name(&plane, 4, 3, PP_FRAMEWORK_THREAD "700");
 	put_message(&space, 1, &plane);
 	begin_plane(&plane, "Task Environment");
 	put_name(&plane, 5, 1, "profile_start_time");
@@ -133,7 +138,7 @@ TEST(times_become_ticks)
 	CHECK_INT(r->thread[0].is_main + 2 * r->thread[1].is_main, 1);
 	CHECK_STR(r->trace.file, "");
 	CHECK_INT(p.warnings.count, 1);
-	CHECK_STR(p.warnings.text[0], "--framework-trace: 3 events of 1 file, whose times are within 0.0 us of the rank's own");
+	CHECK_STR(p.warnings.text[0], "--framework-trace: 4 events of 1 file, whose times are within 0.0 us of the rank's own");
 	tear_down(&p);
 }
 
