@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import types
 
 
@@ -15,7 +16,7 @@ class Door:
     def __init__(self):
         self.marks, self.rules, self.said, self.open, self.ranges, self.tick, self.explicit, self.joined = [], [], [], [], [], 100, 0, None
         self.executions, self.waits = [], []
-        self.is_on, self.place = True, ""
+        self.is_on, self.place, self.counters = True, "", []
 
     def now(self):
         self.tick += 1
@@ -70,6 +71,9 @@ class Door:
 
     def finish(self, status):
         pass
+
+    def counter(self, name, value):
+        self.counters.append((name.decode(), value))
 
     def is_edge(self, number):
         return 0
@@ -280,7 +284,8 @@ def fake_jax():
     def ready(x):
         return x
 
-    jax = module("jax", default_backend=lambda: "cpu", block_until_ready=ready)
+    cpu = types.SimpleNamespace(platform="cpu", id=0, memory_stats=lambda: None)
+    jax = module("jax", default_backend=lambda: "cpu", block_until_ready=ready, local_devices=lambda: [cpu])
     module("jax._src.core", trace_state_clean=lambda: True)
     module("jax._src.pjit", _infer_params=infer, _run_python_pjit=run)
     module("jax._src.api", _post_hook_state=State(), block_until_ready=ready)
@@ -402,6 +407,20 @@ def jax_window():
     whole(9, "jax: train")
 
 
+def jax_memory():
+    """Of devices that count it: CPUs do not."""
+    adapter = jax_adapter()
+    _, train, _ = jax_functions()
+    gpu, state = types.SimpleNamespace(platform="gpu", id=1, memory_stats=lambda: {"bytes_in_use": 7, "peak_bytes_in_use": 9, "num_allocs": 3}), Array()
+    cpu, = adapter.jax.local_devices()
+    adapter.jax.local_devices = lambda: [cpu, gpu]
+    for _ in range(20):
+        state, _ = train(state, Array())
+    whole(20, "jax: train")
+    assert DOOR.counters[:2] == [("jax: gpu:1 memory in use", 7.0), ("jax: gpu:1 memory in use peak", 9.0)], DOOR.counters
+    assert len(DOOR.counters) == 2 * len(DOOR.marks), (len(DOOR.counters), len(DOOR.marks))
+
+
 class Session:
     """A session of JAX's profiler: a second one starts, and its stop() raises."""
 
@@ -418,12 +437,31 @@ class Session:
         return b"%d %d" % (self.options.host_tracer_level, self.options.python_tracer_level)
 
 
+class Named:
+    """An annotation, of JAX or of TensorFlow."""
+
+    names = []
+
+    def __init__(self, name):
+        Named.names.append(name)
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *_):
+        pass
+
+    @staticmethod
+    def is_enabled():
+        return Session.on > 0
+
+
 def with_profiler(steps=True):
     """A loop of JAX with --framework-trace, its module, and the files of the spool once ours has ended."""
     DOOR.place, DOOR.is_on = tempfile.mkdtemp(), False
     os.environ["PODPROF_FRAMEWORK_TRACE"] = "yes"
     own = types.SimpleNamespace(ProfilerSession=Session, ProfileOptions=types.SimpleNamespace, start_server=lambda port: port,
-                                TraceMe=types.SimpleNamespace(is_enabled=lambda: Session.on > 0))
+                                TraceMe=Named)
     jax = fake_jax()
     module("jax._src.lib", _profiler=own)
     adapter = jax_adapter(jax)
@@ -460,6 +498,7 @@ def jax_profiler():
     kind, rank, pid, begin, begin_ns, end, end_ns, error = name.replace(".", "-").rsplit("-", 1)[0].split("-")
     assert (kind, int(rank), int(pid)) == ("rank", 3, os.getpid()) and name.endswith(".xspace"), name
     assert int(begin) < int(end) and int(begin_ns) < int(end_ns) and 0 < int(error) < 10, name
+    assert Named.names == ["podprof: thread %d" % threading.get_native_id()], Named.names
     assert text == b"1 0" and Session.on == 0 and Session.made == 1 and not DOOR.said, (text, DOOR.said)
 
 
@@ -507,6 +546,7 @@ def tensorflow_profiler():
     from _podprof import _profiler
 
     adapter.ways.clear()
+    module("tensorflow.python.profiler.trace", Trace=Named)
     _profiler.install(types.SimpleNamespace(_pywrap_profiler=pywrap))
     DOOR.is_on = True
     run(2)
@@ -660,6 +700,8 @@ def keras_on_jax():
 
 
 def tensorflow_function():
+    module("tensorflow", config=types.SimpleNamespace(list_logical_devices=lambda kind: [], experimental=types.SimpleNamespace(get_memory_info=None)))
+
     class Function:
         def __init__(self, name, inner=None, length=1):
             self._name, self.inner, self.length = name, inner, length
@@ -704,7 +746,7 @@ def tensorflow_members():
 
 
 CASES = [keras_fit, keras_input_of_unknown_length, keras_predicts, keras_of_another_release, program_that_marks, jax_loop, jax_accumulates, jax_short,
-         jax_infers, jax_two_phases, jax_window, jax_hook_of_the_program, jax_annotations, jax_profiler, jax_profiler_of_the_program,
+         jax_infers, jax_two_phases, jax_window, jax_hook_of_the_program, jax_annotations, jax_memory, jax_profiler, jax_profiler_of_the_program,
          jax_profiler_server, jax_profiler_fails, jax_profiler_without_window, jax_compiled_ahead, jax_ranks, jax_waits,
          jax_of_another_release,
          keras_on_jax, tensorflow_loop, tensorflow_profiler, tensorflow_members]

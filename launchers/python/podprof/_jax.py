@@ -7,7 +7,7 @@ import sys
 import weakref
 from _thread import get_ident
 
-from . import _jax_waits, _profiler
+from . import _device_memory, _jax_waits, _profiler
 from ._library import COMPILATION
 from ._marks import ANNOTATION, marks
 from ._repeats import Repeats
@@ -451,7 +451,11 @@ def _wrap_annotate(a, public):
 
 
 def _wrap_profiler(a):
-    _profiler.wrap_jax(a.marks, lambda: a.repeats.known)
+    _profiler.wrap_jax(a.marks, a.jax, lambda: a.repeats.known)
+
+
+def _watch_memory(a):
+    _device_memory.watch_jax(a.marks, a.jax, lambda: a.repeats.known)
 
 
 _adapter = None
@@ -470,7 +474,7 @@ def install(jax):
     _adapter = made = Jax(jax, found)
     sys.modules["jax._src.traceback_util"].register_exclusion(__file__)  # JAX leaves its frames out of tracebacks, and these
     sys.modules["jax._src.traceback_util"].register_exclusion(_jax_waits.__file__)
-    for part in (_hook_calls, _wrap_misses, _wrap_compiled, _wrap_compiling, _wrap_ranks, _wrap_annotations, _jax_waits.wrap, _wrap_profiler):
+    for part in (_hook_calls, _wrap_misses, _wrap_compiled, _wrap_compiling, _wrap_ranks, _wrap_annotations, _jax_waits.wrap, _wrap_profiler, _watch_memory):
         try:
             part(made)
         except Exception as error:

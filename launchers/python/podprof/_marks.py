@@ -6,7 +6,7 @@ import sys
 from _thread import get_ident
 
 from . import _library, _profiler
-from ._library import EXPLICIT, IS_RANK
+from ._library import EXPLICIT, IS_RANK, RECORDING
 
 FUNCTION, LOOP, ANNOTATION = 1, 2, 3  # rules by what they know: what repeats, a framework's own loop, the program's own marks
 _FAILURES = 8
@@ -21,6 +21,7 @@ class Marks:
         self.failures = 0
         self.texts = []  # to be said once this process is a rank
         self.profiler = _profiler.profiler(self)
+        self.edges = []  # called when a step begins and is recorded, until they return False
         os.register_at_fork(after_in_child=self._forked)
 
     def _forked(self):
@@ -80,6 +81,8 @@ class Marks:
         self.number, self.is_open = number + 1, True
         if torch is not None:
             torch.follow()
+        if state & RECORDING and self.edges:
+            self.edges = [edge for edge in self.edges if edge()]
 
     def end(self, tick=0):
         if not self.is_open:

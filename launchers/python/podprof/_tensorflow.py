@@ -9,6 +9,7 @@ import sys
 import weakref
 from _thread import _local, get_ident
 
+from . import _device_memory
 from ._library import COMPILATION
 from ._marks import marks
 from ._repeats import Repeats
@@ -119,6 +120,7 @@ def install(module):
 
     cls.__call__ = __call__
     _wrap_tracing(a, cls)
+    _device_memory.watch_tensorflow(found, uses)
     atexit.register(found.guard(a.repeats.finish))
 
 
