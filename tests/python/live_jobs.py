@@ -181,13 +181,42 @@ def two(place, full):
     check("Bottleneck: rank 1" in text, text)
 
 
+def example(place, name, rule):
+    """Two processes: losses fall, and are the same bits on both, with podprof as without. The slow one is named."""
+    script, kept = os.path.join(place.examples, name, "train.py"), []
+    for under in (False, True):
+        logs, losses = place.new_logs(), os.path.join(place.scratch, f"{name}-{under}")
+        command = [PYTHON, script, "--steps", "30", "--losses", losses, "--slow-input-rank", "1", "--slow-input-ms", "200"]
+        got = jobs.run(place.mpirun(2, place.under(logs, command) if under else command), QUIET, LIMIT)
+        check(got.code == 0 and "2 ranks, 30 steps: loss " in got.out, got.transcript())
+        kept += [e2e.read("", f"{losses}.{rank}") for rank in range(2)]
+    check(len(set(kept)) == 1 and len(kept[0].split()) == 30, kept)
+    session = jobs.session_of(logs)
+    with e2e.h5(session) as f:
+        check(list(f["breakdown/step"][()]) == list(range(30)) and (f["breakdown/present"][()] == 1).all(), f["breakdown/present"][()])
+        check({e2e.text(r) for r in f["worker/step_rule"][()]} == {rule}, f["worker/step_rule"][()])
+    check("Bottleneck: rank 1" in e2e.read(session, "summary.txt"), e2e.read(session, "summary.txt"))
+
+
+def example_jax(place, full):
+    if not has("jax"):
+        raise jobs.Skipped("no Python with JAX: -DPODPROF_FRAMEWORKS_PYTHON")
+    example(place, "jax_multihost", "jax: train_step")
+
+
+def example_tensorflow(place, full):
+    if not full or not has("tensorflow"):
+        raise jobs.Skipped("no Python with TensorFlow" if full else "its import takes seconds: PODPROF_LONG=1")
+    example(place, "tf_multiworker", "tensorflow: train_step")
+
+
 def tensorflow(place, full):
     if not full or not has("tensorflow"):
         raise jobs.Skipped("no Python with TensorFlow" if full else "its import takes seconds: PODPROF_LONG=1")
     loop(place, "tensorflow", TENSORFLOW, "tensorflow: train")
 
 
-CASES = {"keras": keras, "jax": jax, "trace": trace, "two": two, "tensorflow": tensorflow}
+CASES = {"keras": keras, "jax": jax, "trace": trace, "two": two, "tensorflow": tensorflow, "example_jax": example_jax, "example_tensorflow": example_tensorflow}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))
