@@ -84,6 +84,7 @@ int pp_join_communicators(struct pp_join *j)
 			*to = (struct pp_row_communicator){.id = comm->id,
 			                                   .name = comm->name,
 			                                   .size = comm->size,
+			                                   .devices = comm->devices,
 			                                   .kind = comm->kind == PP_COMM_RANK ? PP_COMM_MEMBERS : comm->kind};
 			if (copy_members(to, comm, capture->rank[r].rank) < 0)
 				return -ENOMEM;

@@ -147,7 +147,9 @@ static int is_whole(const struct pp_dataset *d, const struct pp_row_collective *
 
 	if (c->message)
 		return c->row_count == 2;
-	return comm && comm->size ? comm->size <= c->row_count : d->ranks_delivered >= d->ranks_asked;
+	if (comm && comm->size)
+		return comm->size <= c->row_count;
+	return c->row_count > 1 && d->ranks_delivered >= d->ranks_asked;
 }
 
 /* |error| of a row's times on its device against other ranks': that of two is at most their sum. */
@@ -394,6 +396,16 @@ static int64_t kernel_of_some(const struct pp_waiting *w, const struct pp_row_co
 	return time == INT64_MAX ? 0 : time;
 }
 
+/* How many of them share the bytes; 0: unknown. */
+static int32_t devices_of(const struct pp_row_collective *c, const struct pp_row_communicator *comm, int is_some)
+{
+	if (comm && comm->devices)
+		return (int32_t)comm->devices;
+	if (is_some)
+		return (int32_t)comm->size;
+	return comm && !comm->size && c->row_count == 1 ? 0 : c->ranks;
+}
+
 static void sum_up(struct pp_waiting *w, struct pp_row_collective *c, struct pp_row_arrival *row)
 {
 	const struct pp_row_communicator *comm = pp_dataset_communicator(w->d, c->communicator);
@@ -421,8 +433,7 @@ static void sum_up(struct pp_waiting *w, struct pp_row_collective *c, struct pp_
 	time = !c->bytes ? 0 : is_some ? kernel_of_some(w, c, row) : known ? time_of(w, c, row) : 0;
 	if (time > 0) {
 		c->algbw = (double)c->bytes * 1e9 / (double)time;
-		c->busbw = c->algbw *
-		           (c->message ? 1 : pp_mpi_call_bus_factor(c->operation, is_some ? (int32_t)comm->size : c->ranks));
+		c->busbw = c->algbw * (c->message ? 1 : pp_mpi_call_bus_factor(c->operation, devices_of(c, comm, is_some)));
 	}
 }
 

@@ -1,6 +1,7 @@
 /* Names and classes of the wrapped MPI calls, from the wrappers' table; for readers of records. */
 #include "core/call/mpi_call.h"
 
+#include <math.h>
 #include <string.h>
 
 static const struct pp_mpi_call calls[] = {
@@ -222,6 +223,14 @@ int pp_mpi_call_is_exchange(unsigned call)
 	case PP_C10D_FIRST + C10D_ROW_ALLTOALL:
 	case PP_C10D_FIRST + C10D_ROW_ALLTOALL_BASE:
 	case PP_C10D_FIRST + C10D_ROW_COALESCED:
+	case PP_C10D_FIRST + C10D_ROW_XLA_ALLTOALL:
+	case PP_C10D_FIRST + C10D_ROW_XLA_RAGGED_ALLTOALL:
+	case PP_C10D_FIRST + C10D_ROW_XLA_PERMUTE:
+	case PP_C10D_FIRST + C10D_ROW_XLA_BROADCAST:
+	case PP_C10D_FIRST + C10D_ROW_XLA_HOST_ALLTOALL:
+	case PP_C10D_FIRST + C10D_ROW_XLA_HOST_RAGGED_ALLTOALL:
+	case PP_C10D_FIRST + C10D_ROW_XLA_HOST_PERMUTE:
+	case PP_C10D_FIRST + C10D_ROW_XLA_HOST_BROADCAST:
 	case PP_NCCL_FIRST + NCCL_ROW_ALLTOALL:
 	case PP_NCCL_FIRST + NCCL_ROW_ALLGATHERV:
 		return 1;
@@ -234,6 +243,8 @@ double pp_mpi_call_bus_factor(unsigned call, int32_t ranks)
 {
 	double n = ranks;
 
+	if (ranks < 1)
+		return (double)NAN;
 	switch (library_of(call) ? library_of(call)->bus : call < ROWS ? rules[call].bus : PP_BUS_WHOLE) {
 	case PP_BUS_ALLREDUCE:
 		return 2 * (n - 1) / n;

@@ -19,7 +19,8 @@ struct pp_comm { /* a communicator as one rank knows it */
 	int32_t own;     /* RANK: this rank in it; the others are known to themselves only */
 	int32_t *near;   /* world ranks from which this rank receives in neighbourhood collectives */
 	uint32_t nears;
-	int near_known; /* else no record has them */
+	int near_known;   /* else no record has them */
+	uint32_t devices; /* that take part, where ranks have several; 0: one a rank, or unknown */
 };
 
 struct pp_usage {       /* a PROCESS record: counts since the process began, at the edge of a step */
