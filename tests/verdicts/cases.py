@@ -90,6 +90,19 @@ def wrong_arguments(trace):
         event["args"]["grid"] = "large"
 
 
+def busbw(size, rate):
+    """Of all collectives; None: unknown."""
+    def check(a):
+        rows = a.table("collective")
+        wrong = [r for r in rows if r["bytes"] != size or (r["busbw"] == r["busbw"] and rate is None) or (rate is not None and not abs(r["busbw"] - rate) < rate / 100)]
+        return "no collective" if not rows else f"{wrong[0]['bytes']} bytes, {wrong[0]['busbw']} B/s" if wrong else ""
+    return truth(f"collectives of {size} bytes with {rate} B/s", check)
+
+
+# Rank 1 of two hosts is late by as much, each step.
+LATE = (count("collective", 8), says("Straggler: +rank 1"), says("aligned by collectives"), first("rank 1, Device compute|rank 1, Host compute"), count("collective", 0, mismatch="[^0]"))
+
+
 def case(name, needs, files, *wants, how=analyze):
     wants = wants if any(w.title.startswith("exit code") for w in wants) else (code(0), *wants)
     return Case(name, needs, files, wants, how)
@@ -344,6 +357,22 @@ CASES = [
          cell("worker", {}, "device", "TPU")),
     case("xla-tpu-ops", "xspace", samples.xla_tpu(), kernels(4, 2000, name="fusion.1"), kernels(4, 800, name="all-reduce.3", activity="Collective"), kernels(0, name="jit_train_step")),
     case("xla-cpu", "xspace", samples.xla_cpu(), steps(4, "", 0), op("dot.3", calls=4, us=2000), share("Host compute", 60, 1)),
+    case("xla-busbw", "xspace", samples.tpu_pod(groups="{{0,1,2,3}}", shape="f32[76675000]", us=46800), busbw(306700000, 9.83e9)),
+    case("xla-busbw-iota", "xspace", samples.tpu_pod(groups="[2,4]<=[4,2]T(1,0)", shape="bf16[1024,1024]"), busbw(2097152, 2 * 3 / 4 * 2097152 / 200e-6)),
+    case("xla-busbw-lists", "xspace", samples.tpu_pod(groups="{{0,1},{2,3}}"), busbw(4194304, 4194304 / 200e-6)),
+    case("xla-busbw-pairs", "xspace", samples.tpu_pod(pairs="{{0,1},{1,0}}"), busbw(4194304, 4194304 / 200e-6)),
+    case("xla-busbw-unknown", "xspace", samples.tpu_pod(groups="{}"), busbw(4194304, None)),
+    case("xla-busbw-mesh", "xspace", samples.tpu_pod(groups="@mesh{'x'}"), busbw(4194304, None)),
+    case("xla-busbw-gpu", "xspace", samples.jax_pod(late=(0,), devices=4, kind="gpu"), busbw(4194304, 2 * 3 / 4 * 4194304 / 140e-6), count("collective", 8)),
+    case("xla-busbw-several", "xspace", samples.jax_pod(late=(0,), devices=2, kind="cpu", loop=3), count("collective", 24)),
+    case("xla-pod-tpu", "xspace", samples.tpu_pod(late=(0, 250), skew_us=7000), *LATE),
+    case("xla-pod-cpu", "xspace", samples.jax_pod(), *LATE),
+    case("xla-pod-gpu", "xspace", samples.jax_pod(kind="gpu"), *LATE),
+    case("xla-pod-runs", "xspace", samples.tpu_pod(late=(0, 250), skew_us=7000, run=lambda host, step: 41 + step + 1000 * host), count("collective", 16), silent("Straggler: +rank"),
+         silent("aligned by collectives")),
+    case("xla-pod-no-run", "xspace", samples.tpu_pod(late=(0, 250), groups="{{0,1},{2,3}}"), count("collective", 16), silent("Straggler: +rank"), silent("aligned by collectives")),
+    case("xla-async", "xspace", samples.tpu_pod(beside=150), share("Device compute", 40), share("Device collective communication", 5.5), busbw(4194304, 4194304 / 200e-6),
+         kernels(8, 1600, name="all-reduce-start.3", activity="Collective"), kernels(8, 400, name="all-reduce-done.3", activity="Wait")),
     case("profiler-own-jax", "xspace", samples.xla_cpu(main=None, tail=[("$profiler.py:246 stop_trace", 9000, 50000)]), steps(1), step_time(4000, 600)),
     case("tf-input", "xspace", samples.xla_cpu(events=[("IteratorGetNext", 760, 200)]), share("Input", 20), first_not("compil")),
     # tf.data's iterators: one cause in all sentences

@@ -229,6 +229,72 @@ def xla_cpu(count=4, host="node0", begin_ns=1790000000000000000, events=(), tail
     return {(name or host) + ".xplane.pb": xspace.space([plane, environment(begin_ns)], host)}
 
 
+def tpu_pod(late=(0,), groups="{{0,1}}", run=lambda host, step: 41 + step, skew_us=0, devices=1, shape="f32[1024,1024]", us=200, beside=None, pairs=None):
+    """TPUs, a file a host: each step of 1000 us computes 400 us, a host of `late` so much longer, then joins an all-reduce in which all end together,
+    after the last has begun by `us`. `beside`: the reduction begins so early, computing goes on beside it, and its done waits for the rest."""
+    files, last = {}, max(late)
+    text = f"{shape}{{1,0}} all-reduce({shape}{{1,0}} %fusion.1), channel_id=1, replica_groups={groups}, use_global_device_ids=true, to_apply=%add"
+    if pairs:
+        text = f"{shape}{{1,0}} collective-permute({shape}{{1,0}} %fusion.1), channel_id=1, source_target_pairs={pairs}"
+    for host, more in enumerate(late):
+        planes, at = [], [FIRST + s * STEP + skew_us * host for s in range(8)]
+        for d in range(devices):
+            p = xspace.Plane(f"/device:TPU:{d}", d)
+            fusion, name = "%fusion.1 = f32[1024,1024]{1,0} fusion(f32[1024,1024]{1,0} %p0)", "%all-reduce.3 = " + text
+            p.about(fusion, "fusion.1", hlo_category=("ref", "convolution fusion")).about(name, "all-reduce.3", hlo_category=("ref", "all-reduce"))
+            p.line("Steps", [(str(s), b, STEP, {"group_id": s}) for s, b in enumerate(at)], 1)
+            p.line("XLA Modules", [("jit_train_step(7)", b, 990, {"run_id": run(host, s), "program_id": 7}) for s, b in enumerate(at)], 2)
+            ops = [(fusion, b + 50, 400 + more, {}) for b in at]
+            if beside is None:
+                ops += [(name, b + 450 + more, us + last - more, {}) for b in at]
+            else:
+                start, done = "%all-reduce-start.3 = " + text.replace("reduce(", "reduce-start("), "%all-reduce-done.3 = f32[1024,1024] all-reduce-done(f32[1024,1024] %all-reduce-start.3)"
+                p.about(start, "all-reduce-start.3", hlo_category=("ref", "async-start")).about(done, "all-reduce-done.3", hlo_category=("ref", "async-done"))
+                ops += [(start, b + 40, 5, {}) for b in at] + [(done, b + 450 + more, us - beside, {}) for b in at]
+                p.line("Async XLA Ops", [(start, b + 450 + more - beside, us, {}) for b in at], 4)
+            planes.append(p.line("XLA Ops", ops, 3))
+        planes.append(xspace.Plane("/host:CPU", 1000).line("python", [("train", b, STEP, {"group_id": s, "step_num": s, "_r": 1}) for s, b in enumerate(at)], 4000))
+        files[f"tpu{host}.xplane.pb"] = xspace.space(planes + [environment()], f"tpu{host}")
+    return files
+
+
+def jax_pod(late=(0, 300), devices=1, run=lambda host, step: 900 + step, loop=1, kind="cpu", instruction=None, local=None):
+    """JAX, a process a host, which runs on CPUs or on GPUs; the program's text says which devices reduce together. As tpu_pod."""
+    files, last, ids = {}, max(late), [2048 * h + d for h in range(len(late)) for d in range(devices)]
+    op = instruction or xspace.instruction("psum.3", "all-reduce", "f32[1024,1024]", groups=[list(range(len(ids)))])
+    proto = xspace.hlo("jit_train_step", [] if loop > 1 else [op], ids, [op] if loop > 1 else [])
+    for host, more in enumerate(late):
+        python, pools, streams, at, c = [], [], [], [FIRST + s * STEP for s in range(8)], 0
+        for d in range(devices):
+            pool, stream = [], []
+            for s, b in enumerate(at):
+                begin, us = b + 450 + more + 20 * d, (200 + last - more - 20 * d) / loop
+                stats = {"hlo_op": ("ref", "psum.3"), "hlo_module": ("ref", "jit_train_step"), "program_id": 7}
+                if kind == "cpu":
+                    on = {"run_id": run(host, s), "device_ordinal": ids[host * devices + d]}
+                    pool += [("dot.3", b + 50, 400 + more, {**stats, **on, "hlo_op": ("ref", "dot.3")})]
+                    pool += [("psum.3", begin + k * us, us, {**stats, **on}) for k in range(loop)]
+                    continue
+                c += 1
+                pool += [("CommonPjRtLoadedExecutable::Execute", b + 5, 900, {"run_id": run(host, s)}),
+                         ("[0] CommonPjRtLoadedExecutable::Execute", b + 6, 890, {"global_device_id": ids[host * devices + d], "_ct": 5, "_c": run(host, s)}),
+                         ("cuLaunchKernelEx", b + 8, 2, {"correlation_id": ("uint", 2 * c)}), ("cuLaunchKernelEx", b + 12, 2, {"correlation_id": ("uint", 2 * c + 1)})]
+                details = {"kernel_details": ("ref", "regs:32 static_shared:0 dynamic_shared:0 grid:64,1,1 block:256,1,1 occ_pct:50")}
+                stream += [("gemm_fusion", b + 50, 400 + more, {**stats, **details, "hlo_op": ("ref", "dot.3"), "correlation_id": ("uint", 2 * c)}),
+                           ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", begin, us, {**stats, **details, "correlation_id": ("uint", 2 * c + 1)})]
+            pools.append(pool)
+            streams.append(stream)
+        python += [("train", b, STEP, {"_r": 1, "step_num": s}) for s, b in enumerate(at)]
+        plane = xspace.Plane("/host:CPU", 1000).line("python", python, 4000)
+        planes = [xspace.programs((7, "jit_train_step", proto)), plane]
+        for d in range(devices):
+            plane.line(f"tf_XLAPjRtCpuClient/{d}", pools[d], 5001 + d)
+            if kind == "gpu":
+                planes.append(xspace.Plane(f"/device:GPU:{d}", d).line("Stream #7(Compute)", streams[d], 7))
+        files[f"host{host}.xplane.pb"] = xspace.space(planes + [environment()], f"host{host}")
+    return files
+
+
 def tf_data(waits=(300,), kind="Map", count=4):
     """TensorFlow on a CPU, one file a host: each step of 1000 us waits so many us for an element that a transformation of this kind makes in another
     thread, from records that it reads in 5 us."""

@@ -74,3 +74,41 @@ class Plane:
 def space(planes, host="", errors=(), warnings=()):
     return b"".join([block(1, p.bytes()) for p in planes] + [block(2, e) for e in errors] + [block(3, w) for w in warnings] +
                     ([block(4, host)] if host else []))
+
+
+# -- programs of XLA: HloProto
+
+TYPES = {"f32": 11, "bf16": 16, "u32": 8}
+
+
+def shape(text):
+    """f32[8,128], or a list of such: a tuple."""
+    if isinstance(text, (list, tuple)):
+        return number(2, 13) + b"".join(block(4, shape(t)) for t in text)
+    kind, dimensions = text.rstrip("]").split("[")
+    return number(2, TYPES[kind]) + b"".join(number(3, int(d)) for d in dimensions.split(",") if d)
+
+
+def instruction(name, opcode, gives, groups=None, pairs=(), iota=None, channel=1, is_global=True):
+    """groups: lists of numbers; iota: (groups, members, array, order of its dimensions)."""
+    made = block(1, name) + block(2, opcode) + block(3, shape(gives)) + (number(26, channel) if channel else b"")
+    devices = b"".join(block(1, b"".join(number(1, i) for i in g)) for g in groups or ())
+    if iota:
+        devices = block(2, number(1, iota[0]) + number(2, iota[1]) + block(3, b"".join(map(varint, iota[2]))) + block(4, b"".join(map(varint, iota[3]))))
+    made += b"".join(block(52, number(1, a) + number(2, b)) for a, b in pairs)
+    return made + (number(71, 1) if is_global else b"") + (block(87, devices) if groups is not None or iota else b"")
+
+
+def hlo(name, instructions, devices=(), others=()):
+    """A module of two computations, the first its entry, on one replica whose partitions are these devices."""
+    computations = [b"".join(block(2, i) for i in of) + number(5, 17 + k) for k, of in enumerate((instructions, others))]
+    assignment = number(1, 1) + number(2, len(devices)) + b"".join(block(3, number(1, d)) for d in devices) if devices else b""
+    return block(1, block(1, name) + b"".join(block(3, c) for c in computations) + number(5, 3) + number(6, 17) + (block(15, assignment) if devices else b""))
+
+
+def programs(*modules):
+    """The plane that has them: (number, name, HloProto)."""
+    plane = Plane("/host:metadata", 1)
+    for n, name, proto in modules:
+        plane.about(f"{name}({n})", **{"Hlo Proto": proto, "program_id": n})
+    return plane

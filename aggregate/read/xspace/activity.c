@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "aggregate/read/xspace/collectives.h"
 #include "aggregate/read/xspace/device.h"
 #include "aggregate/read/xspace/event.h"
+#include "aggregate/read/xspace/hlo_table.h"
 #include "aggregate/read/xspace/kind.h"
 #include "aggregate/read/xspace/line.h"
 #include "aggregate/read/xspace/link.h"
@@ -133,6 +135,25 @@ static uint64_t moved(const struct pp_span *s, const struct pp_xevent *e, const 
 	               : m->accessed;
 }
 
+/* What its program says of an operation is stronger than the names of its kernels; a copy remains one. */
+static void take_collective(struct pp_xread *x, const struct pp_xplane *p, const struct pp_xline *l, const struct pp_xevent *e,
+                            uint32_t hlo, struct pp_span *s)
+{
+	if (s->device.activity == PP_DEVICE_KERNEL || s->device.activity == PP_DEVICE_UNSURE) {
+		s->device.activity = PP_DEVICE_COLLECTIVE;
+		s->device.by = PP_BY_KIND;
+	}
+	pp_xcollectives_take(x, p, l, e, hlo, s->begin, s->end);
+}
+
+/* What runs beside a core and neither communicates nor copies is shown, but the core's time is not its. */
+static void make_async(struct pp_span *s)
+{
+	memset(&s->device, 0, sizeof(s->device));
+	s->kind = PP_SPAN_ASYNC;
+	s->range.origin = PP_ORIGIN_OPERATOR;
+}
+
 void pp_xactivity_take(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event)
 {
 	static const struct pp_xmeta none = {.kind = PP_XEVENT_PLAIN};
@@ -140,6 +161,7 @@ void pp_xactivity_take(struct pp_xread *x, struct pp_xplane *p, struct pp_xline 
 	struct pp_xevent e;
 	struct pp_span *s;
 	int64_t begin, end;
+	uint32_t hlo;
 
 	x->rank.trace.events++;
 	if (!pp_xevent_read(x, p, l, event, &e, &begin, &end))
@@ -152,12 +174,20 @@ void pp_xactivity_take(struct pp_xread *x, struct pp_xplane *p, struct pp_xline 
 		return;
 	s->name = m == &none ? p->unnamed : m->name;
 	s->kind = PP_SPAN_DEVICE;
-	l->thread.kinds |= PP_SPAN_BIT(PP_SPAN_DEVICE);
 	set_activity(s, &e, m);
+	if (l->kind == PP_XLINE_ASYNC && s->device.activity == PP_DEVICE_KERNEL && !m->hlo) {
+		make_async(s);
+		l->thread.kinds |= PP_SPAN_BIT(s->kind);
+		return;
+	}
+	l->thread.kinds |= PP_SPAN_BIT(PP_SPAN_DEVICE);
 	s->device.step = pp_xevent_has(&e, PP_XS_GROUP_ID) ? (int64_t)e.number[PP_XS_GROUP_ID] : -1;
 	s->device.correlation = pp_xevent_has(&e, PP_XS_CORRELATION) ? e.number[PP_XS_CORRELATION] : 0;
 	s->device.bytes = moved(s, &e, m);
 	s->device.op = op_of(x, &e, m);
+	hlo = x->glance->is_podprof ? 0 : m->hlo ? m->hlo : pp_xhlo_of_event(x, &e);
+	if (hlo)
+		take_collective(x, p, l, &e, hlo, s);
 	if (pp_xevent_has(&e, PP_XS_KERNEL_DETAILS))
 		s->device.launch = launch_of(x, &e);
 	if (s->device.activity == PP_DEVICE_KERNEL)

@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "aggregate/read/xspace/collectives.h"
 #include "aggregate/read/xspace/event.h"
+#include "aggregate/read/xspace/hlo_table.h"
 #include "aggregate/read/xspace/iterator.h"
 #include "aggregate/read/xspace/kind.h"
 #include "aggregate/read/xspace/line.h"
@@ -89,8 +91,6 @@ static uint8_t kind_of(const struct pp_xplane *p, const struct pp_xevent *e, int
 static void set_origin(struct pp_span *s, const struct pp_xplane *p, const struct pp_xline *l, const struct pp_xevent *e,
                        const struct pp_xmeta *m)
 {
-	const struct pp_xtext *op = &e->text[PP_XS_HLO_OP];
-
 	s->range.origin = m->origin;
 	if (p->kind == PP_XPLANE_CUSTOM)
 		s->range.origin = PP_ORIGIN_LIBRARY;
@@ -100,8 +100,20 @@ static void set_origin(struct pp_span *s, const struct pp_xplane *p, const struc
 		s->range.origin = PP_ORIGIN_OPERATOR;
 	else if (m->origin == PP_ORIGIN_PROGRAM && (l->is_runtime || pp_xevent_has(e, PP_XS_CODE)))
 		s->range.origin = PP_ORIGIN_LIBRARY;
-	if (pp_xevent_has(e, PP_XS_HLO_OP) && pp_xkind_hlo_communicates((const char *)op->text, op->length))
+}
+
+/* An operation that its program, or its name, says to communicate; and executions of programs. */
+static void take_hlo(struct pp_xread *x, const struct pp_xplane *p, const struct pp_xline *l, const struct pp_xevent *e,
+                     struct pp_span *s)
+{
+	const struct pp_xtext *op = &e->text[PP_XS_HLO_OP];
+	const uint32_t hlo = pp_xhlo_of_event(x, e);
+
+	if (hlo || (pp_xevent_has(e, PP_XS_HLO_OP) && pp_xkind_hlo_communicates((const char *)op->text, op->length)))
 		s->category = PP_CATEGORY_HOST_COMMUNICATION;
+	if (hlo && s->kind == PP_SPAN_RANGE)
+		pp_xcollectives_take(x, p, l, e, hlo, s->begin, s->end);
+	pp_xcollectives_run(x, e, s->begin, s->end);
 }
 
 void pp_xhost_take(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event)
@@ -130,6 +142,7 @@ void pp_xhost_take(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, 
 	} else {
 		s->kind = kind_of(p, &e, begin, end);
 		set_origin(s, p, l, &e, m);
+		take_hlo(x, p, l, &e, s);
 		if (m->kind == PP_XEVENT_INPUT)
 			s->flags |= PP_SPAN_WAITS_INPUT;
 		if (m->kind == PP_XEVENT_ITERATOR || m->kind == PP_XEVENT_ELEMENT)

@@ -85,15 +85,18 @@ enum pp_xline_kind pp_xkind_device_line(enum pp_xplane_kind plane, const char *n
 	static const char *const ops[] = {"XLA Ops", "Sparse Core Ops"};
 	uint32_t number = (uint32_t)(uint64_t)id - DERIVED_FIRST;
 	int is_op = is_one_of(name, ops, sizeof(ops) / sizeof(ops[0]));
+	const int is_own = plane == PP_XPLANE_TPU || !has_streams; /* else a viewer made it of streams */
 
 	if (!number || !strcmp(name, "Steps"))
 		return PP_XLINE_STEPS;
 	if (!strcmp(name, "_counters_") || !strncmp(name, "counters_", 9))
 		return PP_XLINE_COUNTERS;
+	if (!strcmp(name, "XLA Modules"))
+		return PP_XLINE_MODULES;
+	if (is_own && (is_op || !strcmp(name, "Async XLA Ops")))
+		return is_op ? PP_XLINE_STREAM : PP_XLINE_ASYNC;
 	if (plane == PP_XPLANE_TPU)
-		return is_op ? PP_XLINE_STREAM : PP_XLINE_DERIVED;
-	if (is_op && !has_streams)
-		return PP_XLINE_STREAM;
+		return PP_XLINE_DERIVED;
 	return number < DERIVED_LINES || is_one_of(name, derived, sizeof(derived) / sizeof(derived[0])) ? PP_XLINE_DERIVED
 	                                                                                                : PP_XLINE_STREAM;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "aggregate/read/xspace/activity.h"
+#include "aggregate/read/xspace/collectives.h"
 #include "aggregate/read/xspace/event.h"
 #include "aggregate/read/xspace/host.h"
 #include "aggregate/read/xspace/kind.h"
@@ -92,6 +93,7 @@ static void read_line(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *
 	                : kind == PP_XLINE_STEPS    ? take_step
 	                : kind == PP_XLINE_HOST     ? pp_xhost_take
 	                : kind == PP_XLINE_COUNTERS ? take_counter
+	                : kind == PP_XLINE_MODULES  ? pp_xcollectives_module
 	                                            : pp_xactivity_take);
 	if (!l->is_late)
 		pp_xline_finish(x, p, l);
@@ -117,6 +119,8 @@ static void undo(struct pp_xread *x, const struct pp_xread *before, struct pp_xp
 	x->rank.allocations = before->rank.allocations;
 	x->marks = before->marks;
 	x->linkeds = before->linkeds;
+	x->runs = before->runs;
+	x->collectives = before->collectives;
 	x->memories = before->memories;
 	x->launches.count = l->launches;
 	x->launches.opens = 0;

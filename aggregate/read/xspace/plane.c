@@ -6,6 +6,7 @@
 
 #include "aggregate/read/demangle.h"
 #include "aggregate/read/xspace/damage.h"
+#include "aggregate/read/xspace/hlo_table.h"
 #include "aggregate/read/xspace/kind.h"
 #include "aggregate/read/xspace/value.h"
 #include "core/base/grow.h"
@@ -95,6 +96,18 @@ static void read_event_stats(struct pp_xread *x, struct pp_xplane *p, struct pp_
 	}
 }
 
+/* Operations of a TPU are named by their text. */
+static uint32_t hlo_of(struct pp_xread *x, const struct pp_xplane *p, const struct pp_xmeta *m)
+{
+	struct pp_wire w = {m->data, m->data + m->size};
+	struct pp_field f;
+
+	while (pp_xkind_is_device(p->kind) && !x->glance->is_podprof && pp_wire_next(&w, &f) == PP_WIRE_FIELD)
+		if (pp_field_is(&f, 2, PP_WIRE_BYTES))
+			return f.size && (*f.data == '%' || *f.data == 'R') ? pp_xhlo_of_text(x, f.data, f.size) : 0;
+	return 0;
+}
+
 static void ready(struct pp_xread *x, struct pp_xplane *p, struct pp_xmeta *m)
 {
 	int stats = pp_xmeta_ready(x, p, m, 1);
@@ -115,6 +128,9 @@ static void ready(struct pp_xread *x, struct pp_xplane *p, struct pp_xmeta *m)
 	}
 	if (stats)
 		read_event_stats(x, p, m);
+	m->hlo = hlo_of(x, p, m);
+	if (m->hlo)
+		take_category(m, PP_DEVICE_COLLECTIVE);
 }
 
 struct pp_xmeta *pp_xplane_find_event(struct pp_xread *x, struct pp_xplane *p, uint64_t id)

@@ -5,6 +5,7 @@
 
 #include "aggregate/read/launch_table.h"
 #include "aggregate/read/trace_options.h"
+#include "aggregate/read/xspace/hlo.h"
 #include "aggregate/read/xspace/source.h"
 #include "aggregate/read/xspace/wire.h"
 #include "core/base/map.h"
@@ -40,6 +41,9 @@ enum pp_xs_kind {
 	PP_XS_CONSUMER_TYPE,
 	PP_XS_CONSUMER,
 	PP_XS_CORRELATION,
+	PP_XS_RUN_ID,
+	PP_XS_PROGRAM,
+	PP_XS_GLOBAL_DEVICE,
 	PP_XS_BYTES_ACCESSED,
 	PP_XS_ALLOCATOR,
 	PP_XS_ALLOCATOR_NUMBER,
@@ -89,6 +93,7 @@ enum pp_xs_kind {
 	PP_XS_COMPUTE_MINOR,
 	PP_XS_MEMORY_SIZE,
 	PP_XS_OWN_NUMBER,
+	PP_XS_HLO_PROTO,
 	PP_XS_JAX_VERSION,
 	PP_XS_KINDS,
 	PP_XS_TEXTS = PP_XS_SHAPE + 1,
@@ -104,21 +109,23 @@ struct pp_xmeta { /* metadata of an event or a stat, looked at when an event fir
 	size_t size;
 	const uint8_t *text; /* its name as it lies in the file; the label of an event of podprof */
 	size_t length;
-	uint32_t name;      /* pp_intern id of it */
-	uint32_t op;        /* of an event: operator that its stats name; of an operation of XLA: with its module */
-	uint32_t module;    /* of such an operation: the module's name */
-	uint64_t accessed;  /* of an event on a device: bytes that it reads and writes; 0: unknown */
-	uint32_t launch;    /* of a text: index + 1 into pp_rank.launch, once it was read as kernel_details */
-	uint32_t line;      /* pp_xread.lines when it was looked at */
-	uint8_t is_ready;   /* what is above `data` is set */
-	uint8_t kind;       /* of a stat: enum pp_xs_kind; of an event: enum pp_xevent_class */
-	uint8_t activity;   /* of an event on a device */
-	uint8_t by;         /* enum pp_grounds of that; 0: its name */
-	uint8_t is_by_kind; /* XLA's category tells the activity */
-	uint8_t precision;  /* of an event by its name; of a text as a shape, PP_PRECISION_UNKNOWN until it was read as one */
-	uint8_t is_unknown; /* of an event of a host: no rule knows its name */
-	uint8_t origin;     /* of an event of a host by its name: enum pp_origin */
-	int64_t bytes;      /* of a text as memcpy_details; -1 until it was read as one */
+	uint32_t name;     /* pp_intern id of it */
+	uint32_t op;       /* of an event: operator that its stats name; of an operation of XLA: with its module */
+	uint32_t module;   /* of such an operation: the module's name */
+	uint64_t accessed; /* of an event on a device: bytes that it reads and writes; 0: unknown */
+	uint32_t launch;   /* of a text: index + 1 into pp_rank.launch, once it was read as kernel_details */
+	uint32_t hlo;      /* index + 1 into pp_xread.hlo: of an event that it describes; of a text as an operation of hlo_module */
+	uint32_t hlo_module; /* of that text: index + 1 into pp_xread.module */
+	uint32_t line;       /* pp_xread.lines when it was looked at */
+	uint8_t is_ready;    /* what is above `data` is set */
+	uint8_t kind;        /* of a stat: enum pp_xs_kind; of an event: enum pp_xevent_class */
+	uint8_t activity;    /* of an event on a device */
+	uint8_t by;          /* enum pp_grounds of that; 0: its name */
+	uint8_t is_by_kind;  /* XLA's category tells the activity */
+	uint8_t precision;   /* of an event by its name; of a text as a shape, PP_PRECISION_UNKNOWN until it was read as one */
+	uint8_t is_unknown;  /* of an event of a host: no rule knows its name */
+	uint8_t origin;      /* of an event of a host by its name: enum pp_origin */
+	int64_t bytes;       /* of a text as memcpy_details; -1 until it was read as one */
 };
 
 enum pp_xevent_class {
@@ -156,7 +163,15 @@ enum pp_xplane_kind {
 	PP_XPLANE_METADATA,
 };
 
-enum pp_xline_kind { PP_XLINE_DERIVED, PP_XLINE_STEPS, PP_XLINE_HOST, PP_XLINE_STREAM, PP_XLINE_COUNTERS };
+enum pp_xline_kind {
+	PP_XLINE_DERIVED,
+	PP_XLINE_STEPS,
+	PP_XLINE_HOST,
+	PP_XLINE_STREAM,
+	PP_XLINE_ASYNC,   /* operations of a device that run beside its stream */
+	PP_XLINE_MODULES, /* executions of programs */
+	PP_XLINE_COUNTERS
+};
 
 struct pp_xplane {
 	enum pp_xplane_kind kind;
@@ -213,6 +228,41 @@ struct pp_xmemory {
 	int32_t rank;
 };
 
+struct pp_xmodule { /* a program of XLA */
+	uint64_t program;
+	uint32_t name; /* pp_intern id */
+	struct pp_hlo_devices devices;
+};
+
+struct pp_xhlo {         /* a collective of a program */
+	uint32_t op;     /* pp_intern id of its name */
+	uint32_t module; /* index + 1; 0: unknown */
+	uint32_t start;  /* of a done: pp_intern id of the name of its start; 0: unknown */
+	struct pp_hlo hlo;
+};
+
+struct pp_xrun { /* an execution of a program */
+	int64_t begin, end, run;
+	int64_t id;       /* of its device among all; -1: unknown */
+	uint64_t program; /* on a device */
+	uint32_t name;    /* of the program; pp_intern id; 0: unknown */
+	uint32_t place;   /* a thread, or the number of a device */
+	int is_on_device;
+};
+
+struct pp_xcollective { /* an operation that communicates, on a device or on a thread of the host */
+	int64_t begin, end, run;
+	int64_t id;           /* as above */
+	uint64_t correlation; /* on a device; 0: none */
+	uint32_t thread, hlo; /* hlo: index + 1 */
+	uint32_t device;      /* number + 1; 0: it runs on the host */
+	uint8_t has_run;
+	uint8_t is_core;   /* on the line of a core, which does one thing at a time */
+	uint8_t is_async;  /* on the line of what runs beside it */
+	uint8_t is_paired; /* from a start to its done */
+	uint8_t is_left_out;
+};
+
 struct pp_xread { /* a file that is read */
 	const char *path;
 	const struct pp_trace_options *options;
@@ -232,6 +282,12 @@ struct pp_xread { /* a file that is read */
 	struct pp_launch_table launch; /* rank.launch, which it frees not */
 	struct pp_xmark *mark;
 	size_t marks, marks_room;
+	struct pp_xmodule *module;
+	struct pp_xhlo *hlo;
+	struct pp_map hlo_place; /* by name and module */
+	struct pp_xrun *run;
+	struct pp_xcollective *collective;
+	size_t modules, modules_room, hlos, hlos_room, runs, runs_room, collectives, collectives_room;
 	struct pp_xlinked *linked;
 	size_t linkeds, linkeds_room;
 	struct pp_xlaunches launches;

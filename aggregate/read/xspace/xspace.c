@@ -9,8 +9,10 @@
 
 #include "aggregate/read/communication.h"
 #include "aggregate/read/ring/rings.h"
+#include "aggregate/read/xspace/collectives.h"
 #include "aggregate/read/xspace/damage.h"
 #include "aggregate/read/xspace/device.h"
+#include "aggregate/read/xspace/hlo_table.h"
 #include "aggregate/read/xspace/kind.h"
 #include "aggregate/read/xspace/lines.h"
 #include "aggregate/read/xspace/link.h"
@@ -104,6 +106,8 @@ static void read_plane(struct pp_xread *x, const struct pp_field *f)
 	}
 	if (p.kind == PP_XPLANE_ENVIRONMENT || p.kind == PP_XPLANE_METADATA || x->glance->is_podprof)
 		read_stats(x, &p);
+	if (p.kind == PP_XPLANE_METADATA && !x->glance->is_podprof)
+		pp_xhlo_programs(x, &p);
 	if (p.kind == PP_XPLANE_ENVIRONMENT || p.kind == PP_XPLANE_METADATA)
 		; /* no lines */
 	else if (p.kind == PP_XPLANE_OTHER)
@@ -116,21 +120,38 @@ static void read_plane(struct pp_xread *x, const struct pp_field *f)
 	pp_xplane_close(&p);
 }
 
-/* Which planes there are, by their names, which come first in a plane. */
-static void survey(struct pp_xread *x, const struct pp_field *plane)
+/* The kind of a plane by its name, which comes first in it. Returns 0 where it does not. */
+static int kind_by_name(const struct pp_field *plane, enum pp_xplane_kind *ret_kind)
 {
 	struct pp_wire w = pp_wire_of(plane);
-	enum pp_xplane_kind kind = PP_XPLANE_OTHER;
-	int is_named = 0;
 	char name[128] = "";
 	struct pp_field f;
 
-	while (!is_named && pp_wire_next(&w, &f) == PP_WIRE_FIELD && f.number < 3)
-		is_named = pp_field_is(&f, 2, PP_WIRE_BYTES);
-	if (is_named) {
-		memcpy(name, f.data, f.size < sizeof(name) ? f.size : sizeof(name) - 1);
-		kind = pp_xkind_plane(name);
-	}
+	*ret_kind = PP_XPLANE_OTHER;
+	while (pp_wire_next(&w, &f) == PP_WIRE_FIELD && f.number < 3)
+		if (pp_field_is(&f, 2, PP_WIRE_BYTES)) {
+			memcpy(name, f.data, f.size < sizeof(name) ? f.size : sizeof(name) - 1);
+			*ret_kind = pp_xkind_plane(name);
+			return 1;
+		}
+	return 0;
+}
+
+static int is_metadata(const struct pp_field *plane)
+{
+	enum pp_xplane_kind kind;
+
+	return kind_by_name(plane, &kind) && kind == PP_XPLANE_METADATA;
+}
+
+/* Which planes there are. */
+static void survey(struct pp_xread *x, const struct pp_field *plane, int is_whole)
+{
+	enum pp_xplane_kind kind;
+	const int is_named = kind_by_name(plane, &kind);
+
+	if (kind == PP_XPLANE_METADATA && is_whole) /* which says what events are */
+		read_plane(x, plane);
 	x->has_unnamed |= !is_named;
 	x->hosts += kind == PP_XPLANE_HOST;
 	x->has_gpu |= kind == PP_XPLANE_GPU;
@@ -146,7 +167,7 @@ static void read_space(struct pp_xread *x)
 
 	while ((r = pp_wire_next(&first, &f)) == PP_WIRE_FIELD || r == PP_WIRE_CUT)
 		if (pp_field_is(&f, SPACE_PLANES, PP_WIRE_BYTES))
-			survey(x, &f);
+			survey(x, &f, r == PP_WIRE_FIELD);
 	while ((r = pp_wire_next(&w, &f)) != PP_WIRE_END) {
 		if (r == PP_WIRE_CUT) {
 			pp_xdamage_add(x, w.end, "the file ends in the middle of a plane");
@@ -154,7 +175,7 @@ static void read_space(struct pp_xread *x)
 		} else if (r == PP_WIRE_BAD) {
 			pp_xdamage_check(x, r, at, "the file");
 		}
-		if (f.type == PP_WIRE_BYTES && f.number == SPACE_PLANES)
+		if (f.type == PP_WIRE_BYTES && f.number == SPACE_PLANES && !(r == PP_WIRE_FIELD && is_metadata(&f)))
 			read_plane(x, &f);
 		if (r != PP_WIRE_FIELD)
 			break;
@@ -373,6 +394,7 @@ static void release(struct pp_xread *x)
 	free(x->message);
 	free(x->memory);
 	free(x->iterators.place);
+	pp_xhlo_release(x);
 }
 
 /* Reads all, and finalises what only the whole file tells. */
@@ -387,6 +409,8 @@ static void read_all(struct pp_xread *x, struct pp_capture *c)
 		pp_xsteps_find(x);
 	if (!x->no_memory && !x->glance->is_podprof)
 		pp_xwindow_find(x);
+	if (!x->no_memory && !x->glance->is_podprof)
+		pp_xcollectives_finish(x);
 	describe(x);
 	finalise_times(x);
 	x->no_memory |= order_allocations(&x->rank) != 0;
