@@ -154,7 +154,7 @@ def ddp(port, way):
         whole = [(times[end][1] - times[begin - 1][1]) / (end - begin) for begin, end in WINDOWS]  # one step longer: the stop is in that
         print(json.dumps({"outside": median(0, before), "inside": median(0, WINDOWS), "cpu_outside": median(1, before),
                           "cpu_inside": median(1, WINDOWS), "cpu_whole": statistics.median(whole), "mib": statistics.median(every)}))
-    time.sleep(0.3)  # gloo's threads drop their last work: where Python ends before, torch aborts (docs/pytorch.md)
+    time.sleep(0.3)  # gloo's threads drop their last work: where Python ends before, torch aborts (docs/frameworks.md)
     dist.destroy_process_group()
 
 

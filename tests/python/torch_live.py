@@ -45,7 +45,7 @@ for i, x in enumerate(DataLoader(Slow(), 1)):
 if sys.argv[3] == "leave":
     os._exit(0)
 dist.barrier()
-time.sleep(0.3)  # gloo's threads end: docs/pytorch.md
+time.sleep(0.3)  # gloo's threads end: docs/frameworks.md
 """
 # Groups that overlap, messages in both directions with tags, nested calls, an exception inside of a method, a group made again.
 ZOO = HEAD + """

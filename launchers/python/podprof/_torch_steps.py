@@ -1,4 +1,4 @@
-"""Decides where a step of a PyTorch program begins; rule: docs/pytorch.md. In: events from _torch.py. Out: marks of the shim.
+"""Decides where a step of a PyTorch program begins; rule: docs/frameworks.md. In: events from _torch.py. Out: marks of the shim.
 Does not use torch. Only the training thread counts."""
 import sys
 import weakref

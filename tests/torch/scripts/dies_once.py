@@ -27,7 +27,7 @@ def main():
         optimizer.step()
     if rank == 0:
         print(f"round {os.environ['TORCHELASTIC_RESTART_COUNT']}: done", flush=True)
-    time.sleep(0.3)  # gloo's threads drop their last work: where Python ends before, torch aborts (docs/pytorch.md)
+    time.sleep(0.3)  # gloo's threads drop their last work: where Python ends before, torch aborts (docs/frameworks.md)
     dist.destroy_process_group()
 
 

@@ -65,7 +65,7 @@ def main():
         print(float(train(end, int(workers), context if int(workers) else None)).hex(), flush=True)
     finally:
         if dist.is_initialized():
-            time.sleep(0.3)  # gloo's threads drop their last work: where Python ends before, torch aborts (docs/pytorch.md)
+            time.sleep(0.3)  # gloo's threads drop their last work: where Python ends before, torch aborts (docs/frameworks.md)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 /* Which steps are found from messages and collectives together, and how sure: the call patterns of LULESH, HPCG, LAMMPS and miniFE,
- * and of programs that have no steps. docs/steps.md has the table that `test_step_messages --print` prints. */
+ * and of programs that have no steps. docs/steps.md has the rules; `test_step_messages --print` prints a table. */
 #include <stdlib.h>
 
 #include "core/capture/side.h"

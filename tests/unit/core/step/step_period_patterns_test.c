@@ -1,5 +1,5 @@
-/* Which steps are found from collectives, and how sure: jobs of many shapes with their true steps. docs/steps.md has the table that
- * `test_step_patterns --print` prints. */
+/* Which steps are found from collectives, and how sure: jobs of many shapes with their true steps. docs/steps.md has the rules;
+ * `test_step_patterns --print` prints a table of the jobs. */
 #include <stdlib.h>
 
 #include "core/capture/side.h"
