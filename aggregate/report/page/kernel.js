@@ -158,7 +158,8 @@ const Kernels = {
     return [
       title,
       el('p', {class: 'lead'},
-          'Sums over all ranks and steps: kernels by name, operator and shape of launch. Use of tensor cores is inferred from names.'),
+          'Sums over all ranks and steps: kernels by name, operator and shape of launch. ' +
+              'Use of tensor cores is inferred from names.'),
       Kernels.note(), new Parts('parts-kernel', 'Total time by kernel', Pod.colour(1), parts).element, Kernels.table(t)
     ];
   },

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* c10::TensorImpl has 176 bytes or more in each torch that c10d_method.def knows, the number of its elements at 152 or 160, and more
- * than the type behind it. */
+/* c10::TensorImpl has 176 bytes or more in each torch that c10d_method.def knows, the number of its elements at 152 or 160, and
+ * more than the type behind it. */
 enum { LAST = 160, ELEMENTS_MOST = 1 << 16 };
 
 struct vector { /* std::vector of tensors, or of vectors */
