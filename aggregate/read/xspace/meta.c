@@ -69,12 +69,11 @@ void pp_xmeta_index(struct pp_xread *x, struct pp_xtable *t)
 
 struct pp_xmeta *pp_xmeta_find(struct pp_xtable *t, uint64_t id)
 {
-	const struct pp_xmeta *sorted = t->meta + t->sorted_from;
 	size_t until;
 
 	if (id < t->places)
 		return t->place[id] ? &t->meta[t->place[id] - 1] : NULL;
-	until = t->sorted_from + PP_PARTITION(t->metas - t->sorted_from, at, sorted[at].id <= id);
+	until = t->sorted_from + PP_PARTITION(t->metas - t->sorted_from, at, t->meta[t->sorted_from + at].id <= id);
 	return until > t->sorted_from && t->meta[until - 1].id == id ? &t->meta[until - 1] : NULL; /* the last of that id */
 }
 
