@@ -249,6 +249,7 @@ static void put_ranks(struct pp_json *j, const struct pp_dataset *d, const struc
 		pp_json_add_int(j, "rank", d->worker[w].rank);
 		pp_json_add_text(j, "host", d->worker[w].host);
 		pp_json_add_text(j, "status", d->worker[w].status);
+		pp_json_add_text(j, "coordinates", d->worker[w].coordinates);
 		pp_json_add_int(j, "steps", steps);
 		pp_json_add_int(j, "step_ns", pp_known_mean(s->worker_ns[w][0], steps));
 		pp_json_add_int(j, "wait_ns", pp_known_mean(s->worker_wait_ns[w], steps));

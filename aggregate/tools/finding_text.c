@@ -7,6 +7,7 @@
 
 #include "aggregate/dataset/host_list.h"
 #include "aggregate/dataset/table/functions.h"
+#include "aggregate/tools/coordinates.h"
 #include "aggregate/tools/finding.h"
 #include "aggregate/tools/sums.h"
 #include "core/base/units.h"
@@ -91,13 +92,17 @@ static int set_hosts(const struct pp_dataset *d, const uint8_t *chosen, struct p
 int pp_finding_who(const struct pp_dataset *d, const uint8_t *chosen, size_t ranks, struct pp_row_finding *row)
 {
 	const size_t host = whole_host(d, chosen, ranks);
-	char list[56];
+	char list[56], place[32] = "";
+	size_t at;
 
 	row->finding_ranks = (uint32_t)ranks;
 	pp_dataset_list_ranks(d, is_chosen, &(struct chosen){d, chosen}, " and ", list, sizeof(list));
-	if (host == SIZE_MAX)
-		snprintf(row->who, sizeof(row->who), "%s", list);
-	else
+	pp_coordinates_common(d, chosen, place, sizeof(place));
+	if (host == SIZE_MAX) {
+		at = (size_t)snprintf(row->who, sizeof(row->who), "%s", list);
+		if (place[0])
+			snprintf(row->who + at, sizeof(row->who) - at, " (%s)", place);
+	} else
 		snprintf(row->who, sizeof(row->who), "host %.*s (%s)", pp_utf8_fit(d->worker[host].host, HOST_BYTES),
 		         d->worker[host].host, list);
 	return set_hosts(d, chosen, row) ?: host != SIZE_MAX;

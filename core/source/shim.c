@@ -237,6 +237,15 @@ static uint64_t torch_group(const char *key, const char *name, uint32_t size, co
 	return pp_c10d_group_name(object, key, name, size, members, own, on_host);
 }
 
+static void torch_groups(void)
+{
+	int saved = errno;
+
+	if (pp_emit_wanted())
+		pp_c10d_groups_report(atomic_load_explicit(&pp_wiped.recording, memory_order_relaxed));
+	errno = saved;
+}
+
 static const struct podprof_shim table = {
         .size = sizeof(struct podprof_shim),
         .state = state,
@@ -260,6 +269,7 @@ static const struct podprof_shim table = {
         .execution = execution,
         .waited = waited,
         .rank = rank,
+        .torch_groups = torch_groups,
 };
 
 __attribute__((visibility("default"))) const struct podprof_shim *podprof_shim(void);

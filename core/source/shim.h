@@ -59,4 +59,6 @@ struct podprof_shim {
 	void (*waited)(uint64_t begin, uint64_t end, uint32_t first, uint32_t last);
 	/* Number of this rank, once it is the rank. */
 	int (*rank)(void);
+	/* Records the names and members of all process groups of torch_group(), once in a recording. */
+	void (*torch_groups)(void);
 };

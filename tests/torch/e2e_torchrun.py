@@ -136,7 +136,18 @@ def strangers(place, full):
         check("Top operators" in summary and named, f"{name}: {summary}")
 
 
-CASES = {f.__name__: f for f in (inside, outside, started_again, two_hosts, two_hosts_by_mpirun, strangers)}
+def mesh(place, full):
+    """Ranks have coordinates where the job has named the dimensions of its mesh, and none where it has not."""
+    for words, coordinates in (((), ["pp 0, dp 0", "pp 0, dp 1", "pp 1, dp 0", "pp 1, dp 1"]), (("unnamed",), [""] * RANKS)):
+        logs = place.new_logs()
+        good(tj.run(place.under(logs, tj.torchrun(RANKS, tj.script("mesh.py"), *words), "--steps", "3:6")))
+        session = session_of(logs)
+        with h5(session) as f:
+            check(tj.names(f["worker/coordinates"][()]) == coordinates, f["worker/coordinates"][()])
+        check(("; pp 1, dp 0" in read(session, "summary.txt")) == (not words), read(session, "summary.txt"))
+
+
+CASES = {f.__name__: f for f in (inside, outside, started_again, two_hosts, two_hosts_by_mpirun, strangers, mesh)}
 
 if __name__ == "__main__":
     sys.exit(tj.main(CASES, __doc__))

@@ -148,7 +148,7 @@ void pp_page_run(struct pp_page *p)
 	put_categories(p);
 }
 
-#define WORKER_TEXTS(X) X(host) X(status) X(device) X(device_name) X(device_uuid) X(device_pci) X(version) X(options)
+#define WORKER_TEXTS(X) X(host) X(status) X(device) X(device_name) X(device_uuid) X(device_pci) X(coordinates) X(version) X(options)
 #define WORKER_INTS(X) X(rank) X(local_rank) X(pid) X(domain) X(bound_ns) X(records) X(devices) X(role)
 
 enum worker_sum { STEPS = -5, WAIT, TRANSFER, KEPT, KEPT_ERROR, STEP };

@@ -18,6 +18,7 @@ const Groups = {
     const columns = [
       {name: 'rank', get: i => w.rank[i]},
       {name: 'host', text: true, get: i => w.host[i]},
+      ...w.coordinates.some(x => x) ? [{name: 'coordinates', text: true, get: i => w.coordinates[i]}] : [],
       {name: 'status', text: true, get: i => w.status[i], show: (i, v) => el('span', {class: v === 'delivered' ? null : 'bad'}, v)},
       {name: 'steps', minor: true, get: i => w.steps[i]},
       {name: 'step time', unit: 'ns', what: 'mean over its steps', get: mean(w.step_ns)},

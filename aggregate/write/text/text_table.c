@@ -370,6 +370,8 @@ static void write_worker(const struct pp_dataset *d, const struct pp_sums *t, in
 		fprintf(to, " %5" PRId64 " %9s %9s %11s", steps, "-", "-", "-");
 	if (strcmp(k->status, "delivered"))
 		fprintf(to, "%s%.*s", n ? "; " : "\t", (int)strcspn(k->status, ":"), k->status);
+	else if (k->coordinates[0])
+		fprintf(to, "%s%s", n ? "; " : "\t", k->coordinates);
 	fputc('\n', to);
 }
 

@@ -89,9 +89,7 @@ void pp_c10d_group_gone(uint64_t object)
 	if (g->row)
 		pp_ring_comm_leave(g->row);
 	g->row = NULL;
-	free(g->member);
-	g->member = NULL;
-	g->size = 0;
+	g->size = 0; /* `member` is freed by the next one here: pp_c10d_groups_report() may be reading it */
 	atomic_store_explicit(&g->id, 0, memory_order_relaxed);
 	atomic_store_explicit(&g->object, WAS_FREED, memory_order_release);
 	errno = saved;
@@ -212,6 +210,15 @@ void pp_c10d_group_report(struct pp_c10d_group *g, uint32_t recording)
 		return;
 	put(g, id, PP_COMM_MEMBERS, g->member, g->size * sizeof(*g->member));
 	put(g, id, PP_COMM_NAME, g->name, g->length);
+}
+
+void pp_c10d_groups_report(uint32_t recording)
+{
+	struct pp_c10d_group *all = pp_lazy_had(&all_groups);
+
+	for (uint32_t i = 0; all && i < PP_C10D_GROUPS; i++)
+		if (atomic_load_explicit(&all[i].object, memory_order_acquire) > WAS_FREED)
+			pp_c10d_group_report(&all[i], recording);
 }
 
 int32_t pp_c10d_group_member(const struct pp_c10d_group *g, int64_t rank)

@@ -39,6 +39,8 @@ void pp_c10d_group_sends(const struct pp_c10d_group *g, uint16_t call);
 void pp_c10d_group_returns(const struct pp_c10d_group *g);
 /* Writes its COMM records, once in a recording. */
 void pp_c10d_group_report(struct pp_c10d_group *g, uint32_t recording);
+/* The same of all groups that have a name, also of those that no call uses. Never at once with pp_c10d_group_name(). */
+void pp_c10d_groups_report(uint32_t recording);
 /* World rank; -1: unknown. */
 int32_t pp_c10d_group_member(const struct pp_c10d_group *g, int64_t rank);
 /* Number of a message among those of this group, peer, tag and way, from 0. 0: no room, and *ret_number stays. */

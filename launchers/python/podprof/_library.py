@@ -38,6 +38,7 @@ _SHIM = (  # struct podprof_shim
     ("execution", None, _C.c_uint64, _C.c_uint32, _C.c_uint64, _C.c_uint32),
     ("waited", None, _C.c_uint64, _C.c_uint64, _C.c_uint32, _C.c_uint32),
     ("rank", _C.c_int),
+    ("torch_groups", None),
 )
 _WAITS = ("claim", "claim_group", "finish", "step_begin", "step_end", "window_start", "window_stop")  # may start a keeper, or exchange data with other ranks
 _WORD = _C.sizeof(_C.c_void_p)

@@ -66,6 +66,8 @@ class Adapter:
         """Process groups were made."""
         if self.is_allowed and self.shim.state() & _library.IS_RANK:
             self.groups.learn()
+            if self.groups.works and self.phases.period:
+                self.shim.torch_groups()
 
     def _becomes_rank(self):
         if self.is_dead and not self.failures:  # a forked child: its parent's steps are not its own

@@ -27,6 +27,7 @@ class Collectives:
         self.since = time.time_ns()
         self.recorded.learn()
         if self.recorded.works:
+            self.shim.torch_groups()
             if not self.recorded.has_bytes:
                 self._remark("podprof does not know where this torch has the sizes of tensors: its collectives are recorded without bytes")
             return
