@@ -16,10 +16,13 @@ if importlib.util.find_spec("torch") is None:
     print("skipped: this Python has no torch: scripts/install-deps gets it")
     sys.exit(77)
 import torch
-from torch import nn
-from torch.utils.data import DataLoader, TensorDataset
-
-ITEMS = 4
+from torch_by_hand import (evaluate, functional_by_torch_func, functional_with_a_loader, functional_without_a_loader, generate,
+                           gradients_of_the_input, hand_accumulates, hand_after_a_sanity_check, hand_and_validation,
+                           hand_of_two_models_without_a_loader, hand_through_data, hand_without_a_loader, inference_by_generate,
+                           inference_in_one_block, inference_of_few_requests, inference_of_requests, loader, model,
+                           optimizer_in_the_validation, own_optimizer, own_optimizer_around_one_of_torch, own_optimizer_beside_one_of_torch,
+                           own_optimizer_beside_one_of_torch_without_a_loader, own_optimizer_without_a_loader, raises_inside_of_a_step, step,
+                           updates_that_are_skipped)
 
 
 class Door:
@@ -87,25 +90,6 @@ def installed(where):
 
 
 ADAPTER, DOOR = installed(sys.argv[1])
-model = nn.Linear(8, 8)
-
-
-def loader(batches, **words):
-    return DataLoader(TensorDataset(torch.randn(batches * ITEMS, 8)), ITEMS, **words)
-
-
-def step(x, optimizer):
-    optimizer.zero_grad()
-    model(x).pow(2).mean().backward()
-    optimizer.step()
-
-
-def evaluate(data):
-    for (x,) in data:
-        with torch.no_grad():
-            model(x)
-
-
 def one_epoch(sgd, adam):
     for (x,) in loader(6):
         step(x, sgd)
@@ -460,6 +444,22 @@ def inference_that_marks(*_):
     return 0
 
 
+def rollouts(sgd, adam):
+    """An update is a step, and what is done without gradients before it is a part of it."""
+    for _ in range(4):
+        for _ in range(2):
+            generate(torch.randn(4, 8))
+        for _ in range(3):
+            step(torch.randn(4, 8), sgd)
+    return 12
+
+
+def requests_before_training(*_):
+    for _ in range(10):
+        generate(torch.randn(4, 8))
+    return 10 + one_epoch(torch.optim.SGD(model.parameters(), 0.01), None)
+
+
 def training_by_hand(*_):
     for (x,) in loader(6):
         model.zero_grad()
@@ -468,218 +468,6 @@ def training_by_hand(*_):
             for p in model.parameters():
                 p -= 0.01 * p.grad
     return 6
-
-
-def parameters():
-    return list(model.parameters())
-
-
-def by_hand(x, count=1):
-    """A backward pass for each of `count` parts, and an update."""
-    for part in x.chunk(count):
-        model(part).pow(2).mean().backward()
-    with torch.no_grad():
-        for p in parameters():
-            p -= 0.01 * p.grad
-            p.grad = None
-
-
-class Own:
-    """An optimizer of the program's own."""
-
-    def __init__(self):
-        self.parameters = parameters()
-
-    def zero_grad(self):
-        for p in self.parameters:
-            p.grad = None
-
-    @torch.no_grad()
-    def step(self):
-        torch._foreach_add_(self.parameters, [p.grad for p in self.parameters], alpha=-0.01)
-
-
-class Decay:
-    """A scheduler of the program's own: its steps are none."""
-
-    def step(self):
-        pass
-
-
-def hand_and_validation(*_):
-    data, other = loader(5), loader(3)
-    for _ in range(3):
-        for (x,) in data:
-            by_hand(x)
-        evaluate(other)
-    return 15
-
-
-def hand_accumulates(*_):
-    for i, (x,) in enumerate(loader(12)):
-        model(x).pow(2).mean().backward()
-        if i % 4 == 3:
-            with torch.no_grad():
-                for p in parameters():
-                    p -= 0.01 * p.grad
-            model.zero_grad()
-    return 3
-
-
-def hand_after_a_sanity_check(*_):
-    with torch.no_grad():
-        evaluate(loader(2))
-    return hand_and_validation()
-
-
-def hand_through_data(*_):
-    """torch does not count such writes: the next gradients begin anew."""
-    for i, (x,) in enumerate(loader(12)):
-        if i % 2 == 0:
-            model.zero_grad()
-        model(x).pow(2).mean().backward()
-        if i % 2 == 1:
-            for p in parameters():
-                p.data.add_(p.grad, alpha=-0.01)
-    return 5  # the end of the last one is not seen
-
-
-def own_optimizer(*_):
-    own, decay = Own(), Decay()
-    for (x,) in loader(6):
-        own.zero_grad()
-        model(x).pow(2).mean().backward()
-        own.step()
-        decay.step()
-    return 6
-
-
-def own_optimizer_around_one_of_torch(sgd, adam):
-    class Outer(Own):
-        def step(self):
-            sgd.step()
-
-    own = Outer()
-    for i, (x,) in enumerate(loader(6)):
-        model(x).pow(2).mean().backward()
-        if i % 2:
-            own.step()
-            own.zero_grad()
-    return 3
-
-
-def own_optimizer_beside_one_of_torch(sgd, adam):
-    """One was made for its groups, and never steps."""
-    own = Own()
-    for (x,) in loader(6):
-        sgd.zero_grad()
-        model(x).pow(2).mean().backward()
-        own.step()
-    return 6
-
-
-def own_optimizer_without_a_loader(*_):
-    own = Own()
-    for _ in range(9):
-        own.zero_grad()
-        model(torch.randn(4, 8)).pow(2).mean().backward()
-        own.step()
-        with torch.no_grad():
-            model(torch.randn(4, 8))
-    return 9
-
-
-def own_optimizer_beside_one_of_torch_without_a_loader(sgd, adam):
-    return own_optimizer_without_a_loader()
-
-
-def hand_without_a_loader(*_):
-    for _ in range(9):
-        by_hand(torch.randn(4, 8), 2)
-    return 9
-
-
-def hand_of_two_models_without_a_loader(*_):
-    """A step is an iteration, not the update of one of them."""
-    other = nn.Linear(8, 8)
-    for _ in range(9):
-        by_hand(torch.randn(4, 8))
-        other(torch.randn(4, 8)).pow(2).mean().backward()
-        with torch.no_grad():
-            for p in other.parameters():
-                p -= 0.01 * p.grad
-                p.grad.zero_()
-    return 9
-
-
-def functional_without_a_loader(*_):
-    weight = torch.randn(8, 8, requires_grad=True)
-    for _ in range(9):
-        (gradient,) = torch.autograd.grad((torch.randn(4, 8) @ weight).pow(2).mean(), [weight])
-        weight = (weight - 0.01 * gradient).detach().requires_grad_()
-    return 9
-
-
-def functional_by_torch_func(*_):
-    weight = torch.randn(8, 8)
-    for _ in range(9):
-        weight = weight - 0.01 * torch.func.grad(lambda w: (torch.randn(4, 8) @ w).pow(2).mean())(weight)
-    return 8
-
-
-def functional_with_a_loader(*_):
-    weight = torch.randn(8, 8, requires_grad=True)
-    for _ in range(2):
-        for (x,) in loader(6):
-            weight = (weight - 0.01 * torch.autograd.grad((x @ weight).pow(2).mean(), weight)[0]).detach().requires_grad_()
-        evaluate(loader(3))
-    return 12
-
-
-def gradients_of_the_input(*_):
-    """Nothing learns: each batch is one."""
-    for (x,) in loader(6):
-        x.requires_grad_()
-        model(x).sum().backward()
-    return 6
-
-
-def updates_that_are_skipped(sgd, adam):
-    """GradScaler, with gradients that overflow twice."""
-    for i, (x,) in enumerate(loader(8)):
-        loss = model(x).pow(2).mean()
-        loss.backward()
-        if i > 1:
-            sgd.step()
-        sgd.zero_grad()
-    return 6
-
-
-def optimizer_in_the_validation(sgd, adam):
-    """Without gradients its call updates nothing."""
-    data, other = loader(5), loader(20)
-    for _ in range(2):
-        for (x,) in data:
-            step(x, sgd)
-        with torch.no_grad():
-            for (x,) in other:
-                model(x)
-                sgd.step()
-    return 10
-
-
-def raises_inside_of_a_step(sgd, adam):
-    for i, (x,) in enumerate(loader(6)):
-        try:
-            sgd.zero_grad()
-            loss = model(x).pow(2).mean()
-            if i == 3:
-                raise ValueError
-            loss.backward()
-            sgd.step()
-        except ValueError:
-            pass
-    return 5
 
 
 def look_at_a_batch_first(*_):
@@ -711,11 +499,15 @@ NO_OPTIMIZER = [inference, inference_with_gradients, inference_of_two_batches, i
                 inference_with_the_module, inference_that_marks, training_by_hand, look_at_a_batch_first, optimizer_made_in_the_loop,
                 evaluation_before_there_is_an_optimizer, hand_and_validation, hand_accumulates, hand_after_a_sanity_check, hand_through_data,
                 own_optimizer, own_optimizer_without_a_loader, hand_without_a_loader, hand_of_two_models_without_a_loader,
+                inference_of_requests, inference_by_generate, inference_of_few_requests, inference_in_one_block, requests_before_training,
                 functional_without_a_loader, functional_by_torch_func, functional_with_a_loader, gradients_of_the_input]
 NO_BACKWARD = [case for case in NO_OPTIMIZER if case.__name__.startswith("inference")]
 NO_BACKWARD += [inference_with_an_optimizer, inference_with_an_optimizer_and_gradients]
-RULES = {inference_that_marks: None, no_loader: 1, no_loader_once: 1, no_loader_two_optimizers: 1, no_loader_and_a_critic: 1,
-         no_loader_and_an_optimizer_that_steps_at_times: 1, no_loader_accumulates: 1, no_loader_but_validation: 1, training_in_a_thread: 1, program_that_marks: None,
+RULES = {inference_that_marks: None, inference_in_one_block: None, inference_of_requests: 4, inference_by_generate: 4,
+         inference_of_few_requests: 4, requests_before_training: 4, rollouts: 1,
+         no_loader: 1, no_loader_once: 1, no_loader_two_optimizers: 1, no_loader_and_a_critic: 1,
+         no_loader_and_an_optimizer_that_steps_at_times: 1, no_loader_accumulates: 1, no_loader_but_validation: 1,
+         training_in_a_thread: 1, program_that_marks: None,
          program_that_marks_after_the_first_batch: None, own_optimizer_without_a_loader: 2, hand_without_a_loader: 2,
          hand_of_two_models_without_a_loader: 2, functional_without_a_loader: 2, functional_by_torch_func: 3,
          own_optimizer_beside_one_of_torch_without_a_loader: 1}
@@ -726,7 +518,7 @@ CASES = [one_epoch, epochs, loaders_made_anew, accumulation, accumulation_over_t
          gradient_scaler, closure, exceptions, compiled_model, training_in_a_thread, program_with_the_module, program_that_marks,
          program_that_marks_after_the_first_batch, inference_with_an_optimizer, inference_with_an_optimizer_and_gradients,
          evaluation_before_training, own_optimizer_around_one_of_torch, own_optimizer_beside_one_of_torch,
-         own_optimizer_beside_one_of_torch_without_a_loader, updates_that_are_skipped, optimizer_in_the_validation, raises_inside_of_a_step,
+         own_optimizer_beside_one_of_torch_without_a_loader, rollouts, updates_that_are_skipped, optimizer_in_the_validation, raises_inside_of_a_step,
          *NO_OPTIMIZER]
 
 
@@ -737,11 +529,15 @@ def wrong(case, recording):
     ADAPTER.follow(DOOR.state())
     DOOR.recording = recording
     ADAPTER.steps.__init__(DOOR, ADAPTER.leave, ADAPTER.follow, ADAPTER.operators.move)
+    ADAPTER.blocks.forget()
+    ADAPTER.blocks.has_claimed = False
+    ADAPTER.blocks.follow()
     if case in NO_OPTIMIZER:
         want = case(None, None)
     else:
         want = case(torch.optim.SGD(model.parameters(), 0.01), torch.optim.Adam(model.parameters(), 0.001))
     ADAPTER.phases.forward_ends()
+    ADAPTER.blocks.finish()
     ADAPTER.steps.finish()
     numbers, ticks = [n for n, _ in DOOR.marks], [t for _, t in DOOR.marks]
     rule = RULES.get(case, 0)
@@ -750,7 +546,7 @@ def wrong(case, recording):
         return "steps %s, %d whole, instead of %d" % (numbers, whole, want)
     if ticks != sorted(set(ticks)):
         return "ticks do not rise: %s" % ticks
-    if DOOR.rules != ([] if rule is None else [["torch: DataLoader", "torch: optimizer", "torch: parameter updates", "torch: backward passes"][rule]]):
+    if DOOR.rules != ([] if rule is None else ["torch: " + ("DataLoader", "optimizer", "parameter updates", "backward passes", "inference")[rule]]):
         return "rule %s" % DOOR.rules
     if DOOR.depth or DOOR.said:
         return "%d ranges are open, said %s" % (DOOR.depth, DOOR.said)

@@ -8,7 +8,7 @@ import sys
 import time
 from _thread import get_ident
 
-from . import _library, _torch_phases
+from . import _library, _torch_blocks, _torch_phases
 from ._library import INPUT, OTHER, RECORDING
 from ._torch_collectives import Collectives
 from ._torch_groups import Groups
@@ -35,7 +35,7 @@ class Adapter:
         self.steps = Steps(shim, self.leave, self.follow, self.operators.move)
         self.rendezvous = None
         self.is_dead = self.is_forked = False
-        self.watches_no_grad = False
+        self.blocks = None
         self.is_allowed = None  # not known yet
         self.failures = 0
         os.register_at_fork(after_in_child=self._forked)
@@ -116,6 +116,8 @@ class Adapter:
             if recording:
                 self.collectives.begin()
                 self.input.begin()
+            if self.blocks is not None:
+                self.blocks.follow()
         self.operators.follow(state)
         if self.rendezvous is not None and not self.rendezvous.is_over:
             self.rendezvous.check()
@@ -379,8 +381,8 @@ def install(torch):
         return
     _adapter = made = Adapter(torch, shim, api)
     atexit.register(_finish)
-    parts = (_wrap_batches, _wrap_epochs, _hook_optimizers, _torch_phases.wrap_backward, _torch_phases.wrap_engine, _torch_phases.wrap_save,
-             _torch_phases.wrap_inference, _wrap_groups)
+    parts = (_torch_blocks.install, _wrap_batches, _wrap_epochs, _hook_optimizers, _torch_phases.wrap_backward, _torch_phases.wrap_engine,
+             _torch_phases.wrap_save, _wrap_groups)
     failure = None
     for part in parts:
         try:
@@ -416,6 +418,8 @@ def _finish():
         if _adapter is not None and not _adapter.is_dead:
             if _adapter.phases.period:
                 _adapter.leave(None)
+            if _adapter.blocks is not None:
+                _adapter.blocks.finish()
             _adapter.steps.finish()  # which may switch them on
             _adapter.operators.finish(get_ident())
             _adapter.is_dead = True

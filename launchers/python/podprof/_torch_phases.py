@@ -6,7 +6,6 @@ import sys
 from _thread import _local, get_ident
 
 from ._library import COMPILATION, HOST_COMMUNICATION, HOST_COMPUTE, OUTPUT
-from ._torch_steps import UPDATES
 
 
 class Phases:
@@ -146,9 +145,8 @@ def wrap_engine(adapter):
     def ends():
         try:
             steps.updates.ends()
-            if steps.rule == UPDATES and not adapter.watches_no_grad:
-                adapter.watches_no_grad = True
-                _watch_no_grad(adapter)
+            if steps.changes_in_blocks():
+                adapter.blocks.follow()
         except Exception as error:
             adapter.failed(error)
 
@@ -164,58 +162,6 @@ def wrap_engine(adapter):
             ends()
 
     torch.autograd._engine_run_backward = wrapped
-
-
-def _watch_no_grad(adapter):
-    """Parameters are changed inside of no_grad(): its end is that of the step, where no batch says more."""
-    no_grad, steps = adapter.torch.no_grad, adapter.steps
-    leaves = no_grad.__exit__
-
-    @functools.wraps(leaves)
-    def __exit__(self, *args):
-        result = leaves(self, *args)
-        if steps.updates.state is not None and steps.by_hand:
-            try:
-                if adapter.watches() and not steps.explicit:
-                    steps.find_update()
-            except Exception as error:
-                adapter.failed(error)
-        return result
-
-    no_grad.__exit__ = __exit__
-
-
-def wrap_inference(adapter):
-    """A loop without a DataLoader and an optimizer is found by its use of gradients: the first no_grad(), inference_mode() or eval() of
-    the program, not of torch's code, makes this process the rank. Then torch's functions are restored."""
-    torch = adapter.torch
-    places = [(torch.no_grad, "__enter__"), (torch.inference_mode, "__enter__"), (torch.nn.Module, "eval")]
-    places = [(where, name, getattr(where, name)) for where, name in places]
-
-    def begins():
-        module = sys._getframe(2).f_globals.get("__name__", "")
-        if module.partition(".")[0] == "torch" and module != "torch.utils._contextlib":
-            return
-        if adapter.watches():
-            adapter.steps.claim()
-        elif not adapter.is_dead and adapter.is_allowed is None:
-            return  # another thread: the training thread may follow
-        for where, name, function in places:
-            setattr(where, name, function)
-
-    def replace(where, name, function):
-        @functools.wraps(function)
-        def wrapped(self):
-            try:
-                begins()
-            except Exception as error:
-                adapter.failed(error)
-            return function(self)
-
-        setattr(where, name, wrapped)
-
-    for place in places:
-        replace(*place)
 
 
 def wrap_save(adapter):

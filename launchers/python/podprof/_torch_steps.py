@@ -9,6 +9,7 @@ from ._torch_batches import FEW, Batches
 from ._torch_updates import Updates
 
 LOADER, OPTIMIZER, UPDATES, PASSES = "torch: DataLoader", "torch: optimizer", "torch: parameter updates", "torch: backward passes"
+INFERENCE = "torch: inference"
 HAND = 1  # stands for the optimizer where the program changes its parameters itself; others have their id()
 REPEATS = 16  # steps of one optimizer without a boundary: the rule does not fit, so its steps become boundaries
 
@@ -214,6 +215,14 @@ class Steps:
         self.rounds[optimizer] = self.number, steps
         return 1 < steps == before < REPEATS
 
+    def may_infer(self):
+        """The program has neither trained nor read a batch."""
+        return self.loader is None and not (self.explicit or self.has_optimizer or self.first or self.batches.held or self.batches.is_live)
+
+    def changes_in_blocks(self):
+        """Only the end of no_grad() tells when the parameters were changed."""
+        return self.by_hand and self.rule == UPDATES
+
     # Marks
 
     def begin(self, tick, rule):
@@ -230,6 +239,9 @@ class Steps:
 
     def mark_pass(self, tick):
         self.mark_batch(tick, PASSES)
+
+    def mark_block(self, tick):
+        self.mark_batch(tick, INFERENCE)
 
     def mark_batch(self, tick, rule=LOADER):
         """Of a program that does not train. Its own marks would have come while batches were held."""
