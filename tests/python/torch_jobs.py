@@ -87,6 +87,31 @@ BY_HAND = """
             update(torch.full((4, 16), i / 24))
     print(model[0].weight.sum().item().hex())
 """
+REQUESTS = """
+    @torch.inference_mode()
+    def generate(x, length):
+        for _ in range(length):
+            x = model[0](x).relu()[:, :16]
+        return x
+
+    total = 0.0
+    for i in range(24):
+        with torch.no_grad():
+            total += torch.ones(3).sum().item()
+        total += generate(torch.full((4, 16), i / 24), 20).sum().item()
+    print(total.hex())
+"""
+ROLLOUTS = """
+    for i in range(6):
+        x, rows = torch.full((4, 16), i / 6), []
+        with torch.no_grad():
+            for _ in range(10):
+                x = model[0](x).tanh()[:, :16]
+                rows.append(x)
+        for _ in range(3):
+            loss = step(torch.cat(rows))
+    print(loss)
+"""
 CONVOLVES = """
     model = nn.Conv2d(1, 4, 3)
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
@@ -358,6 +383,17 @@ def by_hand(place, full):
             check(calls.get("backward") == 4, f"calls in four steps: {calls}")
 
 
+def requests(place, full):
+    """Calls of generate() are the steps, and a small block beside each is none. In reinforcement learning the rollout is a range of its own."""
+    for body, steps, rule, blocks in ((REQUESTS, 24, "torch: inference", 24), (ROLLOUTS, 18, "torch: optimizer", 5)):
+        _, session = both(place, "requests", body, OPTIMIZER=rule == "torch: optimizer")
+        e2e.check_dataset(session, workers=1, steps=range(steps))
+        with e2e.h5(session) as f:
+            check(e2e.text(f["worker/step_rule"][0]) == rule, f["worker/step_rule"][()])
+            calls = {e2e.text(f["op/name"][()][r]): int(c) for r, c in zip(f["op/row_op"][()], f["op/calls"][()])}
+            check(blocks <= calls.get("no_grad", 0) <= 2 * steps, f"{rule}: {calls}")
+
+
 def infers_alone(place, full):
     """Neither batches nor an optimizer: the process records, and the keeper finds what repeats."""
     _, session = both(place, "infers_alone", INFERS_ALONE, OPTIMIZER=False)
@@ -409,7 +445,7 @@ def compiles(place, full):
         check(ops(f).get("torch.compile") == "Compilation", f"no compilation in {sorted(ops(f))}")
 
 
-CASES = {"loop": loop, "busy": busy, "workers": workers, "profilers": profilers, "ends": ends, "infers": infers, "by_hand": by_hand,
+CASES = {"loop": loop, "busy": busy, "workers": workers, "profilers": profilers, "ends": ends, "infers": infers, "by_hand": by_hand, "requests": requests,
          "infers_alone": infers_alone, "convolves": convolves, "iterators": iterators, "memory": memory, "compiles": compiles}
 
 

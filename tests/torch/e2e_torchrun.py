@@ -147,7 +147,17 @@ def mesh(place, full):
         check(("; pp 1, dp 0" in read(session, "summary.txt")) == (not words), read(session, "summary.txt"))
 
 
-CASES = {f.__name__: f for f in (inside, outside, started_again, two_hosts, two_hosts_by_mpirun, strangers, mesh)}
+def own_optimizer(place, full):
+    """An update of two batches by an optimizer that torch does not know is one step; a validation is none."""
+    logs = place.new_logs()
+    good(tj.run(place.under(logs, tj.torchrun(2, tj.script("own_optimizer.py")))), 2)
+    session = session_of(logs)
+    tj.check_session(session, 2, range(12), tj.LOADER)
+    with h5(session) as f:
+        check(text(f.attrs["step_parts"]) == "2 backward passes", f.attrs["step_parts"])
+
+
+CASES = {f.__name__: f for f in (inside, outside, started_again, two_hosts, two_hosts_by_mpirun, strangers, mesh, own_optimizer)}
 
 if __name__ == "__main__":
     sys.exit(tj.main(CASES, __doc__))
