@@ -258,8 +258,10 @@ static void say(const struct found *f, struct pp_warnings *to)
 		pp_warnings_add(to, "--framework-trace: %zu file%s missing: %s", f->lacking, f->lacking == 1 ? " is" : "s are",
 		                f->why);
 	if (f->late)
-		pp_warnings_add(to, "--framework-trace: %zu file%s did not come: its rank ended, or needed more than %d s", f->late,
-		                f->late == 1 ? "" : "s", WAIT_MS / 1000);
+		pp_warnings_add(
+		        to,
+		        "--framework-trace: %zu file%s did not come in %d s: the rank ended, or another window holds its profiler",
+		        f->late, f->late == 1 ? "" : "s", WAIT_MS / 1000);
 }
 
 void pp_framework_traces_join(const struct pp_framework_traces *w, struct pp_capture *capture)

@@ -11,7 +11,7 @@ from ._library import IS_RANK, RECORDING
 
 _JAX_HOST, _TENSORFLOW_HOST = 1, 2  # level of the host's tracer that has the operators
 LONGEST_S = 30.0  # of a session: the profilers hold all events, and their format ends at 2 GB
-_BYTES = 512 << 20  # of a file: it lies in memory
+_BYTES = 128 << 20  # of a file: it lies in memory, and the keeper needs some times that
 _FILES = 2  # of this rank in the spool; older ones were read
 _WAIT_S = 20.0  # at exit, and before the program's own profiler begins
 
