@@ -145,7 +145,9 @@ static uint32_t add_event(struct pp_timeline_maker *m, const struct pp_span *s, 
 	if (s->kind == PP_SPAN_DEVICE) {
 		if (s->device.launch && s->device.launch <= m->launches)
 			more[m->t->events].launch = (uint32_t)m->launch_from + s->device.launch;
-		more[m->t->events].correlation = s->device.correlation <= UINT32_MAX ? (uint32_t)s->device.correlation : 0;
+		more[m->t->events].op = s->device.op != s->name ? s->device.op : 0;
+		if (s->device.correlation <= (s->source == PP_SOURCE_XSPACE ? PP_CORRELATION_OWN : UINT32_MAX))
+			more[m->t->events].correlation = (uint32_t)s->device.correlation;
 	} else if (s->kind == PP_SPAN_RANGE && s->source == PP_SOURCE_KINETO && s->range.payload_type == PP_PAYLOAD_EXT) {
 		more[m->t->events].dims = (uint32_t)s->range.payload;
 	}

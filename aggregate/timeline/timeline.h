@@ -58,6 +58,7 @@ struct pp_timeline_event {
 		uint32_t dims;   /* RANGE: dimensions of an operator's inputs, pp_intern id; 0: unknown */
 	};
 	uint32_t correlation; /* of a kernel, copy or set with its launch; 0: unknown */
+	uint32_t op;          /* of these: the operator that launched it, pp_intern id; 0: unknown */
 	uint16_t depth;       /* 0: nothing is around it */
 	uint8_t kind;         /* enum pp_span_kind, never COUNTER */
 	uint8_t category;     /* enum pp_category, which gives the colour; 0: none (steps, marks) */

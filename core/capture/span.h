@@ -23,6 +23,7 @@ enum pp_span_flags {
 	PP_SPAN_PEER_IN_COMM = 16,
 	PP_SPAN_POLLS = 32,        /* MPI polls without result; sequence: how many */
 	PP_SPAN_RECEIVES = 64,     /* start of a persistent receive; Sendrecv that sends nothing */
+	PP_SPAN_IN_OPERATION = 64, /* DEVICE: a part of an operation whose row another kernel of the rank has */
 	PP_SPAN_WAITS_INPUT = 128, /* the step waits for input in it, on whatever thread: TensorFlow's IteratorGetNext */
 };
 
@@ -65,6 +66,8 @@ struct pp_span_mpi {       /* MPI, REQUEST */
 };
 
 enum pp_precision { PP_PRECISION_UNKNOWN, PP_PRECISION_32, PP_PRECISION_16 };
+
+#define PP_CORRELATION_OWN (UINT32_C(1) << 31) /* above it, where the source is XSpace: a number that the reader gave */
 
 struct pp_span_device {       /* DEVICE */
 	uint64_t correlation; /* with the host's launch; 0: none */

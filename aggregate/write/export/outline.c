@@ -188,6 +188,8 @@ size_t pp_outline_args(const struct pp_outline *s, const struct pp_timeline_even
 	if (e->kind == PP_SPAN_DEVICE && e->launch)
 		n = add_launch(n, &s->t->launch[e->launch - 1]);
 	n = add_known(n, PP_ARG_CORRELATION, e->correlation);
+	if (e->op)
+		n = add(n, PP_ARG_OPERATOR, PP_ARG_IS_NAME, e->op);
 	if (e->kind == PP_SPAN_RANGE && e->dims)
 		n = add(n, PP_ARG_DIMS, PP_ARG_IS_NAME, e->dims);
 	return (size_t)(n - arg);
