@@ -24,6 +24,7 @@ struct kernel { /* of a library of collectives */
 	uint32_t correlation;
 	uint32_t operations;
 	uint32_t thread, span;
+	int is_part; /* of an operation that another kernel stands for */
 };
 
 struct cover { /* when devices of the rank did what comes before collectives; disjoint, in order */
@@ -133,6 +134,7 @@ static void look_at_stream(struct work *w, size_t thread)
 				                                                         : s->begin,
 				                                        .end = s->end,
 				                                        .correlation = (uint32_t)s->device.correlation,
+				                                        .is_part = (s->flags & PP_SPAN_IN_OPERATION) != 0,
 				                                        .thread = (uint32_t)thread,
 				                                        .span = (uint32_t)i};
 			w->kernels++;
@@ -307,7 +309,7 @@ static int finish_runs(struct work *w)
 	for (size_t i = 0; i < o->runs && w->has_streams; i++)
 		o->without_kernel += !w->run_kernel[i];
 	for (size_t i = 0; i < w->kernels; i++)
-		o->without_operation += !w->kernel[i].operations;
+		o->without_operation += !w->kernel[i].operations && !w->kernel[i].is_part;
 	o->ran = malloc((o->runs + 1) * sizeof(*o->ran));
 	if (!o->ran)
 		return -ENOMEM;

@@ -327,6 +327,7 @@ static uint32_t kernel_of(struct work *w, const struct one *one)
 
 	if (!s || s->device.activity != PP_DEVICE_COLLECTIVE)
 		return 0;
+	s->flags &= (uint8_t)~PP_SPAN_IN_OPERATION;
 	if (!s->device.correlation)
 		s->device.correlation = ++w->correlation;
 	return (uint32_t)s->device.correlation;
@@ -384,6 +385,17 @@ static void finish_calls(struct work *w)
 		return;
 	}
 	x->rank.thread[x->rank.threads++] = w->calls;
+}
+
+/* What is in no row of its own is no kernel without an operation. */
+static void mark_parts(struct pp_xread *x)
+{
+	for (size_t i = 0; i < x->collectives; i++) {
+		struct pp_span *s = x->collective[i].device ? span_of(x, &x->collective[i]) : NULL;
+
+		if (s)
+			s->flags |= PP_SPAN_IN_OPERATION;
+	}
 }
 
 /* A start that lasts until its done; both only begin and wait where the file has what ran beside the core. */
@@ -476,7 +488,7 @@ static void choose(struct work *w)
 
 void pp_xcollectives_finish(struct pp_xread *x)
 {
-	struct work w = {.x = x, .correlation = (uint64_t)1 << 31};
+	struct work w = {.x = x, .correlation = PP_CORRELATION_OWN};
 
 	if (!x->collectives)
 		return;
@@ -485,6 +497,7 @@ void pp_xcollectives_finish(struct pp_xread *x)
 	if (x->runs)
 		qsort(x->run, x->runs, sizeof(*x->run), by_run);
 	take_runs_of_launches(x);
+	mark_parts(x);
 	pair(x);
 	for (size_t i = 0; i < x->collectives && !x->no_memory; i++)
 		if (!x->collective[i].is_left_out)
