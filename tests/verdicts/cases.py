@@ -3,6 +3,8 @@
 Rows say what a user of the field would call right, whatever podprof does today. Files come from samples.py, wants from answer.py. A case that is
 wrong today is in open.txt, under its owner; whoever repairs it removes its line."""
 import collections
+import gzip
+import os
 
 import kineto
 import samples
@@ -97,6 +99,15 @@ def busbw(size, rate):
         wrong = [r for r in rows if r["bytes"] != size or (r["busbw"] == r["busbw"] and rate is None) or (rate is not None and not abs(r["busbw"] - rate) < rate / 100)]
         return "no collective" if not rows else f"{wrong[0]['bytes']} bytes, {wrong[0]['busbw']} B/s" if wrong else ""
     return truth(f"collectives of {size} bytes with {rate} B/s", check)
+
+
+def in_trace(words):
+    def check(a):
+        path = os.path.join(a.where, "trace.json.gz")
+        a.run("export", "--format", "chrome", "-o", path, a.session)
+        with gzip.open(path, "rt", encoding="utf-8") as f:
+            return "" if words in f.read() else "it has not"
+    return truth(f"the exported trace has {words}", check)
 
 
 # Rank 1 of two hosts is late by as much, each step.
@@ -364,6 +375,10 @@ CASES = [
     case("xla-busbw-unknown", "xspace", samples.tpu_pod(groups="{}"), busbw(4194304, None)),
     case("xla-busbw-mesh", "xspace", samples.tpu_pod(groups="@mesh{'x'}"), busbw(4194304, None)),
     case("xla-busbw-gpu", "xspace", samples.jax_pod(late=(0,), devices=4, kind="gpu"), busbw(4194304, 2 * 3 / 4 * 4194304 / 140e-6), count("collective", 8)),
+    case("xla-devices", "xspace", samples.jax_pod(late=(0,), devices=2, kind="gpu"), device_rows(0, 1), silent("belong to no recorded operation|overlap"),
+         cell("kernel", {"name": "nccl"}, "op", "jit_train_step/psum.3"), cell("kernel", {"name": "gemm"}, "grid_x", 64), in_trace('"operator":"jit_train_step/psum.3"'),
+         in_trace('"correlation":3')),
+    case("xla-overlap-on-stream", "xspace", samples.xla_gpu(kernels=[("gemm", 100, 400, {}), ("late", 400, 200, {})]), says("4 kernels, copies or sets overlap")),
     case("xla-busbw-several", "xspace", samples.jax_pod(late=(0,), devices=2, kind="cpu", loop=3), count("collective", 24)),
     case("xla-pod-tpu", "xspace", samples.tpu_pod(late=(0, 250), skew_us=7000), *LATE),
     case("xla-pod-cpu", "xspace", samples.jax_pod(), *LATE),

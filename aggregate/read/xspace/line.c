@@ -13,7 +13,7 @@
 #include "core/capture/thread.h"
 #include "core/ring/record.h"
 
-enum { RELEASE_EACH = 1 << 20, LINE_EVENTS = 4, TAG_EVENT = 0x22, DERIVED_LINES = 390, FIRST_SPANS = 256 };
+enum { RELEASE_EACH = 1 << 20, LINE_EVENTS = 4, TAG_EVENT = 0x22, DERIVED_LINES = 390, FIRST_SPANS = 256, ROUNDED_NS = 1000 };
 
 #define DERIVED_FIRST 0xdeadbeefu
 
@@ -164,6 +164,18 @@ void pp_xline_events(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l
 	pp_xsource_release(&x->source, released, w.at);
 }
 
+/* One stream runs one thing at a time, but for the rounding of times; lines of operations nest. */
+static void count_overlaps(struct pp_xread *x, const struct pp_xplane *p, const struct pp_xline *l)
+{
+	const struct pp_thread *t = &l->thread;
+	int64_t until = INT64_MIN;
+
+	for (size_t i = 0; p->kind == PP_XPLANE_GPU && p->has_streams && l->kind == PP_XLINE_STREAM && i < t->spans; i++) {
+		x->overlaps += i && t->span[i].begin < until - ROUNDED_NS;
+		until = t->span[i].end > until ? t->span[i].end : until;
+	}
+}
+
 void pp_xline_finish(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l)
 {
 	struct pp_thread *t = &l->thread;
@@ -175,6 +187,7 @@ void pp_xline_finish(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l
 	}
 	if (l->is_unsorted && pp_order_spans(t->span, t->spans))
 		x->no_memory = 1;
+	count_overlaps(x, p, l);
 	if (x->has_device && p->kind == PP_XPLANE_HOST && (l->is_unsorted || l->has_region))
 		pp_xlink_add_all(x, l);
 	fit = t->spans < l->room ? realloc(t->span, t->spans * sizeof(*fit)) : NULL;

@@ -120,6 +120,7 @@ static void undo(struct pp_xread *x, const struct pp_xread *before, struct pp_xp
 	x->marks = before->marks;
 	x->linkeds = before->linkeds;
 	x->runs = before->runs;
+	x->overlaps = before->overlaps;
 	x->collectives = before->collectives;
 	x->memories = before->memories;
 	x->launches.count = l->launches;

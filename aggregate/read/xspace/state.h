@@ -291,10 +291,11 @@ struct pp_xread { /* a file that is read */
 	struct pp_xlinked *linked;
 	size_t linkeds, linkeds_room;
 	struct pp_xlaunches launches;
-	uint32_t lines;  /* that were read */
-	size_t hosts;    /* planes of hosts that are not read yet */
-	int has_unnamed; /* a plane that may be of any kind */
-	int has_device;  /* a plane of one, or one that may be */
+	uint32_t lines;    /* that were read */
+	uint64_t overlaps; /* on streams of devices */
+	size_t hosts;      /* planes of hosts that are not read yet */
+	int has_unnamed;   /* a plane that may be of any kind */
+	int has_device;    /* a plane of one, or one that may be */
 	int has_gpu;
 	int keeps_links; /* steps of this plane must be found through producers and consumers */
 	int is_cut;      /* the bytes end inside a message; that is noted */

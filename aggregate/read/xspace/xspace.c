@@ -343,6 +343,17 @@ static void drop_rank(char *host)
 		*at = '\0';
 }
 
+static void remark_overlaps(struct pp_xread *x)
+{
+	char text[PP_REMARK_TEXT];
+
+	if (!x->overlaps)
+		return;
+	snprintf(text, sizeof(text), "%" PRIu64 " kernels, copies or sets overlap the one before them on their stream",
+	         x->overlaps);
+	pp_remark_add(x->rank.remark, &x->rank.remarks, text);
+}
+
 /* What a viewer has named a host is its name where the file has none. */
 static void describe(struct pp_xread *x)
 {
@@ -411,6 +422,7 @@ static void read_all(struct pp_xread *x, struct pp_capture *c)
 		pp_xwindow_find(x);
 	if (!x->no_memory && !x->glance->is_podprof)
 		pp_xcollectives_finish(x);
+	remark_overlaps(x);
 	describe(x);
 	finalise_times(x);
 	x->no_memory |= order_allocations(&x->rank) != 0;
