@@ -42,6 +42,7 @@ static size_t numbers(const struct pp_field *f, uint64_t *number, size_t room)
 	return n;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): NESTED_MOST deep */
 static void take_shape(const struct pp_field *message, unsigned nested, struct pp_hlo_shape *s)
 {
 	struct pp_wire w = pp_wire_of(message);

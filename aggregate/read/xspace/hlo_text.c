@@ -82,6 +82,7 @@ static void take_array(struct text *t, struct pp_hlo_shape *s)
 }
 
 /* A shape; of a tuple the bytes of its first two parts too. Returns 0 where it is none. */
+/* NOLINTNEXTLINE(misc-no-recursion): NESTED_MOST deep */
 static int take_shape(struct text *t, unsigned nested, struct pp_hlo_shape *s)
 {
 	if (!take(t, '(')) {
