@@ -190,6 +190,15 @@ static int64_t warm_up_steps(void)
 	return steps;
 }
 
+static uint32_t level(void)
+{
+	uint32_t code = 0;
+
+	if (pp_parse_level(option(PP_OPT_ID_LEVEL), &code, NULL))
+		pp_parse_level(pp_opt_table[PP_OPT_ID_LEVEL].fallback, &code, NULL);
+	return code;
+}
+
 /* A window of time: the keeper switches recording on. */
 static int is_by_time(void)
 {
@@ -220,6 +229,7 @@ static int open_ring(struct pp_err *err)
 		goto fail;
 	if (pp_self.claim.rank == 0)
 		pp_notice_start(pp_self_control(), pp_self_print);
+	pp_trigger_level(level());
 	pp_trigger_warm(warm_up_steps(), pp_sources_warm_ms, pp_recording_window_over);
 	pp_trigger_start(&asked, !asked.count && is_by_time(), pp_self_control(), pp_recording_switch);
 	podprof_collector.bell = pp_trigger_bell;

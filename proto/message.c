@@ -43,7 +43,8 @@ static const struct member heartbeat[] = {
         AT(heartbeat.received), AT(heartbeat.job_ns), {0} /* ranks */, AT(heartbeat.first_tick), AT(heartbeat.over),
 };
 static const struct member bye[] = {AT(bye.reason)};
-static const struct member request[] = {AT(request.number), AT(request.kind), AT(request.first), AT(request.last)};
+static const struct member request[] = {AT(request.number), AT(request.kind), AT(request.first), AT(request.last),
+                                        AT(request.level)};
 static const struct member client_text[] = {AT(text.client), AT(text.ended), BYTES_AT(text.text, text.size)};
 static const struct member invite[] = {BYTES_AT(text.text, text.size)};
 static const struct member gather[] = {AT(gather.gather),

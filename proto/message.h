@@ -109,6 +109,7 @@ struct pp_wire_heartbeat {
 struct pp_wire_request {
 	uint32_t number, kind;
 	int64_t first, last;
+	uint32_t level;
 };
 
 struct pp_wire_text {

@@ -284,12 +284,12 @@ static void join_release(struct pp_join *j)
 int pp_dataset_build(const struct pp_dataset_input *in, struct pp_dataset *ret_dataset, struct pp_err *err)
 {
 	static int (*const parts[])(struct pp_join *) = {
-	        pp_join_operations,   pp_join_communicators, pp_join_collectives,    pp_join_channels,
-	        pp_join_files,        pp_join_ops,           pp_join_idle,           pp_join_kernels,
-	        pp_join_input,        pp_join_input_ops,     pp_join_memory_profile, pp_join_side_tables,
-	        pp_join_process,      pp_join_exposed,       pp_join_quality,        pp_join_trace_files,
-	        pp_join_torch_memory, pp_join_memory_pool,   pp_join_input_between,  pp_join_gpu,
-	        pp_join_port,         pp_join_tf_data,
+	        pp_join_operations,  pp_join_communicators, pp_join_collectives, pp_join_channels,
+	        pp_join_files,       pp_join_levels,        pp_join_ops,         pp_join_idle,
+	        pp_join_kernels,     pp_join_input,         pp_join_input_ops,   pp_join_memory_profile,
+	        pp_join_side_tables, pp_join_process,       pp_join_exposed,     pp_join_quality,
+	        pp_join_trace_files, pp_join_torch_memory,  pp_join_memory_pool, pp_join_input_between,
+	        pp_join_gpu,         pp_join_port,          pp_join_tf_data,
 	};
 	struct pp_dataset d = {0};
 	struct pp_join j;

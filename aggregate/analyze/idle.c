@@ -90,7 +90,7 @@ static int64_t idle_of(struct idle *s, const struct pp_step_cell *step)
 
 PP_COMPARE_BY(compare_cell, struct pp_step_cell, begin)
 
-/* Steps of one rank in order of time; NULL: no memory. */
+/* Steps of one rank in order of time, those of /op; NULL: no memory. */
 static struct pp_step_cell *steps_of(const struct pp_join *j, size_t r, size_t *ret_steps)
 {
 	const struct pp_steps *steps = j->in->steps;
@@ -100,7 +100,7 @@ static struct pp_step_cell *steps_of(const struct pp_join *j, size_t r, size_t *
 	for (size_t i = 0; step && i < steps->steps; i++) {
 		const struct pp_step_cell *cell = &steps->cell[i * j->in->capture->ranks + r];
 
-		if (cell->present && cell->end > cell->begin)
+		if (pp_join_has_level(j, r, cell))
 			step[(*ret_steps)++] = *cell;
 	}
 	if (step)

@@ -49,6 +49,13 @@ static inline struct pp_call *pp_join_call(const struct pp_join *j, size_t rank,
 	return number && number[span] ? &j->noted[number[span] - 1] : NULL;
 }
 
+struct pp_rank;
+struct pp_step_cell;
+
+/* Levels of /worker */
+int pp_join_levels(struct pp_join *j);
+/* Is it a step of the rank with as much recorded as in any of its steps? */
+int pp_join_has_level(const struct pp_join *j, size_t rank, const struct pp_step_cell *cell);
 /* How operations of NCCL ran on devices, for /collective and /channel. */
 int pp_join_operations(struct pp_join *j);
 /* /collective, and which call waits for every row. */

@@ -205,8 +205,42 @@ static int count_thread(struct ops *o, const struct pp_thread *thread, uint32_t 
 	return rc;
 }
 
-static int list_windows(struct ops *o, const struct pp_steps *steps, size_t rank, size_t ranks)
+static int level_of(const struct pp_join *j, size_t rank, const struct pp_step_cell *cell)
 {
+	return cell->level ? cell->level : (int)j->in->capture->rank[rank].level;
+}
+
+int pp_join_has_level(const struct pp_join *j, size_t rank, const struct pp_step_cell *cell)
+{
+	return cell->present && cell->end > cell->begin && level_of(j, rank, cell) == j->d->worker[rank].level;
+}
+
+int pp_join_levels(struct pp_join *j)
+{
+	const struct pp_steps *steps = j->in->steps;
+	const size_t ranks = j->in->capture->ranks;
+
+	for (size_t r = 0; r < ranks; r++) {
+		struct pp_row_worker *w = &j->d->worker[r];
+
+		w->level = (pp_c_CODE)(steps->steps ? 0 : j->in->capture->rank[r].level);
+		for (size_t s = 0; s < steps->steps; s++) {
+			const struct pp_step_cell *cell = &steps->cell[s * ranks + r];
+
+			if (cell->present && level_of(j, r, cell) > w->level)
+				w->level = (pp_c_CODE)level_of(j, r, cell);
+		}
+		for (size_t s = 0; s < steps->steps; s++)
+			w->level_steps += pp_join_has_level(j, r, &steps->cell[s * ranks + r]);
+	}
+	return 0;
+}
+
+static int list_windows(struct ops *o, const struct pp_join *j, size_t rank)
+{
+	const struct pp_steps *steps = j->in->steps;
+	const size_t ranks = j->in->capture->ranks;
+
 	free(o->window);
 	o->window = calloc(steps->steps + 1, sizeof(*o->window));
 	o->windows = 0;
@@ -215,7 +249,7 @@ static int list_windows(struct ops *o, const struct pp_steps *steps, size_t rank
 	for (size_t s = 0; s < steps->steps; s++) {
 		const struct pp_step_cell *cell = &steps->cell[s * ranks + rank];
 
-		if (cell->present && cell->end > cell->begin)
+		if (pp_join_has_level(j, rank, cell))
 			o->window[o->windows++] = (struct window){cell->begin, cell->end, cell->thread};
 	}
 	qsort(o->window, o->windows, sizeof(*o->window), compare_window);
@@ -253,7 +287,7 @@ static void keep_most(struct ops *o)
 static int count_rank(struct ops *o, const struct pp_join *j, size_t r)
 {
 	const struct pp_rank *rank = &j->in->capture->rank[r];
-	int rc = list_windows(o, j->in->steps, r, j->in->capture->ranks);
+	int rc = list_windows(o, j, r);
 
 	o->worker = rank->rank;
 	o->first = o->out.rows;

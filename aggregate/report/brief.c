@@ -296,6 +296,7 @@ static void put_session(FILE *to, const char *path, const struct pp_dataset *d, 
 	put_answer(j, a);
 	put_findings(j, d);
 	put_pod(j, a->finding, &a->pod, (int64_t)d->steps);
+	pp_json_add_text(j, "level", a->level[0] ? a->level : NULL);
 	pp_json_add_int(j, "usual_steps", (int64_t)a->usual_steps);
 	pp_json_add_int(j, "step_median_ns", d->steps ? a->usual_ns : INT64_MIN);
 	pp_json_add_int(j, "step_half_iqr_ns", d->steps ? a->spread_ns : INT64_MIN);

@@ -18,6 +18,7 @@
 #include "aggregate/tools/tf_data_text.h"
 #include "aggregate/tools/usual_step.h"
 #include "core/base/known.h"
+#include "core/base/level.h"
 #include "core/base/shell_word.h"
 #include "core/base/units.h"
 #include "core/base/utf8.h"
@@ -297,6 +298,33 @@ static void say_overhead(const struct pp_dataset *d, const struct pp_sums *s, st
 	say_recording(d, s, a->overhead + strlen(a->overhead), sizeof(a->overhead) - strlen(a->overhead));
 }
 
+/* As recorded on the rank with most steps of the highest level. */
+static void say_level(const struct pp_dataset *d, const struct pp_sums *s, struct pp_answer *a)
+{
+	const struct pp_row_worker *w = NULL;
+	size_t steps = 0, n;
+
+	for (size_t i = 0; i < d->workers; i++)
+		if (!w || d->worker[i].level > w->level ||
+		    (d->worker[i].level == w->level && d->worker[i].level_steps > w->level_steps)) {
+			w = &d->worker[i];
+			steps = (size_t)s->worker_steps[i];
+		}
+	a->level[0] = '\0';
+	if (!w || !w->level || !steps)
+		return;
+	if (w->level == PP_LEVEL_STEPS) {
+		snprintf(a->level, sizeof(a->level), "steps (--level): operators were not recorded");
+		return;
+	}
+	if (w->level == PP_LEVEL_PYTHON)
+		snprintf(a->level, sizeof(a->level), "python (--level): calls of Python functions were recorded, too");
+	n = strlen(a->level);
+	if ((size_t)w->level_steps < steps)
+		snprintf(a->level + n, sizeof(a->level) - n, "%s in %d of %zu steps; the tables of operators are of these",
+		         n ? "," : "operators were recorded", (int)w->level_steps, steps);
+}
+
 /* The next qualifier; the last that fit are kept, the rest is counted. */
 static void __attribute__((format(printf, 2, 3))) qualify(struct pp_answer *a, const char *fmt, ...)
 {
@@ -518,6 +546,7 @@ int pp_answer_of(const struct pp_dataset *d, const struct pp_sums *s, const char
 	say_next(d, s, f, a->session, a->next + at, sizeof(a->next) - at);
 	a->command = command_in(a->next);
 	say_step(d, &usual, a);
+	say_level(d, s, a);
 	say_overhead(d, s, a);
 	pp_usual_steps_release(&usual);
 	return 0;

@@ -28,6 +28,7 @@ struct pp_answer {
 	char step[160];                    /* the step time with its spread; "": no step */
 	size_t usual_steps;                /* of them, and of the slowest rank, are its numbers; 0: there is no step */
 	int64_t usual_ns, spread_ns;       /* median of the usual steps, and half their IQR */
+	char level[160];                   /* what was recorded of steps, where it is not operators in all of them; "" */
 	char overhead[256];                /* what podprof's keeper took, and about how much recording took in the ranks */
 	/* What the usual step gains if this rank matched the median of the others; rank -1: no single rank limits it. */
 	int32_t gain_rank;

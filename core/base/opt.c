@@ -66,6 +66,7 @@ PARSE(int, pp_parse_int)
 PARSE(bytes, pp_parse_bytes)
 PARSE(windows, pp_step_windows_parse)
 PARSE(time, pp_parse_time)
+PARSE(level, pp_parse_level)
 
 static int parse_time_text(const struct pp_opt *opt, const char *value, void *to, struct pp_err *err)
 {

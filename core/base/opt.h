@@ -80,6 +80,7 @@ struct pp_verb_settings { /* of one run of a verb, VERB() in the table; texts ar
 	double fail_above; /* percent */
 	int64_t timeout_s, port, processes, after_ns, last_ns;
 	uint64_t memory;
+	uint32_t level;        /* pp_level_code() */
 	int64_t steps_to_come; /* of podprof capture --steps +N */
 };
 

@@ -134,3 +134,28 @@ int pp_parse_slow(const char *text, int64_t *ret_thousandths, struct pp_err *err
 	*ret_thousandths = (int64_t)(whole * 1000 + part);
 	return 0;
 }
+
+static const char *const level_name[] = {
+        [PP_LEVEL_UNKNOWN] = "", [PP_LEVEL_STEPS] = "steps", [PP_LEVEL_OPERATORS] = "operators", [PP_LEVEL_PYTHON] = "python"};
+
+const char *pp_level_name(int level)
+{
+	return level > PP_LEVEL_UNKNOWN && level <= PP_LEVEL_PYTHON ? level_name[level] : "";
+}
+
+int pp_parse_level(const char *text, uint32_t *ret_code, struct pp_err *err)
+{
+	const size_t length = strcspn(text, "/");
+	uint64_t every = 1;
+	const char *end = text[length] ? digits(text + length + 1, &every) : "";
+
+	for (int i = PP_LEVEL_STEPS; end && !*end && every && every <= PP_LEVEL_EVERY_MOST && i <= PP_LEVEL_PYTHON; i++)
+		if (strlen(level_name[i]) == length && !strncmp(level_name[i], text, length)) {
+			*ret_code = pp_level_code((enum pp_level)i, (uint32_t)every);
+			return 0;
+		}
+	return pp_err_set(err, -EINVAL,
+	                  "'%s' is no level. Give steps, operators or python, or one of them in each K-th step, for example "
+	                  "operators/10",
+	                  text);
+}

@@ -46,6 +46,7 @@ struct pp_rank { /* one rank's capture; owns what it points to */
 	int32_t cores;         /* its main thread may run on; 0: unknown */
 	int32_t host_cores;    /* any rank of the host may run on; 0: unknown */
 	int32_t domain;        /* clock domain, from 0: equal where the boot id (and, for RAW ticks, the time namespace) is */
+	uint32_t level;        /* enum pp_level of steps that have none of their own */
 	uint32_t host_clock;   /* row of its host's clock, from 1; 0: none (set when the session is closed) */
 	int counts_other;      /* its ticks are of another kind than the first ring's */
 	char clock[128];       /* identifies its domain on other hosts: boot id, kind of tick, and for RAW the time namespace */

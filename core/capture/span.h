@@ -52,6 +52,7 @@ struct pp_span_step {
 	int64_t known_from;          /* the first step found */
 	uint64_t matched, irregular; /* collectives so far of the pattern, and others */
 	uint32_t period;
+	uint32_t level; /* enum pp_level */
 };
 
 struct pp_span_mpi {       /* MPI, REQUEST */

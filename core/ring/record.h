@@ -33,6 +33,7 @@ enum pp_source_id { /* the writer of the record */
 	            PP_SOURCE_KINETO,
 	            PP_SOURCE_CUPTI,
 	            PP_SOURCE_NCCL,
+	            PP_SOURCE_PYTHON,
 };
 
 enum {
@@ -40,6 +41,8 @@ enum {
 	PP_TEXT_INLINE = 32,     /* inline bytes of a range, mark or counter name */
 	PP_RECORD_CONT_TEXT = 48 /* bytes of a TEXT record */
 };
+
+#define PP_CALLS_DOMAIN "Python calls" /* domain of PP_SOURCE_PYTHON */
 
 struct pp_record_range {        /* PUSH, START, MARK; POP and END use domain and id only */
 	uint64_t id;            /* START, END: our range id; PUSH: 0 */
@@ -69,6 +72,8 @@ struct pp_record_step {
 	uint32_t patterns;           /* so far */
 	uint64_t known_from;         /* the step at which the first pattern was found: earlier steps have no record */
 	uint64_t matched, irregular; /* calls so far inside the pattern, and others */
+	uint32_t level;              /* STEP_BEGIN: enum pp_level */
+	uint32_t reserved;
 };
 
 struct pp_record_mpi { /* MPI: record.tick is the begin */

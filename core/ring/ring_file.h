@@ -40,7 +40,7 @@
 #define PP_CONTROL_MAGIC "PODPCTRL"
 
 enum {
-	PP_RING_VERSION = 9,
+	PP_RING_VERSION = 10,
 	PP_RING_BYTE_ORDER = 0x01020304,
 	PP_CHUNK_BYTES = 65536,
 	PP_CHUNK_RECORDS = 1023,
@@ -92,12 +92,11 @@ struct pp_thread_slot {
 	uint32_t tid;
 	_Atomic uint32_t first; /* first chunk, 0: none yet */
 	uint32_t is_main;
-	_Atomic uint64_t lost[8]; /* by enum pp_loss; collector only */
+	_Atomic uint64_t lost[10]; /* by enum pp_loss; collector only */
 	char name[32];
-	uint8_t reserved[16];
 };
-enum { PP_RING_LOSSES = PP_LOSS_AFTER_EXIT + 1 }; /* causes that the collector counts; the keeper counts the others */
-_Static_assert(PP_RING_LOSSES <= 8, "lost[] holds every cause");
+enum { PP_RING_LOSSES = PP_LOSS_CALLS + 1 }; /* causes that the collector counts; the keeper counts the others */
+_Static_assert(PP_RING_LOSSES <= 10, "lost[] holds every cause");
 _Static_assert(sizeof(struct pp_thread_slot) == 192, "three lines a slot");
 
 struct pp_ring_name { /* an NVTX domain (owner 0) or category (owner: its domain) */
@@ -295,6 +294,7 @@ struct pp_ring_header {
 	char step_rule[56];             /* "torch: DataLoader", terminated; whole before `steps_by_shim` is set */
 	_Atomic uint32_t comms;         /* rows of comm[] that are reserved in the file; 0: none, do not touch them */
 	_Atomic uint32_t comms_lost;    /* communicators that found no row */
+	_Atomic uint32_t level;         /* enum pp_level of the step that the rank is in */
 	/* By the keeper: records of chunks that it has returned, which are no longer in this file; and those of them that are
 	 * in a session or that no window needs. A keeper that dies loses the difference. */
 	_Atomic uint64_t records_taken, records_finalised;
@@ -350,6 +350,7 @@ PP_RING_ALONE(uint32_t, recording)
 PP_RING_ALONE(uint32_t, step_marks)
 PP_RING_ALONE(uint32_t, flags) /* the keeper alone writes it */
 PP_RING_ALONE(uint32_t, claim_beside)
+PP_RING_ALONE(uint32_t, level)
 PP_RING_ALONE(uint64_t, records_finalised)
 PP_RING_COUNTER(uint64_t, records_taken)
 PP_RING_COUNTER(uint64_t, lost_threads)
@@ -431,6 +432,7 @@ struct pp_control { /* <spool>/control, one page, made by the keeper before it d
 	_Atomic uint64_t windows_next;         /* the first window of the options that is not closed */
 	_Atomic uint64_t api_next, api_closed; /* as in struct pp_windows */
 	_Atomic uint32_t windows_captured;     /* sessions of windows so far */
+	_Atomic uint32_t request_level;        /* pp_level_code() of what is requested; 0: as the options say */
 };
 
 PP_WORD_PUBLISHED(pp_control, pp_control, uint32_t, keeper_state)     /* DONE, FAILED: message */
@@ -440,8 +442,9 @@ PP_WORD_ALONE(pp_control, pp_control, int32_t, speaker)
 PP_WORD_ALONE(pp_control, pp_control, uint32_t, pod)
 
 /* Release: kind and numbers are there when the bell is seen. pp_ask reads them between two readings of it. */
-static inline void pp_control_ring(struct pp_control *c, uint32_t bell, uint32_t kind, int64_t first, int64_t last)
+static inline void pp_control_ring(struct pp_control *c, uint32_t bell, uint32_t kind, int64_t first, int64_t last, uint32_t level)
 {
+	atomic_store_explicit(&c->request_level, level, memory_order_relaxed);
 	atomic_store_explicit(&c->request_kind, kind, memory_order_relaxed);
 	atomic_store_explicit(&c->request_first, first, memory_order_relaxed);
 	atomic_store_explicit(&c->request_last, last, memory_order_relaxed);

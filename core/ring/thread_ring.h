@@ -45,7 +45,8 @@ int pp_ring_put(const struct pp_record *head, const void *rest, uint32_t rest_le
 /* The mark of a step; `number` of its begin, 0 at its end. As pp_ring_put(). */
 static inline void pp_ring_put_step(enum pp_record_kind kind, int64_t number, pp_tick tick)
 {
-	struct pp_record r = {.tick = tick, .kind = (uint16_t)kind, .step.number = number};
+	struct pp_record r = {
+	        .tick = tick, .kind = (uint16_t)kind, .step.number = number, .step.level = pp_ring_level(pp_ring_pool.header)};
 
 	pp_ring_put(&r, NULL, 0);
 }

@@ -12,6 +12,7 @@
 #include "core/ring/thread_ring.h"
 #include "core/source/api.h"
 #include "core/source/emit.h"
+#include "core/source/python/calls.h"
 #include "core/source/services.h"
 #include "core/source/torch/c10d.h"
 #include "core/source/torch/c10d_group.h"
@@ -20,10 +21,19 @@
 
 enum { REQUESTS_MOST = 4096 };
 
+static uint32_t recording(void)
+{
+	static const uint32_t of[] = {[PP_LEVEL_UNKNOWN] = PP_SHIM_RECORDING,
+	                              [PP_LEVEL_STEPS] = PP_SHIM_RECORDING,
+	                              [PP_LEVEL_OPERATORS] = PP_SHIM_RECORDING | PP_SHIM_OPERATORS,
+	                              [PP_LEVEL_PYTHON] = PP_SHIM_RECORDING | PP_SHIM_OPERATORS | PP_SHIM_PYTHON};
+
+	return atomic_load_explicit(&pp_wiped.recording, memory_order_relaxed) ? of[pp_ring_level(pp_ring_pool.header) & 3] : 0;
+}
+
 static uint32_t state(void)
 {
-	return (pp_self_is_rank() ? PP_SHIM_IS_RANK : 0) |
-	       (atomic_load_explicit(&pp_wiped.recording, memory_order_relaxed) ? PP_SHIM_RECORDING : 0) |
+	return (pp_self_is_rank() ? PP_SHIM_IS_RANK : 0) | recording() |
 	       (atomic_load_explicit(&pp_api_is_marked, memory_order_relaxed) ? PP_SHIM_EXPLICIT : 0);
 }
 
@@ -270,6 +280,11 @@ static const struct podprof_shim table = {
         .waited = waited,
         .rank = rank,
         .torch_groups = torch_groups,
+        .calls_begin = pp_calls_begin,
+        .calls_end = pp_calls_end,
+        .calls_on_begin = pp_calls_on_begin,
+        .calls_on_end = pp_calls_on_end,
+        .calls_on_profile = pp_calls_on_profile,
 };
 
 __attribute__((visibility("default"))) const struct podprof_shim *podprof_shim(void);

@@ -9,6 +9,8 @@ enum pp_shim_state {
 	PP_SHIM_IS_RANK = 1,   /* this process records, or may */
 	PP_SHIM_RECORDING = 2, /* right now */
 	PP_SHIM_EXPLICIT = 4,  /* the program marks its steps itself (podprof.h) */
+	PP_SHIM_OPERATORS = 8, /* recording, and the level has operators in this step */
+	PP_SHIM_PYTHON = 16,   /* and calls of Python functions */
 };
 
 struct podprof_shim {
@@ -61,4 +63,10 @@ struct podprof_shim {
 	int (*rank)(void);
 	/* Records the names and members of all process groups of torch_group(), once in a recording. */
 	void (*torch_groups)(void);
+	/* core/source/python/calls.h; on_...: addresses of functions of the interpreter's types. */
+	int (*calls_begin)(const char *paths, const char *own);
+	void (*calls_end)(void);
+	void *(*calls_on_begin)(void *self, void *const *arguments, intptr_t count);
+	void *(*calls_on_end)(void *self, void *const *arguments, intptr_t count);
+	int (*calls_on_profile)(void *self, void *frame, int what, void *argument);
 };

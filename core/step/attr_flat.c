@@ -191,11 +191,14 @@ uint8_t pp_flat_inside(const struct pp_span *span, uint8_t code, uint8_t around)
 	return is_inherited(category) && may_inherit(span, code) ? pp_flat_pack(category, by) : code;
 }
 
+static int is_frame(const struct pp_span *span)
+{
+	return span->kind == PP_SPAN_RANGE && span->range.origin == PP_ORIGIN_PYTHON;
+}
+
 uint8_t pp_flat_gives(const struct pp_span *span, uint8_t code, uint8_t outer)
 {
-	const int is_frame = span->kind == PP_SPAN_RANGE && span->range.origin == PP_ORIGIN_PYTHON;
-
-	return is_frame || pp_flat_is_silent(span, pp_flat_category(code)) ? outer : code;
+	return is_frame(span) || pp_flat_is_silent(span, pp_flat_category(code)) ? outer : code;
 }
 
 int pp_flat_is_silent(const struct pp_span *span, int category)
@@ -245,8 +248,9 @@ static int open_range(struct pp_flat_cursor *c, struct pp_name_cache *cache, uin
 
 	while (c->opens && c->open[c->opens - 1].end <= span->begin)
 		c->opens--;
-	if (c->opens && c->open[c->opens - 1].end < span->end)
-		c->crossed++;
+	if (c->opens && c->open[c->opens - 1].end < span->end && !is_frame(span) &&
+	    !is_frame(&c->thread->span[c->open[c->opens - 1].span]))
+		c->crossed++; /* a frame may end the forward part, which began outside of it */
 	if (c->opens == c->room && make_room(c, span->begin) < 0)
 		return -ENOMEM;
 	parent = around(c, span->end);

@@ -12,6 +12,7 @@ struct pp_mark {
 	uint8_t complete; /* begin and end were seen, after the horizon */
 	uint8_t fresh;    /* the job's number decreased: `number` is a new one */
 	uint8_t kind;     /* enum pp_step_kind */
+	uint8_t level;    /* enum pp_level */
 };
 
 struct pp_marks { /* of one rank, by begin */

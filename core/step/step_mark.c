@@ -116,7 +116,7 @@ static int list_marked(const struct pp_rank *rank, int by_pattern, struct pp_mar
 	for (size_t k = 0; t >= 0 && k < pp_thread_others(&rank->thread[t], STEPS); k++) {
 		const struct pp_span *span = &rank->thread[t].span[pp_thread_other(&rank->thread[t], k)];
 		struct pp_mark *last = list->marks ? &list->mark[list->marks - 1] : NULL;
-		struct pp_mark mark = {.begin = span->begin, .end = span->end};
+		struct pp_mark mark = {.begin = span->begin, .end = span->end, .level = (uint8_t)span->step.level};
 
 		if (!is_mark(span, by_pattern))
 			continue;

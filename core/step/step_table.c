@@ -77,7 +77,8 @@ static void fill_cell(const struct pp_marks *list, int64_t number, int edge, str
 
 	if (!mark || mark->end < mark->begin || !(mark->complete || (edge && mark->end > mark->begin)))
 		return;
-	*cell = (struct pp_step_cell){.begin = mark->begin, .end = mark->end, .thread = list->thread, .present = 1};
+	*cell = (struct pp_step_cell){
+	        .begin = mark->begin, .end = mark->end, .thread = list->thread, .present = 1, .level = mark->level};
 }
 
 int pp_step_table_fill(const struct pp_marks *list, size_t ranks, int64_t first, int64_t last, struct pp_steps *s)

@@ -20,7 +20,8 @@ enum pp_step_rule {
 struct pp_step_cell {       /* one rank's step */
 	int64_t begin, end; /* job ns */
 	uint32_t thread;    /* index of the step thread in pp_rank.thread */
-	int present;
+	uint8_t present;
+	uint8_t level; /* enum pp_level by its mark; else of the rank */
 };
 
 struct pp_steps {

@@ -28,6 +28,7 @@ static void accept(struct pp_ask *a, int64_t first, int64_t last, int64_t here)
 struct request { /* one reading of the keeper's page */
 	uint32_t bell, kind;
 	int64_t first, last;
+	uint32_t level;
 };
 
 /* 0: the keeper is changing it; the next poll reads it whole. */
@@ -38,6 +39,7 @@ static int read_page(const struct pp_control *c, struct request *t)
 	t->kind = atomic_load_explicit(&c->request_kind, memory_order_acquire);
 	t->first = atomic_load_explicit(&c->request_first, memory_order_acquire);
 	t->last = atomic_load_explicit(&c->request_last, memory_order_acquire);
+	t->level = atomic_load_explicit(&c->request_level, memory_order_acquire);
 	return t->bell == atomic_load_explicit(&c->bell, memory_order_relaxed);
 }
 
@@ -66,6 +68,7 @@ void pp_ask_receive(struct pp_ask *a, int at_mark, int64_t number, pp_tick tick)
 	if (t.bell == a->number && !(at_mark && a->phase == PP_ASK_DEFERRED))
 		return;
 	a->number = t.bell;
+	a->level = t.level;
 	if (a->phase == PP_ASK_ON && t.kind != PP_ASK_NOW)
 		switch_now(a, 0, tick);
 	else

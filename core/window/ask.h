@@ -21,6 +21,7 @@ struct pp_ask {
 	struct pp_ring_header *header;
 	enum pp_ask_phase phase;
 	uint32_t number;       /* of the current request */
+	uint32_t level;        /* that it requests: pp_level_code(); 0: none */
 	int64_t count, margin; /* AGREEING: number of steps, and how far behind the highest step they begin */
 	struct pp_window window;
 	enum pp_request_state state; /* of this rank for request `number` */

@@ -71,6 +71,7 @@ static void edge(void)
 	for (uint32_t i = 0; used == &collectives && i < used->period; i++)
 		runs += used->pattern[i] == PP_PERIOD_MESSAGES;
 	r.step.number = (int64_t)steps;
+	r.step.level = pp_ring_level(pp_ring_pool.header);
 	r.step.period = used->period | (used == &messages ? PP_STEP_OF_MESSAGES : 0) | runs << PP_STEP_RUNS_SHIFT;
 	r.step.patterns = used->found;
 	r.step.known_from = known_from;

@@ -6,7 +6,6 @@
 
 #include "core/base/now.h"
 #include "core/coord/self.h"
-#include "core/ring/thread_ring.h"
 #include "core/window/api_windows.h"
 #include "core/window/ask.h"
 #include "core/window/carry.h"
@@ -23,6 +22,7 @@ _Atomic uint32_t pp_trigger_acknowledged;
 const _Atomic uint32_t *pp_trigger_bell = &no_bell;
 _Atomic int64_t pp_trigger_next_edge = INT64_MIN;
 _Atomic int64_t pp_trigger_here = INT64_MIN;
+_Atomic uint32_t pp_trigger_code;
 
 /* Locked by an exchange, never waited for: a signal handler may interrupt its owner. It protects: */
 static _Atomic uint32_t locked;
@@ -32,7 +32,8 @@ static struct pp_api_windows api;
 static struct pp_warm warm;
 static int64_t warm_edge; /* that it was asked for last */
 static void (*switch_recording)(int on);
-static int base; /* no window was requested, everything is recorded */
+static uint32_t level; /* of the options */
+static int base;       /* no window was requested, everything is recorded */
 static int is_recording;
 static struct pp_thread_ring *step_thread; /* thread with a recorded step that has not ended */
 
@@ -156,6 +157,8 @@ static void publish(int at_mark)
 		pp_warm_again(&warm);
 	warm_edge = upcoming();
 	on = wanted();
+	atomic_store_explicit(&pp_trigger_code, pp_ask_recording(&ask) && ask.level ? ask.level : level, memory_order_relaxed);
+	pp_trigger_set_level(here);
 	if (is_recording && !on && at_mark && step_thread && step_thread == pp_thread_self)
 		pp_ring_put_step(PP_RECORD_STEP_END, 0, pp_tick_now());
 	if (is_recording != on)
@@ -309,6 +312,13 @@ void pp_trigger_warm(int64_t steps, int64_t (*need_ms)(void), void (*over)(void)
 	warm_steps = steps;
 	warm_ms = need_ms;
 	window_over = over;
+}
+
+void pp_trigger_level(uint32_t code)
+{
+	level = code;
+	atomic_store_explicit(&pp_trigger_code, code, memory_order_relaxed);
+	pp_trigger_set_level(INT64_MIN);
 }
 
 void pp_trigger_stop(void)

@@ -6,10 +6,12 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "core/base/level.h"
 #include "core/base/step_windows.h"
 #include "core/coord/coord.h"
 #include "core/ring/notice.h"
 #include "core/ring/ring_file.h"
+#include "core/ring/thread_ring.h"
 
 /* Number of the keeper's last request that this rank has handled. A different number in the bell is a new request. */
 extern _Atomic uint32_t pp_trigger_acknowledged __attribute__((visibility("hidden")));
@@ -19,7 +21,11 @@ extern const _Atomic uint32_t *pp_trigger_bell __attribute__((visibility("hidden
 extern _Atomic int64_t pp_trigger_next_edge __attribute__((visibility("hidden")));
 /* The step that this rank is in; INT64_MIN: none yet. */
 extern _Atomic int64_t pp_trigger_here __attribute__((visibility("hidden")));
+/* The level that holds now, pp_level_code(). */
+extern _Atomic uint32_t pp_trigger_code __attribute__((visibility("hidden")));
 
+/* The level of the options, pp_level_code(); before pp_trigger_start(). */
+void pp_trigger_level(uint32_t code);
 /* At the claim. by_time: the first poll switches recording off, unless the keeper requests it. control: NULL without a keeper.
  * record: switches recording; called under the lock of the windows. */
 void pp_trigger_start(const struct pp_step_windows *asked, int by_time, const struct pp_control *control, void (*record)(int on));
@@ -56,6 +62,15 @@ static inline int pp_trigger_is_rung(void)
 	       atomic_load_explicit(&pp_trigger_acknowledged, memory_order_relaxed);
 }
 
+/* The level of the step in the ring's header. */
+static inline void pp_trigger_set_level(int64_t number)
+{
+	const uint32_t level = pp_level_at(atomic_load_explicit(&pp_trigger_code, memory_order_relaxed), number);
+
+	if (__builtin_expect(pp_ring_pool.header && pp_ring_level(pp_ring_pool.header) != level, 0))
+		pp_ring_set_level(pp_ring_pool.header, level);
+}
+
 /* begin: before the mark's record is written; end: after it. */
 static inline void pp_trigger_step_begin(int64_t number)
 {
@@ -63,6 +78,7 @@ static inline void pp_trigger_step_begin(int64_t number)
 	if (__builtin_expect(number >= atomic_load_explicit(&pp_trigger_next_edge, memory_order_relaxed) || pp_trigger_is_rung(),
 	                     0))
 		pp_trigger_mark(number);
+	pp_trigger_set_level(number);
 	if (__builtin_expect(pp_notice_is_new(), 0))
 		pp_notice_print();
 }

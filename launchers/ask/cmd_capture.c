@@ -112,6 +112,11 @@ static int read_request(const struct pp_options *options, struct pp_capture_requ
 			return PP_EXIT_USAGE;
 		}
 	}
+	w->level = options->source[PP_OPT_ID_LEVEL] == PP_FROM_COMMAND_LINE ? v->level : 0;
+	if (has_last && w->level) {
+		pp_say("--level cannot change what is recorded already: it does not go with --last.");
+		return PP_EXIT_USAGE;
+	}
 	if (strlen(options->text[PP_OPT_ID_RANKS]) >= sizeof(w->ranks)) {
 		pp_say("option --ranks: the list is too long. Write consecutive ranks as a range, for example 0-7.");
 		return PP_EXIT_USAGE;

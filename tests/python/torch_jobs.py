@@ -310,6 +310,24 @@ def loop(place, full):
         check(calls.get("backward") == 3 and calls.get("Optimizer.step#SGD.step") == 3, f"calls in three steps: {calls}")
 
 
+def calls_of(f):
+    return {e2e.text(f["op/name"][()][r]): (int(c), int(s)) for r, c, s in zip(f["op/row_op"][()], f["op/calls"][()], f["op/steps"][()])}
+
+
+def levels(place, full):
+    """Without operators the same times are Input and Host compute; in each k-th step they are not counted as of all steps."""
+    for level, name, steps in (("steps", "DataLoader.__next__", 6), ("operators/3", "aten::addmm", 2)):
+        _, session = both(place, "levels", LOOP, ("--steps", "2:8", "--level", level), WORKERS=0, METHOD=None)
+        with e2e.h5(session) as f:
+            have = calls_of(f)
+            check(("aten::addmm" in have) == (level != "steps"), f"{level}: {have}")
+            check(have["forward"] == (steps, steps) and have[name][1] == steps, f"{level}: {have}")
+            check(int(f["worker/level_steps"][0]) == steps, f["worker/level_steps"][()])
+            check((f["breakdown/exclusive_ns"][()][:, 0, 5] > 0).all(), f"{level}: steps without input")
+        text = e2e.read(session, "summary.txt")
+        check(("operators were not recorded" if level == "steps" else "in 2 of 6 steps") in text, text)
+
+
 def busy(place, full):
     """Workers that are always at work are said to be, whatever loader was before them and however uneven the steps are."""
     _, session = both(place, "busy", BUSY)
@@ -445,7 +463,8 @@ def compiles(place, full):
         check(ops(f).get("torch.compile") == "Compilation", f"no compilation in {sorted(ops(f))}")
 
 
-CASES = {"loop": loop, "busy": busy, "workers": workers, "profilers": profilers, "ends": ends, "infers": infers, "by_hand": by_hand, "requests": requests,
+CASES = {"loop": loop, "levels": levels, "busy": busy, "workers": workers, "profilers": profilers, "ends": ends, "infers": infers, "by_hand": by_hand,
+         "requests": requests,
          "infers_alone": infers_alone, "convolves": convolves, "iterators": iterators, "memory": memory, "compiles": compiles}
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 CATEGORIES = ["Device compute", "Device to device", "Device collective communication", "Host compute", "Kernel launch", "Input", "Output",
               "Compilation", "All others", "Host communication"]
-CAUSES = ["ring_full", "no_space", "no_thread", "name_cut", "unbalanced", "bad_record", "evicted", "after_exit", "ring_cut", "keeper_gone", "device_dropped", "device_untimed", "device_reversed",
+CAUSES = ["ring_full", "no_space", "no_thread", "name_cut", "unbalanced", "bad_record", "evicted", "after_exit", "calls", "ring_cut", "keeper_gone", "device_dropped", "device_untimed", "device_reversed",
           "device_other_clock"]
 
 

@@ -112,7 +112,7 @@ static struct pp_wire message(void)
 		break;
 	default:
 		m.kind = PP_WIRE_REQUEST;
-		m.request = (struct pp_wire_request){1, 1, 10, 20};
+		m.request = (struct pp_wire_request){1, 1, 10, 20, 6};
 	}
 	return m;
 }

@@ -107,7 +107,8 @@ const char *pp_source_name(int source)
 	static const char *const name[] = {
 	        [PP_SOURCE_API] = "API",       [PP_SOURCE_NVTX] = "NVTX",   [PP_SOURCE_MPI] = "MPI",
 	        [PP_SOURCE_ITT] = "ITT",       [PP_SOURCE_SHIM] = "shim",   [PP_SOURCE_XSPACE] = "XSpace",
-	        [PP_SOURCE_KINETO] = "Kineto", [PP_SOURCE_CUPTI] = "CUPTI", [PP_SOURCE_NCCL] = "NCCL"};
+	        [PP_SOURCE_KINETO] = "Kineto", [PP_SOURCE_CUPTI] = "CUPTI", [PP_SOURCE_NCCL] = "NCCL",
+	        [PP_SOURCE_PYTHON] = "Python"};
 
 	return source >= 0 && (size_t)source < sizeof(name) / sizeof(name[0]) ? name[source] : "";
 }

@@ -34,6 +34,8 @@ static int parse_argument(struct pp_capture_request *w, const char *argument, in
 		snprintf(w->ranks, sizeof(w->ranks), "%s", argument + 6);
 		return strlen(argument + 6) < sizeof(w->ranks) ? pp_rank_list_parse(w->ranks, &list, NULL) : -1;
 	}
+	if (!strncmp(argument, "level=", 6))
+		return pp_parse_level(argument + 6, &w->level, NULL);
 	for (int k = PP_CAPTURE_REQUEST_STEPS; k <= PP_CAPTURE_REQUEST_LAST; k++) {
 		size_t n = strlen(kind_name[k]);
 
@@ -77,9 +79,13 @@ bad:
 
 int pp_capture_request_line(const struct pp_capture_request *w, char *line, size_t size)
 {
+	char level[32] = "";
+
 	if (w->kind == PP_CAPTURE_REQUEST_STATUS)
 		return snprintf(line, size, HEAD "status\n");
-	return snprintf(line, size, HEAD "capture %s=%" PRId64 "%s%s\n", kind_name[w->kind], w->amount,
+	if (w->level)
+		snprintf(level, sizeof(level), " level=%s/%" PRIu32, pp_level_name((int)(w->level & 3)), w->level >> 2);
+	return snprintf(line, size, HEAD "capture %s=%" PRId64 "%s%s%s\n", kind_name[w->kind], w->amount, level,
 	                w->ranks[0] ? " ranks=" : "", w->ranks);
 }
 

@@ -24,6 +24,7 @@ struct pp_capture_request {
 	enum pp_capture_request_by by;
 	int64_t amount;
 	char ranks[PP_CAPTURE_REQUEST_RANKS]; /* events of these only; "" all */
+	uint32_t level;                       /* pp_level_code(); 0: as the job's options say */
 };
 
 /* "podprof 1 capture steps=5 ranks=0,3-5", without a line break. -EINVAL with a message for the client. */

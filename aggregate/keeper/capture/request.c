@@ -403,7 +403,7 @@ static void begin_time(struct pp_requests *r, const struct pp_windows_job *job, 
 		write_lookback(r);
 	if (kind != PP_CAPTURE_REQUEST_DURATION && !busy)
 		write_time(r, job);
-	if (kind != PP_CAPTURE_REQUEST_DURATION || r->always)
+	if (kind != PP_CAPTURE_REQUEST_DURATION || (r->always && !r->active->request.level))
 		return;
 	pp_rings_begin_within(job->rings);
 	pp_requests_publish(r, control, PP_ASK_NOW, 0, 0);

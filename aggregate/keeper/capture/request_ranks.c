@@ -34,9 +34,11 @@ int64_t pp_requests_highest(const struct pp_requests *r, struct pp_spool_view *v
 
 void pp_requests_publish(struct pp_requests *r, struct pp_control *control, enum pp_ask_kind kind, int64_t first, int64_t last)
 {
+	const uint32_t level = r->active ? r->active->request.level : 0;
+
 	r->number = (r->number + 1) | (pp_pod_session(r->pod) ? PP_POD_ALONE_REQUESTS : 0);
-	pp_control_ring(control, r->number, (uint32_t)kind, first, last);
-	pp_pod_send_request(r->pod, r->number, kind, first, last);
+	pp_control_ring(control, r->number, (uint32_t)kind, first, last, level);
+	pp_pod_send_request(r->pod, r->number, kind, first, last, level);
 	if (kind == PP_ASK_NOTHING)
 		return;
 	r->kind = kind;

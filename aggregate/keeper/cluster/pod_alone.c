@@ -100,7 +100,7 @@ const struct pp_pod_rank *pp_pod_ranks(const struct pp_pod *p, size_t *ret_ranks
 	return NULL;
 }
 
-void pp_pod_send_request(struct pp_pod *p, uint32_t number, enum pp_ask_kind kind, int64_t first, int64_t last)
+void pp_pod_send_request(struct pp_pod *p, uint32_t number, enum pp_ask_kind kind, int64_t first, int64_t last, uint32_t level)
 {
 	(void)p;
 	(void)number;

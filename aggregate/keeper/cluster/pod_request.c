@@ -33,8 +33,9 @@ void pp_pod_take_request(struct pp_pod *p, int peer, const struct pp_wire *m)
 	p->request.kind = (enum pp_ask_kind)t->kind;
 	p->request.first = t->first;
 	p->request.last = t->last;
+	p->request.level = t->level;
 	if (c)
-		pp_control_ring(c, t->number, t->kind, t->first, t->last);
+		pp_control_ring(c, t->number, t->kind, t->first, t->last, t->level);
 }
 
 void pp_pod_ring_request(struct pp_pod *p)
@@ -42,14 +43,15 @@ void pp_pod_ring_request(struct pp_pod *p)
 	uint32_t number = p->request.number ? p->request.number : PP_POD_ALONE_REQUESTS;
 
 	if (p->o.control)
-		pp_control_ring(p->o.control, number, p->request.kind, p->request.first, p->request.last);
+		pp_control_ring(p->o.control, number, p->request.kind, p->request.first, p->request.last, p->request.level);
 }
 
 static struct pp_wire request_message(const struct pp_pod *p)
 {
 	struct pp_wire m = {.kind = PP_WIRE_REQUEST};
 
-	m.request = (struct pp_wire_request){p->request.number, (uint32_t)p->request.kind, p->request.first, p->request.last};
+	m.request = (struct pp_wire_request){p->request.number, (uint32_t)p->request.kind, p->request.first, p->request.last,
+	                                     p->request.level};
 	return m;
 }
 
@@ -61,7 +63,7 @@ void pp_pod_resend_request(struct pp_pod *p, int peer)
 		pp_net_send(p->star.net, peer, &m, NULL);
 }
 
-void pp_pod_send_request(struct pp_pod *p, uint32_t number, enum pp_ask_kind kind, int64_t first, int64_t last)
+void pp_pod_send_request(struct pp_pod *p, uint32_t number, enum pp_ask_kind kind, int64_t first, int64_t last, uint32_t level)
 {
 	if (!p || p->session[0]) /* without the leader: its last request is the one to go on from */
 		return;
@@ -69,6 +71,7 @@ void pp_pod_send_request(struct pp_pod *p, uint32_t number, enum pp_ask_kind kin
 	p->request.kind = kind;
 	p->request.first = first;
 	p->request.last = last;
+	p->request.level = level;
 	p->request.sent_us = pp_pod_now_us();
 	if (kind != PP_ASK_NOTHING)
 		pp_pod_clock_want(p);

@@ -18,7 +18,7 @@ void pp_pod_resend_request(struct pp_pod *p, int peer);
 
 /* LEADER. Sends the request that request_* and bell of this host's control page have just got to all other hosts; a host that
  * joins later gets the last one. Does nothing in other roles. */
-void pp_pod_send_request(struct pp_pod *p, uint32_t number, enum pp_ask_kind kind, int64_t first, int64_t last);
+void pp_pod_send_request(struct pp_pod *p, uint32_t number, enum pp_ask_kind kind, int64_t first, int64_t last, uint32_t level);
 
 /* LEADER. Tells the followers that no further window is written: none of them waits for one any more. */
 void pp_pod_send_over(struct pp_pod *p);

@@ -155,6 +155,7 @@ struct pp_pod {
 		uint32_t number;
 		enum pp_ask_kind kind;
 		int64_t first, last;
+		uint32_t level;
 		int64_t sent_us; /* leader; 0: all ranks of other hosts have answered */
 	} request;
 	struct pp_pod_client_line queue[PP_POD_QUEUE];

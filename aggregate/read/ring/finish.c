@@ -189,6 +189,7 @@ static void take_header(const struct pp_ring_header *h, struct pp_rank *rank, in
 	if (!first && open_tick != rank->open_tick && rank->exit_known)
 		return;
 	rank->local_rank = h->local_rank;
+	rank->level = pp_ring_level(h);
 	rank->pid = h->pid;
 	copy_text(rank->host, sizeof(rank->host), h->host, sizeof(h->host));
 	copy_text(rank->options, sizeof(rank->options), h->options, sizeof(h->options));

@@ -100,6 +100,18 @@ void pp_pair_know_clock(struct pp_pair *p)
 	p->latest = 0;
 }
 
+/* Records that are missing between others: not those that were left out one by one. */
+static uint64_t slot_losses(const struct pp_track *track)
+{
+	const struct pp_thread_slot *slot = &track->pair->header->thread[track->slot];
+	uint64_t lost = 0;
+
+	for (int i = 0; i < PP_RING_LOSSES; i++)
+		if (i != PP_LOSS_NAME_CUT && i != PP_LOSS_UNBALANCED && i != PP_LOSS_CALLS)
+			lost += pp_slot_lost(slot, i);
+	return lost;
+}
+
 /* ---- threads ---- */
 
 /* NULL: no memory. */
@@ -119,8 +131,7 @@ static struct pp_track *new_track(struct pp_pair *p, uint32_t slot)
 	track->is_main = s->is_main != 0;
 	memcpy(track->name, s->name, sizeof(track->name));
 	track->name[sizeof(track->name) - 1] = '\0';
-	for (int i = 0; i < PP_RING_LOSSES; i++)
-		track->lost_seen += pp_slot_lost(s, i);
+	track->lost_seen = slot_losses(track);
 	p->track[slot] = track;
 	return track;
 }
@@ -240,17 +251,6 @@ static size_t whole_text(struct pp_pair *p, const struct pp_record *copy, const 
 		memcpy(to + PP_TEXT_INLINE + i * PP_RECORD_CONT_TEXT, rest[i].text, PP_RECORD_CONT_TEXT);
 	*ret_text = to;
 	return length;
-}
-
-static uint64_t slot_losses(const struct pp_track *track)
-{
-	const struct pp_thread_slot *slot = &track->pair->header->thread[track->slot];
-	uint64_t lost = 0;
-
-	for (int i = 0; i < PP_RING_LOSSES; i++)
-		if (i != PP_LOSS_NAME_CUT && i != PP_LOSS_UNBALANCED)
-			lost += pp_slot_lost(slot, i);
-	return lost;
 }
 
 /* Recording was off, or records were lost. */

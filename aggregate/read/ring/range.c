@@ -206,10 +206,13 @@ static void close_stack(struct stack *s, int64_t at)
 	s->depth = s->skipped = 0;
 }
 
-/* PyTorch's ITT ranges are short, and reported inside windows only: one that was open when recording went off ended meanwhile. */
+/* PyTorch's ITT ranges and calls of Python are short, and reported inside windows only: one that was open when recording went off
+ * ended meanwhile. */
 static int ends_when_off(const struct pp_track *track, int domain)
 {
-	return !strncmp(track->pair->header->domain[domain].text, "PyTorch", sizeof("PyTorch"));
+	const char *text = track->pair->header->domain[domain].text;
+
+	return !strncmp(text, "PyTorch", sizeof("PyTorch")) || !strncmp(text, PP_CALLS_DOMAIN, sizeof(PP_CALLS_DOMAIN));
 }
 
 /* The thread, or the rank, ended normally: what is open now never ends. */
@@ -289,6 +292,8 @@ static int set_origins(struct pp_pair *p, struct pp_rank *rank, size_t first_thr
 				continue;
 			if (library >> span->range.domain & 1)
 				span->range.origin = PP_ORIGIN_LIBRARY;
+			else if (span->source == PP_SOURCE_PYTHON)
+				span->range.origin = PP_ORIGIN_PYTHON;
 			else if (is_operator(p, span))
 				span->range.origin = PP_ORIGIN_OPERATOR;
 		}

@@ -44,7 +44,8 @@ static void begin(struct pp_track *track, const struct pp_record *r, const char 
 	                                .known_from = (int64_t)r->step.known_from,
 	                                .matched = r->step.matched,
 	                                .irregular = r->step.irregular,
-	                                .period = r->step.period};
+	                                .period = r->step.period,
+	                                .level = r->step.level};
 	s->flags = PP_SPAN_OPEN;
 }
 

@@ -244,6 +244,8 @@ void pp_plain_quality(struct pp_page *p)
 	}
 	if (a->more)
 		put_as(p, "p", "%zu more: podprof report --table warning %s", a->more, a->session);
+	if (a->level[0])
+		put_as(p, "p", "Level: %s.", a->level);
 	if (a->overhead[0])
 		put_as(p, "p", "Overhead: %s.", a->overhead);
 }

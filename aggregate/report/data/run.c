@@ -113,6 +113,7 @@ static void put_answer(struct pp_page *p)
 	pp_page_int(p, "usual_steps", (int64_t)a->usual_steps);
 	pp_page_int(p, "usual_ns", a->usual_ns);
 	pp_page_int(p, "spread_ns", a->spread_ns);
+	pp_page_text(p, "level", a->level);
 	pp_page_text(p, "overhead", a->overhead);
 	pp_page_int(p, "recording_ns", llround(recording.ns));
 	pp_page_int(p, "records_per_step", (int64_t)(recording.records + 0.5));

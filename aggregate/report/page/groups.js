@@ -178,6 +178,7 @@ const Groups = {
             ? bad(Format.count(one('violations')) +
                   ' collectives ended before their last arrival by more than the clock error: the real clock error is larger.')
             : null,
+        Pod.answer.level && plain(typeset(`Level: ${ended(Pod.answer.level)}`)),
         plain(typeset(`Overhead: ${ended(Pod.answer.overhead)}`)),
         warnings && Array.from(Pod.column(warnings, 'warning')).filter(isNews).map(w => bad(sentence(w))),
         Pod.left_out.map(plain)));

@@ -495,6 +495,8 @@ void pp_text_quality(const struct pp_dataset *d, const struct pp_sums *t, const 
 {
 	fprintf(to, "  Steps:      by rule %s (confidence %.2f of 1)%s%s\n", d->step_rule[0] ? d->step_rule : "none",
 	        d->step_confidence, d->step_parts[0] ? ". Of each: " : "", d->step_parts);
+	if (a->level[0])
+		fprintf(to, "  Level:      %s\n", a->level);
 	fprintf(to, "  Overhead:   %s\n", a->overhead);
 	if (t->cells) {
 		write_words(d, t, to);

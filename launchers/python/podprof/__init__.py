@@ -69,11 +69,18 @@ def _leave(number: Optional[int]) -> None:
 
 
 def _follow() -> None:
-    """After a mark: torch's ranges, and a framework's profiler, go on and off with the window."""
+    """After a mark: torch's ranges, a framework's profiler, and calls of Python functions go on and off with the window."""
     for name in ("_podprof._torch", "_podprof._profiler"):
         adapter = _sys.modules.get(name)
         if adapter is not None:
             adapter.follow()
+    calls, shim = _sys.modules.get("_podprof._calls"), _library.shim()
+    if shim is not None and "_podprof" in _sys.modules:
+        state = shim.state()
+        if calls is None and state & _library.PYTHON:
+            from _podprof import _calls as calls
+        if calls is not None:
+            calls.follow(state)
 
 
 def _ask() -> None:

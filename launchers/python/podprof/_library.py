@@ -39,11 +39,16 @@ _SHIM = (  # struct podprof_shim
     ("waited", None, _C.c_uint64, _C.c_uint64, _C.c_uint32, _C.c_uint32),
     ("rank", _C.c_int),
     ("torch_groups", None),
+    ("calls_begin", _C.c_int, _C.c_char_p, _C.c_char_p),
+    ("calls_end", None),
+    ("calls_on_begin", _C.c_void_p),
+    ("calls_on_end", _C.c_void_p),
+    ("calls_on_profile", _C.c_int),
 )
 _WAITS = ("claim", "claim_group", "finish", "step_begin", "step_end", "window_start", "window_stop")  # may start a keeper, or exchange data with other ranks
 _WORD = _C.sizeof(_C.c_void_p)
 
-IS_RANK, RECORDING, EXPLICIT = 1, 2, 4
+IS_RANK, RECORDING, EXPLICIT, OPERATORS, PYTHON = 1, 2, 4, 8, 16
 BY_NAME, DEVICE_COMPUTE, HOST_COMPUTE, INPUT, OUTPUT, COMPILATION, OTHER, HOST_COMMUNICATION = 0, 1, 4, 6, 7, 8, 9, 10
 
 

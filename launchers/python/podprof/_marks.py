@@ -5,11 +5,18 @@ import os
 import sys
 from _thread import get_ident
 
-from . import _library, _profiler
+from . import _calls, _library, _profiler
 from ._library import EXPLICIT, IS_RANK, RECORDING
 
 FUNCTION, LOOP, ANNOTATION = 1, 2, 3  # rules by what they know: what repeats, a framework's own loop, the program's own marks
 _FAILURES = 8
+
+
+def _follow(torch, state):
+    """What is recorded in this step goes on or off, on this thread."""
+    if torch is not None:
+        torch.follow()
+    _calls.follow(state)
 
 
 class Marks:
@@ -79,8 +86,7 @@ class Marks:
         if first:
             self.shim.step_rule(rule.encode("utf-8", "replace")[:55])
         self.number, self.is_open = number + 1, True
-        if torch is not None:
-            torch.follow()
+        _follow(torch, state)
         if state & RECORDING and self.edges:
             self.edges = [edge for edge in self.edges if edge()]
 
@@ -92,9 +98,7 @@ class Marks:
             state = self.shim.step_end_at(tick) if tick else self.shim.step_end()
             if self.profiler is not None:
                 self.profiler.follow(state)
-            torch = sys.modules.get("_podprof._torch")
-            if torch is not None:
-                torch.follow()
+            _follow(sys.modules.get("_podprof._torch"), state)
 
     def failed(self, error):
         """A hook of ours failed. Said once; repeated failures switch all of them off."""

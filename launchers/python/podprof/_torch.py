@@ -8,7 +8,7 @@ import sys
 import time
 from _thread import get_ident
 
-from . import _library, _torch_blocks, _torch_phases
+from . import _calls, _library, _torch_blocks, _torch_phases
 from ._library import INPUT, OTHER, RECORDING
 from ._torch_collectives import Collectives
 from ._torch_groups import Groups
@@ -119,6 +119,7 @@ class Adapter:
             if self.blocks is not None:
                 self.blocks.follow()
         self.operators.follow(state)
+        _calls.follow(state)
         if self.rendezvous is not None and not self.rendezvous.is_over:
             self.rendezvous.check()
             recording = True
@@ -199,12 +200,14 @@ def _wrap_batches(adapter):
 
     @functools.wraps(next_batch)
     def __next__(self):
-        what = None
+        what, waits = None, 0
         try:
             if steps.thread != get_ident():
                 steps.reads_here()
             if adapter.watches():
                 what = asked(self)
+                if phases.period and not adapter.operators.is_on:  # whose range this is where operators are recorded
+                    waits = phases.push(b"DataLoader.__next__", INPUT)
         except Exception as error:
             adapter.failed(error)
         try:
@@ -216,6 +219,9 @@ def _wrap_batches(adapter):
             except Exception as error:
                 adapter.failed(error)
             raise
+        finally:
+            if waits:
+                phases.pop(waits)
         if what is not None:
             try:
                 got(self, *what)

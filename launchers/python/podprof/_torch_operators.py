@@ -1,9 +1,9 @@
-"""Switches torch's operator ranges (ITT, or NVTX where a build has only that) on the training thread, while something is recorded.
+"""Switches torch's operator ranges (ITT, or NVTX where a build has only that) on the training thread, in steps whose level has them.
 In: the state after each mark. Out: torch's calls of its collector. Called by _torch.py."""
 import sys
 from _thread import _local, get_ident
 
-from ._library import RECORDING
+from ._library import OPERATORS
 
 _NO_PROFILER = b"this build of torch has neither ITT nor NVTX: its operators are not recorded"
 _YIELDED = b"torch.profiler was started by the program: operators are not recorded while it runs"
@@ -40,7 +40,7 @@ class Operators:
         self._wrap_legacy()
 
     def follow(self, state):
-        if bool(state & RECORDING) != self.is_on and not self.inside:
+        if bool(state & OPERATORS) != self.is_on and not self.inside:
             if self.is_on:
                 self.off()
             else:

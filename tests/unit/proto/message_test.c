@@ -117,7 +117,7 @@ static struct pp_wire sample(enum pp_wire_kind kind)
 	else if (kind == PP_WIRE_BLOCK || kind == PP_WIRE_FILE)
 		m.piece = (struct pp_wire_piece){4, "h1.xplane.pb", 1ULL << 40, (1ULL << 40) + 1000, data, 1000};
 	else if (kind == PP_WIRE_REQUEST)
-		m.request = (struct pp_wire_request){7, 2, INT64_MIN, INT64_MAX};
+		m.request = (struct pp_wire_request){7, 2, INT64_MIN, INT64_MAX, 42};
 	else if (kind == PP_WIRE_GATHER)
 		m.gather = gather;
 	else if (kind == PP_WIRE_SHARE)
@@ -188,7 +188,7 @@ static void compare_small(const struct pp_wire *a, const struct pp_wire *b)
 		CHECK_STR(b->bye.reason, a->bye.reason);
 	} else if (a->kind == PP_WIRE_REQUEST) {
 		CHECK(b->request.number == 7 && b->request.kind == 2 && b->request.first == INT64_MIN &&
-		      b->request.last == INT64_MAX);
+		      b->request.last == INT64_MAX && b->request.level == 42);
 	} else if (a->kind == PP_WIRE_SHARE) {
 		CHECK(b->share.gather == 8 && b->share.block == 1ULL << 40 && b->share.code == -28 && b->share.files == 2);
 		CHECK_STR(b->share.reason, "no space");

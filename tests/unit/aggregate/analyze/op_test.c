@@ -3,6 +3,7 @@
 #include "aggregate/analyze/build.h"
 #include "aggregate/dataset/order.h"
 #include "core/base/known.h"
+#include "core/base/level.h"
 #include "core/capture/side.h"
 #include "core/capture/thread.h"
 #include "tests/test.h"
@@ -421,6 +422,30 @@ TEST(idle)
 	drop(&m);
 }
 
+/* Steps without operators are in no row; idle time is of the others, too. Without any with more, all are. */
+TEST(levels)
+{
+	struct made m;
+
+	begin(&m);
+	for (size_t i = 0; i < m.capture.rank[0].thread[0].spans; i++)
+		m.capture.rank[0].thread[0].span[i].step.level = i % 4 ? PP_LEVEL_STEPS : PP_LEVEL_OPERATORS;
+	m.capture.rank[1].level = PP_LEVEL_STEPS;
+	for (int64_t k = 1; k < 9; k++)
+		for (size_t r = 0; r < RANKS; r++)
+			add_range(&m.capture, r, 0, "forward", at(k) + 10, at(k) + 110);
+	end(&m);
+	CHECK_INT(find(&m, "forward", 0).calls, 2); /* steps 4 and 8 */
+	CHECK_INT(find(&m, "forward", 0).steps, 2);
+	CHECK_INT(m.d.op_idle[0].step_ns, 2000);
+	CHECK_INT(find(&m, "forward", 1).steps, 8);
+	CHECK_INT(m.d.worker[0].level, PP_LEVEL_OPERATORS);
+	CHECK_INT(m.d.worker[0].level_steps, 2);
+	CHECK_INT(m.d.worker[1].level, PP_LEVEL_STEPS);
+	CHECK_INT(m.d.worker[1].level_steps, 8);
+	drop(&m);
+}
+
 TEST(tensorflow_types)
 {
 	static const char *const name[][2] = {{"dense/MatMul:MatMul", "MatMul"},
@@ -522,6 +547,7 @@ int main(void)
 	device();
 	unclassified();
 	idle();
+	levels();
 	loader();
 	loader_by_time();
 	return test_end();

@@ -89,6 +89,26 @@ TEST(slow_steps)
 	CHECK_INT(n, 1001);
 }
 
+TEST(levels)
+{
+	static const char *const bad[] = {"",           "step", "operators/",    "operators/0", "operators/x",
+	                                  "steps/10/2", "/10",  "python/1048577"};
+	const uint32_t every_third = pp_level_code(PP_LEVEL_OPERATORS, 3);
+	uint32_t code = 0;
+
+	CHECK(!pp_parse_level("python", &code, NULL) && code == pp_level_code(PP_LEVEL_PYTHON, 1));
+	CHECK(!pp_parse_level("operators/3", &code, NULL) && code == every_third);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		CHECK_INT(pp_parse_level(bad[i], &code, NULL), -EINVAL);
+	CHECK_STR(pp_level_name(PP_LEVEL_STEPS), "steps");
+	CHECK_STR(pp_level_name(17), "");
+	CHECK_INT(pp_level_at(every_third, 6), PP_LEVEL_OPERATORS);
+	CHECK_INT(pp_level_at(every_third, -3), PP_LEVEL_OPERATORS);
+	CHECK_INT(pp_level_at(every_third, 7), PP_LEVEL_STEPS);
+	CHECK_INT(pp_level_at(every_third, INT64_MIN), PP_LEVEL_OPERATORS);
+	CHECK_INT(pp_level_at(0, 7), PP_LEVEL_UNKNOWN);
+}
+
 TEST(lists_of_ranks)
 {
 	static const char *const bad[] = {"a", "1-", "-1", "3-1", "1,,2", "1,", ",1", "1 2", "0x1", "99999999999", "1-2-3"};
@@ -131,6 +151,7 @@ int main(void)
 	steps();
 	numbers_and_times();
 	slow_steps();
+	levels();
 	lists_of_ranks();
 	ranks_as_text();
 	table();

@@ -67,6 +67,27 @@ TEST(steps_on_request)
 	CHECK_INT(kit_word(n), -1);
 }
 
+/* Each third step has the level of the options; those of a request have its. */
+TEST(levels)
+{
+	kit_claim("", 0);
+	pp_trigger_level(pp_level_code(PP_LEVEL_OPERATORS, 3));
+	for (int i = 0; i < 9; i++) {
+		kit_step(i);
+		CHECK_INT(kit_header.level, i % 3 ? PP_LEVEL_STEPS : PP_LEVEL_OPERATORS);
+	}
+	atomic_store(&kit_page.request_level, pp_level_code(PP_LEVEL_PYTHON, 1));
+	kit_ring(PP_ASK_STEPS, 13, 15);
+	for (int i = 9; i < 20; i++) {
+		kit_step(i);
+		if (i == 13 || i == 14)
+			CHECK_INT(kit_header.level, PP_LEVEL_PYTHON);
+		else if (i < 12 || i > 15)
+			CHECK_INT(kit_header.level, i % 3 ? PP_LEVEL_STEPS : PP_LEVEL_OPERATORS);
+	}
+	pp_trigger_level(0);
+}
+
 /* The mark that switches recording is an edge, the ones between are none; it is asked without the lock. */
 TEST(edges_of_a_request)
 {
@@ -329,6 +350,7 @@ int main(void)
 {
 	void (*const tests[])(void) = {steps_on_request,
 	                               edges_of_a_request,
+	                               levels,
 	                               now,
 	                               agree,
 	                               agreed_late,

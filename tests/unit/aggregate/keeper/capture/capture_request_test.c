@@ -15,7 +15,7 @@ static void both_ways(const struct pp_capture_request *w)
 	CHECK(n > 0 && line[n - 1] == '\n');
 	line[n - 1] = '\0';
 	CHECK_INT(pp_capture_request_parse(line, &back, NULL), 0);
-	CHECK(back.kind == w->kind && back.amount == w->amount && !strcmp(back.ranks, w->ranks));
+	CHECK(back.kind == w->kind && back.amount == w->amount && back.level == w->level && !strcmp(back.ranks, w->ranks));
 }
 
 TEST(lines)
@@ -23,6 +23,7 @@ TEST(lines)
 	both_ways(&(struct pp_capture_request){.kind = PP_CAPTURE_REQUEST_STEPS, .amount = 5});
 	both_ways(&(struct pp_capture_request){.kind = PP_CAPTURE_REQUEST_DURATION, .amount = 2000000000, .ranks = "0,3-5"});
 	both_ways(&(struct pp_capture_request){.kind = PP_CAPTURE_REQUEST_LAST, .amount = 1});
+	both_ways(&(struct pp_capture_request){.kind = PP_CAPTURE_REQUEST_STEPS, .amount = 5, .level = 10 << 2 | 3, .ranks = "1"});
 	both_ways(&(struct pp_capture_request){.kind = PP_CAPTURE_REQUEST_STATUS});
 }
 
@@ -37,6 +38,7 @@ TEST(no_lines)
 	                                  "podprof 1 capture steps=-1",
 	                                  "podprof 1 capture steps=5 last=3",
 	                                  "podprof 1 capture steps=5 ranks=5-",
+	                                  "podprof 1 capture steps=5 level=all",
 	                                  "podprof 1 capture steps=5x",
 	                                  "podprof 1 capture span=5",
 	                                  "podprof 1 capture steps=99999999999999999999",
