@@ -77,11 +77,11 @@ CALLBACKS = """
 import sys, time, types
 class Callback:
     pass
-for name in ("keras", "keras.callbacks", "lightning", "lightning.pytorch", "lightning.pytorch.callbacks"):
+for name in ("keras", "keras.callbacks", "lightning", "lightning.pytorch", "lightning.pytorch.callbacks", "transformers"):
     sys.modules[name] = types.ModuleType(name)
-    sys.modules[name].Callback = Callback
+    sys.modules[name].Callback = sys.modules[name].TrainerCallback = Callback
 import podprof.callbacks
-steps = podprof.callbacks.FRAMEWORK()
+steps = getattr(podprof.callbacks, "FRAMEWORK".replace("transformers", "trainer"))()
 class trainer:
     global_step = 0
 def keras(hook):
@@ -91,12 +91,18 @@ def lightning(hook):
     arguments = (None, 0) if hook == "train_batch_start" else (None, None, 0) if hook == "train_batch_end" else ()
     getattr(steps, "on_" + hook, lambda *_: None)(trainer, None, *arguments)
     trainer.global_step += hook == "train_batch_end"
+def transformers(hook):
+    getattr(steps, "on_" + hook, lambda *_, **__: None)(None, trainer, None, model=None)
+    trainer.global_step += hook == "step_end"
 def call(hooks):
     for hook in hooks.split():
         FRAMEWORK(hook)
 if "FRAMEWORK" == "keras":
     test = "test_begin test_batch_begin test_batch_end test_end"
     epoch = "epoch_begin " + 4 * "train_batch_begin train_batch_end " + test + " epoch_end "
+    call("train_begin " + 2 * epoch + "train_end")
+elif "FRAMEWORK" == "transformers":
+    epoch = "epoch_begin " + 2 * (2 * "step_begin substep_end step_end " + "prediction_step evaluate ") + "epoch_end "
     call("train_begin " + 2 * epoch + "train_end")
 else:
     test = "validation_start validation_epoch_start validation_batch_start validation_batch_end validation_epoch_end validation_end "
@@ -153,8 +159,8 @@ def loop(place, full):
 
 
 def callbacks(place, full):
-    """The hooks in the order in which Keras 3.15 and Lightning 2.6 call them, validation in between: eight steps, and nothing lost."""
-    for framework in ("keras", "lightning"):
+    """The hooks in the order in which Keras 3.15, Lightning 2.6 and the Trainer of transformers 4 call them, validation in between: eight steps, and nothing lost."""
+    for framework in ("keras", "lightning", "transformers"):
         got, logs = session(place, jobs.PYTHON, CALLBACKS.replace("FRAMEWORK", framework), framework + "_hooks.py")
         found = jobs.session_of(logs)
         e2e.check_dataset(found, workers=1, steps=range(8))

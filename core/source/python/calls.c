@@ -30,7 +30,7 @@ static const struct pp_thread_ring *owner; /* NULL: none records */
 static uint32_t generation;                /* of the recording that `open` is of */
 static struct open open[PP_CALLS_DEEP];
 static uint32_t depth, deeper; /* deeper: open calls beyond */
-static uint32_t left, lost;    /* of PP_CALLS_MOST; calls in vain since then */
+static uint32_t left, lost;    /* of PP_CALLS_MOST; calls beyond it since then */
 static int64_t step, since_ms; /* since when */
 static uint16_t domain;
 static char paths[PATHS], own[1024];

@@ -111,7 +111,7 @@ class _Profiler:
 
 class Calls:
     def __init__(self, shim):
-        self.shim, self.said = shim, set()
+        self.shim, self.printed = shim, set()
         self.is_on, self.thread = False, 0
         self.how = _Monitoring(shim) if hasattr(sys, "monitoring") else _Profiler(shim)
         os.register_at_fork(after_in_child=self.off)
@@ -132,8 +132,8 @@ class Calls:
                 return
             self.shim.calls_end()
         self.shim.remark(why)
-        if why not in self.said:
-            self.said.add(why)
+        if why not in self.printed:
+            self.printed.add(why)
             self.shim.say(why)
 
     def off(self):

@@ -2,6 +2,7 @@
 
     trainer = lightning.Trainer(callbacks=[podprof.callbacks.lightning()])
     model.fit(data, callbacks=[podprof.callbacks.keras()])
+    transformers.Trainer(..., callbacks=[podprof.callbacks.trainer()])
 """
 from typing import Any, Optional
 
@@ -90,6 +91,33 @@ def keras() -> Any:
             self.loop.wants()
 
         def on_train_end(self, logs: Any = None) -> None:
+            self.loop.over()
+
+    return Steps()
+
+
+def trainer() -> Any:
+    """A TrainerCallback of transformers; its numbers are the state's global_step."""
+    from transformers import TrainerCallback
+
+    class Steps(TrainerCallback):
+        def __init__(self) -> None:
+            self.loop = Loop()
+
+        def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            self.loop.wants()
+
+        def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            self.loop.has(state.global_step)
+
+        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            self.loop.wants()
+
+        def on_evaluate(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            self.loop.over()
+            self.loop.wants()
+
+        def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             self.loop.over()
 
     return Steps()
