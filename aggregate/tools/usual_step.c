@@ -219,8 +219,9 @@ int pp_usual_steps_find(const struct pp_dataset *d, struct pp_usual_steps *ret)
 
 const char *pp_usual_steps_name(const struct pp_dataset *d)
 {
-	static const char *const of_kind[PP_STEP_KINDS] = {"the usual step", "the usual prefill step", "the usual decode step",
-	                                                   "the usual mixed step", "the usual step"};
+	static const char *const of_kind[PP_STEP_KINDS] = {"the usual step",        "the usual prefill step",
+	                                                   "the usual decode step", "the usual mixed step",
+	                                                   "the usual step",        "the usual request"};
 
 	return d->steps > 1                              ? of_kind[pp_usual_steps_kind(d)]
 	       : strncmp(d->step_rule, "window", 6) != 0 ? "the step"

@@ -19,7 +19,7 @@ static inline uint32_t pp_level_code(enum pp_level level, uint32_t every)
 	return every << 2 | (uint32_t)level;
 }
 
-/* The level of step `number`: that of the code where n divides it, else STEPS. Before the first mark (INT64_MIN) that of the code. */
+/* The level of step `number`: the code's where n divides it, else STEPS; before the first mark (INT64_MIN) the code's. */
 static inline uint32_t pp_level_at(uint32_t code, int64_t number)
 {
 	const int64_t every = code >> 2;

@@ -469,20 +469,25 @@ static int choose_optimizer(const struct pp_capture *capture, const struct pp_op
 	return 0;
 }
 
+static void use_range(struct pp_steps *s, const struct pp_range_rule *range)
+{
+	s->rule = PP_STEP_RULE_RANGE;
+	s->rule_name = range->name;
+	s->confidence = range->confidence;
+	s->covered = range->time;
+}
+
 /* From what the program made, then from what it called. Returns 1 where neither shows steps. */
 static int choose_found(const struct pp_capture *capture, struct pp_marks *list, struct pp_steps *s)
 {
 	struct pp_optimizers optimizers;
-	struct pp_range_rule range = {0};
+	struct pp_range_rule range = {0}, requests = {0};
 	int rc = pp_optimizers_list(capture, &optimizers);
 
 	if (rc == 0)
 		rc = pp_range_rule_find(capture, &optimizers, list, &range);
 	if (rc > 0) {
-		s->rule = PP_STEP_RULE_RANGE;
-		s->rule_name = range.name;
-		s->confidence = range.confidence;
-		s->covered = range.time;
+		use_range(s, &range);
 		add_remark(s, range.iteration ? "steps are the iterations of the engine, by their names"
 		                              : "steps are taken from a repeating range; " PP_STEPS_EXACT);
 		rc = 0;
@@ -492,8 +497,14 @@ static int choose_found(const struct pp_capture *capture, struct pp_marks *list,
 		rc = choose_optimizer(capture, &optimizers, list, s);
 	if (rc > 0)
 		rc = choose_period(capture, list, s);
-	if (rc > 0 && range.name)
-		remark_range(s, capture->names, &range);
+	if (rc > 0 && range.name) {
+		rc = pp_range_rule_requests(capture, &optimizers, list, &requests);
+		if (rc > 0)
+			use_range(s, &requests);
+		else if (rc == 0)
+			remark_range(s, capture->names, &range);
+		rc = rc > 0 ? 0 : rc == 0 ? 1 : rc;
+	}
 out:
 	pp_optimizers_release(&optimizers);
 	return rc;

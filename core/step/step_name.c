@@ -165,7 +165,7 @@ static enum pp_step_kind kind_of(const struct row *row, const char *text, size_t
 
 const char *pp_step_kind_name(int kind)
 {
-	static const char *const name[PP_STEP_KINDS] = {"", "prefill", "decode", "mixed", "other"};
+	static const char *const name[PP_STEP_KINDS] = {"", "prefill", "decode", "mixed", "other", "request"};
 
 	return kind > 0 && kind < PP_STEP_KINDS ? name[kind] : "";
 }

@@ -8,8 +8,8 @@
 struct pp_intern;
 
 /* What an iteration of an engine that serves requests does: begin them, go on with them, both; OTHER: something else, or what is
- * unknown. Steps of one kind are alike. NONE: the step is no such iteration. */
-enum pp_step_kind { PP_STEP_NONE, PP_STEP_PREFILL, PP_STEP_DECODE, PP_STEP_MIXED, PP_STEP_OTHER, PP_STEP_KINDS };
+ * unknown. REQUEST: a range of a server's. Steps of one kind are alike. NONE: the step is no such iteration. */
+enum pp_step_kind { PP_STEP_NONE, PP_STEP_PREFILL, PP_STEP_DECODE, PP_STEP_MIXED, PP_STEP_OTHER, PP_STEP_REQUEST, PP_STEP_KINDS };
 
 enum pp_step_word { PP_STEP_WORD_ANY, PP_STEP_WORD_PART, PP_STEP_WORD_ITERATION }; /* by annotation.def */
 
@@ -25,5 +25,5 @@ struct pp_step_name {
 /* "step 12" and "## step 12 ##" are "step" number 12 (the second "## step"), "load(3) of 8" is "load(#) of #"; "layer1", "fp16" and
  * "12" are themselves. */
 struct pp_step_name pp_step_name(struct pp_intern *names, uint32_t id);
-/* "prefill", "decode", "mixed", "other"; "" for NONE. Static storage. */
+/* "prefill", "decode", "mixed", "other", "request"; "" for NONE. Static storage. */
 const char *pp_step_kind_name(int kind);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/capture/capture.h"
+#include "core/capture/side.h"
 #include "core/capture/thread.h"
 #include "core/ring/intern.h"
 #include "core/step/classify.h"
@@ -49,6 +50,7 @@ struct search {
 	uint32_t split[SPLITS], iteration[KINDS], pass;
 	size_t splits, iterations;
 	uint32_t *thread;            /* [ranks] */
+	int requests;                /* steps may wait for each other */
 	struct candidate *all, *one; /* [CANDIDATES] */
 	struct pp_range_rule *quality;
 	int64_t horizon;
@@ -235,14 +237,33 @@ static size_t list_candidates(struct search *s, size_t r, int depth, struct cand
 	return n;
 }
 
+/* Share of the time from begin to end in which the process had a core, by the keeper's readings in it; 0: unknown. */
+static double cpu_share(const struct pp_rank *rank, int64_t begin, int64_t end)
+{
+	const struct pp_memory *first = NULL, *last = NULL;
+	double cpu;
+
+	for (size_t i = 0; i < rank->memories; i++) {
+		if (rank->memory[i].time < begin || rank->memory[i].time > end)
+			continue;
+		first = first ? first : &rank->memory[i];
+		last = &rank->memory[i];
+	}
+	if (!first || last->time <= first->time)
+		return 0;
+	cpu = (double)(last->user_ns + last->system_ns) - (double)(first->user_ns + first->system_ns);
+	return cpu > 0 ? cpu / (double)(last->time - first->time) : 0;
+}
+
 /* Keep in `all` the candidates that `one` has too, with the worse values of both. */
-static size_t keep_common(struct candidate *all, size_t n, const struct candidate *one, size_t ones, struct pp_range_rule *quality)
+static size_t keep_common(struct candidate *all, size_t n, const struct candidate *one, size_t ones, const struct pp_rank *rank,
+                          struct pp_range_rule *quality)
 {
 	size_t remaining = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		for (size_t k = 0; k < ones; k++) {
-			double coverage;
+			double coverage, work, cpu;
 			size_t few, many;
 
 			if (one[k].stem != all[i].stem || one[k].count < FEWEST)
@@ -253,6 +274,10 @@ static size_t keep_common(struct candidate *all, size_t n, const struct candidat
 			quality[remaining] = quality[i];
 			if (coverage < quality[remaining].coverage)
 				quality[remaining].coverage = coverage;
+			cpu = cpu_share(rank, one[k].first, one[k].last);
+			work = cpu > coverage ? coverage / cpu : cpu > 0;
+			if (work < quality[remaining].work)
+				quality[remaining].work = work;
 			if (many - few > 1 && (double)few / (double)many < quality[remaining].balance)
 				quality[remaining].balance = (double)few / (double)many;
 			all[i].numbered &= one[k].numbered;
@@ -266,14 +291,14 @@ static size_t keep_common(struct candidate *all, size_t n, const struct candidat
 }
 
 /* Ranges that the program numbers need not cover most of the run. */
-static double confidence(const struct pp_range_rule *rule)
+static double confidence(const struct pp_range_rule *rule, int requests)
 {
-	double c = (rule->numbered ? 0.9 : 0.8) * rule->coverage * rule->balance;
+	double c = (rule->numbered ? 0.9 : 0.8) * (requests ? rule->work : rule->coverage) * rule->balance;
 
 	for (int i = 0; i < rule->depth; i++)
 		c *= 0.9;
 	if (!rule->numbered)
-		c *= (rule->evicted ? 0.9 : 1) * (rule->time < PP_RANGE_TIME ? rule->time : 1);
+		c *= (rule->evicted ? 0.9 : 1) * (rule->time < PP_RANGE_TIME && !requests ? rule->time : 1);
 	return c;
 }
 
@@ -298,9 +323,9 @@ static size_t list_common(struct search *s, int depth)
 		for (size_t i = 0; i < ones && !have; i++) {
 			s->all[i] = s->one[i];
 			s->all[i].covered = 0;
-			s->quality[i] = (struct pp_range_rule){.coverage = 1, .balance = 1};
+			s->quality[i] = (struct pp_range_rule){.coverage = 1, .work = 1, .balance = 1};
 		}
-		n = keep_common(s->all, have ? n : ones, s->one, ones, s->quality);
+		n = keep_common(s->all, have ? n : ones, s->one, ones, &s->capture->rank[r], s->quality);
 		have = 1;
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -313,7 +338,7 @@ static size_t list_common(struct search *s, int depth)
 		q->count = s->all[i].count;
 		q->time = s->recorded > 0 ? (double)s->all[i].covered / s->recorded : 0;
 		q->evicted = s->horizon != INT64_MIN;
-		q->confidence = confidence(q);
+		q->confidence = confidence(q, s->requests);
 	}
 	return n;
 }
@@ -324,7 +349,7 @@ static int add_mark(struct search *s, const struct pp_range_rule *rule, const st
 	struct pp_mark mark = {.begin = span->begin,
 	                       .end = span->end,
 	                       .complete = (uint8_t)is_whole(span, s->horizon),
-	                       .kind = base_of(s, span->name)->of.kind};
+	                       .kind = s->requests ? PP_STEP_REQUEST : base_of(s, span->name)->of.kind};
 	struct pp_mark *last = list->marks ? &list->mark[list->marks - 1] : NULL;
 
 	if (rule->evicted && !rule->numbered && span->begin < s->horizon)
@@ -530,14 +555,14 @@ static int search_init(struct search *s, const struct pp_capture *capture)
 	return 0;
 }
 
-int pp_range_rule_find(const struct pp_capture *capture, const struct pp_optimizers *optimizers, struct pp_marks *list,
-                       struct pp_range_rule *ret_rule)
+static int find(const struct pp_capture *capture, const struct pp_optimizers *optimizers, int requests, struct pp_marks *list,
+                struct pp_range_rule *ret_rule)
 {
-	struct search s = {.optimizers = optimizers};
+	struct search s = {.optimizers = optimizers, .requests = requests};
 	int rc = search_init(&s, capture);
 
 	*ret_rule = (struct pp_range_rule){0};
-	if (rc == 0)
+	if (rc == 0 && !requests)
 		rc = find_iterations(&s, list, ret_rule);
 	for (int depth = 0; depth < DEPTHS && rc == 0; depth++)
 		rc = best_at_depth(&s, depth, list, ret_rule);
@@ -548,4 +573,16 @@ int pp_range_rule_find(const struct pp_capture *capture, const struct pp_optimiz
 	free(s.quality);
 	free(s.thread);
 	return rc;
+}
+
+int pp_range_rule_find(const struct pp_capture *capture, const struct pp_optimizers *optimizers, struct pp_marks *list,
+                       struct pp_range_rule *ret_rule)
+{
+	return find(capture, optimizers, 0, list, ret_rule);
+}
+
+int pp_range_rule_requests(const struct pp_capture *capture, const struct pp_optimizers *optimizers, struct pp_marks *list,
+                           struct pp_range_rule *ret_rule)
+{
+	return find(capture, optimizers, 1, list, ret_rule);
 }

@@ -17,6 +17,7 @@ struct pp_range_rule { /* result of the RANGE rule */
 	int iteration;   /* an engine's, known by its name */
 	int depth;       /* ranges around it */
 	double coverage; /* smallest share of a rank's span from first to last occurrence that occurrences cover */
+	double work;     /* the same share of the time in which the process had a core; 0: unknown */
 	double balance;  /* 1 where counts are equal within 1, else fewest / most */
 	double time;     /* share of the recorded time that they take */
 	size_t count;    /* of one rank */
@@ -29,3 +30,6 @@ struct pp_range_rule { /* result of the RANGE rule */
  * *ret_rule, whose name is 0 where there is none. -ENOMEM. A range without the calls of `optimizers` is a part of a step. */
 int pp_range_rule_find(const struct pp_capture *capture, const struct pp_optimizers *optimizers, struct pp_marks *list,
                        struct pp_range_rule *ret_rule);
+/* The same for a program that serves requests: a range that holds what it computes, however long it waits in between. */
+int pp_range_rule_requests(const struct pp_capture *capture, const struct pp_optimizers *optimizers, struct pp_marks *list,
+                           struct pp_range_rule *ret_rule);

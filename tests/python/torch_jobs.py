@@ -112,6 +112,23 @@ ROLLOUTS = """
             loss = step(torch.cat(rows))
     print(loss)
 """
+SERVES = """
+    import queue, threading
+    requests = queue.Queue()
+    def ask():
+        for i in range(100):
+            time.sleep(0.01)
+            requests.put(torch.full((1 + i % 4, 16), i / 40))
+        requests.put(None)
+    threading.Thread(target=ask, daemon=True).start()
+    total = 0.0
+    with torch.inference_mode():
+        while (x := requests.get()) is not None:
+            with torch.profiler.record_function("handle"):
+                for _ in range(20):
+                    total += model(x).pow(2).mean().item()
+    print(total.hex())
+"""
 CONVOLVES = """
     model = nn.Conv2d(1, 4, 3)
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
@@ -419,6 +436,16 @@ def infers_alone(place, full):
         check(any(name.startswith("aten::") for name in ops(f)), f"no operators in {sorted(ops(f))}")
 
 
+def serves(place, full):
+    """A server that waits between requests: a window of time has its requests, and how many there are in a second."""
+    _, session = both(place, "serves", SERVES, OPTIMIZER=False)
+    text = e2e.read(session, "summary.txt")
+    with e2e.h5(session) as f:
+        check(e2e.text(f["worker/step_rule"][()][0]) == "range: handle", text)
+        check(80 < len(f["step/number"][()]) <= 100 and set(f["step/kind"][()]) == {b"request"}, f["step/kind"][()])
+    check("waiting for requests." in text and "per second" in text, text)
+
+
 def convolves(place, full):
     """oneDNN makes its primitives and executes them by one name: two operators. Each step executes one forward and one for the weights."""
     _, session = both(place, "convolves", CONVOLVES)
@@ -461,11 +488,13 @@ def compiles(place, full):
     e2e.check_dataset(session, workers=1, steps=range(12))
     with e2e.h5(session) as f:
         check(ops(f).get("torch.compile") == "Compilation", f"no compilation in {sorted(ops(f))}")
+        regions = {name: category for name, category in ops(f).items() if name.startswith("Torch-Compiled Region: ")}
+        check(regions and set(regions.values()) == {"Host compute"}, f"calls of what was compiled: {regions} of {sorted(ops(f))}")
 
 
 CASES = {"loop": loop, "levels": levels, "busy": busy, "workers": workers, "profilers": profilers, "ends": ends, "infers": infers, "by_hand": by_hand,
-         "requests": requests,
-         "infers_alone": infers_alone, "convolves": convolves, "iterators": iterators, "memory": memory, "compiles": compiles}
+         "requests": requests, "infers_alone": infers_alone, "serves": serves, "convolves": convolves, "iterators": iterators, "memory": memory,
+         "compiles": compiles}
 
 
 def main():

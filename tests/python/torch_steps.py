@@ -37,7 +37,7 @@ class Door:
         return self.tick
 
     def state(self):
-        return 1 | self.recording * 2 | self.explicit * 4
+        return 1 | self.recording * 10 | self.explicit * 4
 
     claim = state
 

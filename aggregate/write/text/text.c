@@ -70,14 +70,15 @@ static void put_name(const struct pp_dataset *d, uint32_t name, FILE *to)
 	fprintf(to, "%*s", NAME_COLUMNS - pp_text_name(pp_intern_text(d->names, name, NULL), NAME_COLUMNS, to), "");
 }
 
-static void put_op(const struct pp_dataset *d, const struct pp_sums *t, const struct sum *s, double ranks, FILE *to)
+static void put_op(const struct pp_dataset *d, const struct pp_sums *t, const struct sum *s, double ranks, double second, FILE *to)
 {
-	double mean = s->self_ns / ranks, calls = s->calls / ranks;
+	const double each = second > 0 ? second : 1;
+	double mean = s->self_ns / ranks, calls = s->calls / ranks * each;
 	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
 
 	put_name(d, s->name, to);
 	fprintf(to, " %7s %9s %7.*f call%s", pp_text_percent(b, 100 * mean * (double)t->cells / (double)t->all_ns),
-	        pp_text_time(a, llround(mean)),
+	        pp_text_time(a, llround(mean * each)),
 	        calls >= 99.95 || calls == (double)(int64_t)calls ? 0
 	        : calls < 0.095                                   ? 3
 	                                                          : 1,
@@ -90,7 +91,7 @@ static void put_op(const struct pp_dataset *d, const struct pp_sums *t, const st
 	if (s->category)
 		fprintf(to, " (%s)", pp_category_name(s->category));
 	if (d->workers > 1)
-		fprintf(to, "\tmost on rank %d, %s", s->most_worker, pp_text_time(b, llround(s->most_ns)));
+		fprintf(to, "\tmost on rank %d, %s", s->most_worker, pp_text_time(b, llround(s->most_ns * each)));
 	fputc('\n', to);
 }
 
@@ -114,6 +115,7 @@ static int has_ranges(const struct pp_dataset *d)
 static int write_ops(const struct pp_dataset *d, const struct pp_sums *t, const char *session, FILE *to)
 {
 	const uint64_t cut = pp_dataset_ops_cut(d);
+	const double second = pp_text_second(d, t);
 	struct sum *sum;
 	double ranks = 0;
 	size_t n;
@@ -127,11 +129,11 @@ static int write_ops(const struct pp_dataset *d, const struct pp_sums *t, const 
 		ranks += t->worker_steps[w] > 0;
 	n = sum_ops(d, sum);
 	qsort(sum, n, sizeof(*sum), by_self);
-	fprintf(to, "\n  Top %s by self time (mean per step%s; %% of the step)\n", has_ranges(d) ? "operators" : "MPI calls",
-	        d->workers > 1 ? " and rank" : "");
+	fprintf(to, "\n  Top %s by self time (mean per %s%s; %% of the %s)\n", has_ranges(d) ? "operators" : "MPI calls",
+	        second > 0 ? "second" : "step", d->workers > 1 ? " and rank" : "", second > 0 ? "window" : "step");
 	for (size_t i = 0; i < n && i < MOST_OPS; i++) {
 		drop_category(sum, i, n);
-		put_op(d, t, &sum[i], ranks, to);
+		put_op(d, t, &sum[i], ranks, second, to);
 	}
 	if (n > MOST_OPS)
 		fprintf(to, "  and %zu more: podprof report --table op %s\n", n - MOST_OPS, session);

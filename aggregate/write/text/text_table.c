@@ -196,7 +196,7 @@ void pp_text_kinds(const struct pp_dataset *d, FILE *to)
 {
 	double *room = calloc(d->steps + 1, sizeof(*room));
 	int64_t ns[PP_STEP_KINDS] = {0}, sum = 0, all = time_of_all(d);
-	size_t steps[PP_STEP_KINDS] = {0};
+	size_t steps[PP_STEP_KINDS] = {0}, count = 0;
 	double median[PP_STEP_KINDS] = {0};
 	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
 	const char *before = "  Iterations: ";
@@ -209,14 +209,17 @@ void pp_text_kinds(const struct pp_dataset *d, FILE *to)
 	for (int k = PP_STEP_NONE + 1; k < PP_STEP_KINDS; k++) {
 		if (!steps[k])
 			continue;
-		fprintf(to, "%s%zu %s, median %s, %s of their time", before, steps[k], pp_step_kind_name(k),
-		        pp_text_time(a, llround(median[k])), pp_text_percent(b, pp_sums_percent(ns[k], sum)));
+		count += steps[k];
+		fprintf(to, "%s%zu %s%s, median %s, %s of their time", before, steps[k], pp_step_kind_name(k),
+		        k == PP_STEP_REQUEST && steps[k] > 1 ? "s" : "", pp_text_time(a, llround(median[k])),
+		        pp_text_percent(b, pp_sums_percent(ns[k], sum)));
 		before = "; ";
 	}
 	if (before[0] == ';')
-		fprintf(to, "; between them %s, %s of the time: scheduling, and waiting for requests\n",
+		fprintf(to, "; between them %s, %s of the time: scheduling, and waiting for requests. %.3g per second\n",
 		        pp_text_time(a, all > sum ? all - sum : 0),
-		        pp_text_percent(b, pp_sums_percent(all > sum ? all - sum : 0, all)));
+		        pp_text_percent(b, pp_sums_percent(all > sum ? all - sum : 0, all)),
+		        all > 0 ? 1e9 * (double)count / (double)all : 0);
 }
 
 /* The bar has a column of its own, so that a pipe can omit it (pp_text_print). */
@@ -301,16 +304,38 @@ static void write_communication(const struct pp_sums *t, size_t steps, FILE *to)
 		fprintf(to, "%s (wait and transfer not separated)\n", pp_text_time(c, pp_known_mean(rest, t->cells)));
 }
 
+double pp_text_second(const struct pp_dataset *d, const struct pp_sums *t)
+{
+	static const char *const timed[] = {"duration", "last", "keep"};
+	int is_timed = 0;
+
+	for (size_t i = 0; i < sizeof(timed) / sizeof(timed[0]) && d->windows; i++)
+		is_timed |= !strcmp(d->window->kind, timed[i]);
+	return is_timed && d->steps == 1 && !strncmp(d->step_rule, "window", 6) && t->all_ns > 0
+	               ? 1e9 * (double)t->cells / (double)t->all_ns
+	               : 0;
+}
+
+/* Of a step, or of a second where `second` is not 0. */
+static int64_t each(int64_t ns, int64_t steps, double second)
+{
+	return second > 0 ? llround((double)pp_known_mean(ns, steps) * second) : pp_known_mean(ns, steps);
+}
+
 void pp_text_breakdown(const struct pp_dataset *d, const struct pp_sums *t, int is_cut, FILE *to)
 {
+	const double second = pp_text_second(d, t);
 	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
 
 	if (!t->cells)
 		return;
-	fprintf(to, "\n  Exclusive time (mean per %s%s; %% of the step)\n", is_cut ? "usual " : "",
-	        d->workers <= 1 ? "step"
-	        : d->steps > 1  ? "step and rank"
-	                        : "rank");
+	if (second)
+		fprintf(to, "\n  Exclusive time (mean per second%s; %% of the window)\n", d->workers > 1 ? " and rank" : "");
+	else
+		fprintf(to, "\n  Exclusive time (mean per %s%s; %% of the step)\n", is_cut ? "usual " : "",
+		        d->workers <= 1 ? "step"
+		        : d->steps > 1  ? "step and rank"
+		                        : "rank");
 	for (int c = 1; c <= PP_CATEGORIES; c++) {
 		double share = pp_sums_percent(t->sum_ns[c], t->all_ns);
 		size_t w = pp_sums_most(d, t, c);
@@ -319,10 +344,10 @@ void pp_text_breakdown(const struct pp_dataset *d, const struct pp_sums *t, int 
 			continue;
 		fprintf(to, "  %-30s ", pp_category_name(c));
 		bar(to, share);
-		fprintf(to, " %7s %9s", pp_text_percent(b, share), pp_text_time(a, pp_known_mean(t->sum_ns[c], t->cells)));
+		fprintf(to, " %7s %9s", pp_text_percent(b, share), pp_text_time(a, each(t->sum_ns[c], t->cells, second)));
 		if (d->workers > 1 && t->worker_steps[w])
 			fprintf(to, "\tmost on rank %d, %s", d->worker[w].rank,
-			        pp_text_time(b, pp_known_mean(t->worker_ns[w][c], t->worker_steps[w])));
+			        pp_text_time(b, each(t->worker_ns[w][c], t->worker_steps[w], second)));
 		fputc('\n', to);
 	}
 	write_communication(t, d->steps, to);

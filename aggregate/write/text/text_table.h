@@ -26,6 +26,8 @@ void pp_text_longest(const struct pp_dataset *d, const struct pp_sums *t, const 
 /* Iterations of an engine by their kind, and what is between them; nothing of other steps. */
 void pp_text_kinds(const struct pp_dataset *d, FILE *to);
 /* t: sums of usual steps; is_cut: others are left out. */
+/* Of a window by time without steps: the share of one second in it, by which sums become means per second; else 0. */
+double pp_text_second(const struct pp_dataset *d, const struct pp_sums *t);
 void pp_text_breakdown(const struct pp_dataset *d, const struct pp_sums *t, int is_cut, FILE *to);
 int pp_text_workers(const struct pp_dataset *d, const struct pp_sums *t, const struct pp_sums *u, const struct pp_answer *a,
                     FILE *to);

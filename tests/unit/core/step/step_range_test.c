@@ -1,8 +1,10 @@
 /* Which ranges are steps: those that the program made, whatever numbers are in their names, and that hold what devices do. */
 #include "core/step/step_range.h"
 
+#include "core/capture/side.h"
 #include "core/step/mark_list.h"
 #include "core/step/step_mark.h"
+#include "core/step/step_name.h"
 #include "tests/test.h"
 #include "tests/unit/capture.h"
 
@@ -153,6 +155,33 @@ TEST(iterations_of_an_engine)
 }
 
 /* The candidate that covers most is the wait for data; the next one is the step. */
+/* A server computes in its ranges only, and waits in between: by the process's CPU time, not by the ranges themselves. */
+TEST(requests)
+{
+	for (int busy = 0; busy < 2; busy++) {
+		struct pp_capture c = make_capture(1);
+		struct pp_memory reading[2] = {{.time = 0}, {.time = 19000, .user_ns = busy ? 19000 : 600}};
+		struct pp_steps s;
+
+		for (int64_t n = 0; n < 20; n++)
+			add_range(&c, 0, 0, "handle", n * 1000, n * 1000 + 25);
+		if (busy)
+			check_window(&c, "cover only"); /* nothing is known of the time between */
+		c.rank[0].memory = reading;
+		c.rank[0].memories = 2;
+		if (busy)
+			check_window(&c, "cover only");
+		else
+			check_range(&c, "handle", 20);
+		s = find(&c);
+		CHECK_INT(s.kind[0], busy ? PP_STEP_NONE : PP_STEP_REQUEST);
+		pp_steps_release(&s);
+		c.rank[0].memory = NULL;
+		c.rank[0].memories = 0;
+		free_capture(&c);
+	}
+}
+
 TEST(without_device_work)
 {
 	struct pp_capture c = make_capture(1);
@@ -199,6 +228,7 @@ int main(void)
 	numbers_that_vary();
 	numbers_that_are_names();
 	iterations_of_an_engine();
+	requests();
 	without_device_work();
 	marks_without_device_work();
 	return test_end();

@@ -115,7 +115,7 @@ static void restore(void *type, void *value, void *traceback)
 
 static int none;
 static struct code outer = {"/lib/python/torch/nn/linear.py", "Linear.forward", "forward", 20, 0};
-static struct code inner = {"/work/me/train.py", NULL, "step", 3, 0}; /* Python 3.10 has no co_qualname */
+static struct code inner = {"/data/me/train.py", NULL, "step", 3, 0}; /* Python 3.10 has no co_qualname */
 static struct code ours = {"/opt/podprof/python/podprof/_torch.py", "Adapter.follow", "follow", 9, 0};
 
 static void start(void)
@@ -155,7 +155,7 @@ TEST(nested)
 	ends(&inner);
 	ends(&outer);
 	ends(&inner);
-	CHECK_STR(seen, "torch/nn/linear.py(20): Linear.forward</work/me/train.py(3): step<>>");
+	CHECK_STR(seen, "torch/nn/linear.py(20): Linear.forward</data/me/train.py(3): step<>>");
 	pp_calls_on_profile(NULL, &outer, 0, NULL);
 	pp_calls_on_profile(NULL, &outer, 4, NULL); /* of a builtin */
 	pp_calls_on_profile(NULL, &outer, 3, NULL);
