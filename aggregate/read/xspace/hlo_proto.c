@@ -18,6 +18,7 @@ enum {
 	INSTRUCTION_OPCODE = 2,
 	INSTRUCTION_SHAPE = 3,
 	INSTRUCTION_CHANNEL = 26,
+	INSTRUCTION_CALLED = 38,
 	INSTRUCTION_GROUP = 49,
 	INSTRUCTION_PAIR = 52,
 	INSTRUCTION_GLOBAL = 71,
@@ -190,45 +191,104 @@ static int take_collective(struct pp_wire w, struct pp_hlo *h)
 struct taker {
 	int (*take)(void *context, const uint8_t *name, size_t length, struct pp_hlo *h);
 	void *context;
+	const struct pp_field *module;
 };
 
 /* Name and opcode come first: most instructions are no collectives. */
-static int take_instruction(const struct pp_field *message, int is_once, const struct taker *to)
+static int is_named(const struct pp_field *message, struct pp_field *ret_name, struct pp_field *ret_opcode)
 {
 	struct pp_wire w = pp_wire_of(message);
-	struct pp_hlo h = {.is_once = (uint8_t)is_once};
-	struct pp_field f, name = {.size = 0}, opcode = {.size = 0};
-	int rc;
+	struct pp_field f;
 
-	while (!opcode.size && pp_wire_next(&w, &f) == PP_WIRE_FIELD) {
+	ret_name->size = ret_opcode->size = 0;
+	while (!ret_opcode->size && pp_wire_next(&w, &f) == PP_WIRE_FIELD) {
 		if (pp_field_is(&f, INSTRUCTION_NAME, PP_WIRE_BYTES))
-			name = f;
+			*ret_name = f;
 		else if (pp_field_is(&f, INSTRUCTION_OPCODE, PP_WIRE_BYTES))
-			opcode = f;
+			*ret_opcode = f;
 	}
-	if (!name.size || !opcode.size)
-		return 0;
-	pp_hlo_opcode((const char *)opcode.data, opcode.size, &h);
-	if (h.kind == PP_HLO_NONE)
-		return 0;
-	rc = take_collective(pp_wire_of(message), &h);
+	return ret_name->size && ret_opcode->size;
+}
+
+/* Gives the collective under that name. */
+static int give(const struct pp_field *message, const struct pp_field *name, struct pp_hlo *h, const struct taker *to)
+{
+	int rc = take_collective(pp_wire_of(message), h);
+
 	if (!rc)
-		return to->take(to->context, name.data, name.size, &h);
-	pp_hlo_release(&h);
+		return to->take(to->context, name->data, name->size, h);
+	pp_hlo_release(h);
 	return rc;
+}
+
+static uint64_t id_of(const struct pp_field *computation)
+{
+	struct pp_wire w = pp_wire_of(computation);
+	uint64_t id = 0;
+	struct pp_field f;
+
+	while (pp_wire_next(&w, &f) == PP_WIRE_FIELD)
+		if (pp_field_is(&f, COMPUTATION_ID, PP_WIRE_VARINT))
+			id = f.value;
+	return id;
+}
+
+/* The first collective of a computation, under the name of what calls it. */
+static int give_called(const struct pp_field *computation, const struct pp_field *name, int is_once, const struct taker *to)
+{
+	struct pp_wire w = pp_wire_of(computation);
+	struct pp_field f, other, opcode;
+
+	while (pp_wire_next(&w, &f) == PP_WIRE_FIELD) {
+		struct pp_hlo h = {.is_once = (uint8_t)is_once};
+
+		if (!pp_field_is(&f, COMPUTATION_INSTRUCTION, PP_WIRE_BYTES) || !is_named(&f, &other, &opcode))
+			continue;
+		pp_hlo_opcode((const char *)opcode.data, opcode.size, &h);
+		if (h.kind != PP_HLO_NONE)
+			return give(&f, name, &h, to);
+	}
+	return 0;
+}
+
+/* An async-start is what the computation does that it calls. */
+static int take_async(const struct pp_field *message, const struct pp_field *name, int is_once, const struct taker *to)
+{
+	struct pp_wire w = pp_wire_of(message), all = pp_wire_of(to->module);
+	uint64_t called = 0;
+	struct pp_field f;
+
+	while (pp_wire_next(&w, &f) == PP_WIRE_FIELD)
+		if (f.number == INSTRUCTION_CALLED)
+			numbers(&f, &called, 1);
+	while (called && pp_wire_next(&all, &f) == PP_WIRE_FIELD)
+		if (pp_field_is(&f, MODULE_COMPUTATION, PP_WIRE_BYTES) && id_of(&f) == called)
+			return give_called(&f, name, is_once, to);
+	return 0;
+}
+
+static int take_instruction(const struct pp_field *message, int is_once, const struct taker *to)
+{
+	static const char async[] = "async-start";
+	struct pp_hlo h = {.is_once = (uint8_t)is_once};
+	struct pp_field name, opcode;
+
+	if (!is_named(message, &name, &opcode))
+		return 0;
+	if (opcode.size == sizeof(async) - 1 && !memcmp(opcode.data, async, opcode.size))
+		return take_async(message, &name, is_once, to);
+	pp_hlo_opcode((const char *)opcode.data, opcode.size, &h);
+	return h.kind == PP_HLO_NONE ? 0 : give(message, &name, &h, to);
 }
 
 /* The computation's number stands behind its instructions. */
 static int take_computation(const struct pp_field *message, uint64_t entry, const struct taker *to)
 {
-	struct pp_wire w = pp_wire_of(message), head = w;
-	uint64_t id = 0;
+	const uint64_t id = id_of(message);
+	struct pp_wire w = pp_wire_of(message);
 	struct pp_field f;
 	int rc = 0;
 
-	while (pp_wire_next(&head, &f) == PP_WIRE_FIELD)
-		if (pp_field_is(&f, COMPUTATION_ID, PP_WIRE_VARINT))
-			id = f.value;
 	while (!rc && pp_wire_next(&w, &f) == PP_WIRE_FIELD)
 		if (pp_field_is(&f, COMPUTATION_INSTRUCTION, PP_WIRE_BYTES))
 			rc = take_instruction(&f, id && id == entry, to);
@@ -283,13 +343,14 @@ static int take_devices(const struct pp_field *message, struct pp_hlo_devices *d
 	return 0;
 }
 
-static int take_module(const struct pp_field *message, struct pp_hlo_module *m, const struct taker *to)
+static int take_module(const struct pp_field *message, struct pp_hlo_module *m, struct taker *to)
 {
 	struct pp_wire w = pp_wire_of(message), again = w;
 	uint64_t entry = 0;
 	struct pp_field f;
 	int rc = 0;
 
+	to->module = message;
 	while (!rc && pp_wire_next(&w, &f) == PP_WIRE_FIELD) {
 		if (pp_field_is(&f, MODULE_NAME, PP_WIRE_BYTES)) {
 			m->name = f.data;
@@ -309,7 +370,7 @@ static int take_module(const struct pp_field *message, struct pp_hlo_module *m, 
 int pp_hlo_of_proto(const struct pp_field *proto, struct pp_hlo_module *ret_module,
                     int (*take)(void *context, const uint8_t *name, size_t length, struct pp_hlo *h), void *context)
 {
-	const struct taker to = {take, context};
+	struct taker to = {take, context, NULL};
 	struct pp_wire w = pp_wire_of(proto);
 	struct pp_field f;
 	int rc = 0;

@@ -77,7 +77,14 @@ static void make(void)
 	put_int(&group, 2, 1);
 	put_message(&instruction, 52, &group);
 	put_message(&computation, 2, &instruction);
+	begin_instruction("a.5", "async-start");
+	put_bytes(&instruction, 38, "\11", 1);
+	put_message(&computation, 2, &instruction);
 	put_int(&computation, 5, 8);
+	put_message(&module, 3, &computation);
+	begin_instruction("rs.6", "reduce-scatter");
+	put_message(&computation, 2, &instruction);
+	put_int(&computation, 5, 9);
 	put_message(&module, 3, &computation);
 	put_int(&module, 6, 7);
 	put_devices();
@@ -110,7 +117,10 @@ TEST(a_program)
 	CHECK_INT(m.devices.id[1], 11); /* replica 0, partition 1 */
 	CHECK_INT(m.devices.id[2], 20);
 	free(m.devices.id);
-	CHECK_INT(founds, 3);
+	CHECK_INT(founds, 5);
+	CHECK_STR(name[3], "a.5");
+	CHECK_INT(found[3].kind, PP_HLO_REDUCE_SCATTER);
+	CHECK_STR(name[4], "rs.6");
 	CHECK_STR(name[0], "psum.2");
 	CHECK_INT(found[0].result, 32);
 	CHECK(found[0].is_once && found[0].is_global && found[0].has_channel);
