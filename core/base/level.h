@@ -1,5 +1,5 @@
-/* Levels of --level: what a rank records of a step beside steps, ranges and communication. In: the option, requests. Out: one number
- * for both, which goes through control pages, messages and step records. */
+/* Levels of --level: what a rank records of a step beside steps, ranges and communication. In: the option, requests. Out: one
+ * number for both, which goes through control pages, messages and step records. */
 #pragma once
 
 #include <stdint.h>

@@ -177,7 +177,8 @@ TEST(what_is_missing_is_said)
 	CHECK_INT(spans(&p), 1);
 	CHECK_INT(p.warnings.count, 2);
 	CHECK_STR(p.warnings.text[0], "--framework-trace: 1 file is missing: MemoryError: why");
-	CHECK_STR(p.warnings.text[1], "--framework-trace: 1 file did not come in 20 s: the rank ended, or another window holds its profiler");
+	CHECK_STR(p.warnings.text[1],
+	          "--framework-trace: 1 file did not come in 20 s: the rank ended, or another window holds its profiler");
 	tear_down(&p);
 }
 
