@@ -117,7 +117,7 @@ static double error_of(const struct pp_framework_traces *w, const struct file *f
 		pp_clock_read_pair(w->kind, &now);
 		other = 1 / pp_clock_rate(w->kind, w->first, &now);
 	}
-	if (fabs(rate / other - 1) > SET_CLOCK + 1e5 / ns)
+	if (fabs(rate / other - 1) > SET_CLOCK + (1e5 + 4 * rate * (double)f->error) / ns)
 		return -1;
 	return fabs(rate - other) * (double)(f->end - f->begin) + rate * (double)f->error;
 }

@@ -127,7 +127,7 @@ class Profiler:
     def pair(self):
         """Now by both clocks, and half the time between two ticks around it: the narrowest of several."""
         now, best = self.shim.now, None
-        for _ in range(5):
+        for _ in range(16):
             a = now()
             ns = time.time_ns()
             b = now()
