@@ -18,7 +18,7 @@
 #include "core/capture/thread.h"
 #include "core/ring/intern.h"
 
-enum { WAIT_MS = 20000, TURN_MS = 20, PATH = PP_SPOOL_PATH + 256 };
+enum { WAIT_MS = 20000, TURN_MS = 20, DEPTH = 64, PATH = PP_SPOOL_PATH + 256 };
 
 #define SET_CLOCK 0.001 /* a wall clock that gains more was set: one that is slewed gains half of it */
 
@@ -141,13 +141,52 @@ static uint32_t take_tid(const struct pp_intern *names, struct pp_thread *t)
 	return tid;
 }
 
-/* A range that the program made is in the file too, where this rank recorded it itself. */
+struct around { /* ranges and calls of a thread that are open at the time of a cursor */
+	const struct pp_span *open[DEPTH];
+	size_t depth, next;
+};
+
+/* The innermost of the live ranges and calls that has all of `s` in it; NULL: none. Times of `s` rise from call to call. */
+static const struct pp_span *find_around(struct around *a, const struct pp_thread *live, const struct pp_span *s)
+{
+	for (; a->next < live->spans && live->span[a->next].begin <= s->begin; a->next++) {
+		const struct pp_span *l = &live->span[a->next];
+
+		if ((l->kind != PP_SPAN_RANGE && l->kind != PP_SPAN_MPI) || l->end <= l->begin)
+			continue;
+		while (a->depth && a->open[a->depth - 1]->end <= l->begin)
+			a->depth--;
+		if (a->depth < DEPTH)
+			a->open[a->depth++] = l;
+	}
+	for (size_t i = a->depth; i > 0; i--)
+		if (a->open[i - 1]->end >= s->end)
+			return a->open[i - 1];
+	return NULL;
+}
+
+/* Is `s` what the rank recorded itself: a part of one of its calls, or (`is_live` by name) a range that the program made? Else what
+ * the framework does inside of a range of known category is of that one. */
+static int is_double(struct around *a, const struct pp_thread *live, int is_live, struct pp_span *s)
+{
+	const struct pp_span *around = find_around(a, live, s);
+
+	if (s->kind != PP_SPAN_RANGE)
+		return 0;
+	if (is_live || (around && around->kind == PP_SPAN_MPI))
+		return 1;
+	if (around && !s->category && s->range.origin != PP_ORIGIN_OPERATOR)
+		s->category = around->category;
+	return 0;
+}
+
 static void drop_doubles(const struct pp_capture *into, const struct pp_thread *live, const struct pp_capture *from,
                          struct pp_thread *t)
 {
 	uint32_t names = pp_intern_count(from->names), lives = pp_intern_count(into->names);
 	uint32_t *id = calloc((size_t)names + 1, sizeof(*id));
 	uint8_t *is_live = calloc((size_t)lives + 1, sizeof(*is_live));
+	struct around around = {.depth = 0};
 	size_t left = 0;
 
 	for (size_t i = 0; is_live && i < live->spans; i++)
@@ -158,11 +197,11 @@ static void drop_doubles(const struct pp_capture *into, const struct pp_thread *
 		size_t length;
 		const char *text;
 
-		if (s->kind == PP_SPAN_RANGE && !id[s->name]) {
+		if (!id[s->name]) {
 			text = pp_intern_text(from->names, s->name, &length);
 			id[s->name] = pp_intern_put(into->names, text, length);
 		}
-		if (s->kind != PP_SPAN_RANGE || id[s->name] >= lives || !is_live[id[s->name]])
+		if (!is_double(&around, live, id[s->name] < lives && is_live[id[s->name]], s))
 			t->span[left++] = *s;
 	}
 	if (id && is_live)

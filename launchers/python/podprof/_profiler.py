@@ -243,7 +243,7 @@ def wrap_jax(marks, jax, uses):
 def install(module):
     """Right after the import of TensorFlow's module with the functions to profile."""
     from ._marks import marks
-    from ._tensorflow import uses
+    from ._tensorflow import is_alone, uses
 
     found = marks()
     own = found and profiler(found)
@@ -252,6 +252,8 @@ def install(module):
     theirs = _wrap(own, module._pywrap_profiler)
 
     def begins(place):
+        if not is_alone():
+            raise Taken("TensorFlow's profiler is not used in a job of several workers: in some of them a worker crashed")
         try:
             session = TensorFlowSession(theirs, own.python, place)
         except Exception as error:

@@ -88,6 +88,10 @@ def _main_thread():
 _adapter = None
 
 
+def is_alone():
+    return _adapter is None or _adapter.size < 2
+
+
 def uses():
     """Does the program call functions of TensorFlow?"""
     return _adapter is not None and len(_adapter.functions)

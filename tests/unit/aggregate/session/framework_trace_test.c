@@ -38,6 +38,7 @@ static void set_up(struct place *p, int pid)
 	maker_thread(&p->ring, 0, MAIN);
 	maker_push(&p->ring, 0, 5000, "my range");
 	maker_pop(&p->ring, 0, 9000);
+	maker_mpi(&p->ring, 0, 12000, 13000, 1, 0, -1);
 	p->rings = pp_rings_new(1 << 20);
 	CHECK_INT(pp_rings_open(p->rings, path, &err), 0);
 	while (pp_rings_drain(p->rings, 0, NULL))
@@ -85,8 +86,13 @@ static void put_trace(const struct place *p, const char *name)
 			begin_event(&event, 1 + i, 500 + 100 * i, 2000 - 1000 * i);
 			put_message(&line, 4, &event);
 		}
+		if (!thread) { /* a part of the rank's own call */
+			begin_event(&event, 4, 2200, 100);
+			put_message(&line, 4, &event);
+		}
 		put_message(&plane, 3, &line);
 	}
+	put_name(&plane, 4, 4, "wait inside");
 	put_name(&plane, 4, 1, "my range");
 	put_name(&plane, 4, 2, "dot.1");
 	put_name(&plane, 4, 3, PP_FRAMEWORK_THREAD "700");
@@ -128,17 +134,18 @@ TEST(times_become_ticks)
 	CHECK_INT(r->threads, 2);
 	CHECK_INT(r->thread[0].tid, MAIN);
 	CHECK_INT(r->thread[1].tid, POOL);
-	CHECK_INT(r->thread[0].spans, 2); /* "my range" of the file is the rank's own */
+	CHECK_INT(r->thread[0].spans, 3); /* "my range" of the file is the rank's own */
 	CHECK_STR(name_of(&p.capture, r->thread[0].span[0].name), "my range");
 	CHECK_INT(r->thread[0].span[0].begin, 5000);
 	CHECK_STR(name_of(&p.capture, r->thread[0].span[1].name), "dot.1");
 	CHECK_INT(r->thread[0].span[1].begin, 10000 + 2 * (600 - 1000));
 	CHECK_INT(r->thread[0].span[1].end, 10000 + 2 * (1600 - 1000));
+	CHECK_INT(r->thread[0].span[2].kind, PP_SPAN_MPI);
 	CHECK_INT(r->thread[1].span[0].begin, 9200);
 	CHECK_INT(r->thread[0].is_main + 2 * r->thread[1].is_main, 1);
 	CHECK_STR(r->trace.file, "");
 	CHECK_INT(p.warnings.count, 1);
-	CHECK_STR(p.warnings.text[0], "--framework-trace: 4 events of 1 file, whose times are within 0.0 us of the rank's own");
+	CHECK_STR(p.warnings.text[0], "--framework-trace: 5 events of 1 file, whose times are within 0.0 us of the rank's own");
 	tear_down(&p);
 }
 
@@ -157,7 +164,7 @@ TEST(only_files_of_the_window_and_its_ranks)
 	put_file(&p, "41000.part", "", 0);
 	p.pid--;
 	join(&p, &range);
-	CHECK_INT(spans(&p), 1);
+	CHECK_INT(spans(&p), 2);
 	CHECK_INT(p.warnings.count, 0);
 	tear_down(&p);
 }
@@ -174,7 +181,7 @@ TEST(what_is_missing_is_said)
 	put_file(&p, "10000.part", "", 0); /* of a process that has ended: it does not come */
 	put_file(&p, "20000.failed", "MemoryError: why", 16);
 	join(&p, NULL);
-	CHECK_INT(spans(&p), 1);
+	CHECK_INT(spans(&p), 2);
 	CHECK_INT(p.warnings.count, 2);
 	CHECK_STR(p.warnings.text[0], "--framework-trace: 1 file is missing: MemoryError: why");
 	CHECK_STR(p.warnings.text[1],
@@ -196,7 +203,7 @@ TEST(damaged_files_and_clocks_that_were_set)
 	c.rings = p.rings;
 	c.warnings = &p.warnings;
 	pp_framework_traces_join(&c, &p.capture);
-	CHECK_INT(spans(&p), 1);
+	CHECK_INT(spans(&p), 2);
 	CHECK_STR(p.warnings.text[0], "--framework-trace: 1 file is missing: the wall clock was set in the window");
 	c.first = NULL;
 	put_file(&p, "10000-1796122356000000000-30000-1796122356000010000-4.xspace", "\x0a\x7f", 2);
