@@ -20,7 +20,7 @@
 
 enum { WAIT_MS = 20000, TURN_MS = 20, DEPTH = 64, PATH = PP_SPOOL_PATH + 256 };
 
-#define SET_CLOCK 0.001 /* a wall clock that gains more was set: one that is slewed gains half of it */
+#define SET_CLOCK 0.02 /* part of the window by which a wall clock may gain: the note says how wrong times are then */
 
 struct file {
 	int rank, pid;
