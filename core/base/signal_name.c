@@ -8,6 +8,8 @@
 
 #include "core/base/parse.h"
 
+enum { NAMES = 32 }; /* behind them are real-time signals */
+
 /* "+3" or "-1" behind RTMIN or RTMAX. */
 static int realtime(const char *rest, int base, char sign, int *ret_number)
 {
@@ -40,7 +42,7 @@ int pp_signal_parse(const char *text, int *ret_number, struct pp_err *err)
 
 const char *pp_signal_name(int number)
 {
-	static const char *const name[] = {
+	static const char *const name[NAMES] = {
 	        [SIGHUP] = "HUP",       [SIGINT] = "INT",   [SIGQUIT] = "QUIT",   [SIGILL] = "ILL",   [SIGTRAP] = "TRAP",
 	        [SIGABRT] = "ABRT",     [SIGBUS] = "BUS",   [SIGFPE] = "FPE",     [SIGKILL] = "KILL", [SIGUSR1] = "USR1",
 	        [SIGSEGV] = "SEGV",     [SIGUSR2] = "USR2", [SIGPIPE] = "PIPE",   [SIGALRM] = "ALRM", [SIGTERM] = "TERM",
@@ -49,5 +51,5 @@ const char *pp_signal_name(int number)
 	        [SIGVTALRM] = "VTALRM", [SIGPROF] = "PROF", [SIGWINCH] = "WINCH", [SIGPOLL] = "POLL", [SIGPWR] = "PWR",
 	        [SIGSYS] = "SYS"};
 
-	return number > 0 && (size_t)number < sizeof(name) / sizeof(name[0]) ? name[number] : NULL;
+	return number > 0 && number < NAMES ? name[number] : NULL;
 }
