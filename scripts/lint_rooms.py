@@ -7,6 +7,7 @@ EXCUSED_UNITS = 'scripts/units.excused'
 FLOORS = (
     ('core/podprof.h', 'launchers/cmd.h'),
     ('core/marks/',),
+    ('core/io/',),
     ('core/base/',),
     ('core/call/',),
     ('core/ring/',),

@@ -12,7 +12,9 @@
 #include "core/ring/thread_ring.h"
 #include "core/source/api.h"
 #include "core/source/emit.h"
+#include "core/source/file_read.h"
 #include "core/source/python/calls.h"
+#include "core/source/python_calls.h"
 #include "core/source/services.h"
 #include "core/source/torch/c10d.h"
 #include "core/source/torch/c10d_group.h"
@@ -229,6 +231,27 @@ static void waited(uint64_t begin, uint64_t end, uint32_t first, uint32_t last)
 	errno = saved;
 }
 
+static void range(const char *name, int category, uint64_t begin, uint64_t end)
+{
+	struct pp_emit e = {.kind = PP_RECORD_PUSH, .source = PP_SOURCE_API, .category = (uint8_t)category};
+	int saved = errno;
+
+	if (!pp_emit_wanted() || !name || end < begin)
+		return;
+	pp_emit_range_at(&e, begin, name, strlen(name));
+	e = (struct pp_emit){.kind = PP_RECORD_POP, .source = PP_SOURCE_API};
+	pp_emit_range_at(&e, end, "", 0);
+	errno = saved;
+}
+
+static int file_reads_start(void)
+{
+	int saved = errno, is_started = pp_file_reads_start(now);
+
+	errno = saved;
+	return is_started;
+}
+
 static void finish(int status)
 {
 	pp_services.end(status);
@@ -285,6 +308,14 @@ static const struct podprof_shim table = {
         .calls_on_begin = pp_calls_on_begin,
         .calls_on_end = pp_calls_on_end,
         .calls_on_profile = pp_calls_on_profile,
+        .range = range,
+        .file_reads = pp_file_reads,
+        .file_reads_of_all = pp_file_reads_of_all,
+        .file_read_ticks = pp_file_read_ticks,
+        .file_read_ticks_of_all = pp_file_read_ticks_of_all,
+        .file_reads_start = file_reads_start,
+        .python_calls = pp_python_calls,
+        .python_loop = pp_python_loop,
 };
 
 __attribute__((visibility("default"))) const struct podprof_shim *podprof_shim(void);

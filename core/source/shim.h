@@ -69,4 +69,15 @@ struct podprof_shim {
 	void *(*calls_on_begin)(void *self, void *const *arguments, intptr_t count);
 	void *(*calls_on_end)(void *self, void *const *arguments, intptr_t count);
 	int (*calls_on_profile)(void *self, void *frame, int what, void *argument);
+	/* A range of this thread that is over, from begin to end, ticks of now(). category: as podprof_range_push_as() has it. */
+	void (*range)(const char *name, int category, uint64_t begin, uint64_t end);
+	/* How often this thread, and this process, has read a file, also one that is no rank. 0 without libpodprof-io.so. */
+	uint64_t (*file_reads)(void);
+	uint64_t (*file_reads_of_all)(void);
+	uint64_t (*file_read_ticks)(void); /* time in these reads */
+	uint64_t (*file_read_ticks_of_all)(void);
+	int (*file_reads_start)(void); /* from now on they are counted; 0: they cannot be */
+	/* As pp_python_calls() and pp_python_loop(). */
+	uint64_t (*python_calls)(void);
+	void (*python_loop)(uint64_t frame, uint64_t code, uint64_t other_code);
 };

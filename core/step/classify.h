@@ -7,7 +7,7 @@
 
 #include "core/capture/span.h"
 
-enum { PP_NAME_RULES_VERSION = 7 }; /* of core/step/known_names.def and name_rules.def */
+enum { PP_NAME_RULES_VERSION = 8 }; /* of core/step/known_names.def and name_rules.def */
 
 /* What a category rests on, from the strongest to the weakest. */
 enum pp_grounds {

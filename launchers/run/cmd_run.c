@@ -279,7 +279,7 @@ struct run {
 	struct pp_job job;
 	struct pp_env_plan plan;
 	char logdir[PP_SPOOL_PATH], spool[PP_SPOOL_PATH];
-	char *library, *mpi_library, *shim;
+	char *library, *mpi_library, *io_library, *shim;
 	char **words; /* mpirun's command line with the variables to pass on; NULL: unchanged */
 	int registered;
 	int made_logdir; /* it was missing */
@@ -356,6 +356,19 @@ static void set_pid(void)
 	setenv(PID_VARIABLE, text, 1); /* without memory the keeper speaks for the process */
 }
 
+/* Without it no part of --io is switched on. */
+static char *find_io(const struct run *run)
+{
+	char *path;
+
+	if (strcmp(run->options.text[PP_OPT_ID_IO], "yes") != 0)
+		return NULL;
+	path = pp_env_find_io(run->library);
+	if (!path && may_speak && pp_spool_is_first(run->spool, "said-io"))
+		pp_say("--io yes is ignored: libpodprof-io.so is not beside '%s'. Install podprof completely.", run->library);
+	return path;
+}
+
 /* Prepares everything except the environment itself; on failure `ret_cure` says what to do. */
 static int prepare(struct run *run, char *const *command, const char **ret_cure, struct pp_err *err)
 {
@@ -395,6 +408,7 @@ static int prepare(struct run *run, char *const *command, const char **ret_cure,
 	warn_place(run);
 	in.library = run->library;
 	in.mpi_library = run->mpi_library;
+	in.io_library = run->io_library = find_io(run);
 	in.shim = run->shim = pp_env_find_shim(run->library);
 	in.program = self;
 	in.job = run->job.name;
@@ -426,8 +440,9 @@ static void release(struct run *run)
 	pp_env_plan_release(&run->plan);
 	free(run->library);
 	free(run->mpi_library);
+	free(run->io_library);
 	free(run->shim);
-	run->library = run->mpi_library = run->shim = NULL;
+	run->library = run->mpi_library = run->io_library = run->shim = NULL;
 }
 
 /* A file that cannot be used is refused before anything starts. Ranks may start elsewhere: its path becomes absolute. -1: go on. */

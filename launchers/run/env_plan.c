@@ -39,8 +39,8 @@ static int has_word(const char *list, const char *between, const char *path)
 }
 
 /* AddressSanitizer's shared runtime ends a program in which another library comes first, judging by the name in its path, as it
- * may then miss interposed functions. Our library has none of them, so its path leads through a directory with the runtime's
- * name. ASAN_OPTIONS would not do: ranks and scripts set their own. */
+ * may then miss interposed functions. Our first library has none of them, and libpodprof-io.so goes on to the runtime's: so the
+ * first path leads through a directory with the runtime's name. ASAN_OPTIONS would not do: ranks and scripts set their own. */
 static char *path_before_asan(const char *library)
 {
 	const char *slash = strrchr(library, '/');
@@ -58,12 +58,17 @@ static char *preload(const struct pp_env_plan_input *in)
 {
 	const char *had = in->get("LD_PRELOAD");
 	char *first = path_before_asan(in->library), *text = NULL;
-	const char *library = first ? first : in->library;
+	const char *library = first ? first : in->library, *mpi = in->mpi_library, *io = in->io_library;
+	int rc;
 
+	if (io && had && has_word(had, ": ", io))
+		io = NULL;
 	if (had && (has_word(had, ": ", library) || has_word(had, ": ", in->library)))
-		text = strdup(had);
-	else if (asprintf(&text, "%s%s%s%s%s", library, in->mpi_library ? ":" : "", in->mpi_library ? in->mpi_library : "",
-	                  had && *had ? ":" : "", had ? had : "") < 0)
+		rc = asprintf(&text, "%s%s%s", had, io ? ":" : "", io ? io : "");
+	else
+		rc = asprintf(&text, "%s%s%s%s%s%s%s", library, io ? ":" : "", io ? io : "", mpi ? ":" : "", mpi ? mpi : "",
+		              had && *had ? ":" : "", had ? had : "");
+	if (rc < 0)
 		text = NULL;
 	free(first);
 	return text;
@@ -271,6 +276,19 @@ int pp_env_find_libraries(const char *program, char **ret_library, char **ret_mp
 	pp_err_set(err, -ENOENT, "cannot find libpodprof.so for '%s': it is not built or not installed", program);
 	free(library);
 	return -ENOENT;
+}
+
+char *pp_env_find_io(const char *library)
+{
+	const char *slash = strrchr(library, '/');
+	char *path = NULL;
+
+	if (!slash || asprintf(&path, "%.*s/libpodprof-io.so", (int)(slash - library), library) < 0)
+		return NULL;
+	if (!access(path, R_OK))
+		return path;
+	free(path);
+	return NULL;
 }
 
 char *pp_env_find_shim(const char *library)

@@ -28,6 +28,7 @@ struct pp_env_plan_input {
 	const char *job;
 	const char *rendezvous; /* the rendezvous point (run/rendezvous.h), or "" until it is known; NULL: none */
 	const char *shim;       /* directory of the Python shim, NULL: there is none */
+	const char *io_library; /* path of libpodprof-io.so, NULL: not wanted */
 };
 
 /* Keeps the user's values: LD_PRELOAD and PYTHONPATH behind ours, another NVTX injection in PODPROF_NVTX_CHAIN, another ITT
@@ -47,6 +48,8 @@ void pp_env_stand_in(const char *library, const char *mpi_library, const char *(
 /* libpodprof.so and libpodprof-mpi.so beside the running podprof: where they were configured to be installed, in
  * ../lib/podprof or in ../lib. *ret_mpi is NULL where there is none. The strings are the caller's. */
 int pp_env_find_libraries(const char *program, char **ret_library, char **ret_mpi, struct pp_err *err);
+/* libpodprof-io.so beside the library. The string is the caller's; NULL: it is missing, or no memory. */
+char *pp_env_find_io(const char *library);
 /* <directory of the library>/python, if a sitecustomize.py is in it. The string is the caller's; NULL: none, or no memory. */
 char *pp_env_find_shim(const char *library);
 

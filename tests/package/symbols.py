@@ -7,7 +7,7 @@ import sys
 from package import SOURCE, build_of, check, good, jobs, run
 
 GLIBC = (2, 34)  # of RHEL 9, Ubuntu 22.04 and Debian 12
-GUESTS = ("libpodprof.so", "libpodprof-mpi.so")
+GUESTS = ("libpodprof.so", "libpodprof-io.so", "libpodprof-mpi.so")
 OBJECTS = ("libpodprof-mpi-ompi.so", "libpodprof-mpi-mpich.so", "libpodprof-mpi-abi.so")  # opened by libpodprof-mpi.so, if they were built
 LIBC = {"libc.so.6", "libdl.so.2", "libpthread.so.0", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 

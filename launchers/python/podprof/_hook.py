@@ -15,6 +15,7 @@ _ADAPTERS = {
     "keras.src.backend.jax.trainer": "_keras",
     "tf_keras.src.callbacks": "_keras",
 }
+_OF_IO = {"numpy._core.memmap": "_data_sources", "numpy.core.memmap": "_data_sources"}  # with --io yes
 
 
 class _Loader:
@@ -109,5 +110,9 @@ def _complain(text):
 
 def install():
     """Once, in a process below podprof run."""
+    import os
+
+    if os.environ.get("PODPROF_IO") == "yes":
+        _finder.waited_for.update(_OF_IO)
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)

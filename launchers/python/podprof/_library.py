@@ -44,6 +44,14 @@ _SHIM = (  # struct podprof_shim
     ("calls_on_begin", _C.c_void_p),
     ("calls_on_end", _C.c_void_p),
     ("calls_on_profile", _C.c_int),
+    ("range", None, _C.c_char_p, _C.c_int, _C.c_uint64, _C.c_uint64),
+    ("file_reads", _C.c_uint64),
+    ("file_reads_of_all", _C.c_uint64),
+    ("file_read_ticks", _C.c_uint64),
+    ("file_read_ticks_of_all", _C.c_uint64),
+    ("file_reads_start", _C.c_int),
+    ("python_calls", _C.c_uint64),
+    ("python_loop", None, _C.c_uint64, _C.c_uint64, _C.c_uint64),
 )
 _WAITS = ("claim", "claim_group", "finish", "step_begin", "step_end", "window_start", "window_stop")  # may start a keeper, or exchange data with other ranks
 _WORD = _C.sizeof(_C.c_void_p)

@@ -23,6 +23,26 @@ _AT_ONCE_NS = 1000000  # time limit from a loader's iter() to the request for it
 _FAILURES = 8
 
 
+class _NoCalls:
+    """Calls of _input_calls.py without --io yes."""
+
+    open = wants_forward = None
+    loop = ()
+
+    def nothing(self, *args):
+        return None
+
+    begin = end = pauses = read = optimizer_begins = install = nothing
+
+
+def _calls(adapter, shim):
+    if os.environ.get("PODPROF_IO") != "yes" or not shim.file_reads_start():
+        return _NoCalls()
+    from ._input_calls import Calls
+
+    return Calls(adapter, shim)
+
+
 class Adapter:
     def __init__(self, torch, shim, api):
         self.torch, self.shim = torch, shim
@@ -32,6 +52,7 @@ class Adapter:
         self.collectives = Collectives(torch, shim, self.groups)
         self.input = Input(torch, api)
         self.memory = Memory(torch, api, shim)
+        self.calls = _calls(self, shim)
         self.steps = Steps(shim, self.leave, self.follow, self.operators.move)
         self.rendezvous = None
         self.is_dead = self.is_forked = False
@@ -45,6 +66,7 @@ class Adapter:
         self.is_dead = self.is_forked = True
         self.operators.off()
         self.phases.follow(False)
+        self.calls.end()
 
     def joins(self):
         """This process has become a rank of a process group, however it was started."""
@@ -113,6 +135,7 @@ class Adapter:
         recording = bool(state & RECORDING)
         if recording != bool(self.phases.period):
             self.phases.follow(recording)
+            self.calls.end()
             if recording:
                 self.collectives.begin()
                 self.input.begin()
@@ -179,6 +202,7 @@ def _wrap_batches(adapter):
     """A batch is requested and returned, or the epoch is over."""
     data = importlib.import_module("torch.utils.data.dataloader")
     grad_enabled, now, steps, phases = adapter.torch.is_grad_enabled, adapter.shim.now, adapter.steps, adapter.phases
+    calls = adapter.calls
     next_batch = data._BaseDataLoaderIter.__next__
 
     def asked(iterator):
@@ -196,7 +220,10 @@ def _wrap_batches(adapter):
         if not steps.explicit:
             steps.batch_got(iterator, began, learns)
         if phases.period and steps.has_forward(learns):
-            phases.forward_begins()
+            if calls.open:  # the loop asks an iterator around the loader, which goes on
+                calls.wants_forward = True
+            else:
+                phases.forward_begins()
 
     @functools.wraps(next_batch)
     def __next__(self):
@@ -210,6 +237,7 @@ def _wrap_batches(adapter):
                     waits = phases.push(b"DataLoader.__next__", INPUT)
         except Exception as error:
             adapter.failed(error)
+        paused = calls.pauses() if what is not None else None
         try:
             batch = next_batch(self)
         except StopIteration:
@@ -222,6 +250,9 @@ def _wrap_batches(adapter):
         finally:
             if waits:
                 phases.pop(waits)
+            if paused is not None:
+                calls.goes_on(paused)
+        calls.read()
         if what is not None:
             try:
                 got(self, *what)
@@ -269,7 +300,7 @@ def _wrap_epochs(adapter):
 
 def _hook_optimizers(adapter):
     optimizer = importlib.import_module("torch.optim.optimizer")
-    steps, phases, compiling = adapter.steps, adapter.phases, adapter.torch.compiler.is_compiling
+    calls, steps, phases, compiling = adapter.calls, adapter.steps, adapter.phases, adapter.torch.compiler.is_compiling
 
     def begins(which, args, kwargs):
         if compiling():
@@ -280,6 +311,9 @@ def _hook_optimizers(adapter):
             if adapter.watches():
                 if phases.period:
                     phases.forward_ends()
+                    calls.end()
+                if phases.period or calls.loop is None:
+                    calls.optimizer_begins()
                 if not steps.explicit:
                     steps.optimizer_begins(id(which))
         except Exception as error:
@@ -289,8 +323,10 @@ def _hook_optimizers(adapter):
         if compiling():
             return
         try:
-            if adapter.watches() and not steps.explicit:
-                steps.optimizer_stepped(id(which))
+            if adapter.watches():
+                if not steps.explicit:
+                    steps.optimizer_stepped(id(which))
+                calls.begin()
         except Exception as error:
             adapter.failed(error)
 
@@ -388,7 +424,7 @@ def install(torch):
     _adapter = made = Adapter(torch, shim, api)
     atexit.register(_finish)
     parts = (_torch_blocks.install, _wrap_batches, _wrap_epochs, _hook_optimizers, _torch_phases.wrap_backward, _torch_phases.wrap_engine,
-             _torch_phases.wrap_save, _wrap_groups)
+             _torch_phases.wrap_save, _wrap_groups, made.calls.install)
     failure = None
     for part in parts:
         try:
@@ -426,6 +462,7 @@ def _finish():
                 _adapter.leave(None)
             if _adapter.blocks is not None:
                 _adapter.blocks.finish()
+            _adapter.calls.end()
             _adapter.steps.finish()  # which may switch them on
             _adapter.operators.finish(get_ident())
             _adapter.is_dead = True

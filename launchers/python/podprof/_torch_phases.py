@@ -89,6 +89,13 @@ def is_from_signal(error):
     return False
 
 
+def _guarded_begin(adapter):
+    try:
+        adapter.calls.begin()
+    except Exception as error:
+        adapter.failed(error)
+
+
 def wrap_backward(adapter):
     """A backward pass: a range, and the surest sign of a step."""
     autograd, operators, phases = adapter.torch.autograd, adapter.operators, adapter.phases
@@ -101,6 +108,7 @@ def wrap_backward(adapter):
             if not operators.inside and not adapter.steps.explicit:
                 adapter.steps.learning_begins()
             phases.forward_ends()
+            adapter.calls.end()
             period = phases.push(b"backward", HOST_COMPUTE)
             operators.inside += 1
             return period
@@ -118,6 +126,7 @@ def wrap_backward(adapter):
         finally:
             operators.inside -= 1
             _pop(adapter, period)
+            _guarded_begin(adapter)
 
     wrapped._torchdynamo_disable = True
     autograd.backward = wrapped

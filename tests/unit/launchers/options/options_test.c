@@ -109,6 +109,7 @@ static const char *const each[] = {"--list",
                                    "--step-rule=collectives",
                                    "--nccl-times=yes",
                                    "--framework-trace=yes",
+                                   "--io=yes",
                                    "--delay=2s",
                                    "--duration=3s",
                                    "--at=14:30",
@@ -204,14 +205,15 @@ TEST(one_value_goes_back_to_its_default)
 TEST(each_row_refuses_other_values)
 {
 	static const char *const bad[] = {
-	        "--list=1",       "--format=xml",  "--fail-above=x",  "--fail-above=-1",  "--fail-above=1e9",    "--timeout=soon",
-	        "--port=-1",      "--after=",      "--after=2x",      "--processes=two",  "--steps=2:1",         "--steps=+5",
-	        "--every=-1",     "--warm-up=-1",  "--step-rule=any", "--nccl-times=1",   "--framework-trace=1", "--delay=1 s",
-	        "--duration=x",   "--keep=x",      "--trigger=3x",    "--last=x",         "--session=a/b",       "--session=.a",
-	        "--ranks=3-1",    "--xspace=node", "--wait=x",        "--window-buffer=", "--ring-size=1X",      "--port-range=9:1",
-	        "--rendezvous=a", "--table=a\nb",  "--tool=a\nb",     "--categories=\n",  "--html=\n",           "--rules=\n",
-	        "--spool=\n",     "--cupti=\n",    "--at=\n",         "--signal=\n",      "--output=\n",         "--site-log=\n",
-	        "--metrics=\n"};
+	        "--list=1",         "--format=xml",        "--fail-above=x", "--fail-above=-1",  "--fail-above=1e9",
+	        "--timeout=soon",   "--port=-1",           "--after=",       "--after=2x",       "--processes=two",
+	        "--steps=2:1",      "--steps=+5",          "--every=-1",     "--warm-up=-1",     "--step-rule=any",
+	        "--nccl-times=1",   "--framework-trace=1", "--io=1",         "--delay=1 s",      "--duration=x",
+	        "--keep=x",         "--trigger=3x",        "--last=x",       "--session=a/b",    "--session=.a",
+	        "--ranks=3-1",      "--xspace=node",       "--wait=x",       "--window-buffer=", "--ring-size=1X",
+	        "--port-range=9:1", "--rendezvous=a",      "--table=a\nb",   "--tool=a\nb",      "--categories=\n",
+	        "--html=\n",        "--rules=\n",          "--spool=\n",     "--cupti=\n",       "--at=\n",
+	        "--signal=\n",      "--output=\n",         "--site-log=\n",  "--metrics=\n"};
 	struct pp_options o;
 	int rest = 0;
 

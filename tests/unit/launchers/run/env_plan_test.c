@@ -71,6 +71,34 @@ TEST(nothing_of_the_users_is_lost)
 	pp_env_plan_release(&plan);
 }
 
+/* Behind libpodprof.so; behind all others if an outer run was without it. */
+TEST(reads_are_counted_where_it_is_wanted)
+{
+	struct pp_options options;
+	struct pp_env_plan plan;
+	struct pp_env_plan_input in = {"/p/lib/libpodprof.so", "/p/lib/libpodprof-mpi.so", "/dev/shm/s", "/logs", &options, get};
+	struct pp_err err;
+
+	defaults(&options);
+	options.text[PP_OPT_ID_IO] = "yes";
+	options.source[PP_OPT_ID_IO] = PP_FROM_COMMAND_LINE;
+	in.io_library = "/p/lib/libpodprof-io.so";
+	preload = "/user/lib.so";
+	CHECK_INT(pp_env_plan_make(&in, &plan, &err), 0);
+	CHECK_STR(value_of(&plan, "LD_PRELOAD"),
+	          "/p/lib/libpodprof.so:/p/lib/libpodprof-io.so:/p/lib/libpodprof-mpi.so:/user/lib.so");
+	CHECK_STR(value_of(&plan, "PODPROF_IO"), "yes");
+	pp_env_plan_release(&plan);
+	preload = "/p/lib/libpodprof.so:/p/lib/libpodprof-io.so";
+	CHECK_INT(pp_env_plan_make(&in, &plan, &err), 0);
+	CHECK_STR(value_of(&plan, "LD_PRELOAD"), preload);
+	pp_env_plan_release(&plan);
+	preload = "/p/lib/libpodprof.so:/user/lib.so";
+	CHECK_INT(pp_env_plan_make(&in, &plan, &err), 0);
+	CHECK_STR(value_of(&plan, "LD_PRELOAD"), "/p/lib/libpodprof.so:/user/lib.so:/p/lib/libpodprof-io.so");
+	pp_env_plan_release(&plan);
+}
+
 TEST(an_inner_run_adds_nothing_twice)
 {
 	struct pp_options options;
@@ -283,7 +311,11 @@ TEST(libraries_beside_the_program)
 	CHECK_INT(pp_env_find_libraries(program, &library, &mpi, &err), 0);
 	snprintf(want, sizeof(want), "%s/lib/podprof/libpodprof.so", base);
 	CHECK_STR(library, want);
-	CHECK(!mpi);
+	CHECK(!mpi && !pp_env_find_io(library));
+	make_file(base, "lib/podprof/libpodprof-io.so");
+	snprintf(want, sizeof(want), "%s/lib/podprof/libpodprof-io.so", base);
+	CHECK_STR((shim = pp_env_find_io(library)), want);
+	free(shim);
 	make_file(base, "lib/python/sitecustomize.py");
 	CHECK(!pp_env_find_shim(library) && !pp_env_find_shim("libpodprof.so"));
 	make_file(base, "lib/podprof/python/sitecustomize.py");
@@ -297,6 +329,7 @@ TEST(libraries_beside_the_program)
 
 int main(void)
 {
+	reads_are_counted_where_it_is_wanted();
 	libraries_beside_the_program();
 	nothing_of_the_users_is_lost();
 	an_inner_run_adds_nothing_twice();
