@@ -33,7 +33,7 @@ static uint32_t depth, deeper; /* deeper: open calls beyond */
 static uint32_t left, lost;    /* of PP_CALLS_MOST; calls beyond it since then */
 static int64_t step, since_ms; /* since when */
 static uint16_t domain;
-static char paths[PATHS], own[1024];
+static char modules[PATHS], ours[1024]; /* directories: as `paths` and `own` of pp_calls_begin() */
 /* Not core/base/map.h, which frees and moves: one look-up for each event. Code objects in it are held, so that no other one takes
  * their place. */
 static struct {
@@ -75,7 +75,7 @@ static void read_text(void *code, const char *attribute, const char *other, char
 /* The file as it is imported: without the directory of sys.path that it is in. */
 static const char *short_file(const char *file)
 {
-	for (const char *path = paths, *end; (end = strchr(path, '\n')); path = end + 1)
+	for (const char *path = modules, *end; (end = strchr(path, '\n')); path = end + 1)
 		if (end > path && !strncmp(file, path, (size_t)(end - path)) && file[end - path] == '/')
 			return file + (end - path) + 1;
 	return file;
@@ -93,7 +93,7 @@ static struct name *make_name(void *code)
 	read_text(code, "co_filename", NULL, file, sizeof(file));
 	read_text(code, "co_qualname", "co_name", function, sizeof(function));
 	line = p->PyObject_GetAttrString(code, "co_firstlineno");
-	if (strncmp(file, own, strlen(own)) != 0 || !own[0])
+	if (strncmp(file, ours, strlen(ours)) != 0 || !ours[0])
 		length = (size_t)snprintf(text, sizeof(text), "%s(%ld): %s", short_file(file), line ? p->PyLong_AsLong(line) : 0,
 		                          function);
 	if (line)
@@ -251,14 +251,14 @@ int pp_calls_on_profile(void *self, void *frame, int what, void *argument)
 	return 0;
 }
 
-int pp_calls_begin(const char *all_paths, const char *not_recorded)
+int pp_calls_begin(const char *paths, const char *own)
 {
 	int saved = errno;
 
 	if (!pp_emit_wanted() || find_python() || !pp_thread_enter())
 		return 1;
-	snprintf(paths, sizeof(paths), "%s", all_paths);
-	snprintf(own, sizeof(own), "%s", not_recorded);
+	snprintf(modules, sizeof(modules), "%s", paths);
+	snprintf(ours, sizeof(ours), "%s", own);
 	if (!domain)
 		domain = pp_nvtx_domain_index(pp_nvtx_domain_create(PP_CALLS_DOMAIN, NULL));
 	depth = deeper = 0;
