@@ -35,7 +35,7 @@ class _NoCalls:
     begin = end = pauses = read = optimizer_begins = install = nothing
 
 
-def _calls(adapter, shim):
+def _calls_of_input(adapter, shim):
     if os.environ.get("PODPROF_IO") != "yes" or not shim.file_reads_start():
         return _NoCalls()
     from ._input_calls import Calls
@@ -52,7 +52,7 @@ class Adapter:
         self.collectives = Collectives(torch, shim, self.groups)
         self.input = Input(torch, api)
         self.memory = Memory(torch, api, shim)
-        self.calls = _calls(self, shim)
+        self.calls = _calls_of_input(self, shim)
         self.steps = Steps(shim, self.leave, self.follow, self.operators.move)
         self.rendezvous = None
         self.is_dead = self.is_forked = False
