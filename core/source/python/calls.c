@@ -35,11 +35,11 @@ static int64_t step, since_ms; /* since when */
 static uint16_t domain;
 static char modules[PATHS], ours[1024]; /* directories: as `paths` and `own` of pp_calls_begin() */
 /* Not core/base/map.h, which frees and moves: one look-up for each event. Code objects in it are held, so that no other one takes
- * their place. */
-static struct {
+ * their place. NULL until the first pp_calls_begin(): a process that records no calls has no memory for them. */
+static struct slot {
 	const void *code;
 	const struct name *name;
-} slot[SLOTS];
+} * slot;
 static uint32_t codes;
 
 static int find_python(void)
@@ -257,6 +257,12 @@ int pp_calls_begin(const char *paths, const char *own)
 
 	if (!pp_emit_wanted() || find_python() || !pp_thread_enter())
 		return 1;
+	if (!slot)
+		slot = calloc(SLOTS, sizeof(*slot));
+	if (!slot) {
+		errno = saved;
+		return 1;
+	}
 	snprintf(modules, sizeof(modules), "%s", paths);
 	snprintf(ours, sizeof(ours), "%s", own);
 	if (!domain)

@@ -23,7 +23,8 @@ struct pp_calls_python {
 extern struct pp_calls_python pp_calls_python __attribute__((visibility("hidden")));
 
 /* From now on calls of this thread are recorded. paths: directories, a line break behind each, longest first, which are left out of
- * names; own: what is in this directory is not recorded. 0; 1: there is no interpreter, or this thread has no ring. */
+ * names; own: what is in this directory is not recorded. 0; 1: there is no interpreter or memory, or this
+ * thread has no ring. */
 int pp_calls_begin(const char *paths, const char *own);
 /* Until now. Calls that have not ended end here. */
 void pp_calls_end(void);
