@@ -64,7 +64,7 @@ static inline void add(_Atomic uint64_t *to, uint64_t value)
 }
 
 /* The end of a file is no data. */
-static inline void count(int is_some, uint64_t begin)
+static inline void add_read(int is_some, uint64_t begin)
 {
 	const uint64_t ticks = collector.now() - begin;
 
@@ -122,7 +122,7 @@ static int descriptor(FILE *stream)
 			return next arguments;                                                                                     \
 		begin = collector.now();                                                                                           \
 		bytes = next arguments;                                                                                            \
-		count(bytes > 0, begin);                                                                                           \
+		add_read(bytes > 0, begin);                                                                                        \
 		return bytes;                                                                                                      \
 	}
 
@@ -135,33 +135,34 @@ static int descriptor(FILE *stream)
 		return next arguments;                                                                                             \
 	}
 
+/* Parameters named as in libc's headers. */
 /* clang-format off */
-READ(read, (int fd, void *buf, size_t size), (fd, buf, size))
-READ(pread, (int fd, void *buf, size_t size, off_t offset), (fd, buf, size, offset))
-READ(pread64, (int fd, void *buf, size_t size, off64_t offset), (fd, buf, size, offset))
-READ(readv, (int fd, const struct iovec *part, int parts), (fd, part, parts))
-READ(preadv, (int fd, const struct iovec *part, int parts, off_t offset), (fd, part, parts, offset))
-READ(preadv64, (int fd, const struct iovec *part, int parts, off64_t offset), (fd, part, parts, offset))
+READ(read, (int fd, void *buf, size_t nbytes), (fd, buf, nbytes))
+READ(pread, (int fd, void *buf, size_t nbytes, off_t offset), (fd, buf, nbytes, offset))
+READ(pread64, (int fd, void *buf, size_t nbytes, off64_t offset), (fd, buf, nbytes, offset))
+READ(readv, (int fd, const struct iovec *iovec, int count), (fd, iovec, count))
+READ(preadv, (int fd, const struct iovec *iovec, int count, off_t offset), (fd, iovec, count, offset))
+READ(preadv64, (int fd, const struct iovec *iovec, int count, off64_t offset), (fd, iovec, count, offset))
 READ(__read_chk, (int fd, void *buf, size_t size, size_t room), (fd, buf, size, room))
 READ(__pread_chk, (int fd, void *buf, size_t size, off_t offset, size_t room), (fd, buf, size, offset, room))
 READ(__pread64_chk, (int fd, void *buf, size_t size, off64_t offset, size_t room), (fd, buf, size, offset, room))
 CLOSE(int, close, (int fd), (fd), fd)
-CLOSE(int, dup2, (int from, int fd), (from, fd), fd)
-CLOSE(int, dup3, (int from, int fd, int flags), (from, fd, flags), fd)
+CLOSE(int, dup2, (int fd, int fd2), (fd, fd2), fd2)
+CLOSE(int, dup3, (int fd, int fd2, int flags), (fd, fd2, flags), fd2)
 CLOSE(int, fclose, (FILE *stream), (stream), descriptor(stream))
 /* clang-format on */
 
-EXPORTED size_t fread(void *buf, size_t size, size_t n, FILE *stream)
+EXPORTED size_t fread(void *ptr, size_t size, size_t n, FILE *stream)
 {
 	size_t items;
 	uint64_t begin;
 
 	NEXT(fread)
 	if (size * n < STREAM_BYTES || !is_counted(descriptor(stream)))
-		return next(buf, size, n, stream);
+		return next(ptr, size, n, stream);
 	begin = collector.now();
-	items = next(buf, size, n, stream);
-	count(items > 0, begin);
+	items = next(ptr, size, n, stream);
+	add_read(items > 0, begin);
 	return items;
 }
 

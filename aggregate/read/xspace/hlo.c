@@ -34,9 +34,9 @@ void pp_hlo_opcode(const char *opcode, size_t length, struct pp_hlo *h)
 		h->part = PP_HLO_DONE;
 		length -= 5;
 	}
-	for (uint8_t i = 1; i < PP_HLO_KINDS; i++)
+	for (int i = 1; i < PP_HLO_KINDS; i++)
 		if (is_text(opcode, length, name[i]))
-			h->kind = i;
+			h->kind = (uint8_t)i;
 }
 
 void pp_hlo_release(struct pp_hlo *h)
@@ -75,6 +75,7 @@ int pp_hlo_put_member(struct pp_hlo *h, uint64_t member)
 	}
 	if (!(n & (n - 1)) && PP_RESIZE(h->member, 2 * (size_t)n + 1))
 		return -ENOMEM;
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): PP_RESIZE has made room for the first */
 	h->member[n] = (uint32_t)member;
 	h->end[h->groups - 1]++;
 	return 0;
