@@ -230,7 +230,8 @@ int pp_join_levels(struct pp_join *j)
 			if (cell->present && level_of(j, r, cell) > w->level)
 				w->level = (pp_c_CODE)level_of(j, r, cell);
 		}
-		for (size_t s = 0; s < steps->steps; s++)
+		w->level_steps = w->level ? 0 : -1;
+		for (size_t s = 0; w->level && s < steps->steps; s++)
 			w->level_steps += pp_join_has_level(j, r, &steps->cell[s * ranks + r]);
 	}
 	return 0;
