@@ -14,7 +14,7 @@
 #include "core/source/emit.h"
 #include "core/source/file_read.h"
 #include "core/source/python/calls.h"
-#include "core/source/python_calls.h"
+#include "core/source/python/loop_calls.h"
 #include "core/source/services.h"
 #include "core/source/torch/c10d.h"
 #include "core/source/torch/c10d_group.h"

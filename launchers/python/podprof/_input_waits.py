@@ -97,15 +97,24 @@ def install(waits):
         _wrap_whole(waits, queue, "get", lambda queue: queue._reader)
 
 
-def _wrap_conditions(waits, condition):
-    failed, wait, notify = waits.adapter.failed, condition.wait, condition.notify
+def _guarded(waits, method):
+    """method, whose failure ends our watching and not the job; 0 where it fails."""
+    failed = waits.adapter.failed
 
-    def begins():
+    def guarded(*args):
         try:
-            return waits.begins()
+            return method(*args)
         except Exception as error:
             failed(error)
             return 0
+
+    return guarded
+
+
+def _wrap_conditions(waits, condition):
+    failed, wait, notify = waits.adapter.failed, condition.wait, condition.notify
+
+    begins = _guarded(waits, waits.begins)
 
     def ends(which, began, since, code):
         try:
@@ -138,12 +147,7 @@ def _wrap_whole(waits, owner, name, pipe_of):
     """A call that reads from a pipe and unpacks what it read: one range."""
     failed, plain = waits.adapter.failed, getattr(owner, name)
 
-    def begins():
-        try:
-            return waits.begins()
-        except Exception as error:
-            failed(error)
-            return 0
+    begins = _guarded(waits, waits.begins)
 
     def ends(which, began):
         try:
@@ -170,24 +174,13 @@ def _wrap_connections(waits, module):
     connection, file = module.Connection, module.Connection.recv.__code__.co_filename
     failed, send, receive, poll = waits.adapter.failed, connection._send_bytes, connection._recv_bytes, connection._poll
 
-    def begins():
-        try:
-            return waits.begins()
-        except Exception as error:
-            failed(error)
-            return 0
+    begins, received = _guarded(waits, waits.begins), _guarded(waits, waits.received)
 
     def caller():
         frame = sys._getframe(2)
         while frame.f_back is not None and frame.f_code.co_filename == file:
             frame = frame.f_back
         return frame.f_code
-
-    def received(which, began, code):
-        try:
-            waits.received(which, began, code)
-        except Exception as error:
-            failed(error)
 
     @functools.wraps(send)
     def _send_bytes(self, buf):

@@ -1,6 +1,6 @@
-/* Calls of one frame of Python; see python_calls.h. It knows no header of Python: the functions that it calls have had the same
+/* Calls of one frame of Python; see loop_calls.h. It knows no header of Python: the functions that it calls have had the same
  * arguments since Python 3.9. */
-#include "core/source/python_calls.h"
+#include "core/source/python/loop_calls.h"
 
 #include <dlfcn.h>
 #include <stddef.h>
