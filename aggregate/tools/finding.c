@@ -13,6 +13,7 @@
 #include "aggregate/tools/tools.h"
 #include "core/base/compare.h"
 #include "core/base/known.h"
+#include "core/base/partition.h"
 #include "core/base/select.h"
 
 #define ALIKE 0.75 /* of what the latest rank works more */
@@ -136,21 +137,34 @@ static int is_phase(const struct pp_finding_search *f, const uint8_t *chosen)
 	return own > all / 2 && calls_more(f, chosen);
 }
 
-/* Did the call wait for a rank that had begun its part before, and only had to come back into MPI? */
-static int is_progress(const struct pp_graph *g, uint32_t node)
+/* When the rank of node `other` began its part of what the call completes, the last of them; INT64_MIN: not seen. */
+static int64_t begun_by(const struct pp_graph *g, const struct pp_node *n, const struct pp_node *other)
+{
+	const struct pp_row_arrival *all = g->d->arrival;
+	const int32_t rank = g->d->worker[other->track].rank;
+	int64_t begun = INT64_MIN;
+
+	for (uint32_t k = 0; k < pp_graph_row_count(g, n); k++) {
+		const struct pp_row_collective *c = &g->d->collective[g->operation[pp_graph_rows(g, n)[k]]];
+		const size_t at = c->row_first + PP_PARTITION(c->row_count, i, all[c->row_first + i].worker < rank);
+
+		if (at < c->row_first + c->row_count && all[at].worker == rank && g->post[at] != PP_GRAPH_NONE &&
+		    g->node[g->post[at]].start > begun)
+			begun = g->node[g->post[at]].start;
+	}
+	return begun;
+}
+
+/* How long the call waited for a rank that had begun its part before, and only had to come back into MPI, ns. */
+static int64_t progress_of(const struct pp_graph *g, uint32_t node)
 {
 	const struct pp_node *n = &g->node[node], *need = &g->node[n->need];
+	int64_t begun;
 
 	if (!(n->flags & PP_NODE_LEARNED) || n->flags & PP_NODE_LONE)
 		return 0;
-	for (uint32_t i = 0; i < pp_graph_row_count(g, need) && need->flags & PP_NODE_POSTS; i++) {
-		const uint32_t operation = g->operation[pp_graph_rows(g, need)[i]];
-
-		for (uint32_t k = 0; k < pp_graph_row_count(g, n); k++)
-			if (g->operation[pp_graph_rows(g, n)[k]] == operation)
-				return 0;
-	}
-	return 1;
+	begun = begun_by(g, n, need);
+	return pp_graph_since(begun > n->start ? begun : n->start, need->start);
 }
 
 /* Most of what others wait for the chosen ranks is in operations that these began in time. */
@@ -167,7 +181,7 @@ static int is_late_progress(const struct pp_finding_search *f, const uint8_t *ch
 		    !chosen[g->node[n->need].track])
 			continue;
 		all += (double)pp_graph_wait(g, i);
-		progress += is_progress(g, i) ? (double)pp_graph_wait(g, i) : 0;
+		progress += (double)progress_of(g, i);
 	}
 	return progress > all / 2;
 }

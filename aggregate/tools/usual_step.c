@@ -99,6 +99,22 @@ static void take_warm_up(const struct pp_dataset *d, struct pp_usual_steps *u)
 	u->course.rares = u->course.start_ups = n;
 }
 
+/* A window of --trigger has a step that was slow beside the 64 steps in front of it. Few of these are in the window. */
+static void take_slow(const struct pp_dataset *d, struct pp_usual_steps *u)
+{
+	size_t longest = 0;
+
+	if (!d->windows || strcmp(d->window[0].by, "trigger") != 0 || d->steps < 2 || u->course.rare != PP_RARE_NONE ||
+	    u->course.course != PP_COURSE_STEADY)
+		return;
+	for (size_t s = 1; s < d->steps; s++)
+		longest = u->time[s] > u->time[longest] ? s : longest;
+	u->is_rare[longest] = 1;
+	u->course.rare = PP_RARE_ONE_OFF;
+	u->course.rares = 1;
+	u->course.first_rare = longest;
+}
+
 /* Steps in which one rank is late at equal distances are exceptional also where the noise of all ranks hides that in their times:
  * the finding knows it. It has none yet when it is made. */
 static void take_period(const struct pp_dataset *d, struct pp_usual_steps *u)
@@ -210,6 +226,7 @@ int pp_usual_steps_find(const struct pp_dataset *d, struct pp_usual_steps *ret)
 	}
 	if (find_course(d, u))
 		return -ENOMEM;
+	take_slow(d, u);
 	take_warm_up(d, u);
 	take_period(d, u);
 	take_change(d, u);

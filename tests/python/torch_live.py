@@ -4,6 +4,7 @@ python_torch_live; skipped without a Python with torch."""
 import collections
 import os
 import sys
+import time
 
 from pythons import check, jobs, write
 
@@ -30,7 +31,7 @@ class Slow(Dataset):
         return int(sys.argv[2])
 
     def __getitem__(self, i):
-        time.sleep(0.25 if rank == 1 else 0.01)
+        time.sleep((2 if i == 30 and sys.argv[3] == "once" else 0.25) if rank == 1 else 0.01)
         return torch.ones(8)
 
 
@@ -126,13 +127,18 @@ def first_line(session):
 def forms(place, full):
     """Each capture names the rank whose input is late, and its input."""
     table = {"kill": ([], "40", "kill"), "time": (["--duration", "9s"], "50", "ends"), "leave": ([], "14", "leave"),
-             "steps": (["--steps", "4:14"], "18", "ends"), "all": ([], "14", "ends")}
+             "steps": (["--steps", "4:14"], "18", "ends"), "every": (["--steps", "4:10", "--every", "12"], "24", "ends"),
+             "at": (["--at", "SOON", "--duration", "5s"], "120", "ends"), "keep": (["--keep", "20s"], "30", "ends"),
+             "trigger": (["--trigger", "step-over=3x"], "36", "once"), "all": ([], "14", "ends")}
     for name in table if full else ("kill", "time"):
         options, items, how = table[name]
+        options = [word.replace("SOON", f"@{int(time.time()) + 10}") for word in options]
         got, logs = job(place, SLOW_INPUT, 2, options, items, how)
         check(got.code == 0 or how != "ends", got.transcript())
-        line = first_line(jobs.session_of(logs))
-        check("rank 1, Input" in line, f"{name}: {line!r}")
+        for session in jobs.sessions(logs) if name == "every" else [jobs.session_of(logs)]:
+            line = first_line(session)
+            check("rank 1, Input" in line and "MPI" not in line, f"{name}: {line!r}")
+            check(name != "trigger" or "once, in step 30: rank 1, Input" in e2e.read(session, "summary.txt"), e2e.read(session, "summary.txt"))
 
 
 def operations(f):

@@ -128,6 +128,23 @@ TEST(late_progress)
 	end(&j);
 }
 
+/* The slow rank begins its part little before its Wait, as a process group with threads of its own does: late, not its progress. */
+TEST(begun_late)
+{
+	struct job j = {.g = {.d = NULL}};
+
+	begin(&j, "MPI_Iallreduce");
+	for (size_t i = 0; i < j.d.arrivals; i++) {
+		struct pp_row_arrival *row = &j.d.arrival[i];
+
+		row->call = (uint32_t)(i / RANKS) + 1;
+		row->call_begin_ns = row->arrival_ns;
+		row->arrival_ns = i % RANKS == SLOW ? row->arrival_ns - MS : j.d.cell[i].begin_ns + MS;
+	}
+	check_finding(&j, PP_FINDING_PERSISTENT);
+	end(&j);
+}
+
 /* The same rank, but the operation begins when it comes: it is late, not its progress. */
 TEST(blocking)
 {
@@ -330,6 +347,7 @@ TEST(not_inferred)
 int main(void)
 {
 	late_progress();
+	begun_late();
 	blocking();
 	send_into_posted_receive();
 	polls();

@@ -1,6 +1,7 @@
 /* What limits made-up jobs whose cause is known: kinds over steps, sets of ranks, and jobs in which nobody may be named. */
 #include "aggregate/tools/finding.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,7 @@ struct job {
 	int category;
 	double noise; /* of the work */
 	fault *fault;
+	const char *window_by; /* NULL: no row of /window */
 };
 
 static struct pp_row_finding row[MOST];
@@ -50,6 +52,7 @@ static void take(struct pp_dataset d)
 static void run(const struct job *j)
 {
 	struct pp_made_job m;
+	struct pp_dataset d;
 
 	state = 1;
 	pp_made_begin(&m, j->ranks, j->per_host, FIRST, j->steps);
@@ -62,7 +65,13 @@ static void run(const struct job *j)
 		pp_made_collective(&m, 1, "MPI_Allreduce", 1000, 100 * US);
 		pp_made_end_all(&m);
 	}
-	take(pp_made_end(&m));
+	d = pp_made_end(&m);
+	if (j->window_by) {
+		d.window = calloc(1, sizeof(*d.window));
+		d.windows = 1;
+		snprintf(d.window->by, sizeof(d.window->by), "%s", j->window_by);
+	}
+	take(d);
 	CHECK(rows && rows <= MOST);
 	for (size_t i = 0; i < rows; i++)
 		CHECK(row[i].finding[0] && strlen(row[i].finding) < sizeof(row[i].finding) - 1);
@@ -294,6 +303,26 @@ TEST(one_off)
 	CHECK_STR(f->who, "rank 3");
 	CHECK_INT(f->finding_first, FIRST + 17);
 	CHECK_INT(f->finding_reason, PP_CATEGORY_OUTPUT);
+}
+
+static int64_t sixth_step(size_t rank, size_t step)
+{
+	return (rank == 1 ? 5 * MS : 0) + (rank == 3 && step == 5 ? 60 * MS : 0);
+}
+
+/* Seven steps are too few to see that one of them is slow; a window of --trigger knows it from those in front of it. */
+TEST(triggered)
+{
+	const struct pp_row_finding *f;
+
+	run(&(struct job){4, 4, 7, PP_CATEGORY_INPUT, 0.4, sixth_step, "steps"});
+	CHECK(!find(PP_FINDING_ONE_OFF));
+	run(&(struct job){4, 4, 7, PP_CATEGORY_INPUT, 0.4, sixth_step, "trigger"});
+	f = find(PP_FINDING_ONE_OFF);
+	CHECK(f != NULL);
+	CHECK_STR(f->who, "rank 3");
+	CHECK_INT(f->finding_first, FIRST + 5);
+	CHECK_INT(row[0].of_steps, 6);
 }
 
 static int64_t once_among_others(size_t rank, size_t step)
@@ -561,6 +590,7 @@ int main(void)
 	rotating();
 	periodic();
 	one_off();
+	triggered();
 	one_off_among_others();
 	one_off_before_a_change();
 	start_up();
