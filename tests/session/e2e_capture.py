@@ -290,6 +290,8 @@ def slow_step(place, full):
     logs = place.new_logs()
     got = run(place.mpirun(4, place.under(logs, [place.program("windows"), "60", "5"], "--trigger", "step-over=100x")))
     check(got.code == 0 and "no step was slow enough" in got.err and not sessions(logs), got.transcript())
+    got = run(place.mpirun(2, place.under(place.new_logs(), [place.program("windows"), "20", "5"], "--trigger", "step-over=3x")))
+    check("no rank ended the 20 steps that give its median" in got.err, got.transcript())
 
 
 def hide(spool):

@@ -136,6 +136,15 @@ void pp_lookback_end(struct pp_lookback *b, const struct pp_requests *r, const s
 	}
 }
 
+/* Has a rank ended more steps than make its first median? */
+static int has_compared(const struct pp_slow *s)
+{
+	for (size_t i = 0; i < s->ranks; i++)
+		if (s->rank[i].steps > PP_SLOW_LEAST)
+			return 1;
+	return 0;
+}
+
 void pp_lookback_message(const struct pp_lookback *b, const struct pp_requests *r, const char *logdir, char *message, size_t size)
 {
 	const struct pp_requests_own *o = &r->own[OWN];
@@ -147,7 +156,8 @@ void pp_lookback_message(const struct pp_lookback *b, const struct pp_requests *
 	if (!b->slow.thousandths || n >= size)
 		return;
 	if (!o->captured && !o->failed)
-		snprintf(message + n, size - n, "%sno session by --trigger '%s': no step was slow enough", n ? "\n" : "", b->rule);
+		snprintf(message + n, size - n, "%sno session by --trigger '%s': %s", n ? "\n" : "", b->rule,
+		         has_compared(&b->slow) ? "no step was slow enough" : "no rank ended the 20 steps that give its median");
 	else if (b->slow.counted)
 		snprintf(message + n, size - n, "%s%" PRIu64 " more slow step%s within a minute of a captured one", n ? "\n" : "",
 		         b->slow.counted, b->slow.counted == 1 ? "" : "s");
