@@ -278,8 +278,8 @@ static int resolve_file(const char *given, char ret_path[PATH_MAX])
 	}
 	if (is_hdf5(file) && !adopt(file, ret_path))
 		return 1;
-	pp_say("cannot open '%s': it is a file, and not of a session. Give the directory that -o named, a session, or a "
-	       "file of a session.",
+	pp_say("cannot open '%s': it is neither a session nor a trace that podprof reads. Give the directory that -o named, a "
+	       "session, or a trace ('podprof analyze --help' lists the kinds).",
 	       given);
 	return -ENOTDIR;
 }

@@ -140,7 +140,10 @@ static void say_next(const struct pp_dataset *d, const struct pp_sums *s, const 
                      char *text, size_t size)
 {
 	if (!f) {
-		snprintf(text, size, "see why the ranks have no complete step: podprof report --table worker %s", session);
+		snprintf(text, size,
+		         d->steps ? "read what that podprof found: podprof report %s"
+		                  : "see why the ranks have no complete step: podprof report --table worker %s",
+		         session);
 		return;
 	}
 	switch (f->kind) {

@@ -39,9 +39,9 @@ static void say_what_if(const struct pp_row_finding *f, struct pp_pod_lines *l)
 
 	if (!is_of_ranks(f) || f->finding_gain_ns <= 0)
 		return;
-	snprintf(l->what_if, sizeof(l->what_if), "%s %s: %sstep %s instead of %s (replayed)", f->who,
-	         f->kind == PP_FINDING_LINK ? "as the usual links" : "as fast as the median of the other ranks",
-	         f->of_steps > 1 ? "mean usual " : "", pp_text_time(after, f->usual_ns - f->finding_gain_ns),
+	snprintf(l->what_if, sizeof(l->what_if), "%s were as fast as %s: %s step would take %s, not %s (replay)", f->who,
+	         f->kind == PP_FINDING_LINK ? "the usual links" : "the median of the others",
+	         f->of_steps > 1 ? "a mean usual" : "the", pp_text_time(after, f->usual_ns - f->finding_gain_ns),
 	         pp_text_time(before, f->usual_ns));
 }
 

@@ -36,7 +36,7 @@ static const char *where_text(const struct pp_live_rank *r, char *text, size_t s
 	else if (r->state == PP_LIVE_GONE)
 		snprintf(text, size, "%s", "ended without exit handlers");
 	else if (!r->call[0])
-		snprintf(text, size, "not in MPI%s%s", *pp_live_nccl_text(r->nccl, nccl, sizeof(nccl)) ? ", " : "", nccl);
+		snprintf(text, size, "not in an MPI call%s%s", *pp_live_nccl_text(r->nccl, nccl, sizeof(nccl)) ? ", " : "", nccl);
 	else {
 		n = snprintf(text, size, "in %s", r->call);
 		if (pp_live_comm_name(r))
@@ -77,20 +77,32 @@ static int hosts_of(const struct pp_live_rank *list, long count)
 	return hosts;
 }
 
+/* Ranks of the list that record now. */
+static long recording(const struct pp_live_rank *list, long count)
+{
+	long n = 0;
+
+	for (long i = 0; i < count; i++)
+		n += !!list[i].recording;
+	return n;
+}
+
 static void print_ranks(const struct pp_live_job *job, const struct pp_live_rank *list, long count)
 {
 	static const char *const life[] = {"it is gone", "keeper records", "keeper writes", "all windows written", "keeper failed"};
 	char step[24], time_of[32], where[160], spool[PP_SPOOL_PATH + 32], output[PP_SPOOL_PATH + 32];
 
-	int hosts = hosts_of(list, count);
+	const int hosts = hosts_of(list, count);
+	const long recorded = recording(list, count);
 
 	if (hosts > 1)
 		snprintf(where, sizeof(where), "%d hosts", hosts);
 	else
 		snprintf(where, sizeof(where), "%s", count ? list[0].host : "?");
-	printf("%s: %ld of %d rank%s on %s, keeper %d%s%s (%s)\n", job->state.path, count, count ? list[0].size : 0,
+	printf("%s: %ld of %d rank%s on %s, keeper %d%s%s (%s)%s\n", job->state.path, count, count ? list[0].size : 0,
 	       count && list[0].size == 1 ? "" : "s", where, job->state.keeper_pid, job->elsewhere ? " on " : "",
-	       job->elsewhere ? job->elsewhere->host : "", life[job->state.life]);
+	       job->elsewhere ? job->elsewhere->host : "", life[job->state.life],
+	       recorded && recorded == count ? ", recording" : "");
 	printf("  %5s %8s %10s %10s  %s%s\n", "rank", "pid", "step", "step time", hosts > 1 ? "host  " : "", "now");
 	for (long i = 0; i < count; i++) {
 		if (list[i].marks)
@@ -99,7 +111,7 @@ static void print_ranks(const struct pp_live_job *job, const struct pp_live_rank
 			snprintf(step, sizeof(step), "%s", "unmarked");
 		printf("  %5d %8d %10s %10s  %s%s%s%s\n", list[i].rank, list[i].pid, step,
 		       time_text(&list[i], time_of, sizeof(time_of)), hosts > 1 ? list[i].host : "", hosts > 1 ? "  " : "",
-		       where_text(&list[i], where, sizeof(where)), list[i].recording ? "; recorded" : "");
+		       where_text(&list[i], where, sizeof(where)), list[i].recording && recorded < count ? "; recording" : "");
 	}
 	if (job->state.life == PP_SPOOL_LEFT)
 		printf("  No keeper reads the records of these ranks. When they have ended, type 'podprof salvage %s -o %s'.\n",

@@ -96,7 +96,7 @@ static void ranks_line(const struct pp_diff *d, char line[TEXT])
 	if (!d->ranks)
 		add(line, "none of %zu changed more than the other ranks of its role", d->shared->ranks);
 	else
-		add(line, "%zu of %zu changed other than the ranks of their role, most rank %" PRId32, d->ranks_changed,
+		add(line, "%zu of %zu changed more than the other ranks of their role, most rank %" PRId32, d->ranks_changed,
 		    d->shared->ranks, d->rank[0].rank);
 }
 

@@ -44,6 +44,26 @@ static int write_folded(const struct work *w, const struct pp_timeline *t, struc
 	return rc;
 }
 
+/* -ENODATA: what the options leave is empty. The sentence names those that left something out. */
+static int fail_empty(const struct work *w, const struct pp_timeline *t, struct pp_err *err)
+{
+	const struct pp_timeline_left *l = &t->left;
+	char ranks[128];
+	struct pp_rank_text text = {.to = ranks, .size = sizeof(ranks)};
+
+	if (t->ranks && l->by_ranks == t->ranks) {
+		for (size_t i = 0; i < t->ranks; i++)
+			pp_rank_text_add(&text, t->rank[i].rank);
+		pp_rank_text_end(&text);
+		return pp_err_set(err, -ENODATA, "no event matches --ranks: '%s' has rank%s %s", w->pod, t->ranks > 1 ? "s" : "",
+		                  ranks);
+	}
+	if (!l->by_steps && !l->by_time && !l->by_categories)
+		return pp_err_set(err, -ENODATA, "'%s' has no events%s", w->pod, l->by_ranks ? " of these ranks" : "");
+	return pp_err_set(err, -ENODATA, "no event of '%s' matches%s%s%s", w->pod, l->by_steps ? " --steps" : "",
+	                  l->by_time ? " --last" : "", l->by_categories ? " --categories" : "");
+}
+
 static int write_session(void *context, struct pp_err *err)
 {
 	const struct work *w = context;
@@ -58,7 +78,7 @@ static int write_session(void *context, struct pp_err *err)
 	if (rc)
 		return rc;
 	if (!t.events)
-		rc = pp_err_set(err, -ENODATA, "nothing of '%s' is in these steps, ranks and categories", w->pod);
+		rc = fail_empty(w, &t, err);
 	else if (w->o->format == PP_EXPORT_PERFETTO)
 		rc = pp_perfetto_write(&t, w->fd, err);
 	else if (w->o->format == PP_EXPORT_CHROME)

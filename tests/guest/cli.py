@@ -53,7 +53,7 @@ def wrong_words(place, full):
         got = run([place.podprof(), *words])
         check(got.code == 64 and near in got.err and len(got.err.splitlines()) == 1 and not got.out, got.transcript())
     for verb, why in (("capture", "not a directory. Give the directory that -o named."), ("status", "not a directory. Give the directory that -o named."),
-                      ("report", "it is a file, and not of a session. Give the directory that -o named, a session, or a file of a session.")):
+                      ("report", "it is neither a session nor a trace that podprof reads. Give the directory that -o named, a session, or a trace ('podprof analyze --help' lists the kinds).")):
         got = run([place.podprof(), verb, place.podprof()])
         check(got.code == 1 and got.err == f"podprof: cannot open '{place.podprof()}': {why}\n", got.transcript())
     for words, what in (([], "no shell given"), (["tcsh"], "unknown shell 'tcsh'"), (["zsh", "x"], "too many arguments: 'x'")):

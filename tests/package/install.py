@@ -81,7 +81,7 @@ def outside_cmake(place, full):
     newer = os.path.join(place.scratch, "newer")
     shutil.copytree(OUTSIDE, newer)
     lists = open(os.path.join(newer, "CMakeLists.txt")).read()
-    open(os.path.join(newer, "CMakeLists.txt"), "w").write(lists.replace("podprof 0.1 ", "podprof 9.9 "))
+    open(os.path.join(newer, "CMakeLists.txt"), "w").write(lists.replace("podprof 0.2 ", "podprof 9.9 "))
     got = run(["cmake", "-S", newer, "-B", newer + "/b", f"-DCMAKE_PREFIX_PATH={after}"])
     check(got.code != 0 and "version" in got.err, "find_package(podprof 9.9) was content with this version")
 

@@ -530,7 +530,7 @@ def tools(place, full):
         same(column(b, "torch-memory", heads(b, "torch-memory").index("held, peak")), [512, 64], "PyTorch's allocator")
         same(column(b, "torch-memory", heads(b, "torch-memory").index("retries")), [3, 0], "retries of PyTorch's allocator")
         check(b.js("!document.getElementById('group-torch_memory')"), "PyTorch's memory is shown twice")
-        check("most is preprocessing: 75.0 %" in b.js("document.getElementById('input-lead').textContent").replace("\u00a0", " "), "the largest stage")
+        check("self time, preprocessing takes 75.0 %" in b.js("document.getElementById('input-lead').textContent").replace("\u00a0", " "), "the largest stage")
         same(b.js("[...document.querySelectorAll('#input-stages tbody tr')].map(r => r.children[2].dataset.v)"), [750, 250], "stages")
         check(column(b, "input-ops", 0) == ["Iterator::Map", "read"] and column(b, "input-ops", 4) == ["750", "250"], "operations over ranks")
         same(column(b, "all-reduce", heads(b, "all-reduce").index("duration")), [200, None], "duration of collectives")

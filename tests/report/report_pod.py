@@ -380,7 +380,7 @@ def summary(place, full):
     directory, _ = pod(place)
     said = jobs.run([place.podprof(), "report", directory]).out
     for words in ("  Bottleneck: rank 3, Input: 12.1 ms more than", "  Straggler:  rank 3. 3 other ranks wait 12.0 ms because of it in a usual step",
-                  "  What if:    rank 3 as fast as the median of the other ranks: mean usual step 17.0 ms instead of 20.0 ms (replayed)", "  Also:       every 8 steps: all ranks",
+                  "  What if:    rank 3 were as fast as the median of the others: a mean usual step would take 17.0 ms, not 20.0 ms (replay)", "  Also:       every 8 steps: all ranks",
                   "  Also:       once, in step 104: rank 1", "  Advice:     compare the files",
                   "and 1 more: podprof report --table advice "):
         check(words in said, f"'{words}' is not in:\n{said}")

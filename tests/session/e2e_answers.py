@@ -58,7 +58,7 @@ def straggler(place, full):
                      r"It makes the usual step ([\d.]+) ms longer \((\d+) % of it\)", lines["Bottleneck"][0])
     check(found and abs(float(found[1]) - 8) < 2 and int(found[2]) >= 0.9 * int(found[3]), said)
     check(re.match(r"rank 3\. 3 other ranks wait [\d.]+ ms because of it in a usual step", lines["Straggler"][0]), said)
-    found = re.match(r"rank 3 as fast as .*: mean usual step ([\d.]+) (us|ms) instead of ([\d.]+) ms \(replayed\)", lines["What if"][0])
+    found = re.match(r"rank 3 were as fast as .*: a mean usual step would take ([\d.]+) (us|ms), not ([\d.]+) ms \(replay\)", lines["What if"][0])
     check(found, said)
     gain = float(found[3]) - float(found[1]) / (1 if found[2] == "ms" else 1000)
     check(abs(gain - float(said_gain[4])) <= 0.1 and abs(100 * float(said_gain[4]) / float(found[3]) - int(said_gain[5])) <= 1, said)

@@ -235,7 +235,7 @@ def faults(place, full):
     logs, session = late(place, 2)
     for words, code, why in ((("--categories", "Inptu"), 64, "did you mean 'Input'"), (("--steps", "5:6,8:9"), 64, "several windows"),
                              (("--tool", "overview"), 64, "remove --tool"), (("--all-ranks",), 64, "--format folded"),
-                             (("--steps", "900:910"), 1, "nothing of"), (("--ranks", "77"), 1, "nothing of")):
+                             (("--steps", "900:910"), 1, "matches --steps"), (("--ranks", "77"), 1, "no event matches --ranks: ")):
         _, err = export(place, logs, "chrome", *words, code=code)
         check(why in err and len(err.splitlines()) == 1, err)
     got = run([place.podprof(), "export", "--tool", "overview", "--steps", "1:2", logs])

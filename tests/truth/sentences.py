@@ -83,7 +83,7 @@ def screen_faults(report):
     count = re.search(r"median of (\d+)", said)
     if count and int(count.group(1)) != screen["usual_steps"]:
         faults.append(f"the page has {screen['usual_steps']} usual steps")
-    if screen["gain_rank"] >= 0 and {screen["gain_rank"]} != ranks_of(report.of("What if").split(":")[0]):
+    if screen["gain_rank"] >= 0 and {screen["gain_rank"]} != ranks_of(report.of("What if").split(" were ")[0]):
         faults.append(f"the page's gain is of rank {screen['gain_rank']}")
     return faults
 
@@ -91,8 +91,8 @@ def screen_faults(report):
 def other_causes(report, accused):
     """Lines that accuse ranks which the Bottleneck does not."""
     kind, faults = kind_of(report.bottleneck), []
-    of_link = ranks_of(report.of("What if").split(":")[0]) if kind == "link" else set()
-    for name, text in (("Straggler", report.of("Straggler").split(".")[0]), ("What if", report.of("What if").split(":")[0]),
+    of_link = ranks_of(report.of("What if").split(" were ")[0]) if kind == "link" else set()
+    for name, text in (("Straggler", report.of("Straggler").split(".")[0]), ("What if", report.of("What if").split(" were ")[0]),
                        ("Next", report.of("Next").split("$")[0]), ("Advice", report.of("Advice").split(" and 1 more:")[0])):
         ranks = ranks_of(re.sub(r"(another|other) rank's", "", text))
         if not ranks <= accused | of_link:
@@ -114,5 +114,5 @@ def straggler(report):
 
 def what_if(report):
     """(the usual step, ns; what it gains); None: no line."""
-    found = re.search(r"step (\S+ \w+) instead of (\S+ \w+) \(replayed\)", report.of("What if"))
+    found = re.search(r"step would take (\S+ \w+), not (\S+ \w+) \(replay\)", report.of("What if"))
     return found and (time_of(found.group(2)), time_of(found.group(2)) - time_of(found.group(1)))

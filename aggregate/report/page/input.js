@@ -38,7 +38,7 @@ const Input = {
           `${Format.share(sum, Pod.sum.all_ns)} of all ranks\u2019 step time.`),
       el('p', {class: 'lead', id: 'input-lead'},
           Pod.workers > 1 && most > 0 ? `Rank ${Pod.worker.rank[at]} waits longest: ${Format.time(most)} per step. ` : '',
-          largest ? `Of the self time of input operations, most is ${largest.name}: ${Format.share(largest.percent, 100)}. ` : '',
+          largest ? `Of the input operations\u2019 self time, ${largest.name} takes ${Format.share(largest.percent, 100)}. ` : '',
           seen.length ? `The DataLoaders\u2019 worker processes are busy ${Format.share(share, 1)} of the time. Near 100${
                             NB}%, use more of them.`
                       : '')

@@ -14,6 +14,7 @@
 #include "aggregate/analyze/coverage.h"
 #include "aggregate/dataset/order.h"
 #include "aggregate/dataset/table/functions.h"
+#include "aggregate/dataset/table/word.h"
 #include "aggregate/tools/answer.h"
 #include "aggregate/tools/sums.h"
 #include "aggregate/tools/tf_data_text.h"
@@ -39,6 +40,8 @@ struct sum { /* an operator over all ranks: sums of each rank's mean per step */
 	double self_ns, calls;
 	double most_ns;
 	int32_t most_worker;
+	uint32_t steps; /* most of a rank */
+	uint64_t all;   /* calls in them */
 };
 
 PP_COMPARE(by_self, struct sum, PP_DOWN(self_ns) ?: PP_UP(name))
@@ -55,6 +58,8 @@ static size_t sum_ops(const struct pp_dataset *d, struct sum *sum)
 		if (!i || !pp_op_is_same(op, op - 1))
 			sum[n++] = (struct sum){.name = op->name, .side = op->side, .category = op->category, .most_ns = -1};
 		sum[n - 1].self_ns += ns;
+		sum[n - 1].all += op->calls;
+		sum[n - 1].steps = op->steps > sum[n - 1].steps ? op->steps : sum[n - 1].steps;
 		sum[n - 1].calls += op->steps ? (double)op->calls / op->steps : 0;
 		if (ns > sum[n - 1].most_ns) {
 			sum[n - 1].most_ns = ns;
@@ -70,22 +75,35 @@ static void put_name(const struct pp_dataset *d, uint32_t name, FILE *to)
 	fprintf(to, "%*s", NAME_COLUMNS - pp_text_name(pp_intern_text(d->names, name, NULL), NAME_COLUMNS, to), "");
 }
 
+/* Calls of a rank, per step or per second; of a rare one how many there were in all. */
+static void put_calls(const struct pp_dataset *d, const struct sum *s, double ranks, double second, FILE *to)
+{
+	const double calls = s->calls / ranks * (second > 0 ? second : 1);
+
+	if (calls < 0.095 && second <= 0)
+		fprintf(to, " %7" PRIu64 " call%s in %" PRIu32 " steps%s", s->all, s->all == 1 ? "" : "s", s->steps,
+		        d->workers > 1 ? ", all ranks" : "");
+	else
+		fprintf(to, " %7.*f call%s",
+		        calls >= 99.95 || calls == (double)(int64_t)calls ? 0
+		        : calls < 0.095                                   ? 3
+		                                                          : 1,
+		        calls,
+		        calls != 1       ? "s"
+		        : d->workers > 1 ? " "
+		                         : "");
+}
+
 static void put_op(const struct pp_dataset *d, const struct pp_sums *t, const struct sum *s, double ranks, double second, FILE *to)
 {
 	const double each = second > 0 ? second : 1;
-	double mean = s->self_ns / ranks, calls = s->calls / ranks * each;
+	double mean = s->self_ns / ranks;
 	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
 
 	put_name(d, s->name, to);
-	fprintf(to, " %7s %9s %7.*f call%s", pp_text_percent(b, 100 * mean * (double)t->cells / (double)t->all_ns),
-	        pp_text_time(a, llround(mean * each)),
-	        calls >= 99.95 || calls == (double)(int64_t)calls ? 0
-	        : calls < 0.095                                   ? 3
-	                                                          : 1,
-	        calls,
-	        calls != 1       ? "s"
-	        : d->workers > 1 ? " "
-	                         : "");
+	fprintf(to, " %7s %9s", pp_text_percent(b, 100 * mean * (double)t->cells / (double)t->all_ns),
+	        pp_text_time(a, llround(mean * each)));
+	put_calls(d, s, ranks, second, to);
 	if (s->side == PP_SIDE_DEVICE)
 		fputs(" on device", to);
 	if (s->category)
@@ -317,8 +335,8 @@ static void write_stage(const struct pp_dataset *d, FILE *to)
 		write_tf_data(d, to);
 		return;
 	}
-	if (most && d->input_bounds && d->input_bound->input_bound)
-		fprintf(to, "  Input time: %.0f %% of the time of input operations is %s\n", most->percent,
+	if (most && most->category != PP_INPUT_OTHER && d->input_bounds && d->input_bound->input_bound)
+		fprintf(to, "  Input time: %.0f %% of the input operations' time is %s\n", most->percent,
 		        pp_input_category_name(most->category));
 }
 

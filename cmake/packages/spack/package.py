@@ -7,8 +7,8 @@ class Podprof(CMakePackage):
 
     license("Apache-2.0")
 
-    # From a source tree: spack dev-build podprof@0.1.0
-    version("0.1.0")
+    # From a source tree: spack dev-build podprof@0.2.0
+    version("0.2.0")
 
     variant("mpi", default=True, description="Record MPI calls")
 

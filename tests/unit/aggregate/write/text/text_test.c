@@ -326,6 +326,7 @@ TEST(what_to_do_next)
 	s.dataset.steps = 6;
 	answer_of(&s.dataset, "logs", &a);
 	CHECK(strstr(a.bottleneck, "an older podprof made this session") != NULL);
+	CHECK_STR(a.next, "read what that podprof found: podprof report logs/podprof/sample");
 	sample_free(&s);
 }
 
@@ -605,6 +606,13 @@ TEST(a_job_without_marks)
 		s.dataset.op[i].source = PP_SOURCE_MPI;
 	text = text_of(&s.dataset);
 	CHECK(strstr(text, "\n  Top MPI calls by self time (mean per step and rank; % of the step)\n  ") != NULL);
+	free(text);
+	for (size_t i = 0; i < s.dataset.ops; i++) { /* no mean of a call that is not in every tenth step */
+		s.dataset.op[i].calls = i == 0;
+		s.dataset.op[i].steps = 60;
+	}
+	text = text_of(&s.dataset);
+	CHECK(strstr(text, " 1 call in 60 steps, all ranks") != NULL);
 	free(text);
 	sample_free(&s);
 }
