@@ -15,7 +15,7 @@ class Door:
 
     def __init__(self):
         self.marks, self.rules, self.said, self.open, self.ranges, self.tick, self.explicit, self.joined = [], [], [], [], [], 100, 0, None
-        self.executions, self.waits = [], []
+        self.executions, self.began, self.waits = [], [], []
         self.is_on, self.place, self.counters = True, "", []
 
     def now(self):
@@ -85,6 +85,7 @@ class Door:
     def execution(self, group, sequence, tick, request):
         assert group == 77 and 0 < tick <= self.tick and request
         self.executions.append((sequence, request))
+        self.began.append(tick)
 
     def waited(self, begin, end, first, last):
         assert 0 < begin <= end <= self.tick
@@ -285,10 +286,10 @@ def fake_jax():
         return x
 
     cpu = types.SimpleNamespace(platform="cpu", id=0, memory_stats=lambda: None)
-    jax = module("jax", default_backend=lambda: "cpu", block_until_ready=ready, local_devices=lambda: [cpu])
+    jax = module("jax", default_backend=lambda: "cpu", block_until_ready=ready, device_put=ready, local_devices=lambda: [cpu])
     module("jax._src.core", trace_state_clean=lambda: True)
     module("jax._src.pjit", _infer_params=infer, _run_python_pjit=run)
-    module("jax._src.api", _post_hook_state=State(), block_until_ready=ready)
+    module("jax._src.api", _post_hook_state=State(), block_until_ready=ready, device_put=ready)
     module("jax._src.array", ArrayImpl=Array)
     module("jax._src.tree_util", tree_leaves=leaves)
     module("jax._src.stages", Compiled=Compiled)
@@ -658,9 +659,23 @@ def jax_waits():
             assert loss.block_until_ready() is loss
     adapter.repeats.finish()
     whole(21, "jax: train")
-    assert DOOR.executions == [(n, n + 1) for n in range(13)], DOOR.executions
-    assert DOOR.waits == [(1, 1), (2, 5), (6, 9), (10, 13)], DOOR.waits
+    assert DOOR.executions == [(n, n + 1) for n in range(21)], DOOR.executions
+    assert DOOR.waits == [(1, 1), (2, 5), (6, 9), (10, 13), (14, 17), (18, 21)], DOOR.waits
     assert ("jax: wait for results", 4) in DOOR.ranges
+
+
+def jax_runs_in_the_call():
+    """On CPUs the result of a small function is there when the call returns: it has waited, at most since data were placed for it."""
+    jax_adapter()
+    jax, (_, train, _) = sys.modules["jax"], jax_functions()
+    state, placed, Array.is_there = Array(), [], True
+    for _ in range(12):
+        x = jax.device_put(Array())
+        placed.append(DOOR.tick)
+        state, _ = train(state, x)
+    whole(12, "jax: train")
+    assert DOOR.executions == [(n, n + 1) for n in range(12)] and DOOR.waits == [(n, n) for n in range(1, 13)], (DOOR.executions, DOOR.waits)
+    assert DOOR.began == placed, (DOOR.began, placed)
 
 
 def jax_of_another_release():
@@ -747,7 +762,7 @@ def tensorflow_members():
 
 CASES = [keras_fit, keras_input_of_unknown_length, keras_predicts, keras_of_another_release, program_that_marks, jax_loop, jax_accumulates, jax_short,
          jax_infers, jax_two_phases, jax_window, jax_hook_of_the_program, jax_annotations, jax_memory, jax_profiler, jax_profiler_of_the_program,
-         jax_profiler_server, jax_profiler_fails, jax_profiler_without_window, jax_compiled_ahead, jax_ranks, jax_waits,
+         jax_profiler_server, jax_profiler_fails, jax_profiler_without_window, jax_compiled_ahead, jax_ranks, jax_waits, jax_runs_in_the_call,
          jax_of_another_release,
          keras_on_jax, tensorflow_loop, tensorflow_profiler, tensorflow_members]
 

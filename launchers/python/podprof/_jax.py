@@ -87,8 +87,10 @@ class Jax:
         repeats = self.repeats
         if repeats.step is None or (function is not repeats.step and not function.carries and function.calls < _TRIALS):
             self.learn(function, args, kwargs, result)
-        if function is repeats.step and self.waits is not None:
-            self.waits.dispatched(result, end, repeats.last)
+        if self.waits is not None and function is repeats.step:
+            self.waits.dispatched(function.calls, result, end, repeats.last)
+        elif self.waits is not None and repeats.step is None:
+            self.waits.hold(function, result, end, repeats.last)
         repeats.called(function, begin, end)
         return function
 
@@ -110,6 +112,8 @@ class Jax:
     def chosen(self, function):
         for other in self.repeats.known:
             other.extra = None
+        if self.waits is not None:
+            self.waits.chosen(function)
 
     # Hooks of JAX
 
