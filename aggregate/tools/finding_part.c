@@ -232,9 +232,9 @@ static int add_largest(struct pp_finding_search *f, const struct parts *p)
 	} else if (p->between > p->ns[best]) {
 		row = pp_finding_add(f, PP_FINDING_CATEGORY, PP_REASON_BETWEEN_STEPS, PP_UNKNOWN);
 		if (row)
-			snprintf(row->finding, sizeof(row->finding), "%s, %.0f %% of %s%s%s", pp_reason_name(PP_REASON_BETWEEN_STEPS),
-			         pp_sums_percent(p->between, p->step), pp_usual_steps_name(d), is_only ? ". " : "",
-			         is_only ? about_waiting(f, p) : "");
+			snprintf(row->finding, sizeof(row->finding), "%s, %.0f %% of %s%s%s",
+			         pp_reason_name(PP_REASON_BETWEEN_STEPS), pp_sums_percent(p->between, p->step),
+			         pp_usual_steps_name(d), is_only ? ". " : "", is_only ? about_waiting(f, p) : "");
 	} else {
 		row = pp_finding_add(f, PP_FINDING_CATEGORY, best, PP_UNKNOWN);
 		if (row)

@@ -269,13 +269,14 @@ static void adopt_all(struct kineto_store *s, struct pp_rank *rank, const uint32
 /* "[0, 1, 2]" of all ranks; 0: no memory, or too many. */
 static uint32_t all_ranks(struct kineto_store *s)
 {
-	char *text = malloc((size_t)s->world * 12 + 3);
+	const size_t size = (size_t)s->world * 12 + 3;
+	char *text = malloc(size);
 	size_t at = 0;
 	uint32_t id;
 
 	for (int32_t r = 0; text && r < s->world; r++)
-		at += (size_t)sprintf(text + at, "%s%" PRId32, r ? ", " : "[", r);
-	id = text ? pp_intern_put(s->names, strcat(text, "]"), at + 1) : 0;
+		at += (size_t)snprintf(text + at, size - at, "%s%" PRId32 "%s", r ? ", " : "[", r, r + 1 < s->world ? "" : "]");
+	id = text ? pp_intern_put(s->names, text, at) : 0;
 	free(text);
 	return id;
 }

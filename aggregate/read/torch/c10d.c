@@ -79,8 +79,8 @@ static int add_work(struct c10d *c, uint32_t thread, struct pp_span *span)
 		return 0;
 	if (PP_GROW(c->work, c->works, c->works_room))
 		return -ENOMEM;
-	c->work[c->works++] = (struct c10d_work){span, span->begin, span->end, thread, c10d_name_of(c, span)->call,
-	                                         (span->flags & PP_SPAN_CUT_END) != 0};
+	c->work[c->works++] = (struct c10d_work){
+	        span, span->begin, span->end, thread, c10d_name_of(c, span)->call, (span->flags & PP_SPAN_CUT_END) != 0};
 	return 0;
 }
 
@@ -91,8 +91,8 @@ static void make_wait(struct pp_span *span)
 	span->mpi = (struct pp_span_mpi){.peer = -1, .call = C10D_WAIT};
 }
 
-/* Files of other profilers have no range for C++ that waits in a backward pass: the backend's own time is that waiting, as far as it
- * is exposed. */
+/* Files of other profilers have no range for C++ that waits in a backward pass: the backend's own time is that waiting, as far as
+ * it is exposed. */
 static void wait_in_works(const struct c10d *c)
 {
 	for (size_t i = 0; i < c->works && !c->has_waits; i++)

@@ -337,7 +337,7 @@ static void write_between(const struct pp_dataset *d, FILE *to)
 		pp_wrap_add(&between, pp_wrap_minus(ns, d->cell[i].step_ns));
 		gaps++;
 	}
-	if (pp_sums_percent(between, all) >= 1)
+	if (gaps && pp_sums_percent(between, all) >= 1)
 		fprintf(to, "  Between steps: %s, %s of the time from one begin to the next. It is in no row of the tables\n",
 		        pp_text_time(text, between / gaps), pp_text_percent(share, pp_sums_percent(between, all)));
 }
