@@ -24,7 +24,8 @@
 #define GROUP ", 'Process Group Name': '0', 'Process Group Ranks': '[0, 1, 2, 3, 4, 5, 6, 7]'"
 #define INSIDE X("cpu_op", "c10d::barrier", "1", "1", "102", "3", "")
 #define ENDS \
-	"{'ph': 'M', 'name': 'thread_name', 'pid': 1, 'tid': 1, 'args': {'name': 'a'}}], 'distributedInfo': {'rank': 1, 'world_size': 2, "
+	"{'ph': 'M', 'name': 'thread_name', 'pid': 1, 'tid': 1, 'args': {'name': 'a'}}], " \
+	"'distributedInfo': {'rank': 1, 'world_size': 2, "
 /* clang-format on */
 
 static const struct pp_span *call(const struct pp_capture *c, size_t n)
