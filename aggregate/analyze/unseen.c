@@ -39,11 +39,12 @@ static void mark_step(struct pp_row_cell *cell, size_t workers)
 			cell[w].late_ns = PP_UNKNOWN;
 }
 
-/* Of several ranks some of it tells how they wait. One that is recorded alone may have waited in all that is not split. */
+/* Of several ranks waiting that was seen, or most of the communication, tells how they wait: transfer of a few calls says nothing
+ * of the others. One that is recorded alone may have waited in all that is not split. */
 static int is_split(const struct pp_dataset *d, const struct pp_row_cell *cell)
 {
 	if (d->workers > 1)
-		return cell->wait_ns || cell->transfer_ns;
+		return cell->wait_ns || cell->transfer_ns >= communication_of(cell) / 2;
 	return cell->wait_ns + cell->transfer_ns >= communication_of(cell);
 }
 

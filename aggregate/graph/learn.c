@@ -182,10 +182,11 @@ static int is_known(const struct pp_graph *g, uint32_t operation)
 	return (info->class == PP_MPI_ALL || info->class == PP_MPI_NEAR) && !info->nonblocking;
 }
 
-/* XLA executes on threads of its own, whatever the program does: only the begin of its call is needed. */
+/* XLA and backends of torch.distributed execute on threads of their own or on devices, whatever the program does: only the begin of
+ * the call is needed. */
 static int goes_on_alone(const struct pp_mpi_call *info)
 {
-	return !strncmp(info->name, "xla::", strlen("xla::"));
+	return !strncmp(info->name, "xla::", strlen("xla::")) || !strncmp(info->name, "c10d::", strlen("c10d::"));
 }
 
 static int learn_collective(struct learn *l, uint32_t operation, int64_t error)

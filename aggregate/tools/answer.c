@@ -128,6 +128,9 @@ static void after_largest(const struct pp_dataset *d, const struct pp_sums *s, i
 	case PP_CATEGORY_OTHER:
 		snprintf(text, size, "mark what the ranks do in this time (podprof.h, NVTX or podprof.range()), and record again");
 		break;
+	case PP_REASON_BETWEEN_STEPS:
+		snprintf(text, size, "see in the timeline what happens between the steps: podprof view %s", session);
+		break;
 	default:
 		if (d->trace_files)
 			snprintf(text, size, "list the operators with most self time: podprof report --table op %s", session);

@@ -1,16 +1,20 @@
 /* What the usual step consists of, and what of it stalls all ranks; see finding.h. Called by finding.c. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/analyze/unseen.h"
 #include "aggregate/dataset/status.h"
+#include "aggregate/dataset/table/functions.h"
 #include "aggregate/graph/wait.h"
 #include "aggregate/tools/finding.h"
 #include "aggregate/tools/finding_word.h"
 #include "aggregate/tools/sums.h"
 #include "core/base/known.h"
 #include "core/base/select.h"
+#include "core/base/units.h"
 
 enum { SMALL_PERCENT = 5, STALL_PERCENT = 20 }; /* the second one is from where xprof calls a job highly input-bound */
 #define LOADER_BUSY 0.9
@@ -18,8 +22,8 @@ enum { SMALL_PERCENT = 5, STALL_PERCENT = 20 }; /* the second one is from where 
 struct parts {                         /* of all ranks in their usual steps */
 	int64_t ns[PP_CATEGORIES + 1]; /* by category; communication less waiting */
 	int64_t step, wait, transfer, unsplit, point_to_point;
+	int64_t between; /* of step, which is to the begin of the next: behind the end, where no category is known */
 	int64_t cells;
-	int unknown; /* 1: the waiting of some cells is unknown */
 };
 
 static struct parts sum_up(const struct pp_finding_search *f)
@@ -35,13 +39,14 @@ static struct parts sum_up(const struct pp_finding_search *f)
 			continue;
 		for (int c = 1; c <= PP_CATEGORIES; c++)
 			pp_wrap_add(&p.ns[c], cell->exclusive_ns[c]);
-		pp_wrap_add(&p.step, cell->step_ns);
+		pp_wrap_add(&p.step, pp_usual_steps_time(d, i / d->workers, i % d->workers));
+		pp_wrap_add(&p.between, cell->step_ns);
 		pp_known_add(&p.wait, cell->wait_ns);
 		pp_known_add(&p.transfer, cell->transfer_ns);
-		p.unknown |= !pp_is_known(cell->wait_ns);
 		pp_wrap_add(&p.point_to_point, cell->point_to_point_ns);
 		p.cells++;
 	}
+	p.between = pp_wrap_minus(p.step, p.between);
 	*host = pp_wrap_minus(*host, p.wait);
 	if (*host < 0) { /* the rest of the waiting is on the device */
 		pp_wrap_add(device, *host);
@@ -52,14 +57,32 @@ static struct parts sum_up(const struct pp_finding_search *f)
 	return p;
 }
 
-/* Lower median over ranks of their mean per usual step, without waiting for others; *ret_sum: of all ranks and usual steps. */
-static int64_t median_rank(const struct pp_finding_search *f, int category, int64_t *ret_sum)
+/* Mean time per step that the rank takes input in between its steps. Where devices work meanwhile, nothing tells that they wait for
+ * it, but for steps that end with the devices' work. */
+static int64_t input_between(const struct pp_dataset *d, size_t worker)
+{
+	if (d->kernels && strncmp(d->step_rule, "xspace: line", 12) != 0 && strncmp(d->step_rule, "xspace: device", 14) != 0)
+		return 0;
+	for (size_t i = 0; i < d->input_betweens; i++)
+		if (pp_dataset_worker(d, d->input_between[i].worker) == worker && d->input_between[i].gaps)
+			return d->input_between[i].input_ns / d->input_between[i].gaps;
+	return 0;
+}
+
+struct stall {
+	int64_t sum;    /* of all ranks and usual steps */
+	int64_t median; /* lower median over ranks of their mean per usual step, without waiting for others */
+	int64_t most;   /* the largest mean */
+	size_t worst;   /* the rank that has it */
+};
+
+static struct stall stall_of(const struct pp_finding_search *f, int category)
 {
 	const struct pp_dataset *d = f->d;
-	int64_t *mean = calloc(d->workers + 1, sizeof(*mean)), median;
+	struct stall all = {.most = -1};
+	int64_t *mean = calloc(d->workers + 1, sizeof(*mean));
 	size_t n = 0;
 
-	*ret_sum = 0;
 	for (size_t w = 0; mean && w < d->workers; w++) {
 		int64_t sum = 0, steps = 0;
 
@@ -69,13 +92,18 @@ static int64_t median_rank(const struct pp_finding_search *f, int category, int6
 				steps++;
 			}
 		sum = pp_graph_since(pp_graph_file_wait(f->g, w, category, f->usual.is_usual), sum);
-		pp_wrap_add(ret_sum, sum);
+		if (category == PP_CATEGORY_INPUT)
+			pp_wrap_add(&sum, steps * input_between(d, w));
+		pp_wrap_add(&all.sum, sum);
+		if (steps && sum / steps > all.most)
+			all.worst = w;
 		if (steps)
 			mean[n++] = sum / steps;
+		all.most = steps && sum / steps > all.most ? sum / steps : all.most;
 	}
-	median = n ? pp_select_int64(mean, n, (n - 1) / 2) : 0;
+	all.median = n ? pp_select_int64(mean, n, (n - 1) / 2) : 0;
 	free(mean);
-	return median;
+	return all;
 }
 
 /* Mean share of the time that data-loader workers are busy, in percent, where those of every rank have hardly a pause; else 0. Such
@@ -100,10 +128,11 @@ static double loaders_busy(const struct pp_dataset *d)
  * decides which of them shows it. */
 static int add_stall(struct pp_finding_search *f, const struct parts *p, int category, int64_t gain_ns)
 {
-	int64_t sum;
-	const int64_t ns = median_rank(f, category, &sum);
-	const double busy = category == PP_CATEGORY_INPUT ? loaders_busy(f->d) : 0, share = pp_sums_percent(sum, p->step);
+	const struct stall all = stall_of(f, category);
+	const int64_t ns = all.median;
+	const double busy = category == PP_CATEGORY_INPUT ? loaders_busy(f->d) : 0, share = pp_sums_percent(all.sum, p->step);
 	struct pp_row_finding *row;
+	char most[PP_TEXT_UNIT];
 
 	if (share <= (busy > 0 ? SMALL_PERCENT : STALL_PERCENT) || (ns <= gain_ns && busy <= 0))
 		return 0;
@@ -116,6 +145,10 @@ static int add_stall(struct pp_finding_search *f, const struct parts *p, int cat
 		snprintf(row->finding, sizeof(row->finding),
 		         "Input, %.0f %% of %s. The data-loader workers of all ranks are busy %.0f %% of the time", share,
 		         pp_usual_steps_name(f->d), busy);
+	else if (all.most / 2 > ns)
+		snprintf(row->finding, sizeof(row->finding), "%s, %.0f %% of %s. It stalls rank %" PRId32 " most, %s per step",
+		         pp_category_name(category), share, pp_usual_steps_name(f->d), f->d->worker[all.worst].rank,
+		         pp_text_time(most, all.most));
 	else
 		snprintf(row->finding, sizeof(row->finding), "%s, %.0f %% of %s. It stalls %s", pp_category_name(category), share,
 		         pp_usual_steps_name(f->d), f->d->workers > 1 ? "all ranks" : "the only rank");
@@ -145,12 +178,14 @@ static const char *about_waiting(const struct pp_finding_search *f, const struct
 	if (d->workers <= 1 && pp_wrap_minus(p->ns[PP_CATEGORY_DEVICE_COLLECTIVE], p->transfer) > p->step / 100 * SMALL_PERCENT)
 		return "How much of the communication is waiting is unknown: only one rank is recorded";
 	if (d->workers <= 1)
-		return "There is only one rank";
+		return d->ranks_asked > 1 ? "Only one rank is recorded" : "There is only one rank";
 	if (d->trace_files && domains && (size_t)pp_dataset_domains(d) == d->workers)
 		return "Whether ranks wait for each other is unknown: their clocks were not compared";
-	if (d->uncompared && (p->unknown || pp_sums_percent(p->unsplit, p->step) > SMALL_PERCENT))
+	if (!pp_dataset_sees_communication(d))
+		return "No communication between ranks is recorded";
+	if (d->uncompared && pp_sums_percent(p->unsplit, p->step) > SMALL_PERCENT)
 		return "How much of the communication is waiting is unknown: the clocks of the ranks are not joined";
-	if (p->unknown || pp_sums_percent(p->unsplit, p->step) > SMALL_PERCENT)
+	if (pp_sums_percent(p->unsplit, p->step) > SMALL_PERCENT)
 		return "How much of the communication is waiting is unknown";
 	if (pp_sums_percent(with_missing(f), p->step) > SMALL_PERCENT)
 		return "How much of the communication is waiting is unknown: ranks that take part in it were not recorded";
@@ -194,6 +229,12 @@ static int add_largest(struct pp_finding_search *f, const struct parts *p)
 			         "communication, %.0f %% of %s. For most of it%s, wait and transfer are not separated",
 			         pp_sums_percent(p->unsplit + p->wait + p->transfer, p->step), pp_usual_steps_name(d),
 			         p->point_to_point > p->unsplit / 2 ? ", point-to-point calls" : "");
+	} else if (p->between > p->ns[best]) {
+		row = pp_finding_add(f, PP_FINDING_CATEGORY, PP_REASON_BETWEEN_STEPS, PP_UNKNOWN);
+		if (row)
+			snprintf(row->finding, sizeof(row->finding), "%s, %.0f %% of %s%s%s",
+			         pp_reason_name(PP_REASON_BETWEEN_STEPS), pp_sums_percent(p->between, p->step),
+			         pp_usual_steps_name(d), is_only ? ". " : "", is_only ? about_waiting(f, p) : "");
 	} else {
 		row = pp_finding_add(f, PP_FINDING_CATEGORY, best, PP_UNKNOWN);
 		if (row)

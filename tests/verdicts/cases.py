@@ -353,6 +353,21 @@ CASES = [
     case("tool-of-no-vendor", "report", samples.ddp(4, slow=2), says("clock rates, power and heat of its device"), silent("nvidia-smi")),
     case("tool-of-vendor", "report", samples.ddp(4, slow=2, more={"deviceProperties": [{"id": 2, "name": "NVIDIA H100 80GB HBM3"}]}), says("nvidia-smi")),
 
+    # -- unknown is not 0, and what nobody recorded is not said
+    case("gloo-joined", "clocks", samples.gloo(slow=1), first("rank 1, Host compute: 900 us"), says("Straggler: +rank 1"), says("900 us|450 us wait"), count("collective", 8),
+         silent("MPI|messages by")),
+    case("gloo-two-groups", "clocks", samples.gloo(slow=1, groups=2), count("collective", 0), unknown("wait_ns"), silent("Straggler: +rank")),
+    case("xccl-not-joined", "report", samples.xpu_pair(), first("^communication.*not separated"), says("^ +0  node0 +6 +3.00 ms +unknown +unknown"), unknown("wait_ns")),
+    case("ranks-without-communication", "report", {f"r{r}.json": samples.train(Trace(rank=r, world=2, pid=4000 + r, host="n0")).bytes() for r in range(2)},
+         first("No communication between ranks is recorded"), silent("communication is waiting")),
+    case("one-of-two", "report", {"r0.json": samples.train(Trace(rank=0, world=2)).bytes()}, first("Only one rank is recorded"), silent("There is only one rank")),
+
+    # -- time behind the steps' ends is in the first sentence
+    case("input-behind-steps", "xspace", samples.xla_outside((2500,)), first("^Input, (5|6)"), says("^  Between steps: 2.80 ms, 7"), says("^  Step time: +4.00 ms"),
+         silent("Bottleneck.*Device compute")),
+    case("input-behind-steps-of-one", "xspace", samples.xla_outside((300, 2500)), first("^Input.*rank 1 most, 2.50 ms per step"), silent("stalls all ranks")),
+    case("time-behind-steps", "xspace", samples.xla_outside((2500,), name="sleepy"), first("^time between steps, 6"), says("Next: .*between the steps")),
+
     # -- report of foreign traces
     case("report-directory", "report", torch(), prints("Bottleneck:"), prints_not("record one with"), how=lambda a: a.run("report", "in")),
     case("report-directory-out", "report", torch(), prints("Bottleneck:"), HALF, how=lambda a: a.run("report", "-o", a.logs, "in")),

@@ -135,6 +135,42 @@ def ddp(ranks=4, slow=None, count=6, hosts=1, skew=0, named=True, marks=True, el
     return files
 
 
+def gloo(ranks=2, slow=None, groups=1, count=8):
+    """Data-parallel steps of 3000 us on CPUs: a rank computes 600 us, the slow one 1500, then gloo reduces on a thread of its own until 2100 us. Gloo
+    describes no collective. groups: of processes, as distributedInfo counts them since torch 2.4."""
+    files = {}
+    for r in range(ranks):
+        t = Trace(pid=4000 + r, host="node0", more={"distributedInfo": {"backend": "gloo", "rank": r, "world_size": ranks, "pg_count": groups}})
+        for s in range(count):
+            at, busy = FIRST + s * 3000, 1500 if r == slow else 600
+            t.mark(f"ProfilerStep#{s}", at, 3000)
+            t.op("aten::addmm", at + 10, busy)
+            t.op("c10d::allreduce_", at + 20 + busy, 30)
+            t.mark("gloo:all_reduce", at + 60 + busy, 2040 - busy, 4100)
+            t.mark("Optimizer.step#SGD.step", at + 2200, 300)
+        files[f"r{r}.pt.trace.json"] = t.bytes()
+    return files
+
+
+def xpu_pair():
+    """Two ranks of which only the enqueueing of collectives is joined."""
+    files = {}
+    for r in range(2):
+        t = Trace(rank=r, world=2, pid=4000 + r, dialect="xpu", device=r, host="node0")
+        for s in range(6):
+            at, busy = FIRST + s * 3000, 1800 if r else 700
+            t.mark(f"ProfilerStep#{s}", at, 3000)
+            t.op("aten::mm", at + 10, 50)
+            t.kernel("gemm_kernel", at + 100, busy, at + 20)
+            t.op("c10d::allreduce_", at + 80, 40)
+            t.op("record_param_comms", at + 82, 36, **{"Collective name": "allreduce", "In msg nelems": 1000000, "Out msg nelems": 1000000, "Group size": 2,
+                                                       "dtype": "Float", "Process Group Name": "0", "Process Group Ranks": "[0, 1]", "Seq": s})
+            t.mark("xccl:all_reduce", at + 83, 34)
+            t.kernel("oneccl_ring_allreduce_kernel", at + 110 + busy, 2590 - busy, at + 90, stream=20)
+        files[f"r{r}.pt.trace.json"] = t.bytes()
+    return files
+
+
 def window(pid, begin_us, host="node0", **how):
     """One recording of a repeated schedule: its steps begin then."""
     return train(Trace(pid=pid, host=host, base=kineto.BASE + begin_us * 1000, **how)).bytes()
@@ -209,6 +245,20 @@ def xla_tpu(count=4, host="tpu0"):
     p.line("XLA Ops", [(n, b + o, us, {"group_id": s, "device_offset_ps": 0, "device_duration_ps": us * 1000000}) for s, b in enumerate(at) for n, _, _, o, us in ops], 3)
     host_plane = xspace.Plane("/host:CPU", 1000).line("python", [("train", b, STEP, {"group_id": s, "step_num": s, "_r": 1}) for s, b in enumerate(at)], 4000)
     return {f"{host}.xplane.pb": xspace.space([p, host_plane, environment()], host)}
+
+
+def xla_outside(inputs, period=4000, us=1200, name="next_batch"):
+    """JAX on GPUs, a file a host: each mark of a step holds a wait for the batch of so many us, and one kernel. Steps are the devices' work."""
+    files = {}
+    for host, wait in enumerate(inputs):
+        main, device = [], []
+        for s in range(8):
+            at, c = FIRST + s * period, {"correlation_id": ("uint", s + 1)}
+            main += [("train", at, period, {"_r": 1, "step_num": s}), (name, at + 5, wait, {}), ("cuLaunchKernel", at + wait + 40, 5, c)]
+            device.append(("gemm_fusion", at + wait + 100, us, {**c, "hlo_op": ("ref", "dot.2"), "hlo_module": ("ref", "jit_train_step")}))
+        planes = [xspace.Plane("/host:CPU", 1000).line("python", main, 4000), xspace.Plane("/device:GPU:0", 0).line("Stream #7(Compute)", device, 7)]
+        files[f"h{host}.xplane.pb"] = xspace.space(planes + [environment()], f"h{host}")
+    return files
 
 
 def xla_cpu(count=4, host="node0", begin_ns=1790000000000000000, events=(), tail=(), name=None, main=True, pid=None):

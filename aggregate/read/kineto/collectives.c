@@ -3,6 +3,8 @@
 #include "aggregate/read/kineto/collectives.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +37,7 @@ struct work {
 
 PP_COMPARE_BY_2(compare_collective, struct kineto_collective, begin, track)
 
-/* Call number of the name that PyTorch gives the work; 0: none that all ranks of a group call. */
+/* Call number of the name that PyTorch gives the work, or of its operator; 0: none that all ranks of a group call. */
 static unsigned call_of(const char *name)
 {
 	static const char *const same[][2] = {{"allreduce", "c10d::allreduce_"},
@@ -61,7 +63,7 @@ static unsigned call_of(const char *name)
 	                                      {"gather", "c10d::gather_"}};
 
 	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
-		if (!strcmp(name, same[i][0]))
+		if (!strcmp(name, same[i][0]) || !strcmp(name, same[i][1]))
 			return pp_c10d_call_of(same[i][1], strlen(same[i][1]));
 	return 0;
 }
@@ -264,13 +266,61 @@ static void adopt_all(struct kineto_store *s, struct pp_rank *rank, const uint32
 			adopt(s, &rank->thread[t], track[t], parameters);
 }
 
+/* "[0, 1, 2]" of all ranks; 0: no memory, or too many. */
+static uint32_t all_ranks(struct kineto_store *s)
+{
+	const size_t size = (size_t)s->world * 12 + 3;
+	char *text = malloc(size);
+	size_t at = 0;
+	uint32_t id;
+
+	for (int32_t r = 0; text && r < s->world; r++)
+		at += (size_t)snprintf(text + at, size - at, "%s%" PRId32 "%s", r ? ", " : "[", r, r + 1 < s->world ? "" : "]");
+	id = text ? pp_intern_put(s->names, text, at) : 0;
+	free(text);
+	return id;
+}
+
+/* Backends other than NCCL's do not describe collectives. Where the job has one group only, all are of it: operators stand for
+ * descriptions. */
+static int describe(struct kineto_store *s, const struct pp_rank *rank, const uint32_t *track)
+{
+	const uint32_t ranks = all_ranks(s);
+
+	for (size_t t = 0; ranks && t < rank->threads; t++) {
+		int64_t until = INT64_MIN;
+
+		for (size_t i = 0; !rank->thread[t].device && i < rank->thread[t].spans; i++) {
+			const struct pp_span *span = &rank->thread[t].span[i];
+			const char *name = span->kind == PP_SPAN_RANGE && span->range.origin == PP_ORIGIN_OPERATOR
+			                           ? pp_intern_text(s->names, span->name, NULL)
+			                           : "";
+
+			if (strncmp(name, "c10d::", 6) != 0 || span->begin < until || !call_of(name))
+				continue;
+			until = span->end;
+			if (PP_GROW(s->collective, s->collectives, s->collectives_room))
+				return -ENOMEM;
+			s->collective[s->collectives++] = (struct kineto_collective){.track = track[t],
+			                                                             .begin = span->begin,
+			                                                             .end = span->end,
+			                                                             .operation = span->name,
+			                                                             .group_ranks = ranks,
+			                                                             .group_size = s->world,
+			                                                             .sequence = -1};
+		}
+	}
+	return ranks ? 0 : -ENOMEM;
+}
+
 int pp_kineto_collectives(struct kineto_store *s, struct pp_rank *rank, const uint32_t *track)
 {
 	struct work w = {.s = s, .rank = rank};
 	int rc = 0;
 
 	adopt_all(s, rank, track);
-
+	if (!s->collectives && s->groups == 1 && s->world > 1)
+		rc = describe(s, rank, track);
 	for (size_t t = 0; t < rank->threads; t++)
 		if (rank->thread[t].is_main)
 			w.thread = &rank->thread[t];

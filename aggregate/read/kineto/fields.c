@@ -29,7 +29,8 @@ static const struct key top_key[] = {KEY("traceEvents", TOP_EVENTS),          KE
                                      KEY("distributedInfo", TOP_DISTRIBUTED), KEY("deviceProperties", TOP_DEVICES),
                                      KEY("pytorch_version", TOP_VERSION),     KEY("torch_version", TOP_VERSION),
                                      KEY("schemaVersion", TOP_SCHEMA)};
-static const struct key distributed_key[] = {KEY("rank", DISTRIBUTED_RANK), KEY("world_size", DISTRIBUTED_WORLD)};
+static const struct key distributed_key[] = {KEY("rank", DISTRIBUTED_RANK), KEY("world_size", DISTRIBUTED_WORLD),
+                                             KEY("pg_count", DISTRIBUTED_GROUPS)};
 static const struct key device_key[] = {KEY("id", DEVICE_ID), KEY("name", DEVICE_NAME), KEY("totalGlobalMem", DEVICE_MEMORY)};
 
 static int find(const struct key *key, size_t keys, const char *text, size_t length)

@@ -7,7 +7,7 @@
 #include "core/ring/intern.h"
 
 enum kineto_top { TOP_EVENTS = 1, TOP_BASE, TOP_DISTRIBUTED, TOP_DEVICES, TOP_VERSION, TOP_SCHEMA };
-enum kineto_distributed { DISTRIBUTED_RANK = 1, DISTRIBUTED_WORLD };
+enum kineto_distributed { DISTRIBUTED_RANK = 1, DISTRIBUTED_WORLD, DISTRIBUTED_GROUPS };
 enum kineto_device { DEVICE_ID = 1, DEVICE_NAME, DEVICE_MEMORY };
 
 enum kineto_place { /* what a value is a member of */

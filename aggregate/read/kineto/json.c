@@ -252,8 +252,10 @@ static int set_rank(struct kineto_json *j, const struct kineto_value *v)
 		j->s->rank = (int32_t)number;
 		if (j->s->infos < KINETO_INFOS_MOST)
 			j->s->info[j->s->infos++] = (int32_t)number;
-	} else
+	} else if (j->key == DISTRIBUTED_WORLD) {
 		j->s->world = (int32_t)number;
+	} else
+		j->s->groups = (int32_t)number;
 	return 0;
 }
 

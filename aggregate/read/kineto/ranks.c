@@ -384,6 +384,7 @@ static int share(const struct kineto_store *s, struct kineto_store *to)
 	to->base = s->base;
 	to->rank = -1;
 	to->world = s->world;
+	to->groups = s->groups;
 	to->version = s->version;
 	to->has_schema = s->has_schema;
 	to->trace.clock_bound_ns = s->trace.clock_bound_ns;

@@ -100,6 +100,7 @@ struct kineto_store { /* all that was read */
 	uint64_t timed;                  /* events with a time */
 	int64_t base;                    /* ns since 1970; 0: not given */
 	int32_t rank, world;             /* by distributedInfo; -1 */
+	int32_t groups;                  /* of processes, by distributedInfo; 0: it does not say */
 	int32_t info[KINETO_INFOS_MOST]; /* ranks of all distributedInfo, in the order of the file */
 	size_t infos;
 	uint32_t version; /* of PyTorch, pp_intern id */

@@ -73,14 +73,14 @@ static enum c10d_what what_is(const struct c10d *c, const struct pp_span *span)
 	return C10D_NOTHING;
 }
 
-static int add_work(struct c10d *c, uint32_t thread, const struct pp_span *span)
+static int add_work(struct c10d *c, uint32_t thread, struct pp_span *span)
 {
 	if (span->flags & PP_SPAN_CUT_BEGIN)
 		return 0;
 	if (PP_GROW(c->work, c->works, c->works_room))
 		return -ENOMEM;
-	c->work[c->works++] = (struct c10d_work){span->begin, span->end, thread, c10d_name_of(c, span)->call,
-	                                         (span->flags & PP_SPAN_CUT_END) != 0};
+	c->work[c->works++] = (struct c10d_work){
+	        span, span->begin, span->end, thread, c10d_name_of(c, span)->call, (span->flags & PP_SPAN_CUT_END) != 0};
 	return 0;
 }
 
@@ -89,6 +89,15 @@ static void make_wait(struct pp_span *span)
 	span->kind = PP_SPAN_MPI;
 	span->category = 0;
 	span->mpi = (struct pp_span_mpi){.peer = -1, .call = C10D_WAIT};
+}
+
+/* Files of other profilers have no range for C++ that waits in a backward pass: the backend's own time is that waiting, as far as
+ * it is exposed. */
+static void wait_in_works(const struct c10d *c)
+{
+	for (size_t i = 0; i < c->works && !c->has_waits; i++)
+		if (c->work[i].call && c->work[i].span->source == PP_SOURCE_KINETO)
+			make_wait(c->work[i].span);
 }
 
 /* A call inside a call is the operation, the outer one only wraps it. Half a call has no arrival: it stays a range. */
@@ -115,6 +124,7 @@ static int read_thread(struct c10d *c, uint32_t t)
 			call->enqueued = 1;
 		if (what == C10D_WAITS && span->begin >= waits_until && !(span->flags & PP_SPAN_CUT_BEGIN)) {
 			make_wait(span);
+			c->has_waits = 1;
 			waits_until = span->end;
 		}
 		if (what != C10D_CALL || (span->flags & PP_SPAN_CUT_BEGIN))
@@ -311,6 +321,8 @@ static int convert_rank(struct c10d *c)
 	c10d_annotate(c);
 	if (rc == 0)
 		rc = c10d_end(c);
+	if (rc == 0)
+		wait_in_works(c);
 	for (size_t i = 0; rc == 0 && i < c->calls; i++)
 		rc = make_call(c, &c->call[i], request < UINT32_MAX - c->calls ? request + 1 + (uint32_t)i : 0);
 	if (rc == 0)

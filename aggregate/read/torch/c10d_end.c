@@ -129,6 +129,7 @@ int c10d_end(struct c10d *c)
 	for (size_t i = 0; i < c->works; i++) {
 		struct c10d_call *call = take(e, &c->work[i], &sure);
 
+		c->work[i].call = call && call->annotation && !c->work[i].is_cut;
 		if (call && !c->work[i].is_cut)
 			call->done = c->work[i].end;
 	}

@@ -48,10 +48,12 @@ struct c10d_call {
 };
 
 struct c10d_work {
+	struct pp_span *span;
 	int64_t begin, end;
 	uint32_t thread;
 	uint16_t operation;
 	uint8_t is_cut; /* its end was not seen */
+	uint8_t call;   /* 1: it is the work of a call */
 };
 
 struct c10d_extra { /* a span to come */
@@ -70,6 +72,7 @@ struct c10d {
 	size_t works, works_room;
 	struct c10d_extra *extra;
 	size_t extras, extras_room, operations_room;
+	int has_waits; /* the rank recorded calls that wait */
 };
 
 static inline const struct c10d_name *c10d_name_of(const struct c10d *c, const struct pp_span *span)

@@ -322,6 +322,26 @@ static int64_t each(int64_t ns, int64_t steps, double second)
 	return second > 0 ? llround((double)pp_known_mean(ns, steps) * second) : pp_known_mean(ns, steps);
 }
 
+/* Where a hundredth or more lies behind the ends of steps. */
+static void write_between(const struct pp_dataset *d, FILE *to)
+{
+	int64_t all = 0, between = 0, gaps = 0;
+	char text[PP_TEXT_UNIT], share[PP_TEXT_UNIT];
+
+	for (size_t i = 0; i < d->steps * d->workers; i++) {
+		const int64_t ns = pp_usual_steps_time(d, i / d->workers, i % d->workers);
+
+		if (ns <= d->cell[i].step_ns)
+			continue;
+		pp_wrap_add(&all, ns);
+		pp_wrap_add(&between, pp_wrap_minus(ns, d->cell[i].step_ns));
+		gaps++;
+	}
+	if (gaps && pp_sums_percent(between, all) >= 1)
+		fprintf(to, "  Between steps: %s, %s of the time from one begin to the next. It is in no row of the tables\n",
+		        pp_text_time(text, between / gaps), pp_text_percent(share, pp_sums_percent(between, all)));
+}
+
 void pp_text_breakdown(const struct pp_dataset *d, const struct pp_sums *t, int is_cut, FILE *to)
 {
 	const double second = pp_text_second(d, t);
@@ -351,6 +371,7 @@ void pp_text_breakdown(const struct pp_dataset *d, const struct pp_sums *t, int 
 		fputc('\n', to);
 	}
 	write_communication(t, d->steps, to);
+	write_between(d, to);
 }
 
 struct row { /* a worker and its sort key */

@@ -22,6 +22,10 @@
 	  "'device': 0, 'stream': 20, 'correlation': " begin)
 #define CALL(begin) X("cpu_op", "c10d::allreduce_", "1", "1", begin "0", "8", "")
 #define GROUP ", 'Process Group Name': '0', 'Process Group Ranks': '[0, 1, 2, 3, 4, 5, 6, 7]'"
+#define INSIDE X("cpu_op", "c10d::barrier", "1", "1", "102", "3", "")
+#define ENDS \
+	"{'ph': 'M', 'name': 'thread_name', 'pid': 1, 'tid': 1, 'args': {'name': 'a'}}], " \
+	"'distributedInfo': {'rank': 1, 'world_size': 2, "
 /* clang-format on */
 
 static const struct pp_span *call(const struct pp_capture *c, size_t n)
@@ -34,6 +38,21 @@ static const struct pp_span *call(const struct pp_capture *c, size_t n)
 			return &t->span[i];
 	CHECK(!"no such call");
 	return &none;
+}
+
+/* Where the file describes none and the job has one group, operators are its collectives; a call inside of one is none. */
+TEST(one_group)
+{
+	struct pp_capture one = kit_read(HEAD CALL("10") INSIDE ENDS "'pg_count': 1}}");
+	struct pp_capture two = kit_read(HEAD CALL("10") INSIDE ENDS "'pg_count': 2}}");
+
+	CHECK_INT(one.rank[0].annotations, 1);
+	CHECK_INT(call(&one, 0)->mpi.comm, one.rank[0].comm[0].id);
+	CHECK_INT(one.rank[0].comm[0].size, 2);
+	CHECK_INT(one.rank[0].comm[0].member[1], 1);
+	CHECK_INT(two.rank[0].annotations, 0);
+	pp_capture_release(&one);
+	pp_capture_release(&two);
 }
 
 /* Neither a number of the file nor a step says which it is on other ranks: it is known of this one. */
@@ -119,6 +138,7 @@ TEST(kernel_before_its_call)
 int main(void)
 {
 	without_sequence();
+	one_group();
 	groups();
 	without_operator();
 	kernel_before_its_call();
