@@ -67,7 +67,9 @@ void pp_dataset_mark_unseen(struct pp_dataset *d)
 
 		if (cell->present && is_seen && (is_whole_job || is_split(d, cell) || communication_of(cell) <= 0))
 			continue;
-		cell->wait_ns = cell->transfer_ns = PP_UNKNOWN;
+		cell->wait_ns = PP_UNKNOWN;
+		if (d->workers <= 1 || !cell->transfer_ns) /* that of the calls that are split was seen */
+			cell->transfer_ns = PP_UNKNOWN;
 	}
 	for (size_t s = 0; s < d->steps; s++)
 		mark_step(&d->cell[s * d->workers], d->workers);

@@ -336,6 +336,53 @@ static void set_period(const struct rare *r, struct pp_row_finding *row)
 	row->finding_steps = (uint32_t)(runs < most ? runs : most);
 }
 
+/* Work of a rank in a step, ns. */
+static double work_of(const struct pp_dataset *d, size_t step, size_t w)
+{
+	const struct pp_row_cell *cell = &d->cell[step * d->workers + w];
+	double ns = 0;
+
+	for (int k = 1; k <= PP_CATEGORIES && cell->present; k++)
+		if (pp_reason_is_work(k))
+			ns += (double)cell->exclusive_ns[k];
+	return ns;
+}
+
+/* A rank that calls only every few steps is late in the step of the call. Did it work more in the steps in front of these? */
+static int works_before(const struct pp_finding_search *f, size_t w, const uint8_t *is_rare)
+{
+	double sum[3] = {0}; /* in front of a late step, in it, in others */
+	size_t n[3] = {0};
+
+	for (size_t s = 0; s < f->d->steps; s++) {
+		const int which = is_rare[s] ? 1 : s + 1 < f->d->steps && is_rare[s + 1] ? 0 : 2;
+
+		sum[which] += work_of(f->d, s, w);
+		n[which]++;
+	}
+	for (int i = 0; i < 3; i++)
+		sum[i] /= (double)(n[i] ? n[i] : 1);
+	return n[0] && n[1] && n[2] && sum[0] - sum[2] > 2 * (sum[1] - sum[2]) && sum[0] > sum[2];
+}
+
+/* What the rank that keeps the others waiting works more than usual in the steps in front of those at hand; UNKNOWN: nothing. */
+static int reason_before(const struct rare *r, size_t rank)
+{
+	const size_t steps = r->f->d->steps;
+	int reason = PP_REASON_UNKNOWN;
+	double ns;
+
+	if (!works_before(r->f, rank, r->which))
+		return reason;
+	for (size_t s = 0; s < steps; s++)
+		r->beside[s] = s + 1 < steps && !r->which[s] && r->which[s + 1];
+	set_means(r, r->beside, r->more);
+	for (size_t i = 0; i < r->f->d->workers * REASONS; i++)
+		r->more[i] -= r->usual[i];
+	reason = find_reason(r, rank, &ns);
+	return ns >= r->each / ALL_PART ? reason : PP_REASON_UNKNOWN;
+}
+
 static int add(struct rare *r, enum pp_finding_kind kind)
 {
 	const struct pp_dataset *d = r->f->d;
@@ -355,7 +402,7 @@ static int add(struct rare *r, enum pp_finding_kind kind)
 	for (size_t i = 0; i < d->workers * REASONS; i++)
 		r->more[i] -= r->usual[i];
 	rank = find_rank(r, kind);
-	keeper = kind == PP_FINDING_START_UP || kind == PP_FINDING_ONE_OFF ? find_keeper(r) : SIZE_MAX;
+	keeper = kind != PP_FINDING_IRREGULAR ? find_keeper(r) : SIZE_MAX;
 	all = find_reason(r, SIZE_MAX, &all_ns);
 	reason = find_reason(r, rank, &ns);
 	row->more_ns = (int64_t)r->each;
@@ -368,7 +415,7 @@ static int add(struct rare *r, enum pp_finding_kind kind)
 		row->finding_reason = (pp_c_CODE)all;
 		snprintf(row->who, sizeof(row->who), d->workers > 1 ? "all ranks" : "the rank");
 	} else if (rank != SIZE_MAX || keeper != SIZE_MAX) {
-		row->finding_reason = (pp_c_CODE)(rank != SIZE_MAX ? reason : PP_REASON_UNKNOWN);
+		row->finding_reason = (pp_c_CODE)(rank != SIZE_MAX ? reason : reason_before(r, keeper));
 		rank = rank != SIZE_MAX ? rank : keeper;
 		row->finding_worker = d->worker[rank].rank;
 		r->named[rank] = 1;
@@ -491,20 +538,29 @@ int pp_finding_rare_add(struct pp_finding_search *f)
 	return rc;
 }
 
+enum { FAINT = 4 }; /* a part of the usual excess: not one of the period */
+
 /* The steps in which the rank is periodically late: exceptional, if the job's are not periodic by themselves. */
-static void take_period(struct pp_finding_search *f, const struct pp_series *of_rank, const uint8_t *is_rare)
+static void take_period(struct pp_finding_search *f, size_t w, const struct pp_series *of_rank, uint8_t *is_rare)
 {
 	struct pp_usual_steps *u = &f->usual;
+	const size_t steps = f->d->steps;
+	size_t first = of_rank->first_rare, lag;
 
+	while (first + of_rank->period < steps && pp_finding_more(f, first, w) < of_rank->rare_each / FAINT) {
+		is_rare[first] = 0;
+		first += of_rank->period;
+	}
+	lag = first && works_before(f, w, is_rare);
 	u->course.rare = PP_RARE_PERIODIC;
 	u->course.period = of_rank->period;
-	u->course.first_rare = of_rank->first_rare;
-	for (size_t s = 0; s < f->d->steps; s++) {
+	u->course.first_rare = first - lag;
+	for (size_t s = 0; s < steps; s++) {
 		const int is_start = s < u->course.start_ups;
 
-		u->is_rare[s] = (is_start && u->is_rare[s]) || is_rare[s];
+		u->is_rare[s] = (is_start && u->is_rare[s]) || is_rare[s] || (lag && s + 1 < steps && is_rare[s + 1]);
 	}
-	pp_usual_steps_measure(u, f->d->steps);
+	pp_usual_steps_measure(u, steps);
 	pp_finding_steps_measure(f);
 }
 
@@ -513,17 +569,23 @@ int pp_finding_rare_find(struct pp_finding_search *f)
 	const struct pp_dataset *d = f->d;
 	double *more = f->room + 3 * d->steps, most = f->least_ns, all = 0;
 	uint8_t *is_rare = calloc(2 * d->steps + 1, 1), *best;
+	double *latest = calloc(d->steps + 1, sizeof(*latest)); /* what the latest rank of each step has more */
+	size_t rank = 0;
 	struct pp_series course, of_best = {.rare = PP_RARE_NONE};
 
-	if (!is_rare)
+	if (!is_rare || !latest) {
+		free(is_rare);
+		free(latest);
 		return -ENOMEM;
+	}
 	best = is_rare + d->steps;
 	for (size_t w = 0; w < d->workers && f->usual.course.rare != PP_RARE_PERIODIC; w++) {
 		double sum = 0;
 
-		for (size_t s = 0; s < d->steps; s++)
+		for (size_t s = 0; s < d->steps; s++) {
 			sum += more[s] = pp_finding_more(f, s, w);
-		all += sum / (double)d->steps;
+			latest[s] = fmax(latest[s], more[s]);
+		}
 		if (sum < most * (double)d->steps)
 			continue;
 		pp_series_of(more, d->steps, f->least_ns, f->room, is_rare, &course);
@@ -531,10 +593,14 @@ int pp_finding_rare_find(struct pp_finding_search *f)
 			continue;
 		most = course.rare_cost;
 		of_best = course;
+		rank = w;
 		memcpy(best, is_rare, d->steps);
 	}
+	for (size_t s = 0; s < d->steps; s++)
+		all += latest[s] / (double)d->steps;
 	if (of_best.rare != PP_RARE_NONE && of_best.rare_cost > all / 2) /* else others are late as well: they take turns */
-		take_period(f, &of_best, best);
+		take_period(f, rank, &of_best, best);
 	free(is_rare);
+	free(latest);
 	return 0;
 }

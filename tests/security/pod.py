@@ -153,8 +153,9 @@ def addresses(place, full):
                 for pid, is_child in keepers_of(hosts, name):
                     held = own_sockets(pid)
                     writers += is_child
-                    # between its fork and its first deeds it has what the keeper has
-                    check(not is_child or wait_until(lambda one=pid: not own_sockets(one)), f"a writer of {name} holds {held}")
+                    # Between its fork and its first deeds it has what the keeper has. The keeper itself is a child until its parent ends.
+                    free = not is_child or wait_until(lambda one=pid, on=name: not own_sockets(one) or (one, True) not in keepers_of(hosts, on))
+                    check(free, f"a writer of {name} holds {own_sockets(pid)}")
                     for line in held if not is_child else ():
                         table, local = line[0], line[1].split()[1].split(":")[0]
                         listens = table[:3] != "tcp" or line[1].split()[3] == "0A"

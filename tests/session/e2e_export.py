@@ -59,7 +59,7 @@ def perfetto(place, source, *words):
 
 def late(place, ranks=4, words=(), options=()):
     logs = place.new_logs()
-    good(train(place, logs, ranks, ("--steps", "20", "--slow-rank", "1", "--slow-us", "3000", *words), ("--steps", "5:10", *options)))
+    good(train(place, logs, ranks, ("--steps", "20", "--slow-rank", "1", "--slow-us", "20000", *words), ("--steps", "5:10", *options)))
     return logs, session_of(logs)
 
 

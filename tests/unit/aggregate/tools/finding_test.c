@@ -576,6 +576,31 @@ TEST(phase)
 	check_first(PP_FINDING_PHASE, "rank 0", PP_CATEGORY_OUTPUT);
 }
 
+/* Ranks meet in every other step, so that a rank that is late in one step is waited for in the next. It is named with what it did. */
+TEST(period_before_a_meeting)
+{
+	const struct pp_row_finding *f;
+	struct pp_made_job m;
+
+	state = 1;
+	pp_made_begin(&m, 12, 12, FIRST, 32);
+	for (size_t s = 0; s < 32; s++) {
+		pp_made_begin_all(&m, s);
+		for (size_t r = 0; r < 12; r++) {
+			pp_made_work(&m, r, PP_CATEGORY_HOST_COMPUTE, (int64_t)(WORK * (1 + 0.2 * noise())));
+			if (!r && s >= 5 && s % 4 == 1)
+				pp_made_work(&m, r, PP_CATEGORY_OUTPUT, 18 * MS);
+		}
+		if (s % 2 == 0)
+			pp_made_collective(&m, 1, "MPI_Allreduce", 1000, 100 * US);
+		pp_made_end_all(&m);
+	}
+	take(pp_made_end(&m));
+	check_first(PP_FINDING_PERIODIC, "rank 0", PP_CATEGORY_OUTPUT);
+	f = find(PP_FINDING_PERIODIC);
+	CHECK(f && f->finding_period == 4 && f->finding_first == FIRST + 5 && f->finding_steps == 7);
+}
+
 int main(void)
 {
 	persistent();
@@ -606,5 +631,6 @@ int main(void)
 	late_between_steps();
 	waits_in_files();
 	phase();
+	period_before_a_meeting();
 	return test_end();
 }
