@@ -38,8 +38,8 @@ TEST(communication_that_is_not_split)
 	mark(cell, RANKS, NULL);
 	CHECK(!pp_is_known(cell[0].wait_ns) && !pp_is_known(cell[0].transfer_ns));
 	CHECK(cell[1].wait_ns == 0 && cell[1].transfer_ns == 25);
-	CHECK(cell[0].late_ns == 0);          /* rank 1 waited for nobody */
-	CHECK(!pp_is_known(cell[1].late_ns)); /* for whom rank 0 waited is unknown */
+	CHECK(cell[0].late_ns == 0);                                      /* rank 1 waited for nobody */
+	CHECK(!pp_is_known(cell[1].late_ns));                             /* for whom rank 0 waited is unknown */
 	CHECK(!pp_is_known(cell[2].wait_ns) && cell[2].transfer_ns == 2); /* a call that is split says nothing of the others */
 	CHECK(!pp_is_known(cell[3].wait_ns) && !pp_is_known(cell[3].late_ns));
 }

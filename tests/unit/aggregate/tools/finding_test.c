@@ -576,7 +576,8 @@ TEST(phase)
 	check_first(PP_FINDING_PHASE, "rank 0", PP_CATEGORY_OUTPUT);
 }
 
-/* Ranks meet in every other step, so that a rank that is late in one step is waited for in the next. It is named with what it did. */
+/* Ranks meet in every other step, so that a rank that is late in one step is waited for in the next. It is named with what it
+ * did. */
 TEST(period_before_a_meeting)
 {
 	const struct pp_row_finding *f;
