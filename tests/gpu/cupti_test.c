@@ -586,7 +586,7 @@ TEST(early)
 		         "PODPROF_STEPS=20:25 REPLAY_VERSION=%d REPLAY_DRIVER=12040 REPLAY_CRASH=late_subscriber=1 "
 		         "PODPROF_CUPTI=%s/libcupti.so.13",
 		         i ? 24 : 22, directory);
-		CHECK((job("gpu_host", "28 1 1 graph,late,pause", more) != 0) == i);
+		CHECK_INT(job("gpu_host", "28 1 1 graph,late,pause", more) != 0, i);
 		CHECK(i || seen.device[PP_DEVICE_KERNEL] >= 12);
 	}
 	CHECK_INT(job("gpu_host", "8 1 1 pause", "REPLAY_VERSION=18"), 0);
