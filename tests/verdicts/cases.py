@@ -57,6 +57,25 @@ def merged(label):
     return kineto.merged([samples.train(rank=r, world=2, pid=4000 + r, device=r) for r in range(2)], label)
 
 
+def concatenated(pid, more=None, device=None):
+    """Events of two ranks one behind the other, nothing else: rank 1 is late. more: what each has besides; device: of both."""
+    traces = []
+    for r in range(2):
+        t = Trace(world=2, pid=pid(r), device=r if device is None else device)
+        t.rank = r
+        for s in range(6):
+            at, busy = samples.FIRST + s * 2000, 1200 if r else 300
+            t.mark(f"ProfilerStep#{s}", at, 2000)
+            t.op("aten::mm", at + 5, 12)
+            t.kernel("gemm", at + 50, 300, at + 10)
+            t.collective("allreduce", at + 50 + busy, 1400 - busy, at + 20 + busy, Rank=r)
+        if more:
+            more(t)
+        t.rank = None
+        traces.append(t)
+    return kineto.merged(traces, lambda r, pid: pid)
+
+
 def without(files, which, unless=lambda name: False):
     """The same files less some of their events; which: of the events of all files but those that are excepted."""
     return {name: data if unless(name) else samples.edited({name: data}, lambda t: t.update(traceEvents=[e for e in t["traceEvents"] if not which(e)]))[name]
@@ -300,6 +319,13 @@ CASES = [
     case("one-pid-two-hosts", "identity", {f"{n}.json": samples.window(4000, 0, host=n) for n in ("node0", "node1")}, sessions(1), ranks(0, 1)),
     case("merged-sglang", "identity", {"merged-17.trace.json": merged(lambda r, pid: f"[TP{r:02d}] {pid}")}, ranks(0, 1), kernels(16, 4000)),
     case("merged-by-offset", "identity", {"merged.json": merged(lambda r, pid: pid + 100000 * r if isinstance(pid, int) else f"{pid} {r}")}, ranks(0, 1), kernels(16, 4000)),
+    case("merged-by-rank-argument", "identity", {"merged.json": concatenated(lambda r: 7000 - r)}, ranks(0, 1), kernels(12, 3600, name="gemm"), kernels(12, device=1, worker=1), kernels(12, device=0, worker=0),
+         cell("worker", {"rank": 0}, "pid", 7000), cell("worker", {"rank": 1}, "pid", 6999), count("collective", 6), first("rank 1"), silent("contradict one rank|unknown one")),
+    case("merged-one-pid", "identity", {"merged.json": concatenated(lambda r: 7000)}, ranks(0), says("Caution: +rank 0 is partial: its file mixes ranks that have one pid .[1-9][0-9]* contradictions.")),
+    case("merged-unlaunched", "identity", {"merged.json": concatenated(lambda r: 7000 + r, lambda t: t.kernel("alone", 5600, 50, None, 9))}, ranks(0, 1),
+         kernels(1, worker=0, name="alone", device=0), kernels(1, worker=1, name="alone", device=1), silent("unknown one of the file's ranks")),
+    case("merged-unlaunched-on-one", "identity", {"merged.json": concatenated(lambda r: 7000 + r, lambda t: t.kernel("alone", 5600 + 60 * t.rank, 50, None, 9), device=0)}, ranks(0, 1),
+         kernels(2, name="alone"), says("2 events are of an unknown one of the file's ranks")),
     case("jax-two-directories", "identity", {f"{n}/plugins/profile/2026_01_01_00_00_0{i}/node0.xplane.pb":
                                              next(iter(samples.xla_cpu(begin_ns=1790000000000000000 + i * 1000).values())) for i, n in enumerate("ab")},
          sessions(1), ranks(0, 1), steps(4)),
