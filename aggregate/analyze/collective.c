@@ -171,6 +171,7 @@ static void add_run(const struct pp_operation_runs *runs, uint32_t request, stru
 	if (!run)
 		return;
 	row->device_length_ns = run->device_ns;
+	row->device = run->device;
 	if (run->correlation && run->end > run->ready) {
 		row->device_begin_ns = run->ready;
 		row->device_end_ns = run->end;
@@ -245,6 +246,7 @@ static void fill_row(struct pp_join *j, struct pp_member *m, const struct pp_req
 	                               .late_rank = -1,
 	                               .device_begin_ns = INT64_MIN,
 	                               .device_end_ns = INT64_MIN,
+	                               .device = -1,
 	                               .is_root = m->is_root,
 	                               .exit_open = !m->exit_known,
 	                               .needs = needs & 3};

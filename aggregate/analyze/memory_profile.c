@@ -342,20 +342,23 @@ static int add_peaks(struct profile *p, struct call *call, size_t peak)
 	return rc;
 }
 
-/* Allocators of devices are named GPU_0, GPU_0_bfc and so on. */
-static int64_t bytes_of_device(const struct profile *p, const struct pp_rank *rank, uint32_t allocator)
+/* Allocators of devices are named GPU_0, GPU_0_bfc, MTIA_3 and so on. -1: it has none. */
+static int32_t device_of(const struct profile *p, uint32_t allocator)
 {
-	const char *name = pp_intern_text(p->names, allocator, NULL);
+	const char *name = pp_intern_text(p->names, allocator, NULL), *at = strchr(name, '_');
 	unsigned long number;
 	char *end;
 
-	if (strncmp(name, "GPU_", 4) != 0 || name[4] < '0' || name[4] > '9')
-		return PP_UNKNOWN;
-	number = strtoul(name + 4, &end, 10);
-	if (*end && *end != '_')
-		return PP_UNKNOWN;
-	for (size_t i = 0; i < rank->devices; i++)
-		if (rank->device[i].number == number && rank->device[i].memory)
+	if (!at || at[1] < '0' || at[1] > '9' || !strncmp(name, "CPU_", 4))
+		return -1;
+	number = strtoul(at + 1, &end, 10);
+	return (*end && *end != '_') || number > UINT16_MAX ? -1 : (int32_t)number;
+}
+
+static int64_t bytes_of_device(const struct pp_rank *rank, int32_t device)
+{
+	for (size_t i = 0; i < rank->devices && device >= 0; i++)
+		if (rank->device[i].number == (uint32_t)device && rank->device[i].memory)
 			return rank->device[i].memory < INT64_MAX ? (int64_t)rank->device[i].memory : PP_UNKNOWN;
 	return PP_UNKNOWN;
 }
@@ -385,7 +388,8 @@ static int add_allocator(struct profile *p, const struct pp_rank *rank, struct c
 	row.heap_bytes = call[peak].heap;
 	row.free_bytes = size_of(a->available);
 	row.capacity_bytes = a->available < 0 ? PP_UNKNOWN : add_sizes(row.peak_bytes, a->available);
-	row.device_bytes = bytes_of_device(p, rank, row.allocator);
+	row.device = device_of(p, row.allocator);
+	row.device_bytes = bytes_of_device(rank, row.device);
 	row.fragmentation = share_of(a->fragmentation);
 	if (!row.peak_since_start_bytes)
 		row.peak_since_start_bytes = PP_UNKNOWN;

@@ -35,9 +35,9 @@ struct ops { /* of one rank after the other */
 	uint32_t *next;         /* [room] by row: index + 1 of the next row of that name */
 	uint64_t *unclassified; /* calls by name */
 	struct pp_row_event event;
-	size_t first; /* row of this rank */
-	int32_t worker;
-	struct window *window; /* [windows] */
+	size_t first;           /* row of this rank */
+	int32_t worker, device; /* of the thread; device -1: the host */
+	struct window *window;  /* [windows] */
 	size_t windows;
 	struct open *open; /* [room_open] */
 	size_t opens, room_open;
@@ -61,7 +61,8 @@ static uint32_t row_of(struct ops *o, const struct pp_span *span, uint8_t catego
 
 	for (uint32_t i = first; i > o->first; i = o->next[i - 1]) {
 		row = op_at(o, i - 1);
-		if (row->category == (int8_t)category && row->source == (int8_t)span->source && row->side == side)
+		if (row->category == (int8_t)category && row->source == (int8_t)span->source && row->side == side &&
+		    row->device == o->device)
 			return i - 1;
 	}
 	row = o->out.rows + 1 < NO_ROW ? pp_table_add(&o->out) : NULL;
@@ -72,6 +73,7 @@ static uint32_t row_of(struct ops *o, const struct pp_span *span, uint8_t catego
 	                          .category = (int8_t)category,
 	                          .source = (int8_t)span->source,
 	                          .side = (int8_t)side,
+	                          .device = o->device,
 	                          .steps = (uint32_t)o->windows};
 	if (o->room < o->out.room) {
 		next = realloc(o->next, o->out.room * sizeof(*next));
@@ -191,6 +193,7 @@ static int count_thread(struct ops *o, const struct pp_thread *thread, uint32_t 
 	if (!pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_RANGE) | PP_SPAN_BIT(PP_SPAN_MPI) | PP_SPAN_BIT(PP_SPAN_DEVICE)))
 		return 0;
 	o->opens = 0;
+	o->device = (int32_t)thread->device - 1;
 	for (size_t i = 0; i < thread->spans && rc == 0; i++) {
 		const struct pp_span *span = &thread->span[i];
 
@@ -267,7 +270,9 @@ static int compare_self(const void *a, const void *b, void *names)
 		return strcmp(pp_intern_text(names, x->name, NULL), pp_intern_text(names, y->name, NULL));
 	if (x->category != y->category)
 		return x->category - y->category;
-	return x->source != y->source ? x->source - y->source : x->side - y->side;
+	if (x->source != y->source)
+		return x->source - y->source;
+	return x->side != y->side ? x->side - y->side : (x->device > y->device) - (x->device < y->device);
 }
 
 /* Keeps the names with most time: an endless supply of names (one per batch) would make an endless table. */

@@ -238,8 +238,12 @@ static int compare_ran(const void *a, const void *b)
 
 static void add_run(struct work *w, const struct pp_operation *o, const struct pp_span *call, struct kernel *k)
 {
-	struct pp_operation_run run = {
-	        .request = o->request, .device_ns = o->device_ns, .channels = o->channels, .how = o->how, .call = call};
+	struct pp_operation_run run = {.request = o->request,
+	                               .device_ns = o->device_ns,
+	                               .channels = o->channels,
+	                               .how = o->how,
+	                               .device = (int32_t)o->device - 1,
+	                               .call = call};
 
 	if (k) {
 		k->operations++;
@@ -247,6 +251,7 @@ static void add_run(struct work *w, const struct pp_operation *o, const struct p
 		run.ready = k->ready;
 		run.end = k->end;
 		run.thread = k->thread;
+		run.device = (int32_t)w->rank->thread[k->thread].device - 1;
 		run.span = k->span;
 		run.device_ns = k->end - k->begin;
 		run.exposed_ns = run.device_ns - (covered_until(w, k->end) - covered_until(w, k->begin));

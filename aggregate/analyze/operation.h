@@ -15,6 +15,7 @@ struct pp_operation_run { /* of a call */
 	int64_t device_ns;  /* a year at most; of its kernel, else as the library timed it; 0: unknown */
 	int64_t exposed_ns; /* with a kernel: part of it in which no device of the rank did what comes before collectives */
 	uint8_t channels, how;
+	int32_t device;        /* number; -1: unknown */
 	uint32_t correlation;  /* of its kernel; 0: none was recorded */
 	int64_t ready, end;    /* of its kernel: when the rank was ready for it, and its end */
 	int64_t input_ns;      /* how long before `ready` that had ended which was launched before it; at least 1; 0: unknown */

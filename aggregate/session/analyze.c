@@ -61,7 +61,7 @@ static void name_file(struct pp_trace_metadata *t, const char *path)
 	free(good);
 }
 
-/* What users must know of a damaged file stands in the status of its ranks. */
+/* What users must know of a file that is not what it seems stands in the status of its ranks. */
 static void set_status(struct pp_rank *rank)
 {
 	const struct pp_trace_metadata *t = &rank->trace;
@@ -69,6 +69,10 @@ static void set_status(struct pp_rank *rank)
 	if (t->damage[0])
 		snprintf(rank->status, sizeof(rank->status), PP_STATUS_PARTIAL "its file is damaged at byte %llu: %.40s",
 		         (unsigned long long)t->damaged_at, t->damage);
+	else if (t->contradictions)
+		snprintf(rank->status, sizeof(rank->status),
+		         PP_STATUS_PARTIAL "its file mixes ranks that have one pid (%llu contradictions)",
+		         (unsigned long long)t->contradictions);
 }
 
 static int make_block(const struct pp_capture *c, const struct pp_analyze_options *o, struct pp_analyze_file *file,

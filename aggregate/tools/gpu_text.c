@@ -32,14 +32,19 @@ static const struct {
         {0x2, "clocks that an application or an administrator set", "reset its clocks: 'nvidia-smi -rac -rgc'"},
 };
 
-static const struct pp_row_device_speed *speed_of(const struct pp_table *speeds, int32_t rank)
+/* Of the rank's devices that compares worst; NULL: there is none. *ret_devices: how many there are. */
+static const struct pp_row_device_speed *speed_of(const struct pp_table *speeds, int32_t rank, size_t *ret_devices)
 {
-	const struct pp_row_device_speed *row = speeds->row;
+	const struct pp_row_device_speed *row = speeds->row, *worst = NULL;
 
-	for (size_t i = 0; i < speeds->rows; i++)
-		if (row[i].worker == rank)
-			return &row[i];
-	return NULL;
+	*ret_devices = 0;
+	for (size_t i = 0; i < speeds->rows; i++) {
+		if (row[i].worker != rank)
+			continue;
+		++*ret_devices;
+		worst = !worst || row[i].ratio_low > worst->ratio_low ? &row[i] : worst;
+	}
+	return worst;
 }
 
 static const char *model_of(const struct pp_dataset *d, int32_t rank)
@@ -106,9 +111,11 @@ static void say_clock(const struct pp_row_gpu *g, int64_t others, int is_known, 
 void pp_gpu_text(const struct pp_dataset *d, const struct pp_table *speeds, int32_t rank, char text[PP_GPU_TEXT],
                  char next[PP_GPU_TEXT])
 {
-	const struct pp_row_device_speed *speed = speed_of(speeds, rank);
+	size_t devices;
+	const struct pp_row_device_speed *speed = speed_of(speeds, rank, &devices);
 	const struct pp_row_gpu *gpu = slowest_gpu(d, rank);
 	const int64_t others = clock_of_others(d, rank);
+	char number[16] = "";
 
 	text[0] = next[0] = '\0';
 	/* a low clock that lengthens no kernel is no reason */
@@ -119,7 +126,10 @@ void pp_gpu_text(const struct pp_dataset *d, const struct pp_table *speeds, int3
 	if (!speed || speed->compared_percent < HALF)
 		return;
 	if (speed->ratio_low >= SLOW) {
-		snprintf(text, PP_GPU_TEXT, "its device takes %.2f times as long as the others for equal kernels", speed->ratio);
+		if (devices > 1)
+			snprintf(number, sizeof(number), " %" PRIu32, speed->device);
+		snprintf(text, PP_GPU_TEXT, "its device%s takes %.2f times as long as the others for equal kernels", number,
+		         speed->ratio);
 		snprintf(next, PP_GPU_TEXT, "compare the clock rates, power and heat of its device with another rank's%s",
 		         is_nvidia(d, rank) ? ": 'nvidia-smi -q -d CLOCK,PERFORMANCE'" : "");
 	} else if (speed->ratio_high >= SLOW)

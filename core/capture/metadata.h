@@ -10,16 +10,17 @@ struct pp_trace_metadata { /* of the file of another profiler that a rank is fro
 	char file[256];    /* "": not from such a file */
 	char format[16];   /* XSpace, Kineto */
 	char producer[64];
-	uint64_t bytes;         /* of the file, compressed or not */
-	uint64_t events;        /* read */
-	uint64_t derived;       /* left out: lines that a viewer had added from the others */
-	uint64_t untimed;       /* left out: without a begin, or with a time that no clock shows */
-	uint64_t damaged;       /* left out: not readable */
-	uint64_t damaged_at;    /* offset of the first damage in the unpacked bytes */
-	char damage[96];        /* what it is; "": none */
-	int64_t resolution_ns;  /* unit of its times; 0: unknown */
-	int says_host;          /* the host is the file's; 0: the file's name */
-	int64_t clock_bound_ns; /* of a file of podprof: largest error of its times against rank 0's clock; -1: unknown */
+	uint64_t bytes;          /* of the file, compressed or not */
+	uint64_t events;         /* read */
+	uint64_t derived;        /* left out: lines that a viewer had added from the others */
+	uint64_t untimed;        /* left out: without a begin, or with a time that no clock shows */
+	uint64_t damaged;        /* left out: not readable */
+	uint64_t damaged_at;     /* offset of the first damage in the unpacked bytes */
+	char damage[96];         /* what it is; "": none */
+	uint64_t contradictions; /* marks and collectives of other ranks than the first, which nothing tells apart */
+	int64_t resolution_ns;   /* unit of its times; 0: unknown */
+	int says_host;           /* the host is the file's; 0: the file's name */
+	int64_t clock_bound_ns;  /* of a file of podprof: largest error of its times against rank 0's clock; -1: unknown */
 };
 
 struct pp_c10d_count {         /* collectives of torch.distributed, aggregate/read/torch/c10d.h */

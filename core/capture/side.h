@@ -59,6 +59,7 @@ struct pp_operation {         /* how an operation of NCCL or RCCL ran on the dev
 	int64_t device_ns;    /* as the library timed it; 0: it did not */
 	uint8_t channels;     /* 0: unknown */
 	uint8_t how;          /* algorithm << 4 | protocol, core/source/nccl_how.def; 0: unknown */
+	uint32_t device;      /* number + 1, where no kernel tells it; 0: unknown */
 };
 
 struct pp_span_message { /* what a call, or its request, sent and received; flags 0: nothing, or not known */

@@ -65,7 +65,8 @@ class Answer:
         if name in self.tables:
             return self.tables[name]
         with h5py.File(os.path.join(self.session, "pod.h5"), "r") as f:
-            columns = {k: cells(v) for k, v in f[name].items()} if name in f else {}
+            group = SHARED.get(name, name)
+            columns = {k: cells(v) for k, v in f[group].items()} if group in f else {}
         single = {k: v for k, v in columns.items() if not isinstance(v, list)}
         columns = {k: v for k, v in columns.items() if isinstance(v, list)}
         along = columns.get(STEP_TABLES.get(name))
@@ -93,7 +94,8 @@ class Answer:
             return int(b["exclusive_ns"][:, pick, at].sum()), int(b["step_ns"][:, pick].sum())
 
 
-LEADING = {"collective": "event"}  # the dimension of a table's rows, where it has several
+SHARED = {"arrival": "collective"}  # tables in the group of another
+LEADING = {"arrival": "row", "collective": "event", "communicator": "communicator"}  # the dimension of a table's rows, where it has several
 GROUPED = ("name", "op", "category", "source", "side", "type", "activity", "precision", "registers", "static_shared_bytes", "dynamic_shared_bytes",
            "block_x", "block_y", "block_z", "grid_x", "grid_y", "grid_z", "by")
 

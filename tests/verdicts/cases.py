@@ -8,6 +8,7 @@ import os
 
 import kineto
 import samples
+import xspace
 from answer import (between, cell, code, column, count, device_rows, first, first_not, kernels, known, op, outside, prints, prints_not, ranks, rule, rule_not, says,
                     sessions, share, silent, step_time, steps, time_of, truth, unknown)
 from kineto import Trace
@@ -43,15 +44,36 @@ def mirrored():
     return t.bytes()
 
 
-def two_gpus():
+def two_gpus(us=300):
     t = samples.train()
     for s in range(4):
-        t.kernel("gemm", 5100 + 1000 * s, 300, 5050 + 1000 * s, 7, 1)
+        t.op("aten::mm", 5045 + 1000 * s, 20)
+        t.kernel("gemm", 5100 + 1000 * s, us, 5050 + 1000 * s, 7, 1)
+        t.memory(5046 + 1000 * s, 1024, s % 2)
     return t.bytes()
 
 
 def merged(label):
     return kineto.merged([samples.train(rank=r, world=2, pid=4000 + r, device=r) for r in range(2)], label)
+
+
+def concatenated(pid, more=None, device=None):
+    """Events of two ranks one behind the other, nothing else: rank 1 is late. more: what each has besides; device: of both."""
+    traces = []
+    for r in range(2):
+        t = Trace(world=2, pid=pid(r), device=r if device is None else device)
+        t.rank = r
+        for s in range(6):
+            at, busy = samples.FIRST + s * 2000, 1200 if r else 300
+            t.mark(f"ProfilerStep#{s}", at, 2000)
+            t.op("aten::mm", at + 5, 12)
+            t.kernel("gemm", at + 50, 300, at + 10)
+            t.collective("allreduce", at + 50 + busy, 1400 - busy, at + 20 + busy, Rank=r)
+        if more:
+            more(t)
+        t.rank = None
+        traces.append(t)
+    return kineto.merged(traces, lambda r, pid: pid)
 
 
 def without(files, which, unless=lambda name: False):
@@ -280,6 +302,9 @@ CASES = [
          HALF, KERNELS, prints_not("damaged")),
     case("numbers-as-texts", "dialects", edited(torch(), lambda e: e["ph"] == "X", lambda e: e.update(ts=str(e["ts"]), dur=str(e["dur"]))), HALF, KERNELS),
     case("two-gpus", "dialects", {"rank0.pt.trace.json": two_gpus()}, kernels(12, 3200), device_rows(0, 1)),
+    case("two-gpus-one-slow", "dialects", {"rank0.pt.trace.json": two_gpus(800)}, kernels(8, 2000, device=0), kernels(4, 3200, device=1), op("^aten::mm$", 8, 4800, "Device"),
+         cell("op", {"name": "^aten::mm$", "device": 1}, "total_ns", 3200000), cell("op", {"side": "^Host$"}, "device", -1), cell("op_stats", {"name": "aten::mm", "host_or_device": "Device"},
+         "total_ns", 4800000), cell("allocator", {"allocator": "^GPU_1$"}, "device", 1), cell("device_speed", {"device": 1}, "ratio", 2, 0.01), says(r"aten::mm .*on device\s+most on device 1, 800 us")),
     case("busbw", "dialects", {"rank0.pt.trace.json": samples.train(rank=0, world=8, marks=None).collective("allreduce", 20000, 46800, 19000, 76675000).bytes()},
          cell("collective", {"operation": "(?i)all_?reduce"}, "busbw", 306.7e6 / 46.8e-3 * 1.75, 2e8)),
     case("overlap-on-stream", "dialects", loose([("kernel", "gemm", 5000 + 100 * i, 150, 4900 + 100 * i) for i in range(6)]), says("overlap"), time_of("Device compute", 650)),
@@ -294,6 +319,13 @@ CASES = [
     case("one-pid-two-hosts", "identity", {f"{n}.json": samples.window(4000, 0, host=n) for n in ("node0", "node1")}, sessions(1), ranks(0, 1)),
     case("merged-sglang", "identity", {"merged-17.trace.json": merged(lambda r, pid: f"[TP{r:02d}] {pid}")}, ranks(0, 1), kernels(16, 4000)),
     case("merged-by-offset", "identity", {"merged.json": merged(lambda r, pid: pid + 100000 * r if isinstance(pid, int) else f"{pid} {r}")}, ranks(0, 1), kernels(16, 4000)),
+    case("merged-by-rank-argument", "identity", {"merged.json": concatenated(lambda r: 7000 - r)}, ranks(0, 1), kernels(12, 3600, name="gemm"), kernels(12, device=1, worker=1), kernels(12, device=0, worker=0),
+         cell("worker", {"rank": 0}, "pid", 7000), cell("worker", {"rank": 1}, "pid", 6999), count("collective", 6), first("rank 1"), silent("contradict one rank|unknown one")),
+    case("merged-one-pid", "identity", {"merged.json": concatenated(lambda r: 7000)}, ranks(0), says("Caution: +rank 0 is partial: its file mixes ranks that have one pid .[1-9][0-9]* contradictions.")),
+    case("merged-unlaunched", "identity", {"merged.json": concatenated(lambda r: 7000 + r, lambda t: t.kernel("alone", 5600, 50, None, 9))}, ranks(0, 1),
+         kernels(1, worker=0, name="alone", device=0), kernels(1, worker=1, name="alone", device=1), silent("unknown one of the file's ranks")),
+    case("merged-unlaunched-on-one", "identity", {"merged.json": concatenated(lambda r: 7000 + r, lambda t: t.kernel("alone", 5600 + 60 * t.rank, 50, None, 9), device=0)}, ranks(0, 1),
+         kernels(2, name="alone"), says("2 events are of an unknown one of the file's ranks")),
     case("jax-two-directories", "identity", {f"{n}/plugins/profile/2026_01_01_00_00_0{i}/node0.xplane.pb":
                                              next(iter(samples.xla_cpu(begin_ns=1790000000000000000 + i * 1000).values())) for i, n in enumerate("ab")},
          sessions(1), ranks(0, 1), steps(4)),
@@ -400,6 +432,12 @@ CASES = [
     case("xla-pod-gpu", "xspace", samples.jax_pod(kind="gpu"), *LATE),
     case("xla-pod-runs", "xspace", samples.tpu_pod(late=(0, 250), skew_us=7000, run=lambda host, step: 41 + step + 1000 * host), count("collective", 16), silent("Straggler: +rank"),
          silent("aligned by collectives")),
+    *[case(f"xla-devices-{name}", "xspace", files, count("collective", 8), count("arrival", 8, device=1)) for name, files in
+      (("slow-gpu", samples.jax_pod(late=(0,), devices=2, kind="gpu")), ("slow-tpu", samples.tpu_pod(late=(0,), devices=2)))],
+    case("xla-group-unknown", "xspace", samples.tpu_pod(late=(0, 250), groups="{{0,1},{2,3}}", devices=2), count("collective", 32), count("communicator", 4), count("arrival", 16, device=1),
+         says("ranks 0-1: 16 collectives of XLA are joined with no other device's: the file does not say which of several groups"), silent("Straggler: +rank|aligned by collectives")),
+    case("xla-group-known", "xspace", samples.jax_pod(late=(0, 250), devices=2, kind="gpu", instruction=xspace.instruction("psum.3", "all-reduce", "f32[1024,1024]", groups=[[0, 2], [1, 3]])),
+         count("collective", 16), count("communicator", 2), silent("joined with no other device")),
     case("xla-pod-no-run", "xspace", samples.tpu_pod(late=(0, 250), groups="{{0,1},{2,3}}"), count("collective", 16), silent("Straggler: +rank"), silent("aligned by collectives")),
     case("xla-async", "xspace", samples.tpu_pod(beside=150), share("Device compute", 40), share("Device collective communication", 5.5), busbw(4194304, 4194304 / 200e-6),
          kernels(8, 1600, name="all-reduce-start.3", activity="Collective"), kernels(8, 400, name="all-reduce-done.3", activity="Wait")),

@@ -85,6 +85,12 @@ class Trace:
                                                              "Group size": len(ranks), "dtype": dtype, "Process Group Name": "0",
                                                              "Process Group Ranks": str(ranks), **args})
 
+    def memory(self, ts, size, device, kind=1):
+        """A call of the allocator of a device."""
+        self.events.append({"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "ts": ts, "pid": self.pid, "tid": self.pid,
+                            "args": {"Device Type": kind, "Device Id": device, "Addr": len(self.events), "Bytes": size}})
+        return self
+
     def profiler(self, ts, dur):
         """What the profiler writes of itself."""
         self.events.append({"ph": "X", "cat": "Trace", "ts": ts, "dur": dur, "pid": "Spans", "tid": "PyTorch Profiler", "name": "PyTorch Profiler (0)",

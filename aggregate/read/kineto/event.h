@@ -42,6 +42,7 @@ enum kineto_field { /* which members an event has */
 	            KINETO_TASK_TYPE = 0x100000,
 	            KINETO_HARDWARE = 0x200000,
 	            KINETO_HLO = 0x400000, /* an operation of XLA or TensorFlow */
+	            KINETO_RANK = 0x800000,
 };
 
 /* Of a queue whose name is no number: its text's intern id with this bit. */
@@ -72,7 +73,7 @@ struct kineto_event {
 	uint32_t dims;                                             /* of an operator's inputs, pp_intern id of payloads */
 	/* Of a collective; texts are pp_intern ids. */
 	uint32_t collective, group, group_ranks, type;
-	int64_t elements_in, elements_out, group_size, sequence;
+	int64_t elements_in, elements_out, group_size, sequence, rank;
 };
 
 enum { KINETO_COUNTERS_MOST = 32 };

@@ -278,6 +278,19 @@ static void count_overlaps(struct kineto_store *s, const struct kineto_track *t)
 	}
 }
 
+/* Steps of one thread that overlap: no program makes such, but two that have the same pid in a file do. */
+static void count_contradictions(struct kineto_store *s, const struct kineto_track *t)
+{
+	int64_t until = INT64_MIN;
+
+	for (size_t i = 0; t->steps > 1 && i < t->spans; i++) {
+		if (t->span[i].kind != PP_SPAN_STEP)
+			continue;
+		s->trace.contradictions += until != INT64_MIN && t->span[i].begin < until - ROUNDED_NS;
+		until = t->span[i].end > until ? t->span[i].end : until;
+	}
+}
+
 /* Puts spans in order, and leaves out what is none of the program. */
 static int order_tracks(struct kineto_store *s)
 {
@@ -286,6 +299,7 @@ static int order_tracks(struct kineto_store *s)
 			return -ENOMEM;
 		drop_profiler(s, &s->track[t]);
 		count_overlaps(s, &s->track[t]);
+		count_contradictions(s, &s->track[t]);
 	}
 	return 0;
 }
@@ -445,6 +459,13 @@ static void remark(const struct kineto_store *s, struct pp_rank *rank)
 	if (s->overlaps) {
 		snprintf(text, sizeof(text), "%llu kernels, copies or sets overlap the one before them on their stream",
 		         (unsigned long long)s->overlaps);
+		pp_remark_add(rank->remark, &rank->remarks, text);
+	}
+	if (s->unclear) {
+		snprintf(text, sizeof(text),
+		         "%llu events are of an unknown one of the file's ranks: they count for the one with most of their stream, "
+		         "or the first",
+		         (unsigned long long)s->unclear);
 		pp_remark_add(rank->remark, &rank->remarks, text);
 	}
 	if (!s->mistyped)

@@ -1,5 +1,6 @@
 /* Parts a file that was merged of several ranks; see ranks.h. Called by finish.c. By prefixes of pids and names of processes, as
- * merging tools write them; else each process with operators is a rank, and streams are of the rank that launched their work. */
+ * merging tools write them; else each process with operators is a rank, and streams are of the rank that launched their work.
+ * What nothing gives to one of them is counted. */
 #include "aggregate/read/kineto/ranks.h"
 
 #include <ctype.h>
@@ -17,7 +18,7 @@
 #include "core/capture/side.h"
 #include "core/capture/span.h"
 
-enum { NO_RANK = UINT32_MAX };
+enum { NO_RANK = UINT32_MAX, SEVERAL_NUMBERS = -2 };
 
 struct label {          /* of a rank: "[TP00]" of "[TP00] 4711", "rank 3" */
 	uint32_t text;  /* pp_intern id; 0: none */
@@ -29,6 +30,7 @@ struct found { /* a rank */
 	uint32_t first;   /* track */
 	kineto_key pid;   /* without a label */
 	const char *name; /* the label's text, when all are known */
+	int64_t number;   /* number by its collectives; -1: none; SEVERAL_NUMBERS */
 };
 
 struct launch { /* of a rank's call */
@@ -124,7 +126,7 @@ static void add(struct parting *w, struct label label, const struct kineto_proce
 	if (at != NO_RANK && p->first < w->found[at].first)
 		w->found[at].first = p->first;
 	if (at == NO_RANK && w->founds < KINETO_RANKS_MOST)
-		w->found[w->founds++] = (struct found){label, p->first, p->pid, NULL};
+		w->found[w->founds++] = (struct found){label, p->first, p->pid, NULL, -1};
 }
 
 /* Ranks by their labels. */
@@ -265,21 +267,29 @@ static int split(struct parting *w, uint32_t t, const uint32_t *of, uint32_t sta
 	return 0;
 }
 
-/* Ranks of a stream's spans: what nobody launched is of the rank with most of them. */
+/* Ranks of a stream's spans: what nobody launched is of the rank with most of them. A stream without a launch stays. */
 static int elect(struct parting *w, uint32_t t)
 {
 	const struct kineto_track *track = &w->s->track[t];
-	uint32_t *of = calloc(track->spans + 1, sizeof(*of)), best = 0;
+	uint32_t *of = calloc(track->spans + 1, sizeof(*of)), best = 0, voters = 0;
+	uint64_t unknown = 0;
 	int rc = of ? 0 : -ENOMEM;
 
 	memset(w->votes, 0, w->founds * sizeof(*w->votes));
 	for (size_t i = 0; rc == 0 && i < track->spans; i++) {
 		of[i] = launcher(w, &track->span[i]);
 		w->votes[of[i] == NO_RANK ? 0 : of[i]] += of[i] != NO_RANK;
+		unknown += of[i] == NO_RANK;
 	}
-	for (uint32_t r = 1; r < w->founds; r++)
-		if (w->votes[r] > w->votes[best])
-			best = r;
+	for (uint32_t r = 0; r < w->founds; r++) {
+		voters += w->votes[r] > 0;
+		best = w->votes[r] > w->votes[best] ? r : best;
+	}
+	if (!voters) {
+		free(of);
+		return rc;
+	}
+	w->s->unclear += voters > 1 ? unknown : 0;
 	for (size_t i = 0; rc == 0 && i < track->spans; i++)
 		of[i] = of[i] == NO_RANK ? best : of[i];
 	w->rank[t] = best;
@@ -287,6 +297,23 @@ static int elect(struct parting *w, uint32_t t)
 		rc = split(w, t, of, best);
 	free(of);
 	return rc;
+}
+
+/* The only rank that launched on its device, if the track is of one; else the first, which is counted. */
+static void give_rest(struct parting *w, uint32_t t)
+{
+	const struct kineto_store *s = w->s;
+	uint32_t owner = NO_RANK;
+	int owners = 0;
+
+	for (uint32_t i = 0; s->track[t].device >= 0 && i < s->tracks && owners < 2; i++) {
+		if (s->track[i].device != s->track[t].device || w->rank[i] == NO_RANK || w->rank[i] == owner || !s->track[i].spans)
+			continue;
+		owner = w->rank[i];
+		owners++;
+	}
+	w->rank[t] = owners == 1 ? owner : 0;
+	w->s->unclear += owners == 1 ? 0 : s->track[t].spans;
 }
 
 static int elect_all(struct parting *w)
@@ -297,12 +324,12 @@ static int elect_all(struct parting *w)
 	w->votes = calloc(w->founds, sizeof(*w->votes));
 	if (rc || !w->votes)
 		return -ENOMEM;
-	for (uint32_t t = 0; t < tracks && rc == 0; t++) {
+	for (uint32_t t = 0; t < tracks && rc == 0; t++)
 		if (w->rank[t] == NO_RANK && w->s->track[t].device >= 0)
 			rc = elect(w, t);
-		else if (w->rank[t] == NO_RANK)
-			w->rank[t] = 0;
-	}
+	for (uint32_t t = 0; t < tracks && rc == 0; t++)
+		if (w->rank[t] == NO_RANK)
+			give_rest(w, t);
 	return rc;
 }
 
@@ -430,10 +457,61 @@ static void take_infos(struct parting *w)
 		w->found[i].label.number = s->info[i];
 }
 
+/* The number of the rank that called it, in the job; -1: unknown. In a group of all ranks, "[0, 1, 2]", it is that in the group. */
+static int64_t number_by(const struct kineto_store *s, const struct kineto_collective *c)
+{
+	size_t length;
+	const char *text = pp_intern_text(s->names, c->group_ranks, &length);
+	size_t at = length > 1 ? length - 1 : 0;
+	int64_t last;
+
+	if (c->rank < 0 || c->rank >= c->group_size || !at || text[at] != ']' || strncmp(text, "[0", 2) != 0)
+		return -1;
+	while (at > 1 && is_digit(text[at - 1]))
+		at--;
+	return !pp_kineto_integer(text + at, length - 1 - at, &last) && last == c->group_size - 1 ? c->rank : -1;
+}
+
+/* Of ranks whose labels say no numbers: those of their collectives. */
+static void take_numbers(struct parting *w)
+{
+	const struct kineto_store *s = w->s;
+
+	for (size_t i = 0; i < s->collectives; i++) {
+		const int64_t number = number_by(s, &s->collective[i]);
+		const uint32_t r =
+		        number < 0 ? NO_RANK : rank_of(w, pp_kineto_process(w->list, s->track[s->collective[i].track].pid));
+
+		if (r != NO_RANK)
+			w->found[r].number = w->found[r].number == -1 || w->found[r].number == number ? number : SEVERAL_NUMBERS;
+	}
+	for (size_t i = 0; i < w->founds; i++)
+		if (w->found[i].number < 0 || w->found[i].label.number >= 0)
+			return;
+	for (size_t i = 0; i < w->founds; i++)
+		w->found[i].label.number = w->found[i].number;
+}
+
+/* Of a file of one rank: what says another one than what came before. */
+static void count_contradictions(struct kineto_store *s)
+{
+	int64_t first = -1;
+
+	for (size_t i = 0; i < s->collectives; i++) {
+		const int64_t number = number_by(s, &s->collective[i]);
+
+		s->trace.contradictions += first >= 0 && number >= 0 && number != first;
+		first = first < 0 ? number : first;
+	}
+	for (size_t i = 1; i < s->infos; i++)
+		s->trace.contradictions += s->info[i] != s->info[0];
+}
+
 /* Numbers that words say, if all ranks have one and no two the same; else the order of labels, or of the file. */
 static void number(struct parting *w, struct kineto_parts *parts)
 {
 	parts->is_own = 1;
+	take_numbers(w);
 	take_infos(w);
 	for (size_t i = 0; i < w->founds; i++)
 		w->found[i].name = pp_intern_text(w->s->names, w->found[i].label.text, NULL);
@@ -473,6 +551,7 @@ static int part_all(struct parting *w, struct kineto_parts *parts)
 
 		parts->part[0].trace = w->s->trace;
 		parts->part[0].trace.events = events;
+		parts->part[0].unclear = w->s->unclear;
 		parts->part[0].mistyped = w->s->mistyped;
 		parts->part[0].first_mistyped = w->s->first_mistyped;
 	}
@@ -487,6 +566,7 @@ static int take_whole(struct kineto_store *s, struct kineto_parts *parts)
 	if (!parts->part || !parts->number)
 		return -ENOMEM;
 	parts->parts = 1;
+	count_contradictions(s);
 	parts->part[0] = *s;
 	*s = (struct kineto_store){.names = s->names, .payloads = s->payloads};
 	return join_streams(&parts->part[0]);

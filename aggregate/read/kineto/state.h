@@ -57,10 +57,10 @@ struct kineto_foreign { /* what an event without a known category says of work o
 struct kineto_collective { /* a collective as the host's event describes it */
 	uint32_t track;
 	int64_t begin, end;
-	int64_t done;                                            /* end of its last kernel; 0: none was found */
-	uint32_t kernels, correlation;                           /* how many, and of one of them */
-	uint32_t operation, group, group_ranks, type;            /* pp_intern ids */
-	int64_t elements_in, elements_out, group_size, sequence; /* sequence: -1 unknown */
+	int64_t done;                                                  /* end of its last kernel; 0: none was found */
+	uint32_t kernels, correlation;                                 /* how many, and of one of them */
+	uint32_t operation, group, group_ranks, type;                  /* pp_intern ids */
+	int64_t elements_in, elements_out, group_size, sequence, rank; /* sequence, rank in the group: -1 unknown */
 };
 
 enum { KINETO_SAMPLES = 1024, KINETO_INFOS_MOST = 1024 };
@@ -87,6 +87,7 @@ struct kineto_store { /* all that was read */
 	size_t collectives, collectives_room;
 	size_t device_opens;            /* begins on streams whose ends were not read yet */
 	uint64_t overlaps;              /* on streams */
+	uint64_t unclear;               /* events of one of several ranks, of which is unknown */
 	uint64_t mistyped;              /* values of another type than expected, left out */
 	const char *first_mistyped;     /* key of the first of these; NULL: of no argument */
 	int64_t sample[KINETO_SAMPLES]; /* of times, every 2^shift-th event */

@@ -290,6 +290,7 @@ static int take_collective(struct kineto_store *s, const struct kineto_event *e)
 	        .elements_out = e->elements_out,
 	        .group_size = e->group_size,
 	        .sequence = e->fields & KINETO_SEQUENCE ? e->sequence : -1,
+	        .rank = e->fields & KINETO_RANK ? e->rank : -1,
 	};
 	return 0;
 }

@@ -44,6 +44,7 @@ struct work {
 	size_t calls_room, operations_room, comms_room;
 	uint64_t correlation; /* of kernels without one */
 	uint32_t request;
+	uint64_t without_group, without_run; /* that are not joined, and why */
 };
 
 PP_COMPARE(by_run, struct pp_xrun, PP_UP(is_on_device) ?: PP_UP(place) ?: PP_UP(begin) ?: PP_DOWN(end))
@@ -239,6 +240,8 @@ static void add_one(struct work *w, uint32_t at)
 		return;
 	*one = (struct one){.at = at, .begin = c->begin, .place = c->device, .id = c->id, .devices = group.devices};
 	one->is_joined = c->has_run && group.is_known && name;
+	w->without_group += !group.is_known;
+	w->without_run += group.is_known && !one->is_joined;
 	one->run = one->is_joined ? c->run : 0;
 	one->comm = hash_name(hash_name(PP_HASH_BEGIN, x->names, name), x->names, h->op);
 	one->comm = pp_hash(one->comm, &group.key, sizeof(group.key));
@@ -363,8 +366,10 @@ static void put_operation(struct work *w, const struct one *one)
 	s.mpi.request = ++w->request;
 	name = pp_mpi_call_info(s.mpi.call)->name;
 	s.name = pp_intern_put(x->names, name, strlen(name));
-	x->rank.operation[x->rank.operations++] = (struct pp_operation){
-	        .request = s.mpi.request, .correlation = kernel_of(w, one), .device_ns = one->is_several ? 0 : c->end - c->begin};
+	x->rank.operation[x->rank.operations++] = (struct pp_operation){.request = s.mpi.request,
+	                                                                .correlation = kernel_of(w, one),
+	                                                                .device_ns = one->is_several ? 0 : c->end - c->begin,
+	                                                                .device = c->device};
 	add_span(w, &s);
 	s.kind = PP_SPAN_REQUEST;
 	s.end = c->end;
@@ -486,6 +491,17 @@ static void choose(struct work *w)
 		qsort(w->one, w->ones, sizeof(*w->one), by_begin);
 }
 
+static void remark_one(struct pp_xread *x, uint64_t n, const char *why)
+{
+	char text[PP_REMARK_TEXT];
+
+	if (!n)
+		return;
+	snprintf(text, sizeof(text), "%" PRIu64 " collectives of XLA are joined with no other device's: the file does not say %s",
+	         n, why);
+	pp_remark_add(x->rank.remark, &x->rank.remarks, text);
+}
+
 void pp_xcollectives_finish(struct pp_xread *x)
 {
 	struct work w = {.x = x, .correlation = PP_CORRELATION_OWN};
@@ -502,6 +518,8 @@ void pp_xcollectives_finish(struct pp_xread *x)
 	for (size_t i = 0; i < x->collectives && !x->no_memory; i++)
 		if (!x->collective[i].is_left_out)
 			add_one(&w, (uint32_t)i);
+	remark_one(x, w.without_group, "which of several groups their device is in");
+	remark_one(x, w.without_run, "of which execution they are");
 	number(&w);
 	choose(&w);
 	for (size_t i = 0; i < w.ones && !x->no_memory; i++)

@@ -1,12 +1,13 @@
 /* Writes operators over all ranks, from /op. Called by report.c. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aggregate/report/data/page.h"
 #include "core/base/compare.h"
 
-enum column { NAME, CATEGORY, SOURCE, SIDE, ROW_OP, WORKER, CALLS, TOTAL, SELF, MOST_NS, STEPS, COLUMNS };
+enum column { NAME, CATEGORY, SOURCE, SIDE, ROW_OP, WORKER, CALLS, TOTAL, SELF, MOST_NS, STEPS, DEVICE, COLUMNS };
 enum { TEXTS = ROW_OP };
 
 struct op { /* over ranks, of each rank's mean per step */
@@ -14,6 +15,7 @@ struct op { /* over ranks, of each rank's mean per step */
 	double least, most;
 	double longest; /* of all calls */
 	double worst;   /* rank that has most; -1: none */
+	double device;  /* of it, of several that ran it, the one with most; -1: not of several */
 	size_t ranks, index;
 };
 
@@ -28,12 +30,12 @@ struct ops {
 static int load(struct ops *o)
 {
 	static const char *const name[] = {"name",  "category", "source",  "side",   "row_op", "worker",
-	                                   "calls", "total_ns", "self_ns", "max_ns", "steps"};
+	                                   "calls", "total_ns", "self_ns", "max_ns", "steps",  "device"};
 
 	for (size_t i = 0; i < COLUMNS; i++) {
 		struct pp_h5_file_column *c = &o->column[i];
 
-		if (i == SIDE && !pp_h5_file_has(o->p->h5, "op", name[i])) /* of an older podprof */
+		if ((i == SIDE || i == DEVICE) && !pp_h5_file_has(o->p->h5, "op", name[i])) /* of an older podprof */
 			continue;
 		if (!pp_h5_file_has(o->p->h5, "op", name[i]) || pp_h5_file_read(o->p->h5, "op", name[i], c, NULL))
 			return 0;
@@ -51,28 +53,35 @@ static int64_t value(const struct ops *o, enum column c, size_t row)
 
 PP_COMPARE(by_self, struct op, PP_DOWN(self) ?: PP_UP(index))
 
-static void add_row(struct ops *o, size_t row)
+/* Rows of an operator on a rank: one for each device that ran it. Returns how many. */
+static size_t add_rank(struct ops *o, size_t row)
 {
-	int64_t at = value(o, ROW_OP, row), steps = value(o, STEPS, row);
-	struct op *op;
-	double self;
+	int64_t at = value(o, ROW_OP, row), worker = value(o, WORKER, row), steps = value(o, STEPS, row);
+	struct op *op = at < 0 || (size_t)at >= o->ops || steps <= 0 ? NULL : &o->op[at];
+	size_t n = 0, most = row;
+	double self = 0;
 
-	if (at < 0 || (size_t)at >= o->ops || steps <= 0)
-		return;
-	op = &o->op[at];
-	self = (double)value(o, SELF, row) / (double)steps;
-	op->calls += (double)value(o, CALLS, row) / (double)steps;
-	op->total += (double)value(o, TOTAL, row) / (double)steps;
+	for (size_t i; i = row + n, i < o->column[ROW_OP].n && value(o, ROW_OP, i) == at && value(o, WORKER, i) == worker; n++) {
+		if (!op)
+			continue;
+		self += (double)value(o, SELF, i) / (double)steps;
+		op->calls += (double)value(o, CALLS, i) / (double)steps;
+		op->total += (double)value(o, TOTAL, i) / (double)steps;
+		op->longest = fmax(op->longest, (double)value(o, MOST_NS, i));
+		most = value(o, SELF, i) > value(o, SELF, most) ? i : most;
+	}
+	if (!op)
+		return n;
 	op->self += self;
 	if (!op->ranks || self < op->least)
 		op->least = self;
 	if (!op->ranks || self > op->most) {
 		op->most = self;
-		op->worst = (double)value(o, WORKER, row);
+		op->worst = (double)worker;
+		op->device = n > 1 && o->column[DEVICE].n ? (double)value(o, DEVICE, most) : -1;
 	}
-	if ((double)value(o, MOST_NS, row) > op->longest)
-		op->longest = (double)value(o, MOST_NS, row);
 	op->ranks++;
+	return n;
 }
 
 static int sum(struct ops *o)
@@ -88,9 +97,9 @@ static int sum(struct ops *o)
 	if (o->ranks < 1)
 		o->ranks = 1;
 	for (size_t i = 0; i < o->ops; i++)
-		o->op[i] = (struct op){.index = i, .worst = -1};
-	for (size_t i = 0; i < o->column[ROW_OP].n; i++)
-		add_row(o, i);
+		o->op[i] = (struct op){.index = i, .worst = -1, .device = -1};
+	for (size_t i = 0; i < o->column[ROW_OP].n;)
+		i += add_rank(o, i);
 	for (size_t i = 0; i < o->ops; i++) {
 		struct op *op = &o->op[i];
 
@@ -127,7 +136,7 @@ static void put_numbers(const struct ops *o)
 	} number_of[] = {{"calls", offsetof(struct op, calls)},  {"total_ns", offsetof(struct op, total)},
 	                 {"self_ns", offsetof(struct op, self)}, {"least_ns", offsetof(struct op, least)},
 	                 {"most_ns", offsetof(struct op, most)}, {"longest_ns", offsetof(struct op, longest)},
-	                 {"worst", offsetof(struct op, worst)}};
+	                 {"worst", offsetof(struct op, worst)},  {"device", offsetof(struct op, device)}};
 	double *number = malloc((o->shown + 1) * sizeof(*number));
 	struct pp_page *p = o->p;
 

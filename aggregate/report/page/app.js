@@ -19,7 +19,7 @@ const MEANING = {
   trace_file: 'The files of other profilers that this session was made from: events read, and what was left out.',
   state: 'Clock rates, power and pressure of hosts and GPUs over time.',
   gpu: 'State of each GPU in the window, by NVML: clock, power and reason are of samples under load.',
-  device_speed: 'How long each rank takes for kernels that other ranks run too: 1 is the median of the others.',
+  device_speed: 'How long each device takes for kernels that others run too: 1 is the median of the others.',
   port: 'What the network ports of each host counted in the window, of all programs.',
 };
 const NAME = {

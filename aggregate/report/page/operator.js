@@ -70,6 +70,8 @@ const Operators = {
       column('most on', '', 'rank with the most self time', i => o.worst[i] < 0 ? null : o.worst[i],
           (i, v) => v === null ? '\u2013' : String(v)),
     ];
+    const ofDevices = column('most on device', '', 'of the devices of that rank', i => o.device[i] < 0 ? null : o.device[i],
+        (i, v) => v === null ? '\u2013' : String(v));
     const columns = [
       {name: 'operator', text: true, class: 'wide', get: i => o.name[i]},
       {name: 'category', text: true, get: i => o.category[i], show: (i, v) => el('span', {}, swatch(Operators.colour(i)), ' ' + v)},
@@ -88,6 +90,7 @@ const Operators = {
       },
       {...ns('longest', 'longest_ns', 'the longest single call, with the nested ranges'), minor: true},
       ...(many ? ofRanks : []),
+      ...(Array.from(o.device).some(d => d >= 0) ? [ofDevices] : []),
       {name: 'source', minor: true, text: true, what: 'how it was recorded', get: i => o.source[i]},
     ];
     return el('div', {style: {marginTop: '22px'}}, new Table({

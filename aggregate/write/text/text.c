@@ -39,32 +39,54 @@ struct sum { /* an operator over all ranks: sums of each rank's mean per step */
 	int category; /* enum pp_category; 0: no other operator has the name */
 	double self_ns, calls;
 	double most_ns;
-	int32_t most_worker;
+	int32_t most_worker, most_device; /* device: of several that the rank used, that with most; -1: not of several */
+	double device_ns;
 	uint32_t steps; /* most of a rank */
 	uint64_t all;   /* calls in them */
 };
 
 PP_COMPARE(by_self, struct sum, PP_DOWN(self_ns) ?: PP_UP(name))
 
+static double per_step(const struct pp_row_op *op, int64_t of)
+{
+	return op->steps ? (double)of / op->steps : 0;
+}
+
+/* A rank's rows of an operator: one for each device that ran it. Returns how many. */
+static size_t sum_rank(const struct pp_dataset *d, size_t first, struct sum *s)
+{
+	const struct pp_row_op *op = &d->op[first], *most = op;
+	double rank_ns = 0;
+	size_t n = 0;
+
+	for (; first + n < d->ops && op[n].worker == op->worker && pp_op_is_same(&op[n], op); n++) {
+		rank_ns += per_step(&op[n], op[n].self_ns);
+		s->calls += per_step(&op[n], (int64_t)op[n].calls);
+		s->all += op[n].calls;
+		s->steps = op[n].steps > s->steps ? op[n].steps : s->steps;
+		most = op[n].self_ns > most->self_ns ? &op[n] : most;
+	}
+	s->self_ns += rank_ns;
+	if (rank_ns > s->most_ns) {
+		s->most_ns = rank_ns;
+		s->most_worker = op->worker;
+		s->most_device = n > 1 ? most->device : -1;
+		s->device_ns = per_step(most, most->self_ns);
+	}
+	return n;
+}
+
 /* Sums rows of one operator, which are adjacent. */
 static size_t sum_ops(const struct pp_dataset *d, struct sum *sum)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < d->ops; i++) {
+	for (size_t i = 0; i < d->ops;) {
 		const struct pp_row_op *op = &d->op[i];
-		double ns = op->steps ? (double)op->self_ns / op->steps : 0;
 
 		if (!i || !pp_op_is_same(op, op - 1))
 			sum[n++] = (struct sum){.name = op->name, .side = op->side, .category = op->category, .most_ns = -1};
-		sum[n - 1].self_ns += ns;
-		sum[n - 1].all += op->calls;
-		sum[n - 1].steps = op->steps > sum[n - 1].steps ? op->steps : sum[n - 1].steps;
-		sum[n - 1].calls += op->steps ? (double)op->calls / op->steps : 0;
-		if (ns > sum[n - 1].most_ns) {
-			sum[n - 1].most_ns = ns;
-			sum[n - 1].most_worker = op->worker;
-		}
+		i += sum_rank(d, i, &sum[n - 1]);
 	}
 	return n;
 }
@@ -110,6 +132,9 @@ static void put_op(const struct pp_dataset *d, const struct pp_sums *t, const st
 		fprintf(to, " (%s)", pp_category_name(s->category));
 	if (d->workers > 1)
 		fprintf(to, "\tmost on rank %d, %s", s->most_worker, pp_text_time(b, llround(s->most_ns * each)));
+	if (s->most_device >= 0)
+		fprintf(to, "%s device %d, %s", d->workers > 1 ? ", of it on" : "\tmost on", s->most_device,
+		        pp_text_time(b, llround(s->device_ns * each)));
 	fputc('\n', to);
 }
 

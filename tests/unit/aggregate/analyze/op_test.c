@@ -329,6 +329,28 @@ static struct pp_span *add_device(struct made *m, uint32_t t, const char *name, 
 	return span;
 }
 
+/* Each device of a rank has rows of its own; the host's say that they are of none. */
+TEST(several_devices)
+{
+	struct made m;
+	const struct pp_row_op *op;
+
+	begin(&m);
+	add_range(&m.capture, 0, 0, "aten::mm", at(1), at(1) + 10);
+	for (uint32_t d = 0; d < 3; d++) {
+		add_device(&m, d + 1, "gemm", "aten::mm", at(1) + 100, at(1) + 200 + 10 * d);
+		m.capture.rank[0].thread[d + 1].device = d == 2 ? 1 : d + 1;
+	}
+	end(&m);
+	CHECK_INT(m.d.ops, 3);
+	for (size_t i = 0; i < m.d.ops; i++) {
+		op = &m.d.op[i];
+		CHECK_INT(op->device, op->side == PP_SIDE_HOST ? -1 : op->calls == 1);
+		CHECK_INT(op->total_ns, op->side == PP_SIDE_HOST ? 10 : op->calls == 1 ? 110 : 220);
+	}
+	drop(&m);
+}
+
 /* On a device an operator has the name of what launched it, and no nesting: what overlaps on one stream counts once. */
 TEST(device)
 {
@@ -545,6 +567,7 @@ int main(void)
 	types();
 	tensorflow_types();
 	device();
+	several_devices();
 	unclassified();
 	idle();
 	levels();

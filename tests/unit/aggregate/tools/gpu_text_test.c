@@ -121,6 +121,26 @@ TEST(a_low_clock_with_its_reason)
 	end(&j);
 }
 
+/* Of a rank with two devices the slow one is named; each has a row. */
+TEST(two_devices_of_a_rank)
+{
+	const struct pp_row_device_speed *s;
+	struct job j;
+
+	make(&j);
+	j.d.gpus = 0;
+	for (int k = 0; k < KERNELS; k++) { /* what was rank 3 */
+		j.kernel[k * RANKS + 3].worker = 2;
+		j.kernel[k * RANKS + 3].device = 1;
+		j.kernel[k * RANKS + 3].total_ns *= 2;
+	}
+	s = speed(&j, 2);
+	CHECK(s && s->device == 0 && is_near(s->ratio, 1) && s->compared == KERNELS && s->compared_percent == 100);
+	CHECK(s && s[1].worker == 2 && s[1].device == 1 && is_near(s[1].ratio_low, 2) && s[1].compared_ns == 200000);
+	CHECK_STR(j.text, "its device 1 takes 2.00 times as long as the others for equal kernels");
+	end(&j);
+}
+
 /* A tool of NVIDIA's is named for its devices only. */
 TEST(a_tool_of_its_vendor)
 {
@@ -193,6 +213,7 @@ int main(void)
 {
 	equal_devices();
 	a_low_clock_with_its_reason();
+	two_devices_of_a_rank();
 	a_tool_of_its_vendor();
 	a_clock_that_is_no_reason();
 	some_kernels_only();

@@ -25,6 +25,11 @@
 	"'Device Type': 1, 'Device Id': 0}},\n" \
 	X("kernel", "k_" op, gpu, stream, ts "9", "20", "'External id': 9, 'device': " device ", 'stream': " stream \
 	  ", 'correlation': " correlation)
+
+#define CALL(pid, ts, rank) \
+	X("cpu_op", "record_param_comms", pid, "41", ts "4", "2", \
+	  "'Collective name': 'allreduce', 'Group size': 2, 'Rank': " rank ", " \
+	  "'Process Group Name': '0', 'Process Group Ranks': '[0, 1]', 'In msg nelems': 1, 'Out msg nelems': 1, 'dtype': 'Int'")
 /* clang-format on */
 
 /* One rank of it, which stays part of it. */
@@ -157,6 +162,51 @@ TEST(one_process_with_two_devices)
 	pp_capture_release(&c);
 }
 
+/* Which rank a process is stands in its collectives of the group of all. */
+TEST(numbers_of_collectives)
+{
+	struct pp_capture c = kit_read(HEAD RANK("40", "0", "0", "7", "b", "10", "5") CALL("40", "10", "1")
+	                                       RANK("50", "0", "0", "7", "a", "11", "5") CALL("50", "11", "0") LAST);
+
+	CHECK_INT(c.ranks, 2);
+	CHECK_INT(c.rank[0].pid, 50);
+	CHECK_INT(c.rank[0].rank, 0);
+	CHECK_INT(c.rank[1].pid, 40);
+	CHECK_INT(c.rank[1].rank, 1);
+	CHECK_INT(c.rank[0].remarks, 0);
+	pp_capture_release(&c);
+}
+
+/* Nothing tells them apart: one rank, and what contradicts that is counted: a step, a collective. */
+TEST(one_pid_of_several_ranks)
+{
+	struct pp_capture c = kit_read(HEAD RANK("40", "0", "0", "7", "a", "10", "5") CALL("40", "10", "0")
+	                                       RANK("40", "0", "0", "7", "b", "12", "6") CALL("40", "12", "1") LAST);
+
+	CHECK_INT(c.ranks, 1);
+	CHECK_INT(c.rank[0].trace.contradictions, 2);
+	pp_capture_release(&c);
+}
+
+/* A kernel without a launch is of the rank that alone launches on its device; else it is counted. */
+TEST(kernels_without_a_launch)
+{
+	struct pp_capture c;
+
+	for (int common = 0; common < 2; common++) {
+		c = common ? kit_read(HEAD RANK("40", "0", "0", "7", "a", "10", "5") RANK("50", "0", "0", "7", "b", "11", "5")
+		                              X("kernel", "k", "0", "9", "130", "9", "'device': 0, 'stream': 9") LAST)
+		           : kit_read(HEAD RANK("40", "0", "0", "7", "a", "10", "5") RANK("50", "1", "1", "7", "b", "11", "5")
+		                              X("kernel", "k", "1", "9", "130", "9", "'device': 1, 'stream': 9") LAST);
+		CHECK_INT(c.ranks, 2);
+		CHECK_INT(c.rank[0].threads, 2 + common);
+		CHECK_INT(c.rank[1].threads, 3 - common);
+		CHECK_INT(c.rank[0].remarks, common);
+		CHECK(!common || strstr(c.rank[0].remark[0], "1 events are of an unknown one of the file's ranks"));
+		pp_capture_release(&c);
+	}
+}
+
 int main(void)
 {
 	labels_before_pids();
@@ -165,5 +215,8 @@ int main(void)
 	processes_without_names();
 	several_infos();
 	one_process_with_two_devices();
+	numbers_of_collectives();
+	one_pid_of_several_ranks();
+	kernels_without_a_launch();
 	return test_end();
 }

@@ -8,6 +8,7 @@
 enum { RUN = 1, PROGRAM, CATEGORY };
 
 #define REDUCE "f32[8] all-reduce(f32[8] %p), channel_id=1, replica_groups={{0,1,2,3}}, use_global_device_ids=true"
+#define REDUCE_TWO "f32[8] all-reduce(f32[8] %p), channel_id=1, replica_groups={{0,1},{2,3}}, use_global_device_ids=true"
 #define REDUCE_START "%all-reduce-start.1 = f32[8] all-reduce-start(f32[8] %p), replica_groups={{0,1}}"
 #define REDUCE_DONE "%all-reduce-done.1 = f32[8] all-reduce-done(f32[8] %all-reduce-start.1)"
 
@@ -33,6 +34,7 @@ static void end_plane(void)
 	put_name(&plane, 4, 2, "%all-reduce.1 = " REDUCE);
 	put_name(&plane, 4, 3, REDUCE_START);
 	put_name(&plane, 4, 4, REDUCE_DONE);
+	put_name(&plane, 4, 5, "%all-reduce.2 = " REDUCE_TWO);
 	put_name(&plane, 5, RUN, "run_id");
 	put_message(&file, 1, &plane);
 }
@@ -106,6 +108,35 @@ TEST(no_execution)
 	CHECK_INT(call_of(r, 1)->mpi.sequence, 1);
 	CHECK_INT(r->comm[0].size, 4);
 	CHECK_INT(r->comm[0].devices, 0);
+	CHECK_STR(r->remark[0],
+	          "2 collectives of XLA are joined with no other device's: the file does not say of which execution they are");
+}
+
+/* Two devices, each in a group that the file does not say: nothing is joined, and that is counted. */
+TEST(group_unknown)
+{
+	const struct pp_rank *r;
+
+	for (int d = 0; d < 2; d++) {
+		begin_plane(&plane, d ? "/device:TPU:1" : "/device:TPU:0");
+		begin_line(&line, 1, "XLA Modules");
+		add(1, 100, 400, 5);
+		end_line();
+		begin_line(&line, 2, "XLA Ops");
+		add(5, 200 + 50 * d, 100, 0);
+		add(2, 400, 50, 0);
+		end_line();
+		end_plane();
+	}
+	r = read_file();
+	CHECK_INT(r->comms, 3);
+	CHECK_INT(r->operations, 3);
+	CHECK_INT(r->operation[0].device, 1);
+	CHECK_INT(r->operation[1].device, 2);
+	CHECK_INT(r->remarks, 1);
+	CHECK_STR(r->remark[0],
+	          "2 collectives of XLA are joined with no other device's: the file does not say which of several groups "
+	          "their device is in");
 }
 
 /* From a start to its done, or as the line of what runs beside the core has it. */
@@ -138,6 +169,7 @@ int main(void)
 	devices_of_a_rank();
 	no_execution();
 	start_and_done();
+	group_unknown();
 	pp_capture_release(&c);
-	return 0;
+	return test_end();
 }

@@ -126,6 +126,35 @@ TEST(one_name_of_two_categories)
 	sample_free(&s);
 }
 
+/* An operator that several devices of a rank ran: the rank's time is their sum, and the one with most is named. */
+TEST(operator_of_two_devices)
+{
+	struct sample s;
+	struct pp_row_op own[2], *had;
+	size_t ops;
+	char *text;
+
+	sample_make(&s, SAMPLE_RANKS, "unused");
+	had = s.dataset.op;
+	ops = s.dataset.ops;
+	own[0] = s.dataset.op[0];
+	own[0].self_ns = 1000000 * (int64_t)own[0].steps;
+	own[0].side = PP_SIDE_DEVICE;
+	own[0].worker = s.dataset.worker[1].rank;
+	own[0].device = 0;
+	own[1] = own[0];
+	own[1].device = 1;
+	own[1].self_ns *= 3;
+	s.dataset.op = own;
+	s.dataset.ops = 2;
+	text = text_of(&s.dataset);
+	s.dataset.op = had;
+	s.dataset.ops = ops;
+	CHECK(strstr(text, "most on rank 1, 4.00 ms, of it on device 1, 3.00 ms\n") != NULL);
+	free(text);
+	sample_free(&s);
+}
+
 TEST(long_names)
 {
 	char *text = NULL;
@@ -662,6 +691,7 @@ int main(int argc, char **argv)
 	forty_lines();
 	communication_not_split();
 	one_name_of_two_categories();
+	operator_of_two_devices();
 	long_names();
 	spread_of_few_steps();
 	memory_of_devices();
