@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -116,8 +117,14 @@ int pp_guard(const char *spool, char *word, struct pp_death *ret_death)
 		do
 			ended = waitpid(keeper, &status, 0);
 		while (ended < 0 && errno == EINTR);
-		if (ended != keeper || !WIFSIGNALED(status))
-			return ended == keeper ? WEXITSTATUS(status) : 1;
+		if (ended != keeper) {
+			dprintf(STDERR_FILENO,
+			        "podprof: the end of the keeper (process %d) cannot be seen: %s. It goes on without a guard\n",
+			        (int)keeper, strerror(errno));
+			return 1;
+		}
+		if (!WIFSIGNALED(status))
+			return WEXITSTATUS(status);
 		d->times++;
 		d->signal = WTERMSIG(status);
 		d->when = time(NULL);
