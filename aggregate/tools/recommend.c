@@ -130,8 +130,8 @@ static int copies_on_devices(const struct pp_dataset *d, const struct pp_sums *s
 	return 1;
 }
 
-/* The operation that takes most time: on devices, where the kernels of operations are known, else in the calls. One that waits longer
- * than it transfers is not repaired by its size. */
+/* The operation that takes most time: on devices, where the kernels of operations are known, else in the calls. One that waits
+ * longer than it transfers is not repaired by its size. */
 static const struct pp_row_all_reduce *most_of_collectives(const struct pp_dataset *d)
 {
 	const struct pp_row_all_reduce *most = NULL;
