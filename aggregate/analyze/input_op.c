@@ -165,8 +165,10 @@ static int stage_of(struct input *in, const struct pp_span *span)
 	case PP_SPAN_DEVICE:
 		if (span->device.activity != PP_DEVICE_HOST_TO_DEVICE)
 			return 0;
-		*of = KNOWN | PP_INPUT_ENQUEUING;
-		return PP_INPUT_ENQUEUING;
+		/* in an infeed a TPU waits for the host, however long a copy takes */
+		*of = KNOWN |
+		      (strncmp(pp_intern_text(in->cache.names, name, NULL), "infeed", 6) ? PP_INPUT_ENQUEUING : PP_INPUT_OTHER);
+		return *of & STAGE;
 	default: { /* of a nonblocking read its request, not the call that begins it */
 		const struct pp_mpi_call *call = pp_mpi_call_info(span->mpi.call);
 

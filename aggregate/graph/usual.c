@@ -9,8 +9,10 @@
 #include "core/base/compare.h"
 #include "core/base/grow.h"
 #include "core/base/huge.h"
+#include "core/base/known.h"
 #include "core/base/map.h"
 #include "core/base/select.h"
+#include "core/base/wrap.h"
 
 #define SIGMA_OF_MEDIAN 1.4826
 
@@ -500,6 +502,46 @@ static int limit_steps(struct usual *u)
 	return 0;
 }
 
+/* Kernels that communicate and belong to no call: nothing tells how long they waited. */
+static int64_t not_split(const struct pp_row_cell *cell)
+{
+	const int64_t split = pp_wrap_plus(pp_known_or(cell->wait_ns, 0), pp_known_or(cell->transfer_ns, 0));
+	const int64_t ns = pp_wrap_minus(cell->exclusive_ns[PP_CATEGORY_DEVICE_COLLECTIVE], split);
+
+	return cell->present && ns > 0 ? ns : 0;
+}
+
+/* What a rank has more of these kernels than the others may be waiting: that much of its local work is not unusual. */
+static void excuse_ranks(struct usual *u, size_t step)
+{
+	struct pp_graph *g = u->g;
+	const struct pp_row_cell *cell = &g->d->cell[step * g->d->workers];
+	int64_t others, most = 0;
+	struct middle c;
+
+	for (size_t w = 0; w < g->d->workers; w++) {
+		u->whole[w] = (struct whole){.work = not_split(&cell[w]), .present = cell[w].present};
+		most = u->whole[w].work > most ? u->whole[w].work : most;
+	}
+	c = middle_of(u);
+	others = median_of_others(&c);
+	if (most <= others)
+		return;
+	for (size_t i = u->step[step]; i < u->step[step + 1]; i++) {
+		const uint32_t node = g->by_cell[i];
+
+		if (g->node[node].unusual > 0)
+			u->whole[g->node[node].track].calls += (uint64_t)(g->node[node].unusual * (double)pp_graph_local(g, node));
+	}
+	for (size_t i = u->step[step]; i < u->step[step + 1]; i++) {
+		struct pp_node *n = &g->node[g->by_cell[i]];
+		const double more = (double)(u->whole[n->track].work - others), all = (double)u->whole[n->track].calls;
+
+		if (n->unusual > 0 && more > 0)
+			n->unusual *= all > more ? 1 - more / all : 0;
+	}
+}
+
 /* Room that depends on the nodes inside steps, and on those of the largest step. */
 static int find(struct usual *u)
 {
@@ -528,7 +570,10 @@ static int find(struct usual *u)
 	drop_noise(u);
 	if (PP_RESIZE(g->cell, g->cells + 1))
 		return -ENOMEM;
-	return limit_steps(u);
+	rc = limit_steps(u);
+	for (size_t s = 0; s < g->d->steps && !rc && g->d->cell; s++)
+		excuse_ranks(u, s);
+	return rc;
 }
 
 int pp_usual_find(struct pp_graph *g)

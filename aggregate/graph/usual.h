@@ -5,7 +5,8 @@
  * The deviation is the smaller of that between ranks and of that between successive steps of a rank, so that it also holds for
  * two ranks. Where the ranks of a step call different things (a first stage, a leader), only their whole work of the step is
  * compared, and the unusual part is the same of each local work. The factor 1.4826 makes the median of absolute deviations a
- * standard deviation. */
+ * standard deviation. Kernels that communicate and belong to no call may have waited: what a rank has more of them than the others
+ * is not unusual. */
 #pragma once
 
 #include "aggregate/graph/graph.h"

@@ -126,16 +126,18 @@ int pp_rule_input_copies(const struct pp_advising *a, struct pp_finding *f)
 	struct pp_activity copies = pp_activity_of(a->d, PP_DEVICE_HOST_TO_DEVICE);
 	const struct pp_row_input_stage *stage =
 	        copies.occurrences && a->s.cells ? pp_recommend_enqueues(a->d, &a->s, &copies) : NULL;
-	char mean[PP_TEXT_UNIT], each[PP_TEXT_UNIT];
+	char mean[PP_TEXT_UNIT], size[PP_TEXT_UNIT], each[PP_TEXT_UNIT + 8] = "";
 
 	if (!stage || !a->d->input_bounds || !a->d->input_bound->input_bound)
 		return 0;
 	f->cost_ns = pp_advice_category(a, PP_CATEGORY_INPUT);
+	if (copies.bytes)
+		snprintf(each, sizeof(each), ", %s each", pp_text_bytes(size, copies.bytes / copies.occurrences));
 	snprintf(f->evidence, sizeof(f->evidence),
 	         "steps wait for input %.1f %% of their time, %s per step; %.0f %% of the input operations' time is copying to "
-	         "devices, %.1f copies per step and rank, %s each",
+	         "devices, %.1f copies per step and rank%s",
 	         pp_advice_share(a, PP_CATEGORY_INPUT), pp_text_time(mean, f->cost_ns), stage->percent,
-	         (double)copies.occurrences / (double)a->s.cells, pp_text_bytes(each, copies.bytes / copies.occurrences));
+	         (double)copies.occurrences / (double)a->s.cells, each);
 	return 1;
 }
 

@@ -94,15 +94,15 @@ static void after_rank(const struct pp_dataset *d, const struct pp_sums *s, cons
 	}
 }
 
-/* Most of the time of input operations is reading in the program's own thread. */
-static int reads_on_demand(const struct pp_dataset *d)
+/* Is most of the time of input operations of that kind? */
+static int mostly_is(const struct pp_dataset *d, int category)
 {
 	const struct pp_row_input_stage *most = NULL;
 
 	for (size_t i = 0; i < d->input_stages; i++)
 		if (d->input_stage[i].worker < 0 && (!most || d->input_stage[i].self_ns > most->self_ns))
 			most = &d->input_stage[i];
-	return most && most->category == PP_INPUT_ON_DEMAND;
+	return most && most->category == category;
 }
 
 /* No rank delays the others: what is worth shortening, or naming. */
@@ -116,8 +116,11 @@ static void after_largest(const struct pp_dataset *d, const struct pp_sums *s, i
 		if (say_tf_data(d, s, -1, session, text, size))
 			break;
 		snprintf(text, size, "%s, or make a batch cheaper to load",
-		         reads_on_demand(d) ? "read batches ahead, in workers of the data loader: now the step itself reads them"
-		                            : "the data loader is slower than the rest of the step: use more of its workers");
+		         mostly_is(d, PP_INPUT_ON_DEMAND)
+		                 ? "read batches ahead, in workers of the data loader: now the step itself reads them"
+		         : mostly_is(d, PP_INPUT_IN_ADVANCE)
+		                 ? "the data loader is slower than the rest of the step: use more of its workers"
+		                 : "input comes later than the step needs it: read further ahead, with more threads or processes");
 		break;
 	case PP_CATEGORY_OUTPUT:
 		snprintf(text, size, "write less often, or while the next step computes");

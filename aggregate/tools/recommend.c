@@ -130,7 +130,8 @@ static int copies_on_devices(const struct pp_dataset *d, const struct pp_sums *s
 	return 1;
 }
 
-/* The operation that takes most time: on devices, where the kernels of operations are known, else in the calls. */
+/* The operation that takes most time: on devices, where the kernels of operations are known, else in the calls. One that waits
+ * longer than it transfers is not repaired by its size. */
 static const struct pp_row_all_reduce *most_of_collectives(const struct pp_dataset *d)
 {
 	const struct pp_row_all_reduce *most = NULL;
@@ -140,10 +141,10 @@ static const struct pp_row_all_reduce *most_of_collectives(const struct pp_datas
 		device_ns = pp_wrap_plus(device_ns, pp_known_or(d->all_reduce[i].device_ns, 0));
 	for (size_t i = 0; i < d->all_reduces; i++) {
 		const struct pp_row_all_reduce *one = &d->all_reduce[i];
-		int64_t ns = device_ns > 0 ? pp_known_or(one->device_ns, 0)
-		                           : pp_wrap_plus(pp_known_or(one->wait_ns, 0), pp_known_or(one->transfer_ns, 0));
+		const int64_t wait = pp_known_or(one->wait_ns, 0), transfer = pp_known_or(one->transfer_ns, 0);
+		int64_t ns = device_ns > 0 ? pp_known_or(one->device_ns, 0) : pp_wrap_plus(wait, transfer);
 
-		if (ns <= most_ns)
+		if (ns <= most_ns || wait > transfer)
 			continue;
 		most_ns = ns;
 		most = one;

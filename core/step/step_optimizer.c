@@ -13,7 +13,8 @@
 
 enum {
 	TUPLE_MOST = 16, /* optimizers that are called in turn */
-	BETWEEN = 4      /* times the time in a burst is between bursts */
+	BETWEEN = 4,     /* times the time in a burst is between bursts */
+	SPREAD = 0x9e3779b1
 };
 
 static const char CALL[] = "Optimizer.step#";
@@ -36,6 +37,7 @@ static int is_call(const struct pp_intern *names, uint32_t id)
 static int list_thread(const struct pp_intern *names, const struct pp_thread *thread, struct pp_optimizers_rank *o)
 {
 	int64_t end = INT64_MIN, operator_end = INT64_MIN;
+	uint32_t work = 0;
 
 	o->calls = 0;
 	for (size_t i = 0; i < thread->spans; i++) {
@@ -47,14 +49,17 @@ static int list_thread(const struct pp_intern *names, const struct pp_thread *th
 		if (!is_call(names, span->name)) {
 			if (span->range.origin == PP_ORIGIN_OPERATOR && span->end > operator_end)
 				operator_end = span->end;
+			if (span->range.origin == PP_ORIGIN_OPERATOR && span->begin >= end)
+				work += (span->name + 1) * SPREAD;
 			continue;
 		}
 		if (span->begin < end || span->begin < operator_end || (span->flags & PP_SPAN_CUT_END))
 			continue;
 		if (PP_GROW(o->call, o->calls, o->room))
 			return -ENOMEM;
-		o->call[o->calls++] = (struct pp_optimizer_call){span->begin, span->end, span->name};
+		o->call[o->calls++] = (struct pp_optimizer_call){span->begin, span->end, span->name, work};
 		end = span->end;
+		work = 0;
 	}
 	return 0;
 }
@@ -157,6 +162,15 @@ static size_t burst_of(const struct pp_optimizers_rank *o)
 	return 1;
 }
 
+/* Calls of one name behind two sorts of work in turn: two models that train each other. The first call's work may be cut. */
+static int alternates(const struct pp_optimizers_rank *o)
+{
+	for (size_t i = 2; i < o->calls; i++)
+		if (o->call[i].work == o->call[i - 1].work || (i > 2 && o->call[i].work != o->call[i - 2].work))
+			return 0;
+	return o->calls >= 2 * PP_OPTIMIZER_FEWEST;
+}
+
 /* The last of the tuple has the longest time behind it, in sum; where none stands out, the one that the records have last. */
 static size_t last_of(const struct pp_optimizers_rank *o, size_t period)
 {
@@ -195,12 +209,14 @@ static uint32_t commonest(const struct pp_optimizers_rank *o)
 
 static struct tuple tuple_of(const struct pp_optimizers_rank *o)
 {
-	size_t period = period_of(o) == 1 ? burst_of(o) : period_of(o), last = period ? last_of(o, period) : 0;
+	const size_t names = period_of(o), burst = names == 1 ? burst_of(o) : names,
+	             period = burst == 1 && alternates(o) ? 2 : burst;
+	const size_t last = period ? last_of(o, period) : 0;
 	struct tuple t = {.names = period};
 
 	for (size_t i = 0; i < period; i++)
 		t.name[i] = o->call[(last + 1 + i) % period].name;
-	t.is_burst = period > 1 && period_of(o) == 1;
+	t.is_burst = period > 1 && names == 1;
 	if (!period)
 		t = (struct tuple){.name = {commonest(o)}, .names = 1};
 	return t;

@@ -11,6 +11,7 @@ struct pp_marks;
 struct pp_optimizer_call {
 	int64_t begin, end;
 	uint32_t name; /* intern id of "Optimizer.step#SGD.step" */
+	uint32_t work; /* a sum of the names of the operators since the call before: equal where these are */
 };
 
 struct pp_optimizers_rank { /* its calls by begin, on the thread with most; of nested ones the outermost */

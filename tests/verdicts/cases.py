@@ -104,6 +104,17 @@ LONG = "void long_kernel_name<" + "a_very::long_template_argument<float, 128, 64
 ONE = samples.train().bytes()
 
 
+def tpu_infeed():
+    """A TPU waits for its host for 65 % of each step."""
+    p = xspace.Plane("/device:TPU:0", 0)
+    infeed, fusion = "%infeed.4 = ((bf16[8]{0}), token[]) infeed(token[] %after-all)", "%fusion.1 = bf16[1024,1024]{1,0} fusion(bf16[1024,1024]{1,0} %p0)"
+    p.about(fusion, "fusion.1", hlo_category=("ref", "convolution fusion")).about(infeed, "infeed.4", hlo_category=("ref", "infeed"))
+    at = [samples.FIRST + s * 2000 for s in range(6)]
+    p.line("Steps", [(str(s), b, 2000, {"group_id": s}) for s, b in enumerate(at)], 1)
+    p.line("XLA Ops", [(infeed, b, 1300) for b in at] + [(fusion, b + 1310, 600) for b in at], 3)
+    return {"tpu0.xplane.pb": xspace.space([p, samples.environment()], "tpu0")}
+
+
 def loader(name):
     return host_op(("cpu_op", f"enumerate(DataLoader)#{name}.__next__", 760, 200))
 
@@ -389,10 +400,14 @@ CASES = [
     case("gloo-joined", "clocks", samples.gloo(slow=1), first("rank 1, Host compute: 900 us"), says("Straggler: +rank 1"), says("900 us|450 us wait"), count("collective", 8),
          silent("MPI|messages by")),
     case("gloo-two-groups", "clocks", samples.gloo(slow=1, groups=2), count("collective", 0), unknown("wait_ns"), silent("Straggler: +rank")),
-    case("xccl-not-joined", "report", samples.xpu_pair(), first("^communication.*not separated"), says("^ +0  node0 +6 +3.00 ms +unknown +unknown"), unknown("wait_ns")),
+    case("xccl-joined", "dialects", samples.xpu_pair(), first("rank 1, Device compute: 1.10 ms"), says("Straggler: +rank 1"), count("collective", 8)),
+    case("receives-not-joined", "report", samples.waits_unknown(), silent("Straggler: +rank"), first_not("rank [0-9]"), first("communication")),
     case("ranks-without-communication", "report", {f"r{r}.json": samples.train(Trace(rank=r, world=2, pid=4000 + r, host="n0")).bytes() for r in range(2)},
          first("No communication between ranks is recorded"), silent("communication is waiting")),
     case("one-of-two", "report", {"r0.json": samples.train(Trace(rank=0, world=2)).bytes()}, first("Only one rank is recorded"), silent("There is only one rank")),
+
+    case("two-models", "steps", samples.two_models(), steps(10, "optimizer"), step_time(3000), silent("every 2 steps"), says("2 updates by Adam")),
+    case("infeed-waits", "xspace", tpu_infeed(), first("^Input, 65 %"), silent("pinned|0 B each|copies")),
 
     # -- time behind the steps' ends is in the first sentence
     case("input-behind-steps", "xspace", samples.xla_outside((2500,)), first("^Input, (5|6)"), says("^  Between steps: 2.80 ms, 7"), says("^  Step time: +4.00 ms"),

@@ -153,11 +153,11 @@ def gloo(ranks=2, slow=None, groups=1, count=8):
 
 
 def xpu_pair():
-    """Two ranks of which only the enqueueing of collectives is joined."""
+    """Two ranks; that the kernels communicate, only the operator that launched them tells."""
     files = {}
     for r in range(2):
         t = Trace(rank=r, world=2, pid=4000 + r, dialect="xpu", device=r, host="node0")
-        for s in range(6):
+        for s in range(8):
             at, busy = FIRST + s * 3000, 1800 if r else 700
             t.mark(f"ProfilerStep#{s}", at, 3000)
             t.op("aten::mm", at + 10, 50)
@@ -167,6 +167,36 @@ def xpu_pair():
                                                        "dtype": "Float", "Process Group Name": "0", "Process Group Ranks": "[0, 1]", "Seq": s})
             t.mark("xccl:all_reduce", at + 83, 34)
             t.kernel("oneccl_ring_allreduce_kernel", at + 110 + busy, 2590 - busy, at + 90, stream=20)
+        files[f"r{r}.pt.trace.json"] = t.bytes()
+    return files
+
+
+def two_models(count=10):
+    """Two models in turn, each with an optimizer of the same class: 1200 and 1800 us."""
+    t = Trace()
+    for s in range(count):
+        at = FIRST + s * 3000
+        for op, b, us, kernel in (("aten::conv2d", 10, 900, "one"), ("aten::conv_transpose2d", 1210, 1300, "other")):
+            t.op(op, at + b, 100)
+            t.kernel(kernel, at + b + 90, us, at + b + 10)
+        t.mark("Optimizer.step#Adam.step", at + 1000, 100)
+        t.mark("Optimizer.step#Adam.step", at + 2700, 100)
+    return {"rank0.pt.trace.json": t.bytes()}
+
+
+def waits_unknown(ranks=4, count=8):
+    """Each rank computes 2000 us; the later in the pipeline, the longer waits a kernel that receives, of which no operation is recorded. Then an all-reduce
+    in which all end together."""
+    files = {}
+    for r in range(ranks):
+        t = Trace(rank=r, world=ranks, pid=4000 + r, device=r, host="node0")
+        for s in range(count):
+            at, receives = FIRST + s * 9000, 50 + 1000 * r
+            t.mark(f"ProfilerStep#{s}", at, 9000)
+            t.kernel("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", at + 100, receives, at + 10, stream=20)
+            t.op("aten::mm", at + 20, 30)
+            t.kernel("gemm", at + 110 + receives, 2000, at + 25)
+            t.collective("allreduce", at + 2120 + receives, 4000 - receives, at + 60)
         files[f"r{r}.pt.trace.json"] = t.bytes()
     return files
 

@@ -139,6 +139,23 @@ static void mark_launch(const struct search *f, struct pp_span *call)
 		call->category = PP_CATEGORY_KERNEL_LAUNCH;
 }
 
+/* By its name, or by the operator that launched it: communication.c then takes it for a collective, too. */
+static int communicates(struct search *f, const struct pp_span *span, const struct launch *launch)
+{
+	const char *text;
+	size_t length;
+
+	if (span->device.activity != PP_DEVICE_KERNEL && span->device.activity != PP_DEVICE_UNSURE)
+		return span->device.activity == PP_DEVICE_COLLECTIVE;
+	if (launch->operator_span == NO_OPERATOR)
+		return 0;
+	text = pp_intern_text(f->s->names, f->thread[launch->thread].span[launch->operator_span].name, &length);
+	if (!pp_operator_communicates(text, length))
+		return 0;
+	text = pp_intern_text(f->s->names, span->name, &length);
+	return !pp_kernel_cached(&f->s->kernels, span->name, text, length).is_local;
+}
+
 static int search_stream(struct search *f, uint32_t number)
 {
 	const struct pp_thread *t = &f->thread[number];
@@ -152,7 +169,7 @@ static int search_stream(struct search *f, uint32_t number)
 		d->host_thread = launch ? launch->thread + 1 : 0;
 		if (launch && pp_kernel_is_one(d->activity))
 			mark_launch(f, &f->thread[launch->thread].span[launch->span]);
-		if (launch && d->activity == PP_DEVICE_COLLECTIVE)
+		if (launch && communicates(f, &t->span[i], launch))
 			end_collective(f, launch, t->span[i].end);
 		if (launch && launch->operator_span != NO_OPERATOR)
 			around = &f->thread[launch->thread].span[launch->operator_span];

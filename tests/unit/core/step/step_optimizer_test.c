@@ -184,6 +184,26 @@ TEST(bursts)
 	free_capture(&c);
 }
 
+/* One class behind two sorts of work in turn is a round; work that differs now and then is none. */
+TEST(alternating)
+{
+	for (int odd = 0; odd < 2; odd++) {
+		struct pp_capture c = make_capture(1);
+		struct pp_steps s;
+
+		for (int64_t n = 0; n < 12; n++) {
+			add_operators(&c, 0, n * 1000, n * 1000 + (odd ? n % 5 == 4 : n % 2) * 200 + 300);
+			add_optimizer(&c, 0, "Adam", n * 1000 + 600, n * 1000 + 700);
+		}
+		s = find(&c);
+		check_rule(&c, &s, "Adam");
+		CHECK_INT(s.steps, odd ? 11 : 5);
+		CHECK_INT(s.cell[0].end - s.cell[0].begin, odd ? 1000 : 2000);
+		pp_steps_release(&s);
+		free_capture(&c);
+	}
+}
+
 /* One that wraps another, and one that backward calls for each parameter, add no steps. */
 TEST(nested)
 {
@@ -256,6 +276,7 @@ int main(void)
 	gradient_accumulation();
 	two_in_turn();
 	bursts();
+	alternating();
 	nested();
 	range_around();
 	doubtful();
