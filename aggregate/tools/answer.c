@@ -168,9 +168,11 @@ static void say_next(const struct pp_dataset *d, const struct pp_sums *s, const 
 	case PP_FINDING_UNSPLIT:
 		if (f->finding_reason == PP_CATEGORY_DEVICE_COLLECTIVE)
 			after_largest(d, s, f->finding_reason, session, text, size);
-		else
+		else if (strstr(f->finding, "point-to-point"))
 			snprintf(text, size, "list the messages by sender and receiver: podprof report --table channel %s",
 			         session);
+		else
+			snprintf(text, size, "list the operations by their time: podprof report --table budget %s", session);
 		break;
 	case PP_FINDING_NOT_RECORDED:
 		snprintf(text, size,

@@ -17,6 +17,7 @@
 #include "core/base/select.h"
 
 #define ALIKE 0.75 /* of what the latest rank works more */
+#define MINOR 0.2  /* of an equal share of all delays: such a rank takes no turn */
 
 /* The work with most blame on the chosen ranks in usual steps; PP_REASON_UNKNOWN: they have none. *ret_error: its clock error, mean
  * per usual step and rank that waits. */
@@ -318,20 +319,24 @@ static int add_turns(struct pp_finding_search *f, const struct pp_finding_set *s
 {
 	const struct pp_dataset *d = f->d;
 	uint8_t *is_late = calloc(d->workers + 1, 1);
+	double *sum = calloc(d->workers + 1, sizeof(*sum)), all = 0;
 	struct pp_row_finding *row = NULL;
 	int64_t error;
 	size_t seen = 0, first = 0, ranks = 0;
 	int rc = 0;
 
-	if (!is_late)
+	if (!is_late || !sum) {
+		free(sum);
+		free(is_late);
 		return -ENOMEM;
+	}
 	for (size_t s = 0; s < d->steps; s++) {
 		double most = 0;
 
 		for (size_t w = 0; w < d->workers && f->usual.is_usual[s]; w++) {
 			const double more = pp_finding_more(f, s, w);
 
-			is_late[w] |= more > f->least_ns;
+			sum[w] += more > f->least_ns ? more : 0;
 			most = more > most ? more : most;
 		}
 		if (most > f->least_ns) {
@@ -340,7 +345,11 @@ static int add_turns(struct pp_finding_search *f, const struct pp_finding_set *s
 		}
 	}
 	for (size_t w = 0; w < d->workers; w++)
+		all += sum[w];
+	for (size_t w = 0; w < d->workers; w++) {
+		is_late[w] = sum[w] > 0 && sum[w] * (double)d->workers > MINOR * all;
 		ranks += is_late[w];
+	}
 	if (seen)
 		row = pp_finding_add(f, ranks > 1 ? PP_FINDING_ROTATING : PP_FINDING_IRREGULAR, reason_of(f, is_late, &error),
 		                     set->all_gain_ns);
@@ -351,6 +360,7 @@ static int add_turns(struct pp_finding_search *f, const struct pp_finding_set *s
 		rc = pp_finding_who(d, is_late, ranks, row);
 		pp_finding_say(d, 0, 1, row);
 	}
+	free(sum);
 	free(is_late);
 	return rc < 0 || (seen && !row) ? -ENOMEM : 0;
 }
