@@ -150,7 +150,8 @@ static void say_ranks(const struct pp_diff *d, struct fact *f)
 		else
 			snprintf(f->value, sizeof(f->value), "%zu of %zu", d->ranks_changed, d->shared->ranks);
 		snprintf(f->remark, sizeof(f->remark), "rank %" PRId32 ": %s %s per step", first->rank,
-		         first->quantity == PP_DIFF_LATE ? "each other rank waits for it" : pp_diff_quantity_name(first->quantity),
+		         first->quantity == PP_DIFF_LATE ? "mean wait of the other ranks for it"
+		                                         : pp_diff_quantity_name(first->quantity),
 		         pp_diff_signed(by, first->b - first->a));
 	}
 }

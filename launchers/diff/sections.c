@@ -105,7 +105,7 @@ static void causes_line(const struct pp_diff *d, char line[TEXT])
 	char by[32];
 
 	if (d->causes)
-		add(line, "rank %" PRId32 ", %s: each other rank waits %s per step because of it", d->cause[0].rank,
+		add(line, "rank %" PRId32 ", %s: the other ranks wait %s per step on average because of it", d->cause[0].rank,
 		    d->cause[0].reason, pp_diff_signed(by, d->cause[0].b - d->cause[0].a));
 	else if (d->run[0].d.blames && d->run[d->runs - 1].d.blames)
 		add(line, "none changed by more than the noise floor of the step");

@@ -171,7 +171,7 @@ static void write_runs(const struct pp_diff *d, FILE *to)
 	}
 }
 
-/* "rank 3: Host compute +4.02 ms per step (60.5 us to 4.08 ms); each other rank waits +4.0 ms longer for it" */
+/* "rank 3: Host compute +4.02 ms per step (60.5 us to 4.08 ms); the other ranks wait for it +4.0 ms per step on average" */
 static void write_rank(const struct pp_diff *d, size_t first, size_t rows, const char *label, FILE *to)
 {
 	const struct pp_diff_rank *main = NULL, *late = NULL;
@@ -196,7 +196,7 @@ static void write_rank(const struct pp_diff *d, size_t first, size_t rows, const
 	if (others)
 		fprintf(to, ", and %zu other categor%s", others, others == 1 ? "y" : "ies");
 	if (late)
-		fprintf(to, "%seach other rank waits for it %s per step (%s to %s)", main ? "; " : "",
+		fprintf(to, "%sthe other ranks wait for it %s per step on average (%s to %s)", main ? "; " : "",
 		        pp_diff_signed(by, late->b - late->a), pp_diff_time(a, late->a), pp_diff_time(b, late->b));
 	fputc('\n', to);
 }
@@ -253,7 +253,7 @@ static void write_causes(const struct pp_diff *d, FILE *to)
 	char by[32], a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
 
 	for (size_t i = 0; i < d->causes && i < MOST_RANKS; i++)
-		fprintf(to, "  %-11s rank %" PRId32 ", %s: each other rank waits %s per step because of it (%s to %s)\n",
+		fprintf(to, "  %-11s rank %" PRId32 ", %s: the other ranks wait %s per step on average because of it (%s to %s)\n",
 		        i ? "" : "Causes:", d->cause[i].rank, d->cause[i].reason, pp_diff_signed(by, d->cause[i].b - d->cause[i].a),
 		        pp_diff_time(a, d->cause[i].a), pp_diff_time(b, d->cause[i].b));
 	if (d->causes > MOST_RANKS)

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "aggregate/spool/layout.h"
+#include "aggregate/write/text/text_print.h"
 #include "core/base/plain.h"
+#include "launchers/options/say.h"
 
 static int worst, as_json;
 static struct pp_json json;
@@ -32,6 +34,20 @@ static void add_name(char *list, size_t size, const char *name)
 		snprintf(list + n, size - n, "%s%s", n ? ", " : "", name);
 }
 
+/* As wide as the terminal; commands of a fix are not folded, as they are copied. */
+static void print_row(const char *thing, const char *state, const char *text)
+{
+	char line[PP_SPOOL_PATH + 1344];
+	FILE *from;
+
+	snprintf(line, sizeof(line), "  %-10s %-8s %s\n", thing, state, text);
+	from = fmemopen(line, strlen(line), "r");
+	if (!from || pp_text_print(from, stdout, pp_columns()))
+		fputs(line, stdout);
+	if (from)
+		fclose(from);
+}
+
 void pp_doctor_row(const char *thing, enum pp_doctor_state state, const char *repair, const char *fmt, ...)
 {
 	static const char *const words[] = {"ok", "limited", "no"};
@@ -45,7 +61,7 @@ void pp_doctor_row(const char *thing, enum pp_doctor_state state, const char *re
 	if (as_json) {
 		json_row(thing, words[state], text, repair);
 	} else {
-		printf("  %-10s %-8s %s\n", thing, words[state], pp_plain(text, "\n"));
+		print_row(thing, words[state], pp_plain(text, "\n"));
 		if (state != PP_DOCTOR_OK)
 			printf("  %-10s %-8s fix: %s\n", "", "", pp_plain(fix, ""));
 	}

@@ -121,7 +121,7 @@ def hover(place, full):
     with browser() as b:
         unfold(b, pod_page(place, pod))
         card = "document.getElementById('card').hidden ? '' : document.getElementById('card').textContent"
-        want = f"straggler: rank {pod.last[6]} (each other rank waits "
+        want = f"straggler: rank {pod.last[6]} (the other ranks wait "
         b.js("Card.hide(); Viewer.over.canvas.scrollIntoView({block: 'center'})")
         at = b.js("(r => ({x: r.left + Viewer.over.left + 6.5 * Viewer.over.stepSize, y: r.top + 60}))(Viewer.over.canvas.getBoundingClientRect())")
         b.mouse("mouseMoved", at["x"], at["y"])

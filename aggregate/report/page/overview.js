@@ -285,7 +285,7 @@ function stragglerOf(i) {
   const w = Pod.step.latest[i], kept = Pod.step.kept_ns[i];
   return w < 0                   ? (Pod.step.wait_ns[i] === null ? 'straggler: unknown' : 'no straggler')
       : kept <= Pod.sum.bound_ns ? 'straggler: tie (the waiting is below the clock error)'
-                                 : `straggler: ${Pod.workerName(w)} (each other rank waits ${Format.time(kept)} for it)`;
+                                 : `straggler: ${Pod.workerName(w)} (the other ranks wait ${Format.time(kept)} for it on average)`;
 }
 
 /* Rows of a hover card: what there is, largest first. */

@@ -9,9 +9,10 @@
 #include "core/base/plain.h"
 
 enum {
-	FOLD = 4,   /* indentation of the rest of a folded line */
-	LABEL = 14, /* where the text behind "  Label:" begins */
-	BETWEEN = 3 /* blanks before the last column of a table, which a tab stands for */
+	FOLD = 4,    /* indentation of the rest of a folded line */
+	LABEL = 14,  /* where the text behind "  Label:" begins */
+	BETWEEN = 3, /* blanks before the last column of a table, which a tab stands for */
+	WIDEST = 512 /* columns in which rows are squeezed */
 };
 
 struct table { /* adjacent lines with a bar or a last column */
@@ -119,6 +120,62 @@ static int width_of(const struct table *t, int has_last)
 	return most;
 }
 
+/* Marks the columns in which the row, without its last column, has something. */
+static void mark_used(const char *line, char used[WIDEST])
+{
+	int column = -1;
+
+	for (; *line && *line != '\t' && *line != '\n' && column < WIDEST - 1; line++) {
+		column += (*line & 0xC0) != 0x80;
+		if (*line != ' ')
+			used[column] = 1;
+	}
+}
+
+/* A column of the widest gap behind the indentation, of those with two columns or more; -1: there is none. */
+static int widest_gap(const char used[WIDEST])
+{
+	int at = -1, most = 1, first = 0;
+
+	while (first < WIDEST && !used[first])
+		first++;
+	for (int i = first, blanks = 0; i < WIDEST; i++) {
+		if (used[i] && blanks > most) {
+			most = blanks;
+			at = i - 1;
+		}
+		blanks = used[i] ? 0 : blanks + 1;
+	}
+	return at;
+}
+
+static void drop_column(char *line, int column)
+{
+	for (int here = -1; *line && *line != '\t' && *line != '\n'; line++) {
+		here += (*line & 0xC0) != 0x80;
+		if (here == column) {
+			memmove(line, line + 1, strlen(line));
+			return;
+		}
+	}
+}
+
+/* Takes out columns that are blank in all rows, those of the widest gap first, until the rows fit; one of each gap stays. */
+static void squeeze(struct table *t, int columns)
+{
+	char used[WIDEST] = {0};
+	int at;
+
+	for (size_t i = 0; i < t->lines; i++)
+		mark_used(t->line[i], used);
+	for (int excess = width_of(t, 0) - columns; excess > 0 && (at = widest_gap(used)) >= 0; excess--) {
+		memmove(used + at, used + at + 1, (size_t)(WIDEST - 1 - at));
+		used[WIDEST - 1] = 0;
+		for (size_t i = 0; i < t->lines; i++)
+			drop_column(t->line[i], at);
+	}
+}
+
 /* Prints a table that is complete, and forgets it. Returns whether its last column did not fit. */
 static int put_table(struct table *t, int columns, FILE *out)
 {
@@ -128,6 +185,8 @@ static int put_table(struct table *t, int columns, FILE *out)
 		for (size_t i = 0; i < t->lines; i++)
 			drop_bar(t->line[i]);
 	has_last = !columns || width_of(t, 1) <= columns;
+	if (!has_last)
+		squeeze(t, columns);
 	for (size_t i = 0; i < t->lines; i++) {
 		put_row(t->line[i], has_last, out);
 		free(t->line[i]);
@@ -153,7 +212,7 @@ static int add_row(struct table *t, char *line)
 int pp_text_print(FILE *in, FILE *out, int columns)
 {
 	struct table table = {.line = NULL};
-	char *line = NULL;
+	char *line = NULL, remark[128];
 	size_t size = 0, n;
 	ssize_t length;
 	int code = 0, dropped = 0;
@@ -175,9 +234,11 @@ int pp_text_print(FILE *in, FILE *out, int columns)
 			code = -(errno ? errno : EIO);
 	}
 	dropped += put_table(&table, columns, out);
-	if (dropped && !code)
-		fprintf(out, "  (%d table%s shown without the last column: the terminal has %d columns)\n", dropped,
-		        dropped == 1 ? " is" : "s are", columns);
+	if (dropped && !code) {
+		snprintf(remark, sizeof(remark), "  (%d table%s shown without the last column: the terminal has %d columns)\n",
+		         dropped, dropped == 1 ? " is" : "s are", columns);
+		put_folded(remark, columns, out);
+	}
 	if (!code && (ferror(in) || ferror(out)))
 		code = -(errno ? errno : EIO);
 	free(table.line);

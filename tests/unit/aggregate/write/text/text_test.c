@@ -593,7 +593,7 @@ TEST(tables_fit_the_terminal)
 	         {47, "a\n  Input     40.0 %   most on rank 1\n  Output    20.0 %\n  b | c |\nlast"},
 	         {35, "a\n  Input     40.0 %   most on rank 1\n  Output    20.0 %\n  b | c |\nlast"},
 	         {34, "a\n  Input     40.0 %\n  Output    20.0 %\n  b | c |\nlast"
-	              "  (1 table is shown without the last column: the terminal has 34 columns)\n"}};
+	              "  (1 table is shown without the\n      last column: the terminal\n      has 34 columns)\n"}};
 
 	for (size_t i = 0; i < sizeof(c) / sizeof(c[0]); i++) {
 		char *got = printed(in, c[i].columns);
@@ -601,6 +601,22 @@ TEST(tables_fit_the_terminal)
 		CHECK_STR(got, c[i].want);
 		free(got);
 	}
+}
+
+/* What is wider still loses blanks that all rows have, the widest gap first: columns stay columns. */
+TEST(tables_on_a_narrow_terminal)
+{
+	static char in[] = "  Host compute                    24.6 %   5.07 ms\tmost on rank 3\n"
+	                   "  \xc3\xa9                                0.1 %    608 ns\tmost on rank 1\n";
+	char *got = printed(in, 36);
+
+	CHECK_STR(got, "  Host compute      24.6 %   5.07 ms\n  \xc3\xa9                  0.1 %    608 ns\n"
+	               "  (1 table is shown without the last\n      column: the terminal has 36\n      columns)\n");
+	free(got);
+	got = printed(in, 10);
+	CHECK_STR(got, "  Host compute 24.6 % 5.07 ms\n  \xc3\xa9             0.1 %  608 ns\n"
+	               "  (1 table is shown without the last column: the terminal has 10 columns)\n");
+	free(got);
 }
 
 /* No line is longer than the terminal, no word is lost or cut; text behind a label stays behind it, and a command is whole. */
@@ -709,6 +725,7 @@ int main(int argc, char **argv)
 	clocks_that_are_not_joined();
 	overhead();
 	tables_fit_the_terminal();
+	tables_on_a_narrow_terminal();
 	a_job_without_marks();
 	long_lines_on_a_terminal();
 	script_names_the_job();
