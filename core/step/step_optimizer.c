@@ -14,6 +14,7 @@
 enum {
 	TUPLE_MOST = 16, /* optimizers that are called in turn */
 	BETWEEN = 4,     /* times the time in a burst is between bursts */
+	ANOTHER = 10,    /* part of both works' operators by which they are not alike */
 	SPREAD = 0x9e3779b1
 };
 
@@ -37,7 +38,7 @@ static int is_call(const struct pp_intern *names, uint32_t id)
 static int list_thread(const struct pp_intern *names, const struct pp_thread *thread, struct pp_optimizers_rank *o)
 {
 	int64_t end = INT64_MIN, operator_end = INT64_MIN;
-	uint32_t work = 0;
+	struct pp_optimizer_call call = {.name = 0};
 
 	o->calls = 0;
 	for (size_t i = 0; i < thread->spans; i++) {
@@ -50,16 +51,18 @@ static int list_thread(const struct pp_intern *names, const struct pp_thread *th
 			if (span->range.origin == PP_ORIGIN_OPERATOR && span->end > operator_end)
 				operator_end = span->end;
 			if (span->range.origin == PP_ORIGIN_OPERATOR && span->begin >= end)
-				work += (span->name + 1) * SPREAD;
+				call.work[(span->name + 1) * SPREAD >> 28]++;
 			continue;
 		}
 		if (span->begin < end || span->begin < operator_end || (span->flags & PP_SPAN_CUT_END))
 			continue;
 		if (PP_GROW(o->call, o->calls, o->room))
 			return -ENOMEM;
-		o->call[o->calls++] = (struct pp_optimizer_call){span->begin, span->end, span->name, work};
-		end = span->end;
-		work = 0;
+		call.begin = span->begin;
+		call.end = end = span->end;
+		call.name = span->name;
+		o->call[o->calls++] = call;
+		memset(call.work, 0, sizeof(call.work));
 	}
 	return 0;
 }
@@ -162,11 +165,24 @@ static size_t burst_of(const struct pp_optimizers_rank *o)
 	return 1;
 }
 
+/* Is the work in front of them of another sort? A logged loss or a metric more is not. */
+static int is_other_work(const struct pp_optimizer_call *a, const struct pp_optimizer_call *b)
+{
+	uint64_t all = 0, other = 0;
+
+	for (int i = 0; i < PP_OPTIMIZER_SORTS; i++) {
+		all += (uint64_t)a->work[i] + b->work[i];
+		other += a->work[i] > b->work[i] ? a->work[i] - b->work[i] : b->work[i] - a->work[i];
+	}
+	return other > all / ANOTHER;
+}
+
 /* Calls of one name behind two sorts of work in turn: two models that train each other. The first call's work may be cut. */
 static int alternates(const struct pp_optimizers_rank *o)
 {
 	for (size_t i = 2; i < o->calls; i++)
-		if (o->call[i].work == o->call[i - 1].work || (i > 2 && o->call[i].work != o->call[i - 2].work))
+		if (!is_other_work(&o->call[i], &o->call[i - 1]) ||
+		    (i > 2 && memcmp(o->call[i].work, o->call[i - 2].work, sizeof(o->call[i].work)) != 0))
 			return 0;
 	return o->calls >= 2 * PP_OPTIMIZER_FEWEST;
 }

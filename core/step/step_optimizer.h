@@ -8,10 +8,12 @@
 struct pp_capture;
 struct pp_marks;
 
+enum { PP_OPTIMIZER_SORTS = 16 };
+
 struct pp_optimizer_call {
 	int64_t begin, end;
-	uint32_t name; /* intern id of "Optimizer.step#SGD.step" */
-	uint32_t work; /* a sum of the names of the operators since the call before: equal where these are */
+	uint32_t name;                     /* intern id of "Optimizer.step#SGD.step" */
+	uint32_t work[PP_OPTIMIZER_SORTS]; /* operators since the call before, by a hash of their names */
 };
 
 struct pp_optimizers_rank { /* its calls by begin, on the thread with most; of nested ones the outermost */

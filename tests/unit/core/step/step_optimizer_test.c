@@ -184,15 +184,15 @@ TEST(bursts)
 	free_capture(&c);
 }
 
-/* One class behind two sorts of work in turn is a round; work that differs now and then is none. */
+/* One class behind two sorts of work in turn is a round; work that differs now and then, or by one operator, is none. */
 TEST(alternating)
 {
-	for (int odd = 0; odd < 2; odd++) {
+	for (int odd = 0; odd < 3; odd++) {
 		struct pp_capture c = make_capture(1);
 		struct pp_steps s;
 
 		for (int64_t n = 0; n < 12; n++) {
-			add_operators(&c, 0, n * 1000, n * 1000 + (odd ? n % 5 == 4 : n % 2) * 200 + 300);
+			add_operators(&c, 0, n * 1000, n * 1000 + (odd == 1 ? n % 5 == 4 : n % 2) * (odd == 2 ? 10 : 200) + 300);
 			add_optimizer(&c, 0, "Adam", n * 1000 + 600, n * 1000 + 700);
 		}
 		s = find(&c);
