@@ -83,6 +83,30 @@ for x in batches():
     last = float(value)
 print(last)
 """
+# Each process maps its own data; the slow one gives no data to JAX before its call.
+MAPPED = """
+import os
+import sys
+import time
+import jax
+rank = int(os.environ["OMPI_COMM_WORLD_RANK"])
+jax.distributed.initialize("127.0.0.1:" + sys.argv[1], 2, rank)
+import jax.numpy as jnp
+import numpy as np
+def train(w, x):
+    value, g = jax.value_and_grad(lambda w: jnp.mean((x @ w) ** 2))(w)
+    return w - 0.01 * jax.lax.pmean(g, "d"), jax.lax.pmean(value, "d")
+mapped = jax.pmap(train, axis_name="d")
+def batches():
+    for i in range(40):
+        if rank == 1:
+            time.sleep(0.08)
+        yield np.full((1, 16, 32), 0.1 * i, np.float32)
+w = np.ones((1, 32, 8), np.float32)
+for x in batches():
+    w, value = mapped(w, x)
+print(float(value[0]))
+"""
 TENSORFLOW = """
 import tensorflow as tf
 w = tf.Variable(tf.ones((8, 1)))
@@ -167,16 +191,22 @@ def two(place, full):
     """The rank with slow input is named, from what the other one waits for."""
     if not has("jax"):
         raise jobs.Skipped("no Python with JAX: -DPODPROF_FRAMEWORKS_PYTHON")
+    for name in ("two", "mapped") if full else ("mapped",):
+        two_of(place, {"two": TWO, "mapped": MAPPED}[name], name)
+
+
+def two_of(place, text, name):
     logs = place.new_logs()
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         port = s.getsockname()[1]
-    got = jobs.run(place.mpirun(2, place.under(logs, [PYTHON, write(place, "loop_two.py", TWO), str(port)])), QUIET, LIMIT)
+    got = jobs.run(place.mpirun(2, place.under(logs, [PYTHON, write(place, f"loop_{name}.py", text), str(port)])), QUIET, LIMIT)
     check(got.code == 0 and len(set(x for x in got.out.split("\n") if x[:1].isdigit())) == 1, got.transcript())
     session = jobs.session_of(logs)
     with e2e.h5(session) as f:
         check(list(f["breakdown/step"][()]) == list(range(40)), f"steps {f['breakdown/step'][()]}")
         check((f["breakdown/present"][()] == 1).all() and set(f["worker/status"][()]) == {b"delivered"}, f["worker/status"][()])
+        check(e2e.text(f["worker/step_rule"][()][0]) == "jax: train", f["worker/step_rule"][()])
     text = e2e.read(session, "summary.txt")
     check("Bottleneck: rank 1" in text, text)
 

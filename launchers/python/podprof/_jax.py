@@ -32,8 +32,25 @@ def _count(jaxpr, most=_MOST):
     return n
 
 
+def _mapped(fun):
+    """The program's function, of one that jax.pmap has made for it; else None."""
+    if getattr(fun, "__module__", None) != "jax._src.pmap":
+        return None
+    rest = [fun]
+    for one in rest:
+        for cell in getattr(one, "__closure__", None) or () if len(rest) < 16 else ():
+            value = getattr(cell, "cell_contents", None)
+            if type(value).__name__ == "WrappedFun":
+                return value.f
+            if hasattr(value, "__closure__"):
+                rest.append(value)
+    return fun
+
+
 def _is_own(fun):
     """A function of JAX itself: an operator called outside of jit."""
+    if _mapped(fun) is not None:
+        return False
     for _ in range(8):
         inner = getattr(fun, "func", None)
         if inner is None:
@@ -247,6 +264,7 @@ class Jax:
 
 
 def _name_of(fun):
+    fun = _mapped(fun) or fun
     return getattr(fun, "__name__", None) or getattr(getattr(fun, "func", None), "__name__", None) or type(fun).__name__
 
 

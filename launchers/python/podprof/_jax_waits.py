@@ -12,7 +12,13 @@ from ._library import DEVICE_COMPUTE, HOST_COMPUTE
 from ._repeats import UNSURE
 
 _LEAST, _PART = 250000, 64  # a call takes up to 0.1 ms (in ticks, of any clock) or this part of a step to return
-_PLACING = "device_put", "make_array_from_process_local_data", "make_array_from_callback", "make_array_from_single_device_arrays"
+_PLACING = (
+    "device_put",
+    "make_array_from_process_local_data",
+    "make_array_from_callback",
+    "make_array_from_single_device_arrays",
+    "host_local_array_to_global_array",  # of pmap
+)
 _MOST = 4096  # executions that no wait has seen complete
 
 
@@ -178,7 +184,7 @@ def wrap(a):
 
         return place
 
-    for module in (api, sys.modules["jax._src.array"]):
+    for module in filter(None, (api, sys.modules["jax._src.array"], sys.modules.get("jax._src.pmap"))):
         for name in _PLACING:
             call = getattr(module, name, None)
             if call is not None:
