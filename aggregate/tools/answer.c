@@ -256,11 +256,26 @@ static void say_straggler(const struct pp_row_finding *f, struct pp_answer *a)
 		         ". The clocks may change that by up to %s", pp_text_time(error, f->finding_error_ns));
 }
 
+/* How the level of the steps' times goes, if not steadily. */
+static const char *say_course(const struct pp_dataset *d, const struct pp_usual_steps *u, char *text, size_t size)
+{
+	char before[PP_TEXT_UNIT], level[PP_TEXT_UNIT];
+
+	pp_text_time(before, llrint(u->course.before));
+	pp_text_time(level, llrint(u->course.level));
+	text[0] = '\0';
+	if (u->course.course == PP_COURSE_SUDDEN)
+		snprintf(text, size, ", before step %" PRId64 " %s", d->step[u->course.onset].number, before);
+	else if (u->course.course == PP_COURSE_GROWING)
+		snprintf(text, size, ", going from %s to %s", before, level);
+	return text;
+}
+
 static void say_step(const struct pp_dataset *d, const struct pp_usual_steps *u, struct pp_answer *a)
 {
 	const char *whose = d->workers > 1 ? "slowest rank, " : "";
 	const char *kind = pp_step_kind_name(pp_usual_steps_kind(d));
-	char median[PP_TEXT_UNIT], spread[PP_TEXT_UNIT];
+	char median[PP_TEXT_UNIT], spread[PP_TEXT_UNIT], course[96];
 
 	a->usual_steps = u->usuals;
 	a->usual_ns = llrint(u->usual_ns);
@@ -270,8 +285,9 @@ static void say_step(const struct pp_dataset *d, const struct pp_usual_steps *u,
 	if (d->steps == 1)
 		snprintf(a->step, sizeof(a->step), "%s (%sone step)", median, whose);
 	else if (d->steps)
-		snprintf(a->step, sizeof(a->step), "%s (%smedian of %zu%s%s%s steps; half IQR %s)", median, whose, u->usuals,
-		         u->usuals < d->steps ? " usual" : "", kind[0] ? " " : "", kind, spread);
+		snprintf(a->step, sizeof(a->step), "%s (%smedian of %zu%s%s%s steps; half IQR %s)%s", median, whose, u->usuals,
+		         u->usuals < d->steps ? " usual" : "", kind[0] ? " " : "", kind, spread,
+		         say_course(d, u, course, sizeof(course)));
 }
 
 /* An estimate: "; in the ranks about 2.52 us per step (210 records of 12 ns, 0.03 % of it)". */

@@ -7,6 +7,7 @@
 
 enum { UNITS = 16 }; /* a window of fewer steps is counted by parts of steps */
 #define LEVEL 0.02   /* of all ranks together */
+#define MINOR 0.1    /* of the latest rank's: beside it such a rank is not late */
 
 double pp_finding_more(const struct pp_finding_search *f, size_t step, size_t worker)
 {
@@ -96,10 +97,13 @@ int pp_finding_late_find(const struct pp_finding_search *f, struct pp_finding_la
 	for (size_t s = 0; s < f->d->steps; s++)
 		for (size_t b = 0; b < f->blocks && f->usual.is_usual[s]; b++) {
 			const float *more = &f->more[(s * f->blocks + b) * workers];
+			double most = 0;
 			size_t n = 0;
 
 			for (size_t w = 0; w < workers; w++)
-				if ((double)more[w] > least) {
+				most = fmax(most, (double)more[w]);
+			for (size_t w = 0; w < workers; w++)
+				if ((double)more[w] > least && (double)more[w] > MINOR * most) {
 					hits[w]++;
 					n++;
 				}

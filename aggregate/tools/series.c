@@ -225,13 +225,14 @@ static size_t best_split(const struct work *w, double before, double after)
 	return best;
 }
 
-/* Logarithm of the chance after the fit: values that are like their neighbours are worth fewer. */
+/* Logarithm of the chance after the fit: values that are off like their neighbours are worth fewer. */
 static double log_chance_left(const struct work *w, const struct fit *f)
 {
 	double squares = 0, products = 0, last = 0, alike;
 
 	for (size_t i = 0; i < w->n; i++) {
-		const double rest = w->v[i] - fit_at(f, place_of(w, i)), x = copysign(clipped(w, rest), rest);
+		const double rest = w->v[i] - fit_at(f, place_of(w, i));
+		const double x = fabs(rest) > w->floor ? copysign(clipped(w, rest), rest) : 0;
 
 		squares += x * x;
 		products += last * x;

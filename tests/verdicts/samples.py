@@ -184,6 +184,17 @@ def two_models(count=10):
     return {"rank0.pt.trace.json": t.bytes()}
 
 
+def levels(times):
+    """One rank; steps whose one kernel takes all of these us but 100."""
+    t, at = Trace(), FIRST
+    for s, us in enumerate(times):
+        t.mark(f"ProfilerStep#{s}", at, us)
+        t.op("aten::mm", at + 10, 30)
+        t.kernel("gemm", at + 50, us - 100, at + 20)
+        at += us
+    return {"rank0.pt.trace.json": t.bytes()}
+
+
 def waits_unknown(ranks=4, count=8):
     """Each rank computes 2000 us; the later in the pipeline, the longer waits a kernel that receives, of which no operation is recorded. Then an all-reduce
     in which all end together."""
