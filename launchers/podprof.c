@@ -39,7 +39,7 @@ static int help(void)
 		if (strcmp(group, pp_verbs[i].group))
 			printf("\n%s:\n", pp_verbs[i].group);
 		group = pp_verbs[i].group;
-		printf("  %-11s %s\n", pp_verbs[i].name, pp_verbs[i].what);
+		pp_help_wrap(pp_verbs[i].what, 14, printf("  %s", pp_verbs[i].name));
 		if (e)
 			printf("  %-11s   %s\n", "", e->command);
 	}

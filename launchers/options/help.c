@@ -6,7 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { PIPE_WIDTH = 79, NARROW = 60, WIDE = 110, LEFT = 2, TEXT = 25, EXAMPLE = 6, LONG = 640 };
+enum { PIPE_WIDTH = 79, LEAST = 30, NARROW = 60, WIDE = 110, LEFT = 2, TEXT = 25, EXAMPLE = 6, LONG = 640 };
 
 /* Headlines, in the order of the option table. */
 static const char *const section[PP_OPT_SECTIONS] = {
@@ -35,14 +35,16 @@ static int width(void)
 	if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) || !w.ws_col)
 		return PIPE_WIDTH;
 	columns = w.ws_col - 1;
-	return columns < NARROW ? NARROW : columns > WIDE ? WIDE : columns;
+	return columns < LEAST ? LEAST : columns > WIDE ? WIDE : columns;
 }
 
 void pp_help_wrap(const char *text, int indent, int used)
 {
 	int right = width(), column = used, empty = 1;
+	const int is_narrow = right < NARROW && indent > EXAMPLE;
 
-	if (used && used >= indent) { /* no room beside what is there */
+	indent = is_narrow ? EXAMPLE : indent;
+	if (used && (used >= indent || is_narrow)) { /* no room beside what is there */
 		putchar('\n');
 		column = 0;
 	}

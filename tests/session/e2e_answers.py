@@ -5,6 +5,7 @@ of 118 columns shows them."""
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -178,7 +179,30 @@ def input_bound(place, full):
     check("Data-loader workers are busy" in lines["Input"][0], said)
 
 
-CASES = {f.__name__: f for f in (healthy, straggler, killed, poor_clocks, input_bound)}
+def on_terminal(command, columns, term):
+    """What a terminal of that width and kind is sent, by lines."""
+    return run(["script", "-qec", f"stty cols {columns} rows 50; {command}", "/dev/null"], {"TERM": term}).out.replace("\r\n", "\n").split("\n")
+
+
+def narrow(place, full):
+    """A terminal of 40 columns, which knows no control sequence: plain text, and no line is longer, but commands, paths and sentences on stderr."""
+    if not shutil.which("script"):
+        raise Skipped("no script (bsdutils) here")
+    before, after = place.new_logs(), place.new_logs()
+    good(run(train(place, before, "--steps", "20", options=["--steps", "5:15"])))
+    good(run(train(place, after, "--steps", "20", "--slow-rank", "3", "--slow-us", "8000", options=["--steps", "5:15"])))
+    for command in (f"report {after}", f"diff {before} {after}", f"report --list {after}", "run --help", "--help", "doctor"):
+        for columns in (60,) if command.startswith("diff") else (40, 50, 60):  # whose tables have 6 columns of numbers
+            lines = on_terminal(f"{place.podprof()} {command} 2>/dev/null", columns, "dumb")
+            check(len(lines) > 3 and not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", "\n".join(lines)), f"{command}: {lines}")
+            for line in lines:
+                words = line.split()
+                is_whole = words[:1] in (["$"], ["fix:"]) or "podprof " in line or line.startswith(("ready", "not ready")) or any(len(w) > columns // 2 for w in words)
+                is_table = (columns < 50 or command.startswith("diff")) and (len(re.findall(r"\d (?:[unm]?s|%) ", line)) > 1 or re.search(r"kept others$|B - A", line))
+                check(len(line) <= columns or is_whole or is_table, f"{command}, {columns} columns: {len(line)} in '{line}'")
+
+
+CASES = {f.__name__: f for f in (healthy, straggler, killed, poor_clocks, input_bound, narrow)}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__.splitlines()[0]))

@@ -160,14 +160,26 @@ static void drop_column(char *line, int column)
 	}
 }
 
+/* Blanks before the last column, which is left out. */
+static void drop_end(char *line)
+{
+	size_t end = strcspn(line, "\t\n"), n = end;
+
+	while (n && line[n - 1] == ' ')
+		n--;
+	memmove(line + n, line + end, strlen(line + end) + 1);
+}
+
 /* Takes out columns that are blank in all rows, those of the widest gap first, until the rows fit; one of each gap stays. */
 static void squeeze(struct table *t, int columns)
 {
 	char used[WIDEST] = {0};
 	int at;
 
-	for (size_t i = 0; i < t->lines; i++)
+	for (size_t i = 0; i < t->lines; i++) {
+		drop_end(t->line[i]);
 		mark_used(t->line[i], used);
+	}
 	for (int excess = width_of(t, 0) - columns; excess > 0 && (at = widest_gap(used)) >= 0; excess--) {
 		memmove(used + at, used + at + 1, (size_t)(WIDEST - 1 - at));
 		used[WIDEST - 1] = 0;
