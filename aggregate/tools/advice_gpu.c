@@ -87,12 +87,16 @@ int pp_rule_gpu_shared(const struct pp_advising *a, struct pp_finding *f)
 	return 0;
 }
 
-/* One of several devices of a process. Of processes with one, findings compare the ranks. */
+/* Beside a device of its process that is not. What is slow as a whole, findings say of the rank. */
 static int is_slow(const struct pp_dataset *d, size_t i)
 {
 	const struct pp_row_device_speed *row = &d->device_speed[i];
-	const int has_other = (i && row[-1].worker == row->worker) || (i + 1 < d->device_speeds && row[1].worker == row->worker);
+	int has_other = 0;
 
+	for (size_t k = i; k > 0 && d->device_speed[k - 1].worker == row->worker; k--)
+		has_other |= d->device_speed[k - 1].ratio_low < SLOW;
+	for (size_t k = i + 1; k < d->device_speeds && d->device_speed[k].worker == row->worker; k++)
+		has_other |= d->device_speed[k].ratio_low < SLOW;
 	return has_other && row->ratio_low >= SLOW && row->compared_percent >= HALF;
 }
 

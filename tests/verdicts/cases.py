@@ -449,6 +449,10 @@ CASES = [
          silent("aligned by collectives")),
     *[case(f"xla-devices-{name}", "xspace", files, count("collective", 8), count("arrival", 8, device=1)) for name, files in
       (("slow-gpu", samples.jax_pod(late=(0,), devices=2, kind="gpu")), ("slow-tpu", samples.tpu_pod(late=(0,), devices=2)))],
+    case("xla-device-late", "xspace", samples.jax_pod(late=(0, 300), devices=4, kind="gpu", slow=2), first("rank 1, Device compute.*Its device 2 takes 1.75 times"), count("arrival", 8, worker=1, device=2),
+         cell("advice", {"rule": "device_slow"}, "advice_worker", 1)),
+    case("xla-device-late-alone", "xspace", samples.jax_pod(late=(300,), devices=4, kind="gpu", slow=2), says("Evidence: device 2 of rank 0 takes 1.75 times"), count("arrival", 8, device=2)),
+    case("xla-devices-all-late", "xspace", samples.tpu_pod(late=(0, 300), devices=2, groups="{{0,1,2,3}}"), first("rank 1, Device compute.*Its device takes 1.75 times"), count("advice", 0, rule="device_slow")),
     case("xla-group-unknown", "xspace", samples.tpu_pod(late=(0, 250), groups="{{0,1},{2,3}}", devices=2), count("collective", 32), count("communicator", 4), count("arrival", 16, device=1),
          says("ranks 0-1: 16 collectives of XLA are joined with no other device's: the file does not say which of several groups"), silent("Straggler: +rank|aligned by collectives")),
     case("xla-group-known", "xspace", samples.jax_pod(late=(0, 250), devices=2, kind="gpu", instruction=xspace.instruction("psum.3", "all-reduce", "f32[1024,1024]", groups=[[0, 2], [1, 3]])),
