@@ -4,6 +4,7 @@ Rows say what a user of the field would call right, whatever podprof does today.
 wrong today is in open.txt, under its owner; whoever repairs it removes its line."""
 import collections
 import gzip
+import json
 import os
 
 import kineto
@@ -57,12 +58,19 @@ def merged(label):
     return kineto.merged([samples.train(rank=r, world=2, pid=4000 + r, device=r) for r in range(2)], label)
 
 
-def concatenated(pid, more=None, device=None):
-    """Events of two ranks one behind the other, nothing else: rank 1 is late. more: what each has besides; device: of both."""
+def by_time(data):
+    """The same file with its events in the order of their times, as viewers sort them."""
+    trace = json.loads(data)
+    return json.dumps({**trace, "traceEvents": sorted(trace["traceEvents"], key=lambda e: e["ts"])}).encode()
+
+
+def concatenated(pid, more=None, device=None, skew=0):
+    """Events of two ranks one behind the other, nothing else: rank 1 is late. more: what each has besides; device: of both; skew: rank 1 counts
+    so many launches more."""
     traces = []
     for r in range(2):
         t = Trace(world=2, pid=pid(r), device=r if device is None else device)
-        t.rank = r
+        t.rank, t.correlation = r, 100 + skew * r
         for s in range(6):
             at, busy = samples.FIRST + s * 2000, 1200 if r else 300
             t.mark(f"ProfilerStep#{s}", at, 2000)
@@ -332,6 +340,11 @@ CASES = [
     case("merged-by-offset", "identity", {"merged.json": merged(lambda r, pid: pid + 100000 * r if isinstance(pid, int) else f"{pid} {r}")}, ranks(0, 1), kernels(16, 4000)),
     case("merged-by-rank-argument", "identity", {"merged.json": concatenated(lambda r: 7000 - r)}, ranks(0, 1), kernels(12, 3600, name="gemm"), kernels(12, device=1, worker=1), kernels(12, device=0, worker=0),
          cell("worker", {"rank": 0}, "pid", 7000), cell("worker", {"rank": 1}, "pid", 6999), count("collective", 6), first("rank 1"), silent("contradict one rank|unknown one")),
+    case("merged-by-time", "identity", {"merged.json": by_time(concatenated(lambda r: 7000 + r, skew=3))}, ranks(0, 1), kernels(12, worker=0, device=0),
+         kernels(12, worker=1, device=1), first("rank 1"), silent("unknown one of the file's ranks")),
+    case("merged-by-time-equal-numbers", "identity", {"merged.json": by_time(concatenated(lambda r: 7000 + r))}, ranks(0, 1), kernels(12, worker=0, device=0),
+         says("12 events are of an unknown one of the file's ranks")),
+    case("merged-by-time-one-device", "identity", {"merged.json": by_time(concatenated(lambda r: 7000 + r, device=0))}, ranks(0, 1), says("events are of an unknown one of the file's ranks")),
     case("merged-one-pid", "identity", {"merged.json": concatenated(lambda r: 7000)}, ranks(0), says("Caution: +rank 0 is partial: its file mixes ranks that have one pid .[1-9][0-9]* contradictions.")),
     case("merged-unlaunched", "identity", {"merged.json": concatenated(lambda r: 7000 + r, lambda t: t.kernel("alone", 5600, 50, None, 9))}, ranks(0, 1),
          kernels(1, worker=0, name="alone", device=0), kernels(1, worker=1, name="alone", device=1), silent("unknown one of the file's ranks")),
