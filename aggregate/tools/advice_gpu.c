@@ -1,10 +1,15 @@
-/* Rules of advice by what NVML says of GPUs: faults, and processes of others. Called by advice.c. */
+/* Rules of advice about single devices: what NVML says of GPUs (faults, processes of others), how long equal kernels take. Called
+ * by advice.c. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "aggregate/tools/advice_rule.h"
 #include "core/base/known.h"
+
+#define SLOW 1.05 /* of the others' time for equal kernels */
+#define HALF 50.0 /* percent of the kernels' time: less that is compared tells nothing of the device */
+#define FEW 1.0   /* percent of the steps' time */
 
 static int is_more_than(int64_t value, int64_t least)
 {
@@ -80,4 +85,42 @@ int pp_rule_gpu_shared(const struct pp_advising *a, struct pp_finding *f)
 		return 1;
 	}
 	return 0;
+}
+
+/* Beside a device of its process that is not. What is slow as a whole, findings say of the rank. */
+static int is_slow(const struct pp_dataset *d, size_t i)
+{
+	const struct pp_row_device_speed *row = &d->device_speed[i];
+	int has_other = 0;
+
+	for (size_t k = i; k > 0 && d->device_speed[k - 1].worker == row->worker; k--)
+		has_other |= d->device_speed[k - 1].ratio_low < SLOW;
+	for (size_t k = i + 1; k < d->device_speeds && d->device_speed[k].worker == row->worker; k++)
+		has_other |= d->device_speed[k].ratio_low < SLOW;
+	return has_other && row->ratio_low >= SLOW && row->compared_percent >= HALF;
+}
+
+int pp_rule_device_slow(const struct pp_advising *a, struct pp_finding *f)
+{
+	const struct pp_dataset *d = a->d;
+	const struct pp_row_device_speed *worst = NULL;
+	int64_t most_ns = 0;
+
+	for (size_t i = 0; i < d->device_speeds; i++) {
+		const struct pp_row_device_speed *row = &d->device_speed[i];
+		const int64_t ns = is_slow(d, i) ? (int64_t)((double)row->compared_ns * (1 - 1 / row->ratio)) : 0;
+
+		worst = ns > most_ns ? row : worst;
+		most_ns = ns > most_ns ? ns : most_ns;
+	}
+	if (!worst || pp_sums_percent(most_ns, a->s.all_ns) < FEW)
+		return 0;
+	f->worker = worst->worker;
+	f->cost_ns = pp_advice_per_cell(a, most_ns);
+	snprintf(f->evidence, sizeof(f->evidence),
+	         "device %" PRIu32 " of rank %" PRId32
+	         " takes %.2f times as long as other devices for equal kernels, which are %.0f %% of "
+	         "its kernels' time",
+	         worst->device, worst->worker, worst->ratio, worst->compared_percent);
+	return 1;
 }

@@ -32,18 +32,20 @@ static const struct {
         {0x2, "clocks that an application or an administrator set", "reset its clocks: 'nvidia-smi -rac -rgc'"},
 };
 
-/* Of the rank's devices that compares worst; NULL: there is none. *ret_devices: how many there are. */
-static const struct pp_row_device_speed *speed_of(const struct pp_table *speeds, int32_t rank, size_t *ret_devices)
+/* Of the rank's devices that compares worst; NULL: there is none. *ret_is_alone: of several devices it is the only slow one. */
+static const struct pp_row_device_speed *speed_of(const struct pp_table *speeds, int32_t rank, int *ret_is_alone)
 {
 	const struct pp_row_device_speed *row = speeds->row, *worst = NULL;
+	size_t devices = 0, slow = 0;
 
-	*ret_devices = 0;
 	for (size_t i = 0; i < speeds->rows; i++) {
 		if (row[i].worker != rank)
 			continue;
-		++*ret_devices;
+		devices++;
+		slow += row[i].ratio_low >= SLOW;
 		worst = !worst || row[i].ratio_low > worst->ratio_low ? &row[i] : worst;
 	}
+	*ret_is_alone = devices > 1 && slow == 1;
 	return worst;
 }
 
@@ -111,8 +113,8 @@ static void say_clock(const struct pp_row_gpu *g, int64_t others, int is_known, 
 void pp_gpu_text(const struct pp_dataset *d, const struct pp_table *speeds, int32_t rank, char text[PP_GPU_TEXT],
                  char next[PP_GPU_TEXT])
 {
-	size_t devices;
-	const struct pp_row_device_speed *speed = speed_of(speeds, rank, &devices);
+	int is_alone;
+	const struct pp_row_device_speed *speed = speed_of(speeds, rank, &is_alone);
 	const struct pp_row_gpu *gpu = slowest_gpu(d, rank);
 	const int64_t others = clock_of_others(d, rank);
 	char number[16] = "";
@@ -126,7 +128,7 @@ void pp_gpu_text(const struct pp_dataset *d, const struct pp_table *speeds, int3
 	if (!speed || speed->compared_percent < HALF)
 		return;
 	if (speed->ratio_low >= SLOW) {
-		if (devices > 1)
+		if (is_alone)
 			snprintf(number, sizeof(number), " %" PRIu32, speed->device);
 		snprintf(text, PP_GPU_TEXT, "its device%s takes %.2f times as long as the others for equal kernels", number,
 		         speed->ratio);

@@ -4,6 +4,7 @@ Rows say what a user of the field would call right, whatever podprof does today.
 wrong today is in open.txt, under its owner; whoever repairs it removes its line."""
 import collections
 import gzip
+import json
 import os
 
 import kineto
@@ -57,12 +58,19 @@ def merged(label):
     return kineto.merged([samples.train(rank=r, world=2, pid=4000 + r, device=r) for r in range(2)], label)
 
 
-def concatenated(pid, more=None, device=None):
-    """Events of two ranks one behind the other, nothing else: rank 1 is late. more: what each has besides; device: of both."""
+def by_time(data):
+    """The same file with its events in the order of their times, as viewers sort them."""
+    trace = json.loads(data)
+    return json.dumps({**trace, "traceEvents": sorted(trace["traceEvents"], key=lambda e: e["ts"])}).encode()
+
+
+def concatenated(pid, more=None, device=None, skew=0):
+    """Events of two ranks one behind the other, nothing else: rank 1 is late. more: what each has besides; device: of both; skew: rank 1 counts
+    so many launches more."""
     traces = []
     for r in range(2):
         t = Trace(world=2, pid=pid(r), device=r if device is None else device)
-        t.rank = r
+        t.rank, t.correlation = r, 100 + skew * r
         for s in range(6):
             at, busy = samples.FIRST + s * 2000, 1200 if r else 300
             t.mark(f"ProfilerStep#{s}", at, 2000)
@@ -315,7 +323,7 @@ CASES = [
     case("two-gpus", "dialects", {"rank0.pt.trace.json": two_gpus()}, kernels(12, 3200), device_rows(0, 1)),
     case("two-gpus-one-slow", "dialects", {"rank0.pt.trace.json": two_gpus(800)}, kernels(8, 2000, device=0), kernels(4, 3200, device=1), op("^aten::mm$", 8, 4800, "Device"),
          cell("op", {"name": "^aten::mm$", "device": 1}, "total_ns", 3200000), cell("op", {"side": "^Host$"}, "device", -1), cell("op_stats", {"name": "aten::mm", "host_or_device": "Device"},
-         "total_ns", 4800000), cell("allocator", {"allocator": "^GPU_1$"}, "device", 1), cell("device_speed", {"device": 1}, "ratio", 2, 0.01), says(r"aten::mm .*on device\s+most on device 1, 800 us")),
+         "total_ns", 4800000), cell("allocator", {"allocator": "^GPU_1$"}, "device", 1), cell("device_speed", {"device": 1}, "ratio", 2, 0.01), cell("advice", {"rule": "device_slow"}, "evidence", "device 1 of rank 0 takes 2.00 times"), says(r"aten::mm .*on device\s+most on device 1, 800 us")),
     case("busbw", "dialects", {"rank0.pt.trace.json": samples.train(rank=0, world=8, marks=None).collective("allreduce", 20000, 46800, 19000, 76675000).bytes()},
          cell("collective", {"operation": "(?i)all_?reduce"}, "busbw", 306.7e6 / 46.8e-3 * 1.75, 2e8)),
     case("overlap-on-stream", "dialects", loose([("kernel", "gemm", 5000 + 100 * i, 150, 4900 + 100 * i) for i in range(6)]), says("overlap"), time_of("Device compute", 650)),
@@ -332,6 +340,11 @@ CASES = [
     case("merged-by-offset", "identity", {"merged.json": merged(lambda r, pid: pid + 100000 * r if isinstance(pid, int) else f"{pid} {r}")}, ranks(0, 1), kernels(16, 4000)),
     case("merged-by-rank-argument", "identity", {"merged.json": concatenated(lambda r: 7000 - r)}, ranks(0, 1), kernels(12, 3600, name="gemm"), kernels(12, device=1, worker=1), kernels(12, device=0, worker=0),
          cell("worker", {"rank": 0}, "pid", 7000), cell("worker", {"rank": 1}, "pid", 6999), count("collective", 6), first("rank 1"), silent("contradict one rank|unknown one")),
+    case("merged-by-time", "identity", {"merged.json": by_time(concatenated(lambda r: 7000 + r, skew=3))}, ranks(0, 1), kernels(12, worker=0, device=0),
+         kernels(12, worker=1, device=1), first("rank 1"), silent("unknown one of the file's ranks")),
+    case("merged-by-time-equal-numbers", "identity", {"merged.json": by_time(concatenated(lambda r: 7000 + r))}, ranks(0, 1), kernels(12, worker=0, device=0),
+         says("12 events are of an unknown one of the file's ranks")),
+    case("merged-by-time-one-device", "identity", {"merged.json": by_time(concatenated(lambda r: 7000 + r, device=0))}, ranks(0, 1), says("events are of an unknown one of the file's ranks")),
     case("merged-one-pid", "identity", {"merged.json": concatenated(lambda r: 7000)}, ranks(0), says("Caution: +rank 0 is partial: its file mixes ranks that have one pid .[1-9][0-9]* contradictions.")),
     case("merged-unlaunched", "identity", {"merged.json": concatenated(lambda r: 7000 + r, lambda t: t.kernel("alone", 5600, 50, None, 9))}, ranks(0, 1),
          kernels(1, worker=0, name="alone", device=0), kernels(1, worker=1, name="alone", device=1), silent("unknown one of the file's ranks")),
@@ -453,6 +466,10 @@ CASES = [
          silent("aligned by collectives")),
     *[case(f"xla-devices-{name}", "xspace", files, count("collective", 8), count("arrival", 8, device=1)) for name, files in
       (("slow-gpu", samples.jax_pod(late=(0,), devices=2, kind="gpu")), ("slow-tpu", samples.tpu_pod(late=(0,), devices=2)))],
+    case("xla-device-late", "xspace", samples.jax_pod(late=(0, 300), devices=4, kind="gpu", slow=2), first("rank 1, Device compute.*Its device 2 takes 1.75 times"), count("arrival", 8, worker=1, device=2),
+         cell("advice", {"rule": "device_slow"}, "advice_worker", 1)),
+    case("xla-device-late-alone", "xspace", samples.jax_pod(late=(300,), devices=4, kind="gpu", slow=2), says("Evidence: device 2 of rank 0 takes 1.75 times"), count("arrival", 8, device=2)),
+    case("xla-devices-all-late", "xspace", samples.tpu_pod(late=(0, 300), devices=2, groups="{{0,1,2,3}}"), first("rank 1, Device compute.*Its device takes 1.75 times"), count("advice", 0, rule="device_slow")),
     case("xla-group-unknown", "xspace", samples.tpu_pod(late=(0, 250), groups="{{0,1},{2,3}}", devices=2), count("collective", 32), count("communicator", 4), count("arrival", 16, device=1),
          says("ranks 0-1: 16 collectives of XLA are joined with no other device's: the file does not say which of several groups"), silent("Straggler: +rank|aligned by collectives")),
     case("xla-group-known", "xspace", samples.jax_pod(late=(0, 250), devices=2, kind="gpu", instruction=xspace.instruction("psum.3", "all-reduce", "f32[1024,1024]", groups=[[0, 2], [1, 3]])),

@@ -349,15 +349,16 @@ def tpu_pod(late=(0,), groups="{{0,1}}", run=lambda host, step: 41 + step, skew_
     return files
 
 
-def jax_pod(late=(0, 300), devices=1, run=lambda host, step: 900 + step, loop=1, kind="cpu", instruction=None, local=None):
-    """JAX, a process a host, which runs on CPUs or on GPUs; the program's text says which devices reduce together. As tpu_pod."""
+def jax_pod(late=(0, 300), devices=1, run=lambda host, step: 900 + step, loop=1, kind="cpu", instruction=None, slow=None):
+    """JAX, a process a host, which runs on CPUs or on GPUs; the program's text says which devices reduce together. As tpu_pod; slow: only this
+    device is late."""
     files, last, ids = {}, max(late), [2048 * h + d for h in range(len(late)) for d in range(devices)]
     op = instruction or xspace.instruction("psum.3", "all-reduce", "f32[1024,1024]", groups=[list(range(len(ids)))])
     proto = xspace.hlo("jit_train_step", [] if loop > 1 else [op], ids, [op] if loop > 1 else [])
-    for host, more in enumerate(late):
+    for host, late_us in enumerate(late):
         python, pools, streams, at, c = [], [], [], [FIRST + s * STEP for s in range(8)], 0
         for d in range(devices):
-            pool, stream = [], []
+            pool, stream, more = [], [], late_us if slow in (None, d) else 0
             for s, b in enumerate(at):
                 begin, us = b + 450 + more + 20 * d, (200 + last - more - 20 * d) / loop
                 stats = {"hlo_op": ("ref", "psum.3"), "hlo_module": ("ref", "jit_train_step"), "program_id": 7}

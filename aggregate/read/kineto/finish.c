@@ -456,16 +456,16 @@ static void remark(const struct kineto_store *s, struct pp_rank *rank)
 {
 	char text[PP_REMARK_TEXT];
 
-	if (s->overlaps) {
-		snprintf(text, sizeof(text), "%llu kernels, copies or sets overlap the one before them on their stream",
-		         (unsigned long long)s->overlaps);
-		pp_remark_add(rank->remark, &rank->remarks, text);
-	}
 	if (s->unclear) {
 		snprintf(text, sizeof(text),
 		         "%llu events are of an unknown one of the file's ranks: they count for the one with most of their stream, "
 		         "or the first",
 		         (unsigned long long)s->unclear);
+		pp_remark_add(rank->remark, &rank->remarks, text);
+	}
+	if (s->overlaps) {
+		snprintf(text, sizeof(text), "%llu kernels, copies or sets overlap the one before them on their stream",
+		         (unsigned long long)s->overlaps);
 		pp_remark_add(rank->remark, &rank->remarks, text);
 	}
 	if (!s->mistyped)

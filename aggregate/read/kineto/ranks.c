@@ -15,10 +15,11 @@
 #include "core/base/compare.h"
 #include "core/base/grow.h"
 #include "core/base/partition.h"
+#include "core/capture/order.h"
 #include "core/capture/side.h"
 #include "core/capture/span.h"
 
-enum { NO_RANK = UINT32_MAX, SEVERAL_NUMBERS = -2 };
+enum { NO_RANK = UINT32_MAX, SEVERAL_NUMBERS = -2, ROUNDED_NS = 1000 };
 
 struct label {          /* of a rank: "[TP00]" of "[TP00] 4711", "rank 3" */
 	uint32_t text;  /* pp_intern id; 0: none */
@@ -48,6 +49,7 @@ struct parting {
 	struct launch *launch;
 	size_t launches, launches_room;
 	uint64_t *votes; /* [founds] */
+	size_t *last;    /* [founds] span that was counted last, index + 1 */
 };
 
 PP_COMPARE(compare_found, struct found, PP_UP(label.number) ?: strcmp(x->name, y->name) ?: PP_UP(first))
@@ -203,35 +205,84 @@ static int list_launches(struct parting *w)
 	return 0;
 }
 
-/* The rank of the process whose calls come before it in the file. */
+/* Where the ranks stand one behind the other in the file: that of the process whose calls come before it. */
 static uint32_t hint_of(const struct parting *w, const struct pp_span *span)
 {
 	const uint32_t worker = span->device.host_thread >> 1;
 	const struct kineto_process *p;
 
-	if (!worker || worker > w->s->workers)
+	if (!worker || worker > w->s->workers || w->s->worker_runs > w->s->workers)
 		return NO_RANK;
 	p = pp_kineto_process(w->list, w->s->worker[worker - 1]);
 	return p ? rank_of(w, p) : NO_RANK;
 }
 
-/* Who launched it: of several ranks with its correlation the one before it in the file, else the last one before it. */
-static uint32_t launcher(const struct parting *w, const struct pp_span *span)
+static size_t first_launch(const struct parting *w, const struct pp_span *span)
 {
-	const uint64_t correlation = span->device.correlation;
 	const struct launch *l = w->launch;
-	size_t at = correlation ? PP_PARTITION(w->launches, i, l[i].correlation < correlation) : w->launches;
-	uint32_t hint = hint_of(w, span), last = NO_RANK;
+	const uint64_t correlation = span->device.correlation;
+
+	return correlation ? PP_PARTITION(w->launches, i, l[i].correlation < correlation) : w->launches;
+}
+
+/* Who launched it: of several ranks with its correlation, as each counts them, the one before it in the file, else the only one
+ * that had launched it when it began, else the owner of the stream. */
+static uint32_t launcher(const struct parting *w, const struct pp_span *span, uint32_t owner)
+{
+	const struct launch *l = w->launch;
+	uint32_t hint = hint_of(w, span), before = NO_RANK, any = NO_RANK;
+	int befores = 0, anys = 0;
 
 	if (!w->launches)
 		return hint;
-	for (; at < w->launches && l[at].correlation == correlation; at++) {
+	for (size_t at = first_launch(w, span); at < w->launches && l[at].correlation == span->device.correlation; at++) {
 		if (l[at].rank == hint)
 			return hint;
-		if (last == NO_RANK || l[at].begin <= span->begin)
-			last = l[at].rank;
+		anys += l[at].rank != any;
+		any = l[at].rank;
+		befores += l[at].begin <= span->begin && l[at].rank != before;
+		before = l[at].begin <= span->begin ? l[at].rank : before;
 	}
-	return last;
+	return befores == 1 ? before : anys <= 1 ? any : owner;
+}
+
+/* Spans of one stream, in order, do not overlap: it is that of several ranks. */
+static int is_mixed(const struct kineto_track *track)
+{
+	for (size_t i = 1; i < track->spans; i++)
+		if (track->span[i].begin < track->span[i - 1].end - ROUNDED_NS)
+			return 1;
+	return 0;
+}
+
+/* The only rank that had launched each span of the stream, of which a launch is known, before it began. NO_RANK: none, or
+ * several. */
+static uint32_t owner_of(struct parting *w, const struct kineto_track *track)
+{
+	const struct launch *l = w->launch;
+	uint32_t owner = NO_RANK;
+	uint64_t launched = 0;
+	int owners = 0;
+
+	memset(w->votes, 0, w->founds * sizeof(*w->votes));
+	memset(w->last, 0, w->founds * sizeof(*w->last));
+	for (size_t i = 0; i < track->spans; i++) {
+		const struct pp_span *span = &track->span[i];
+		const size_t first = first_launch(w, span);
+
+		for (size_t at = first; at < w->launches && l[at].correlation == span->device.correlation; at++) {
+			launched += at == first;
+			w->votes[l[at].rank] += l[at].begin <= span->begin && w->last[l[at].rank] != i + 1;
+			w->last[l[at].rank] = l[at].begin <= span->begin ? i + 1 : w->last[l[at].rank];
+		}
+	}
+	for (uint32_t r = 0; launched && r < w->founds; r++) {
+		if (w->votes[r] != launched)
+			continue;
+		owner = r;
+		owners++;
+	}
+	return owners == 1 ? owner : NO_RANK;
 }
 
 /* A track of its own for the spans of each rank but `stays`. */
@@ -273,11 +324,13 @@ static int elect(struct parting *w, uint32_t t)
 	const struct kineto_track *track = &w->s->track[t];
 	uint32_t *of = calloc(track->spans + 1, sizeof(*of)), best = 0, voters = 0;
 	uint64_t unknown = 0;
-	int rc = of ? 0 : -ENOMEM;
+	int rc = of ? pp_order_spans(track->span, track->spans) : -ENOMEM;
+	const int mixed = rc == 0 && is_mixed(track);
+	const uint32_t owner = rc == 0 && !mixed ? owner_of(w, track) : NO_RANK;
 
 	memset(w->votes, 0, w->founds * sizeof(*w->votes));
 	for (size_t i = 0; rc == 0 && i < track->spans; i++) {
-		of[i] = launcher(w, &track->span[i]);
+		of[i] = launcher(w, &track->span[i], owner);
 		w->votes[of[i] == NO_RANK ? 0 : of[i]] += of[i] != NO_RANK;
 		unknown += of[i] == NO_RANK;
 	}
@@ -289,7 +342,7 @@ static int elect(struct parting *w, uint32_t t)
 		free(of);
 		return rc;
 	}
-	w->s->unclear += voters > 1 ? unknown : 0;
+	w->s->unclear += voters > 1 || mixed ? unknown : 0;
 	for (size_t i = 0; rc == 0 && i < track->spans; i++)
 		of[i] = of[i] == NO_RANK ? best : of[i];
 	w->rank[t] = best;
@@ -300,7 +353,7 @@ static int elect(struct parting *w, uint32_t t)
 }
 
 /* The only rank that launched on its device, if the track is of one; else the first, which is counted. */
-static void give_rest(struct parting *w, uint32_t t)
+static uint32_t rest_of(struct parting *w, uint32_t t)
 {
 	const struct kineto_store *s = w->s;
 	uint32_t owner = NO_RANK;
@@ -312,8 +365,22 @@ static void give_rest(struct parting *w, uint32_t t)
 		owner = w->rank[i];
 		owners++;
 	}
-	w->rank[t] = owners == 1 ? owner : 0;
-	w->s->unclear += owners == 1 ? 0 : s->track[t].spans;
+	w->s->unclear += owners == 1 && !is_mixed(&s->track[t]) ? 0 : s->track[t].spans;
+	return owners == 1 ? owner : 0;
+}
+
+/* What has no rank yet, by what has one. */
+static int give_rest(struct parting *w)
+{
+	uint32_t *rest = calloc(w->s->tracks + 1, sizeof(*rest));
+
+	if (!rest)
+		return -ENOMEM;
+	for (uint32_t t = 0; t < w->s->tracks; t++)
+		rest[t] = w->rank[t] == NO_RANK ? rest_of(w, t) : w->rank[t];
+	memcpy(w->rank, rest, w->s->tracks * sizeof(*rest));
+	free(rest);
+	return 0;
 }
 
 static int elect_all(struct parting *w)
@@ -322,15 +389,13 @@ static int elect_all(struct parting *w)
 	int rc = list_launches(w);
 
 	w->votes = calloc(w->founds, sizeof(*w->votes));
-	if (rc || !w->votes)
+	w->last = calloc(w->founds, sizeof(*w->last));
+	if (rc || !w->votes || !w->last)
 		return -ENOMEM;
 	for (uint32_t t = 0; t < tracks && rc == 0; t++)
 		if (w->rank[t] == NO_RANK && w->s->track[t].device >= 0)
 			rc = elect(w, t);
-	for (uint32_t t = 0; t < tracks && rc == 0; t++)
-		if (w->rank[t] == NO_RANK)
-			give_rest(w, t);
-	return rc;
+	return rc ? rc : give_rest(w);
 }
 
 static int append(struct kineto_track *to, struct kineto_track *from)
@@ -590,6 +655,7 @@ int pp_kineto_part(struct kineto_store *s, const struct kineto_processes *list, 
 	free(w.rank);
 	free(w.launch);
 	free(w.votes);
+	free(w.last);
 	return rc;
 }
 

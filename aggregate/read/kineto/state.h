@@ -96,6 +96,7 @@ struct kineto_store { /* all that was read */
 	kineto_key *worker; /* processes with operators or launches; of a device span the last one before it in the file */
 	size_t workers, workers_room;
 	uint16_t last_worker;
+	uint64_t worker_runs; /* of these that stand together in the file; as many as workers: one behind the other */
 	uint8_t *is_profiler; /* by pp_intern id: 1 + whether it is a frame of the profiler; 0: not looked at */
 	uint32_t is_profiler_room;
 	uint64_t timed;                  /* events with a time */

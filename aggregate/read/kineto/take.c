@@ -466,6 +466,7 @@ static int take_worker(struct kineto_store *s, const struct kineto_event *e)
 		s->worker[s->workers++] = e->pid;
 	}
 	s->last_worker = (uint16_t)(at + 1);
+	s->worker_runs++;
 	return 0;
 }
 

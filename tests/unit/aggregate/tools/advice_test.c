@@ -386,6 +386,15 @@ static void others(struct pp_dataset *d, int with)
 	gpu(d, 3, 0, 0, 0, with ? RANKS + 1 : RANKS);
 }
 
+/* Each rank has a device, rank 3 two, which run equal kernels. */
+static void slow_device(struct pp_dataset *d, int with)
+{
+	for (int32_t w = 0; w < RANKS + 1; w++)
+		ADD(d, kernel, kernels, .name = name(d, "gemm"), .activity = PP_DEVICE_KERNEL, .grid_x = 1,
+		    .worker = w < RANKS ? w : 3, .device = w == RANKS, .occurrences = STEPS,
+		    .total_ns = (w == RANKS && with ? 2 : 1) * STEPS * MS);
+}
+
 static void imbalance(struct pp_dataset *d, int with)
 {
 	for (int32_t w = 0; w < RANKS; w++)
@@ -472,6 +481,8 @@ TEST(each)
 	        "gpu_faults", 0, 0, faults,
 	        "GPU 1 of rank 1: 2 errors of memory in the window that were not corrected, a row of memory could not be remapped, "
 	        "7 errors of NVLink in the window; 2 GPUs in all have such faults");
+	check_rule("device_slow", 0, 0, slow_device,
+	           "device 1 of rank 3 takes 2.00 times as long as other devices for equal kernels, which are 100 % of its");
 	check_rule("gpu_shared", 0, 0, others, "5 processes compute on GPU 1 of rank 3, and the job has 4 ranks on its host");
 	check_rule("memory_imbalance", 0, 0, imbalance, "rank 1 used at most 21.2 GiB of device memory, 85 % of the device's");
 	check_rule("memory_imbalance", 0, 0, resident,

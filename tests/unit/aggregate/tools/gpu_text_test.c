@@ -138,6 +138,9 @@ TEST(two_devices_of_a_rank)
 	CHECK(s && s->device == 0 && is_near(s->ratio, 1) && s->compared == KERNELS && s->compared_percent == 100);
 	CHECK(s && s[1].worker == 2 && s[1].device == 1 && is_near(s[1].ratio_low, 2) && s[1].compared_ns == 200000);
 	CHECK_STR(j.text, "its device 1 takes 2.00 times as long as the others for equal kernels");
+	slow(&j, 0, 2); /* and device 0 */
+	speed(&j, 2);
+	CHECK_STR(j.text, "its device takes 2.00 times as long as the others for equal kernels");
 	end(&j);
 }
 

@@ -207,6 +207,36 @@ TEST(kernels_without_a_launch)
 	}
 }
 
+/* In the order of time, with equal correlations: a kernel is of the rank that alone had launched it, a stream of the one that had
+ * launched all of its kernels; what overlaps on one stream is of several. */
+TEST(ranks_in_the_order_of_time)
+{
+#define TWO(pid, ts, first, second)                                                                                                \
+	X("cpu_op", "op", pid, "41", ts "0", "9", "")                                                                              \
+	X("cuda_runtime", "cudaLaunchKernel", pid, "41", ts "1", "1", "'correlation': " first)                                     \
+	X("cuda_runtime", "cudaLaunchKernel", pid, "41", ts "3", "1", "'correlation': " second)
+#define KERNEL(device, ts, correlation)                                                                                            \
+	X("kernel", "k", device, "7", ts, "20", "'device': " device ", 'stream': 7, 'correlation': " correlation)
+	struct pp_capture c = kit_read(HEAD TWO("40", "10", "5", "6") TWO("50", "10", "6", "5") KERNEL("0", "102", "5")
+	                                       KERNEL("1", "102", "6") X("cpu_op", "op", "40", "41", "110", "9", "")
+	                                               KERNEL("0", "130", "6") KERNEL("1", "130", "5") LAST);
+
+	CHECK_INT(c.ranks, 2);
+	CHECK_INT(c.rank[0].threads, 2);
+	CHECK_INT(c.rank[0].thread[1].device, 1);
+	CHECK_INT(c.rank[0].thread[1].spans, 2);
+	CHECK_INT(c.rank[1].thread[1].device, 2);
+	CHECK_INT(c.rank[1].thread[1].spans, 2);
+	CHECK_INT(c.rank[0].remarks, 0);
+	pp_capture_release(&c);
+	c = kit_read(HEAD TWO("40", "10", "5", "6") TWO("50", "10", "5", "6") X("cpu_op", "op", "40", "41", "110", "9", "")
+	                     KERNEL("0", "120", "5") KERNEL("0", "121", "5") LAST);
+	CHECK_INT(c.ranks, 2);
+	CHECK_INT(c.rank[0].remarks, 2);
+	CHECK(strstr(c.rank[0].remark[0], "2 events are of an unknown one"));
+	pp_capture_release(&c);
+}
+
 int main(void)
 {
 	labels_before_pids();
@@ -218,5 +248,6 @@ int main(void)
 	numbers_of_collectives();
 	one_pid_of_several_ranks();
 	kernels_without_a_launch();
+	ranks_in_the_order_of_time();
 	return test_end();
 }
