@@ -7,7 +7,7 @@
 
 enum { UNITS = 16 }; /* a window of fewer steps is counted by parts of steps */
 #define LEVEL 0.02   /* of all ranks together */
-#define MINOR 0.1    /* of the latest rank's: beside it such a rank is not late */
+#define MINOR 0.1    /* of what the latest rank usually works more: beside it such a rank is not late */
 
 double pp_finding_more(const struct pp_finding_search *f, size_t step, size_t worker)
 {
@@ -81,11 +81,31 @@ static double chance_of(size_t hits, size_t n, double p)
 	return sum < 1 ? sum : 1;
 }
 
+/* What the latest rank of a part of a step usually works more. */
+static double usual_most(const struct pp_finding_search *f)
+{
+	const size_t workers = f->d->workers, units = f->d->steps * f->blocks;
+	double *most = calloc(units + 1, sizeof(*most)), median;
+	size_t n = 0;
+
+	for (size_t u = 0; most && u < units; u++) {
+		double one = 0;
+
+		for (size_t w = 0; w < workers && f->usual.is_usual[u / f->blocks]; w++)
+			one = fmax(one, (double)f->more[u * workers + w]);
+		if (one > f->least_ns / (double)f->blocks)
+			most[n++] = one;
+	}
+	median = most ? pp_series_median(most, n) : 0;
+	free(most);
+	return median;
+}
+
 /* A random rank is late in each part in which any is: with two ranks each of them in half of these. */
 int pp_finding_late_find(const struct pp_finding_search *f, struct pp_finding_late *ret)
 {
 	const size_t workers = f->d->workers;
-	const double least = f->least_ns / (double)f->blocks;
+	const double least = fmax(f->least_ns / (double)f->blocks, MINOR * usual_most(f));
 	size_t *hits = calloc(workers + 1, sizeof(*hits)), late = 0;
 	double share;
 
@@ -97,13 +117,10 @@ int pp_finding_late_find(const struct pp_finding_search *f, struct pp_finding_la
 	for (size_t s = 0; s < f->d->steps; s++)
 		for (size_t b = 0; b < f->blocks && f->usual.is_usual[s]; b++) {
 			const float *more = &f->more[(s * f->blocks + b) * workers];
-			double most = 0;
 			size_t n = 0;
 
 			for (size_t w = 0; w < workers; w++)
-				most = fmax(most, (double)more[w]);
-			for (size_t w = 0; w < workers; w++)
-				if ((double)more[w] > least && (double)more[w] > MINOR * most) {
+				if ((double)more[w] > least) {
 					hits[w]++;
 					n++;
 				}
