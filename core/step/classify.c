@@ -46,13 +46,22 @@ static int is_of_type(char c)
 	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
 }
 
+/* "MatMul:MatMul", "ReadVariableOp_1:ReadVariableOp": TensorFlow's own name of an operator outside of any scope. */
+static int is_named_by_type(const char *name, size_t colon, size_t length)
+{
+	const size_t type = length - colon - 1;
+
+	return type && type <= colon && name[0] >= 'A' && name[0] <= 'Z' && !memcmp(name, name + colon + 1, type) &&
+	       (type == colon || name[type] == '_');
+}
+
 size_t pp_category_operator_type(const char *name, size_t length)
 {
 	const char *colon = length ? memchr(name, ':', length) : NULL; /* an empty name may be NULL */
 	const char *slash = colon ? memrchr(name, '/', (size_t)(colon - name)) : NULL;
 	size_t at = colon ? (size_t)(colon - name) + 1 : 0;
 
-	if (!slash && (!colon || at >= length || name[at] != '_'))
+	if (!slash && (!colon || at >= length || (name[at] != '_' && !is_named_by_type(name, at - 1, length))))
 		return 0;
 	for (size_t i = at; i < length; i++)
 		if (!is_of_type(name[i]))

@@ -32,6 +32,6 @@ const char *pp_grounds_name(int by);
 /* Category of a host's range by who made it and by its name: rules of the user (user_rules.h), then core/step/known_names.def, then
  * what the origin alone tells, then, of ranges that the program named, core/step/name_rules.def. Never 0. Any thread. */
 struct pp_class pp_category_of(enum pp_origin origin, const char *name, size_t length);
-/* Where the type begins in an operator's name of TensorFlow or JAX, "scope/layer/name:Type" or "name:_Type"; 0: it is no such name.
- * JAX leaves the type out: then it is the last part of the path. */
+/* Where the type begins in an operator's name of TensorFlow or JAX, "scope/layer/name:Type", "name:_Type" or "Type_1:Type"; 0: it
+ * is no such name. JAX leaves the type out: then it is the last part of the path. */
 size_t pp_category_operator_type(const char *name, size_t length);

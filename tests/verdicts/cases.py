@@ -423,6 +423,7 @@ CASES = [
     case("steps-longer-from-14-on", "steps", samples.levels([1100] * 14 + [2000] * 16), says("^  Step time: +2.00 ms.*before step 14 1.10 ms"), step_time(2000)),
     case("steps-neither", "steps", samples.levels([1100, 1104, 1097, 1101] * 8), silent("going from|before step")),
     case("late-beside-little", "clocks", {n: d for n, d in samples.ddp(8, slow=3).items() if "4005" not in n}, first("rank 3"), says("Straggler: +rank 3"), silent("chance")),
+    case("tf-operators-without-scope", "ladder", samples.xla_cpu(events=[("MatMul:MatMul", 5, 90), ("SaveV2:SaveV2", 760, 200)]), silent("unknown category"), share("Output", 20)),
     case("two-models", "steps", samples.two_models(), steps(10, "optimizer"), step_time(3000), silent("every 2 steps"), says("2 updates by Adam")),
     case("infeed-waits", "xspace", tpu_infeed(), first("^Input, 65 %"), silent("pinned|0 B each|copies")),
 
