@@ -136,7 +136,7 @@ def hung(place, full):
         text = look().out
         check("c10d::allreduce_ number " in text and "First cause: rank 1, " in text, text)
         got = jobs.run([place.podprof(), "status", logs])
-        check(got.out.count("in c10d::allreduce_;") == 2, got.transcript())
+        check(got.out.count("  in c10d::allreduce_\n") == 2 and ", recording\n" in got.out, got.transcript())
     finally:
         process.terminate()
         jobs.finish(process, 60)
