@@ -412,6 +412,7 @@ CASES = [
     # -- unknown is not 0, and what nobody recorded is not said
     case("gloo-joined", "clocks", samples.gloo(slow=1), first("rank 1, Host compute: 900 us"), says("Straggler: +rank 1"), says("900 us|450 us wait"), count("collective", 8),
          silent("MPI|messages by")),
+    case("gloo-in-backward", "clocks", samples.gloo(slow=1, stack=True), first("rank 1, Host compute: 900 us"), says("Straggler: +rank 1"), share("Host communication", 49, 2, rank=0)),
     case("gloo-two-groups", "clocks", samples.gloo(slow=1, groups=2), count("collective", 0), unknown("wait_ns"), silent("Straggler: +rank")),
     case("xccl-joined", "dialects", samples.xpu_pair(), first("rank 1, Device compute: 1.10 ms"), says("Straggler: +rank 1"), count("collective", 8)),
     case("receives-not-joined", "report", samples.waits_unknown(), silent("Straggler: +rank"), first_not("rank [0-9]"), first("communication")),

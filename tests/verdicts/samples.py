@@ -135,7 +135,7 @@ def ddp(ranks=4, slow=None, count=6, hosts=1, skew=0, named=True, marks=True, el
     return files
 
 
-def gloo(ranks=2, slow=None, groups=1, count=8):
+def gloo(ranks=2, slow=None, groups=1, count=8, stack=False):
     """Data-parallel steps of 3000 us on CPUs: a rank computes 600 us, the slow one 1500, then gloo reduces on a thread of its own until 2100 us. Gloo
     describes no collective. groups: of processes, as distributedInfo counts them since torch 2.4."""
     files = {}
@@ -144,6 +144,8 @@ def gloo(ranks=2, slow=None, groups=1, count=8):
         for s in range(count):
             at, busy = FIRST + s * 3000, 1500 if r == slow else 600
             t.mark(f"ProfilerStep#{s}", at, 3000)
+            if stack:
+                t.frame("<built-in method run_backward of torch._C._EngineBase object at 0x7f60>", at + 5, 2100)
             t.op("aten::addmm", at + 10, busy)
             t.op("c10d::allreduce_", at + 20 + busy, 30)
             t.mark("gloo:all_reduce", at + 60 + busy, 2040 - busy, 4100)

@@ -31,7 +31,8 @@ static struct c10d_name meaning(const char *text, size_t length)
 
 	if (is(text, length, "_c10d_functional::wait_tensor"))
 		return (struct c10d_name){C10D_WAITS, C10D_WAIT};
-	if (is(text, length, "backward") || is(text, length, "DistributedDataParallel.forward"))
+	if (is(text, length, "backward") || is(text, length, "DistributedDataParallel.forward") ||
+	    (length > strlen(C10D_ENGINE) && !memcmp(text, C10D_ENGINE, strlen(C10D_ENGINE))))
 		return (struct c10d_name){C10D_AROUND, 0};
 	if (length > 6 && !memcmp(text, "c10d::", 6)) {
 		call = pp_c10d_call_of(text, length);

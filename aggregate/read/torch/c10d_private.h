@@ -33,6 +33,7 @@ struct c10d_name {
 };
 
 #define C10D_UNKNOWN INT64_MIN
+#define C10D_ENGINE "<built-in method run_backward of " /* the frame of backward where a profiler records Python's */
 
 struct c10d_call {
 	struct pp_span *span;

@@ -90,7 +90,9 @@ static int64_t waited_until(struct c10d *c, const struct flights *f, int64_t beg
 static uint32_t name_in(const struct c10d *c, const struct pp_span *around)
 {
 	char text[80];
-	int n = snprintf(text, sizeof(text), "c10d::wait in %s", pp_intern_text(c->texts, around->name, NULL));
+	const char *name = pp_intern_text(c->texts, around->name, NULL);
+	int n = snprintf(text, sizeof(text), "c10d::wait in %s",
+	                 strncmp(name, C10D_ENGINE, strlen(C10D_ENGINE)) ? name : "backward");
 
 	return pp_intern_put(c->texts, text, n < (int)sizeof(text) ? (size_t)n : sizeof(text) - 1);
 }
