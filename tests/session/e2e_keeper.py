@@ -310,6 +310,8 @@ def follows_windows(place, full):
     kill_one(spool)
     check(wait_until(lambda: len(jobs.sessions(logs)) == 1, 30), "no session of the first window")
     check(wait_until(lambda: len(keepers(spool)) == 1), "the first session is still written")
+    log = spool + "/keeper.log"
+    check(wait_until(lambda: ": session " in open(log, encoding="utf-8").read(), 20), "the keeper has not seen its writer end")
     kill_one(spool)
     got = finish(job)
     check(got.code == 0 and "2 more windows" not in got.err and "1 more window was captured before" in got.err, got.transcript())
