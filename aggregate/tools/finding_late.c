@@ -88,7 +88,9 @@ static double usual_most(const struct pp_finding_search *f)
 	double *most = calloc(units + 1, sizeof(*most)), median;
 	size_t n = 0;
 
-	for (size_t u = 0; most && u < units; u++) {
+	if (!most)
+		return 0;
+	for (size_t u = 0; u < units; u++) {
 		double one = 0;
 
 		for (size_t w = 0; w < workers && f->usual.is_usual[u / f->blocks]; w++)
@@ -96,7 +98,7 @@ static double usual_most(const struct pp_finding_search *f)
 		if (one > f->least_ns / (double)f->blocks)
 			most[n++] = one;
 	}
-	median = most ? pp_series_median(most, n) : 0;
+	median = pp_series_median(most, n);
 	free(most);
 	return median;
 }
