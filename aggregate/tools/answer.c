@@ -265,9 +265,9 @@ static const char *say_course(const struct pp_dataset *d, const struct pp_usual_
 	pp_text_time(level, llrint(u->course.level));
 	text[0] = '\0';
 	if (u->course.course == PP_COURSE_SUDDEN)
-		snprintf(text, size, ", before step %" PRId64 " %s", d->step[u->course.onset].number, before);
+		snprintf(text, size, "; %s before step %" PRId64, before, d->step[u->course.onset].number);
 	else if (u->course.course == PP_COURSE_GROWING)
-		snprintf(text, size, ", going from %s to %s", before, level);
+		snprintf(text, size, "; from %s to %s", before, level);
 	return text;
 }
 

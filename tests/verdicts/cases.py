@@ -420,9 +420,9 @@ CASES = [
          first("No communication between ranks is recorded"), silent("communication is waiting")),
     case("one-of-two", "report", {"r0.json": samples.train(Trace(rank=0, world=2)).bytes()}, first("Only one rank is recorded"), silent("There is only one rank")),
 
-    case("steps-grow", "steps", samples.levels([1100 + 40 * s for s in range(30)]), says("^  Step time:.*going from 1.10 ms to 2.26 ms")),
-    case("steps-longer-from-14-on", "steps", samples.levels([1100] * 14 + [2000] * 16), says("^  Step time: +2.00 ms.*before step 14 1.10 ms"), step_time(2000)),
-    case("steps-neither", "steps", samples.levels([1100, 1104, 1097, 1101] * 8), silent("going from|before step")),
+    case("steps-grow", "steps", samples.levels([1100 + 40 * s for s in range(30)]), says("^  Step time:.*; from 1.10 ms to 2.26 ms")),
+    case("steps-longer-from-14-on", "steps", samples.levels([1100] * 14 + [2000] * 16), says("^  Step time: +2.00 ms.*; 1.10 ms before step 14"), step_time(2000)),
+    case("steps-neither", "steps", samples.levels([1100, 1104, 1097, 1101] * 8), silent("; from|before step")),
     case("late-beside-little", "clocks", {n: d for n, d in samples.ddp(8, slow=3).items() if "4005" not in n}, first("rank 3"), says("Straggler: +rank 3"), silent("chance")),
     case("tf-operators-without-scope", "ladder", samples.xla_cpu(events=[("MatMul:MatMul", 5, 90), ("SaveV2:SaveV2", 760, 200)]), silent("unknown category"), share("Output", 20)),
     case("two-models", "steps", samples.two_models(), steps(10, "optimizer"), step_time(3000), silent("every 2 steps"), says("2 updates by Adam")),
