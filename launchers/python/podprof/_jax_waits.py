@@ -32,7 +32,7 @@ class Waits:
         self.pending = []  # request, an array of its results
         self.inside = False
         self.category = None
-        self.placed = 0  # tick at which data of all processes was last put in place
+        self.placed = 0  # tick at which data was last placed
 
     def size(self):
         return self.state.num_processes or 1
@@ -76,8 +76,10 @@ class Waits:
 
     def hold(self, function, result, tick, before):
         """A call of what may be the step's function, before that is known."""
+        if self.size() < 2:
+            return
         held = self.held.setdefault(function, [])
-        if self.size() < 2 or len(held) > UNSURE:
+        if len(held) > UNSURE:
             return
         found = self.begun(result, tick, before)
         if found:
@@ -174,6 +176,7 @@ def wrap(a):
 
     for name in ("block_until_ready", "item"):
         method(name)
+
     def placing(call):
         @functools.wraps(call)
         def place(*args, **kwargs):
